@@ -1,0 +1,1 @@
+"""A rigid body moves and has energy."""

@@ -1,0 +1,63 @@
+"""Unit quaternions (w, x, y, z) as tuples, Hamilton, body to world: the kernels under the steppers."""
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import kernel
+
+
+@kernel
+def product(a, b):
+    """a o b, the rotation b followed by a."""
+    return (
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+    )
+
+
+@kernel
+def normalized(q):
+    """q / |q|."""
+    s = 1.0 / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]) ** 0.5
+    return (s * q[0], s * q[1], s * q[2], s * q[3])
+
+
+@kernel
+def repaired(q):
+    """q / |q| for a q whose norm is 1 up to round-off: one Newton step for 1/|q|, no root."""
+    s = 1.5 - 0.5 * (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    return (s * q[0], s * q[1], s * q[2], s * q[3])
+
+
+@kernel
+def matrix(q):
+    """R(q), three rows: R x_b = x_w."""
+    w, x, y, z = q
+    return (
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
+        (2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
+        (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
+    )
+
+
+@kernel
+def rotated(q, a):
+    """R(q) a = a + 2 w (v x a) + 2 v x (v x a)."""
+    v = (q[1], q[2], q[3])
+    t = vec.scale(2.0, vec.cross(v, a))
+    return vec.add(vec.axpy(q[0], t, a), vec.cross(v, t))
+
+
+@kernel
+def rotated_back(q, a):
+    """R(q)^T a."""
+    v = (q[1], q[2], q[3])
+    t = vec.scale(2.0, vec.cross(v, a))
+    return vec.add(vec.axpy(-q[0], t, a), vec.cross(v, t))
+
+
+@kernel
+def rate(q, w):
+    """dq/dt = q o (0, w) / 2 for the angular velocity w [rad/s, body]."""
+    half = (0.0, 0.5 * w[0], 0.5 * w[1], 0.5 * w[2])
+    return product(q, half)

@@ -1,0 +1,86 @@
+"""Vectors and 3x3 matrices as tuples of floats: LLVM keeps them in registers, nothing is allocated.
+
+A vector is (a1, a2, a3); a matrix is its three rows. These are the words in which the steppers are written.
+"""
+
+from rbdyn_ros.kernel import kernel
+
+
+@kernel
+def add(a, b):
+    """a + b."""
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+@kernel
+def sub(a, b):
+    """a - b."""
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+
+
+@kernel
+def scale(s, a):
+    """s a."""
+    return (s * a[0], s * a[1], s * a[2])
+
+
+@kernel
+def axpy(s, a, b):
+    """s a + b."""
+    return (s * a[0] + b[0], s * a[1] + b[1], s * a[2] + b[2])
+
+
+@kernel
+def times(a, b):
+    """diag(a) b, component by component."""
+    return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
+
+
+@kernel
+def dot(a, b):
+    """a . b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@kernel
+def cross(a, b):
+    """a x b."""
+    return (
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    )
+
+
+@kernel
+def norm(a):
+    """|a|."""
+    return dot(a, a) ** 0.5
+
+
+@kernel
+def size(a):
+    """|a1| + |a2| + |a3|: a norm without a root that a nan cannot pass."""
+    return abs(a[0]) + abs(a[1]) + abs(a[2])
+
+
+@kernel
+def matvec(A, b):
+    """A b."""
+    return (dot(A[0], b), dot(A[1], b), dot(A[2], b))
+
+
+@kernel
+def transposed_matvec(A, b):
+    """A^T b."""
+    return axpy(b[0], A[0], axpy(b[1], A[1], scale(b[2], A[2])))
+
+
+@kernel
+def solve(A, b):
+    """A^-1 b by cofactors; inf or nan if A is singular.
+
+    The rows are A1, A2, A3; A^-1 = [A2 x A3, A3 x A1, A1 x A2] / (A1 . A2 x A3).
+    """
+    B1, B2, B3 = cross(A[1], A[2]), cross(A[2], A[0]), cross(A[0], A[1])
+    return scale(1.0 / dot(A[0], B1), axpy(b[0], B1, axpy(b[1], B2, scale(b[2], B3))))

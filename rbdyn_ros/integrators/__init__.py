@@ -1,0 +1,1 @@
+"""From one state to the next, whatever the machine is called."""

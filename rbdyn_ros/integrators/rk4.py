@@ -1,0 +1,80 @@
+"""Classical Runge-Kutta on the coupled state: cart, quaternion and both velocities in every stage.
+
+    J_p w' + m c x R^T (x'', 0)           = tau - d w - w x J_p w                           (1.7)
+    (M + m) x'' + m [R (w' x c)]_xy       = U - b x' - m [R (w x (w x c))]_xy               (1.8)
+    q' = q o (0, w) / 2
+
+Fourth order in every component, the attitude too. Explicit: it drifts in energy and momenta, slowly.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.bodies import rod_on_cart
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.integrators import memory
+from rbdyn_ros.kernel import kernel
+
+ORDER = 4
+SYMMETRIC = False
+
+
+class Options(NamedTuple):
+    """Nothing to choose: no equation is solved."""
+
+
+@kernel
+def rates(system, input, t, x, q, w, u):
+    """(x', q', w', u') of the cart at x (2,) with velocity u (2,), the attitude q and the angular velocity w [body]."""
+    R = unit_quaternion.matrix(q)
+    m, l, I = system.rod_mass, system.center, system.inertia
+    tau, U = rod_on_cart.generalized_forces(system, input, R, t)
+    J = (I[0] + m * l * l, I[1] + m * l * l, I[2])
+    p = vec.sub(vec.axpy(-system.joint_damping, w, tau), vec.cross(w, vec.times(J, w)))
+    a = vec.cross(w, (w[1] * l, -w[0] * l, 0.0))
+    P = (
+        U[0] - system.cart_damping * u[0] - m * vec.dot(R[0], a),
+        U[1] - system.cart_damping * u[1] - m * vec.dot(R[1], a),
+    )
+    dw, du = rod_on_cart.velocities(system, R, p, P)
+    return u, unit_quaternion.rate(q, w), dw, du
+
+
+@kernel
+def moved(state, h, rate):
+    """state + h rate, of (x, q, w, u)."""
+    x, q, w, u = state
+    dx, dq, dw, du = rate
+    return (
+        (x[0] + h * dx[0], x[1] + h * dx[1]),
+        (q[0] + h * dq[0], q[1] + h * dq[1], q[2] + h * dq[2], q[3] + h * dq[3]),
+        vec.axpy(h, dw, w),
+        (u[0] + h * du[0], u[1] + h * du[1]),
+    )
+
+
+@kernel
+def advance(system, options, input, h, n, t, q, v, reaction):
+    """Take n steps of size h in place; returns (steps done, 0 iterations, residual 0). Only an overflow stops it."""
+    x, Q, w, u = memory.read(q, v)
+    u = (system.cart_free * u[0], system.cart_free * u[1])
+    for i in range(n):
+        s, x0, Q0, w0, u0 = t + i * h, x, Q, w, u
+        state = (x, Q, w, u)
+        k1 = rates(system, input, s, x, Q, w, u)
+        x, Q, w, u = moved(state, 0.5 * h, k1)
+        k2 = rates(system, input, s + 0.5 * h, x, Q, w, u)
+        x, Q, w, u = moved(state, 0.5 * h, k2)
+        k3 = rates(system, input, s + 0.5 * h, x, Q, w, u)
+        x, Q, w, u = moved(state, h, k3)
+        k4 = rates(system, input, s + h, x, Q, w, u)
+        x, Q, w, u = moved(moved(moved(moved(state, h / 6.0, k1), h / 3.0, k2), h / 3.0, k3), h / 6.0, k4)
+        Q = unit_quaternion.normalized(Q)
+        if not memory.finite(x, Q, w, u):
+            memory.write(q, v, x0, Q0, w0, u0)
+            return i, 0, np.inf
+        if i == n - 1:
+            memory.write_reaction(reaction, rod_on_cart.joint_force(system, input, Q0, w0, u0, Q, w, u, h))
+    memory.write(q, v, x, Q, w, u)
+    return n, 0, 0.0

@@ -1,0 +1,73 @@
+"""`@kernel`: Numba's njit, cached, with a cache that knows what a kernel calls.
+
+Numba stamps a cached kernel with the modification time of its own file. A kernel that calls one in
+another file would keep the old callee after that file changed. Here the stamp is a fingerprint of the
+kernel's bytecode, of every constant that it reads and, through their fingerprints, of every kernel that
+it calls: an edit recompiles exactly the kernels that it reaches, and nothing else.
+"""
+
+import hashlib
+import types
+from typing import Callable
+
+import numpy as np
+from numba import njit
+from numba.core.dispatcher import Dispatcher
+
+_OPTIONS = dict(cache=True, error_model="numpy", nogil=True)
+
+
+def kernel(function: Callable | None = None, **options) -> Callable:
+    """Compile `function` with Numba, cached across processes; division by zero gives inf or nan.
+
+    `options` are those of `numba.njit`. `fastmath` is left off by default: the steppers' round-off
+    floors rest on IEEE arithmetic.
+    """
+    if function is None:
+        return lambda f: kernel(f, **options)
+    dispatcher = njit(**{**_OPTIONS, **options})(function)
+    if isinstance(dispatcher, Dispatcher):  # a plain function under NUMBA_DISABLE_JIT=1
+        stamp = fingerprint(function, options)
+        dispatcher.fingerprint = stamp
+        dispatcher._cache._cache_file._source_stamp = stamp
+    return dispatcher
+
+
+def fingerprint(function: Callable, options: dict | None = None) -> str:
+    """Hash of a function's bytecode, the constants that it reads and the kernels that it calls."""
+    digest = hashlib.sha1(repr(sorted((options or {}).items())).encode())
+    _hash_code(function.__code__, function.__globals__, digest)
+    return digest.hexdigest()
+
+
+def _hash_code(code: types.CodeType, scope: dict, digest) -> None:
+    digest.update(code.co_code)
+    digest.update(repr((code.co_names, code.co_varnames)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _hash_code(constant, scope, digest)
+        else:
+            digest.update(repr(constant).encode())
+    for name in code.co_names:
+        for value in _values(name, code.co_names, scope):
+            digest.update(_stamp(value))
+
+
+def _values(name: str, names: tuple, scope: dict) -> list:
+    """What a global name reads: itself or, for a module of this package, those of its attributes that are named."""
+    value = scope.get(name)
+    if isinstance(value, types.ModuleType) and value.__name__.startswith(__package__ + "."):
+        return [getattr(value, attribute, None) for attribute in names]
+    return [value]
+
+
+def _stamp(value) -> bytes:
+    if hasattr(value, "fingerprint"):
+        return value.fingerprint.encode()
+    if isinstance(value, (bool, int, float, str, tuple)):
+        return repr(value).encode()
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    if isinstance(value, type) and hasattr(value, "_fields"):  # a NamedTuple that the kernel constructs
+        return repr(value._fields).encode()
+    return b""

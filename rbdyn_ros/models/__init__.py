@@ -1,0 +1,1 @@
+"""Which machine it is: numbers to arrays."""

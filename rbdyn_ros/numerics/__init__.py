@@ -1,0 +1,1 @@
+"""Newton, finite differences: mathematics without mechanics."""

@@ -1,0 +1,50 @@
+"""The nouns. Read this page first: names, shapes and units; no functions.
+
+World frame: z up. Quaternions are Hamilton, scalar first (wxyz), unit, and rotate BODY to WORLD (R_wb).
+Body frame of the rod: axis 3 along the rod from the joint to the free tip. Units are SI.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+Array = np.ndarray
+
+
+class System(NamedTuple):
+    """A rod, ball-jointed to a cart that slides in the plane z = 0: the numbers a step needs."""
+
+    cart_mass: float  # M [kg], 0 allowed
+    cart_free: float  # 1 the cart slides, 0 it is fixed (the pivot of a fixed rod)
+    cart_damping: float  # b [N s/m] viscous
+    rod_mass: float  # m [kg]
+    center: float  # l [m] joint to centre of mass, along the rod: c = (0, 0, l)
+    inertia: tuple  # (I1, I2, I3) [kg m^2] principal, about the centre of mass, body axes
+    joint_damping: float  # d [N m s/rad] viscous, isotropic
+    gravity: float  # g [m/s^2], along -z
+
+
+class State(NamedTuple):
+    """Where the plant is. `v` is the derivative of `q` seen from the cart's plane and from the body."""
+
+    t: float  # [s]
+    q: Array  # (6,) x y [m, world] | w x y z  orientation R_wb
+    v: Array  # (5,) vx vy [m/s, world] | wx wy wz [rad/s, body]
+
+
+class Input(NamedTuple):
+    """What acts on the plant: u(t) = force + sum of sines on the cart, a wrench at a point of the rod."""
+
+    force: Array  # (2,) [N, world] held during the step
+    sines: Array  # (n, 4) axis (0 x, 1 y), amplitude [N], angular frequency [rad/s], phase [rad]
+    disturbance: Array  # (9,) force [N, world] | torque [N m, world] | point [m, body, from the joint]
+
+
+class Step(NamedTuple):
+    """One step's result. When `ok` is false, `state` is the last good one."""
+
+    state: State
+    reaction: Array  # (3,) mean force of the joint on the rod during the step [N, world]
+    iterations: int  # Newton iterations, summed over the stages of a composition
+    residual: float  # largest relative residual of the discrete equations [-]
+    ok: bool  # converged
