@@ -14,14 +14,14 @@ import numpy as np
 from numba import njit
 from numba.core.dispatcher import Dispatcher
 
-_OPTIONS = dict(cache=True, error_model="numpy", nogil=True)
+_OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract"})
 
 
 def kernel(function: Callable | None = None, **options) -> Callable:
     """Compile `function` with Numba, cached across processes; division by zero gives inf or nan.
 
-    `options` are those of `numba.njit`. `fastmath` is left off by default: the steppers' round-off
-    floors rest on IEEE arithmetic.
+    Of the fast-math rules only contraction is on (a * b + c in one rounding): nan and inf keep their
+    meaning. `options` are those of `numba.njit`.
     """
     if function is None:
         return lambda f: kernel(f, **options)
@@ -31,6 +31,11 @@ def kernel(function: Callable | None = None, **options) -> Callable:
         dispatcher.fingerprint = stamp
         dispatcher._cache._cache_file._source_stamp = stamp
     return dispatcher
+
+
+def inlined(function: Callable) -> Callable:
+    """A kernel that always becomes part of its caller: no call, and its tuples stay in registers."""
+    return kernel(function, forceinline=True)
 
 
 def fingerprint(function: Callable, options: dict | None = None) -> str:

@@ -11,12 +11,13 @@ and p' + w x p + m (w x c) x R^T x' = tau - d w,  P' = U - b x'  with the genera
 """
 
 import math
+from typing import NamedTuple
 
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import kernel
+from rbdyn_ros.kernel import inlined, kernel
 
 
-@kernel
+@inlined
 def momenta(system, R, w, x):
     """(p, P) of the angular velocity w [body] and the cart velocity x (2,); R is the rotation's rows."""
     m, l, I = system.rod_mass, system.center, system.inertia
@@ -31,7 +32,7 @@ def momenta(system, R, w, x):
     return p, (M * x[0] + m * vec.dot(R[0], u_b), M * x[1] + m * vec.dot(R[1], u_b))
 
 
-@kernel
+@inlined
 def velocities(system, R, p, P):
     """(w, x') of the momenta (p, P): solves (1.3), (1.4), also for a massless or a fixed cart.
 
@@ -40,24 +41,21 @@ def velocities(system, R, p, P):
     """
     m, l, I, k = system.rod_mass, system.center, system.inertia, R[2]
     free = system.cart_free
-    M = system.cart_mass + m
-    mu = free * m / M
+    i_M = free / (system.cart_mass + m)
+    mu = m * i_M
+    i_1, i_2 = 1.0 / (I[0] + (1.0 - mu) * m * l * l), 1.0 / (I[1] + (1.0 - mu) * m * l * l)
     P_b = vec.axpy(P[0], R[0], vec.scale(P[1], R[1]))
-    r1, r2 = p[0] + mu * l * P_b[1], p[1] - mu * l * P_b[0]
-    D1, D2 = I[0] + (1.0 - mu) * m * l * l, I[1] + (1.0 - mu) * m * l * l
+    a1, a2 = i_1 * (p[0] + mu * l * P_b[1]), i_2 * (p[1] - mu * l * P_b[0])
     n1, n2, s = -k[1], k[0], mu * m * l * l
-    a1, a2, b1, b2 = r1 / D1, r2 / D2, n1 / D1, n2 / D2
+    b1, b2 = i_1 * n1, i_2 * n2
     f = s * (n1 * a1 + n2 * a2) / (1.0 + s * (n1 * b1 + n2 * b2))
-    w = (a1 - f * b1, a2 - f * b2, p[2] / I[2])
+    w = (a1 - f * b1, a2 - f * b2, (1.0 / I[2]) * p[2])
     u_b = (w[1] * l, -w[0] * l, 0.0)
-    x = (
-        free * (P[0] - m * vec.dot(R[0], u_b)) / M,
-        free * (P[1] - m * vec.dot(R[1], u_b)) / M,
-    )
+    x = (i_M * (P[0] - m * vec.dot(R[0], u_b)), i_M * (P[1] - m * vec.dot(R[1], u_b)))
     return w, x
 
 
-@kernel
+@inlined
 def center_velocity(system, R, w, x):
     """Velocity of the rod's centre of mass [m/s, world]."""
     l = system.center
@@ -65,36 +63,57 @@ def center_velocity(system, R, w, x):
     return (x[0] + u[0], x[1] + u[1], u[2])
 
 
-@kernel
-def force(input, t):
-    """u(t) on the cart [N, world]: the held force plus the sines."""
-    ux, uy = input.force[0], input.force[1]
-    for i in range(input.sines.shape[0]):
-        s = input.sines[i, 1] * math.sin(input.sines[i, 2] * t + input.sines[i, 3])
-        if input.sines[i, 0] == 0.0:
-            ux += s
+class Load(NamedTuple):
+    """An `Input` in registers: the held cart force and the wrench (F, T) at the rod's point r."""
+
+    force: tuple  # (2,) [N, world]
+    F: tuple  # (3,) [N, world]
+    T: tuple  # (3,) [N m, world]
+    r: tuple  # (3,) [m, body, from the joint]
+
+
+@inlined
+def load(input):
+    """The numbers of an `Input` that do not change with time."""
+    d = input.disturbance
+    return Load((input.force[0], input.force[1]), (d[0], d[1], d[2]), (d[3], d[4], d[5]), (d[6], d[7], d[8]))
+
+
+@inlined
+def sines_at(sines, t):
+    """The sum of sines at time t (2,) [N]."""
+    fx, fy = 0.0, 0.0
+    for i in range(sines.shape[0]):
+        s = sines[i, 1] * math.sin(sines[i, 2] * t + sines[i, 3])
+        if sines[i, 0] == 0.0:
+            fx += s
         else:
-            uy += s
-    return ux, uy
+            fy += s
+    return fx, fy
 
 
-@kernel
-def generalized_forces(system, input, R, t):
-    """(tau, U): torque about the joint [body] and horizontal force [world] of weight, cart force and disturbance.
-
-    tau = -m g c x k + R^T T + r x R^T F for a wrench (F, T) at the rod's point r;  U = u(t) + F_xy.
-    """
+@inlined
+def torque(system, load, R):
+    """tau about the joint [N m, body] of weight and wrench: -m g c x k + R^T T + r x R^T F."""
     k = R[2]
     mgl = system.rod_mass * system.gravity * system.center
-    F = (input.disturbance[0], input.disturbance[1], input.disturbance[2])
-    T = (input.disturbance[3], input.disturbance[4], input.disturbance[5])
-    r = (input.disturbance[6], input.disturbance[7], input.disturbance[8])
-    ux, uy = force(input, t)
     tau = (mgl * k[1], -mgl * k[0], 0.0)
-    if vec.size(F) + vec.size(T) != 0.0:
-        F_b = vec.transposed_matvec(R, F)
-        tau = vec.add(tau, vec.add(vec.transposed_matvec(R, T), vec.cross(r, F_b)))
-    return tau, (ux + F[0], uy + F[1])
+    if vec.size(load.F) + vec.size(load.T) != 0.0:
+        moment = vec.cross(load.r, vec.transposed_matvec(R, load.F))
+        tau = vec.add(tau, vec.add(vec.transposed_matvec(R, load.T), moment))
+    return tau
+
+
+@inlined
+def cart_force(load, f):
+    """u(t) on the cart [N, world]: held force and the sines' f."""
+    return (load.force[0] + f[0], load.force[1] + f[1])
+
+
+@inlined
+def horizontal(load, f):
+    """U [N, world]: held force, the sines' f and the wrench's horizontal part."""
+    return (load.force[0] + load.F[0] + f[0], load.force[1] + load.F[1] + f[1])
 
 
 @kernel
@@ -109,11 +128,10 @@ def quantities(system, q, v):
     return E, Lz, P[0], P[1], p[2]
 
 
-@kernel
-def joint_force(system, input, Q0, w0, x0, Q1, w1, x1, h):
+@inlined
+def joint_force(system, load, Q0, w0, x0, Q1, w1, x1, h):
     """Mean force of the joint on the rod between two states, h apart [N, world]: m dV/h + m g e3 - F."""
     V0 = center_velocity(system, unit_quaternion.matrix(Q0), w0, x0)
     V1 = center_velocity(system, unit_quaternion.matrix(Q1), w1, x1)
-    F = (input.disturbance[0], input.disturbance[1], input.disturbance[2])
     weight = (0.0, 0.0, system.rod_mass * system.gravity)
-    return vec.sub(vec.axpy(system.rod_mass / h, vec.sub(V1, V0), weight), F)
+    return vec.sub(vec.axpy(system.rod_mass / h, vec.sub(V1, V0), weight), load.F)

@@ -1,10 +1,10 @@
 """Unit quaternions (w, x, y, z) as tuples, Hamilton, body to world: the kernels under the steppers."""
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import kernel
+from rbdyn_ros.kernel import inlined
 
 
-@kernel
+@inlined
 def product(a, b):
     """a o b, the rotation b followed by a."""
     return (
@@ -15,21 +15,21 @@ def product(a, b):
     )
 
 
-@kernel
+@inlined
 def normalized(q):
     """q / |q|."""
     s = 1.0 / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]) ** 0.5
     return (s * q[0], s * q[1], s * q[2], s * q[3])
 
 
-@kernel
+@inlined
 def repaired(q):
     """q / |q| for a q whose norm is 1 up to round-off: one Newton step for 1/|q|, no root."""
     s = 1.5 - 0.5 * (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     return (s * q[0], s * q[1], s * q[2], s * q[3])
 
 
-@kernel
+@inlined
 def matrix(q):
     """R(q), three rows: R x_b = x_w."""
     w, x, y, z = q
@@ -40,7 +40,7 @@ def matrix(q):
     )
 
 
-@kernel
+@inlined
 def rotated(q, a):
     """R(q) a = a + 2 w (v x a) + 2 v x (v x a)."""
     v = (q[1], q[2], q[3])
@@ -48,7 +48,7 @@ def rotated(q, a):
     return vec.add(vec.axpy(q[0], t, a), vec.cross(v, t))
 
 
-@kernel
+@inlined
 def rotated_back(q, a):
     """R(q)^T a."""
     v = (q[1], q[2], q[3])
@@ -56,7 +56,7 @@ def rotated_back(q, a):
     return vec.add(vec.axpy(-q[0], t, a), vec.cross(v, t))
 
 
-@kernel
+@inlined
 def rate(q, w):
     """dq/dt = q o (0, w) / 2 for the angular velocity w [rad/s, body]."""
     half = (0.0, 0.5 * w[0], 0.5 * w[1], 0.5 * w[2])

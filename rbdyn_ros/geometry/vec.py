@@ -3,46 +3,46 @@
 A vector is (a1, a2, a3); a matrix is its three rows. These are the words in which the steppers are written.
 """
 
-from rbdyn_ros.kernel import kernel
+from rbdyn_ros.kernel import inlined
 
 
-@kernel
+@inlined
 def add(a, b):
     """a + b."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
-@kernel
+@inlined
 def sub(a, b):
     """a - b."""
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
-@kernel
+@inlined
 def scale(s, a):
     """s a."""
     return (s * a[0], s * a[1], s * a[2])
 
 
-@kernel
+@inlined
 def axpy(s, a, b):
     """s a + b."""
     return (s * a[0] + b[0], s * a[1] + b[1], s * a[2] + b[2])
 
 
-@kernel
+@inlined
 def times(a, b):
     """diag(a) b, component by component."""
     return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
 
 
-@kernel
+@inlined
 def dot(a, b):
     """a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel
+@inlined
 def cross(a, b):
     """a x b."""
     return (
@@ -52,31 +52,31 @@ def cross(a, b):
     )
 
 
-@kernel
+@inlined
 def norm(a):
     """|a|."""
     return dot(a, a) ** 0.5
 
 
-@kernel
+@inlined
 def size(a):
     """|a1| + |a2| + |a3|: a norm without a root that a nan cannot pass."""
     return abs(a[0]) + abs(a[1]) + abs(a[2])
 
 
-@kernel
+@inlined
 def matvec(A, b):
     """A b."""
     return (dot(A[0], b), dot(A[1], b), dot(A[2], b))
 
 
-@kernel
+@inlined
 def transposed_matvec(A, b):
     """A^T b."""
     return axpy(b[0], A[0], axpy(b[1], A[1], scale(b[2], A[2])))
 
 
-@kernel
+@inlined
 def solve(A, b):
     """A^-1 b by cofactors; inf or nan if A is singular.
 

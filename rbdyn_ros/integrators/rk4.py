@@ -14,7 +14,7 @@ import numpy as np
 from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.integrators import memory
-from rbdyn_ros.kernel import kernel
+from rbdyn_ros.kernel import inlined, kernel
 
 ORDER = 4
 SYMMETRIC = False
@@ -25,11 +25,12 @@ class Options(NamedTuple):
 
 
 @kernel
-def rates(system, input, t, x, q, w, u):
-    """(x', q', w', u') of the cart at x (2,) with velocity u (2,), the attitude q and the angular velocity w [body]."""
+def rates(system, load, f, q, w, u):
+    """(x', q', w', u') for the cart velocity u (2,), attitude q, angular velocity w [body] and the sines' force f."""
     R = unit_quaternion.matrix(q)
     m, l, I = system.rod_mass, system.center, system.inertia
-    tau, U = rod_on_cart.generalized_forces(system, input, R, t)
+    tau = rod_on_cart.torque(system, load, R)
+    U = rod_on_cart.horizontal(load, f)
     J = (I[0] + m * l * l, I[1] + m * l * l, I[2])
     p = vec.sub(vec.axpy(-system.joint_damping, w, tau), vec.cross(w, vec.times(J, w)))
     a = vec.cross(w, (w[1] * l, -w[0] * l, 0.0))
@@ -59,22 +60,27 @@ def advance(system, options, input, h, n, t, q, v, reaction):
     """Take n steps of size h in place; returns (steps done, 0 iterations, residual 0). Only an overflow stops it."""
     x, Q, w, u = memory.read(q, v)
     u = (system.cart_free * u[0], system.cart_free * u[1])
+    load, sines = rod_on_cart.load(input), input.sines
+    f0 = f1 = f2 = (0.0, 0.0)
     for i in range(n):
-        s, x0, Q0, w0, u0 = t + i * h, x, Q, w, u
-        state = (x, Q, w, u)
-        k1 = rates(system, input, s, x, Q, w, u)
-        x, Q, w, u = moved(state, 0.5 * h, k1)
-        k2 = rates(system, input, s + 0.5 * h, x, Q, w, u)
-        x, Q, w, u = moved(state, 0.5 * h, k2)
-        k3 = rates(system, input, s + 0.5 * h, x, Q, w, u)
-        x, Q, w, u = moved(state, h, k3)
-        k4 = rates(system, input, s + h, x, Q, w, u)
+        state, s = (x, Q, w, u), t + i * h
+        if sines.shape[0] > 0:
+            f0 = rod_on_cart.sines_at(sines, s)
+            f1 = rod_on_cart.sines_at(sines, s + 0.5 * h)
+            f2 = rod_on_cart.sines_at(sines, s + h)
+        k1 = rates(system, load, f0, Q, w, u)
+        x1, Q1, w1, u1 = moved(state, 0.5 * h, k1)
+        k2 = rates(system, load, f1, Q1, w1, u1)
+        x2, Q2, w2, u2 = moved(state, 0.5 * h, k2)
+        k3 = rates(system, load, f1, Q2, w2, u2)
+        x3, Q3, w3, u3 = moved(state, h, k3)
+        k4 = rates(system, load, f2, Q3, w3, u3)
         x, Q, w, u = moved(moved(moved(moved(state, h / 6.0, k1), h / 3.0, k2), h / 3.0, k3), h / 6.0, k4)
         Q = unit_quaternion.normalized(Q)
         if not memory.finite(x, Q, w, u):
-            memory.write(q, v, x0, Q0, w0, u0)
+            memory.write(q, v, *state)
             return i, 0, np.inf
         if i == n - 1:
-            memory.write_reaction(reaction, rod_on_cart.joint_force(system, input, Q0, w0, u0, Q, w, u, h))
+            memory.write_reaction(reaction, rod_on_cart.joint_force(system, load, *state[1:], Q, w, u, h))
     memory.write(q, v, x, Q, w, u)
     return n, 0, 0.0

@@ -1,0 +1,136 @@
+"""The simulator's default: rod and cart in maximal coordinates, constraints with multipliers, midpoint quaternion.
+
+Coordinates (r, q, x): the rod as a floating body and the cart, joined by Phi = r - R c - (x, 0) = 0 and
+|q| = 1; momenta p_r = m V, p_w = I w [body], pi = M x'. A step solves, with half-step impulses ell of the joint
+(doc/mathematics.md, section 3; f_r, tau_c: force and torque about the centre of mass),
+
+    m Dr/h  - p_r - (h/2) f_r   - ell           = 0                                             (3.3)
+    (2/h) (s + v x J v) + d v - p_w - (h/2) tau_c + c x R_k^T ell = 0
+    M D/h + b D/2 - pi - (h/2) u + ell_xy       = 0
+    Dr - D - R_k (F - 1) c                      = 0
+
+not as a dense system: ell, Dr and D are linear and are eliminated, which leaves the 3x3 Newton of
+`discrete_rod` with the kinetic-energy parameter gamma. The momenta at k+1 take the same ell from the other side.
+Then the velocities are projected on the joint (RATTLE): [M A^T; A 0] [v; nu] = [p; 0], which changes no
+position and makes a small gamma usable. The joint's force over the step is (2 ell + nu) / h.
+
+What else pushes at k (a contact's half-step impulse, say) joins the three momenta on the right of (3.3).
+"""
+
+from typing import NamedTuple
+
+from rbdyn_ros.bodies import rod_on_cart
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.integrators import discrete_rod, memory
+from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.types import Array
+
+ORDER = 2
+SYMMETRIC = True
+
+
+class Options(NamedTuple):
+    """What the solve needs; `weights` are the stages of a symmetric composition, ones sum."""
+
+    weights: Array  # (s,) fractions of h
+    tolerance: float  # relative residual of the discrete equations
+    max_iterations: int
+    gamma: float  # [kg m^2] kinetic-energy parameter; 4/3 I_3 turns a spinning rod with order 4
+
+
+@inlined
+def forces(system, load, R):
+    """(f_r, tau_c): weight and wrench on the rod, force [world] and torque about the centre of mass [body]."""
+    f_r = vec.sub(load.F, (0.0, 0.0, system.rod_mass * system.gravity))
+    if vec.size(load.F) + vec.size(load.T) == 0.0:
+        return f_r, (0.0, 0.0, 0.0)
+    arm = vec.sub(load.r, (0.0, 0.0, system.center))
+    moment = vec.cross(arm, vec.transposed_matvec(R, load.F))
+    return f_r, vec.add(vec.transposed_matvec(R, load.T), moment)
+
+
+@inlined
+def about_joint(l, R, p_w, p_r):
+    """p_w + c x R^T p_r: a momentum or torque about the joint [body]."""
+    return (p_w[0] - l * vec.dot(p_r, column(R, 1)), p_w[1] + l * vec.dot(p_r, column(R, 0)), p_w[2])
+
+
+@inlined
+def column(R, i):
+    """R e_i."""
+    return (R[0][i], R[1][i], R[2][i])
+
+
+@inlined
+def stage(E, system, load, tolerance, max_iterations, u0, u1, state, W):
+    """One step of (3.3), the momenta and the projection; u0, u1 the cart force at its ends, W the guess of 2 v/h [world]."""
+    x, Q, R, w, u, V = state
+    h, m, l, I, M = E.h, system.rod_mass, system.center, system.inertia, system.cart_mass
+    half, i_h = 0.5 * h, 0.5 * E.f
+    f_r, tau_c = forces(system, load, R)
+    p_r = vec.axpy(half, f_r, vec.scale(m, V))
+    p_w = vec.axpy(half, tau_c, vec.times(I, w))
+    pi = (M * u[0] + half * u0[0], M * u[1] + half * u0[1])
+
+    b = about_joint(l, R, p_w, p_r)
+    Ph = (pi[0] + p_r[0], pi[1] + p_r[1])
+    a = vec.axpy(E.X * Ph[0], R[0], vec.scale(E.X * Ph[1], R[1]))
+    guess = vec.transposed_matvec(R, vec.scale(half, W))
+    v, c, s, g, e, y, iterations, error = discrete_rod.solve(E, R[2], a, b, guess, tolerance, max_iterations)
+    e_w = vec.matvec(R, e)
+    D = (E.X * Ph[0] - E.mu * e_w[0], E.X * Ph[1] - E.mu * e_w[1])
+    Dr = (D[0] + e_w[0], D[1] + e_w[1], e_w[2])
+    ell = vec.sub(vec.scale(m * i_h, Dr), p_r)
+
+    W = vec.scale(E.f, vec.matvec(R, v))
+    Q = unit_quaternion.repaired(unit_quaternion.product(Q, (c, v[0], v[1], v[2])))
+    R = unit_quaternion.matrix(Q)
+    f_r, tau_c = forces(system, load, R)
+    p_r = vec.axpy(m * i_h, Dr, vec.axpy(half, f_r, ell))
+    p_w = vec.axpy(half, tau_c, vec.axpy(E.f, vec.sub(s, g), vec.scale(-E.damping, v)))
+    p_w = about_joint(l, R, p_w, vec.scale(-1.0, ell))
+    f = M * i_h - 0.5 * E.cart_damping
+    pi = (f * D[0] + half * u1[0] - ell[0], f * D[1] + half * u1[1] - ell[1])
+    w, u = rod_on_cart.velocities(system, R, about_joint(l, R, p_w, p_r), (pi[0] + p_r[0], pi[1] + p_r[1]))
+    V = rod_on_cart.center_velocity(system, R, w, u)
+    nu = vec.axpy(m, V, vec.scale(-1.0, p_r))
+    impulse = vec.axpy(2.0, ell, nu)
+    return ((x[0] + D[0], x[1] + D[1]), Q, R, w, u, V), W, impulse, iterations, error
+
+
+@kernel
+def advance(system, options, input, h, n, t, q, v, reaction):
+    """Take n steps of size h in place; returns (steps done, iterations, largest relative residual)."""
+    x, Q, w, u = memory.read(q, v)
+    load, sines, weights = rod_on_cart.load(input), input.sines, options.weights
+    tolerance, max_iterations, gamma = options.tolerance, options.max_iterations, options.gamma
+    R = unit_quaternion.matrix(Q)
+    u = (system.cart_free * u[0], system.cart_free * u[1])
+    state = (x, Q, R, w, u, rod_on_cart.center_velocity(system, R, w, u))
+    u1 = rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, t))
+    W = W_old = vec.matvec(R, w)
+    iterations, worst = 0, 0.0
+    for i in range(n):
+        start, s = state, t + i * h
+        total = (0.0, 0.0, 0.0)
+        for j in range(weights.shape[0]):
+            hj = h * weights[j]
+            s += hj
+            u0 = u1
+            if sines.shape[0] > 0:
+                u1 = rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, s))
+            E = discrete_rod.equations(system, gamma, hj)
+            guess = vec.sub(vec.scale(2.0, W), W_old)
+            W_old = W
+            state, W, impulse, count, error = stage(
+                E, system, load, tolerance, max_iterations, u0, u1, state, guess
+            )
+            iterations += count
+            if not error <= tolerance:
+                memory.write(q, v, start[0], start[1], start[3], start[4])
+                return i, iterations, error
+            worst = max(worst, error)
+            total = vec.add(total, impulse)
+        memory.write_reaction(reaction, vec.scale(1.0 / h, total))
+    memory.write(q, v, state[0], state[1], state[3], state[4])
+    return n, iterations, worst

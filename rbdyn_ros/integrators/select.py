@@ -1,0 +1,68 @@
+"""Integrators by the names of the YAML: a file of this room that exports `advance` is one."""
+
+import math
+from importlib import import_module
+from pathlib import Path
+from typing import Callable, NamedTuple
+
+from rbdyn_ros.integrators.composition import COMPOSITIONS, ORDERS
+from rbdyn_ros.types import System
+
+
+class Integrator(NamedTuple):
+    """A stepper with its numbers: `advance(system, options(system), input, h, n, t, q, v, reaction)`."""
+
+    name: str
+    composition: str
+    order: int
+    symmetric: bool
+    advance: Callable
+    options: Callable  # System -> the stepper's Options
+
+
+def names() -> tuple:
+    """The known integrators, alphabetically."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return tuple(f.stem for f in files if "\ndef advance(" in f.read_text())
+
+
+def select(
+    name: str,
+    composition: str = "none",
+    tolerance: float = 1e-13,
+    max_iterations: int = 20,
+    gamma: float = 4.0 / 3.0,
+) -> Integrator:
+    """The integrator `name`, composed. `gamma` is in units of the rod's smallest principal inertia.
+
+    ValueError for an unknown name, a composition that the method does not admit, a number out of range.
+    """
+    if name not in names():
+        raise ValueError(f"integrator.name is '{name}'; known are {', '.join(names())}")
+    if composition not in COMPOSITIONS:
+        raise ValueError(f"integrator.composition is '{composition}'; known are {', '.join(COMPOSITIONS)}")
+    method = import_module(f"rbdyn_ros.integrators.{name}")
+    if composition != "none" and not method.SYMMETRIC:
+        symmetric = [n for n in names() if import_module(f"rbdyn_ros.integrators.{n}").SYMMETRIC]
+        raise ValueError(
+            f"integrator.composition is '{composition}', but {name} is not symmetric; "
+            f"take 'none' or one of {', '.join(symmetric)}"
+        )
+    if not 0.0 < tolerance <= 1e-3:
+        raise ValueError(f"integrator.tolerance is {tolerance}; it must be > 0 and at most 1e-3")
+    if not 1 <= max_iterations <= 1000:
+        raise ValueError(f"integrator.max_iterations is {max_iterations}; it must be 1 to 1000")
+    if not (math.isfinite(gamma) and gamma >= 0.0):
+        raise ValueError(f"integrator.gamma is {gamma}; it must be >= 0 (0 is Moser and Veselov's discretisation)")
+    numbers = {
+        "weights": COMPOSITIONS[composition].copy(),
+        "tolerance": float(tolerance),
+        "max_iterations": int(max_iterations),
+    }
+
+    def options(system: System):
+        known = {**numbers, "gamma": gamma * min(system.inertia)}
+        return method.Options(**{field: known[field] for field in method.Options._fields})
+
+    order = method.ORDER if composition == "none" else ORDERS[composition]
+    return Integrator(name, composition, order, method.SYMMETRIC, method.advance, options)

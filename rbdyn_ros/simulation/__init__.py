@@ -1,0 +1,1 @@
+"""The loop and the recording, whatever the integrator."""

@@ -1,0 +1,79 @@
+"""The offline loop: many steps, a row every so often, progress when it takes long, the truth when it fails."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.bodies.rod_on_cart import quantities
+from rbdyn_ros.integrators.select import Integrator
+from rbdyn_ros.types import Array, Input, State, System
+
+
+class Record(NamedTuple):
+    """Rows of a run: row i is the state at t_i and what the steps since row i - 1 did."""
+
+    t: Array  # (n,) [s]
+    q: Array  # (n, 6)
+    v: Array  # (n, 5)
+    quantities: Array  # (n, 5) E, Lz, Px, Py, p3
+    reaction: Array  # (n, 3) mean joint force on the rod over the last step [N, world]
+    iterations: Array  # (n,) Newton iterations since the row before
+    residual: Array  # (n,) largest relative residual since the row before
+    ok: bool
+    message: str  # why it stopped early, else ""
+
+
+def run(
+    integrator: Integrator,
+    system: System,
+    state: State,
+    input: Input,
+    h: float,
+    rows: int,
+    steps_per_row: int,
+    progress=lambda row: True,
+) -> Record:
+    """Take `rows` times `steps_per_row` steps of h [s] from `state`; row 0 is the start.
+
+    `progress(row)` is called after each row; when it returns False (an interruption) the run ends there.
+    A step that does not converge ends it too: `ok` is False and `message` says where and what to try.
+    """
+    record = _empty(rows + 1)
+    q, v, reaction = state.q.astype(float), state.v.astype(float), np.zeros(3)
+    options = integrator.options(system)
+    _write(record, 0, state.t, q, v, system, reaction, 0, 0.0)
+    ok, message, last = True, "", 0
+    for row in range(1, rows + 1):
+        t = state.t + (row - 1) * steps_per_row * h
+        done, iterations, residual = integrator.advance(
+            system, options, input, h, steps_per_row, t, q, v, reaction
+        )
+        if done < steps_per_row:
+            ok, message = False, failure(integrator, t + done * h, h, iterations, residual)
+            break
+        _write(record, row, state.t + row * steps_per_row * h, q, v, system, reaction, iterations, residual)
+        last = row
+        if not progress(row):
+            ok, message = False, f"interrupted at t = {record.t[row]:.6g} s"
+            break
+    return Record(*(column[: last + 1] for column in record), ok, message)
+
+
+def failure(integrator: Integrator, t: float, h: float, iterations: int, residual: float) -> str:
+    """The sentence for a step that did not converge."""
+    return (
+        f"{integrator.name} did not converge at t = {t:.9g} s: residual {residual:.3g} after {iterations} iterations "
+        f"with a step of {h:g} s; take a smaller integrator.step (the rod may turn at most about 1.8 rad in one)"
+    )
+
+
+def _empty(n: int) -> tuple:
+    shapes = ((n,), (n, 6), (n, 5), (n, 5), (n, 3), (n,), (n,))
+    kinds = (float, float, float, float, float, int, float)
+    return tuple(np.zeros(shape, kind) for shape, kind in zip(shapes, kinds))
+
+
+def _write(record: tuple, row: int, t, q, v, system, reaction, iterations, residual) -> None:
+    values = (t, q, v, quantities(system, q, v), reaction, iterations, residual)
+    for column, value in zip(record, values):
+        column[row] = value
