@@ -1,0 +1,45 @@
+"""Every parameter by the node that reads it, and what to say about a name that nobody knows."""
+
+import difflib
+
+from rbdyn_ros.settings.controller import CONTROLLER
+from rbdyn_ros.settings.initial import INITIAL
+from rbdyn_ros.settings.input import INPUT
+from rbdyn_ros.settings.integrator import INTEGRATOR
+from rbdyn_ros.settings.node import NODE
+from rbdyn_ros.settings.parameter import Parameter
+from rbdyn_ros.settings.plant import PLANT
+from rbdyn_ros.settings.simulator import SIMULATOR
+
+OFFLINE = PLANT + INITIAL + INPUT + INTEGRATOR  # what a simulation without nodes reads
+NODES = {"pendulum_simulator": OFFLINE + NODE + SIMULATOR, "pendulum_controller": PLANT + NODE + CONTROLLER}
+_OF_ROS = ("use_sim_time", "start_type_description_service")  # every node has them
+_LIST_THEM = "`python -m rbdyn_ros parameters` lists all"
+
+
+def known(node: str | None = None) -> dict:
+    """The parameters that `node` reads, or any node, by name."""
+    tables = [NODES[node]] if node else NODES.values()
+    return {parameter.name: parameter for table in tables for parameter in table}
+
+
+def is_of_ros(name: str) -> bool:
+    """Whether a parameter belongs to every ROS node, not to this package."""
+    return name in _OF_ROS or name.startswith("qos_overrides.")
+
+
+def lookup(name: str, source: str, node: str | None = None) -> Parameter:
+    """The parameter of that name; ValueError with the nearest known name if `node` (or any node) has none."""
+    parameters = known(node)
+    if name in parameters:
+        return parameters[name]
+    group = [other for other in parameters if other.startswith(f"{name}.")]
+    if group:
+        raise ValueError(f"{source}: {name} is a group of parameters, not one: {', '.join(group)}")
+    raise ValueError(f"{source}: {name} is not a known parameter{nearest(name, parameters)}; {_LIST_THEM}")
+
+
+def nearest(name: str, names) -> str:
+    """The words "; did you mean ...?" for the name that looks most like it, or nothing."""
+    alike = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"; did you mean {alike[0]}?" if alike else ""

@@ -1,0 +1,107 @@
+"""The commanded force on its way to the cart: what is accepted, how long it counts, how large it may be."""
+
+import math
+import threading
+from collections import Counter
+from typing import NamedTuple
+
+FUTURE_NS = 1_000_000  # a stamp may be ahead of the state that it answers by rounding only
+
+
+class Command(NamedTuple):
+    """One accepted command."""
+
+    force: tuple  # (2,) [N, world]
+    stamp: int  # [ns] of the state that it answers; 0 unknown
+    received: float  # [s] steady
+
+
+class Rejected(ValueError):
+    """A command that is not applied; `reason` is the word under which it is counted."""
+
+    def __init__(self, reason: str, sentence: str):
+        super().__init__(sentence)
+        self.reason = reason
+
+
+def force_of(components, what: str) -> tuple:
+    """(Fx, Fy) of a list. Rejected if it has not two elements, or one that is not finite."""
+    if len(components) != 2:
+        raise Rejected("length", f"{what} has {len(components)} elements; it must have 2: [Fx, Fy] in N")
+    force = (float(components[0]), float(components[1]))
+    if not all(map(math.isfinite, force)):
+        raise Rejected("not finite", f"{what} is {list(force)} N; it must be finite")
+    return force
+
+
+def check_stamp(stamp: int, now: int, limit: float, what: str) -> None:
+    """Rejected if a stamp [ns] lies after `now` [ns] or is older than `limit` [s]; zero, and a limit of inf, pass."""
+    age = (now - stamp) * 1e-9
+    if stamp and now - stamp < -FUTURE_NS:
+        raise Rejected(
+            "future", f"{what} is stamped {-age:.3f} s ahead of the simulation; it must repeat the stamp of the state it answers, or be zero"
+        )
+    if stamp and age > limit:
+        raise Rejected("stale", f"{what} answers a state that is {age:.3f} s old; it must be at most {limit:.3g} s old")
+
+
+def limited(force: tuple, limit: float) -> tuple:
+    """The force, its norm cut to `limit` [N], and whether it was cut."""
+    norm = math.hypot(*force)
+    if norm <= limit:
+        return force, False
+    return (force[0] * limit / norm, force[1] * limit / norm), True
+
+
+class Mailbox:
+    """Keeps the newest command and counts the others; one thread puts, another one takes or waits."""
+
+    def __init__(self):
+        self._changed = threading.Condition()
+        self.newest: Command | None = None
+        self.accepted = 0
+        self.late = 0  # in lockstep: answers to a state that is past
+        self.rejected = Counter()
+
+    def put(self, command: Command) -> None:
+        """Make it the newest."""
+        with self._changed:
+            self.newest = command
+            self.accepted += 1
+            self._changed.notify_all()
+
+    def clear(self) -> None:
+        """Forget the newest: the plant was reset, it answers nothing that still is."""
+        with self._changed:
+            self.newest = None
+
+    def wake(self) -> None:
+        """Let a waiting thread look around."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def wait(self, until, timeout: float) -> bool:
+        """Wait until `until(newest)` is true, or `timeout` [s] has passed; which of the two."""
+        with self._changed:
+            return self._changed.wait_for(lambda: until(self.newest), timeout)
+
+
+class Watchdog(NamedTuple):
+    """What a command is still worth at a given age."""
+
+    timeout: float  # [s]; 0 off
+    reaction: str  # zero hold ramp
+    ramp_time: float  # [s]
+
+    def expired(self, age: float) -> bool:
+        """Whether a command of this age [s] has stopped to count."""
+        return 0.0 < self.timeout < age
+
+    def force(self, force: tuple, age: float) -> tuple:
+        """What to apply (2,) [N] when the newest command `force` has this age [s]."""
+        if not self.expired(age) or self.reaction == "hold":
+            return force
+        if self.reaction == "zero":
+            return (0.0, 0.0)
+        left = max(0.0, 1.0 - (age - self.timeout) / self.ramp_time)
+        return (left * force[0], left * force[1])

@@ -1,0 +1,134 @@
+"""The plant in time: one tick after the other, from an integer step counter, with the balance of its energy."""
+
+import math
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.integrators.select import Integrator
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.simulation import work
+from rbdyn_ros.simulation.loop import failure
+from rbdyn_ros.types import Array, Input, State, System
+
+# ROS reads the time zero as "not known yet", and a command's zero stamp as "age unknown": no state may have it.
+EPOCH_NS = 1_000_000_000
+
+
+class Setup(NamedTuple):
+    """What a plant is made of: an immutable snapshot, swapped between two ticks."""
+
+    params: spherical_pendulum.Params
+    system: System
+    sines: Array  # (n, 4) of `types.Input`
+    initial: State
+    integrator: Integrator
+    options: tuple  # of the integrator, for this system
+    step_ns: int  # [ns]
+    tick_steps: int  # steps from one command, and one published state, to the next
+    travel: float  # [m]
+    fault_at_travel: bool
+
+
+class Evidence(NamedTuple):
+    """What the stepper says about its own work, after a tick."""
+
+    energy: float = 0.0  # [J]
+    balance: float = 0.0  # [J] energy - energy at the start - work done since
+    momentum: tuple = (0.0, 0.0)  # (Px, Py) [kg m/s]
+    angular: float = 0.0  # Lz [kg m^2/s] about the world's origin
+    spin: float = 0.0  # p3 [kg m^2/s]
+    norm_error: float = 0.0  # |quaternion| - 1
+    residual: float = 0.0  # largest relative Newton residual of the tick
+    iterations: float = 0.0  # Newton iterations per step
+    step_time: float = 0.0  # [s] of computing, per step
+
+
+class Plant:
+    """State, time and applied loads. It neither sleeps nor talks; `tick` is its only clock."""
+
+    def __init__(self, setup: Setup):
+        self.setup = setup
+        self.steps = 0
+        self.q, self.v = np.empty(6), np.empty(5)
+        self.reaction = np.zeros(3)  # (3,) [N, world] of the joint on the rod
+        self.input = Input(np.zeros(2), setup.sines, np.zeros(9))
+        self.evidence = Evidence()
+        self.reset()
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self.steps * self.setup.step_ns * 1e-9
+
+    @property
+    def stamp(self) -> int:
+        """Simulated time as ROS sees it [ns]; it never goes back."""
+        return EPOCH_NS + self.steps * self.setup.step_ns
+
+    @property
+    def tick_ns(self) -> int:
+        """Simulated time from one tick to the next [ns]."""
+        return self.setup.step_ns * self.setup.tick_steps
+
+    @property
+    def off_travel(self) -> bool:
+        """Whether the cart is beyond `cart.travel` along x or y."""
+        return max(abs(self.q[0]), abs(self.q[1])) > self.setup.travel
+
+    def adopt(self, setup: Setup) -> None:
+        """Go on from the same state and time with other numbers; the energy is balanced anew."""
+        self.setup = setup
+        self.input = self.input._replace(sines=setup.sines)
+        self._restart_balance()
+
+    def reset(self, state: State | None = None) -> None:
+        """Put the plant into `state` (the initial one if None). Time goes on."""
+        state = self.setup.initial if state is None else state
+        self.q[:], self.v[:] = state.q, state.v
+        self.reaction[:] = 0.0
+        self._load((0.0, 0.0), np.zeros(9))
+        self._restart_balance()
+
+    def tick(self, force: tuple, wrench: Array) -> str:
+        """Step to the next tick under a cart force (2,) [N] and a disturbance (9,); the reason of a fault, or "".
+
+        Where Newton does not converge the plant is left in the last good state.
+        """
+        setup, steps = self.setup, self.setup.tick_steps
+        self._load(force, wrench)
+        h = setup.step_ns * 1e-9
+        power_before = work.power(setup.system, self.input, self.time, self.q, self.v)
+        start = time.perf_counter()
+        done, iterations, residual = setup.integrator.advance(
+            setup.system, setup.options, self.input, h, steps, self.time, self.q, self.v, self.reaction
+        )
+        step_time = (time.perf_counter() - start) / steps
+        self.steps += done
+        power_after = work.power(setup.system, self.input, self.time, self.q, self.v)
+        self._work += 0.5 * (power_before + power_after) * done * h
+        self.evidence = self._measure(residual, iterations / steps, step_time)
+        return self._fault(done < steps, iterations, residual)
+
+    def _load(self, force, wrench) -> None:
+        self.input.force[:] = force
+        self.input.disturbance[:] = wrench
+
+    def _restart_balance(self) -> None:
+        self._work = 0.0
+        self._energy = spherical_pendulum.quantities(self.setup.system, self.q, self.v)[0]
+        self.evidence = self._measure(0.0, 0.0, 0.0)
+
+    def _measure(self, residual: float, iterations: float, step_time: float) -> Evidence:
+        E, Lz, Px, Py, p3 = spherical_pendulum.quantities(self.setup.system, self.q, self.v)
+        norm_error = math.sqrt(sum(c * c for c in self.q[2:].tolist())) - 1.0
+        balance = E - self._energy - self._work
+        return Evidence(E, balance, (Px, Py), Lz, p3, norm_error, residual, iterations, step_time)
+
+    def _fault(self, stopped: bool, iterations: int, residual: float) -> str:
+        if stopped:
+            return failure(self.setup.integrator, self.time, self.setup.step_ns * 1e-9, iterations, residual)
+        if self.off_travel and self.setup.fault_at_travel:
+            return f"the cart left its travel of {self.setup.travel:g} m: x = {self.q[0]:.4g} m, y = {self.q[1]:.4g} m"
+        return ""
