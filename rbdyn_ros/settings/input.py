@@ -1,11 +1,23 @@
 """The force that acts on the cart from the start, known in advance: sums of sines."""
 
+from collections.abc import Mapping
+
+import numpy as np
+
 from rbdyn_ros.settings.parameter import Parameter
+from rbdyn_ros.types import Input
 
 _SINES = "sines a sin(w t + p) that push the cart along {}: a flat list of amplitude a [N], angular frequency w [rad/s], phase p [rad]"
-_WAVES = dict(kind="float_array", length=range(0, 3001, 3))
+_TRIPLES = dict(kind="float_array", length=range(0, 3001, 3))
 
 INPUT = (
-    Parameter("input.force_x", (), "", _SINES.format("x"), **_WAVES),
-    Parameter("input.force_y", (), "", _SINES.format("y"), **_WAVES),
+    Parameter("input.force_x", (), "", _SINES.format("x"), **_TRIPLES),
+    Parameter("input.force_y", (), "", _SINES.format("y"), **_TRIPLES),
 )
+
+
+def plant_input(values: Mapping) -> Input:
+    """What acts on the plant from checked values by name: the sines, no held force, no disturbance."""
+    axes = (values["input.force_x"], values["input.force_y"])
+    sines = [(axis, *wave) for axis, flat in enumerate(axes) for wave in zip(*[iter(flat)] * 3)]
+    return Input(np.zeros(2), np.array(sines, dtype=float).reshape(-1, 4), np.zeros(9))

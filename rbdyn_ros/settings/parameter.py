@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ class Parameter(NamedTuple):
     length: tuple | range = ()  # the lengths that a list may have; () is any
     choices: tuple = ()  # the strings that are allowed; () is any
     read_only: bool = False  # structural: fixed once the node is configured
+    refine: Callable | None = None  # a further condition: value -> value, or ValueError with the rest of the sentence
 
 
 def check(parameter: Parameter, value: object, source: str) -> object:
@@ -32,10 +33,14 @@ def check(parameter: Parameter, value: object, source: str) -> object:
     `source` says where the value was written ("pendulum.yaml:12", "--set"): it starts the sentence of the
     ValueError that a wrong type, a non-finite number, a value out of range or a wrong length raises.
     """
+    is_wrong = f"{source}: {parameter.name} is {shown(value, parameter.unit)};"
     coerced = _COERCE[parameter.kind](value)
     if coerced is None or not _allowed(parameter, coerced):
-        raise ValueError(f"{source}: {parameter.name} is {shown(value, parameter.unit)}; it must be {expected(parameter)}")
-    return coerced
+        raise ValueError(f"{is_wrong} it must be {expected(parameter)}")
+    try:
+        return parameter.refine(coerced) if parameter.refine else coerced
+    except ValueError as error:
+        raise ValueError(f"{is_wrong} {error}") from None
 
 
 def expected(parameter: Parameter) -> str:

@@ -1,6 +1,30 @@
 """The physics: gravity, cart, rod and joint. Read by the simulator, by the controllers' design and by the URDF."""
 
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from rbdyn_ros.settings.parameter import Parameter
+
+if TYPE_CHECKING:  # the tables are read without Numba, so that --help is quick
+    from rbdyn_ros.models.spherical_pendulum import Params
+
+
+def _on_axis(point: tuple) -> tuple:
+    """(l,) from (l,) or (0, 0, l)."""
+    if len(point) == 3 and (point[0] != 0.0 or point[1] != 0.0):
+        raise ValueError("it must lie on the rod's axis, [0, 0, distance]: the principal axes are those of the rod")
+    return point[-1:]
+
+
+def _of_a_body(inertia: tuple) -> tuple:
+    """Principal moments of a mass distribution: none exceeds the sum of the others (equal for an infinitely thin rod)."""
+    largest = max(inertia, default=0.0)
+    others = math.fsum(inertia) - largest
+    if largest > others * (1.0 + 1e-9):
+        raise ValueError(f"no body has such moments: the largest, {largest:g}, must be <= the sum of the others, {others:g}")
+    return inertia
+
 
 PLANT = (
     Parameter("gravity", 9.81, "m/s^2", "acceleration of gravity, along -z", low=0.0),
@@ -19,6 +43,7 @@ PLANT = (
         "distance from the joint to the centre of mass along the rod, or the point [0, 0, distance]; half the length if absent",
         "float_array",
         length=(0, 1, 3),
+        refine=_on_axis,
     ),
     Parameter(
         "rod.inertia",
@@ -29,6 +54,26 @@ PLANT = (
         low=0.0,
         low_open=True,
         length=(0, 3),
+        refine=_of_a_body,
     ),
     Parameter("joint.damping", 0.0, "N m s/rad", "viscous friction of the ball joint, equal about every axis", low=0.0),
 )
+
+
+def plant_params(values: Mapping) -> "Params":
+    """The physics from checked values by name; an empty centre of mass or inertia is left to the geometry."""
+    from rbdyn_ros.models.spherical_pendulum import Params
+
+    center, inertia = values["rod.center_of_mass"], values["rod.inertia"]
+    return Params(
+        gravity=values["gravity"],
+        cart_mass=values["cart.mass"],
+        cart_damping=values["cart.damping"],
+        cart_fixed=values["cart.fixed"],
+        rod_mass=values["rod.mass"],
+        rod_length=values["rod.length"],
+        rod_radius=values["rod.radius"],
+        rod_center_of_mass=center[0] if center else None,
+        rod_inertia=inertia or None,
+        joint_damping=values["joint.damping"],
+    )

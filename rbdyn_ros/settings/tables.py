@@ -7,6 +7,7 @@ from rbdyn_ros.settings.initial import INITIAL
 from rbdyn_ros.settings.input import INPUT
 from rbdyn_ros.settings.integrator import INTEGRATOR
 from rbdyn_ros.settings.node import NODE
+from rbdyn_ros.settings.node import NODE
 from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.settings.plant import PLANT
 from rbdyn_ros.settings.simulator import SIMULATOR
@@ -14,7 +15,7 @@ from rbdyn_ros.settings.simulator import SIMULATOR
 OFFLINE = PLANT + INITIAL + INPUT + INTEGRATOR  # what a simulation without nodes reads
 NODES = {"pendulum_simulator": OFFLINE + NODE + SIMULATOR, "pendulum_controller": PLANT + NODE + CONTROLLER}
 _OF_ROS = ("use_sim_time", "start_type_description_service")  # every node has them
-_LIST_THEM = "`python -m rbdyn_ros parameters` lists all"
+_LIST_THEM = "list all with `python -m rbdyn_ros parameters`"
 
 
 def known(node: str | None = None) -> dict:
@@ -28,6 +29,12 @@ def is_of_ros(name: str) -> bool:
     return name in _OF_ROS or name.startswith("qos_overrides.")
 
 
+def is_of_a_law(name: str, node: str) -> bool:
+    """Whether a parameter of the controller is an option of a control law, such as lqr.*: the law has its own table."""
+    groups = {other.partition(".")[0] for other in known()}
+    return node == "pendulum_controller" and "." in name and name.partition(".")[0] not in groups
+
+
 def lookup(name: str, source: str, node: str | None = None) -> Parameter:
     """The parameter of that name; ValueError with the nearest known name if `node` (or any node) has none."""
     parameters = known(node)
@@ -36,10 +43,10 @@ def lookup(name: str, source: str, node: str | None = None) -> Parameter:
     group = [other for other in parameters if other.startswith(f"{name}.")]
     if group:
         raise ValueError(f"{source}: {name} is a group of parameters, not one: {', '.join(group)}")
-    raise ValueError(f"{source}: {name} is not a known parameter{nearest(name, parameters)}; {_LIST_THEM}")
+    raise ValueError(f"{source}: {name} is not a known parameter; {nearest(name, parameters)}{_LIST_THEM}")
 
 
 def nearest(name: str, names) -> str:
-    """The words "; did you mean ...?" for the name that looks most like it, or nothing."""
+    """The words "did you mean ...? " for the name that looks most like it, or nothing."""
     alike = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"; did you mean {alike[0]}?" if alike else ""
+    return f"did you mean {alike[0]}? " if alike else ""

@@ -1,0 +1,150 @@
+"""A parameter file as ROS 2 writes it, read with line numbers by PyYAML's safe loader."""
+
+from pathlib import Path
+from typing import Iterator, NamedTuple
+
+import yaml
+
+_MARK = "ros__parameters"
+
+
+class Entry(NamedTuple):
+    """One value of a file."""
+
+    section: str  # "/**", "/pendulum_simulator", "/ns/**"; "" in a plain file without sections
+    name: str  # dotted
+    value: object
+    line: int  # from 1
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe, without what ROS does not read: aliases and dates."""
+
+    def compose_node(self, parent, index):
+        if self.check_event(yaml.AliasEvent):
+            mark = self.peek_event().start_mark
+            raise yaml.composer.ComposerError(None, None, "ROS does not read aliases: write the value again", mark)
+        return super().compose_node(parent, index)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def read(path: str | Path) -> list[Entry]:
+    """The entries of a file in the order in which they stand there.
+
+    Sections are `/**:`, `/name:`, `name:` or `/namespace/name:` (also nested) with `ros__parameters:` below;
+    names are nested, dotted or both. A file without any `ros__parameters` is one plain section, "".
+    ValueError, naming file and line: not readable, broken YAML, a name given twice, values outside a section.
+    """
+    text = _text(path)
+    try:
+        loader = _Loader(text)
+        entries = list(_entries(loader, loader.get_single_node(), path))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise ValueError(f"{path}:{mark.line + 1}: broken YAML: {error.problem or error.context}") from None
+    except yaml.YAMLError as error:  # a character that YAML forbids: it has no mark
+        raise ValueError(f"{path}: broken YAML: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise ValueError(f"{path}: broken YAML: nested too deeply; parameters need two or three levels") from None
+    _refuse_repetition(entries, path)
+    return entries
+
+
+def value_of(text: str) -> object:
+    """One value as YAML reads it: "1", "[1, 2]", "true", "rk4". ValueError if it is broken."""
+    try:
+        return _Loader(text).get_single_data()
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise ValueError(f"{text!r} is not a YAML value: write a number, true, false, a word or a list [a, b, c]") from None
+
+
+def _text(path) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"{path}: cannot read the parameter file: {error.strerror}; check its path") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: cannot read the parameter file: it is not UTF-8 text; check its path") from None
+
+
+def _entries(loader: _Loader, root: yaml.Node | None, path) -> Iterator[Entry]:
+    _require_mapping(root, "the file", path)
+    if _is_plain(root):
+        _refuse_bare_sections(root, path)
+        yield from _values(loader, root, path, "", "")
+    else:
+        yield from _sections(loader, root, path, "")
+
+
+def _is_plain(node: yaml.Node) -> bool:
+    """Whether no key at or below the node is `ros__parameters`."""
+    if not isinstance(node, yaml.MappingNode):
+        return True
+    return all(key.value != _MARK and _is_plain(value) for key, value in node.value)
+
+
+def _refuse_bare_sections(root: yaml.MappingNode, path) -> None:
+    for key, _ in _pairs(root, path):
+        if key.value.startswith("/"):
+            raise ValueError(f"{path}:{_line(key)}: section {key.value} has no `{_MARK}:`; write it below the section, above the values")
+
+
+def _sections(loader: _Loader, node: yaml.MappingNode, path, section: str) -> Iterator[Entry]:
+    for key, value in _pairs(node, path):
+        if key.value == _MARK:
+            _require_mapping(value, f"`{_MARK}:`", path)
+            yield from _values(loader, value, path, section, "")
+        elif isinstance(value, yaml.MappingNode) and not _is_plain(value):
+            yield from _sections(loader, value, path, f"{section}/{key.value.strip('/')}")
+        else:
+            raise ValueError(f"{path}:{_line(key)}: {key.value} stands outside `{_MARK}:`; move it below one, for example below /**:")
+
+
+def _values(loader: _Loader, node: yaml.MappingNode, path, section: str, prefix: str) -> Iterator[Entry]:
+    for key, value in _pairs(node, path):
+        name = prefix + key.value
+        if isinstance(value, yaml.MappingNode):
+            yield from _values(loader, value, path, section, name + ".")
+        else:
+            yield Entry(section, name, _constructed(loader, value, path, name), _line(key))
+
+
+def _pairs(node: yaml.MappingNode, path) -> Iterator[tuple]:
+    seen = set()
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode) or not key.value:
+            raise ValueError(f"{path}:{_line(key)}: a name is expected before the colon")
+        if key.value in seen:
+            raise ValueError(f"{path}:{_line(key)}: {key.value} is given twice; keep one of them")
+        seen.add(key.value)
+        yield key, value
+
+
+def _constructed(loader: _Loader, node: yaml.Node, path, name: str) -> object:
+    try:
+        return loader.construct_object(node, deep=True)
+    except ValueError:  # such as !!int on a word, or an integer of thousands of digits
+        raise ValueError(f"{path}:{_line(node)}: the value of {name} cannot be read: write a plain number, word or list") from None
+
+
+def _require_mapping(node: yaml.Node | None, what: str, path) -> None:
+    if not isinstance(node, yaml.MappingNode):
+        where = path if node is None else f"{path}:{_line(node)}"
+        raise ValueError(f"{where}: {what} holds no parameters; write `name: value` lines")
+
+
+def _refuse_repetition(entries: list[Entry], path) -> None:
+    first: dict = {}
+    for entry in entries:  # nested and dotted spellings of one name
+        if first.setdefault((entry.section, entry.name), entry) is not entry:
+            line = first[entry.section, entry.name].line
+            raise ValueError(f"{path}:{entry.line}: {entry.name} is given twice, first in line {line}; keep one of them")
+
+
+def _line(node: yaml.Node) -> int:
+    return node.start_mark.line + 1
