@@ -4,7 +4,7 @@ Coordinates (r, q, x): the rod as a floating body and the cart, joined by Phi = 
 |q| = 1; momenta p_r = m V, p_w = I w [body], pi = M x'. A step solves, with half-step impulses ell of the joint
 (doc/mathematics.md, section 3; f_r, tau_c: force and torque about the centre of mass),
 
-    m Dr/h  - p_r - (h/2) f_r   - ell           = 0                                             (3.3)
+    m Dr/h  - p_r - (h/2) f_r   - ell           = 0                                             (3.2)
     (2/h) (s + v x J v) + d v - p_w - (h/2) tau_c + c x R_k^T ell = 0
     M D/h + b D/2 - pi - (h/2) u + ell_xy       = 0
     Dr - D - R_k (F - 1) c                      = 0
@@ -14,7 +14,7 @@ not as a dense system: ell, Dr and D are linear and are eliminated, which leaves
 Then the velocities are projected on the joint (RATTLE): [M A^T; A 0] [v; nu] = [p; 0], which changes no
 position and makes a small gamma usable. The joint's force over the step is (2 ell + nu) / h.
 
-What else pushes at k (a contact's half-step impulse, say) joins the three momenta on the right of (3.3).
+What else pushes at k (a contact's half-step impulse, say) joins the three momenta on the right of (3.2).
 """
 
 from typing import NamedTuple
@@ -63,7 +63,7 @@ def column(R, i):
 
 @inlined
 def stage(E, system, load, tolerance, max_iterations, u0, u1, state, W):
-    """One step of (3.3), the momenta and the projection; u0, u1 the cart force at its ends, W the guess of 2 v/h [world]."""
+    """One step of (3.2), the momenta and the projection; u0, u1 the cart force at its ends, W the guess of 2 v/h [world]."""
     x, Q, R, w, u, V = state
     h, m, l, I, M = E.h, system.rod_mass, system.center, system.inertia, system.cart_mass
     half, i_h = 0.5 * h, 0.5 * E.f
