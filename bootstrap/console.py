@@ -1,0 +1,83 @@
+"""What the user sees of a command that takes a while: its name, its last line, its time."""
+import shutil
+import subprocess
+import sys
+import time
+
+from bootstrap.trouble import Trouble
+
+HEARTBEAT = 0.2    # [s] between two looks at the command
+
+
+def run(command, log, env=None, keep_open=()):
+    """Run a command with its output in a log file and its newest line on the terminal.
+
+    The descriptors in keep_open are inherited, so that a command that outlives this script still holds its lock.
+    Raises Trouble with the log's end when the command fails.
+    """
+    start = time.monotonic()
+    with log.open('ab') as sink:
+        process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=sink,
+                                   stderr=subprocess.STDOUT, env=env, pass_fds=keep_open)
+    try:
+        while still_running(process):
+            show(f'{time.monotonic() - start:5.0f} s  {last_line(log)}')
+    finally:
+        show('')
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+    if process.returncode != 0:
+        raise Trouble(explain(command, process.returncode, log))
+
+
+def still_running(process):
+    """Wait one heartbeat; return whether the process still runs."""
+    try:
+        process.wait(timeout=HEARTBEAT)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+def show(line):
+    """Replace the terminal's last line; nothing is written where nobody watches."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns - 1
+        print(f'\r\033[K{line[:width]}', end='', file=sys.stderr, flush=True)
+
+
+def say(line):
+    """Print a line that stays."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def tail(log):
+    """Return the lines at the end of a log."""
+    with log.open('rb') as file:
+        file.seek(max(0, log.stat().st_size - 4000))
+        return file.read().decode(errors='replace').splitlines()
+
+
+def last_line(log):
+    """Return the newest line of a log."""
+    return next((line.strip() for line in reversed(tail(log)) if line.strip()), '')
+
+
+NO_NETWORK = ('NewConnectionError', 'Temporary failure in name resolution', 'Network is unreachable', 'ConnectTimeout',
+              'Could not resolve', 'Temporary failure resolving', 'Name or service not known', 'Connection refused',
+              'ProxyError', 'Read timed out')
+
+
+def explain(command, code, log):
+    """Return one sentence on why a command failed, after the end of its log."""
+    lines = tail(log)
+    end = '\n'.join(f'    {line}' for line in lines[-12:])
+    if any(sign in line for sign in NO_NETWORK for line in lines):
+        why = ('the package index cannot be reached. Connect this machine to the network, or name a mirror (PIP_INDEX_URL, '
+               'HTTPS_PROXY), and run the same command again: what is done is kept')
+    elif any('No space left on device' in line for line in lines):
+        why = 'the disk is full. Free about 2 GB and run the same command again: what is done is kept'
+    else:
+        why = f'`{" ".join(str(part) for part in command[:4])} ...` ended with code {code}. All of its output is in {log}'
+    return f'{end}\n{why}.'

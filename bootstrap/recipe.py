@@ -1,0 +1,95 @@
+"""The steps that make each kind of environment."""
+import importlib.util
+import shutil
+import subprocess
+import sys
+import sysconfig
+from functools import partial
+from importlib import metadata
+
+from bootstrap import machine, package, tf2_messages
+from bootstrap.console import run, say
+from bootstrap.place import ROOT, environment
+from bootstrap.steps import STATE, Step
+
+PINS = ROOT / 'bootstrap' / 'pins'
+
+
+def steps(place):
+    """Return the steps that lead to a working environment in this place."""
+    return sourced_steps(place) if place.sourced else wheel_steps(place)
+
+
+def wheel_steps(place):
+    """Return the steps for a machine without ROS 2."""
+    pins = (PINS / f'{place.distro}.txt').read_text()
+    return [
+        # A changed pin makes the environment anew: pip would leave the rest of the old one in it.
+        Step('environment', f'{identity(place)} {pins}', partial(make_environment, place)),
+        Step('wheels', '', partial(install_wheels, place), f'ROS 2 {place.distro} and Python libraries, 1 GB on disk'),
+        Step('tf2_msgs', tf2_sources(), partial(tf2_messages.build, place, place.prefix / STATE), 'a minute of compiling'),
+        Step('rbdyn_ros', package.sources(), partial(package.install, place, place.prefix / STATE)),
+    ]
+
+
+def sourced_steps(place):
+    """Return the steps for a shell that has sourced ROS 2: only what ROS 2 does not bring is installed."""
+    return [
+        Step('environment', identity(place), partial(make_environment, place), f'beside ROS 2 {place.distro}'),
+        Step('rbdyn_ros', package.sources(), partial(install_beside_ros, place), 'and the Python libraries that ROS 2 lacks'),
+    ]
+
+
+def identity(place):
+    """Return what an environment is tied to: where it lies and the interpreter that it was made by."""
+    return f'{place.prefix} {sys.version_info[:2]} {sysconfig.get_config_var("MULTIARCH")}'
+
+
+def make_environment(place, keep_open):
+    """Make an empty virtual environment; what an interrupted set-up left of ours is removed, what is not ours is set aside."""
+    machine.ensure(place.sourced)
+    if (place.prefix / STATE).is_dir():
+        shutil.rmtree(place.prefix)
+    elif place.prefix.exists():
+        set_aside(place.prefix)
+    state = place.prefix / STATE
+    state.mkdir(parents=True)
+    (place.prefix / 'COLCON_IGNORE').touch()
+    packages = ['--system-site-packages'] if place.sourced else []
+    run([base_python(), '-m', 'venv', *packages, place.prefix], state / 'environment.log', keep_open=keep_open)
+
+
+def base_python():
+    """Return the interpreter itself, also when this script runs inside a virtual environment."""
+    return getattr(sys, '_base_executable', None) or sys.executable
+
+
+def set_aside(path):
+    """Rename a folder that testbed did not make, so that nothing is lost."""
+    number = next(number for number in range(1, 1000) if not path.with_name(f'{path.name}.aside-{number}').exists())
+    aside = path.rename(path.with_name(f'{path.name}.aside-{number}'))
+    say(f'{path.name} was not made by testbed: it is now {aside.name}.')
+
+
+def install_wheels(place, keep_open):
+    """Install every pinned wheel; those that an interrupted run half installed are written over."""
+    run([place.python, '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--no-deps', '--ignore-installed',
+         '--use-pep517', '--requirement', PINS / f'{place.distro}.txt'], place.prefix / STATE / 'wheels.log',
+        environment(place), keep_open)
+
+
+def install_beside_ros(place, keep_open):
+    """Install this package and what ROS 2 lacks; the messages of ROS 2 are compiled against its own numpy, which stays."""
+    constraints = place.prefix / STATE / 'constraints.txt'
+    constraints.write_text(f'numpy=={metadata.version("numpy")}\n' if importlib.util.find_spec('numpy') else '')
+    package.install(place, place.prefix / STATE, keep_open, ('--no-input', '--constraint', constraints, f'{ROOT}[test]'))
+
+
+def tf2_sources():
+    """Return the sources of tf2_msgs."""
+    return '\n'.join(path.read_text() for path in sorted(tf2_messages.SOURCE.rglob('*.*')))
+
+
+def base_starts(place):
+    """Return whether the interpreter of the environment still starts: an upgrade of the system may have removed it."""
+    return subprocess.run([place.python, '-c', ''], capture_output=True).returncode == 0

@@ -1,0 +1,73 @@
+"""Steps of a set-up: each is done once, and again when what it was made from has changed."""
+import fcntl
+import hashlib
+import os
+import time
+from contextlib import contextmanager
+from typing import Callable, NamedTuple
+
+from bootstrap.console import say
+from bootstrap.place import ROOT
+
+STATE = 'testbed'    # the folder in the environment that holds stamps and logs
+
+
+class Step(NamedTuple):
+    """One part of the set-up."""
+
+    name: str
+    inputs: str                       # the text that it is made from
+    act: Callable[[tuple], None]      # takes the descriptors that its commands must inherit
+    about: str = ''                   # what the user may expect
+
+
+def digests(steps):
+    """Return the stamp of each step; it covers the steps before it, so redoing one redoes those that follow."""
+    so_far, stamps = hashlib.sha256(), []
+    for step in steps:
+        so_far.update(f'{step.name}\0{step.inputs}\0'.encode())
+        stamps.append(so_far.hexdigest())
+    return stamps
+
+
+def pending(prefix, steps):
+    """Return the indices of the steps that are not done: the first without its stamp, and all after it."""
+    for index, (step, digest) in enumerate(zip(steps, digests(steps))):
+        stamp = prefix / STATE / f'{step.name}.stamp'
+        if not stamp.exists() or stamp.read_text() != digest:
+            return list(range(index, len(steps)))
+    return []
+
+
+def carry_out(prefix, steps):
+    """Do what is pending, one process at a time; a step is stamped when it has ended, never before."""
+    with locked() as lock:
+        stamps = digests(steps)
+        for index in pending(prefix, steps):
+            step, start = steps[index], time.monotonic()
+            say(f'[{index + 1}/{len(steps)}] {step.name}{step.about and f" ({step.about})"}')
+            step.act((lock,))
+            stamp(prefix / STATE / f'{step.name}.stamp', stamps[index])
+            say(f'[{index + 1}/{len(steps)}] {step.name}: done in {time.monotonic() - start:.0f} s')
+
+
+def stamp(path, digest):
+    """Write a stamp so that it is either whole or absent."""
+    draft = path.with_suffix('.draft')
+    draft.write_text(digest)
+    draft.replace(path)
+
+
+@contextmanager
+def locked():
+    """Hold the checkout's lock, waiting for another set-up; yields the descriptor that carries it."""
+    folder = os.open(ROOT, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say('Another ./testbed is setting up in this folder: waiting for it to end.')
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield folder
+    finally:
+        os.close(folder)

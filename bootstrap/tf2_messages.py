@@ -1,0 +1,36 @@
+"""tf2_msgs, which no wheel holds, built from its one message by the interface generator's wheels."""
+import re
+import shutil
+import sysconfig
+
+from bootstrap.console import run
+from bootstrap.place import ROOT, environment
+
+SOURCE = ROOT / 'bootstrap' / 'tf2_msgs'
+
+# The wheels' CMake files name folders of the machine that built them.
+BUILDER_INCLUDE = re.compile(r'/opt/python/[^;"/]*/include/python3\.\d+')
+BUILDER_PACKAGES = re.compile(r'/opt/python/[^;"/]*/lib/python3\.\d+/site-packages')
+
+
+def build(place, state, keep_open):
+    """Build tf2_msgs with CMake and install it into the environment."""
+    point_at_this_machine(place)
+    log, folder, env = state / 'tf2_msgs.log', state / 'tf2_msgs.build', environment(place)
+    shutil.rmtree(folder, ignore_errors=True)
+    cmake = place.prefix / 'bin' / 'cmake'
+    run([cmake, '-S', SOURCE, '-B', folder, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Release', '-DBUILD_TESTING=OFF',
+         f'-DCMAKE_INSTALL_PREFIX={place.prefix}', f'-DPython3_EXECUTABLE={place.python}'], log, env, keep_open)
+    run([cmake, '--build', folder], log, env, keep_open)
+    run([cmake, '--install', folder], log, env, keep_open)
+    shutil.rmtree(folder)
+
+
+def point_at_this_machine(place):
+    """Replace the folders of the machine that built the wheels by those of this interpreter."""
+    include, packages = sysconfig.get_path('include'), str(place.site_packages)
+    for file in place.prefix.glob('share/*/cmake/*.cmake'):
+        text = file.read_text()
+        mended = BUILDER_PACKAGES.sub(packages, BUILDER_INCLUDE.sub(include, text))
+        if mended != text:
+            file.write_text(mended)

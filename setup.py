@@ -1,0 +1,46 @@
+"""Package rbdyn_ros, as colcon and pip build it."""
+from glob import glob
+
+from setuptools import find_packages, setup
+
+PACKAGE = 'rbdyn_ros'
+
+setup(
+    name=PACKAGE,
+    version='0.1.0',
+    description='A spherical-pendulum testbed: variational rigid-body mechanics over ROS 2.',
+    license='Apache-2.0',
+    maintainer='rbdyn_ros maintainers',
+    maintainer_email='rbdyn-ros@users.noreply.github.com',
+    packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
+    python_requires='>=3.10',
+    install_requires=[
+        'matplotlib',
+        'numba',
+        'numpy',
+        'pyyaml',
+        'rosbags',
+        'scipy',
+        'setuptools',
+        'tqdm',
+        'transforms3d',
+    ],
+    extras_require={
+        'benchmarks': ['mujoco'],
+        'test': ['hypothesis', 'mujoco', 'pin', 'pytest', 'pytest-timeout'],
+    },
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
+        (f'share/{PACKAGE}', ['package.xml']),
+        (f'share/{PACKAGE}/launch', sorted(glob('launch/*.launch.py'))),
+        (f'share/{PACKAGE}/config', sorted(glob('config/*.*'))),
+        (f'share/{PACKAGE}/config/scenarios', sorted(glob('config/scenarios/*.*'))),
+    ],
+    entry_points={
+        'console_scripts': [
+            'controller = rbdyn_ros.nodes.controller:main',
+            'simulator = rbdyn_ros.nodes.simulator:main',
+        ],
+    },
+    zip_safe=True,
+)
