@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Callable, NamedTuple
 
 from rbdyn_ros.integrators.composition import COMPOSITIONS, ORDERS
-from rbdyn_ros.types import System
+from rbdyn_ros.types import Input, State, System
 
 
 class Integrator(NamedTuple):
@@ -18,6 +18,7 @@ class Integrator(NamedTuple):
     symmetric: bool
     advance: Callable
     options: Callable  # System -> the stepper's Options
+    check: Callable  # (System, State, Input): ValueError where the method does not apply
 
 
 def names() -> tuple:
@@ -58,6 +59,7 @@ def select(
         "weights": COMPOSITIONS[composition].copy(),
         "tolerance": float(tolerance),
         "max_iterations": int(max_iterations),
+        "attitude": 1,
     }
 
     def options(system: System):
@@ -65,4 +67,9 @@ def select(
         return method.Options(**{field: known[field] for field in method.Options._fields})
 
     order = method.ORDER if composition == "none" else ORDERS[composition]
-    return Integrator(name, composition, order, method.SYMMETRIC, method.advance, options)
+    check = getattr(method, "check", _applies_everywhere)
+    return Integrator(name, composition, order, method.SYMMETRIC, method.advance, options, check)
+
+
+def _applies_everywhere(system: System, state: State, input: Input) -> None:
+    """Most methods do."""

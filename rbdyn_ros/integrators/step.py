@@ -11,6 +11,7 @@ def step(integrator: Integrator, system: System, state: State, input: Input, h: 
 
     A step that does not converge returns the given state, `ok=False`, its iterations and residual.
     """
+    integrator.check(system, state, input)
     q, v, reaction = state.q.astype(float), state.v.astype(float), np.zeros(3)
     options = integrator.options(system)
     done, iterations, residual = integrator.advance(system, options, input, float(h), 1, float(state.t), q, v, reaction)

@@ -38,6 +38,7 @@ def run(
     `progress(row)` is called after each row; when it returns False (an interruption) the run ends there.
     A step that does not converge ends it too: `ok` is False and `message` says where and what to try.
     """
+    integrator.check(system, state, input)
     record = _empty(rows + 1)
     q, v, reaction = state.q.astype(float), state.v.astype(float), np.zeros(3)
     options = integrator.options(system)
