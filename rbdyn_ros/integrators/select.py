@@ -5,6 +5,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Callable, NamedTuple
 
+import numpy as np
+
 from rbdyn_ros.integrators.composition import COMPOSITIONS, ORDERS
 from rbdyn_ros.types import Input, State, System
 
@@ -19,6 +21,7 @@ class Integrator(NamedTuple):
     advance: Callable
     options: Callable  # System -> the stepper's Options
     check: Callable  # (System, State, Input): ValueError where the method does not apply
+    explain: Callable  # (q, v): what else to say of a step that failed, "" mostly
 
 
 def names() -> tuple:
@@ -60,16 +63,23 @@ def select(
         "tolerance": float(tolerance),
         "max_iterations": int(max_iterations),
         "attitude": 1,
+        "coupling": 0,
     }
 
     def options(system: System):
-        known = {**numbers, "gamma": gamma * min(system.inertia)}
+        known = {**numbers, "gamma": gamma * min(system.inertia), "lever": np.full(3, np.nan)}
         return method.Options(**{field: known[field] for field in method.Options._fields})
 
     order = method.ORDER if composition == "none" else ORDERS[composition]
     check = getattr(method, "check", _applies_everywhere)
-    return Integrator(name, composition, order, method.SYMMETRIC, method.advance, options, check)
+    explain = getattr(method, "explain", _nothing_to_add)
+    return Integrator(name, composition, order, method.SYMMETRIC, method.advance, options, check, explain)
 
 
 def _applies_everywhere(system: System, state: State, input: Input) -> None:
     """Most methods do."""
+
+
+def _nothing_to_add(q, v) -> str:
+    """Most failures explain themselves."""
+    return ""

@@ -50,7 +50,7 @@ def run(
             system, options, input, h, steps_per_row, t, q, v, reaction
         )
         if done < steps_per_row:
-            ok, message = False, failure(integrator, t + done * h, h, iterations, residual)
+            ok, message = False, failure(integrator, t + done * h, h, iterations, residual, q, v)
             break
         _write(record, row, state.t + row * steps_per_row * h, q, v, system, reaction, iterations, residual)
         last = row
@@ -60,11 +60,12 @@ def run(
     return Record(*(column[: last + 1] for column in record), ok, message)
 
 
-def failure(integrator: Integrator, t: float, h: float, iterations: int, residual: float) -> str:
+def failure(integrator: Integrator, t: float, h: float, iterations: int, residual: float, q: Array, v: Array) -> str:
     """The sentence for a step that did not converge."""
+    why = integrator.explain(q, v) or "the rod may turn at most about 1.8 rad in one"
     return (
         f"{integrator.name} did not converge at t = {t:.9g} s: residual {residual:.3g} after {iterations} iterations "
-        f"with a step of {h:g} s; take a smaller integrator.step (the rod may turn at most about 1.8 rad in one)"
+        f"with a step of {h:g} s; take a smaller integrator.step ({why})"
     )
 
 
