@@ -24,11 +24,6 @@ def read_files(paths: Iterable, nodes: tuple = ("pendulum_simulator",)) -> dict:
     return settings
 
 
-def defaults(parameters: Iterable) -> dict:
-    """name -> default value of the parameters."""
-    return {parameter.name: parameter.default for parameter in parameters}
-
-
 def _read_file(path, nodes: tuple) -> dict:
     for_all, for_one, named = {}, {}, ""
     for entry in yaml_file.read(path):

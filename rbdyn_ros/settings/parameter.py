@@ -21,7 +21,7 @@ class Parameter(NamedTuple):
     high: float | None = None
     low_open: bool = False  # the value `low` itself is excluded
     length: tuple | range = ()  # the lengths that a list may have; () is any
-    choices: tuple = ()  # the strings that are allowed; () is any
+    choices: tuple | Callable[[], tuple] = ()  # the strings that are allowed, or what finds them; () is any
     read_only: bool = False  # structural: fixed once the node is configured
     refine: Callable | None = None  # a further condition: value -> value, or ValueError with the rest of the sentence
 
@@ -45,8 +45,9 @@ def check(parameter: Parameter, value: object, source: str) -> object:
 
 def expected(parameter: Parameter) -> str:
     """The values that are allowed, in words: "a number > 0", "a list of 3 numbers", "rk4 or tqdl"."""
-    if parameter.choices:
-        return ("one of " if len(parameter.choices) > 2 else "") + _either(parameter.choices)
+    choices = _choices(parameter)
+    if choices:
+        return ("one of " if len(choices) > 2 else "") + _either(choices)
     one, many = _WORDS[parameter.kind]
     if not parameter.kind.endswith("_array"):
         return one + _range(parameter)
@@ -65,6 +66,10 @@ def shown(value: object, unit: str = "") -> str:
     return f"{text} {unit}" if unit and (_is_list(value) or _is_number(value)) else text
 
 
+def _choices(parameter: Parameter) -> tuple:
+    return parameter.choices() if callable(parameter.choices) else parameter.choices
+
+
 def _allowed(parameter: Parameter, value: object) -> bool:
     elements = value if isinstance(value, tuple) else (value,)
     if isinstance(value, tuple) and parameter.length and len(value) not in parameter.length:
@@ -74,7 +79,8 @@ def _allowed(parameter: Parameter, value: object) -> bool:
 
 def _in_range(parameter: Parameter, value: object) -> bool:
     if isinstance(value, str):
-        return not parameter.choices or value in parameter.choices
+        choices = _choices(parameter)
+        return not choices or value in choices
     low = -math.inf if parameter.low is None else parameter.low
     high = math.inf if parameter.high is None else parameter.high
     return low <= value <= high and not (parameter.low_open and value == low)

@@ -12,6 +12,15 @@ from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.settings.plant import PLANT
 from rbdyn_ros.settings.simulator import SIMULATOR
 
+TITLED = {
+    "the plant": PLANT,
+    "where it starts": INITIAL,
+    "the force known in advance": INPUT,
+    "the integrator": INTEGRATOR,
+    "the simulator node": SIMULATOR,
+    "the controller node": CONTROLLER,
+    "every node": NODE,
+}
 OFFLINE = PLANT + INITIAL + INPUT + INTEGRATOR  # what a simulation without nodes reads
 NODES = {"pendulum_simulator": OFFLINE + NODE + SIMULATOR, "pendulum_controller": PLANT + NODE + CONTROLLER}
 _OF_ROS = ("use_sim_time", "start_type_description_service")  # every node has them
@@ -48,5 +57,5 @@ def lookup(name: str, source: str, node: str | None = None) -> Parameter:
 
 def nearest(name: str, names) -> str:
     """The words "did you mean ...? " for the name that looks most like it, or nothing."""
-    alike = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    alike = difflib.get_close_matches(name, names, n=1)
     return f"did you mean {alike[0]}? " if alike else ""

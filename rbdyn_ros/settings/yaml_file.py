@@ -55,12 +55,13 @@ def read(path: str | Path) -> list[Entry]:
     return entries
 
 
-def value_of(text: str) -> object:
-    """One value as YAML reads it: "1", "[1, 2]", "true", "rk4". ValueError if it is broken."""
+def value_of(text: str, source: str) -> object:
+    """One value as YAML reads it: "1", "[1, 2]", "true", "rk4". ValueError, starting with the source, if it is broken."""
     try:
         return _Loader(text).get_single_data()
     except (yaml.YAMLError, ValueError, RecursionError):
-        raise ValueError(f"{text!r} is not a YAML value: write a number, true, false, a word or a list [a, b, c]") from None
+        advice = "write a number, true, false, a word or a list [a, b, c]"
+        raise ValueError(f"{source}: {text!r} is not a value; {advice}") from None
 
 
 def _text(path) -> str:

@@ -1,0 +1,83 @@
+"""`python -m rbdyn_ros COMMAND ...`: finds the command by its file name in rbdyn_ros/commands."""
+
+import argparse
+import pkgutil
+import sys
+from importlib import import_module
+
+from rbdyn_ros import commands
+from rbdyn_ros.settings.tables import nearest
+
+PROGRAM = "python -m rbdyn_ros"
+INTRODUCTION = """\
+A spherical-pendulum testbed: a rod, ball-jointed to a cart that slides in a plane, simulated with variational
+integrators. Every command takes the parameters from the same YAML files as the ROS 2 nodes."""
+
+
+def main(argv: list | None = None) -> int:
+    """Run one command; returns its exit code. 0: done, 2: bad input, 130: interrupted before there was a result."""
+    argv = sys.argv[1:] if argv is None else argv
+    if not argv or argv[0] in ("-h", "--help"):
+        print(introduction())
+        return 0
+    command, names = argv[0], command_names()
+    if command not in names:
+        sentence = f"{command} is not a command; {nearest(command, names)}known are {', '.join(names)}"
+        print(f"{PROGRAM}: {sentence}; see `{PROGRAM} --help`", file=sys.stderr)
+        return 2
+    try:
+        return _run(command, argv[1:])
+    except KeyboardInterrupt:
+        print(f"{PROGRAM} {command}: interrupted before there was a result", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        sys.stderr.close()
+        return 0
+
+
+def command_names() -> tuple:
+    """The known commands, alphabetically."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(commands.__path__)))
+
+
+def introduction() -> str:
+    """What `--help` prints: what this is, the commands, an example of each."""
+    modules = {name: _module(name) for name in command_names()}
+    width = max(map(len, modules))
+    lines = [f"usage: {PROGRAM} COMMAND [options]", "", INTRODUCTION, "", "commands:"]
+    lines += [f"  {name:{width}}  {module.HELP}" for name, module in modules.items()]
+    lines += ["", "examples:"]
+    lines += [_indented(module.EXAMPLES) for module in modules.values()]
+    return "\n".join([*lines, "", f"`{PROGRAM} COMMAND --help` explains the options of a command."])
+
+
+def _run(name: str, argv: list) -> int:
+    module = _module(name)
+    parser = _Parser(
+        prog=f"{PROGRAM} {name}",
+        description=module.HELP,
+        epilog=f"examples:\n{_indented(module.EXAMPLES)}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    return module.run(parser.parse_args(argv))
+
+
+class _Parser(argparse.ArgumentParser):
+    """Answers a mistake with one sentence."""
+
+    def error(self, message: str):
+        self.exit(2, f"{self.prog}: {message}; see `{self.prog} --help`\n")
+
+
+def _module(name: str):
+    return import_module(f"{commands.__name__}.{name}")
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.strip().splitlines())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

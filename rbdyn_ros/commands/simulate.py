@@ -1,0 +1,176 @@
+"""Simulation without ROS: parameter files in, a table of the trajectory out."""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rbdyn_ros import settings
+from rbdyn_ros.settings.overrides import Override, assignment, offline_values
+from rbdyn_ros.settings.parameter import Parameter, check
+from rbdyn_ros.settings.yaml_file import value_of
+
+if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to simulate
+    from rbdyn_ros.integrators.select import Integrator
+    from rbdyn_ros.simulation.interruption import Interruption
+    from rbdyn_ros.simulation.loop import Record
+    from rbdyn_ros.simulation.rows import Rows
+    from rbdyn_ros.types import Input, State, System
+
+COMMAND = "python -m rbdyn_ros simulate"
+HELP = "simulate the pendulum without ROS and write its trajectory to a file"
+EXAMPLES = f"""\
+# ten seconds of the default plant, dropped from 10 degrees
+{COMMAND} --set initial.orientation=[0.9961947,0,0.0871557,0] --out drop.csv
+# the files of the nodes, another integrator
+{COMMAND} --params-file config/pendulum.yaml --integrator rk4 --step 0.01 --duration 60 --out run.npz
+# long and exact: eighth order, a row every 0.3 s
+{COMMAND} --composition kahan_li8 --step 0.03 --every 0.3 --duration 900 --out long.csv
+"""
+DURATION = Parameter("--duration", 10.0, "s", "simulated time", low=0.0)
+EVERY = Parameter("--every", None, "s", "simulated time from row to row", low=0.0, low_open=True)
+SHORT = {"integrator": "integrator.name", "composition": "integrator.composition", "step": "integrator.step"}
+SUFFIXES = (".csv", ".npz")
+DONE, CANNOT_WRITE, BAD_INPUT, NOT_CONVERGED, SIGNAL = 0, 1, 2, 3, 128
+
+
+class Job(NamedTuple):
+    """All that a run needs."""
+
+    system: "System"
+    state: "State"
+    input: "Input"
+    integrator: "Integrator"
+    step: float  # [s]
+    rows: "Rows"
+    out: Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options; their values are checked by `job`, as those of the files are."""
+    option = parser.add_argument
+    option("--params-file", action="append", default=[], metavar="F", help="parameters, ROS YAML; may be repeated, later files win")
+    option("--set", action="append", default=[], metavar="NAME=VALUE", help="one parameter, over the files; may be repeated")
+    for word, name in SHORT.items():
+        option(f"--{word}", metavar="VALUE", help=f"short for --set {name}=VALUE")
+    option("--duration", metavar="T", default="10", help="simulated time [s]; default 10")
+    option("--every", metavar="S", help="simulated time from row to row [s], a multiple of the step; default: the step")
+    option("--out", metavar="FILE", required=True, help="FILE.csv or FILE.npz, replaced if it is there")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate and write; returns 0, 2 bad input, 3 a step did not converge, 1 cannot write, 128 + n signal n."""
+    try:
+        planned = job(arguments)
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    _note_last_row(planned.rows, arguments)
+    from rbdyn_ros.simulation.interruption import Interruption
+
+    _warm_up(planned)
+    with Interruption() as stop:
+        return _kept(planned, *_simulated(planned, stop), stop)
+
+
+def job(arguments: argparse.Namespace) -> Job:
+    """The run that the arguments ask for; ValueError with one sentence for what does not fit."""
+    out = _writable(Path(arguments.out))
+    short = [Override(name, getattr(arguments, word), f"--{word}") for word, name in SHORT.items() if getattr(arguments, word) is not None]
+    values = offline_values(arguments.params_file, [*map(assignment, arguments.set), *short])
+    step = values["integrator.step"]
+    duration = _checked(DURATION, arguments.duration)
+    every = step if arguments.every is None else _checked(EVERY, arguments.every)
+
+    from rbdyn_ros.models.spherical_pendulum import build
+    from rbdyn_ros.simulation.rows import plan
+
+    return Job(
+        system=build(settings.plant_params(values)),
+        state=settings.initial_state(values),
+        input=settings.plant_input(values),
+        integrator=settings.integrator(values),
+        step=step,
+        rows=plan(duration, every, step),
+        out=out,
+    )
+
+
+def _checked(parameter: Parameter, text: str) -> float:
+    source = "command line"
+    return check(parameter, value_of(text, source), source)
+
+
+def _writable(out: Path) -> Path:
+    if out.suffix.lower() not in SUFFIXES:
+        raise ValueError(f"--out is {out}; it must end in {' or '.join(SUFFIXES)}")
+    if out.is_dir():
+        raise ValueError(f"--out is {out}, which is a folder; name a file in it")
+    folder = out.resolve().parent
+    if not folder.is_dir():
+        raise ValueError(f"--out is {out}, but there is no folder {folder}; make it first: mkdir -p {folder}")
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"--out is {out}, but the folder {folder} is not writable; choose another")
+    return out
+
+
+def _note_last_row(rows: "Rows", arguments: argparse.Namespace) -> None:
+    last, duration = rows.every * rows.count, float(arguments.duration)
+    if abs(last - duration) > 1e-9 * duration:
+        _say(f"note: --duration {duration:g} s is not a multiple of {rows.every:g} s; the last row is at {last:.9g} s", DONE)
+
+
+def _warm_up(job: Job) -> None:
+    from rbdyn_ros.simulation.loop import run as loop
+    from rbdyn_ros.simulation.progress import notice
+
+    with notice("compiling the integrator, once on this machine: less than a minute ..."):
+        loop(job.integrator, job.system, job.state, job.input, job.step, 1, 1)
+
+
+def _simulated(job: Job, stop: "Interruption") -> tuple:
+    """(record, wall time [s])."""
+    from rbdyn_ros.simulation.loop import run as loop
+    from rbdyn_ros.simulation.progress import bar
+    from rbdyn_ros.simulation.rows import times
+
+    rows = job.rows
+    with bar(rows.every * rows.count, "s simulated") as show:
+
+        def go_on(row: int) -> bool:
+            show(row * rows.every)
+            return not stop.signal
+
+        began = time.perf_counter()
+        record = loop(job.integrator, job.system, job.state, job.input, job.step, rows.count, rows.steps, go_on)
+        seconds = time.perf_counter() - began
+    return record._replace(t=times(rows.every, len(record.t))), seconds
+
+
+def _kept(job: Job, record: "Record", seconds: float, stop: "Interruption") -> int:
+    """Write the rows, say so, and return the exit code."""
+    from rbdyn_ros.simulation.record import write
+
+    try:
+        write(record, job.out)
+    except OSError as error:
+        return _say(f"cannot write {job.out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
+    print(_summary(job, record, seconds))
+    if record.ok:
+        return DONE
+    code = SIGNAL + stop.signal if stop.signal else NOT_CONVERGED
+    return _say(f"{record.message}; {job.out} has the rows until then", code)
+
+
+def _summary(job: Job, record: "Record", seconds: float) -> str:
+    steps, energy = (len(record.t) - 1) * job.rows.steps, record.quantities[:, 0]
+    drift = abs(energy - energy[0]).max()
+    pace = f"{record.t[-1] / seconds:.3g} times real time"
+    work = f"{steps} steps of {job.step:g} s in {seconds:.2g} s, {pace}"
+    return f"{job.out}: {len(energy)} rows; {work}; energy {energy[-1]:.9g} J, at most {drift:.2g} J from its start"
+
+
+def _say(sentence: str, code: int) -> int:
+    print(f"{COMMAND}: {sentence}", file=sys.stderr)
+    return code

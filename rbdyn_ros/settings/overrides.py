@@ -1,0 +1,42 @@
+"""The values of a run without nodes: defaults, then files, then what the command line sets."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from rbdyn_ros.settings import tables, yaml_file
+from rbdyn_ros.settings.files import read_files
+from rbdyn_ros.settings.parameter import check
+
+
+class Override(NamedTuple):
+    """A value from the command line."""
+
+    name: str  # "integrator.step"
+    text: str  # as typed, a YAML value
+    source: str  # "--step"
+
+
+def assignment(text: str, option: str = "--set") -> Override:
+    """The override that "name=value" means; ValueError without an equals sign."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"{option} {text}: a value is missing; write NAME=VALUE, such as {option} rod.mass=1.5")
+    return Override(name.strip(), value, f"{option} {text}")
+
+
+def offline_values(paths: Iterable, overrides: Iterable = ()) -> dict:
+    """name -> checked value of every parameter of the plant, its start, its input and its integrator.
+
+    A later file wins over an earlier one, an override over every file, a later override over an earlier one.
+    ValueError names the file and line, or the option, and what is wrong.
+    """
+    values = {parameter.name: parameter.default for parameter in tables.OFFLINE}
+    for name, (value, _) in read_files(paths).items():
+        if name in values:  # the others are the nodes'
+            values[name] = value
+    for override in overrides:
+        parameter = tables.lookup(override.name, override.source)
+        if override.name not in values:
+            raise ValueError(f"{override.source}: {override.name} is a parameter of the nodes; without them it has no effect: leave it out")
+        values[override.name] = check(parameter, yaml_file.value_of(override.text, override.source), override.source)
+    return values

@@ -1,0 +1,31 @@
+"""What a person sees when something takes longer than two seconds; before that, nothing."""
+
+import sys
+from contextlib import contextmanager
+from threading import Timer
+from typing import Callable, Iterator
+
+_PATIENCE = 2.0  # [s]
+
+
+@contextmanager
+def bar(total: float, unit: str) -> Iterator[Callable[[float], None]]:
+    """A function `show(done)` that draws a progress bar of `total` units on stderr."""
+    from tqdm import tqdm  # here: the start of a program need not wait for it
+
+    form = "{percentage:3.0f} %|{bar}| {n:.4g} of {total:.4g}" + f" {unit} " + "[{elapsed} so far, {remaining} to go]"
+    pace = 0.1 if sys.stderr.isatty() else _PATIENCE  # a log file needs fewer lines
+    with tqdm(total=total, delay=_PATIENCE, mininterval=pace, bar_format=form, file=sys.stderr) as drawn:
+        yield lambda done: drawn.update(done - drawn.n) and None
+
+
+@contextmanager
+def notice(sentence: str) -> Iterator[None]:
+    """Print the sentence on stderr if the block has not ended after two seconds."""
+    timer = Timer(_PATIENCE, print, (sentence,), {"file": sys.stderr, "flush": True})
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

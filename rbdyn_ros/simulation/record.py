@@ -1,0 +1,58 @@
+"""A run as a file: CSV for people and spreadsheets, npz for NumPy. It appears whole or not at all."""
+
+import csv
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+
+from rbdyn_ros.simulation.loop import Record
+
+COLUMNS = tuple("t,x,y,qw,qx,qy,qz,vx,vy,wx,wy,wz,E,Lz,Px,Py,p3,iterations,residual".split(","))
+
+
+def columns(record: Record) -> dict:
+    """The columns of a run by name, each (n,).
+
+    t [s]; x y, vx vy the cart [m, m/s]; qw qx qy qz the rod's quaternion, body to world; wx wy wz its angular
+    velocity [rad/s, body]; E [J], Lz [kg m^2/s], Px Py [kg m/s], p3 [kg m^2/s] as in `bodies.rod_on_cart`;
+    iterations and largest relative residual of Newton since the row before.
+    """
+    floats = (record.t, *record.q.T, *record.v.T, *record.quantities.T)
+    return dict(zip(COLUMNS, (*floats, record.iterations, record.residual)))
+
+
+def write(record: Record, path: str | Path) -> None:
+    """Write the run to a .csv (shortest digits that give every float back) or .npz (one array per column).
+
+    The file is made beside its place and renamed into it: whatever interrupts this loses no earlier file.
+    OSError as the system raises it; KeyError for any other suffix.
+    """
+    path = Path(path).resolve()
+    write_columns = WRITERS[path.suffix.lower()]
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(unfinished, "xb") as file:
+            write_columns(columns(record), file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _write_csv(columns: dict, file: io.BufferedIOBase) -> None:
+    text = io.TextIOWrapper(file, encoding="ascii", newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(column.tolist() for column in columns.values())))
+    text.flush()
+    text.detach()
+
+
+def _write_npz(columns: dict, file: io.BufferedIOBase) -> None:
+    np.savez(file, **columns)
+
+
+WRITERS = {".csv": _write_csv, ".npz": _write_npz}
