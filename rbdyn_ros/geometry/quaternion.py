@@ -1,0 +1,118 @@
+"""Quaternions (w, x, y, z), Hamilton, body to world: algebra, matrices, exponential and logarithm.
+
+Arrays of shape (..., 4); leading dimensions are a batch. A rotation quaternion q_IB has norm 1 and takes
+vectors from the body to the world frame; q and -q are the same rotation. Source: Kindr kinematics sheet.
+The same algebra on tuples, for the steppers, is in unit_quaternion.py.
+"""
+
+import numpy as np
+
+from rbdyn_ros.geometry import arguments, coefficients
+
+
+def left_matrix(q) -> np.ndarray:
+    """Q(q): the product from the left, q o p = Q(q) p. Any quaternion (..., 4) -> (..., 4, 4)."""
+    w, x, y, z = np.moveaxis(arguments.array(q, "q", 4), -1, 0)
+    return _matrix([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
+
+
+def right_matrix(p) -> np.ndarray:
+    """Q_bar(p): the product from the right, q o p = Q_bar(p) q. Any quaternion (..., 4) -> (..., 4, 4)."""
+    w, x, y, z = np.moveaxis(arguments.array(p, "p", 4), -1, 0)
+    return _matrix([[w, -x, -y, -z], [x, w, z, -y], [y, -z, w, x], [z, y, -x, w]])
+
+
+def H(q) -> np.ndarray:
+    """H(q) = [-v, w 1 + v^]: angular velocity in the WORLD frame is 2 H(q) dq/dt. (..., 4) -> (..., 3, 4)."""
+    return np.swapaxes(right_matrix(q)[..., 1:], -1, -2)
+
+
+def H_bar(q) -> np.ndarray:
+    """H_bar(q) = [-v, w 1 - v^]: angular velocity in the BODY frame is 2 H_bar(q) dq/dt. (..., 4) -> (..., 3, 4)."""
+    return np.swapaxes(left_matrix(q)[..., 1:], -1, -2)
+
+
+def product(a, b) -> np.ndarray:
+    """a o b: the rotation b followed by a. Any quaternions (..., 4)."""
+    b = arguments.array(b, "b", 4)
+    return (left_matrix(a) @ b[..., None])[..., 0]
+
+
+def conjugate(q) -> np.ndarray:
+    """q* = (w, -x, -y, -z), the inverse of a rotation quaternion."""
+    return arguments.array(q, "q", 4) * (1.0, -1.0, -1.0, -1.0)
+
+
+def normalized(q) -> np.ndarray:
+    """q / |q|; ValueError for a zero quaternion, which is no rotation."""
+    q = arguments.array(q, "q", 4)
+    norm = arguments.length(q)
+    if np.any(norm == 0.0):
+        raise ValueError("q has norm 0; a rotation needs a quaternion with a norm above 0")
+    return q / norm
+
+
+def canonical(q) -> np.ndarray:
+    """The one of q and -q on the principal branch: w > 0, or w = 0 and the first non-zero of x, y, z positive."""
+    q = arguments.array(q, "q", 4)
+    first = np.argmax(q != 0.0, axis=-1)[..., None]
+    return np.where(np.take_along_axis(q, first, axis=-1) < 0.0, -q, q)
+
+
+def exp(v) -> np.ndarray:
+    """Rotation quaternion of the rotation vector v (..., 3) [rad]: (cos(t/2), v sin(t/2) / t), t = |v|.
+
+    Continuous in v, hence not canonical: w < 0 for pi < t < 3 pi.
+    """
+    v = arguments.rotation_vector(v, "v")
+    half = 0.5 * v
+    w = np.cos(arguments.length(half))
+    return np.concatenate([w, coefficients.of(coefficients.A, half)[..., 0] * half], axis=-1)
+
+
+def log(q) -> np.ndarray:
+    """Rotation vector (..., 3) [rad] of the rotation quaternion q, principal: |log q| <= pi.
+
+    2 atan2(|v|, w) v / |v| after q has been made canonical, so that q and -q give the same.
+    """
+    q = canonical(arguments.unit_quaternion(q, "q"))
+    w, v = q[..., :1], q[..., 1:]
+    n = arguments.length(v)
+    return np.where(n > 0.0, 2.0 * np.arctan2(n, w) / np.where(n > 0.0, n, 1.0), 2.0) * v
+
+
+def to_matrix(q) -> np.ndarray:
+    """Rotation matrix R = H(q) H_bar(q)^T, body to world. (..., 4) -> (..., 3, 3)."""
+    q = arguments.unit_quaternion(q, "q")
+    return H(q) @ np.swapaxes(H_bar(q), -1, -2)
+
+
+def from_matrix(R) -> np.ndarray:
+    """Canonical rotation quaternion of a rotation matrix, exact to round-off at every angle.
+
+    4 q q^T is linear in R; its row with the largest diagonal entry, normalised, is +-q (Shepperd 1978).
+    ValueError if R is not orthogonal or is left-handed.
+    """
+    R = arguments.rotation_matrix(R, "R")
+    a, b, c = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
+    xy, xz, yz = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
+    x, y, z = np.moveaxis(np.diagonal(R, axis1=-2, axis2=-1), -1, 0)
+    K = _matrix(
+        [
+            [1.0 + x + y + z, a, b, c],
+            [a, 1.0 + x - y - z, xy, xz],
+            [b, xy, 1.0 - x + y - z, yz],
+            [c, xz, yz, 1.0 - x - y + z],
+        ]
+    )
+    pivot = np.argmax(np.diagonal(K, axis1=-2, axis2=-1), axis=-1)[..., None, None]
+    return canonical(normalized(np.take_along_axis(K, pivot, axis=-2)[..., 0, :]))
+
+
+def rotate(q, x) -> np.ndarray:
+    """R(q) x: a vector x (..., 3) from the body to the world frame."""
+    return (to_matrix(q) @ arguments.array(x, "x", 3)[..., None])[..., 0]
+
+
+def _matrix(rows: list) -> np.ndarray:
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
