@@ -1,0 +1,85 @@
+"""SE(3): hat, exp, log and their derivatives. Twists V = (w, v) (..., 6), angular part FIRST; transforms (..., 4, 4).
+
+    dexp_right(V):  exp(V + e) = exp(dexp_right(V) e) exp(V) + O(e^2)      the left Jacobian
+    dexp_left(V) = dexp_right(-V):  exp(V + e) = exp(V) exp(dexp_left(V) e) + O(e^2)      the right Jacobian
+
+and dlog_right, dlog_left are their inverses (dlog_right is the notebook's dlog, B_1 = -1/2).
+
+One principle gives every formula: se(3) is so(3) over the dual numbers, V = w + eps v with eps^2 = 0. A function
+f(w^) of SO(3) becomes the 6 x 6 matrix [[f, 0], [f', f]], where f' is the derivative of f at w along v.
+"""
+
+import numpy as np
+
+from rbdyn_ros.geometry import arguments, coefficients, homogeneous, so3
+
+
+def hat(V) -> np.ndarray:
+    """V^ = [[w^, v], [0, 0]]."""
+    V = arguments.array(V, "V", 6)
+    S = np.zeros((*V.shape[:-1], 4, 4))
+    S[..., :3, :3], S[..., :3, 3] = so3.hat(V[..., :3]), V[..., 3:]
+    return S
+
+
+def vee(S) -> np.ndarray:
+    """The twist of a matrix [[w^, v], [0, 0]], the inverse of hat; ValueError for any other matrix."""
+    S = arguments.array(S, "S", 4, 4)
+    if np.any(S[..., 3, :] != 0.0):
+        raise ValueError(f"S has the last row {S[..., 3, :].tolist()}; that of a twist is 0 0 0 0")
+    return np.concatenate([so3.vee(S[..., :3, :3]), S[..., :3, 3]], axis=-1)
+
+
+def exp(V) -> np.ndarray:
+    """The transform [[exp(w), Gamma(w) v], [0, 1]]."""
+    V = arguments.twist(V, "V")
+    w, v = V[..., :3], V[..., 3:]
+    return homogeneous.transform(so3.exp(w), (so3.dexp_right(w) @ v[..., None])[..., 0])
+
+
+def log(T) -> np.ndarray:
+    """The twist (w, Gamma(w)^-1 r) with w = log R, principal: |w| <= pi, exact to round-off up to and at pi."""
+    w = so3.log(homogeneous.rotation(T))
+    v = so3.dlog_right(w) @ homogeneous.position(T)[..., None]
+    return np.concatenate([w, v[..., 0]], axis=-1)
+
+
+def dexp_right(V) -> np.ndarray:
+    """The LEFT Jacobian [[Gamma, 0], [Gamma', Gamma]] (..., 6, 6), Gamma = 1 + B w^ + C w^ w^."""
+    V = arguments.twist(V, "V")
+    w, v = V[..., :3], V[..., 3:]
+    at = lambda coefficient: coefficients.of(coefficient, w)  # noqa: E731
+    block = _along(w, v, at(coefficients.B), at(coefficients.C), at(coefficients.dB), at(coefficients.dC))
+    return _dual(so3.dexp_right(w), block)
+
+
+def dexp_left(V) -> np.ndarray:
+    """The RIGHT Jacobian, dexp_right(-V)."""
+    return dexp_right(-arguments.twist(V, "V"))
+
+
+def dlog_right(V) -> np.ndarray:
+    """dexp_right(V)^-1 = [[J, 0], [J', J]] (..., 6, 6), J = 1 - w^/2 + D w^ w^.
+
+    log(exp(e) exp(V)) = V + dlog_right(V) e + O(e^2). ValueError at |w| = 2 pi k, k > 0.
+    """
+    V = arguments.twist(V, "V")
+    w, v = V[..., :3], V[..., 3:]
+    J = so3.dlog_right(w)
+    return _dual(J, _along(w, v, -0.5, coefficients.of(coefficients.D, w), 0.0, coefficients.of(coefficients.dD, w)))
+
+
+def dlog_left(V) -> np.ndarray:
+    """dexp_left(V)^-1 = dlog_right(-V): log(exp(V) exp(e)) = V + dlog_left(V) e + O(e^2)."""
+    return dlog_right(-arguments.twist(V, "V"))
+
+
+def _along(w, v, a, b, da, db) -> np.ndarray:
+    """Derivative along v of a(s) w^ + b(s) w^ w^, s = |w|^2, whose own derivative is 2 w.v."""
+    S, Z = so3.hat(w), so3.hat(v)
+    ds = 2.0 * np.sum(w * v, axis=-1)[..., None, None]
+    return a * Z + b * (S @ Z + Z @ S) + ds * (da * S + db * (S @ S))
+
+
+def _dual(f: np.ndarray, df: np.ndarray) -> np.ndarray:
+    return np.concatenate([np.concatenate([f, np.zeros_like(f)], -1), np.concatenate([df, f], -1)], -2)
