@@ -1,0 +1,55 @@
+"""Rotations and small rotation vectors: boxplus, boxminus, slerp, discrete integration and differential.
+
+Rotation quaternions (..., 4), wxyz; vectors (..., 3) [rad] in the WORLD frame: Kindr's boxplus is the LEFT one,
+q [+] v = exp(v) o q. Source: Kindr kinematics sheet.
+"""
+
+import numpy as np
+
+from rbdyn_ros.geometry import arguments, quaternion
+
+FRAMES = ("body", "world")
+
+
+def boxplus(q, v) -> np.ndarray:
+    """q [+] v = exp(v) o q."""
+    return quaternion.product(quaternion.exp(v), arguments.unit_quaternion(q, "q"))
+
+
+def boxminus(a, b) -> np.ndarray:
+    """a [-] b = log(a o b*), the shortest v with b [+] v = a (up to the sign of a)."""
+    a, b = arguments.unit_quaternion(a, "a"), arguments.unit_quaternion(b, "b")
+    return quaternion.log(quaternion.product(a, quaternion.conjugate(b)))
+
+
+def slerp(a, b, t) -> np.ndarray:
+    """The rotation at t in [0, 1] on the shortest way from a to b at constant speed: a [+] t (b [-] a)."""
+    t = arguments.array(t, "t")
+    if np.any((t < 0.0) | (t > 1.0)):
+        raise ValueError(f"t is {t.tolist()}; it must lie between 0 (at a) and 1 (at b)")
+    return boxplus(a, t[..., None] * boxminus(b, a))
+
+
+def integrated(q, w, dt, frame: str = "body") -> np.ndarray:
+    """The rotation after dt [s] at the constant angular velocity w (..., 3) [rad/s, `frame`].
+
+    body: q o exp(w dt); world: exp(w dt) o q.
+    """
+    arguments.choice(frame, "frame", FRAMES)
+    v = arguments.array(w, "w", 3) * _step(dt)
+    return boxplus(q, v) if frame == "world" else quaternion.product(arguments.unit_quaternion(q, "q"), quaternion.exp(v))
+
+
+def angular_velocity(q0, q1, dt, frame: str = "body") -> np.ndarray:
+    """The constant angular velocity [rad/s, `frame`] that takes q0 to q1 in dt [s] by the shortest way."""
+    arguments.choice(frame, "frame", FRAMES)
+    if frame == "world":
+        return boxminus(q1, q0) / _step(dt)
+    return -boxminus(quaternion.conjugate(q1), quaternion.conjugate(q0)) / _step(dt)
+
+
+def _step(dt) -> np.ndarray:
+    dt = arguments.array(dt, "dt")[..., None]
+    if np.any(dt == 0.0):
+        raise ValueError("dt is 0 s; a time step must not be zero")
+    return dt

@@ -1,0 +1,156 @@
+"""Rates of every parameterisation of a rotation to and from angular velocity, in the body and the world frame.
+
+    w = E(p) dp/dt    and    dp/dt = E^-1(p) w
+
+`frame` names the frame in which w [rad/s], the angular velocity of the body with respect to the world, is
+expressed. Names and shapes of the parameterisations are those of conversion.py. Source: Kindr kinematics sheet.
+"""
+
+import numpy as np
+
+from rbdyn_ros.geometry import angle_axis, arguments, conversion, quaternion, so3
+from rbdyn_ros.geometry.increments import FRAMES
+
+SINGULAR = 1e-9  # the smallest |cos y| or |sin(theta/2)| at which a rate is still given
+
+
+def angular_velocity(name: str, value, rate, frame: str = "body") -> np.ndarray:
+    """w = E(value) rate (..., 3) [rad/s, frame] of a parameterisation that changes at `rate` [1/s]."""
+    arguments.choice(frame, "frame", FRAMES)
+    if arguments.choice(name, "parameterisation", conversion.NAMES) == "matrix":
+        R, dR = arguments.rotation_matrix(value, "matrix"), arguments.array(rate, "rate", 3, 3)
+        R_t = np.swapaxes(R, -1, -2)
+        return so3.vee(R_t @ dR if frame == "body" else dR @ R_t)
+    E = mapping(name, value, frame)
+    return (E @ arguments.array(rate, "rate", E.shape[-1])[..., None])[..., 0]
+
+
+def rate(name: str, value, w, frame: str = "body") -> np.ndarray:
+    """dp/dt = E^-1(value) w [1/s] of a parameterisation whose body turns at w (..., 3) [rad/s, frame].
+
+    ValueError where the chart is singular: Euler angles at y = +-pi/2, angle-axis and rotation vector at the angles
+    2 pi k (a rotation vector is regular at 0).
+    """
+    arguments.choice(frame, "frame", FRAMES)
+    w = arguments.array(w, "w", 3)
+    if arguments.choice(name, "parameterisation", conversion.NAMES) == "matrix":
+        R = arguments.rotation_matrix(value, "matrix")
+        return R @ so3.hat(w) if frame == "body" else so3.hat(w) @ R
+    return (inverse_mapping(name, value, frame) @ w[..., None])[..., 0]
+
+
+def mapping(name: str, value, frame: str = "body") -> np.ndarray:
+    """E(value) (..., 3, n) of any parameterisation but the matrix."""
+    in_world = arguments.choice(frame, "frame", FRAMES) == "world"
+    E = _MAPPINGS[arguments.choice(name, "parameterisation", tuple(_MAPPINGS))](value)
+    return E if in_world else np.swapaxes(conversion.convert(value, name, "matrix"), -1, -2) @ E
+
+
+def inverse_mapping(name: str, value, frame: str = "body") -> np.ndarray:
+    """E^-1(value) (..., n, 3); where n = 4 its range is tangent to the constraint, so E E^-1 = 1 all the same."""
+    in_world = arguments.choice(frame, "frame", FRAMES) == "world"
+    E = _INVERSES[arguments.choice(name, "parameterisation", tuple(_INVERSES))](value)
+    return E if in_world else E @ conversion.convert(value, name, "matrix")
+
+
+def _quaternion(value) -> np.ndarray:
+    """w = 2 H(q) dq; in the body frame R^T H = H_bar."""
+    return 2.0 * quaternion.H(arguments.unit_quaternion(value, "quaternion"))
+
+
+def _quaternion_inverse(value) -> np.ndarray:
+    return 0.25 * np.swapaxes(_quaternion(value), -1, -2)
+
+
+def _angle_axis(value) -> np.ndarray:
+    """w = n dtheta + sin(theta) dn + (1 - cos(theta)) n x dn."""
+    theta, n = (x[..., None] for x in angle_axis.split(value))
+    by_n = np.sin(theta) * np.eye(3) + (1.0 - np.cos(theta)) * so3.hat(n[..., 0])
+    return np.concatenate([n, by_n], axis=-1)
+
+
+def _angle_axis_inverse(value) -> np.ndarray:
+    """dtheta = n.w;  dn = -(cot(theta/2) n^ n^ + n^) w / 2."""
+    theta, n = (x[..., None] for x in angle_axis.split(value))
+    half = 0.5 * theta
+    _require_regular(np.sin(half), "angle_axis", "angles 2 pi k")
+    S = so3.hat(n[..., 0])
+    return np.concatenate([np.swapaxes(n, -1, -2), -0.5 * (S @ S / np.tan(half) + S)], axis=-2)
+
+
+def _euler_zyx(value) -> np.ndarray:
+    """Columns: the axes of the three rotations in the world frame."""
+    z, y, _ = np.moveaxis(arguments.rotation_vector(value, "euler_zyx"), -1, 0)
+    o = np.zeros_like(z)
+    return _matrix(
+        [
+            [o, -np.sin(z), np.cos(y) * np.cos(z)],
+            [o, np.cos(z), np.cos(y) * np.sin(z)],
+            [o + 1.0, o, -np.sin(y)],
+        ]
+    )
+
+
+def _euler_zyx_inverse(value) -> np.ndarray:
+    z, y, _ = np.moveaxis(arguments.rotation_vector(value, "euler_zyx"), -1, 0)
+    _require_regular(np.cos(y), "euler_zyx", "y = +-pi/2")
+    o = np.zeros_like(z)
+    return _matrix(
+        [
+            [np.cos(z) * np.tan(y), np.sin(z) * np.tan(y), o + 1.0],
+            [-np.sin(z), np.cos(z), o],
+            [np.cos(z) / np.cos(y), np.sin(z) / np.cos(y), o],
+        ]
+    )
+
+
+def _euler_xyz(value) -> np.ndarray:
+    """Columns: the axes of the three rotations in the world frame."""
+    x, y, _ = np.moveaxis(arguments.rotation_vector(value, "euler_xyz"), -1, 0)
+    o = np.zeros_like(x)
+    return _matrix(
+        [
+            [o + 1.0, o, np.sin(y)],
+            [o, np.cos(x), -np.sin(x) * np.cos(y)],
+            [o, np.sin(x), np.cos(x) * np.cos(y)],
+        ]
+    )
+
+
+def _euler_xyz_inverse(value) -> np.ndarray:
+    x, y, _ = np.moveaxis(arguments.rotation_vector(value, "euler_xyz"), -1, 0)
+    _require_regular(np.cos(y), "euler_xyz", "y = +-pi/2")
+    o = np.zeros_like(x)
+    return _matrix(
+        [
+            [o + 1.0, np.sin(x) * np.tan(y), -np.cos(x) * np.tan(y)],
+            [o, np.cos(x), np.sin(x)],
+            [o, -np.sin(x) / np.cos(y), np.cos(x) / np.cos(y)],
+        ]
+    )
+
+
+def _require_regular(distance: np.ndarray, name: str, where: str) -> None:
+    if np.any(np.abs(distance) < SINGULAR):
+        raise ValueError(f"{name} has no rate at its singular {where}; use the quaternion there")
+
+
+def _matrix(rows: list) -> np.ndarray:
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+_MAPPINGS = {
+    "quaternion": _quaternion,
+    "rotation_vector": so3.dexp_right,
+    "angle_axis": _angle_axis,
+    "euler_zyx": _euler_zyx,
+    "euler_xyz": _euler_xyz,
+}
+
+_INVERSES = {
+    "quaternion": _quaternion_inverse,
+    "rotation_vector": so3.dlog_right,
+    "angle_axis": _angle_axis_inverse,
+    "euler_zyx": _euler_zyx_inverse,
+    "euler_xyz": _euler_xyz_inverse,
+}
