@@ -75,6 +75,12 @@ class Mailbox:
         with self._changed:
             self.newest = None
 
+    def reset_counts(self) -> None:
+        """Count from zero again; the newest command stays."""
+        with self._changed:
+            self.accepted = 0 if self.newest is None else 1
+            self.late, self.rejected = 0, Counter()
+
     def wake(self) -> None:
         """Let a waiting thread look around."""
         with self._changed:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.models import spherical_pendulum
 from rbdyn_ros.simulation import work
@@ -76,6 +77,14 @@ class Plant:
     def off_travel(self) -> bool:
         """Whether the cart is beyond `cart.travel` along x or y."""
         return max(abs(self.q[0]), abs(self.q[1])) > self.setup.travel
+
+    def point(self, p_b: tuple) -> Array:
+        """Where the rod's point `p_b` [m, body, from the joint] is, (3,) [m, world]."""
+        return spherical_pendulum.point(self.q, p_b)
+
+    def to_world(self, vector) -> tuple:
+        """A vector (3,) of the rod's axes in the world's."""
+        return unit_quaternion.rotated(tuple(self.q[2:].tolist()), tuple(map(float, vector)))
 
     def adopt(self, setup: Setup) -> None:
         """Go on from the same state and time with other numbers; the energy is balanced anew."""

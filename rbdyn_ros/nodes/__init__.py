@@ -1,0 +1,1 @@
+"""The ROS 2 nodes: messages, parameters, clocks; no equations."""

@@ -1,0 +1,48 @@
+"""~/integrator: the stepper's own evidence, labelled."""
+
+import array
+
+from std_msgs.msg import Float64MultiArray
+
+from rbdyn_ros.nodes.messages import labelled
+from rbdyn_ros.nodes.sample import Sample
+
+LABELS = (
+    "time",  # [s] simulated
+    "energy",  # [J]
+    "energy_drift",  # [J] energy - energy at the start - work done since
+    "momentum_x",  # [kg m/s]
+    "momentum_y",
+    "angular_momentum_z",  # [kg m^2/s] about the world's origin
+    "spin_momentum",  # [kg m^2/s]
+    "constraint_residual",  # |quaternion| - 1
+    "newton_residual",
+    "iterations",  # per step
+    "step_time_us",  # [us] of computing per step
+)
+
+
+class IntegratorEvidence:
+    """std_msgs/Float64MultiArray."""
+
+    def __init__(self):
+        self.message = labelled(LABELS)
+
+    def fill(self, sample: Sample) -> Float64MultiArray:
+        e = sample.evidence
+        self.message.data = array.array(
+            "d",
+            (
+                sample.stamp * 1e-9,
+                e.energy,
+                e.balance,
+                *e.momentum,
+                e.angular,
+                e.spin,
+                e.norm_error,
+                e.residual,
+                e.iterations,
+                1e6 * e.step_time,
+            ),
+        )
+        return self.message

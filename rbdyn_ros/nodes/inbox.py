@@ -1,0 +1,119 @@
+"""What the simulator hears: commands, disturbances, clicked points. What does not fit is counted and said, never applied."""
+
+import math
+import time
+
+import numpy as np
+from geometry_msgs.msg import PointStamped, WrenchStamped
+from rclpy.node import Node
+from std_msgs.msg import Float64MultiArray
+
+from rbdyn_ros.nodes import qos
+from rbdyn_ros.nodes.frames import Frames
+from rbdyn_ros.nodes.messages import nanoseconds, xyz
+from rbdyn_ros.simulation.command import Command, Rejected, check_stamp, force_of
+from rbdyn_ros.simulation.disturbance import towards
+from rbdyn_ros.simulation.runner import Runner
+
+WARN_PERIOD = 1.0  # [s] one warning of a kind per period
+
+
+class Inbox:
+    """Subscriptions that hand what is valid to the runner."""
+
+    def __init__(self, node: Node, runner: Runner, frames: Frames):
+        self._node, self._runner, self._frames = node, runner, frames
+        topics = (
+            (WrenchStamped, "cart/command", qos.COMMAND, self._cart_command),
+            (Float64MultiArray, "effort_controller/commands", qos.COMMAND, self._effort_command),
+            (WrenchStamped, "~/disturbance", qos.OFFERED, self._disturbance),
+            (PointStamped, "/clicked_point", qos.OFFERED, self._clicked_point),
+        )
+        self._subscriptions = [
+            node.create_subscription(kind, topic, self._guarded(take), profile) for kind, topic, profile, take in topics
+        ]
+
+    def destroy(self) -> None:
+        """Take the subscriptions off the graph."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+
+    def _guarded(self, take):
+        def callback(message) -> None:
+            if not self._node.active:
+                return
+            try:
+                take(message)
+            except Rejected as rejected:
+                self._runner.mailbox.rejected[rejected.reason] += 1
+                self._node.get_logger().warning(f"rejected: {rejected}", throttle_duration_sec=WARN_PERIOD)
+
+        return callback
+
+    def _cart_command(self, message: WrenchStamped) -> None:
+        what = "cart/command"
+        _in_frame(message, ("", self._frames.world, self._frames.cart), what)
+        _finite(xyz(message.wrench.force) + xyz(message.wrench.torque), what)
+        stamp, runner = nanoseconds(message.header.stamp), self._runner
+        check_stamp(stamp, runner.plant.stamp, runner.pace.oldest_stamp, what)
+        force = force_of(xyz(message.wrench.force)[:2], what)
+        runner.command(Command(force, stamp, time.monotonic()))
+
+    def _effort_command(self, message: Float64MultiArray) -> None:
+        force = force_of(message.data, "effort_controller/commands")
+        self._runner.command(Command(force, 0, time.monotonic()))
+
+    def _disturbance(self, message: WrenchStamped) -> None:
+        """A wrench in the frame's axes at its origin; in the world's axes it acts at the centre of mass."""
+        heights = self._heights()
+        _in_frame(message, tuple(heights), "~/disturbance")
+        wrench = np.zeros(9)
+        wrench[:3], wrench[3:6] = xyz(message.wrench.force), xyz(message.wrench.torque)
+        _finite(wrench, "~/disturbance")
+        frame = message.header.frame_id
+        wrench[8] = heights[frame]
+        if frame in (self._frames.rod, self._frames.com, self._frames.tip, self._frames.imu):
+            wrench[:3], wrench[3:6] = self._to_world(wrench[:3]), self._to_world(wrench[3:6])
+        self._push(wrench, self._node.parameters.values["disturbance.duration"])
+
+    def _clicked_point(self, message: PointStamped) -> None:
+        """A push on the tip towards the point."""
+        _in_frame(message, ("", self._frames.world), "/clicked_point")
+        target, values = xyz(message.point), self._node.parameters.values
+        _finite(target, "/clicked_point")
+        wrench, tip = np.zeros(9), (0.0, 0.0, values["rod.length"])
+        wrench[:3] = towards(target, self._runner.plant.point(tip), values["push.force"])
+        wrench[6:] = tip
+        self._push(wrench, values["push.duration"])
+
+    def _push(self, wrench, duration: float) -> None:
+        plant = self._runner.plant
+        self._runner.disturbance.push(wrench, plant.stamp + round(duration * 1e9))
+
+    def _heights(self) -> dict:
+        """Frame -> where along the rod [m] its origin is."""
+        setup, frames = self._runner.plant.setup, self._frames
+        return {
+            "": setup.system.center,
+            frames.world: setup.system.center,
+            frames.com: setup.system.center,
+            frames.cart: 0.0,
+            frames.rod: 0.0,
+            frames.tip: setup.params.rod_length,
+            frames.imu: self._node.parameters.values["imu.position"],
+        }
+
+    def _to_world(self, vector):
+        return self._runner.plant.to_world(vector)
+
+
+def _in_frame(message, allowed: tuple, what: str) -> None:
+    frame = message.header.frame_id
+    if frame not in allowed:
+        known = ", ".join(name for name in allowed if name)
+        raise Rejected("frame", f"{what} is in the frame '{frame}'; it must be in {known}, or empty")
+
+
+def _finite(numbers, what: str) -> None:
+    if not all(map(math.isfinite, numbers)):
+        raise Rejected("not finite", f"{what} is {[float(n) for n in numbers]}; it must be finite")

@@ -1,0 +1,44 @@
+"""The only place where quaternions change order: wxyz in this library, xyzw in ROS messages."""
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Quaternion
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+
+SECOND = 1_000_000_000  # [ns]
+
+
+def set_stamp(time: Time, ns: int) -> None:
+    """time := ns [ns]."""
+    time.sec, time.nanosec = divmod(ns, SECOND)
+
+
+def nanoseconds(time: Time) -> int:
+    """The time in [ns]."""
+    return time.sec * SECOND + time.nanosec
+
+
+def set_xyz(message, vector) -> None:
+    """A Vector3 or Point := vector (3,)."""
+    message.x, message.y, message.z = float(vector[0]), float(vector[1]), float(vector[2])
+
+
+def xyz(message) -> tuple:
+    """(3,) of a Vector3 or Point."""
+    return (message.x, message.y, message.z)
+
+
+def set_quaternion(message: Quaternion, wxyz) -> None:
+    """message := the quaternion wxyz (4,)."""
+    message.w, message.x, message.y, message.z = float(wxyz[0]), float(wxyz[1]), float(wxyz[2]), float(wxyz[3])
+
+
+def wxyz(message: Quaternion) -> tuple:
+    """The quaternion (4,), scalar first."""
+    return (message.w, message.x, message.y, message.z)
+
+
+def labelled(labels: tuple) -> Float64MultiArray:
+    """An array with one value per label, named in `layout.dim`."""
+    array = Float64MultiArray(data=[0.0] * len(labels))
+    array.layout.dim = [MultiArrayDimension(label=label, size=1, stride=1) for label in labels]
+    return array

@@ -1,0 +1,130 @@
+"""ROS parameters from the tables of `settings`: declared once, checked by one check, changed all or nothing."""
+
+import sys
+from collections.abc import Callable, Iterable
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+
+from rbdyn_ros.settings import tables, yaml_file
+from rbdyn_ros.settings.parameter import Parameter, check, expected
+
+_TYPES = {
+    "bool": RosParameter.Type.BOOL,
+    "int": RosParameter.Type.INTEGER,
+    "float": RosParameter.Type.DOUBLE,
+    "string": RosParameter.Type.STRING,
+    "float_array": RosParameter.Type.DOUBLE_ARRAY,
+    "string_array": RosParameter.Type.STRING_ARRAY,
+}
+
+
+class Parameters:
+    """The declared parameters of a node as name -> checked value.
+
+    `validate(values)` raises ValueError when the values do not fit each other, and has no side effect;
+    `changed(values)` is told of a change that passed. The node is made with
+    `automatically_declare_parameters_from_overrides=True`, so that what the user wrote is seen before
+    rclpy would refuse an integer for a double.
+    """
+
+    def __init__(self, node: Node, table: Iterable, validate: Callable, changed: Callable):
+        self._table = {parameter.name: parameter for parameter in table}
+        self._validate, self._changed = validate, changed
+        written = _written(node)
+        self.values = {parameter.name: parameter.default for parameter in self._table.values()}
+        for name, value in written.items():
+            if name in self._table:
+                self.values[name] = check(self._table[name], value, _source(name))
+            else:  # of another node, in a file for all of them; or of none, which is an error
+                tables.lookup(name, _source(name))
+        validate(self.values)
+        for name in written:
+            node.undeclare_parameter(name)
+        for parameter in self._table.values():
+            _declare(node, parameter, self.values[parameter.name])
+        node.add_pre_set_parameters_callback(self._coerced)
+        node.add_on_set_parameters_callback(self._allowed)
+        node.add_post_set_parameters_callback(self._swapped)
+
+    def _coerced(self, changes: list) -> list:
+        return [self._typed(change) for change in changes]
+
+    def _typed(self, change: RosParameter) -> RosParameter:
+        """The change in the parameter's own type; as it is where that fails, so that `_allowed` can say why."""
+        parameter = self._table.get(change.name)
+        try:
+            return _ros(parameter, check(parameter, change.value, "")) if parameter else change
+        except ValueError:
+            return change
+
+    def _allowed(self, changes: list) -> SetParametersResult:
+        try:
+            self._validate({**self.values, **self._checked(changes)})
+        except ValueError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _swapped(self, changes: list) -> None:
+        ours = self._checked(changes)
+        if ours:
+            self.values = {**self.values, **ours}
+            self._changed(self.values)
+
+    def _checked(self, changes: list) -> dict:
+        ours = [change for change in changes if change.name in self._table]
+        return {change.name: check(self._table[change.name], change.value, "parameter set") for change in ours}
+
+
+def _written(node: Node) -> dict:
+    """name -> value of what the user wrote, for the parameters that are not ROS's own."""
+    overrides = node.get_parameters_by_prefix("")
+    return {name: parameter.value for name, parameter in overrides.items() if not tables.is_of_ros(name)}
+
+
+def _declare(node: Node, parameter: Parameter, value) -> None:
+    descriptor = _descriptor(parameter)
+    if parameter.kind.endswith("_array"):  # rclpy takes an empty list for one of bytes
+        node.declare_parameter(parameter.name, [], descriptor, ignore_override=True)
+        node.set_parameters([_ros(parameter, value)])
+    else:
+        node.declare_parameter(parameter.name, value, descriptor, ignore_override=True)
+
+
+def _ros(parameter: Parameter, value) -> RosParameter:
+    return RosParameter(parameter.name, _TYPES[parameter.kind], list(value) if isinstance(value, tuple) else value)
+
+
+def _descriptor(parameter: Parameter) -> ParameterDescriptor:
+    """Typing stays dynamic, so that an integer for a double reaches our own check instead of rclpy's refusal."""
+    unit = f" [{parameter.unit}]" if parameter.unit else ""
+    descriptor = ParameterDescriptor(
+        description=parameter.description + unit,
+        additional_constraints=expected(parameter),
+        read_only=parameter.read_only,
+        dynamic_typing=True,
+    )
+    bounds = parameter.low is not None or parameter.high is not None
+    if bounds and parameter.kind == "float":
+        low, high = _or(parameter.low, -sys.float_info.max), _or(parameter.high, sys.float_info.max)
+        descriptor.floating_point_range = [FloatingPointRange(from_value=float(low), to_value=float(high))]
+    if bounds and parameter.kind == "int":
+        low, high = _or(parameter.low, -(2**63)), _or(parameter.high, 2**63 - 1)
+        descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high), step=1)]
+    return descriptor
+
+
+def _or(bound, otherwise):
+    return otherwise if bound is None else bound
+
+
+def _source(name: str) -> str:
+    """Where the user wrote a parameter: "file:line" of the last params file that has it, else "parameter override"."""
+    source = "parameter override"
+    arguments = sys.argv[1:]
+    for flag, path in zip(arguments, arguments[1:]):
+        if flag == "--params-file":
+            lines = [entry.line for entry in yaml_file.read(path) if entry.name == name]
+            source = f"{path}:{lines[-1]}" if lines else source
+    return source

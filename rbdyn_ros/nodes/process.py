@@ -1,0 +1,60 @@
+"""A process with nodes in it: spin until SIGINT or SIGTERM, then end in good order."""
+
+import signal
+import sys
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+
+SWITCH_INTERVAL = 5e-4  # [s] how soon a thread gets the interpreter from another; 5 ms is longer than a tick
+
+
+class Signals:
+    """Turns SIGINT and SIGTERM into a flag: nothing is cut off half-way."""
+
+    def __init__(self):
+        self.stop = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._set)
+
+    def _set(self, number, frame) -> None:
+        self.stop = True
+
+
+def run(kinds: tuple, args=None, until=lambda: False) -> int:
+    """Make one node of each kind and spin them in this process; the exit code.
+
+    0 after SIGINT, SIGTERM, or when `until()` is true; 1, with one sentence, if a node does not start.
+    """
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    signals = Signals()
+    nodes = []
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        executor = SingleThreadedExecutor()
+        for kind in kinds:
+            nodes.append(kind())
+            executor.add_node(nodes[-1])
+        for node in nodes:
+            if not signals.stop:
+                node.autostart()
+        spin(executor, lambda: signals.stop or until())
+    except (ValueError, RuntimeError) as error:
+        print(f"rbdyn_ros: {error}", file=sys.stderr)
+        return 1
+    finally:
+        for node in reversed(nodes):
+            node.close()
+            node.destroy_node()
+        rclpy.try_shutdown()
+    return 0
+
+
+def spin(executor, stopped) -> None:
+    """Run callbacks until `stopped()`."""
+    try:
+        while rclpy.ok() and not stopped():
+            executor.spin_once(timeout_sec=0.1)
+    except ExternalShutdownException:
+        pass

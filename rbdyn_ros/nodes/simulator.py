@@ -1,0 +1,135 @@
+"""The simulator node: it steps the plant, owns /clock, and publishes everything measured and true."""
+
+from rclpy.parameter import Parameter as RosParameter
+
+from rbdyn_ros.nodes import bag
+from rbdyn_ros.nodes.diagnostics import ERROR, OK, WARN
+from rbdyn_ros.nodes.inbox import Inbox
+from rbdyn_ros.nodes.node import ManagedNode
+from rbdyn_ros.nodes.process import run
+from rbdyn_ros.nodes.service_desk import ServiceDesk
+from rbdyn_ros.nodes.telemetry import Telemetry
+from rbdyn_ros.settings.tables import NODES
+from rbdyn_ros.simulation import setup
+from rbdyn_ros.simulation.plant import Plant
+from rbdyn_ros.simulation.runner import FAULT, STOPPED, Runner
+
+NAME = "pendulum_simulator"
+
+
+class Simulator(ManagedNode):
+    """A `Runner` behind topics, services and parameters."""
+
+    def __init__(self, **options):
+        self.runner = None  # while configured
+        super().__init__(NAME, NODES[NAME], **options)
+        if self.get_parameter("use_sim_time").value:
+            self.get_logger().warning("use_sim_time is true; this node makes /clock, so it is set to false")
+            self.set_parameters([RosParameter("use_sim_time", value=False)])
+        self.announce(STOPPED)
+
+    def validate(self, values: dict) -> None:
+        """ValueError if the values do not make a plant."""
+        setup.plant_setup(values)
+        setup.pace(values)
+
+    def changed(self, values: dict) -> None:
+        """Swap a new snapshot in, between two ticks."""
+        if self.runner:
+            self.runner.adopt(setup.plant_setup(values), setup.pace(values))
+            self.telemetry.describe(self.runner.plant.setup, values)
+
+    def configure(self) -> None:
+        """Compile the stepper by taking a tick on a copy; make topics and services."""
+        values = self.parameters.values
+        plant = setup.plant_setup(values)
+        self.get_logger().info(f"warming up {plant.integrator.name}: the first start on a machine compiles, for up to a minute")
+        refusal = Plant(plant).tick((0.0, 0.0), [0.0] * 9)
+        if refusal:
+            self.get_logger().warning(f"the first tick fails: {refusal}")
+        self.telemetry = Telemetry(self, self.frames, values)
+        self.telemetry.describe(plant, values)
+        self.runner = Runner(plant, setup.pace(values), self.telemetry, self._on_status)
+        self.inbox = Inbox(self, self.runner, self.frames)
+        self.desk = ServiceDesk(self, self.runner, self._dump)
+
+    def activate(self) -> None:
+        """Start the simulation's thread."""
+        self.runner.begin()
+
+    def deactivate(self) -> None:
+        """Stop the simulation's thread."""
+        self.runner.end()
+
+    def cleanup(self) -> None:
+        """Take everything off the graph that `configure` made."""
+        for part in (self.desk, self.inbox, self.telemetry):
+            part.destroy()
+        self.runner = None
+
+    def _on_status(self, status: str) -> None:
+        self.announce(status)
+        if status.startswith(FAULT):
+            self.get_logger().error(status)
+            try:
+                self.get_logger().error(f"the last seconds are in {self._dump('fault')}")
+            except OSError as error:
+                self.get_logger().error(f"the last seconds could not be written: {error}")
+        else:
+            self.get_logger().info(status)
+
+    def _dump(self, why: str):
+        directory = self.parameters.values["history.directory"]
+        plant = self.runner.plant.setup
+        return bag.write(directory, why, self.get_namespace(), self.frames, plant, self.runner.history)
+
+    def findings(self) -> list:
+        """(part, [(level, sentence)], values) of each line of diagnostics."""
+        if not self.runner:
+            return [("plant", [(OK, "not configured")], {})]
+        return [_plant(self.runner), _command(self.runner), _timing(self.runner)]
+
+
+def _plant(runner: Runner) -> tuple:
+    findings, plant, counts = [], runner.plant, runner.statistics
+    if runner.status.startswith(FAULT):
+        findings.append((ERROR, runner.status))
+    if plant.off_travel:
+        findings.append((WARN, f"travel exceeded: the cart is beyond {plant.setup.travel:g} m"))
+    values = {"status": runner.status, "time": plant.time, "excursions": counts.excursions, "saturated": counts.saturated}
+    return "plant", findings or [(OK, runner.status)], values
+
+
+def _command(runner: Runner) -> tuple:
+    findings, mailbox, counts = [], runner.mailbox, runner.statistics
+    if counts.watchdog_expired:
+        findings.append((WARN, f"the newest command is too old: {runner.pace.watchdog.reaction}"))
+    if mailbox.accepted == 0:
+        findings.append((OK, "waiting for the first command"))
+    p50, p99, most = counts.percentiles()
+    values = {
+        "accepted": mailbox.accepted,
+        "late": mailbox.late,
+        **{f"rejected, {reason}": count for reason, count in sorted(mailbox.rejected.items())},
+        "watchdog_trips": counts.watchdog_trips,
+        "lockstep_timeouts": counts.lockstep_timeouts,
+        "round_trip_p50_ms": 1e3 * p50,
+        "round_trip_p99_ms": 1e3 * p99,
+        "round_trip_max_ms": 1e3 * most,
+    }
+    return "command", findings, values
+
+
+def _timing(runner: Runner) -> tuple:
+    counts = runner.statistics
+    values = {"ticks": counts.ticks, "missed": runner.pacer.missed, "step_time_max_us": 1e6 * counts.step_time}
+    return "timing", [], values
+
+
+def main(args=None) -> int:
+    """`ros2 run rbdyn_ros simulator`."""
+    return run((Simulator,), args)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

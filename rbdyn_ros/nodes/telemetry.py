@@ -1,0 +1,97 @@
+"""Everything that the simulator publishes, each topic at its rate of simulation time."""
+
+import math
+
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.lifecycle import LifecycleNode
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from std_msgs.msg import Float64MultiArray, String
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
+
+from rbdyn_ros.models.gimbal_joints import GimbalJoints
+from rbdyn_ros.nodes import description, qos, sample, state_topics, transforms, wrench_topics
+from rbdyn_ros.nodes.evidence_topic import IntegratorEvidence
+from rbdyn_ros.nodes.frames import Frames
+from rbdyn_ros.nodes.markers import Markers
+from rbdyn_ros.nodes.messages import set_stamp
+from rbdyn_ros.simulation.plant import Setup
+from rbdyn_ros.simulation.runner import PLAYING, Runner
+
+
+class Telemetry:
+    """The publishers of the simulator and the messages that they send, refilled."""
+
+    def __init__(self, node: LifecycleNode, frames: Frames, values: dict):
+        self._node, self._frames = node, frames
+        self._gimbal = GimbalJoints()
+        self._clock = self._publisher(Clock, "/clock", qos.CLOCK)
+        self._description = node.create_publisher(String, "robot_description", qos.LATCHED)
+        self._static = node.create_publisher(TFMessage, "/tf_static", qos.LATCHED)
+        self._inertial = state_topics.Inertial(frames, values["imu.position"])
+        self._groups = self._make_groups(values)
+        self._time = Clock()
+
+    def __call__(self, runner: Runner) -> None:
+        """Publish a tick: what is due while time runs, everything while it stands still."""
+        state = sample.take(runner, self._gimbal)
+        ticks, seconds = runner.plant.steps // state.setup.tick_steps, runner.plant.tick_ns * 1e-9
+        set_stamp(self._time.clock, state.stamp)
+        self._clock.publish(self._time)
+        for rate, topics in self._groups:
+            if runner.status != PLAYING or due(ticks, rate * seconds):
+                for source, publishers in topics:
+                    message = source.fill(state)
+                    for publisher in publishers:
+                        publisher.publish(message)
+
+    def describe(self, setup: Setup, values: dict) -> None:
+        """(Re)publish what is latched: the URDF and the static frames."""
+        self._inertial.position = values["imu.position"]
+        self._description.publish(String(data=description.urdf(setup, values["cart.force_limit"], values["imu.position"])))
+        self._static.publish(transforms.static(self._frames, setup, values["imu.position"]))
+        self._groups = [(values[f"rates.{name}"], topics) for name, (_, topics) in zip(_GROUPS, self._groups)]
+
+    def destroy(self) -> None:
+        """Take the publishers off the graph."""
+        self._node.destroy_publisher(self._description)
+        self._node.destroy_publisher(self._static)
+        for publisher in self._managed():
+            self._node.destroy_lifecycle_publisher(publisher)
+
+    def _managed(self) -> list:
+        return [self._clock] + [p for _, topics in self._groups for _, publishers in topics for p in publishers]
+
+    def _publisher(self, kind, topic: str, profile=qos.OFFERED):
+        return self._node.create_lifecycle_publisher(kind, topic, profile, qos_overriding_options=qos.overridable())
+
+    def _make_groups(self, values: dict) -> list:
+        """[(rate [Hz], [(what fills a message, who publishes it)])], in the order of `_GROUPS`."""
+        frames, make = self._frames, self._publisher
+        state = [
+            (state_topics.Joints(frames), [make(JointState, t) for t in ("joint_states", "ground_truth/joint_states")]),
+            (state_topics.Pose(frames), [make(Odometry, t) for t in ("odometry", "ground_truth/odometry")]),
+            (state_topics.BallJoint(frames), [make(MultiDOFJointState, "multi_dof_joint_states")]),
+            (self._inertial, [make(Imu, "imu/data")]),
+        ]
+        wrench = [
+            (wrench_topics.CartForce(frames), [make(WrenchStamped, "wrench/cart")]),
+            (wrench_topics.JointWrench(frames), [make(WrenchStamped, "wrench/joint")]),
+            (wrench_topics.Push(frames), [make(WrenchStamped, "wrench/disturbance")]),
+        ]
+        integrator = [(IntegratorEvidence(), [make(Float64MultiArray, "~/integrator")])]
+        tf = [(transforms.Moving(frames), [make(TFMessage, "/tf", qos.TRANSFORMS)])]
+        markers = [(Markers(frames), [make(MarkerArray, "~/markers")])]
+        topics = (state, wrench, integrator, tf, markers)
+        return [(values[f"rates.{name}"], group) for name, group in zip(_GROUPS, topics)]
+
+
+_GROUPS = ("state", "wrench", "integrator", "tf", "markers")
+
+
+def due(tick: int, per_tick: float) -> bool:
+    """Whether something that happens `per_tick` times per tick happens at this one: on average exactly so often."""
+    ratio = min(1.0, per_tick + 1e-9)
+    return math.floor(tick * ratio) != math.floor((tick - 1) * ratio)

@@ -1,0 +1,51 @@
+"""From the values of the parameters to what the plant and its thread are made of. ValueError says what does not fit."""
+
+from rbdyn_ros import settings
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.simulation.command import Watchdog
+from rbdyn_ros.simulation.plant import Setup
+from rbdyn_ros.simulation.runner import Pace
+
+
+def plant_setup(values: dict) -> Setup:
+    """The plant of the checked values (name -> value)."""
+    params = settings.plant_params(values)
+    system = spherical_pendulum.build(params)
+    integrator = settings.integrator(values)
+    step_ns = nanoseconds(values["integrator.step"])
+    return Setup(
+        params=params,
+        system=system,
+        sines=settings.plant_input(values).sines,
+        initial=settings.initial_state(values),
+        integrator=integrator,
+        options=integrator.options(system),
+        step_ns=step_ns,
+        tick_steps=max(1, round(1e9 / (values["rates.state"] * step_ns))),
+        travel=values["cart.travel"],
+        fault_at_travel=values["travel_policy"] == "fault",
+    )
+
+
+def pace(values: dict) -> Pace:
+    """How the checked values let the plant run."""
+    watchdog = Watchdog(values["watchdog.timeout"], values["watchdog.reaction"], values["watchdog.ramp_time"])
+    return Pace(
+        real_time_factor=values["real_time_factor"],
+        start=values["start"],
+        lockstep=values["lockstep.enabled"],
+        lockstep_timeout=values["lockstep.timeout"],
+        lockstep_reaction=values["lockstep.reaction"],
+        watchdog=watchdog,
+        force_limit=values["cart.force_limit"],
+        idle_period=1.0 / values["rates.idle"],
+        history_rows=max(1, round(values["history.duration"] * values["rates.state"])),
+    )
+
+
+def nanoseconds(step: float) -> int:
+    """A time step [s] in whole nanoseconds, in which /clock counts."""
+    ns = round(step * 1e9)
+    if ns < 1 or abs(step * 1e9 - ns) > 1e-6 * ns:
+        raise ValueError(f"integrator.step is {step} s; with /clock it must be a whole number of nanoseconds")
+    return ns
