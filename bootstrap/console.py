@@ -76,6 +76,9 @@ def explain(command, code, log):
     if any(sign in line for sign in NO_NETWORK for line in lines):
         why = ('the package index cannot be reached. Connect this machine to the network, or name a mirror (PIP_INDEX_URL, '
                'HTTPS_PROXY), and run the same command again: what is done is kept')
+    elif any('No matching distribution found' in line for line in lines):
+        why = (f'there is no wheel for Python {sys.version_info[0]}.{sys.version_info[1]} on this kind of machine. Run testbed with '
+               'another Python, for example: python3.12 ./testbed setup')
     elif any('No space left on device' in line for line in lines):
         why = 'the disk is full. Free about 2 GB and run the same command again: what is done is kept'
     else:

@@ -16,15 +16,21 @@ DATA = {
 }
 
 
-def install(place, state, keep_open, arguments=('--no-deps',)):
+def install(place, state, keep_open):
     """Install the package as editable, with its launch files, settings and executables where ROS 2 looks for them."""
-    run([place.python, '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--no-build-isolation',
-         '--use-pep517', *arguments, '--editable', ROOT], state / 'rbdyn_ros.log', environment(place), keep_open)
+    remove(place)
+    run([place.python, '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--no-deps',
+         '--no-build-isolation', '--use-pep517', '--editable', ROOT], state / 'rbdyn_ros.log', environment(place), keep_open)
     for name, source in DATA.items():
         link(place.prefix / name, ROOT / source)
-    shutil.rmtree(place.prefix / 'lib' / PACKAGE, ignore_errors=True)
     for name in executables(place):
         link(place.prefix / 'lib' / PACKAGE / name, place.prefix / 'bin' / name)
+
+
+def remove(place):
+    """Remove an earlier installation by hand: pip refuses one that was interrupted."""
+    for folder in (*place.site_packages.glob(f'{PACKAGE}-*.dist-info'), place.prefix / 'lib' / PACKAGE):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def executables(place):

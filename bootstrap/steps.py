@@ -31,7 +31,12 @@ def digests(steps):
 
 
 def pending(prefix, steps):
-    """Return the indices of the steps that are not done: the first without its stamp, and all after it."""
+    """Return the indices of the steps that are not done: the first without its stamp, and all after it.
+
+    Without an interpreter that is there (an upgrade of the system may take it away) nothing is done.
+    """
+    if not (prefix / 'bin' / 'python').exists():
+        return list(range(len(steps)))
     for index, (step, digest) in enumerate(zip(steps, digests(steps))):
         stamp = prefix / STATE / f'{step.name}.stamp'
         if not stamp.exists() or stamp.read_text() != digest:

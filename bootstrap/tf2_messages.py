@@ -30,7 +30,7 @@ def point_at_this_machine(place):
     """Replace the folders of the machine that built the wheels by those of this interpreter."""
     include, packages = sysconfig.get_path('include'), str(place.site_packages)
     for file in place.prefix.glob('share/*/cmake/*.cmake'):
-        text = file.read_text()
+        text = file.read_text(encoding='utf-8')
         mended = BUILDER_PACKAGES.sub(packages, BUILDER_INCLUDE.sub(include, text))
         if mended != text:
-            file.write_text(mended)
+            file.write_text(mended, encoding='utf-8')

@@ -1,0 +1,70 @@
+"""The command line teaches, and says what is wrong with it."""
+import subprocess
+import sys
+
+import pytest
+
+from bootstrap import old_python
+from bootstrap.command_line import distro_first, main, make_parser
+from bootstrap.place import ROOT
+
+
+def testbed(*arguments):
+    """Run ./testbed as a user does."""
+    return subprocess.run([sys.executable, str(ROOT / 'testbed'), *arguments], capture_output=True, text=True)
+
+
+testbed.__test__ = False
+
+
+def test_help_teaches_every_command():
+    shown = testbed('--help')
+    assert shown.returncode == 0
+    for part in ('./testbed demo', './testbed test', './testbed exec', './testbed setup', '--distro kilted', 'sourced'):
+        assert part in shown.stdout
+
+
+def test_no_command_shows_the_help():
+    shown = testbed()
+    assert (shown.returncode, shown.stdout) == (2, testbed('--help').stdout)
+
+
+@pytest.mark.parametrize('arguments, sentence', [
+    (['fly'], "invalid choice: 'fly' (choose from"),
+    (['exec'], 'exec needs a command, for example: ./testbed exec python'),
+    (['setup', 'now'], 'setup takes no arguments, got: now'),
+    (['--distro', 'noetic', 'test'], "invalid choice: 'noetic' (choose from"),
+    (['test', '--distro'], '(choose from'),
+])
+def test_a_wrong_command_line(arguments, sentence, capsys):
+    with pytest.raises(SystemExit, match='2'):
+        main(arguments)
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('arguments', [
+    ['--distro', 'kilted', 'test', '-k', 'log'],
+    ['test', '--distro', 'kilted', '-k', 'log'],
+    ['test', '-k', 'log', '--distro=kilted'],
+])
+def test_the_distribution_may_stand_anywhere(arguments):
+    options = make_parser().parse_args(distro_first(arguments))
+    assert (options.distro, options.command, options.rest) == ('kilted', 'test', ['-k', 'log'])
+
+
+def test_what_follows_exec_is_its_own():
+    options = make_parser().parse_args(distro_first(['exec', 'other', '--distro', 'x']))
+    assert (options.distro, options.rest) == (None, ['other', '--distro', 'x'])
+
+
+def test_an_old_python_hears_of_a_newer_one(tmp_path, monkeypatch):
+    for name, code in (('python3.12', 0), ('python3.13', 127), ('python3.9', 0)):
+        (tmp_path / name).write_text(f'#!/bin/sh\nexit {code}\n')
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv('PATH', str(tmp_path))
+    monkeypatch.setattr(sys, 'version_info', (3, 8, 18))
+    monkeypatch.setattr(sys, 'argv', ['testbed', 'demo'])
+    assert old_python.complaint() == (f'testbed needs Python 3.10 or newer; this is 3.8 ({sys.executable}). '
+                                      'Run it with one of your newer ones: python3.12 ./testbed demo')
+    monkeypatch.setenv('PATH', str(tmp_path / 'empty'))
+    assert old_python.complaint().endswith('No newer one is on PATH: install one, for example by: apt-get install python3')

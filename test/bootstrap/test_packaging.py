@@ -1,0 +1,124 @@
+"""package.xml, setup.py and the sources say the same."""
+import ast
+import configparser
+import importlib.util
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MANIFEST = ElementTree.parse(ROOT / 'package.xml').getroot()
+
+# import name -> (rosdep key, name on PyPI)
+LIBRARIES = {
+    'matplotlib': ('python3-matplotlib', 'matplotlib'),
+    'numba': ('python3-numba', 'numba'),
+    'numpy': ('python3-numpy', 'numpy'),
+    'rosbags': ('python3-rosbags-pip', 'rosbags'),
+    'scipy': ('python3-scipy', 'scipy'),
+    'setuptools': ('python3-setuptools', 'setuptools'),
+    'tqdm': ('python3-tqdm', 'tqdm'),
+    'transforms3d': ('python3-transforms3d', 'transforms3d'),
+    'yaml': ('python3-yaml', 'pyyaml'),
+}
+# What may be imported although no package.xml names it: guarded where it is used, absent without harm.
+OPTIONAL = {'mujoco', 'simulation_interfaces'}
+
+
+def call_of_setup():
+    """Return the keyword arguments of the call of setup(), as syntax."""
+    call = next(node for node in ast.walk(ast.parse((ROOT / 'setup.py').read_text()))
+                if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'setup')
+    return {keyword.arg: keyword.value for keyword in call.keywords}
+
+
+def imported(folder):
+    """Return the names of the foreign packages that the sources under a folder import."""
+    names = set()
+    for file in (ROOT / folder).rglob('*.py'):
+        for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split('.')[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names.add(node.module.split('.')[0])
+    return names - set(sys.stdlib_module_names) - {'rbdyn_ros'} - OPTIONAL
+
+
+def depends(*kinds):
+    """Return the keys that package.xml depends on."""
+    return {element.text for kind in ('depend', *kinds) for element in MANIFEST.iter(kind)}
+
+
+def test_versions_are_equal():
+    assert MANIFEST.findtext('version') == ast.literal_eval(call_of_setup()['version'])
+
+
+def test_manifest_is_format_3_for_ament_python():
+    assert MANIFEST.get('format') == '3'
+    assert MANIFEST.findtext('name') == 'rbdyn_ros'
+    assert MANIFEST.findtext('export/build_type') == 'ament_python'
+    assert MANIFEST.findtext('license') == 'Apache-2.0'
+    assert 'Apache License' in (ROOT / MANIFEST.find('license').get('file')).read_text()
+
+
+def test_manifest_passes_the_parser_of_colcon_and_rosdep():
+    catkin_pkg = pytest.importorskip('catkin_pkg.package')
+    package, warnings = catkin_pkg.parse_package(str(ROOT / 'package.xml')), []
+    package.validate(warnings=warnings)
+    assert warnings == []
+
+
+@pytest.mark.parametrize('folder', ['rbdyn_ros', 'launch'])
+def test_manifest_names_every_import(folder):
+    keys = {LIBRARIES.get(name, (name,))[0] for name in imported(folder)}
+    assert keys <= depends('exec_depend')
+
+
+def test_setup_names_every_library():
+    required = set(ast.literal_eval(call_of_setup()['install_requires']))
+    libraries = imported('rbdyn_ros') & set(LIBRARIES)
+    assert {LIBRARIES[name][1] for name in libraries} <= required
+    assert required == {LIBRARIES[name][1] for name in LIBRARIES}
+
+
+def test_pins_hold_what_setup_requires():
+    required = ast.literal_eval(call_of_setup()['install_requires'])
+    for distro in ('jazzy', 'kilted'):
+        pinned = set(re.findall(r'^([a-z0-9-]+)==', (ROOT / 'bootstrap' / 'pins' / f'{distro}.txt').read_text(), re.M))
+        assert set(required) <= pinned
+        assert {f'ros-{distro}-rclpy', 'ninja', 'cmake', 'pytest', 'hypothesis'} <= pinned
+
+
+def test_every_pin_is_exact():
+    for file in (ROOT / 'bootstrap' / 'pins').glob('*.txt'):
+        for line in file.read_text().splitlines():
+            assert re.fullmatch(r'[a-z0-9-]+==[0-9][0-9a-z.]*( ; python_full_version .+)?', line), line
+
+
+@pytest.mark.parametrize('name', ['simulator', 'controller'])
+def test_ros2_run_finds_the_nodes(name):
+    scripts = ast.literal_eval(call_of_setup()['entry_points'])['console_scripts']
+    assert f'{name} = rbdyn_ros.nodes.{name}:main' in scripts
+    tree = ast.parse((ROOT / 'rbdyn_ros' / 'nodes' / f'{name}.py').read_text())
+    assert 'main' in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_executables_go_to_lib_rbdyn_ros():
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / 'setup.cfg')
+    assert settings['develop']['script_dir'] == settings['install']['install_scripts'] == '$base/lib/rbdyn_ros'
+
+
+def test_share_is_found():
+    if importlib.util.find_spec('ament_index_python') is None:
+        pytest.skip('ament_index_python is not here: this Python has no ROS 2')
+    from ament_index_python import get_package_share_path
+    share = get_package_share_path('rbdyn_ros')
+    assert (share / 'package.xml').read_text() == (ROOT / 'package.xml').read_text()
+    for folder in ('launch', 'config'):
+        installed = {path.relative_to(share) for path in (share / folder).rglob('*.*') if '__pycache__' not in path.parts}
+        sources = {path.relative_to(ROOT) for path in (ROOT / folder).rglob('*.*') if '__pycache__' not in path.parts}
+        assert installed == sources
