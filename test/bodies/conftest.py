@@ -1,0 +1,42 @@
+"""Random trees of joints and links for the tests of this room."""
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.bodies import chain, projected_newton_euler
+
+
+def unit(rng, size):
+    x = rng.normal(size=size)
+    return x / np.linalg.norm(x)
+
+
+def random_tree(seed, branching=False):
+    """(joints, links, q, u): four to six joints of both kinds with random placements."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 7))
+    joints = chain.build(
+        *(
+            chain.Joint(
+                chain.KINDS[int(rng.integers(2))],
+                int(rng.integers(i + 1)) if branching else i,
+                rng.normal(size=3),
+                unit(rng, 4),
+                unit(rng, 3),
+            )
+            for i in range(n)
+        )
+    )
+    links = tuple(random_link(rng) for _ in range(n + 1))
+    q = np.concatenate([rng.normal(size=3), unit(rng, 4), rng.normal(size=n)])
+    return joints, links, q, rng.normal(size=6 + n)
+
+
+def random_link(rng):
+    root = rng.normal(size=(3, 3))
+    return projected_newton_euler.Link(rng.uniform(0.5, 2.0), 0.3 * rng.normal(size=3), root @ root.T)
+
+
+@pytest.fixture(params=[(1, False), (2, False), (3, True), (4, True)], ids=str)
+def tree(request):
+    return random_tree(*request.param)
