@@ -16,16 +16,16 @@ SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FA
 
 
 class ManagedNode(LifecycleNode):
-    """A lifecycle node whose heirs write `configure`, `activate`, `deactivate`, `cleanup`, `findings`.
+    """A lifecycle node. Its heirs write `table`, `validate`, `changed`; `configure`, `activate`, `deactivate`, `cleanup`; `findings`.
 
     Timers run on a steady clock: rclpy's default, ROS time, stalls when time stands still or steps back.
     """
 
-    def __init__(self, name: str, table, **options):
+    def __init__(self, name: str, **options):
         super().__init__(name, automatically_declare_parameters_from_overrides=True, **options)
         self.active = False
         self.steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.parameters = Parameters(self, table, self.validate, self.changed)
+        self.parameters = Parameters(self, self.table(), self.validate, self.changed)
         self.frames = frames(self.parameters.values["frame_prefix"])
         self._status = self.create_publisher(String, "~/status", qos.LATCHED)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.OFFERED)

@@ -7,6 +7,7 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
+from rbdyn_ros.controllers import options, select
 from rbdyn_ros.settings import tables, yaml_file
 from rbdyn_ros.settings.parameter import Parameter, check, expected
 
@@ -38,7 +39,7 @@ class Parameters:
             if name in self._table:
                 self.values[name] = check(self._table[name], value, _source(name))
             else:  # of another node, in a file for all of them; or of none, which is an error
-                tables.lookup(name, _source(name))
+                _known_elsewhere(name, _source(name))
         validate(self.values)
         for name in written:
             node.undeclare_parameter(name)
@@ -75,6 +76,13 @@ class Parameters:
     def _checked(self, changes: list) -> dict:
         ours = [change for change in changes if change.name in self._table]
         return {change.name: check(self._table[change.name], change.value, "parameter set") for change in ours}
+
+
+def _known_elsewhere(name: str, source: str) -> None:
+    """ValueError if no node and no control law has the parameter."""
+    law = name.partition(".")[0]
+    if law not in select.names() or name not in [p.name for p in options.table(law, select.load(law))]:
+        tables.lookup(name, source)
 
 
 def _written(node: Node) -> dict:

@@ -22,11 +22,15 @@ class Simulator(ManagedNode):
 
     def __init__(self, **options):
         self.runner = None  # while configured
-        super().__init__(NAME, NODES[NAME], **options)
+        super().__init__(NAME, **options)
         if self.get_parameter("use_sim_time").value:
             self.get_logger().warning("use_sim_time is true; this node makes /clock, so it is set to false")
             self.set_parameters([RosParameter("use_sim_time", value=False)])
         self.announce(STOPPED)
+
+    def table(self) -> tuple:
+        """The parameters."""
+        return NODES[NAME]
 
     def validate(self, values: dict) -> None:
         """ValueError if the values do not make a plant."""

@@ -7,7 +7,6 @@ from rbdyn_ros.settings.initial import INITIAL
 from rbdyn_ros.settings.input import INPUT
 from rbdyn_ros.settings.integrator import INTEGRATOR
 from rbdyn_ros.settings.node import NODE
-from rbdyn_ros.settings.node import NODE
 from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.settings.plant import PLANT
 from rbdyn_ros.settings.simulator import SIMULATOR

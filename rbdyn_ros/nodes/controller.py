@@ -1,0 +1,240 @@
+"""The controller node: state in, cart force out.
+
+When a state is late the simulator (or the drive) holds the last force for one period; after `state_timeout` the
+controller sends zero force and warns; beyond the abort limits it sends zero, deactivates and reports an error.
+"""
+
+import array
+import math
+import time
+from collections import Counter
+
+from geometry_msgs.msg import PointStamped, PoseStamped, WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.parameter import Parameter as RosParameter
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
+
+from rbdyn_ros.controllers import options, select
+from rbdyn_ros.nodes import qos
+from rbdyn_ros.nodes.diagnostics import ERROR, OK, WARN
+from rbdyn_ros.nodes.law import ZERO, Abort, Answer, Law
+from rbdyn_ros.nodes.messages import labelled, set_stamp, set_xyz, xyz
+from rbdyn_ros.nodes.node import ManagedNode
+from rbdyn_ros.nodes.process import run
+from rbdyn_ros.nodes.state_join import StateJoin
+from rbdyn_ros.settings.parameter import check
+from rbdyn_ros.settings.tables import NODES, lookup
+
+NAME = "pendulum_controller"
+LABELS = ("error_x", "error_y", "tilt_x", "tilt_y", "force_x", "force_y", "saturated", "age", "compute_time_us")
+WATCH_PERIOD = 0.02  # [s] how often the age of the state is looked at
+WARN_PERIOD = 1.0  # [s] one warning of a kind per period
+STOPPED, WAITING, RUNNING, DISARMED, LATE = "stopped", "waiting for a state", "running", "disarmed", "state late"
+FAULT = "fault: "
+
+
+class Controller(ManagedNode):
+    """A `Law` behind topics, services and parameters."""
+
+    def __init__(self, **node_options):
+        self.law = None  # while configured
+        self.status = STOPPED
+        self.refused = Counter()
+        super().__init__(NAME, **node_options)
+        self.announce(STOPPED)
+
+    def table(self) -> tuple:
+        """The parameters: the node's, then those of the law that `controller` names."""
+        parameter = lookup("controller", "", NAME)
+        written = self.get_parameter_or("controller", RosParameter("controller", value=parameter.default))
+        name = check(parameter, written.value, "parameter override")
+        return NODES[NAME] + options.table(name, select.load(name))
+
+    def validate(self, values: dict) -> None:
+        """ValueError if no law follows from the values."""
+        Law(values)
+
+    def changed(self, values: dict) -> None:
+        """Design anew: the gains belong to the plant."""
+        self.reference = values["reference"]
+        if self.law:
+            self.law = Law(values)
+
+    def configure(self) -> None:
+        """Design the law, compile it by one answer, make topics and services."""
+        values = self.parameters.values
+        self.law, self.join = Law(values), StateJoin()
+        self.reference, self.armed = values["reference"], values["armed"]
+        self.get_logger().info(f"law: {self.law.name}; warming up")
+        self.law.warm_up()
+        self.command = WrenchStamped()
+        self.command.header.frame_id = self.frames.world
+        self.terms = labelled(LABELS)
+        self.commands = self.create_lifecycle_publisher(WrenchStamped, "cart/command", qos.COMMAND)
+        self.reports = self.create_lifecycle_publisher(Float64MultiArray, "~/controller_state", qos.OFFERED)
+        self.inputs = [
+            self.create_subscription(JointState, "joint_states", self._joint_states, qos.NEWEST),
+            self.create_subscription(Odometry, "odometry", self._odometry, qos.NEWEST),
+            self.create_subscription(PoseStamped, "goal_pose", self._goal_pose, qos.OFFERED),
+            self.create_subscription(PointStamped, "~/reference", self._reference, qos.OFFERED),
+        ]
+        self.desk = [
+            self.create_service(SetBool, "~/arm", self._arm),
+            self.create_service(Trigger, "~/emergency_stop", self._emergency_stop),
+        ]
+        self.watch = [self.create_timer(WATCH_PERIOD, self._watch, clock=self.steady)]
+        if values["trigger"] == "timer":
+            self.watch.append(self.create_timer(values["period"], self._compute, clock=self.steady))
+
+    def activate(self) -> None:
+        """Wait for the first state."""
+        self.law.reset()
+        self.newest, self.answered, self.arrival = None, None, math.inf
+        self._become(WAITING)
+
+    def deactivate(self) -> None:
+        """Leave the cart without force."""
+        self._send(ZERO)
+        if not self.status.startswith(FAULT):
+            self._become(STOPPED)
+
+    def cleanup(self) -> None:
+        """Take everything off the graph that `configure` made."""
+        for timer in self.watch:
+            self.destroy_timer(timer)
+        for service in self.desk:
+            self.destroy_service(service)
+        for subscription in self.inputs:
+            self.destroy_subscription(subscription)
+        for publisher in (self.commands, self.reports):
+            self.destroy_lifecycle_publisher(publisher)
+        self.law = None
+
+    # the state
+
+    def _joint_states(self, message: JointState) -> None:
+        try:
+            self.join.joints(message)
+        except ValueError as error:
+            self._refuse("joint_states", error)
+            return
+        self._joined()
+
+    def _odometry(self, message: Odometry) -> None:
+        self.join.odometry(message)
+        self._joined()
+
+    def _joined(self) -> None:
+        joined = self.join.state()
+        if joined is None or not self.active:
+            return
+        self.newest, self.arrival = joined, time.monotonic()
+        if self.parameters.values["trigger"] == "state":
+            self._compute()
+
+    def _compute(self) -> None:
+        if self.newest is None or not self.active:
+            return
+        try:
+            answer = self._answer()
+        except ValueError as error:
+            self._refuse("state", error)
+            self._send(ZERO)
+        except Abort as abort:
+            self._abort(str(abort))
+        else:
+            self._become(RUNNING if self.armed else DISARMED)
+            self._send(answer.force if self.armed else ZERO)
+            self._report(answer)
+
+    def _answer(self) -> Answer:
+        """The law's answer; a state that is repeated, while time stands still, gets the same one again."""
+        stamp, state = self.newest
+        question = (stamp, state.q.tobytes(), state.v.tobytes(), self.reference)
+        if self.answered is None or self.answered[0] != question:
+            self.answered = (question, self.law.answer(state, self.reference))
+        return self.answered[1]
+
+    def _watch(self) -> None:
+        late = self.active and time.monotonic() - self.arrival > self.parameters.values["state_timeout"]
+        if late and self.status in (RUNNING, DISARMED):
+            self.get_logger().warning("the state is late: zero force", throttle_duration_sec=WARN_PERIOD)
+            self._become(LATE)
+            self._send(ZERO)
+
+    # what others ask for
+
+    def _goal_pose(self, message: PoseStamped) -> None:
+        self._set_reference("goal_pose", message.header.frame_id, xyz(message.pose.position))
+
+    def _reference(self, message: PointStamped) -> None:
+        self._set_reference("~/reference", message.header.frame_id, xyz(message.point))
+
+    def _set_reference(self, what: str, frame: str, point: tuple) -> None:
+        travel = self.parameters.values["cart.travel"]
+        if frame not in ("", self.frames.world):
+            self._refuse(what, f"{what} is in the frame '{frame}'; it must be in {self.frames.world}, or empty")
+        elif not all(map(math.isfinite, point)):
+            self._refuse(what, f"{what} is {list(point)}; it must be finite")
+        elif max(abs(point[0]), abs(point[1])) > travel:
+            self._refuse(what, f"{what} is ({point[0]:g}, {point[1]:g}) m; it must be within cart.travel, {travel:g} m")
+        else:
+            self.reference = point[:2]
+
+    def _arm(self, request, response):
+        self.armed = request.data
+        if self.law and self.armed:
+            self.law.reset()
+        response.success, response.message = True, "armed" if self.armed else DISARMED
+        return response
+
+    def _emergency_stop(self, request, response):
+        self.armed = False
+        self._send(ZERO)
+        self.get_logger().error("emergency stop: zero force until ~/arm")
+        response.success, response.message = True, "zero force until ~/arm"
+        return response
+
+    # what it says
+
+    def _send(self, force: tuple) -> None:
+        set_stamp(self.command.header.stamp, self.newest[0] if self.newest else 0)
+        set_xyz(self.command.wrench.force, (*force, 0.0))
+        self.commands.publish(self.command)
+
+    def _report(self, answer: Answer) -> None:
+        force = answer.force if self.armed else ZERO
+        age = time.monotonic() - self.arrival
+        values = (*answer.error, *answer.tilt, *force, float(answer.saturated), age, 1e6 * answer.compute_time)
+        self.terms.data = array.array("d", values)
+        self.reports.publish(self.terms)
+
+    def _refuse(self, what: str, why) -> None:
+        self.refused[what] += 1
+        self.get_logger().warning(f"rejected: {why}", throttle_duration_sec=WARN_PERIOD)
+
+    def _abort(self, why: str) -> None:
+        self.get_logger().error(f"{why}; zero force, deactivating")
+        self._become(FAULT + why)
+        self.trigger_deactivate()
+
+    def _become(self, status: str) -> None:
+        if status != self.status:
+            self.status = status
+            self.announce(status)
+
+    def findings(self) -> list:
+        """(part, [(level, sentence)], values) of the line of diagnostics."""
+        level = ERROR if self.status.startswith(FAULT) else WARN if self.status in (LATE, DISARMED) else OK
+        return [("control", [(level, self.status)], {f"rejected, {what}": n for what, n in sorted(self.refused.items())})]
+
+
+def main(args=None) -> int:
+    """`ros2 run rbdyn_ros controller`."""
+    return run((Controller,), args)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,78 @@
+"""The control law under supervision: what it may be given, what it may return, and when it must give up. No ROS in it."""
+
+import math
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.controllers import options, select
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.models.tilt import tilt
+from rbdyn_ros.settings import plant_params
+from rbdyn_ros.types import State
+
+ZERO = (0.0, 0.0)
+
+
+class Abort(Exception):
+    """The controller must give up; the message says why."""
+
+
+class Answer(NamedTuple):
+    """What the law says to a state."""
+
+    force: tuple  # (2,) [N]
+    error: tuple  # (2,) [m] cart - reference
+    tilt: tuple  # (2,) [rad] log-map, towards x and y
+    saturated: bool  # the force is at its limit
+    compute_time: float  # [s]
+
+
+class Law:
+    """A designed law with its limits."""
+
+    def __init__(self, values: dict):
+        """Design the law that `values` (parameter name -> value) name. ValueError if that is impossible."""
+        self.name = values["controller"]
+        module = select.load(self.name)
+        self._law = module.design(spherical_pendulum, plant_params(values), options.from_values(self.name, module, values))
+        self._force_limit = values["cart.force_limit"]
+        self._abort_tilt, self._abort_travel = values["abort.tilt"], values["abort.travel"]
+
+    def warm_up(self) -> None:
+        """Let everything that compiles compile: answer a state at rest, and forget it."""
+        self.answer(spherical_pendulum.upright(), ZERO)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the past."""
+        self._law.reset()
+
+    def answer(self, state: State, reference: tuple) -> Answer:
+        """The force for a state. ValueError: the state is of no use. Abort: beyond the limits, or the law misbehaves."""
+        start = time.perf_counter()
+        force = self._force(state, reference)
+        compute_time = time.perf_counter() - start
+        lean = tilt(state.q, state.v)[:2]
+        error = (float(state.q[0]) - reference[0], float(state.q[1]) - reference[1])
+        self._check_limits(math.hypot(*lean), math.hypot(*state.q[:2]))
+        saturated = math.hypot(*force) >= self._force_limit * (1.0 - 1e-9)
+        return Answer(force, error, lean, saturated, compute_time)
+
+    def _force(self, state: State, reference: tuple) -> tuple:
+        try:
+            command = np.asarray(self._law.command(state.t, state, np.array(reference)), float)
+        except ValueError:
+            raise
+        except Exception as error:  # whatever a law of somebody else raises
+            raise Abort(f"the law {self.name} raised {type(error).__name__}: {error}") from error
+        if command.shape != (2,) or not np.isfinite(command).all():
+            raise Abort(f"the law {self.name} returned {command.tolist()}; it must be two finite forces [N]")
+        return tuple(command.tolist())
+
+    def _check_limits(self, lean: float, distance: float) -> None:
+        if lean > self._abort_tilt:
+            raise Abort(f"the tilt is {lean:.3g} rad; abort.tilt is {self._abort_tilt:.3g} rad")
+        if distance > self._abort_travel:
+            raise Abort(f"the cart is {distance:.3g} m from the origin; abort.travel is {self._abort_travel:.3g} m")
