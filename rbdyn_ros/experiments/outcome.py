@@ -1,0 +1,65 @@
+"""What an experiment finds: tables, and claims that hold or do not."""
+
+from typing import Callable, NamedTuple
+
+import numpy as np
+
+
+class Claim(NamedTuple):
+    """One sentence of the verdict, with the number behind it."""
+
+    text: str
+    value: float
+    expected: str  # the range in words, such as "< 1e-10 J" or "1.9 to 2.1"
+    holds: bool
+
+
+class Outcome(NamedTuple):
+    """The result of an experiment."""
+
+    tables: dict  # name -> {column: array}; each becomes a CSV file
+    claims: tuple  # of Claim
+
+
+class Animation(NamedTuple):
+    """Frames of a figure that moves."""
+
+    figure: object  # matplotlib Figure
+    update: Callable  # frame number -> None
+    frames: int
+    rate: float  # [1/s]
+
+
+def below(text: str, value: float, bound: float, unit: str = "") -> Claim:
+    """The claim value < bound."""
+    return Claim(text, float(value), f"< {bound:g} {unit}".rstrip(), bool(value < bound))
+
+
+def above(text: str, value: float, bound: float, unit: str = "") -> Claim:
+    """The claim value > bound."""
+    return Claim(text, float(value), f"> {bound:g} {unit}".rstrip(), bool(value > bound))
+
+
+def between(text: str, value: float, low: float, high: float, unit: str = "") -> Claim:
+    """The claim low <= value <= high."""
+    return Claim(text, float(value), f"{low:g} to {high:g} {unit}".rstrip(), bool(low <= value <= high))
+
+
+def verdict(outcome: Outcome) -> str:
+    """The claims as lines of text, the failed ones marked."""
+    width = max(len(claim.text) for claim in outcome.claims)
+    lines = [
+        f"  {'holds' if c.holds else 'FAILS'}  {c.text:{width}}  {c.value:.4g}  (expected {c.expected})"
+        for c in outcome.claims
+    ]
+    return "\n".join(lines)
+
+
+def stands(outcome: Outcome) -> bool:
+    """Whether every claim holds."""
+    return all(claim.holds for claim in outcome.claims)
+
+
+def slope(steps, errors) -> float:
+    """Order of accuracy: the slope of log error over log step by least squares."""
+    return float(np.polyfit(np.log(steps), np.log(errors), 1)[0])
