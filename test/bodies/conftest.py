@@ -14,22 +14,27 @@ def unit(rng, size):
 def random_tree(seed, branching=False):
     """(joints, links, q, u): four to six joints of both kinds with random placements."""
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(4, 7))
+    parents = random_parents(rng, branching)
+    n = len(parents)
     joints = chain.build(
         *(
-            chain.Joint(
-                chain.KINDS[int(rng.integers(2))],
-                int(rng.integers(i + 1)) if branching else i,
-                rng.normal(size=3),
-                unit(rng, 4),
-                unit(rng, 3),
-            )
-            for i in range(n)
+            chain.Joint(chain.KINDS[int(rng.integers(2))], parent, rng.normal(size=3), unit(rng, 4), unit(rng, 3))
+            for parent in parents
         )
     )
     links = tuple(random_link(rng) for _ in range(n + 1))
     q = np.concatenate([rng.normal(size=3), unit(rng, 4), rng.normal(size=n)])
     return joints, links, q, rng.normal(size=6 + n)
+
+
+def random_parents(rng, branching):
+    """Numbered depth first, as Pinocchio needs it: the next joint hangs on the path to the last link."""
+    path, parents = [0], []
+    for i in range(int(rng.integers(4, 7))):
+        path = path[: int(rng.integers(1, len(path) + 1))] if branching else path
+        parents.append(path[-1])
+        path = [*path, i + 1]
+    return parents
 
 
 def random_link(rng):

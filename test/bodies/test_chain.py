@@ -17,13 +17,15 @@ def along(q, function, minus=np.subtract):
 
 def test_jacobian_is_the_derivative_of_the_placement(tree):
     joints, _, q, _ = tree
-    left = lambda a, b: so3.log(a @ b.T)  # noqa: E731
-    for link in range(len(joints) + 1):
-        J = chain.jacobian(joints, q, link, POINT)
-        position = lambda p: (lambda at: at.r[link] + at.R[link] @ POINT)(chain.placements(joints, p))  # noqa: E731
-        rotation = lambda p: chain.placements(joints, p).R[link]  # noqa: E731
-        assert np.allclose(J[:3], along(q, position), atol=1e-9)
-        assert np.allclose(J[3:], along(q, rotation, left), atol=1e-9)
+
+    def apart(a, b):
+        """Of all links at once: how the point moved and how the link turned, in the world."""
+        moved = a.r - b.r + (a.R - b.R) @ POINT
+        return np.concatenate([moved, so3.log(a.R @ np.swapaxes(b.R, -1, -2))], axis=-1)
+
+    numeric = along(q, lambda p: chain.placements(joints, p), apart).reshape(len(joints) + 1, 6, -1)
+    for link, expected in enumerate(numeric):
+        assert np.allclose(chain.jacobian(joints, q, link, POINT), expected, atol=1e-9)
 
 
 def test_hessian_is_the_derivative_of_the_jacobian(tree):
