@@ -61,6 +61,7 @@ def advance(system, options, input, h, n, t, q, v, reaction):
     load, sines, weights = rod_on_cart.load(input), input.sines, options.weights
     tolerance, max_iterations = options.tolerance, options.max_iterations
     R = unit_quaternion.matrix(Q)
+    u = (system.cart_free * u[0], system.cart_free * u[1])
     p, P = rod_on_cart.momenta(system, R, w, u)
     f = rod_on_cart.sines_at(sines, t)
     state = (x, Q, R, p, P, rod_on_cart.torque(system, load, R), rod_on_cart.horizontal(load, f))
@@ -79,7 +80,8 @@ def advance(system, options, input, h, n, t, q, v, reaction):
             state, W, count, error = stage(E, system, load, tolerance, max_iterations, f, state, guess)
             iterations += count
             if not error <= tolerance:
-                write(system, q, v, start)
+                if i > 0:  # else q, v are the start itself, to the last bit
+                    write(system, q, v, start)
                 return i, iterations, error
             worst = max(worst, error)
         if i == n - 1:
