@@ -25,7 +25,9 @@ def run(arguments: argparse.Namespace) -> int:
         if not _chosen(known.values(), [name]):
             groups = {other.rpartition(".")[0] for other in known} - {""}
             advice = tables.nearest(name, [*known, *groups]) + "run without names to see all"
-            print(f"python -m rbdyn_ros parameters: {name} is neither a parameter nor a group; {advice}", file=sys.stderr)
+            print(
+                f"python -m rbdyn_ros parameters: {name} is neither a parameter nor a group; {advice}", file=sys.stderr
+            )
             return 2
     print("\n\n".join(_sections(arguments.name)))
     return 0

@@ -44,6 +44,7 @@ class Job(NamedTuple):
     input: "Input"
     integrator: "Integrator"
     step: float  # [s]
+    duration: float  # [s] asked for
     rows: "Rows"
     out: Path
 
@@ -51,8 +52,9 @@ class Job(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `job`, as those of the files are."""
     option = parser.add_argument
-    option("--params-file", action="append", default=[], metavar="F", help="parameters, ROS YAML; may be repeated, later files win")
-    option("--set", action="append", default=[], metavar="NAME=VALUE", help="one parameter, over the files; may be repeated")
+    many = dict(action="append", default=[])
+    option("--params-file", metavar="F", help="parameters, ROS YAML; may be repeated, later files win", **many)
+    option("--set", metavar="NAME=VALUE", help="one parameter, over the files; may be repeated", **many)
     for word, name in SHORT.items():
         option(f"--{word}", metavar="VALUE", help=f"short for --set {name}=VALUE")
     option("--duration", metavar="T", default="10", help="simulated time [s]; default 10")
@@ -66,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         planned = job(arguments)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
-    _note_last_row(planned.rows, arguments)
+    _note_last_row(planned)
     from rbdyn_ros.simulation.interruption import Interruption
 
     _warm_up(planned)
@@ -77,7 +79,11 @@ def run(arguments: argparse.Namespace) -> int:
 def job(arguments: argparse.Namespace) -> Job:
     """The run that the arguments ask for; ValueError with one sentence for what does not fit."""
     out = _writable(Path(arguments.out))
-    short = [Override(name, getattr(arguments, word), f"--{word}") for word, name in SHORT.items() if getattr(arguments, word) is not None]
+    short = [
+        Override(name, getattr(arguments, word), f"--{word}")
+        for word, name in SHORT.items()
+        if getattr(arguments, word) is not None
+    ]
     values = offline_values(arguments.params_file, [*map(assignment, arguments.set), *short])
     step = values["integrator.step"]
     duration = _checked(DURATION, arguments.duration)
@@ -86,15 +92,18 @@ def job(arguments: argparse.Namespace) -> Job:
     from rbdyn_ros.models.spherical_pendulum import build
     from rbdyn_ros.simulation.rows import plan
 
-    return Job(
+    planned = Job(
         system=build(settings.plant_params(values)),
         state=settings.initial_state(values),
         input=settings.plant_input(values),
         integrator=settings.integrator(values),
         step=step,
+        duration=duration,
         rows=plan(duration, every, step),
         out=out,
     )
+    planned.integrator.check(planned.system, planned.state, planned.input)
+    return planned
 
 
 def _checked(parameter: Parameter, text: str) -> float:
@@ -115,10 +124,11 @@ def _writable(out: Path) -> Path:
     return out
 
 
-def _note_last_row(rows: "Rows", arguments: argparse.Namespace) -> None:
-    last, duration = rows.every * rows.count, float(arguments.duration)
-    if abs(last - duration) > 1e-9 * duration:
-        _say(f"note: --duration {duration:g} s is not a multiple of {rows.every:g} s; the last row is at {last:.9g} s", DONE)
+def _note_last_row(job: Job) -> None:
+    last = job.rows.every * job.rows.count
+    if abs(last - job.duration) > 1e-9 * job.duration:
+        why = f"--duration {job.duration:g} s is not a multiple of {job.rows.every:g} s"
+        _say(f"note: {why}; the last row is at {last:.9g} s", DONE)
 
 
 def _warm_up(job: Job) -> None:

@@ -53,5 +53,7 @@ def _is_foreign(node: str, source: str) -> bool:
 
 def _same(named: str, section: str, source: str) -> str:
     if named and named != section:
-        raise ValueError(f"{source}: sections {named} and {section} both describe one plant; keep one of them in the file")
+        raise ValueError(
+            f"{source}: sections {named} and {section} both describe one plant; keep one of them in the file"
+        )
     return section

@@ -30,9 +30,13 @@ INITIAL = (
         length=(4,),
         refine=_unit,
     ),
-    Parameter("initial.angular_velocity", (0.0, 0.0, 0.0), "rad/s", "of the rod, in body axes", "float_array", length=(3,)),
+    Parameter(
+        "initial.angular_velocity", (0.0, 0.0, 0.0), "rad/s", "of the rod, in body axes", "float_array", length=(3,)
+    ),
     Parameter("initial.cart_position", (0.0, 0.0), "m", "x and y of the cart", "float_array", length=(2,)),
-    Parameter("initial.cart_velocity", (0.0, 0.0), "m/s", "velocity of the cart along x and y", "float_array", length=(2,)),
+    Parameter(
+        "initial.cart_velocity", (0.0, 0.0), "m/s", "velocity of the cart along x and y", "float_array", length=(2,)
+    ),
 )
 
 
@@ -40,7 +44,10 @@ def initial_state(values: Mapping) -> State:
     """The state at t = 0 from checked values by name. ValueError if a cart that is fixed has a velocity."""
     if values["cart.fixed"] and any(values["initial.cart_velocity"]):
         velocity = shown(values["initial.cart_velocity"], "m/s")
-        raise ValueError(f"initial.cart_velocity is {velocity} and cart.fixed is true; a fixed cart has velocity [0, 0]: change one of them")
+        raise ValueError(
+            f"initial.cart_velocity is {velocity} and cart.fixed is true; "
+            "a fixed cart has velocity [0, 0]: change one of them"
+        )
     q = values["initial.cart_position"] + values["initial.orientation"]
     v = values["initial.cart_velocity"] + values["initial.angular_velocity"]
     return State(0.0, np.array(q), np.array(v))

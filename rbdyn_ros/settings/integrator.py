@@ -33,7 +33,9 @@ INTEGRATOR = (
         read_only=True,
     ),
     Parameter("integrator.step", 0.001, "s", "time step", low=0.0, low_open=True, read_only=True),
-    Parameter("integrator.tolerance", 1e-13, "", "Newton stops at this relative residual", low=0.0, low_open=True, high=1e-3),
+    Parameter(
+        "integrator.tolerance", 1e-13, "", "Newton stops at this relative residual", low=0.0, low_open=True, high=1e-3
+    ),
     Parameter("integrator.max_iterations", 20, "", "Newton gives up after so many iterations", "int", low=1, high=1000),
     Parameter(
         "integrator.gamma",

@@ -37,6 +37,7 @@ def offline_values(paths: Iterable, overrides: Iterable = ()) -> dict:
     for override in overrides:
         parameter = tables.lookup(override.name, override.source)
         if override.name not in values:
-            raise ValueError(f"{override.source}: {override.name} is a parameter of the nodes; without them it has no effect: leave it out")
+            advice = "it is a parameter of the nodes and has no effect without them; leave it out"
+            raise ValueError(f"{override.source}: {override.name} cannot be set; {advice}")
         values[override.name] = check(parameter, yaml_file.value_of(override.text, override.source), override.source)
     return values

@@ -18,11 +18,13 @@ def _on_axis(point: tuple) -> tuple:
 
 
 def _of_a_body(inertia: tuple) -> tuple:
-    """Principal moments of a mass distribution: none exceeds the sum of the others (equal for an infinitely thin rod)."""
+    """Principal moments of a mass distribution: none exceeds the sum of the others (it is equal for a thin rod)."""
     largest = max(inertia, default=0.0)
     others = math.fsum(inertia) - largest
     if largest > others * (1.0 + 1e-9):
-        raise ValueError(f"no body has such moments: the largest, {largest:g}, must be <= the sum of the others, {others:g}")
+        raise ValueError(
+            f"no body has such moments: the largest, {largest:g}, must be <= the sum of the others, {others:g}"
+        )
     return inertia
 
 
@@ -32,7 +34,9 @@ PLANT = (
     Parameter("cart.damping", 0.0, "N s/m", "viscous friction of the cart", low=0.0),
     Parameter("cart.fixed", False, "", "hold the cart: the joint becomes a fixed pivot", "bool"),
     Parameter("cart.force_limit", 20.0, "N", "largest norm of a commanded force", low=0.0),
-    Parameter("cart.travel", 2.0, "m", "how far the cart may go from the origin along x and along y", low=0.0, low_open=True),
+    Parameter(
+        "cart.travel", 2.0, "m", "how far the cart may go from the origin along x and along y", low=0.0, low_open=True
+    ),
     Parameter("rod.mass", 1.0, "kg", "mass of the rod", low=0.0, low_open=True),
     Parameter("rod.length", 2.4, "m", "length of the rod, from the joint to the tip", low=0.0, low_open=True),
     Parameter("rod.radius", 0.02, "m", "radius of the rod", low=0.0, low_open=True),
@@ -40,7 +44,7 @@ PLANT = (
         "rod.center_of_mass",
         (),
         "m",
-        "distance from the joint to the centre of mass along the rod, or the point [0, 0, distance]; half the length if absent",
+        "distance from the joint to the centre of mass, or the point [0, 0, distance]; half the length if absent",
         "float_array",
         length=(0, 1, 3),
         refine=_on_axis,

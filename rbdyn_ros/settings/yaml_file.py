@@ -56,7 +56,7 @@ def read(path: str | Path) -> list[Entry]:
 
 
 def value_of(text: str, source: str) -> object:
-    """One value as YAML reads it: "1", "[1, 2]", "true", "rk4". ValueError, starting with the source, if it is broken."""
+    """One value as YAML reads it, such as "[1, 2]" or "rk4". ValueError, starting with the source, if it is broken."""
     try:
         return _Loader(text).get_single_data()
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -92,7 +92,8 @@ def _is_plain(node: yaml.Node) -> bool:
 def _refuse_bare_sections(root: yaml.MappingNode, path) -> None:
     for key, _ in _pairs(root, path):
         if key.value.startswith("/"):
-            raise ValueError(f"{path}:{_line(key)}: section {key.value} has no `{_MARK}:`; write it below the section, above the values")
+            advice = "write it between the section and the values"
+            raise ValueError(f"{path}:{_line(key)}: section {key.value} has no `{_MARK}:`; {advice}")
 
 
 def _sections(loader: _Loader, node: yaml.MappingNode, path, section: str) -> Iterator[Entry]:
@@ -103,7 +104,9 @@ def _sections(loader: _Loader, node: yaml.MappingNode, path, section: str) -> It
         elif isinstance(value, yaml.MappingNode) and not _is_plain(value):
             yield from _sections(loader, value, path, f"{section}/{key.value.strip('/')}")
         else:
-            raise ValueError(f"{path}:{_line(key)}: {key.value} stands outside `{_MARK}:`; move it below one, for example below /**:")
+            raise ValueError(
+                f"{path}:{_line(key)}: {key.value} stands outside `{_MARK}:`; move it below one, for example below /**:"
+            )
 
 
 def _values(loader: _Loader, node: yaml.MappingNode, path, section: str, prefix: str) -> Iterator[Entry]:
@@ -130,7 +133,9 @@ def _constructed(loader: _Loader, node: yaml.Node, path, name: str) -> object:
     try:
         return loader.construct_object(node, deep=True)
     except ValueError:  # such as !!int on a word, or an integer of thousands of digits
-        raise ValueError(f"{path}:{_line(node)}: the value of {name} cannot be read: write a plain number, word or list") from None
+        raise ValueError(
+            f"{path}:{_line(node)}: the value of {name} cannot be read: write a plain number, word or list"
+        ) from None
 
 
 def _require_mapping(node: yaml.Node | None, what: str, path) -> None:
@@ -144,7 +149,9 @@ def _refuse_repetition(entries: list[Entry], path) -> None:
     for entry in entries:  # nested and dotted spellings of one name
         if first.setdefault((entry.section, entry.name), entry) is not entry:
             line = first[entry.section, entry.name].line
-            raise ValueError(f"{path}:{entry.line}: {entry.name} is given twice, first in line {line}; keep one of them")
+            raise ValueError(
+                f"{path}:{entry.line}: {entry.name} is given twice, first in line {line}; keep one of them"
+            )
 
 
 def _line(node: yaml.Node) -> int:

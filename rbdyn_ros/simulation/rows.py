@@ -23,9 +23,13 @@ def plan(duration: float, every: float, step: float) -> Rows:
     """
     if duration / every > MOST_ROWS:
         advice = f"take an --every of at least {duration / MOST_ROWS:.1g} s"
-        raise ValueError(f"--duration {duration:g} s with a row every {every:g} s is more than {MOST_ROWS} rows; {advice}")
+        raise ValueError(
+            f"--duration {duration:g} s with a row every {every:g} s is more than {MOST_ROWS} rows; {advice}"
+        )
     if max(duration, every) / step > MOST_STEPS:
-        raise ValueError(f"{max(duration, every):g} s is more than {MOST_STEPS:.0e} steps of {step:g} s; take a larger --step")
+        raise ValueError(
+            f"{max(duration, every):g} s is more than {MOST_STEPS:.0e} steps of {step:g} s; take a larger --step"
+        )
     steps = max(1, round(every / step))
     if abs(every / step - steps) > 1e-9 * steps:
         below = max(1, int(every / step))
