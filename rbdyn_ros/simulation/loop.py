@@ -55,7 +55,7 @@ def run(
         _write(record, row, state.t + row * steps_per_row * h, q, v, system, reaction, iterations, residual)
         last = row
         if not progress(row):
-            ok, message = False, f"interrupted at t = {record.t[row]:.6g} s"
+            ok, message = False, f"interrupted at t = {record[0][row]:.6g} s"
             break
     return Record(*(column[: last + 1] for column in record), ok, message)
 
