@@ -1,0 +1,72 @@
+"""`python -m rbdyn_ros`: it teaches, and it answers a mistake with one sentence."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rbdyn_ros import __main__ as program
+from rbdyn_ros.settings import tables
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"], ["-h"]])
+def test_help_names_every_command_with_an_example(argv, capsys):
+    assert program.main(argv) == 0
+    text = capsys.readouterr().out
+    for name in program.command_names():
+        assert f"\n  {name} " in text and f"python -m rbdyn_ros {name}" in text
+
+
+@pytest.mark.parametrize("name", program.command_names())
+def test_every_command_teaches_its_options(name, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        program.main([name, "--help"])
+    text = capsys.readouterr().out
+    assert stopped.value.code == 0 and "examples:" in text and f"usage: python -m rbdyn_ros {name}" in text
+
+
+def test_an_unknown_command_lists_the_known_ones(capsys):
+    assert program.main(["simlate"]) == 2
+    sentence = capsys.readouterr().err
+    assert "simlate is not a command; did you mean simulate?" in sentence and "parameters, simulate" in sentence
+
+
+@pytest.mark.parametrize("argv", [["simulate"], ["simulate", "--out"], ["simulate", "--bogus", "--out", "x.csv"]])
+def test_a_wrong_option_gets_one_sentence(argv, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        program.main(argv)
+    sentence = capsys.readouterr().err
+    assert (
+        stopped.value.code == 2
+        and sentence.count("\n") == 1
+        and "see `python -m rbdyn_ros simulate --help`" in sentence
+    )
+
+
+def test_help_does_not_wait_for_what_is_slow_to_import():
+    script = "import sys; from rbdyn_ros.__main__ import main; main(['parameters', 'rod']); main([]); "
+    script += "main(['simulate', '--out', '.txt'])"
+    slow = "print([name for name in ('numba', 'scipy', 'matplotlib', 'rclpy', 'tqdm') if name in sys.modules])"
+    command = [sys.executable, "-c", f"{script}; {slow}"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert shown.stdout.endswith("[]\n")
+
+
+def test_parameters_lists_all_of_them(capsys):
+    assert program.main(["parameters"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"  {name} = " in text for name in tables.known())
+
+
+def test_parameters_of_a_group(capsys):
+    assert program.main(["parameters", "cart", "gravity"]) == 0
+    text = capsys.readouterr().out
+    assert "cart.mass = 2.0 kg" in text and "gravity = 9.81 m/s^2" in text and "rod.mass" not in text
+
+
+def test_parameters_of_an_unknown_group(capsys):
+    assert program.main(["parameters", "rdo"]) == 2
+    assert "rdo is neither a parameter nor a group; did you mean rod?" in capsys.readouterr().err
