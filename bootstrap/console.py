@@ -80,7 +80,7 @@ def explain(command, code, log):
         why = (f'there is no wheel for Python {sys.version_info[0]}.{sys.version_info[1]} on this kind of machine. Run testbed with '
                'another Python, for example: python3.12 ./testbed setup')
     elif any('No space left on device' in line for line in lines):
-        why = 'the disk is full. Free about 2 GB and run the same command again: what is done is kept'
+        why = 'the disk is full, or the folder for temporary files is (TMPDIR). Free about 2 GB and run the same command again: what is done is kept'
     else:
         why = f'`{" ".join(str(part) for part in command[:4])} ...` ended with code {code}. All of its output is in {log}'
     return f'{end}\n{why}.'

