@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rbdyn_ros.integrators import boundary
 from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.types import Input, State, Step, System
 
@@ -10,9 +11,11 @@ def step(integrator: Integrator, system: System, state: State, input: Input, h: 
     """The state one step of h [s] later, with the joint's mean force and what the solver did.
 
     A step that does not converge returns the given state, `ok=False`, its iterations and residual.
+    ValueError if an array has another shape than in `types`, or if the method does not apply.
     """
+    input = boundary.accepted(input)
+    (q, v), reaction = boundary.copies(state), np.zeros(3)
     integrator.check(system, state, input)
-    q, v, reaction = state.q.astype(float), state.v.astype(float), np.zeros(3)
     options = integrator.options(system)
     done, iterations, residual = integrator.advance(system, options, input, float(h), 1, float(state.t), q, v, reaction)
     t = state.t + h if done == 1 else state.t

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.bodies.rod_on_cart import quantities
+from rbdyn_ros.integrators import boundary
 from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.types import Array, Input, State, System
 
@@ -38,9 +39,10 @@ def run(
     `progress(row)` is called after each row; when it returns False (an interruption) the run ends there.
     A step that does not converge ends it too: `ok` is False and `message` says where and what to try.
     """
+    input = boundary.accepted(input)
+    (q, v), reaction = boundary.copies(state), np.zeros(3)
     integrator.check(system, state, input)
     record = _empty(rows + 1)
-    q, v, reaction = state.q.astype(float), state.v.astype(float), np.zeros(3)
     options = integrator.options(system)
     _write(record, 0, state.t, q, v, system, reaction, 0, 0.0)
     ok, message, last = True, "", 0

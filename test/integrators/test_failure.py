@@ -1,0 +1,81 @@
+"""A step that does not converge is reported, and the last good state is kept to the last bit."""
+
+import numpy as np
+import pytest
+from measure import advanced
+from plants import FORCED, PENDULUM, spinning
+
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.integrators.step import step
+from rbdyn_ros.models.spherical_pendulum import no_input
+
+VARIATIONAL = ["moser_veselov", "quaternion_midpoint"]
+TOO_LARGE = 0.6  # [s]: at 10 rad/s a turn of 2.5 rad in the shortest stage of suzuki4
+
+
+def fast():
+    state = spinning()
+    state.v[4] = 10.0
+    return state
+
+
+def same(state, other) -> bool:
+    """Bit by bit, nan included."""
+    return state.q.tobytes() == other.q.tobytes() and state.v.tobytes() == other.v.tobytes() and state.t == other.t
+
+
+@pytest.mark.parametrize("composition", ["none", "suzuki4"])
+@pytest.mark.parametrize("name", VARIATIONAL)
+def test_step_too_large_to_converge(name, composition):
+    state = fast()
+    result = step(select(name, composition), PENDULUM, state, no_input(), TOO_LARGE)
+    assert result.ok is False
+    assert not result.residual <= 1e-13
+    assert same(result.state, state)
+
+
+@pytest.mark.parametrize("name", VARIATIONAL)
+def test_too_few_iterations(name):
+    state = spinning()
+    result = step(select(name, max_iterations=1, tolerance=1e-15), PENDULUM, state, no_input(), 0.05)
+    assert not result.ok and result.iterations == 1
+    assert 1e-15 < result.residual < 1.0
+    assert same(result.state, state)
+
+
+@pytest.mark.parametrize("name", VARIATIONAL)
+def test_last_good_state_is_where_the_good_steps_lead(name):
+    """Many steps in one call, the swing growing too fast for the step on the way down."""
+    integrator, state, h = select(name), spinning(), 0.15
+    q, v, reaction = state.q.copy(), state.v.copy(), np.zeros(3)
+    done, _, residual = integrator.advance(
+        PENDULUM, integrator.options(PENDULUM), no_input(), h, 1000, 0.0, q, v, reaction
+    )
+    assert 0 < done < 1000 and not residual <= 1e-13
+    q_good, v_good, _ = advanced(integrator, PENDULUM, state, no_input(), h, done)
+    assert (q == q_good).all() and (v == v_good).all()
+
+
+@pytest.mark.parametrize("h", [0.0, np.nan, np.inf])
+@pytest.mark.parametrize("name", VARIATIONAL)
+def test_step_size_that_is_none(name, h):
+    state = spinning()
+    result = step(select(name), PENDULUM, state, no_input(), h)
+    assert not result.ok and same(result.state, state)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("name", VARIATIONAL + ["rk4"])
+def test_force_that_is_no_number(name, bad):
+    state = spinning()
+    result = step(select(name), PENDULUM, state, FORCED._replace(force=np.array([bad, 0.0])), 0.01)
+    assert not result.ok and same(result.state, state)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("name", VARIATIONAL + ["rk4"])
+def test_state_that_is_no_number(name, bad):
+    state = spinning()
+    state.v[3] = bad
+    result = step(select(name), PENDULUM, state, no_input(), 0.01)
+    assert not result.ok and same(result.state, state)
