@@ -56,7 +56,7 @@ def jacobian(joints: tuple[Joint, ...], q, link: int, point) -> np.ndarray:
     """J (6, 6 + n) of a point (3,) [m, in the link's frame]: (v_Q, w) = J u [world].
 
     Columns: base (1; 0) and (-R r^; R) (Appendix II of the sheet); revolute (a x (r_Q - r_i); a); prismatic (a; 0);
-    zero for joints that do not carry the link.
+    zero for joints that do not carry the link (G.7).
     """
     at = placements(joints, q)
     link, point = _link(joints, link), arguments.array(point, "point", 3)
@@ -80,7 +80,7 @@ def hessian(joints: tuple[Joint, ...], q, link: int, point) -> np.ndarray:
         dJ_i / dk = (J_Rk x J_Pi; J_Rk x J_Ri)   if motion k carries the axis of column i
                     (J_Ri x J_Pk; 0)             otherwise
 
-    (Appendix III of the Kindr sheet.) A motion carries itself and what comes after it. The base's rotations carry
+    (G.8, Appendix III of the Kindr sheet). A motion carries itself and what comes after it. The base's rotations carry
     each other as well, because u speaks of them in the body frame; the sheet leaves that case out.
     """
     J = jacobian(joints, q, link, point)

@@ -1,4 +1,4 @@
-"""Projected Newton-Euler equations of rigid bodies on a floating base: M du/dt + g = f + W lambda.
+"""Projected Newton-Euler equations of rigid bodies on a floating base: M du/dt + g = f + W lambda (G.9).
 
     M = sum_i  J_P^T m J_P + J_R^T Theta J_R
     g = sum_i  J_P^T m dJ_P/dt u + J_R^T (Theta dJ_R/dt u + Omega x Theta Omega)
@@ -90,7 +90,10 @@ def velocity_change(equations: Equations, f, dt: float, W=None, P=None) -> np.nd
 
 
 def transformed(M_bar, h_bar, B, dB, u) -> tuple[np.ndarray, np.ndarray]:
-    """(M, h) in other velocities u, where u_bar = B u and dB is dB/dt: M = B^T M_bar B, h = B^T (h_bar - M_bar dB u)."""
+    """(M, h) in other velocities u, where u_bar = B u and dB is dB/dt:
+
+    M = B^T M_bar B,  h = B^T (h_bar - M_bar dB u).
+    """
     return B.T @ M_bar @ B, B.T @ (h_bar - M_bar @ dB @ u)
 
 

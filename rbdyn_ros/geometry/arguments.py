@@ -83,7 +83,7 @@ def skew(value, name: str) -> np.ndarray:
 
 def choice(value, name: str, known: tuple) -> str:
     """One of the known words."""
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name} is {value!r}; known: {', '.join(known)}")
     return value
 

@@ -1,7 +1,7 @@
 """The even functions of the angle in exp, log and their derivatives, as functions of s = theta^2.
 
     A = sin t / t               B = (1 - cos t) / t^2
-    C = (t - sin t) / t^3       D = (1 - (t/2) cot(t/2)) / t^2        with t = sqrt(s)
+    C = (t - sin t) / t^3       D = (1 - (t/2) cot(t/2)) / t^2        with t = sqrt(s)              (G.4)
 
 and the derivatives d/ds: dB, dC, dD, ddD. All are analytic at s = 0, where the closed forms cancel: there
 the power series is summed, to the last bit. D has its pole at t = 2 pi. A, B, C are those of the notebook
@@ -9,10 +9,10 @@ the power series is summed, to the last bit. D has its pole at t = 2 pi. A, B, C
 """
 
 import math
+from fractions import Fraction
 from math import factorial
 
 import numpy as np
-from scipy.special import bernoulli
 
 from rbdyn_ros.kernel import kernel
 
@@ -24,9 +24,18 @@ def _derivative(series: tuple) -> tuple:
     return tuple(k * c for k, c in enumerate(series))[1:]
 
 
+def _cotangent() -> tuple:
+    """Series of D = (1 - f) / s, where f = u cot u solves f (sin u / u) = cos u, and u^2 = s / 4."""
+    f = []
+    for k in range(TERMS + 1):
+        known = sum(Fraction((-1) ** j, factorial(2 * j + 1)) * f[k - j] for j in range(1, k + 1))
+        f.append(Fraction((-1) ** k, factorial(2 * k)) - known)
+    return tuple(float(-c / 4**k) for k, c in enumerate(f))[1:]
+
+
 _B = tuple((-1) ** k / factorial(2 * k + 2) for k in range(TERMS))
 _C = tuple((-1) ** k / factorial(2 * k + 3) for k in range(TERMS))
-_D = tuple(float(abs(bernoulli(2 * k + 2)[-1])) / factorial(2 * k + 2) for k in range(TERMS))
+_D = _cotangent()
 _DB, _DC, _DD = _derivative(_B), _derivative(_C), _derivative(_D)
 _DDD = _derivative(_DD)
 

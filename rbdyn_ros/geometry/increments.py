@@ -37,7 +37,9 @@ def integrated(q, w, dt, frame: str = "body") -> np.ndarray:
     """
     arguments.choice(frame, "frame", FRAMES)
     v = arguments.array(w, "w", 3) * _step(dt)
-    return boxplus(q, v) if frame == "world" else quaternion.product(arguments.unit_quaternion(q, "q"), quaternion.exp(v))
+    if frame == "world":
+        return boxplus(q, v)
+    return quaternion.product(arguments.unit_quaternion(q, "q"), quaternion.exp(v))
 
 
 def angular_velocity(q0, q1, dt, frame: str = "body") -> np.ndarray:

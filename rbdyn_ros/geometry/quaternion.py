@@ -1,7 +1,8 @@
 """Quaternions (w, x, y, z), Hamilton, body to world: algebra, matrices, exponential and logarithm.
 
 Arrays of shape (..., 4); leading dimensions are a batch. A rotation quaternion q_IB has norm 1 and takes
-vectors from the body to the world frame; q and -q are the same rotation. Source: Kindr kinematics sheet.
+vectors from the body to the world frame; q and -q are the same rotation.
+Source: Kindr kinematics sheet; doc/geometry.md.
 The same algebra on tuples, for the steppers, is in unit_quaternion.py.
 """
 
@@ -23,7 +24,7 @@ def right_matrix(p) -> np.ndarray:
 
 
 def H(q) -> np.ndarray:
-    """H(q) = [-v, w 1 + v^]: angular velocity in the WORLD frame is 2 H(q) dq/dt. (..., 4) -> (..., 3, 4)."""
+    """H(q) = [-v, w 1 + v^]: angular velocity in the WORLD frame is 2 H(q) dq/dt (G.1). (..., 4) -> (..., 3, 4)."""
     return np.swapaxes(right_matrix(q)[..., 1:], -1, -2)
 
 
@@ -73,7 +74,7 @@ def exp(v) -> np.ndarray:
 def log(q) -> np.ndarray:
     """Rotation vector (..., 3) [rad] of the rotation quaternion q, principal: |log q| <= pi.
 
-    2 atan2(|v|, w) v / |v| after q has been made canonical, so that q and -q give the same.
+    2 atan2(|v|, w) v / |v| (G.2) after q has been made canonical, so that q and -q give the same.
     """
     q = canonical(arguments.unit_quaternion(q, "q"))
     w, v = q[..., :1], q[..., 1:]

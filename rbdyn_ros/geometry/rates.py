@@ -3,7 +3,8 @@
     w = E(p) dp/dt    and    dp/dt = E^-1(p) w
 
 `frame` names the frame in which w [rad/s], the angular velocity of the body with respect to the world, is
-expressed. Names and shapes of the parameterisations are those of conversion.py. Source: Kindr kinematics sheet.
+expressed. Names and shapes of the parameterisations are those of conversion.py.
+Source: Kindr kinematics sheet; doc/geometry.md, section 4.
 """
 
 import numpy as np

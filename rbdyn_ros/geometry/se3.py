@@ -6,7 +6,7 @@
 and dlog_right, dlog_left are their inverses (dlog_right is the notebook's dlog, B_1 = -1/2).
 
 One principle gives every formula: se(3) is so(3) over the dual numbers, V = w + eps v with eps^2 = 0. A function
-f(w^) of SO(3) becomes the 6 x 6 matrix [[f, 0], [f', f]], where f' is the derivative of f at w along v.
+f(w^) of SO(3) becomes the 6 x 6 matrix [[f, 0], [f', f]], where f' is the derivative of f at w along v (G.5).
 """
 
 import numpy as np
@@ -48,9 +48,9 @@ def dexp_right(V) -> np.ndarray:
     """The LEFT Jacobian [[Gamma, 0], [Gamma', Gamma]] (..., 6, 6), Gamma = 1 + B w^ + C w^ w^."""
     V = arguments.twist(V, "V")
     w, v = V[..., :3], V[..., 3:]
-    at = lambda coefficient: coefficients.of(coefficient, w)  # noqa: E731
-    block = _along(w, v, at(coefficients.B), at(coefficients.C), at(coefficients.dB), at(coefficients.dC))
-    return _dual(so3.dexp_right(w), block)
+    B, C = coefficients.of(coefficients.B, w), coefficients.of(coefficients.C, w)
+    dB, dC = coefficients.of(coefficients.dB, w), coefficients.of(coefficients.dC, w)
+    return _dual(so3.dexp_right(w), _along(w, v, B, C, dB, dC))
 
 
 def dexp_left(V) -> np.ndarray:
@@ -65,8 +65,8 @@ def dlog_right(V) -> np.ndarray:
     """
     V = arguments.twist(V, "V")
     w, v = V[..., :3], V[..., 3:]
-    J = so3.dlog_right(w)
-    return _dual(J, _along(w, v, -0.5, coefficients.of(coefficients.D, w), 0.0, coefficients.of(coefficients.dD, w)))
+    D, dD = coefficients.of(coefficients.D, w), coefficients.of(coefficients.dD, w)
+    return _dual(so3.dlog_right(w), _along(w, v, -0.5, D, 0.0, dD))
 
 
 def dlog_left(V) -> np.ndarray:
@@ -75,7 +75,7 @@ def dlog_left(V) -> np.ndarray:
 
 
 def _along(w, v, a, b, da, db) -> np.ndarray:
-    """Derivative along v of a(s) w^ + b(s) w^ w^, s = |w|^2, whose own derivative is 2 w.v."""
+    """Derivative along v of a(s) w^ + b(s) w^ w^, s = |w|^2, whose own derivative is 2 w.v (G.6)."""
     S, Z = so3.hat(w), so3.hat(v)
     ds = 2.0 * np.sum(w * v, axis=-1)[..., None, None]
     return a * Z + b * (S @ Z + Z @ S) + ds * (da * S + db * (S @ S))

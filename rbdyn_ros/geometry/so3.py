@@ -8,6 +8,7 @@ The derivative of exp has two trivialisations, and two names each:
 so a right-trivialised derivative speaks of world-frame velocities, a left-trivialised one of body velocities.
 dlog_right and dlog_left are their inverses. Gamma is the letter of the Kindr kinematics sheet, whose formula for
 it has two misplaced brackets; dlog_right is the rotation block of the notebook's dlog.
+Derived in doc/geometry.md (G.3).
 """
 
 import numpy as np
@@ -64,7 +65,7 @@ def dlog_right(v) -> np.ndarray:
     ValueError at |v| = 2 pi k, k > 0, where exp(v) is the identity from every direction.
     """
     v = arguments.rotation_vector(v, "v")
-    require_regular(v, "v")
+    _require_regular(v, "v")
     S = hat(v)
     return np.eye(3) - 0.5 * S + coefficients.of(coefficients.D, v) * (S @ S)
 
@@ -80,7 +81,7 @@ left_jacobian_inverse = dlog_right
 right_jacobian_inverse = dlog_left
 
 
-def require_regular(v: np.ndarray, name: str) -> None:
+def _require_regular(v: np.ndarray, name: str) -> None:
     """ValueError where the chart of rotation vectors is singular: at the lengths 2 pi, 4 pi, ..."""
     turns = np.linalg.norm(v, axis=-1) / (2.0 * np.pi)
     singular = (turns > 0.5) & (np.abs(turns - np.round(turns)) < 1e-9)

@@ -101,7 +101,7 @@ def negated(V):
 
 @kernel
 def along(w, v, a, p, q, dp, dq):
-    """(d/dw along v of p(s) w^ + q(s) w^ w^) a, with s = |w|^2 and dp, dq the derivatives by s."""
+    """(d/dw along v of p(s) w^ + q(s) w^ w^) a, with s = |w|^2 and dp, dq the derivatives by s (G.6)."""
     wa, va, ds = vec.cross(w, a), vec.cross(v, a), 2.0 * vec.dot(w, v)
     second = vec.add(vec.cross(w, va), vec.cross(v, wa))
     first = vec.axpy(p, va, vec.scale(q, second))

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 import transforms3d
+from hypothesis import given, settings, strategies as st
 from scipy.spatial.transform import Rotation
 
 from rbdyn_ros.geometry import conversion, euler_angles, quaternion
@@ -32,6 +33,18 @@ def test_every_pair_at_quarter_turns(source, target):
     start = conversion.convert(q, "quaternion", source)
     end = conversion.convert(start, source, target)
     assert distance(conversion.convert(end, target, "quaternion"), q) < 3e-15
+
+
+COMPONENT = st.floats(-1.0, 1.0)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.tuples(COMPONENT, COMPONENT, COMPONENT, COMPONENT).filter(any))
+def test_every_pair_at_any_rotation(q):
+    q = quaternion.normalized(q)
+    for source, target in PAIRS:
+        there = conversion.convert(conversion.convert(q, "quaternion", source), source, target)
+        assert distance(conversion.convert(there, target, "quaternion")[None], q[None]) < 5e-15
 
 
 def test_values_agree_with_scipy(quaternions):

@@ -43,8 +43,9 @@ def test_frames_differ_by_the_rotation(name, quaternions):
 
 
 def test_quaternion_mappings_are_H(quaternions):
-    assert np.allclose(rates.mapping("quaternion", quaternions, "world"), 2.0 * quaternion.H(quaternions))
-    assert np.allclose(rates.mapping("quaternion", quaternions, "body"), 2.0 * quaternion.H_bar(quaternions), atol=1e-14)
+    world, body = (rates.mapping("quaternion", quaternions, frame) for frame in ("world", "body"))
+    assert np.allclose(world, 2.0 * quaternion.H(quaternions), atol=1e-14)
+    assert np.allclose(body, 2.0 * quaternion.H_bar(quaternions), atol=1e-14)
 
 
 def test_euler_zyx_mapping_of_appendix_one(random):
