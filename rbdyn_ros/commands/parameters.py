@@ -6,10 +6,11 @@ import sys
 from rbdyn_ros.settings import tables
 from rbdyn_ros.settings.parameter import Parameter, expected, shown
 
+COMMAND = "python -m rbdyn_ros parameters"
 HELP = "list the parameters: default, unit, range and meaning"
-EXAMPLES = """\
-python -m rbdyn_ros parameters              # all of them
-python -m rbdyn_ros parameters rod initial  # those of the rod and of the start
+EXAMPLES = f"""\
+{COMMAND}              # all of them
+{COMMAND} rod initial  # those of the rod and of the start
 """
 
 
@@ -20,26 +21,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the table, group by group; 2 if a name is not known."""
-    known = tables.known()
+    titled = _titled(arguments.name)
+    known = [parameter.name for table in titled.values() for parameter in table]
     for name in arguments.name:
-        if not _chosen(known.values(), [name]):
+        if not any(_belongs(other, name) for other in known):
             groups = {other.rpartition(".")[0] for other in known} - {""}
             advice = tables.nearest(name, [*known, *groups]) + "run without names to see all"
-            print(
-                f"python -m rbdyn_ros parameters: {name} is neither a parameter nor a group; {advice}", file=sys.stderr
-            )
+            print(f"{COMMAND}: {name} is neither a parameter nor a group; {advice}", file=sys.stderr)
             return 2
-    print("\n\n".join(_sections(arguments.name)))
+    print("\n\n".join(_sections(titled, arguments.name)))
     return 0
 
 
-def _sections(names: list) -> list:
-    chosen = {title: _chosen(table, names) for title, table in tables.TITLED.items()}
+def _titled(names: list) -> dict:
+    """The tables by title; the laws', which are slow to import, only if one of the names is not found before them."""
+    if names and all(any(_belongs(other, name) for other in tables.known()) for name in names):
+        return tables.TITLED
+    from rbdyn_ros.controllers import options, select
+
+    laws = {}
+    for law in select.names():
+        try:
+            laws[f"the control law {law}"] = options.table(law, select.load(law))
+        except ValueError as error:  # a law of another package, which does not load
+            print(f"{COMMAND}: {error}", file=sys.stderr)
+    return tables.TITLED | laws
+
+
+def _sections(titled: dict, names: list) -> list:
+    chosen = {
+        title: [p for p in table if not names or any(_belongs(p.name, name) for name in names)]
+        for title, table in titled.items()
+    }
     return ["\n".join([title, *map(_described, table)]) for title, table in chosen.items() if table]
 
 
-def _chosen(table, names: list) -> list:
-    return [p for p in table if not names or any(p.name == name or p.name.startswith(f"{name}.") for name in names)]
+def _belongs(parameter: str, name: str) -> bool:
+    return parameter == name or parameter.startswith(f"{name}.")
 
 
 def _described(parameter: Parameter) -> str:

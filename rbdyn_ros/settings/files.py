@@ -11,12 +11,11 @@ _WILDCARDS = ("*", "**")
 def read_files(paths: Iterable, nodes: tuple = ("pendulum_simulator",)) -> dict:
     """name -> (checked value, source) of what the files say to `nodes`; the source is "file:line".
 
-    A later file wins over an earlier one. Within a file a section that names the node (`/pendulum_simulator:`,
-    in any namespace) wins over a wildcard (`/**:`), and a plain file without sections is meant for all nodes.
-    Sections of the package's other nodes are checked, not applied; those of foreign nodes are left alone, and
-    so are the options of a control law, which the controller node checks.
+    The value that is written last wins: a later file over an earlier one, and in a file the lower section over the
+    upper one. Sections reach a node by its name, in any namespace, or by a wildcard (`/**:`); a plain file without
+    sections is meant for all nodes. Sections of the package's other nodes are checked, not applied; those of foreign
+    nodes are left alone, and so are the options of a control law, which the controller node checks.
     ValueError names the file and the line: unknown parameter, wrong value, or what `yaml_file.read` raises.
-    (rclpy differs in one case: there a section that names the node wins over `/**:` of a later file, too.)
     """
     settings: dict = {}
     for path in paths:
@@ -25,7 +24,7 @@ def read_files(paths: Iterable, nodes: tuple = ("pendulum_simulator",)) -> dict:
 
 
 def _read_file(path, nodes: tuple) -> dict:
-    for_all, for_one, named = {}, {}, ""
+    settings, named = {}, ""
     for entry in yaml_file.read(path):
         source = f"{path}:{entry.line}"
         node = entry.section.rpartition("/")[2]
@@ -33,12 +32,10 @@ def _read_file(path, nodes: tuple) -> dict:
             continue
         is_for_all = node in ("", *_WILDCARDS)
         value = check(tables.lookup(entry.name, source, None if is_for_all else node), entry.value, source)
-        if is_for_all:
-            for_all[entry.name] = (value, source)
-        elif node in nodes:
-            for_one[entry.name] = (value, source)
-            named = _same(named, entry.section, source)
-    return for_all | for_one
+        if is_for_all or node in nodes:
+            settings[entry.name] = (value, source)
+            named = named if is_for_all else _same(named, entry.section, source)
+    return settings
 
 
 def _is_foreign(node: str, source: str) -> bool:

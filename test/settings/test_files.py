@@ -26,7 +26,16 @@ def section(name, *lines):
 
 
 @pytest.mark.parametrize(
-    "name", ["/**", "/*", "/pendulum_simulator", "pendulum_simulator", "/ns/**", "/ns/pendulum_simulator"]
+    "name",
+    [
+        "/**",
+        "/*",
+        "/pendulum_simulator",
+        "pendulum_simulator",
+        "/ns/**",
+        "/ns/pendulum_simulator",
+        "/**/pendulum_simulator",
+    ],
 )
 def test_sections_that_reach_the_simulator(read, name):
     assert read(section(name, "rod: {mass: 3}", "cart.mass: 1e-1")) == {
@@ -49,9 +58,9 @@ def test_a_later_file_wins(read):
     assert read(*files) == {"gravity": (3.0, "c.yaml:1"), "rod.mass": (1.0, "a.yaml:4")}
 
 
-def test_in_one_file_the_section_of_the_node_wins_over_the_wildcard(read):
+def test_in_one_file_the_lower_section_wins_as_in_ros(read):
     text = section("/pendulum_simulator", "gravity: 1") + section("/**", "gravity: 2")
-    assert read(text)["gravity"] == (1.0, "a.yaml:3")
+    assert read(text)["gravity"] == (2.0, "a.yaml:6")
 
 
 def test_the_controller_reads_its_own_section(read):
