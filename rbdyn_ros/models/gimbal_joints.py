@@ -1,12 +1,14 @@
 """The ball joint as the chain of hinges that a URDF knows: R = Rx(roll) Ry(pitch) Rz(spin).
 
-    R_13 = sin p,  (R_23, R_33) = cos p (-sin r, cos r),  (R_12, R_11) = cos p (-sin s, cos s)
+    (R_23, R_33) = cos p (-sin r, cos r),  R_13 = sin p,  second row of Rx(r)^T R = (sin s, cos s, 0)
     w_b = (cos p cos s r' + sin s p',  -cos p sin s r' + cos s p',  sin p r' + s')
 
-Singular at p = +-90 degrees, where only the sum or the difference of roll and spin is known.
+Singular at p = +-90 degrees, the poles, where only the sum or the difference of roll and spin is known: roll stays.
 """
 
 import math
+
+_POLE = 1e-9  # cos p below which roll cannot be told
 
 
 class GimbalJoints:
@@ -17,8 +19,11 @@ class GimbalJoints:
 
     def follow(self, R: tuple) -> tuple:
         """The angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to the last ones."""
-        pitch = math.asin(max(-1.0, min(1.0, R[0][2])))
-        roll, spin = math.atan2(-R[1][2], R[2][2]), math.atan2(-R[0][1], R[0][0])
+        at_pole = math.hypot(R[1][2], R[2][2]) < _POLE
+        roll = self.angles[0] if at_pole else math.atan2(-R[1][2], R[2][2])
+        cr, sr = math.cos(roll), math.sin(roll)
+        pitch = math.atan2(R[0][2], cr * R[2][2] - sr * R[1][2])
+        spin = math.atan2(cr * R[1][0] + sr * R[2][0], cr * R[1][1] + sr * R[2][1])
         branches = ((roll, pitch, spin), (roll + math.pi, math.pi - pitch, spin + math.pi))
         near = [tuple(map(_nearest, branch, self.angles)) for branch in branches]
         self.angles = min(near, key=lambda angles: sum(abs(a - b) for a, b in zip(angles, self.angles)))

@@ -137,7 +137,8 @@ class Plant:
 
     def _fault(self, stopped: bool, iterations: int, residual: float) -> str:
         if stopped:
-            return failure(self.setup.integrator, self.time, self.setup.step_ns * 1e-9, iterations, residual)
+            h = self.setup.step_ns * 1e-9
+            return failure(self.setup.integrator, self.time, h, iterations, residual, self.q, self.v)
         if self.off_travel and self.setup.fault_at_travel:
             return f"the cart left its travel of {self.setup.travel:g} m: x = {self.q[0]:.4g} m, y = {self.q[1]:.4g} m"
         return ""

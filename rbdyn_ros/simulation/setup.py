@@ -46,6 +46,6 @@ def pace(values: dict) -> Pace:
 def nanoseconds(step: float) -> int:
     """A time step [s] in whole nanoseconds, in which /clock counts."""
     ns = round(step * 1e9)
-    if ns < 1 or abs(step * 1e9 - ns) > 1e-6 * ns:
+    if ns < 1 or abs(step * 1e9 - ns) > 1e-3:
         raise ValueError(f"integrator.step is {step} s; with /clock it must be a whole number of nanoseconds")
     return ns

@@ -1,0 +1,80 @@
+"""What becomes of a commanded force: validity, age, limit, watchdog, mailbox."""
+
+import math
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rbdyn_ros.simulation.command import Command, Mailbox, Rejected, Watchdog, check_stamp, force_of, limited
+
+forces = st.tuples(*[st.floats(-1e6, 1e6)] * 2)
+
+
+@given(forces, st.floats(0.0, 1e3))
+def test_the_limit_is_a_norm_and_keeps_the_direction(force, limit):
+    cut, was_cut = limited(force, limit)
+    assert math.hypot(*cut) <= limit * (1.0 + 1e-12)
+    assert was_cut == (math.hypot(*force) > limit)
+    assert abs(cut[0] * force[1] - cut[1] * force[0]) <= 1e-9 * math.hypot(*force) * max(1.0, limit)
+    if not was_cut:
+        assert cut == force
+
+
+@pytest.mark.parametrize("components", [[], [1.0], [1.0, 2.0, 3.0]])
+def test_wrong_length_is_rejected(components):
+    with pytest.raises(Rejected, match="must have 2") as error:
+        force_of(components, "command")
+    assert error.value.reason == "length"
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_not_finite_is_rejected(bad):
+    with pytest.raises(Rejected, match="finite") as error:
+        force_of([1.0, bad], "command")
+    assert error.value.reason == "not finite"
+
+
+@pytest.mark.parametrize(
+    "stamp, reason", [(0, None), (10**9, None), (10**9 - 5 * 10**7, None), (10**9 - 2 * 10**8, "stale"), (2 * 10**9, "future")]
+)
+def test_stamps(stamp, reason):
+    if reason is None:
+        check_stamp(stamp, 10**9, 0.1, "command")
+    else:
+        with pytest.raises(Rejected) as error:
+            check_stamp(stamp, 10**9, 0.1, "command")
+        assert error.value.reason == reason
+
+
+def test_without_a_limit_no_stamp_is_stale():
+    check_stamp(1, 10**12, math.inf, "command")
+
+
+@pytest.mark.parametrize("reaction, expected", [("zero", 0.0), ("hold", 8.0), ("ramp", 4.0)])
+def test_watchdog_reactions(reaction, expected):
+    watchdog = Watchdog(0.1, reaction, 0.5)
+    assert watchdog.force((8.0, 0.0), 0.05) == (8.0, 0.0)
+    assert watchdog.force((8.0, 0.0), 0.35) == pytest.approx((expected, 0.0))
+
+
+def test_the_ramp_ends_at_zero():
+    assert Watchdog(0.1, "ramp", 0.5).force((8.0, -3.0), 60.0) == (0.0, 0.0)
+
+
+def test_watchdog_zero_is_off():
+    assert Watchdog(0.0, "zero", 0.5).force((8.0, 0.0), 1e9) == (8.0, 0.0)
+
+
+def test_a_waiting_thread_gets_the_command_that_it_waits_for():
+    mailbox = Mailbox()
+    timers = [threading.Timer(0.02 * stamp, mailbox.put, [Command((0.0, 0.0), stamp, 0.0)]) for stamp in (1, 2)]
+    for timer in timers:
+        timer.start()
+    assert mailbox.wait(lambda newest: newest is not None and newest.stamp == 2, 30.0)
+    assert mailbox.newest.stamp == 2 and mailbox.accepted == 2
+
+
+def test_waiting_ends_at_the_timeout():
+    assert not Mailbox().wait(lambda newest: newest is not None, 0.01)

@@ -1,0 +1,75 @@
+"""The pacer on a clock that the test moves."""
+
+import pytest
+
+from rbdyn_ros.simulation.pacing import Pacer
+
+
+class Time:
+    """A clock and a sleep that is as long as it was asked for."""
+
+    def __init__(self):
+        self.now, self.slept = 100.0, 0.0
+
+    def sleep(self, duration):
+        self.now += duration
+        self.slept += duration
+
+
+@pytest.fixture
+def time():
+    return Time()
+
+
+@pytest.fixture
+def pacer(time):
+    return Pacer(lambda: time.now, time.sleep)
+
+
+def going():
+    return False
+
+
+def test_deadlines_are_absolute(pacer, time):
+    for work in (0.001, 0.009, 0.004):
+        time.now += work
+        pacer.wait(0.01, going)
+    assert time.now == pytest.approx(100.001 + 0.03)
+
+
+def test_a_late_tick_is_caught_up_within_one_period(pacer, time):
+    pacer.wait(0.01, going)
+    time.now += 0.015
+    pacer.wait(0.01, going)
+    pacer.wait(0.01, going)
+    assert time.now == pytest.approx(100.03) and pacer.missed == 0
+
+
+def test_lost_periods_are_skipped_not_caught_up(pacer, time):
+    pacer.wait(0.01, going)
+    time.now += 0.1  # nine whole periods beyond the next deadline
+    slept = time.slept
+    pacer.wait(0.01, going)
+    assert time.slept == slept and pacer.missed == 9
+    before = time.now
+    for _ in range(10):
+        pacer.wait(0.01, going)
+    assert time.now == pytest.approx(before + 0.1)  # one period each: no burst
+
+
+def test_period_zero_does_not_sleep(pacer, time):
+    for _ in range(5):
+        pacer.wait(0.0, going)
+    assert time.slept == 0.0 and pacer.missed == 0
+
+
+def test_a_stop_ends_a_long_sleep(pacer, time):
+    pacer.wait(1000.0, lambda: time.now > 100.1)
+    assert time.now < 101.0
+
+
+def test_a_new_period_counts_from_now(pacer, time):
+    pacer.wait(0.01, going)
+    time.now += 5.0
+    pacer.wait(0.02, going)
+    assert time.slept == pytest.approx(0.03) and pacer.missed == 0

@@ -1,0 +1,97 @@
+"""The plant in time: stamps, balance of energy, faults, reset."""
+
+import numpy as np
+import pytest
+
+from rbdyn_ros import settings
+from rbdyn_ros.simulation import setup
+from rbdyn_ros.simulation.disturbance import Disturbance, towards
+from rbdyn_ros.simulation.history import History
+from rbdyn_ros.simulation.plant import EPOCH_NS, Plant
+
+NO_WRENCH = np.zeros(9)
+
+
+@pytest.fixture
+def plant(values):
+    """`plant(rod__mass=3.0)`: a plant with changes to the defaults."""
+    return lambda **changes: Plant(setup.plant_setup(values(**changes)))
+
+
+def test_time_is_counted_in_whole_nanoseconds(plant):
+    p = plant(integrator__step=0.001, rates__state=500.0)
+    for _ in range(1000):
+        assert p.tick((0.0, 0.0), NO_WRENCH) == ""
+    assert p.stamp == EPOCH_NS + 2_000_000_000 and p.time == 2.0
+
+
+@pytest.mark.parametrize("step", [1e-10, 1.23456789012e-3])
+def test_a_step_that_the_clock_cannot_count_is_refused(values, step):
+    with pytest.raises(ValueError, match="integrator.step.*nanoseconds"):
+        setup.plant_setup(values(integrator__step=step))
+
+
+def test_energy_is_work_done(plant):
+    """E - E0 equals the work of force, disturbance and friction, to the second order of the tick."""
+    p = plant(cart__damping=0.5, joint__damping=0.005, initial__orientation=(0.96, 0.28, 0.0, 0.0), input__force_x=(2.0, 3.0, 0.4))
+    wrench = np.array((0.5, -0.2, 0.1, 0.05, 0.0, 0.02, 0.0, 0.0, 2.4))
+    for tick in range(500):
+        p.tick((3.0 * np.cos(0.01 * tick), 1.0), wrench)
+    assert abs(p.evidence.energy - p.setup.params.gravity) > 0.1  # much has been done
+    assert abs(p.evidence.balance) < 2e-4
+    assert abs(p.evidence.norm_error) < 1e-12
+
+
+def test_a_step_too_large_to_converge_is_a_fault_and_keeps_the_last_good_state(plant):
+    p = plant(integrator__step=0.5, rates__state=2.0, initial__angular_velocity=(40.0, 30.0, 0.0))
+    fault = p.tick((0.0, 0.0), NO_WRENCH)
+    assert "did not converge" in fault and "residual" in fault
+    assert np.isfinite(p.q).all() and np.allclose(p.q, p.setup.initial.q) and p.stamp == EPOCH_NS
+
+
+@pytest.mark.parametrize("policy, faults", [("fault", True), ("ignore", False)])
+def test_travel_policy(plant, policy, faults):
+    p = plant(initial__cart_position=(2.5, 0.0), travel_policy=policy)
+    assert ("left its travel of 2 m" in p.tick((0.0, 0.0), NO_WRENCH)) == faults
+    assert p.off_travel
+
+
+def test_reset_restores_the_state_and_not_the_time(plant):
+    p = plant()
+    p.tick((5.0, 5.0), NO_WRENCH)
+    stamp = p.stamp
+    p.reset()
+    assert np.array_equal(p.q, p.setup.initial.q) and p.stamp == stamp and p.evidence.balance == 0.0
+
+
+def test_other_numbers_are_adopted_between_ticks(plant, values):
+    p = plant()
+    p.tick((5.0, 0.0), NO_WRENCH)
+    q = p.q.copy()
+    p.adopt(setup.plant_setup(values(rod__mass=3.0, input__force_x=(1.0, 2.0, 0.0))))
+    assert np.array_equal(p.q, q) and p.setup.system.rod_mass == 3.0 and p.input.sines.shape == (1, 4)
+    assert p.tick((5.0, 0.0), NO_WRENCH) == ""
+
+
+def test_settings_that_are_checked_are_the_ones_that_act(plant, values):
+    assert settings.plant_params(values(rod__mass=3.0)).rod_mass == plant(rod__mass=3.0).setup.params.rod_mass == 3.0
+
+
+def test_a_push_ends():
+    disturbance, wrench = Disturbance(), np.ones(9)
+    assert not disturbance.at(5).any()
+    disturbance.push(wrench, 100)
+    assert disturbance.at(99).all() and not disturbance.at(100).any() and not disturbance.at(99).any()
+
+
+def test_towards_has_the_size_asked_for():
+    assert towards((3.0, 4.0, 0.0), (0.0, 0.0, 0.0), 10.0) == (6.0, 8.0, 0.0)
+    assert towards((1.0, 1.0, 1.0), (1.0, 1.0, 1.0), 10.0) == (0.0, 0.0, 0.0)
+
+
+def test_history_keeps_the_newest_in_order():
+    history = History(3)
+    for i in range(5):
+        history.append(i, np.full(6, i), np.full(5, i), np.full(2, i))
+    stamps, rows = history.read()
+    assert stamps.tolist() == [2, 3, 4] and rows[:, 0].tolist() == [2.0, 3.0, 4.0] and rows[:, 12].tolist() == [2.0, 3.0, 4.0]

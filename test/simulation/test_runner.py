@@ -1,0 +1,157 @@
+"""The simulation's thread: start, pause, step, reset, lockstep, watchdog, faults. Waits are generous, nothing is timed."""
+
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.simulation import setup
+from rbdyn_ros.simulation.command import Command
+from rbdyn_ros.simulation.runner import PAUSED, PLAYING, STOPPED, Runner
+
+
+@pytest.fixture
+def running(values):
+    """`with running(start="immediately") as runner`: begun, as fast as it goes, and ended in any case."""
+
+    @contextmanager
+    def run(publish=lambda runner: None, **changes):
+        changed = values(**{"real_time_factor": 0.0, "watchdog__timeout": 0.0, **changes})
+        runner = Runner(setup.plant_setup(changed), setup.pace(changed), publish, lambda status: None)
+        runner.begin()
+        try:
+            yield runner
+        finally:
+            runner.end()
+            assert runner.status == STOPPED
+
+    return run
+
+
+def wait(condition, limit=30.0):
+    """Until it holds."""
+    end = time.monotonic() + limit
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.001)
+
+
+def command(force=(1.0, 0.0), stamp=0):
+    return Command(force, stamp, time.monotonic())
+
+
+def test_time_is_held_until_the_first_command(running):
+    with running() as runner:
+        start = runner.plant.stamp
+        time.sleep(0.05)
+        assert runner.status == PAUSED and runner.plant.stamp == start
+        runner.command(command())
+        wait(lambda: runner.plant.stamp > start)
+        assert runner.status == PLAYING
+
+
+def test_pause_step_play(running):
+    with running(start="immediately") as runner:
+        wait(lambda: runner.plant.steps > 10)
+        assert runner.step() != ""  # not while it plays
+        assert runner.pause() == "" and runner.status == PAUSED
+        steps = runner.plant.steps
+        assert runner.step() == "" and runner.plant.steps == steps + runner.plant.setup.tick_steps
+        assert runner.play() == ""
+        wait(lambda: runner.plant.steps > steps + 10)
+
+
+def test_a_paused_start_is_not_released_by_a_command(running):
+    with running(start="paused") as runner:
+        runner.command(command())
+        time.sleep(0.05)
+        assert runner.status == PAUSED and runner.plant.steps == 0
+
+
+def test_reset_puts_the_state_back_and_lets_time_go_on(running):
+    with running(start="immediately", initial__orientation=(0.96, 0.28, 0.0, 0.0)) as runner:
+        wait(lambda: runner.plant.steps > 100)
+        runner.pause()
+        steps = runner.plant.steps
+        runner.reset()
+        assert runner.plant.steps == steps and np.array_equal(runner.plant.q, runner.plant.setup.initial.q)
+        assert runner.force == (0.0, 0.0) and runner.mailbox.newest is None
+
+
+def test_lockstep_waits_for_the_answer(running):
+    published = []
+    with running(lambda r: published.append(r.plant.stamp), lockstep__enabled=True, lockstep__timeout=60.0) as runner:
+        wait(lambda: published)
+        for _ in range(5):
+            stamp = published[-1]
+            runner.command(command(stamp=stamp))
+            wait(lambda: published[-1] > stamp)
+            assert published[-1] == stamp + runner.plant.tick_ns
+        time.sleep(0.05)
+        assert runner.plant.stamp == published[-1]  # no tick without an answer
+        runner.command(command(stamp=published[0]))
+        assert runner.mailbox.late == 1  # an answer to the past is not applied
+
+
+@pytest.mark.parametrize("reaction, status", [("zero", PLAYING), ("hold", PLAYING), ("fault", "fault: no command answered")])
+def test_lockstep_timeout(running, reaction, status):
+    with running(lockstep__enabled=True, lockstep__timeout=0.02, lockstep__reaction=reaction) as runner:
+        runner.command(command((2.0, 0.0), runner.plant.stamp))
+        wait(lambda: runner.statistics.lockstep_timeouts > 0)
+        wait(lambda: runner.status.startswith(status))
+        if reaction != "fault":
+            wait(lambda: runner.plant.steps > 2)
+            assert runner.force == ((0.0, 0.0) if reaction == "zero" else (2.0, 0.0))
+
+
+def test_watchdog_stops_an_old_command(running):
+    with running(real_time_factor=1.0, watchdog__timeout=0.05) as runner:
+        runner.command(command((2.0, 0.0)))
+        wait(lambda: runner.force == (2.0, 0.0))
+        wait(lambda: runner.force == (0.0, 0.0))
+        assert runner.statistics.watchdog_trips == 1 and runner.status == PLAYING
+        runner.command(command((2.0, 0.0)))
+        wait(lambda: runner.force == (2.0, 0.0))
+
+
+def test_the_force_limit_is_applied_and_counted(running):
+    with running(cart__force_limit=5.0) as runner:
+        runner.command(command((30.0, 40.0)))
+        wait(lambda: runner.statistics.saturated > 0)
+        assert runner.force == pytest.approx((3.0, 4.0))
+
+
+def test_a_fault_stops_time_and_reset_recovers(running, values):
+    spin = dict(integrator__step=0.5, rates__state=2.0, initial__angular_velocity=(40.0, 30.0, 0.0))
+    with running(start="immediately", **spin) as runner:
+        wait(lambda: runner.status.startswith("fault: "))
+        assert "did not converge" in runner.status and runner.play() != "" and runner.pause() != ""
+        good = values(integrator__step=0.5, rates__state=2.0, integrator__name="rk4", real_time_factor=0.0, watchdog__timeout=0.0)
+        runner.adopt(setup.plant_setup(good), setup.pace(good))
+        runner.reset()
+        wait(lambda: runner.plant.steps > 0)
+
+
+def test_an_error_in_the_thread_is_a_fault_and_not_its_death(running, capfd):
+    broken = []
+
+    def publish(runner):
+        if broken:
+            raise OSError("no wire")
+
+    with running(publish, start="immediately") as runner:
+        broken.append(True)
+        wait(lambda: runner.status == "fault: OSError: no wire")
+        broken.clear()
+        runner.reset()
+        steps = runner.plant.steps
+        wait(lambda: runner.plant.steps > steps)
+    assert "no wire" in capfd.readouterr().err
+
+
+def test_commands_may_take_longer_where_time_is_slow(values):
+    slow, fast = (setup.pace(values(real_time_factor=factor)) for factor in (0.1, 4.0))
+    assert slow.slowdown == 10.0 and slow.oldest_stamp == pytest.approx(0.1)
+    assert fast.slowdown == 1.0 and fast.oldest_stamp == pytest.approx(0.4)
+    assert setup.pace(values(real_time_factor=0.0)).oldest_stamp == float("inf")
