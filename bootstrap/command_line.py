@@ -56,7 +56,8 @@ def make_parser():
     parser = argparse.ArgumentParser(prog='./testbed', description='The spherical-pendulum testbed on this machine.',
                                      epilog=GUIDE, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument('--distro', choices=DISTROS, help='ROS 2 distribution (default: the one sourced, else jazzy)')
-    parser.add_argument('command', nargs='?', choices=('demo', 'test', 'exec', 'setup'), metavar='demo | test | exec | setup')
+    parser.add_argument('command', nargs='?', choices=('demo', 'test', 'exec', 'setup'),
+                        metavar='demo | test | exec | setup')
     parser.add_argument('rest', nargs=argparse.REMAINDER, metavar='...', help='arguments of the command')
     return parser
 

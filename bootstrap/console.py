@@ -77,10 +77,11 @@ def explain(command, code, log):
         why = ('the package index cannot be reached. Connect this machine to the network, or name a mirror (PIP_INDEX_URL, '
                'HTTPS_PROXY), and run the same command again: what is done is kept')
     elif any('No matching distribution found' in line for line in lines):
-        why = (f'there is no wheel for Python {sys.version_info[0]}.{sys.version_info[1]} on this kind of machine. Run testbed with '
-               'another Python, for example: python3.12 ./testbed setup')
+        why = (f'there is no wheel for Python {sys.version_info[0]}.{sys.version_info[1]} on this kind of machine. '
+               'Run testbed with another Python, for example: python3.12 ./testbed setup')
     elif any('No space left on device' in line for line in lines):
-        why = 'the disk is full, or the folder for temporary files is (TMPDIR). Free about 2 GB and run the same command again: what is done is kept'
+        why = ('the disk is full, or the folder for temporary files is (TMPDIR). Free about 2 GB and run the same command '
+               'again: what is done is kept')
     else:
         why = f'`{" ".join(str(part) for part in command[:4])} ...` ended with code {code}. All of its output is in {log}'
     return f'{end}\n{why}.'

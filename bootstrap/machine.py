@@ -43,7 +43,8 @@ def ensure(sourced):
     named = ', '.join(need.what for need in missing)
     install = ['apt-get', 'install', '-y', '--no-install-recommends', *(need.package for need in missing)]
     if os.geteuid() != 0 or not shutil.which('apt-get'):
-        raise Trouble(f'This machine lacks {named}. Install it, then run the same command again:\n    sudo {" ".join(install)}')
+        raise Trouble(f'this machine lacks {named}. Install it, then run the same command again:\n'
+                      f'    sudo {" ".join(install)}')
     say(f'This machine lacks {named}: installing {", ".join(install[4:])}.')
     apt(['apt-get', 'update'])
     apt(install)
@@ -56,6 +57,7 @@ def ensure(sourced):
 def apt(command):
     """Run apt-get without questions."""
     env = dict(os.environ, DEBIAN_FRONTEND='noninteractive', PATH=f'{os.environ.get("PATH", os.defpath)}:{SYSTEM_FOLDERS}')
-    done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True)
     if done.returncode != 0:
         raise Trouble(f'{done.stdout[-2000:]}\n`{" ".join(command)}` failed: mend that, then run the same command again.')

@@ -2,8 +2,8 @@
 import configparser
 import shutil
 
-from bootstrap.console import run
-from bootstrap.place import ROOT, environment
+from bootstrap import pip
+from bootstrap.place import ROOT
 
 PACKAGE = 'rbdyn_ros'
 
@@ -16,11 +16,10 @@ DATA = {
 }
 
 
-def install(place, state, keep_open):
+def install(place, keep_open):
     """Install the package as editable, with its launch files, settings and executables where ROS 2 looks for them."""
     remove(place)
-    run([place.python, '-m', 'pip', 'install', '--no-input', '--progress-bar', 'off', '--disable-pip-version-check', '--no-deps',
-         '--no-build-isolation', '--use-pep517', '--editable', ROOT], state / 'rbdyn_ros.log', environment(place), keep_open)
+    pip.install(place, 'rbdyn_ros.log', keep_open, '--no-deps', '--no-build-isolation', '--use-pep517', '--editable', ROOT)
     for name, source in DATA.items():
         link(place.prefix / name, ROOT / source)
     for name in executables(place):

@@ -43,9 +43,14 @@ def sourced_distro(environ):
     if not environ.get('ROS_DISTRO') or not prefixes or any(prefix.parent == ROOT for prefix in prefixes):
         return None
     rclpy = importlib.util.find_spec('rclpy')
-    if rclpy is None or not any((Path(rclpy.origin).parent / f'_rclpy_pybind11{end}').exists() for end in EXTENSION_SUFFIXES):
+    if rclpy is None or not compiled_for_us(Path(rclpy.origin).parent):
         return None
     return environ['ROS_DISTRO']
+
+
+def compiled_for_us(rclpy):
+    """Return whether the extension in the folder of rclpy is one that this interpreter loads."""
+    return any((rclpy / f'_rclpy_pybind11{suffix}').exists() for suffix in EXTENSION_SUFFIXES)
 
 
 def roots(environ):
@@ -55,7 +60,8 @@ def roots(environ):
 
 def environment(place, environ=os.environ):
     """Return the variables under which every command of this place runs."""
-    env = dict(environ, VIRTUAL_ENV=str(place.prefix), PATH=joined(place.prefix / 'bin', environ.get('PATH')), PIP_USER='0')
+    env = dict(environ, VIRTUAL_ENV=str(place.prefix), PIP_USER='0')
+    env['PATH'] = joined(place.prefix / 'bin', environ.get('PATH'))
     env.pop('PYTHONHOME', None)
     if place.sourced:
         env['AMENT_PREFIX_PATH'] = joined(place.prefix, environ.get('AMENT_PREFIX_PATH'))
@@ -76,8 +82,8 @@ def shared_libraries(place):
 
 def outside(prefixes, paths):
     """Return the search path without the folders of another ROS 2."""
-    kept = [path for path in paths.split(os.pathsep) if path and not any(Path(path).is_relative_to(prefix) for prefix in prefixes)]
-    return os.pathsep.join(kept)
+    foreign = [path for path in paths.split(os.pathsep) if any(Path(path).is_relative_to(prefix) for prefix in prefixes)]
+    return os.pathsep.join(path for path in paths.split(os.pathsep) if path and path not in foreign)
 
 
 def joined(*parts):

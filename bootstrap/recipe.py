@@ -5,9 +5,9 @@ from functools import partial
 from importlib import metadata
 from importlib.util import find_spec
 
-from bootstrap import machine, package, tf2_messages
+from bootstrap import machine, package, pip, tf2_messages
 from bootstrap.console import run, say
-from bootstrap.place import ROOT, environment
+from bootstrap.place import ROOT
 from bootstrap.steps import STATE, Step
 
 PINS = ROOT / 'bootstrap' / 'pins'
@@ -25,8 +25,8 @@ def wheel_steps(place):
     return [
         # A changed pin makes the environment anew: pip would leave the rest of the old one in it.
         Step('environment', f'{identity(place)} {pins}', partial(make_environment, place)),
-        Step('wheels', '', partial(install_wheels, place), f'ROS 2 {place.distro} and the Python libraries, 1.4 GB on disk'),
-        Step('tf2_msgs', tf2_sources(), partial(tf2_messages.build, place, place.prefix / STATE), 'compiled from its message'),
+        Step('wheels', '', partial(install_wheels, place), f'ROS 2 {place.distro} and Python libraries, 1.4 GB on disk'),
+        Step('tf2_msgs', tf2_sources(), partial(tf2_messages.build, place), 'compiled from its message'),
         package_step(place),
     ]
 
@@ -34,15 +34,15 @@ def wheel_steps(place):
 def sourced_steps(place):
     """Return the steps for a shell that has sourced ROS 2: only what ROS 2 does not bring is installed."""
     return [
-        Step('environment', f'{identity(place)} {(PINS / LIBRARIES).read_text()}', partial(make_environment_beside_ros, place),
-             f'the Python libraries that ROS 2 {place.distro} lacks'),
+        Step('environment', f'{identity(place)} {(PINS / LIBRARIES).read_text()}',
+             partial(make_environment_beside_ros, place), f'the Python libraries that ROS 2 {place.distro} lacks'),
         package_step(place),
     ]
 
 
 def package_step(place):
     """Return the step that both kinds of environment end with."""
-    return Step('rbdyn_ros', package.sources(), partial(package.install, place, place.prefix / STATE))
+    return Step('rbdyn_ros', package.sources(), partial(package.install, place))
 
 
 def identity(place):
@@ -51,7 +51,7 @@ def identity(place):
 
 
 def make_environment(place, keep_open):
-    """Make an empty virtual environment; what an interrupted set-up left of ours is removed, what is not ours is set aside."""
+    """Make an empty virtual environment; what an interrupted set-up left is removed, what is not ours is set aside."""
     machine.ensure(place.sourced)
     if (place.prefix / STATE).is_dir():
         shutil.rmtree(place.prefix)
@@ -78,19 +78,19 @@ def set_aside(path):
 
 def install_wheels(place, keep_open):
     """Install every pinned wheel; those that an interrupted run half installed are written over."""
-    run([place.python, '-m', 'pip', 'install', '--no-input', '--progress-bar', 'off', '--disable-pip-version-check', '--no-deps', '--ignore-installed',
-         '--use-pep517', '--requirement', PINS / f'{place.distro}.txt'], place.prefix / STATE / 'wheels.log',
-        environment(place), keep_open)
+    pip.install(place, 'wheels.log', keep_open, '--no-deps', '--ignore-installed', '--use-pep517',
+                '--requirement', PINS / f'{place.distro}.txt')
 
 
 def make_environment_beside_ros(place, keep_open):
-    """Make an environment that sees ROS 2 and holds what it lacks; its messages are compiled against its own numpy, which stays."""
+    """Make an environment that sees ROS 2 and holds what it lacks.
+
+    The messages of ROS 2 are compiled against its own numpy, so that one stays.
+    """
     make_environment(place, keep_open)
-    state = place.prefix / STATE
-    constraints = state / 'constraints.txt'
+    constraints = place.prefix / STATE / 'constraints.txt'
     constraints.write_text(f'numpy=={metadata.version("numpy")}\n' if find_spec('numpy') else '')
-    run([place.python, '-m', 'pip', 'install', '--no-input', '--progress-bar', 'off', '--disable-pip-version-check', '--constraint', constraints,
-         '--requirement', PINS / LIBRARIES], state / 'libraries.log', environment(place), keep_open)
+    pip.install(place, 'libraries.log', keep_open, '--constraint', constraints, '--requirement', PINS / LIBRARIES)
 
 
 def tf2_sources():

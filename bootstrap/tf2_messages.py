@@ -5,6 +5,7 @@ import sysconfig
 
 from bootstrap.console import run
 from bootstrap.place import ROOT, environment
+from bootstrap.steps import STATE
 
 SOURCE = ROOT / 'bootstrap' / 'tf2_msgs'
 
@@ -13,10 +14,11 @@ BUILDER_INCLUDE = re.compile(r'/opt/python/[^;"/]*/include/python3\.\d+')
 BUILDER_PACKAGES = re.compile(r'/opt/python/[^;"/]*/lib/python3\.\d+/site-packages')
 
 
-def build(place, state, keep_open):
+def build(place, keep_open):
     """Build tf2_msgs with CMake and install it into the environment."""
     point_at_this_machine(place)
-    log, folder, env = state / 'tf2_msgs.log', state / 'tf2_msgs.build', environment(place)
+    state, env = place.prefix / STATE, environment(place)
+    log, folder = state / 'tf2_msgs.log', state / 'tf2_msgs.build'
     shutil.rmtree(folder, ignore_errors=True)
     cmake = place.prefix / 'bin' / 'cmake'
     run([cmake, '-S', SOURCE, '-B', folder, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Release', '-DBUILD_TESTING=OFF',

@@ -1,5 +1,6 @@
 """A command that fails is explained by one sentence, after the end of its log."""
 import _thread
+import signal
 import sys
 import threading
 import time
@@ -40,7 +41,15 @@ time.sleep(60)
 """
 
 
-def test_an_interrupt_ends_the_command_too(tmp_path):
+@pytest.fixture
+def foreground():
+    """Python's own handling of an interrupt, which a process in the background does not have."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_ends_the_command_too(tmp_path, foreground):
     log = tmp_path / 'log'
 
     def interrupt_when_started():
