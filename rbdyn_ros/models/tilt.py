@@ -1,0 +1,31 @@
+"""Where the rod points, in the tangent plane at upright: the coordinates in which a balance is designed.
+
+With k = R e3 the rod's direction [world] and n = (k_x, k_y),
+
+    th  = atan2(|n|, k_z) n / |n|                       logarithm of the sphere S^2 at e3
+    W   = R (w1, w2, 0),   th' := (W_y, -W_x)           the spin w3 moves no direction
+
+The length of th is the tilt, all the way to pi; the projection n in its place folds back beyond pi/2. To first order
+th' is the derivative of th.
+"""
+
+import math
+
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.kernel import kernel
+
+
+@kernel
+def tilt(q, v):
+    """(th_x, th_y, th'_x, th'_y) of a state q (6,), v (5,) [rad, rad/s].
+
+    Hanging exactly, where every azimuth is right, th = (pi, 0).
+    """
+    R = unit_quaternion.matrix((q[2], q[3], q[4], q[5]))
+    nx, ny, kz = R[0][2], R[1][2], R[2][2]
+    W = vec.matvec(R, (v[2], v[3], 0.0))
+    n = math.hypot(nx, ny)  # the root of a sum of squares is wrong below 1e-154
+    if n == 0.0:
+        return (0.0 if kz > 0.0 else math.pi), 0.0, W[1], -W[0]
+    angle = math.atan2(n, kz)
+    return angle * (nx / n), angle * (ny / n), W[1], -W[0]
