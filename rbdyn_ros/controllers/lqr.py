@@ -1,0 +1,97 @@
+"""Linear-quadratic regulator on the tangent plane of the sphere.
+
+Per axis, with the log-map tilt th of `models.tilt` and e = (x - reference, x', th, th'),
+
+    u = -K e,   K minimises  sum_k  h (e.Q e + R u^2)   subject to   e_{k+1} = A e_k + B u_k,
+
+where A, B are exact for a force held for the control period h, and Q is diagonal. The law is linear in th, not in the
+projection sin th, which is too weak beyond 30 degrees.
+
+Two norms are cut at the force limit. That of (u_x, u_y): equally strong in every direction, where a cut per axis is
+not. And before it that of the first term K_1 (x - reference), so that a far reference cannot outvote the tilt and topple
+the rod; it costs nothing near the reference. The law remembers nothing.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.controllers import riccati
+from rbdyn_ros.controllers.admission import admitted
+from rbdyn_ros.controllers.options import checked
+from rbdyn_ros.controllers.saturation import saturated
+from rbdyn_ros.kernel import kernel
+from rbdyn_ros.models import linearisation
+from rbdyn_ros.models.tilt import tilt
+from rbdyn_ros.settings.parameter import Parameter
+from rbdyn_ros.types import Array, State
+
+_NEEDS = (
+    "it needs cart.fixed false, gravity > 0, a rod whose centre of mass is away from the joint, "
+    "and a period that is short against the fall"
+)
+
+
+class Options(NamedTuple):
+    """The weights, and what the plant allows."""
+
+    position_weight: float = 40.0  # [1/m^2]
+    velocity_weight: float = 10.0  # [s^2/m^2]
+    tilt_weight: float = 100.0  # [1/rad^2]
+    tilt_rate_weight: float = 10.0  # [s^2/rad^2]
+    force_weight: float = 0.1  # [1/N^2]
+    period: float = 0.002  # h [s]
+    force_limit: float = 20.0  # [N]
+
+
+def _weight(option: str, unit: str, of: str, low_open: bool = False) -> Parameter:
+    default = Options._field_defaults[option]
+    return Parameter(f"lqr.{option}", default, unit, f"cost of the square of {of}", low=0.0, low_open=low_open)
+
+
+PARAMETERS = (
+    _weight("position_weight", "1/m^2", "the cart's distance from the reference", low_open=True),
+    _weight("velocity_weight", "s^2/m^2", "the cart's velocity"),
+    _weight("tilt_weight", "1/rad^2", "the tilt"),
+    _weight("tilt_rate_weight", "s^2/rad^2", "the tilt's rate"),
+    _weight("force_weight", "1/N^2", "the force", low_open=True),
+)
+
+
+class Lqr:
+    """u = -K e, its norm cut at the limit."""
+
+    def __init__(self, gains: Array, force_limit: float):
+        self.gains = gains  # K (4,) [N/m, N s/m, N/rad, N s/rad]
+        self.force_limit = force_limit  # [N]
+
+    def command(self, t: float, state: State, reference: Array) -> Array:
+        """Force on the cart (2,) [N, world]. ValueError: the state is not finite, of another shape, or its quaternion not unit."""
+        return np.array(_feedback(*admitted(state, reference), self.gains, self.force_limit))
+
+    def reset(self) -> None:
+        """Nothing is remembered."""
+
+
+def design(model, params, options: Options) -> Lqr:
+    """The regulator for the plant that `model` builds from `params`.
+
+    ValueError if an option is out of range, or if no gains stabilise: the cart is fixed, the rod has no lever.
+    """
+    *weights, force_weight, h, force_limit = checked(options, PARAMETERS)
+    A, B = linearisation.sampled(*linearisation.upright(model.build(params)), h)
+    try:
+        K, _ = riccati.gain(A, B, h * np.diag(weights), h * np.array([[force_weight]]))
+    except ValueError as error:
+        raise ValueError(f"controller lqr: {error}; {_NEEDS}") from error
+    return Lqr(K[0].copy(), force_limit)
+
+
+@kernel
+def _feedback(q, v, reference, K, limit):
+    """-K e per axis; the pull of the reference and the sum are both saturated."""
+    th_x, th_y, dth_x, dth_y = tilt(q, v)
+    pull_x, pull_y = saturated(K[0] * (reference[0] - q[0]), K[0] * (reference[1] - q[1]), limit)
+    ux = pull_x - (K[1] * v[0] + K[2] * th_x + K[3] * dth_x)
+    uy = pull_y - (K[1] * v[1] + K[2] * th_y + K[3] * dth_y)
+    return saturated(ux, uy, limit)

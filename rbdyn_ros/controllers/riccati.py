@@ -1,0 +1,41 @@
+"""The discrete linear-quadratic regulator, and why there may be none."""
+
+import numpy as np
+from scipy.linalg import solve_discrete_are
+
+_CIRCLE = 1e-9  # a mode this near to the unit circle neither decays nor grows
+_NONE = "the Riccati equation has no stabilising solution"
+
+
+def gain(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(K, S): u = -K e minimises sum e.Q e + u.R u = e0.S e0 subject to e' = A e + B u.
+
+        S = Q + A^T S (A - B K),    K = (R + B^T S B)^-1 B^T S A
+
+    A (n, n), B (n, m), Q (n, n) symmetric >= 0, R (m, m) symmetric > 0; K (m, n), S (n, n).
+    ValueError, with the reason, if no solution stabilises.
+    """
+    _require_solution(A, B, Q)
+    try:
+        S = solve_discrete_are(A, B, Q, R)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(f"{_NONE}: {str(error).rstrip('.')}") from error
+    K = np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A)
+    radius = max(abs(np.linalg.eigvals(A - B @ K)))
+    if not radius < 1.0 - _CIRCLE:
+        raise ValueError(f"{_NONE}: the best that was found has a pole at distance {radius:.9g} from the origin")
+    return K, S
+
+
+def _require_solution(A: np.ndarray, B: np.ndarray, Q: np.ndarray) -> None:
+    """Popov, Belevitch and Hautus: what does not decay must be reached by the input, what stays be seen by the cost."""
+    for mode in np.linalg.eigvals(A):
+        shifted = A - mode * np.eye(len(A))
+        if abs(mode) > 1.0 - _CIRCLE and _is_rank_deficient(np.hstack((shifted, B))):
+            raise ValueError(f"{_NONE}: the input does not reach the mode with eigenvalue {mode:.6g}")
+        if abs(abs(mode) - 1.0) < _CIRCLE and _is_rank_deficient(np.vstack((shifted, Q))):
+            raise ValueError(f"{_NONE}: no weight sees the mode with eigenvalue {mode:.6g}")
+
+
+def _is_rank_deficient(matrix: np.ndarray) -> bool:
+    return np.linalg.matrix_rank(matrix) < min(matrix.shape)
