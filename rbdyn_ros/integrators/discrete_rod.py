@@ -107,10 +107,11 @@ def jacobian(E, k, v, w, Jv):
 
 @inlined
 def solve(E, k, a, b, v, tolerance, max_iterations):
-    """Newton for (2.7) from the guess v: (v, terms at v, iterations, relative residual).
+    """Newton for (2.7) from the guess v: (v, terms at v, r(v), iterations, relative residual).
 
     The residual is measured against the size of the momenta in it. Not converged if it is above the
-    tolerance, or nan (a turn of more than half a circle in one step).
+    tolerance, or nan (a turn of more than half a circle in one step). What is left of r belongs into p_{k+1},
+    as -F^T r: then the momentum maps are exact whatever the tolerance.
     """
     w, Jv, s, g, e, y = terms(E, k, a, v)
     r = residual(E, s, g, y, v, b)
@@ -126,4 +127,4 @@ def solve(E, k, a, b, v, tolerance, max_iterations):
         iterations += 1
         if error > _CHORD * previous:
             A = jacobian(E, k, v, w, Jv)
-    return v, w, s, g, e, y, iterations, error
+    return v, w, s, g, e, y, r, iterations, error

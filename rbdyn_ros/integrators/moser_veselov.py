@@ -37,7 +37,7 @@ def stage(E, system, load, tolerance, max_iterations, f, state, W):
     Ph = (P[0] + 0.5 * h * U[0], P[1] + 0.5 * h * U[1])
     a = vec.axpy(E.X * Ph[0], R[0], vec.scale(E.X * Ph[1], R[1]))
     guess = vec.transposed_matvec(R, vec.scale(0.5 * h, W))
-    v, w, s, g, e, y, iterations, error = discrete_rod.solve(E, R[2], a, b, guess, tolerance, max_iterations)
+    v, w, s, g, e, y, r, iterations, error = discrete_rod.solve(E, R[2], a, b, guess, tolerance, max_iterations)
 
     D = (E.X * Ph[0] - E.mu * vec.dot(R[0], e), E.X * Ph[1] - E.mu * vec.dot(R[1], e))
     W = vec.scale(E.f, vec.matvec(R, v))
@@ -46,9 +46,9 @@ def stage(E, system, load, tolerance, max_iterations, f, state, W):
     R = unit_quaternion.matrix(Q)
     tau = rod_on_cart.torque(system, load, R)
     U = rod_on_cart.horizontal(load, f)
-    y = unit_quaternion.rotated_back(F, y)
+    y, r = unit_quaternion.rotated_back(F, y), unit_quaternion.rotated_back(F, r)
     n, d = E.n, E.damping
-    c_y = (-n * y[1] - d * v[0], n * y[0] - d * v[1], -d * v[2])
+    c_y = (-n * y[1] - d * v[0] - r[0], n * y[0] - d * v[1] - r[1], -d * v[2] - r[2])
     p = vec.axpy(E.f, vec.sub(s, g), vec.axpy(0.5 * h, tau, c_y))
     P = (Ph[0] - E.cart_damping * D[0] + 0.5 * h * U[0], Ph[1] - E.cart_damping * D[1] + 0.5 * h * U[1])
     return ((x[0] + D[0], x[1] + D[1]), Q, R, p, P, tau, U), W, iterations, error
