@@ -66,7 +66,7 @@ class Lqr:
         self.force_limit = force_limit  # [N]
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world]. ValueError: the state is not finite, of another shape, or its quaternion not unit."""
+        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another shape or not unit."""
         return np.array(_feedback(*admitted(state, reference), self.gains, self.force_limit))
 
     def reset(self) -> None:

@@ -24,8 +24,8 @@ def load(name: str) -> ModuleType:
     if not own and not foreign:
         raise ValueError(f"controller is '{name}'; known are {', '.join(names())}")
     if len(own) + len(foreign) > 1:
-        packages = [__package__ for _ in own] + [_package(point) for point in foreign]
-        raise ValueError(f"controller '{name}' is offered by {' and by '.join(packages)}; rename one, or uninstall its package")
+        packages = " and by ".join([__package__ for _ in own] + [_package(point) for point in foreign])
+        raise ValueError(f"controller '{name}' is offered by {packages}; rename one, or uninstall its package")
     return import_module(f"{__package__}.{name}") if own else _foreign(foreign[0])
 
 
