@@ -1,0 +1,112 @@
+"""What may push the cart and the rod: by both command topics, by a disturbance, by a click; and what may not."""
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+
+from geometry_msgs.msg import PointStamped, WrenchStamped  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+
+from rbdyn_ros.nodes.messages import set_stamp, set_xyz  # noqa: E402
+
+HELD = dict(cart__fixed=False, real_time_factor=1.0)
+
+
+def wrench(force, frame="", stamp=0, torque=(0.0, 0.0, 0.0)):
+    message = WrenchStamped()
+    message.header.frame_id = frame
+    set_stamp(message.header.stamp, stamp)
+    set_xyz(message.wrench.force, force)
+    set_xyz(message.wrench.torque, torque)
+    return message
+
+
+def test_a_command_releases_the_start_and_moves_the_cart(graph):
+    simulator, heard = graph.simulator(**HELD), graph.listen(Odometry, "/odometry")
+    graph.until(lambda: len(heard) > 3)
+    assert len({m.header.stamp.nanosec for m in heard}) == 1 and simulator.runner.status == "paused"
+    publisher = graph.publisher(WrenchStamped, "/cart/command")
+    publisher.publish(wrench((5.0, 2.0, 0.0), "world"))
+    graph.until(lambda: heard[-1].pose.pose.position.x > 0.01)
+    position = heard[-1].pose.pose.position
+    assert position.y > 0.0 and position.z == 0.0 and simulator.runner.force == (5.0, 2.0)
+
+
+def test_effort_controllers_command(graph):
+    simulator = graph.simulator(**HELD)
+    graph.publisher(Float64MultiArray, "/effort_controller/commands").publish(Float64MultiArray(data=[30.0, 40.0]))
+    graph.until(lambda: simulator.runner.statistics.saturated > 0)
+    assert simulator.runner.force == pytest.approx((12.0, 16.0))  # cart.force_limit is 20 N
+
+
+def test_rejects_are_counted_and_never_applied(graph):
+    simulator = graph.simulator(start="immediately", watchdog__timeout=0.1)
+    cart = graph.publisher(WrenchStamped, "/cart/command")
+    effort = graph.publisher(Float64MultiArray, "/effort_controller/commands")
+    graph.until(lambda: simulator.runner.plant.time > 0.3)
+    rejects = (
+        (cart, wrench((math.nan, 0.0, 0.0)), "not finite"),
+        (cart, wrench((1.0, 0.0, math.inf)), "not finite"),
+        (cart, wrench((1.0, 0.0, 0.0), torque=(0.0, math.nan, 0.0)), "not finite"),
+        (cart, wrench((1.0, 0.0, 0.0), "camera"), "frame"),
+        (cart, wrench((1.0, 0.0, 0.0), stamp=1), "stale"),
+        (cart, wrench((1.0, 0.0, 0.0), stamp=10**15), "future"),
+        (effort, Float64MultiArray(data=[1.0, 2.0, 3.0]), "length"),
+        (effort, Float64MultiArray(data=[]), "length"),
+        (effort, Float64MultiArray(data=[1.0, math.nan]), "not finite"),
+    )
+    for publisher, message, reason in rejects:
+        before = simulator.runner.mailbox.rejected[reason]
+        publisher.publish(message)
+        graph.until(lambda: simulator.runner.mailbox.rejected[reason] == before + 1)
+    assert simulator.runner.mailbox.accepted == 0 and simulator.runner.force == (0.0, 0.0)
+    assert any("rejected, stale" in values for _, _, values in simulator.findings())
+
+
+def test_a_command_repeats_the_stamp_of_the_state(graph):
+    simulator = graph.simulator(start="immediately", watchdog__timeout=10.0)
+    heard, cart = graph.listen(Odometry, "/odometry"), graph.publisher(WrenchStamped, "/cart/command")
+    graph.until(lambda: heard)
+    message = wrench((1.0, 0.0, 0.0), "cart_link")
+    message.header.stamp = heard[-1].header.stamp
+    cart.publish(message)
+    graph.until(lambda: simulator.runner.mailbox.accepted == 1)
+    assert simulator.runner.mailbox.newest.stamp > 0
+
+
+def test_disturbance_in_world_and_body_frames(graph):
+    quarter = math.sqrt(0.5)
+    simulator = graph.simulator(
+        start="paused", initial__orientation=[quarter, quarter, 0.0, 0.0], disturbance__duration=100.0
+    )
+    push = graph.publisher(WrenchStamped, "/pendulum_simulator/disturbance")
+
+    def acting(message):
+        simulator.runner.disturbance.push(np.zeros(9), 2**62)
+        push.publish(message)
+        graph.until(lambda: simulator.runner.disturbance.at(0).any())
+        return simulator.runner.disturbance.at(0)
+
+    assert acting(wrench((1.0, 2.0, 3.0), torque=(0.1, 0.0, 0.0))) == pytest.approx((1, 2, 3, 0.1, 0, 0, 0, 0, 1.2))
+    at_tip = acting(wrench((0.0, 0.0, 1.0), "pendulum_tip"))  # along the rod, which lies along -y
+    assert at_tip == pytest.approx((0, -1, 0, 0, 0, 0, 0, 0, 2.4), abs=1e-12)
+    assert acting(wrench((1.0, 0.0, 0.0), "cart_link")) == pytest.approx((1, 0, 0, 0, 0, 0, 0, 0, 0))
+    push.publish(wrench((1.0, 0.0, 0.0), "elsewhere"))
+    push.publish(wrench((math.nan, 0.0, 0.0)))
+    graph.until(lambda: simulator.runner.mailbox.rejected == {"frame": 1, "not finite": 1})
+
+
+def test_a_click_pushes_the_tip_towards_it_and_ends(graph):
+    simulator, felt = graph.simulator(start="immediately"), graph.listen(WrenchStamped, "/wrench/disturbance")
+    click = PointStamped()
+    click.header.frame_id = "world"
+    set_xyz(click.point, (10.0, 0.0, 2.4))
+    graph.publisher(PointStamped, "/clicked_point").publish(click)
+    graph.until(lambda: any(m.wrench.force.x > 4.9 for m in felt))
+    assert felt[-1].header.frame_id == "disturbance"
+    graph.until(lambda: felt[-1].wrench.force.x == 0.0)
+    assert simulator.runner.plant.v[3] > 0.0  # the tip went towards +x
