@@ -46,6 +46,9 @@ def main(arguments):
     except KeyboardInterrupt:
         say('\nInterrupted; the same command goes on from here.')
         return 128 + signal.SIGINT
+    except PermissionError as refused:
+        say(f'testbed: {refused.filename} cannot be written. Clone the project into a folder of your own.')
+        return 1
     except (Trouble, OSError) as trouble:
         say(f'testbed: {trouble}')
         return 1

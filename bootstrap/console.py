@@ -1,4 +1,5 @@
 """What the user sees of a command that takes a while: its name, its last line, its time."""
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ def run(command, log, env=None, keep_open=()):
     The descriptors in keep_open are inherited, so that a command that outlives this script still holds its lock.
     Raises Trouble with the log's end when the command fails.
     """
-    start = time.monotonic()
+    start, begin = time.monotonic(), log.stat().st_size if log.exists() else 0
     with log.open('ab') as sink:
         process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=sink,
                                    stderr=subprocess.STDOUT, env=env, pass_fds=keep_open)
@@ -28,7 +29,7 @@ def run(command, log, env=None, keep_open=()):
             process.terminate()
             process.wait()
     if process.returncode != 0:
-        raise Trouble(explain(command, process.returncode, log))
+        raise Trouble(explain(command, process.returncode, tail(log, begin), log))
 
 
 def still_running(process):
@@ -52,10 +53,10 @@ def say(line):
     print(line, file=sys.stderr, flush=True)
 
 
-def tail(log):
-    """Return the lines at the end of a log."""
+def tail(log, begin=0):
+    """Return the lines at the end of a log, none from before the offset begin."""
     with log.open('rb') as file:
-        file.seek(max(0, log.stat().st_size - 4000))
+        file.seek(max(begin, log.stat().st_size - 4000))
         return file.read().decode(errors='replace').splitlines()
 
 
@@ -64,24 +65,27 @@ def last_line(log):
     return next((line.strip() for line in reversed(tail(log)) if line.strip()), '')
 
 
-NO_NETWORK = ('NewConnectionError', 'Temporary failure in name resolution', 'Network is unreachable', 'ConnectTimeout',
-              'Could not resolve', 'Temporary failure resolving', 'Name or service not known', 'Connection refused',
-              'ProxyError', 'Read timed out')
+KEPT = 'and run the same command again: what is done is kept.'
+
+# What stands in the log of a failed command, and what the user can do about it; the first that fits is said.
+KNOWN = (
+    (r'No space left on device',
+     f'the disk is full, or the folder for temporary files is (TMPDIR). Free about 2 GB {KEPT}'),
+    (r'NewConnectionError|ConnectTimeout|ProxyError|Read timed out|Network is unreachable|Connection refused|'
+     r'[Cc]ould not resolve|name resolution|Name or service not known',
+     'the package index cannot be reached. Connect this machine to the network, or name a mirror (PIP_INDEX_URL, '
+     f'HTTPS_PROXY), {KEPT}'),
+    (r'No matching distribution found',
+     f'there is no wheel for Python {sys.version_info[0]}.{sys.version_info[1]} on this kind of machine. '
+     'Run testbed with another Python, for example: python3.12 ./testbed setup'),
+)
 
 
-def explain(command, code, log):
-    """Return one sentence on why a command failed, after the end of its log."""
-    lines = tail(log)
+def explain(command, code, lines, log):
+    """Return why a command failed: a sentence for what is known, else the end of its output."""
+    for sign, sentence in KNOWN:
+        if any(re.search(sign, line) for line in lines):
+            return f'{sentence} (All output: {log})'
     end = '\n'.join(f'    {line}' for line in lines[-12:])
-    if any(sign in line for sign in NO_NETWORK for line in lines):
-        why = ('the package index cannot be reached. Connect this machine to the network, or name a mirror (PIP_INDEX_URL, '
-               'HTTPS_PROXY), and run the same command again: what is done is kept')
-    elif any('No matching distribution found' in line for line in lines):
-        why = (f'there is no wheel for Python {sys.version_info[0]}.{sys.version_info[1]} on this kind of machine. '
-               'Run testbed with another Python, for example: python3.12 ./testbed setup')
-    elif any('No space left on device' in line for line in lines):
-        why = ('the disk is full, or the folder for temporary files is (TMPDIR). Free about 2 GB and run the same command '
-               'again: what is done is kept')
-    else:
-        why = f'`{" ".join(str(part) for part in command[:4])} ...` ended with code {code}. All of its output is in {log}'
-    return f'{end}\n{why}.'
+    named = ' '.join(str(part) for part in command[:4])
+    return f'`{named} ...` ended with code {code}. All of its output is in {log}; its end:\n{end}'

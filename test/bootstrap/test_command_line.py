@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from bootstrap import old_python
+from bootstrap import command_line, old_python
 from bootstrap.command_line import distro_first, main, make_parser
 from bootstrap.place import ROOT
 
@@ -55,6 +55,17 @@ def test_the_distribution_may_stand_anywhere(arguments):
 def test_what_follows_exec_is_its_own():
     options = make_parser().parse_args(distro_first(['exec', 'other', '--distro', 'x']))
     assert (options.distro, options.rest) == (None, ['other', '--distro', 'x'])
+
+
+def test_a_folder_of_another_user(monkeypatch, capsys):
+    monkeypatch.setattr(command_line, 'set_up', refused)
+    assert main(['setup']) == 1
+    assert '/elsewhere/.venv cannot be written. Clone the project into' in capsys.readouterr().err
+
+
+def refused(distro):
+    """Fail as mkdir does in a folder that belongs to somebody else."""
+    raise PermissionError(13, 'Permission denied', '/elsewhere/.venv')
 
 
 def test_an_old_python_hears_of_a_newer_one(tmp_path, monkeypatch):
