@@ -35,7 +35,7 @@ def wrench(system, disturbance, Q):
 
 @kernel
 def solve(system, h, V, left, options, K, z):
-    """(V, iterations, relative residual) of rho(V) = dlog_{hV}^T G V - left = 0."""
+    """(V, rho, iterations, relative residual) of rho(V) = dlog_{hV}^T G V - left = 0."""
     I, m = system.inertia, system.rod_mass
     scale = vec.size(left[0]) + vec.size(left[1]) + 1e-300
     iterations = 0
@@ -44,7 +44,7 @@ def solve(system, h, V, left, options, K, z):
         r = (vec.sub(mu[0], left[0]), vec.sub(mu[1], left[1]))
         error = (vec.size(r[0]) + vec.size(r[1])) / scale
         if not error > options.tolerance or iterations == options.max_iterations:
-            return V, iterations, error
+            return V, r, iterations, error
         if options.newton == 1:
             discrete_twist.momentum_jacobian(I, m, h, V, K)
             z[0], z[1], z[2] = r[0]
@@ -73,15 +73,17 @@ def advance_free(system, options, disturbance, h, n, q, v):
         left = discrete_twist.sum(mu, discrete_twist.scaled(0.5 * h, wrench(system, disturbance, Q)))
         guess = discrete_twist.sum(discrete_twist.scaled(2.0, V), discrete_twist.scaled(-1.0, V_old))
         V_old = V
-        V, count, error = solve(system, h, guess, left, options, K, z)
+        V, rest, count, error = solve(system, h, guess, left, options, K, z)
         iterations += count
         worst = error if not error <= worst else worst
         if not error <= options.tolerance:
             break
-        Q, r = twist.product((Q, r), twist.exp(discrete_twist.scaled(h, V)))
+        step = twist.exp(discrete_twist.scaled(h, V))
+        Q, r = twist.product((Q, r), step)
         Q = unit_quaternion.repaired(Q)
         mu = twist.dlog_transposed(discrete_twist.scaled(-h, V), discrete_twist.metric(I, m, V))
         mu = discrete_twist.sum(mu, discrete_twist.scaled(0.5 * h, wrench(system, disturbance, Q)))
+        mu = discrete_twist.sum(mu, discrete_twist.scaled(-1.0, twist.Ad_transposed(step, rest)))  # what the solver left
         done += 1
     q[0], q[1], q[2] = r
     q[3], q[4], q[5], q[6] = Q

@@ -54,7 +54,7 @@ def joint_wrench(system, Q, lam):
 
 @kernel
 def residual(system, h, V, w, lam, Q, left, pi):
-    """(r1, r2, r3, F), F the rotation of exp(hV), of (8.5); left = mu_k + (h/2) F_k, pi + (h/2) u_k. The state at k satisfies the joint."""
+    """(r1, r2, r3, exp(hV)) of (8.5); left = mu_k + (h/2) F_k, pi = pi_k + (h/2) u_k. The state at k satisfies the joint."""
     I, m, l = system.inertia, system.rod_mass, system.center
     xi = discrete_twist.scaled(h, V)
     mu = twist.dlog_transposed(xi, discrete_twist.metric(I, m, V))
@@ -66,7 +66,7 @@ def residual(system, h, V, w, lam, Q, left, pi):
     F, Dr = twist.exp(xi)
     moved = vec.sub(vec.add(Dr, (0.0, 0.0, l)), unit_quaternion.rotated(F, (0.0, 0.0, l)))
     gap = vec.sub(unit_quaternion.rotated(Q, moved), (h * w[0], h * w[1], 0.0))
-    return r1, r2, vec.scale(1.0 / h, gap), F
+    return r1, r2, vec.scale(1.0 / h, gap), (F, Dr)
 
 
 @kernel
@@ -103,21 +103,21 @@ def saddle(system, h, V, Q, F, K, S):
 
 @kernel
 def solve(system, h, Q, left, pi, V, w, lam, tolerance, max_iterations, K, S, z):
-    """Newton for (8.5) from (V, w, lam): (V, w, lam, F, iterations, relative residual).
+    """Newton for (8.5) from (V, w, lam): ((V, w, lam), exp(hV), (r1, r2), iterations, relative residual).
 
     The joint's gap is measured against the rod's length, the momenta against their own size.
     """
     iterations = 0
     i_scale = 1.0 / (vec.size(left[0]) + vec.size(left[1]) + abs(pi[0]) + abs(pi[1]) + 1e-300)
     while True:
-        r1, r2, r3, F = residual(system, h, V, w, lam, Q, left, pi)
+        r1, r2, r3, step = residual(system, h, V, w, lam, Q, left, pi)
         if system.cart_free == 0.0:
             r2 = w
         gap = abs(h) * vec.size(r3) / (system.center + abs(h) * vec.size(V[1]) + 1e-300)
         error = max((vec.size(r1[0]) + vec.size(r1[1]) + abs(r2[0]) + abs(r2[1])) * i_scale, gap)
         if not error > tolerance or iterations == max_iterations:
-            return V, w, lam, F, iterations, error
-        saddle(system, h, V, Q, F, K, S)
+            return (V, w, lam), step, (r1, r2), iterations, error
+        saddle(system, h, V, Q, step[0], K, S)
         z[0], z[1], z[2] = r1[0]
         z[3], z[4], z[5] = r1[1]
         z[6], z[7] = r2
@@ -131,28 +131,33 @@ def solve(system, h, Q, left, pi, V, w, lam, tolerance, max_iterations, K, S, z)
 
 @inlined
 def stage(system, load, h, tolerance, max_iterations, u0, u1, x, Q, w, u, guess, K, S, z):
-    """One step of (8.5): (x, Q, w, u, (V, w, lam), iterations, error)."""
+    """One step of (8.5): (x, Q, w, u, (V, w, lam), iterations, error).
+
+    What Newton leaves of r1 and r2 is handed on to the momenta at k+1: they are exact whatever the tolerance.
+    """
     m, half, d = system.rod_mass, 0.5 * h, system.joint_damping
     R = unit_quaternion.matrix(Q)
     Vc = unit_quaternion.rotated_back(Q, rod_on_cart.center_velocity(system, R, w, u))
     mu = discrete_twist.metric(system.inertia, m, (w, Vc))
     left = discrete_twist.sum(mu, discrete_twist.scaled(half, wrench(system, load, Q)))
     pi = (system.cart_mass * u[0] + half * u0[0], system.cart_mass * u[1] + half * u0[1])
-    V, c, lam = guess
-    V, c, lam, F, iterations, error = solve(
-        system, h, Q, left, pi, V, c, lam, tolerance, max_iterations, K, S, z
+    guess, step, (r1, r2), iterations, error = solve(
+        system, h, Q, left, pi, *guess, tolerance, max_iterations, K, S, z
     )
+    V, c, _ = guess
     x = (x[0] + h * c[0], x[1] + h * c[1])
-    Q = unit_quaternion.repaired(unit_quaternion.product(Q, F))
+    Q = unit_quaternion.repaired(unit_quaternion.product(Q, step[0]))
     R = unit_quaternion.matrix(Q)
     mu = twist.dlog_transposed(discrete_twist.scaled(-h, V), discrete_twist.metric(system.inertia, m, V))
     mu = discrete_twist.sum(mu, discrete_twist.scaled(half, wrench(system, load, Q)))
+    mu = discrete_twist.sum(mu, discrete_twist.scaled(-1.0, twist.Ad_transposed(step, r1)))
     p = vec.axpy(-half * d, V[0], vec.add(mu[0], vec.cross((0.0, 0.0, system.center), mu[1])))
     f = vec.matvec(R, mu[1])
     b = half * system.cart_damping
-    P = ((system.cart_mass - b) * c[0] + half * u1[0] + f[0], (system.cart_mass - b) * c[1] + half * u1[1] + f[1])
+    Mb = system.cart_mass - b
+    P = (Mb * c[0] + half * u1[0] + f[0] - r2[0], Mb * c[1] + half * u1[1] + f[1] - r2[1])
     w, u = rod_on_cart.velocities(system, R, p, P)
-    return x, Q, w, u, (V, c, lam), iterations, error
+    return x, Q, w, u, guess, iterations, error
 
 
 @kernel
