@@ -83,6 +83,8 @@ def load(input):
 def sines_at(sines, t):
     """The sum of sines at time t (2,) [N]."""
     fx, fy = 0.0, 0.0
+    if sines is None:
+        return fx, fy
     for i in range(sines.shape[0]):
         s = sines[i, 1] * math.sin(sines[i, 2] * t + sines[i, 3])
         if sines[i, 0] == 0.0:

@@ -1,19 +1,20 @@
 """One step of the discrete Euler-Lagrange equations of the rod on the cart, in the relative rotation.
 
 The attitude moves by q_{k+1} = q_k o (w, v), w = sqrt(1 - |v|^2): the unknown is the vector part v, |q| = 1
-holds by construction. With J = I - gamma 1 the discrete Lagrangian of the rotation is (doc/mathematics.md, 2.4)
+holds by construction. With the cart eliminated, Mt = M + m + b h/2 and mu = m/Mt, the part (1 - mu) m of the rod's
+mass, put at c, joins its inertia, and one term of rank one is left of the cart (doc/mathematics.md, 2.10):
 
-    h T = (2/h) v.J v + (4 gamma/h) (1 - w),
+    A    = (2/h) [I - gamma + (1 - mu) m l^2 diag(1, 1, 0)],      G = (2/h) gamma + d,      s = mu m l^2/h
+    r(v) = w A v + v x A v + G v + s (k.e) e3 x k - B = 0,        e = (F - 1) e3,       k = R_k^T e3         (2.10)
+    B    = p_k + (h/2) tau_k - mu c x R_k^T (Ph, 0)
 
-gamma = 0 the one of Moser and Veselov, gamma > 0 that of a mass matrix 4 (L^T J L + gamma 1) at the midpoint
-quaternion. Its two momenta are  s(v) +- v x J v (times 2/h),  s = w J v + gamma v. With the cart eliminated,
+and p at the other side of the step, before the force there, is
 
-    Dx = (h Ph - m (R_k e)_xy) / Mt,     Mt = M + m + b h/2,     e = (F - 1) c
-    y  = R_k^T ((Dx, 0) + R_k e) = a + (1 - mu) e + mu k (k.e),   mu = m / Mt,   a = R_k^T (h Ph, 0) / Mt
-    r(v) = (2/h) (s + v x J v) + (m/h) c x y + d v - b_k = 0,    b_k = p_k + (h/2) tau_k                (2.7)
+    p+   = w A v - v x A v + (G - 2 d) v + s (k.e) e3 x k' + mu c x R_{k+1}^T (Ph, 0),   k' = R_{k+1}^T e3.  (2.11)
 
-    p_{k+1} = (2/h) (s - v x J v) + (m/h) c x F^T y - d v + (h/2) tau_{k+1}                             (2.8)
-    P_{k+1} = Ph - b Dx + (h/2) U_{k+1},   Ph = P_k + (h/2) U_k                                         (2.9)
+gamma = 0 is the discretisation of Moser and Veselov, gamma > 0 that of a mass matrix 4 (L^T J L + gamma 1) at the
+midpoint quaternion. For an axisymmetric rod (2.10) is one quadratic equation but for small terms of gamma, d and
+spin (`explicit`). Newton's iteration starts there (`solve`), and most often ends there.
 """
 
 from math import sqrt
@@ -26,105 +27,148 @@ _CHORD = 1e-2  # the Jacobian is kept while one iteration shrinks the residual b
 
 
 class Equations(NamedTuple):
-    """The numbers of (2.7) that do not change while it is solved."""
+    """The numbers of (2.10) that do not change while it is solved."""
 
     h: float  # [s], negative inside compositions
     f: float  # 2/h
-    n: float  # m l/h
-    J: tuple  # I - gamma [kg m^2]
-    gamma: float  # [kg m^2]
+    A: tuple  # [kg m^2/s]
+    gamma: float  # (2/h) gamma [kg m^2/s]
+    damping: float  # d [N m s/rad]
+    s: float  # [kg m^2/s], 0 for a fixed cart
     mu: float  # m / Mt, 0 for a fixed cart
     X: float  # h / Mt, 0 for a fixed cart
     l: float  # [m]
-    damping: float  # d [N m s/rad]
     cart_damping: float  # b [N s/m]
+
+
+class Turn(NamedTuple):
+    """The rotation of a step and what is known of it."""
+
+    v: tuple  # (3,) vector part
+    w: float  # scalar part
+    e: tuple  # (3,) (F - 1) e3
+    r: tuple  # (3,) what is left of (2.10)
+    iterations: int  # 1 for the explicit solution, 1 more for each step of Newton
+    error: float  # relative size of r
 
 
 @inlined
 def equations(system, gamma, h):
     """The numbers of a step of size h."""
-    I, m, i_h = system.inertia, system.rod_mass, 1.0 / h
+    I, m, l, f = system.inertia, system.rod_mass, system.center, 2.0 / h
     i_Mt = system.cart_free / (system.cart_mass + m + 0.5 * h * system.cart_damping)
+    mu = m * i_Mt
+    i = (1.0 - mu) * m * l * l - gamma
+    A = (f * (I[0] + i), f * (I[1] + i), f * (I[2] - gamma))
     return Equations(
-        h,
-        2.0 * i_h,
-        m * system.center * i_h,
-        (I[0] - gamma, I[1] - gamma, I[2] - gamma),
-        gamma,
-        m * i_Mt,
-        h * i_Mt,
-        system.center,
-        system.joint_damping,
-        system.cart_damping,
+        h, f, A, f * gamma, system.joint_damping, 0.5 * f * mu * m * l * l, mu, h * i_Mt, l, system.cart_damping
     )
 
 
 @inlined
-def terms(E, k, a, v):
-    """(w, J v, s, v x J v, e, y): all that (2.7), (2.8) and the Jacobian are made of, at v."""
+def terms(E, v):
+    """(w, A v, e) at v: what (2.10), (2.11) and the Jacobian are made of."""
     w = sqrt(1.0 - vec.dot(v, v))
-    Jv = vec.times(E.J, v)
-    s = vec.axpy(w, Jv, vec.scale(E.gamma, v))
-    g = vec.cross(v, Jv)
-    l2 = 2.0 * E.l
-    e = (l2 * (v[0] * v[2] + w * v[1]), l2 * (v[1] * v[2] - w * v[0]), -l2 * (v[0] * v[0] + v[1] * v[1]))
-    y = vec.add(a, vec.axpy(1.0 - E.mu, e, vec.scale(E.mu * vec.dot(k, e), k)))
-    return w, Jv, s, g, e, y
-
-
-@inlined
-def residual(E, s, g, y, v, b):
-    """r(v) of (2.7)."""
-    n, d = E.n, E.damping
-    c_y = (d * v[0] - n * y[1] - b[0], d * v[1] + n * y[0] - b[1], d * v[2] - b[2])
-    return vec.axpy(E.f, vec.add(s, g), c_y)
-
-
-@inlined
-def jacobian(E, k, v, w, Jv):
-    """dr/dv, three rows. From dw/dv = -v^T/w:
-
-    d(w J v) = w J - (J v) v^T/w,   d(v x J v) = v^ J - (J v)^,   de from the columns of F.
-    """
-    J, l2, i = E.J, 2.0 * E.l, 1.0 / w
     x, y, z = v
-    xi, yi, zi = x * i, y * i, z * i
-    e1 = (l2 * (z - x * yi), l2 * (w - y * yi), l2 * (x - y * zi))
-    e2 = (l2 * (x * xi - w), l2 * (z + x * yi), l2 * (y + x * zi))
-    k_e = vec.axpy(k[0], e1, vec.axpy(k[1], e2, (-2.0 * l2 * k[2] * x, -2.0 * l2 * k[2] * y, 0.0)))
-    y1 = vec.axpy(1.0 - E.mu, e1, vec.scale(E.mu * k[0], k_e))
-    y2 = vec.axpy(1.0 - E.mu, e2, vec.scale(E.mu * k[1], k_e))
-    f, n, d = E.f, E.n, E.damping
-    a, b, c = Jv
-    S1 = (w * J[0] + E.gamma - a * xi, c - z * J[1] - a * yi, y * J[2] - b - a * zi)
-    S2 = (z * J[0] - c - b * xi, w * J[1] + E.gamma - b * yi, a - x * J[2] - b * zi)
-    S3 = (b - y * J[0] - c * xi, x * J[1] - a - c * yi, w * J[2] + E.gamma - c * zi)
-    A1 = vec.axpy(f, S1, vec.scale(-n, y2))
-    A2 = vec.axpy(f, S2, vec.scale(n, y1))
-    A3 = vec.scale(f, S3)
-    return (A1[0] + d, A1[1], A1[2]), (A2[0], A2[1] + d, A2[2]), (A3[0], A3[1], A3[2] + d)
+    return w, vec.times(E.A, v), (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), -2.0 * (x * x + y * y))
 
 
 @inlined
-def solve(E, k, a, b, v, tolerance, max_iterations):
-    """Newton for (2.7) from the guess v: (v, terms at v, r(v), iterations, relative residual).
+def cart_momentum(E, R, Ph):
+    """mu c x R^T (Ph, 0): what the cart's momentum adds about the joint [body]; its third component is 0."""
+    g = E.mu * E.l
+    P1, P2 = g * Ph[0], g * Ph[1]
+    return (-(R[0][1] * P1 + R[1][1] * P2), R[0][0] * P1 + R[1][0] * P2)
+
+
+@inlined
+def explicit(E, k, B, w):
+    """(v, w, e) of (2.10) for an axisymmetric rod; the guess w enters the small alpha and beta only.
+
+    With F e3 = (x, 1 - delta) and v3 from the third line, the first two, turned by a quarter, are
+
+        N x = (B2, -B1) + delta s k3 (k1, k2),   N = A/2 + alpha + s (k1, k2)(k1, k2)^T + beta [0 1; -1 0]     (2.13)
+
+    and |F e3| = 1 is a quadratic equation for delta; v follows by (2.12). No solution (too large a step) gives nan.
+    """
+    G = E.gamma + E.damping
+    v3 = B[2] / (w * E.A[2] + G)
+    i = 0.5 / (w * w + v3 * v3)
+    Av3 = E.A[2] * v3
+    alpha, beta = i * (G * w - Av3 * v3), i * (G * v3 + Av3 * w)
+    s1, s2 = E.s * k[0], E.s * k[1]
+    N11, N12 = 0.5 * E.A[1] + alpha + s1 * k[0], beta + s1 * k[1]
+    N21, N22 = s1 * k[1] - beta, 0.5 * E.A[0] + alpha + s2 * k[1]
+    # det(N) x = P + delta Q
+    det = N11 * N22 - N12 * N21
+    P1, P2 = N22 * B[1] + N12 * B[0], -(N11 * B[0] + N21 * B[1])
+    Q1, Q2 = k[2] * (N22 * s1 - N12 * s2), k[2] * (N11 * s2 - N21 * s1)
+    PP, c = P1 * P1 + P2 * P2, det * det - (P1 * Q1 + P2 * Q2)
+    delta = PP / (c + sqrt(c * c - PP * (det * det + Q1 * Q1 + Q2 * Q2)))
+    i_N = 1.0 / det
+    x, y = i_N * P1 + delta * (i_N * Q1), i_N * P2 + delta * (i_N * Q2)
+    w = sqrt((1.0 - v3 * v3) - 0.5 * delta)
+    i = 1.0 / (2.0 - delta)
+    ix, iy = i * x, i * y
+    return (v3 * ix - w * iy, v3 * iy + w * ix, v3), w, (x, y, -delta)
+
+
+@inlined
+def residual(E, k, v, w, Av, e, B):
+    """r(v) of (2.10)."""
+    G, c = E.gamma + E.damping, E.s * vec.dot(k, e)
+    r = vec.add(vec.axpy(w, Av, vec.scale(G, v)), vec.cross(v, Av))
+    return (r[0] - (B[0] + c * k[1]), r[1] - (B[1] - c * k[0]), r[2] - B[2])
+
+
+@inlined
+def jacobian(E, k, v, w, Av):
+    """dr/dv, three rows, from dw/dv = -v^T/w:  d(w A v) = w A - (A v) v^T/w,  d(v x A v) = v^ A - (A v)^."""
+    A, G = E.A, E.gamma + E.damping
+    x, y, z = v
+    a, b, c = Av
+    u = vec.scale(-1.0 / w, v)
+    r1 = (w * A[0] + G + a * u[0], c - z * A[1] + a * u[1], y * A[2] - b + a * u[2])
+    r2 = (z * A[0] - c + b * u[0], w * A[1] + G + b * u[1], a - x * A[2] + b * u[2])
+    r3 = (b - y * A[0] + c * u[0], x * A[1] - a + c * u[1], w * A[2] + G + c * u[2])
+    q, k3 = k[0] * y - k[1] * x, 2.0 * k[2]
+    half_ke = (z * k[0] - w * k[1] + q * u[0] - k3 * x, z * k[1] + w * k[0] + q * u[1] - k3 * y, k[0] * x + k[1] * y + q * u[2])
+    s = 2.0 * E.s
+    return vec.axpy(-s * k[1], half_ke, r1), vec.axpy(s * k[0], half_ke, r2), r3
+
+
+@inlined
+def solve(E, R, Ph, b, w, tolerance, max_iterations):
+    """The Turn of (2.10) with b = p_k + (h/2) tau_k, from the guess w of its scalar part.
 
     The residual is measured against the size of the momenta in it. Not converged if it is above the
-    tolerance, or nan (a turn of more than half a circle in one step). What is left of r belongs into p_{k+1},
-    as -F^T r: then the momentum maps are exact whatever the tolerance.
+    tolerance, or nan (a turn of more than half a circle in one step).
     """
-    w, Jv, s, g, e, y = terms(E, k, a, v)
-    r = residual(E, s, g, y, v, b)
-    i_scale = 1.0 / (vec.size(b) + abs(E.n) * vec.size(a) + abs(E.f) * vec.size(s) + 1e-300)
-    error = vec.size(r) * i_scale
-    A = jacobian(E, k, v, w, Jv)
-    iterations = 0
-    while error > tolerance and iterations < max_iterations:
-        v = vec.sub(v, vec.solve(A, r))
-        w, Jv, s, g, e, y = terms(E, k, a, v)
-        r = residual(E, s, g, y, v, b)
-        previous, error = error, vec.size(r) * i_scale
-        iterations += 1
-        if error > _CHORD * previous:
-            A = jacobian(E, k, v, w, Jv)
-    return v, w, s, g, e, y, r, iterations, error
+    k, P_b = R[2], cart_momentum(E, R, Ph)
+    B = (b[0] - P_b[0], b[1] - P_b[1], b[2])
+    v, w, e = explicit(E, k, B, w)
+    Av = vec.times(E.A, v)
+    r = residual(E, k, v, w, Av, e, B)
+    i_scale = 1.0 / (vec.size(b) + abs(P_b[0]) + abs(P_b[1]) + vec.size(Av) + 1e-300)
+    error, iterations = vec.size(r) * i_scale, 1
+    if error > tolerance:
+        J = jacobian(E, k, v, w, Av)
+        while error > tolerance and iterations < max_iterations:
+            v = vec.sub(v, vec.solve(J, r))
+            w, Av, e = terms(E, v)
+            r = residual(E, k, v, w, Av, e, B)
+            previous, error = error, vec.size(r) * i_scale
+            iterations += 1
+            if error > tolerance and error > _CHORD * previous:
+                J = jacobian(E, k, v, w, Av)
+    return Turn(v, w, e, r, iterations, error)
+
+
+@inlined
+def passed_on(E, turn, k, R, Ph):
+    """p+ of (2.11), k before and R after the turn. It takes along what is left of r, for the momenta' sake."""
+    v, w = turn.v, turn.w
+    Av, P_b, c = vec.times(E.A, v), cart_momentum(E, R, Ph), E.s * vec.dot(k, turn.e)
+    p = vec.sub(vec.axpy(w, Av, vec.scale(E.gamma - E.damping, v)), vec.cross(v, Av))
+    p = vec.sub(p, turn.r)
+    return (p[0] + (P_b[0] - c * R[2][1]), p[1] + (P_b[1] + c * R[2][0]), p[2])
