@@ -162,7 +162,7 @@ class Controller(ManagedNode):
         if late and self.status in (RUNNING, DISARMED):
             self.get_logger().warning("the state is late: zero force", throttle_duration_sec=WARN_PERIOD)
             self._become(LATE)
-            self._send(ZERO)
+            self._send(ZERO, answers=False)
 
     # what others ask for
 
@@ -199,8 +199,10 @@ class Controller(ManagedNode):
 
     # what it says
 
-    def _send(self, force: tuple) -> None:
-        set_stamp(self.command.header.stamp, self.newest[0] if self.newest else 0)
+    def _send(self, force: tuple, answers: bool = True) -> None:
+        """A command that answers the newest state; one that does not has a stamp just before it."""
+        stamp = self.newest[0] - (not answers) if self.newest else 0
+        set_stamp(self.command.header.stamp, stamp)
         set_xyz(self.command.wrench.force, (*force, 0.0))
         self.commands.publish(self.command)
 

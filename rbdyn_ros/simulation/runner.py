@@ -81,8 +81,11 @@ class Runner:
         self._become(STOPPED)
 
     def command(self, command: Command) -> None:
-        """Take a valid command: it is applied from the next tick on, and releases a held start."""
-        if self.pace.lockstep and 0 < command.stamp < self.plant.stamp:
+        """Take a valid command: it is applied from the next tick on, and releases a held start.
+
+        In lockstep the first answer to the present state counts, and no other.
+        """
+        if self.pace.lockstep and command.stamp and self._is_late(command.stamp):
             self.mailbox.late += 1
             return
         self.statistics.answered(command.stamp, command.received)
@@ -189,7 +192,10 @@ class Runner:
         time.sleep(self.pace.idle_period)
 
     def _answer_arrived(self) -> bool:
-        """In lockstep, wait for the answer to the state sent; free-wheel until the first command ever."""
+        """In lockstep, wait for the answer to the state sent; free-wheel until the first command ever.
+
+        The state is sent again while it waits: a reader may have lost it, and asks for the best effort only.
+        """
         if not self.pace.lockstep or self.mailbox.accepted == 0:
             return True
         sent = self.plant.stamp
@@ -197,9 +203,18 @@ class Runner:
         def answered(newest):
             return self._resting() or (newest is not None and newest.stamp in (0, sent))
 
-        arrived = self.mailbox.wait(answered, self.pace.lockstep_timeout)
-        self.statistics.lockstep_timeouts += not arrived
-        return arrived
+        deadline = time.monotonic() + self.pace.lockstep_timeout
+        while not self.mailbox.wait(answered, self.pace.idle_period):
+            if time.monotonic() > deadline:
+                self.statistics.lockstep_timeouts += 1
+                return False
+            with self._between_ticks:
+                self._show()
+        return True
+
+    def _is_late(self, stamp: int) -> bool:
+        newest = self.mailbox.newest
+        return stamp < self.plant.stamp or (newest is not None and newest.stamp == stamp)
 
     def _commanded(self) -> tuple:
         """The force to apply now: the newest command, as far as the watchdog lets it count."""

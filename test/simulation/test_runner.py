@@ -92,6 +92,10 @@ def test_lockstep_waits_for_the_answer(running):
         assert runner.plant.stamp == published[-1]  # no tick without an answer
         runner.command(command(stamp=published[0]))
         assert runner.mailbox.late == 1  # an answer to the past is not applied
+        runner.pause()
+        runner.command(command((7.0, 0.0), published[-1]))
+        runner.command(command((8.0, 0.0), published[-1]))
+        assert runner.mailbox.late == 2 and runner.mailbox.newest.force == (7.0, 0.0)  # the first answer counts
 
 
 @pytest.mark.parametrize("reaction, status", [("zero", PLAYING), ("hold", PLAYING), ("fault", "fault: no command answered")])

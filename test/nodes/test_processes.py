@@ -1,0 +1,78 @@
+"""Real processes: the controller is killed, signals arrive at any moment, bad files are refused at the start."""
+
+import signal
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
+from std_srvs.srv import SetBool  # noqa: E402
+
+from rbdyn_ros.nodes.messages import xyz  # noqa: E402
+
+
+def test_the_watchdog_zeroes_the_force_after_the_controller_is_killed(graph):
+    simulator = graph.simulator(watchdog__timeout=0.1, initial__orientation=[0.96, 0.28, 0.0, 0.0], rod__length=9.0)
+    controller = graph.process("controller", "-p", "rod.length:=9.0")
+    graph.until(lambda: simulator.runner.status == "playing" and simulator.runner.force != (0.0, 0.0))
+    controller.send_signal(signal.SIGKILL)
+    controller.wait()
+    force = graph.listen(WrenchStamped, "/wrench/cart")
+    graph.until(lambda: simulator.runner.statistics.watchdog_expired)
+    graph.until(lambda: force and xyz(force[-1].wrench.force) == (0.0, 0.0, 0.0))
+    assert simulator.runner.status == "playing" and simulator.runner.statistics.watchdog_trips >= 1
+    graph.process("controller", "-p", "rod.length:=9.0")  # and it is taken back
+    graph.until(lambda: not simulator.runner.statistics.watchdog_expired)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_controller_with_one_zero_command(graph, number):
+    simulator = graph.simulator(initial__orientation=[0.96, 0.28, 0.0, 0.0])
+    commands = graph.listen(WrenchStamped, "/cart/command")
+    controller = graph.process("controller")
+    graph.until(lambda: commands and commands[-1].wrench.force.y != 0.0)
+    graph.call(SetBool, "/pendulum_simulator/pause", data=True)  # the state stands still: the law's answer stays
+    force = simulator.runner.force
+    assert force != (0.0, 0.0)
+    controller.send_signal(number)
+    graph.until(lambda: controller.poll() is not None)
+    assert controller.returncode == 0
+    graph.until(lambda: xyz(commands[-1].wrench.force) == (0.0, 0.0, 0.0))
+    assert [xyz(c.wrench.force) for c in commands].count((0.0, 0.0, 0.0)) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_both_nodes_in_one_process(graph, number):
+    heard = graph.listen(Odometry, "/odometry")
+    both = graph.process("embedded", "-p", "initial.orientation:=[0.96, 0.28, 0.0, 0.0]")
+    graph.until(lambda: heard)
+    both.send_signal(number)
+    graph.until(lambda: both.poll() is not None)
+    assert both.returncode == 0 and "Traceback" not in graph.log("embedded")
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("/**:\n  ros__parameters:\n    rod:\n      mass: -1.0\n", "pendulum.yaml:4: rod.mass is -1.0 kg"),
+        ("/**:\n  ros__parameters:\n    rod:\n      mas: 1.0\n", "pendulum.yaml:4: rod.mas is not a known parameter"),
+        ("/**:\n  ros__parameters:\n    rod: [\n", "pendulum.yaml"),
+    ],
+)
+def test_a_bad_file_is_one_sentence_and_exit_code_1(graph, text, sentence):
+    path = graph.directory / "pendulum.yaml"
+    path.write_text(text)
+    simulator = graph.process("simulator", "--params-file", str(path))
+    graph.until(lambda: simulator.poll() is not None)
+    assert simulator.returncode == 1
+    said = graph.log("simulator")
+    assert sentence in said and "Traceback" not in said
+
+
+def test_a_missing_file_is_one_sentence_and_exit_code_1(graph):
+    simulator = graph.process("simulator", "--params-file", "nowhere.yaml")
+    graph.until(lambda: simulator.poll() is not None)
+    assert simulator.returncode == 1 and "nowhere.yaml" in graph.log("simulator")
+    assert "Traceback" not in graph.log("simulator")
