@@ -11,18 +11,16 @@ import newton_euler
 import numpy as np
 import pytest
 from measure import COMPONENTS, advanced, distance, slopes
-from plants import FORCED, PLANTS, PUSHED, REFERENCE, start
+from plants import FORCED, PLANTS, PUSHED, SLOWED, start
 
 from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models.spherical_pendulum import build, no_input
+from rbdyn_ros.models.spherical_pendulum import no_input
 from rbdyn_ros.types import Input, System
 
 DURATION, FLOOR = 1.6, 3e-11  # [s], [m, rad, ...]
 STEPS = {2: (200, 400, 800), 4: (200, 400, 800), 6: (40, 80, 160, 320), 8: (20, 26, 34, 44, 58, 76, 100, 130)}  # how many in DURATION
 TOLERANCE = {2: 0.05, 4: 0.15, 6: 0.15, 8: 0.6}  # of the last slope
 
-# joint damping that slows the spin at 2.5/s: at 25/s the coarse steps of order 8 are not yet asymptotic
-SLOWED = build(REFERENCE._replace(cart_damping=0.5, joint_damping=0.0005))
 CASES = {
     "free": (PLANTS["cart"], no_input()),
     "forced and damped": (SLOWED, FORCED),
