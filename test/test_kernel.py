@@ -1,0 +1,135 @@
+"""Kernels: the cache knows what a kernel calls, one type compiles once, a step allocates nothing."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numba.core.runtime import _nrt_python, rtsys
+from plants import FORCED, PENDULUM, PLANTS, spinning
+
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.kernel import fingerprint, kernel
+from rbdyn_ros.models.spherical_pendulum import no_input
+
+ROOT = Path(__file__).parent.parent
+VARIATIONAL = ["moser_veselov", "quaternion_midpoint"]
+NAMES = ["rk4", *VARIATIONAL]
+
+
+def define(source: str, **scope):
+    """The function `f` of a source text, its globals being `scope`."""
+    exec(source, scope)
+    return scope["f"]
+
+
+def stand_in(function) -> SimpleNamespace:
+    """What a fingerprint sees of a kernel."""
+    return SimpleNamespace(fingerprint=fingerprint(function))
+
+
+CALLER = "def f(x):\n    return g(x) + c\n"
+
+
+def test_fingerprint_is_that_of_the_code_and_not_of_its_place():
+    assert fingerprint(define("def f(x): return x + 1.0")) == fingerprint(define("\n\ndef f(x): return x + 1.0"))
+
+
+def test_fingerprint_follows_the_code_its_constants_and_its_callees():
+    callee, edited = (stand_in(define(f"def f(x): return {n} * x")) for n in ("2.0", "3.0"))
+    sine, cosine = (define(f"import math\ndef f(x): return math.{n}(x)") for n in ("sin", "cos"))
+    stamps = {
+        "caller": fingerprint(define(CALLER, g=callee, c=1.0)),
+        "another constant": fingerprint(define(CALLER, g=callee, c=2.0)),
+        "an edited callee": fingerprint(define(CALLER, g=edited, c=1.0)),
+        "a callee's callee": fingerprint(define(CALLER, g=stand_in(define(CALLER, g=edited, c=0.0)), c=1.0)),
+        "another operation": fingerprint(define("def f(x):\n    return g(x) - c\n", g=callee, c=1.0)),
+        "other options": fingerprint(define(CALLER, g=callee, c=1.0), {"parallel": True}),
+        "sine": fingerprint(sine),
+        "cosine": fingerprint(cosine),
+    }
+    assert len(set(stamps.values())) == len(stamps)
+    assert fingerprint(define(CALLER, g=callee, c=1.0)) == stamps["caller"]
+
+
+PACKAGE = {
+    "low.py": "from rbdyn_ros.kernel import kernel\n@kernel\ndef low(x):\n    return {factor} * x\n",
+    "high.py": "from rbdyn_ros.kernel import kernel\nfrom low import low\n@kernel\ndef high(x):\n    return low(x) + 1.0\n",
+    "main.py": "from high import high\nprint(high(10.0), sum(high.stats.cache_hits.values()))\n",
+}
+
+
+def answer(folder: Path, factor: str) -> list:
+    """[high(10), cache hits] in a process of its own, after an edit of low.py."""
+    for name, text in PACKAGE.items():
+        if not (folder / name).exists() or name == "low.py":
+            (folder / name).write_text(text.format(factor=factor) if name == "low.py" else text)
+    paths = os.pathsep.join([str(folder), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("NUMBA_DISABLE_JIT", None)
+    result = subprocess.run([sys.executable, "main.py"], cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    return result.stdout.split()
+
+
+def test_edited_callee_recompiles_the_caller_in_another_file(tmp_path):
+    """Numba's own cache answers 21 to the third question: it looks at the caller's file alone."""
+    assert answer(tmp_path, "2.0") == ["21.0", "0"]
+    assert answer(tmp_path, "2.0") == ["21.0", "1"]
+    assert answer(tmp_path, "3.5") == ["36.0", "0"]
+    assert answer(tmp_path, "3.5") == ["36.0", "1"]
+
+
+def arguments(name: str, plant: str, input=FORCED) -> tuple:
+    """(integrator, those of `advance` but for h, n, t)."""
+    integrator, state = select(name), spinning()
+    return integrator, PLANTS[plant], integrator.options(PLANTS[plant]), input, state.q, state.v, np.zeros(3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_plant_runs_the_same_compiled_step(name):
+    counts = set()
+    for plant in PLANTS:
+        for input in (FORCED, no_input()):
+            integrator, system, options, input, q, v, reaction = arguments(name, plant, input)
+            integrator.advance(system, options, input, 0.01, 2, 0.0, q, v, reaction)
+            counts.add(len(integrator.advance.signatures))
+    assert len(counts) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_steps_allocate_nothing(name):
+    """As many allocations in a hundred thousand steps as in one."""
+    _nrt_python.memsys_enable_stats()
+    integrator, system, options, input, q, v, reaction = arguments(name, "cart")
+    allocations = []
+    for n in (1, 1, 100_000):
+        before = rtsys.get_allocation_stats()
+        done, *_ = integrator.advance(system, options, input, 1e-3, n, 0.0, q, v, reaction)
+        after = rtsys.get_allocation_stats()
+        assert done == n and after.alloc - before.alloc == after.free - before.free
+        allocations.append(after.alloc - before.alloc)
+    assert allocations[2] == allocations[1]
+
+
+@kernel
+def divide(a, b):
+    return a / b
+
+
+def test_division_by_zero_gives_inf_and_nan_keeps_its_meaning():
+    assert divide(1.0, 0.0) == np.inf
+    assert np.isnan(divide(0.0, 0.0))
+
+
+def test_everything_runs_without_the_compiler():
+    """NUMBA_DISABLE_JIT=1, for the debugger: the fast tests of bodies and steps pass there too."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test/integrators/test_discrete_rod.py"]
+    result = subprocess.run(
+        [*command, "test/bodies/test_rod_on_cart.py", "-k", "jacobian or joint or sines"],
+        cwd=ROOT, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout[-2000:]
