@@ -18,18 +18,24 @@ from rbdyn_ros.kernel import inlined, kernel
 
 
 @inlined
+def lever(R, l, w):
+    """R (w x c), the velocity of the centre of mass about the joint [m/s, world]."""
+    a, b = l * w[1], -l * w[0]
+    return (R[0][0] * a + R[0][1] * b, R[1][0] * a + R[1][1] * b, R[2][0] * a + R[2][1] * b)
+
+
+@inlined
 def momenta(system, R, w, x):
     """(p, P) of the angular velocity w [body] and the cart velocity x (2,); R is the rotation's rows."""
     m, l, I = system.rod_mass, system.center, system.inertia
     x_b = vec.axpy(x[0], R[0], vec.scale(x[1], R[1]))
-    u_b = (w[1] * l, -w[0] * l, 0.0)
     p = (
         (I[0] + m * l * l) * w[0] - m * l * x_b[1],
         (I[1] + m * l * l) * w[1] + m * l * x_b[0],
         I[2] * w[2],
     )
-    M = system.cart_mass + m
-    return p, (M * x[0] + m * vec.dot(R[0], u_b), M * x[1] + m * vec.dot(R[1], u_b))
+    M, V = system.cart_mass + m, lever(R, l, w)
+    return p, (M * x[0] + m * V[0], M * x[1] + m * V[1])
 
 
 @inlined
@@ -50,17 +56,15 @@ def velocities(system, R, p, P):
     b1, b2 = i_1 * n1, i_2 * n2
     f = s * (n1 * a1 + n2 * a2) / (1.0 + s * (n1 * b1 + n2 * b2))
     w = (a1 - f * b1, a2 - f * b2, (1.0 / I[2]) * p[2])
-    u_b = (w[1] * l, -w[0] * l, 0.0)
-    x = (i_M * (P[0] - m * vec.dot(R[0], u_b)), i_M * (P[1] - m * vec.dot(R[1], u_b)))
-    return w, x
+    V = lever(R, l, w)
+    return w, (i_M * (P[0] - m * V[0]), i_M * (P[1] - m * V[1]))
 
 
 @inlined
 def center_velocity(system, R, w, x):
     """Velocity of the rod's centre of mass [m/s, world]."""
-    l = system.center
-    u = vec.matvec(R, (w[1] * l, -w[0] * l, 0.0))
-    return (x[0] + u[0], x[1] + u[1], u[2])
+    V = lever(R, system.center, w)
+    return (x[0] + V[0], x[1] + V[1], V[2])
 
 
 class Load(NamedTuple):

@@ -33,10 +33,11 @@ def repaired(q):
 def matrix(q):
     """R(q), three rows: R x_b = x_w."""
     w, x, y, z = q
+    x2, y2, z2 = x + x, y + y, z + z
     return (
-        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
-        (2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
-        (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
+        ((1.0 - y * y2) - z * z2, x * y2 - w * z2, x * z2 + w * y2),
+        (x * y2 + w * z2, (1.0 - x * x2) - z * z2, y * z2 - w * x2),
+        (x * z2 - w * y2, y * z2 + w * x2, (1.0 - x * x2) - y * y2),
     )
 
 
@@ -59,5 +60,10 @@ def rotated_back(q, a):
 @inlined
 def rate(q, w):
     """dq/dt = q o (0, w) / 2 for the angular velocity w [rad/s, body]."""
-    half = (0.0, 0.5 * w[0], 0.5 * w[1], 0.5 * w[2])
-    return product(q, half)
+    p, x, y, z = 0.5 * q[0], 0.5 * q[1], 0.5 * q[2], 0.5 * q[3]
+    return (
+        -(x * w[0] + y * w[1] + z * w[2]),
+        p * w[0] + (y * w[2] - z * w[1]),
+        p * w[1] + (z * w[0] - x * w[2]),
+        p * w[2] + (x * w[1] - y * w[0]),
+    )
