@@ -38,7 +38,7 @@ def cylinder_inertia(mass: float, length: float, radius: float) -> tuple:
 
 
 def build(params: Params) -> System:
-    """The numbers that a step needs. ValueError if the equations of motion would be singular."""
+    """The numbers that a step needs. ValueError names one with which the equations of motion would be singular."""
     inertia = params.rod_inertia
     if inertia is None:
         inertia = cylinder_inertia(params.rod_mass, params.rod_length, params.rod_radius)
@@ -53,9 +53,22 @@ def build(params: Params) -> System:
         joint_damping=float(params.joint_damping),
         gravity=float(params.gravity),
     )
-    if not min(system.inertia) > 0.0 or not system.rod_mass > 0.0 or system.cart_mass < 0.0:
-        raise ValueError(f"the mass matrix is singular: every mass and inertia must be > 0 (cart.mass may be 0), not {system}")
+    _check(system)
     return system
+
+
+def _check(system: System) -> None:
+    """ValueError for a number that is not finite or makes the mass matrix singular."""
+    if len(system.inertia) != 3:
+        raise ValueError(f"rod.inertia is {system.inertia} kg m^2; it must be three principal moments")
+    positive = {"rod.mass": system.rod_mass} | {f"rod.inertia[{i}]": moment for i, moment in enumerate(system.inertia)}
+    not_negative = {"cart.mass": system.cart_mass, "cart.damping": system.cart_damping, "joint.damping": system.joint_damping}
+    any_sign = {"gravity": system.gravity, "rod.center_of_mass": system.center}
+    for name, value in (positive | not_negative | any_sign).items():
+        if not math.isfinite(value):
+            raise ValueError(f"{name} is {value}; it must be finite")
+        if value < 0.0 and name not in any_sign or value == 0.0 and name in positive:
+            raise ValueError(f"{name} is {value}; it must be {'> 0' if name in positive else '>= 0'}")
 
 
 def no_input() -> Input:

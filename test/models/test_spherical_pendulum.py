@@ -1,0 +1,102 @@
+"""The spherical pendulum: geometry to numbers, its starts, its points, its refusals."""
+
+import math
+
+import numpy as np
+import pytest
+from plants import spinning
+
+from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.models.spherical_pendulum import (
+    Params,
+    build,
+    center_of_mass,
+    cylinder_inertia,
+    no_input,
+    point,
+    quantities,
+    upright,
+)
+
+
+def test_default_rod_is_the_cylinder_of_the_reference_data():
+    system = build(Params())
+    assert system.inertia == pytest.approx((0.4801, 0.4801, 0.0002), rel=1e-12)
+    assert system.center == 1.2
+
+
+def test_cylinder_inertia_by_quadrature():
+    """I = integral of (r^2 - x_i^2) dm over a solid cylinder, Gauss-Legendre along it and in rings."""
+    m, length, radius = 2.0, 1.5, 0.3
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    z, ring = 0.5 * length * nodes, 0.5 * radius * (nodes + 1.0)
+    rho = m / (np.pi * radius**2 * length)
+    dm = rho * np.outer(0.5 * length * weights, 0.5 * radius * weights * 2.0 * np.pi * ring)
+    axial = (dm * ring**2).sum()
+    across = (dm * (z[:, None] ** 2 + 0.5 * ring**2)).sum()  # the mean of y^2 on a ring is ring^2/2
+    assert cylinder_inertia(m, length, radius) == pytest.approx((across, across, axial))
+
+
+def numbers(value):
+    """Every number of a nested tuple."""
+    return [n for item in value for n in numbers(item)] if isinstance(value, tuple) else [value]
+
+
+def test_every_number_of_a_system_is_a_float():
+    """An integer would compile every kernel once more."""
+    system = build(Params(gravity=10, cart_mass=2, rod_mass=1, rod_inertia=(1, 1, 1), rod_center_of_mass=1))
+    assert all(type(number) is float for number in numbers(system))
+
+
+@pytest.mark.parametrize(("tilt", "azimuth"), [(0.1, 0.0), (0.5, 1.0), (3.0, -2.5), (math.pi, 0.3)])
+def test_upright_tilts_towards_the_azimuth(tilt, azimuth):
+    state = upright(tilt, azimuth)
+    n = unit_quaternion.rotated(tuple(state.q[2:].tolist()), (0.0, 0.0, 1.0))
+    s = math.sin(tilt)
+    assert n == pytest.approx((s * math.cos(azimuth), s * math.sin(azimuth), math.cos(tilt)), abs=1e-15)
+    assert not state.v.any() and not state.q[:2].any()
+
+
+def test_points_of_the_rod():
+    state, system = spinning(), build(Params())
+    assert point(state.q, (0, 0, 0)) == pytest.approx([0.1, -0.2, 0.0])
+    tip = point(state.q, (0.0, 0.0, 2.4))
+    assert tip == pytest.approx(2.0 * center_of_mass(system, state.q) - [0.1, -0.2, 0.0])
+
+
+def test_energy_of_a_rod_at_rest_is_its_height():
+    system = build(Params())
+    E, Lz, Px, Py, p3 = quantities(system, upright().q, upright().v)
+    assert E == pytest.approx(9.81 * 1.2) and (Lz, Px, Py, p3) == (0.0, 0.0, 0.0, 0.0)
+
+
+def test_no_input_is_nothing():
+    input = no_input()
+    assert not input.force.any() and input.sines.shape == (0, 4) and not input.disturbance.any()
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        (Params(rod_mass=-1.0), "rod.mass is -1.0; it must be > 0"),
+        (Params(rod_mass=0.0), "rod.mass is 0.0; it must be > 0"),
+        (Params(rod_mass=math.nan), "rod.mass is nan; it must be finite"),
+        (Params(cart_mass=-2.0), "cart.mass is -2.0; it must be >= 0"),
+        (Params(cart_mass=math.inf), "cart.mass is inf; it must be finite"),
+        (Params(cart_damping=-0.1), "cart.damping is -0.1; it must be >= 0"),
+        (Params(joint_damping=math.nan), "joint.damping is nan; it must be finite"),
+        (Params(gravity=math.nan), "gravity is nan; it must be finite"),
+        (Params(rod_inertia=(0.4, math.nan, 0.1)), r"rod.inertia\[1\] is nan; it must be finite"),
+        (Params(rod_inertia=(0.4, 0.4, 0.0)), r"rod.inertia\[2\] is 0.0; it must be > 0"),
+        (Params(rod_inertia=(0.4, 0.4)), r"rod.inertia is \(0.4, 0.4\) kg m\^2; it must be three"),
+        (Params(rod_center_of_mass=math.inf), "rod.center_of_mass is inf; it must be finite"),
+    ],
+)
+def test_refusals_name_the_number(params, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        build(params)
+
+
+def test_massless_and_fixed_carts_are_regular():
+    assert build(Params(cart_mass=0.0)).cart_mass == 0.0
+    assert build(Params(cart_fixed=True)).cart_free == 0.0
