@@ -1,0 +1,134 @@
+"""Contacts with Coulomb friction in space: the problem and its error (doc/nonsmooth.md, S.10 to S.14).
+
+n contacts, each with a frame (normal, tangent, tangent); impulses r and relative velocities u (3n,):
+
+    u = W r + q,    K_mu  in  r_i  _|_  u_i + mu_i |u_iT| e_N  in  K_mu*                                    (S.10)
+
+K_mu = {|r_T| <= mu r_N}, K_mu* = {|u_T| mu <= ... } its dual. Restitution enters as q_N := q_N + e u_N^-, so that u_N
+then stands for u_N + e u_N^-. The form of de Saxce, unscaled: exact Signorini and Coulomb, mu = 0 allowed.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.solvers import arguments
+from rbdyn_ros.solvers.solution import NOT_FINITE, SINGULAR, SOLVED, STALLED, Solution
+from rbdyn_ros.types import Array
+
+
+class Problem(NamedTuple):
+    """n contacts as matrices; make it with `problem`, which checks."""
+
+    W: Array  # (3n, 3n) Delassus matrix [1/kg]
+    q: Array  # (3n,) velocity without contact impulses [m/s]
+    mu: Array  # (n,) friction coefficients [-]
+
+
+def problem(W, q, mu) -> Problem:
+    """The problem of W (3n, 3n), q (3n,), mu (n,) or one number for all; ValueError names what does not fit."""
+    W = arguments.square(W, "W", block=3)
+    return Problem(W, arguments.vector(q, "q", len(W)), arguments.coefficients(mu, "mu", len(W) // 3))
+
+
+@inlined
+def part(a, i):
+    """a_i: the three entries of contact i."""
+    return (a[3 * i], a[3 * i + 1], a[3 * i + 2])
+
+
+@inlined
+def put(a, i, value):
+    """a_i := value."""
+    a[3 * i], a[3 * i + 1], a[3 * i + 2] = value
+
+
+@inlined
+def block(W, i):
+    """W_ii: the rows of contact i's own 3x3 block."""
+    k = 3 * i
+    return (
+        (W[k, k], W[k, k + 1], W[k, k + 2]),
+        (W[k + 1, k], W[k + 1, k + 1], W[k + 1, k + 2]),
+        (W[k + 2, k], W[k + 2, k + 1], W[k + 2, k + 2]),
+    )
+
+
+@inlined
+def projected(x, mu):
+    """The point of K_mu nearest to x.
+
+    x inside K_mu, 0 inside the polar cone mu |x_T| <= -x_N, else (t, mu t x_T/|x_T|), t = (x_N + mu |x_T|)/(1 + mu^2).
+    """
+    T = (x[1] * x[1] + x[2] * x[2]) ** 0.5
+    if T <= mu * x[0]:
+        return x
+    if mu * T <= -x[0]:
+        return (0.0, 0.0, 0.0)
+    t = (x[0] + mu * T) / (1.0 + mu * mu)
+    s = mu * t / T
+    return (t, s * x[1], s * x[2])
+
+
+@inlined
+def natural(r, u, mu, w):
+    """w (r - proj_K(r - (u + mu |u_T| e_N)/w)), zero exactly at a solution; w [1/kg] makes it a velocity."""
+    lifted = (u[0] + mu * (u[1] * u[1] + u[2] * u[2]) ** 0.5, u[1], u[2])
+    return vec.scale(w, vec.sub(r, projected(vec.axpy(-1.0 / w, lifted, r), mu)))
+
+
+@kernel
+def scales(problem):
+    """(w, size): mean of W's diagonal, largest |q|; 1 in place of what is not positive."""
+    W, q = problem.W, problem.q
+    w, size = 0.0, 0.0
+    for k in range(len(q)):
+        w += W[k, k]
+        size = max(size, abs(q[k]))
+    w /= max(len(q), 1)
+    return (w if w > 0.0 else 1.0), (size if size > 0.0 else 1.0)
+
+
+@kernel
+def error_at(r, u, mu, w, size):
+    """max |natural| / size for impulses r and the velocities u = W r + q that go with them; nan stays nan."""
+    worst = 0.0
+    for i in range(len(mu)):
+        e = vec.norm(natural(part(r, i), part(u, i), mu[i], w)) / size
+        if not e <= worst:
+            worst = e
+    return worst
+
+
+@kernel
+def velocities(problem, r, u):
+    """u := W r + q."""
+    W, q = problem.W, problem.q
+    for k in range(len(q)):
+        total = 0.0
+        for j in range(len(q)):
+            total += W[k, j] * r[j]
+        u[k] = total + q[k]
+
+
+@kernel
+def error(problem, r):
+    """How far r (3n,) is from solving the problem: natural map over the largest |q| [-]   (S.14)."""
+    u = np.empty_like(problem.q)
+    velocities(problem, r, u)
+    w, size = scales(problem)
+    return error_at(r, u, problem.mu, w, size)
+
+
+@kernel
+def finished(problem, r, iterations, tolerance):
+    """The Solution for r: true residual, and where that exceeds the tolerance the reason."""
+    residual = error(problem, r)
+    if residual <= tolerance:
+        return Solution(r, SOLVED, residual, iterations, True)
+    if not np.isfinite(residual):
+        return Solution(r, NOT_FINITE, residual, iterations, False)
+    deficient = np.linalg.matrix_rank(problem.W) < len(r)
+    return Solution(r, SINGULAR if deficient else STALLED, residual, iterations, False)
