@@ -20,10 +20,8 @@ spin (`explicit`). Newton's iteration starts there (`solve`), and most often end
 from math import sqrt
 from typing import NamedTuple
 
-from rbdyn_ros.geometry import vec
+from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined
-
-_CHORD = 1e-2  # the Jacobian is kept while one iteration shrinks the residual by this much
 
 
 class Equations(NamedTuple):
@@ -47,7 +45,7 @@ class Turn(NamedTuple):
     v: tuple  # (3,) vector part
     w: float  # scalar part
     e: tuple  # (3,) (F - 1) e3
-    r: tuple  # (3,) what is left of (2.10)
+    r: tuple  # (3,) what is left of (2.10), seen from the body after the turn
     iterations: int  # 1 for the explicit solution, 1 more for each step of Newton
     error: float  # relative size of r
 
@@ -152,15 +150,13 @@ def solve(E, R, Ph, b, w, tolerance, max_iterations):
     i_scale = 1.0 / (vec.size(b) + abs(P_b[0]) + abs(P_b[1]) + vec.size(Av) + 1e-300)
     error, iterations = vec.size(r) * i_scale, 1
     if error > tolerance:
-        J = jacobian(E, k, v, w, Av)
         while error > tolerance and iterations < max_iterations:
-            v = vec.sub(v, vec.solve(J, r))
+            v = vec.sub(v, vec.solve(jacobian(E, k, v, w, Av), r))
             w, Av, e = terms(E, v)
             r = residual(E, k, v, w, Av, e, B)
-            previous, error = error, vec.size(r) * i_scale
+            error = vec.size(r) * i_scale
             iterations += 1
-            if error > tolerance and error > _CHORD * previous:
-                J = jacobian(E, k, v, w, Av)
+        r = unit_quaternion.rotated_back((w, v[0], v[1], v[2]), r)  # r of the explicit solution is too small for that
     return Turn(v, w, e, r, iterations, error)
 
 
