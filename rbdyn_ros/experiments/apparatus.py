@@ -1,0 +1,62 @@
+"""The machines and starts of the notebook "Geometric Discrete Variational Dynamics", and its scheme in three forms."""
+
+import numpy as np
+
+from rbdyn_ros.integrators import pitch_cone, tqdl
+from rbdyn_ros.integrators.select import Integrator, select
+from rbdyn_ros.models import free_body
+from rbdyn_ros.models.spherical_pendulum import Params, build, cylinder_inertia, no_input
+from rbdyn_ros.types import Input, State, System
+
+GRAVITY = 9.81  # [m/s^2]
+HALF_LENGTH = 1.2  # [m] of the rod, joint to centre of mass
+UNTURNED = (1.0, 0.0, 0.0, 0.0)
+
+
+def dzhanibekov() -> tuple:
+    """(System, State): the body about its intermediate axis, attitude and velocity of the notebook's unit test."""
+    a = np.pi / 8.0
+    return free_body.build(free_body.DZHANIBEKOV), free_body.turning((np.cos(a), 0.0, np.sin(a), 0.0), (6.0, 0.01, 0.0))
+
+
+def cylinder() -> System:
+    """The top of the forced motion: 5 kg, height and radius 0.5 m."""
+    return free_body.build(cylinder_inertia(5.0, 0.5, 0.5), 5.0)
+
+
+def long_rod() -> System:
+    """The rod of the forced motion: 5 kg, 2.4 m, radius 2 cm (the notebook gives it the cylinder's inertia)."""
+    return free_body.build(cylinder_inertia(5.0, 2.4, 0.02), 5.0)
+
+
+def torque(x: float, y: float, z: float) -> Input:
+    """A constant torque [N m, world] and nothing else."""
+    return no_input()._replace(disturbance=np.array([0.0, 0.0, 0.0, x, y, z, 0.0, 0.0, 0.0]))
+
+
+def pendulum(cart_mass: float = 0.0, **params) -> System:
+    """The notebook's rod (1 kg, 2.4 m, radius 2 cm) on a cart of `cart_mass` [kg], massless as there."""
+    return build(Params(gravity=GRAVITY, cart_mass=cart_mass, **params))
+
+
+def point_mass() -> System:
+    """1 kg at 1.2 m from a fixed joint; a thousandth of a millionth of its inertia is spin, which nothing excites."""
+    speck = 1e-9
+    return build(Params(gravity=GRAVITY, cart_fixed=True, rod_center_of_mass=HALF_LENGTH, rod_inertia=(speck,) * 3))
+
+
+def leaning(pitch: float, cone: float) -> State:
+    """At rest at the pitch-cone angles [deg]; the notebook starts at 10 and 5."""
+    Q, w = pitch_cone.to_state(np.radians(pitch), np.radians(cone), 0.0, 0.0)
+    return State(0.0, np.array([0.0, 0.0, *Q]), np.array([0.0, 0.0, *w]))
+
+
+def notebook_scheme(coupling: int = tqdl.STALE) -> Integrator:
+    """`tqdl`, its two halves coupled as `coupling` says: STALE, FROZEN or COUPLED."""
+    return select("tqdl")._replace(options=lambda system: tqdl.Options(coupling, np.full(3, np.nan)))
+
+
+def pseudo_energy(system: System, q, v) -> np.ndarray:
+    """w.I w/2 + m g l k_3 (n,) [J]: the energy of the notebook's model, a rod turning about its centre of mass."""
+    k3 = 1.0 - 2.0 * (q[:, 3] ** 2 + q[:, 4] ** 2)
+    return 0.5 * (v[:, 2:] ** 2) @ np.array(system.inertia) + system.rod_mass * system.gravity * system.center * k3

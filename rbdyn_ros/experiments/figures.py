@@ -1,0 +1,55 @@
+"""What all figures share: one colour and one name for each method, and quiet axes."""
+
+COLOURS = {
+    "truth": "#222222",
+    "tqdl": "#d1495b",
+    "frozen": "#e08e79",
+    "coupled": "#edae49",
+    "rk4": "#edae49",
+    "euler_lagrange": "#c2649f",
+    "rattle_s2": "#2a9d6f",
+    "moser_veselov": "#1f6fb4",
+    "modified": "#0b2f5b",
+    "quaternion_midpoint": "#58b4d6",
+    "se3_variational": "#7a5195",
+    "se3 newton": "#7a5195",
+    "se3 riqn": "#b07fc7",
+}
+LABELS = {
+    "truth": "exact",
+    "tqdl": "notebook's scheme (tqdl)",
+    "frozen": "the same without the extra lag",
+    "coupled": "the same model, coupled RK4",
+    "rk4": "coupled RK4",
+    "euler_lagrange": "DELE in pitch and cone",
+    "rattle_s2": "RATTLE on the sphere",
+    "moser_veselov": "Moser–Veselov",
+    "modified": "Moser–Veselov, modified inertia",
+    "quaternion_midpoint": "midpoint quaternion",
+    "se3_variational": "SE(3) logarithm, constrained",
+    "se3 newton": "SE(3) logarithm, Newton",
+    "se3 riqn": "SE(3) logarithm, RIQN",
+}
+GREY = "#8a8a8a"
+
+
+def named(key: str) -> dict:
+    """Colour and label of a method, as keywords of `plot`."""
+    return {"color": COLOURS[key], "label": LABELS[key]}
+
+
+def titled(axes, title: str, x: str, y: str) -> None:
+    """Title and axis labels, a light grid, no box."""
+    axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.grid(True, which="major", color="#dddddd", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=9)
+
+
+def slope_guide(axes, steps, error: float, order: int) -> None:
+    """A thin line of the given order through `error` at the largest step, with its order beside it."""
+    low, high = min(steps), max(steps)
+    axes.plot([low, high], [error * (low / high) ** order, error], color=GREY, linewidth=0.8, linestyle=":")
+    axes.annotate(f"{order}", (low, error * (low / high) ** order), color=GREY, fontsize=9, ha="right", va="center")
