@@ -1,0 +1,171 @@
+"""A rigid body in quaternion coordinates x = (r, q): kinetic energy with a parameter gamma, points, forces, gradients.
+
+Everything is a product of quaternions. For 4-vectors q, p (of any norm) and a 3-vector e
+
+    L(q) p = Im(q* p),      L^T(q) e = q (0, e),      L L^T = |q|^2 1,   L^T L = |q|^2 1 - q q^T          (Q.1)
+    Omega = 2 L(q) q',      q' = L^T(q) Omega / 2     (|q| = 1)                                            (Q.2)
+    R(q) c = q c q*,        R^T(q) f = q* f q                                                               (Q.3)
+
+A gradient is a function of the change `d` of q that it is multiplied with: linear in d, column i is d = e_i.
+Derivations: doc/nonsmooth.md, section "Rigid body in quaternion coordinates". Tuples; q and its rate v are wxyz.
+"""
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.geometry.unit_quaternion import product
+from rbdyn_ros.kernel import kernel
+
+
+@kernel
+def conjugate(q):
+    """q* = (w, -x, -y, -z)."""
+    return q[0], -q[1], -q[2], -q[3]
+
+
+@kernel
+def imaginary(q):
+    """Im q: the vector part."""
+    return q[1], q[2], q[3]
+
+
+@kernel
+def pure(c):
+    """(0, c)."""
+    return 0.0, c[0], c[1], c[2]
+
+
+@kernel
+def scaled(s, q):
+    """s q for a 4-vector."""
+    return s * q[0], s * q[1], s * q[2], s * q[3]
+
+
+@kernel
+def plus(p, q):
+    """p + q for 4-vectors."""
+    return p[0] + q[0], p[1] + q[1], p[2] + q[2], p[3] + q[3]
+
+
+@kernel
+def dot(p, q):
+    """p . q for 4-vectors."""
+    return p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
+
+
+@kernel
+def L(q, p):
+    """L(q) p = Im(q* p) (Q.1); twice that of p = dq/dt is the angular velocity [body]."""
+    return imaginary(product(conjugate(q), p))
+
+
+@kernel
+def LT(q, e):
+    """L^T(q) e = q (0, e) (Q.1). Its gradient E(e) d is LT(d, e)."""
+    return product(q, pure(e))
+
+
+@kernel
+def modified(J, gamma):
+    """J_gamma = J - gamma 1 as a diagonal [kg m^2]."""
+    return J[0] - gamma, J[1] - gamma, J[2] - gamma
+
+
+@kernel
+def momentum(J, gamma, q, v):
+    """p = M v = 4 L^T(q) J_gamma L(q) v + 4 gamma v (Q.5), rotational part, for v = dq/dt."""
+    return plus(scaled(4.0, LT(q, vec.times(modified(J, gamma), L(q, v)))), scaled(4.0 * gamma, v))
+
+
+@kernel
+def velocity(J, gamma, q, p):
+    """M^-1 p = (L^T(q) J^-1 L(q) p + q (q . p) / gamma) / 4 for |q| = 1 (Q.6)."""
+    turned = LT(q, vec.times((1.0 / J[0], 1.0 / J[1], 1.0 / J[2]), L(q, p)))
+    return scaled(0.25, plus(turned, scaled(dot(q, p) / gamma, q)))
+
+
+@kernel
+def momentum_gradient(J, gamma, q, v, d):
+    """d(M v)/dq d = 4 L^T(d) J_gamma L(q) v + 4 L^T(q) J_gamma L(d) v (Q.7); for d = v it is dM/dt v."""
+    Jg = modified(J, gamma)
+    return scaled(4.0, plus(LT(d, vec.times(Jg, L(q, v))), LT(q, vec.times(Jg, L(d, v)))))
+
+
+@kernel
+def kinetic_energy(m, J, gamma, r_rate, q, v):
+    """T = m |r'|^2 / 2 + v . M v / 2 [J] (Q.4); without effect of gamma where q . v = 0 and |q| = 1."""
+    return 0.5 * m * vec.dot(r_rate, r_rate) + 0.5 * dot(v, momentum(J, gamma, q, v))
+
+
+@kernel
+def energy_gradient(J, gamma, q, v):
+    """dT/dq = 4 L^T(v) J_gamma L(v) q (Q.8)."""
+    return scaled(4.0, LT(v, vec.times(modified(J, gamma), L(v, q))))
+
+
+@kernel
+def energy_gradient_rate(J, gamma, q, v, d, dv):
+    """The change of dT/dq by d of q and dv of v: 4 L^T(v) J_g L(v) d + 4 L^T(dv) J_g L(v) q + 4 L^T(v) J_g L(dv) q."""
+    Jg = modified(J, gamma)
+    by_q = LT(v, vec.times(Jg, vec.add(L(v, d), L(dv, q))))
+    return scaled(4.0, plus(by_q, LT(dv, vec.times(Jg, L(v, q)))))
+
+
+@kernel
+def quadratic_term(J, gamma, q, v):
+    """dM/dt v - dT/dq = 8 L^T(v) J_gamma L(q) v (Q.9), the Coriolis and centrifugal terms."""
+    return scaled(8.0, LT(v, vec.times(modified(J, gamma), L(q, v))))
+
+
+@kernel
+def turned(q, c):
+    """R(q) c = Im(q c q*) (Q.3): a quadratic form in q, a rotation for |q| = 1."""
+    return imaginary(product(product(q, pure(c)), conjugate(q)))
+
+
+@kernel
+def turned_gradient(q, c, d):
+    """d(R c)/dq d = 2 Im(d c q*), exact for every q (Q.10); -2 R c^ L d + 2 R c (q . d) where |q| = 1."""
+    return vec.scale(2.0, imaginary(product(product(d, pure(c)), conjugate(q))))
+
+
+@kernel
+def turned_back(q, f):
+    """R^T(q) f = Im(q* f q) (Q.3)."""
+    return imaginary(product(product(conjugate(q), pure(f)), q))
+
+
+@kernel
+def turned_back_gradient(q, f, d):
+    """d(R^T f)/dq d = 2 Im(q* f d)."""
+    return vec.scale(2.0, imaginary(product(product(conjugate(q), pure(f)), d)))
+
+
+@kernel
+def lever(q, c, f):
+    """(d(R c)/dq)^T f = -2 f q c (Q.11): what a force f at c does to q, exact; bilinear, its gradient is lever(d, c, f)."""
+    return scaled(-2.0, product(product(pure(f), q), pure(c)))
+
+
+@kernel
+def point_velocity(q, c, r_rate, v):
+    """C(x; c) x' = r' - 2 R c^ L(q) v: the velocity of the body's point c [m/s, world] (Q.12)."""
+    return vec.add(r_rate, turned(q, vec.cross(vec.scale(2.0, L(q, v)), c)))
+
+
+@kernel
+def point_velocity_gradient(q, c, v, d):
+    """d(C x')/dq d = dR/dq [2 L(q) v x c] d + 2 R (L(d) v x c)."""
+    by_rotation = turned_gradient(q, vec.cross(vec.scale(2.0, L(q, v)), c), d)
+    return vec.add(by_rotation, turned(q, vec.cross(vec.scale(2.0, L(d, v)), c)))
+
+
+@kernel
+def point_force(q, c, f):
+    """The rotational part of C^T f = (f, 2 L^T(q) (c x R^T f)): a force f [world] at the body's point c (Q.12)."""
+    return LT(q, vec.scale(2.0, vec.cross(c, turned_back(q, f))))
+
+
+@kernel
+def point_force_gradient(q, c, f, d):
+    """K(q; c, f) d, the rotational part of d(C^T f)/dq d (Q.13): 2 L^T(d)(c x R^T f) + 2 L^T(q)(c x dR^T f)."""
+    by_lever = LT(d, vec.scale(2.0, vec.cross(c, turned_back(q, f))))
+    return plus(by_lever, LT(q, vec.scale(2.0, vec.cross(c, turned_back_gradient(q, f, d)))))

@@ -1,0 +1,69 @@
+"""Several rigid bodies as arrays: what they weigh, where they are, energy and momentum.
+
+q (n, 7): position of the centre of mass [m, world], orientation wxyz (principal axes to world)
+v (n, 6): its velocity [m/s, world], angular velocity [rad/s, body]
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.geometry import arguments, quaternion
+from rbdyn_ros.types import Array
+
+
+class Bodies(NamedTuple):
+    """n rigid bodies; make them with `build`, which checks."""
+
+    mass: Array  # (n,) [kg]
+    inertia: Array  # (n, 3) [kg m^2] principal, about the centre of mass, body axes
+    gravity: Array  # (3,) [m/s^2, world]
+
+
+def build(mass, inertia, gravity=(0.0, 0.0, -9.81)) -> Bodies:
+    """The bodies of mass (n,) [kg] and principal inertia (n, 3) [kg m^2]; ValueError names the body that cannot be."""
+    mass = np.atleast_1d(arguments.array(mass, "mass")).copy()
+    inertia = np.atleast_2d(arguments.array(inertia, "inertia", 3)).copy()
+    if len(mass) != len(inertia):
+        raise ValueError(f"mass is given for {len(mass)} bodies and inertia for {len(inertia)}; give both for each body")
+    for i, (m, J) in enumerate(zip(mass, inertia)):
+        if not m > 0.0:
+            raise ValueError(f"the mass of body {i} is {m} kg; it must be > 0")
+        if not min(J) > 0.0 or 2.0 * max(J) > sum(J) * (1.0 + 1e-12):
+            raise ValueError(
+                f"the inertia of body {i} is {tuple(map(float, J))} kg m^2; each must be > 0 and none larger than the sum of the others"
+            )
+    return Bodies(mass, inertia, arguments.array(gravity, "gravity", 3).copy())
+
+
+def configuration(bodies: Bodies, position, orientation=(1.0, 0.0, 0.0, 0.0)) -> Array:
+    """q (n, 7) of positions (n, 3) [m] and orientations (n, 4) wxyz, or one orientation for all."""
+    n = len(bodies.mass)
+    r = np.broadcast_to(arguments.array(position, "position", 3), (n, 3))
+    return np.hstack([r, np.broadcast_to(arguments.unit_quaternion(orientation, "orientation"), (n, 4))])
+
+
+def motion(bodies: Bodies, velocity=(0.0, 0.0, 0.0), angular_velocity=(0.0, 0.0, 0.0)) -> Array:
+    """v (n, 6) of velocities [m/s, world] and angular velocities [rad/s, body], each (n, 3) or one for all."""
+    n = len(bodies.mass)
+    parts = (velocity, "velocity"), (angular_velocity, "angular_velocity")
+    return np.hstack([np.broadcast_to(arguments.array(value, name, 3), (n, 3)) for value, name in parts])
+
+
+def energy(bodies: Bodies, q, v) -> Array:
+    """Kinetic plus potential energy [J], zero at the origin, of q (..., n, 7), v (..., n, 6)."""
+    q, v = np.asarray(q), np.asarray(v)
+    kinetic = 0.5 * bodies.mass * (v[..., :3] ** 2).sum(-1) + 0.5 * (bodies.inertia * v[..., 3:] ** 2).sum(-1)
+    return (kinetic - bodies.mass * (q[..., :3] @ bodies.gravity)).sum(-1)
+
+
+def momentum(bodies: Bodies, v) -> Array:
+    """Linear momentum (..., 3) [kg m/s, world]."""
+    return (bodies.mass[:, None] * np.asarray(v)[..., :3]).sum(-2)
+
+
+def angular_momentum(bodies: Bodies, q, v) -> Array:
+    """Angular momentum about the origin (..., 3) [kg m^2/s, world]: sum of r x m r' + R J w."""
+    q, v = np.asarray(q), np.asarray(v)
+    orbital = np.cross(q[..., :3], bodies.mass[:, None] * v[..., :3])
+    return (orbital + quaternion.rotate(q[..., 3:], bodies.inertia * v[..., 3:])).sum(-2)
