@@ -11,7 +11,6 @@ from collections import Counter
 
 from geometry_msgs.msg import PointStamped, PoseStamped, WrenchStamped
 from nav_msgs.msg import Odometry
-from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
@@ -22,9 +21,9 @@ from rbdyn_ros.nodes.diagnostics import ERROR, OK, WARN
 from rbdyn_ros.nodes.law import ZERO, Abort, Answer, Law
 from rbdyn_ros.nodes.messages import labelled, set_stamp, set_xyz, xyz
 from rbdyn_ros.nodes.node import ManagedNode
+from rbdyn_ros.nodes.parameters import first
 from rbdyn_ros.nodes.process import run
 from rbdyn_ros.nodes.state_join import StateJoin
-from rbdyn_ros.settings.parameter import check
 from rbdyn_ros.settings.tables import NODES, lookup
 
 NAME = "pendulum_controller"
@@ -47,9 +46,7 @@ class Controller(ManagedNode):
 
     def table(self) -> tuple:
         """The parameters: the node's, then those of the law that `controller` names."""
-        parameter = lookup("controller", "", NAME)
-        written = self.get_parameter_or("controller", RosParameter("controller", value=parameter.default))
-        name = check(parameter, written.value, "parameter override")
+        name = first(self, lookup("controller", "", NAME))
         return NODES[NAME] + options.table(name, select.load(name))
 
     def validate(self, values: dict) -> None:
@@ -72,14 +69,15 @@ class Controller(ManagedNode):
         self.command = WrenchStamped()
         self.command.header.frame_id = self.frames.world
         self.terms = labelled(LABELS)
-        self.commands = self.create_lifecycle_publisher(WrenchStamped, "cart/command", qos.COMMAND)
-        self.reports = self.create_lifecycle_publisher(Float64MultiArray, "~/controller_state", qos.OFFERED)
-        self.inputs = [
-            self.create_subscription(JointState, "joint_states", self._joint_states, qos.NEWEST),
-            self.create_subscription(Odometry, "odometry", self._odometry, qos.NEWEST),
-            self.create_subscription(PoseStamped, "goal_pose", self._goal_pose, qos.OFFERED),
-            self.create_subscription(PointStamped, "~/reference", self._reference, qos.OFFERED),
-        ]
+        self.commands = self.create_lifecycle_publisher(WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing())
+        self.reports = self.create_lifecycle_publisher(Float64MultiArray, "~/controller_state", qos.OFFERED, **qos.publishing())
+        topics = (
+            (JointState, "joint_states", self._joint_states, qos.NEWEST),
+            (Odometry, "odometry", self._odometry, qos.NEWEST),
+            (PoseStamped, "goal_pose", self._goal_pose, qos.OFFERED),
+            (PointStamped, "~/reference", self._reference, qos.OFFERED),
+        )
+        self.inputs = [self.create_subscription(*topic, **qos.subscribing()) for topic in topics]
         self.desk = [
             self.create_service(SetBool, "~/arm", self._arm),
             self.create_service(Trigger, "~/emergency_stop", self._emergency_stop),

@@ -30,7 +30,8 @@ class Inbox:
             (PointStamped, "/clicked_point", qos.OFFERED, self._clicked_point),
         )
         self._subscriptions = [
-            node.create_subscription(kind, topic, self._guarded(take), profile) for kind, topic, profile, take in topics
+            node.create_subscription(kind, topic, self._guarded(take), profile, **qos.subscribing())
+            for kind, topic, profile, take in topics
         ]
 
     def destroy(self) -> None:

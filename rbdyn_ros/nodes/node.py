@@ -22,13 +22,14 @@ class ManagedNode(LifecycleNode):
     """
 
     def __init__(self, name: str, **options):
-        super().__init__(name, automatically_declare_parameters_from_overrides=True, **options)
+        super().__init__(name, **options)
         self.active = False
         self.steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.parameters = Parameters(self, self.table(), self.validate, self.changed)
         self.frames = frames(self.parameters.values["frame_prefix"])
-        self._status = self.create_publisher(String, "~/status", qos.LATCHED)
-        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.OFFERED)
+        self._status = self.create_publisher(String, "~/status", qos.LATCHED, **qos.publishing())
+        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.publishing())
+        self._warned = set()
         self.create_timer(1.0, self._diagnose, clock=self.steady)
 
     def autostart(self) -> None:
@@ -79,8 +80,15 @@ class ManagedNode(LifecycleNode):
             return FAILURE
 
     def _diagnose(self) -> None:
+        self._warn_of_qos()
         name = self.get_fully_qualified_name().lstrip("/")
         statuses = [
             diagnostics.status(f"{name}: {part}", findings, values) for part, findings, values in self.findings()
         ]
         self._diagnostics.publish(diagnostics.array(self.get_clock().now().to_msg(), statuses))
+
+    def _warn_of_qos(self) -> None:
+        for sentence in qos.incompatible(self):
+            if sentence not in self._warned:
+                self._warned.add(sentence)
+                self.get_logger().warning(sentence)

@@ -25,9 +25,7 @@ class Parameters:
     """The declared parameters of a node as name -> checked value.
 
     `validate(values)` raises ValueError when the values do not fit each other, and has no side effect;
-    `changed(values)` is told of a change that passed. The node is made with
-    `automatically_declare_parameters_from_overrides=True`, so that what the user wrote is seen before
-    rclpy would refuse an integer for a double.
+    `changed(values)` is told of a change that passed.
     """
 
     def __init__(self, node: Node, table: Iterable, validate: Callable, changed: Callable):
@@ -41,8 +39,6 @@ class Parameters:
             else:  # of another node, in a file for all of them; or of none, which is an error
                 _known_elsewhere(name, _source(name))
         validate(self.values)
-        for name in written:
-            node.undeclare_parameter(name)
         for parameter in self._table.values():
             _declare(node, parameter, self.values[parameter.name])
         node.add_pre_set_parameters_callback(self._coerced)
@@ -54,9 +50,11 @@ class Parameters:
 
     def _typed(self, change: RosParameter) -> RosParameter:
         """The change in the parameter's own type; as it is where that fails, so that `_allowed` can say why."""
-        parameter = self._table.get(change.name)
+        parameter, value = self._table.get(change.name), change.value
         try:
-            return _ros(parameter, check(parameter, change.value, "")) if parameter else change
+            if isinstance(value, str) and parameter and "string" not in parameter.kind:  # `ros2 param set` gives [1, 0.5] as text
+                value = yaml_file.value_of(value, "")
+            return _ros(parameter, check(parameter, value, "")) if parameter else change
         except ValueError:
             return change
 
@@ -78,6 +76,12 @@ class Parameters:
         return {change.name: check(self._table[change.name], change.value, "parameter set") for change in ours}
 
 
+def first(node: Node, parameter: Parameter):
+    """The value that a parameter will have, before the others are known: the table may depend on it."""
+    written = _written(node)
+    return check(parameter, written[parameter.name], _source(parameter.name)) if parameter.name in written else parameter.default
+
+
 def _known_elsewhere(name: str, source: str) -> None:
     """ValueError if no node and no control law has the parameter."""
     law = name.partition(".")[0]
@@ -86,9 +90,13 @@ def _known_elsewhere(name: str, source: str) -> None:
 
 
 def _written(node: Node) -> dict:
-    """name -> value of what the user wrote, for the parameters that are not ROS's own."""
-    overrides = node.get_parameters_by_prefix("")
-    return {name: parameter.value for name, parameter in overrides.items() if not tables.is_of_ros(name)}
+    """name -> value of what the user wrote, for the parameters that are not ROS's own.
+
+    Declaring is rclpy's only public way to see it, and that refuses an integer for a double, ignores unknown
+    names, and reads `[]` as not set.
+    """
+    overrides = node._parameter_overrides
+    return {name: () if p.value is None else p.value for name, p in overrides.items() if not tables.is_of_ros(name)}
 
 
 def _declare(node: Node, parameter: Parameter, value) -> None:

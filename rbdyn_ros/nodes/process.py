@@ -41,7 +41,7 @@ def run(kinds: tuple, args=None, until=lambda: False) -> int:
                 node.autostart()
         spin(executor, lambda: signals.stop or until())
     except (ValueError, RuntimeError) as error:
-        print(f"rbdyn_ros: {error}", file=sys.stderr)
+        print(f"rbdyn_ros: {error}{_hint(str(error))}", file=sys.stderr)
         return 1
     finally:
         for node in reversed(nodes):
@@ -49,6 +49,12 @@ def run(kinds: tuple, args=None, until=lambda: False) -> int:
             node.destroy_node()
         rclpy.try_shutdown()
     return 0
+
+
+def _hint(sentence: str) -> str:
+    """What to do about a sentence of rcl's that does not say it."""
+    mixed = "Sequence should be of same type" in sentence
+    return "; write every number of a list with a point: [0.1, 0.0, 0.0]" if mixed else ""
 
 
 def spin(executor, stopped) -> None:

@@ -1,6 +1,10 @@
-"""Quality of service, by what a topic is."""
+"""Quality of service, by what a topic is; and who asks for what is not offered."""
 
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from typing import Iterator
+
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, ReliabilityPolicy, qos_check_compatible
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 OFFERED = QoSProfile(depth=10)  # what publishers offer: reliable, volatile
@@ -11,6 +15,32 @@ TRANSFORMS = QoSProfile(depth=100)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-def overridable() -> QoSOverridingOptions:
-    """Lets a user change history, depth and reliability by `qos_overrides.*` parameters."""
-    return QoSOverridingOptions.with_default_policies()
+def publishing() -> dict:
+    """Options of a publisher: a user may change history, depth and reliability by `qos_overrides.*` parameters.
+
+    rclpy's event handlers are off: each is one more entity to wait for, before every callback (a third of the
+    executor's time). `incompatible` finds what they would report.
+    """
+    return dict(
+        qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+        event_callbacks=PublisherEventCallbacks(use_default_callbacks=False),
+    )
+
+
+def subscribing() -> dict:
+    """Options of a subscription, likewise."""
+    return dict(
+        qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+        event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
+    )
+
+
+def incompatible(node: Node) -> Iterator[str]:
+    """One sentence for each peer that gets nothing from this node, or gives it nothing, because of its QoS."""
+    topics = {endpoint.topic_name for endpoint in (*node.publishers, *node.subscriptions)}
+    for topic in sorted(topics):
+        for giver in node.get_publishers_info_by_topic(topic):
+            for reader in node.get_subscriptions_info_by_topic(topic):
+                verdict, why = qos_check_compatible(giver.qos_profile, reader.qos_profile)
+                if verdict == QoSCompatibility.ERROR and node.get_name() in (giver.node_name, reader.node_name):
+                    yield f"{reader.node_name} gets nothing on {topic} from {giver.node_name}, their QoS does not fit: {why}"

@@ -28,8 +28,8 @@ class Telemetry:
         self._node, self._frames = node, frames
         self._gimbal = GimbalJoints()
         self._clock = self._publisher(Clock, "/clock", qos.CLOCK)
-        self._description = node.create_publisher(String, "robot_description", qos.LATCHED)
-        self._static = node.create_publisher(TFMessage, "/tf_static", qos.LATCHED)
+        self._description = node.create_publisher(String, "robot_description", qos.LATCHED, **qos.publishing())
+        self._static = node.create_publisher(TFMessage, "/tf_static", qos.LATCHED, **qos.publishing())
         self._inertial = state_topics.Inertial(frames, values["imu.position"])
         self._groups = self._make_groups(values)
         self._time = Clock()
@@ -65,7 +65,7 @@ class Telemetry:
         return [self._clock] + [p for _, topics in self._groups for _, publishers in topics for p in publishers]
 
     def _publisher(self, kind, topic: str, profile=qos.OFFERED):
-        return self._node.create_lifecycle_publisher(kind, topic, profile, qos_overriding_options=qos.overridable())
+        return self._node.create_lifecycle_publisher(kind, topic, profile, **qos.publishing())
 
     def _make_groups(self, values: dict) -> list:
         """[(rate [Hz], [(what fills a message, who publishes it)])], in the order of `_GROUPS`."""

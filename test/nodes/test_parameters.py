@@ -65,6 +65,9 @@ def test_live_changes_are_swapped_in(graph):
     system = simulator.runner.plant.setup.system
     assert (system.rod_mass, system.gravity, system.center) == (2.0, 1.62, 0.5)
     assert simulator.get_parameter("rod.mass").value == 2.0
+    assert set_atomically(graph, rod__inertia="[1, 1, 0.5]").successful  # as `ros2 param set` sends it
+    assert simulator.runner.plant.setup.system.inertia == (1.0, 1.0, 0.5)
+    assert set_atomically(graph, rod__inertia=[]).successful
     steps = simulator.runner.plant.steps
     graph.until(lambda: simulator.runner.plant.steps > steps + 10)
     assert simulator.runner.status == "playing"

@@ -8,7 +8,6 @@ pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./t
 
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
-from std_srvs.srv import SetBool  # noqa: E402
 
 from rbdyn_ros.nodes.messages import xyz  # noqa: E402
 
@@ -29,17 +28,15 @@ def test_the_watchdog_zeroes_the_force_after_the_controller_is_killed(graph):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_controller_with_one_zero_command(graph, number):
-    simulator = graph.simulator(initial__orientation=[0.96, 0.28, 0.0, 0.0])
+    simulator = graph.simulator(start="paused", initial__orientation=[0.96, 0.28, 0.0, 0.0])
     commands = graph.listen(WrenchStamped, "/cart/command")
-    controller = graph.process("controller")
-    graph.until(lambda: commands and commands[-1].wrench.force.y != 0.0)
-    graph.call(SetBool, "/pendulum_simulator/pause", data=True)  # the state stands still: the law's answer stays
-    force = simulator.runner.force
-    assert force != (0.0, 0.0)
+    controller = graph.process("controller", "-p", "state_timeout:=100.0")
+    graph.until(lambda: commands and simulator.runner.mailbox.newest)
+    assert simulator.runner.mailbox.newest.force != (0.0, 0.0)  # the state stands still, and so does the law's answer
     controller.send_signal(number)
     graph.until(lambda: controller.poll() is not None)
     assert controller.returncode == 0
-    graph.until(lambda: xyz(commands[-1].wrench.force) == (0.0, 0.0, 0.0))
+    graph.until(lambda: simulator.runner.mailbox.newest.force == (0.0, 0.0))
     assert [xyz(c.wrench.force) for c in commands].count((0.0, 0.0, 0.0)) == 1
 
 
@@ -59,6 +56,7 @@ def test_a_signal_ends_both_nodes_in_one_process(graph, number):
         ("/**:\n  ros__parameters:\n    rod:\n      mass: -1.0\n", "pendulum.yaml:4: rod.mass is -1.0 kg"),
         ("/**:\n  ros__parameters:\n    rod:\n      mas: 1.0\n", "pendulum.yaml:4: rod.mas is not a known parameter"),
         ("/**:\n  ros__parameters:\n    rod: [\n", "pendulum.yaml"),
+        ("/**:\n  ros__parameters:\n    rod:\n      inertia: [1, 1, 0.5]\n", "with a point"),
     ],
 )
 def test_a_bad_file_is_one_sentence_and_exit_code_1(graph, text, sentence):

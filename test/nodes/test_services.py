@@ -101,7 +101,8 @@ def test_lifecycle_without_autostart(graph):
 
     for _ in range(2):  # and again, after a clean-up
         change(Transition.TRANSITION_CONFIGURE)
-        assert status[-1].data == "stopped" and simulator.runner.plant.steps == 0
+        graph.until(lambda: status and status[-1].data == "stopped")
+        assert simulator.runner.plant.steps == 0
         change(Transition.TRANSITION_ACTIVATE)
         graph.until(lambda: status[-1].data == "playing" and simulator.runner.plant.steps > 10)
         change(Transition.TRANSITION_DEACTIVATE)

@@ -153,3 +153,16 @@ def test_namespace_and_frame_prefix(graph):
     graph.until(lambda: heard and tf)
     assert heard[-1].header.frame_id == "left/world" and heard[-1].child_frame_id == "left/pendulum_link"
     assert all(t.child_frame_id.startswith("left/") for t in tf[-1].transforms)
+
+
+def test_a_reader_whose_qos_does_not_fit_is_named_once(graph, capfd):
+    from rbdyn_ros.nodes import qos
+
+    simulator = graph.simulator(start="paused")
+    graph.probe.create_subscription(Odometry, "/odometry", lambda message: None, qos.LATCHED)
+    graph.until(lambda: list(qos.incompatible(simulator)))
+    simulator._warn_of_qos()
+    simulator._warn_of_qos()
+    said = capfd.readouterr().err
+    assert said.count("probe gets nothing on /odometry from pendulum_simulator") == 1 and "transient local" in said
+    assert said.count("gets nothing") == 1  # everyone else fits
