@@ -7,6 +7,7 @@ it calls: an edit recompiles exactly the kernels that it reaches, and nothing el
 """
 
 import hashlib
+import pickle
 import types
 from typing import Callable
 
@@ -29,7 +30,9 @@ def kernel(function: Callable | None = None, **options) -> Callable:
     if isinstance(dispatcher, Dispatcher):  # a plain function under NUMBA_DISABLE_JIT=1
         stamp = fingerprint(function, options)
         dispatcher.fingerprint = stamp
-        dispatcher._cache._cache_file._source_stamp = stamp
+        file = dispatcher._cache._cache_file
+        file._source_stamp = stamp
+        file._load_index = _tolerant(file._load_index)
     return dispatcher
 
 
@@ -43,6 +46,18 @@ def fingerprint(function: Callable, options: dict | None = None) -> str:
     digest = hashlib.sha1(repr(sorted((options or {}).items())).encode())
     _hash_code(function.__code__, function.__globals__, digest)
     return digest.hexdigest()
+
+
+def _tolerant(load_index: Callable) -> Callable:
+    """`load_index`, but an index that names a type which the package no longer has is an empty one."""
+
+    def load() -> dict:
+        try:
+            return load_index()
+        except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
+            return {}
+
+    return load
 
 
 def _hash_code(code: types.CodeType, scope: dict, digest) -> None:

@@ -67,6 +67,11 @@ def answer(folder: Path, factor: str) -> list:
     for name, text in PACKAGE.items():
         if not (folder / name).exists() or name == "low.py":
             (folder / name).write_text(text.format(factor=factor) if name == "low.py" else text)
+    return printed(folder)
+
+
+def printed(folder: Path) -> list:
+    """The words that main.py in the folder prints, in a process of its own with a cache of its own."""
     paths = os.pathsep.join([str(folder), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
     environment.pop("NUMBA_DISABLE_JIT", None)
@@ -80,6 +85,24 @@ def test_edited_callee_recompiles_the_caller_in_another_file(tmp_path):
     assert answer(tmp_path, "2.0") == ["21.0", "1"]
     assert answer(tmp_path, "3.5") == ["36.0", "0"]
     assert answer(tmp_path, "3.5") == ["36.0", "1"]
+
+
+NOUN = """from typing import NamedTuple
+from rbdyn_ros.kernel import kernel
+class {noun}(NamedTuple):
+    x: float
+@kernel
+def f(noun): return 2.0 * noun.x
+print(f({noun}(3.0)), sum(f.stats.cache_hits.values()))
+"""
+
+
+def test_cache_that_names_a_type_of_the_past_compiles_anew(tmp_path):
+    """Numba's own cache ends in `AttributeError: Can't get attribute 'Before'` after an update of the package."""
+    for noun, hits in (("Before", "0"), ("Before", "1"), ("After", "0"), ("After", "1")):
+        (tmp_path / "words.py").write_text(NOUN.format(noun=noun))
+        (tmp_path / "main.py").write_text("import words\n")
+        assert printed(tmp_path) == ["6.0", hits]
 
 
 def arguments(name: str, plant: str, input=FORCED) -> tuple:
