@@ -1,0 +1,66 @@
+"""C, dC/dt, J and dJ/dt of all rows for the velocities v = (r' [world], w [body]): dC/dt = J v (C.4).
+
+    J_r = dC/dr,   J_w = L(q) dC/dq / 2,   dJ_w/dt = (L(q') dC/dq + L(q) d/dt dC/dq) / 2,   q' = L^T(q) w / 2
+"""
+
+import numpy as np
+
+from rbdyn_ros.bodies import quaternion_body as body
+from rbdyn_ros.constraints import rows as row
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import kernel
+
+
+@kernel
+def values(rows, q):
+    """C (m,) at q (n, 7)."""
+    C = np.empty(len(rows.kind))
+    for i in range(len(C)):
+        C[i] = row.value(rows, i, q)
+    return C
+
+
+@kernel
+def rates(q, v):
+    """dx/dt (n, 7) of v (n, 6)."""
+    d = np.empty_like(q)
+    for i in range(len(q)):
+        Q = row.place(q, i)[1]
+        d[i, :3] = v[i, :3]
+        d[i, 3], d[i, 4], d[i, 5], d[i, 6] = body.scaled(0.5, body.LT(Q, (v[i, 3], v[i, 4], v[i, 5])))
+    return d
+
+
+@kernel
+def add(J, i, side, r, w):
+    """J_i,side := (r, w)."""
+    if side != row.WORLD:
+        k = 6 * side
+        J[i, k], J[i, k + 1], J[i, k + 2] = r
+        J[i, k + 3], J[i, k + 4], J[i, k + 5] = w
+
+
+@kernel
+def jacobian(rows, q):
+    """J (m, 6n) at q (n, 7)."""
+    J = np.zeros((len(rows.kind), 6 * len(q)))
+    for i in range(len(J)):
+        on_a, on_b = row.gradient(rows, i, q)
+        A, B = row.place(q, rows.a[i]), row.place(q, rows.b[i])
+        add(J, i, rows.a[i], on_a[0], vec.scale(0.5, body.L(A[1], on_a[1])))
+        add(J, i, rows.b[i], on_b[0], vec.scale(0.5, body.L(B[1], on_b[1])))
+    return J
+
+
+@kernel
+def jacobian_rate(rows, q, v):
+    """dJ/dt (m, 6n) at q (n, 7), v (n, 6)."""
+    J, d = np.zeros((len(rows.kind), 6 * len(q))), rates(q, v)
+    for i in range(len(J)):
+        a, b = rows.a[i], rows.b[i]
+        A, B, dA, dB = row.place(q, a), row.place(q, b), row.change(d, a), row.change(d, b)
+        on_a, on_b = row.gradient(rows, i, q)
+        rate_a, rate_b = row.gradient_rate(rows, i, q, dA, dB)
+        add(J, i, a, rate_a[0], vec.scale(0.5, vec.add(body.L(dA[1], on_a[1]), body.L(A[1], rate_a[1]))))
+        add(J, i, b, rate_b[0], vec.scale(0.5, vec.add(body.L(dB[1], on_b[1]), body.L(B[1], rate_b[1]))))
+    return J

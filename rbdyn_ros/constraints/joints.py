@@ -1,0 +1,117 @@
+"""Joints: nail, ball joint, plane, hinge, universal joint, relative rotation. Each is a few rows with a name.
+
+Bodies are numbers, or rows.WORLD; points [m] and directions are given in the body's own axes (`local` converts).
+Source: Strunk's constraint appendix (examples 1 to 4) with its misprints corrected; doc/nonsmooth.md, section "Constraints".
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.constraints.rows import DOT, POINT, TURN, WORLD, Rows
+from rbdyn_ros.geometry import arguments, quaternion
+from rbdyn_ros.types import Array
+
+
+class Joint(NamedTuple):
+    """Rows that belong together."""
+
+    name: str
+    rows: tuple  # of (kind, a, b, p, n, c)
+
+
+class Constraints(NamedTuple):
+    """All rows of a mechanism, with a name for each."""
+
+    rows: Rows
+    names: tuple  # (m,) of str
+
+
+def nail(a: int, p, point) -> Joint:
+    """The point p of a is fixed at `point` of the world: 3 POINT."""
+    return _renamed("nail", ball_joint(a, p, WORLD, point))
+
+
+def ball_joint(a: int, p, b: int, s) -> Joint:
+    """The point p of a is the point s of b: x_a + R_a p = x_b + R_b s, 3 POINT."""
+    p, s = arguments.array(p, "p", 3), arguments.array(s, "s", 3)
+    return Joint(_between("ball joint", a, b), tuple((POINT, a, b, p, n, n @ s) for n in np.eye(3)))
+
+
+def plane(a: int, p, b: int, n, s=(0.0, 0.0, 0.0)) -> Joint:
+    """The point p of a stays in the plane of b through s with normal n: 1 POINT."""
+    p, n, s = arguments.array(p, "p", 3), _direction(n, "n"), arguments.array(s, "s", 3)
+    return Joint(_between("plane", a, b), ((POINT, a, b, p, n, n @ s),))
+
+
+def hinge(a: int, p, b: int, s, axis_a, axis_b=None) -> Joint:
+    """p of a is s of b, and a turns about axis_a only, which is axis_b in b (by default the same numbers): 3 POINT, 2 DOT."""
+    axis_a = _direction(axis_a, "axis_a")
+    axis_b = axis_a if axis_b is None else _direction(axis_b, "axis_b")
+    normals = np.linalg.svd(axis_b[None])[2][1:]
+    keep = tuple((DOT, a, b, axis_a, n, 0.0) for n in normals)
+    return Joint(_between("hinge", a, b), ball_joint(a, p, b, s).rows + keep)
+
+
+def universal(a: int, p, b: int, s, axis_a, axis_b) -> Joint:
+    """p of a is s of b, and axis_a of a stays normal to axis_b of b: 3 POINT, 1 DOT."""
+    row = (DOT, a, b, _direction(axis_a, "axis_a"), _direction(axis_b, "axis_b"), 0.0)
+    return Joint(_between("universal joint", a, b), (*ball_joint(a, p, b, s).rows, row))
+
+
+def relative_rotation(a: int, b: int, n) -> Joint:
+    """The axis of the rotation from a to b, q_b q_a*, stays normal to n, which b carries: 1 TURN."""
+    zero = np.zeros(3)
+    return Joint(_between("relative rotation", a, b), ((TURN, a, b, zero, _direction(n, "n"), 0.0),))
+
+
+def assembled(bodies: int, *joints: Joint) -> Constraints:
+    """The rows of all joints between `bodies` bodies; ValueError names a joint whose bodies do not exist."""
+    rows, names = [], []
+    for joint in joints:
+        for i, row in enumerate(joint.rows):
+            _check(joint.name, bodies, row[1], row[2])
+            rows.append(row)
+            names.append(f"{joint.name}, row {i + 1} of {len(joint.rows)}")
+    kind, a, b = (np.array([row[i] for row in rows], dtype=np.int64) for i in range(3))
+    p, n = (np.array([row[i] for row in rows], dtype=float).reshape(-1, 3) for i in (3, 4))
+    return Constraints(Rows(kind, a, b, p, n, np.array([row[5] for row in rows], dtype=float)), tuple(names))
+
+
+def selected(constraints: Constraints, keep) -> Constraints:
+    """Only the rows `keep`."""
+    keep = np.asarray(keep, dtype=np.int64)
+    return Constraints(Rows(*(np.ascontiguousarray(x[keep]) for x in constraints.rows)), tuple(constraints.names[i] for i in keep))
+
+
+def local(q: Array, body: int, point) -> Array:
+    """A point of the world (3,) in the axes of a body that is at q (n, 7)."""
+    point = arguments.array(point, "point", 3)
+    return point if body == WORLD else quaternion.rotate(quaternion.conjugate(q[body, 3:]), point - q[body, :3])
+
+
+def _between(kind: str, a: int, b: int) -> str:
+    return f"{kind} between {_called(a)} and {_called(b)}"
+
+
+def _called(body: int) -> str:
+    return "the world" if body == WORLD else f"body {body}"
+
+
+def _renamed(kind: str, joint: Joint) -> Joint:
+    return Joint(f"{kind} of {_called(joint.rows[0][1])}", joint.rows)
+
+
+def _check(name: str, bodies: int, a: int, b: int) -> None:
+    for body in (a, b):
+        if body != WORLD and body not in range(bodies):
+            raise ValueError(f"{name}: there is no body {body}; bodies are 0 to {bodies - 1}, and {WORLD} for the world")
+    if a == b:
+        raise ValueError(f"{name}: a joint needs two different bodies, or a body and the world")
+
+
+def _direction(value, name: str) -> Array:
+    n = arguments.array(value, name, 3)
+    if not np.linalg.norm(n) > 0.0:
+        raise ValueError(f"{name} is {tuple(map(float, n))}; a direction must not be zero")
+    return n / np.linalg.norm(n)

@@ -1,0 +1,72 @@
+"""Forward dynamics with Lagrange multipliers: M dv/dt = f + J^T lambda, C stabilised as a critically damped spring (C.7, C.8).
+
+    J dv/dt = -dJ/dt v - 2 alpha dC/dt - alpha^2 C        (Baumgarte)
+    (J M^-1 J^T) lambda = -dJ/dt v - 2 alpha dC/dt - alpha^2 C - J M^-1 f
+
+Solved by least squares, of smallest norm: redundant rows share their load; `rank` says how many rows count, `residual` how
+far the system is from consistent.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.constraints import jacobian
+from rbdyn_ros.kernel import kernel
+from rbdyn_ros.types import Array
+
+_RANK = 1e-11  # singular values below this, relative to the largest, are zero
+
+
+class Forward(NamedTuple):
+    """Acceleration and what the joints do for it."""
+
+    acceleration: Array  # (n, 6) [m/s^2 world | rad/s^2 body]
+    multipliers: Array  # (m,) [N] or [N m]
+    rank: int  # of J
+    residual: float  # |W lambda - b| / (1 + |b|); above round-off the rows contradict each other
+
+
+@kernel
+def free_acceleration(bodies, wrench, v):
+    """M^-1 f (n, 6): gravity, wrench (n, 6) [N world | N m body] at the centres of mass, Euler's term J w x w."""
+    a = np.empty_like(v)
+    for i in range(len(v)):
+        J, w = bodies.inertia[i], v[i, 3:]
+        for k in range(3):
+            a[i, k] = bodies.gravity[k] + wrench[i, k] / bodies.mass[i]
+            x, y = (k + 1) % 3, (k + 2) % 3
+            a[i, 3 + k] = (wrench[i, 3 + k] + (J[x] - J[y]) * w[x] * w[y]) / J[k]
+    return a
+
+
+@kernel
+def forward(bodies, rows, wrench, alpha, q, v):
+    """The Forward dynamics at q (n, 7), v (n, 6); alpha [1/s] is the rate at which errors of C die out."""
+    a = free_acceleration(bodies, wrench, v)
+    if len(rows.kind) == 0:
+        return Forward(a, np.zeros(0), 0, 0.0)
+    J, flat = jacobian.jacobian(rows, q), v.copy().reshape(-1)
+    inverse = np.empty_like(v)
+    for i in range(len(v)):
+        inverse[i, :3] = 1.0 / bodies.mass[i]
+        inverse[i, 3:] = 1.0 / bodies.inertia[i]
+    b = -jacobian.jacobian_rate(rows, q, v) @ flat - 2.0 * alpha * (J @ flat)
+    b -= alpha * alpha * jacobian.values(rows, q) + J @ a.reshape(-1)
+    K = J * inverse.reshape(-1)
+    W = K @ J.T
+    multipliers, _, rank, _ = np.linalg.lstsq(W, b, _RANK)
+    residual = np.linalg.norm(W @ multipliers - b) / (1.0 + np.linalg.norm(b))
+    return Forward(a + (K.T @ multipliers).reshape(v.shape), multipliers, rank, residual)
+
+
+@kernel
+def reactions(rows, q, multipliers):
+    """The wrench of each row on its bodies (m, 2, 6): J^T lambda on a and on b, [N world | N m body, at the centre of mass]."""
+    J = jacobian.jacobian(rows, q)
+    found = np.zeros((len(multipliers), 2, 6))
+    for i in range(len(multipliers)):
+        for side, k in enumerate((rows.a[i], rows.b[i])):
+            if k >= 0:
+                found[i, side] = multipliers[i] * J[i, 6 * k : 6 * k + 6]
+    return found

@@ -1,0 +1,81 @@
+"""Which rows say something new, which repeat others, and which contradict them.
+
+A row is redundant where its row of J is a combination of those before it, at the start and at the configurations near it
+that the joints allow: a mechanism that only starts stretched keeps all its rows.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.bodies import floating_base
+from rbdyn_ros.constraints import jacobian
+from rbdyn_ros.constraints.joints import Constraints, selected
+from rbdyn_ros.types import Array
+
+TOLERANCE = 1e-8  # of a row's length: what round-off leaves of a combination
+MET = 1e-9  # [m] or [-]: a constraint that counts as met
+NEARBY = 0.1  # [m] or [rad] to the configurations that are looked at
+
+
+class Redundancy(NamedTuple):
+    """The rows that matter."""
+
+    kept: tuple  # indices of independent rows, the first ones preferred
+    dropped: tuple  # names of the rows that repeat them
+
+
+def closed(constraints: Constraints, q: Array, iterations: int = 20) -> Array:
+    """The configuration (n, 7) nearest to q that meets all rows, by Gauss-Newton; ValueError names the rows that cannot be met."""
+    q = np.array(q, dtype=float)
+    for _ in range(iterations):
+        C = jacobian.values(constraints.rows, q)
+        if np.abs(C).max(initial=0.0) <= 1e-14:
+            return q
+        e = np.linalg.lstsq(jacobian.jacobian(constraints.rows, q), -C, rcond=TOLERANCE)[0]
+        q = floating_base.boxplus(q, e.reshape(len(q), 6))
+    require_met(constraints, q, "no configuration near the start meets it together with the other rows; the joints contradict each other")
+    return q
+
+
+def require_met(constraints: Constraints, q: Array, advice: str = "start where the joints are closed, or close them first") -> None:
+    """ValueError naming the rows with C(q) != 0."""
+    C = jacobian.values(constraints.rows, q)
+    for i in np.flatnonzero(~(np.abs(C) <= MET)):
+        raise ValueError(f"{constraints.names[i]}: C is {C[i]:.3g}; it must be 0: {advice}")
+
+
+def independent(constraints: Constraints, q: Array) -> Redundancy:
+    """The independent rows at q (n, 7), which must meet all of them."""
+    require_met(constraints, q)
+    kept: list = []
+    for J in (jacobian.jacobian(constraints.rows, at) for at in _around(constraints, q)):
+        kept = _basis(J, kept)
+    dropped = tuple(name for i, name in enumerate(constraints.names) if i not in kept)
+    return Redundancy(tuple(sorted(kept)), dropped)
+
+
+def reduced(constraints: Constraints, q: Array) -> Constraints:
+    """Only the independent rows."""
+    return selected(constraints, independent(constraints, q).kept)
+
+
+def _basis(J: Array, kept: list) -> list:
+    """`kept` and the rows of J that are no combination of it and of each other."""
+    kept = list(kept)
+    for i in range(len(J)):
+        if i not in kept:
+            rest = J[i] - J[kept].T @ np.linalg.lstsq(J[kept].T, J[i], rcond=TOLERANCE)[0] if kept else J[i]
+            if np.linalg.norm(rest) > TOLERANCE * np.linalg.norm(J[i]):
+                kept.append(i)
+    return kept
+
+
+def _around(constraints: Constraints, q: Array):
+    """q and two configurations near it, reached along velocities that the rows allow."""
+    yield q
+    J, random = jacobian.jacobian(constraints.rows, q), np.random.default_rng(0)
+    for _ in range(2):
+        free = random.uniform(-NEARBY, NEARBY, J.shape[1])
+        free -= np.linalg.lstsq(J, J @ free, rcond=TOLERANCE)[0]
+        yield closed(constraints, floating_base.boxplus(q, free.reshape(len(q), 6)))

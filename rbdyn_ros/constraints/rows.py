@@ -1,0 +1,99 @@
+"""Three kinds of row make every joint: POINT, DOT and TURN, between body a and body b (doc/nonsmooth.md, C.1 to C.6).
+
+    POINT   C = (R_b n) . (x_a + R_a p - x_b) - c     a point of a stays in a plane that b carries
+    DOT     C = (R_b n) . (R_a p) - c                 two directions keep their angle
+    TURN    C = q_a . (q_b n) - c                     the axis of the turn from a to b stays normal to n, which b carries
+
+POINT and DOT are one formula, u . w with u = R_b n, w = k (x_a - x_b) + R_a p, k = 1 or 0. In coordinates x = (r, q)
+
+    dC/dr_a = k u,  dC/dq_a = lever(q_a; p, u),   dC/dr_b = -k u,  dC/dq_b = lever(q_b; n, w)             (C.2)
+
+for every q, unit or not: a quadratic form in each quaternion. The world is body -1, at rest in the origin.
+"""
+
+from typing import NamedTuple
+
+from rbdyn_ros.bodies import quaternion_body as body
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import kernel
+from rbdyn_ros.types import Array
+
+POINT, DOT, TURN = range(3)
+WORLD = -1
+_REST = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0)
+_ORIGIN = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+
+
+class Rows(NamedTuple):
+    """m rows between bodies; joints.py makes them."""
+
+    kind: Array  # (m,) POINT, DOT, TURN
+    a: Array  # (m,) body, or WORLD
+    b: Array  # (m,) another body, or WORLD
+    p: Array  # (m, 3) point [m] or direction [-] in a
+    n: Array  # (m, 3) direction in b [-]
+    c: Array  # (m,) [m] or [-]
+
+
+@kernel
+def vector(a, i):
+    """Row i of an (m, 3) array as a tuple."""
+    return a[i, 0], a[i, 1], a[i, 2]
+
+
+@kernel
+def place(q, i):
+    """(x, Q) of body i in q (n, 7), or of the world."""
+    if i == WORLD:
+        return _ORIGIN
+    return (q[i, 0], q[i, 1], q[i, 2]), (q[i, 3], q[i, 4], q[i, 5], q[i, 6])
+
+
+@kernel
+def change(d, i):
+    """(dx, dQ) of body i in d (n, 7); nothing for the world."""
+    if i == WORLD:
+        return _REST
+    return (d[i, 0], d[i, 1], d[i, 2]), (d[i, 3], d[i, 4], d[i, 5], d[i, 6])
+
+
+@kernel
+def arm(k, p, A, B):
+    """w = k (x_a - x_b) + R_a p."""
+    return vec.axpy(k, vec.sub(A[0], B[0]), body.turned(A[1], p))
+
+
+@kernel
+def value(rows, i, q):
+    """C of row i at q (n, 7) (C.1)."""
+    A, B, p, n = place(q, rows.a[i]), place(q, rows.b[i]), vector(rows.p, i), vector(rows.n, i)
+    if rows.kind[i] == TURN:
+        return body.dot(A[1], body.LT(B[1], n)) - rows.c[i]
+    k = 1.0 if rows.kind[i] == POINT else 0.0
+    return vec.dot(body.turned(B[1], n), arm(k, p, A, B)) - rows.c[i]
+
+
+@kernel
+def gradient(rows, i, q):
+    """dC/dx of row i (C.2): ((r_a, q_a), (r_b, q_b))."""
+    A, B, p, n = place(q, rows.a[i]), place(q, rows.b[i]), vector(rows.p, i), vector(rows.n, i)
+    if rows.kind[i] == TURN:
+        return (_REST[0], body.LT(B[1], n)), (_REST[0], body.scaled(-1.0, body.LT(A[1], n)))
+    k = 1.0 if rows.kind[i] == POINT else 0.0
+    u, w = body.turned(B[1], n), arm(k, p, A, B)
+    return (vec.scale(k, u), body.lever(A[1], p, u)), (vec.scale(-k, u), body.lever(B[1], n, w))
+
+
+@kernel
+def gradient_rate(rows, i, q, dA, dB):
+    """The change of dC/dx by dA of body a and dB of body b (C.3): the Hessian of C times a direction, as in `gradient`."""
+    A, B, p, n = place(q, rows.a[i]), place(q, rows.b[i]), vector(rows.p, i), vector(rows.n, i)
+    if rows.kind[i] == TURN:
+        return (_REST[0], body.LT(dB[1], n)), (_REST[0], body.scaled(-1.0, body.LT(dA[1], n)))
+    k = 1.0 if rows.kind[i] == POINT else 0.0
+    u, w = body.turned(B[1], n), arm(k, p, A, B)
+    du = body.turned_gradient(B[1], n, dB[1])
+    dw = vec.axpy(k, vec.sub(dA[0], dB[0]), body.turned_gradient(A[1], p, dA[1]))
+    on_a = body.plus(body.lever(A[1], p, du), body.lever(dA[1], p, u))
+    on_b = body.plus(body.lever(B[1], n, dw), body.lever(dB[1], n, w))
+    return (vec.scale(k, du), on_a), (vec.scale(-k, du), on_b)
