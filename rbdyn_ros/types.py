@@ -4,11 +4,32 @@ World frame: z up. Quaternions are Hamilton, scalar first (wxyz), unit, and rota
 Body frame of the rod: axis 3 along the rod from the joint to the free tip. Units are SI.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 Array = np.ndarray
+
+
+class Contacts(NamedTuple):
+    """What the rod's tip, the rod and the cart can meet. By default: nothing."""
+
+    floor: float = 0.0  # 1 there is a floor, for the tip
+    floor_height: float = -0.1  # [m]
+    floor_friction: float = 0.0  # mu
+    floor_restitution: float = 0.0  # e_n
+    stop_low: tuple = (-math.inf, -math.inf)  # the cart's rails end here, x and y [m]
+    stop_high: tuple = (math.inf, math.inf)  # [m]
+    stop_restitution: float = 0.0  # e_n
+    obstacle: float = 0.0  # 1 a sphere, met by the rod as a line; 2 a half space, met by the tip
+    obstacle_point: tuple = (0.0, 0.0, 0.0)  # centre of the sphere, or a point of the plane [m]
+    obstacle_normal: tuple = (0.0, 0.0, 1.0)  # out of the half space, unit
+    obstacle_radius: float = 0.1  # [m]
+    obstacle_friction: float = 0.0  # mu
+    obstacle_restitution: float = 0.0  # e_n
+    length: float = 1.0  # L of the rod [m]
+    bias: float = 0.1  # beta: the part of a penetration that a step gives back
 
 
 class System(NamedTuple):
@@ -22,6 +43,7 @@ class System(NamedTuple):
     inertia: tuple  # (I1, I2, I3) [kg m^2] principal, about the centre of mass, body axes
     joint_damping: float  # d [N m s/rad] viscous, isotropic
     gravity: float  # g [m/s^2], along -z
+    contacts: Contacts = Contacts()  # what the pendulum can meet
 
 
 class State(NamedTuple):

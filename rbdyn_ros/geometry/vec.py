@@ -84,3 +84,9 @@ def solve(A, b):
     """
     B1, B2, B3 = cross(A[1], A[2]), cross(A[2], A[0]), cross(A[0], A[1])
     return scale(1.0 / dot(A[0], B1), axpy(b[0], B1, axpy(b[1], B2, scale(b[2], B3))))
+
+
+@inlined
+def transposed(A):
+    """A^T."""
+    return (A[0][0], A[1][0], A[2][0]), (A[0][1], A[1][1], A[2][1]), (A[0][2], A[1][2], A[2][2])

@@ -7,8 +7,13 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.contacts.world import exist, gaps
+from rbdyn_ros.integrators import contact_step
 from rbdyn_ros.integrators.composition import COMPOSITIONS, ORDERS
 from rbdyn_ros.types import Input, State, System
+
+
+_OVERLAP = 1e-6  # [m] a smaller one is closed, not overlapping
 
 
 class Integrator(NamedTuple):
@@ -36,8 +41,11 @@ def select(
     tolerance: float = 1e-13,
     max_iterations: int = 20,
     gamma: float = 4.0 / 3.0,
+    split_at_impact: bool = False,
 ) -> Integrator:
     """The integrator `name`, composed. `gamma` is in units of the rod's smallest principal inertia.
+
+    `split_at_impact`: a step ends at an impact and goes on from there.
 
     ValueError for an unknown name, a composition that the method does not admit, a number out of range.
     """
@@ -64,16 +72,40 @@ def select(
         "max_iterations": int(max_iterations),
         "attitude": 1,
         "coupling": 0,
+        "split": int(split_at_impact),
     }
 
     def options(system: System):
-        known = {**numbers, "gamma": gamma * min(system.inertia), "lever": np.full(3, np.nan)}
+        known = {
+            **numbers,
+            "gamma": gamma * min(system.inertia),
+            "lever": np.full(3, np.nan),
+            "contact": contact_step.memory() if exist(system.contacts) else None,
+        }
         return method.Options(**{field: known[field] for field in method.Options._fields})
 
     order = method.ORDER if composition == "none" else ORDERS[composition]
-    check = getattr(method, "check", _applies_everywhere)
+
+    def check(system: System, state: State, input: Input) -> None:
+        if exist(system.contacts):
+            _check_contacts(name, composition, method, system, state)
+        getattr(method, "check", _applies_everywhere)(system, state, input)
+
     explain = getattr(method, "explain", _nothing_to_add)
     return Integrator(name, composition, order, method.SYMMETRIC, method.advance, options, check, explain)
+
+
+def _check_contacts(name: str, composition: str, method, system: System, state: State) -> None:
+    """ValueError where the method knows no contacts, its stages step back in time, or contacts overlap at the start."""
+    if "contact" not in method.Options._fields:
+        raise ValueError(f"integrator.name is '{name}', which knows no contacts; take quaternion_midpoint, or leave contact.* out")
+    if composition != "none":
+        raise ValueError(f"integrator.composition is '{composition}', but contacts need 'none': its stages step back in time")
+    for contact, gap in gaps(system.contacts, state).items():
+        if gap < -_OVERLAP:
+            raise ValueError(
+                f"contact.{contact} overlaps the pendulum by {-gap:.3g} m at the start; move contact.* or initial.*"
+            )
 
 
 def _applies_everywhere(system: System, state: State, input: Input) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rbdyn_ros.bodies.rod_on_cart import quantities
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.types import Input, State, System
+from rbdyn_ros.types import Contacts, Input, State, System
 
 
 __all__ = ["Params", "build", "center_of_mass", "cylinder_inertia", "no_input", "point", "quantities", "upright"]
@@ -29,6 +29,7 @@ class Params(NamedTuple):
     rod_center_of_mass: float | None = None  # [m] from the joint; default length / 2
     rod_inertia: tuple | None = None  # [kg m^2] principal, about the centre of mass
     joint_damping: float = 0.0  # [N m s/rad]
+    contacts: Contacts = Contacts()  # what it can meet
 
 
 def cylinder_inertia(mass: float, length: float, radius: float) -> tuple:
@@ -52,6 +53,7 @@ def build(params: Params) -> System:
         inertia=tuple(float(i) for i in inertia),
         joint_damping=float(params.joint_damping),
         gravity=float(params.gravity),
+        contacts=params.contacts._replace(length=float(params.rod_length)),
     )
     _check(system)
     return system

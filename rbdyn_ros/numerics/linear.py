@@ -1,4 +1,8 @@
-"""Small dense linear systems inside kernels, in memory that the caller owns."""
+"""Dense linear algebra inside kernels: small systems in memory that the caller owns, larger ones by LAPACK."""
+
+import numpy as np
+
+import numpy as np
 
 from rbdyn_ros.kernel import kernel
 
@@ -25,3 +29,71 @@ def solve_in_place(A, b):
         for j in range(i + 1, n):
             b[i] -= A[i, j] * b[j]
         b[i] /= A[i, i]
+
+
+@kernel
+def solve_consistent(A, b):
+    """b := a solution of A x = b for A (n, n) that may be singular; A, b overwritten. Returns the rank.
+
+    Gauss with complete pivoting; rows whose pivot is round-off of the first one's are left out, their unknowns zero.
+    """
+    n = b.shape[0]
+    order = np.arange(n)
+    rank, first = n, 0.0
+    for k in range(n):
+        r, s = k, k
+        for i in range(k, n):
+            for j in range(k, n):
+                if abs(A[i, j]) > abs(A[r, s]):
+                    r, s = i, j
+        first = abs(A[r, s]) if k == 0 else first
+        if not abs(A[r, s]) > 1e-12 * first:
+            rank = k
+            break
+        for j in range(n):
+            A[k, j], A[r, j] = A[r, j], A[k, j]
+        for i in range(n):
+            A[i, k], A[i, s] = A[i, s], A[i, k]
+        b[k], b[r] = b[r], b[k]
+        order[k], order[s] = order[s], order[k]
+        for i in range(k + 1, n):
+            f = A[i, k] / A[k, k]
+            for j in range(k, n):
+                A[i, j] -= f * A[k, j]
+            b[i] -= f * b[k]
+    x = np.zeros(n)
+    for i in range(rank - 1, -1, -1):
+        y = b[i]
+        for j in range(i + 1, rank):
+            y -= A[i, j] * x[order[j]]
+        x[order[i]] = y / A[i, i]
+    b[:] = x
+    return rank
+
+
+@kernel(fastmath={"contract", "reassoc"})
+def multiply(A, x, y):
+    """y := A x for A (m, n); sums may be reordered, so that they use the vector unit."""
+    for i in range(A.shape[0]):
+        total = 0.0
+        for j in range(A.shape[1]):
+            total += A[i, j] * x[j]
+        y[i] = total
+
+
+@kernel
+def solution(A, b):
+    """A^-1 b by LAPACK; nan where it would raise, that is if A is singular or not finite."""
+    try:
+        return np.linalg.solve(A, b)
+    except Exception:
+        return np.full_like(b, np.nan)
+
+
+@kernel
+def inverse(A):
+    """A^-1 by LAPACK; nan where it would raise, that is if A is singular or not finite."""
+    try:
+        return np.linalg.inv(A)
+    except Exception:
+        return np.full_like(A, np.nan)

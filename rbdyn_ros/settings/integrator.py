@@ -44,6 +44,14 @@ INTEGRATOR = (
         "weight of the quaternion's own norm in quaternion_midpoint, times the smallest principal inertia",
         low=0.0,
     ),
+    Parameter(
+        "integrator.split_at_impact",
+        False,
+        "",
+        "end a step at an impact and go on from there: restitution and rest exact to round-off",
+        "bool",
+        read_only=True,
+    ),
 )
 
 
@@ -57,4 +65,5 @@ def integrator(values: Mapping) -> "Integrator":
         values["integrator.tolerance"],
         values["integrator.max_iterations"],
         values["integrator.gamma"],
+        values["integrator.split_at_impact"],
     )

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from rbdyn_ros.settings.contact import contacts
 from rbdyn_ros.settings.parameter import Parameter
 
 if TYPE_CHECKING:  # the tables are read without Numba, so that --help is quick
@@ -65,8 +66,12 @@ PLANT = (
 
 
 def plant_params(values: Mapping) -> "Params":
-    """The physics from checked values by name; an empty centre of mass or inertia is left to the geometry."""
+    """The physics from checked values by name; an empty centre of mass or inertia is left to the geometry.
+
+    A controller reads no contacts: it is designed for the pendulum that meets nothing.
+    """
     from rbdyn_ros.models.spherical_pendulum import Params
+    from rbdyn_ros.types import Contacts
 
     center, inertia = values["rod.center_of_mass"], values["rod.inertia"]
     return Params(
@@ -80,4 +85,5 @@ def plant_params(values: Mapping) -> "Params":
         rod_center_of_mass=center[0] if center else None,
         rod_inertia=inertia or None,
         joint_damping=values["joint.damping"],
+        contacts=contacts(values, values["rod.length"]) if "contact.bias" in values else Contacts(),
     )

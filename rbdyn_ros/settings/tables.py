@@ -2,6 +2,7 @@
 
 import difflib
 
+from rbdyn_ros.settings.contact import CONTACT
 from rbdyn_ros.settings.controller import CONTROLLER
 from rbdyn_ros.settings.initial import INITIAL
 from rbdyn_ros.settings.input import INPUT
@@ -9,19 +10,26 @@ from rbdyn_ros.settings.integrator import INTEGRATOR
 from rbdyn_ros.settings.node import NODE
 from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.settings.plant import PLANT
+from rbdyn_ros.settings.recorder import RECORDER
 from rbdyn_ros.settings.simulator import SIMULATOR
 
 TITLED = {
     "the plant": PLANT,
+    "what it can meet": CONTACT,
     "where it starts": INITIAL,
     "the force known in advance": INPUT,
     "the integrator": INTEGRATOR,
     "the simulator node": SIMULATOR,
     "the controller node": CONTROLLER,
-    "every node": NODE,
+    "both of them": NODE,
+    "the recorder node": RECORDER,
 }
-OFFLINE = PLANT + INITIAL + INPUT + INTEGRATOR  # what a simulation without nodes reads
-NODES = {"pendulum_simulator": OFFLINE + NODE + SIMULATOR, "pendulum_controller": PLANT + NODE + CONTROLLER}
+OFFLINE = PLANT + CONTACT + INITIAL + INPUT + INTEGRATOR  # what a simulation without nodes reads
+NODES = {
+    "pendulum_simulator": OFFLINE + NODE + SIMULATOR,
+    "pendulum_controller": PLANT + NODE + CONTROLLER,
+    "pendulum_recorder": RECORDER,
+}
 _OF_ROS = ("use_sim_time", "start_type_description_service")  # every node has them
 _LIST_THEM = "list all with `python -m rbdyn_ros parameters`"
 

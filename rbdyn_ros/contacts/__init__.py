@@ -1,0 +1,1 @@
+"""Gap, directions, impact data; not how they are solved."""

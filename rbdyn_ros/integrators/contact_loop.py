@@ -1,0 +1,60 @@
+"""The loop of `quaternion_midpoint` where there is something to touch."""
+
+import numpy as np
+
+from rbdyn_ros.bodies import rod_on_cart
+from rbdyn_ros.contacts import world
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.integrators import contact_step, discrete_rod, impact, maximal_rod, memory
+from rbdyn_ros.kernel import kernel
+
+
+@kernel
+def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
+    """`advance` with contacts: open ones cost their gap, closed ones join the step (`contact_step`).
+
+    With `options.split` a step that would penetrate ends at the impact (`impact`) and goes on from there.
+    """
+    tolerance, max_iterations, gamma = options.tolerance, options.max_iterations, options.gamma
+    C = system.contacts
+    x, Q, w, u = memory.read(q, v)
+    R = unit_quaternion.matrix(Q)
+    u = (system.cart_free * u[0], system.cart_free * u[1])
+    state = (x, Q, R, w, u, rod_on_cart.center_velocity(system, R, w, u))
+    u1 = rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, t))
+    E = discrete_rod.equations(system, gamma, h)
+    bend = bend_old = 0.125 * vec.dot(w, w)
+    iterations, worst, touched = 0, 0.0, True
+    for i in range(n):
+        start, s = state, t + i * h
+        u0, u1 = u1, rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, s + h))
+        guess = 1.0 - h * h * (2.0 * bend - bend_old)
+        if touched:
+            c.force[:] = 0.0
+            touched = False
+        if options.split == 1:
+            state, turn, impulse, error, touched = impact.step(
+                system, C, options, load, E, u0, u1, state, guess, c, s
+            )
+        else:
+            count = contact_step.detect(system, C, c, h, state[0], state[2], state[3], state[4])
+            if count == 0:
+                state, turn, impulse = maximal_rod.stage(
+                    E, system, load, tolerance, max_iterations, u0, u1, state, guess, None
+                )
+                error = turn.error
+            else:
+                state, turn, impulse, error = contact_step.solve(
+                    system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count
+                )
+                contact_step.record(c, count, s + 0.5 * h, h, state[2], state[3], state[4])
+                touched = True
+        bend, bend_old = 0.25 * E.f * E.f * (1.0 - turn.w), bend
+        iterations += turn.iterations
+        if not error <= tolerance:
+            memory.write(q, v, start[0], start[1], start[3], start[4])
+            return i, iterations, error
+        worst = max(worst, error)
+        memory.write_reaction(reaction, vec.scale(1.0 / h, impulse))
+    memory.write(q, v, state[0], state[1], state[3], state[4])
+    return n, iterations, worst

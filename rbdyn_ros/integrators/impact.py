@@ -1,0 +1,236 @@
+"""Steps that end at an impact and go on from there: restitution and rest exact to round-off.
+
+A step whose end would penetrate an open contact is taken only up to the instant s of g(s) = 0 (a bracketed secant on the
+step itself, not on an interpolation of it). There the velocities jump by the exact law of the closed contacts together,
+
+    v+ = v- + M^-1 D^T P,   K_mu  contains  P  orthogonal to  u+ + (e_n u_N^- + mu |u+_T|) e_N  in  K_mu*,       (P.4)
+
+and the rest of the step follows. A rebound that would last less than a thousandth of the step is a landing: the contact stays
+closed, held by (P.2), until its force ends.
+"""
+
+import numpy as np
+
+from rbdyn_ros.bodies import rod_on_cart as body
+from rbdyn_ros.contacts import rod_on_cart as touching
+from rbdyn_ros.contacts import world
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.integrators import contact_step, discrete_rod
+from rbdyn_ros.integrators.contact_step import PERSISTENT, frame, put, vector
+from rbdyn_ros.kernel import inlined, kernel
+
+_SPLITS = 200  # impacts in one step; then whatever still bounces has landed
+_REST = 1e-3  # of h: a shorter flight is a landing
+_TOUCHING = 1e-12  # of the rod's length: a smaller gap is closed
+
+
+@inlined
+def gap(C, i, state):
+    """g of candidate i."""
+    x, R = state[0], state[2]
+    return world.touch(C, i, x, (R[0][2], R[1][2], R[2][2]))[0]
+
+
+@inlined
+def opening(C, i, state):
+    """dg/dt of candidate i [m/s]."""
+    x, R = state[0], state[2]
+    g, n, rho = world.touch(C, i, x, (R[0][2], R[1][2], R[2][2]))
+    return vec.dot(n, touching.point_velocity(R, state[3], state[4], rho))
+
+
+@kernel
+def part(system, C, options, load, h, u0, u1, state, guess, c):
+    """A step of h with the closed contacts held: (state, turn, joint impulse, error). P is left in c."""
+    E = discrete_rod.equations(system, options.gamma, h)
+    tolerance, most = options.tolerance, options.max_iterations
+    count = held(C, c, h, state)
+    if count == 0:
+        new, turn, impulse = contact_step.stage(system, load, E, tolerance, most, u0, u1, state, guess, None)
+        return new, turn, impulse, turn.error
+    return contact_step.solve(system, load, E, tolerance, most, u0, u1, state, guess, c, count)
+
+
+@kernel
+def held(C, c, h, state):
+    """Make the closed contacts the active, persistent ones; returns how many."""
+    x, R = state[0], state[2]
+    d, count = (R[0][2], R[1][2], R[2][2]), 0
+    for i in range(world.COUNT):
+        if c.closed[i] == 0.0:
+            continue
+        g, n, rho = world.touch(C, i, x, d)
+        aim(c, i, count, n, rho)
+        c.mode[i] = PERSISTENT
+        c.law[i, 0], c.law[i, 1] = world.law(C, i)[0], C.bias * min(g, 0.0) / h
+        put(c.P, i, (0.0, 0.0, 0.0))
+        count += 1
+    return count
+
+
+@inlined
+def aim(c, i, count, n, rho):
+    """Write the frame and the height of contact i, the count-th active one."""
+    T = world.frame(n)
+    for j in range(3):
+        put(c.T[i], j, T[j])
+    c.rho[i], c.active[count] = rho, i
+
+
+@kernel
+def release(c):
+    """Open the closed contacts that carry nothing."""
+    for i in range(world.COUNT):
+        if c.closed[i] == 1.0 and not c.P[i, 0] > 0.0:
+            c.closed[i] = 0.0
+
+
+@kernel
+def penetrated(C, c, state):
+    """The open candidate that is penetrated deepest, -1 if none is."""
+    deepest, found = -_TOUCHING * C.length, -1
+    for i in range(world.COUNT):
+        if c.closed[i] == 0.0 and world.exists(C, i):
+            g = gap(C, i, state)
+            if g < deepest:
+                deepest, found = g, i
+    return found
+
+
+@kernel
+def instant(system, C, options, load, h, u0, u1, state, guess, c, i, g1):
+    """The s in (0, h) where the gap of candidate i, which ends at g1 < 0, closes: Illinois, every fourth time a bisection."""
+    a, b, ga, gb, side = 0.0, h, gap(C, i, state), g1, 0
+    rise = opening(C, i, state)
+    if rise > 0.0:
+        # a flight that begins and ends in this step: g = rise s - k s^2 with g(h) = g1 has its apex here
+        a = 0.5 * h * rise * h / (rise * h - g1)
+        ga = gap(C, i, part(system, C, options, load, a, u0, u1, state, guess, c)[0])
+    if not ga > 0.0:
+        return 0.0
+    s = h
+    for k in range(100):
+        s = a + (b - a) * (ga / (ga - gb) if k % 4 < 3 else 0.5)
+        new, turn, impulse, error = part(system, C, options, load, s, u0, u1, state, guess, c)
+        g = gap(C, i, new)
+        if abs(g) <= 1e-15 * C.length or b - a <= 1e-15 * h:
+            break
+        if g > 0.0:
+            a, ga, gb, side = s, g, 0.5 * gb if side > 0 else gb, 1
+        else:
+            b, gb, ga, side = s, g, 0.5 * ga if side < 0 else ga, -1
+    return s
+
+
+@kernel
+def jump(system, C, c, h, t, state, landed):
+    """The impact (P.4) of all contacts that touch: (state, ok). What rebounds too little, or `landed`, stays closed."""
+    x, Q, R, w, u, V = state
+    d, count = (R[0][2], R[1][2], R[2][2]), 0
+    for i in range(world.COUNT):
+        if not world.exists(C, i):
+            continue
+        g, n, rho = world.touch(C, i, x, d)
+        if g > 1e-9 * C.length and c.closed[i] == 0.0:
+            continue
+        aim(c, i, count, n, rho)
+        count += 1
+        before = vec.matvec(frame(c, i), touching.point_velocity(R, w, u, rho))
+        mu, e = world.law(C, i)
+        e = 0.0 if landed or c.closed[i] == 1.0 or -e * before[0] < 0.5 * _REST * h * system.gravity else e
+        put(c.before, i, before)
+        put(c.q, i, (before[0] + e * min(before[0], 0.0), before[1], before[2]))
+        put(c.P, i, (0.0, 0.0, 0.0))
+        c.law[i, 0], c.law[i, 1] = mu, e
+    if not impulses(system, c, count, R):
+        return state, False
+    for a in range(count):
+        i = c.active[a]
+        dw, du = touching.kick(system, R, contact_step.on_world(c, i), c.rho[i])
+        w, u = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
+    for a in range(count):
+        i = c.active[a]
+        after = vec.dot(vector(c.T[i], 0), touching.point_velocity(R, w, u, c.rho[i]))
+        if c.P[i, 0] > 0.0 and c.closed[i] == 0.0:
+            contact_step.event(c, t, i, vector(c.P, i), after)
+        c.closed[i] = 1.0 if c.law[i, 1] == 0.0 and c.P[i, 0] > 0.0 else 0.0
+    return (x, Q, R, w, u, body.center_velocity(system, R, w, u)), True
+
+
+@kernel
+def impulses(system, c, count, R):
+    """P of the active contacts at fixed R by Gauss-Seidel over the exact one-contact law; whether it converged."""
+    for _ in range(contact_step.SWEEPS):
+        moved, size = 0.0, 1e-300
+        for a in range(count):
+            i = c.active[a]
+            T, rho, q = frame(c, i), c.rho[i], vector(c.q, i)
+            for b in range(count):
+                j = c.active[b]
+                if j != i:
+                    S = touching.delassus(system, R, T, rho, frame(c, j), c.rho[j])
+                    q = vec.add(q, vec.matvec(S, vector(c.P, j)))
+            W = touching.delassus(system, R, T, rho, T, rho)
+            solved = contact_step.fc3d_one_contact.contact(W, q, c.law[i, 0], vector(c.P, i))
+            if solved.kind == contact_step.fc3d_one_contact.NONE:
+                return False
+            moved += vec.size(vec.sub(solved.r, vector(c.P, i)))
+            size += vec.size(solved.r)
+            put(c.P, i, solved.r)
+            c.status[i] = solved.kind
+        if count == 1 or not moved > contact_step.TOLERANCE * size:
+            return True
+    return False
+
+
+@kernel
+def add_forces(c, factor):
+    """Add the impulses that lie in P to the mean forces."""
+    for i in range(world.COUNT):
+        if c.P[i, 0] > 0.0:
+            put(c.force, i, vec.axpy(factor, contact_step.on_world(c, i), vector(c.force, i)))
+
+
+@kernel
+def step(system, C, options, load, E, u0, u1, state, guess, c, t):
+    """One step that splits at each impact: (state, turn, joint impulse, error, whether anything touched)."""
+    h, left, total, touched = E.h, E.h, (0.0, 0.0, 0.0), False
+    c.P[:] = 0.0
+    new, turn, impulse, error = part(system, C, options, load, h, u0, u1, state, guess, c)
+    for k in range(_SPLITS + 1):
+        if not error <= options.tolerance:
+            return state, turn, total, error, touched
+        i = penetrated(C, c, new)
+        if i < 0:
+            add_forces(c, 2.0 / h)
+            release(c)
+            return new, turn, vec.add(total, impulse), error, touched or np.any(c.closed == 1.0)
+        touched = True
+        s = instant(system, C, options, load, left, u0, u1, state, guess, c, i, gap(C, i, new))
+        if s > 0.0:
+            state, turn, impulse, error = part(system, C, options, load, s, u0, u1, state, guess, c)
+            if not error <= options.tolerance:
+                return state, turn, total, error, touched
+            total = vec.add(total, impulse)
+            add_forces(c, 2.0 / h)
+            release(c)
+        left -= s
+        V = state[5]
+        state, ok = jump(system, C, c, h, t + h - left, state, k >= _SPLITS - world.COUNT)
+        if not ok:
+            return state, turn, total, np.inf, touched
+        add_forces(c, 1.0 / h)
+        f = on_rod(c)
+        total = vec.add(total, vec.sub(vec.scale(system.rod_mass, vec.sub(state[5], V)), f))
+        new, turn, impulse, error = part(system, C, options, load, left, u0, u1, state, guess, c)
+    return state, turn, total, np.inf, touched
+
+
+@kernel
+def on_rod(c):
+    """The sum of the impulses in P that act on the rod [N s, world]."""
+    f = (0.0, 0.0, 0.0)
+    for i in range(world.COUNT):
+        if c.P[i, 0] > 0.0 and c.rho[i] != world.ON_CART:
+            f = vec.add(f, contact_step.on_world(c, i))
+    return f
