@@ -1,5 +1,7 @@
 """The simulator node: it steps the plant, owns /clock, and publishes everything measured and true."""
 
+from importlib.util import find_spec
+
 from rclpy.parameter import Parameter as RosParameter
 
 from rbdyn_ros.nodes import bag
@@ -15,6 +17,15 @@ from rbdyn_ros.simulation.plant import Plant
 from rbdyn_ros.simulation.runner import FAULT, STOPPED, Runner
 
 NAME = "pendulum_simulator"
+
+
+def standard_desk(node: ManagedNode, runner: Runner) -> tuple:
+    """The services of `simulation_interfaces`, where that package is installed; one element, or none."""
+    if find_spec("simulation_interfaces") is None:
+        return ()
+    from rbdyn_ros.nodes.standard_desk import StandardDesk
+
+    return (StandardDesk(node, runner),)
 
 
 class Simulator(ManagedNode):
@@ -56,6 +67,7 @@ class Simulator(ManagedNode):
         self.runner = Runner(plant, setup.pace(values), self.telemetry, self._on_status)
         self.inbox = Inbox(self, self.runner, self.frames)
         self.desk = ServiceDesk(self, self.runner, self._dump)
+        self.standard = standard_desk(self, self.runner)
 
     def activate(self) -> None:
         """Start the simulation's thread."""
@@ -67,7 +79,7 @@ class Simulator(ManagedNode):
 
     def cleanup(self) -> None:
         """Take everything off the graph that `configure` made."""
-        for part in (self.desk, self.inbox, self.telemetry):
+        for part in (*self.standard, self.desk, self.inbox, self.telemetry):
             part.destroy()
         self.runner = None
 

@@ -11,6 +11,7 @@ from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.pacing import Pacer
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.statistics import Statistics
+from rbdyn_ros.types import State
 
 STOPPED, PAUSED, PLAYING = "stopped", "paused", "playing"
 FAULT = "fault: "  # and why
@@ -120,10 +121,10 @@ class Runner:
             self._show()
             return ""
 
-    def reset(self) -> None:
-        """The initial state again, also after a fault; time goes on from where it is."""
+    def reset(self, state: State | None = None) -> None:
+        """Put the plant into `state` (the initial one if None), also after a fault; time goes on from where it is."""
         with self._between_ticks:
-            self.plant.reset()
+            self.plant.reset(state)
             self.force = (0.0, 0.0)
             self.disturbance = Disturbance()
             self.mailbox.clear()

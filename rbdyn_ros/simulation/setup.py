@@ -13,11 +13,13 @@ def plant_setup(values: dict) -> Setup:
     system = spherical_pendulum.build(params)
     integrator = settings.integrator(values)
     step_ns = nanoseconds(values["integrator.step"])
+    initial, input = settings.initial_state(values), settings.plant_input(values)
+    integrator.check(system, initial, input)
     return Setup(
         params=params,
         system=system,
-        sines=settings.plant_input(values).sines,
-        initial=settings.initial_state(values),
+        sines=input.sines,
+        initial=initial,
         integrator=integrator,
         options=integrator.options(system),
         step_ns=step_ns,

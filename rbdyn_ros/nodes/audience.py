@@ -1,0 +1,104 @@
+"""What can be seen of a trial from outside: the topics, kept as curves and as the newest of each."""
+
+import math
+import time
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+
+from rbdyn_ros.nodes import qos
+from rbdyn_ros.nodes.bag_qos import matching
+from rbdyn_ros.nodes.evidence_topic import LABELS
+from rbdyn_ros.nodes.messages import nanoseconds, wxyz
+from rbdyn_ros.nodes.polled import Polled
+from rbdyn_ros.simulation.trial import tilt
+
+SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
+
+
+class Audience:
+    """Reads the topics of one simulator and one controller when `look` is called."""
+
+    def __init__(self, node: Node):
+        self.states, self.forces, self.evidence = [], [], []  # rows: stamp [ns], then what was seen
+        self.counts, self.diagnosed = {}, 0  # of the newest /diagnostics of the simulator, and how many came
+        self.simulator, self.controller = "", ""  # ~/status
+        self.stamp, self.answered = 0, 0  # [ns] of the newest state, and of the state that the newest command answers
+        self._polled = Polled(node)
+        everything = matching([qos.OFFERED])
+        for kind, topic, take, profile in (
+            (Odometry, "odometry", self._odometry, everything),
+            (JointState, "joint_states", self._joint_states, everything),
+            (Float64MultiArray, f"{SIMULATOR}/integrator", self._integrator, everything),
+            (WrenchStamped, "cart/command", self._command, qos.NEWEST),
+            (DiagnosticArray, "/diagnostics", self._diagnostics, everything),
+            (String, f"{SIMULATOR}/status", self._simulator_status, qos.LATCHED),
+            (String, f"{CONTROLLER}/status", self._controller_status, qos.LATCHED),
+        ):
+            self._polled.listen(kind, topic, lambda taken, take=take: take(taken.message), profile)
+        self._pace = (time.monotonic(), 0, math.nan)  # when, stamp, real-time factor
+
+    def look(self) -> None:
+        """Take in what has happened since the last look."""
+        self._polled.empty()
+        seen, stamp, _ = self._pace
+        if time.monotonic() - seen > 1.0:
+            now = time.monotonic()
+            self._pace = (now, self.stamp, (self.stamp - stamp) * 1e-9 / (now - seen))
+
+    def forget(self) -> None:
+        """Let the curves begin here."""
+        for rows in (self.states, self.forces, self.evidence):
+            rows.clear()
+        self._pace = (time.monotonic(), self.stamp, math.nan)
+
+    def line(self, start: int) -> str:
+        """How it goes, in one line; `start` [ns] is the stamp of the release."""
+        if not self.states or not self.forces:
+            return "waiting for the first state"
+        q, force = np.array([self.states[-1][1:]]), self.forces[-1][1:]
+        age = max(0, self.stamp - self.answered) * 1e-6
+        return (
+            f"{(self.stamp - start) * 1e-9:6.2f} s   tilt {math.degrees(tilt(q)[0]):6.2f}°   cart {q[0, 0]:+.2f} {q[0, 1]:+.2f} m   "
+            f"force {math.hypot(*force):5.2f} N   real time × {self._pace[2]:.2f}   command {age:.0f} ms old"
+        )
+
+    # the topics
+
+    def _odometry(self, message: Odometry) -> None:
+        position = message.pose.pose.position
+        self.stamp = nanoseconds(message.header.stamp)
+        self.states.append((self.stamp, position.x, position.y, *wxyz(message.pose.pose.orientation)))
+
+    def _joint_states(self, message: JointState) -> None:
+        self.forces.append((nanoseconds(message.header.stamp), *message.effort[:2]))
+
+    def _integrator(self, message: Float64MultiArray) -> None:
+        row = dict(zip(LABELS, message.data))
+        self.evidence.append((round(row["time"] * 1e9), row["energy"], row["energy_drift"]))
+
+    def _command(self, message: WrenchStamped) -> None:
+        self.answered = nanoseconds(message.header.stamp)
+
+    def _diagnostics(self, message: DiagnosticArray) -> None:
+        ours = [status for status in message.status if SIMULATOR in status.name]
+        self.counts |= {pair.key: _number(pair.value) for status in ours for pair in status.values}
+        self.diagnosed += bool(ours)
+
+    def _simulator_status(self, message: String) -> None:
+        self.simulator = message.data
+
+    def _controller_status(self, message: String) -> None:
+        self.controller = message.data
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

@@ -1,0 +1,105 @@
+"""The course of a demo: the nodes come up, time begins, the rod is pushed, the counts are read."""
+
+import math
+import time
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from std_srvs.srv import SetBool, Trigger
+
+from rbdyn_ros.nodes.controller import RUNNING
+from rbdyn_ros.nodes.frames import frames
+from rbdyn_ros.nodes.messages import set_xyz
+from rbdyn_ros.nodes.stage import Interrupted, Over, Stage
+from rbdyn_ros.simulation.runner import FAULT
+from rbdyn_ros.simulation.script import Push, Script
+from rbdyn_ros.simulation.trial import Trial
+
+COMING_UP = 180.0  # [s] real time that the nodes may take: the first start on a machine compiles
+STILL = 10.0  # [s] real time without a new state, or an answer, after which the trial is given up
+COUNTING = 3.0  # [s] real time to wait for the counts at the end: /diagnostics comes once per second
+
+
+class Performance:
+    """One demo of a script on a stage."""
+
+    def __init__(self, script: Script, stage: Stage):
+        self._script, self._stage, self._audience = script, stage, stage.audience
+        self._start = 0  # [ns] simulated, of the release
+        self._released, self._ended = 0.0, 0.0  # [s] steady
+        self._pushes = []
+
+    def play(self) -> Trial:
+        """Play it to its end, or to where it breaks off."""
+        failure, interrupted = "", False
+        try:
+            self._come_up()
+            self._release()
+            for push in self._script.pushes:
+                self._wait_for(push.time)
+                self._push(push)
+            self._wait_for(self._script.duration)
+            self._ended = time.monotonic()
+            self._count()
+        except Over as over:
+            failure = str(over)
+        except Interrupted:
+            interrupted = True
+        self._ended = self._ended or time.monotonic()
+        return self._trial(failure, interrupted)
+
+    def _come_up(self) -> None:
+        began = time.monotonic()
+
+        def line() -> str:
+            return f"the nodes come up, {time.monotonic() - began:.0f} s so far (the first start on a machine compiles, for up to a minute)"
+
+        def up() -> bool:
+            return self._stage.complete and self._audience.controller == RUNNING
+
+        self._stage.until(up, line, COMING_UP, f"the nodes did not come up within {COMING_UP:g} s")
+
+    def _release(self) -> None:
+        self._stage.call(self._stage.reset_statistics, Trigger.Request(), STILL)
+        self._audience.forget()
+        self._start, self._released = self._audience.stamp, time.monotonic()
+        self._stage.call(self._stage.pause, SetBool.Request(data=False), STILL)
+
+    def _wait_for(self, seconds: float) -> None:
+        end = self._start + round(seconds * 1e9)
+
+        def reached() -> bool:
+            if self._audience.simulator.startswith(FAULT):
+                raise Over(f"the simulator stopped: {self._audience.simulator.removeprefix(FAULT)}")
+            return self._audience.stamp >= end
+
+        self._stage.until(reached, lambda: self._audience.line(self._start), STILL, f"no new state for {STILL:g} s")
+
+    def _push(self, push: Push) -> None:
+        message = WrenchStamped()
+        message.header.frame_id = frames().tip
+        set_xyz(message.wrench.force, (push.force * math.cos(push.azimuth), push.force * math.sin(push.azimuth), 0.0))
+        self._stage.disturbance.publish(message)
+        self._pushes.append(push._replace(time=(self._audience.stamp - self._start) * 1e-9))
+
+    def _count(self) -> None:
+        self._stage.call(self._stage.pause, SetBool.Request(data=True), STILL)
+        seen = self._audience.diagnosed
+        self._stage.until(lambda: self._audience.diagnosed > seen, lambda: "counting", COUNTING, "no /diagnostics came")
+
+    def _trial(self, failure: str, interrupted: bool) -> Trial:
+        audience, end = self._audience, self._start + round(self._script.duration * 1e9)
+
+        def curves(rows: list, width: int) -> tuple:
+            seen = [row for row in rows if self._released and self._start <= row[0] <= end]
+            table = np.array(seen, float).reshape(-1, width)
+            return (table[:, 0] - self._start) * 1e-9, table[:, 1:]
+
+        t, q = curves(audience.states, 7)
+        force_t, force = curves(audience.forces, 3)
+        energy_t, evidence = curves(audience.evidence, 3)
+        wall_time = self._ended - self._released if self._released else 0.0
+        return Trial(
+            t, q, force_t, force, energy_t, evidence[:, 0], evidence[:, 1],
+            tuple(self._pushes), audience.counts, wall_time, failure, interrupted,
+        )  # fmt: skip

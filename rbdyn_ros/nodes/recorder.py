@@ -1,0 +1,107 @@
+"""The recorder node: every topic, as the bytes that arrive, into an MCAP bag that `ros2 bag` and Foxglove read."""
+
+from collections import Counter
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
+from rosbags.typesys import Stores, get_typestore
+
+from rbdyn_ros.nodes import bag_qos
+from rbdyn_ros.nodes.parameters import Parameters
+from rbdyn_ros.nodes.polled import Polled, Taken
+from rbdyn_ros.nodes.process import run
+from rbdyn_ros.settings.tables import NODES
+
+NAME = "pendulum_recorder"
+EMPTIED_EVERY = 0.02  # [s]
+LOOKED_EVERY = 0.1  # [s] how soon a new topic is heard
+
+
+class Recorder(Node):
+    """Records from `autostart` to `close`. Messages are stamped with the system time of their arrival."""
+
+    def __init__(self, **options):
+        super().__init__(NAME, **options)
+        self.parameters = Parameters(self, NODES[NAME], validate=lambda values: None, changed=lambda values: None)
+        self.counts = Counter()  # messages per topic; a topic that is listened to is in it
+        self._refused = set()
+        self._polled, self._taken, self._writer = Polled(self), [], None
+
+    def autostart(self) -> None:
+        """Open the bag and begin. RuntimeError if the bag cannot be made."""
+        values = self.parameters.values
+        self.path = Path(values["bag.path"] or f"rosbag2_{datetime.now():%Y_%m_%d-%H_%M_%S}").expanduser()
+        self._types = get_typestore(Stores.LATEST)
+        try:
+            writer = Writer(self.path, version=9, storage_plugin=StoragePlugin.MCAP)
+            writer.open()
+        except WriterError:
+            raise RuntimeError(f"bag.path is {self.path}, which is there already; choose another") from None
+        except OSError as error:
+            raise RuntimeError(f"bag.path is {self.path}, which cannot be made: {error.strerror}") from None
+        self._writer = writer
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOKED_EVERY, self._look, clock=steady)
+        self.create_timer(EMPTIED_EVERY, self._write, clock=steady)
+        self.get_logger().info(f"recording to {self.path}")
+
+    def close(self) -> None:
+        """Write what has arrived, then the index and metadata.yaml."""
+        if self._writer:
+            self._write()
+            writer, self._writer = self._writer, None
+            writer.close()
+            self.get_logger().info(f"wrote {self.path}: {self.counts.total()} messages of {len(self.counts)} topics")
+
+    def _look(self) -> None:
+        chosen = self.parameters.values["bag.topics"]
+        for topic, kinds in self.get_topic_names_and_types():
+            if topic not in self.counts and topic not in self._refused and (not chosen or topic in chosen):
+                self._listen(topic, kinds[0])
+
+    def _listen(self, topic: str, kind: str) -> None:
+        offers = [info.qos_profile for info in self.get_publishers_info_by_topic(topic)]
+        if not offers:
+            return  # it has a reader, but nobody writes it yet
+        if kind not in self._types.types:
+            self._refused.add(topic)
+            self.get_logger().warning(f"{topic} is not recorded: its type {kind} is not one of ROS's own")
+            return
+        channel = self._writer.add_connection(
+            topic, kind, typestore=self._types, offered_qos_profiles=[bag_qos.written(offer) for offer in offers]
+        )
+        profile = bag_qos.matching(offers)
+        self._polled.listen(_class(kind), topic, lambda taken: self._taken.append((taken, channel)), profile, raw=True)
+        self.counts[topic] = 0
+
+    def _write(self) -> None:
+        self._polled.empty()
+        for taken, channel in sorted(self._taken, key=_arrival):
+            self._writer.write(channel, taken.received, taken.message)
+            self.counts[channel.topic] += 1
+        self._taken.clear()
+
+
+def _arrival(entry: tuple) -> int:
+    taken: Taken = entry[0]
+    return taken.received
+
+
+def _class(kind: str) -> type:
+    """The message class of "package/msg/Name"."""
+    package, _, name = kind.split("/")
+    return getattr(import_module(f"{package}.msg"), name)
+
+
+def main(args=None) -> int:
+    """`ros2 run rbdyn_ros recorder`."""
+    return run((Recorder,), args)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

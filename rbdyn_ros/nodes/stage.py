@@ -1,0 +1,86 @@
+"""The demo's own process: its node, the recorder and the audience, turned over by one loop."""
+
+import time
+from pathlib import Path
+from typing import Callable
+
+import rclpy
+from geometry_msgs.msg import WrenchStamped
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from std_srvs.srv import SetBool, Trigger
+
+from rbdyn_ros.nodes import qos
+from rbdyn_ros.nodes.audience import SIMULATOR, Audience
+from rbdyn_ros.nodes.cast import Cast
+from rbdyn_ros.nodes.process import Signals
+from rbdyn_ros.nodes.recorder import Recorder
+from rbdyn_ros.simulation.live_line import LiveLine
+
+
+class Over(Exception):
+    """The trial has ended early; the message says why."""
+
+
+class Interrupted(Exception):
+    """Somebody wants it to end."""
+
+
+class Stage:
+    """What the demo sees and says of a simulator; the simulator itself is in a process of the cast."""
+
+    def __init__(self, cast: Cast, bag: Path, live: LiveLine):
+        self.cast, self.live, self.signals = cast, live, Signals()
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        self.node = rclpy.create_node("pendulum_demo")
+        self.audience = Audience(self.node)
+        self.recorder = Recorder(parameter_overrides=[Parameter("bag.path", value=str(bag))])
+        self.disturbance = self.node.create_publisher(WrenchStamped, f"{SIMULATOR}/disturbance", qos.OFFERED)
+        self.pause = self.node.create_client(SetBool, f"{SIMULATOR}/pause")
+        self.reset_statistics = self.node.create_client(Trigger, f"{SIMULATOR}/reset_statistics")
+        self.executor = SingleThreadedExecutor()
+        for node in (self.node, self.recorder):
+            self.executor.add_node(node)
+        self.recorder.autostart()
+
+    @property
+    def complete(self) -> bool:
+        """Whether everybody hears everybody. Over: there are two simulators."""
+        if self.node.count_publishers("/clock") > 1:
+            raise Over("another simulator publishes /clock in this ROS_DOMAIN_ID; end it, or set another ROS_DOMAIN_ID")
+        heard = all(self.recorder.counts[topic] for topic in ("/odometry", "/cart/command"))
+        services = self.pause.service_is_ready() and self.reset_statistics.service_is_ready()
+        return heard and services and self.disturbance.get_subscription_count() > 0
+
+    def until(self, condition: Callable, line: Callable, patience: float, in_vain: str) -> None:
+        """Watch until it holds. Interrupted; Over: the cast has ended, or no time was simulated for `patience` [s]."""
+        stamp, end = 0, 0.0
+        while not condition():
+            if self.signals.stop:
+                raise Interrupted
+            if reason := self.cast.ended():
+                raise Over(reason)
+            if self.audience.stamp != stamp or not end:
+                stamp, end = self.audience.stamp, time.monotonic() + patience
+            if time.monotonic() > end:
+                raise Over(in_vain)
+            self.executor.spin_once(timeout_sec=0.02)
+            self.audience.look()
+            self.live.show(line)
+
+    def call(self, client, request, patience: float) -> None:
+        """Call a service of the simulator. Over: it refuses, or does not answer for `patience` [s]."""
+        future = client.call_async(request)
+        self.until(future.done, lambda: f"calling {client.srv_name}", patience, f"{client.srv_name} does not answer")
+        if not future.result().success:
+            raise Over(f"{client.srv_name}: {future.result().message}")
+
+    def close(self) -> None:
+        """The cast leaves, then the recorder, who has heard its last words."""
+        self.live.close()
+        self.cast.end()
+        self.recorder.close()
+        for node in (self.recorder, self.node):
+            node.destroy_node()
+        rclpy.try_shutdown()
