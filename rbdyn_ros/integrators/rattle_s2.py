@@ -8,7 +8,11 @@ A step solves, with the multiplier lam of |n| = 1 and the cart eliminated, Mt = 
 
     K Dn / h = c + lam n_k,   K = J + d h/2 - (m l)^2/Mt diag(1, 1, 0),   c = p_n + (h/2) f_n - (m l/Mt) (P_h, 0)   (5.2)
 
-|n_k + Dn| = 1 makes this one quadratic equation for lam; the velocity at k+1 is projected on n.n' = 0.
+|n_k + Dn| = 1 makes this one quadratic equation for lam. The momenta are carried on as they come,
+
+    p_n' = p_n + (h/2) (f_n + f_n') + lam n_k - d Dn,      P' = P + (h/2) (U_k + U_{k+1}) - b Dx,             (5.3)
+
+and become velocities, on n.n' = 0, where they are asked for.
 The map equals that of Moser and Veselov at v_3 = 0. It is the discrete pitch-cone integrator without its chart.
 """
 
@@ -45,15 +49,25 @@ def check(system: System, state: State, input: Input) -> None:
         raise ValueError("rattle_s2 takes a disturbance force on the rod's axis only, no torque")
 
 
+class Equations(NamedTuple):
+    """The numbers of (5.2) for a step of h [s]."""
+
+    h: float
+    i_K: tuple  # h K^-1 [s/(kg m^2)]
+    ml: float  # m l [kg m]
+    i_Mt: float  # 1/Mt [1/kg], 0 for a fixed cart
+    damping: float  # d
+    cart_damping: float  # b
+
+
 @inlined
-def constants(system, h):
-    """(1/h, 1/Mt, K^-1, d/2, J) of (5.2) for a step of h; 1/Mt = 0 for a fixed cart."""
-    m, l = system.rod_mass, system.center
-    J = system.inertia[0] + m * l * l
+def equations(system, h):
+    """The numbers of a step of size h."""
+    m, l, d = system.rod_mass, system.center, system.joint_damping
     i_Mt = system.cart_free / (system.cart_mass + m + 0.5 * h * system.cart_damping)
-    damped = J + 0.5 * h * system.joint_damping
-    across = 1.0 / (damped - (m * l) * (m * l) * i_Mt)
-    return 1.0 / h, i_Mt, (across, across, 1.0 / damped), J
+    K = system.inertia[0] + m * l * l + 0.5 * h * d
+    across = h / (K - (m * l) * (m * l) * i_Mt)
+    return Equations(h, (across, across, h / K), m * l, i_Mt, d, system.cart_damping)
 
 
 @inlined
@@ -80,29 +94,22 @@ def momenta(system, dn, u):
 
 
 @inlined
-def stage(system, numbers, h, f_n, U0, U1, n, dn, u):
-    """One step of (5.2) from the direction n, its rate and the cart velocity: (Dx, n, n', x', |quadratic residual|)."""
-    i_h, i_Mt, i_K, J = numbers
-    half = 0.5 * h
-    ml, d, b = system.rod_mass * system.center, system.joint_damping, system.cart_damping
-    p_n, P = momenta(system, dn, u)
+def stage(E, f_n, U0, U1, x, n, p_n, P):
+    """One step of (5.2), (5.3): (x, n, p_n, P) at its end; nan where the quadratic equation has no root."""
+    half, g = 0.5 * E.h, E.ml * E.i_Mt
     Ph = (P[0] + half * U0[0], P[1] + half * U0[1])
-    c = vec.axpy(half, f_n, (p_n[0] - ml * i_Mt * Ph[0], p_n[1] - ml * i_Mt * Ph[1], p_n[2]))
-    # |n + h K^-1 (c + lam n)| = 1 with a = n + h K^-1 c, e = h K^-1 n:  e.e lam^2 + 2 a.e lam + a.a - 1 = 0
-    Kc, e = vec.scale(h, vec.times(i_K, c)), vec.scale(h, vec.times(i_K, n))
-    a = vec.add(n, Kc)
-    A, B, C = vec.dot(e, e), vec.dot(a, e), vec.dot(Kc, Kc) + 2.0 * vec.dot(n, Kc)
+    p_h = vec.axpy(half, f_n, p_n)
+    # with a = n + h K^-1 c, e = h K^-1 n:  |a + lam e| = 1,  e.e lam^2 + 2 a.e lam + a.a - 1 = 0
+    Kc = vec.times(E.i_K, (p_h[0] - g * Ph[0], p_h[1] - g * Ph[1], p_h[2]))
+    e, a, n_n = vec.times(E.i_K, n), vec.add(n, Kc), vec.dot(n, n) - 1.0
+    A, B, C = vec.dot(e, e), vec.dot(a, e), vec.dot(Kc, vec.axpy(2.0, n, Kc)) + n_n
     root = sqrt(B * B - A * C)
-    lam = -C / (B + root) if B > 0.0 else -C / (B - root)
+    lam = -C / (B + (root if B > 0.0 else -root))
     Dn = vec.axpy(lam, e, Kc)
-    Dx = (i_Mt * (h * Ph[0] - ml * Dn[0]), i_Mt * (h * Ph[1] - ml * Dn[1]))
-    n = vec.add(n, Dn)
-    n = vec.scale(1.5 - 0.5 * vec.dot(n, n), n)
-    f = J * i_h - 0.5 * d
-    p_n = vec.axpy(f, Dn, vec.axpy(half, f_n, (ml * i_h * Dx[0], ml * i_h * Dx[1], 0.0)))
-    P = (Ph[0] - b * Dx[0] + half * U1[0], Ph[1] - b * Dx[1] + half * U1[1])
-    dn, u = velocities(system, n, p_n, P)
-    return Dx, n, dn, u
+    D = (E.h * E.i_Mt * Ph[0] - g * Dn[0], E.h * E.i_Mt * Ph[1] - g * Dn[1])
+    p_n = vec.axpy(-E.damping, Dn, vec.axpy(lam, n, vec.axpy(half, f_n, p_h)))
+    P = (Ph[0] - E.cart_damping * D[0] + half * U1[0], Ph[1] - E.cart_damping * D[1] + half * U1[1])
+    return (x[0] + D[0], x[1] + D[1]), vec.axpy(lam, e, a), p_n, P
 
 
 @inlined
@@ -112,52 +119,64 @@ def turn(n0, n1):
     return unit_quaternion.normalized((1.0 + vec.dot(n0, n1), c[0], c[1], c[2]))
 
 
+@inlined
+def body_rate(Q, d, dd):
+    """w = R^T (n x n'), without spin."""
+    w = unit_quaternion.rotated_back(Q, vec.cross(d, dd))
+    return (w[0], w[1], 0.0)
+
+
+@inlined
+def write(system, q, v, x, Q, n, p_n, P):
+    """Write positions and the velocities of the momenta; returns the centre of mass's velocity [m/s, world]."""
+    dn, u = velocities(system, n, p_n, P)
+    Q, l = unit_quaternion.normalized(Q), system.center
+    memory.write(q, v, x, Q, body_rate(Q, n, dn), u)
+    return (u[0] + l * dn[0], u[1] + l * dn[1], l * dn[2])
+
+
+@kernel
+def steps(system, load, attitude, weights, sines, h, n, t, q, v, reaction):
+    """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None compile to a plain loop."""
+    x, Q, w, u = memory.read(q, v)
+    R = unit_quaternion.matrix(Q)
+    d = (R[0][2], R[1][2], R[2][2])
+    u = (system.cart_free * u[0], system.cart_free * u[1])
+    p_n, P = momenta(system, vec.matvec(R, (w[1], -w[0], 0.0)), u)
+    f_n = vec.axpy(load.r[2], load.F, (0.0, 0.0, -system.rod_mass * system.gravity * system.center))
+    U1 = rod_on_cart.horizontal(load, rod_on_cart.sines_at(sines, t))
+    first, Q_first = d, Q
+    for i in range(n):
+        x0, Q0, d0, p0, P0, s = x, Q, d, p_n, P, t + i * h
+        for j in range(len(weights)):
+            hj = h * weights[j]
+            s += hj
+            U0, before = U1, d
+            U1 = rod_on_cart.horizontal(load, rod_on_cart.sines_at(sines, s))
+            x, d, p_n, P = stage(equations(system, hj), f_n, U0, U1, x, d, p_n, P)
+            if attitude == 1:
+                Q = unit_quaternion.product(turn(before, d), Q)
+        failed = not vec.size(d) < 4.0
+        if failed or i == n - 1:
+            if attitude == 0:
+                Q0, Q = unit_quaternion.product(turn(first, d0), Q_first), unit_quaternion.product(turn(first, d), Q_first)
+            if i > 0 or not failed:  # else q, v are the start itself, to the last bit
+                V0 = write(system, q, v, x0, Q0, d0, p0, P0)
+            if failed:
+                return i, 0, np.nan
+            V1 = write(system, q, v, x, Q, d, p_n, P)
+            weight = vec.sub((0.0, 0.0, system.rod_mass * system.gravity), load.F)
+            memory.write_reaction(reaction, vec.axpy(system.rod_mass / h, vec.sub(V1, V0), weight))
+    return n, 0, 0.0
+
+
 @kernel
 def advance(system, options, input, h, n, t, q, v, reaction):
     """Take n steps of size h in place; returns (steps done, 0 iterations, residual 0).
 
     A step so large that (5.2) has no solution stops it: residual nan.
     """
-    x, Q, w, u = memory.read(q, v)
-    load, sines, weights = rod_on_cart.load(input), input.sines, options.weights
-    R = unit_quaternion.matrix(Q)
-    d = (R[0][2], R[1][2], R[2][2])
-    u = (system.cart_free * u[0], system.cart_free * u[1])
-    dd = vec.matvec(R, (w[1], -w[0], 0.0))
-    f_n = vec.axpy(load.r[2], load.F, (0.0, 0.0, -system.rod_mass * system.gravity * system.center))
-    U1 = rod_on_cart.horizontal(load, rod_on_cart.sines_at(sines, t))
-    first = d
-    for i in range(n):
-        x0, Q0, d0, dd0, u0, s = x, Q, d, dd, u, t + i * h
-        for j in range(weights.shape[0]):
-            hj = h * weights[j]
-            s += hj
-            U0, before = U1, d
-            if sines.shape[0] > 0:
-                U1 = rod_on_cart.horizontal(load, rod_on_cart.sines_at(sines, s))
-            Dx, d, dd, u = stage(system, constants(system, hj), hj, f_n, U0, U1, d, dd, u)
-            x = (x[0] + Dx[0], x[1] + Dx[1])
-            if options.attitude == 1:
-                Q = unit_quaternion.product(turn(before, d), Q)
-        if not vec.size(d) < 4.0:
-            Q0 = Q0 if options.attitude == 1 else unit_quaternion.product(turn(first, d0), Q0)
-            memory.write(q, v, x0, Q0, body_rate(Q0, d0, dd0), u0)
-            return i, 0, np.nan
-        if i == n - 1:
-            l = system.center
-            V0 = (u0[0] + l * dd0[0], u0[1] + l * dd0[1], l * dd0[2])
-            V1 = (u[0] + l * dd[0], u[1] + l * dd[1], l * dd[2])
-            weight = vec.sub((0.0, 0.0, system.rod_mass * system.gravity), load.F)
-            memory.write_reaction(reaction, vec.axpy(system.rod_mass / h, vec.sub(V1, V0), weight))
-    if options.attitude == 0:
-        Q = unit_quaternion.product(turn(first, d), Q)
-    Q = unit_quaternion.normalized(Q)
-    memory.write(q, v, x, Q, body_rate(Q, d, dd), u)
-    return n, 0, 0.0
-
-
-@inlined
-def body_rate(Q, d, dd):
-    """w = R^T (n x n'), without spin."""
-    w = unit_quaternion.rotated_back(Q, vec.cross(d, dd))
-    return (w[0], w[1], 0.0)
+    load, weights, sines = rod_on_cart.load(input), options.weights, input.sines
+    if len(weights) == 1 and len(sines) == 0:
+        return steps(system, load, options.attitude, (weights[0],), None, h, n, t, q, v, reaction)
+    return steps(system, load, options.attitude, weights, sines, h, n, t, q, v, reaction)
