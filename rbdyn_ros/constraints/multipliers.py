@@ -45,7 +45,7 @@ def forward(bodies, rows, wrench, alpha, q, v):
     """The Forward dynamics at q (n, 7), v (n, 6); alpha [1/s] is the rate at which errors of C die out."""
     a = free_acceleration(bodies, wrench, v)
     if len(rows.kind) == 0:
-        return Forward(a, np.zeros(0), 0, 0.0)
+        return Forward(a, np.zeros(0), np.int64(0), 0.0)
     J, flat = jacobian.jacobian(rows, q), v.copy().reshape(-1)
     inverse = np.empty_like(v)
     for i in range(len(v)):
@@ -57,7 +57,7 @@ def forward(bodies, rows, wrench, alpha, q, v):
     W = K @ J.T
     multipliers, _, rank, _ = np.linalg.lstsq(W, b, _RANK)
     residual = np.linalg.norm(W @ multipliers - b) / (1.0 + np.linalg.norm(b))
-    return Forward(a + (K.T @ multipliers).reshape(v.shape), multipliers, rank, residual)
+    return Forward(a + (K.T @ multipliers).reshape(v.shape), multipliers, np.int64(rank), residual)
 
 
 @kernel

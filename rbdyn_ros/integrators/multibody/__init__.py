@@ -1,0 +1,1 @@
+"""Steppers for several bodies with joints and contacts."""
