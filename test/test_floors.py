@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 FLOORS = {
     0: {"types", "kernel", "geometry", "numerics"},
     1: {"bodies", "solvers"},
-    2: {"constraints", "contacts"},
+    2: {"constraints", "contacts", "systems"},
     3: {"integrators"},
     4: {"models", "settings"},
     5: {"controllers", "simulation"},
@@ -21,6 +21,7 @@ ROS = {"rclpy", "ament_index_python", "rosgraph_msgs", "tf2_ros"}
 
 
 def room(file: Path) -> str:
+    """The word after rbdyn_ros. A new one needs a floor in FLOORS."""
     return file.relative_to(ROOT / "rbdyn_ros").parts[0].removesuffix(".py")
 
 

@@ -45,7 +45,7 @@ class Turn(NamedTuple):
     v: tuple  # (3,) vector part
     w: float  # scalar part
     e: tuple  # (3,) (F - 1) e3
-    r: tuple  # (3,) what is left of (2.10), seen from the body after the turn
+    r: tuple  # (3,) what is left of (2.10), for the next step
     iterations: int  # 1 for the explicit solution, 1 more for each step of Newton
     error: float  # relative size of r
 
@@ -156,7 +156,8 @@ def solve(E, R, Ph, b, w, tolerance, max_iterations):
             r = residual(E, k, v, w, Av, e, B)
             error = vec.size(r) * i_scale
             iterations += 1
-        r = unit_quaternion.rotated_back((w, v[0], v[1], v[2]), r)  # r of the explicit solution is too small for that
+        if E.A[0] != E.A[1]:  # an axisymmetric rod keeps p_3, which turning r would spoil
+            r = unit_quaternion.rotated_back((w, v[0], v[1], v[2]), r)
     return Turn(v, w, e, r, iterations, error)
 
 
