@@ -1,0 +1,114 @@
+"""What can touch what between rigid bodies: corners, balls and planes, one candidate pair at a time (doc/nonsmooth.md, C.9).
+
+    FACE    a ball of radius rho (0: a corner) at p of body a, and the half space below a plane that b carries:
+            g = N . (x_a + R_a p - x_b) - n . s - rho,   N = R_b n
+    BALLS   a ball at p of a and a ball at s of b:   g = |d| - rho_a - rho_b,   N = d/|d|,   d = x_a + R_a p - x_b - R_b s
+
+g [m] is the gap, negative where they overlap; N points out of b. The world is body -1.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.bodies import quaternion_body as body
+from rbdyn_ros.constraints.rows import WORLD, place, vector
+from rbdyn_ros.geometry import arguments, vec
+from rbdyn_ros.kernel import kernel
+from rbdyn_ros.types import Array
+
+FACE, BALLS = range(2)
+
+
+class Pairs(NamedTuple):
+    """k candidates; make them with `build` from `corner`, `ball` and `balls`."""
+
+    kind: Array  # (k,)
+    a: Array  # (k,) body
+    b: Array  # (k,) another body, or WORLD
+    p: Array  # (k, 3) [m] in a
+    n: Array  # (k, 3) normal [-], or the other ball's centre [m], in b
+    size: Array  # (k,) n . s + rho, or rho_a + rho_b [m]
+    radius: Array  # (k,) rho of a [m]
+    mu: Array  # (k,) friction [-]
+    e: Array  # (k,) restitution [-]
+
+
+class Touch(NamedTuple):
+    """How a pair stands to each other."""
+
+    gap: float  # g [m]
+    normal: tuple  # N [world]
+    on_a: tuple  # the point of a that touches [m, in a]
+    on_b: tuple  # the same place in b
+
+
+@kernel
+def touch(pairs, i, q):
+    """The Touch of candidate i at q (n, 7)."""
+    A, B, p, n = place(q, pairs.a[i]), place(q, pairs.b[i]), vector(pairs.p, i), vector(pairs.n, i)
+    center = vec.add(A[0], body.turned(A[1], p))
+    if pairs.kind[i] == FACE:
+        N = body.turned(B[1], n)
+        gap = vec.dot(N, vec.sub(center, B[0])) - pairs.size[i]
+    else:
+        d = vec.sub(center, vec.add(B[0], body.turned(B[1], n)))
+        length = vec.norm(d)
+        N = vec.scale(1.0 / length, d) if length > 0.0 else (0.0, 0.0, 1.0)
+        gap = length - pairs.size[i]
+    point = vec.axpy(-pairs.radius[i], N, center)
+    on_a = body.turned_back(A[1], vec.sub(point, A[0]))
+    return Touch(gap, N, on_a, body.turned_back(B[1], vec.sub(point, B[0])))
+
+
+@kernel
+def gaps(pairs, q):
+    """g (k,) of all candidates."""
+    g = np.empty(len(pairs.kind))
+    for i in range(len(g)):
+        g[i] = touch(pairs, i, q).gap
+    return g
+
+
+def corner(a: int, p, b: int = WORLD, n=(0.0, 0.0, 1.0), s=(0.0, 0.0, 0.0), mu=0.0, e=0.0) -> tuple:
+    """The point p of a on the plane of b through s with the outward normal n."""
+    return ball(a, 0.0, p, b, n, s, mu, e)
+
+
+def ball(a: int, radius: float, p=(0.0, 0.0, 0.0), b: int = WORLD, n=(0.0, 0.0, 1.0), s=(0.0, 0.0, 0.0), mu=0.0, e=0.0) -> tuple:
+    """A ball [m] at p of a on the plane of b through s with the outward normal n."""
+    n = arguments.unit(n, "n", 3, "divide it by its length")
+    radius = _within(radius, "the radius of a ball", 0.0, np.inf, " m")
+    return (FACE, a, b, p, n, n @ arguments.array(s, "s", 3) + radius, radius, mu, e)
+
+
+def balls(a: int, radius_a: float, b: int, radius_b: float, p=(0.0, 0.0, 0.0), s=(0.0, 0.0, 0.0), mu=0.0, e=0.0) -> tuple:
+    """Balls [m] at p of a and s of b."""
+    radius_a, radius_b = (_within(r, "the radius of a ball", 0.0, np.inf, " m") for r in (radius_a, radius_b))
+    return (BALLS, a, b, p, s, radius_a + radius_b, radius_a, mu, e)
+
+
+def box(a: int, half, b: int = WORLD, n=(0.0, 0.0, 1.0), s=(0.0, 0.0, 0.0), mu=0.0, e=0.0) -> list:
+    """The eight corners of a box with half edges (3,) [m] on a plane of b."""
+    signs = np.array(np.meshgrid((-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0))).reshape(3, -1).T
+    return [corner(a, at, b, n, s, mu, e) for at in signs * arguments.array(half, "half", 3)]
+
+
+def build(bodies: int, *candidates) -> Pairs:
+    """The candidates between `bodies` bodies; ValueError names the one whose bodies, friction or restitution cannot be."""
+    for i, (_, a, b, _, _, _, _, mu, e) in enumerate(candidates):
+        if a not in range(bodies) or b not in range(-1, bodies) or a == b:
+            raise ValueError(f"contact {i} is between bodies {a} and {b}; take two of 0 to {bodies - 1}, or {WORLD} (the world) second")
+        _within(mu, f"the friction of contact {i}", 0.0, np.inf)
+        _within(e, f"the restitution of contact {i}", 0.0, 1.0)
+    columns = list(zip(*candidates)) if candidates else [()] * 9
+    numbers = (np.array(c, dtype=np.int64) for c in columns[:3])
+    vectors = (np.array(c, dtype=float).reshape(-1, 3) for c in columns[3:5])
+    return Pairs(*numbers, *vectors, *(np.array(c, dtype=float) for c in columns[5:]))
+
+
+def _within(value, name: str, low: float, high: float, unit: str = "") -> float:
+    if not (low <= value <= high and np.isfinite(value)):
+        limit = f"from {low:g} to {high:g}{unit}" if np.isfinite(high) else f"finite and >= {low:g}{unit}"
+        raise ValueError(f"{name} is {value}{unit}; it must be {limit}")
+    return float(value)
