@@ -60,12 +60,15 @@ class Controller(ManagedNode):
             self.law = Law(values)
 
     def configure(self) -> None:
-        """Design the law, compile it by one answer, make topics and services."""
+        """Design the law, compile it by one answer, make topics, services and timers."""
         values = self.parameters.values
         self.law, self.join = Law(values), StateJoin()
         self.reference, self.armed = values["reference"], values["armed"]
         self.get_logger().info(f"law: {self.law.name}; warming up")
         self.law.warm_up()
+        self._make_topics(values)
+
+    def _make_topics(self, values: dict) -> None:
         self.command = WrenchStamped()
         self.command.header.frame_id = self.frames.world
         self.terms = labelled(LABELS)

@@ -29,6 +29,7 @@ class IntegratorEvidence:
         self.message = labelled(LABELS)
 
     def fill(self, sample: Sample) -> Float64MultiArray:
+        """The message, refilled from a sample."""
         e = sample.evidence
         self.message.data = array.array(
             "d",

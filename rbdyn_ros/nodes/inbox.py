@@ -41,6 +41,7 @@ class Inbox:
 
     def _guarded(self, take):
         def callback(message) -> None:
+            """`take`, while the node is active."""
             if not self._node.active:
                 return
             try:

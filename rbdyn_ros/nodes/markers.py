@@ -35,6 +35,7 @@ class Markers:
         self._tips = deque(maxlen=TRAIL)
 
     def fill(self, sample: Sample) -> MarkerArray:
+        """The message, refilled from a sample."""
         for marker in self.message.markers:
             set_stamp(marker.header.stamp, sample.stamp)
         params, joint = sample.setup.params, (*sample.x, 0.0)

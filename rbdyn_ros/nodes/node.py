@@ -52,22 +52,27 @@ class ManagedNode(LifecycleNode):
     # the lifecycle: rclpy swallows exceptions of these callbacks, so they are said here
 
     def on_configure(self, state) -> TransitionCallbackReturn:
+        """`configure`, then the managed publishers."""
         return self._attempt(self.configure, super().on_configure, state)
 
     def on_activate(self, state) -> TransitionCallbackReturn:
+        """The managed publishers, then `activate`."""
         self._attempt(lambda: None, super().on_activate, state)  # publishers first: `activate` may publish
         result = self._attempt(self.activate, lambda state: SUCCESS, state)
         self.active = result == SUCCESS
         return result
 
     def on_deactivate(self, state) -> TransitionCallbackReturn:
+        """`deactivate`, then the managed publishers fall silent."""
         self.active = False
         return self._attempt(self.deactivate, super().on_deactivate, state)
 
     def on_cleanup(self, state) -> TransitionCallbackReturn:
+        """`cleanup`, then the managed publishers."""
         return self._attempt(self.cleanup, super().on_cleanup, state)
 
     def on_shutdown(self, state) -> TransitionCallbackReturn:
+        """`deactivate`, from the active state."""
         return self.on_deactivate(state) if self.active else SUCCESS
 
     def _attempt(self, ours, theirs, state) -> TransitionCallbackReturn:

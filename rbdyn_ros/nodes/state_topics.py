@@ -24,6 +24,7 @@ class Joints:
         self.message.header.frame_id = frames.world
 
     def fill(self, sample: Sample) -> JointState:
+        """The message, refilled from a sample."""
         set_stamp(self.message.header.stamp, sample.stamp)
         self.message.position = array.array("d", sample.x + sample.angles)
         self.message.velocity = array.array("d", sample.u + sample.rates)
@@ -39,6 +40,7 @@ class Pose:
         self.message.header.frame_id = frames.world
 
     def fill(self, sample: Sample) -> Odometry:
+        """The message, refilled from a sample."""
         message = self.message
         set_stamp(message.header.stamp, sample.stamp)
         set_xyz(message.pose.pose.position, (*sample.x, 0.0))
@@ -58,6 +60,7 @@ class BallJoint:
         self.message.header.frame_id = frames.cart
 
     def fill(self, sample: Sample) -> MultiDOFJointState:
+        """The message, refilled from a sample."""
         message = self.message
         set_stamp(message.header.stamp, sample.stamp)
         set_quaternion(message.transforms[0].rotation, sample.Q)
@@ -75,6 +78,7 @@ class Inertial:
         self.message.header.frame_id = frames.imu
 
     def fill(self, sample: Sample) -> Imu:
+        """The message, refilled from a sample."""
         message = self.message
         set_stamp(message.header.stamp, sample.stamp)
         set_quaternion(message.orientation, sample.Q)

@@ -30,6 +30,7 @@ class Moving:
         self.message = TFMessage(transforms=[_edge(*edge) for edge in edges])
 
     def fill(self, sample: Sample) -> TFMessage:
+        """The message, refilled from a sample."""
         cart, rod, disturbance, cart_x, roll, pitch = self.message.transforms
         for transform in self.message.transforms:
             set_stamp(transform.header.stamp, sample.stamp)

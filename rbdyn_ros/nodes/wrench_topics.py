@@ -15,6 +15,7 @@ class CartForce:
         self.message = _in(frames.cart)
 
     def fill(self, sample: Sample) -> WrenchStamped:
+        """The message, refilled from a sample."""
         set_stamp(self.message.header.stamp, sample.stamp)
         set_xyz(self.message.wrench.force, (*sample.force, 0.0))
         return self.message
@@ -27,6 +28,7 @@ class JointWrench:
         self.message = _in(frames.rod)
 
     def fill(self, sample: Sample) -> WrenchStamped:
+        """The message, refilled from a sample."""
         set_stamp(self.message.header.stamp, sample.stamp)
         set_xyz(self.message.wrench.force, sample.body(sample.reaction))
         set_xyz(self.message.wrench.torque, friction(sample))
@@ -40,6 +42,7 @@ class Push:
         self.message = _in(frames.disturbance)
 
     def fill(self, sample: Sample) -> WrenchStamped:
+        """The message, refilled from a sample."""
         set_stamp(self.message.header.stamp, sample.stamp)
         set_xyz(self.message.wrench.force, sample.body(sample.disturbance[:3]))
         set_xyz(self.message.wrench.torque, sample.body(sample.disturbance[3:6]))

@@ -201,11 +201,12 @@ class Runner:
             return True
         sent = self.plant.stamp
 
-        def answered(newest):
+        def is_answered(newest) -> bool:
+            """By a command that repeats the stamp, or has none."""
             return self._resting() or (newest is not None and newest.stamp in (0, sent))
 
         deadline = time.monotonic() + self.pace.lockstep_timeout
-        while not self.mailbox.wait(answered, self.pace.idle_period):
+        while not self.mailbox.wait(is_answered, self.pace.idle_period):
             if time.monotonic() > deadline:
                 self.statistics.lockstep_timeouts += 1
                 return False
