@@ -10,8 +10,8 @@ from rbdyn_ros.settings.integrator import INTEGRATOR
 from rbdyn_ros.settings.node import NODE
 from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.settings.plant import PLANT
-from rbdyn_ros.settings.recorder import RECORDER
 from rbdyn_ros.settings.simulator import SIMULATOR
+from rbdyn_ros.settings.watchers import RECORDER, REFEREE
 
 TITLED = {
     "the plant": PLANT,
@@ -23,12 +23,14 @@ TITLED = {
     "the controller node": CONTROLLER,
     "both of them": NODE,
     "the recorder node": RECORDER,
+    "the referee node": REFEREE,
 }
 OFFLINE = PLANT + CONTACT + INITIAL + INPUT + INTEGRATOR  # what a simulation without nodes reads
 NODES = {
     "pendulum_simulator": OFFLINE + NODE + SIMULATOR,
     "pendulum_controller": PLANT + NODE + CONTROLLER,
     "pendulum_recorder": RECORDER,
+    "pendulum_referee": REFEREE,
 }
 _OF_ROS = ("use_sim_time", "start_type_description_service")  # every node has them
 _LIST_THEM = "list all with `python -m rbdyn_ros parameters`"
