@@ -5,20 +5,14 @@ u is updated by the columns of what has changed, so that an open contact costs n
 Source: Jean, The non-smooth contact dynamics method, Comput. Methods Appl. Mech. Eng. 177 (1999).
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.solvers import fc3d, fc3d_one_contact
+from rbdyn_ros.solvers.solution import Options
 
-
-class Options(NamedTuple):
-    """When to stop."""
-
-    tolerance: float = 1e-8  # on fc3d.error
-    max_iterations: int = 10000  # sweeps
+DEFAULTS = Options(tolerance=1e-8, max_iterations=10000)
 
 
 @kernel

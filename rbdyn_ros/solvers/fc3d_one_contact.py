@@ -21,6 +21,9 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.numerics import quartic
 from rbdyn_ros.solvers import fc3d
+from rbdyn_ros.solvers.solution import Options
+
+DEFAULTS = Options(tolerance=1e-10, max_iterations=1)
 
 TAKE_OFF, STICK, SLIDE, NONE = range(4)
 
@@ -36,12 +39,6 @@ class Contact(NamedTuple):
 
     r: tuple  # (3,) [N s] normal, tangents
     kind: int  # TAKE_OFF, STICK, SLIDE, or NONE: no solution found, r is the nearest
-
-
-class Options(NamedTuple):
-    """What counts as solved."""
-
-    tolerance: float = 1e-10  # on fc3d.error
 
 
 def check(problem: fc3d.Problem) -> None:

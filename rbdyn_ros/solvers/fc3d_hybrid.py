@@ -1,0 +1,52 @@
+"""Friction by whatever works: Gauss-Seidel to find who sticks and slides, Newton to finish, ADMM and sweeps to fall back on.
+
+20 sweeps settle most problems or bring Newton close. Where Newton fails, it starts again from ADMM's answer, which
+hyperstatic stacks of unlike masses need, then from nothing; at last Gauss-Seidel has as many sweeps as are allowed.
+`iterations` counts all of them.
+"""
+
+import numpy as np
+
+from rbdyn_ros.kernel import kernel
+from rbdyn_ros.solvers import fc3d, fc3d_admm, fc3d_newton, fc3d_nsgs
+from rbdyn_ros.solvers.solution import Options
+
+DEFAULTS = Options(tolerance=1e-8, max_iterations=10000)
+
+SWEEPS = 20  # before the first Newton
+NEWTON_STEPS = 30  # at a time
+ADMM_ITERATIONS = 500  # before the second Newton
+
+
+@kernel
+def iterate(problem, r, u, tolerance, max_iterations):
+    """(iterations, residual): the whole sequence from r, in place; u (3n,) is work space."""
+    done, residual = fc3d_nsgs.sweeps(problem, r, u, tolerance, min(SWEEPS, max_iterations))
+    if residual <= tolerance or len(problem.mu) == 1:
+        return done, residual
+    swept = r.copy()
+    steps, residual = fc3d_newton.iterate(problem, r, u, tolerance, NEWTON_STEPS)
+    done += steps
+    if not residual <= tolerance:
+        steps, residual = fc3d_admm.iterate(problem, r, u, tolerance, ADMM_ITERATIONS)
+        done += steps
+    if not residual <= tolerance:
+        steps, residual = fc3d_newton.iterate(problem, r, u, tolerance, NEWTON_STEPS)
+        done += steps
+    if not residual <= tolerance:
+        r[:] = 0.0
+        steps, residual = fc3d_newton.iterate(problem, r, u, tolerance, NEWTON_STEPS)
+        done += steps
+    if not residual <= tolerance:
+        r[:] = swept
+        steps, residual = fc3d_nsgs.sweeps(problem, r, u, tolerance, max_iterations)
+        done += steps
+    return done, residual
+
+
+@kernel
+def solve(problem, guess, options):
+    """The Solution from `guess` (3n,)."""
+    r = guess.copy()
+    done, _ = iterate(problem, r, np.empty_like(r), options.tolerance, options.max_iterations)
+    return fc3d.finished(problem, r, done, options.tolerance)
