@@ -23,12 +23,12 @@ class Contacts(NamedTuple):
     stop_high: tuple = (math.inf, math.inf)  # [m]
     stop_restitution: float = 0.0  # e_n
     obstacle: float = 0.0  # 1 a sphere, met by the rod as a line; 2 a half space, met by the tip
-    obstacle_point: tuple = (0.0, 0.0, 0.0)  # centre of the sphere, or a point of the plane [m]
+    obstacle_point: tuple = (1.0, 0.0, 1.0)  # centre of the sphere, or a point of the plane [m]
     obstacle_normal: tuple = (0.0, 0.0, 1.0)  # out of the half space, unit
     obstacle_radius: float = 0.1  # [m]
     obstacle_friction: float = 0.0  # mu
     obstacle_restitution: float = 0.0  # e_n
-    length: float = 1.0  # L of the rod [m]
+    length: float = 2.4  # L of the rod [m]
     bias: float = 0.1  # beta: the part of a penetration that a step gives back
 
 

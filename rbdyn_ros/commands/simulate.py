@@ -47,6 +47,7 @@ class Job(NamedTuple):
     duration: float  # [s] asked for
     rows: "Rows"
     out: Path
+    events: Path | None  # one row per impact goes here
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         option(f"--{word}", metavar="VALUE", help=f"short for --set {name}=VALUE")
     option("--duration", metavar="T", default="10", help="simulated time [s]; default 10")
     option("--every", metavar="S", help="simulated time from row to row [s], a multiple of the step; default: the step")
+    option("--events", metavar="FILE", help="FILE.csv with one row per impact; needs contact.*")
     option("--out", metavar="FILE", required=True, help="FILE.csv or FILE.npz, replaced if it is there")
 
 
@@ -89,6 +91,7 @@ def job(arguments: argparse.Namespace) -> Job:
     duration = _checked(DURATION, arguments.duration)
     every = step if arguments.every is None else _checked(EVERY, arguments.every)
 
+    from rbdyn_ros.contacts.world import exist
     from rbdyn_ros.models.spherical_pendulum import build
     from rbdyn_ros.simulation.rows import plan
 
@@ -101,9 +104,21 @@ def job(arguments: argparse.Namespace) -> Job:
         duration=duration,
         rows=plan(duration, every, step),
         out=out,
+        events=_for_events(arguments.events),
     )
     planned.integrator.check(planned.system, planned.state, planned.input)
+    if planned.events and not exist(planned.system.contacts):
+        raise ValueError("--events is given, but the pendulum meets nothing; set contact.floor.enabled=true, a stop or an obstacle")
     return planned
+
+
+def _for_events(name: str | None) -> Path | None:
+    if name is None:
+        return None
+    path = _writable(Path(name), "--events")
+    if path.suffix.lower() != ".csv":
+        raise ValueError(f"--events is {path}; it must end in .csv")
+    return path
 
 
 def _checked(parameter: Parameter, text: str) -> float:
@@ -111,16 +126,16 @@ def _checked(parameter: Parameter, text: str) -> float:
     return check(parameter, value_of(text, source), source)
 
 
-def _writable(out: Path) -> Path:
+def _writable(out: Path, option: str = "--out") -> Path:
     if out.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"--out is {out}; it must end in {' or '.join(SUFFIXES)}")
+        raise ValueError(f"{option} is {out}; it must end in {' or '.join(SUFFIXES)}")
     if out.is_dir():
-        raise ValueError(f"--out is {out}, which is a folder; name a file in it")
+        raise ValueError(f"{option} is {out}, which is a folder; name a file in it")
     folder = out.resolve().parent
     if not folder.is_dir():
-        raise ValueError(f"--out is {out}, but there is no folder {folder}; make it first: mkdir -p {folder}")
+        raise ValueError(f"{option} is {out}, but there is no folder {folder}; make it first: mkdir -p {folder}")
     if not os.access(folder, os.W_OK):
-        raise ValueError(f"--out is {out}, but the folder {folder} is not writable; choose another")
+        raise ValueError(f"{option} is {out}, but the folder {folder} is not writable; choose another")
     return out
 
 
@@ -140,12 +155,12 @@ def _warm_up(job: Job) -> None:
 
 
 def _simulated(job: Job, stop: "Interruption") -> tuple:
-    """(record, wall time [s])."""
+    """(record, wall time [s], the integrator's options as the run left them)."""
     from rbdyn_ros.simulation.loop import run as loop
     from rbdyn_ros.simulation.progress import bar
     from rbdyn_ros.simulation.rows import times
 
-    rows = job.rows
+    rows, options = job.rows, job.integrator.options(job.system)
     with bar(rows.every * rows.count, "s simulated") as show:
 
         def go_on(row: int) -> bool:
@@ -153,17 +168,21 @@ def _simulated(job: Job, stop: "Interruption") -> tuple:
             return not stop.signal
 
         began = time.perf_counter()
-        record = loop(job.integrator, job.system, job.state, job.input, job.step, rows.count, rows.steps, go_on)
+        record = loop(job.integrator, job.system, job.state, job.input, job.step, rows.count, rows.steps, go_on, options)
         seconds = time.perf_counter() - began
-    return record._replace(t=times(rows.every, len(record.t))), seconds
+    return record._replace(t=times(rows.every, len(record.t))), seconds, options
 
 
-def _kept(job: Job, record: "Record", seconds: float, stop: "Interruption") -> int:
+def _kept(job: Job, record: "Record", seconds: float, options: tuple, stop: "Interruption") -> int:
     """Write the rows, say so, and return the exit code."""
+    from rbdyn_ros.simulation.events import write_events
     from rbdyn_ros.simulation.record import write
 
     try:
         write(record, job.out)
+        if job.events:
+            lost = write_events(options.contact, job.events)
+            _say(f"{job.events}: {options.contact.recorded[0] - lost} impacts" + (f", {lost} more did not fit" if lost else ""), DONE)
     except OSError as error:
         return _say(f"cannot write {job.out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
     print(_summary(job, record, seconds))

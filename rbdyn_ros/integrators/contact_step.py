@@ -31,7 +31,7 @@ from rbdyn_ros.types import Array
 IMPACT, PERSISTENT = 0, 1
 ROUNDS, SWEEPS = 50, 200
 TOLERANCE = 1e-13  # of the impulses, relative
-_ROUND_OFF = 1e-15  # of a position
+_ROUND_OFF = 2e-15  # of a position, relative
 
 
 class Memory(NamedTuple):
@@ -183,7 +183,8 @@ def law(system, c, count, h, x0, R0, x1, R1, w1, u1):
         for a in range(count):
             size += vec.size(vector(c.P, c.active[a]))
         if not moved > TOLERANCE * size or count == 1:
-            allowed = 1e-12 * size + _ROUND_OFF * system.rod_mass * system.contacts.length / h
+            reach = system.contacts.length + abs(x1[0]) + abs(x1[1])
+            allowed = 1e-12 * size + _ROUND_OFF * (system.cart_mass + system.rod_mass) * reach / h
             return change / allowed
     return np.inf
 

@@ -127,6 +127,7 @@ def jump(system, C, c, h, t, state, landed):
     """The impact (P.4) of all contacts that touch: (state, ok). What rebounds too little, or `landed`, stays closed."""
     x, Q, R, w, u, V = state
     d, count = (R[0][2], R[1][2], R[2][2]), 0
+    slow = 0.5 * _REST * h * system.gravity
     for i in range(world.COUNT):
         if not world.exists(C, i):
             continue
@@ -137,7 +138,7 @@ def jump(system, C, c, h, t, state, landed):
         count += 1
         before = vec.matvec(frame(c, i), touching.point_velocity(R, w, u, rho))
         mu, e = world.law(C, i)
-        e = 0.0 if landed or c.closed[i] == 1.0 or -e * before[0] < 0.5 * _REST * h * system.gravity else e
+        e = 0.0 if landed or c.closed[i] == 1.0 or -e * before[0] < slow else e
         put(c.before, i, before)
         put(c.q, i, (before[0] + e * min(before[0], 0.0), before[1], before[2]))
         put(c.P, i, (0.0, 0.0, 0.0))
@@ -153,7 +154,7 @@ def jump(system, C, c, h, t, state, landed):
         after = vec.dot(vector(c.T[i], 0), touching.point_velocity(R, w, u, c.rho[i]))
         if c.P[i, 0] > 0.0 and c.closed[i] == 0.0:
             contact_step.event(c, t, i, vector(c.P, i), after)
-        c.closed[i] = 1.0 if c.law[i, 1] == 0.0 and c.P[i, 0] > 0.0 else 0.0
+        c.closed[i] = 1.0 if c.law[i, 1] == 0.0 and after < slow + 1e-15 else 0.0
     return (x, Q, R, w, u, body.center_velocity(system, R, w, u)), True
 
 

@@ -33,17 +33,19 @@ def run(
     rows: int,
     steps_per_row: int,
     progress=lambda row: True,
+    options: tuple | None = None,
 ) -> Record:
     """Take `rows` times `steps_per_row` steps of h [s] from `state`; row 0 is the start.
 
     `progress(row)` is called after each row; when it returns False (an interruption) the run ends there.
+    `options`, if given, are the integrator's for this system: whoever made them can read what contacts left there.
     A step that does not converge ends it too: `ok` is False and `message` says where and what to try.
     """
     input = boundary.accepted(input)
     (q, v), reaction = boundary.copies(state), np.zeros(3)
     integrator.check(system, state, input)
     record = _empty(rows + 1)
-    options = integrator.options(system)
+    options = integrator.options(system) if options is None else options
     _write(record, 0, state.t, q, v, system, reaction, 0, 0.0)
     ok, message, last = True, "", 0
     for row in range(1, rows + 1):

@@ -24,17 +24,22 @@ def columns(record: Record) -> dict:
 
 
 def write(record: Record, path: str | Path) -> None:
-    """Write the run to a .csv (shortest digits that give every float back) or .npz (one array per column).
+    """Write the run to a .csv or .npz file: `write_table` of its `columns`."""
+    write_table(columns(record), path)
+
+
+def write_table(table: dict, path: str | Path) -> None:
+    """Write columns (n,) by name to a .csv (shortest digits that give every float back) or .npz (one array per column).
 
     The file is made beside its place and renamed into it: whatever interrupts this loses no earlier file.
     OSError as the system raises it; KeyError for any other suffix.
     """
     path = Path(path).resolve()
-    write_columns = WRITERS[path.suffix.lower()]
+    writer = WRITERS[path.suffix.lower()]
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with open(unfinished, "xb") as file:
-            write_columns(columns(record), file)
+            writer(table, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)

@@ -9,6 +9,7 @@ from rbdyn_ros import settings
 from rbdyn_ros.models import spherical_pendulum
 from rbdyn_ros.settings import tables
 from rbdyn_ros.settings.overrides import assignment, offline_values
+from rbdyn_ros.types import Contacts
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -32,7 +33,9 @@ def test_every_field_of_the_plant_comes_from_its_own_parameter():
         "rod.radius=7",
     ]
     words += ["rod.center_of_mass=[0,0,8]", "rod.inertia=[9,10,11]", "joint.damping=12"]
-    assert settings.plant_params(values(*words)) == (1.0, 2.0, 3.0, True, 5.0, 6.0, 7.0, 8.0, (9.0, 10.0, 11.0), 12.0)
+    params = settings.plant_params(values(*words))
+    assert params[:-1] == (1.0, 2.0, 3.0, True, 5.0, 6.0, 7.0, 8.0, (9.0, 10.0, 11.0), 12.0)
+    assert params.contacts == Contacts(length=6.0)
 
 
 def test_the_geometry_of_the_default_rod():

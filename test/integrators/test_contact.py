@@ -1,0 +1,229 @@
+"""The pendulum meets floor, rail ends and obstacles: detection, coupling, impacts, rest; against event-driven references."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.bodies import rod_on_cart
+from rbdyn_ros.contacts import rod_on_cart as touching
+from rbdyn_ros.contacts import world
+from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, point, quantities, upright
+from rbdyn_ros.simulation.events import events
+from rbdyn_ros.types import Contacts, State
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+FLOOR = Contacts(floor=1.0, floor_height=-0.1, floor_restitution=0.5)
+G = 9.81
+
+
+def fall(contacts, h, duration, split=False, start=None, params=Params(), every=None, input=None):
+    """(states (n, 11), memory, reaction) of a run sampled `every` steps."""
+    system = build(params._replace(contacts=contacts))
+    integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=split)
+    state, input = start or upright(np.pi / 6), input or no_input()
+    integrator.check(system, state, input)
+    options, rows, reaction = integrator.options(system), [], np.zeros(3)
+    every = every or round(duration / h)
+    for k in range(round(duration / h) // every):
+        done, _, residual = integrator.advance(system, options, input, h, every, k * every * h, state.q, state.v, reaction)
+        assert done == every, (k, done, residual)
+        rows.append(np.r_[state.q, state.v])
+    return np.array(rows), options.contact, reaction
+
+
+def random_state(rng):
+    q = rng.normal(size=4)
+    return State(0.0, np.r_[rng.normal(size=2), q / np.linalg.norm(q)], rng.normal(size=5))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_frames_are_right_handed_rotations(seed):
+    n = np.random.default_rng(seed).normal(size=3)
+    T = np.array(world.frame(tuple(n / np.linalg.norm(n))))
+    np.testing.assert_allclose(T @ T.T, np.eye(3), atol=1e-15)
+    assert np.linalg.det(T) > 0.0
+
+
+def test_the_tangents_of_the_floor_are_x_and_y():
+    np.testing.assert_array_equal(world.frame((0.0, 0.0, 1.0)), np.eye(3)[[2, 0, 1]])
+
+
+@pytest.mark.parametrize("i", range(world.COUNT))
+def test_the_normal_velocity_is_the_rate_of_the_gap(i):
+    C = Contacts(1.0, -0.1, stop_low=(-3.0, -3.0), stop_high=(3.0, 3.0), obstacle=world.SPHERE, length=2.4)
+    rng = np.random.default_rng(i)
+    for _ in range(10):
+        state = random_state(rng)
+
+        def at(s):
+            Q = unit_quaternion.product(tuple(state.q[2:]), (1.0, *(0.5 * s * state.v[2:])))
+            return np.array(unit_quaternion.matrix(unit_quaternion.normalized(Q))), state.q[:2] + s * state.v[:2]
+
+        def gap(s):
+            R, x = at(s)
+            return world.touch(C, i, tuple(x), tuple(R[:, 2]))
+
+        R, _ = at(0.0)
+        g, n, rho = gap(0.0)
+        rate = np.dot(n, touching.point_velocity(tuple(map(tuple, R)), tuple(state.v[2:]), tuple(state.v[:2]), rho))
+        assert rate == pytest.approx((gap(1e-6)[0] - gap(-1e-6)[0]) / 2e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("params", [Params(), Params(cart_mass=0.0), Params(rod_inertia=(0.3, 0.4, 0.2))])
+def test_the_delassus_matrix_is_symmetric_and_does_the_work_of_the_impulse(params):
+    """T P.(u + W P / 2) is the gain of kinetic energy by an impulse P: W by a second road."""
+    system, rng = build(params), np.random.default_rng(1)
+    for _ in range(20):
+        state = random_state(rng)
+        R = unit_quaternion.matrix(tuple(state.q[2:]))
+        w, x, rho, T = tuple(state.v[2:]), tuple(state.v[:2]), rng.uniform(0.1, 2.4), world.frame((0.0, 0.0, 1.0))
+        W = np.array(touching.delassus(system, R, T, rho, T, rho))
+        np.testing.assert_allclose(W, W.T, atol=1e-12 * np.abs(W).max())
+        P = rng.normal(size=3)
+        u = np.array(T) @ touching.point_velocity(R, w, x, rho)
+        dw, dx = touching.kick(system, R, tuple(np.array(T).T @ P), rho)
+        after = np.r_[np.add(x, dx), np.add(w, dw)]
+        gain = quantities(system, state.q, after)[0] - quantities(system, state.q, state.v)[0]
+        assert gain == pytest.approx(P @ (u + 0.5 * W @ P), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("h", [1e-2, 1e-3])
+def test_frictionless_impacts_of_the_tip(h, split):
+    """Impact instants within a step; with the step split at the impact, within the integrator's own error (order 2)."""
+    reference = np.genfromtxt(GOLDEN / "rod_tip_frictionless_impacts.csv", delimiter=",", names=True)
+    _, memory, _ = fall(FLOOR, h, 1.6, split)
+    found = events(memory)
+    instants, after, impulses = (2e-2 * h, 40 * h * h, 40 * h * h) if split else (2.0 * h, 20 * h, 10 * h)
+    np.testing.assert_allclose(found["t"][:3], reference["t"], atol=instants)
+    np.testing.assert_allclose(found["u_n_plus"][:3], reference["un_plus"], atol=after)
+    np.testing.assert_allclose(found["P_n"][:3], reference["P_n"], atol=impulses)
+    if split:
+        np.testing.assert_allclose(found["u_n_plus"][:3], -0.5 * found["u_n_minus"][:3], rtol=1e-12)
+
+
+def test_the_trajectory_between_impacts():
+    reference = np.genfromtxt(GOLDEN / "rod_tip_frictionless_traj.csv", delimiter=",", names=True)
+    rows, _, _ = fall(FLOOR, 1e-3, 1.5, split=True, every=10)
+    names = ("X", "Y", "q0", "q1", "q2", "q3", "VX", "VY", "w1", "w2", "w3")
+    truth = np.array([[row[name] for name in names] for row in reference[1 : len(rows) + 1]])
+    assert reference["t"][1] == pytest.approx(0.01)
+    np.testing.assert_allclose(rows, truth[: len(rows)], atol=3e-5)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.3, 1.5])
+@pytest.mark.parametrize("e", [0.0, 0.5])
+@pytest.mark.parametrize("split", [False, True])
+def test_it_comes_to_rest_on_the_floor(mu, e, split):
+    contacts = FLOOR._replace(floor_friction=mu, floor_restitution=e)
+    rows, memory, reaction = fall(contacts, 5e-3, 12.0, split)
+    tip = 2.4 * (1.0 - 2.0 * (rows[-1, 3] ** 2 + rows[-1, 4] ** 2)) + 0.1
+    assert abs(tip) < 1e-13 and np.abs(rows[-1, 6:]).max() < 1e-10
+    np.testing.assert_allclose(memory.force[world.FLOOR], (0.0, 0.0, 0.5 * G), atol=1e-7)  # half the rod, half the joint
+    np.testing.assert_allclose(reaction, (0.0, 0.0, 0.5 * G), atol=1e-7)
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_energy_falls_through_impacts_without_friction(split):
+    rows, _, _ = fall(FLOOR, 1e-3, 3.0, split, every=1)
+    system = build(Params())
+    energy = np.array([quantities(system, row[:6], row[6:])[0] for row in rows])
+    assert np.diff(energy).max() < 1e-4 and energy[-1] < energy[0] - 10.0
+
+
+def test_restitution_one_keeps_the_energy_without_friction():
+    rows, memory, _ = fall(FLOOR._replace(floor_restitution=1.0), 1e-3, 8.0, True, every=100)
+    system = build(Params())
+    energy = np.array([quantities(system, row[:6], row[6:])[0] for row in rows])
+    assert np.ptp(energy) < 2e-4 and memory.recorded[0] >= 5
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_rail_ends_turn_the_cart_around(split):
+    """A cart that carries a hanging rod, pushed into the stop: it rebounds and never passes the end."""
+    contacts = Contacts(stop_low=(-0.5, -0.5), stop_high=(0.5, 0.5), stop_restitution=0.7)
+    start = upright(np.pi)
+    start.v[0] = 1.0
+    rows, memory, _ = fall(contacts, 1e-3, 6.0, split, start=start, every=1)
+    assert np.abs(rows[:, 0]).max() < (0.5 + 1e-12 if split else 0.5 + 2e-3)
+    found = events(memory)
+    assert len(found["t"]) >= 2 and set(found["contact"]) == {world.STOP_X}
+    if split:
+        np.testing.assert_allclose(found["u_n_plus"], -0.7 * found["u_n_minus"], rtol=1e-9)
+    np.testing.assert_allclose(rows[:, 1], 0.0, atol=1e-13)
+
+
+def test_the_rod_slides_over_a_sphere_without_passing_through():
+    contacts = Contacts(obstacle=world.SPHERE, obstacle_point=(1.2, 0.15, 0.6), obstacle_radius=0.25, obstacle_friction=0.2)
+    rows, memory, _ = fall(contacts, 1e-3, 4.0, every=1)
+    gaps = [world.gaps(contacts._replace(length=2.4), State(0.0, row[:6], row[6:]))["obstacle"] for row in rows]
+    assert min(gaps) > -5e-3 and memory.recorded[0] >= 1
+
+
+def test_a_half_space_below_is_a_floor():
+    plane = Contacts(obstacle=world.HALF_SPACE, obstacle_point=(0.0, 0.0, -0.1), obstacle_restitution=0.5)
+    a, _, _ = fall(plane, 1e-3, 3.0)
+    b, _, _ = fall(FLOOR, 1e-3, 3.0)
+    np.testing.assert_array_equal(a, b)
+
+
+def test_sticking_does_not_creep():
+    """The rod leans on the floor, friction holds the tip against a pull at the cart: nothing moves in ten seconds."""
+    contacts = FLOOR._replace(floor_friction=1.5, floor_restitution=0.0)
+    pull = no_input()._replace(force=np.array([-0.5, 0.0]))
+    start = upright(np.arccos(-0.1 / 2.4))
+    rows, memory, _ = fall(contacts, 2e-3, 10.0, True, start=start, every=50, input=pull)
+    np.testing.assert_allclose(rows, rows[0] * np.ones((len(rows), 1)), atol=1e-11)
+    assert memory.force[world.FLOOR, 0] == pytest.approx(0.5, abs=1e-6)
+
+
+def test_a_stuck_tip_stays_while_the_joint_circles_it():
+    contacts = FLOOR._replace(floor_friction=1.5, floor_restitution=0.0)
+    push = no_input()._replace(force=np.array([0.0, 0.2]))
+    start = upright(np.arccos(-0.1 / 2.4))
+    rows, _, _ = fall(contacts, 2e-3, 4.0, True, start=start, every=50, input=push)
+    tips = np.array([point(row[:6], (0.0, 0.0, 2.4)) for row in rows])
+    np.testing.assert_allclose(tips, tips[0] * np.ones((len(tips), 1)), atol=1e-9)
+    assert rows[-1, 1] > 0.3
+
+
+def test_open_contacts_change_nothing():
+    far = Contacts(1.0, -9.0, stop_low=(-90.0, -90.0), stop_high=(90.0, 90.0))
+    a, _, _ = fall(far, 1e-2, 5.0)
+    system, state = build(Params()), upright(np.pi / 6)
+    smooth = select("quaternion_midpoint")
+    smooth.advance(system, smooth.options(system), no_input(), 1e-2, 500, 0.0, state.q, state.v, np.zeros(3))
+    np.testing.assert_allclose(a[-1], np.r_[state.q, state.v], atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "name, composition, contacts, sentence",
+    [
+        ("rk4", "none", FLOOR, "integrator.name is 'rk4', which knows no contacts"),
+        ("quaternion_midpoint", "suzuki4", FLOOR, "contacts need 'none'"),
+        ("quaternion_midpoint", "none", FLOOR._replace(floor_height=2.3), "contact.floor overlaps the pendulum by 0.2"),
+        ("quaternion_midpoint", "none", Contacts(stop_low=(1.0, -1.0)), "contact.stops.x overlaps the pendulum by 1 m"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_the_first_step(name, composition, contacts, sentence):
+    system = build(Params(contacts=contacts))
+    with pytest.raises(ValueError, match=sentence.replace(".", r"\.")):
+        select(name, composition).check(system, upright(np.pi / 6), no_input())
+
+
+def test_the_mean_force_of_an_impact_balances_the_momentum():
+    system = build(Params(contacts=FLOOR))
+    integrator = select("quaternion_midpoint", max_iterations=50)
+    options, state, reaction = integrator.options(system), upright(np.pi / 6), np.zeros(3)
+    while options.contact.recorded[0] == 0:
+        q, v = state.q.copy(), state.v.copy()
+        assert integrator.advance(system, options, no_input(), 1e-3, 1, 0.0, state.q, state.v, reaction)[0] == 1
+    momentum = [
+        np.array(rod_on_cart.center_velocity(system, unit_quaternion.matrix(tuple(a[2:])), tuple(b[2:]), tuple(b[:2])))
+        for a, b in ((q, v), (state.q, state.v))
+    ]
+    force = (momentum[1] - momentum[0]) / 1e-3 + np.array((0.0, 0.0, G))
+    np.testing.assert_allclose(reaction + options.contact.force[world.FLOOR], force, rtol=1e-9, atol=1e-9)
