@@ -53,10 +53,15 @@ def build(params: Params) -> System:
         inertia=tuple(float(i) for i in inertia),
         joint_damping=float(params.joint_damping),
         gravity=float(params.gravity),
-        contacts=params.contacts._replace(length=float(params.rod_length)),
+        contacts=_in_floats(params.contacts._replace(length=params.rod_length)),
     )
     _check(system)
     return system
+
+
+def _in_floats(contacts: Contacts) -> Contacts:
+    """Integers as floats: each other type would compile the stepper once more."""
+    return Contacts(*(tuple(map(float, v)) if isinstance(v, tuple) else float(v) for v in contacts))
 
 
 def _check(system: System) -> None:
