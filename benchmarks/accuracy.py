@@ -154,7 +154,10 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write both tables")
     parser.add_argument("--quick", action="store_true", help="100 s in place of 1000 s")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.json and not arguments.json.absolute().parent.is_dir():
+        parser.error(f"--json: the folder {arguments.json.parent} does not exist; make it first")
+    return arguments
 
 
 if __name__ == "__main__":
