@@ -38,8 +38,10 @@ setup(
     ],
     entry_points={
         'console_scripts': [
-            'controller = rbdyn_ros.nodes.controller:main',
-            'simulator = rbdyn_ros.nodes.simulator:main',
+            'controller = rbdyn_ros.nodes.start:controller',
+            'recorder = rbdyn_ros.nodes.recorder:main',
+            'referee = rbdyn_ros.nodes.referee:main',
+            'simulator = rbdyn_ros.nodes.start:simulator',
         ],
     },
     zip_safe=True,

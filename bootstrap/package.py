@@ -11,9 +11,9 @@ PACKAGE = 'rbdyn_ros'
 DATA = {
     f'share/ament_index/resource_index/packages/{PACKAGE}': f'resource/{PACKAGE}',
     f'share/{PACKAGE}/package.xml': 'package.xml',
-    f'share/{PACKAGE}/launch': 'launch',
     f'share/{PACKAGE}/config': 'config',
 }
+LAUNCH = sorted(path.name for path in (ROOT / 'launch').glob('*.launch.py'))  # one by one: `ros2 launch` follows no linked folder
 
 
 def install(place, keep_open):
@@ -22,13 +22,16 @@ def install(place, keep_open):
     pip.install(place, 'rbdyn_ros.log', keep_open, '--no-deps', '--no-build-isolation', '--use-pep517', '--editable', ROOT)
     for name, source in DATA.items():
         link(place.prefix / name, ROOT / source)
+    for name in LAUNCH:
+        link(place.prefix / 'share' / PACKAGE / 'launch' / name, ROOT / 'launch' / name)
     for name in executables(place):
         link(place.prefix / 'lib' / PACKAGE / name, place.prefix / 'bin' / name)
 
 
 def remove(place):
     """Remove an earlier installation by hand: pip refuses one that was interrupted."""
-    for folder in (*place.site_packages.glob(f'{PACKAGE}-*.dist-info'), place.prefix / 'lib' / PACKAGE):
+    ours = (place.prefix / 'lib' / PACKAGE, place.prefix / 'share' / PACKAGE)
+    for folder in (*place.site_packages.glob(f'{PACKAGE}-*.dist-info'), *ours):
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -48,4 +51,4 @@ def link(path, target):
 
 def sources():
     """Return the text that decides whether the package must be installed again: what names its parts, not the parts."""
-    return '\n'.join((ROOT / name).read_text() for name in ('setup.py', 'setup.cfg', 'package.xml'))
+    return '\n'.join([*((ROOT / name).read_text() for name in ('setup.py', 'setup.cfg', 'package.xml')), *LAUNCH])
