@@ -1,0 +1,41 @@
+"""What a demo plays: how the rod leans at the start, and when it is pushed how hard. A seed chooses the directions."""
+
+import math
+from random import Random
+from typing import NamedTuple
+
+PUSHED_AT = (0.4, 0.7)  # of the duration
+PUSH = (2.0, 4.0)  # [N] smallest and largest, on the tip, for as long as the simulator lets a disturbance act
+
+
+class Push(NamedTuple):
+    """A force on the tip."""
+
+    time: float  # [s] since the release
+    force: float  # [N]
+    azimuth: float  # [rad] of its direction in the rod's cross-section, from the rod's x axis
+
+
+class Script(NamedTuple):
+    """One demo."""
+
+    duration: float  # [s] simulated
+    orientation: tuple | None  # (4,) wxyz at the start; None leaves it to the parameter files
+    pushes: tuple
+
+
+def script(duration: float, tilt: float | None, seed: int) -> Script:
+    """The demo of `duration` [s] that begins at `tilt` [rad]; equal seeds give equal demos."""
+    draw = Random(seed)
+    azimuth = draw.uniform(-math.pi, math.pi)
+    pushes = tuple(Push(part * duration, draw.uniform(*PUSH), draw.uniform(-math.pi, math.pi)) for part in PUSHED_AT)
+    return Script(duration, None if tilt is None else leaning(tilt, azimuth), pushes)
+
+
+def leaning(tilt: float, azimuth: float) -> tuple:
+    """The quaternion (4,) wxyz of a rod that leans by `tilt` [rad] towards `azimuth` [rad], without spin.
+
+    q = (cos tilt/2, -sin azimuth sin tilt/2, cos azimuth sin tilt/2, 0)
+    """
+    s = math.sin(0.5 * tilt)
+    return (math.cos(0.5 * tilt), -math.sin(azimuth) * s, math.cos(azimuth) * s, 0.0)

@@ -1,0 +1,36 @@
+"""A balancing trial as somebody in the audience saw it: curves, pushes, counts."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.types import Array
+
+
+class Trial(NamedTuple):
+    """What was seen from the release on. Times are simulated seconds since the release."""
+
+    t: Array  # (n,) [s]
+    q: Array  # (n, 6) x y [m] | w x y z
+    force_t: Array  # (m,) [s]
+    force: Array  # (m, 2) [N] applied to the cart
+    energy_t: Array  # (k,) [s]
+    energy: Array  # (k,) [J]
+    balance: Array  # (k,) [J] energy - energy at the start - work done since
+    pushes: tuple  # of `script.Push`, at the times when they were sent
+    counts: dict  # name -> number, what the simulator counted
+    wall_time: float  # [s] that the trial took
+    failure: str = ""  # why it ended early
+    interrupted: bool = False  # somebody ended it
+
+
+def axis(q: Array) -> Array:
+    """Where the rod points, k = R e3, (n, 3): k = (2(xz + wy), 2(yz - wx), 1 - 2(x^2 + y^2)) of q (n, 6)."""
+    w, x, y, z = q[:, 2:].T
+    return np.stack((2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)), axis=1)
+
+
+def tilt(q: Array) -> Array:
+    """The angle between rod and vertical, (n,) [rad], in [0, pi]; exact near both ends."""
+    k = axis(q)
+    return np.arctan2(np.hypot(k[:, 0], k[:, 1]), k[:, 2])
