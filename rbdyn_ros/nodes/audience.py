@@ -16,9 +16,10 @@ from rbdyn_ros.nodes.bag_qos import matching
 from rbdyn_ros.nodes.evidence_topic import LABELS
 from rbdyn_ros.nodes.messages import nanoseconds, wxyz
 from rbdyn_ros.nodes.polled import Polled
-from rbdyn_ros.simulation.trial import tilt
+from rbdyn_ros.simulation.trial import Trial, tilt
 
 SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
+PACED_OVER = 1.0  # [s] over which the real-time factor is taken
 
 
 class Audience:
@@ -41,32 +42,43 @@ class Audience:
             (String, f"{CONTROLLER}/status", self._controller_status, qos.LATCHED),
         ):
             self._polled.listen(kind, topic, lambda taken, take=take: take(taken.message), profile)
-        self._pace = (time.monotonic(), 0, math.nan)  # when, stamp, real-time factor
+        self._seen = (time.monotonic(), 0)  # when, and the stamp then
+        self._factor = math.nan  # simulated seconds per second
 
     def look(self) -> None:
         """Take in what has happened since the last look."""
         self._polled.empty()
-        seen, stamp, _ = self._pace
-        if time.monotonic() - seen > 1.0:
-            now = time.monotonic()
-            self._pace = (now, self.stamp, (self.stamp - stamp) * 1e-9 / (now - seen))
+        now, (seen, stamp) = time.monotonic(), self._seen
+        if now - seen > PACED_OVER:
+            self._seen, self._factor = (now, self.stamp), (self.stamp - stamp) * 1e-9 / (now - seen)
 
     def forget(self) -> None:
         """Let the curves begin here."""
         for rows in (self.states, self.forces, self.evidence):
             rows.clear()
-        self._pace = (time.monotonic(), self.stamp, math.nan)
+        self._seen, self._factor = (time.monotonic(), self.stamp), math.nan
 
     def line(self, start: int) -> str:
         """How it goes, in one line; `start` [ns] is the stamp of the release."""
         if not self.states or not self.forces:
             return "waiting for the first state"
         q, force = np.array([self.states[-1][1:]]), self.forces[-1][1:]
-        age = max(0, self.stamp - self.answered) * 1e-6
-        return (
-            f"{(self.stamp - start) * 1e-9:6.2f} s   tilt {math.degrees(tilt(q)[0]):6.2f}°   cart {q[0, 0]:+.2f} {q[0, 1]:+.2f} m   "
-            f"force {math.hypot(*force):5.2f} N   real time × {self._pace[2]:.2f}   command {age:.0f} ms old"
+        parts = (
+            f"{(self.stamp - start) * 1e-9:6.2f} s",
+            f"tilt {math.degrees(tilt(q)[0]):6.2f}°",
+            f"cart {q[0, 0]:+.2f} {q[0, 1]:+.2f} m",
+            f"force {math.hypot(*force):5.2f} N",
+            "real time × " + ("–" if math.isnan(self._factor) else f"{self._factor:.2f}"),
+            f"command {max(0, self.stamp - self.answered) * 1e-6:.0f} ms old",
         )
+        return "   ".join(parts)
+
+    def trial(self, start: int, end: int, pushes: tuple = (), wall_time: float = math.nan, failure: str = "", interrupted: bool = False) -> Trial:
+        """What was seen between two stamps [ns], as a trial."""
+        t, q = _curve(self.states, start, end, 7)
+        force_t, force = _curve(self.forces, start, end, 3)
+        energy_t, energy = _curve(self.evidence, start, end, 3)
+        return Trial(t, q, force_t, force, energy_t, *energy.T, pushes, self.counts, wall_time, failure, interrupted)
 
     # the topics
 
@@ -95,6 +107,12 @@ class Audience:
 
     def _controller_status(self, message: String) -> None:
         self.controller = message.data
+
+
+def _curve(rows: list, start: int, end: int, width: int) -> tuple:
+    """Times since the start (n,) [s] and the rest of the rows (n, width - 1)."""
+    table = np.array([row for row in rows if start <= row[0] <= end], float).reshape(-1, width)
+    return (table[:, 0] - start) * 1e-9, table[:, 1:]
 
 
 def _number(text: str) -> float:

@@ -1,0 +1,71 @@
+"""The referee node: it looks on for a while, then ends with exit code 0 if the rod stands, else with 1."""
+
+import time
+
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+
+from rbdyn_ros.nodes.audience import Audience
+from rbdyn_ros.nodes.parameters import Parameters
+from rbdyn_ros.nodes.process import run
+from rbdyn_ros.settings.tables import NODES
+from rbdyn_ros.simulation.plant import EPOCH_NS
+from rbdyn_ros.simulation.runner import FAULT, PLAYING
+from rbdyn_ros.simulation.verdict import Verdict, verdict
+
+NAME = "pendulum_referee"
+LOOKS_EVERY = 0.1  # [s]
+STILL = 10.0  # [s] real time without a new state, while time should run, after which it gives up
+
+
+class Referee(Node):
+    """Watches from the beginning of simulated time; `verdict` is None until the duration is over."""
+
+    def __init__(self, **options):
+        super().__init__(NAME, **options)
+        self.verdict: Verdict | None = None
+        self.parameters = Parameters(self, NODES[NAME], validate=lambda values: None, changed=lambda values: None)
+        self._audience = Audience(self)
+        self._moved = (time.monotonic(), 0)  # when the newest state came, and its stamp
+
+    def autostart(self) -> None:
+        """Begin to watch."""
+        self.create_timer(LOOKS_EVERY, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def close(self) -> None:
+        """Nothing is left to do."""
+
+    def _look(self) -> None:
+        audience = self._audience
+        audience.look()
+        if audience.stamp != self._moved[1] or audience.simulator != PLAYING:
+            self._moved = (time.monotonic(), audience.stamp)
+        end = EPOCH_NS + round(self.parameters.values["duration"] * 1e9)
+        failure = self._failure()
+        if self.verdict is None and (failure or audience.stamp >= end):
+            self.verdict = verdict(audience.trial(EPOCH_NS, end, failure=failure))
+            say = self.get_logger().info if self.verdict.stood else self.get_logger().error
+            say(self.verdict.sentence)
+
+    def _failure(self) -> str:
+        if self._audience.simulator.startswith(FAULT):
+            return f"the simulator stopped: {self._audience.simulator.removeprefix(FAULT)}"
+        return f"no new state for {STILL:g} s" if time.monotonic() - self._moved[0] > STILL else ""
+
+
+def main(args=None) -> int:
+    """`ros2 run rbdyn_ros referee`; 0 the rod stands after the duration, or a signal came; 1 it does not."""
+    present = []
+
+    def referee() -> Referee:
+        present.append(Referee())
+        return present[0]
+
+    code = run((referee,), args, until=lambda: present and present[0].verdict)
+    given = present[0].verdict if present else None
+    return code or int(given is not None and not given.stood)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
