@@ -3,7 +3,6 @@
 import math
 import time
 
-import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from std_srvs.srv import SetBool, Trigger
 
@@ -45,8 +44,9 @@ class Performance:
             failure = str(over)
         except Interrupted:
             interrupted = True
-        self._ended = self._ended or time.monotonic()
-        return self._trial(failure, interrupted)
+        wall_time = (self._ended or time.monotonic()) - self._released if self._released else 0.0
+        end = self._start + round(self._script.duration * 1e9) if self._released else -1
+        return self._audience.trial(self._start, end, tuple(self._pushes), wall_time, failure, interrupted)
 
     def _come_up(self) -> None:
         began = time.monotonic()
@@ -86,20 +86,3 @@ class Performance:
         self._stage.call(self._stage.pause, SetBool.Request(data=True), STILL)
         seen = self._audience.diagnosed
         self._stage.until(lambda: self._audience.diagnosed > seen, lambda: "counting", COUNTING, "no /diagnostics came")
-
-    def _trial(self, failure: str, interrupted: bool) -> Trial:
-        audience, end = self._audience, self._start + round(self._script.duration * 1e9)
-
-        def curves(rows: list, width: int) -> tuple:
-            seen = [row for row in rows if self._released and self._start <= row[0] <= end]
-            table = np.array(seen, float).reshape(-1, width)
-            return (table[:, 0] - self._start) * 1e-9, table[:, 1:]
-
-        t, q = curves(audience.states, 7)
-        force_t, force = curves(audience.forces, 3)
-        energy_t, evidence = curves(audience.evidence, 3)
-        wall_time = self._ended - self._released if self._released else 0.0
-        return Trial(
-            t, q, force_t, force, energy_t, evidence[:, 0], evidence[:, 1],
-            tuple(self._pushes), audience.counts, wall_time, failure, interrupted,
-        )  # fmt: skip

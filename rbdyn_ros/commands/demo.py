@@ -1,0 +1,168 @@
+"""The demo: a rod falls, is caught and balanced by one ROS node while another one simulates it."""
+
+import argparse
+import math
+import os
+import sys
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from rbdyn_ros.settings.parameter import Parameter, check
+from rbdyn_ros.settings.yaml_file import value_of
+
+COMMAND = "python -m rbdyn_ros demo"
+HELP = "watch the pendulum being caught and balanced over ROS 2; then a summary, a picture and a bag"
+EXAMPLES = f"""\
+{COMMAND}                                    # 20 s, from 10 degrees, two pushes
+{COMMAND} --tilt 15 --seed 7 --processes 2   # another fall, each node in a process of its own
+{COMMAND} --scenario spinning --out spinning # the rod spins; results in the folder spinning
+{COMMAND} --controller rest                  # nobody catches it: exit code 1
+"""
+STOOD, FELL, BAD_INPUT, NO_ROS = 0, 1, 2, 3
+DURATION = Parameter("--duration", 20.0, "s", "", low=0.0, low_open=True)
+TILT = Parameter("--tilt", 10.0, "degrees", "", low=0.0, high=180.0)
+SEED = Parameter("--seed", 0, "", "", kind="int", low=0)
+FACTOR = Parameter("--real-time-factor", 1.0, "", "", low=0.0)
+
+
+class Plan(NamedTuple):
+    """What the options ask for."""
+
+    duration: float  # [s] simulated
+    tilt: float | None  # [rad]; None leaves it to the scenario
+    seed: int
+    processes: int
+    files: tuple  # of parameters, later ones win
+    words: tuple  # parameters over the files, as ROS's command line has them
+    out: Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options; their values are checked by `plan`."""
+    option = parser.add_argument
+    option("--duration", metavar="T", default="20", help="simulated time [s]; default 20")
+    option("--tilt", metavar="DEGREES", help="how far the rod leans at the start; default 10, or what the scenario says")
+    option("--processes", type=int, choices=(1, 2), default=1, help="simulator and controller in one process or in two; default 1")
+    option("--seed", metavar="N", default="0", help="chooses the direction of the fall and the pushes; default 0")
+    option("--real-time-factor", metavar="F", help="simulated seconds per second; 0 is as fast as it goes, in lockstep")
+    option("--controller", metavar="NAME", default="lqr", help="the control law; default lqr, rest is no force at all")
+    option("--scenario", metavar="NAME", help="another start: a file of config/scenarios, without .yaml")
+    option("--params-file", metavar="F", action="append", default=[], help="parameters over all these, ROS YAML; may be repeated")
+    option("--out", metavar="DIR", help="folder of the results, new or empty; default: demo_<time>")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play the demo; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2."""
+    if find_spec("rclpy") is None:
+        return _say("there is no ROS 2 here: rclpy cannot be imported; start it as ./testbed demo, or source a ROS 2", NO_ROS)
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")  # two demos in one network do not meet
+    try:
+        planned = plan(arguments)
+        planned.out.mkdir(parents=True, exist_ok=True)
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    except OSError as error:
+        return _say(f"--out {arguments.out}: the folder cannot be made: {error.strerror}; choose another", BAD_INPUT)
+    return _shown(planned)
+
+
+def plan(arguments: argparse.Namespace) -> Plan:
+    """The demo that the arguments ask for; ValueError with one sentence for what does not fit."""
+    tilt = arguments.tilt or (None if arguments.scenario else str(TILT.default))
+    return Plan(
+        duration=_number(DURATION, arguments.duration),
+        tilt=None if tilt is None else math.radians(_number(TILT, tilt)),
+        seed=_number(SEED, arguments.seed),
+        processes=arguments.processes,
+        files=_files(arguments),
+        words=_words(arguments),
+        out=_folder(arguments.out),
+    )
+
+
+def _files(arguments: argparse.Namespace) -> tuple:
+    from rbdyn_ros.nodes import share
+
+    config = share.config()
+    files = [config / "pendulum.yaml", config / "simulation.yaml"]
+    law = config / f"{arguments.controller}.yaml"
+    files += [law] if law.is_file() else []
+    if arguments.scenario:
+        known = sorted(file.stem for file in (config / "scenarios").glob("*.yaml"))
+        if arguments.scenario not in known:
+            raise ValueError(f"--scenario is {arguments.scenario}; known are {', '.join(known)}")
+        files.append(config / "scenarios" / f"{arguments.scenario}.yaml")
+    for path in map(Path, arguments.params_file):
+        if not path.is_file():
+            raise ValueError(f"--params-file {path}: there is no such file")
+        files.append(path)
+    return tuple(files)
+
+
+def _words(arguments: argparse.Namespace) -> tuple:
+    words = [f"controller:={arguments.controller}", "start:=paused"]
+    if arguments.real_time_factor is not None:
+        factor = _number(FACTOR, arguments.real_time_factor)
+        words += [f"real_time_factor:={factor}", f"lockstep.enabled:={str(factor == 0.0).lower()}"]
+    return tuple(words)
+
+
+def _folder(out: str | None) -> Path:
+    folder = Path(out or f"demo_{datetime.now():%Y-%m-%d_%H-%M-%S}").expanduser()
+    if folder.is_dir() and any(folder.iterdir()):
+        raise ValueError(f"--out is {folder}, which is not empty; choose another, so that nothing is lost")
+    return folder
+
+
+def _number(parameter: Parameter, text: str):
+    return check(parameter, value_of(text, "command line"), "command line")
+
+
+def _shown(planned: Plan) -> int:
+    from rbdyn_ros.nodes.cast import ONE, TWO, Cast
+    from rbdyn_ros.simulation.live_line import LiveLine
+    from rbdyn_ros.simulation.script import script
+
+    play = script(planned.duration, planned.tilt, planned.seed)
+    words = list(planned.words)
+    if play.orientation:
+        words.append(f"initial.orientation:={list(play.orientation)}")
+    parameters = [w for file in planned.files for w in ("--params-file", str(file))] + [w for word in words for w in ("-p", word)]
+    cast = Cast(ONE if planned.processes == 1 else TWO, parameters, planned.out / "nodes.log")  # they come up while we import
+
+    from rbdyn_ros.nodes.performance import Performance
+    from rbdyn_ros.nodes.stage import Stage
+
+    stage = Stage(cast, planned.out / "bag", LiveLine(sys.stdout))
+    try:
+        trial = Performance(play, stage).play()
+    finally:
+        stage.close()
+    return _told(planned, trial)
+
+
+def _told(planned: Plan, trial) -> int:
+    from rbdyn_ros.settings.overrides import offline_values
+    from rbdyn_ros.simulation import trial_figure
+    from rbdyn_ros.simulation.trial_summary import summary
+    from rbdyn_ros.simulation.verdict import verdict
+
+    judged, picture = verdict(trial), planned.out / "demo.png"
+    print(summary(trial))
+    print(("" if judged.stood else "FAILED: ") + judged.sentence)
+    length = offline_values(planned.files)["rod.length"]
+    trial_figure.write(trial, judged, length, _title(planned), picture)
+    print("\n".join(f"wrote {path}" for path in (picture, planned.out / "bag", planned.out / "nodes.log")))
+    return STOOD if judged.stood else FELL
+
+
+def _title(planned: Plan) -> str:
+    start = "" if planned.tilt is None else f" from {math.degrees(planned.tilt):g}°"
+    return f"{planned.duration:g} s{start}, seed {planned.seed}"
+
+
+def _say(sentence: str, code: int) -> int:
+    print(f"{COMMAND}: {sentence}", file=sys.stderr)
+    return code
