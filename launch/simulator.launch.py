@@ -1,0 +1,27 @@
+"""The simulator: `ros2 launch rbdyn_ros simulator.launch.py`."""
+
+from launch import LaunchDescription
+
+from rbdyn_ros.nodes.launching import SWITCH, argument, shared, started
+
+
+def generate_launch_description():
+    return LaunchDescription(
+        [
+            *shared(),
+            argument("lockstep", "wait for the command that answers each state", choices=SWITCH),
+            argument("real_time_factor", "simulated seconds per second; zero is as fast as it goes"),
+            argument("start_paused", "let time begin at a call of ~/pause, not at the first command", choices=SWITCH),
+            started(
+                "simulator",
+                files=("pendulum.yaml", "simulation.yaml"),
+                parameters={
+                    "autostart": "autostart",
+                    "frame_prefix": "frame_prefix",
+                    "lockstep.enabled": "lockstep",
+                    "real_time_factor": "real_time_factor",
+                },
+                switched={"start_paused": ("start", "paused")},
+            ),
+        ]
+    )
