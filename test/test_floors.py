@@ -10,7 +10,7 @@ FLOORS = {
     0: {"types", "kernel", "geometry", "numerics"},
     1: {"bodies", "solvers"},
     2: {"constraints", "contacts", "systems"},
-    3: {"integrators"},
+    3: {"systems", "integrators"},
     4: {"models", "settings"},
     5: {"controllers", "simulation"},
     6: {"nodes", "experiments", "commands", "__main__"},

@@ -1,0 +1,158 @@
+"""Moreau and Jean's time-stepping: a theta scheme for the smooth part, laws on the end velocity, impacts inside steps.
+
+Unknown the end velocity v of a step and the impulses P, with q(v) = q_k (+) h (theta v + (1 - theta) v_k) and M taken
+at the point of the step that theta names,
+
+    R(v) = M (v - v_k) - h theta F(t_{k+1}, q(v), v) - h (1 - theta) F(t_k, q_k, v_k) = H^T P                (N.15)
+    u = H v + dh/dt  and P  obey the laws of the closed interactions; equalities always are closed,
+    a contact is if  y_N + gamma h u_N <= 0  at t_k                                                         (N.16)
+
+Newton: with W = M - h theta dF/dv - (h theta)^2 dF/dq,
+
+    v_free = v - W^-1 R(v),     v := v_free + W^-1 H^T P,     P from  u = G P + u_free,  G = H W^-1 H^T      (N.17)
+
+until R(v) - H^T P and the law with H at the new q vanish. Order 2 (theta = 1/2) in smooth motion, 1 through impacts.
+Sources: Moreau (1988), Jean (1999); the Siconos developer's notes, chapters 1, 8 and 9.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.integrators.nonsmooth import one_step
+from rbdyn_ros.solvers.solution import Solution, explain
+from rbdyn_ros.systems import assembly
+from rbdyn_ros.systems.arguments import number
+from rbdyn_ros.systems.assembly import Network, joined
+from rbdyn_ros.systems.laws import Equality
+
+
+class Options(NamedTuple):
+    """Make them with `options`, which checks."""
+
+    theta: float = 0.5  # 1/2 conserves, 1 damps
+    gamma: float = 0.5  # how far ahead contacts are looked for, in steps
+    tolerance: float = 1e-12  # of the residual, relative to the largest momentum of the step
+    max_iterations: int = 20
+
+
+class Step(NamedTuple):
+    """A step's result. When `ok` is false, q and v are where Newton or the solver gave up; `message` says why."""
+
+    t: float
+    q: tuple  # of (n_q,), a part for each system
+    v: tuple  # of (n,)
+    impulses: list  # (m,) for each interaction [N s]; zero where open
+    iterations: int
+    residual: float
+    ok: bool
+    message: str
+
+
+def options(theta: float = 0.5, gamma: float = 0.5, tolerance: float = 1e-12, max_iterations: int = 20) -> Options:
+    """ValueError for theta outside (0, 1], gamma outside [0, 1], a tolerance <= 0."""
+    return Options(
+        number(theta, "theta", 0.0, 1.0, open_low=True),
+        number(gamma, "gamma", 0.0, 1.0),
+        number(tolerance, "tolerance", 0.0, 1e-3, open_low=True),
+        int(number(max_iterations, "max_iterations", 1, 1000)),
+    )
+
+
+def step(net: Network, t: float, q: tuple, v: tuple, h: float, options: Options = Options()) -> Step:
+    """One step of h [s] from (t, q, v); q and v are tuples, a part for each system."""
+    closed = [k for k, one in enumerate(net.interactions) if closes(net, one, t, q, v, h, options)]
+    before = [velocity(net, net.interactions[k], t, q, v) for k in closed]
+    force = [s.force(t, x, y) for s, x, y in zip(net.systems, q, v)]
+    end, solution = v, None
+    residual = np.inf
+    for iteration in range(1, options.max_iterations + 1):
+        end, solution, rows = _newton(net, closed, before, force, t, q, v, end, h, options)
+        residual = _residual(net, closed, rows, solution.z, force, t, q, v, end, h, options)
+        if residual <= options.tolerance or not solution.ok:
+            break
+    ok = bool(solution.ok and residual <= options.tolerance)
+    message = "" if ok else _complaint(t + h, h, residual, iteration, solution)
+    after = _position(net, q, v, end, h, options.theta)
+    return Step(t + h, after, end, _shared(net, closed, solution.z), iteration, float(residual), ok, message)
+
+
+def closes(net: Network, one, t: float, q: tuple, v: tuple, h: float, options: Options) -> bool:
+    """(N.16)."""
+    if isinstance(one.law, Equality):
+        return True
+    u = velocity(net, one, t, q, v)
+    return bool(one.relation.value(t, joined(q, one))[0] + options.gamma * h * u[0] <= 0.0)
+
+
+def velocity(net: Network, one, t: float, q: tuple, v: tuple) -> np.ndarray:
+    """u (m,) of an interaction (N.7)."""
+    return assembly.velocity(assembly.rows(net, one, t, q), one.relation.drift(t, joined(q, one)), v)
+
+
+def _position(net, q, v, end, h, theta) -> tuple:
+    return tuple(s.moved(x, h * (theta * b + (1.0 - theta) * a)) for s, x, a, b in zip(net.systems, q, v, end))
+
+
+def _smooth(system, force, t, q, v, end, h, theta) -> tuple:
+    """(R, M, q_{k+1}) of one system (N.15)."""
+    w = h * (theta * end + (1.0 - theta) * v)
+    after, M = system.moved(q, w), system.mass(system.moved(q, theta * w))
+    R = M @ (end - v) - h * theta * system.force(t + h, after, end) - h * (1.0 - theta) * force
+    return R, M, after
+
+
+def _newton(net, closed, before, force, t, q, v, end, h, options) -> tuple:
+    """One iteration (N.17): (v, Solution, the rows H that it used)."""
+    W, free, after = [], [], []
+    for s, F, x, a, b in zip(net.systems, force, q, v, end):
+        R, M, y = _smooth(s, F, t, x, a, b, h, options.theta)
+        k = h * options.theta
+        W.append(M - k * s.damping(t + h, y, b) - k * k * s.stiffness(t + h, y, b))
+        free.append(b - np.linalg.solve(W[-1], R))
+        after.append(y)
+    some = [net.interactions[k] for k in closed]
+    rows = [assembly.rows(net, one, t + h, after) for one in some]
+    if not rows:
+        return tuple(free), one_step.solve(np.empty((0, 0)), np.empty(0), []), rows
+    G, carried = assembly.delassus(rows, tuple(W))
+    u = [assembly.velocity(H, one.relation.drift(t + h, joined(after, one)), free) for H, one in zip(rows, some)]
+    for one, now, then in zip(some, u, before):
+        now[0] += one.law.restitution * then[0]
+    solution = one_step.solve(G, np.concatenate(u), [(one.relation.rows, one.law) for one in some])
+    return tuple(b + carried[i] @ solution.z for i, b in enumerate(free)), solution, rows
+
+
+def _residual(net, closed, rows, P, force, t, q, v, end, h, options) -> float:
+    """max |R - H^T P| and the change of H v from the rows used to those at the new q, relative to the momenta."""
+    smooth = [_smooth(s, F, t, x, a, b, h, options.theta) for s, F, x, a, b in zip(net.systems, force, q, v, end)]
+    after = tuple(y for _, _, y in smooth)
+    rest, size = [R.copy() for R, _, _ in smooth], np.finfo(float).tiny
+    worst, at = 0.0, 0
+    for H, k in zip(rows, closed):
+        one = net.interactions[k]
+        new, m = assembly.rows(net, one, t + h, after), one.relation.rows
+        for i, block in H.items():
+            rest[i] -= new[i].T @ P[at : at + m]
+            slip = (new[i] - block) @ end[i]
+            worst = max(worst, np.abs(slip).max() / max(1.0, np.abs(end[i]).max()))
+        at += m
+    for r, (_, M, _), a, b in zip(rest, smooth, v, end):
+        size = max(size, np.abs(M @ a).max(), np.abs(M @ b).max(), np.abs(M @ (b - a)).max())
+    return max(worst, max(np.abs(r).max() for r in rest) / max(size, h * max(np.abs(F).max() for F in force)))
+
+
+def _shared(net, closed, P) -> list:
+    """The impulses by interaction, zero where open."""
+    parts, at = [np.zeros(one.relation.rows) for one in net.interactions], 0
+    for k in closed:
+        m = net.interactions[k].relation.rows
+        parts[k] = P[at : at + m]
+        at += m
+    return parts
+
+
+def _complaint(t: float, h: float, residual: float, iterations: int, solution: Solution) -> str:
+    if not solution.ok:
+        return f"the one-step problem at t = {t:g} s is not solved: {explain(solution)}; try a smaller step than {h:g} s"
+    return f"Newton at t = {t:g} s stopped at {residual:.1e} after {iterations} iterations; try a smaller step than {h:g} s"

@@ -1,0 +1,108 @@
+"""Relations y = h(t, q) of mechanical systems, and interactions: a relation, its law, the systems that it couples.
+
+    u = dy/dt = H v + dh/dt,     H = (dh/dq) T(q)                                                           (N.7)
+
+q and v are those of the coupled systems, one after the other. Tangential rows of a contact have a direction but no y;
+their value is zero.
+"""
+
+from typing import Callable, NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.bodies.quaternion_body import turned, turned_gradient
+from rbdyn_ros.systems import laws
+from rbdyn_ros.systems.arguments import matrix
+from rbdyn_ros.types import Array
+
+
+class Relation(NamedTuple):
+    """y = h(t, q) and its gradients."""
+
+    rows: int  # m
+    value: Callable  # (t, q) -> (m,)
+    gradient: Callable  # (t, q) -> dh/dq (m, n_q)
+    drift: Callable  # t, q -> partial dh/dt (m,)
+
+
+class Interaction(NamedTuple):
+    """A relation with its law between some systems; make it with `interaction`, which checks."""
+
+    relation: Relation
+    law: tuple  # one of laws.py
+    systems: tuple  # indices
+
+
+def interaction(relation: Relation, law: tuple, systems: tuple = (0,)) -> Interaction:
+    """ValueError where the law takes another number of rows than the relation has."""
+    rows = laws.ROWS.get(type(law), relation.rows)
+    if rows != relation.rows:
+        raise ValueError(f"the relation has {relation.rows} rows, but {type(law).__name__} takes {rows}")
+    return Interaction(relation, law, tuple(systems))
+
+
+def linear(H, b=0.0) -> Relation:
+    """y = H q + b: H (m, n_q), b (m,) or a number."""
+    H = np.atleast_2d(np.asarray(H, float))
+    H = matrix(H, "H", *H.shape)
+    b, still = np.broadcast_to(np.asarray(b, float), (len(H),)), np.zeros(len(H))
+    return Relation(len(H), lambda t, q: H @ q + b, lambda t, q: H, lambda t, q: still)
+
+
+def above(height: Callable, speed: Callable) -> Relation:
+    """y = q - c(t) for a point that a moving wall pushes: height(t) -> c [m], speed(t) -> dc/dt [m/s]."""
+    H = np.ones((1, 1))
+    return Relation(1, lambda t, q: np.array([q[0] - height(t)]), lambda t, q: H, lambda t, q: np.array([-speed(t)]))
+
+
+def point_on_plane(point, normal=(0.0, 0.0, 1.0), offset: float = 0.0, friction: bool = True) -> Relation:
+    """The body's point c (3,) [m, body] above the plane n . x = offset: gap first, then two tangents.
+
+    y_N = n . (r + R c) - offset; rows D [1, d(R c)/dQ] with D = (n, t1, t2); without friction only the first.
+    """
+    c, D = tuple(map(float, point)), frame(normal)[: 3 if friction else 1]
+    still = np.zeros(len(D))
+
+    def value(t, q):
+        y = np.zeros(len(D))
+        y[0] = D[0] @ place(q, c) - offset
+        return y
+
+    return Relation(len(D), value, lambda t, q: D @ point_gradient(q, c), lambda t, q: still)
+
+
+def ball_joint(points: tuple, anchor=None) -> Relation:
+    """Points a, b (3,) [body] of two bodies coincide; or, with one point, it stays at the anchor (3,) [world]."""
+    points = [tuple(map(float, p)) for p in points]
+    signs, still = (1.0, -1.0), np.zeros(3)
+    at = np.zeros(3) if anchor is None else np.asarray(anchor, float)
+
+    def value(t, q):
+        bodies = [q[7 * i : 7 * i + 7] for i in range(len(points))]
+        return sum(s * place(x, p) for s, x, p in zip(signs, bodies, points)) - at
+
+    def gradient(t, q):
+        return np.hstack([s * point_gradient(q[7 * i : 7 * i + 7], p) for i, (s, p) in enumerate(zip(signs, points))])
+
+    return Relation(3, value, gradient, lambda t, q: still)
+
+
+def place(q: Array, c: tuple) -> Array:
+    """r + R(Q) c (3,) [m, world], R the quadratic form in Q whose gradient `point_gradient` is, off |Q| = 1 too."""
+    return q[:3] + np.array(turned(tuple(q[3:7]), c))
+
+
+def point_gradient(q: Array, c: tuple) -> Array:
+    """d(r + R(Q) c)/dq (3, 7)."""
+    Q = tuple(q[3:7])
+    return np.hstack([np.eye(3), np.column_stack([turned_gradient(Q, c, tuple(e)) for e in np.eye(4)])])
+
+
+def frame(normal) -> Array:
+    """Rows n, t1, t2, right-handed; t1 is x itself where n is z."""
+    n = np.asarray(normal, float)
+    n = n / np.linalg.norm(n)
+    x = np.eye(3)[0] if abs(n[0]) < 0.9 else np.eye(3)[1]
+    t = x - n * (n @ x)
+    t /= np.linalg.norm(t)
+    return np.array([n, t, np.cross(n, t)])
