@@ -40,8 +40,8 @@ def pendulum(cart_mass: float = 0.0, **params) -> System:
 
 
 def point_mass() -> System:
-    """1 kg at 1.2 m from a fixed joint; a thousandth of a millionth of its inertia is spin, which nothing excites."""
-    speck = 1e-9
+    """1 kg at 1.2 m from a fixed joint; its own inertia is too small to be seen."""
+    speck = 1e-12  # [kg m^2] 0 would leave the spin without inertia
     return build(Params(gravity=GRAVITY, cart_fixed=True, rod_center_of_mass=HALF_LENGTH, rod_inertia=(speck,) * 3))
 
 

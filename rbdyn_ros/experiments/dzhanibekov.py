@@ -142,7 +142,7 @@ def animate(outcome: Outcome) -> Animation:
     from matplotlib.figure import Figure
 
     film = outcome.tables["film"]
-    figure = Figure(figsize=(9.0, 5.0), layout="constrained")
+    figure = Figure(figsize=(9.0, 4.6), layout="constrained")
     scenes = [_Scene(figure.add_subplot(1, 2, i + 1, projection="3d"), name) for i, name in enumerate(("exact", "tqdl"))]
     Q = {name: np.column_stack([film[f"{name}_{i}"] for i in range(1, 5)]) for name in ("exact", "tqdl")}
     L = np.column_stack([film[f"L_{i}"] for i in range(1, 4)])
@@ -150,9 +150,10 @@ def animate(outcome: Outcome) -> Animation:
 
     def update(frame: int) -> None:
         for scene in scenes:
-            scene.show(film["t"][2 * frame], Q[scene.name][2 * frame], L[scene.name][: 2 * frame + 1])
+            row = 3 * frame  # 60 ms
+            scene.show(film["t"][row], Q[scene.name][row], L[scene.name][: row + 1])
 
-    return Animation(figure, update, len(film["t"]) // 2, 25.0)
+    return Animation(figure, update, len(film["t"]) // 3, 1.0 / 0.06)
 
 
 class _Scene:
@@ -163,7 +164,8 @@ class _Scene:
 
     def __init__(self, axes, name: str):
         self.axes, self.name = axes, name
-        axes.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1), box_aspect=(1, 1, 1))
+        axes.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1))
+        axes.set_box_aspect((1, 1, 1), zoom=1.4)
         axes.set_axis_off()
         axes.set_title(figures.LABELS[{"exact": "truth"}.get(name, name)], color=figures.COLOURS[{"exact": "truth"}.get(name, name)])
         self.bars = [axes.plot([], [], [], color="#555555", linewidth=3, solid_capstyle="round")[0] for _ in range(2)]

@@ -1,0 +1,68 @@
+"""A rod at rest under a constant torque across it: it must turn in its plane, and nothing else."""
+
+import numpy as np
+
+from rbdyn_ros.experiments import apparatus, figures, free_top
+from rbdyn_ros.experiments.outcome import Outcome, below, between
+from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.models import free_body
+
+QUESTION = (
+    "A rod at rest is pushed by a constant torque across it. The notebook says: no precession, no nutation. It uses the inertia\n"
+    "  of the cylinder; what does the rod's own inertia give, and does every method keep it in its plane?"
+)
+TORQUE = -1.0  # [N m, world], about y
+STEP = 0.01  # [s]
+ROLL = 0.7  # [rad] the rod is turned about its axis first, so that the torque lies along no body axis
+METHODS = {"tqdl": 3e-2, "rk4": 1e-7, "moser_veselov": 5e-3, "se3_variational": 1e-9, "quaternion_midpoint": 5e-3}  # bounds of the angle [rad]
+
+
+def run(short: bool, progress) -> Outcome:
+    """The rod by five methods; its angle is torque t^2 / 2 I."""
+    duration = 5.0 if short else 10.0
+    system, printed = apparatus.long_rod(), apparatus.cylinder()
+    start = free_body.turning((np.cos(ROLL / 2), 0.0, 0.0, np.sin(ROLL / 2)), (0.0, 0.0, 0.0))
+    push = apparatus.torque(0.0, TORQUE, 0.0)
+    angle, off = {}, {}
+    for i, method in enumerate(METHODS):
+        integrator = apparatus.notebook_scheme() if method == "tqdl" else select(method)
+        turning = free_top.turned(integrator, system, start, STEP, round(duration / STEP), 1, push)
+        axis = quaternion.rotate(turning.Q, np.array([0.0, 0.0, 1.0]))
+        angle[method], off[method] = np.unwrap(np.arctan2(axis[:, 0], axis[:, 2])), np.abs(axis[:, 1])
+        progress((i + 1) / len(METHODS))
+    t = turning.t
+    tables = {
+        "angle": {
+            "t": t,
+            "exact": 0.5 * TORQUE / system.inertia[1] * t**2,
+            "with_the_cylinders_inertia": 0.5 * TORQUE / printed.inertia[1] * t**2,
+            **angle,
+        },
+        "out_of_plane": {"t": t, **off},
+    }
+    return Outcome(tables, _claims(tables, printed.inertia[1] / system.inertia[1]))
+
+
+def _claims(tables: dict, ratio: float) -> tuple:
+    angle, off = tables["angle"], tables["out_of_plane"]
+    return (
+        *(below(f"{m}: the axis leaves the plane by", off[m].max(), 1e-9) for m in METHODS),
+        *(below(f"{m}: angle against torque t^2/2 I", np.abs(angle[m] - angle["exact"]).max(), METHODS[m], "rad") for m in METHODS),
+        between("the inertia that the notebook uses is too small by the factor", 1.0 / ratio, 5.76, 5.77),
+    )
+
+
+def draw(outcome: Outcome, figure) -> None:
+    """The angle and the two things that it must not do."""
+    (angle, error) = figure.subplots(1, 2)
+    t, columns = outcome.tables["angle"]["t"], outcome.tables["angle"]
+    angle.plot(t, np.degrees(columns["exact"]), **figures.named("truth"))
+    angle.plot(t, np.degrees(columns["with_the_cylinders_inertia"]), ":", color=figures.GREY, label="with the inertia that the notebook uses")
+    for i, method in enumerate(METHODS):
+        angle.plot(t[20 * i :: 100], np.degrees(columns[method][20 * i :: 100]), "o", markersize=5, **figures.named(method))
+        error.semilogy(t[1:], np.maximum(np.abs(columns[method] - columns["exact"])[1:], 1e-17), **figures.named(method))
+    angle.legend(fontsize=9, frameon=False)
+    figures.titled(angle, "A rod turns in its plane: no precession, no nutation", "time [s]", "angle about y [deg]")
+    error.legend(fontsize=9, frameon=False)
+    figures.titled(error, "Error of the angle at 10 ms", "time [s]", "error [rad]")

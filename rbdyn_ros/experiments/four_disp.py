@@ -1,0 +1,229 @@
+"""The notebook's question: why does the falling pendulum go wild, and what does not?"""
+
+import numpy as np
+
+from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
+from rbdyn_ros.experiments.outcome import Animation, Outcome, above, below, between, slope
+from rbdyn_ros.experiments.pendulum_scene import PendulumScene
+from rbdyn_ros.integrators import tqdl
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.models.spherical_pendulum import upright
+from rbdyn_ros.types import State
+
+QUESTION = (
+    "A rod falls from 10 degrees on a massless cart. The notebook's quaternion scheme sends it over the top and blames the\n"
+    "  integrator, its discrete Euler-Lagrange equations go wild. Which is at fault, step or model, and what stays sane for 1000 s?"
+)
+TILT = np.radians(10.0)
+STEPS = tuple(0.01 / 2**k for k in range(6))  # [s]
+COUPLINGS = {"tqdl": tqdl.STALE, "frozen": tqdl.FROZEN, "coupled": tqdl.COUPLED}
+LASTING = ("moser_veselov", "se3_variational", "rattle_s2", "rk4")
+
+
+def run(short: bool, progress) -> Outcome:
+    """The scheme and its step, the model, the chart, and the methods that last."""
+    duration = 100.0 if short else 1000.0
+    tables = {**_scheme(), "order": _order()}
+    progress(0.2)
+    tables |= _model()
+    progress(0.3)
+    tables["chart"] = _chart()
+    progress(0.4)
+    tables |= _lasting(duration, lambda f: progress(0.4 + 0.6 * f))
+    return Outcome(tables, _claims(tables, duration))
+
+
+def in_motion(spin: float) -> State:
+    """Tilted by 10 and 5 degrees, the cart on its way, the rod turning and spinning [rad/s]."""
+    state = apparatus.leaning(10.0, 5.0)
+    return state._replace(v=np.array([0.3, -0.2, 0.1, -0.15, spin]))
+
+
+def _scheme() -> dict:
+    """The notebook's model by its scheme and by a coupled one: {'fall': angles, 'energy': its error, 'gain': a summary}."""
+    rig, rows = apparatus.pendulum(), []
+    fall, energy = {}, {}
+    for name, coupling in COUPLINGS.items():
+        for h in (0.01, 0.001, 0.0001):
+            record = pendulum_run.swung(apparatus.notebook_scheme(coupling), rig, upright(TILT), h, 12.0, 0.01)
+            error = apparatus.pseudo_energy(rig, record.q, record.v)
+            angle = pendulum_run.plane_angle(record.q)
+            over = pendulum_run.first(record.t, np.abs(angle - np.pi) > np.pi)
+            rows.append((name, h, error[100] - error[0], error[1000] - error[0], over))
+            fall[f"{name}_{h:g}"], energy[f"{name}_{h:g}"] = np.degrees(angle), np.abs(error - error[0])
+    names = ("scheme", "step", "gain_1s", "gain_10s", "over_the_top")
+    gain = dict(zip(names, map(np.array, zip(*rows))))
+    return {"fall": {"t": record.t, **fall}, "energy": {"t": record.t, **energy}, "gain": gain}
+
+
+def _order() -> dict:
+    """Angle error after 1 s on the notebook's model, by step."""
+    rig = apparatus.pendulum()
+
+    def angle(coupling: int, h: float) -> float:
+        return pendulum_run.plane_angle(pendulum_run.swung(apparatus.notebook_scheme(coupling), rig, upright(TILT), h, 1.0, 0.01).q)[-1]
+
+    exact = angle(tqdl.COUPLED, 1e-4)
+    errors = {name: np.array([abs(angle(coupling, h) - exact) for h in STEPS]) for name, coupling in COUPLINGS.items()}
+    return {"step": np.array(STEPS), **errors}
+
+
+def _model() -> dict:
+    """{'force': joint force by angle, exact and simulated, 'cycle': how long a cycle takes in each model}."""
+    rig = apparatus.pendulum()
+    mgl, ml2, across = rig.rod_mass * rig.gravity * rig.center, rig.rod_mass * rig.center**2, rig.inertia[0]
+    quarter, force = closed_form.massless_cart_cycle(across, ml2, mgl, TILT)
+    h = 1e-4
+    record = pendulum_run.swung(select("moser_veselov"), rig, upright(TILT), h, 1.2, 1e-3)
+    simulated = record.reaction[1:, 2] / (rig.rod_mass * rig.gravity)
+    # the reaction is the mean over the last step: it belongs to its middle
+    angle = pendulum_run.plane_angle(record.q)[1:] - 0.5 * h * record.v[1:, 3]
+    measured = pendulum_run.first(record.t[1:], angle > np.pi)
+    frozen = closed_form.pendulum_period(TILT, np.sqrt(mgl / across))
+    cycle = {
+        "model": np.array(["joint force frozen at m g", "massless cart", "massless cart, simulated"]),
+        "cycle": np.array([frozen, 4.0 * quarter, 4.0 * measured]),
+    }
+    shown = angle < np.pi
+    exact = np.array([force(a) for a in angle[shown]])
+    return {"force": {"angle_deg": np.degrees(angle[shown]), "exact": exact, "moser_veselov": simulated[shown]}, "cycle": cycle}
+
+
+def _chart() -> dict:
+    """Pitch [deg] and energy error [J] at 10 ms: the discrete Euler-Lagrange equations, as far as they come, and RATTLE."""
+    system, start = apparatus.point_mass(), apparatus.leaning(10.0, 5.0)
+    columns = {"t": np.arange(0, 1501) * 0.01}
+    for name in ("euler_lagrange", "rattle_s2"):
+        record = pendulum_run.swung(select(name), system, start, 0.01, 15.0, 0.01)
+        missing = 1501 - len(record.t)
+        pitch = np.degrees(np.arcsin(pendulum_run.direction(record.q)[:, 0]))
+        energy = record.quantities[:, 0] - record.quantities[0, 0]
+        columns[f"{name}_pitch"] = np.pad(pitch, (0, missing), constant_values=np.nan)
+        columns[f"{name}_energy"] = np.pad(energy, (0, missing), constant_values=np.nan)
+    return columns
+
+
+def _lasting(duration: float, progress) -> dict:
+    """{'lasting': what is conserved over the run, 'drift': energy error by time, 'attitude': errors after 10 s}."""
+    system, rows, drift = apparatus.pendulum(cart_mass=2.0), [], {}
+    for i, name in enumerate(LASTING):
+        start = in_motion(0.0 if name == "rattle_s2" else 5.0)
+        for h in (0.01, 0.03):
+            every = 10 if h == 0.01 else 3
+            record = pendulum_run.swung(select(name), system, start, h, duration, every * h)
+            kept = pendulum_run.conservation(record, system, every)
+            rows.append((name, h, *kept))
+            drift[f"{name}_{h:g}"] = pendulum_run.largest_so_far(record.quantities[1:, 0] - record.quantities[0, 0])
+        progress((i + 1) / len(LASTING))
+    names = ("method", "step", "energy", "trend", "Lz", "P", "p3", "iterations")
+    lasting = dict(zip(names, map(np.array, zip(*rows))))
+    return {"lasting": lasting, "drift": {"t": np.arange(1, 101) * duration / 100.0, **drift}, "film": _film()}
+
+
+def _film() -> dict:
+    """10 s of both pendulums on their massless carts: configuration columns."""
+    rig, columns = apparatus.pendulum(), {"t": np.arange(1001) * 0.01}
+    for name, integrator in (("tqdl", apparatus.notebook_scheme()), ("moser_veselov", select("moser_veselov"))):
+        q = pendulum_run.swung(integrator, rig, upright(TILT), 0.01, 10.0, 0.01).q
+        columns |= {f"{name}_{letter}": column for letter, column in zip(("x", "y", "qw", "qx", "qy", "qz"), q.T)}
+    return columns
+
+
+def _pick(table: dict, key: str, name: str, h: float, column: str) -> float:
+    return float(table[column][(table[key] == name) & np.isclose(table["step"], h)][0])
+
+
+def _claims(tables: dict, duration: float) -> tuple:
+    gain = lambda name, h, column="gain_10s": _pick(tables["gain"], "scheme", name, h, column)  # noqa: E731
+    kept = lambda name, h, column: _pick(tables["lasting"], "method", name, h, column)  # noqa: E731
+    order, chart, force = tables["order"], tables["chart"], tables["force"]
+    died = chart["t"][np.isnan(chart["euler_lagrange_pitch"])][0] - 0.01
+    worst_force = np.abs(force["moser_veselov"] - force["exact"]).max()
+    return (
+        between("the notebook's scheme at 10 ms: first full turn after", gain("tqdl", 0.01, "over_the_top"), 1.2, 1.4, "s"),
+        between("energy that it makes in 1 s", gain("tqdl", 0.01, "gain_1s"), 3.4, 3.6, "J"),
+        above("a hundred times finer, still enough to turn over later", gain("tqdl", 0.0001), 0.17, "J"),
+        between("order of the scheme", slope(STEPS[3:], order["frozen"][3:]), 0.95, 1.1),
+        between("the same model, attitude and velocity stepped together: order", slope(STEPS[:4], order["coupled"][:4]), 3.9, 4.1),
+        below("its energy error at 10 ms in 10 s", abs(gain("coupled", 0.01)), 1e-5, "J"),
+        between("the model: cycle with the joint force frozen at m g", tables["cycle"]["cycle"][0], 3.09, 3.10, "s"),
+        between("the right cycle on a massless cart, simulated", tables["cycle"]["cycle"][2], 4.32, 4.34, "s"),
+        between("joint force at 45 degrees, in m g", np.interp(45.0, force["angle_deg"], force["moser_veselov"]), 0.20, 0.22),
+        between("and at the bottom", force["moser_veselov"][-1], 12.7, 13.0),
+        below("joint force against the closed form, in m g", worst_force, 0.02),
+        between("discrete Euler-Lagrange at 10 ms ends at the chart's pole after", died, 6.1, 6.2, "s"),
+        below("RATTLE at 10 ms, energy error in the same time", np.nanmax(np.abs(chart["rattle_s2_energy"])), 1e-2, "J"),
+        *(
+            claim
+            for name, bound in (("moser_veselov", 1.5e-2), ("se3_variational", 1.0e-2), ("rattle_s2", 1.5e-2))
+            for claim in (
+                below(f"{name}, 10 ms for {duration:g} s: energy error", kept(name, 0.01, "energy"), bound, "J"),
+                below("  its trend", kept(name, 0.01, "trend"), 1e-7 * 1000.0 / duration, "J/s"),
+                below("  vertical angular momentum", kept(name, 0.01, "Lz"), 1e-10, "kg m²/s"),
+                below("  at 30 ms: energy error", kept(name, 0.03, "energy"), 0.12, "J"),
+            )
+        ),
+        below(f"rk4, 10 ms for {duration:g} s: energy error, growing", kept("rk4", 0.01, "energy"), 1e-3, "J"),
+    )
+
+
+def draw(outcome: Outcome, figure) -> None:
+    """The fall, its energy, the order; the force, the chart, the long run."""
+    t = outcome.tables
+    (fall, energy, order), (force, chart, drift) = figure.subplots(2, 3)
+    lines = (("tqdl_0.01", "10 ms", "-"), ("tqdl_0.001", "1 ms", "--"), ("tqdl_0.0001", "0.1 ms", ":"))
+    for key, label, dash in lines:
+        fall.plot(t["fall"]["t"], t["fall"][key], dash, color=figures.COLOURS["tqdl"], label=f"notebook, {label}")
+        energy.semilogy(t["energy"]["t"][1:], t["energy"][key][1:], dash, color=figures.COLOURS["tqdl"])
+    fall.plot(t["fall"]["t"], t["fall"]["coupled_0.01"], color=figures.COLOURS["coupled"], label="coupled RK4, 10 ms")
+    energy.semilogy(t["energy"]["t"][1:], np.maximum(t["energy"]["coupled_0.01"][1:], 1e-12), color=figures.COLOURS["coupled"])
+    fall.set(ylim=(-100, 1000), yticks=(0, 180, 360, 540, 720, 900))
+    fall.legend(fontsize=8, frameon=False, loc="upper right")
+    figures.titled(fall, "It goes over the top …", "time [s]", "angle from upright [deg]")
+    figures.titled(energy, "… on energy from nowhere …", "time [s]", "energy error [J]")
+    for name in COUPLINGS:
+        order.loglog(t["order"]["step"], t["order"][name], "o-", markersize=4, **figures.named(name))
+    figures.titled(order, "… because it is of order 1", "step [s]", "angle error after 1 s [rad]")
+    order.legend(fontsize=8, frameon=False, loc="center left")
+    _draw_models(t, force, chart, drift)
+
+
+def _draw_models(t: dict, force, chart, drift) -> None:
+    f = t["force"]
+    force.axhline(1.0, color=figures.COLOURS["tqdl"], label="frozen at m g (notebook)")
+    force.plot(f["angle_deg"], f["exact"], color=figures.COLOURS["truth"], label="massless cart, exact")
+    force.plot(f["angle_deg"][::40], f["moser_veselov"][::40], "o", markersize=4, **figures.named("moser_veselov"))
+    force.legend(fontsize=8, frameon=False)
+    force.set_xticks((0, 45, 90, 135, 180))
+    figures.titled(force, "The model is wrong too", "angle from upright [deg]", "joint force / m g")
+    for name in ("rattle_s2", "euler_lagrange"):
+        chart.plot(t["chart"]["t"], t["chart"][f"{name}_pitch"], **figures.named(name))
+    for pole in (-90, 90):
+        chart.axhline(pole, color=figures.GREY, linewidth=0.8, linestyle=":")
+    chart.set(ylim=(-95, 130), yticks=(-90, -45, 0, 45, 90))
+    chart.legend(fontsize=8, frameon=False, loc="upper right")
+    figures.titled(chart, "DELE runs into its chart's pole", "time [s]", "pitch [deg], 10 ms")
+    for name in LASTING:
+        for h, dash in ((0.01, "-"), (0.03, "--")):
+            label = {"label": figures.LABELS[name]} if h == 0.01 else {}
+            width = 4.0 if name == "moser_veselov" else 1.5  # RATTLE is the same map, on top of it
+            drift.loglog(t["drift"]["t"], t["drift"][f"{name}_{h:g}"], dash, color=figures.COLOURS[name], linewidth=width, **label)
+    drift.set_ylim(1e-6, 300.0)
+    drift.legend(fontsize=8, frameon=False, loc="upper left", title="10 ms solid, 30 ms dashed", title_fontsize=8, alignment="left")
+    figures.titled(drift, "What lasts, on a cart of 2 kg", "time [s]", "largest energy error so far [J]")
+
+
+def animate(outcome: Outcome) -> Animation:
+    """The notebook's pendulum beside the right one, both at 10 ms."""
+    from matplotlib.figure import Figure
+
+    film, figure = outcome.tables["film"], Figure(figsize=(9.0, 4.8), layout="constrained")
+    names = ("tqdl", "moser_veselov")
+    scenes = [PendulumScene(figure.add_subplot(1, 2, i + 1, projection="3d"), name) for i, name in enumerate(names)]
+    q = {name: np.column_stack([film[f"{name}_{letter}"] for letter in ("x", "y", "qw", "qx", "qy", "qz")]) for name in names}
+
+    def update(frame: int) -> None:
+        for scene, name in zip(scenes, names):
+            scene.show(film["t"][5 * frame], q[name][: 5 * frame + 1])
+
+    return Animation(figure, update, len(film["t"]) // 5, 20.0)
