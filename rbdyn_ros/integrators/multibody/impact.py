@@ -1,0 +1,83 @@
+"""An impact at an instant: the velocity jumps, nothing moves (doc/nonsmooth.md, Q.24).
+
+    M (x'+ - x'-) = A^T nu + D^T P,   A x'+ = 0,    K_mu  in  P  _|_  u+ + (e min(u_N-, 0) + mu |u_T+|) e_N  in  K_mu*
+
+over all contacts that are closed at that instant, those that rested before included.
+"""
+
+import numpy as np
+
+from rbdyn_ros.bodies import quaternion_body as body
+from rbdyn_ros.constraints import jacobian
+from rbdyn_ros.constraints.rows import change, place
+from rbdyn_ros.contacts import pairs as contacts
+from rbdyn_ros.integrators.multibody import assembly, detection, equations
+from rbdyn_ros.kernel import kernel
+from rbdyn_ros.solvers import fc3d, fc3d_hybrid
+from rbdyn_ros.integrators.multibody.newton import FRICTION, FRICTION_ITERATIONS
+
+RESTING = 1e-9  # [m/s] a normal velocity after which a contact stays closed
+SOLVED = 1e-9  # residual of the friction problem that is good enough
+
+
+@kernel
+def record(w, t, i, P, before, after):
+    """Append one impact; counted also when the rows are full."""
+    k = w.recorded[0]
+    if k < len(w.events):
+        e = w.events[k]
+        e[0], e[1], e[2], e[3], e[4], e[5], e[6] = t, i, P[0], P[1], P[2], before, after
+    w.recorded[0] = k + 1
+
+
+@kernel
+def closed_now(plant, w, q, v):
+    """Make active what touches at q, and set `w.closed` to say so; whether anything approaches there."""
+    rate, approaching = jacobian.rates(q, v), False
+    w.count[0] = 0
+    for i in range(len(plant.pairs.kind)):
+        touch = contacts.touch(plant.pairs, i, q)
+        if touch.gap <= detection.TOUCHING or w.closed[i] == 1:
+            detection.engage(plant.pairs, w, q, touch, i, rate)
+            w.persistent[i] = 0
+            approaching = approaching or w.before[i] < -RESTING
+    return approaching
+
+
+@kernel
+def strike(plant, w, t, q, v, elastic):
+    """Resolve the impact at (q, v) in place; elastic = 0 leaves restitution out. Returns whether the friction problem was solved."""
+    count, size = w.count[0], 3 * w.count[0]
+    w.x[:] = q
+    assembly.fill_mass(plant.bodies, plant.gamma, q, w.mass)
+    assembly.fill_rows(plant.rows, q, w.A)
+    assembly.fill_directions(plant.pairs, w, q, w.D)
+    before = jacobian.rates(q, v).reshape(-1)
+    response = equations.fill_velocity(w, w.mass @ before)[: len(before)].copy()
+    W, free, mu = w.D[:size] @ response, w.D[:size] @ before, np.empty(count)
+    q_f = free.copy()
+    for at in range(count):
+        mu[at] = plant.pairs.mu[w.active[at]]
+        q_f[3 * at] += elastic * plant.pairs.e[w.active[at]] * min(free[3 * at], 0.0)
+    P = np.zeros(size)
+    _, residual = fc3d_hybrid.iterate(fc3d.Problem(W, q_f, mu), P, np.empty_like(P), FRICTION, FRICTION_ITERATIONS)
+    w.rate.reshape(-1)[:] = before + response @ P
+    after = free + W @ P
+    for at in range(count):
+        i = w.active[at]
+        w.closed[i] = 1 if after[3 * at] <= RESTING else 0
+        if free[3 * at] < -RESTING:
+            record(w, t, i, P[3 * at : 3 * at + 3], free[3 * at], after[3 * at])
+    write_velocity(w, q, v)
+    return residual <= SOLVED
+
+
+@kernel
+def write_velocity(w, q, v):
+    """v (n, 6) := (r', 2 L(q) q') of w.rate."""
+    for i in range(len(q)):
+        d = change(w.rate, i)
+        v[i, :3] = w.rate[i, :3]
+        Omega = body.L(place(q, i)[1], d[1])
+        for j in range(3):
+            v[i, 3 + j] = 2.0 * Omega[j]
