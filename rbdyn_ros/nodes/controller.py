@@ -235,7 +235,7 @@ class Controller(ManagedNode):
 
 
 def main(args=None) -> int:
-    """`ros2 run rbdyn_ros controller`."""
+    """The controller alone."""
     return run((Controller,), args)
 
 

@@ -1,25 +1,14 @@
 """A process with nodes in it: spin until SIGINT or SIGTERM, then end in good order."""
 
-import signal
 import sys
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
+from rbdyn_ros.nodes.signals import Signals
+
 SWITCH_INTERVAL = 5e-4  # [s] how soon a thread gets the interpreter from another; 5 ms is longer than a tick
-
-
-class Signals:
-    """Turns SIGINT and SIGTERM into a flag: nothing is cut off half-way."""
-
-    def __init__(self):
-        self.stop = False
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._set)
-
-    def _set(self, number, frame) -> None:
-        self.stop = True
 
 
 def run(kinds: tuple, args=None, until=lambda: False) -> int:
@@ -28,7 +17,7 @@ def run(kinds: tuple, args=None, until=lambda: False) -> int:
     0 after SIGINT, SIGTERM, or when `until()` is true; 1, with one sentence, if a node does not start.
     """
     sys.setswitchinterval(SWITCH_INTERVAL)
-    signals = Signals()
+    signals = Signals(starting=True)
     nodes = []
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
@@ -37,13 +26,14 @@ def run(kinds: tuple, args=None, until=lambda: False) -> int:
             nodes.append(kind())
             executor.add_node(nodes[-1])
         for node in nodes:
-            if not signals.stop:
-                node.autostart()
+            node.autostart()
+        signals.starting = False
         spin(executor, lambda: signals.stop or until())
     except (ValueError, RuntimeError) as error:
         print(f"rbdyn_ros: {error}{_hint(str(error))}", file=sys.stderr)
         return 1
     finally:
+        signals.starting = False
         for node in reversed(nodes):
             node.close()
             node.destroy_node()

@@ -77,6 +77,12 @@ class Simulator(ManagedNode):
         """Stop the simulation's thread."""
         self.runner.end()
 
+    def close(self) -> None:
+        """Leave in good order, also where a signal came in the middle of the start."""
+        super().close()
+        if self.runner:
+            self.runner.end()
+
     def cleanup(self) -> None:
         """Take everything off the graph that `configure` made."""
         for part in (*self.standard, self.desk, self.inbox, self.telemetry):
@@ -143,7 +149,7 @@ def _timing(runner: Runner) -> tuple:
 
 
 def main(args=None) -> int:
-    """`ros2 run rbdyn_ros simulator`."""
+    """The simulator alone."""
     return run((Simulator,), args)
 
 

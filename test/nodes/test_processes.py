@@ -1,6 +1,9 @@
 """Real processes: the controller is killed, signals arrive at any moment, bad files are refused at the start."""
 
 import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -48,6 +51,23 @@ def test_a_signal_ends_both_nodes_in_one_process(graph, number):
     both.send_signal(number)
     graph.until(lambda: both.poll() is not None)
     assert both.returncode == 0 and "Traceback" not in graph.log("embedded")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", [0.0, 0.4, 0.8, 1.6])
+def test_a_signal_while_it_starts_is_no_error(moment, number):
+    """At any moment of the imports, the warm-up, the first ticks; not when exactly, for machines differ."""
+    code = (
+        "from rbdyn_ros.nodes import signals, start; signals.leave_at_once(); print('listening', flush=True);"
+        "raise SystemExit(start.simulator())"
+    )
+    command = [sys.executable, "-c", code, "--ros-args", "-p", "start:=immediately"]
+    simulator = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert simulator.stdout.readline() == "listening\n"
+    time.sleep(moment)
+    simulator.send_signal(number)
+    _, said = simulator.communicate(timeout=60.0)
+    assert simulator.returncode == 0 and "Traceback" not in said, said
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,20 @@
+"""The executables. They listen to signals before the imports, which take a second."""
+
+from importlib import import_module
+
+from rbdyn_ros.nodes.signals import leave_at_once
+
+
+def simulator() -> int:
+    """`ros2 run rbdyn_ros simulator`."""
+    return _main("simulator")
+
+
+def controller() -> int:
+    """`ros2 run rbdyn_ros controller`."""
+    return _main("controller")
+
+
+def _main(module: str) -> int:
+    leave_at_once()
+    return import_module(f"rbdyn_ros.nodes.{module}").main()
