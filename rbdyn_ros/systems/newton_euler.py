@@ -6,13 +6,14 @@ The gyroscopic term counts as a force with its gradient, so that an implicit ste
 it feeds energy. q (+) w turns by the exponential; the notes' Q + h T v stretches |Q| in every step.
 """
 
+import math
 from typing import Callable
 
 import numpy as np
 
 from rbdyn_ros.bodies.quaternion_body import LT
-from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.geometry.so3 import hat
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.kernel import kernel
 from rbdyn_ros.systems.arguments import number
 from rbdyn_ros.systems.mechanical import Mechanical, differentiated
 from rbdyn_ros.types import Array
@@ -41,45 +42,58 @@ def bodies(mass, inertia, wrench: Callable, stiffness: Callable | None = None, d
     )
 
 
-def gyroscopic(I: Array, v: Array) -> Array:
+@kernel
+def gyroscopic(I, v):
     """(0, Omega x I Omega) for each body (6b,)."""
-    out = np.zeros_like(v)
-    for b, J in enumerate(I):
-        w = v[6 * b + 3 : 6 * b + 6]
-        out[6 * b + 3 : 6 * b + 6] = np.cross(w, J * w)
+    out = np.zeros(len(v))
+    for b in range(len(I)):
+        at = 6 * b + 3
+        w, J = (v[at], v[at + 1], v[at + 2]), (I[b, 0], I[b, 1], I[b, 2])
+        out[at], out[at + 1], out[at + 2] = vec.cross(w, vec.times(J, w))
     return out
 
 
-def gyroscopic_gradient(I: Array, v: Array) -> Array:
+@kernel
+def gyroscopic_gradient(I, v):
     """d(Omega x I Omega)/dOmega = Omega^ I - (I Omega)^, in its place (6b, 6b)."""
     out = np.zeros((len(v), len(v)))
-    for b, J in enumerate(I):
-        at, w = slice(6 * b + 3, 6 * b + 6), v[6 * b + 3 : 6 * b + 6]
-        out[at, at] = hat(w) * J - hat(J * w)
+    for b in range(len(I)):
+        at = 6 * b + 3
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            out[at + i, at + j] = (I[b, k] - I[b, j]) * v[at + k]
+            out[at + i, at + k] = (I[b, k] - I[b, j]) * v[at + j]
     return out
 
 
-def tangent(q: Array) -> Array:
+@kernel
+def tangent(q):
     """T(q) (7b, 6b): dq/dt = T v; the rotational block is half of L^T(Q)."""
     b = len(q) // 7
     T = np.zeros((7 * b, 6 * b))
     for i in range(b):
-        Q = tuple(q[7 * i + 3 : 7 * i + 7])
-        T[7 * i : 7 * i + 3, 6 * i : 6 * i + 3] = np.eye(3)
-        T[7 * i + 3 : 7 * i + 7, 6 * i + 3 : 6 * i + 6] = 0.5 * np.column_stack([LT(Q, tuple(e)) for e in np.eye(3)])
+        r, c = 7 * i, 6 * i
+        Q = (q[r + 3], q[r + 4], q[r + 5], q[r + 6])
+        for k in range(3):
+            T[r + k, c + k] = 1.0
+            column = LT(Q, (0.5 * (k == 0), 0.5 * (k == 1), 0.5 * (k == 2)))
+            T[r + 3, c + 3 + k], T[r + 4, c + 3 + k] = column[0], column[1]
+            T[r + 5, c + 3 + k], T[r + 6, c + 3 + k] = column[2], column[3]
     return T
 
 
-def moved(q: Array, w: Array) -> Array:
-    """q (+) w: (r + w_r, Q o exp(w_Q / 2)), the rotation vector w_Q in body axes; Q comes out unit up to round-off."""
+@kernel
+def moved(q, w):
+    """q (+) w: (r + w_r, Q o exp(w_Q / 2)), the rotation vector w_Q in body axes; |Q| stays up to round-off."""
     out = q.copy()
     for i in range(len(q) // 7):
-        out[7 * i : 7 * i + 3] += w[6 * i : 6 * i + 3]
-        half = 0.5 * w[6 * i + 3 : 6 * i + 6]
-        a = float(np.sqrt(half @ half))
-        s = np.sinc(a / np.pi)  # sin(a) / a
-        turn = (np.cos(a), s * half[0], s * half[1], s * half[2])
-        out[7 * i + 3 : 7 * i + 7] = unit_quaternion.product(tuple(q[7 * i + 3 : 7 * i + 7]), turn)
+        r, c = 7 * i, 6 * i
+        out[r], out[r + 1], out[r + 2] = q[r] + w[c], q[r + 1] + w[c + 1], q[r + 2] + w[c + 2]
+        half = (0.5 * w[c + 3], 0.5 * w[c + 4], 0.5 * w[c + 5])
+        a = vec.norm(half)
+        s = math.sin(a) / a if a > 0.0 else 1.0
+        Q, turn = (q[r + 3], q[r + 4], q[r + 5], q[r + 6]), (math.cos(a), s * half[0], s * half[1], s * half[2])
+        out[r + 3], out[r + 4], out[r + 5], out[r + 6] = unit_quaternion.product(Q, turn)
     return out
 
 

@@ -11,6 +11,7 @@ from typing import Callable, NamedTuple
 import numpy as np
 
 from rbdyn_ros.bodies.quaternion_body import turned, turned_gradient
+from rbdyn_ros.kernel import kernel
 from rbdyn_ros.systems import laws
 from rbdyn_ros.systems.arguments import matrix
 from rbdyn_ros.types import Array
@@ -87,15 +88,24 @@ def ball_joint(points: tuple, anchor=None) -> Relation:
     return Relation(3, value, gradient, lambda t, q: still)
 
 
-def place(q: Array, c: tuple) -> Array:
+@kernel
+def place(q, c):
     """r + R(Q) c (3,) [m, world], R the quadratic form in Q whose gradient `point_gradient` is, off |Q| = 1 too."""
-    return q[:3] + np.array(turned(tuple(q[3:7]), c))
+    x = turned((q[3], q[4], q[5], q[6]), c)
+    return np.array([q[0] + x[0], q[1] + x[1], q[2] + x[2]])
 
 
-def point_gradient(q: Array, c: tuple) -> Array:
+@kernel
+def point_gradient(q, c):
     """d(r + R(Q) c)/dq (3, 7)."""
-    Q = tuple(q[3:7])
-    return np.hstack([np.eye(3), np.column_stack([turned_gradient(Q, c, tuple(e)) for e in np.eye(4)])])
+    Q, out = (q[3], q[4], q[5], q[6]), np.zeros((3, 7))
+    for k in range(4):
+        d = turned_gradient(Q, c, (1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2), 1.0 * (k == 3)))
+        for i in range(3):
+            out[i, 3 + k] = d[i]
+    for i in range(3):
+        out[i, i] = 1.0
+    return out
 
 
 def frame(normal) -> Array:

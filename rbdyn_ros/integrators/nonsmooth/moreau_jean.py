@@ -5,7 +5,7 @@ at the point of the step that theta names,
 
     R(v) = M (v - v_k) - h theta F(t_{k+1}, q(v), v) - h (1 - theta) F(t_k, q_k, v_k) = H^T P                (N.15)
     u = H v + dh/dt  and P  obey the laws of the closed interactions; equalities always are closed,
-    a contact is if  y_N + gamma h u_N <= 0  at t_k                                                         (N.16)
+    a contact is if  y_N + gamma h u_N <= 0  at t_k, up to TOUCHING                                         (N.16)
 
 Newton: with W = M - h theta dF/dv - (h theta)^2 dF/dq,
 
@@ -25,6 +25,9 @@ from rbdyn_ros.systems import assembly
 from rbdyn_ros.systems.arguments import number
 from rbdyn_ros.systems.assembly import Network, joined
 from rbdyn_ros.systems.laws import Equality
+
+
+TOUCHING = 1e-9  # [m] a gap below is zero, so that the solver's tolerance does not open a resting contact
 
 
 class Options(NamedTuple):
@@ -61,8 +64,9 @@ def options(theta: float = 0.5, gamma: float = 0.5, tolerance: float = 1e-12, ma
 
 def step(net: Network, t: float, q: tuple, v: tuple, h: float, options: Options = Options()) -> Step:
     """One step of h [s] from (t, q, v); q and v are tuples, a part for each system."""
-    closed = [k for k, one in enumerate(net.interactions) if closes(net, one, t, q, v, h, options)]
-    before = [velocity(net, net.interactions[k], t, q, v) for k in closed]
+    speeds = [velocity(net, one, t, q, v) for one in net.interactions]
+    closed = [k for k, one in enumerate(net.interactions) if closes(one, t, q, speeds[k], h, options)]
+    before = [speeds[k] for k in closed]
     force = [s.force(t, x, y) for s, x, y in zip(net.systems, q, v)]
     end, solution = v, None
     residual = np.inf
@@ -77,12 +81,11 @@ def step(net: Network, t: float, q: tuple, v: tuple, h: float, options: Options 
     return Step(t + h, after, end, _shared(net, closed, solution.z), iteration, float(residual), ok, message)
 
 
-def closes(net: Network, one, t: float, q: tuple, v: tuple, h: float, options: Options) -> bool:
-    """(N.16)."""
+def closes(one, t: float, q: tuple, u: np.ndarray, h: float, options: Options) -> bool:
+    """Whether an interaction whose velocity is u is closed during the step (N.16)."""
     if isinstance(one.law, Equality):
         return True
-    u = velocity(net, one, t, q, v)
-    return bool(one.relation.value(t, joined(q, one))[0] + options.gamma * h * u[0] <= 0.0)
+    return bool(one.relation.value(t, joined(q, one))[0] + options.gamma * h * u[0] <= TOUCHING)
 
 
 def velocity(net: Network, one, t: float, q: tuple, v: tuple) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.integrators.nonsmooth.moreau_jean import TOUCHING
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.solvers import lcp, lcp_lemke
 from rbdyn_ros.solvers.solution import Options as SolverOptions
@@ -73,7 +74,7 @@ def advance(linear, forces, q, v, positions, velocities, impulses):
             for j in range(n):
                 y += H[a, j] * q[j]
                 u += H[a, j] * v[j]
-            if y + linear.gamma * h * u <= 0.0:
+            if y + linear.gamma * h * u <= TOUCHING:
                 closed[count] = a
                 count += 1
         impulses[k, :] = 0.0
