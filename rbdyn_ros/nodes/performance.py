@@ -32,6 +32,7 @@ class Performance:
         """Play it to its end, or to where it breaks off."""
         failure, interrupted = "", False
         try:
+            self._stage.record()
             self._come_up()
             self._release()
             for push in self._script.pushes:

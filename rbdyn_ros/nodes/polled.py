@@ -23,9 +23,10 @@ class Unspun(CallbackGroup):
 
 
 class Taken(NamedTuple):
-    """A message, or its bytes, and when it arrived."""
+    """A message, or its bytes, when it arrived and how its publisher numbered it."""
 
     received: int  # [ns] system time
+    number: int | None
     message: object
 
 
@@ -52,4 +53,4 @@ def _waiting(subscription: Subscription):
     with subscription.handle:
         while (found := subscription.handle.take_message(subscription.msg_type, subscription.raw)) is not None:
             message, info = found
-            yield Taken(info["received_timestamp"], message)
+            yield Taken(info["received_timestamp"], info["publication_sequence_number"], message)

@@ -1,6 +1,7 @@
 """The recorder node: every topic, as the bytes that arrive, into an MCAP bag that `ros2 bag` and Foxglove read."""
 
 from collections import Counter
+from contextlib import contextmanager
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +13,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 from rosbags.typesys import Stores, get_typestore
 
 from rbdyn_ros.nodes import bag_qos
+from rbdyn_ros.nodes.losses import Losses
 from rbdyn_ros.nodes.parameters import Parameters
 from rbdyn_ros.nodes.polled import Polled, Taken
 from rbdyn_ros.nodes.process import run
@@ -22,6 +24,10 @@ EMPTIED_EVERY = 0.02  # [s]
 LOOKED_EVERY = 0.1  # [s] how soon a new topic is heard
 
 
+class CannotRecord(RuntimeError):
+    """The bag cannot be made or written; the message says why."""
+
+
 class Recorder(Node):
     """Records from `autostart` to `close`. Messages are stamped with the system time of their arrival."""
 
@@ -29,11 +35,13 @@ class Recorder(Node):
         super().__init__(NAME, **options)
         self.parameters = Parameters(self, NODES[NAME], validate=lambda values: None, changed=lambda values: None)
         self.counts = Counter()  # messages per topic; a topic that is listened to is in it
+        self.losses = Losses()
         self._refused = set()
         self._polled, self._taken, self._writer = Polled(self), [], None
+        self._failure = ""
 
     def autostart(self) -> None:
-        """Open the bag and begin. RuntimeError if the bag cannot be made."""
+        """Open the bag and begin. CannotRecord if it cannot be made."""
         values = self.parameters.values
         self.path = Path(values["bag.path"] or f"rosbag2_{datetime.now():%Y_%m_%d-%H_%M_%S}").expanduser()
         self._types = get_typestore(Stores.LATEST)
@@ -41,9 +49,9 @@ class Recorder(Node):
             writer = Writer(self.path, version=9, storage_plugin=StoragePlugin.MCAP)
             writer.open()
         except WriterError:
-            raise RuntimeError(f"bag.path is {self.path}, which is there already; choose another") from None
+            raise CannotRecord(f"bag.path is {self.path}, which is there already; choose another") from None
         except OSError as error:
-            raise RuntimeError(f"bag.path is {self.path}, which cannot be made: {error.strerror}") from None
+            raise CannotRecord(f"bag.path is {self.path}, which cannot be made: {error.strerror}") from None
         self._writer = writer
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOKED_EVERY, self._look, clock=steady)
@@ -52,39 +60,62 @@ class Recorder(Node):
 
     def close(self) -> None:
         """Write what has arrived, then the index and metadata.yaml."""
-        if self._writer:
+        try:
             self._write()
-            writer, self._writer = self._writer, None
-            writer.close()
-            self.get_logger().info(f"wrote {self.path}: {self.counts.total()} messages of {len(self.counts)} topics")
+            with self._guarded():
+                if self._writer:
+                    self._writer.close()
+                    self.get_logger().info(f"wrote {self.path}: {self.tally()}")
+        except CannotRecord as error:
+            self.get_logger().error(str(error))
+        self._writer = None
+
+    def tally(self) -> str:
+        """How much was recorded, and how much was lost on the way; or why it is not complete."""
+        return self._failure or f"{self.counts.total()} messages of {len(self.counts)} topics, {self.losses.counts.total()} lost on the way"
 
     def _look(self) -> None:
         chosen = self.parameters.values["bag.topics"]
         for topic, kinds in self.get_topic_names_and_types():
-            if topic not in self.counts and topic not in self._refused and (not chosen or topic in chosen):
+            if self._writer and topic not in self.counts and topic not in self._refused and (not chosen or topic in chosen):
                 self._listen(topic, kinds[0])
 
     def _listen(self, topic: str, kind: str) -> None:
         offers = [info.qos_profile for info in self.get_publishers_info_by_topic(topic)]
         if not offers:
             return  # it has a reader, but nobody writes it yet
-        if kind not in self._types.types:
+        message = _class(kind)
+        if message is None or kind not in self._types.types:
             self._refused.add(topic)
-            self.get_logger().warning(f"{topic} is not recorded: its type {kind} is not one of ROS's own")
+            self.get_logger().warning(f"{topic} is not recorded: its type {kind} is not known here")
             return
         channel = self._writer.add_connection(
             topic, kind, typestore=self._types, offered_qos_profiles=[bag_qos.written(offer) for offer in offers]
         )
         profile = bag_qos.matching(offers)
-        self._polled.listen(_class(kind), topic, lambda taken: self._taken.append((taken, channel)), profile, raw=True)
+        self._polled.listen(message, topic, lambda taken: self._taken.append((taken, channel)), profile, raw=True)
         self.counts[topic] = 0
 
     def _write(self) -> None:
+        if not self._writer:
+            return
         self._polled.empty()
-        for taken, channel in sorted(self._taken, key=_arrival):
-            self._writer.write(channel, taken.received, taken.message)
-            self.counts[channel.topic] += 1
+        with self._guarded():
+            for taken, channel in sorted(self._taken, key=_arrival):
+                self._writer.write(channel, taken.received, taken.message)
+                self.counts[channel.topic] += 1
+                self.losses.arrived(channel.topic, taken.number)
         self._taken.clear()
+
+    @contextmanager
+    def _guarded(self):
+        """A bag that cannot be written is left as it is, and that is said once."""
+        try:
+            yield
+        except OSError as error:
+            self._writer = None
+            self._failure = f"the bag {self.path} is not complete: {error.strerror}; make room"
+            raise CannotRecord(self._failure) from None
 
 
 def _arrival(entry: tuple) -> int:
@@ -92,10 +123,13 @@ def _arrival(entry: tuple) -> int:
     return taken.received
 
 
-def _class(kind: str) -> type:
-    """The message class of "package/msg/Name"."""
+def _class(kind: str) -> type | None:
+    """The message class of "package/msg/Name"; None if its package is not installed."""
     package, _, name = kind.split("/")
-    return getattr(import_module(f"{package}.msg"), name)
+    try:
+        return getattr(import_module(f"{package}.msg"), name)
+    except ImportError:
+        return None
 
 
 def main(args=None) -> int:

@@ -14,8 +14,8 @@ from std_srvs.srv import SetBool, Trigger
 from rbdyn_ros.nodes import qos
 from rbdyn_ros.nodes.audience import SIMULATOR, Audience
 from rbdyn_ros.nodes.cast import Cast
-from rbdyn_ros.nodes.process import Signals
-from rbdyn_ros.nodes.recorder import Recorder
+from rbdyn_ros.nodes.recorder import CannotRecord, Recorder
+from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.live_line import LiveLine
 
 
@@ -28,11 +28,14 @@ class Interrupted(Exception):
 
 
 class Stage:
-    """What the demo sees and says of a simulator; the simulator itself is in a process of the cast."""
+    """What the demo sees and says of a simulator; the simulator itself is in a process of the cast.
 
-    def __init__(self, cast: Cast, bag: Path, live: LiveLine):
-        self.cast, self.live, self.signals = cast, live, Signals()
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    At the end of the context the cast leaves before the recorder, who hears its last words.
+    """
+
+    def __init__(self, cast: Cast, bag: Path, live: LiveLine, stop: Interruption):
+        self.cast, self.live, self.stop = cast, live, stop
+        rclpy.init(args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO)
         self.node = rclpy.create_node("pendulum_demo")
         self.audience = Audience(self.node)
         self.recorder = Recorder(parameter_overrides=[Parameter("bag.path", value=str(bag))])
@@ -42,7 +45,17 @@ class Stage:
         self.executor = SingleThreadedExecutor()
         for node in (self.node, self.recorder):
             self.executor.add_node(node)
-        self.recorder.autostart()
+
+    def __enter__(self) -> "Stage":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.live.close()
+        self.cast.end()
+        self.recorder.close()
+        for node in (self.recorder, self.node):
+            node.destroy_node()
+        rclpy.try_shutdown()
 
     @property
     def complete(self) -> bool:
@@ -53,11 +66,18 @@ class Stage:
         services = self.pause.service_is_ready() and self.reset_statistics.service_is_ready()
         return heard and services and self.disturbance.get_subscription_count() > 0
 
+    def record(self) -> None:
+        """Let the recorder begin. Over: it cannot."""
+        try:
+            self.recorder.autostart()
+        except CannotRecord as error:
+            raise Over(str(error)) from None
+
     def until(self, condition: Callable, line: Callable, patience: float, in_vain: str) -> None:
         """Watch until it holds. Interrupted; Over: the cast has ended, or no time was simulated for `patience` [s]."""
         stamp, end = 0, 0.0
         while not condition():
-            if self.signals.stop:
+            if self.stop.signal:
                 raise Interrupted
             if reason := self.cast.ended():
                 raise Over(reason)
@@ -65,9 +85,15 @@ class Stage:
                 stamp, end = self.audience.stamp, time.monotonic() + patience
             if time.monotonic() > end:
                 raise Over(in_vain)
-            self.executor.spin_once(timeout_sec=0.02)
-            self.audience.look()
+            self._turn()
             self.live.show(line)
+
+    def _turn(self) -> None:
+        try:
+            self.executor.spin_once(timeout_sec=0.02)
+        except CannotRecord as error:
+            raise Over(str(error)) from None
+        self.audience.look()
 
     def call(self, client, request, patience: float) -> None:
         """Call a service of the simulator. Over: it refuses, or does not answer for `patience` [s]."""
@@ -75,12 +101,3 @@ class Stage:
         self.until(future.done, lambda: f"calling {client.srv_name}", patience, f"{client.srv_name} does not answer")
         if not future.result().success:
             raise Over(f"{client.srv_name}: {future.result().message}")
-
-    def close(self) -> None:
-        """The cast leaves, then the recorder, who has heard its last words."""
-        self.live.close()
-        self.cast.end()
-        self.recorder.close()
-        for node in (self.recorder, self.node):
-            node.destroy_node()
-        rclpy.try_shutdown()
