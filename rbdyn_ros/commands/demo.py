@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from rbdyn_ros.settings.overrides import offline_values
 from rbdyn_ros.settings.parameter import Parameter, check
 from rbdyn_ros.settings.yaml_file import value_of
 
@@ -20,7 +21,7 @@ EXAMPLES = f"""\
 {COMMAND} --scenario spinning --out spinning # the rod spins; results in the folder spinning
 {COMMAND} --controller rest                  # nobody catches it: exit code 1
 """
-STOOD, FELL, BAD_INPUT, NO_ROS = 0, 1, 2, 3
+STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
 DURATION = Parameter("--duration", 20.0, "s", "", low=0.0, low_open=True)
 TILT = Parameter("--tilt", 10.0, "degrees", "", low=0.0, high=180.0)
 SEED = Parameter("--seed", 0, "", "", kind="int", low=0)
@@ -36,7 +37,23 @@ class Plan(NamedTuple):
     processes: int
     files: tuple  # of parameters, later ones win
     words: tuple  # parameters over the files, as ROS's command line has them
+    rod_length: float  # [m]
     out: Path
+
+    @property
+    def picture(self) -> Path:
+        """Where the picture goes."""
+        return self.out / "demo.png"
+
+    @property
+    def bag(self) -> Path:
+        """Where the recording goes."""
+        return self.out / "bag"
+
+    @property
+    def log(self) -> Path:
+        """Where the nodes' words go."""
+        return self.out / "nodes.log"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,30 +71,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play the demo; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2."""
+    """Play the demo; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written."""
     if find_spec("rclpy") is None:
         return _say("there is no ROS 2 here: rclpy cannot be imported; start it as ./testbed demo, or source a ROS 2", NO_ROS)
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")  # two demos in one network do not meet
     try:
         planned = plan(arguments)
-        planned.out.mkdir(parents=True, exist_ok=True)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
+    try:
+        planned.out.mkdir(parents=True, exist_ok=True)
+        return _shown(planned)
     except OSError as error:
-        return _say(f"--out {arguments.out}: the folder cannot be made: {error.strerror}; choose another", BAD_INPUT)
-    return _shown(planned)
+        return _say(f"cannot write {error.filename or planned.out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
 
 
 def plan(arguments: argparse.Namespace) -> Plan:
     """The demo that the arguments ask for; ValueError with one sentence for what does not fit."""
     tilt = arguments.tilt or (None if arguments.scenario else str(TILT.default))
+    files = _files(arguments)
     return Plan(
         duration=_number(DURATION, arguments.duration),
         tilt=None if tilt is None else math.radians(_number(TILT, tilt)),
         seed=_number(SEED, arguments.seed),
         processes=arguments.processes,
-        files=_files(arguments),
+        files=files,
         words=_words(arguments),
+        rod_length=offline_values(files)["rod.length"],
         out=_folder(arguments.out),
     )
 
@@ -122,39 +142,37 @@ def _number(parameter: Parameter, text: str):
 
 def _shown(planned: Plan) -> int:
     from rbdyn_ros.nodes.cast import ONE, TWO, Cast
+    from rbdyn_ros.simulation.interruption import Interruption
     from rbdyn_ros.simulation.live_line import LiveLine
     from rbdyn_ros.simulation.script import script
 
     play = script(planned.duration, planned.tilt, planned.seed)
-    words = list(planned.words)
-    if play.orientation:
-        words.append(f"initial.orientation:={list(play.orientation)}")
-    parameters = [w for file in planned.files for w in ("--params-file", str(file))] + [w for word in words for w in ("-p", word)]
-    cast = Cast(ONE if planned.processes == 1 else TWO, parameters, planned.out / "nodes.log")  # they come up while we import
+    start = [f"initial.orientation:={list(play.orientation)}"] if play.orientation else []
+    parameters = [word for file in planned.files for word in ("--params-file", str(file))]
+    parameters += [word for setting in (*planned.words, *start) for word in ("-p", setting)]
+    with Interruption() as stop:
+        cast = Cast(ONE if planned.processes == 1 else TWO, parameters, planned.log)  # they come up while we import
 
-    from rbdyn_ros.nodes.performance import Performance
-    from rbdyn_ros.nodes.stage import Stage
+        from rbdyn_ros.nodes.performance import Performance
+        from rbdyn_ros.nodes.stage import Stage
 
-    stage = Stage(cast, planned.out / "bag", LiveLine(sys.stdout))
-    try:
-        trial = Performance(play, stage).play()
-    finally:
-        stage.close()
-    return _told(planned, trial)
+        with Stage(cast, planned.bag, LiveLine(sys.stdout), stop) as stage:
+            trial = Performance(play, stage).play()
+        return _told(planned, trial, stage.recorder.tally())
 
 
-def _told(planned: Plan, trial) -> int:
-    from rbdyn_ros.settings.overrides import offline_values
+def _told(planned: Plan, trial, recorded: str) -> int:
     from rbdyn_ros.simulation import trial_figure
     from rbdyn_ros.simulation.trial_summary import summary
     from rbdyn_ros.simulation.verdict import verdict
 
-    judged, picture = verdict(trial), planned.out / "demo.png"
-    print(summary(trial))
-    print(("" if judged.stood else "FAILED: ") + judged.sentence)
-    length = offline_values(planned.files)["rod.length"]
-    trial_figure.write(trial, judged, length, _title(planned), picture)
-    print("\n".join(f"wrote {path}" for path in (picture, planned.out / "bag", planned.out / "nodes.log")))
+    judged, written = verdict(trial), [planned.bag, planned.log]
+    if len(trial.t):
+        print(summary(trial, recorded))
+        trial_figure.write(trial, judged, planned.rod_length, _title(planned), planned.picture)
+        written.insert(0, planned.picture)
+    print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}")
+    print("\n".join(f"wrote {path}" for path in written))
     return STOOD if judged.stood else FELL
 
 

@@ -9,9 +9,9 @@ from rbdyn_ros.simulation.trial import Trial, tilt
 from rbdyn_ros.simulation.verdict import SETTLED, settling
 
 
-def summary(trial: Trial) -> str:
-    """One line per quantity. What was not seen is a dash."""
-    rows = [_settling(trial), *_extremes(trial), *_timing(trial), _energy(trial)]
+def summary(trial: Trial, recorded: str) -> str:
+    """One line per quantity, the last one says what was recorded. What was not seen is a dash."""
+    rows = [_settling(trial), *_extremes(trial), *_timing(trial), _energy(trial), ("recorded", recorded)]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"  {name:{width}}  {text}" for name, text in rows)
 

@@ -1,0 +1,160 @@
+"""The demo, played: real processes over DDS, a verdict, a picture, a bag. In lockstep, so that a busy machine changes nothing."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+
+from matplotlib.image import imread  # noqa: E402
+from rosbags.highlevel import AnyReader  # noqa: E402
+
+from rbdyn_ros.__main__ import main  # noqa: E402
+from rbdyn_ros.simulation.script import script  # noqa: E402
+
+PATIENCE = 120.0  # [s] a loaded machine may compile first
+TICK = 2_000_000  # [ns] of the state topics
+
+
+@pytest.fixture
+def demo(tmp_path):
+    """Start a demo in a folder and a ROS domain of its own; whatever is left of it is killed at the end."""
+    started = []
+
+    def start(*options: str) -> subprocess.Popen:
+        environment = {**os.environ, "ROS_DOMAIN_ID": str(1 + os.getpid() % 100), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+        command = [sys.executable, "-m", "rbdyn_ros", "demo", "--out", str(tmp_path / "out"), *options]
+        pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        started.append(subprocess.Popen(command, env=environment, cwd=tmp_path, **pipes))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def heard(bag: Path) -> dict:
+    """topic -> its messages; their numbers agree with the bag's metadata."""
+    messages = {}
+    with AnyReader([bag]) as reader:
+        for connection, _, raw in reader.messages():
+            messages.setdefault(connection.topic, []).append(reader.deserialize(raw, connection.msgtype))
+        assert all(len(messages.get(c.topic, [])) == c.msgcount for c in reader.connections)
+    return messages
+
+
+def stamp(message) -> int:
+    """[ns]"""
+    return message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+
+
+def wait_for(condition) -> None:
+    """Until it holds."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def playing(folder: Path) -> bool:
+    log = folder / "out" / "nodes.log"
+    return log.exists() and "playing" in log.read_text()
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
+    said, _ = (played := demo("--duration", "3", "--seed", "3", "--processes", processes, "--real-time-factor", "0")).communicate(timeout=PATIENCE)
+    assert played.returncode == 0, said
+    for part in ("the rod stood", "settled", "largest force", "round trip p50 / p99 / max", "missed deadlines", "energy balance"):
+        assert part in said
+    folder = tmp_path / "out"
+    assert said.splitlines()[-3:] == [f"wrote {folder / name}" for name in ("demo.png", "bag", "nodes.log")]
+    picture = imread(folder / "demo.png")
+    assert picture.shape[0] > 600 and picture.shape[1] > 1000 and picture[..., :3].std() > 0.05
+    topics = heard(folder / "bag")
+    assert {"/clock", "/tf", "/tf_static", "/robot_description", "/cart/command", "/pendulum_simulator/disturbance"} <= set(topics)
+    assert len(topics["/pendulum_simulator/disturbance"]) == 2
+    ticks = set(map(stamp, topics["/odometry"]))
+    lost = int(said.split(" lost on the way")[0].split()[-1])
+    assert (max(ticks) - min(ticks)) // TICK + 1 - len(ticks) <= lost
+    assert max(ticks) - min(ticks) >= 3_000_000_000
+
+
+def test_equal_seeds_give_equal_falls():
+    assert script(20.0, 0.2, 5) == script(20.0, 0.2, 5) != script(20.0, 0.2, 6)
+
+
+def test_a_rod_that_nobody_catches_is_exit_code_1(demo):
+    said, _ = (played := demo("--duration", "2", "--controller", "rest", "--real-time-factor", "0")).communicate(timeout=PATIENCE)
+    assert played.returncode == 1 and "FAILED: the rod did not stand" in said, said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_with_exit_code_0_one_zero_command_and_a_readable_bag(demo, tmp_path, number):
+    played = demo("--duration", "1000")
+    wait_for(lambda: playing(tmp_path) or played.poll() is not None)
+    time.sleep(1.0)
+    played.send_signal(number)
+    said, _ = played.communicate(timeout=PATIENCE)
+    assert played.returncode == 0 and "interrupted after" in said and "Traceback" not in said, said
+    topics = heard(tmp_path / "out" / "bag")
+    force = topics["/cart/command"][-1].wrench.force
+    assert (force.x, force.y) == (0.0, 0.0) and len(topics["/odometry"]) > 100
+
+
+def test_a_killed_demo_leaves_no_node_behind(demo, tmp_path):
+    played = demo("--duration", "1000")
+    wait_for(lambda: playing(tmp_path) or played.poll() is not None)
+    played.kill()
+    mark = f"rbdyn_ros.nodes.attached\0{played.pid}\0".encode()
+
+    def alive() -> bool:
+        return any(mark in line for line in map(command_line, Path("/proc").glob("[0-9]*/cmdline")))
+
+    wait_for(lambda: not alive())
+
+
+def command_line(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:  # it has just ended
+        return b""
+
+
+def test_the_error_of_a_node_is_the_reason(demo, tmp_path):
+    (tmp_path / "law.yaml").write_text("/**/pendulum_controller:\n  ros__parameters:\n    lqr:\n      force_weight: -1.0\n")
+    said, _ = (played := demo("--params-file", str(tmp_path / "law.yaml"))).communicate(timeout=PATIENCE)
+    assert played.returncode == 1 and "Traceback" not in said, said
+    assert "law.yaml:4: lqr.force_weight is -1.0" in said and "nodes.log" in said
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        (("--duration", "-1"), "--duration is -1 s; it must be a finite number > 0"),
+        (("--duration", "nan"), "--duration is 'nan'; it must be a finite number > 0"),
+        (("--tilt", "200"), "--tilt is 200 degrees; it must be a finite number >= 0 and <= 180"),
+        (("--seed", "x"), "--seed is 'x'; it must be a whole number >= 0"),
+        (("--scenario", "nowhere"), "--scenario is nowhere; known are heavy, rolling, spinning"),
+        (("--params-file", "nowhere.yaml"), "nowhere.yaml"),
+        (("--real-time-factor", "-2"), "--real-time-factor is -2; it must be a finite number >= 0"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(capsys, tmp_path, options, sentence):
+    out = tmp_path / "out"
+    assert main(["demo", "--out", str(out), *options]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said and len(said.splitlines()) == 1
+    assert not out.exists()
+
+
+def test_results_are_never_overwritten(capsys, tmp_path):
+    (tmp_path / "precious").touch()
+    assert main(["demo", "--out", str(tmp_path)]) == 2
+    assert "is not empty; choose another" in capsys.readouterr().err
