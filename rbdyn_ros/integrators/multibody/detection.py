@@ -61,7 +61,7 @@ def detect(pairs, w, beta, h, q, v):
     w.count[0] = 0
     for i in range(len(pairs.kind)):
         touch = contacts.touch(pairs, i, ahead)
-        if touch.gap > 0.0:
+        if touch.gap > (TOUCHING if w.closed[i] == 1 else 0.0):
             w.closed[i] = 0
             continue
         engage(pairs, w, q, touch, i, rate)

@@ -12,9 +12,9 @@ from rbdyn_ros.constraints import jacobian
 from rbdyn_ros.constraints.rows import change, place
 from rbdyn_ros.contacts import pairs as contacts
 from rbdyn_ros.integrators.multibody import assembly, detection, equations
+from rbdyn_ros.integrators.multibody.newton import FRICTION, FRICTION_ITERATIONS
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.solvers import fc3d, fc3d_hybrid
-from rbdyn_ros.integrators.multibody.newton import FRICTION, FRICTION_ITERATIONS
 
 RESTING = 1e-9  # [m/s] a normal velocity after which a contact stays closed
 SOLVED = 1e-9  # residual of the friction problem that is good enough
@@ -45,8 +45,8 @@ def closed_now(plant, w, q, v):
 
 
 @kernel
-def strike(plant, w, t, q, v, elastic):
-    """Resolve the impact at (q, v) in place; elastic = 0 leaves restitution out. Returns whether the friction problem was solved."""
+def problem(plant, w, q, v, elastic):
+    """(friction problem, dx'/dP (N, 3 count)) of the impact at (q, v); elastic = 0 leaves restitution out."""
     count, size = w.count[0], 3 * w.count[0]
     w.x[:] = q
     assembly.fill_mass(plant.bodies, plant.gamma, q, w.mass)
@@ -54,21 +54,34 @@ def strike(plant, w, t, q, v, elastic):
     assembly.fill_directions(plant.pairs, w, q, w.D)
     before = jacobian.rates(q, v).reshape(-1)
     response = equations.fill_velocity(w, w.mass @ before)[: len(before)].copy()
-    W, free, mu = w.D[:size] @ response, w.D[:size] @ before, np.empty(count)
-    q_f = free.copy()
+    w.rate.reshape(-1)[:] = before
+    w.u[:size] = w.D[:size] @ before
+    mu, q_f = np.empty(count), w.u[:size].copy()
     for at in range(count):
         mu[at] = plant.pairs.mu[w.active[at]]
-        q_f[3 * at] += elastic * plant.pairs.e[w.active[at]] * min(free[3 * at], 0.0)
-    P = np.zeros(size)
-    _, residual = fc3d_hybrid.iterate(fc3d.Problem(W, q_f, mu), P, np.empty_like(P), FRICTION, FRICTION_ITERATIONS)
-    w.rate.reshape(-1)[:] = before + response @ P
-    after = free + W @ P
-    for at in range(count):
+        q_f[3 * at] += elastic * plant.pairs.e[w.active[at]] * min(w.u[3 * at], 0.0)
+    return fc3d.Problem(w.D[:size] @ response, q_f, mu), response
+
+
+@kernel
+def apply(w, t, q, v, W, response, P):
+    """v after the impulses P; contacts that do not part stay closed, those that approached are written down."""
+    w.rate.reshape(-1)[:] += response @ P
+    after = w.u[: len(P)] + W @ P
+    for at in range(w.count[0]):
         i = w.active[at]
         w.closed[i] = 1 if after[3 * at] <= RESTING else 0
-        if free[3 * at] < -RESTING:
-            record(w, t, i, P[3 * at : 3 * at + 3], free[3 * at], after[3 * at])
+        if w.u[3 * at] < -RESTING:
+            record(w, t, i, P[3 * at : 3 * at + 3], w.u[3 * at], after[3 * at])
     write_velocity(w, q, v)
+
+
+def strike(plant, w, t, q, v, elastic):
+    """Resolve the impact at (q, v) in place; whether its friction problem was solved."""
+    friction, response = problem(plant, w, q, v, elastic)
+    P = np.zeros(len(friction.q))
+    _, residual = fc3d_hybrid.iterate(friction, P, np.empty_like(P), FRICTION, FRICTION_ITERATIONS)
+    apply(w, t, q, v, friction.W, response, P)
     return residual <= SOLVED
 
 
