@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(f"'{arguments.name or ''}' is not an experiment; {advice}", BAD_INPUT)
     try:
         return _answer(arguments.name, Path(arguments.out), arguments.short, arguments.animate)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         return _say(str(error), BAD_INPUT)
 
 
@@ -55,8 +55,7 @@ def _answer(name: str, out: Path, short: bool, animate: str | None) -> int:
     from rbdyn_ros.simulation.progress import bar
 
     experiment = _load(name)
-    if animate and not hasattr(experiment, "animate"):
-        raise ValueError(f"{name} has no film; leave --animate out")
+    _require_film(name, experiment, animate)
     out.mkdir(parents=True, exist_ok=True)
     print(f"{name}: {experiment.QUESTION}")
     with bar(1.0, "of the work") as show:
@@ -67,6 +66,16 @@ def _answer(name: str, out: Path, short: bool, animate: str | None) -> int:
     print(outcomes.verdict(outcome))
     print("\n".join(f"  wrote {path}" for path in written))
     return HOLDS if outcomes.stands(outcome) else FAILS
+
+
+def _require_film(name: str, experiment, kind: str | None) -> None:
+    from matplotlib.animation import FFMpegWriter
+
+    if kind and not hasattr(experiment, "animate"):
+        filmed = ", ".join(known for known in names() if hasattr(_load(known), "animate"))
+        raise ValueError(f"{name} has no film; leave --animate out, or take one of {filmed}")
+    if kind == "mp4" and not FFMpegWriter.isAvailable():
+        raise ValueError("--animate mp4 needs ffmpeg; install it (apt-get install ffmpeg) or take --animate gif")
 
 
 def _tables(name: str, outcome, out: Path) -> list:
@@ -95,8 +104,6 @@ def _film(name: str, experiment, outcome, out: Path, kind: str) -> Path:
 
     from rbdyn_ros.simulation.progress import bar
 
-    if kind == "mp4" and not FFMpegWriter.isAvailable():
-        raise ValueError("--animate mp4 needs ffmpeg; install it (apt-get install ffmpeg) or take --animate gif")
     film = experiment.animate(outcome)
     path = out / f"{name}.{kind}"
     writer = (PillowWriter if kind == "gif" else FFMpegWriter)(fps=film.rate)

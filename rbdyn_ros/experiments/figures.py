@@ -46,6 +46,8 @@ def titled(axes, title: str, x: str, y: str) -> None:
     axes.grid(True, which="major", color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=9)
+    axes.xaxis.set_minor_formatter("")  # logarithmic axes would crowd theirs
+    axes.yaxis.set_minor_formatter("")
 
 
 def slope_guide(axes, steps, error: float, order: int) -> None:

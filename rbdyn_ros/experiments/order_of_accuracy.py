@@ -1,0 +1,122 @@
+"""How fast the error of each method and composition shrinks with the step, on the nonlinear pendulum."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from rbdyn_ros.bodies import rod_on_cart
+from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
+from rbdyn_ros.experiments.outcome import Outcome, between, slope
+from rbdyn_ros.integrators import rk4, tqdl
+from rbdyn_ros.integrators.composition import COMPOSITIONS
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.models.spherical_pendulum import no_input
+from rbdyn_ros.types import State, System
+
+QUESTION = (
+    "Every method claims an order, alone and composed. What is the order, measured on the full nonlinear pendulum against an\n"
+    "  independent solution, where round-off does not yet hide it?"
+)
+DURATION = 1.6  # [s]: through the bottom and up again
+FLOOR = 1e-11  # errors below this are round-off
+STEPS = {1: 0.02, 2: 0.02, 4: 0.04, 6: 0.08, 8: 0.16}  # [s] the coarsest, by order
+METHODS = ("tqdl", "euler_lagrange", "rk4", "se3_variational", "quaternion_midpoint", "rattle_s2", "moser_veselov")
+STOUT = (0.3, 0.3, 0.12)  # [kg m^2] a rod whose spin matters
+
+
+class Problem(NamedTuple):
+    """A machine, a start, and where it is after DURATION."""
+
+    system: System
+    start: State
+    end: np.ndarray  # (5,) cart and rod's direction
+
+
+def run(short: bool, progress) -> Outcome:
+    """Halve the step of each method until round-off; fit the slope."""
+    halvings = 3 if short else 5
+    problems = {name: problem(name) for name in METHODS}
+    rows, slopes = [], []
+    pairs = [(name, c) for name in METHODS for c in COMPOSITIONS if c == "none" or select(name).symmetric]
+    for i, (name, composition) in enumerate(pairs):
+        integrator = apparatus.notebook_scheme(tqdl.FROZEN) if name == "tqdl" else select(name, composition)
+        h = STEPS[integrator.order] / 2.0 ** np.arange(halvings + 1)
+        e = np.array([error(integrator, problems[name], step) for step in h])
+        rows += [(name, composition, step, value) for step, value in zip(h, e)]
+        slopes.append((name, composition, integrator.order, measured(h, e)))
+        progress((i + 1) / len(pairs))
+    tables = {
+        "errors": dict(zip(("method", "composition", "step", "error"), map(np.array, zip(*rows)))),
+        "slopes": dict(zip(("method", "composition", "order", "measured"), map(np.array, zip(*slopes)))),
+    }
+    claims = (between(f"{n}, {c}" if c != "none" else n, m, o - 0.35, o + 1.3) for n, c, o, m in slopes)
+    return Outcome(tables, tuple(claims))
+
+
+def problem(name: str) -> Problem:
+    """The hardest problem that the method is for.
+
+    A stout rod on a cart, spinning; without spin for `rattle_s2`; a point mass on a fixed joint for `euler_lagrange`;
+    and for `tqdl`, whose model is not the pendulum's, its own model.
+    """
+    if name == "tqdl":
+        system, start = apparatus.pendulum(), apparatus.leaning(10.0, 5.0)
+        fine = pendulum_run.swung(apparatus.notebook_scheme(tqdl.COUPLED), system, start, 5e-4, DURATION, DURATION)
+        return Problem(system, start, place(fine.q[-1]))
+    if name == "euler_lagrange":
+        w0 = np.sqrt(apparatus.GRAVITY / apparatus.HALF_LENGTH)
+        n = closed_form.from_rest(np.radians(10.0), np.radians(5.0), w0, np.array([DURATION]))[0]
+        return Problem(apparatus.point_mass(), apparatus.leaning(10.0, 5.0), np.r_[0.0, 0.0, n])
+    system, start = apparatus.pendulum(cart_mass=2.0, rod_inertia=STOUT), apparatus.leaning(40.0, 20.0)
+    start = start._replace(v=np.array([0.3, -0.2, 0.4, -0.3, 0.0 if name == "rattle_s2" else 2.0]))
+    return Problem(system, start, place(solved(system, start)))
+
+
+def place(q) -> np.ndarray:
+    """Cart and rod's direction (5,) of a configuration (6,)."""
+    return np.r_[q[:2], pendulum_run.direction(q)]
+
+
+def solved(system: System, start: State, duration: float = DURATION) -> np.ndarray:
+    """q (6,) after `duration` [s] by SciPy's DOP853 on the coupled equations (1.7), (1.8), to about 1e-12."""
+    load = rod_on_cart.load(no_input())
+
+    def rates(_, y):
+        y = y.tolist()
+        dx, dQ, dw, du = rk4.rates(system, load, (0.0, 0.0), tuple(y[2:6]), tuple(y[8:]), tuple(y[6:8]))
+        return (*dx, *dQ, *du, *dw)
+
+    y0 = np.r_[start.q, start.v]
+    return solve_ivp(rates, (0.0, duration), y0, method="DOP853", rtol=1e-13, atol=1e-14).y[:6, -1]
+
+
+def error(integrator, problem: Problem, h: float) -> float:
+    """Distance of cart and rod's direction from the reference at the end [m, rad]; nan if the step was too large."""
+    record = pendulum_run.swung(integrator, problem.system, problem.start, h, DURATION, DURATION)
+    if not record.ok:
+        return np.nan
+    return float(np.linalg.norm(place(record.q[-1]) - problem.end))
+
+
+def measured(h, e) -> float:
+    """The slope over the three smallest steps whose errors are above the round-off; nan if there are fewer."""
+    good = np.flatnonzero(np.isfinite(e) & (e > FLOOR))[-3:]
+    return slope(h[good], e[good]) if good.size == 3 else np.nan
+
+
+def draw(outcome: Outcome, figure) -> None:
+    """One panel for each composition, all methods in it."""
+    errors, slopes = outcome.tables["errors"], outcome.tables["slopes"]
+    for axes, composition in zip(figure.subplots(2, 2).flat, COMPOSITIONS):
+        for name in METHODS:
+            rows = (errors["method"] == name) & (errors["composition"] == composition)
+            if rows.any():
+                order = slopes["measured"][(slopes["method"] == name) & (slopes["composition"] == composition)][0]
+                style = {**figures.named(name), "label": f"{figures.LABELS[name]}: {order:.2f}"}
+                axes.loglog(errors["step"][rows], errors["error"][rows], "o-", markersize=4, **style)
+        axes.axhspan(1e-16, FLOOR, color="#f0f0f0", zorder=0)
+        axes.set_ylim(bottom=1e-15)
+        axes.legend(fontsize=8, frameon=False, loc="lower right", title="measured order", title_fontsize=8)
+        title = "The methods alone" if composition == "none" else f"Composed: {composition}"
+        figures.titled(axes, title, "step [s]", "error after 1.6 s [m, rad]")

@@ -1,0 +1,121 @@
+"""What a given accuracy costs: error of the rod's tip against time spent, for every method and composition."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.experiments import apparatus, figures, pendulum_run
+from rbdyn_ros.experiments.order_of_accuracy import solved
+from rbdyn_ros.experiments.outcome import Outcome, above, below
+from rbdyn_ros.integrators.composition import COMPOSITIONS
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.models.spherical_pendulum import no_input, upright
+
+QUESTION = (
+    "A rod falls from 10 degrees on a cart of 2 kg and swings for 10 s. How much work does each method need to bring its tip\n"
+    "  within a metre's thousandth, millionth, billionth, and from where on does a high order pay?"
+)
+DURATION = 10.0  # [s]
+METHODS = ("rk4", "rattle_s2", "moser_veselov", "quaternion_midpoint", "se3_variational")
+STEPS = (0.04, 0.02, 0.01, 0.005, 0.0025, 0.001)  # [s]
+DASHES = {"none": "-", "suzuki4": "--", "kahan_li6": "-.", "kahan_li8": ":"}
+
+
+class Cost(NamedTuple):
+    """One run."""
+
+    method: str
+    composition: str
+    step: float  # [s]
+    tip_error: float  # [m]
+    energy_error: float  # [J]
+    stages: float  # symmetric steps, or Runge-Kutta stages, per simulated second
+    microseconds: float  # per simulated second, the fastest of a few runs
+
+
+def run(short: bool, progress) -> Outcome:
+    """Every method, every composition, every step."""
+    pairs = [(m, c) for m in METHODS for c in COMPOSITIONS if c == "none" or select(m).symmetric]
+    end = _tip(solved(apparatus.pendulum(cart_mass=2.0), upright(np.radians(10.0)), DURATION))
+    costs = []
+    for i, (method, composition) in enumerate(pairs):
+        costs += [_cost(method, composition, h, end, 1 if short else 5) for h in STEPS]
+        progress((i + 1) / len(pairs))
+    table = dict(zip(Cost._fields, map(np.array, zip(*costs))))
+    return Outcome({"costs": table, "frontier": _frontier(table)}, _claims(table))
+
+
+def _tip(q) -> np.ndarray:
+    n = 2.0 * apparatus.HALF_LENGTH * pendulum_run.direction(q)
+    return np.array([q[0] + n[0], q[1] + n[1], n[2]])
+
+
+def _cost(method: str, composition: str, h: float, end, repeats: int) -> Cost:
+    integrator, system, start = select(method, composition), apparatus.pendulum(cart_mass=2.0), upright(np.radians(10.0))
+    record = pendulum_run.swung(integrator, system, start, h, DURATION, 0.2)
+    tip = float(np.linalg.norm(_tip(record.q[-1]) - end)) if record.ok else np.nan
+    energy = float(np.abs(record.quantities[:, 0] - record.quantities[0, 0]).max())
+    stages = (4 if method == "rk4" else len(COMPOSITIONS[composition])) / h
+    seconds = min(_seconds(integrator, system, start, h) for _ in range(repeats))
+    return Cost(method, composition, h, tip, energy, stages, 1e6 * seconds / DURATION)
+
+
+def _seconds(integrator, system, start, h: float) -> float:
+    """Wall time of the run without any rows [s]."""
+    q, v, options = start.q.copy(), start.v.copy(), integrator.options(system)
+    began = time.perf_counter()
+    integrator.advance(system, options, no_input(), h, round(DURATION / h), 0.0, q, v, np.zeros(3))
+    return time.perf_counter() - began
+
+
+def _frontier(table: dict) -> dict:
+    """The least work [stages/s] with which each method and composition reaches a tip error [m]."""
+    rows = []
+    for goal in (1e-3, 1e-6, 1e-9):
+        for method in METHODS:
+            for composition in COMPOSITIONS:
+                rows.append((goal, method, composition, _least(table, method, composition, goal)))
+    return dict(zip(("tip_error", "method", "composition", "stages"), map(np.array, zip(*rows))))
+
+
+def _least(table: dict, method: str, composition: str, goal: float) -> float:
+    good = (table["method"] == method) & (table["composition"] == composition) & (table["tip_error"] <= goal)
+    return float(table["stages"][good].min()) if good.any() else np.nan
+
+
+def _claims(table: dict) -> tuple:
+    def error(method: str, composition: str, h: float, column: str = "tip_error") -> float:
+        rows = (table["method"] == method) & (table["composition"] == composition) & np.isclose(table["step"], h)
+        return float(table[column][rows][0])
+
+    eighth, rk4 = _least(table, "rattle_s2", "kahan_li8", 1e-6), _least(table, "rk4", "none", 1e-6)
+    return (
+        below("Moser-Veselov at 10 ms, tip", error("moser_veselov", "none", 0.01), 1.5e-2, "m"),
+        below("with suzuki4", error("moser_veselov", "suzuki4", 0.01), 2e-6, "m"),
+        below("with kahan_li8", error("moser_veselov", "kahan_li8", 0.01), 5e-9, "m"),
+        below("its energy error", error("moser_veselov", "kahan_li8", 0.01, "energy_error"), 1e-10, "J"),
+        below("rk4 at 10 ms, tip", error("rk4", "none", 0.01), 1e-3, "m"),
+        above("work of rk4 over RATTLE with kahan_li8 for a tip within 1e-6 m, in stages", rk4 / eighth, 1.5),
+        below("RATTLE against Moser-Veselov at 10 ms: difference of their tip errors", abs(error("rattle_s2", "none", 0.01) - error("moser_veselov", "none", 0.01)), 1e-8, "m"),
+    )
+
+
+def draw(outcome: Outcome, figure) -> None:
+    """Tip error against stages, and against wall time."""
+    table = outcome.tables["costs"]
+    by_stages, by_time = figure.subplots(1, 2, sharey=True)
+    for method in METHODS:
+        for composition, dash in DASHES.items():
+            rows = (table["method"] == method) & (table["composition"] == composition)
+            style = {"color": figures.COLOURS[method], "linestyle": dash, "marker": "o", "markersize": 3.5}
+            for axes, column in ((by_stages, "stages"), (by_time, "microseconds")):
+                axes.loglog(table[column][rows], table["tip_error"][rows], **style)
+    figures.titled(by_stages, "Work in stages", "stages per simulated second", "error of the tip after 10 s [m]")
+    figures.titled(by_time, "Work in time, on this machine", "microseconds per simulated second", "")
+    for method in METHODS:
+        by_stages.plot([], [], **figures.named(method))
+    for composition, dash in DASHES.items():
+        by_stages.plot([], [], color=figures.GREY, linestyle=dash, label="alone" if composition == "none" else composition)
+    handles, labels = by_stages.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=9, frameon=False)
