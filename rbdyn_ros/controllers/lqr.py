@@ -4,8 +4,8 @@ Per axis, with the log-map tilt th of `models.tilt` and e = (x - reference, x', 
 
     u = -K e,   K minimises  sum_k  h (e.Q e + R u^2)   subject to   e_{k+1} = A e_k + B u_k,
 
-where A, B are exact for a force held for the control period h, and Q is diagonal. The law is linear in th, not in the
-projection sin th, which is too weak beyond 30 degrees.
+where A, B are those of the stepper itself over the control period h (`models.step_linearisation`), and Q is diagonal.
+The law is linear in th, not in the projection sin th, which is too weak beyond 30 degrees.
 
 Two norms are cut at the force limit. That of (u_x, u_y): equally strong in every direction, where a cut per axis is
 not. And before it that of the first term K_1 (x - reference), so that a far reference cannot outvote the tilt and topple
@@ -16,20 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.controllers import riccati
 from rbdyn_ros.controllers.admission import admitted
+from rbdyn_ros.controllers.feedback import NEEDS, feedback, regulator
 from rbdyn_ros.controllers.options import checked
-from rbdyn_ros.controllers.saturation import saturated
-from rbdyn_ros.kernel import kernel
-from rbdyn_ros.models import linearisation
-from rbdyn_ros.models.tilt import tilt
 from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.types import Array, State
-
-_NEEDS = (
-    "it needs cart.fixed false, gravity > 0, a rod whose centre of mass is away from the joint, "
-    "and a period that is short against the fall"
-)
 
 
 class Options(NamedTuple):
@@ -67,7 +58,7 @@ class Lqr:
 
     def command(self, t: float, state: State, reference: Array) -> Array:
         """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another shape or not unit."""
-        return np.array(_feedback(*admitted(state, reference), self.gains, self.force_limit))
+        return np.array(feedback(*admitted(state, reference), self.gains, self.force_limit))
 
     def reset(self) -> None:
         """Nothing is remembered."""
@@ -79,19 +70,8 @@ def design(model, params, options: Options) -> Lqr:
     ValueError if an option is out of range, or if no gains stabilise: the cart is fixed, the rod has no lever.
     """
     *weights, force_weight, h, force_limit = checked(options, PARAMETERS)
-    A, B = linearisation.sampled(*linearisation.upright(model.build(params)), h)
     try:
-        K, _ = riccati.gain(A, B, h * np.diag(weights), h * np.array([[force_weight]]))
+        K, _ = regulator(model.build(params), weights, force_weight, h)
     except ValueError as error:
-        raise ValueError(f"controller lqr: {error}; {_NEEDS}") from error
-    return Lqr(K[0].copy(), force_limit)
-
-
-@kernel
-def _feedback(q, v, reference, K, limit):
-    """-K e per axis; the pull of the reference and the sum are both saturated."""
-    th_x, th_y, dth_x, dth_y = tilt(q, v)
-    pull_x, pull_y = saturated(K[0] * (reference[0] - q[0]), K[0] * (reference[1] - q[1]), limit)
-    ux = pull_x - (K[1] * v[0] + K[2] * th_x + K[3] * dth_x)
-    uy = pull_y - (K[1] * v[1] + K[2] * th_y + K[3] * dth_y)
-    return saturated(ux, uy, limit)
+        raise ValueError(f"controller lqr: {error}; {NEEDS}") from error
+    return Lqr(K, force_limit)

@@ -12,7 +12,7 @@ th' is the derivative of th.
 import math
 
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import kernel
+from rbdyn_ros.kernel import inlined, kernel
 
 
 @kernel
@@ -22,10 +22,14 @@ def tilt(q, v):
     Hanging exactly, where every azimuth is right, th = (pi, 0).
     """
     R = unit_quaternion.matrix((q[2], q[3], q[4], q[5]))
-    nx, ny, kz = R[0][2], R[1][2], R[2][2]
-    W = vec.matvec(R, (v[2], v[3], 0.0))
-    n = math.hypot(nx, ny)  # the root of a sum of squares is wrong below 1e-154
+    return on_sphere((R[0][2], R[1][2], R[2][2]), vec.matvec(R, (v[2], v[3], 0.0)))
+
+
+@inlined
+def on_sphere(k, W):
+    """The same of a direction k (3,) and the rate W = k x k' (3,) [rad/s, world]."""
+    n = math.hypot(k[0], k[1])  # the root of a sum of squares is wrong below 1e-154
     if n == 0.0:
-        return (0.0 if kz > 0.0 else math.pi), 0.0, W[1], -W[0]
-    angle = math.atan2(n, kz)
-    return angle * (nx / n), angle * (ny / n), W[1], -W[0]
+        return (0.0 if k[2] > 0.0 else math.pi), 0.0, W[1], -W[0]
+    angle = math.atan2(n, k[2])
+    return angle * (k[0] / n), angle * (k[1] / n), W[1], -W[0]

@@ -1,0 +1,111 @@
+"""Swing-up campaigns: how often it succeeds and how long it takes, over random starts.
+
+    python benchmarks/swing_up.py [--starts 2000] [--seed 1]
+
+The plant is the reduced one (`models.sphere_state`, 1 ms), the law the shipped one at 500 Hz. Settled: tilt at most 2 degrees
+and the cart within 5 cm for one second; the time is the start of that second. Leaving the travel is a failure.
+"""
+
+import argparse
+import math
+
+import numpy as np
+
+from rbdyn_ros.controllers import swing_up
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import kernel
+from rbdyn_ros.models import sphere_state, spherical_pendulum
+
+PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
+ONE_METRE = dict(
+    energy_gain=0.2432, precession_gain=12.514, position_gain=2.395, velocity_gain=1.424, acceleration_limit=3.512,
+    catch_part=0.97, energy=0.366, braking=1.333, edge=0.923, travel=1.0,
+)  # fmt: skip
+DURATION = 25.0  # [s]
+
+
+@kernel
+def swing(plan, system, p3, s, duration):
+    """(time settled or nan, time caught or nan, largest distance of the cart)."""
+    caught, asked, h, since, catch, far = False, -1e9, 0.002, 0.0, math.nan, 0.0
+    for i in range(int(duration / h)):
+        t = i * h
+        caught, asked, ux, uy = swing_up.decide(plan, t, p3, s, (0.0, 0.0), caught, asked)
+        if caught and not catch == catch:
+            catch = t
+        s = sphere_state.step(system, p3, (ux, uy), s, 0.001)
+        s = sphere_state.step(system, p3, (ux, uy), s, 0.001)
+        r = math.hypot(s[2][0], s[2][1])
+        far = max(far, r)
+        if far > plan.options.travel:
+            return math.nan, catch, far
+        if s[0][2] < math.cos(math.radians(2.0)) or r > 0.05:
+            since = t + h
+        if t + h - since >= 1.0:
+            return since, catch, far
+    return math.nan, catch, far
+
+
+def hanging(rng) -> tuple:
+    """Hanging, a little disturbed."""
+    return start(rng, math.pi - rng.uniform(0.0, 0.05), rng.normal(0.0, 0.02, 2), rng.uniform(-3.0, 3.0))
+
+
+def precessing(rng) -> tuple:
+    """On a cone of up to 40 degrees about hanging."""
+    return start(rng, math.pi - rng.uniform(0.0, math.radians(40.0)), (rng.uniform(-1.5, 1.5), rng.uniform(-3.0, 3.0)), rng.uniform(-10.0, 10.0))
+
+
+def anywhere(rng) -> tuple:
+    """Any attitude, rates up to 3 rad/s."""
+    return start(rng, math.acos(rng.uniform(-1.0, 1.0)), rng.uniform(-3.0, 3.0, 2), rng.uniform(-10.0, 10.0))
+
+
+def start(rng, tilt: float, rates, spin: float) -> tuple:
+    """((k, k', x, x'), w3): tilt [rad], rates (swing, precession) [rad/s], azimuth random."""
+    azimuth = rng.uniform(0.0, 2.0 * math.pi)
+    c, s = math.cos(azimuth), math.sin(azimuth)
+    k = (math.sin(tilt) * c, math.sin(tilt) * s, math.cos(tilt))
+    along, across = (math.cos(tilt) * c, math.cos(tilt) * s, -math.sin(tilt)), (-s, c, 0.0)
+    dk = vec.axpy(rates[0], along, vec.scale(rates[1] * math.sin(tilt), across))
+    return (tuple(map(float, k)), tuple(map(float, dk)), (0.0, 0.0), (0.0, 0.0)), float(spin)
+
+
+STARTS = {"hanging": hanging, "precessing": precessing, "anywhere": anywhere}
+
+
+def campaign(law, starts, n: int, rng, params=PLANT) -> np.ndarray:
+    """(n, 3) rows of `swing`; `params` are those of the true plant."""
+    system, rows = spherical_pendulum.build(params), []
+    for _ in range(n):
+        s, spin = starts(rng)
+        rows.append(swing(law.plan, system, system.inertia[2] * spin, s, DURATION))
+    return np.array(rows)
+
+
+def line(name: str, rows: np.ndarray) -> str:
+    """Success, settling time, catch, travel."""
+    good = rows[np.isfinite(rows[:, 0])]
+    if not len(good):
+        return f"{name:34} 0/{len(rows)}"
+    t50, t99, t100 = np.percentile(good[:, 0], (50, 99, 100))
+    catch, travel = np.median(good[:, 1]), np.percentile(rows[:, 2], (50, 99))
+    return f"{name:34} {len(good)}/{len(rows)}  {t50:.2f} / {t99:.2f} / {t100:.2f} s   {catch:.2f} s   {travel[0]:.2f} / {travel[1]:.2f} m"
+
+
+def main() -> None:
+    """The table of doc/control.md."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--starts", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    print(f"{'':34} success  settled p50 / p99 / max   caught   travel p50 / p99")
+    cases = [(f"2 m, {name}", {}, name) for name in STARTS] + [(f"1 m, {name}", ONE_METRE, name) for name in STARTS]
+    cases += [(f"{limit:g} N, {name}", {"force_limit": limit}, name) for limit in (15.0, 30.0) for name in ("hanging", "anywhere")]
+    for title, options, name in cases:
+        law = swing_up.design(spherical_pendulum, PLANT, swing_up.Options(**options))
+        print(line(title, campaign(law, STARTS[name], arguments.starts, np.random.default_rng(arguments.seed))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""Swing the rod up from anywhere, catch it, balance it.
+
+With k the rod's direction, n = (k_x, k_y), J, alpha, beta of `models.reduced_pendulum` and
+
+    E = J |k'|^2 / 2 + m g l (k_z - 1),     L = J (k_x k'_y - k_y k'_x),
+
+an acceleration a of the cart makes E' = -m l a.n' and L' = -m l (k_x a_y - k_y a_x), up to friction. Hence
+
+    a = cut(k_E (E - E_0) n' + k_L L (-k_y, k_x)) - k_x (x - reference) - k_v x',                              (K.9)
+
+which drives E to E_0 and the precession L to zero (without its term the rod circles for ever), is made small towards the
+edge of the travel (`_kept_inside`), and becomes a force by inverse dynamics. Hanging at rest is an equilibrium of this
+law, so there the cart is kicked first. Every `LOOK` seconds the law asks whether the rod can be caught
+(`controllers.catching`); from then on the regulator of `lqr` rules, until the tilt exceeds `RELEASE`.
+
+Source of the energy and momentum shaping: Astrom and Furuta, Automatica 36 (2000) 287; Shiriaev, Ludvigsen, Egeland,
+Swinging up the spherical pendulum via stabilization of its first integrals, Automatica 40 (2004) 73.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.controllers import lqr
+from rbdyn_ros.controllers.admission import admitted
+from rbdyn_ros.controllers.catching import Net, balance, is_catchable, unstable_mode
+from rbdyn_ros.controllers.feedback import NEEDS, regulator
+from rbdyn_ros.controllers.options import checked
+from rbdyn_ros.controllers.saturation import saturated
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.models import sphere_state
+from rbdyn_ros.settings.parameter import Parameter
+from rbdyn_ros.types import Array, State
+
+LOOK = 0.02  # [s] between two questions whether the rod can be caught
+WIDEST = 1.2  # [rad] tilt below which it is asked
+RELEASE = 1.4  # [rad] tilt beyond which a catch has failed
+KICK_ENERGY = 0.15 / 23.544  # of 2 m g l: below it above hanging, and slower than `KICK_RATE`, the cart is kicked
+KICK_RATE = 0.05  # [1/s]
+KICK_REACH = 0.05  # [m] from the origin, within which a kick goes along x
+BRAKE = 8.0  # [1/s] how fast the speed is brought to what the edge allows
+RETURN = 4.0  # [1/s] speed back, per metre beyond the edge
+
+
+class Options(NamedTuple):
+    """Gains, found by random search for the 2 m of travel and 20 N of the default plant."""
+
+    energy_gain: float = 0.3535  # k_E [m/(J s)]
+    precession_gain: float = 15.478  # k_L [1/(kg m s)]
+    position_gain: float = 3.027  # k_x [1/s^2]
+    velocity_gain: float = 1.498  # k_v [1/s]
+    acceleration_limit: float = 6.179  # of the shaping [m/s^2]
+    energy: float = 0.375  # E_0 [J]
+    braking: float = 2.71  # towards the edge [m/s^2]
+    edge: float = 0.946  # where the edge is, of the travel
+    catch_part: float = 0.898  # zeta
+    period: float = 0.002  # h [s]
+    force_limit: float = 20.0  # [N]
+    travel: float = 2.0  # [m]
+
+
+def _gain(option: str, unit: str, description: str, low: float | None = 0.0, high: float | None = None) -> Parameter:
+    return Parameter(f"swing_up.{option}", Options._field_defaults[option], unit, description, low=low, high=high)
+
+
+PARAMETERS = (
+    _gain("energy_gain", "m/(J s)", "acceleration of the cart for the energy that is missing"),
+    _gain("precession_gain", "1/(kg m s)", "acceleration of the cart against the rod's circling"),
+    _gain("position_gain", "1/s^2", "acceleration towards the reference"),
+    _gain("velocity_gain", "1/s", "acceleration against the cart's velocity"),
+    _gain("acceleration_limit", "m/s^2", "largest acceleration that shapes energy and circling"),
+    _gain("energy", "J", "energy above that of upright to swing for", low=None),
+    _gain("braking", "m/s^2", "deceleration that the cart counts on towards the edge of its travel"),
+    _gain("edge", "", "where the cart turns back, as a part of cart.travel", high=1.0),
+    _gain("catch_part", "", "part of the largest unstable mode that a force can stop, below which a catch is tried", high=1.0),
+)
+
+
+class Plan(NamedTuple):
+    """The law's numbers."""
+
+    net: Net
+    options: Options
+
+
+class SwingUp:
+    """Shaping, then a catch. It remembers whether the rod is caught, and when to ask next."""
+
+    def __init__(self, plan: Plan):
+        self.plan = plan
+        self.reset()
+
+    def command(self, t: float, state: State, reference: Array) -> Array:
+        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another shape or not unit."""
+        q, v, r = admitted(state, reference)
+        if t < self.asked:  # time was set back
+            self.reset()
+        self.caught, self.asked, ux, uy = _command(self.plan, float(t), q, v, r, self.caught, self.asked)
+        return np.array((ux, uy))
+
+    def reset(self) -> None:
+        """The rod is not caught, and nobody has asked."""
+        self.caught, self.asked = False, -math.inf
+
+
+def design(model, params, options: Options) -> SwingUp:
+    """The law for the plant that `model` builds from `params`, and its rolls compiled.
+
+    ValueError if an option is out of range, if I1 != I2, or if nothing can be balanced: the cart is fixed, no lever.
+    """
+    options = checked(options, PARAMETERS)
+    system = model.build(params)
+    if system.inertia[0] != system.inertia[1]:
+        raise ValueError(
+            f"controller swing_up: rod.inertia is {list(system.inertia)} kg m^2; the first two must be equal: "
+            "the law sees a rod without its angle about itself"
+        )
+    try:
+        K, _ = regulator(system, lqr.Options()[:4], lqr.Options().force_weight, options.period)
+        mode = unstable_mode(system)
+    except ValueError as error:
+        raise ValueError(f"controller swing_up: {error}; {NEEDS}") from error
+    return SwingUp(Plan(Net(system, K, mode, options.force_limit, options.travel, options.catch_part), options))
+
+
+@kernel
+def _command(plan, t, q, v, reference, caught, asked):
+    p3 = plan.net.system.inertia[2] * v[4]
+    return decide(plan, t, p3, sphere_state.of_state(q, v), (reference[0], reference[1]), caught, asked)
+
+
+@kernel
+def decide(plan, t, p3, s, reference, caught, asked):
+    """(caught, asked, u_x, u_y) of s = (k, k', x, x') at time t; `asked` is when the last question was put."""
+    if caught:
+        caught = s[0][2] > math.cos(RELEASE)
+    elif t - asked >= LOOK - 1e-9:
+        asked, caught = t, is_catchable(plan.net, p3, s, reference, WIDEST)
+    ux, uy = balance(plan.net, s, reference) if caught else _swing(plan, p3, s, reference)
+    ux, uy = saturated(ux, uy, plan.net.force_limit)
+    return caught, asked, ux, uy
+
+
+@inlined
+def _swing(plan, p3, s, reference):
+    """The force of (K.9)."""
+    o, (x, y), (vx, vy) = plan.options, s[2], s[3]
+    ax, ay = _shaping(plan.net.system, o, s)
+    ax -= o.position_gain * (x - reference[0]) + o.velocity_gain * vx
+    ay -= o.position_gain * (y - reference[1]) + o.velocity_gain * vy
+    ax, ay = _kept_inside(o, ax, ay, s[2], s[3])
+    return _inverse_dynamics(plan.net.system, p3, (ax, ay), s)
+
+
+@inlined
+def _shaping(system, o, s):
+    """The part of a that changes E and L; hanging at rest, a kick towards the origin."""
+    k, dk, (x, y), _ = s
+    J = system.inertia[0] + system.rod_mass * system.center**2
+    mgl = system.rod_mass * system.gravity * system.center
+    E, L = 0.5 * J * vec.dot(dk, dk) + mgl * (k[2] - 1.0), J * (k[0] * dk[1] - k[1] * dk[0])
+    if k[2] < 0.0 and E < 2.0 * mgl * (KICK_ENERGY - 1.0) and math.hypot(dk[0], dk[1]) < KICK_RATE:
+        r = math.hypot(x, y)
+        return (o.acceleration_limit, 0.0) if r < KICK_REACH else (-o.acceleration_limit * x / r, -o.acceleration_limit * y / r)
+    e, c = o.energy_gain * (E - o.energy), o.precession_gain * L
+    return saturated(e * dk[0] - c * k[1], e * dk[1] + c * k[0], o.acceleration_limit)
+
+
+@inlined
+def _kept_inside(o, ax, ay, x, v):
+    """a with its outward part at most BRAKE (v_lim - v_r): v_lim is the speed from which `braking` stops at the edge."""
+    r = math.hypot(x[0], x[1])
+    if r == 0.0:
+        return ax, ay
+    nx, ny, gap = x[0] / r, x[1] / r, o.edge * o.travel - r
+    allowed = math.sqrt(2.0 * o.braking * gap) if gap > 0.0 else RETURN * gap
+    excess = ax * nx + ay * ny - BRAKE * (allowed - (v[0] * nx + v[1] * ny))
+    return (ax - excess * nx, ay - excess * ny) if excess > 0.0 else (ax, ay)
+
+
+@inlined
+def _inverse_dynamics(system, p3, a, s):
+    """The force u that gives the cart the acceleration a: F of `reduced_pendulum`, solved for u."""
+    k, dk, _, dx = s
+    m, l, d = system.rod_mass, system.center, system.joint_damping
+    J = system.inertia[0] + m * l * l
+    beta = (m * l) ** 2 / J
+    alpha = system.cart_mass + m - beta
+    G = vec.scale(p3 / J, vec.cross(k, dk))
+    along = beta * (k[0] * a[0] + k[1] * a[1] + system.gravity * k[2]) - m * l * vec.dot(dk, dk)
+    drag = m * l * d / J
+    ux = alpha * a[0] + along * k[0] + system.cart_damping * dx[0] - drag * dk[0] + m * l * G[0]
+    uy = alpha * a[1] + along * k[1] + system.cart_damping * dx[1] - drag * dk[1] + m * l * G[1]
+    return ux, uy
