@@ -39,13 +39,19 @@ def velocity(pairs, w, q, rate, i):
 
 
 @kernel
-def engage(pairs, w, q, touch, i, rate):
-    """Make contact i active, with the frame and the points of `touch`, and note its velocity at q."""
+def attach(w, touch, i):
+    """Give contact i the frame and the points of `touch`."""
     T = world.frame(touch.normal)
     for j in range(3):
         for k in range(3):
             w.frame[i, j, k] = T[j][k]
         w.on_a[i, j], w.on_b[i, j] = touch.on_a[j], touch.on_b[j]
+
+
+@kernel
+def engage(pairs, w, q, touch, i, rate):
+    """Make contact i active, with the frame and the points of `touch`, and note its velocity at q."""
+    attach(w, touch, i)
     w.active[w.count[0]] = i
     w.count[0] += 1
     w.before[i] = velocity(pairs, w, q, rate, i)[0]

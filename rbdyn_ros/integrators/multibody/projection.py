@@ -4,12 +4,17 @@ The law on the mean velocity leaves an oscillation of the end velocity, x'_k = -
 sliding and [A; D] of sticking contacts and the directions Bd = [A; D_N + (P_T/P_N) D_T], along which friction must act,
 
     x' := x' - M^-1 Bd^T (B M^-1 Bd^T)^+ B x'
+
+D is taken where the bodies touch at the end. The points that touched in the middle of the step have moved on with a ball
+that rolls; without a normal velocity there they would brake it.
 """
 
 import numpy as np
 
 from rbdyn_ros.bodies import quaternion_body as body
 from rbdyn_ros.constraints.rows import vector
+from rbdyn_ros.contacts import pairs as contacts
+from rbdyn_ros.integrators.multibody import assembly, detection
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.numerics import linear
 
@@ -33,8 +38,19 @@ def inverse_mass(plant, w, columns):
 
 
 @kernel
+def follow(plant, w):
+    """Move the points of the persistent contacts, and D, to where the bodies touch now."""
+    for at in range(w.count[0]):
+        i = w.active[at]
+        if w.persistent[i] == 1:
+            detection.attach(w, contacts.touch(plant.pairs, i, w.x), i)
+    assembly.fill_directions(plant.pairs, w, w.x, w.D)
+
+
+@kernel
 def settle(plant, w):
     """Project w.rate; does nothing without closed persistent contacts."""
+    follow(plant, w)
     M, N = w.A.shape
     B, Bd, n = np.empty((M + len(w.P), N)), np.empty((M + len(w.P), N)), M
     B[:M] = w.A
