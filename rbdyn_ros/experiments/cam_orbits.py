@@ -60,6 +60,15 @@ def follow(params: cam_follower.Params, u: float, v: float, turns: int, skipped:
     return Orbit(strobes, impacts[:count], float(np.mean(growth[skipped:])))
 
 
+def sampled(params: cam_follower.Params, orbit: Orbit, times: Array) -> Array:
+    """(u, v) of the orbit (k, 2) at times (k,) between its first and its last impact."""
+    cam, rows = machine(params), []
+    for t in times:
+        t_i, V, u = orbit.impacts[np.searchsorted(orbit.impacts[:, 0], t, side="right") - 1]
+        rows.append(flight(cam, u, motion(cam.rate, t_i)[1] - cam.restitution * V, t - t_i))
+    return np.array(rows)
+
+
 @kernel
 def flight(cam, x, w, s):
     """(u, v) after s [s] of free flight from (x, w), the damped oscillator u'' + 2 d u' + (d^2 + f^2) u = 0."""

@@ -67,8 +67,7 @@ def build_shifted(params: Params) -> Network:
 
 def cam_force(params: Params, times: Array) -> Array:
     """f(t) (k, 1) [N] of (N.27)."""
-    w = rate(params)
-    c, dc, ddc = np.array([cam_profile.motion(w, t) for t in times]).T
+    c, dc, ddc = cam_profile.motions(rate(params), times).T
     return -(params.mass * ddc + params.damping * dc + params.stiffness * c)[:, None]
 
 

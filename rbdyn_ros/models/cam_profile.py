@@ -11,6 +11,8 @@ the Siconos tutorials, whose notes describe the machine and leave the profile ou
 
 import math
 
+import numpy as np
+
 from rbdyn_ros.kernel import kernel
 
 _BASE, _LIFT = 0.4, 0.3  # radius of the base circle, zero of c [m]
@@ -54,3 +56,12 @@ def motion(rate, t):
     """(c [m], dc/dt, d^2c/dt^2) of the cam that turns at `rate` [rad/s], at t [s]."""
     r, d, dd = outline(rate * t + START)
     return r - _LIFT, rate * d, rate * rate * dd
+
+
+@kernel
+def motions(rate, times):
+    """(k, 3): `motion` at each of the times (k,)."""
+    out = np.empty((len(times), 3))
+    for i in range(len(times)):
+        out[i, 0], out[i, 1], out[i, 2] = motion(rate, times[i])
+    return out

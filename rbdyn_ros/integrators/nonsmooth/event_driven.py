@@ -197,7 +197,7 @@ class _Journey:
         origin = self.t, self.q, self.v, len(self.rows)
         while True:
             ended = self.integrate(watched, min(self.times[-1], self.t + hop))
-            if hop <= self.options.rest_time or all(self.gap(k, self.t, self.q) >= -_OVERLAP for k in rising):
+            if hop <= 0.25 * self.options.rest_time or all(self.gap(k, self.t, self.q) >= -_OVERLAP for k in rising):
                 return ended
             self.t, self.q, self.v, rows = origin
             self.rows, hop = self.rows[:rows], hop / 4.0
@@ -207,7 +207,7 @@ class _Journey:
         u = self.speeds(self.t, self.q, self.v, [k])[0]
         fall = -self.accelerations(self.t, self.q, self.v, [k])[1][0]
         longest = min(self.options.max_step, self.times[-1] - self.t)
-        return min(max(u / fall, self.options.rest_time), longest) if fall > 0.0 else longest
+        return min(max(u / fall, 0.25 * self.options.rest_time), longest) if fall > 0.0 else longest
 
     def integrate(self, watched: list, end: float) -> list:
         """solve_ivp from here to `end` or the first event; the contacts whose events ended it."""

@@ -1,0 +1,70 @@
+"""A block on a slope: it sticks, slides, or comes back."""
+
+import numpy as np
+
+from rbdyn_ros.experiments import figures
+from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
+from rbdyn_ros.experiments.sliding_block import COLOURS, slid
+from rbdyn_ros.models import block
+
+QUESTION = (
+    "On a slope a block sticks, slides, or, pushed uphill, stops and comes back. Which of these does time-stepping get\n"
+    "  exactly, and what does it cost to turn round inside a step?"
+)
+CASES = ((10.0, 0.3, 1.0), (20.0, 0.3, 0.0), (20.0, 0.3, 1.0), (15.0, 0.2, -1.0), (16.69, 0.3, 0.5))  # slope [deg], mu, v0
+NAMES = ("slides to a stop", "slides off", "slides on", "uphill, back down", "at the friction angle")
+STEPS = (2e-2, 1e-2, 5e-3, 2e-3)  # [s]
+DURATION = 1.0  # [s]
+
+
+def run(short: bool, progress) -> Outcome:
+    """One second of every case at every step, and a long stick."""
+    steps = STEPS[:3] if short else STEPS
+    rows, tracks = [], {}
+    for i, (degrees, mu, v0) in enumerate(CASES):
+        params = block.Params(mu, np.radians(degrees))
+        s, v = block.exact(params, v0, DURATION)
+        for h in steps:
+            track, _ = slid(params, v0, h, DURATION)
+            rows.append((degrees, mu, v0, h, track["s"][-1] - s, track["v"][-1] - v))
+        tracks[f"track_{i + 1}"] = track
+        progress(0.8 * (i + 1) / len(CASES))
+    stick, _ = slid(block.Params(0.3, np.radians(10.0)), 0.0, 1e-2, 2.0 if short else 10.0)
+    progress(1.0)
+    names = ("slope_deg", "mu", "v0", "step", "way_error", "speed_error")
+    tables = {"cases": dict(zip(names, map(np.array, zip(*rows)))), **tracks, "stick": stick}
+    return Outcome(tables, _claims(tables, steps))
+
+
+def _claims(tables: dict, steps: tuple) -> tuple:
+    cases = tables["cases"]
+
+    def error(case: int, h: float) -> float:
+        mine = np.all([cases[n] == x for n, x in zip(("slope_deg", "mu", "v0"), CASES[case])], axis=0)
+        return abs(float(cases["way_error"][mine & np.isclose(cases["step"], h)][0]))
+
+    return (
+        below("sliding, from rest: way after 1 s, any step", max(error(1, h) for h in steps), 1e-10, "m"),
+        below("sliding, pushed downhill", max(error(2, h) for h in steps), 1e-10, "m"),
+        below("sliding 0.0 deg from the friction angle", max(error(4, h) for h in steps), 1e-10, "m"),
+        below("sliding to a stop, at 10 ms", error(0, 1e-2), 1e-4, "m"),
+        below("uphill and back, at 10 ms", error(3, 1e-2), 1e-2, "m"),
+        between("order of it", slope(steps, [error(3, h) for h in steps]), 0.7, 1.4),
+        below("creep while sticking on 10 deg", float(np.ptp(tables["stick"]["s"])), 1e-10, "m"),
+    )
+
+
+def draw(outcome: Outcome, figure) -> None:
+    """Ways, errors."""
+    ways, errors = figure.subplots(1, 2)
+    cases = outcome.tables["cases"]
+    for i, ((degrees, mu, v0), name, colour) in enumerate(zip(CASES, NAMES, (*COLOURS, "#edae49"))):
+        track, params = outcome.tables[f"track_{i + 1}"], block.Params(mu, np.radians(degrees))
+        ways.plot(track["t"], [block.exact(params, v0, t)[0] for t in track["t"]], color=figures.GREY, linewidth=3.5, alpha=0.35)
+        ways.plot(track["t"], track["s"], color=colour, linewidth=1.2, label=f"{name}: {degrees:g}°, μ = {mu:g}, {v0:g} m/s")
+        mine = (cases["slope_deg"] == degrees) & (cases["v0"] == v0)
+        errors.loglog(cases["step"][mine], np.maximum(np.abs(cases["way_error"][mine]), 1e-16), "o-", color=colour, label=name)
+    ways.legend(frameon=False, fontsize=9)
+    errors.legend(frameon=False, fontsize=9, loc="center right")
+    figures.titled(ways, "Downhill (grey: exact)", "time [s]", "way [m]")
+    figures.titled(errors, "Error of the way after 1 s", "step [s]", "[m]")

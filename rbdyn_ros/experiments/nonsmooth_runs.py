@@ -1,0 +1,47 @@
+"""Runs that the experiments with contacts share: time-stepping into arrays, and names for the curves."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.integrators.nonsmooth import moreau_jean, moreau_jean_linear
+from rbdyn_ros.systems.assembly import Network
+from rbdyn_ros.types import Array
+
+EXACT, COARSE, FINE, EVENTS = "#222222", "#d1495b", "#1f6fb4", "#2a9d6f"
+
+
+class March(NamedTuple):
+    """States at the ends of the steps, the first row is the start."""
+
+    t: Array  # (k + 1,)
+    q: Array  # (k + 1, n_q) of the first system
+    v: Array  # (k + 1, n)
+    impulses: Array  # (k, m), all interactions side by side; moreau_jean_linear: its contacts
+
+
+def march(net: Network, q: tuple, v: tuple, h: float, steps: int, progress=lambda fraction: None) -> March:
+    """`steps` steps of moreau_jean; ValueError with the stepper's sentence if one fails."""
+    rows_q, rows_v, rows_p = [q[0]], [v[0]], []
+    for k in range(steps):
+        step = moreau_jean.step(net, k * h, q, v, h)
+        if not step.ok:
+            raise ValueError(step.message)
+        q, v = step.q, step.v
+        rows_q.append(q[0])
+        rows_v.append(v[0])
+        rows_p.append(np.concatenate(step.impulses))
+        progress((k + 1) / steps)
+    return March(h * np.arange(steps + 1), np.array(rows_q), np.array(rows_v), np.array(rows_p))
+
+
+def march_linear(linear: moreau_jean_linear.Linear, forces: Array, q: Array, v: Array) -> March:
+    """len(forces) - 1 steps of moreau_jean_linear; ValueError if one fails."""
+    n, q, v = len(forces) - 1, np.array(q, float), np.array(v, float)
+    positions, velocities = np.empty((n + 1, len(q))), np.empty((n + 1, len(q)))
+    positions[0], velocities[0] = q, v
+    impulses = np.empty((n, len(linear.b)))
+    done = moreau_jean_linear.advance(linear, forces, q, v, positions[1:], velocities[1:], impulses)
+    if done < n:
+        raise ValueError(f"the one-step problem of step {done} is not solved; take a smaller step than {linear.h:g} s")
+    return March(linear.h * np.arange(n + 1), positions, velocities, impulses)

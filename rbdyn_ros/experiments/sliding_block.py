@@ -1,0 +1,78 @@
+"""A block that slides to rest on its four corners: how far, and does it stay?"""
+
+import numpy as np
+
+from rbdyn_ros.experiments import figures
+from rbdyn_ros.experiments.nonsmooth_runs import march
+from rbdyn_ros.experiments.outcome import Outcome, below
+from rbdyn_ros.models import block
+
+QUESTION = (
+    "A block pushed over a table rests on four corners, one more than are needed. Does dry friction stop it where\n"
+    "  v0^2 / (2 mu g) says, and does it then lie still?"
+)
+CASES = ((2.0, 0.3), (1.0, 0.1), (3.0, 0.6), (0.5, 0.05))  # v0 [m/s], mu
+STEPS = (2e-2, 1e-2, 5e-3, 2e-3)  # [s]
+COLOURS = ("#1f6fb4", "#2a9d6f", "#d1495b", "#7a5195")
+
+
+def run(short: bool, progress) -> Outcome:
+    """Every case at every step until well after the stop, and one long rest."""
+    steps = STEPS[:3] if short else STEPS
+    rows, tracks = [], {}
+    for i, (v0, mu) in enumerate(CASES):
+        params = block.Params(mu)
+        for h in steps:
+            track, tilt = slid(params, v0, h, 1.1 * v0 / (mu * params.gravity))
+            rows.append((v0, mu, h, track["s"][-1] - v0**2 / (2.0 * mu * params.gravity), abs(track["v"][-1]), tilt))
+        tracks[f"track_{i + 1}"] = track
+        progress(0.8 * (i + 1) / len(CASES))
+    rest, _ = slid(block.Params(0.3), 0.2, 1e-2, 2.0 if short else 10.0)
+    progress(1.0)
+    names = ("v0", "mu", "step", "distance_error", "end_speed", "tilt")
+    tables = {"distance": dict(zip(names, map(np.array, zip(*rows)))), **tracks, "rest": rest}
+    return Outcome(tables, _claims(tables))
+
+
+def slid(params: block.Params, v0: float, h: float, duration: float) -> tuple:
+    """(the track, the largest tilt of the quaternion) of a slide."""
+    q, v = block.sliding(params, v0)
+    run = march(block.build(params), q, v, h, int(np.ceil(duration / h)))
+    _, downhill = block.axes(params)
+    track = {"t": run.t, "s": run.q[:, :3] @ downhill, "v": run.v[:, :3] @ downhill, "height": run.q[:, 2] - params.edges[2] / 2.0}
+    return track, float(np.abs(run.q[:, 4:] - q[0][4:]).max())
+
+
+def _claims(tables: dict) -> tuple:
+    d, rest = tables["distance"], tables["rest"]
+    error = lambda h: np.abs(d["distance_error"][np.isclose(d["step"], h)])  # noqa: E731
+    shares = np.abs(d["distance_error"]) / (d["step"] ** 2 * d["mu"] * block.Params().gravity)
+    still = rest["t"] > 0.2
+    return (
+        below("stop distance at 10 ms, the worst of four cases", error(1e-2).max(), 1e-4, "m"),
+        below("largest error over h^2 mu g; stopping inside a step costs at most 1/8", shares.max(), 0.1251),
+        below("speed after the stop", d["end_speed"].max(), 1e-9, "m/s"),
+        below("tilt", d["tilt"].max(), 1e-9),
+        below("creep at rest, to the end of the run", float(np.ptp(rest["s"][still])), 1e-9, "m"),
+        below("height at rest", float(np.abs(rest["height"]).max()), 1e-8, "m"),
+    )
+
+
+def draw(outcome: Outcome, figure) -> None:
+    """Speeds, errors."""
+    speeds, errors = figure.subplots(1, 2)
+    d = outcome.tables["distance"]
+    for i, ((v0, mu), colour) in enumerate(zip(CASES, COLOURS)):
+        track = outcome.tables[f"track_{i + 1}"]
+        name = f"v₀ = {v0:g} m/s, μ = {mu:g}"
+        stop = v0 / (mu * 9.81)
+        speeds.plot([0.0, stop, track["t"][-1]], [v0, 0.0, 0.0], color=figures.GREY, linewidth=3.5, alpha=0.35)
+        speeds.plot(track["t"], track["v"], color=colour, linewidth=1.2, label=name)
+        mine = (d["v0"] == v0) & (d["mu"] == mu)
+        errors.loglog(d["step"][mine], np.maximum(np.abs(d["distance_error"][mine]), 1e-12), "o-", color=colour, label=name)
+    speeds.legend(frameon=False, fontsize=9)
+    h = np.unique(d["step"])
+    errors.loglog(h, h**2 / 8.0 * 9.81 * max(m for _, m in CASES), ":", color=figures.GREY, label="bound h² μ g / 8, μ = 0.6")
+    errors.legend(frameon=False, fontsize=9)
+    figures.titled(speeds, "Dry friction stops it (grey: exact)", "time [s]", "speed [m/s]")
+    figures.titled(errors, "Error of the stop distance", "step [s]", "[m]")
