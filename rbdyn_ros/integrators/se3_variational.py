@@ -9,7 +9,7 @@ A_T = [R c^, R] (its left-trivialised derivative) a step solves for V (6), the c
 
 by Newton on the 11 x 11 matrix; lam is the joint's force on the rod. The momenta at k+1 are freed of their part along the
 joint by the velocities that they belong to. Order 2, exact momenta, bounded energy. For a thin rod it is a poor
-choice: the logarithm adds the axial inertia h^2/12 (I_t - I_a) |w_perp|^2, and the spin lags (use moser_veselov).
+choice: the logarithm adds the axial inertia h^2/12 (I_t + m l^2 - I_a) |w_perp|^2, and the spin lags (use moser_veselov).
 """
 
 from typing import NamedTuple
