@@ -94,7 +94,8 @@ def row(name: str, solver: str, given: list, results: list) -> dict:
         "median_us": round(1e6 * float(np.median(times)), 2),
         "mean_us": round(1e6 * float(times.mean()), 2),
     }
-    print("{set:24} {solver:16} {solved:4} of {problems:4}   median {median_us:10.1f} us   mean {mean_us:10.1f} us".format(**found), flush=True)
+    counts = f"{found['solved']:4} of {len(given):4}"
+    print(f"{name:24} {solver:12} {counts}   median {found['median_us']:9.1f} us   mean {found['mean_us']:9.1f} us", flush=True)
     return found
 
 

@@ -4,13 +4,18 @@ import math
 
 from rbdyn_ros.kernel import kernel
 
+_DOUBLE = 1e-14  # of q^2: round-off of the discriminant
+
 
 @kernel
 def largest_cubic_root(b, c, d):
-    """The largest real root of x^3 + b x^2 + c x + d, by Cardano or, for three real roots, by Viete's cosine."""
+    """The largest real root of x^3 + b x^2 + c x + d, by Cardano or, for three real roots, by Viete's cosine.
+
+    Two roots that are equal up to round-off count as real: they may be the largest.
+    """
     p, q = (c - b * b / 3.0) / 3.0, (b * (2.0 * b * b / 9.0 - c) / 3.0 + d) / 2.0
     discriminant = q * q + p * p * p
-    if discriminant >= 0.0:
+    if p >= 0.0 or discriminant > _DOUBLE * q * q:
         u = (abs(q) + discriminant**0.5) ** (1.0 / 3.0)
         x = (p / u - u if q > 0.0 else u - p / u) if u > 0.0 else 0.0
     else:

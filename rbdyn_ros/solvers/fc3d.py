@@ -4,8 +4,8 @@ n contacts, each with a frame (normal, tangent, tangent); impulses r and relativ
 
     u = W r + q,    K_mu  in  r_i  _|_  u_i + mu_i |u_iT| e_N  in  K_mu*                                    (S.10)
 
-K_mu = {|r_T| <= mu r_N}, K_mu* = {|u_T| mu <= ... } its dual. Restitution enters as q_N := q_N + e u_N^-, so that u_N
-then stands for u_N + e u_N^-. The form of de Saxce, unscaled: exact Signorini and Coulomb, mu = 0 allowed.
+K_mu = {|r_T| <= mu r_N} is Coulomb's cone, K_mu* = {mu |u_T| <= u_N} its dual. Newton's restitution enters by
+q_N := q_N + e u_N^-. This is the form of de Saxce, unscaled: exactly Signorini and Coulomb, mu = 0 allowed.
 """
 
 from typing import NamedTuple

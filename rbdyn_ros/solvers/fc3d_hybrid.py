@@ -25,23 +25,19 @@ def iterate(problem, r, u, tolerance, max_iterations):
     if residual <= tolerance or len(problem.mu) == 1:
         return done, residual
     swept = r.copy()
-    steps, residual = fc3d_newton.iterate(problem, r, u, tolerance, NEWTON_STEPS)
-    done += steps
-    if not residual <= tolerance:
-        steps, residual = fc3d_admm.iterate(problem, r, u, tolerance, ADMM_ITERATIONS)
-        done += steps
-    if not residual <= tolerance:
+    for attempt in range(3):
+        if attempt == 1:
+            steps, residual = fc3d_admm.iterate(problem, r, u, tolerance, ADMM_ITERATIONS)
+            done += steps
+        elif attempt == 2:
+            r[:] = 0.0
         steps, residual = fc3d_newton.iterate(problem, r, u, tolerance, NEWTON_STEPS)
         done += steps
-    if not residual <= tolerance:
-        r[:] = 0.0
-        steps, residual = fc3d_newton.iterate(problem, r, u, tolerance, NEWTON_STEPS)
-        done += steps
-    if not residual <= tolerance:
-        r[:] = swept
-        steps, residual = fc3d_nsgs.sweeps(problem, r, u, tolerance, max_iterations)
-        done += steps
-    return done, residual
+        if residual <= tolerance:
+            return done, residual
+    r[:] = swept
+    steps, residual = fc3d_nsgs.sweeps(problem, r, u, tolerance, max_iterations)
+    return done + steps, residual
 
 
 @kernel

@@ -55,9 +55,10 @@ def inside(r, mu):
 
 @kernel
 def sticking(W, q, mu):
-    """r with W r + q = 0, refined once; the smallest such r where W is singular, outside K_mu if there is none.
+    """r with W r + q = 0, refined once; where W is singular the one nearest to the normal, outside K_mu if there is none.
 
-    A singular W is shifted by eps and the shift iterated away (proximal point): r := r - (W + eps)^-1 (W r + q).
+    A singular W is shifted by eps and the shift iterated away (proximal point), r := r - (W + eps)^-1 (W r + q), from the
+    frictionless r.
     """
     r = vec.scale(-1.0, vec.solve(W, q))
     trace = W[0][0] + W[1][1] + W[2][2]
@@ -66,7 +67,7 @@ def sticking(W, q, mu):
     eps = _SHIFT * trace
     a, b, c = W
     shifted = ((a[0] + eps, a[1], a[2]), (b[0], b[1] + eps, b[2]), (c[0], c[1], c[2] + eps))
-    r = (0.0, 0.0, 0.0)
+    r = (-q[0] / a[0], 0.0, 0.0)
     for _ in range(30):
         u = vec.add(vec.matvec(W, r), q)
         if vec.size(u) <= _EXACT * vec.size(q):

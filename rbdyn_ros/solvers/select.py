@@ -51,7 +51,8 @@ def solve(solver: Solver, problem, guess=None) -> Solution:
     """
     if not isinstance(problem, solver.problem.Problem):
         kind = solver.problem.__name__.rpartition(".")[2]
-        raise ValueError(f"{solver.name} solves a {kind}.Problem, not a {type(problem).__name__}; make one with {kind}.problem")
+        given = type(problem).__name__
+        raise ValueError(f"{solver.name} solves a {kind}.Problem, not a {given}; make one with {kind}.problem")
     solver.check(problem)
     size = len(problem.q)
     guess = np.zeros(size) if guess is None else arguments.vector(guess, "guess", size)

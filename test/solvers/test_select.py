@@ -1,0 +1,56 @@
+"""Solvers by name: what is known, what is refused, and with which sentence."""
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.solvers import fc3d, lcp
+from rbdyn_ros.solvers.select import names, select, solve
+from rbdyn_ros.solvers.solution import MEANINGS, explain
+
+
+def test_every_name_can_be_selected():
+    for name in names():
+        assert select(name).name == name
+    assert set(names("lcp")) == {"lcp_enumeration", "lcp_lemke", "lcp_pgs"}
+    assert {"fc3d_admm", "fc3d_hybrid", "fc3d_newton", "fc3d_nsgs", "fc3d_one_contact"} == set(names("fc3d"))
+
+
+def test_defaults_are_the_solvers_own():
+    assert select("fc3d_newton").options == (1e-8, 100)
+    assert select("fc3d_newton", 1e-6, 7).options == (1e-6, 7)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (dict(name="fc3d_magic"), "the solver is 'fc3d_magic'; known are fc2d_lemke, fc3d_admm"),
+        (dict(name="fc3d"), "the solver is 'fc3d'; known are"),
+        (dict(name="../select"), "the solver is '../select'; known are"),
+        (dict(name="fc3d_nsgs", tolerance=0.0), "tolerance is 0.0; it must be > 0 and at most 1e-3"),
+        (dict(name="fc3d_nsgs", tolerance=float("nan")), "tolerance is nan; it must be > 0"),
+        (dict(name="fc3d_nsgs", max_iterations=0), "max_iterations is 0; it must be a whole number, 1 to 1e9"),
+        (dict(name="fc3d_nsgs", max_iterations=2.5), "max_iterations is 2.5; it must be a whole number"),
+    ],
+)
+def test_bad_names_and_numbers_get_one_sentence(arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        select(**arguments)
+
+
+def test_a_problem_of_another_kind_is_refused():
+    with pytest.raises(ValueError, match="lcp_lemke solves a lcp.Problem, not a ndarray; make one with lcp.problem"):
+        solve(select("lcp_lemke"), np.eye(3))
+    with pytest.raises(ValueError, match="fc3d_nsgs solves a fc3d.Problem"):
+        solve(select("fc3d_nsgs"), lcp.problem(np.eye(3), np.zeros(3)))
+
+
+def test_a_guess_of_another_shape_is_refused():
+    problem = fc3d.problem(np.eye(3), np.zeros(3), 0.5)
+    with pytest.raises(ValueError, match=r"guess has shape \(2,\); it must be \(3,\)"):
+        solve(select("fc3d_nsgs"), problem, np.zeros(2))
+
+
+def test_explain_puts_every_status_in_words():
+    solution = solve(select("fc3d_nsgs"), fc3d.problem(np.eye(3), [-1.0, 0.0, 0.0], 0.5))
+    assert explain(solution).startswith("solved: ") and "iterations" in explain(solution)
+    assert len(MEANINGS) == 6
