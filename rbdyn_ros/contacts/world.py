@@ -5,6 +5,10 @@ obstacle [world], and the point that touches: at the height rho along the rod's 
 itself. The rod's foot is the joint; it slides in z = 0 and never meets a floor below it.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.types import Contacts, State
@@ -69,6 +73,38 @@ def touch(C, i, x, d):
     distance = vec.norm(away)
     n = vec.scale(1.0 / distance, away) if distance > 0.0 else (0.0, 0.0, 1.0)
     return distance - C.obstacle_radius, n, rho
+
+
+class Clear(NamedTuple):
+    """A pose of the pendulum and how far nothing is: what need not be looked at until something has moved that far."""
+
+    x: tuple  # (2,) [m]
+    d: tuple  # (3,) the rod's direction
+    cart: float  # smallest gap of what the cart can meet [m], inf if there is none, negative: not known
+    rod: float  # smallest gap of what the rod can meet [m]
+
+
+@kernel
+def clear(C, x, d):
+    """The Clear of this pose."""
+    cart, rod = np.inf, np.inf
+    for i in range(COUNT):
+        if exists(C, i):
+            g = touch(C, i, x, d)[0]
+            if i == STOP_X or i == STOP_Y:
+                cart = min(cart, g)
+            else:
+                rod = min(rod, g)
+    return Clear(x, d, cart, rod)
+
+
+@inlined
+def is_open(C, clear, x, d, x_more, d_more):
+    """Whether surely nothing is met at (x, d), nor x_more [m] and d_more [rad] farther: no gap closes faster than a point moves."""
+    a, b = clear.x, clear.d
+    slid = abs(x[0] - a[0]) + abs(x[1] - a[1]) + x_more
+    turned = abs(d[0] - b[0]) + abs(d[1] - b[1]) + abs(d[2] - b[2]) + d_more
+    return slid < clear.cart and slid + C.length * turned < clear.rod
 
 
 @inlined

@@ -1,22 +1,35 @@
 """The loop of `quaternion_midpoint` where there is something to touch."""
 
-import numpy as np
-
 from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.integrators import contact_step, discrete_rod, impact, maximal_rod, memory
-from rbdyn_ros.kernel import kernel
+from rbdyn_ros.integrators import contact_memory, contact_step, discrete_rod, impact, maximal_rod, memory
+from rbdyn_ros.kernel import inlined, kernel
+
+_UNKNOWN = world.Clear((0.0, 0.0), (0.0, 0.0, 0.0), -1.0, -1.0)
+
+
+@inlined
+def axis(R):
+    """The rod's direction R e3."""
+    return (R[0][2], R[1][2], R[2][2])
+
+
+@inlined
+def open_ahead(C, clear, h, state):
+    """Whether surely nothing is met at the start of a step of h and half a step ahead, where `detect` looks."""
+    x, Q, R, w, u, V = state
+    return world.is_open(C, clear, x, axis(R), 0.5 * h * (abs(u[0]) + abs(u[1])), 0.5 * h * (abs(w[0]) + abs(w[1])))
 
 
 @kernel
 def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
-    """`advance` with contacts: open ones cost their gap, closed ones join the step (`contact_step`).
+    """`advance` with contacts: what is far away costs a comparison, closed contacts join the step (`contact_step`).
 
     With `options.split` a step that would penetrate ends at the impact (`impact`) and goes on from there.
     """
     tolerance, max_iterations, gamma = options.tolerance, options.max_iterations, options.gamma
-    C = system.contacts
+    C, split = system.contacts, options.split == 1
     x, Q, w, u = memory.read(q, v)
     R = unit_quaternion.matrix(Q)
     u = (system.cart_free * u[0], system.cart_free * u[1])
@@ -25,6 +38,8 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
     E = discrete_rod.equations(system, gamma, h)
     bend = bend_old = 0.125 * vec.dot(w, w)
     iterations, worst, touched = 0, 0.0, True
+    clear = _UNKNOWN
+    contact_memory.failed(c, contact_memory.NONE, 0)
     for i in range(n):
         start, s = state, t + i * h
         u0, u1 = u1, rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, s + h))
@@ -32,28 +47,38 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
         if touched:
             c.force[:] = 0.0
             touched = False
-        if options.split == 1:
-            state, turn, impulse, error, touched = impact.step(
-                system, C, options, load, E, u0, u1, state, guess, c, s
-            )
-        else:
+        count = 0
+        if split:
+            count = contact_step.closed(c) if clear.cart < 0.0 else 0
+        elif not open_ahead(C, clear, h, state):
             count = contact_step.detect(system, C, c, h, state[0], state[2], state[3], state[4])
-            if count == 0:
-                state, turn, impulse = maximal_rod.stage(
-                    E, system, load, tolerance, max_iterations, u0, u1, state, guess, None
-                )
-                error = turn.error
-            else:
-                state, turn, impulse, error = contact_step.solve(
-                    system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count
-                )
-                contact_step.record(c, count, s + 0.5 * h, h, state[2], state[3], state[4])
-                touched = True
+            clear = world.clear(C, state[0], axis(state[2])) if count == 0 else _UNKNOWN
+        smooth = count == 0
+        if smooth:
+            new, turn, impulse = maximal_rod.stage(
+                E, system, load, tolerance, max_iterations, u0, u1, state, guess, None
+            )
+            error = turn.error
+            if split and not world.is_open(C, clear, new[0], axis(new[2]), 0.0, 0.0):
+                smooth = not error <= tolerance or impact.penetrated(C, c, new) < 0
+                clear = world.clear(C, new[0], axis(new[2])) if smooth else _UNKNOWN
+        if smooth:
+            state = new
+        elif split:
+            state, turn, impulse, error, touched = impact.step(system, C, options, load, E, u0, u1, state, guess, c, s)
+        else:
+            state, turn, impulse, error = contact_step.solve(
+                system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count
+            )
+            contact_step.record(c, count, s + 0.5 * h, h, state[2], state[3], state[4])
+            touched = True
         bend, bend_old = 0.25 * E.f * E.f * (1.0 - turn.w), bend
         iterations += turn.iterations
         if not error <= tolerance:
             memory.write(q, v, start[0], start[1], start[3], start[4])
             return i, iterations, error
+        if touched:
+            contact_memory.account(c, h)
         worst = max(worst, error)
         memory.write_reaction(reaction, vec.scale(1.0 / h, impulse))
     memory.write(q, v, state[0], state[1], state[3], state[4])

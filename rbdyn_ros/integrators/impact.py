@@ -15,8 +15,10 @@ from rbdyn_ros.bodies import rod_on_cart as body
 from rbdyn_ros.contacts import rod_on_cart as touching
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.integrators import contact_step, discrete_rod
-from rbdyn_ros.integrators.contact_step import PERSISTENT, frame, put, vector
+from rbdyn_ros.integrators import contact_law, contact_step, discrete_rod
+from rbdyn_ros.integrators import contact_memory as memory
+from rbdyn_ros.integrators.contact_memory import aim, event, frame, on_world, put, vector
+from rbdyn_ros.integrators.contact_step import PERSISTENT
 from rbdyn_ros.kernel import inlined, kernel
 
 _SPLITS = 200  # impacts in one step; then whatever still bounces has landed
@@ -58,23 +60,14 @@ def held(C, c, h, state):
     d, count = (R[0][2], R[1][2], R[2][2]), 0
     for i in range(world.COUNT):
         if c.closed[i] == 0.0:
+            put(c.P, i, (0.0, 0.0, 0.0))
             continue
         g, n, rho = world.touch(C, i, x, d)
         aim(c, i, count, n, rho)
         c.mode[i] = PERSISTENT
         c.law[i, 0], c.law[i, 1] = world.law(C, i)[0], C.bias * min(g, 0.0) / h
-        put(c.P, i, (0.0, 0.0, 0.0))
         count += 1
     return count
-
-
-@inlined
-def aim(c, i, count, n, rho):
-    """Write the frame and the height of contact i, the count-th active one."""
-    T = world.frame(n)
-    for j in range(3):
-        put(c.T[i], j, T[j])
-    c.rho[i], c.active[count] = rho, i
 
 
 @kernel
@@ -143,45 +136,20 @@ def jump(system, C, c, h, t, state, landed):
         put(c.q, i, (before[0] + e * min(before[0], 0.0), before[1], before[2]))
         put(c.P, i, (0.0, 0.0, 0.0))
         c.law[i, 0], c.law[i, 1] = mu, e
-    if not impulses(system, c, count, R):
+    contact_law.couple(system, c, count, R)
+    if not contact_law.sweeps(c, count)[0] < np.inf:
         return state, False
     for a in range(count):
         i = c.active[a]
-        dw, du = touching.kick(system, R, contact_step.on_world(c, i), c.rho[i])
+        dw, du = touching.kick(system, R, on_world(c, i), c.rho[i])
         w, u = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
     for a in range(count):
         i = c.active[a]
         after = vec.dot(vector(c.T[i], 0), touching.point_velocity(R, w, u, c.rho[i]))
         if c.P[i, 0] > 0.0 and c.closed[i] == 0.0:
-            contact_step.event(c, t, i, vector(c.P, i), after)
+            event(c, t, i, vector(c.P, i), after)
         c.closed[i] = 1.0 if c.law[i, 1] == 0.0 and after < slow + 1e-15 else 0.0
     return (x, Q, R, w, u, body.center_velocity(system, R, w, u)), True
-
-
-@kernel
-def impulses(system, c, count, R):
-    """P of the active contacts at fixed R by Gauss-Seidel over the exact one-contact law; whether it converged."""
-    for _ in range(contact_step.SWEEPS):
-        moved, size = 0.0, 1e-300
-        for a in range(count):
-            i = c.active[a]
-            T, rho, q = frame(c, i), c.rho[i], vector(c.q, i)
-            for b in range(count):
-                j = c.active[b]
-                if j != i:
-                    S = touching.delassus(system, R, T, rho, frame(c, j), c.rho[j])
-                    q = vec.add(q, vec.matvec(S, vector(c.P, j)))
-            W = touching.delassus(system, R, T, rho, T, rho)
-            solved = contact_step.fc3d_one_contact.contact(W, q, c.law[i, 0], vector(c.P, i))
-            if solved.kind == contact_step.fc3d_one_contact.NONE:
-                return False
-            moved += vec.size(vec.sub(solved.r, vector(c.P, i)))
-            size += vec.size(solved.r)
-            put(c.P, i, solved.r)
-            c.status[i] = solved.kind
-        if count == 1 or not moved > contact_step.TOLERANCE * size:
-            return True
-    return False
 
 
 @kernel
@@ -189,14 +157,13 @@ def add_forces(c, factor):
     """Add the impulses that lie in P to the mean forces."""
     for i in range(world.COUNT):
         if c.P[i, 0] > 0.0:
-            put(c.force, i, vec.axpy(factor, contact_step.on_world(c, i), vector(c.force, i)))
+            put(c.force, i, vec.axpy(factor, on_world(c, i), vector(c.force, i)))
 
 
 @kernel
 def step(system, C, options, load, E, u0, u1, state, guess, c, t):
     """One step that splits at each impact: (state, turn, joint impulse, error, whether anything touched)."""
     h, left, total, touched = E.h, E.h, (0.0, 0.0, 0.0), False
-    c.P[:] = 0.0
     new, turn, impulse, error = part(system, C, options, load, h, u0, u1, state, guess, c)
     for k in range(_SPLITS + 1):
         if not error <= options.tolerance:
@@ -205,7 +172,7 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
         if i < 0:
             add_forces(c, 2.0 / h)
             release(c)
-            return new, turn, vec.add(total, impulse), error, touched or np.any(c.closed == 1.0)
+            return new, turn, vec.add(total, impulse), error, touched or contact_step.closed(c) > 0
         touched = True
         s = instant(system, C, options, load, left, u0, u1, state, guess, c, i, gap(C, i, new))
         if s > 0.0:
@@ -224,6 +191,7 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
         f = on_rod(c)
         total = vec.add(total, vec.sub(vec.scale(system.rod_mass, vec.sub(state[5], V)), f))
         new, turn, impulse, error = part(system, C, options, load, left, u0, u1, state, guess, c)
+    memory.failed(c, memory.NO_SPLITS, c.active[0])
     return state, turn, total, np.inf, touched
 
 
@@ -233,5 +201,5 @@ def on_rod(c):
     f = (0.0, 0.0, 0.0)
     for i in range(world.COUNT):
         if c.P[i, 0] > 0.0 and c.rho[i] != world.ON_CART:
-            f = vec.add(f, contact_step.on_world(c, i))
+            f = vec.add(f, on_world(c, i))
     return f

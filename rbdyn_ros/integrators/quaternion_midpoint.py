@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.integrators import contact_loop, discrete_rod, maximal_rod, memory
-from rbdyn_ros.integrators.contact_step import Memory
+from rbdyn_ros.integrators.contact_memory import Memory
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.types import Array
 

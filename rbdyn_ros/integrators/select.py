@@ -8,7 +8,7 @@ from typing import Callable, NamedTuple
 import numpy as np
 
 from rbdyn_ros.contacts.world import exist, gaps
-from rbdyn_ros.integrators import contact_step
+from rbdyn_ros.integrators import contact_memory
 from rbdyn_ros.integrators.composition import COMPOSITIONS, ORDERS
 from rbdyn_ros.types import Input, State, System
 
@@ -80,7 +80,7 @@ def select(
             **numbers,
             "gamma": gamma * min(system.inertia),
             "lever": np.full(3, np.nan),
-            "contact": contact_step.memory() if exist(system.contacts) else None,
+            "contact": contact_memory.memory() if exist(system.contacts) else None,
         }
         return method.Options(**{field: known[field] for field in method.Options._fields})
 

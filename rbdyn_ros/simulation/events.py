@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from rbdyn_ros.contacts.world import NAMES
-from rbdyn_ros.integrators.contact_step import Memory
+from rbdyn_ros.integrators.contact_memory import Memory
 from rbdyn_ros.simulation.record import write_table
 from rbdyn_ros.solvers.fc3d_one_contact import SLIDE, STICK
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from rbdyn_ros.bodies.rod_on_cart import quantities
 from rbdyn_ros.integrators import boundary
+from rbdyn_ros.integrators.contact_memory import trouble
 from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.types import Array, Input, State, System
 
@@ -54,7 +55,7 @@ def run(
             system, options, input, h, steps_per_row, t, q, v, reaction
         )
         if done < steps_per_row:
-            ok, message = False, failure(integrator, t + done * h, h, iterations, residual, q, v)
+            ok, message = False, failure(integrator, options, t + done * h, h, iterations, residual, q, v)
             break
         _write(record, row, state.t + row * steps_per_row * h, q, v, system, reaction, iterations, residual)
         last = row
@@ -64,9 +65,11 @@ def run(
     return Record(*(column[: last + 1] for column in record), ok, message)
 
 
-def failure(integrator: Integrator, t: float, h: float, iterations: int, residual: float, q: Array, v: Array) -> str:
+def failure(
+    integrator: Integrator, options: tuple, t: float, h: float, iterations: int, residual: float, q: Array, v: Array
+) -> str:
     """The sentence for a step that did not converge."""
-    why = integrator.explain(q, v) or "the rod may turn at most about 1.8 rad in one"
+    why = trouble(getattr(options, "contact", None)) or integrator.explain(q, v) or "the rod may turn at most about 1.8 rad in one"
     return (
         f"{integrator.name} did not converge at t = {t:.9g} s: residual {residual:.3g} after {iterations} iterations "
         f"with a step of {h:g} s; take a smaller integrator.step ({why})"

@@ -214,9 +214,10 @@ def test_what_does_not_fit_is_refused_before_the_first_step(name, composition, c
         select(name, composition).check(system, upright(np.pi / 6), no_input())
 
 
-def test_the_mean_force_of_an_impact_balances_the_momentum():
+@pytest.mark.parametrize("split", [False, True])
+def test_the_mean_force_of_an_impact_balances_the_momentum(split):
     system = build(Params(contacts=FLOOR))
-    integrator = select("quaternion_midpoint", max_iterations=50)
+    integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=split)
     options, state, reaction = integrator.options(system), upright(np.pi / 6), np.zeros(3)
     while options.contact.recorded[0] == 0:
         q, v = state.q.copy(), state.v.copy()
@@ -227,3 +228,16 @@ def test_the_mean_force_of_an_impact_balances_the_momentum():
     ]
     force = (momentum[1] - momentum[0]) / 1e-3 + np.array((0.0, 0.0, G))
     np.testing.assert_allclose(reaction + options.contact.force[world.FLOOR], force, rtol=1e-9, atol=1e-9)
+    assert options.contact.impulse[world.FLOOR] == pytest.approx(options.contact.events[0, 2], rel=1e-12)
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_how_steps_are_grouped_into_calls_changes_round_off_only(split):
+    """What is known to be far away is not looked at; where it is looked at again depends on the calls."""
+    walls = FLOOR._replace(stop_low=(-0.3, -9.0), stop_high=(0.3, 9.0), obstacle=world.SPHERE, obstacle_point=(1.5, 0.3, 0.5))
+    start = upright(np.pi / 6, 0.1)
+    one, memory, _ = fall(walls, 1e-3, 2.0, split, start=start._replace(q=start.q.copy(), v=start.v.copy()))
+    many, other, _ = fall(walls, 1e-3, 2.0, split, start=start, every=1)
+    assert memory.recorded[0] >= 3
+    np.testing.assert_allclose(one[-1], many[-1], atol=1e-10)
+    np.testing.assert_allclose(memory.events, other.events, atol=1e-9)

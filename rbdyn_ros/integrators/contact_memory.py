@@ -1,0 +1,134 @@
+"""What the contacts of the rod and the cart remember from step to step, and where a step works."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.contacts import world
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.types import Array
+
+NONE, NO_LAW, NO_SWEEPS, NO_ROUNDS, NO_SPLITS = range(5)  # what went wrong in a step that failed
+_WHY = {
+    NO_LAW: "{} has no impulse that obeys its law, its Delassus matrix is singular or nearly so: the pendulum is jammed there",
+    NO_SWEEPS: "{} contacts at once did not agree on their impulses in 200 sweeps of Gauss-Seidel",
+    NO_ROUNDS: "the impulse at {} and the step did not agree in 50 rounds",
+    NO_SPLITS: "it met {} and others more than 200 times in one step",
+}
+
+
+class Memory(NamedTuple):
+    """One row for each of the n candidates of `contacts.world`."""
+
+    closed: Array  # (n,) 1 it touched in the last step
+    force: Array  # (n, 3) mean force on the pendulum over the last step [N, world]
+    impulse: Array  # (n,) normal impulse since the start [N s]
+    events: Array  # (m, 8) t, contact, P_n, P_t1, P_t2 [N s], u_n before, after [m/s], status
+    recorded: Array  # (1,) int: impacts so far; those beyond m rows are counted only
+    trouble: Array  # (2,) int: why the last step failed, and at which contact (or at how many)
+    active: Array  # (n,) int, the contacts of this step
+    mode: Array  # (n,) int
+    T: Array  # (n, 3, 3) contact frames, rows n t1 t2
+    rho: Array  # (n,)
+    law: Array  # (n, 2) mu, w
+    before: Array  # (n, 3) u^-
+    P: Array  # (n, 3) half-step impulses [N s, contact frame]
+    q: Array  # (n, 3)
+    status: Array  # (n,) int
+    W: Array  # (3 n, 3 n) Delassus matrix of the active contacts
+    A: Array  # (3 n, 3 n)
+    z: Array  # (3 n,)
+
+
+def memory(events: int = 1000) -> Memory:
+    """Nothing touches, nothing happened yet; room for so many `events`."""
+    n = world.COUNT
+    number = {name: np.zeros(n, np.int64) for name in ("active", "mode", "status")}
+    vector = {name: np.zeros((n, 3)) for name in ("force", "before", "P", "q")}
+    return Memory(
+        closed=np.zeros(n),
+        impulse=np.zeros(n),
+        events=np.zeros((events, 8)),
+        recorded=np.zeros(1, np.int64),
+        trouble=np.zeros(2, np.int64),
+        T=np.zeros((n, 3, 3)),
+        rho=np.zeros(n),
+        law=np.zeros((n, 2)),
+        W=np.zeros((3 * n, 3 * n)),
+        A=np.zeros((3 * n, 3 * n)),
+        z=np.zeros(3 * n),
+        **number,
+        **vector,
+    )
+
+
+def forget(memory: Memory) -> None:
+    """Nothing touches, nothing happened yet."""
+    for array in memory:
+        array[...] = 0
+
+
+def trouble(memory: Memory | None) -> str:
+    """Why the contacts failed in the last step, "" if they did not."""
+    if memory is None or memory.trouble[0] == NONE:
+        return ""
+    kind, contact = memory.trouble.tolist()
+    return _WHY[kind].format(contact if kind == NO_SWEEPS else f"contact.{world.NAMES[contact]}")
+
+
+@inlined
+def failed(c, kind, contact):
+    """Remember why a step fails."""
+    c.trouble[0], c.trouble[1] = kind, contact
+
+
+@inlined
+def vector(a, i):
+    """Row i of an (n, 3) array as a tuple."""
+    return a[i, 0], a[i, 1], a[i, 2]
+
+
+@inlined
+def put(a, i, v):
+    """Row i := v."""
+    a[i, 0], a[i, 1], a[i, 2] = v
+
+
+@inlined
+def frame(c, i):
+    """The frame of contact i as three rows."""
+    return vector(c.T[i], 0), vector(c.T[i], 1), vector(c.T[i], 2)
+
+
+@inlined
+def aim(c, i, count, n, rho):
+    """Write the frame and the height of contact i, the count-th active one."""
+    T = world.frame(n)
+    for j in range(3):
+        put(c.T[i], j, T[j])
+    c.rho[i], c.active[count] = rho, i
+
+
+@inlined
+def on_world(c, i):
+    """The impulse of contact i in world axes, T^T P."""
+    return vec.transposed_matvec(frame(c, i), vector(c.P, i))
+
+
+@kernel
+def event(c, t, i, P, after):
+    """Append one impact; counted even when the rows are full."""
+    k = c.recorded[0]
+    if k < c.events.shape[0]:
+        c.events[k, 0], c.events[k, 1] = t, i
+        c.events[k, 2], c.events[k, 3], c.events[k, 4] = P
+        c.events[k, 5], c.events[k, 6], c.events[k, 7] = c.before[i, 0], after, c.status[i]
+    c.recorded[0] = k + 1
+
+
+@kernel
+def account(c, h):
+    """Add the impulses of a step of h, whose mean forces are known."""
+    for i in range(world.COUNT):
+        c.impulse[i] += h * vec.dot(vector(c.T[i], 0), vector(c.force, i))
