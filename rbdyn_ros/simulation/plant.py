@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.integrators.contact_memory import Memory, forget
 from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.models import spherical_pendulum
-from rbdyn_ros.simulation import work
+from rbdyn_ros.simulation import touching, work
 from rbdyn_ros.simulation.loop import failure
 from rbdyn_ros.types import Array, Input, State, System
 
@@ -44,6 +46,8 @@ class Evidence(NamedTuple):
     residual: float = 0.0  # largest relative Newton residual of the tick
     iterations: float = 0.0  # Newton iterations per step
     step_time: float = 0.0  # [s] of computing, per step
+    impacts: int = 0  # since the start
+    impulses: tuple = (0.0,) * len(world.NAMES)  # normal impulse of each contact since the start [N s]
 
 
 class Plant:
@@ -74,6 +78,16 @@ class Plant:
         return self.setup.step_ns * self.setup.tick_steps
 
     @property
+    def contact(self) -> Memory | None:
+        """What the contacts remember; None where there is nothing to touch."""
+        return getattr(self.setup.options, "contact", None)
+
+    @property
+    def touches(self) -> tuple:
+        """What presses on the pendulum, a `touching.Touch` each."""
+        return touching.touches(self.contact, self.q)
+
+    @property
     def off_travel(self) -> bool:
         """Whether the cart is beyond `cart.travel` along x or y."""
         return max(abs(self.q[0]), abs(self.q[1])) > self.setup.travel
@@ -87,16 +101,33 @@ class Plant:
         return unit_quaternion.rotated(tuple(self.q[2:].tolist()), tuple(map(float, vector)))
 
     def adopt(self, setup: Setup) -> None:
-        """Go on from the same state and time with other numbers; the energy is balanced anew."""
+        """Go on from the same state and time with other numbers; the energy is balanced anew.
+
+        What closed contacts remember stays where there is the same to touch as before.
+        """
+        if self.contact is not None and setup.system.contacts == self.setup.system.contacts:
+            setup = setup._replace(options=setup.options._replace(contact=self.contact))
         self.setup = setup
         self.input = self.input._replace(sines=setup.sines)
         self._restart_balance()
 
+    def check(self, setup: Setup) -> None:
+        """ValueError if `setup` puts something in the place where the pendulum is now."""
+        here = State(self.time, self.q, self.v)
+        before = world.gaps(self.setup.system.contacts, here)
+        for name, gap in world.gaps(setup.system.contacts, here).items():
+            if gap < min(0.0, before.get(name, 0.0)) - 1e-6:
+                raise ValueError(f"contact.{name} would overlap the pendulum, where it is now, by {-gap:.3g} m; move contact.*")
+
     def reset(self, state: State | None = None) -> None:
-        """Put the plant into `state` (the initial one if None). Time goes on."""
+        """Put the plant into `state` (the initial one if None). Time goes on, contacts forget. ValueError if it overlaps."""
         state = self.setup.initial if state is None else state
+        unloaded = Input(np.zeros(2), self.setup.sines, np.zeros(9))
+        self.setup.integrator.check(self.setup.system, state, unloaded)
         self.q[:], self.v[:] = state.q, state.v
         self.reaction[:] = 0.0
+        if self.contact is not None:
+            forget(self.contact)
         self._load((0.0, 0.0), np.zeros(9))
         self._restart_balance()
 
@@ -133,12 +164,15 @@ class Plant:
         E, Lz, Px, Py, p3 = spherical_pendulum.quantities(self.setup.system, self.q, self.v)
         norm_error = math.sqrt(sum(c * c for c in self.q[2:].tolist())) - 1.0
         balance = E - self._energy - self._work
-        return Evidence(E, balance, (Px, Py), Lz, p3, norm_error, residual, iterations, step_time)
+        evidence = Evidence(E, balance, (Px, Py), Lz, p3, norm_error, residual, iterations, step_time)
+        if self.contact is None:
+            return evidence
+        return evidence._replace(impacts=int(self.contact.recorded[0]), impulses=tuple(self.contact.impulse.tolist()))
 
     def _fault(self, stopped: bool, iterations: int, residual: float) -> str:
         if stopped:
             h = self.setup.step_ns * 1e-9
-            return failure(self.setup.integrator, self.time, h, iterations, residual, self.q, self.v)
+            return failure(self.setup.integrator, self.setup.options, self.time, h, iterations, residual, self.q, self.v)
         if self.off_travel and self.setup.fault_at_travel:
             return f"the cart left its travel of {self.setup.travel:g} m: x = {self.q[0]:.4g} m, y = {self.q[1]:.4g} m"
         return ""

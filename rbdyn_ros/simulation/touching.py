@@ -1,0 +1,49 @@
+"""What presses on the pendulum, as ROS and figures want to see it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.contacts import world
+from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.integrators.contact_memory import Memory
+from rbdyn_ros.types import Array
+
+
+class Touch(NamedTuple):
+    """A contact that pressed in the last step."""
+
+    contact: int  # of `contacts.world.NAMES`
+    point: tuple  # where it acts (3,) [m, world]
+    normal: tuple  # out of the obstacle (3,) [world]
+    force: tuple  # mean over the step, on the pendulum (3,) [N, world]
+
+
+def touches(memory: Memory | None, q: Array) -> tuple:
+    """The contacts whose force is not zero, at the pose q (6,); () where there is nothing to touch."""
+    if memory is None or not memory.force.any():
+        return ()
+    joint, d = np.array((q[0], q[1], 0.0)), np.array(unit_quaternion.rotated(tuple(q[2:].tolist()), (0.0, 0.0, 1.0)))
+    return tuple(
+        Touch(i, tuple((joint + _height(memory, i) * d).tolist()), tuple(memory.T[i, 0].tolist()), tuple(memory.force[i].tolist()))
+        for i in np.flatnonzero(memory.force.any(axis=1)).tolist()
+    )
+
+
+def _height(memory: Memory, i: int) -> float:
+    return 0.0 if memory.rho[i] == world.ON_CART else float(memory.rho[i])
+
+
+def resultant(touches: tuple) -> tuple:
+    """(point, force, torque) [m, N, N m, world] of all touches: one wrench with the same effect on a body.
+
+    The point is the mean of the touches' points weighted by the size of their forces; one touch alone has no torque.
+    (0, 0, 0) if nothing touches.
+    """
+    if not touches:
+        return (0.0,) * 3, (0.0,) * 3, (0.0,) * 3
+    points, forces = (np.array([getattr(touch, name) for touch in touches]) for name in ("point", "force"))
+    sizes = np.linalg.norm(forces, axis=1)
+    point = points[0] if len(touches) == 1 else sizes @ points / sizes.sum()
+    torque = np.cross(points - point, forces).sum(axis=0)
+    return tuple(point.tolist()), tuple(forces.sum(axis=0).tolist()), tuple(torque.tolist())
