@@ -1,7 +1,7 @@
 """Whether a falling rod can be caught from here: the saturated regulator, rolled forward on the sphere.
 
 The unstable mode of the plant near upright, z = w.e with w A = lambda w, obeys z' = lambda z + (w B) u. A force of
-norm u_max can stop it only while |z| < z_max = |w B| u_max / lambda, whatever the law: this test costs nothing and comes
+norm u_max can stop it only while |z| < z_max = |w B| u_max / lambda (K.10), whatever the law: this test costs nothing and comes
 first. What is left is decided by the model itself (`is_caught`). On the orbit that leads to upright with the energy of
 upright z is nearly 0: a catch from 70 degrees is then possible.
 """

@@ -31,6 +31,7 @@ from rbdyn_ros.controllers.saturation import saturated
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.models import sphere_state
+from rbdyn_ros.models.reduced_pendulum import force
 from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.types import Array, State
 
@@ -151,7 +152,7 @@ def _swing(plan, p3, s, reference):
     ax -= o.position_gain * (x - reference[0]) + o.velocity_gain * vx
     ay -= o.position_gain * (y - reference[1]) + o.velocity_gain * vy
     ax, ay = _kept_inside(o, ax, ay, s[2], s[3])
-    return _inverse_dynamics(plan.net.system, p3, (ax, ay), s)
+    return force(plan.net.system, p3, (ax, ay), s[0], s[1], s[3])
 
 
 @inlined
@@ -178,19 +179,3 @@ def _kept_inside(o, ax, ay, x, v):
     allowed = math.sqrt(2.0 * o.braking * gap) if gap > 0.0 else RETURN * gap
     excess = ax * nx + ay * ny - BRAKE * (allowed - (v[0] * nx + v[1] * ny))
     return (ax - excess * nx, ay - excess * ny) if excess > 0.0 else (ax, ay)
-
-
-@inlined
-def _inverse_dynamics(system, p3, a, s):
-    """The force u that gives the cart the acceleration a: F of `reduced_pendulum`, solved for u."""
-    k, dk, _, dx = s
-    m, l, d = system.rod_mass, system.center, system.joint_damping
-    J = system.inertia[0] + m * l * l
-    beta = (m * l) ** 2 / J
-    alpha = system.cart_mass + m - beta
-    G = vec.scale(p3 / J, vec.cross(k, dk))
-    along = beta * (k[0] * a[0] + k[1] * a[1] + system.gravity * k[2]) - m * l * vec.dot(dk, dk)
-    drag = m * l * d / J
-    ux = alpha * a[0] + along * k[0] + system.cart_damping * dx[0] - drag * dk[0] + m * l * G[0]
-    uy = alpha * a[1] + along * k[1] + system.cart_damping * dx[1] - drag * dk[1] + m * l * G[1]
-    return ux, uy

@@ -36,3 +36,18 @@ def accelerations(system, p3, u, k, dk, dx):
     tangential = vec.axpy(-vec.dot(k, a), k, a)
     ddk = vec.axpy(-m * l / J, tangential, vec.axpy(-d / J, dk, vec.axpy(-vec.dot(dk, dk), k, G)))
     return (a[0], a[1]), ddk
+
+
+@kernel
+def force(system, p3, a, k, dk, dx):
+    """The force u (2,) [N] that gives the cart the acceleration a (2,) [m/s^2]: x'' above, solved for u. The rest as there."""
+    m, l, d = system.rod_mass, system.center, system.joint_damping
+    J = system.inertia[0] + m * l * l
+    beta = (m * l) ** 2 / J
+    alpha = system.cart_mass + m - beta
+    G = vec.scale(p3 / J, vec.cross(k, dk))
+    along = beta * (k[0] * a[0] + k[1] * a[1] + system.gravity * k[2]) - m * l * vec.dot(dk, dk)
+    drag = m * l * d / J
+    ux = alpha * a[0] + along * k[0] + system.cart_damping * dx[0] - drag * dk[0] + m * l * G[0]
+    uy = alpha * a[1] + along * k[1] + system.cart_damping * dx[1] - drag * dk[1] + m * l * G[1]
+    return ux, uy

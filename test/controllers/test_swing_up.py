@@ -91,15 +91,6 @@ def test_the_unstable_mode_of_the_study():
     assert mode.reach == pytest.approx(0.03209, abs=1e-5)
 
 
-def test_the_inverse_dynamics_give_the_acceleration_that_was_asked_for():
-    system, p3, a = spherical_pendulum.build(PLANT), 0.02, (1.7, -0.6)
-    state = spherical_pendulum.upright(2.0, 0.8)
-    state.v[:] = (0.3, -0.2, 2.0, -1.0, p3 / system.inertia[2])
-    s = sphere_state.of_state(state.q, state.v)
-    u = swing_up._inverse_dynamics(system, p3, a, s)
-    np.testing.assert_allclose(sphere_state.rate(system, p3, u, s)[3], a, rtol=1e-12)
-
-
 def test_a_rod_that_cannot_be_caught_is_not_promised():
     """At 30 degrees at rest z is beyond what 20 N stop with the regulator; at 15 degrees it is caught."""
     net = designed().plan.net
