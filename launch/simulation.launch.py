@@ -19,9 +19,10 @@ def generate_launch_description():
             argument("rviz", "show it in RViz", default="false", choices=("true", "false")),
             argument("record", "record all topics into a bag in the working directory", default="false", choices=("true", "false")),
             argument("duration", "simulated seconds until the verdict; without it, it runs until it is interrupted"),
+            # first: where RViz is missing, launch ends here, and would leave behind what it has started before
+            IncludeLaunchDescription([folder, "/display.launch.py"], condition=IfCondition(LaunchConfiguration("rviz"))),
             IncludeLaunchDescription([folder, "/simulator.launch.py"]),
             IncludeLaunchDescription([folder, "/controller.launch.py"]),
-            IncludeLaunchDescription([folder, "/display.launch.py"], condition=IfCondition(LaunchConfiguration("rviz"))),
             started("recorder", condition=IfCondition(LaunchConfiguration("record"))),
             started("referee", parameters={"duration": "duration"}, condition=if_given("duration")),
         ]

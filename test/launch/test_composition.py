@@ -1,0 +1,87 @@
+"""Launch files compose: no numbers, no files opened; and RViz looks at topics that are there. Needs no launch."""
+
+import ast
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / "launch").glob("*.launch.py"))
+
+
+def test_all_are_there():
+    assert [file.name for file in FILES] == [f"{name}.launch.py" for name in ("controller", "display", "simulation", "simulator")]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_no_numbers_and_no_yaml_is_opened(file):
+    tree = ast.parse(file.read_text())
+    constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    assert not [value for value in constants if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    assert not [value for value in constants if isinstance(value, str) and value.replace(".", "").isdigit()]
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} | {
+        alias.name for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names
+    }
+    assert not names & {"open", "yaml", "Path"}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_every_argument_is_described(file):
+    calls = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
+    arguments = [call for call in calls if getattr(call.func, "id", "") == "argument"]
+    assert all(len(call.args) >= 2 and len(call.args[1].value) > 5 for call in arguments)
+
+
+def listened() -> dict:
+    """topic -> class of what RViz shows of it, or publishes on it."""
+    manager = yaml.safe_load((ROOT / "config" / "pendulum.rviz").read_text())["Visualization Manager"]
+    topics = {}
+    for part in manager["Displays"] + manager["Tools"]:
+        topic = part.get("Topic") or part.get("Description Topic")
+        if topic:
+            topics[topic["Value"]] = part["Class"].removeprefix("rviz_default_plugins/")
+    return topics
+
+
+def test_rviz_shows_and_publishes_the_topics_of_the_nodes():
+    assert listened() == {
+        "robot_description": "RobotModel",
+        "pendulum_simulator/markers": "MarkerArray",
+        "wrench/joint": "Wrench",
+        "wrench/cart": "Wrench",
+        "wrench/disturbance": "Wrench",
+        "/clicked_point": "PublishPoint",
+        "goal_pose": "SetGoal",
+    }
+
+
+def test_the_nodes_have_the_topics_that_rviz_expects(monkeypatch):
+    pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+    import rclpy
+
+    from rbdyn_ros.nodes.controller import Controller
+    from rbdyn_ros.nodes.simulator import Simulator
+
+    kinds = {
+        "RobotModel": "std_msgs/msg/String",
+        "MarkerArray": "visualization_msgs/msg/MarkerArray",
+        "Wrench": "geometry_msgs/msg/WrenchStamped",
+        "PublishPoint": "geometry_msgs/msg/PointStamped",
+        "SetGoal": "geometry_msgs/msg/PoseStamped",
+    }
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + (os.getpid() + 50) % 100))
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    rclpy.init()
+    nodes = [Simulator(), Controller()]
+    try:
+        for node in nodes:
+            node.autostart()
+        there = dict(nodes[0].get_topic_names_and_types())
+        assert {f"/{topic.lstrip('/')}": [kinds[kind]] for topic, kind in listened().items()}.items() <= there.items()
+    finally:
+        for node in nodes:
+            node.close()
+            node.destroy_node()
+        rclpy.shutdown()
