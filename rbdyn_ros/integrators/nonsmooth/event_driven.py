@@ -89,7 +89,7 @@ def run(net: Network, t: float, q: tuple, v: tuple, times: Array, options: Optio
     except _Halt as halt:
         message = f"event_driven stopped at t = {journey.t:g} s: {halt}"
     k = len(journey.rows)
-    q, v = journey.split(np.array(journey.rows).reshape(k, -1))
+    q, v = journey.split(np.array(journey.rows).reshape(k, journey.cuts_q[-1] + journey.cuts_v[-1]))
     return Run(times[:k], q, v, journey.events, not message, message)
 
 
@@ -108,10 +108,10 @@ class _Journey:
             if self.gap(k, t, q) < -_OVERLAP:
                 raise ValueError(f"interaction {k} starts with a gap of {self.gap(k, t, q):g} m; contacts may not overlap")
         self.closed = self.equalities
-        self.settle([])
 
     def travel(self) -> None:
         """Fly from event to event until the last time."""
+        self.settle([])
         while self.t < self.times[-1]:
             if len(self.events) >= self.options.max_events:
                 raise _Halt(f"{len(self.events)} events; raise rest_time or max_events")

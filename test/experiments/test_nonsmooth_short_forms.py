@@ -1,0 +1,21 @@
+"""The experiments with impacts and friction in their short form: claims hold, progress ends, figures can be drawn."""
+
+from importlib import import_module
+
+import pytest
+from matplotlib.figure import Figure
+
+from rbdyn_ros.experiments import outcome as outcomes
+
+NAMES = ("bouncing_ball", "cam_follower", "incline", "sliding_block")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_claims_hold_and_the_figure_is_drawn(name):
+    experiment, heard = import_module(f"rbdyn_ros.experiments.{name}"), []
+    outcome = experiment.run(True, heard.append)
+    assert outcome.claims and outcomes.stands(outcome), "\n" + outcomes.verdict(outcome)
+    assert heard == sorted(heard) and heard[-1] == pytest.approx(1.0)
+    figure = Figure(figsize=(11.0, 7.0))
+    experiment.draw(outcome, figure)
+    assert all(axes.has_data() for axes in figure.axes)

@@ -1,0 +1,135 @@
+"""The compiled linear stepper, the event-driven integrator and the cam follower."""
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.experiments import cam_orbits
+from rbdyn_ros.experiments.nonsmooth_runs import march, march_linear
+from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean_linear
+from rbdyn_ros.models import bouncing_ball, cam_follower, cam_profile
+from rbdyn_ros.systems import assembly, lagrangian, laws, relations
+
+BALL = bouncing_ball.Params()
+DROPPED = (np.array([BALL.gap]),), (np.zeros(1),)
+
+
+def test_closed_form_of_the_ball(golden):
+    rows = golden("bouncing_ball_impacts")
+    assert bouncing_ball.impact_times(BALL, len(rows)) == pytest.approx(rows["t_impact_s"], abs=1e-13)
+    assert bouncing_ball.rest_time(BALL) == pytest.approx(4.063712768871579, abs=1e-14)
+    later = rows["t_impact_s"][:20] + 1e-9
+    assert bouncing_ball.exact(BALL, later)[1] == pytest.approx(rows["v_plus"][:20], abs=2e-8)
+
+
+def test_events_get_every_impact_and_the_rest(golden):
+    times = np.linspace(0.05, 5.0, 100)
+    run = event_driven.run(bouncing_ball.build(BALL), 0.0, *DROPPED, times)
+    assert run.ok and len(run.t) == 100
+    impacts = [e for e in run.events if e.kind == "impact"]
+    rows = golden("bouncing_ball_impacts")[: len(impacts)]
+    assert [e.t for e in impacts] == pytest.approx(list(rows["t_impact_s"]), abs=1e-12)
+    assert [e.after[0][0] for e in impacts] == pytest.approx(list(rows["v_plus"]), abs=1e-11)
+    assert run.q[:, 0] == pytest.approx(bouncing_ball.exact(BALL, times)[0], abs=1e-11)
+    assert run.events[-1].kind == "rest" and run.v[-1, 0] == 0.0
+
+
+def test_a_ball_that_never_rests_is_stopped_by_the_bound_and_loses_nothing():
+    """e = 0.99 and a bound of 20 events: what was flown until then is there, the sentence names the bound."""
+    ball = bouncing_ball.Params(restitution=0.99)
+    run = event_driven.run(bouncing_ball.build(ball), 0.0, *DROPPED, np.linspace(0.1, 50.0, 500), event_driven.options(max_events=20))
+    assert not run.ok and "20 events" in run.message and len(run.events) == 20
+    assert run.q[:, 0] == pytest.approx(bouncing_ball.exact(ball, run.t)[0], abs=1e-9)
+
+
+def test_events_hold_a_contact_and_release_it():
+    """A mass pressed on a wall by 1 - 2t N leaves it at t = 1/2 and has moved (t - 1/2)^3 / 3 since."""
+    pulled = lagrangian.linear(1.0, force=lambda t: np.array([2.0 * t - 1.0]))
+    net = assembly.network(pulled, relations.interaction(relations.linear([[1.0]]), laws.newton_impact(0.5)))
+    run = event_driven.run(net, 0.0, (np.zeros(1),), (np.zeros(1),), np.linspace(0.1, 1.5, 15))
+    assert run.ok and [e.kind for e in run.events] == ["release"]
+    assert run.events[0].t == pytest.approx(0.5, abs=1e-8)
+    assert run.q[:, 0] == pytest.approx(np.maximum(run.t - 0.5, 0.0) ** 3 / 3.0, abs=1e-7)
+
+
+def test_events_refuse_an_overlap_and_resting_friction():
+    with pytest.raises(ValueError, match="starts with a gap of -0.1 m"):
+        event_driven.run(bouncing_ball.build(BALL), 0.0, (np.array([-0.1]),), (np.zeros(1),), [1.0])
+    weight = np.array([0.0, -9.81])
+    contact = relations.interaction(relations.linear([[0.0, 1.0], [1.0, 0.0]]), laws.friction_2d(0.3))
+    net = assembly.network(lagrangian.linear(np.eye(2), force=lambda t: weight), contact)
+    run = event_driven.run(net, 0.0, (np.array([0.0, 0.1]),), (np.array([1.0, 0.0]),), [1.0])
+    assert not run.ok and "take moreau_jean" in run.message
+    assert run.events[0].after[0] == pytest.approx([1.0 - 0.3 * np.sqrt(2 * 9.81 * 0.1), 0.0], abs=1e-9)
+
+
+def test_linear_stepper_is_the_general_one_with_several_contacts():
+    """Two springs between three walls, both masses hit; 400 steps agree to round-off."""
+    M, C, K = np.diag([1.0, 2.0]), 0.1 * np.eye(2), np.array([[30.0, -10.0], [-10.0, 30.0]])
+    H, b, e, h = np.array([[1.0, 0.0], [-1.0, 1.0], [0.0, -1.0]]), np.array([0.05, 0.02, 0.05]), 0.7, 2e-3
+    force = lambda t: np.array([8.0 * np.sin(9.0 * t), -4.0])  # noqa: E731
+    contacts = [relations.interaction(relations.linear(H[i : i + 1], b[i]), laws.newton_impact(e)) for i in range(3)]
+    q, v, n = np.array([0.01, 0.0]), np.array([1.0, 0.0]), 400
+    general = march(assembly.network(lagrangian.linear(M, C, K, force), contacts), (q,), (v,), h, n)
+    linear = moreau_jean_linear.prepare(M, C, K, H, b, e, h)
+    compiled = march_linear(linear, np.array([force(h * k) for k in range(n + 1)]), q, v)
+    assert (compiled.impulses > 0.0).any(axis=0).all()
+    assert compiled.q == pytest.approx(general.q, abs=1e-10)
+    assert compiled.v == pytest.approx(general.v, abs=1e-9)
+
+
+def test_shifted_and_moving_wall_forms_of_the_cam_meet_as_the_step_shrinks():
+    params = cam_follower.Params(358.0)
+    u, v = cam_follower.lifted(params)
+    c, dc, _ = cam_profile.motion(cam_follower.rate(params), 0.0)
+    apart = []
+    for h in (1e-3, 2.5e-4):
+        n = round(0.05 / h)
+        wall = march(cam_follower.build(params), (np.array([u]),), (np.array([v]),), h, n)
+        shifted = march(cam_follower.build_shifted(params), (np.array([u - c]),), (np.array([v - dc]),), h, n)
+        at_end = cam_profile.motion(cam_follower.rate(params), n * h)[0]
+        apart.append(abs(wall.q[-1, 0] - shifted.q[-1, 0] - at_end))
+    assert apart[0] < 2e-2
+    assert apart[1] < 0.5 * apart[0]
+
+
+def test_profile_is_smooth_to_the_first_derivative_and_its_derivatives_are_right():
+    angles = np.linspace(-7.0, 7.0, 4001)
+    rows = np.array([cam_profile.outline(b) for b in angles])
+    e = 1e-6
+    by_difference = np.array([(cam_profile.outline(b + e)[0] - cam_profile.outline(b - e)[0]) / (2 * e) for b in angles])
+    assert rows[:, 1] == pytest.approx(by_difference, abs=1e-6)
+    jumps = np.abs(np.diff(rows[:, 1])) / (angles[1] - angles[0])
+    assert jumps.max() < 1.01 * np.abs(rows[:, 2]).max()
+
+
+@pytest.mark.parametrize("rpm, rows, tolerance", [(358, 717, 1e-9), (700, 1401, 2e-8), (660, 30, 1e-6)])
+def test_cam_orbits_against_event_driven_strobes(rpm, rows, tolerance, golden):
+    """660 rpm is chaotic: the first revolutions only."""
+    data, params = golden(f"cam_{rpm}_strobe")[:rows], cam_follower.Params(float(rpm))
+    orbit = cam_orbits.follow(params, *cam_follower.lifted(params), len(data) - 1)
+    assert orbit.strobes == pytest.approx(np.column_stack([data["u"], data["v"]]), abs=tolerance)
+
+
+def test_lyapunov_exponent_is_the_growth_of_a_small_difference():
+    params = cam_follower.Params(358.0)
+    u, v = cam_follower.lifted(params)
+    turns = 40
+    orbit, near = (cam_orbits.follow(params, u + d, v, turns) for d in (0.0, 1e-7))
+    f = cam_orbits.machine(params).frequency
+    size = lambda d: np.hypot(d[0] * f, d[1])  # noqa: E731
+    start, end = size(near.strobes[20] - orbit.strobes[20]), size(near.strobes[30] - orbit.strobes[30])
+    growth = cam_orbits.follow(params, u, v, 30, 20).exponent
+    assert np.log(end / start) / 10.0 == pytest.approx(growth, abs=0.15)
+    with pytest.raises(ValueError, match="below the cam"):
+        cam_orbits.follow(params, 0.05, 0.0, 10)
+
+
+def test_general_events_follow_the_cam():
+    params = cam_follower.Params(358.0)
+    u, v = cam_follower.lifted(params)
+    times = cam_follower.revolution(params) * np.arange(1, 7)
+    run = event_driven.run(
+        cam_follower.build(params), 0.0, (np.array([u]),), (np.array([v]),), times, event_driven.options(max_step=times[0] / 40)
+    )
+    assert run.ok
+    assert np.hstack([run.q, run.v]) == pytest.approx(cam_orbits.follow(params, u, v, 6).strobes[1:], abs=1e-8)

@@ -1,0 +1,172 @@
+"""Moreau and Jean's scheme: order, friction, joints, and what it does to numbers that have no answer."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from rbdyn_ros.experiments.nonsmooth_runs import march
+from rbdyn_ros.integrators.nonsmooth import moreau_jean, projection
+from rbdyn_ros.models import block, bouncing_ball
+from rbdyn_ros.systems import assembly, lagrangian, laws, newton_euler, relations
+
+FREE_TOP = (0.0801587, 0.0825397, 0.00396825)  # kg m^2
+
+
+def still(t, q, v):
+    return np.zeros(len(v))
+
+
+def flat(t, q, v):
+    return np.zeros((len(v), len(v)))
+
+
+def advanced(net, q, v, h, steps, **options):
+    for k in range(steps):
+        step = moreau_jean.step(net, k * h, q, v, h, moreau_jean.options(**options))
+        assert step.ok, step.message
+        q, v = step.q, step.v
+    return q, v
+
+
+def double_pendulum():
+    def mass(q):
+        c = np.cos(q[0] - q[1])
+        return np.array([[2.0, c], [c, 1.0]])
+
+    def force(t, q, v):
+        s = np.sin(q[0] - q[1])
+        return np.array([-s * v[1] ** 2 - 2.0 * 9.81 * np.sin(q[0]), s * v[0] ** 2 - 9.81 * np.sin(q[1])])
+
+    return lagrangian.nonlinear(2, mass, force)
+
+
+def test_order_two_on_a_nonlinear_lagrangian_system():
+    system, q, v = double_pendulum(), np.array([1.0, 0.3]), np.array([0.0, 1.0])
+    rate = lambda t, y: np.r_[y[2:], np.linalg.solve(system.mass(y[:2]), system.force(t, y[:2], y[2:]))]  # noqa: E731
+    exact = solve_ivp(rate, (0.0, 0.5), np.r_[q, v], "DOP853", rtol=1e-12, atol=1e-12).y[:, -1]
+    errors = []
+    for n in (25, 50, 100):
+        (a,), (b,) = advanced(assembly.network(system, ()), (q,), (v,), 0.5 / n, n)
+        errors.append(np.abs(np.r_[a, b] - exact).max())
+    assert np.polyfit(np.log([4.0, 2.0, 1.0]), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.15)
+
+
+def test_free_top_energy_is_second_order_and_the_quaternion_stays_unit():
+    net = assembly.network(newton_euler.bodies(1.0, FREE_TOP, still, flat, flat), ())
+    start = np.r_[np.zeros(3), 6.0, 0.01, 0.0]
+    energy = lambda v: 0.5 * np.dot(FREE_TOP, v[3:] ** 2)  # noqa: E731
+    errors = []
+    for h in (0.01, 0.005):
+        (q,), (v,) = advanced(net, (np.r_[np.zeros(3), 1.0, 0.0, 0.0, 0.0],), (start,), h, round(1.6 / h))
+        errors.append(abs(energy(v) / energy(start) - 1.0))
+        assert np.linalg.norm(q[3:]) == pytest.approx(1.0, abs=1e-13)
+    assert errors[0] < 5e-4
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.2)
+
+
+def test_bouncing_ball_against_its_closed_form():
+    """Order 1 through impacts: 7.5e-2 and 7.8e-3 m before 3 s; penetration within (h/2) v (2 - e)."""
+    ball = bouncing_ball.Params()
+    for h, bound in ((1e-2, 8e-2), (2e-3, 2e-2)):
+        run = march(bouncing_ball.build(ball), (np.array([1.0]),), (np.zeros(1),), h, round(3.0 / h))
+        assert np.abs(run.q[:, 0] - bouncing_ball.exact(ball, run.t)[0]).max() < bound
+        assert -run.q.min() < 0.5 * h * 4.43 * 1.2 + 9.81 * h * h
+
+
+@pytest.mark.parametrize("v0, mu", [(2.0, 0.3), (3.0, 0.6)])
+def test_sliding_block_stops_where_coulomb_says(v0, mu, golden):
+    row = next(r for r in golden("sliding_block") if r["v0"] == v0 and r["mu"] == mu)
+    params, h = block.Params(mu), 1e-2
+    q, v = advanced(block.build(params), *block.sliding(params, v0), h, int(1.1 * row["t_stop"] / h))
+    way, speed = block.way(params, q, v)
+    assert way == pytest.approx(row["distance"], abs=h * h * mu * 9.81 / 8.0 * 1.001)
+    assert abs(speed) < 1e-10
+
+
+def test_incline_against_closed_forms(golden):
+    h = 1e-2
+    for row in golden("incline_block"):
+        params = block.Params(row["mu"], np.radians(row["slope_deg"]))
+        exact = block.exact(params, row["v0_downhill"], row["T"])
+        assert exact == pytest.approx((row["downhill_displacement"], row["downhill_velocity"]), abs=1e-14)
+        q, v = advanced(block.build(params), *block.sliding(params, row["v0_downhill"]), h, 100)
+        turned = row["v0_downhill"] < 0.0  # first order: it turns round inside a step
+        assert block.way(params, q, v) == pytest.approx(exact, abs=3e-3 if turned else 2e-5)
+
+
+def test_friction_in_the_plane_is_friction_in_space_without_the_third_axis():
+    def thrown(tangents):
+        rows = np.eye(3)[[2, 0, 1][: tangents + 1]]
+        weight = np.array([0.0, 0.0, -9.81])
+        law = laws.friction_2d(0.4, 0.5) if tangents == 1 else laws.friction_3d(0.4, 0.5)
+        contact = relations.interaction(relations.linear(rows, 0.0), law)
+        net = assembly.network(lagrangian.linear(np.eye(3), force=lambda t: weight), contact)
+        return advanced(net, (np.array([0.0, 0.0, 0.1]),), (np.array([2.0, 0.0, -1.0]),), 5e-3, 80)
+
+    (q2,), (v2,) = thrown(1)
+    (q3,), (v3,) = thrown(2)
+    assert q2 == pytest.approx(q3, abs=1e-9) and v2 == pytest.approx(v3, abs=1e-9)
+    assert 0.0 < v2[0] < 2.0
+
+
+def test_two_systems_collide_and_keep_their_momentum():
+    """Newton's cradle of two: equal masses, e = 1, exchange velocities through one interaction."""
+    balls = (lagrangian.linear(1.0), lagrangian.linear(1.0))
+    gap = relations.interaction(relations.linear([[-1.0, 1.0]], -0.1), laws.newton_impact(1.0), (0, 1))
+    q, v = advanced(assembly.network(balls, gap), (np.zeros(1), np.array([0.2])), (np.ones(1), np.zeros(1)), 1e-2, 40)
+    assert (v[0][0], v[1][0]) == pytest.approx((0.0, 1.0), abs=1e-12)
+
+
+def pinned_rod():
+    rod = newton_euler.bodies(1.0, (0.4801, 0.4801, 0.0002), lambda t, q, v: np.array([0, 0, -9.81, 0, 0, 0.0]), flat, flat)
+    joint = relations.interaction(relations.ball_joint(((0.0, 0.0, -1.2),), (0.0, 0.0, 0.0)), laws.Equality())
+    a = np.radians(10.0)
+    q = np.array([1.2 * np.sin(a), 0.0, 1.2 * np.cos(a), np.cos(a / 2), 0.0, np.sin(a / 2), 0.0])
+    return assembly.network(rod, joint), (q,), (np.zeros(6),)
+
+
+def test_projection_with_the_norm_row_closes_the_joint_and_keeps_the_quaternion():
+    """Chapter 11 of the notes: without |Q| = 1 among the rows the correction stretches the quaternion."""
+    drift = {}
+    for projected in (None, False, True):
+        net, q, v = pinned_rod()
+        worst, stretch = 0.0, 0.0
+        for k in range(400):
+            step = moreau_jean.step(net, 5e-3 * k, q, v, 5e-3)
+            assert step.ok, step.message
+            q, v = step.q, step.v
+            if projected is not None:
+                found = projection.project(net, 0.0, q, unit=projected)
+                assert found.ok and found.iterations <= 2
+                q = found.q
+            worst = max(worst, np.abs(net.interactions[0].relation.value(0.0, q[0])).max())
+            stretch = max(stretch, abs(np.linalg.norm(q[0][3:]) - 1.0))
+        drift[projected] = (worst, stretch)
+    assert drift[None][0] > 1e-6
+    assert drift[True][0] < 1e-11 and drift[True][1] < 1e-11
+    assert drift[False][1] > 1e-7
+
+
+def test_redundant_joints_are_solved_and_contradicting_ones_refused():
+    system = lagrangian.linear(np.eye(2), force=lambda t: np.array([1.0, 0.0]))
+    wall = lambda speed: relations.interaction(  # noqa: E731
+        relations.Relation(1, lambda t, q: q[:1] - speed * t, lambda t, q: np.eye(2)[:1], lambda t, q: np.array([-speed])), laws.Equality()
+    )
+    start = (np.zeros(2),), (np.zeros(2),)
+    twice = moreau_jean.step(assembly.network(system, [wall(0.0), wall(0.0)]), 0.0, *start, 1e-2)
+    assert twice.ok and sum(twice.impulses) == pytest.approx([-1e-2])
+    torn = moreau_jean.step(assembly.network(system, [wall(0.0), wall(1.0)]), 0.0, *start, 1e-2)
+    assert not torn.ok and "redundant or inconsistent" in torn.message
+
+
+def test_a_step_that_newton_cannot_solve_is_told():
+    """dv/dt = v^2 from 30 m/s: v = 30 + (h/2)(900 + v^2) has no real solution at h = 0.5."""
+    runaway = lagrangian.nonlinear(1, lambda q: np.eye(1), lambda t, q, v: v**2)
+    step = moreau_jean.step(assembly.network(runaway, ()), 0.0, (np.zeros(1),), (np.array([30.0]),), 0.5)
+    assert not step.ok and "smaller step" in step.message and step.residual > 1e-12
+
+
+@pytest.mark.parametrize("bad, words", [({"theta": 0.0}, "theta is 0.0"), ({"gamma": 1.5}, "gamma is 1.5"), ({"tolerance": 0.0}, "tolerance")])
+def test_bad_options_are_named(bad, words):
+    with pytest.raises(ValueError, match=words):
+        moreau_jean.options(**bad)

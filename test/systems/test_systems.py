@@ -1,0 +1,118 @@
+"""Systems, relations and assembly: every gradient by differences, the block operator against one big matrix."""
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.systems import assembly, first_order, lagrangian, laws, newton_euler, relations
+from rbdyn_ros.systems.mechanical import differentiated
+
+RNG = np.random.default_rng(7)
+
+
+def random_pose(bodies: int) -> np.ndarray:
+    q = RNG.normal(size=7 * bodies)
+    for b in range(bodies):
+        q[7 * b + 3 : 7 * b + 7] /= np.linalg.norm(q[7 * b + 3 : 7 * b + 7])
+    return q
+
+
+def spinning_bodies() -> newton_euler.Mechanical:
+    return newton_euler.bodies([1.0, 2.0], [(0.3, 0.2, 0.1), (1.0, 2.0, 2.5)], lambda t, q, v: np.sin(q[:12] + t) - v)
+
+
+def test_newton_euler_gradients():
+    system, q, v = spinning_bodies(), random_pose(2), RNG.normal(size=12)
+    by_v = differentiated(lambda x: system.force(0.3, q, x), v, 12)
+    by_q = differentiated(lambda x: system.force(0.3, x, v), q, 12, newton_euler.moved)
+    assert system.damping(0.3, q, v) == pytest.approx(by_v, abs=1e-8)
+    assert system.stiffness(0.3, q, v) == pytest.approx(by_q, abs=1e-8)
+
+
+def test_tangent_is_the_derivative_of_a_displacement():
+    q, v, e = random_pose(2), RNG.normal(size=12), 1e-6
+    rate = (newton_euler.moved(q, e * v) - newton_euler.moved(q, -e * v)) / (2 * e)
+    assert newton_euler.tangent(q) @ v == pytest.approx(rate, abs=1e-9)
+
+
+def test_exponential_keeps_the_norm_where_the_notes_update_stretches():
+    q, w = random_pose(1), np.r_[np.zeros(3), 6.0, 1.0, -2.0] * 1e-3
+    stretched = q + newton_euler.tangent(q) @ w
+    assert newton_euler.norms(newton_euler.moved(q, w))[0] == pytest.approx(0.0, abs=1e-15)
+    growth = np.sqrt(1.0 + w[3:] @ w[3:] / 4.0) - 1.0
+    assert newton_euler.norms(stretched)[0] == pytest.approx(growth, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "relation, bodies",
+    [
+        (relations.point_on_plane((0.1, -0.2, 0.3), (1.0, 2.0, -0.5), 0.4, friction=False), 1),
+        (relations.ball_joint(((0.1, 0.2, 0.3),), (1.0, 0.0, 0.0)), 1),
+        (relations.ball_joint(((0.1, 0.2, 0.3), (-0.3, 0.0, 0.7))), 2),
+    ],
+)
+def test_relation_gradients_off_the_unit_sphere_too(relation, bodies):
+    q = random_pose(bodies) * 1.1
+    assert relation.gradient(0.0, q) == pytest.approx(differentiated(lambda x: relation.value(0.0, x), q, len(q)), abs=1e-8)
+
+
+def test_contact_rows_are_the_velocity_of_the_point():
+    c, n = np.array([0.1, -0.2, 0.3]), (0.0, 0.6, 0.8)
+    q, v = random_pose(1), RNG.normal(size=6)
+    relation = relations.point_on_plane(c, n)
+    point = lambda x: relations.place(x, tuple(c))  # noqa: E731
+    rate = (point(newton_euler.moved(q, 1e-6 * v)) - point(newton_euler.moved(q, -1e-6 * v))) / 2e-6
+    D = relations.frame(n)
+    assert D @ D.T == pytest.approx(np.eye(3), abs=1e-15) and np.linalg.det(D) == pytest.approx(1.0)
+    assert relation.gradient(0.0, q) @ newton_euler.tangent(q) @ v == pytest.approx(D @ rate, abs=1e-8)
+
+
+def test_block_delassus_operator_is_the_product_of_the_whole_matrices():
+    """The notes' example (1.22): interaction 1 couples systems 1 and 3, interaction 2 couples 2 and 3."""
+    sizes, W = (2, 3, 2), []
+    for n in sizes:
+        A = RNG.normal(size=(n, n))
+        W.append(A @ A.T + np.eye(n))
+    blocks = [{0: RNG.normal(size=(3, 2)), 2: RNG.normal(size=(3, 2))}, {1: RNG.normal(size=(1, 3)), 2: RNG.normal(size=(1, 2))}]
+    H = np.zeros((4, 7))
+    H[:3, :2], H[:3, 5:], H[3:, 2:5], H[3:, 5:] = blocks[0][0], blocks[0][2], blocks[1][1], blocks[1][2]
+    whole = np.zeros((7, 7))
+    whole[:2, :2], whole[2:5, 2:5], whole[5:, 5:] = W
+    G, carried = assembly.delassus(blocks, tuple(W))
+    assert G == pytest.approx(H @ np.linalg.inv(whole) @ H.T, abs=1e-13)
+    assert np.vstack([carried[i] for i in range(3)]) == pytest.approx(np.linalg.inv(whole) @ H.T, abs=1e-13)
+
+
+def test_relative_degrees():
+    A, B = [[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]]
+    assert first_order.relative_degrees(A, B, [[1.0, 0.0]], [[0.0]]) == [2]
+    assert first_order.relative_degrees(A, B, [[0.0, 1.0]], [[0.0]]) == [1]
+    assert first_order.relative_degrees(A, B, [[0.0, 1.0]], [[3.0]]) == [0]
+    assert first_order.relative_degrees([[0.0, 0.0], [0.0, 0.0]], B, [[1.0, 0.0]], [[0.0]]) == [None]
+
+
+def test_lagrangian_linear_is_the_nonlinear_one():
+    M, C, K = np.diag([1.0, 2.0]), np.array([[0.1, 0.0], [0.05, 0.2]]), np.array([[3.0, -1.0], [-1.0, 3.0]])
+    one = lagrangian.linear(M, C, K, lambda t: np.array([t, 1.0]))
+    other = lagrangian.nonlinear(2, one.mass, one.force)
+    q, v = RNG.normal(size=2), RNG.normal(size=2)
+    assert one.stiffness(0.5, q, v) == pytest.approx(other.stiffness(0.5, q, v), abs=1e-9)
+    assert one.damping(0.5, q, v) == pytest.approx(other.damping(0.5, q, v), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: laws.newton_impact(1.2), "restitution is 1.2"),
+        (lambda: laws.friction_3d(-0.1), "friction is -0.1"),
+        (lambda: lagrangian.linear([[1.0, 0.0], [0.0, 0.0]]), "M is not positive definite"),
+        (lambda: lagrangian.linear(1.0, [[1.0, 2.0]]), r"C has shape \(1, 2\)"),
+        (lambda: lagrangian.linear(np.nan), "finite"),
+        (lambda: newton_euler.bodies(0.0, (1.0, 1.0, 1.0), None), "mass is 0.0"),
+        (lambda: relations.interaction(relations.linear([[1.0]]), laws.friction_3d(0.3)), "1 rows, but Friction3d takes 3"),
+        (lambda: assembly.network((), relations.interaction(relations.linear([[1.0]]), laws.Equality(), (3,))), "couples system 3"),
+        (lambda: first_order.linear([[1.0]], [[1.0, 2.0]], [[1.0]]), "B has shape"),
+    ],
+)
+def test_bad_input_is_named(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
