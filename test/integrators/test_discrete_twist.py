@@ -5,8 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rbdyn_ros.experiments import apparatus
 from rbdyn_ros.geometry import twist
 from rbdyn_ros.integrators import discrete_twist
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.integrators.step import step
+from rbdyn_ros.models.spherical_pendulum import no_input
 from rbdyn_ros.numerics.finite_difference import jacobian
 
 I, M, H = (0.4801, 0.2, 0.05), 1.3, 0.1
@@ -80,3 +84,19 @@ def test_left_trivialised_dlog_would_miss():
     GV = discrete_twist.metric(I, M, pair(V))
     xi = pair(H * 5.0 * V)
     assert np.abs(flat(twist.dlog_transposed(xi, GV)) - flat(twist.dlog_transposed(twist.negated(xi), GV))).max() > 0.1
+
+
+def test_runge_kutta_poses_leave_the_notebooks_residual():
+    """DREPE(T0, T1, T2) of two steps of 10 ms: 8.0e-9, small because h is, not because it is a root."""
+    system, state = apparatus.dzhanibekov()
+    poses = [(tuple(state.q[2:].tolist()), (0.0, 0.0, 0.0))]
+    for _ in range(2):
+        state = step(select("tqdl"), system, state, no_input(), 0.01).state
+        poses.append((tuple(state.q[2:].tolist()), (0.0, 0.0, 0.0)))
+    sides = []
+    for first, second, sign in ((poses[0], poses[1], -1.0), (poses[1], poses[2], 1.0)):
+        back = (first[0][0], -first[0][1], -first[0][2], -first[0][3]), (0.0, 0.0, 0.0)
+        xi = twist.log(twist.product(back, second))
+        GV = discrete_twist.metric(system.inertia, 1.0, discrete_twist.scaled(100.0, xi))
+        sides.append(flat(twist.dlog_transposed(discrete_twist.scaled(sign, xi), GV)))
+    assert np.linalg.norm(sides[1] - sides[0]) == pytest.approx(7.998e-9, rel=1e-3)

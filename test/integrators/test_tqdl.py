@@ -72,3 +72,15 @@ def test_the_centre_of_mass_stays_where_it_is():
     across = record.q[:, :2] + rig.center * pendulum_run.direction(record.q)[:, :2]
     assert across == pytest.approx(np.broadcast_to(across[0], across.shape), abs=1e-13)
     assert record.reaction[-1] == pytest.approx([0.0, 0.0, rig.rod_mass * rig.gravity])
+
+
+def test_integral_of_the_energys_derivative_proves_nothing():
+    """The notebook's check, sum dw.L against w.L/2, fails with the right end and holds for ANY integrator with the mean."""
+    rig = apparatus.pendulum()
+    record = pendulum_run.swung(select("tqdl"), rig, upright(TILT), 0.01, 10.0, 0.01)
+    w = record.v[:, 2:]
+    L = w * np.array(rig.inertia)
+    energy = 0.5 * np.sum(w[-1] * L[-1])
+    right_end = np.sum(np.diff(w, axis=0) * L[1:])
+    mean = np.sum(np.diff(w, axis=0) * 0.5 * (L[1:] + L[:-1]))
+    assert mean == pytest.approx(energy, abs=1e-11) and abs(right_end - energy) > 0.1
