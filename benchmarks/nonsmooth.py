@@ -1,0 +1,93 @@
+"""Moreau-Jean against Siconos on the same systems in the same run: the bouncing ball and the cam follower.
+
+    python benchmarks/nonsmooth.py [--json FILE] [--siconos-python PATH]
+
+Both take the same forces at the same nodes and theta = 1/2. Printed are the largest differences over the run and the time
+per step, ours compiled (moreau_jean_linear), theirs of computeOneStep called from Python.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import numpy as np  # noqa: E402
+
+from rbdyn_ros.experiments.nonsmooth_runs import march_linear  # noqa: E402
+from rbdyn_ros.integrators.nonsmooth import moreau_jean_linear  # noqa: E402
+from rbdyn_ros.models import bouncing_ball, cam_follower, cam_profile  # noqa: E402
+
+PEER = Path(__file__).with_name("siconos_runs.py")
+BOUND = 1e-12  # on positions; velocities and impulses follow with a factor of their size
+
+
+def main() -> int:
+    """Measure, print the table, write the rows; 1 where a difference is above the bound."""
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--json", metavar="FILE", help="write the rows there")
+    p.add_argument("--siconos-python", default="/usr/bin/python3", metavar="PATH", help="the Python that has Siconos")
+    arguments = p.parse_args()
+    print(f"{'case':>16} {'steps':>7} {'dq [m]':>9} {'dv [m/s]':>9} {'dP [N s]':>9} {'ours [us]':>10} {'Siconos [us]':>13}")
+    rows = []
+    for name, case in cases().items():
+        try:
+            rows.append(compared(name, case, arguments.siconos_python))
+        except (OSError, subprocess.CalledProcessError) as error:
+            reason = (getattr(error, "stderr", "") or str(error)).strip().splitlines()[-1]
+            print(f"{arguments.siconos_python} cannot run Siconos: {reason}. Debian and Ubuntu: apt-get install python3-siconos", file=sys.stderr)
+            return 2
+        r = rows[-1]
+        print(f"{name:>16} {r['steps']:7d} {r['dq']:9.1e} {r['dv']:9.1e} {r['dP']:9.1e} {r['ours_us']:10.3f} {r['siconos_us']:13.1f}")
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(rows, indent=1) + "\n")
+    return int(any(r["dq"] > BOUND for r in rows))
+
+
+def cases() -> dict:
+    """name -> what siconos_runs.py reads."""
+    ball = bouncing_ball.Params()
+    weight = -ball.mass * ball.gravity
+    found = {"bouncing ball": _case(ball.mass, 0.0, 0.0, ball.restitution, 1e-3, ball.gap, 0.0, [weight] * 5001)}
+    for rpm in (358.0, 660.0, 700.0):
+        params = cam_follower.Params(rpm)
+        (u, v), (c, dc, _) = cam_follower.lifted(params), cam_profile.motion(cam_follower.rate(params), 0.0)
+        forces = cam_follower.cam_force(params, 1e-4 * np.arange(30001))[:, 0].tolist()
+        found[f"cam {rpm:g} rpm"] = _case(
+            params.mass, params.damping, params.stiffness, params.restitution, 1e-4, u - c, v - dc, forces
+        )
+    return found
+
+
+def _case(mass, damping, stiffness, restitution, h, q, v, forces) -> dict:
+    return {"mass": mass, "damping": damping, "stiffness": stiffness, "restitution": restitution, "h": h, "q": q, "v": v, "forces": forces}
+
+
+def compared(name: str, case: dict, python: str) -> dict:
+    """One row of the table."""
+    said = subprocess.run([python, str(PEER)], input=json.dumps(case), capture_output=True, text=True, check=True).stdout
+    theirs = json.loads(said.splitlines()[-1])
+    linear = moreau_jean_linear.prepare(
+        case["mass"], case["damping"], case["stiffness"], [[1.0]], 0.0, case["restitution"], case["h"]
+    )
+    forces, start = np.array(case["forces"])[:, None], ([case["q"]], [case["v"]])
+    march_linear(linear, forces[:2], *start)
+    begun = time.perf_counter()
+    ours = march_linear(linear, forces, *start)
+    n = len(forces) - 1
+    return {
+        "case": name,
+        "steps": n,
+        "dq": float(np.abs(ours.q[1:, 0] - theirs["q"]).max()),
+        "dv": float(np.abs(ours.v[1:, 0] - theirs["v"]).max()),
+        "dP": float(np.abs(ours.impulses[:, 0] - theirs["impulse"]).max()),
+        "ours_us": 1e6 * (time.perf_counter() - begun) / n,
+        "siconos_us": 1e6 * theirs["seconds"] / n,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
