@@ -40,14 +40,14 @@ def configuration(bodies: Bodies, position, orientation=(1.0, 0.0, 0.0, 0.0)) ->
     """q (n, 7) of positions (n, 3) [m] and orientations (n, 4) wxyz, or one orientation for all."""
     n = len(bodies.mass)
     r = np.broadcast_to(arguments.array(position, "position", 3), (n, 3))
-    return np.hstack([r, np.broadcast_to(arguments.unit_quaternion(orientation, "orientation"), (n, 4))])
+    return np.ascontiguousarray(np.hstack([r, np.broadcast_to(arguments.unit_quaternion(orientation, "orientation"), (n, 4))]))
 
 
 def motion(bodies: Bodies, velocity=(0.0, 0.0, 0.0), angular_velocity=(0.0, 0.0, 0.0)) -> Array:
     """v (n, 6) of velocities [m/s, world] and angular velocities [rad/s, body], each (n, 3) or one for all."""
     n = len(bodies.mass)
     parts = (velocity, "velocity"), (angular_velocity, "angular_velocity")
-    return np.hstack([np.broadcast_to(arguments.array(value, name, 3), (n, 3)) for value, name in parts])
+    return np.ascontiguousarray(np.hstack([np.broadcast_to(arguments.array(value, name, 3), (n, 3)) for value, name in parts]))
 
 
 def energy(bodies: Bodies, q, v) -> Array:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from rbdyn_ros.experiments import outcome as outcomes
 
-NAMES = ("bouncing_ball", "cam_follower", "incline", "sliding_block")
+NAMES = ("bouncing_ball", "cam_follower", "incline", "joints", "sliding_block")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,0 +1,113 @@
+"""Joints by two roads: half-step impulses inside a variational step, or multipliers of the accelerations."""
+
+import numpy as np
+
+from rbdyn_ros.experiments import figures
+from rbdyn_ros.experiments.outcome import Outcome, above, below, between
+from rbdyn_ros.models import jointed_bodies
+from rbdyn_ros.simulation import several_bodies
+
+QUESTION = (
+    "A chain of rods, a door, a top on a plane: what do their joints and their energy lose over time if the joints are part\n"
+    "  of the step, and what if their multipliers make accelerations for Runge-Kutta, stabilised or not?"
+)
+MACHINES = {
+    "chain": (jointed_bodies.chain, "Chain of five rods"),
+    "door": (jointed_bodies.door, "Door on two hinges"),
+    "top": (jointed_bodies.top_on_plane, "Top on a plane"),
+}
+STEP = 0.005  # [s]
+ALPHA = 10.0  # [1/s] of the stabilisation
+METHODS = {
+    "variational": ("#1f6fb4", "joints in the variational step"),
+    "multipliers": ("#edae49", "multipliers, Runge–Kutta"),
+    "stabilised": ("#d1495b", "multipliers, stabilised"),
+}
+
+
+def run(short: bool, progress) -> Outcome:
+    """Every machine by every method; short: 8 s, else 40 s."""
+    duration, tables, records = (8.0 if short else 40.0), {}, {}
+    for i, (name, (make, _)) in enumerate(MACHINES.items()):
+        machine = make()
+        rows = round(duration / STEP)
+        for j, method in enumerate(METHODS):
+            records[name, method] = moved(machine, method, STEP, rows)
+            progress((3 * i + j + 1) / 10)
+        tables[name] = _table([records[name, method] for method in METHODS])
+    orders = _orders(jointed_bodies.chain(3))
+    tables["order"] = orders
+    progress(1.0)
+    return Outcome(tables, _claims(records, orders))
+
+
+def moved(machine: jointed_bodies.Machine, method: str, h: float, rows: int, every: int = 1) -> several_bodies.Record:
+    """A machine in motion by one of METHODS; RuntimeError if a step fails."""
+    if method == "variational":
+        record = several_bodies.variational_run(machine.bodies, machine.constraints, None, machine.q, machine.v, h, rows, every)
+    else:
+        alpha = ALPHA if method == "stabilised" else 0.0
+        record = several_bodies.multiplier_run(machine.bodies, machine.constraints, alpha, machine.q, machine.v, h, rows, every)
+    if not record.ok:
+        raise RuntimeError(f"{method}: {record.message}")
+    return record
+
+
+def _table(records) -> dict:
+    table = {"t": records[0].t}
+    for method, record in zip(METHODS, records):
+        table[f"{method}_energy_error"] = record.energy - record.energy[0]
+        table[f"{method}_opening"] = record.opening
+    return table
+
+
+def _orders(machine) -> dict:
+    """Distance of the variational steps from the multipliers' motion after half a second."""
+    steps = np.array([50, 100, 200])
+    truth = moved(machine, "multipliers", 0.5 / 4000, 1, 4000).q[-1]
+    errors = [np.abs(moved(machine, "variational", 0.5 / n, 1, n).q[-1, :, :3] - truth[:, :3]).max() for n in steps]
+    return {"step": 0.5 / steps, "distance": np.array(errors)}
+
+
+def _claims(records: dict, orders: dict) -> tuple:
+    claims = []
+    for name in MACHINES:
+        scale = records[name, "variational"].kinetic.max()
+        for method in METHODS:
+            record = records[name, method]
+            worst = np.abs(record.energy - record.energy[0]).max() / scale
+            bound = {"chain": 0.05, "door": 1e-3, "top": 5e-3}[name]
+            if method == "variational":
+                claims.append(below(f"{name}: the joints of the variational step open by", record.opening.max(), 1e-12))
+                claims.append(below(f"{name}: its energy error, over the largest kinetic energy", worst, bound))
+                claims.append(below(f"{name}: that error in the second half, over the first's", _growth(record), 3.0))
+            elif method == "multipliers":
+                claims.append(above(f"{name}: joints open without stabilisation by", record.opening.max(), 1e-12))
+            else:
+                plain = records[name, "multipliers"].opening[-1]
+                claims.append(below(f"{name}: stabilised, over unstabilised", record.opening[-1] / plain, 1.0))
+    order = float(np.polyfit(np.log(orders["step"]), np.log(orders["distance"]), 1)[0])
+    claims.append(between("chain: both roads meet with order", order, 1.9, 2.1))
+    return tuple(claims)
+
+
+def _growth(record) -> float:
+    half = len(record.t) // 2
+    error = np.abs(record.energy - record.energy[0])
+    return float(error[half:].max() / error[:half].max())
+
+
+def draw(outcome: Outcome, figure) -> None:
+    """Energy error above, opening of the joints below, one column for each machine."""
+    axes = figure.subplots(2, len(MACHINES), sharex="col")
+    for column, (name, (_, title)) in enumerate(MACHINES.items()):
+        table = outcome.tables[name]
+        energy, opening = axes[:, column]
+        for method, (colour, label) in METHODS.items():
+            line = {"color": colour, "label": label, "linewidth": 1.2}
+            energy.semilogy(table["t"][1:], np.maximum(np.abs(table[f"{method}_energy_error"][1:]), 1e-16), **line)
+            opening.semilogy(table["t"][1:], np.maximum(table[f"{method}_opening"][1:], 1e-18), **line)
+        figures.titled(energy, title, "", "|energy error| [J]" if column == 0 else "")
+        figures.titled(opening, "", "time [s]", "opening of the joints [m, –]" if column == 0 else "")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9, frameon=False)
