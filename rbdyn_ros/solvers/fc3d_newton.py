@@ -63,9 +63,9 @@ def merit(r, u, mu, rho):
 def fill_row(row, b, W, i, columns):
     """row := b^T W_ij for the contacts j of `columns`."""
     for c in range(len(columns)):
-        for l in range(3):
-            j = 3 * columns[c] + l
-            row[3 * c + l] = b[0] * W[3 * i, j] + b[1] * W[3 * i + 1, j] + b[2] * W[3 * i + 2, j]
+        for k in range(3):
+            j = 3 * columns[c] + k
+            row[3 * c + k] = b[0] * W[3 * i, j] + b[1] * W[3 * i + 1, j] + b[2] * W[3 * i + 2, j]
 
 
 @kernel
@@ -87,8 +87,8 @@ def direction(problem, r, u, rho, shift, dr):
         A, B = pieces(fc3d.part(r, i), fc3d.part(u, i), mu[i], rho[i])
         for k in range(3):
             fill_row(J[3 * row + k], B[k], W, i, closed[:m])
-            for l in range(3):
-                J[3 * row + k, 3 * row + l] += A[k][l] + shift * B[k][l]
+            for j in range(3):
+                J[3 * row + k, 3 * row + j] += A[k][j] + shift * B[k][j]
             b[3 * row + k] = -F[k] - vec.dot(B[k], fc3d.part(du, i))
     b = linear.solution(J, b)
     for row in range(m):
