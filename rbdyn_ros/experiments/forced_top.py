@@ -76,7 +76,8 @@ def draw(outcome: Outcome, figure) -> None:
     axes = figure.subplot_mosaic([["path", "wobble"], ["path", "error"]])
     path, wobble, error = axes["path"], axes["wobble"], axes["error"]
     path.plot(t["axis"]["x"], t["axis"]["y"], **figures.named("moser_veselov"), linewidth=1.2)
-    path.plot(t["momentum_direction"]["x"], t["momentum_direction"]["y"], "--", color=figures.COLOURS["truth"], label="direction of the momentum, exact")
+    momentum = t["momentum_direction"]
+    path.plot(momentum["x"], momentum["y"], "--", color=figures.COLOURS["truth"], label="direction of the momentum, exact")
     path.plot(0.0, 0.0, "o", color=figures.GREY)
     path.annotate("start", (0.0, 0.0), xytext=(-8, 8), textcoords="offset points", fontsize=9, ha="right")
     path.set_aspect("equal", adjustable="datalim")

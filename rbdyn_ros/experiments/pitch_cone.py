@@ -105,10 +105,15 @@ def draw(outcome: Outcome, figure) -> None:
     figures.titled(above, "From above, 10 ms: the swing plane must not turn", "x [m]", "y [m]")
     for h, shade in zip(STEPS, (1.0, 0.75, 0.5, 0.3)):
         label = f"{1e3 * h:g} ms"
-        planes.plot(t["planes"]["pass"], t["planes"][label], "o-", markersize=4, color=figures.COLOURS["euler_lagrange"], alpha=shade, label=f"DELE, {label}")
+        style = {"markersize": 4, "color": figures.COLOURS["euler_lagrange"], "alpha": shade, "label": f"DELE, {label}"}
+        planes.plot(t["planes"]["pass"], t["planes"][label], "o-", **style)
     planes.axhline(26.3024863453, **figures.named("truth"), linewidth=1.0)
     planes.legend(fontsize=8, frameon=False, ncols=2)
     figures.titled(planes, "It turns at each upright pass, by O(h²) …", "pass through the bottom", "azimuth of the swing [deg]")
+    _draw_ends(t, ends, long)
+
+
+def _draw_ends(t: dict, ends, long) -> None:
     ends.loglog(1e3 * t["ends"]["step"], t["ends"]["end"], "o-", **figures.named("euler_lagrange"))
     ends.set_xticks([10, 5, 2.5, 1.25], ["10", "5", "2.5", "1.25"])
     ends.minorticks_off()
