@@ -71,10 +71,11 @@ def _quiet(axes, trial: Trial, last: bool) -> None:
 
 def _name_events(axes, trial: Trial) -> None:
     for push in trial.pushes:
-        axes.annotate(
+        note = axes.annotate(
             f"push {push.force:.1f} N", (push.time, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -2),
-            textcoords="offset points", color=RED, fontsize=9, va="top",
+            textcoords="offset points", color=RED, fontsize=9, va="top", annotation_clip=True,
         )  # fmt: skip
+        note.set_in_layout(False)  # a push just before the end must not squeeze the axes
 
 
 def _legend(axes) -> None:

@@ -1,0 +1,47 @@
+"""The live line, on a terminal and in a pipe."""
+
+import io
+
+from rbdyn_ros.simulation.live_line import LiveLine
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self):
+        self.time = 100.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+def shown(stream: io.StringIO, times: tuple) -> str:
+    """What the stream has after a line was offered at each of the times [s]."""
+    clock = Clock()
+    line = LiveLine(stream, clock)
+    for time in times:
+        clock.time = 100.0 + time
+        line.show(lambda: f"at {time}")
+    line.close()
+    return stream.getvalue()
+
+
+def test_a_pipe_gets_a_line_per_second():
+    assert shown(io.StringIO(), (0.0, 0.5, 0.99, 1.0, 1.5, 2.0)) == "at 0.0\nat 1.0\nat 2.0\n"
+
+
+def test_a_terminal_gets_one_line_rewritten_ten_times_a_second():
+    text = shown(Terminal(), (0.0, 0.05, 0.2))
+    assert text == "\r\x1b[2Kat 0.0\r\x1b[2Kat 0.2\n"
+
+
+def test_a_line_is_cut_at_the_edge_of_the_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "5")
+    assert shown(Terminal(), (0.25,)) == "\r\x1b[2Kat 0\n"

@@ -1,0 +1,85 @@
+"""Trials that never took place: who stood, who settled when, and what the table and the picture make of little."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rbdyn_ros.simulation import trial_figure
+from rbdyn_ros.simulation.script import PUSH, Push, leaning, script
+from rbdyn_ros.simulation.trial import Trial, axis, tilt
+from rbdyn_ros.simulation.trial_summary import summary
+from rbdyn_ros.simulation.verdict import settling, verdict
+
+NOTHING = np.empty(0)
+
+
+def trial(lean, t=None, **fields) -> Trial:
+    """A trial whose tilt is `lean` [degrees] at the times `t` [s], every 10 ms by default."""
+    lean = np.radians(np.asarray(lean, float))
+    t = np.arange(len(lean)) * 0.01 if t is None else np.asarray(t, float)
+    q = np.array([(0.0, 0.0, *leaning(angle, 0.3)) for angle in lean]).reshape(-1, 6)
+    forces, energy = np.zeros((len(t), 2)), np.ones(len(t))
+    return Trial(t, q, t, forces, t, energy, 0.0 * t, **{"pushes": (), "counts": {}, "wall_time": 1.0, **fields})
+
+
+@given(st.floats(0.0, math.pi), st.floats(-math.pi, math.pi))
+def test_the_tilt_of_a_leaning_rod_is_its_angle(angle, azimuth):
+    q = np.array([(0.0, 0.0, *leaning(angle, azimuth))])
+    assert tilt(q)[0] == pytest.approx(angle, abs=1e-15, rel=1e-12)
+    direction = (math.sin(angle) * math.cos(azimuth), math.sin(angle) * math.sin(azimuth), math.cos(angle))
+    assert axis(q)[0] == pytest.approx(direction, abs=1e-14)
+
+
+def test_only_the_last_second_counts():
+    assert verdict(trial([60.0] * 100 + [4.9] * 101)).stood
+    fallen = verdict(trial([0.0] * 100 + [5.1] * 101))
+    assert not fallen.stood and "5° allowed" in fallen.sentence
+
+
+def test_a_short_trial_counts_as_a_whole():
+    assert not verdict(trial([6.0, 0.0, 0.0])).stood
+
+
+def test_a_failure_is_the_reason_whatever_the_rod_does():
+    assert verdict(trial([0.0] * 200, failure="the simulator stopped: why")) == (False, "the simulator stopped: why")
+
+
+def test_who_interrupts_gets_no_verdict_unless_the_rod_lies():
+    assert verdict(trial([20.0] * 200, interrupted=True)).stood
+    assert not verdict(trial([170.0] * 200, interrupted=True)).stood
+    assert verdict(trial([], interrupted=True)).stood
+
+
+def test_nothing_seen_is_no_success():
+    assert verdict(trial([])) == (False, "no state was seen")
+
+
+def test_settling_ends_with_the_last_excursion_before_the_next_push():
+    lean = np.concatenate((np.full(50, 3.0), np.zeros(50), np.full(10, 2.0), np.zeros(40)))
+    release, push = settling(trial(lean, pushes=(Push(1.0, 2.0, 0.0),)))
+    assert release.time == pytest.approx(0.49) and push.time == pytest.approx(0.09)
+    assert math.isnan(settling(trial([3.0] * 10))[0].time)
+    assert settling(trial([0.5] * 10))[0].time == 0.0
+
+
+def test_a_table_of_nothing_has_dashes_and_no_error():
+    text = summary(trial([]), "nothing")
+    assert "largest tilt" in text and "–" in text and "nan" not in text
+
+
+@pytest.mark.parametrize("lean", [[], [90.0], [0.0] * 5, np.linspace(0.0, 180.0, 300)])
+def test_any_trial_has_a_picture(tmp_path, lean):
+    shown = trial(lean, pushes=(Push(0.02, 2.0, 0.0),))
+    trial_figure.write(shown, verdict(shown), 2.4, "a test", tmp_path / "trial.png")
+    assert (tmp_path / "trial.png").stat().st_size > 10_000
+
+
+def test_a_shorter_demo_has_weaker_pushes_at_the_same_parts_of_it():
+    long, short = script(20.0, None, 3), script(5.0, None, 3)
+    assert all(PUSH[0] <= push.force <= PUSH[1] for push in long.pushes)
+    for a, b in zip(long.pushes, short.pushes):
+        assert b.force == pytest.approx(0.5 * a.force) and b.time / 5.0 == pytest.approx(a.time / 20.0)
+    assert long.orientation is None
