@@ -59,19 +59,22 @@ class Audience:
         self._seen, self._factor = (time.monotonic(), self.stamp), math.nan
 
     def line(self, start: int) -> str:
-        """How it goes, in one line; `start` [ns] is the stamp of the release."""
+        """How it goes, in 79 columns; `start` [ns] is the stamp of the release.
+
+        Time since the release, tilt, cart, force, real-time factor, and how old the state is that the newest command answers.
+        """
         if not self.states or not self.forces:
             return "waiting for the first state"
         q, force = np.array([self.states[-1][1:]]), self.forces[-1][1:]
         parts = (
-            f"{(self.stamp - start) * 1e-9:6.2f} s",
-            f"tilt {math.degrees(tilt(q)[0]):6.2f}°",
+            f"{(self.stamp - start) * 1e-9:4.1f} s",
+            f"tilt {math.degrees(tilt(q)[0]):4.1f}°",
             f"cart {q[0, 0]:+.2f} {q[0, 1]:+.2f} m",
-            f"force {math.hypot(*force):5.2f} N",
-            "real time × " + ("–" if math.isnan(self._factor) else f"{self._factor:.2f}"),
-            f"command {max(0, self.stamp - self.answered) * 1e-6:.0f} ms old",
+            f"force {math.hypot(*force):4.1f} N",
+            "pace ×" + ("–" if math.isnan(self._factor) else f"{self._factor:.2f}"),
+            f"command {max(0, self.stamp - self.answered) * 1e-6:2.0f} ms",
         )
-        return "   ".join(parts)
+        return "  ".join(parts)
 
     def trial(self, start: int, end: int, pushes: tuple = (), wall_time: float = math.nan, failure: str = "", interrupted: bool = False) -> Trial:
         """What was seen between two stamps [ns], as a trial."""

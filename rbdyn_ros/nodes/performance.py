@@ -53,7 +53,7 @@ class Performance:
         began = time.monotonic()
 
         def line() -> str:
-            return f"the nodes come up, {time.monotonic() - began:.0f} s so far (the first start on a machine compiles, for up to a minute)"
+            return f"the nodes come up: {time.monotonic() - began:.0f} s (the first start on a machine compiles)"
 
         def up() -> bool:
             return self._stage.complete and self._audience.controller == RUNNING

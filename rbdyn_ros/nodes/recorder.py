@@ -1,5 +1,6 @@
 """The recorder node: every topic, as the bytes that arrive, into an MCAP bag that `ros2 bag` and Foxglove read."""
 
+import os
 from collections import Counter
 from contextlib import contextmanager
 from datetime import datetime
@@ -20,6 +21,7 @@ from rbdyn_ros.nodes.process import run
 from rbdyn_ros.settings.tables import NODES
 
 NAME = "pendulum_recorder"
+POLITE = 10  # niceness of a process that only watches: the loops go first
 EMPTIED_EVERY = 0.02  # [s]
 LOOKED_EVERY = 0.1  # [s] how soon a new topic is heard
 
@@ -134,6 +136,7 @@ def _class(kind: str) -> type | None:
 
 def main(args=None) -> int:
     """`ros2 run rbdyn_ros recorder`."""
+    os.nice(POLITE)
     return run((Recorder,), args)
 
 

@@ -1,5 +1,6 @@
 """The demo's own process: its node, the recorder and the audience, turned over by one loop."""
 
+import os
 import time
 from pathlib import Path
 from typing import Callable
@@ -14,7 +15,7 @@ from std_srvs.srv import SetBool, Trigger
 from rbdyn_ros.nodes import qos
 from rbdyn_ros.nodes.audience import SIMULATOR, Audience
 from rbdyn_ros.nodes.cast import Cast
-from rbdyn_ros.nodes.recorder import CannotRecord, Recorder
+from rbdyn_ros.nodes.recorder import POLITE, CannotRecord, Recorder
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.live_line import LiveLine
 
@@ -47,6 +48,7 @@ class Stage:
             self.executor.add_node(node)
 
     def __enter__(self) -> "Stage":
+        os.nice(POLITE)
         return self
 
     def __exit__(self, *_) -> None:
