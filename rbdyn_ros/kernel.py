@@ -3,7 +3,8 @@
 Numba stamps a cached kernel with the modification time of its own file. A kernel that calls one in
 another file would keep the old callee after that file changed. Here the stamp is a fingerprint of the
 kernel's bytecode, of every constant that it reads and, through their fingerprints, of every kernel that
-it calls: an edit recompiles exactly the kernels that it reaches, and nothing else.
+it calls: an edit recompiles exactly the kernels that it reaches, and nothing else. It is taken when the kernel is
+first called: by then its file has been read to the end, and so has every kernel that stands below it.
 """
 
 import hashlib
@@ -28,10 +29,9 @@ def kernel(function: Callable | None = None, **options) -> Callable:
         return lambda f: kernel(f, **options)
     dispatcher = njit(**{**_OPTIONS, **options})(function)
     if isinstance(dispatcher, Dispatcher):  # a plain function under NUMBA_DISABLE_JIT=1
-        stamp = fingerprint(function, options)
-        dispatcher.fingerprint = stamp
+        dispatcher.kernel_options = options
         file = dispatcher._cache._cache_file
-        file._source_stamp = stamp
+        file.__class__ = _stamped_by(dispatcher, type(file))
         file._load_index = _tolerant(file._load_index)
     return dispatcher
 
@@ -46,6 +46,23 @@ def fingerprint(function: Callable, options: dict | None = None) -> str:
     digest = hashlib.sha1(repr(sorted((options or {}).items())).encode())
     _hash_code(function.__code__, function.__globals__, digest)
     return digest.hexdigest()
+
+
+def _stamped_by(dispatcher: Dispatcher, base: type) -> type:
+    """The class of a cache file whose stamp is the kernel's fingerprint, taken when it is asked for."""
+    return type(base.__name__, (base,), {"_source_stamp": property(lambda file: _of_kernel(dispatcher), _ignore)})
+
+
+def _ignore(file, stamp) -> None:
+    """The modification time that Numba would set."""
+
+
+def _of_kernel(dispatcher: Dispatcher) -> str:
+    """The fingerprint of a kernel, taken once; that of one which calls itself does not ask again."""
+    if not hasattr(dispatcher, "fingerprint"):
+        dispatcher.fingerprint = dispatcher.py_func.__name__
+        dispatcher.fingerprint = fingerprint(dispatcher.py_func, dispatcher.kernel_options)
+    return dispatcher.fingerprint
 
 
 def _tolerant(load_index: Callable) -> Callable:
@@ -82,6 +99,8 @@ def _values(name: str, names: tuple, scope: dict) -> list:
 
 
 def _stamp(value) -> bytes:
+    if isinstance(value, Dispatcher) and hasattr(value, "kernel_options"):
+        return _of_kernel(value).encode()
     if hasattr(value, "fingerprint"):
         return value.fingerprint.encode()
     if isinstance(value, (bool, int, float, str, tuple)):

@@ -87,6 +87,23 @@ def test_edited_callee_recompiles_the_caller_in_another_file(tmp_path):
     assert answer(tmp_path, "3.5") == ["36.0", "1"]
 
 
+UPSIDE_DOWN = """from rbdyn_ros.kernel import kernel
+@kernel
+def high(x):
+    return low(x) + 1.0
+@kernel
+def low(x):
+    return {factor} * x
+"""
+
+
+def test_edited_callee_recompiles_a_caller_that_stands_above_it(tmp_path):
+    (tmp_path / "main.py").write_text("from both import high\nprint(high(10.0), sum(high.stats.cache_hits.values()))\n")
+    for factor, expected in (("2.0", ["21.0", "0"]), ("2.0", ["21.0", "1"]), ("3.5", ["36.0", "0"])):
+        (tmp_path / "both.py").write_text(UPSIDE_DOWN.format(factor=factor))
+        assert printed(tmp_path) == expected
+
+
 NOUN = """from typing import NamedTuple
 from rbdyn_ros.kernel import kernel
 class {noun}(NamedTuple):
