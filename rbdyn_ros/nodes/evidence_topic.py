@@ -4,6 +4,7 @@ import array
 
 from std_msgs.msg import Float64MultiArray
 
+from rbdyn_ros.contacts.world import NAMES
 from rbdyn_ros.nodes.messages import labelled
 from rbdyn_ros.nodes.sample import Sample
 
@@ -19,6 +20,8 @@ LABELS = (
     "newton_residual",
     "iterations",  # per step
     "step_time_us",  # [us] of computing per step
+    "impacts",  # since the last reset
+    *(f"contact_impulse_{name}" for name in NAMES),  # [N s] along the normal, since the last reset
 )
 
 
@@ -44,6 +47,8 @@ class IntegratorEvidence:
                 e.residual,
                 e.iterations,
                 1e6 * e.step_time,
+                float(e.impacts),
+                *e.impulses,
             ),
         )
         return self.message

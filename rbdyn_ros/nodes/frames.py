@@ -13,6 +13,7 @@ class Frames(NamedTuple):
     tip: str
     imu: str
     disturbance: str  # where the last disturbance acted, axes of the rod
+    contact: str  # where contacts press, axes of the world
     cart_x: str  # the links between the URDF's hinges
     roll: str
     pitch: str
@@ -30,6 +31,7 @@ def frames(prefix: str = "") -> Frames:
         "pendulum_tip",
         "imu_link",
         "disturbance",
+        "contact",
         "cart_x_link",
         "pendulum_roll_link",
         "pendulum_pitch_link",

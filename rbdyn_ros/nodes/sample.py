@@ -8,6 +8,7 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.models.gimbal_joints import GimbalJoints
 from rbdyn_ros.simulation.plant import Evidence, Setup
 from rbdyn_ros.simulation.runner import Runner
+from rbdyn_ros.simulation.touching import resultant
 from rbdyn_ros.types import Array
 
 
@@ -27,6 +28,7 @@ class Sample(NamedTuple):
     force: tuple  # (2,) [N] applied to the cart
     reaction: Array  # (3,) [N, world] of the joint on the rod
     disturbance: Array  # (9,) as in types.Input
+    touches: tuple  # of simulation.touching.Touch: what presses on the pendulum
 
     def body(self, vector) -> tuple:
         """A vector (3,) of the world in body axes."""
@@ -36,13 +38,18 @@ class Sample(NamedTuple):
         """Where a point (3,) of the rod is [m, world]."""
         return vec.add((self.x[0], self.x[1], 0.0), vec.matvec(self.R, point))
 
+    def pressure(self) -> tuple:
+        """(point, force, torque) [m, N, N m, world] of all contacts together; at the tip, and zero, where nothing presses."""
+        point, force, torque = resultant(self.touches)
+        return (point if self.touches else self.world((0.0, 0.0, self.setup.params.rod_length))), force, torque
+
 
 def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
     """The runner's present tick."""
     plant = runner.plant
     motion = of(plant.setup, plant.stamp, plant.q.tolist(), plant.v.tolist(), runner.force, gimbal)
     return motion._replace(
-        evidence=plant.evidence, reaction=plant.reaction, disturbance=plant.input.disturbance
+        evidence=plant.evidence, reaction=plant.reaction, disturbance=plant.input.disturbance, touches=plant.touches
     )
 
 
@@ -65,4 +72,5 @@ def of(setup: Setup, stamp: int, q: list, v: list, force: tuple, gimbal: GimbalJ
         force=force,
         reaction=np.zeros(3),
         disturbance=np.zeros(9),
+        touches=(),
     )

@@ -44,9 +44,11 @@ class Simulator(ManagedNode):
         return NODES[NAME]
 
     def validate(self, values: dict) -> None:
-        """ValueError if the values do not make a plant."""
-        setup.plant_setup(values)
+        """ValueError if the values do not make a plant, or put an obstacle where the pendulum is."""
+        made = setup.plant_setup(values)
         setup.pace(values)
+        if self.runner:
+            self.runner.plant.check(made)
 
     def changed(self, values: dict) -> None:
         """Swap a new snapshot in, between two ticks."""

@@ -79,6 +79,7 @@ class Telemetry:
         wrench = [
             (wrench_topics.CartForce(frames), [make(WrenchStamped, "wrench/cart")]),
             (wrench_topics.JointWrench(frames), [make(WrenchStamped, "wrench/joint")]),
+            (wrench_topics.ContactWrench(frames), [make(WrenchStamped, "wrench/contact")]),
             (wrench_topics.Push(frames), [make(WrenchStamped, "wrench/disturbance")]),
         ]
         integrator = [(IntegratorEvidence(), [make(Float64MultiArray, "~/integrator")])]

@@ -23,6 +23,7 @@ class Moving:
             (frames.world, frames.cart),
             (frames.cart, frames.rod),
             (frames.rod, frames.disturbance),
+            (frames.world, frames.contact),
             (frames.world, frames.cart_x),
             (frames.cart, frames.roll),
             (frames.roll, frames.pitch),
@@ -31,12 +32,13 @@ class Moving:
 
     def fill(self, sample: Sample) -> TFMessage:
         """The message, refilled from a sample."""
-        cart, rod, disturbance, cart_x, roll, pitch = self.message.transforms
+        cart, rod, disturbance, contact, cart_x, roll, pitch = self.message.transforms
         for transform in self.message.transforms:
             set_stamp(transform.header.stamp, sample.stamp)
         set_xyz(cart.transform.translation, (*sample.x, 0.0))
         set_quaternion(rod.transform.rotation, sample.Q)
         set_xyz(disturbance.transform.translation, sample.disturbance[6:])
+        set_xyz(contact.transform.translation, sample.pressure()[0])
         set_xyz(cart_x.transform.translation, (sample.x[0], 0.0, 0.0))
         set_quaternion(roll.transform.rotation, _turn(0, sample.angles[0]))
         set_quaternion(pitch.transform.rotation, _turn(1, sample.angles[1]))

@@ -49,6 +49,21 @@ class Push:
         return self.message
 
 
+class ContactWrench:
+    """What floor, rail ends and obstacle do to the pendulum, mean over the last step, in world axes; zero while all are open."""
+
+    def __init__(self, frames: Frames):
+        self.message = _in(frames.contact)
+
+    def fill(self, sample: Sample) -> WrenchStamped:
+        """The message, refilled from a sample."""
+        set_stamp(self.message.header.stamp, sample.stamp)
+        _, force, torque = sample.pressure()
+        set_xyz(self.message.wrench.force, force)
+        set_xyz(self.message.wrench.torque, torque)
+        return self.message
+
+
 def _in(frame: str) -> WrenchStamped:
     message = WrenchStamped()
     message.header.frame_id = frame

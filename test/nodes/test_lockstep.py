@@ -22,15 +22,19 @@ START = dict(
 )
 
 
-def run(graph) -> dict:
+STOPS = dict(integrator__name="quaternion_midpoint", contact__stops__x_max=0.01, contact__stops__y_min=-0.01, contact__stops__restitution=0.5)
+
+
+def run(graph, contacts: dict) -> dict:
     """(stamp, topic) -> the message's bytes. The effort of joint_states is the force that was applied."""
-    simulator = graph.simulator(**START)
+    simulator = graph.simulator(**START, **contacts)
     topics = {"/joint_states": JointState, "/odometry": Odometry, "/imu/data": Imu}
     heard = [graph.listen(kind, topic) for topic, kind in topics.items()]
     graph.controller()
     graph.until(lambda: simulator.runner.plant.stamp > END)
     simulator.runner.end()
     assert simulator.runner.statistics.lockstep_timeouts == 0
+    assert (simulator.runner.plant.evidence.impacts > 0) == bool(contacts)
     stamped = [(topic, nanoseconds(m.header.stamp), m) for topic, messages in zip(topics, heard) for m in messages]
     return {(stamp, topic): content(m) for topic, stamp, m in stamped if stamp <= END}
 
@@ -46,11 +50,12 @@ def content(message) -> bytes:
     return b"".join(map(content, message))
 
 
-def test_two_runs_are_identical(graph, ros, tmp_path):
-    first = run(graph)
+@pytest.mark.parametrize("contacts", [{}, STOPS], ids=["smooth", "contacts"])
+def test_two_runs_are_identical(graph, ros, tmp_path, contacts):
+    first = run(graph, contacts)
     graph.close()
     graph.__init__(tmp_path)
-    second = run(graph)
+    second = run(graph, contacts)
     shared = sorted(set(first) & set(second))
     assert len(shared) > 1300  # of fifteen hundred: a reader that is late may miss some
     assert [key for key in shared if first[key] != second[key]] == []

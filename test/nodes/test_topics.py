@@ -32,6 +32,7 @@ TOPICS = {
     "/wrench/cart": WrenchStamped,
     "/wrench/joint": WrenchStamped,
     "/wrench/disturbance": WrenchStamped,
+    "/wrench/contact": WrenchStamped,
     "/tf": TFMessage,
     "/pendulum_simulator/markers": MarkerArray,
     "/pendulum_simulator/integrator": Float64MultiArray,
