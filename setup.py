@@ -39,8 +39,8 @@ setup(
     entry_points={
         'console_scripts': [
             'controller = rbdyn_ros.nodes.start:controller',
-            'recorder = rbdyn_ros.nodes.recorder:main',
-            'referee = rbdyn_ros.nodes.referee:main',
+            'recorder = rbdyn_ros.nodes.start:recorder',
+            'referee = rbdyn_ros.nodes.start:referee',
             'simulator = rbdyn_ros.nodes.start:simulator',
         ],
     },

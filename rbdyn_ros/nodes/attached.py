@@ -5,25 +5,22 @@ PARENT is the parent's process id. A parent that is killed takes nobody along; t
 
 import os
 import sys
+from importlib import import_module
 
-from rbdyn_ros.nodes.process import run
+from rbdyn_ros.nodes.signals import leave_at_once
+
+KINDS = {"simulator": "Simulator", "controller": "Controller"}
 
 
 def main(argv: list) -> int:
     """Run the nodes named "simulator" and "controller" until a signal comes or the parent is gone."""
+    leave_at_once()  # the imports take a second
+    from rbdyn_ros.nodes.process import run
+
     options = argv.index("--ros-args")
     parent, names = int(argv[0]), argv[1:options]
-    return run(tuple(map(_kind, names)), argv[options:], until=lambda: os.getppid() != parent)
-
-
-def _kind(name: str) -> type:
-    if name == "simulator":
-        from rbdyn_ros.nodes.simulator import Simulator
-
-        return Simulator
-    from rbdyn_ros.nodes.controller import Controller
-
-    return Controller
+    kinds = tuple(getattr(import_module(f"rbdyn_ros.nodes.{name}"), KINDS[name]) for name in names)
+    return run(kinds, argv[options:], until=lambda: os.getppid() != parent)
 
 
 if __name__ == "__main__":

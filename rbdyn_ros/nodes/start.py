@@ -15,6 +15,16 @@ def controller() -> int:
     return _main("controller")
 
 
+def recorder() -> int:
+    """`ros2 run rbdyn_ros recorder`."""
+    return _main("recorder")
+
+
+def referee() -> int:
+    """`ros2 run rbdyn_ros referee`."""
+    return _main("referee")
+
+
 def _main(module: str) -> int:
     leave_at_once()
     return import_module(f"rbdyn_ros.nodes.{module}").main()

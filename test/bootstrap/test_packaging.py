@@ -98,10 +98,10 @@ def test_every_pin_is_exact():
             assert re.fullmatch(r'[a-z0-9-]+==[0-9][0-9a-z.]*( ; python_full_version .+)?', line), line
 
 
-@pytest.mark.parametrize('name', ['simulator', 'controller'])
+@pytest.mark.parametrize('name', ['simulator', 'controller', 'recorder', 'referee'])
 def test_ros2_run_finds_the_nodes(name):
     scripts = ast.literal_eval(call_of_setup()['entry_points'])['console_scripts']
-    assert f'{name} = rbdyn_ros.nodes.{name}:main' in scripts
+    assert f'{name} = rbdyn_ros.nodes.start:{name}' in scripts
     tree = ast.parse((ROOT / 'rbdyn_ros' / 'nodes' / f'{name}.py').read_text())
     assert 'main' in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
