@@ -92,14 +92,20 @@ def _space(axes, trial: Trial, rod_length: float) -> None:
         return
     cart = np.column_stack((trial.q[:, :2], np.zeros(len(trial.t))))
     tip = cart + rod_length * axis(trial.q)
-    for i in np.linspace(0, len(trial.t) - 1, RODS, dtype=int):
+    for i in _along(tip, RODS):
         axes.plot(*np.stack((cart[i], tip[i])).T, color=GREY, linewidth=0.8, alpha=0.5)
     axes.plot(*np.stack((cart[-1], tip[-1])).T, color="black", linewidth=3.0, label="rod at the end", solid_capstyle="round")
     axes.plot(*tip.T, color=ORANGE, linewidth=1.4, label="way of the tip")
     axes.plot(*cart.T, color=BLUE, linewidth=1.4, label="way of the cart")
     axes.scatter(*cart[-1], color=BLUE, s=70, marker="s", depthshade=False)
-    axes.legend(loc="upper left", fontsize=9, frameon=False)
+    axes.legend(loc="upper left", bbox_to_anchor=(0.0, 1.1), fontsize=9, frameon=False)
     _fit(axes, np.vstack((cart, tip)))
+
+
+def _along(way, count: int):
+    """Indices of `count` points at equal distances along a way (n, 3)."""
+    travelled = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(way, axis=0), axis=1))))
+    return np.searchsorted(travelled, np.linspace(0.0, travelled[-1], count))
 
 
 def _fit(axes, points) -> None:
