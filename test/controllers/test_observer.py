@@ -13,6 +13,7 @@ from rbdyn_ros.integrators.step import step
 from rbdyn_ros.models import measurements, spherical_pendulum
 from rbdyn_ros.models.gimbal_joints import GimbalJoints
 from rbdyn_ros.models.tilt import tilt
+from rbdyn_ros.numerics.finite_difference import jacobian
 from rbdyn_ros.types import State
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
@@ -153,6 +154,20 @@ def test_the_accelerometer_is_blind_at_the_centre_of_percussion():
     for position, blind in ((J / (SYSTEM.rod_mass * SYSTEM.center), True), (0.3, False)):
         H = measurements.accelerometer(SYSTEM, upright, np.zeros(2), np.zeros(3), position, 1.0).H
         assert bool(np.abs(H[:2, 2:4]).max() < 1e-6) is blind
+
+
+def test_the_derivative_of_the_accelerometer():
+    rng = np.random.default_rng(4)
+    Q = rng.normal(size=4)
+    state = State(0.0, np.array((0.1, -0.2, *(Q / np.linalg.norm(Q)))), rng.normal(size=5))
+    u = np.array((3.0, -7.0))
+
+    def felt(xi):
+        moved = measurements.moved(state, np.concatenate((xi, np.zeros(3))))
+        return np.array(measurements.specific_force(SYSTEM, moved.q, moved.v, tuple(u.tolist()), HEIGHT))
+
+    H = measurements.accelerometer(SYSTEM, state, u, np.zeros(3), HEIGHT, 1.0).H
+    np.testing.assert_allclose(H[:, :10], jacobian(felt, np.zeros(10)).value, atol=1e-7)
 
 
 def test_a_reading_of_the_gimbal_is_the_state_itself_at_any_attitude():
