@@ -1,0 +1,104 @@
+"""The cart between the ends of its rails, the rod swinging below it."""
+
+import numpy as np
+
+from rbdyn_ros.experiments import contact_runs, figures
+from rbdyn_ros.experiments.contact_runs import METHODS, of
+from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
+from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, upright
+from rbdyn_ros.types import Contacts
+
+QUESTION = (
+    "A cart, driven by two sines, runs into the ends of its rails while the rod swings below it. Does it turn around there and then,\n"
+    "  is it ever beyond an end, and what becomes of the energy when the ends are perfectly elastic?"
+)
+STEPS = (4e-3, 2e-3, 1e-3, 5e-4)  # [s]
+IMPACTS, DURATION = 5, 2.2  # compared, until [s]
+END, RESTITUTION = 0.4, 0.7  # [m], e_n
+ELASTIC = 1e-3  # [s] step of the elastic run
+
+
+def run(short: bool, progress) -> Outcome:
+    """The driven cart against the event-driven reference, then elastic ends for long."""
+    system, state, input = _railed(RESTITUTION), _start(), _driven()
+    errors, impacts, truth, exact, drawn = contact_runs.against(
+        system, state, input, STEPS, DURATION, IMPACTS, lambda f: progress(0.7 * f)
+    )
+    seconds = 10.0 if short else 100.0
+    elastic = {m: contact_runs.stepped(_railed(1.0), state, no_input(), m, ELASTIC, round(seconds / ELASTIC), 1) for m in METHODS}
+    progress(1.0)
+    tables = {"errors": errors, "impacts": impacts, "motion": _motion(truth, drawn), "elastic": _elastic_table(elastic)}
+    return Outcome(tables, _claims(errors, exact, drawn, elastic))
+
+
+def _railed(e: float):
+    return build(Params(contacts=Contacts(stop_low=(-END, -END), stop_high=(END, END), stop_restitution=e)))
+
+
+def _start():
+    """Hanging, 40 degrees from the lowest point, the cart under way."""
+    state = upright(np.radians(140.0), 0.4)
+    state.v[:2] = (3.0, -1.5)
+    return state
+
+
+def _driven():
+    return no_input()._replace(sines=np.array([(0.0, 6.0, 3.0, 0.3), (1.0, 4.0, 2.0, 1.0)]))
+
+
+def _motion(truth, drawn: dict) -> dict:
+    row = max(STEPS)
+    table = {"t": np.arange(len(truth)) * row, "exact_x": truth[:, 0], "exact_y": truth[:, 1]}
+    for method, run in drawn.items():
+        name = method.replace(" ", "_")
+        table |= {f"{name}_x": run.y[:, 0], f"{name}_y": run.y[:, 1]}
+    return table
+
+
+def _elastic_table(elastic: dict) -> dict:
+    gained = {f"energy_{m.replace(' ', '_')}": (run.energy - run.energy[0])[::50] for m, run in elastic.items()}
+    return {"t": elastic["split"].t[::50], **gained}
+
+
+def _claims(errors: dict, exact: list, drawn: dict, elastic: dict) -> tuple:
+    stepping = of(errors, "time stepping", "instants") / np.array(STEPS)
+    orders = {column: slope(STEPS, of(errors, "split", column)) for column in ("instants", "velocities_after", "state_at_the_end")}
+    found = drawn["split"].impacts
+    ratio = -found["u_n_plus"] / found["u_n_minus"]
+    beyond = {m: np.abs(run.y[:, :2]).max() - END for m, run in elastic.items()}
+    gains = {m: np.abs(run.energy - run.energy[0]).max() for m, run in elastic.items()}
+    return (
+        between("impacts in the exact run", len(exact), IMPACTS, 50),
+        below("time stepping: the impacts are off by so many steps", stepping.max(), 30.0),
+        between("split: order of the impact instants", orders["instants"], 1.8, 2.2),
+        between("split: order of the velocities after them", orders["velocities_after"], 1.7, 2.3),
+        between("split: order of the state after the impacts", orders["state_at_the_end"], 1.7, 2.3),
+        below("split: restitution against 0.7", np.abs(ratio - RESTITUTION).max(), 1e-11),
+        below("split: the cart beyond an end of the rails", beyond["split"], 1e-11, "m"),
+        below("time stepping: the same, in steps of 1 ms", beyond["time stepping"], 5e-3, "m"),
+        below("split, elastic ends: energy moves by", gains["split"], 1e-2, "J"),
+    )
+
+
+def draw(outcome: Outcome, figure) -> None:
+    """Path, position, errors, energy."""
+    motion, errors, elastic = (outcome.tables[name] for name in ("motion", "errors", "elastic"))
+    (path, position), (ends, energy) = figure.subplots(2, 2)
+    for method in ("exact", *METHODS):
+        name, line = method.replace(" ", "_"), {"color": contact_runs.COLOURS[method], "label": method, "linewidth": 1.3}
+        path.plot(motion[f"{name}_x"], motion[f"{name}_y"], **line)
+        position.plot(motion["t"], motion[f"{name}_x"], **line)
+        if method != "exact":
+            ends.loglog(STEPS, of(errors, method, "state_at_the_end"), "o-", **line)
+            energy.plot(elastic["t"], elastic[f"energy_{name}"], **line)
+    path.plot([-END, END, END, -END, -END], [-END, -END, END, END, -END], color=figures.GREY, linewidth=1)
+    path.set_aspect("equal")
+    position.axhline(END, color=figures.GREY, linewidth=1)
+    position.axhline(-END, color=figures.GREY, linewidth=1)
+    figures.slope_guide(ends, STEPS, 3.0 * of(errors, "split", "state_at_the_end")[0], 2)
+    figures.slope_guide(ends, STEPS, 1.5 * of(errors, "time stepping", "state_at_the_end")[0], 1)
+    position.legend(frameon=False, fontsize=9)
+    figures.titled(path, "The cart between the ends of its rails", "x [m]", "y [m]")
+    figures.titled(position, "It turns around there (0.5 ms)", "time [s]", "x [m]")
+    figures.titled(ends, f"Where it is at {DURATION} s", "step [s]", "largest error of the state [SI]")
+    figures.titled(energy, "Elastic ends, no drive (1 ms)", "time [s]", "energy gained [J]")

@@ -1,0 +1,80 @@
+"""Runs of the pendulum with contacts, by time stepping and with steps that split at impacts, and their errors."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.contacts.world import NAMES
+from rbdyn_ros.experiments import event_driven
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.simulation import loop
+from rbdyn_ros.simulation.events import events
+from rbdyn_ros.types import Array, Input, State, System
+
+METHODS = {"time stepping": False, "split": True}
+COLOURS = {"exact": "#222222", "time stepping": "#58b4d6", "split": "#d1495b"}
+
+
+class Run(NamedTuple):
+    """A run and the impacts in it."""
+
+    t: Array  # (n,) [s]
+    y: Array  # (n, 11) q, v
+    energy: Array  # (n,) [J]
+    impacts: dict  # columns of `simulation.events`
+    force: Array  # (4, 3) of the contacts in the last step [N, world]
+
+
+def stepped(system: System, state: State, input: Input, method: str, h: float, rows: int, every: int) -> Run:
+    """`rows` times `every` steps of h [s] by one of METHODS. ArithmeticError if it does not converge."""
+    integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=METHODS[method])
+    options = integrator.options(system)
+    record = loop.run(integrator, system, state, input, h, rows, every, options=options)
+    if not record.ok:
+        raise ArithmeticError(record.message)
+    y = np.hstack([record.q, record.v])
+    return Run(record.t, y, record.quantities[:, 0], events(options.contact), options.contact.force.copy())
+
+
+def against(system: System, state: State, input: Input, steps, duration: float, first: int, progress) -> tuple:
+    """(errors table, impacts table, exact rows, exact Impacts, {method: Run at the smallest step}).
+
+    Errors of both methods at each step: the `first` impacts' instants and velocities after them, and the whole state at the end.
+    """
+    row = max(steps)
+    rows = round(duration / row)
+    truth, exact = event_driven.follow(system, state, input, np.arange(rows + 1) * row)
+    progress(0.3)
+    errors, impacts, drawn = [], [_listed("exact", 0.0, exact[:first])], {}
+    for k, method in enumerate(METHODS):
+        for h in steps:
+            run = stepped(system, state, input, method, h, rows, round(row / h))
+            found = run.impacts
+            instants = np.abs(found["t"][:first] - [i.t for i in exact[:first]]).max()
+            after = np.abs(found["u_n_plus"][:first] - [i.after for i in exact[:first]]).max()
+            errors.append((method, h, instants, after, np.abs(run.y[-1] - truth[-1]).max()))
+            impacts.append((method, h, {name: column[:first] for name, column in found.items()}))
+            drawn[method] = run
+        progress(0.3 + 0.35 * (k + 1))
+    names = ("method", "step", "instants", "velocities_after", "state_at_the_end")
+    return dict(zip(names, map(np.array, zip(*errors)))), _table(impacts), truth, exact, drawn
+
+
+def of(errors: dict, method: str, column: str) -> Array:
+    """A column of the errors for one method, in the order of the steps."""
+    return errors[column][errors["method"] == method]
+
+
+def _listed(method: str, h: float, exact: list) -> tuple:
+    columns = {"t": [i.t for i in exact], "contact": [i.contact for i in exact], "P_n": [i.P[0] for i in exact],
+               "u_n_minus": [i.before for i in exact], "u_n_plus": [i.after for i in exact]}  # fmt: skip
+    return method, h, columns
+
+
+def _table(listed: list) -> dict:
+    rows = [
+        (method, h, NAMES[columns["contact"][k]], *(columns[name][k] for name in ("t", "P_n", "u_n_minus", "u_n_plus")))
+        for method, h, columns in listed
+        for k in range(len(columns["t"]))
+    ]
+    return dict(zip(("method", "step", "contact", "t", "P_n", "u_n_minus", "u_n_plus"), map(np.array, zip(*rows))))

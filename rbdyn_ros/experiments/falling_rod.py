@@ -1,0 +1,115 @@
+"""The rod falls flat without rebound and slides to rest on its tip, the cart in tow."""
+
+import numpy as np
+
+from rbdyn_ros.experiments import contact_runs, event_driven, figures
+from rbdyn_ros.experiments.contact_runs import METHODS
+from rbdyn_ros.experiments.outcome import Outcome, below
+from rbdyn_ros.experiments.pendulum_floor import height
+from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, upright
+from rbdyn_ros.types import Contacts
+
+QUESTION = (
+    "The rod falls on a floor that lets nothing rebound, and its tip slides, the cart in tow, until friction stops it. Is the impact\n"
+    "  the exact one, is the stopping distance that of Coulomb's law, and what does the penetration cost that a step gives back?"
+)
+FRICTIONS = (0.2, 0.4, 0.8)
+STEPS = (4e-3, 2e-3, 1e-3)  # [s]
+SPEED, ANGLE = 3.0, 60.0  # [m/s] of the cart at the start, [deg] from the vertical
+SLOPE = 0.1 / 2.4  # the lying rod's direction is (sqrt(1 - SLOPE^2), 0, -SLOPE)
+
+
+def run(short: bool, progress) -> Outcome:
+    """Landing and stopping for three frictions at three steps."""
+    steps = STEPS[1:] if short else STEPS
+    rows, drawn = [], {}
+    for k, mu in enumerate(FRICTIONS):
+        system = _floored(mu)
+        exact = event_driven.follow(system, _start(), no_input(), np.array((0.0, 2.0)), most=1)[1][0]
+        for method in METHODS:
+            for h in steps:
+                run = contact_runs.stepped(system, _start(), no_input(), method, h, round(12.0 / 0.02), round(0.02 / h))
+                rows.append((mu, method, h, *_errors(system, mu, run, exact)))
+                drawn[mu, method] = run
+        progress((k + 1) / len(FRICTIONS))
+    names = ("friction", "method", "step", "landing_error", "impulse_error", "stop_error", "deepest", "last_gap", "energy_gain")
+    table = dict(zip(names, map(np.array, zip(*rows))))
+    return Outcome({"landing": table, "motion": _motion(drawn)}, _claims(table))
+
+
+def deceleration(system, mu: float) -> float:
+    """a [m/s^2] of rod and cart sliding along the rod's azimuth, the tip ahead: mu N = (M + m) a and, about the joint,
+
+    N (L s - mu k (L - m l/(M + m))) = m l s g with k = SLOPE, s = sqrt(1 - k^2).
+    """
+    m, l, L, g, k = system.rod_mass, system.center, system.contacts.length, system.gravity, SLOPE
+    s, mass = np.sqrt(1.0 - k * k), system.cart_mass + system.rod_mass
+    return mu / mass * m * l * s * g / (L * s - mu * k * (L - m * l / mass))
+
+
+def _floored(mu: float):
+    return build(Params(contacts=Contacts(floor=1.0, floor_height=-0.1, floor_friction=mu, floor_restitution=0.0)))
+
+
+def _start():
+    state = upright(np.radians(ANGLE))
+    state.v[0] = SPEED
+    return state
+
+
+def _errors(system, mu: float, run, exact) -> tuple:
+    """How far landing, impulse and stopping place are off, the deepest and the last penetration, the largest gain of energy."""
+    found, (t, y) = run.impacts, (run.t, run.y)
+    after = np.searchsorted(t, exact.t + 0.2)  # settled on the floor, still sliding
+    stop = y[after, 0] + y[after, 6] ** 2 / (2.0 * deceleration(system, mu))
+    impulse = abs(found["P_n"][0] - exact.P[0])
+    gain = np.diff(run.energy)[t[1:] > exact.t + 0.04].max()
+    return abs(found["t"][0] - exact.t), impulse, abs(y[-1, 0] - stop), -height(y).min(), -height(y)[-1], gain
+
+
+def _motion(drawn: dict) -> dict:
+    table = {"t": next(iter(drawn.values())).t}
+    for (mu, method), run in drawn.items():
+        name = f"{method.replace(' ', '_')}_mu_{mu:g}"
+        table |= {f"x_{name}": run.y[:, 0], f"vx_{name}": run.y[:, 6], f"gap_{name}": height(run.y)}
+    return table
+
+
+def _claims(table: dict) -> tuple:
+    stepping, split = (table["method"] == method for method in METHODS)
+    steps = table["step"]
+    return (
+        below("time stepping: the landing is found within so many steps", (table["landing_error"] / steps)[stepping].max(), 1.0),
+        below("time stepping: impulse of the landing", table["impulse_error"][stepping].max(), 0.1, "N s"),
+        below("split: landing, in units of h^2", (table["landing_error"] / steps**2)[split].max(), 1.0, "s^-1"),
+        below("split: impulse, in units of h^2", (table["impulse_error"] / steps**2)[split].max(), 40.0, "N/s"),
+        below("split: stopping place against v^2/2a", table["stop_error"][split].max(), 1e-5, "m"),
+        below("time stepping: the same", table["stop_error"][stepping].max(), 1e-4, "m"),
+        below("split: deepest penetration", table["deepest"][split].max(), 1e-11, "m"),
+        below("time stepping: deepest penetration", table["deepest"][stepping].max(), 2e-2, "m"),
+        below("time stepping: penetration at the end", table["last_gap"][stepping].max(), 1e-10, "m"),
+        below("split: energy gained in 20 ms while it slides", table["energy_gain"][split].max(), 1e-9, "J"),
+    )
+
+
+def draw(outcome: Outcome, figure) -> None:
+    """Velocity, way, penetration, errors."""
+    motion, table = outcome.tables["motion"], outcome.tables["landing"]
+    (speed, way), (gap, errors) = figure.subplots(2, 2)
+    dashes = dict(zip(FRICTIONS, ("-", "--", ":")))
+    for mu in FRICTIONS:
+        for method in METHODS:
+            name = f"{method.replace(' ', '_')}_mu_{mu:g}"
+            line = {"color": contact_runs.COLOURS[method], "linestyle": dashes[mu], "label": f"{method}, μ = {mu:g}", "linewidth": 1.3}
+            speed.plot(motion["t"], motion[f"vx_{name}"], **line)
+            way.plot(motion["t"], motion[f"x_{name}"], **line)
+            near = motion["t"] < 1.5
+            gap.plot(motion["t"][near], 1e3 * motion[f"gap_{name}"][near], **line)
+            chosen = (table["method"] == method) & (table["friction"] == mu)
+            errors.loglog(table["step"][chosen], np.maximum(table["landing_error"][chosen], 1e-16), "o", **line)
+    gap.set_ylim(-12.0, 12.0)
+    speed.legend(frameon=False, fontsize=8, ncols=2)
+    figures.titled(speed, "Friction stops the cart", "time [s]", "cart velocity [m/s]")
+    figures.titled(way, "after a way that Coulomb's law gives", "time [s]", "cart position [m]")
+    figures.titled(gap, "A landing without rebound", "time [s]", "gap of the tip [mm]")
+    figures.titled(errors, "When it lands", "step [s]", "error of the instant [s]")

@@ -1,0 +1,107 @@
+"""The rod's tip on a floor: bounces with friction, then rest."""
+
+import numpy as np
+
+from rbdyn_ros.contacts.world import FLOOR
+from rbdyn_ros.experiments import contact_runs, figures
+from rbdyn_ros.experiments.contact_runs import METHODS, of
+from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
+from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, point, upright
+from rbdyn_ros.types import Contacts
+
+QUESTION = (
+    "The pendulum falls over, its tip bounces on a floor with friction and comes to rest. Are the impacts those of the exact law,\n"
+    "  at which order, and does the tip, at last, stay where it is? (The joint may go on circling it: nothing damps that.)"
+)
+STEPS = (4e-3, 2e-3, 1e-3, 5e-4)  # [s]
+IMPACTS, FLIGHT = 3, 1.48  # compared, until [s] shortly before the fourth impact
+REST = 2e-3  # [s] step of the long run
+
+
+def run(short: bool, progress) -> Outcome:
+    """Three impacts against the event-driven reference, then a long run to rest."""
+    system, state = _fallen(0.3), _start()
+    errors, impacts, truth, exact, drawn = contact_runs.against(
+        system, state, no_input(), STEPS, FLIGHT, IMPACTS, lambda f: progress(0.7 * f)
+    )
+    seconds = 12.0 if short else 20.0
+    rests = {m: contact_runs.stepped(system, state, no_input(), m, REST, round(seconds / 0.02), 10) for m in METHODS}
+    progress(1.0)
+    tables = {"errors": errors, "impacts": impacts, "rest": _rest_table(rests)}
+    return Outcome(tables, _claims(errors, exact, rests))
+
+
+def _fallen(mu: float):
+    return build(Params(contacts=Contacts(floor=1.0, floor_height=-0.1, floor_friction=mu, floor_restitution=0.5)))
+
+
+def _start():
+    """30 degrees over, pushed sideways, spinning slowly: nothing about it is plane."""
+    state = upright(np.pi / 6)
+    state.v[:] = (0.0, 0.3, 0.1, 0.0, 2.0)
+    return state
+
+
+def height(y) -> np.ndarray:
+    """Gap of the tip over the floor (n,) [m]."""
+    return 2.4 * (1.0 - 2.0 * (y[:, 3] ** 2 + y[:, 4] ** 2)) + 0.1
+
+
+def tip(y) -> np.ndarray:
+    """Where the tip is (n, 3) [m]."""
+    return np.array([point(row[:6], (0.0, 0.0, 2.4)) for row in y])
+
+
+def _rest_table(rests: dict) -> dict:
+    table = {"t": rests["split"].t}
+    for method, run in rests.items():
+        name = method.replace(" ", "_")
+        table |= {f"gap_{name}": height(run.y), f"energy_{name}": run.energy}
+    return table
+
+
+def _claims(errors: dict, exact: list, rests: dict) -> tuple:
+    stepping, split = (of(errors, method, "instants") / np.array(STEPS) for method in METHODS)
+    orders = {column: slope(STEPS, of(errors, "split", column)) for column in ("instants", "velocities_after", "state_at_the_end")}
+    first = of(errors, "time stepping", "state_at_the_end")
+    rest = rests["split"].impacts
+    ratio = -rest["u_n_plus"][:IMPACTS] / rest["u_n_minus"][:IMPACTS]
+    claims = [
+        below("time stepping: an impact is found within so many steps", stepping.max(), 2.0),
+        below("time stepping: state after the impacts, 0.5 ms", first[-1], 2e-2),
+        between("split: order of the impact instants", orders["instants"], 1.8, 2.2),
+        between("split: order of the velocities after them", orders["velocities_after"], 1.8, 2.3),
+        between("split: order of the state after the impacts", orders["state_at_the_end"], 1.7, 2.3),
+        below("split: restitution against 0.5", np.abs(ratio - 0.5).max(), 1e-11),
+    ]
+    for method, run in rests.items():
+        late = tip(run.y[run.t > run.t[-1] - 2.0])
+        claims += [
+            below(f"{method}: the tip has stopped: way in the last 2 s", np.ptp(late[:, :2], axis=0).max(), 1e-11, "m"),
+            below(f"{method}: its penetration then", np.abs(late[:, 2] + 0.1).max(), 1e-11, "m"),
+            below(f"{method}: floor carries half the rod, but for", abs(run.force[FLOOR, 2] - 0.5 * 9.81), 0.01, "N"),
+            below(f"{method}: energy gained in 20 ms, at most", np.diff(run.energy).max(), 2e-3, "J"),
+        ]
+    claims.append(below("split: deepest penetration at any time", -height(rests["split"].y).min(), 1e-10, "m"))
+    return tuple(claims)
+
+
+def draw(outcome: Outcome, figure) -> None:
+    """Gap, energy, errors."""
+    t, errors = outcome.tables["rest"], outcome.tables["errors"]
+    (gap, energy), (instants, ends) = figure.subplots(2, 2)
+    for method in METHODS:
+        name, line = method.replace(" ", "_"), {"color": contact_runs.COLOURS[method], "label": method, "linewidth": 1.4}
+        early = t["t"] < 4.0
+        gap.plot(t["t"][early], t[f"gap_{name}"][early], **line)
+        energy.plot(t["t"][early], t[f"energy_{name}"][early], **line)
+        instants.loglog(STEPS, of(errors, method, "instants"), "o-", **line)
+        ends.loglog(STEPS, of(errors, method, "state_at_the_end"), "o-", **line)
+    for axes, column in ((instants, "instants"), (ends, "state_at_the_end")):
+        figures.slope_guide(axes, STEPS, 3.0 * of(errors, "split", column)[0], 2)
+        figures.slope_guide(axes, STEPS, 1.5 * of(errors, "time stepping", column)[0], 1)
+    gap.legend(frameon=False, fontsize=9)
+    figures.titled(gap, "The tip bounces and rests", "time [s]", "gap [m]")
+    figures.titled(energy, "Impacts and friction take energy", "time [s]", "energy [J]")
+    figures.titled(instants, "When it hits", "step [s]", f"largest error of {IMPACTS} instants [s]")
+    figures.titled(ends, f"Where it is at {FLIGHT} s", "step [s]", "largest error of the state [SI]")

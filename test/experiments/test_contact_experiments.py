@@ -1,0 +1,56 @@
+"""The experiments of the pendulum that hits things, in their short forms: claims, figures; and their reference itself."""
+
+import io
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from rbdyn_ros.experiments import event_driven, falling_rod
+from rbdyn_ros.experiments import outcome as outcomes
+from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, quantities, upright
+from rbdyn_ros.types import Contacts
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+NAMES = ("pendulum_floor", "cart_stops", "falling_rod")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_claims_hold_and_the_figure_can_be_drawn(name):
+    experiment, heard = import_module(f"rbdyn_ros.experiments.{name}"), []
+    outcome = experiment.run(True, heard.append)
+    assert outcome.claims and outcomes.stands(outcome), "\n" + outcomes.verdict(outcome)
+    assert heard == sorted(heard) and heard[-1] == pytest.approx(1.0)
+    for table, columns in outcome.tables.items():
+        assert len({len(column) for column in columns.values()}) == 1, table
+    figure = Figure(figsize=(11.0, 7.0), layout="constrained")
+    experiment.draw(outcome, figure)
+    figure.savefig(io.BytesIO(), dpi=40)
+    assert all(axes.get_title(loc="left") and axes.get_xlabel() and axes.lines for axes in figure.axes)
+
+
+def test_the_reference_finds_the_golden_impacts():
+    golden = np.genfromtxt(GOLDEN / "rod_tip_frictionless_impacts.csv", delimiter=",", names=True)
+    system = build(Params(contacts=Contacts(floor=1.0, floor_height=-0.1, floor_restitution=0.5)))
+    _, found = event_driven.follow(system, upright(np.pi / 6), no_input(), np.array((0.0, 1.6)), most=3)
+    np.testing.assert_allclose([i.t for i in found], golden["t"], atol=1e-9)
+    np.testing.assert_allclose([i.P[0] for i in found], golden["P_n"], atol=1e-8)
+
+
+def test_an_elastic_impact_of_the_reference_keeps_the_energy():
+    system = build(Params(contacts=Contacts(floor=1.0, floor_height=-0.1, floor_restitution=1.0)))
+    rows, found = event_driven.follow(system, upright(np.pi / 6), no_input(), np.linspace(0.0, 3.0, 31))
+    energy = [quantities(system, row[:6], row[6:])[0] for row in rows]
+    assert len(found) >= 2 and len(rows) == 31 and np.ptp(energy) < 1e-9
+
+
+def test_the_deceleration_is_that_of_the_equations_of_motion():
+    """Newton and Euler for the lying rod, solved for (N, a) as a linear system."""
+    system, mu, k = build(Params()), 0.4, falling_rod.SLOPE
+    s, m, l, L, g = np.sqrt(1.0 - k * k), system.rod_mass, system.center, 2.4, system.gravity
+    # (M + m) a = mu N against the motion; about the joint: L (s N + k mu N) - m l (s g + k a) = 0, all downhill of the tip
+    A = np.array([[-mu, system.cart_mass + m], [L * s - L * k * mu, m * l * k]])
+    N, a = np.linalg.solve(A, (0.0, m * l * s * g))
+    assert falling_rod.deceleration(system, mu) == pytest.approx(a, rel=1e-12) and N > 0.0
