@@ -47,7 +47,10 @@ def push(c, count):
 
 @kernel
 def detect(system, C, c, h, x, R, w, u):
-    """How many contacts are active: closed at the configuration half a step ahead. Their data go into c."""
+    """How many contacts are active: closed at the configuration half a step ahead, or pressed in the last step.
+
+    Their data go into c. What pressed is left to the law to open: the configuration ahead is only of order 1.
+    """
     d, count = (R[0][2], R[1][2], R[2][2]), 0
     rate = vec.matvec(R, (w[1], -w[0], 0.0))
     ahead = vec.axpy(0.5 * h, rate, d)
@@ -57,7 +60,8 @@ def detect(system, C, c, h, x, R, w, u):
         if not world.exists(C, i):
             continue
         g, n, rho = world.touch(C, i, x_ahead, ahead)
-        if g > 0.0:
+        pressed = c.closed[i] == 1.0 and c.P[i, 0] > 0.0
+        if g > 0.0 and not pressed:
             c.closed[i] = 0.0
             continue
         aim(c, i, count, n, rho)
