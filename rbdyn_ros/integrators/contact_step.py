@@ -1,4 +1,4 @@
-"""A step with contacts: more rows on the same equations (doc/nonsmooth.md, section 1).
+"""A step with contacts: more rows on the same equations (doc/nonsmooth.md, The pendulum meets the world).
 
 The contacts' half-step impulses P push at both ends of the step of `maximal_rod.stage`. An IMPACT (not touching in
 the step before) obeys Newton's law at the end velocity, a PERSISTENT contact keeps its gap over the step,

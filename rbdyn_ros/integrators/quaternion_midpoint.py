@@ -1,7 +1,7 @@
 """The simulator's default: rod and cart in maximal coordinates, midpoint quaternion, contacts as more rows.
 
 The step is that of `maximal_rod` (doc/mathematics.md, section 3); its multipliers are the joint's force. What the pendulum
-meets joins the same equations in `contact_step` (doc/nonsmooth.md, section 1).
+meets joins the same equations in `contact_step` (doc/nonsmooth.md, The pendulum meets the world).
 """
 
 from typing import NamedTuple
