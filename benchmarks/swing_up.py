@@ -52,26 +52,28 @@ def swing(plan, system, p3, s, duration, delay):
 
 def hanging(rng) -> tuple:
     """Hanging, a little disturbed."""
-    return start(rng, math.pi - rng.uniform(0.0, 0.05), rng.normal(0.0, 0.02, 2), rng.uniform(-3.0, 3.0))
+    return start(rng, math.pi - rng.uniform(0.0, 0.05), *rng.normal(0.0, 0.02, 2), rng.uniform(-3.0, 3.0))
 
 
 def precessing(rng) -> tuple:
-    """On a cone of up to 40 degrees about hanging."""
-    return start(rng, math.pi - rng.uniform(0.0, math.radians(40.0)), (rng.uniform(-1.5, 1.5), rng.uniform(-3.0, 3.0)), rng.uniform(-10.0, 10.0))
+    """On a cone of up to 40 degrees about hanging: precession to 3 rad/s, swing to 1.5 rad/s."""
+    tilt = math.pi - rng.uniform(0.0, math.radians(40.0))
+    return start(rng, tilt, rng.uniform(-1.5, 1.5), rng.uniform(-3.0, 3.0) * math.sin(tilt), rng.uniform(-10.0, 10.0))
 
 
 def anywhere(rng) -> tuple:
-    """Any attitude, rates up to 3 rad/s."""
-    return start(rng, math.acos(rng.uniform(-1.0, 1.0)), rng.uniform(-3.0, 3.0, 2), rng.uniform(-10.0, 10.0))
+    """Any attitude, a rate of up to 3 rad/s in any direction."""
+    rate, course = 3.0 * math.sqrt(rng.uniform()), rng.uniform(0.0, 2.0 * math.pi)
+    tilt = math.acos(rng.uniform(-1.0, 1.0))
+    return start(rng, tilt, rate * math.cos(course), rate * math.sin(course), rng.uniform(-10.0, 10.0))
 
 
-def start(rng, tilt: float, rates, spin: float) -> tuple:
-    """((k, k', x, x'), w3): tilt [rad], rates (swing, precession) [rad/s], azimuth random."""
+def start(rng, tilt: float, down: float, across: float, spin: float) -> tuple:
+    """((k, k', x, x'), w3): tilt [rad], |k'| = (down, across) [rad/s], azimuth random."""
     azimuth = rng.uniform(0.0, 2.0 * math.pi)
     c, s = math.cos(azimuth), math.sin(azimuth)
     k = (math.sin(tilt) * c, math.sin(tilt) * s, math.cos(tilt))
-    along, across = (math.cos(tilt) * c, math.cos(tilt) * s, -math.sin(tilt)), (-s, c, 0.0)
-    dk = vec.axpy(rates[0], along, vec.scale(rates[1] * math.sin(tilt), across))
+    dk = vec.axpy(down, (math.cos(tilt) * c, math.cos(tilt) * s, -math.sin(tilt)), vec.scale(across, (-s, c, 0.0)))
     return (tuple(map(float, k)), tuple(map(float, dk)), (0.0, 0.0), (0.0, 0.0)), float(spin)
 
 
