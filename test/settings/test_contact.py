@@ -1,0 +1,55 @@
+"""Contacts that cannot be are refused with their name, their value and what is allowed."""
+
+import math
+
+import pytest
+
+from rbdyn_ros import settings
+from rbdyn_ros.settings import tables
+from rbdyn_ros.settings.contact import contacts
+from rbdyn_ros.settings.parameter import check
+
+
+def lookup(name: str):
+    return next(parameter for parameter in tables.OFFLINE if parameter.name == name)
+
+
+def values(**changes) -> dict:
+    return {p.name: p.default for p in tables.OFFLINE} | {name.replace("__", "."): value for name, value in changes.items()}
+
+
+@pytest.mark.parametrize(
+    "name, value, allowed",
+    [
+        ("contact.floor.friction", -0.1, ">= 0"),
+        ("contact.obstacle.friction", math.inf, "finite"),
+        ("contact.floor.restitution", 1.0000001, "1"),
+        ("contact.stops.restitution", -0.2, "0"),
+        ("contact.obstacle.radius", 0.0, "> 0"),
+        ("contact.bias", 1.5, "1"),
+        ("contact.floor.height", 0.1, "0"),
+        ("contact.obstacle.normal", (0.0, 0.0, 0.0), "not zero"),
+        ("contact.obstacle.kind", "wall", "half_space"),
+    ],
+)
+def test_a_number_out_of_range_is_named(name, value, allowed):
+    with pytest.raises(ValueError) as refusal:
+        check(lookup(name), value, "pendulum.yaml")
+    assert str(refusal.value).startswith(f"pendulum.yaml: {name} is ") and allowed in str(refusal.value)
+
+
+def test_rails_of_no_length_are_refused():
+    with pytest.raises(ValueError, match=r"contact.stops.x_min is 0.5 m; it must be < contact.stops.x_max, 0.5 m"):
+        contacts(values(contact__stops__x_min=0.5, contact__stops__x_max=0.5), 2.4)
+
+
+def test_a_rail_as_long_as_the_default_has_no_end():
+    assert contacts(values(), 2.4).stop_low == (-math.inf, -math.inf)
+
+
+def test_the_normal_of_a_half_space_is_made_unit():
+    assert check(lookup("contact.obstacle.normal"), (0.0, 3.0, 4.0), "")[1:] == pytest.approx((0.6, 0.8))
+
+
+def test_the_rod_in_the_plant_is_the_rod_that_touches():
+    assert settings.plant_params(values(contact__floor__enabled=True, rod__length=1.7)).contacts.length == 1.7
