@@ -38,7 +38,8 @@ def main() -> int:
             rows.append(compared(name, case, arguments.siconos_python))
         except (OSError, subprocess.CalledProcessError) as error:
             reason = (getattr(error, "stderr", "") or str(error)).strip().splitlines()[-1]
-            print(f"{arguments.siconos_python} cannot run Siconos: {reason}. Debian and Ubuntu: apt-get install python3-siconos", file=sys.stderr)
+            advice = "Debian and Ubuntu: apt-get install python3-siconos"
+            print(f"{arguments.siconos_python} cannot run Siconos: {reason}. {advice}", file=sys.stderr)
             return 2
         r = rows[-1]
         print(f"{name:>16} {r['steps']:7d} {r['dq']:9.1e} {r['dv']:9.1e} {r['dP']:9.1e} {r['ours_us']:10.3f} {r['siconos_us']:13.1f}")
@@ -63,7 +64,8 @@ def cases() -> dict:
 
 
 def _case(mass, damping, stiffness, restitution, h, q, v, forces) -> dict:
-    return {"mass": mass, "damping": damping, "stiffness": stiffness, "restitution": restitution, "h": h, "q": q, "v": v, "forces": forces}
+    machine = {"mass": mass, "damping": damping, "stiffness": stiffness, "restitution": restitution}
+    return {**machine, "h": h, "q": q, "v": v, "forces": forces}
 
 
 def compared(name: str, case: dict, python: str) -> dict:

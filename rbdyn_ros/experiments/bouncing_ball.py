@@ -51,7 +51,7 @@ def stepped(h: float):
 
 
 def _errors(run, h: float) -> tuple:
-    """(trajectory [m] before 3 s, impact instants there [steps for each impact so far], deepest penetration [m], largest speed in the last 0.2 s [m/s])."""
+    """Before 3 s: trajectory [m], impact instants [steps for each impact so far]; penetration [m]; end speed [m/s]."""
     y, early = bouncing_ball.exact(BALL, run.t)[0], run.t <= SETTLED
     hard = (run.impulses[:, 0] > 0.0) & (run.v[:-1, 0] < -0.5)
     seen = run.t[1:][hard]

@@ -13,7 +13,6 @@ import numpy as np
 from rbdyn_ros.systems import laws, newton_euler, relations
 from rbdyn_ros.systems.arguments import number
 from rbdyn_ros.systems.assembly import Network, network
-from rbdyn_ros.types import Array
 
 
 class Params(NamedTuple):

@@ -27,6 +27,21 @@ def network(systems, interactions) -> Network:
     return Network(systems, interactions)
 
 
+def check_state(net: Network, q: tuple, v: tuple) -> None:
+    """ValueError where (q, v) is no state of the network: parts, sizes, numbers that are not finite."""
+    for name, parts in (("q", q), ("v", v)):
+        if len(parts) != len(net.systems):
+            raise ValueError(f"{name} has {len(parts)} parts; the network has {len(net.systems)} systems, a part for each")
+        for i, part in enumerate(parts):
+            if not np.isfinite(part).all():
+                raise ValueError(f"{name} of system {i} is {np.asarray(part).tolist()}; every number must be finite")
+    for i, (system, x, w) in enumerate(zip(net.systems, q, v)):
+        if np.shape(w) != (system.degrees,):
+            raise ValueError(f"v of system {i} has shape {np.shape(w)}; it must be ({system.degrees},)")
+        if np.shape(x) != system.tangent(x).shape[:1]:
+            raise ValueError(f"q of system {i} has shape {np.shape(x)}; it must be {system.tangent(x).shape[:1]}")
+
+
 def joined(parts: tuple, interaction: Interaction) -> Array:
     """The coordinates of the systems that the interaction couples, one after the other."""
     return np.concatenate([parts[i] for i in interaction.systems])

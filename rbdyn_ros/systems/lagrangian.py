@@ -8,7 +8,9 @@ from rbdyn_ros.systems.arguments import matrix
 from rbdyn_ros.systems.mechanical import Mechanical, differentiated
 
 
-def nonlinear(degrees: int, mass: Callable, force: Callable, stiffness: Callable | None = None, damping: Callable | None = None) -> Mechanical:
+def nonlinear(
+    degrees: int, mass: Callable, force: Callable, stiffness: Callable | None = None, damping: Callable | None = None
+) -> Mechanical:
     """M(q) dv/dt = F(t, q, v): mass(q) -> (n, n) [kg], force(t, q, v) -> (n,) [N] with the quadratic terms on this side.
 
     stiffness and damping are dF/dq and dF/dv (n, n), functions of (t, q, v); without them, finite differences.

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rbdyn_ros.integrators.nonsmooth import moreau_jean
 from rbdyn_ros.systems import assembly, first_order, lagrangian, laws, newton_euler, relations
 from rbdyn_ros.systems.mechanical import differentiated
 
@@ -97,6 +98,21 @@ def test_lagrangian_linear_is_the_nonlinear_one():
     q, v = RNG.normal(size=2), RNG.normal(size=2)
     assert one.stiffness(0.5, q, v) == pytest.approx(other.stiffness(0.5, q, v), abs=1e-9)
     assert one.damping(0.5, q, v) == pytest.approx(other.damping(0.5, q, v), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "q, v, h, words",
+    [
+        ((np.zeros(2),), (np.zeros(2),), 1e-2, r"v of system 0 has shape \(2,\)"),
+        ((np.zeros(1), np.zeros(1)), (np.zeros(1),), 1e-2, "q has 2 parts"),
+        ((np.array([np.nan]),), (np.zeros(1),), 1e-2, "q of system 0 is"),
+        ((np.zeros(1),), (np.zeros(1),), -1e-2, "h is -0.01"),
+    ],
+)
+def test_a_state_that_is_none_is_refused(q, v, h, words):
+    net = assembly.network(lagrangian.linear(1.0), ())
+    with pytest.raises(ValueError, match=words):
+        moreau_jean.step(net, 0.0, q, v, h)
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ def options(tolerance: float = 1e-10, max_step: float = np.inf, rest_time: float
 
 def run(net: Network, t: float, q: tuple, v: tuple, times: Array, options: Options = Options()) -> Run:
     """From (t, q, v), tuples with a part for each system, to the last of `times` (k,), increasing, each >= t."""
+    assembly.check_state(net, q, v)
     times = np.asarray(times, float)
     if times.ndim != 1 or not len(times) or times[0] < t or np.any(np.diff(times) <= 0.0):
         raise ValueError(f"the times must increase and begin at t = {t:g} s or later")

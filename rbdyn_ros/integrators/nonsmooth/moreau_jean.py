@@ -63,7 +63,12 @@ def options(theta: float = 0.5, gamma: float = 0.5, tolerance: float = 1e-12, ma
 
 
 def step(net: Network, t: float, q: tuple, v: tuple, h: float, options: Options = Options()) -> Step:
-    """One step of h [s] from (t, q, v); q and v are tuples, a part for each system."""
+    """One step of h [s] from (t, q, v); q and v are tuples, a part for each system.
+
+    ValueError for h <= 0 and for what is no state of the network; all else comes back in the Step.
+    """
+    number(h, "h", 0.0, open_low=True)
+    assembly.check_state(net, q, v)
     speeds = [velocity(net, one, t, q, v) for one in net.interactions]
     closed = [k for k, one in enumerate(net.interactions) if closes(one, t, q, speeds[k], h, options)]
     before = [speeds[k] for k in closed]
