@@ -80,19 +80,15 @@ def detect(pairs, w, beta, h, q, v):
 
 
 @kernel
-def hold(pairs, w, beta, h, q, v):
-    """The contacts of a step in which nothing new may close: those that are closed, all persistent.
-
-    A gap that is still open, by round-off, may close: w = g / h.
-    """
+def hold(pairs, w, h, q, v):
+    """The contacts of a step in which nothing new may close: those that are closed, all persistent, back to g = 0: w = g / h."""
     ahead, rate = moved(q, v, 0.5 * h), jacobian.rates(q, v)
     w.count[0] = 0
     for i in range(len(pairs.kind)):
         if w.closed[i] == 1:
             engage(pairs, w, q, contacts.touch(pairs, i, ahead), i, rate)
             w.persistent[i] = 1
-            gap = contacts.touch(pairs, i, q).gap
-            w.bias[i] = (gap if gap > 0.0 else beta * gap) / h
+            w.bias[i] = contacts.touch(pairs, i, q).gap / h
 
 
 @kernel

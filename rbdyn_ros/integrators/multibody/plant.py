@@ -59,6 +59,7 @@ class Work(NamedTuple):
     on_b: Array  # (k, 3) and in b
     before: Array  # (k,) normal velocity before the step
     bias: Array  # (k,) w: restitution, or the penetration that is taken back
+    slack: Array  # (k,) overlap that an open contact has when it parts [m], not positive
     u: Array  # (3k,) contact velocities
     P: Array  # (3k,) half-step impulses
     events: Array  # (E, 7) impacts: t, contact, P_n, P_t1, P_t2, u_n before, u_n after
@@ -92,6 +93,6 @@ def work(plant: Plant, events: int = 1000) -> Work:
         np.zeros((n, 7)), np.zeros((n, 7)), np.zeros((n, 6)), np.zeros(M), np.zeros(M), np.zeros(N), np.zeros(N), np.zeros(N),
         np.zeros(M), np.zeros((M, N)), np.zeros((M, N)), np.zeros((3 * k, N)), np.zeros((3 * k, N)), np.zeros((N, N)),
         np.zeros(k, np.int64), np.zeros(1, np.int64), np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros((k, 3, 3)),
-        np.zeros((k, 3)), np.zeros((k, 3)), np.zeros(k), np.zeros(k), np.zeros(3 * k), np.zeros(3 * k),
+        np.zeros((k, 3)), np.zeros((k, 3)), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(3 * k), np.zeros(3 * k),
         np.zeros((events, 7)), np.zeros(1, np.int64),
     )  # fmt: skip

@@ -51,12 +51,19 @@ def whole(plant, options, w, t, h, q, v):
 
 @kernel
 def smallest_gap(plant, w, q):
-    """The smallest gap of the contacts that are open at q (n, 7) [m]; infinite without any."""
+    """The smallest gap of the contacts that are open at q (n, 7) [m], over what they had when they parted; infinite without any."""
     least = math.inf
     for i in range(len(plant.pairs.kind)):
         if w.closed[i] == 0:
-            least = min(least, contacts.touch(plant.pairs, i, q).gap)
+            least = min(least, contacts.touch(plant.pairs, i, q).gap - w.slack[i])
     return least
+
+
+@kernel
+def note_slack(plant, w, q):
+    """What overlaps at q while it parts: round-off, or what a contact that persisted has left."""
+    for i in range(len(plant.pairs.kind)):
+        w.slack[i] = min(contacts.touch(plant.pairs, i, q).gap, 0.0)
 
 
 @kernel
@@ -70,14 +77,14 @@ def release(plant, w, q):
 
 def smooth(plant, options, w, h, q, v):
     """Solve a step of h without new contacts; the end stays in w. (iterations, error, ok)."""
-    detection.hold(plant.pairs, w, options.beta, h, q, v)
+    detection.hold(plant.pairs, w, h, q, v)
     return newton.solve(plant, options, w, h, q, v)
 
 
 def until_impact(plant, options, w, h, q, v):
     """(tau, iterations, error, ok): the step within h at whose end the first gap is just closed; its end is in w.
 
-    False position with halving (Illinois). It ends on the side where nothing overlaps.
+    False position with halving (Illinois). It ends on the side where nothing overlaps; tau = 0 if that is no step at all.
     """
     low, high, side = 0.0, h, 0
     g_low, g_high = max(smallest_gap(plant, w, q), 0.0), smallest_gap(plant, w, w.x)
@@ -85,6 +92,8 @@ def until_impact(plant, options, w, h, q, v):
     while True:
         share = g_low / (g_low - g_high) if g_low > 0.0 else 0.5
         narrow = high - low <= 1e-12 * h
+        if narrow and low == 0.0:
+            return 0.0, iterations, 0.0, True
         tau = low if narrow else low + (high - low) * min(max(share, 1e-3), 1.0 - 1e-3)
         count, error, ok = smooth(plant, options, w, tau, q, v)
         iterations += count
@@ -103,6 +112,7 @@ def split(plant, options, w, t, h, q, v):
     if impact.closed_now(plant, w, q, v) and not impact.strike(plant, w, t, q, v, 1.0):
         return 0, math.inf, False
     for remaining in range(options.max_impacts, -1, -1):
+        note_slack(plant, w, q)
         count, error, ok = smooth(plant, options, w, left, q, v)
         meets = ok and remaining > 0 and smallest_gap(plant, w, w.x) < 0.0
         tau = left
@@ -112,13 +122,14 @@ def split(plant, options, w, t, h, q, v):
         total, worst = total + count, max(worst, error)
         if not ok:
             return total, error, False
-        commit(plant, w, q, v)
-        release(plant, w, q)
+        if tau > 0.0:
+            commit(plant, w, q, v)
+            release(plant, w, q)
         left -= tau
         if not meets:
             return total, worst, True
         impact.closed_now(plant, w, q, v)
-        if not impact.strike(plant, w, t + h - left, q, v, 0.0 if remaining == 1 else 1.0):
+        if not impact.strike(plant, w, t + h - left, q, v, 0.0 if remaining == 1 or tau == 0.0 else 1.0):
             return total, math.inf, False
 
 
