@@ -120,21 +120,13 @@ def _check(motion: Array, options: Options) -> None:
 def _tracking(q, v, reference, K, motion, phase, limit):
     """(K.11) at the phase w t [rad]."""
     turn, power = complex(math.cos(phase), math.sin(phase)), complex(1.0, 0.0)
-    x, y, vx, vy, thx, thy, dthx, dthy, ux, uy = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    s = np.zeros(10)  # x y, x' y', th_x th_y, th'_x th'_y, u_x u_y
     for n in range(len(motion)):
-        x += (motion[n, 0] * power).real
-        y += (motion[n, 1] * power).real
-        vx += (motion[n, 2] * power).real
-        vy += (motion[n, 3] * power).real
-        thx += (motion[n, 4] * power).real
-        thy += (motion[n, 5] * power).real
-        dthx += (motion[n, 6] * power).real
-        dthy += (motion[n, 7] * power).real
-        ux += (motion[n, 8] * power).real
-        uy += (motion[n, 9] * power).real
+        for i in range(10):
+            s[i] += (motion[n, i] * power).real
         power *= turn
     th = tilt(q, v)
-    away = (th[0] - thx, th[1] - thy, th[2] - dthx, th[3] - dthy)
-    centre = (reference[0] + x, reference[1] + y)
-    fx, fy = unsaturated(q, (v[0] - vx, v[1] - vy), away, centre, K, limit)
-    return saturated(ux + fx, uy + fy, limit)
+    away = (th[0] - s[4], th[1] - s[5], th[2] - s[6], th[3] - s[7])
+    centre = (reference[0] + s[0], reference[1] + s[1])
+    ux, uy = unsaturated(q, (v[0] - s[2], v[1] - s[3]), away, centre, K, limit)
+    return saturated(ux + s[8], uy + s[9], limit)

@@ -1,5 +1,6 @@
 """A law's options are parameters: named, checked and documented alike wherever they come from."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -7,7 +8,7 @@ import pytest
 
 from rbdyn_ros.controllers import lqr, options, rest, select
 from rbdyn_ros.controllers.interface import SHARED
-from rbdyn_ros.settings import tables
+from rbdyn_ros.settings import tables, yaml_file
 from rbdyn_ros.settings.parameter import Parameter
 
 
@@ -20,6 +21,7 @@ class Options(NamedTuple):
     travel: float = 2.0
 
 
+LAWS = ("lqr", "nested_lqr", "pd", "rest", "swing_up", "tracking")
 MINE = SimpleNamespace(Options=Options)  # without PARAMETERS
 
 
@@ -48,7 +50,7 @@ def test_a_law_needs_no_options():
     assert options.table("rest", rest) == ()
 
 
-@pytest.mark.parametrize("name", ("lqr", "rest"))
+@pytest.mark.parametrize("name", LAWS)
 def test_the_tables_say_what_the_options_do(name):
     law = select.load(name)
     for parameter in options.table(name, law):
@@ -56,9 +58,21 @@ def test_the_tables_say_what_the_options_do(name):
         assert parameter.description
 
 
-@pytest.mark.parametrize("option", ("period", "force_limit"))
-def test_a_shared_option_has_the_default_of_its_parameter(option):
-    assert lqr.Options._field_defaults[option] == tables.known()[SHARED[option]].default
+@pytest.mark.parametrize("name", LAWS)
+def test_a_shared_option_has_the_default_of_its_parameter(name):
+    defaults = options.type_of(select.load(name))._field_defaults
+    for option in SHARED.keys() & defaults:
+        assert defaults[option] == tables.known()[SHARED[option]].default
+
+
+@pytest.mark.parametrize("name", [name for name in LAWS if name != "rest"])
+def test_the_file_of_a_law_names_its_options(name):
+    entries = yaml_file.read(Path(__file__).parents[2] / "config" / f"{name}.yaml")
+    values = {entry.name: entry.value for entry in entries}
+    assert values["controller"] == name
+    own = {parameter.name for parameter in options.table(name, select.load(name))}
+    assert {given for given in values if given.startswith(f"{name}.")} <= own
+    options.from_values(name, select.load(name), values)
 
 
 def test_a_value_of_the_wrong_kind_is_named():
