@@ -11,6 +11,7 @@ from collections import Counter
 
 from geometry_msgs.msg import PointStamped, PoseStamped, WrenchStamped
 from nav_msgs.msg import Odometry
+from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
@@ -30,6 +31,7 @@ NAME = "pendulum_controller"
 LABELS = ("error_x", "error_y", "tilt_x", "tilt_y", "force_x", "force_y", "saturated", "age", "compute_time_us")
 WATCH_PERIOD = 0.02  # [s] how often the age of the state is looked at
 WARN_PERIOD = 1.0  # [s] one warning of a kind per period
+ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
 STOPPED, WAITING, RUNNING, DISARMED, LATE = "stopped", "waiting for a state", "running", "disarmed", "state late"
 FAULT = "fault: "
 
@@ -96,8 +98,9 @@ class Controller(ManagedNode):
         self._become(WAITING)
 
     def deactivate(self) -> None:
-        """Leave the cart without force."""
+        """Leave the cart without force, and wait until that has arrived: the process may end next."""
         self._send(ZERO)
+        self.commands.wait_for_all_acked(ACKNOWLEDGED)
         if not self.status.startswith(FAULT):
             self._become(STOPPED)
 
