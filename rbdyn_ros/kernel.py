@@ -2,7 +2,7 @@
 
 Numba stamps a cached kernel with the modification time of its own file. A kernel that calls one in
 another file would keep the old callee after that file changed. Here the stamp is a fingerprint of the
-kernel's bytecode, of every constant that it reads and, through their fingerprints, of every kernel that
+kernel's bytecode, of the nouns and constants that it reads and, through their fingerprints, of every kernel that
 it calls: an edit recompiles exactly the kernels that it reaches, and nothing else. It is taken when the kernel is
 first called: by then its file has been read to the end, and so has every kernel that stands below it.
 """
@@ -44,8 +44,20 @@ def inlined(function: Callable) -> Callable:
 def fingerprint(function: Callable, options: dict | None = None) -> str:
     """Hash of a function's bytecode, the constants that it reads and the kernels that it calls."""
     digest = hashlib.sha1(repr(sorted((options or {}).items())).encode())
+    digest.update(repr(_nouns(function.__globals__)).encode())
     _hash_code(function.__code__, function.__globals__, digest)
     return digest.hexdigest()
+
+
+def _nouns(scope: dict) -> list:
+    """The NamedTuples that a file names, or a module that it imports: a kernel reads their fields by place."""
+    modules = [v for v in scope.values() if isinstance(v, types.ModuleType) and _is_ours(v)]
+    values = [*scope.values(), *(v for module in modules for v in vars(module).values())]
+    return sorted({(v.__qualname__, v._fields) for v in values if isinstance(v, type) and hasattr(v, "_fields")})
+
+
+def _is_ours(module: types.ModuleType) -> bool:
+    return module.__name__.startswith(__package__ + ".")
 
 
 def _stamped_by(dispatcher: Dispatcher, base: type) -> type:
@@ -93,7 +105,7 @@ def _hash_code(code: types.CodeType, scope: dict, digest) -> None:
 def _values(name: str, names: tuple, scope: dict) -> list:
     """What a global name reads: itself or, for a module of this package, those of its attributes that are named."""
     value = scope.get(name)
-    if isinstance(value, types.ModuleType) and value.__name__.startswith(__package__ + "."):
+    if isinstance(value, types.ModuleType) and _is_ours(value):
         return [getattr(value, attribute, None) for attribute in names]
     return [value]
 
@@ -107,6 +119,4 @@ def _stamp(value) -> bytes:
         return repr(value).encode()
     if isinstance(value, np.ndarray):
         return value.tobytes()
-    if isinstance(value, type) and hasattr(value, "_fields"):  # a NamedTuple that the kernel constructs
-        return repr(value._fields).encode()
     return b""

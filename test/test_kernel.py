@@ -122,6 +122,25 @@ def test_cache_that_names_a_type_of_the_past_compiles_anew(tmp_path):
         assert printed(tmp_path) == ["6.0", hits]
 
 
+ORDERED = """from typing import NamedTuple
+from rbdyn_ros.kernel import kernel
+class Noun(NamedTuple):
+    {first}: float
+    {second}: float
+@kernel
+def f(noun): return noun.x
+print(f(Noun({first}=1.0, {second}=2.0)))
+"""
+
+
+def test_fields_in_another_order_compile_anew(tmp_path):
+    """Numba's own cache, were it asked, would read the field at its old place."""
+    (tmp_path / "main.py").write_text("import words\n")
+    for first, second, x in (("x", "y", "1.0"), ("y", "x", "2.0")):
+        (tmp_path / "words.py").write_text(ORDERED.format(first=first, second=second))
+        assert printed(tmp_path) == [x]
+
+
 def arguments(name: str, plant: str, input=FORCED) -> tuple:
     """(integrator, those of `advance` but for h, n, t)."""
     integrator, state = select(name), spinning()
