@@ -19,12 +19,12 @@ ELASTIC = 1e-3  # [s] step of the elastic run
 
 
 def run(short: bool, progress) -> Outcome:
-    """The driven cart against the event-driven reference, then elastic ends for long."""
+    """The driven cart against the event-driven reference, then elastic ends."""
     system, state, input = _railed(RESTITUTION), _start(), _driven()
     errors, impacts, truth, exact, drawn = contact_runs.against(
         system, state, input, STEPS, DURATION, IMPACTS, lambda f: progress(0.7 * f)
     )
-    seconds = 10.0 if short else 100.0
+    seconds = 5.0 if short else 10.0
     elastic = {m: contact_runs.stepped(_railed(1.0), state, no_input(), m, ELASTIC, round(seconds / ELASTIC), 1) for m in METHODS}
     progress(1.0)
     tables = {"errors": errors, "impacts": impacts, "motion": _motion(truth, drawn), "elastic": _elastic_table(elastic)}
@@ -85,7 +85,7 @@ def draw(outcome: Outcome, figure) -> None:
     motion, errors, elastic = (outcome.tables[name] for name in ("motion", "errors", "elastic"))
     (path, position), (ends, energy) = figure.subplots(2, 2)
     for method in ("exact", *METHODS):
-        name, line = method.replace(" ", "_"), {"color": contact_runs.COLOURS[method], "label": method, "linewidth": 1.3}
+        name, line = method.replace(" ", "_"), contact_runs.line(method)
         path.plot(motion[f"{name}_x"], motion[f"{name}_y"], **line)
         position.plot(motion["t"], motion[f"{name}_x"], **line)
         if method != "exact":

@@ -12,7 +12,7 @@ from rbdyn_ros.simulation.events import events
 from rbdyn_ros.types import Array, Input, State, System
 
 METHODS = {"time stepping": False, "split": True}
-COLOURS = {"exact": "#222222", "time stepping": "#58b4d6", "split": "#d1495b"}
+_LINES = {"exact": ("#222222", 4.0), "time stepping": ("#58b4d6", 2.6), "split": ("#d1495b", 1.0)}  # thin ones lie on top
 
 
 class Run(NamedTuple):
@@ -58,6 +58,12 @@ def against(system: System, state: State, input: Input, steps, duration: float, 
         progress(0.3 + 0.35 * (k + 1))
     names = ("method", "step", "instants", "velocities_after", "state_at_the_end")
     return dict(zip(names, map(np.array, zip(*errors)))), _table(impacts), truth, exact, drawn
+
+
+def line(method: str) -> dict:
+    """Colour, width and label of a method, as keywords of `plot`."""
+    colour, width = _LINES[method]
+    return {"color": colour, "linewidth": width, "label": method}
 
 
 def of(errors: dict, method: str, column: str) -> Array:

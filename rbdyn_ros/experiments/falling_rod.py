@@ -28,11 +28,12 @@ def run(short: bool, progress) -> Outcome:
         exact = event_driven.follow(system, _start(), no_input(), np.array((0.0, 2.0)), most=1)[1][0]
         for method in METHODS:
             for h in steps:
+                landing = contact_runs.stepped(system, _start(), no_input(), method, h, round(0.6 / h), 1)
                 run = contact_runs.stepped(system, _start(), no_input(), method, h, round(12.0 / 0.02), round(0.02 / h))
-                rows.append((mu, method, h, *_errors(system, mu, run, exact)))
+                rows.append((mu, method, h, *_errors(system, mu, run, exact), -height(landing.y).min()))
                 drawn[mu, method] = run
         progress((k + 1) / len(FRICTIONS))
-    names = ("friction", "method", "step", "landing_error", "impulse_error", "stop_error", "deepest", "last_gap", "energy_gain")
+    names = ("friction", "method", "step", "landing_error", "impulse_error", "stop_error", "last_gap", "energy_gain", "deepest")
     table = dict(zip(names, map(np.array, zip(*rows))))
     return Outcome({"landing": table, "motion": _motion(drawn)}, _claims(table))
 
@@ -58,20 +59,21 @@ def _start():
 
 
 def _errors(system, mu: float, run, exact) -> tuple:
-    """How far landing, impulse and stopping place are off, the deepest and the last penetration, the largest gain of energy."""
+    """How far landing, impulse and stopping place are off, the last penetration, the largest gain of energy."""
     found, (t, y) = run.impacts, (run.t, run.y)
     after = np.searchsorted(t, exact.t + 0.2)  # settled on the floor, still sliding
     stop = y[after, 0] + y[after, 6] ** 2 / (2.0 * deceleration(system, mu))
     impulse = abs(found["P_n"][0] - exact.P[0])
     gain = np.diff(run.energy)[t[1:] > exact.t + 0.04].max()
-    return abs(found["t"][0] - exact.t), impulse, abs(y[-1, 0] - stop), -height(y).min(), -height(y)[-1], gain
+    return abs(found["t"][0] - exact.t), impulse, abs(y[-1, 0] - stop), -height(y)[-1], gain
 
 
 def _motion(drawn: dict) -> dict:
+    """The runs at the smallest step."""
     table = {"t": next(iter(drawn.values())).t}
     for (mu, method), run in drawn.items():
         name = f"{method.replace(' ', '_')}_mu_{mu:g}"
-        table |= {f"x_{name}": run.y[:, 0], f"vx_{name}": run.y[:, 6], f"gap_{name}": height(run.y)}
+        table |= {f"x_{name}": run.y[:, 0], f"vx_{name}": run.y[:, 6]}
     return table
 
 
@@ -93,23 +95,21 @@ def _claims(table: dict) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Velocity, way, penetration, errors."""
+    """Velocity, way, errors of the landing, penetration."""
     motion, table = outcome.tables["motion"], outcome.tables["landing"]
-    (speed, way), (gap, errors) = figure.subplots(2, 2)
+    (speed, way), (errors, depth) = figure.subplots(2, 2)
     dashes = dict(zip(FRICTIONS, ("-", "--", ":")))
     for mu in FRICTIONS:
         for method in METHODS:
             name = f"{method.replace(' ', '_')}_mu_{mu:g}"
-            line = {"color": contact_runs.COLOURS[method], "linestyle": dashes[mu], "label": f"{method}, μ = {mu:g}", "linewidth": 1.3}
+            line = {**contact_runs.line(method), "linestyle": dashes[mu], "label": f"{method}, μ = {mu:g}"}
             speed.plot(motion["t"], motion[f"vx_{name}"], **line)
             way.plot(motion["t"], motion[f"x_{name}"], **line)
-            near = motion["t"] < 1.5
-            gap.plot(motion["t"][near], 1e3 * motion[f"gap_{name}"][near], **line)
             chosen = (table["method"] == method) & (table["friction"] == mu)
-            errors.loglog(table["step"][chosen], np.maximum(table["landing_error"][chosen], 1e-16), "o", **line)
-    gap.set_ylim(-12.0, 12.0)
+            errors.loglog(table["step"][chosen], table["landing_error"][chosen], "o", **line)
+            depth.loglog(table["step"][chosen], np.maximum(table["deepest"][chosen], 1e-16), "o", **line)
     speed.legend(frameon=False, fontsize=8, ncols=2)
     figures.titled(speed, "Friction stops the cart", "time [s]", "cart velocity [m/s]")
     figures.titled(way, "after a way that Coulomb's law gives", "time [s]", "cart position [m]")
-    figures.titled(gap, "A landing without rebound", "time [s]", "gap of the tip [mm]")
     figures.titled(errors, "When it lands", "step [s]", "error of the instant [s]")
+    figures.titled(depth, "How deep it goes", "step [s]", "deepest penetration [m]")

@@ -91,7 +91,7 @@ def draw(outcome: Outcome, figure) -> None:
     t, errors = outcome.tables["rest"], outcome.tables["errors"]
     (gap, energy), (instants, ends) = figure.subplots(2, 2)
     for method in METHODS:
-        name, line = method.replace(" ", "_"), {"color": contact_runs.COLOURS[method], "label": method, "linewidth": 1.4}
+        name, line = method.replace(" ", "_"), contact_runs.line(method)
         early = t["t"] < 4.0
         gap.plot(t["t"][early], t[f"gap_{name}"][early], **line)
         energy.plot(t["t"][early], t[f"energy_{name}"][early], **line)
