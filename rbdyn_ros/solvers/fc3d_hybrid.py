@@ -1,7 +1,8 @@
 """Friction by whatever works: Gauss-Seidel to find who sticks and slides, Newton to finish, ADMM and sweeps to fall back on.
 
 20 sweeps settle most problems or bring Newton close. Where Newton fails, it starts again from ADMM's answer, which
-hyperstatic stacks of unlike masses need, then from nothing; at last Gauss-Seidel has as many sweeps as are allowed.
+hyperstatic stacks of unlike masses need, then from nothing; at last Gauss-Seidel has as many sweeps as are allowed,
+from the best so far, which is returned if it stays the best.
 `iterations` counts all of them.
 """
 
@@ -24,7 +25,7 @@ def iterate(problem, r, u, tolerance, max_iterations):
     done, residual = fc3d_nsgs.sweeps(problem, r, u, tolerance, min(SWEEPS, max_iterations))
     if residual <= tolerance or len(problem.mu) == 1:
         return done, residual
-    swept = r.copy()
+    best, least = r.copy(), residual
     for attempt in range(3):
         if attempt == 1:
             steps, residual = fc3d_admm.iterate(problem, r, u, tolerance, ADMM_ITERATIONS)
@@ -35,9 +36,14 @@ def iterate(problem, r, u, tolerance, max_iterations):
         done += steps
         if residual <= tolerance:
             return done, residual
-    r[:] = swept
+        if residual < least:
+            best[:] = r
+            least = residual
+    r[:] = best
     steps, residual = fc3d_nsgs.sweeps(problem, r, u, tolerance, max_iterations)
-    return done + steps, residual
+    if not residual <= least:
+        r[:] = best
+    return done + steps, min(residual, least)
 
 
 @kernel
