@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.constraints import joints
+from rbdyn_ros.constraints import jacobian, joints
 from rbdyn_ros.contacts import pairs
 from rbdyn_ros.integrators.multibody.plant import Options
 from rbdyn_ros.models import jointed_bodies
@@ -33,7 +33,7 @@ def test_machines_start_closed_and_stay_so(make):
     machine = make()
     record = several_bodies.variational_run(machine.bodies, machine.constraints, None, machine.q, machine.v, 5e-3, 20, 1)
     assert record.ok and record.opening.max() < 1e-12
-    J = several_bodies.jacobian.jacobian(machine.constraints.rows, machine.q)
+    J = jacobian.jacobian(machine.constraints.rows, machine.q)
     assert np.abs(J @ machine.v.ravel()).max() < 1e-14
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.bodies import quaternion_body as body
 from rbdyn_ros.constraints import jacobian
-from rbdyn_ros.constraints.rows import place, vector
+from rbdyn_ros.constraints.rows import change, place, vector
 from rbdyn_ros.contacts import pairs as contacts
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion, vec
@@ -32,7 +32,7 @@ def velocity(pairs, w, q, rate, i):
     """Relative velocity of contact i in its frame [m/s]."""
     a, b = pairs.a[i], pairs.b[i]
     A, B = place(q, a), place(q, b)
-    dA, dB = jacobian.row.change(rate, a), jacobian.row.change(rate, b)
+    dA, dB = change(rate, a), change(rate, b)
     on_a = body.point_velocity(A[1], vector(w.on_a, i), dA[0], dA[1])
     u = vec.sub(on_a, body.point_velocity(B[1], vector(w.on_b, i), dB[0], dB[1]))
     return vec.dot(vector(w.frame[i], 0), u), vec.dot(vector(w.frame[i], 1), u), vec.dot(vector(w.frame[i], 2), u)

@@ -9,7 +9,7 @@ a friction problem in P alone, solved as such; dy follows. Quadratic, because ev
 
 import numpy as np
 
-from rbdyn_ros.constraints import rows as row
+from rbdyn_ros.constraints.jacobian import rates
 from rbdyn_ros.integrators.multibody import assembly, detection, equations
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.numerics import linear
@@ -68,7 +68,7 @@ def friction(plant, w, gradient, found):
 @kernel
 def prepare(plant, w, h, q, v):
     """Momentum, rows and directions where the step starts; x ahead as a guess; no impulses."""
-    pairs, rate = plant.pairs, detection.jacobian.rates(q, v)
+    pairs, rate = plant.pairs, rates(q, v)
     assembly.fill_mass(plant.bodies, plant.gamma, q, w.mass)
     w.p_before[:] = w.mass @ rate.reshape(-1)
     assembly.fill_rows(plant.rows, q, w.A_before)

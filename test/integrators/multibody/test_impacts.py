@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.constraints import joints
+from rbdyn_ros.constraints import jacobian, joints
 from rbdyn_ros.constraints.rows import TURN, WORLD
 from rbdyn_ros.contacts import pairs
 from rbdyn_ros.geometry import quaternion
@@ -168,7 +168,7 @@ def test_jointed_rod_in_whole_steps_is_within_a_step():
 
 
 def joints_of(run):
-    return newton.detection.jacobian.values(run.plant.rows, run.q)
+    return jacobian.values(run.plant.rows, run.q)
 
 
 def test_two_balls_exchange_their_velocities():
