@@ -50,7 +50,8 @@ def limited(force: tuple, limit: float) -> tuple:
     norm = math.hypot(*force)
     if norm <= limit:
         return force, False
-    return (force[0] * limit / norm, force[1] * limit / norm), True
+    scale = limit / norm  # first: the product of two tiny numbers would lose its digits
+    return (force[0] * scale, force[1] * scale), True
 
 
 class Mailbox:
