@@ -1,0 +1,117 @@
+"""A top that slides on its tip: how steps of fixed size, and the free parameter gamma, do against the reduced equations."""
+
+import numpy as np
+
+from rbdyn_ros.constraints import joints
+from rbdyn_ros.experiments import figures
+from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
+from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.integrators.multibody import plant as plants
+from rbdyn_ros.models import sliding_top
+from rbdyn_ros.simulation import several_bodies
+
+QUESTION = (
+    "A top of 50 rad/s slides two seconds over a floor on its tip, with friction. Does a contact in the variational step keep\n"
+    "  the order 2 of the free motion, and what does the free parameter gamma of the quaternion's kinetic energy change?"
+)
+TOP = sliding_top.Params()
+AXIS, FAST = TOP.inertia[2], 1e-3  # [kg m^2] of the fast axis; [s] the step that the claims speak of
+STEPS = (8e-3, 4e-3, 2e-3, 1e-3, 5e-4)  # [s]
+DURATION, ROW = 2.0, 8e-3  # [s]
+GAMMAS = {
+    "4/3 J3": (4.0 / 3.0 * AXIS, "#1f6fb4"),
+    "J1": (TOP.inertia[0], "#2a9d6f"),
+    "3.3 J3": (1e-3, "#edae49"),
+    "33 J3": (1e-2, "#d1495b"),
+}
+
+
+def run(short: bool, progress) -> Outcome:
+    """Every gamma at every step, against the reduced equations; short: without the smallest step."""
+    steps = STEPS[1:4] if short else STEPS
+    times = ROW * np.arange(round(DURATION / ROW) + 1)
+    truth, _ = sliding_top.exact(TOP, times)
+    progress(0.2)
+    errors, tracks = {"step": np.array(steps)}, {"t": times, **_path("exact", truth)}
+    for i, (name, (gamma, _)) in enumerate(GAMMAS.items()):
+        runs = [slid(gamma, h) for h in steps]
+        errors[f"{name}_position"] = np.array([_distance(run.q[:, 0], truth) for run in runs])
+        errors[f"{name}_axis"] = np.array([_axis_error(run.q[:, 0], truth).max() for run in runs])
+        last = runs[steps.index(FAST)]
+        tracks |= _path(name, last.q[:, 0]) | {f"{name}_axis_error": _axis_error(last.q[:, 0], truth)}
+        tracks[f"{name}_gap"] = _gap(last.q[:, 0])
+        progress(0.2 + 0.8 * (i + 1) / len(GAMMAS))
+    return Outcome({"errors": errors, "tracks": tracks}, _claims(errors, tracks))
+
+
+def slid(gamma: float, h: float) -> several_bodies.Record:
+    """The top for two seconds at steps of h [s]; RuntimeError if a step fails."""
+    top, free, options = sliding_top.build(TOP), joints.assembled(1), plants.Options(beta=0.0)
+    rows, every = round(DURATION / ROW), round(ROW / h)
+    record = several_bodies.variational_run(top.bodies, free, top.pairs, top.q, top.v, h, rows, every, options, gamma)
+    if not record.ok:
+        raise RuntimeError(f"the top with gamma = {gamma:g} kg m^2, h = {h:g} s: {record.message}")
+    return record
+
+
+def _distance(q, truth) -> float:
+    return float(np.abs(q[:, :3] - truth[:, :3]).max())
+
+
+def _axis(q):
+    return quaternion.rotate(q[:, 3:] / np.linalg.norm(q[:, 3:], axis=1)[:, None], np.array([0.0, 0.0, 1.0]))
+
+
+def _axis_error(q, truth):
+    return np.linalg.norm(_axis(q) - _axis(truth), axis=1)
+
+
+def _path(name: str, q) -> dict:
+    return {f"{name}_axis_x": _axis(q)[:, 0], f"{name}_axis_y": _axis(q)[:, 1]}
+
+
+def _gap(q):
+    """Of the tip over where it started [m]."""
+    height = q[:, 2] + TOP.tip[2] * _axis(q)[:, 2]
+    return height - height[0]
+
+
+def _claims(errors: dict, tracks: dict) -> tuple:
+    h, best = errors["step"], "4/3 J3"
+    at = int(np.flatnonzero(h == FAST)[0])
+    position, axis = errors[f"{best}_position"], errors[f"{best}_axis"]
+    others = [name for name in GAMMAS if name != best]
+    return (
+        between("gamma = 4/3 J3: order of the position", slope(h, position), 1.9, 2.1),
+        between("its order of the axis", slope(h, axis), 1.9, 2.1),
+        below("its position error at 1 ms", position[at], 6e-6, "m"),
+        below("its axis error at 1 ms", axis[at], 1.6e-3),
+        below("the tip leaves the floor, or enters it, by", np.abs(tracks[f"{best}_gap"]).max(), 1e-12, "m"),
+        below("its axis error over the smallest of the other gammas'", axis[at] / min(errors[f"{n}_axis"][at] for n in others), 0.5),
+        between("gamma = 33 J3: axis error at 1 ms, over that of 4/3 J3", errors["33 J3_axis"][at] / axis[at], 50.0, 500.0),
+    )
+
+
+def draw(outcome: Outcome, figure) -> None:
+    """The axis seen from above, its error in time, and the orders."""
+    tracks, errors = outcome.tables["tracks"], outcome.tables["errors"]
+    (above, in_time), (position, axis) = figure.subplots(2, 2)
+    above.plot(tracks["exact_axis_x"], tracks["exact_axis_y"], color=figures.COLOURS["truth"], linewidth=2.2, label="reduced equations")
+    shown = {name: colour for name, (_, colour) in GAMMAS.items()}
+    for name in ("33 J3", "4/3 J3"):
+        above.plot(tracks[f"{name}_axis_x"], tracks[f"{name}_axis_y"], color=shown[name], linewidth=0.9, label=f"γ = {name}")
+    above.set(xlim=(-0.48, 1.12), ylim=(-0.48, 0.48))  # with room for the legend
+    above.set_aspect("equal")
+    above.legend(frameon=False, fontsize=9, loc="center right")
+    figures.titled(above, "The top's axis from above, 2 s at 1 ms", "x of the axis [–]", "y of the axis [–]")
+    h = errors["step"]
+    for name, colour in shown.items():
+        in_time.semilogy(tracks["t"][1:], tracks[f"{name}_axis_error"][1:], color=colour, linewidth=1.1, label=f"γ = {name}")
+        position.loglog(h, errors[f"{name}_position"], "o-", color=colour)
+        axis.loglog(h, errors[f"{name}_axis"], "o-", color=colour)
+    in_time.legend(frameon=False, fontsize=9, loc="lower right", ncols=2)
+    figures.titled(in_time, "Error of the axis at 1 ms", "time [s]", "|error| [–]")
+    figures.slope_guide(position, h, 0.4 * errors["4/3 J3_position"][np.argmax(h)], 2)
+    figures.slope_guide(axis, h, 0.4 * errors["4/3 J3_axis"][np.argmax(h)], 2)
+    figures.titled(position, "Largest error of the position: order 2", "step [s]", "error [m]")
+    figures.titled(axis, "Largest error of the axis: γ matters", "step [s]", "error [–]")

@@ -1,0 +1,200 @@
+"""Boxes and balls on top of each other: what statics says of them, and which solvers can."""
+
+import time
+
+import numpy as np
+
+from rbdyn_ros.experiments import figures
+from rbdyn_ros.experiments.outcome import Outcome, above, below
+from rbdyn_ros.experiments.stack_runs import settled
+from rbdyn_ros.models import stacks
+from rbdyn_ros.solvers import select
+
+QUESTION = (
+    "Five boxes fall onto each other and lie still; four lean over a table's edge; a ball rests on three. More contacts carry\n"
+    "  them than are needed: are the forces the weights, does nothing creep, does what must fall fall, and which solver copes?"
+)
+STEP, REST, FALL = 2e-3, 0.2, 0.5  # [s]; the end of a run, in which nothing may move; the run of what falls
+WEIGHT = stacks.GRAVITY  # [N] of a body of 1 kg
+LIMIT = np.tan(stacks.steepness() / 2.0)  # friction that the pyramid needs
+MARGIN = 0.02  # on each side of what statics allows
+TOP = 20.0  # [kg]
+STANDING = ("tower", "top-heavy", "overhang", "pyramid")
+FALLING = ("overhang too far", "pyramid too smooth")
+COLOURS = {
+    "tower": "#1f6fb4",
+    "top-heavy": "#7a5195",
+    "overhang": "#2a9d6f",
+    "pyramid": "#58b4d6",
+    "overhang too far": "#edae49",
+    "pyramid too smooth": "#d1495b",
+}
+SOLVERS = ("fc3d_hybrid", "fc3d_newton", "fc3d_admm", "fc3d_nsgs")
+TOLERANCE = 1e-8
+
+
+def made() -> dict:
+    """The stacks by name."""
+    return {
+        "tower": stacks.tower(),
+        "top-heavy": stacks.tower(top=TOP),
+        "overhang": stacks.overhang(share=1.0 - MARGIN),
+        "pyramid": stacks.pyramid((1.0 + MARGIN) * LIMIT),
+        "overhang too far": stacks.overhang(share=1.0 + MARGIN),
+        "pyramid too smooth": stacks.pyramid((1.0 - MARGIN) * LIMIT),
+    }
+
+
+def weights() -> dict:
+    """What each level of a stack that stands must carry [N], from the floor up."""
+    each = np.arange(5, 0, -1.0)
+    return {
+        "tower": WEIGHT * each,
+        "top-heavy": WEIGHT * (each + TOP - 1.0),
+        "overhang": WEIGHT * each[1:],
+        "pyramid": WEIGHT * np.array([4.0, 1.0, 0.0]),
+    }
+
+
+def run(short: bool, progress) -> Outcome:
+    """Every stack in time, then the friction problems of the towers by every solver."""
+    duration, keep, runs = (0.4 if short else 2.0), (20 if short else 10), {}
+    for i, (name, stack) in enumerate(made().items()):
+        runs[name] = settled(stack, STEP, duration if name in STANDING else FALL, keep if name in ("tower", "top-heavy") else 0)
+        progress(0.7 * (i + 1) / 6)
+    tables = {name.replace(" ", "_"): _table(run) for name, run in runs.items()}
+    tables |= {"rest": _rest(runs), "solvers": _solved(runs, 3 if short else 12)}
+    progress(1.0)
+    return Outcome(tables, _claims(tables))
+
+
+def _table(run) -> dict:
+    """A run as columns: speed, gap, force of each level, x, z and pitch of each body."""
+    table = {"t": run.t, "speed": run.speed, "gap": run.gap}
+    table |= {f"force_{i}": run.force[:, i] for i in range(run.force.shape[1])}
+    for i in range(run.q.shape[1]):
+        pitch = 2.0 * np.arctan2(run.q[:, i, 5], run.q[:, i, 3])
+        table |= {f"x_{i}": run.q[:, i, 0], f"z_{i}": run.q[:, i, 2], f"pitch_{i}": pitch}
+    return table
+
+
+def _rest(runs: dict) -> dict:
+    """What statics says of the stacks that stand, row by row of STANDING."""
+    rows, expected = [], weights()
+    for name in STANDING:
+        run, end = runs[name], runs[name].t > runs[name].t[-1] - REST
+        creep = np.ptp(run.q[end, :, :3], axis=0).max()
+        wrong = np.abs(run.force[end] - expected[name]).max() / expected[name][0]
+        rows.append((name, run.speed[end].max(), creep, max(0.0, -run.gap.min()), wrong))
+    names = ("stack", "speed", "creep", "overlap", "force_error")
+    return dict(zip(names, map(np.array, zip(*rows))))
+
+
+def _solved(runs: dict, most: int) -> dict:
+    """The problems of both towers by every solver, from nothing: success, residual, time."""
+    rows = []
+    for name in ("tower", "top-heavy"):
+        problems = runs[name].problems[:most]
+        for solver in (select.select(method, TOLERANCE) for method in SOLVERS):
+            select.solve(solver, problems[0])  # compiles
+            for problem in problems:
+                start = time.perf_counter()
+                found = select.solve(solver, problem)
+                rows.append((name, solver.name, found.ok, found.residual, found.iterations, time.perf_counter() - start))
+    names = ("stack", "solver", "solved", "residual", "iterations", "seconds")
+    return dict(zip(names, map(np.array, zip(*rows))))
+
+
+def _claims(tables: dict) -> tuple:
+    claims, rest = [], tables["rest"]
+    for i, name in enumerate(STANDING):
+        claims.append(below(f"{name}: speed at rest", rest["speed"][i], 1e-9, "m/s"))
+        claims.append(below(f"{name}: creep in the last 0.2 s", rest["creep"][i], 1e-12, "m"))
+        claims.append(below(f"{name}: deepest overlap, landing included", rest["overlap"][i], 1e-10, "m"))
+        claims.append(below(f"{name}: normal forces against the weights, relative", rest["force_error"][i], 1e-6))
+    for name in FALLING:
+        table = tables[name.replace(" ", "_")]
+        last = max(int(column[2:]) for column in table if column.startswith("z_"))
+        claims.append(above(f"{name}: the top sinks by", table[f"z_{last}"][0] - table[f"z_{last}"][-1], 1e-3, "m"))
+    solvers = tables["solvers"]
+    hybrid = solvers["solver"] == "fc3d_hybrid"
+    claims.append(below("friction problems of the towers that the hybrid does not solve", np.sum(~solvers["solved"][hybrid]), 0.5))
+    claims.append(below("its largest residual", solvers["residual"][hybrid].max(), TOLERANCE * 1.001))
+    return tuple(claims)
+
+
+def draw(outcome: Outcome, figure) -> None:
+    """The overhang, the landing, the pyramid; speeds, force errors, solvers."""
+    tables = outcome.tables
+    (lean, landing, pyramid), (speed, share, solvers) = figure.subplots(2, 3)
+    _draw_overhang(lean, tables)
+    _draw_landing(landing, tables["top-heavy"])
+    for name in ("pyramid", "pyramid too smooth"):
+        table = tables[name.replace(" ", "_")]
+        seen = table["t"] <= 0.4
+        sunk = 1e3 * (table["z_3"] - table["z_3"][0])
+        pyramid.plot(table["t"][seen], sunk[seen], color=COLOURS[name], label=name[8:] or "rough enough")
+    pyramid.legend(frameon=False, fontsize=9, loc="lower left")
+    figures.titled(pyramid, f"Ball on three, μ = {LIMIT:.3f} ± 2 %", "time [s]", "height of the upper ball [mm]")
+    for name, colour in COLOURS.items():
+        table = tables[name.replace(" ", "_")]
+        speed.semilogy(table["t"], np.maximum(table["speed"], 1e-18), color=colour, linewidth=1.1, label=name)
+    speed.legend(frameon=False, fontsize=8)
+    figures.titled(speed, "What stands is at rest", "time [s]", "largest speed [m/s]")
+    _draw_forces(share, tables)
+    _draw_solvers(solvers, tables["solvers"])
+
+
+def _draw_overhang(axes, tables: dict) -> None:
+    from matplotlib.patches import Rectangle
+    from matplotlib.transforms import Affine2D
+
+    for name, face in (("overhang", COLOURS["overhang"]), ("overhang too far", "none")):
+        table = tables[name.replace(" ", "_")]
+        for i in range(4):
+            x, z, pitch = (table[f"{key}_{i}"][-1] for key in ("x", "z", "pitch"))
+            where = Affine2D().rotate(-pitch).translate(x, z) + axes.transData
+            look = {"facecolor": face, "edgecolor": "white" if face != "none" else COLOURS[name], "linewidth": 1.4}
+            axes.add_patch(Rectangle(-stacks.HALF[[0, 2]], *2.0 * stacks.HALF[[0, 2]], transform=where, **look))
+    axes.plot([-0.75, 0.0, 0.0], [0.0, 0.0, -0.15], color=figures.COLOURS["truth"], linewidth=2.0)
+    axes.set(xlim=(-0.75, 0.9), ylim=(-0.15, 1.0))
+    axes.set_aspect("equal")
+    axes.set_axisbelow(True)
+    figures.titled(axes, "98 % of the limit, and 102 %", "x [m]", "z [m]")
+
+
+def _draw_landing(axes, table: dict) -> None:
+    seen = table["t"] <= 0.4
+    for level, shade in enumerate(("#3b1f4f", "#7a5195", "#b07fc7")):
+        index = 2 * level
+        axes.plot(table["t"][seen], table[f"force_{index}"][seen], color=shade, linewidth=1.3, label=f"under box {index + 1}")
+        axes.axhline(weights()["top-heavy"][index], color=figures.GREY, linewidth=0.6, linestyle=":")
+    axes.legend(frameon=False, fontsize=9)
+    figures.titled(axes, "Five boxes land, one of 20 kg", "time [s]", "normal force, weight [N]")
+
+
+def _draw_forces(axes, tables: dict) -> None:
+    rest, places = tables["rest"], np.arange(len(STANDING))
+    axes.bar(places, np.maximum(rest["force_error"], 1e-17), color=[COLOURS[name] for name in STANDING], width=0.6)
+    axes.plot(places, np.maximum(rest["overlap"], 1e-17), "v", color=figures.COLOURS["truth"], label="deepest overlap [m]")
+    axes.set_yscale("log")
+    axes.set_axisbelow(True)
+    axes.set_xticks(places, STANDING)
+    axes.set_ylim(1e-17, 1e-3)
+    axes.legend(frameon=False, fontsize=9)
+    figures.titled(axes, "Forces are the weights", "", "relative error")
+
+
+def _draw_solvers(axes, table: dict) -> None:
+    for k, (stack, marker) in enumerate((("tower", "o"), ("top-heavy", "s"))):
+        for i, method in enumerate(SOLVERS):
+            mine = (table["stack"] == stack) & (table["solver"] == method)
+            times, at = 1e3 * table["seconds"][mine], i + 0.24 * k - 0.12
+            look = {"color": COLOURS[stack], "markersize": 5, "alpha": 0.6, "label": stack if i == 0 else ""}
+            axes.semilogy(np.full(len(times), at), times, marker, **look)
+            words = {"textcoords": "offset points", "ha": "center", "fontsize": 8, "color": COLOURS[stack]}
+            axes.annotate(f"{table['solved'][mine].sum()}/{mine.sum()}", (at, times.max()), (0, 5 + 9 * k), **words)
+    axes.set_xticks(range(len(SOLVERS)), [name[5:] for name in SOLVERS])
+    axes.margins(x=0.1, y=0.15)
+    axes.legend(frameon=False, fontsize=9, loc="upper left")
+    figures.titled(axes, "Solvers: time, and solved of all", "", "time [ms]")

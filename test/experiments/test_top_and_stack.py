@@ -1,0 +1,53 @@
+"""The experiments on bodies with contacts in their short form, and what they lean on against golden data and statics."""
+
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from rbdyn_ros.contacts import pairs
+from rbdyn_ros.experiments import outcome as outcomes
+from rbdyn_ros.models import sliding_top, stacks
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+@pytest.mark.parametrize("name", ["spinning_top", "stack"])
+def test_the_claims_hold_and_the_figure_is_drawn(name):
+    experiment, heard = import_module(f"rbdyn_ros.experiments.{name}"), []
+    outcome = experiment.run(True, heard.append)
+    assert outcome.claims and outcomes.stands(outcome), "\n" + outcomes.verdict(outcome)
+    assert heard == sorted(heard) and heard[-1] == pytest.approx(1.0)
+    assert all(len({len(column) for column in table.values()}) == 1 for table in outcome.tables.values())
+    figure = Figure(figsize=(11.0, 7.0))
+    experiment.draw(outcome, figure)
+    assert all(axes.has_data() for axes in figure.axes)
+
+
+def test_reduced_equations_of_the_top_meet_the_reference():
+    golden = np.genfromtxt(GOLDEN / "top_sliding_traj.csv", delimiter=",", names=True)[::10]
+    q, v = sliding_top.exact(sliding_top.Params(), golden["t"])
+    columns = ("x", "y", "z", "q0", "q1", "q2", "q3"), ("vx", "vy", "vz", "w1", "w2", "w3")
+    expected_q, expected_v = (np.column_stack([golden[name] for name in names]) for names in columns)
+    assert np.abs(q - expected_q).max() < 1e-11
+    assert np.abs(v - expected_v).max() < 1e-9
+
+
+def test_the_pyramid_touches_and_its_lower_balls_do_not():
+    stack = stacks.pyramid()
+    gaps = pairs.gaps(stack.pairs, stack.q)
+    assert np.abs(gaps[:6]).max() < 1e-15
+    assert gaps[6:] == pytest.approx(stacks.CLEARANCE, abs=1e-15)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.98, 1.02])
+def test_the_overhang_puts_each_part_over_or_beyond_an_edge(share):
+    """The centre of mass of the boxes from i up lies inside the edge below for share < 1, outside for share > 1."""
+    stack = stacks.overhang(share=share)
+    x = stack.q[:, 0]
+    edges = np.concatenate([[0.0], x[:-1] + stacks.HALF[0]])
+    beyond = np.array([x[i:].mean() - edges[i] for i in range(4)])
+    assert np.all((beyond > 0.0) == (share > 1.0))
+    assert np.abs(pairs.gaps(stack.pairs, stack.q)).max() < 1e-15
