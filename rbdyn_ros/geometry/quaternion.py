@@ -47,10 +47,11 @@ def conjugate(q) -> np.ndarray:
 def normalized(q) -> np.ndarray:
     """q / |q|; ValueError for a zero quaternion, which is no rotation."""
     q = arguments.array(q, "q", 4)
-    norm = arguments.length(q)
-    if np.any(norm == 0.0):
+    largest = np.max(np.abs(q), axis=-1, keepdims=True)
+    if np.any(largest == 0.0):
         raise ValueError("q has norm 0; a rotation needs a quaternion with a norm above 0")
-    return q / norm
+    q = q / largest  # first: the norm of the tiniest numbers has no digits
+    return q / arguments.length(q)
 
 
 def canonical(q) -> np.ndarray:
