@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
@@ -12,11 +13,18 @@ def leave_at_once() -> None:
         signal.signal(number, lambda number, frame: os._exit(0))
 
 
+def _silent_about_the_end(unraisable) -> None:
+    """A signal may fall into a destructor, which cannot raise: `stop` remembers it, and nothing went wrong."""
+    if not isinstance(unraisable.exc_value, SystemExit):
+        sys.__unraisablehook__(unraisable)
+
+
 class Signals:
     """A signal sets `stop`. While `starting` it also raises SystemExit(0), for the warm-up may compile for a minute."""
 
     def __init__(self, starting: bool = False):
         self.stop, self.starting = False, starting
+        sys.unraisablehook = _silent_about_the_end
         for number in _NUMBERS:
             signal.signal(number, self._set)
 
