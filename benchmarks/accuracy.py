@@ -7,16 +7,15 @@ truth over 10 s, twice a second. Work: wall time per simulated second [us] at th
 and how many times less that is than MuJoCo's RK4 needs for it.
 """
 
-import argparse
 import json
 import math
 import sys
-from pathlib import Path
 from time import perf_counter_ns
 from typing import NamedTuple
 
 import numpy as np
 import reference
+from command_line import read
 from peer import MISSING, peer
 from pendulum import SCALE, energy, start, stepper, tip
 
@@ -50,7 +49,7 @@ class Error(NamedTuple):
 
 
 def main() -> int:
-    arguments = _arguments()
+    arguments = read(__doc__, "write both tables", "100 s in place of 1000 s")
     if peer("Euler") is None:
         print(MISSING, file=sys.stderr)
     times = tuple(np.arange(1, ROWS + 1) * 10.0 / ROWS)
@@ -148,16 +147,6 @@ def microseconds(method, steps: int) -> float:
         method.advance(state.q, state.v, 10.0 / steps, steps)
         times.append((perf_counter_ns() - before) / 1e4)
     return min(times)
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write both tables")
-    parser.add_argument("--quick", action="store_true", help="100 s in place of 1000 s")
-    arguments = parser.parse_args()
-    if arguments.json and not arguments.json.absolute().parent.is_dir():
-        parser.error(f"--json: the folder {arguments.json.parent} does not exist; make it first")
-    return arguments
 
 
 if __name__ == "__main__":

@@ -7,16 +7,15 @@ have the tip on the floor. Rounds of all cases follow each other, so that each s
 are medians over the rounds. Nothing is compiled while the clock runs.
 """
 
-import argparse
 import json
 import math
 import sys
-from pathlib import Path
 from statistics import median
 from time import perf_counter_ns
 from typing import Callable
 
 import numpy as np
+from command_line import read
 from pendulum import INPUT, PARAMS
 
 from rbdyn_ros.integrators.select import select
@@ -54,7 +53,7 @@ _XML = """
 
 
 def main() -> int:
-    arguments = _arguments()
+    arguments = read(__doc__, "write rows {name, ns, least_ns, ratio_to_without, mj_step_over_it}", "fewer rounds")
     print("compiling (some seconds the first time) …", file=sys.stderr)
     cases = _cases()
     times = {name: [] for name in cases}
@@ -126,16 +125,6 @@ def line(row: dict) -> str:
     """A row as text."""
     faster = "" if row["mj_step_over_it"] is None else f"  mj_step takes {row['mj_step_over_it']:6.2f} x as long"
     return f"{row['name']:18} {row['ns']:8.0f} ns (least {row['least_ns']:6.0f})  {row['ratio_to_without']:7.2f} x without contacts{faster}"
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write rows {name, ns, least_ns, ratio_to_without, mj_step_over_it}")
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    arguments = parser.parse_args()
-    if arguments.json and not arguments.json.absolute().parent.is_dir():
-        parser.error(f"--json: the folder {arguments.json.parent} does not exist; make it first")
-    return arguments
 
 
 if __name__ == "__main__":

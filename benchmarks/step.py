@@ -7,15 +7,14 @@ neighbours on the machine; the ratio is the median over such pairs. mj_step runs
 its time and which it survives. Nothing is compiled while the clock runs.
 """
 
-import argparse
 import json
 import sys
-from pathlib import Path
 from statistics import median
 from time import perf_counter_ns
 from typing import Callable
 
 import numpy as np
+from command_line import read
 from peer import MISSING, Peer, peer
 from pendulum import SYSTEM, Stepper, applicable, refusal, start
 
@@ -28,7 +27,7 @@ over ours, more is faster; null: MuJoCo is not installed, or a step did not conv
 
 
 def main() -> int:
-    arguments = _arguments()
+    arguments = read(__doc__, _ROWS, "fewer measurements, no compositions")
     other = peer("Euler")
     if other is None:
         print(MISSING, file=sys.stderr)
@@ -82,16 +81,6 @@ def line(row: dict) -> str:
     ns = "no convergence" if row["ns"] is None else f"{row['ns']:8.1f} ns"
     ratio = "" if row["ratio_to_mj_step"] is None else f"  {row['ratio_to_mj_step']:6.2f} x mj_step"
     return f"{row['name']:20} {row['composition']:10} {row['step'] * 1e3:4g} ms {row['spin']:4g} rad/s  {ns}{ratio}"
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, metavar="FILE", help=_ROWS)
-    parser.add_argument("--quick", action="store_true", help="fewer measurements, no compositions")
-    arguments = parser.parse_args()
-    if arguments.json and not arguments.json.absolute().parent.is_dir():
-        parser.error(f"--json: the folder {arguments.json.parent} does not exist; make it first")
-    return arguments
 
 
 if __name__ == "__main__":
