@@ -13,10 +13,9 @@ from statistics import median
 from time import perf_counter_ns
 from typing import Callable
 
-import numpy as np
 from command_line import read
 from peer import MISSING, Peer, peer
-from pendulum import SYSTEM, Stepper, applicable, refusal, start
+from pendulum import Stepper, applicable, refusal, start
 
 STEPS, SPINS = (1e-3, 1e-2), (0.0, 50.0)  # [s], [rad/s]
 COMPOSITIONS = ("none", "suzuki4", "kahan_li8")
