@@ -15,9 +15,12 @@ setup(
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
     python_requires='>=3.10',
     install_requires=[
+        'jinja2',
         'matplotlib',
         'numba',
         'numpy',
+        'psutil',
+        'pyserial',
         'pyyaml',
         'rosbags',
         'scipy',
@@ -25,8 +28,13 @@ setup(
         'tqdm',
         'transforms3d',
     ],
+    # What rosdep has no key for is asked for where it is used, by a sentence that names the extra.
     extras_require={
         'benchmarks': ['mujoco'],
+        'cluster': ['dask', 'distributed'],
+        'hil': ['cobs'],
+        'mpc': ['osqp'],
+        'sweep': ['pyarrow'],
         'test': ['hypothesis', 'mujoco', 'pin', 'pytest', 'pytest-timeout'],
     },
     data_files=[

@@ -7,13 +7,14 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FLOORS = {
-    0: {"types", "kernel", "geometry", "numerics"},
+    0: {"types", "kernel", "optional", "geometry", "numerics"},
     1: {"bodies", "solvers"},
     2: {"constraints", "contacts", "systems"},
     3: {"systems", "integrators"},
-    4: {"models", "settings"},
+    4: {"models", "settings", "faults", "wire"},
     5: {"controllers", "simulation"},
-    6: {"nodes", "experiments", "commands", "__main__"},
+    6: {"campaigns", "evaluation"},
+    7: {"nodes", "experiments", "commands", "__main__"},
 }
 FLOOR = {room: floor for floor, rooms in FLOORS.items() for room in rooms}
 FILES = [f for f in sorted((ROOT / "rbdyn_ros").rglob("*.py")) if f != ROOT / "rbdyn_ros" / "__init__.py"]

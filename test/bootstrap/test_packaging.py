@@ -14,18 +14,21 @@ MANIFEST = ElementTree.parse(ROOT / 'package.xml').getroot()
 
 # import name -> (rosdep key, name on PyPI)
 LIBRARIES = {
+    'jinja2': ('python3-jinja2', 'jinja2'),
     'matplotlib': ('python3-matplotlib', 'matplotlib'),
     'numba': ('python3-numba', 'numba'),
     'numpy': ('python3-numpy', 'numpy'),
+    'psutil': ('python3-psutil', 'psutil'),
     'rosbags': ('python3-rosbags-pip', 'rosbags'),
     'scipy': ('python3-scipy', 'scipy'),
+    'serial': ('python3-serial', 'pyserial'),
     'setuptools': ('python3-setuptools', 'setuptools'),
     'tqdm': ('python3-tqdm', 'tqdm'),
     'transforms3d': ('python3-transforms3d', 'transforms3d'),
     'yaml': ('python3-yaml', 'pyyaml'),
 }
 # What may be imported although no package.xml names it: guarded where it is used, absent without harm.
-OPTIONAL = {'mujoco', 'simulation_interfaces'}
+OPTIONAL = {'cobs', 'dask', 'distributed', 'mujoco', 'osqp', 'pyarrow', 'simulation_interfaces'}
 
 
 def call_of_setup():
@@ -85,7 +88,8 @@ def test_setup_names_every_library():
 
 
 def test_pins_hold_what_setup_requires():
-    required = ast.literal_eval(call_of_setup()['install_requires'])
+    setup = {name: ast.literal_eval(call_of_setup()[name]) for name in ('install_requires', 'extras_require')}
+    required = sum(setup['extras_require'].values(), setup['install_requires'])
     for distro in ('jazzy', 'kilted'):
         pinned = set(re.findall(r'^([a-z0-9-]+)==', (ROOT / 'bootstrap' / 'pins' / f'{distro}.txt').read_text(), re.M))
         assert set(required) <= pinned

@@ -1,0 +1,20 @@
+"""Libraries that only some jobs want, and that an installation from ROS 2 packages alone lacks."""
+
+from importlib import import_module
+
+
+class MissingLibrary(ValueError):
+    """A job wants a library that is not installed; the sentence says which, and how to get it."""
+
+
+def library(name: str, extra: str, job: str):
+    """Import the module `name` for a `job` (what wants it, as the user calls it).
+
+    MissingLibrary, naming the extra of this package that brings it, where it is not installed.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name.split(".")[0]:
+            raise
+        raise MissingLibrary(f"{job} needs {error.name}, which is not installed: pip install 'rbdyn_ros[{extra}]' or pip install {error.name}") from None

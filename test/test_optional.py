@@ -1,0 +1,23 @@
+"""A library that is not there is one sentence with the way out."""
+
+import math
+
+import pytest
+
+from rbdyn_ros.optional import MissingLibrary, library
+
+
+def test_what_is_there_is_imported():
+    assert library("math", "none", "a test") is math
+
+
+def test_what_is_not_there_is_named_with_the_extra_that_brings_it():
+    with pytest.raises(MissingLibrary, match=r"mpc needs no_such_solver, .* pip install 'rbdyn_ros\[mpc\]'"):
+        library("no_such_solver", "mpc", "mpc")
+
+
+def test_a_library_that_is_broken_keeps_its_own_error(tmp_path, monkeypatch):
+    (tmp_path / "broken_library.py").write_text("import a_part_that_is_gone\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="a_part_that_is_gone"):
+        library("broken_library", "x", "x")
