@@ -5,11 +5,15 @@ another file would keep the old callee after that file changed. Here the stamp i
 kernel's bytecode, of the nouns and constants that it reads and, through their fingerprints, of every kernel that
 it calls: an edit recompiles exactly the kernels that it reaches, and nothing else. It is taken when the kernel is
 first called: by then its file has been read to the end, and so has every kernel that stands below it.
+
+Numba numbers the files of compiled code 1, 2, …: two processes that compile at once, or before and after an edit, would
+write different machine code under one name, and one would run the other's. Here a name follows from what the file holds.
 """
 
 import hashlib
 import pickle
 import types
+from pathlib import Path
 from typing import Callable
 
 import numpy as np
@@ -62,7 +66,23 @@ def _is_ours(module: types.ModuleType) -> bool:
 
 def _stamped_by(dispatcher: Dispatcher, base: type) -> type:
     """The class of a cache file whose stamp is the kernel's fingerprint, taken when it is asked for."""
-    return type(base.__name__, (base,), {"_source_stamp": property(lambda file: _of_kernel(dispatcher), _ignore)})
+    stamp = property(lambda file: _of_kernel(dispatcher), _ignore)
+    return type(base.__name__, (base,), {"_source_stamp": stamp, "save": _save})
+
+
+def _save(file, key, data) -> None:
+    """Keep compiled code: first the code, under the name of its stamp and key, then the index that tells of it.
+
+    Whoever loses a race for the index compiles again; what the index no longer tells of is removed.
+    """
+    name = file._data_name(int(hashlib.sha1(repr((file._source_stamp, key)).encode()).hexdigest()[:15], 16))
+    file._save_data(name, data)
+    overloads = {**file._load_index(), key: name}
+    file._save_index(overloads)
+    stem = file._index_name.removesuffix("nbi")
+    for path in Path(file._cache_path).iterdir():
+        if path.name.startswith(stem) and path.suffix == ".nbc" and path.name not in overloads.values():
+            path.unlink(missing_ok=True)
 
 
 def _ignore(file, stamp) -> None:

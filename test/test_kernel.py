@@ -141,6 +141,44 @@ def test_fields_in_another_order_compile_anew(tmp_path):
         assert printed(tmp_path) == [x]
 
 
+@pytest.fixture
+def cache_files(tmp_path, monkeypatch):
+    """What two processes have of the cache of one kernel."""
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "alone.py").write_text("from rbdyn_ros.kernel import kernel\n@kernel\ndef f(x):\n    return 2.0 * x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import alone
+
+    yield tuple(kernel(alone.f.py_func)._cache._cache_file for _ in range(2))
+    sys.modules.pop("alone")
+
+
+def test_two_processes_that_compile_at_once_never_read_the_code_of_the_other(cache_files, monkeypatch):
+    """Numba's own names are 1 for both: the second argument type would run the machine code of the first."""
+    ours, theirs = cache_files
+    late = []
+    with monkeypatch.context() as paused:
+        paused.setattr(ours, "_save_data", lambda *data: late.append(data))
+        paused.setattr(theirs, "_load_index", dict)  # read before we wrote
+        ours.save("float64", b"ours")
+        theirs.save("int64", b"theirs")
+    ours._save_data(*late.pop())
+    assert ours.load("int64") == b"theirs"
+    assert ours.load("float64") in (None, b"ours")
+
+
+def test_code_of_the_past_is_removed(cache_files, monkeypatch):
+    file, _ = cache_files
+    folder = Path(file._cache_path)
+    file.save("float64", b"first")
+    before = set(folder.glob("*.nbc"))
+    file.save("int64", b"second")
+    assert len(set(folder.glob("*.nbc"))) == 2
+    monkeypatch.setattr(type(file), "_source_stamp", "edited")
+    file.save("float64", b"third")
+    assert set(folder.glob("*.nbc")).isdisjoint(before) and len(set(folder.glob("*.nbc"))) == 1
+
+
 def arguments(name: str, plant: str, input=FORCED) -> tuple:
     """(integrator, those of `advance` but for h, n, t)."""
     integrator, state = select(name), spinning()
