@@ -1,0 +1,183 @@
+"""A law in closed loop with the plant, without ROS: every control period a force from the state, held until the next.
+
+Between the two stands what stands between two nodes: the force is cut at the plant's limit, what the law sees may differ from
+the state (`Conditions.sees`), and what acts from what it commands (`Conditions.acts`).
+"""
+
+import math
+import time
+from typing import Callable, NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.integrators import boundary
+from rbdyn_ros.integrators.select import Integrator
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.simulation.loop import failure
+from rbdyn_ros.simulation.patience import Patience, TooLong
+from rbdyn_ros.types import Array, State
+
+
+class Push(NamedTuple):
+    """A wrench on the rod that acts for a while."""
+
+    time: float  # [s]
+    duration: float  # [s]
+    wrench: tuple  # (9,) as in `types.Input`
+
+
+class Conditions(NamedTuple):
+    """What a law meets. By default: the true state at once, its whole force, nobody pushes."""
+
+    reference: tuple | Callable = (0.0, 0.0)  # where the cart shall be (2,) [m], or a function of t
+    force_limit: float = math.inf  # [N] at which the norm is cut
+    travel: float = math.inf  # [m] from the origin, beyond which the run ends
+    step: float = 0.001  # [s] of the integrator; the control period is a multiple
+    sees: Callable | None = None  # (i, t, q, v, force) -> State shown to the law at instant i, after `force` (2,) acted
+    acts: Callable | None = None  # (i, force) -> force (2,) that acts from instant i on, before the limit
+    pushes: tuple = ()  # of `Push`
+    stop: Callable | None = None  # (t, q, v) -> a word that ends the run, "" to go on
+    name: str = "the law"  # in sentences
+    patience: float = 2.0  # [s] for one command
+
+
+class ClosedLoop(NamedTuple):
+    """Row i is the true state at t_i, and the force that acted on the cart from t_i to t_{i+1}."""
+
+    t: Array  # (n + 1,) [s]
+    q: Array  # (n + 1, 6)
+    v: Array  # (n + 1, 5)
+    force: Array  # (n, 2) [N, world]
+    seen: Array  # (n, 11) q and v as the law saw them
+    compute: Array  # (n,) [s] of processor time that the law took
+    ended: str  # why it ended before its time, else ""
+    fault: str  # what the law or the stepper did wrong, else ""
+
+
+class Misbehaved(Exception):
+    """A law did what no law may; the message says what."""
+
+
+def run(
+    params: spherical_pendulum.Params,
+    integrator: Integrator,
+    law,
+    state: State,
+    duration: float,
+    period: float,
+    conditions: Conditions = Conditions(),
+) -> ClosedLoop:
+    """The plant of `params` from `state` on for `duration` [s], under `law.command` every `period` [s].
+
+    A law that raises, returns nonsense or thinks longer than its patience ends the run, and so does a step that does not
+    converge: `fault` says which, and the rows until then are kept. ValueError if the period is not a multiple of the step,
+    or where the integrator does not apply.
+    """
+    loop = _Loop(params, integrator, law, state, duration, period, conditions)
+    with Patience(conditions.patience) as calls:
+        try:
+            while loop.rows < loop.planned and not (loop.ended or loop.fault):
+                calls.begun += 1
+                loop.advance()
+        except Misbehaved as error:
+            loop.fault = str(error)
+        except TooLong:
+            loop.fault = f"{conditions.name} thought longer than {conditions.patience:g} s about the state at t = {loop.time:.3f} s"
+    return loop.record()
+
+
+def answer(law, t: float, state: State, reference: Array, name: str = "the law") -> Array:
+    """The law's force (2,) [N]. Misbehaved, with its name, if it raises or returns anything but two finite numbers."""
+    try:
+        returned = law.command(t, state, reference)
+    except Exception as error:  # whatever a law of somebody else raises
+        raise Misbehaved(f"{name} raised {type(error).__name__} at t = {t:.3f} s: {error}") from error
+    try:
+        force = np.asarray(returned, float)
+    except (TypeError, ValueError):
+        force = np.empty(0)
+    if force.shape != (2,) or not (math.isfinite(force[0]) and math.isfinite(force[1])):
+        raise Misbehaved(f"{name} returned {_shown(returned)} at t = {t:.3f} s; it must return two finite forces [N]")
+    return force
+
+
+class _Loop:
+    """The plant, the law, and the rows so far."""
+
+    def __init__(self, params, integrator, law, state, duration, period, conditions):
+        self.integrator, self.law, self.conditions = integrator, law, conditions
+        self.start, self.period, self.steps = state.t, period, _steps(period, conditions.step)
+        self.system, self.input = spherical_pendulum.build(params), spherical_pendulum.no_input()
+        (self.q, self.v), self.reaction = boundary.copies(state), np.zeros(3)
+        integrator.check(self.system, state, self.input)
+        self.options = integrator.options(self.system)
+        fixed = conditions.reference
+        self.aim = fixed if callable(fixed) else lambda t, at=np.array(fixed, float): at
+        self.rows, self.planned, self.ended, self.fault = 0, round(duration / period), "", ""
+        n = self.planned
+        self.t = state.t + period * np.arange(n + 1)
+        self.states, self.force, self.seen = np.zeros((n + 1, 11)), np.zeros((n, 2)), np.zeros((n, 11))
+        self.compute, self.acting = np.zeros(n), np.zeros(2)
+        self.states[0, :6], self.states[0, 6:] = self.q, self.v
+
+    @property
+    def time(self) -> float:
+        """[s]"""
+        return self.start + self.rows * self.period
+
+    def advance(self) -> None:
+        """One control period. Misbehaved."""
+        i, t, c = self.rows, self.time, self.conditions
+        shown = c.sees(i, t, self.q, self.v, self.acting) if c.sees else State(t, self.q.copy(), self.v.copy())
+        self.seen[i, :6], self.seen[i, 6:] = shown.q, shown.v
+        began = time.thread_time()
+        command = answer(self.law, t, shown, self.aim(t), c.name)
+        self.compute[i] = time.thread_time() - began
+        self.acting = self.force[i] = _cut(c.acts(i, command) if c.acts else command, c.force_limit)
+        self._step(t)
+
+    def _step(self, t: float) -> None:
+        c, h, n = self.conditions, self.conditions.step, self.steps
+        self.input.force[:] = self.acting
+        if c.pushes:
+            self.input.disturbance[:] = _pushed(c.pushes, t)
+        done, iterations, residual = self.integrator.advance(
+            self.system, self.options, self.input, h, n, t, self.q, self.v, self.reaction
+        )
+        if done < n:
+            self.fault = failure(self.integrator, self.options, t + done * h, h, iterations, residual, self.q, self.v)
+            return
+        self.rows += 1
+        self.states[self.rows, :6], self.states[self.rows, 6:] = self.q, self.v
+        if math.hypot(self.q[0], self.q[1]) > c.travel:
+            self.ended = f"the cart left its travel of {c.travel:g} m at t = {self.time:.3f} s"
+        elif c.stop:
+            self.ended = c.stop(self.time, self.q, self.v)
+
+    def record(self) -> ClosedLoop:
+        """The rows so far."""
+        n, states = self.rows, self.states[: self.rows + 1]
+        return ClosedLoop(self.t[: n + 1], states[:, :6], states[:, 6:], self.force[:n], self.seen[:n], self.compute[:n], self.ended, self.fault)
+
+
+def _cut(force: Array, limit: float) -> Array:
+    norm = math.hypot(force[0], force[1])
+    return force if norm <= limit else force * (limit / norm)
+
+
+def _shown(returned) -> str:
+    text = repr(returned)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _steps(period: float, step: float) -> int:
+    steps = round(period / step)
+    if steps < 1 or abs(period / step - steps) > 1e-9 * steps:
+        raise ValueError(f"the control period is {period:g} s; it must be a multiple of the step, {step:g} s")
+    return steps
+
+
+def _pushed(pushes: tuple, t: float) -> Array:
+    """The sum of the wrenches that act from t on."""
+    acting = [push.wrench for push in pushes if push.time <= t + 1e-9 < push.time + push.duration]
+    return np.sum(acting, axis=0) if acting else np.zeros(9)

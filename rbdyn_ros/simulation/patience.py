@@ -1,0 +1,36 @@
+"""How long somebody else's code may think: a call that does not return is ended by an alarm."""
+
+import signal
+import threading
+
+
+class TooLong(BaseException):
+    """Raised inside the call that took too long; no `except Exception` of that code keeps it from the caller."""
+
+
+class Patience:
+    """`with Patience(seconds) as calls:`, then `calls.begun += 1` before each call.
+
+    One timer looks every `seconds` whether the same call still lasts, so a call costs nothing and ends between
+    one and two times that. Outside the main thread, and inside compiled code, nothing can be ended.
+    """
+
+    def __init__(self, seconds: float):
+        self.begun, self._seen, self._seconds = 0, 0, seconds
+        self._armed = threading.current_thread() is threading.main_thread()
+
+    def __enter__(self) -> "Patience":
+        if self._armed:
+            self._before = signal.signal(signal.SIGALRM, self._look)
+            signal.setitimer(signal.ITIMER_REAL, self._seconds, self._seconds)
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self._armed:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, self._before)
+
+    def _look(self, *_) -> None:
+        if self.begun and self.begun == self._seen:
+            raise TooLong
+        self._seen = self.begun

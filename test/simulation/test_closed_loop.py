@@ -1,0 +1,154 @@
+"""The offline loop of law and plant: what acts, what the law sees, and what ends it."""
+
+import math
+import threading
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.controllers import lqr
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.integrators.step import step
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.simulation.closed_loop import Conditions, Push, run
+from rbdyn_ros.types import State
+
+PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
+START = spherical_pendulum.upright(0.1, 0.7)
+PERIOD = 0.002
+
+
+class Law:
+    """A law that is one function of t and the state."""
+
+    def __init__(self, force):
+        self.force = force
+
+    def command(self, t, state, reference):
+        return self.force(t, state)
+
+
+def looped(law, duration=0.02, start=START, plant=PLANT, integrator="rk4", **conditions):
+    return run(plant, select(integrator), law, start, duration, PERIOD, Conditions(**conditions))
+
+
+def balanced(duration=6.0, **conditions):
+    return looped(lqr.design(spherical_pendulum, PLANT, lqr.Options()), duration, **conditions)
+
+
+@pytest.mark.parametrize("integrator", ("rk4", "moser_veselov"))
+def test_each_row_is_two_steps_under_a_held_force(integrator):
+    seen = looped(Law(lambda t, state: (5.0 * math.cos(9.0 * t), state.v[0])), integrator=integrator)
+    state, system, input = START, spherical_pendulum.build(PLANT), spherical_pendulum.no_input()
+    for t, q, v, force in zip(seen.t, seen.q, seen.v, seen.force):
+        np.testing.assert_allclose(q, state.q, atol=1e-13)
+        np.testing.assert_allclose(v, state.v, atol=1e-13)
+        np.testing.assert_array_equal(force, (5.0 * math.cos(9.0 * t), v[0]))
+        for _ in range(2):
+            state = step(select(integrator), system, state, input._replace(force=force), 0.001).state
+    assert len(seen.t) == len(seen.force) + 1 == 11
+
+
+def test_the_norm_of_the_force_is_cut():
+    seen = looped(Law(lambda t, state: (30.0, -40.0)), force_limit=20.0)
+    np.testing.assert_allclose(seen.force, np.tile((12.0, -16.0), (10, 1)))
+
+
+def test_the_run_ends_where_the_travel_ends():
+    seen = looped(Law(lambda t, state: (20.0, 0.0)), 5.0, travel=0.5)
+    assert seen.ended == f"the cart left its travel of 0.5 m at t = {seen.t[-1]:.3f} s"
+    assert np.hypot(*seen.q[-2, :2]) <= 0.5 < np.hypot(*seen.q[-1, :2])
+
+
+def test_a_word_ends_the_run():
+    assert balanced(stop=lambda t, q, v: "enough" if t > 0.1 else "").t[-1] == pytest.approx(0.102)
+
+
+def test_what_the_law_sees_and_what_acts_may_differ_from_the_truth():
+    waiting = [np.zeros(2)] * 3
+
+    def late(i, force):
+        waiting.append(force)
+        return waiting.pop(0)
+
+    seen = balanced(0.1, acts=late, sees=lambda i, t, q, v, force: State(t, q + 0.01 * np.eye(6)[0], v.copy()))
+    assert not seen.force[:3].any() and seen.force[3:].any(axis=1).all()
+    np.testing.assert_allclose(seen.seen[:, 0], seen.q[:-1, 0] + 0.01)
+
+
+def test_a_law_cannot_move_the_plant_by_writing_into_its_state():
+    def vandal(t, state):
+        state.q[:], state.v[:] = 7.0, 7.0
+        return (0.0, 0.0)
+
+    np.testing.assert_array_equal(looped(Law(vandal)).q, looped(Law(lambda t, state: (0.0, 0.0))).q)
+
+
+def test_a_push_gives_its_impulse():
+    """F dt on an undamped plant with a free cart, at rest: the horizontal momentum afterwards is that of the push."""
+    free, impulse = PLANT._replace(cart_damping=0.0, joint_damping=0.0), 0.3
+    wrench = (impulse / 0.01, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.4)
+    seen = looped(Law(lambda t, state: (0.0, 0.0)), 0.06, spherical_pendulum.upright(), free, pushes=(Push(0.02, 0.01, wrench),))
+    system = spherical_pendulum.build(free)
+    momentum = [spherical_pendulum.quantities(system, q.copy(), v.copy())[2] for q, v in zip(seen.q, seen.v)]
+    np.testing.assert_allclose(momentum[:11], 0.0, atol=1e-12)
+    np.testing.assert_allclose(momentum[15:], impulse, rtol=1e-9)
+
+
+def test_a_set_point_that_moves():
+    seen = balanced(reference=lambda t: np.array((0.3, 0.0)) if t > 1.0 else np.zeros(2))
+    assert abs(seen.q[-1, 0] - 0.3) < 0.01
+
+
+def _raises(t, state):
+    raise RuntimeError("no idea")
+
+
+@pytest.mark.parametrize(
+    "force, sentence",
+    [
+        (_raises, "mine raised RuntimeError at t = 0.000 s: no idea"),
+        (lambda t, state: (math.nan, 0.0), "mine returned (nan, 0.0) at t = 0.000 s; it must return two finite forces [N]"),
+        (lambda t, state: np.zeros(3), "mine returned array([0., 0., 0.]) at t = 0.000 s; it must return two finite forces [N]"),
+        (lambda t, state: None, "mine returned None at t = 0.000 s; it must return two finite forces [N]"),
+        (lambda t, state: "left", "mine returned 'left' at t = 0.000 s; it must return two finite forces [N]"),
+    ],
+    ids=("raises", "nan", "shape", "none", "word"),
+)
+def test_a_law_that_misbehaves_is_named(force, sentence):
+    seen = looped(Law(force), name="mine")
+    assert seen.fault == sentence and len(seen.t) == 1
+
+
+def test_what_was_computed_before_a_law_broke_is_kept():
+    seen = looped(Law(lambda t, state: (1.0, 0.0) if t < 0.0115 else None))
+    assert "at t = 0.012 s" in seen.fault and len(seen.force) == 6
+
+
+def test_a_law_that_does_not_return_is_ended():
+    def forever(t, state):
+        while t > 0.005:
+            pass
+        return (0.0, 0.0)
+
+    seen = looped(Law(forever), patience=0.05, name="mine")
+    assert seen.fault == "mine thought longer than 0.05 s about the state at t = 0.006 s"
+
+
+def test_outside_the_main_thread_it_runs_without_an_alarm():
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(balanced(0.02)))
+    thread.start()
+    thread.join()
+    assert not seen[0].fault and len(seen[0].t) == 11
+
+
+def test_a_step_that_does_not_converge_is_said():
+    whirling = State(0.0, START.q, np.array((0.0, 0.0, 3000.0, 0.0, 0.0)))
+    seen = looped(Law(lambda t, state: (0.0, 0.0)), start=whirling, integrator="quaternion_midpoint")
+    assert "quaternion_midpoint did not converge at t = 0" in seen.fault
+
+
+def test_a_period_that_is_no_multiple_of_the_step():
+    with pytest.raises(ValueError, match="the control period is 0.0025 s; it must be a multiple of the step, 0.001 s"):
+        run(PLANT, select("rk4"), None, START, 1.0, 0.0025)
