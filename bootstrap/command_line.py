@@ -28,6 +28,9 @@ Where a ROS 2 is sourced, it is used; elsewhere wheels come into {ROOT / '.venv'
 Interrupt it whenever you like: the next command goes on from there.
 """
 
+# Every test, a file at a time on each processor; more than four processes would only compile the same kernels at once.
+EVERY_TEST = ['--numprocesses=auto', '--maxprocesses=4', '--dist=loadfile']
+
 
 def main(arguments):
     """Read the command line, set up what is missing, become the command."""
@@ -91,7 +94,7 @@ def become(place, options):
         return 0
     python, env = str(place.python), environment(place)
     command = {'demo': [python, '-m', 'rbdyn_ros', 'demo', *options.rest],
-               'test': [python, '-m', 'pytest', *options.rest],
+               'test': [python, '-m', 'pytest', *(options.rest or EVERY_TEST)],
                'exec': options.rest}[options.command]
     if options.command == 'test':
         os.chdir(ROOT)

@@ -1,10 +1,10 @@
 """What the bootstrap is for: two processes talk over DDS, also in the message that it builds itself."""
-import os
 import subprocess
 import sys
 import time
 
 import pytest
+from domain import alone
 
 rclpy = pytest.importorskip('rclpy', reason='this Python has no ROS 2')
 
@@ -23,8 +23,8 @@ rclpy.spin(node)
 
 def test_tf_message_crosses_processes(monkeypatch):
     from tf2_msgs.msg import TFMessage
-    monkeypatch.setenv('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
-    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    for name, value in alone().items():
+        monkeypatch.setenv(name, value)
     talker = subprocess.Popen([sys.executable, '-c', TALKER])
     context, received = rclpy.Context(), []
     rclpy.init(context=context)

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
 
+from domain import alone  # noqa: E402
 from matplotlib.image import imread  # noqa: E402
 from rosbags.highlevel import AnyReader  # noqa: E402
 
@@ -27,7 +28,7 @@ def demo(tmp_path):
     started = []
 
     def start(*options: str) -> subprocess.Popen:
-        environment = {**os.environ, "ROS_DOMAIN_ID": str(1 + os.getpid() % 100), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+        environment = {**os.environ, **alone()}
         command = [sys.executable, "-m", "rbdyn_ros", "demo", "--out", str(tmp_path / "out"), *options]
         pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         started.append(subprocess.Popen(command, env=environment, cwd=tmp_path, **pipes))

@@ -1,12 +1,12 @@
 """Launch files compose: no numbers, no files opened; and RViz looks at topics that are there. Needs no launch."""
 
 import ast
-import os
 import time
 from pathlib import Path
 
 import pytest
 import yaml
+from domain import alone
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "launch").glob("*.launch.py"))
@@ -72,8 +72,8 @@ def test_the_nodes_have_the_topics_that_rviz_expects(monkeypatch):
         "PublishPoint": "geometry_msgs/msg/PointStamped",
         "SetGoal": "geometry_msgs/msg/PoseStamped",
     }
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + (os.getpid() + 50) % 100))
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    for name, value in alone().items():
+        monkeypatch.setenv(name, value)
     first = not rclpy.ok()  # other tests of this process may have begun
     if first:
         rclpy.init()

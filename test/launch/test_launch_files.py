@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from domain import alone
 
 pytest.importorskip("launch_ros", reason="launch_ros is not importable: it comes with a ROS 2 installation, not from PyPI")
 pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
@@ -34,10 +35,10 @@ def launch(tmp_path):
 
     def start(name: str, *arguments: str) -> subprocess.Popen:
         command = [sys.executable, "-c", RUN, str(LAUNCH / name), *arguments]
-        alone = {**os.environ, "ROS_DOMAIN_ID": str(1 + (os.getpid() + 50) % 100), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+        environment = {**os.environ, **alone()}
         with open(tmp_path / "said", "w") as log:
             output = dict(stdout=log, stderr=subprocess.STDOUT)
-            started.append(subprocess.Popen(command, env=alone, cwd=tmp_path, start_new_session=True, **output))
+            started.append(subprocess.Popen(command, env=environment, cwd=tmp_path, start_new_session=True, **output))
         return started[-1]
 
     yield start

@@ -1,30 +1,15 @@
 """A ROS graph of this test process alone: the nodes under test beside a probe, all over real DDS."""
 
 import os
-import random
-import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from domain import alone
 
-
-def free_domain() -> int:
-    """A domain in which nobody is: the port of its first participant, as DDS counts them, can be bound."""
-    for domain in random.SystemRandom().sample(range(1, 101), 100):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as first:
-            try:
-                first.bind(("", 7410 + 250 * domain))
-            except OSError:
-                continue
-            return domain
-    raise OSError("all hundred ROS domains of this machine are in use")
-
-
-os.environ["ROS_DOMAIN_ID"] = str(free_domain())  # before rclpy starts; others may run beside
-os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+os.environ.update(alone())  # before rclpy starts; others may run beside
 PATIENCE = 60.0  # [s] how long anything may take; a loaded machine is slow, and nothing here is timed
 
 
