@@ -1,7 +1,7 @@
 """A law in closed loop with the plant, without ROS: every control period a force from the state, held until the next.
 
-Between the two stands what stands between two nodes: the force is cut at the plant's limit, what the law sees may differ from
-the state (`Conditions.sees`), and what acts from what it commands (`Conditions.acts`).
+Between the two stands what stands between two nodes: `faults` on the way of the state and on that of the force, perhaps an
+observer, and the plant's force limit.
 """
 
 import math
@@ -10,6 +10,9 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.faults.chain import Chain
+from rbdyn_ros.faults.mismatch import actual
+from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.integrators import boundary
 from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.models import spherical_pendulum
@@ -27,14 +30,15 @@ class Push(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """What a law meets. By default: the true state at once, its whole force, nobody pushes."""
+    """What a law meets. By default: the true state at once, its whole force acts, nobody pushes."""
 
     reference: tuple | Callable = (0.0, 0.0)  # where the cart shall be (2,) [m], or a function of t
     force_limit: float = math.inf  # [N] at which the norm is cut
     travel: float = math.inf  # [m] from the origin, beyond which the run ends
     step: float = 0.001  # [s] of the integrator; the control period is a multiple
-    sees: Callable | None = None  # (i, t, q, v, force) -> State shown to the law at instant i, after `force` (2,) acted
-    acts: Callable | None = None  # (i, force) -> force (2,) that acts from instant i on, before the limit
+    faults: Faults = Faults()  # a tick is a control period; the true plant is `faults.mismatch.actual(params, faults)`
+    seed: int = 0  # of the faults
+    observer: Callable | None = None  # (measured, true state, force that acted, `faults.sensors.Sensors`) -> State for the law
     pushes: tuple = ()  # of `Push`
     stop: Callable | None = None  # (t, q, v) -> a word that ends the run, "" to go on
     name: str = "the law"  # in sentences
@@ -69,6 +73,8 @@ def run(
 ) -> ClosedLoop:
     """The plant of `params` from `state` on for `duration` [s], under `law.command` every `period` [s].
 
+    The force meets the limit first, then the faults of its way: so does a command that comes to the simulator.
+
     A law that raises, returns nonsense or thinks longer than its patience ends the run, and so does a step that does not
     converge: `fault` says which, and the rows until then are kept. ValueError if the period is not a multiple of the step,
     or where the integrator does not apply.
@@ -97,7 +103,7 @@ def answer(law, t: float, state: State, reference: Array, name: str = "the law")
     except (TypeError, ValueError):
         force = np.empty(0)
     if force.shape != (2,) or not (math.isfinite(force[0]) and math.isfinite(force[1])):
-        raise Misbehaved(f"{name} returned {_shown(returned)} at t = {t:.3f} s; it must return two finite forces [N]")
+        raise Misbehaved(f"{name} returned {_written(returned)} at t = {t:.3f} s; it must return two finite forces [N]")
     return force
 
 
@@ -107,7 +113,9 @@ class _Loop:
     def __init__(self, params, integrator, law, state, duration, period, conditions):
         self.integrator, self.law, self.conditions = integrator, law, conditions
         self.start, self.period, self.steps = state.t, period, _steps(period, conditions.step)
-        self.system, self.input = spherical_pendulum.build(params), spherical_pendulum.no_input()
+        self.system = spherical_pendulum.build(actual(params, conditions.faults))
+        self.chain = Chain(conditions.faults, conditions.seed, period) if conditions.faults != Faults() else None
+        self.input = spherical_pendulum.no_input()
         (self.q, self.v), self.reaction = boundary.copies(state), np.zeros(3)
         integrator.check(self.system, state, self.input)
         self.options = integrator.options(self.system)
@@ -128,13 +136,22 @@ class _Loop:
     def advance(self) -> None:
         """One control period. Misbehaved."""
         i, t, c = self.rows, self.time, self.conditions
-        shown = c.sees(i, t, self.q, self.v, self.acting) if c.sees else State(t, self.q.copy(), self.v.copy())
+        shown = self._shown(i, t)
         self.seen[i, :6], self.seen[i, 6:] = shown.q, shown.v
         began = time.thread_time()
         command = answer(self.law, t, shown, self.aim(t), c.name)
         self.compute[i] = time.thread_time() - began
-        self.acting = self.force[i] = _cut(c.acts(i, command) if c.acts else command, c.force_limit)
+        force = _cut(command, c.force_limit)
+        self.acting = self.force[i] = self.chain.acts(i, tuple(force.tolist())) if self.chain else force
         self._step(t)
+
+    def _shown(self, i: int, t: float) -> State:
+        """What the law is shown at instant i."""
+        truth = State(t, self.q.copy(), self.v.copy())
+        shown = self.chain.sees(i, truth) if self.chain else truth
+        if self.conditions.observer is None:
+            return shown
+        return self.conditions.observer(shown, truth, self.acting, self.chain and self.chain.sensors)
 
     def _step(self, t: float) -> None:
         c, h, n = self.conditions, self.conditions.step, self.steps
@@ -165,7 +182,7 @@ def _cut(force: Array, limit: float) -> Array:
     return force if norm <= limit else force * (limit / norm)
 
 
-def _shown(returned) -> str:
+def _written(returned) -> str:
     text = repr(returned)
     return text if len(text) <= 80 else f"{text[:77]}..."
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.controllers import lqr
+from rbdyn_ros.faults.options import Bias, Faults, Mismatch, Noise
 from rbdyn_ros.integrators.select import select
 from rbdyn_ros.integrators.step import step
 from rbdyn_ros.models import spherical_pendulum
@@ -64,16 +65,32 @@ def test_a_word_ends_the_run():
     assert balanced(stop=lambda t, q, v: "enough" if t > 0.1 else "").t[-1] == pytest.approx(0.102)
 
 
-def test_what_the_law_sees_and_what_acts_may_differ_from_the_truth():
-    waiting = [np.zeros(2)] * 3
-
-    def late(i, force):
-        waiting.append(force)
-        return waiting.pop(0)
-
-    seen = balanced(0.1, acts=late, sees=lambda i, t, q, v, force: State(t, q + 0.01 * np.eye(6)[0], v.copy()))
+def test_faults_stand_on_both_ways():
+    seen = balanced(0.1, faults=Faults(command_delay=0.006, bias=Bias(cart=(0.01, 0.0))))
     assert not seen.force[:3].any() and seen.force[3:].any(axis=1).all()
     np.testing.assert_allclose(seen.seen[:, 0], seen.q[:-1, 0] + 0.01)
+
+
+def test_the_same_seed_gives_the_same_run():
+    noisy = Faults(command_drop=0.3, noise=Noise(angle=0.002))
+    first, again, other = (balanced(0.5, faults=noisy, seed=seed) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(first.q, again.q)
+    assert not np.array_equal(first.q, other.q)
+
+
+def test_the_true_plant_differs_from_the_declared_one_by_the_mismatch():
+    heavier = balanced(0.2, faults=Faults(mismatch=Mismatch(cart_mass=0.5)))
+    law = lqr.design(spherical_pendulum, PLANT, lqr.Options())
+    np.testing.assert_array_equal(heavier.q, looped(law, 0.2, plant=PLANT._replace(cart_mass=3.0)).q)
+
+
+def test_an_observer_stands_before_the_law():
+    def observer(measured, truth, force, sensors):
+        assert sensors is None
+        return State(truth.t, truth.q + 0.01 * np.eye(6)[1], truth.v)
+
+    seen = balanced(0.1, observer=observer)
+    np.testing.assert_allclose(seen.seen[:, 1], seen.q[:-1, 1] + 0.01)
 
 
 def test_a_law_cannot_move_the_plant_by_writing_into_its_state():
