@@ -15,12 +15,13 @@ KINDS = {"simulator": "Simulator", "controller": "Controller"}
 def main(argv: list) -> int:
     """Run the nodes named "simulator" and "controller" until a signal comes or the parent is gone."""
     leave_at_once()  # the imports take a second
+    from rbdyn_ros.nodes.executor import prompt
     from rbdyn_ros.nodes.process import run
 
     options = argv.index("--ros-args")
     parent, names = int(argv[0]), argv[1:options]
     kinds = tuple(getattr(import_module(f"rbdyn_ros.nodes.{name}"), KINDS[name]) for name in names)
-    return run(kinds, argv[options:], until=lambda: os.getppid() != parent)
+    return run(kinds, argv[options:], until=lambda: os.getppid() != parent, executor=prompt)
 
 
 if __name__ == "__main__":

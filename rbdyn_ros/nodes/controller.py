@@ -19,6 +19,7 @@ from std_srvs.srv import SetBool, Trigger
 from rbdyn_ros.controllers import options, select
 from rbdyn_ros.nodes import qos
 from rbdyn_ros.nodes.diagnostics import ERROR, OK, WARN
+from rbdyn_ros.nodes.executor import prompt
 from rbdyn_ros.nodes.law import ZERO, Abort, Answer, Law
 from rbdyn_ros.nodes.messages import labelled, set_stamp, set_xyz, xyz
 from rbdyn_ros.nodes.node import ManagedNode
@@ -239,7 +240,7 @@ class Controller(ManagedNode):
 
 def main(args=None) -> int:
     """The controller alone."""
-    return run((Controller,), args)
+    return run((Controller,), args, executor=prompt)
 
 
 if __name__ == "__main__":

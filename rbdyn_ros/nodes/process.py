@@ -11,8 +11,8 @@ from rbdyn_ros.nodes.signals import Signals
 SWITCH_INTERVAL = 5e-4  # [s] how soon a thread gets the interpreter from another; 5 ms is longer than a tick
 
 
-def run(kinds: tuple, args=None, until=lambda: False) -> int:
-    """Make one node of each kind and spin them in this process; the exit code.
+def run(kinds: tuple, args=None, until=lambda: False, executor=SingleThreadedExecutor) -> int:
+    """Make one node of each kind and spin them in this process, by an executor of the given kind; the exit code.
 
     0 after SIGINT, SIGTERM, or when `until()` is true; 1, with one sentence, if a node does not start.
     """
@@ -21,14 +21,14 @@ def run(kinds: tuple, args=None, until=lambda: False) -> int:
     nodes = []
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-        executor = SingleThreadedExecutor()
+        spinning = executor()
         for kind in kinds:
             nodes.append(kind())
-            executor.add_node(nodes[-1])
+            spinning.add_node(nodes[-1])
         for node in nodes:
             node.autostart()
         signals.starting = False
-        spin(executor, lambda: signals.stop or until())
+        spin(spinning, lambda: signals.stop or until())
     except (ValueError, RuntimeError) as error:
         print(f"rbdyn_ros: {error}{_hint(str(error))}", file=sys.stderr)
         return 1

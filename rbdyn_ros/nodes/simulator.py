@@ -6,6 +6,7 @@ from rclpy.parameter import Parameter as RosParameter
 
 from rbdyn_ros.nodes import bag
 from rbdyn_ros.nodes.diagnostics import ERROR, OK, WARN
+from rbdyn_ros.nodes.executor import prompt
 from rbdyn_ros.nodes.inbox import Inbox
 from rbdyn_ros.nodes.node import ManagedNode
 from rbdyn_ros.nodes.process import run
@@ -152,7 +153,7 @@ def _timing(runner: Runner) -> tuple:
 
 def main(args=None) -> int:
     """The simulator alone."""
-    return run((Simulator,), args)
+    return run((Simulator,), args, executor=prompt)
 
 
 if __name__ == "__main__":
