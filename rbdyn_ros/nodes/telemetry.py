@@ -35,16 +35,18 @@ class Telemetry:
         self._time = Clock()
 
     def __call__(self, runner: Runner) -> None:
-        """Publish a tick: what is due while time runs, everything while it stands still."""
+        """Publish a tick: what is due while time runs, everything while it stands still; nothing that nobody hears."""
         state = sample.take(runner, self._gimbal)
         ticks, seconds = runner.plant.steps // state.setup.tick_steps, runner.plant.tick_ns * 1e-9
-        set_stamp(self._time.clock, state.stamp)
-        self._clock.publish(self._time)
+        if self._clock.get_subscription_count():
+            set_stamp(self._time.clock, state.stamp)
+            self._clock.publish(self._time)
         for rate, topics in self._groups:
             if runner.status != PLAYING or due(ticks, rate * seconds):
                 for source, publishers in topics:
-                    message = source.fill(state)
-                    for publisher in publishers:
+                    heard = [publisher for publisher in publishers if publisher.get_subscription_count()]
+                    message = source.fill(state) if heard else None
+                    for publisher in heard:
                         publisher.publish(message)
 
     def describe(self, setup: Setup, values: dict) -> None:

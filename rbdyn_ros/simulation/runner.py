@@ -182,8 +182,8 @@ class Runner:
         return self._ending or self.status != PLAYING
 
     def _show(self) -> None:
+        self.statistics.published(self.plant.stamp)  # first: the answer may come before the last topic has left
         self._publish(self)
-        self.statistics.published(self.plant.stamp)
 
     def _fail(self, error: Exception) -> None:
         status = f"{FAULT}{type(error).__name__}: {error}"

@@ -23,7 +23,7 @@ class Statistics:
         self._sent = {}
 
     def published(self, stamp: int) -> None:
-        """The state of that stamp [ns] left now."""
+        """The state of that stamp [ns] leaves now."""
         self._sent[stamp] = time.monotonic()
         if len(self._sent) > SENT:
             del self._sent[next(iter(self._sent))]
