@@ -1,0 +1,91 @@
+"""The offset of the other end's clock, from the four instants of a frame and its echo.
+
+We sent at t1 [our clock], it arrived at t2 and was answered at t3 [its clock], the answer arrived at t4 [ours]:
+
+    offset = ((t2 - t1) + (t3 - t4)) / 2        its clock minus ours
+    delay  = (t4 - t1) - (t3 - t2)              there and back on the wire
+
+and the offset is wrong by at most delay / 2, namely by half the difference of both ways. So of each interval the sample
+with the least delay is kept, and a line through those gives offset and drift. Mills, RFC 5905, section 8; Paxson,
+On Calibrating Measurements of Packet Transit Times, SIGMETRICS 1998.
+"""
+
+from collections import deque
+from typing import NamedTuple
+
+INTERVAL = 250_000_000  # [ns] of which the best sample is kept
+KEPT = 40  # of them: ten seconds
+_NOISY = 2  # samples whose delay is this many times the least tell of queues, not of clocks
+
+
+class Sample(NamedTuple):
+    """One round trip."""
+
+    at: int  # [ns] t4, our clock
+    offset: float  # [ns]
+    delay: int  # [ns]
+
+
+class ClockOffset:
+    """Its clock minus ours, as a line over our time."""
+
+    def __init__(self):
+        self.restart()
+
+    def restart(self) -> None:
+        """Another clock may answer now."""
+        self._best: deque = deque(maxlen=KEPT)
+        self._line = None  # (at [ns], offset there [ns], drift [-])
+
+    def add(self, t1: int, t2: int, t3: int, t4: int) -> int | None:
+        """Take a round trip; its delay [ns], or None if it cannot be one: an echo of what was never sent."""
+        delay = (t4 - t1) - (t3 - t2)
+        if not 0 <= t4 - t1 or delay < 0:
+            return None
+        sample = Sample(t4, ((t2 - t1) + (t3 - t4)) / 2, delay)
+        if not self._best or sample.at // INTERVAL != self._best[-1].at // INTERVAL:
+            self._best.append(sample)
+            self._line = self._fitted()
+        elif delay < self._best[-1].delay:
+            self._best[-1] = sample
+            self._line = self._fitted()
+        return delay
+
+    @property
+    def known(self) -> bool:
+        """Whether there was a round trip."""
+        return self._line is not None
+
+    @property
+    def drift(self) -> float:
+        """How much faster its clock runs [-]; 0 before it can be told."""
+        return self._line[2] if self._line else 0.0
+
+    @property
+    def uncertainty(self) -> float:
+        """The offset's largest possible error [ns]."""
+        return min((sample.delay for sample in self._best), default=0) / 2
+
+    def offset(self, now: int) -> float:
+        """Its clock minus ours [ns] at our time `now`; 0 before the first round trip."""
+        if self._line is None:
+            return 0.0
+        at, offset, drift = self._line
+        return offset + drift * (now - at)
+
+    def ours(self, theirs: int, now: int) -> int:
+        """An instant of its clock on our clock [ns]."""
+        return round(theirs - self.offset(now))
+
+    def _fitted(self) -> tuple:
+        """Least squares through the samples that did not queue; a constant until they span a second."""
+        least = min(sample.delay for sample in self._best)
+        good = [sample for sample in self._best if sample.delay <= _NOISY * least]
+        at = good[-1].at
+        t = [sample.at - at for sample in good]
+        mean_t, mean = sum(t) / len(t), sum(sample.offset for sample in good) / len(good)
+        spread = sum((x - mean_t) ** 2 for x in t)
+        if t[-1] - t[0] < 4 * INTERVAL:
+            return at, min(good, key=lambda sample: sample.delay).offset, 0.0
+        drift = sum((x - mean_t) * (sample.offset - mean) for x, sample in zip(t, good)) / spread
+        return at, mean - drift * mean_t, drift

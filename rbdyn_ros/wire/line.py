@@ -1,0 +1,123 @@
+"""A link on a port, kept alive by a thread: heartbeats, the watchdog of the other end, and ports that come and go."""
+
+import threading
+import time
+from typing import Callable
+
+from rbdyn_ros.wire.frame import HEARTBEAT
+from rbdyn_ros.wire.link import Link
+from rbdyn_ros.wire.port import CannotOpen, Gone, NotThere
+
+UP, SILENT, CLOSED = "up", "silent", "closed"  # the states of a line; "no port: why" is the fourth
+NO_PORT = "no port: "
+_SLICE = 0.05  # [s] an end is seen this soon
+
+
+class Line:
+    """Reads in a thread of its own; `send` may be called from any other.
+
+    `on_frame(frame, now)` is told of each new frame, `on_change(status)` of each new status, both in that thread.
+    """
+
+    def __init__(self, open_port: Callable, link: Link, heartbeat: float, retry: float, on_frame: Callable, on_change: Callable):
+        """`open_port()` gives a `Udp` or a `SerialPort`; `heartbeat`, `retry` are periods [s]."""
+        self.link, self.status = link, CLOSED
+        self._open_port, self._heartbeat, self._retry = open_port, heartbeat, retry
+        self._on_frame, self._on_change = on_frame, on_change
+        self._sending = threading.Lock()  # numbering and writing are one act
+        self._port, self._thread, self._ending = None, None, False
+        self._strangers = self._unsent = 0  # of ports that are closed
+
+    def begin(self) -> None:
+        """Open the port and start the thread. CannotOpen; a device that is not there yet is waited for."""
+        self._ending = False
+        try:
+            self._open()
+        except NotThere as error:
+            self._become(NO_PORT + str(error))
+        self._thread = threading.Thread(target=self._run, name="wire", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop the thread and free the port."""
+        self._ending = True
+        if self._thread:
+            self._thread.join()
+            self._thread = None
+        self._close()
+        self._become(CLOSED)
+
+    def send(self, kind: int, stamp: int = 0, numbers: tuple = (), safe: bool = False) -> bool:
+        """Send a frame now; False if there is no port, no peer, or no room."""
+        with self._sending:
+            try:
+                return self._port is not None and self._port.write(
+                    self.link.outgoing(time.monotonic_ns(), kind, stamp, numbers, safe)
+                )
+            except Gone:  # the thread will find it, too
+                return False
+
+    def figures(self) -> dict:
+        """What the link knows, and what the port has counted."""
+        port = self._port
+        strangers, unsent = (port.strangers, port.unsent) if port else (0, 0)
+        return self.link.figures() | {"strangers": self._strangers + strangers, "unsent": self._unsent + unsent}
+
+    # the thread
+
+    def _run(self) -> None:
+        beat = 0.0
+        while not self._ending:
+            if self._port is None and not self._reopened():
+                continue
+            try:
+                data = self._port.read()
+            except Gone:
+                name = self._port.name
+                self._close()
+                self._become(f"{NO_PORT}{name} has vanished; it is looked for every {self._retry:g} s")
+                continue
+            self._take(data)
+            if time.monotonic() >= beat:
+                beat = time.monotonic() + self._heartbeat
+                self.send(HEARTBEAT)
+
+    def _take(self, data: bytes) -> None:
+        now = time.monotonic_ns()
+        for frame in self.link.incoming(data, now):
+            self._port.accept()
+            self._become(UP)
+            self._on_frame(frame, now)
+        if not self.link.watch(now) and self.status == UP:
+            self._port.forget()
+            self._become(SILENT)
+
+    def _reopened(self) -> bool:
+        """Whether the port is back, after a pause."""
+        end = time.monotonic() + self._retry
+        while time.monotonic() < end and not self._ending:
+            time.sleep(min(_SLICE, self._retry))
+        try:
+            self._open()
+        except NotThere:  # that is known
+            pass
+        except CannotOpen as error:
+            self._become(NO_PORT + str(error))
+        return self._port is not None
+
+    def _open(self) -> None:
+        self._port = self._open_port()
+        self._become(SILENT)
+
+    def _close(self) -> None:
+        with self._sending:
+            port, self._port = self._port, None
+            if port:
+                self._strangers, self._unsent = self._strangers + port.strangers, self._unsent + port.unsent
+                port.close()
+        self.link.disconnected()
+
+    def _become(self, status: str) -> None:
+        if status != self.status:
+            self.status = status
+            self._on_change(status)

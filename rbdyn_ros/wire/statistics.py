@@ -1,0 +1,55 @@
+"""What an end of the wire has measured: counts, and percentiles over the last few thousand frames."""
+
+from collections import Counter, deque
+from typing import NamedTuple
+
+KEPT = 5000  # samples: ten seconds at 500 Hz
+
+
+class Percentiles(NamedTuple):
+    """In the unit of the samples; nan before the first."""
+
+    p50: float
+    p99: float
+    most: float
+
+
+class Statistics:
+    """Of what was received, since the start or the last `reset`."""
+
+    def __init__(self):
+        self.reset()
+
+    def reset(self) -> None:
+        """Count from zero."""
+        self.accepted = Counter()  # kind -> new frames
+        self.malformed = Counter()  # reason -> pieces that are no frame
+        self.outages = 0  # times that the other end fell silent
+        self.ages, self.jitters, self.delays = (deque(maxlen=KEPT) for _ in range(3))  # [ns]
+        self._last = None
+
+    def arrived(self, kind: int, sent: int, now: int, age: float | None) -> None:
+        """A new frame, sent at `sent` [ns, its clock], is here at `now` [ns, ours], `age` [ns] old if that is known.
+
+        Jitter is how much longer or shorter than the frame before it was on its way; the clocks' offset cancels.
+        RFC 3550, section 6.4.1.
+        """
+        self.accepted[kind] += 1
+        if age is not None:
+            self.ages.append(age)
+        if self._last is not None:
+            self.jitters.append(abs((now - self._last[1]) - (sent - self._last[0])))
+        self._last = (sent, now)
+
+    def interrupted(self) -> None:
+        """The other end fell silent; what comes next has no predecessor."""
+        self.outages += 1
+        self._last = None
+
+
+def percentiles(samples) -> Percentiles:
+    """Of any numbers."""
+    ordered = sorted(samples)
+    if not ordered:
+        return Percentiles(*(float("nan"),) * 3)
+    return Percentiles(ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)], ordered[-1])

@@ -1,0 +1,229 @@
+"""A line on real sockets and pseudo-terminals: strangers, cables that are pulled, ports that are taken or missing."""
+
+import os
+import socket
+import time
+
+import pytest
+
+pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
+
+from rbdyn_ros.wire.frame import FORCE, STATE  # noqa: E402
+from rbdyn_ros.wire.line import CLOSED, NO_PORT, SILENT, UP, Line  # noqa: E402
+from rbdyn_ros.wire.link import Link  # noqa: E402
+from rbdyn_ros.wire.port import CannotOpen, NotThere  # noqa: E402
+from rbdyn_ros.wire.serial_port import SerialPort  # noqa: E402
+from rbdyn_ros.wire.udp import Udp  # noqa: E402
+
+from .frames import UPRIGHT  # noqa: E402
+
+PATIENCE = 20.0  # [s] of a loaded machine
+TIMEOUT = 150_000_000  # [ns]
+
+
+def wait_for(condition) -> None:
+    """Until it holds."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.005)
+
+
+class End:
+    """A line that remembers what it was told."""
+
+    def __init__(self, open_port, heartbeat: float = 0.02):
+        self.frames, self.said = [], []
+        hear = lambda frame, now: self.frames.append(frame)  # noqa: E731
+        self.line = Line(open_port, Link(TIMEOUT), heartbeat, 0.05, hear, self.said.append)
+
+
+@pytest.fixture
+def ends():
+    """Make ends that are closed after the test."""
+    made = []
+
+    def end(open_port, **options) -> End:
+        made.append(End(open_port, **options))
+        return made[-1]
+
+    yield end
+    for one in made:
+        one.line.end()
+
+
+def free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def pair_of_udp(ends) -> tuple:
+    """A bridge that waits for whoever comes, and a board that knows it."""
+    port = free_port()
+    bridge = ends(lambda: Udp("127.0.0.1", port))
+    board = ends(lambda: Udp("127.0.0.1", 0, ("127.0.0.1", port)))
+    return bridge, board
+
+
+def test_udp_carries_both_ways(ends):
+    bridge, board = pair_of_udp(ends)
+    for end in (bridge, board):
+        end.line.begin()
+    wait_for(lambda: bridge.line.status == board.line.status == UP)
+    assert bridge.line.send(STATE, 5, UPRIGHT) and board.line.send(FORCE, 5, (1.0, 2.0))
+    wait_for(lambda: [f for f in board.frames if f.kind == STATE] and [f for f in bridge.frames if f.kind == FORCE])
+    wait_for(lambda: bridge.line.link.clock.known and bridge.line.link.statistics.delays)
+    assert bridge.line.link.clock.uncertainty < 1e9 and bridge.line.figures()["unsent"] == 0
+
+
+def test_nobody_takes_the_place_of_the_peer(ends):
+    bridge, board = pair_of_udp(ends)
+    for end in (bridge, board):
+        end.line.begin()
+    wait_for(lambda: bridge.line.status == UP)
+    stranger = Link(TIMEOUT)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        forged = stranger.outgoing(1, FORCE, 1, (20.0, 0.0))
+        other.sendto(forged, ("127.0.0.1", int(bridge.line._port.name.rpartition(":")[2])))
+        wait_for(lambda: bridge.line.figures()["strangers"] == 1)
+    assert not [frame for frame in bridge.frames if frame.kind == FORCE]
+
+
+def test_a_board_that_falls_silent_is_told_once_and_may_be_replaced(ends):
+    bridge, board = pair_of_udp(ends)
+    for end in (bridge, board):
+        end.line.begin()
+    wait_for(lambda: bridge.line.status == UP)
+    board.line.end()
+    wait_for(lambda: bridge.line.status == SILENT)
+    port = int(bridge.line._port.name.rpartition(":")[2])
+    second = ends(lambda: Udp("127.0.0.1", 0, ("127.0.0.1", port)))
+    second.line.begin()
+    wait_for(lambda: bridge.line.status == UP)
+    assert bridge.said == [SILENT, UP, SILENT, UP] and bridge.line.figures()["outages"] == 1
+
+
+def test_noise_is_counted_and_changes_nothing(ends):
+    bridge, board = pair_of_udp(ends)
+    bridge.line.begin()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        port = int(bridge.line._port.name.rpartition(":")[2])
+        for data in (b"\1", b"\0\0\0", b"\5abcd\0", bytes(range(256)) * 8, b""):
+            other.sendto(data + b"\0", ("127.0.0.1", port))
+        wait_for(lambda: bridge.line.link.statistics.malformed.total() >= 4)
+    board.line.begin()
+    wait_for(lambda: bridge.line.status == UP)
+
+
+def test_a_port_that_is_taken_is_one_sentence(ends):
+    port = free_port()
+    ends(lambda: Udp("127.0.0.1", port)).line.begin()
+    with pytest.raises(CannotOpen, match=f"udp.port is {port} on 127.0.0.1: another program uses it; end that, or choose another"):
+        Udp("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("address, sentence", [("192.0.2.1", "is not an address of this machine"), ("no address", "no address that")])
+def test_an_address_of_somebody_else_is_one_sentence(address, sentence):
+    with pytest.raises(CannotOpen, match=sentence):
+        Udp(address, free_port())
+
+
+# pseudo-terminals: serial ports whose other end is in this test
+
+
+class Cable:
+    """A pseudo-terminal under a name of its own, to be plugged in and pulled out."""
+
+    def __init__(self, path):
+        self.path, self.master = path, None
+
+    def plug(self) -> None:
+        self.master, slave = os.openpty()
+        self.path.symlink_to(os.ttyname(slave))
+        self._slave = slave
+
+    def pull(self) -> None:
+        self.path.unlink()
+        for end in (self._slave, self.master):
+            os.close(end)
+        self.master = None
+
+
+@pytest.fixture
+def cable(tmp_path):
+    cable = Cable(tmp_path / "board")
+    yield cable
+    if cable.master is not None:
+        cable.pull()
+
+
+def test_serial_carries_both_ways(ends, cable):
+    cable.plug()
+    bridge, board = ends(lambda: SerialPort(str(cable.path), 115200)), Link(TIMEOUT)
+    bridge.line.begin()
+    os.write(cable.master, board.outgoing(time.monotonic_ns(), FORCE, 9, (3.0, 4.0)))
+    wait_for(lambda: bridge.frames)
+    assert bridge.frames[0].numbers == (3.0, 4.0) and bridge.line.status == UP
+    assert bridge.line.send(STATE, 7, UPRIGHT)
+    heard = []
+    wait_for(lambda: heard.extend(board.incoming(os.read(cable.master, 4096), time.monotonic_ns())) or STATE in [f.kind for f in heard])
+
+
+def test_a_cable_that_is_pulled_is_looked_for_and_found_again(ends, cable):
+    cable.plug()
+    bridge, board = ends(lambda: SerialPort(str(cable.path), 115200)), Link(TIMEOUT)
+    bridge.line.begin()
+    os.write(cable.master, board.outgoing(1))
+    wait_for(lambda: bridge.line.status == UP)
+    cable.pull()
+    wait_for(lambda: bridge.line.status.startswith(NO_PORT))
+    assert not bridge.line.send(FORCE, 0, (0.0, 0.0))
+    time.sleep(0.2)  # several looks; they are not told
+    cable.plug()
+    wait_for(lambda: bridge.line.status == SILENT)
+    os.write(cable.master, board.outgoing(2))
+    wait_for(lambda: bridge.line.status == UP)
+    gone = f"{NO_PORT}{cable.path} at 115200 baud has vanished; it is looked for every 0.05 s"
+    assert bridge.said == [SILENT, UP, gone, SILENT, UP]
+
+
+def test_a_device_that_is_not_there_yet_is_waited_for(ends, cable):
+    bridge = ends(lambda: SerialPort(str(cable.path), 115200))
+    bridge.line.begin()
+    assert bridge.said == [f"{NO_PORT}serial.port is {cable.path}: there is no such device; plug it in (`ls /dev/serial/by-id` shows what is)"]
+    cable.plug()
+    wait_for(lambda: bridge.line.status == SILENT)
+
+
+def test_a_reader_that_is_asleep_blocks_nobody(ends, cable):
+    cable.plug()
+    bridge = ends(lambda: SerialPort(str(cable.path), 115200), heartbeat=10.0)
+    bridge.line.begin()
+    sent = [bridge.line.send(STATE, i, UPRIGHT) for i in range(500)]  # the other end reads nothing
+    assert not sent[-1] and bridge.line.figures()["unsent"] > 0
+
+
+def test_two_programs_on_one_serial_port_are_refused(cable):
+    cable.plug()
+    first = SerialPort(str(cable.path), 115200)
+    with pytest.raises(CannotOpen, match="another program uses it"):
+        SerialPort(str(cable.path), 115200)
+    first.close()
+
+
+def test_no_such_device_is_told_from_what_waiting_does_not_help(tmp_path):
+    with pytest.raises(NotThere):
+        SerialPort(str(tmp_path / "nothing"), 115200)
+    (tmp_path / "file").touch()
+    with pytest.raises(CannotOpen) as refusal:
+        SerialPort(str(tmp_path / "file"), 115200)
+    assert not isinstance(refusal.value, NotThere)
+
+
+def test_an_ended_line_has_freed_its_port(ends):
+    bridge, _ = pair_of_udp(ends)
+    for _ in range(3):
+        bridge.line.begin()
+        bridge.line.end()
+    assert bridge.said == [SILENT, CLOSED] * 3

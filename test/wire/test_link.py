@@ -1,0 +1,110 @@
+"""Both ends of a link on a wire that the test makes: everything on it is either a new frame or counted."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
+
+from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, STATE  # noqa: E402
+from rbdyn_ros.wire.link import Link  # noqa: E402
+
+from .frames import UPRIGHT  # noqa: E402
+
+MS = 1_000_000  # [ns]
+THERE = 10**14  # [ns] the other end's clock when ours is 0
+
+
+def judged(link: Link) -> int:
+    """How many pieces have been accepted or counted as something else."""
+    counts, sequence = link.statistics, link.sequence
+    refused = sequence.duplicates + sequence.reordered + sequence.strays
+    return counts.accepted.total() + counts.malformed.total() + refused
+
+
+@pytest.fixture
+def link():
+    return Link(100 * MS)
+
+
+def test_states_go_there_and_forces_come_back(link):
+    board = Link(100 * MS)
+    for i in range(1, 51):
+        sent = 4 * MS * i
+        (state,) = board.incoming(link.outgoing(sent, STATE, stamp=sent, numbers=UPRIGHT), THERE + sent + MS)
+        answer = board.outgoing(THERE + sent + 2 * MS, FORCE, state.stamp, (1.0, -2.0))
+        (force,) = link.incoming(answer, sent + 3 * MS)
+        assert (force.kind, force.stamp, force.numbers) == (FORCE, sent, (1.0, -2.0))
+    figures = link.figures()
+    assert link.clock.offset(0) == pytest.approx(THERE, rel=1e-12)
+    assert (figures["accepted"], figures["lost"], figures["outages"]) == (50, 0, 0)
+    assert figures["delay_p50_ms"] == pytest.approx(2.0) and figures["age_p99_ms"] == pytest.approx(1.0, abs=0.1)
+    assert figures["jitter_max_ms"] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_the_other_end_is_up_while_its_frames_come(link):
+    board = Link(100 * MS)
+    assert not link.watch(0)
+    list(link.incoming(board.outgoing(THERE), 10 * MS))
+    assert link.watch(110 * MS) and link.up
+    assert not link.watch(111 * MS)
+    assert link.statistics.outages == 1
+
+
+def test_after_a_silence_another_board_may_begin_at_zero(link):
+    old, new = Link(100 * MS), Link(100 * MS)
+    for i in range(5000):
+        list(link.incoming(old.outgoing(THERE + MS * i), MS * i))
+    assert list(link.incoming(new.outgoing(0), 5000 * MS)) == []  # until it has been silent, it is a replay
+    assert link.sequence.strays == 1
+    link.watch(5200 * MS)
+    assert len(list(link.incoming(new.outgoing(MS), 5201 * MS))) == 1
+    assert not link.clock.known  # that was another clock
+
+
+def test_safe_is_heard(link):
+    board = Link(100 * MS)
+    list(link.incoming(board.outgoing(0, FORCE, 1, (0.0, 0.0), safe=True), 0))
+    assert link.safe
+    list(link.incoming(board.outgoing(1, FORCE, 1, (0.0, 0.0)), 1))
+    assert not link.safe
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_whatever_the_wire_does_nothing_crashes_and_all_is_counted(data):
+    """Frames dropped, doubled, replayed, shuffled, cut, with bits flipped, and noise between them."""
+    board, link = Link(100 * MS), Link(100 * MS)
+    sent = [board.outgoing(THERE + MS * i, FORCE, i, (float(i), 0.0)) for i in range(30)]
+    pieces = data.draw(st.lists(st.sampled_from(sent), max_size=60), label="order")
+    kinds = data.draw(st.lists(st.integers(0, 3), min_size=len(pieces), max_size=len(pieces)), label="damage")
+    damaged = [_damaged(data, piece, kind) for piece, kind in zip(pieces, kinds)]
+    newest = -1
+    for i, piece in enumerate(damaged):
+        for force in link.incoming(piece, MS * i):
+            assert force.stamp == force.sequence > newest  # only what was sent, and never backwards
+            newest = force.sequence
+    assert judged(link) == sum(bool(part) for piece in damaged for part in piece.split(b"\0"))
+    link.figures()
+
+
+def _damaged(data, piece: bytes, kind: int) -> bytes:
+    """The piece as it is; cut; with flipped bits; or noise in its place. Each ends with a zero."""
+    if kind == 1:
+        return piece[: data.draw(st.integers(0, len(piece) - 2))] + b"\0"
+    if kind == 2:
+        flipped = bytearray(piece)
+        flipped[data.draw(st.integers(0, len(piece) - 2))] ^= 1 << data.draw(st.integers(0, 7))
+        return bytes(flipped)
+    return data.draw(st.binary(max_size=60)) + b"\0" if kind == 3 else piece
+
+
+def test_counting_anew_forgets_no_clock(link):
+    board = Link(100 * MS)
+    list(board.incoming(link.outgoing(MS), THERE + MS))
+    list(link.incoming(board.outgoing(THERE + MS), MS))
+    list(link.incoming(b"\5\5\0", MS))
+    link.reset_statistics()
+    figures = link.figures()
+    assert figures["accepted"] == 0 and "malformed, framing" not in figures and link.clock.known
+    assert list(link.incoming(board.outgoing(THERE + 2 * MS), 2 * MS))[0].kind == HEARTBEAT
