@@ -1,0 +1,90 @@
+"""Everything that stands between a law and its plant, in both directions.
+
+    plant -> sensors -> states -> law -> commands -> the guard of the command -> actuator -> plant
+
+`simulation.runner` puts it between two nodes, `simulation.closed_loop` between a law and a plant without them; the same seed
+and the same states give both the same numbers.
+"""
+
+from rbdyn_ros.faults.actuator import Actuator
+from rbdyn_ros.faults.options import Faults
+from rbdyn_ros.faults.path import Path
+from rbdyn_ros.faults.sensors import Sensors
+from rbdyn_ros.types import State
+
+COMMANDS, STATES = ("dropped", "duplicated", "delayed", "reordered", "outrun"), ("dropped", "delayed")
+SENSORS, ACTUATOR = ("disturbed", "imu_disturbed", "frozen"), ("dead_band", "saturated", "rate_limited")
+
+
+class Chain:
+    """The parts `sensors`, `states`, `commands`, `actuator`, one seed, one count."""
+
+    def __init__(self, options: Faults, seed: int, tick: float):
+        """`tick` [s] from one instant of the law to the next."""
+        self.options, self.seed = options, seed
+        self.sensors, self.actuator = Sensors(options, seed), Actuator(options, tick)
+        self.commands = Path(*_of_commands(options), seed, tick, "command")
+        self.states = Path(*_of_states(options), seed, tick, "state")
+        self.restart()
+
+    def become(self, options: Faults, seed: int) -> None:
+        """Go on with other numbers: what is under way stays so. Another seed restarts."""
+        self.options = options
+        self.sensors.become(options)
+        self.actuator.become(options)
+        self.commands.become(*_of_commands(options))
+        self.states.become(*_of_states(options))
+        if seed != self.seed:
+            self.seed = seed
+            self.restart()
+
+    def restart(self) -> None:
+        """Begin anew: nothing under way, no force, the draws from the seed. The counts stay."""
+        self.sensors.restart(self.seed)
+        self.commands.restart(self.seed)
+        self.states.restart(self.seed)
+        self.actuator.restart()
+        self._seen: State | None = None
+        self._commanded = (0.0, 0.0)
+
+    @property
+    def sees_truth(self) -> bool:
+        """Whether what arrives of a state is the state itself, at once."""
+        return self.sensors.perfect and self.states.clear
+
+    def sees(self, step: int, state: State) -> State:
+        """What a law sees at a step, when the plant is in `state`: the newest that has arrived. The first state is known at once."""
+        self.states.send(step, measured := self.sensors.measured(state))
+        if self._seen is None:
+            self._seen = measured
+        if (arrived := self.states.arrived(step)) is not None:
+            self._seen = arrived
+        return self._seen
+
+    def acts(self, step: int, force: tuple) -> tuple:
+        """What of a law's force (2,) [N] acts on the cart from a step on: the newest that has arrived, through the drive."""
+        self.commands.send(step, force)
+        if (arrived := self.commands.arrived(step)) is not None:
+            self._commanded = arrived
+        return self.actuator.applied(self._commanded)
+
+    def counts(self) -> dict:
+        """name -> how often each fault has struck; actuator_missing_impulse in N s."""
+        counted = (("command", COMMANDS, self.commands), ("state", STATES, self.states), ("sensors", SENSORS, self.sensors))
+        counts = {f"{what}_{word}": part.counts[word] for what, words, part in counted for word in words}
+        counts |= {f"actuator_{word}": self.actuator.counts[word] for word in ACTUATOR}
+        return counts | {"actuator_missing_impulse": self.actuator.missing}
+
+    def reset_counts(self) -> None:
+        """Count from zero."""
+        for part in (self.commands, self.states, self.sensors):
+            part.counts.clear()
+        self.actuator.reset_counts()
+
+
+def _of_commands(options: Faults) -> tuple:
+    return options.command_delay, options.command_jitter, options.command_drop, options.command_duplicate
+
+
+def _of_states(options: Faults) -> tuple:
+    return options.state_delay, 0.0, options.state_drop, 0.0

@@ -1,0 +1,34 @@
+"""The plant that is, and the plant that a law believes in."""
+
+from rbdyn_ros.faults.options import Faults
+from rbdyn_ros.models.spherical_pendulum import Params, cylinder_inertia
+
+
+def actual(declared: Params, options: Faults) -> Params:
+    """The plant that is simulated where a law is designed for `declared`: each number is (1 + mismatch) times the declared one.
+
+    A length, and a mass, that differ take along the centre of mass and the inertia that are left to the geometry.
+    """
+    m = options.mismatch
+    return _scaled(declared, *(1.0 + part for part in m)) if any(m) else declared
+
+
+def believed(plant: Params, options: Faults) -> Params:
+    """The converse: what a law believes in where `plant` is simulated, each number divided by (1 + mismatch)."""
+    m = options.mismatch
+    return _scaled(plant, *(1.0 / (1.0 + part) for part in m)) if any(m) else plant
+
+
+def _scaled(params, gravity, cart_mass, cart_damping, rod_mass, rod_length, center_of_mass, inertia, joint_damping) -> Params:
+    mass, length = rod_mass * params.rod_mass, rod_length * params.rod_length
+    center, moments = params.rod_center_of_mass, params.rod_inertia
+    return params._replace(
+        gravity=gravity * params.gravity,
+        cart_mass=cart_mass * params.cart_mass,
+        cart_damping=cart_damping * params.cart_damping,
+        rod_mass=mass,
+        rod_length=length,
+        rod_center_of_mass=center_of_mass * (0.5 * length if center is None else center),
+        rod_inertia=tuple(inertia * I for I in moments or cylinder_inertia(mass, length, params.rod_radius)),
+        joint_damping=joint_damping * params.joint_damping,
+    )

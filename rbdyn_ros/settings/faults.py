@@ -1,0 +1,76 @@
+"""Faults: what the simulator makes worse on purpose, while it runs. Zero is a perfect world."""
+
+from collections.abc import Mapping
+
+from rbdyn_ros.faults.options import Bias, Drive, Encoder, Faults, Mismatch, Noise
+from rbdyn_ros.settings.parameter import Parameter
+
+_GROUPS = {"noise": Noise, "bias": Bias, "encoder": Encoder, "actuator": Drive, "mismatch": Mismatch}
+
+
+def _size(name: str, unit: str, description: str, **bounds) -> Parameter:
+    return Parameter(f"faults.{name}", 0.0, unit, description, **{"low": 0.0, **bounds})
+
+
+def _chance(name: str, of: str) -> Parameter:
+    return _size(name, "", f"probability that {of}", high=1.0)
+
+
+def _bias(name: str, axes: int, unit: str, of: str) -> Parameter:
+    return Parameter(f"faults.bias.{name}", (0.0,) * axes, unit, f"added to {of}", "float_array", length=(axes,))
+
+
+def _mismatch(name: str, of: str) -> Parameter:
+    return _size(f"mismatch.{name}", "", f"part by which the simulated {of} exceeds the declared one", low=-0.9, high=9.0)
+
+
+MISMATCH = (
+    _mismatch("gravity", "gravity"),
+    _mismatch("cart_mass", "cart.mass"),
+    _mismatch("cart_damping", "cart.damping"),
+    _mismatch("rod_mass", "rod.mass"),
+    _mismatch("rod_length", "rod.length"),
+    _mismatch("center_of_mass", "rod.center_of_mass"),
+    _mismatch("inertia", "rod.inertia"),
+    _mismatch("joint_damping", "joint.damping"),
+)
+FAULTS = (
+    Parameter("seed", 0, "", "of all that the faults draw; another one restarts them", "int", low=0, high=2**63 - 1),
+    _size("command.delay", "s", "of every command on its way to the cart", high=10.0),
+    _size("command.jitter", "s", "largest further delay of a command, uniform from 0", high=10.0),
+    _chance("command.drop", "a command is lost"),
+    _chance("command.duplicate", "a command comes twice, each time with a jitter of its own"),
+    _size("state.delay", "s", "of everything measured on its way to its reader; stamps stay", high=10.0),
+    _chance("state.drop", "what is measured at an instant is lost"),
+    _chance("state.freeze", "the sensors repeat what they told the instant before"),
+    _size("noise.cart", "m", "standard deviation of the cart's position, each axis"),
+    _size("noise.cart_velocity", "m/s", "standard deviation of the cart's velocity, each axis"),
+    _size("noise.angle", "rad", "standard deviation of roll, pitch and spin"),
+    _size("noise.rate", "rad/s", "standard deviation of the rod's angular velocity, each body axis"),
+    _size("noise.gyroscope", "rad/s", "standard deviation of the IMU's angular velocity, each axis"),
+    _size("noise.accelerometer", "m/s^2", "standard deviation of the IMU's specific force, each axis"),
+    _bias("cart", 2, "m", "the cart's position x y"),
+    _bias("angle", 3, "rad", "roll, pitch and spin"),
+    _bias("gyroscope", 3, "rad/s", "the IMU's angular velocity"),
+    _bias("accelerometer", 3, "m/s^2", "the IMU's specific force"),
+    _size("encoder.cart", "m", "from one count of the cart's encoder to the next; 0 reads exactly"),
+    _size("encoder.gimbal", "", "counts per turn of roll, pitch and spin; 0 reads exactly"),
+    _size("actuator.dead_band", "N", "force that the drive swallows"),
+    _size("actuator.saturation", "N", "largest norm that the drive gives, which no law knows of; 0 is none"),
+    _size("actuator.rate_limit", "N/s", "fastest change of the drive's force; 0 is none"),
+    _size("actuator.lag", "s", "time constant of the drive"),
+    _size("actuator.loss", "", "part of the force that never reaches the cart", high=1.0),
+    *MISMATCH,
+)
+
+
+def faults(values: Mapping) -> Faults:
+    """What is wrong, from checked values by name: `faults.noise.cart` is noise.cart, `faults.command.delay` command_delay."""
+    made = {}
+    for field in Faults._fields:
+        if field in _GROUPS:
+            group = _GROUPS[field]
+            made[field] = group(*(values[f"faults.{field}.{name}"] for name in group._fields))
+        else:
+            made[field] = values[f"faults.{field.replace('_', '.', 1)}"]
+    return Faults(**made)
