@@ -30,3 +30,10 @@ class Controller(Protocol):
 
     def reset(self) -> None:
         """Forget what was remembered of the past: the plant was put elsewhere."""
+
+
+class Witness(Protocol):
+    """A law that also says how it fares; the controller node puts it into /diagnostics."""
+
+    def evidence(self) -> dict:
+        """Counts and other numbers by name, such as solves that came too late."""
