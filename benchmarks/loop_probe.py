@@ -1,0 +1,139 @@
+"""The process that `loop.py` looks into: the simulator, and the controller in it or beside it; prints figures as JSON.
+
+    python benchmarks/loop_probe.py PROCESSES WARM_UP SECONDS
+"""
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import psutil
+
+from rbdyn_ros.nodes import share
+from rbdyn_ros.nodes.controller import Controller
+from rbdyn_ros.nodes.executor import prompt
+from rbdyn_ros.nodes.process import run
+from rbdyn_ros.nodes.simulator import Simulator
+from rbdyn_ros.simulation.runner import PLAYING
+from rbdyn_ros.simulation.statistics import Statistics
+
+# A tick of 1 ms; the history is full when the warm-up ends, for a ring that fills touches new memory.
+SETTINGS = ("rates.state:=1000.0", "integrator.step:=0.001", "controller:=lqr", "history.duration:=1.0")
+SAMPLED_EVERY = 0.5  # [s] memory
+
+
+class Kept(Statistics):
+    """Statistics that keep the instant of every publication, and every round trip, in arrays that are there before."""
+
+    def __init__(self, room: int):
+        super().__init__()
+        self.instants, self.trips = np.full(room, np.nan), np.full(room, np.nan)  # written, so that the memory is theirs
+        self.shown, self.answers = 0, 0
+
+    def published(self, stamp: int) -> None:
+        super().published(stamp)
+        self.instants[self.shown] = time.monotonic()
+        self.shown += 1
+
+    def answered(self, stamp: int, received: float) -> None:
+        sent = self._sent.get(stamp)
+        if sent is not None:
+            self.trips[self.answers] = received - sent
+            self.answers += 1
+
+
+class Probe:
+    """Looks into the simulator once it plays; `over` is asked between two callbacks."""
+
+    def __init__(self, warm_up: float, seconds: float):
+        self._warm_up, self._seconds = warm_up, seconds
+        self._process = psutil.Process()
+        self._start, self._memory = 0.0, []  # rows: time [s], RSS [B], allocated blocks
+        self.simulator, self.began = None, 0.0
+
+    def make(self) -> Simulator:
+        """The simulator to be looked into."""
+        self.simulator = Simulator()
+        return self.simulator
+
+    def over(self) -> bool:
+        """Whether the measurement is complete."""
+        runner, now = self.simulator.runner, time.monotonic()
+        if runner.status != PLAYING:
+            return False
+        self.began = self.began or now
+        if not self._start and now - self.began > self._warm_up:
+            self._begin()
+        if self._start and now - self._start > len(self._memory) * SAMPLED_EVERY:
+            self._memory.append((now, self._process.memory_info().rss, sys.getallocatedblocks()))
+        return bool(self._start) and now - self._start > self._seconds
+
+    def _begin(self) -> None:
+        runner = self.simulator.runner
+        self._clock = time.pthread_getcpuclockid(next(t.ident for t in threading.enumerate() if t.name == "simulation"))
+        gc.collect()
+        runner.reset_statistics()
+        runner.statistics = self._kept = Kept(round(4e3 * self._seconds))
+        self._step, self._all = time.clock_gettime(self._clock), time.process_time()
+        self._start = time.monotonic()
+
+    def figures(self) -> dict:
+        """What was measured, from the beginning until now; the thread still runs."""
+        elapsed, runner, kept = time.monotonic() - self._start, self.simulator.runner, self._kept
+        step, whole = time.clock_gettime(self._clock) - self._step, time.process_time() - self._all
+        periods = 1e3 * np.diff(kept.instants[: kept.shown])
+        trips = 1e3 * kept.trips[: kept.answers]
+        t, rss, blocks = np.array(self._memory[len(self._memory) // 2 :], float).T  # rings and caches have filled by then
+        return {
+            "ticks": kept.ticks,
+            "period_p50_ms": float(np.percentile(periods, 50)),
+            "period_p99_ms": float(np.percentile(periods, 99)),
+            "period_max_ms": float(periods.max()),
+            "round_trip_p50_ms": float(np.percentile(trips, 50)),
+            "round_trip_p99_ms": float(np.percentile(trips, 99)),
+            "step_thread_percent": 100.0 * step / elapsed,
+            "simulator_percent": 100.0 * whole / elapsed,
+            "missed_percent": 100.0 * runner.pacer.missed / (kept.ticks + runner.pacer.missed),
+            "answered_percent": 100.0 * len(trips) / kept.ticks,
+            "blocks_per_second": slope(t, blocks),
+            "rss_kib_per_second": slope(t, rss) / 1024.0,
+        }
+
+
+def slope(t, y) -> float:
+    """dy/dt, least squares."""
+    return float(np.polyfit(t - t[0], y, 1)[0])
+
+
+def main(processes: int, warm_up: float, seconds: float) -> int:
+    """Measure and print."""
+    files = [str(share.config() / f"{name}.yaml") for name in ("pendulum", "simulation", "lqr")]
+    words = ["--ros-args", "--log-level", "warn"]
+    words += [word for file in files for word in ("--params-file", file)] + [word for setting in SETTINGS for word in ("-p", setting)]
+    probe, found = Probe(warm_up, seconds), []
+
+    def until() -> bool:
+        if probe.over() and not found:
+            found.append(probe.figures())
+        return bool(found)
+
+    kinds = (probe.make, Controller) if processes == 1 else (probe.make,)
+    other = None if processes == 1 else subprocess.Popen(
+        [sys.executable, "-m", "rbdyn_ros.nodes.attached", str(os.getpid()), "controller", *words], stdout=subprocess.DEVNULL
+    )
+    code = run(kinds, words, until=until, executor=prompt)
+    if other:
+        other.terminate()
+        other.wait()
+    if found:
+        print(json.dumps(found[0]))
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])))
