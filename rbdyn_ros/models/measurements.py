@@ -12,7 +12,7 @@ import numpy as np
 from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.integrators import rk4
-from rbdyn_ros.kernel import kernel
+from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.types import Array, State, System
 
 SIZE = 13  # of xi
@@ -29,11 +29,24 @@ class Reading(NamedTuple):
 
 def moved(state: State, xi: Array) -> State:
     """state [+] xi: R becomes R exp(dtheta^)."""
-    half = 0.5 * np.asarray(xi[2:5])
-    angle = math.hypot(*half)
-    turn = (math.cos(angle), *(np.sinc(angle / math.pi) * half).tolist())
-    Q = unit_quaternion.normalized(unit_quaternion.product(tuple(state.q[2:].tolist()), turn))
-    return State(state.t, np.array((*(state.q[:2] + xi[:2]), *Q)), state.v + xi[5:10])
+    q, v = np.array(state.q, float), np.array(state.v, float)
+    move(q, v, np.array(xi, float))
+    return State(state.t, q, v)
+
+
+@kernel
+def move(q, v, xi):
+    """(q, v) := (q, v) [+] xi, in place."""
+    half = (0.5 * xi[2], 0.5 * xi[3], 0.5 * xi[4])
+    angle = vec.norm(half)
+    sinc = math.sin(angle) / angle if angle > 0.0 else 1.0
+    turn = (math.cos(angle), sinc * half[0], sinc * half[1], sinc * half[2])
+    Q = unit_quaternion.normalized(unit_quaternion.product((q[2], q[3], q[4], q[5]), turn))
+    q[0] += xi[0]
+    q[1] += xi[1]
+    q[2], q[3], q[4], q[5] = Q
+    for i in range(5):
+        v[i] += xi[5 + i]
 
 
 def cart(state: State, position: Array, variance: float) -> Reading:
@@ -48,19 +61,34 @@ def gimbal(state: State, angles: Array, variance: float) -> Reading:
     no angle is taken apart, so that the poles at a pitch of 90 degrees are points like others. What they do not tell
     there, a turn about the missing axis, has no noise of its own in J; `variance` is added for it.
     """
-    roll, pitch, spin = (float(a) for a in angles)
-    turns = ((math.cos(a / 2), *(math.sin(a / 2) * e)) for a, e in zip((roll, pitch, spin), np.eye(3)))
-    Qx, Qy, Qz = (tuple(map(float, Q)) for Q in turns)
-    measured = unit_quaternion.product(unit_quaternion.product(Qx, Qy), Qz)
-    w, *v = state.q[2:].tolist()
-    s, *r = unit_quaternion.product((w, -v[0], -v[1], -v[2]), measured)
-    size = math.hypot(*r)
-    residual = (2.0 * math.atan2(size, abs(s)) / size if size else 2.0) * math.copysign(1.0, s) * np.array(r)
+    roll, pitch, spin = map(float, angles)
+    return Reading(*_gimbal(state.q, roll, pitch, spin, float(variance)))
+
+
+@kernel
+def _gimbal(q, roll, pitch, spin, variance):
+    measured = turned(roll, pitch, spin)
+    s, a, b, c = unit_quaternion.product((q[2], -q[3], -q[4], -q[5]), measured)
+    size = vec.norm((a, b, c))
+    scale = (2.0 * math.atan2(size, abs(s)) / size if size > 0.0 else 2.0) * math.copysign(1.0, s)
+    residual = np.array((scale * a, scale * b, scale * c))
     cp, sp, cs, ss = math.cos(pitch), math.sin(pitch), math.cos(spin), math.sin(spin)
-    J = np.array(((cp * cs, ss, 0.0), (-cp * ss, cs, 0.0), (sp, 0.0, 1.0)))
-    H = np.zeros((3, SIZE))
-    H[:, 2:5] = np.eye(3)
-    return Reading(residual, H, variance * (J @ J.T + (1.0 - cp * cp) * np.eye(3)))
+    J = ((cp * cs, ss, 0.0), (-cp * ss, cs, 0.0), (sp, 0.0, 1.0))
+    H, R = np.zeros((3, SIZE)), np.zeros((3, 3))
+    for i in range(3):
+        H[i, 2 + i] = 1.0
+        for j in range(3):
+            R[i, j] = variance * (vec.dot(J[i], J[j]) + (1.0 - cp * cp) * (i == j))
+    return residual, H, R
+
+
+@inlined
+def turned(roll, pitch, spin):
+    """The quaternion (4,) of Rx(roll) Ry(pitch) Rz(spin)."""
+    about_x = (math.cos(0.5 * roll), math.sin(0.5 * roll), 0.0, 0.0)
+    about_y = (math.cos(0.5 * pitch), 0.0, math.sin(0.5 * pitch), 0.0)
+    about_z = (math.cos(0.5 * spin), 0.0, 0.0, math.sin(0.5 * spin))
+    return unit_quaternion.product(unit_quaternion.product(about_x, about_y), about_z)
 
 
 def gyroscope(state: State, bias: Array, rate: Array, variance: float) -> Reading:
@@ -87,15 +115,23 @@ def _differentiate(system, q, v, u, position, H):
     """H (3, 13) := d specific_force / d xi; the position of the cart is not felt."""
     for i in range(2, 10):
         for sign in (1.0, -1.0):
-            a, b, e = q.copy(), v.copy(), sign * _STEP
-            if i < 5:
-                turn = (1.0, 0.5 * e * (i == 2), 0.5 * e * (i == 3), 0.5 * e * (i == 4))
-                a[2], a[3], a[4], a[5] = unit_quaternion.normalized(unit_quaternion.product((q[2], q[3], q[4], q[5]), turn))
-            else:
-                b[i - 5] += e
+            a, b = q.copy(), v.copy()
+            nudge(a, b, i, sign * _STEP)
             f = specific_force(system, a, b, u, position)
             for j in range(3):
                 H[j, i] += sign * f[j] / (2.0 * _STEP)
+
+
+@inlined
+def nudge(q, v, i, e):
+    """(q, v) := (q, v) [+] e along xi_i, in place, for a small e and i < 10."""
+    if i < 2:
+        q[i] += e
+    elif i < 5:
+        turn = (1.0, 0.5 * e * (i == 2), 0.5 * e * (i == 3), 0.5 * e * (i == 4))
+        q[2], q[3], q[4], q[5] = unit_quaternion.normalized(unit_quaternion.product((q[2], q[3], q[4], q[5]), turn))
+    else:
+        v[i - 5] += e
 
 
 @kernel
