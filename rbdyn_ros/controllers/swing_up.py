@@ -139,14 +139,14 @@ def decide(plan, t, p3, s, reference, caught, asked):
         caught = s[0][2] > math.cos(RELEASE)
     elif t - asked >= LOOK - 1e-9:
         asked, caught = t, is_catchable(plan.net, p3, s, reference, WIDEST)
-    ux, uy = balance(plan.net, s, reference) if caught else _swing(plan, p3, s, reference)
+    ux, uy = balance(plan.net, s, reference) if caught else swing(plan, p3, s, reference)
     ux, uy = saturated(ux, uy, plan.net.force_limit)
     return caught, asked, ux, uy
 
 
 @inlined
-def _swing(plan, p3, s, reference):
-    """The force of (K.9)."""
+def swing(plan, p3, s, reference):
+    """The force of (K.9), not yet cut [N]. No call in it to what a loop over many states could not vectorise."""
     o, (x, y), (vx, vy) = plan.options, s[2], s[3]
     ax, ay = _shaping(plan.net.system, o, s)
     ax -= o.position_gain * (x - reference[0]) + o.velocity_gain * vx
@@ -162,8 +162,8 @@ def _shaping(system, o, s):
     J = system.inertia[0] + system.rod_mass * system.center**2
     mgl = system.rod_mass * system.gravity * system.center
     E, L = 0.5 * J * vec.dot(dk, dk) + mgl * (k[2] - 1.0), J * (k[0] * dk[1] - k[1] * dk[0])
-    if k[2] < 0.0 and E < 2.0 * mgl * (KICK_ENERGY - 1.0) and math.hypot(dk[0], dk[1]) < KICK_RATE:
-        r = math.hypot(x, y)
+    if k[2] < 0.0 and E < 2.0 * mgl * (KICK_ENERGY - 1.0) and dk[0] * dk[0] + dk[1] * dk[1] < KICK_RATE**2:
+        r = math.sqrt(x * x + y * y)
         return (o.acceleration_limit, 0.0) if r < KICK_REACH else (-o.acceleration_limit * x / r, -o.acceleration_limit * y / r)
     e, c = o.energy_gain * (E - o.energy), o.precession_gain * L
     return saturated(e * dk[0] - c * k[1], e * dk[1] + c * k[0], o.acceleration_limit)
@@ -172,7 +172,7 @@ def _shaping(system, o, s):
 @inlined
 def _kept_inside(o, ax, ay, x, v):
     """a with its outward part at most BRAKE (v_lim - v_r): v_lim is the speed from which `braking` stops at the edge."""
-    r = math.hypot(x[0], x[1])
+    r = math.sqrt(x[0] * x[0] + x[1] * x[1])
     if r == 0.0:
         return ax, ay
     nx, ny, gap = x[0] / r, x[1] / r, o.edge * o.travel - r

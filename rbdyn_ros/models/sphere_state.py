@@ -4,7 +4,7 @@
 """
 
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.kernel import inlined
 from rbdyn_ros.models.reduced_pendulum import accelerations
 
 
@@ -35,7 +35,7 @@ def rate(system, p3, u, s):
     return s[1], ddk, s[3], a
 
 
-@kernel
+@inlined
 def step(system, p3, u, s, h):
     """s after h [s] under the held force u (2,) [N]: Runge and Kutta of order 4, then k and k' back on the sphere.
 

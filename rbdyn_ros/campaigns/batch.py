@@ -1,0 +1,128 @@
+"""Thousands of closed loops at once, for the laws that have a compiled form.
+
+    outcomes = run(law, params, starts, course)
+
+is what `simulation.closed_loop.run` would do start by start, with Runge and Kutta's step of order 4, at some 20 ns a step. Laws
+without a compiled form (`compiled` returns None) are run there.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.campaigns import feedback_lanes, nested_lanes, swing_up_lanes
+from rbdyn_ros.campaigns.course import LATE, LEFT, LOST, SETTLED, Course
+from rbdyn_ros.campaigns.queue import OUTCOME
+from rbdyn_ros.contacts.world import exist
+from rbdyn_ros.controllers.lqr import Lqr
+from rbdyn_ros.controllers.nested_lqr import NestedLqr
+from rbdyn_ros.controllers.pd import Pd
+from rbdyn_ros.controllers.swing_up import SwingUp
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.types import Array, System
+
+CHUNK = 2048  # starts that a thread takes at once
+WORDS = {SETTLED: "settled", LEFT: "left the travel", LATE: "not settled in time", LOST: "numbers overflowed"}
+
+
+class Outcomes(NamedTuple):
+    """How each of n starts ended."""
+
+    ended: Array  # (n,) one of `course.SETTLED`, LEFT, LATE, LOST; `WORDS` says what they mean
+    success: Array  # (n,) bool: settled
+    settled: Array  # (n,) [s] the time from which it held still; nan: never
+    caught: Array  # (n,) [s] when `swing_up` first caught it; nan: never, or another law
+    travel: Array  # (n,) [m] the cart's largest distance from the origin
+    effort: Array  # (n,) [N^2 s] integral of |u|^2 until the end
+    lasted: Array  # (n,) [s] the end
+
+
+def compiled(law) -> tuple | None:
+    """(kernel, its numbers) of a designed law, or None where it has no compiled form. A class that inherits is another law."""
+    if type(law) in (Lqr, Pd):
+        return feedback_lanes.run, feedback_lanes.Feedback(tuple(map(float, law.gains)), float(law.force_limit))
+    if type(law) is NestedLqr:
+        return nested_lanes.run, nested_lanes.Ladder(law.gains, law.forms, float(law.force_limit))
+    return (swing_up_lanes.run, law.plan) if type(law) is SwingUp else None
+
+
+def run(law, params, starts: Array, course: Course, threads: int | None = None, show: Callable | None = None) -> Outcomes:
+    """Each of the starts (n, 11), q and v, under a designed law, until it has settled or failed.
+
+    `params` is the true plant, or one for each start; `show(done)` hears of progress. The outcome of a start depends on
+    nothing but that start. ValueError for a law without compiled form, a plant that the equations on the sphere do not
+    describe, a course or starts of no use.
+    """
+    form = compiled(law)
+    if form is None:
+        raise ValueError(f"{type(law).__module__} has no compiled form; run it through simulation.closed_loop")
+    kernel, numbers = form
+    course, starts = checked(course), _checked(starts)
+    plants, results = _plants(params, len(starts)), np.full((len(starts), OUTCOME), np.nan)
+    begins = range(0, len(starts), CHUNK)
+
+    def work(begin: int) -> int:
+        part = slice(begin, begin + CHUNK)
+        kernel(numbers, course, starts[part], plants[part], results[part])
+        return len(starts[part])
+
+    done = 0
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        for n in pool.map(work, begins):
+            done += n
+            if show:
+                show(done)
+    return _outcomes(results)
+
+
+def checked(course: Course) -> Course:
+    """The course in numbers that a kernel takes without compiling again. ValueError names one of no use."""
+    course = Course(**{name: type(Course._field_defaults[name])(value) for name, value in course._asdict().items()})
+    for name in ("duration", "period", "travel", "tilt", "radius", "hold"):
+        if not getattr(course, name) > 0.0:
+            raise ValueError(f"the course's {name} is {getattr(course, name)}; it must be > 0")
+    if course.steps < 1 or course.delay < 0:
+        raise ValueError(f"the course has {course.steps} steps a period and a delay of {course.delay} periods; at least 1 and 0")
+    return course
+
+
+def plant(system: System) -> tuple:
+    """(M, b, m, l, I1, I3, d, g). ValueError for what the equations on the sphere do not describe."""
+    if system.inertia[0] != system.inertia[1]:
+        raise ValueError(f"rod.inertia is {list(system.inertia)} kg m^2; the first two must be equal in a compiled campaign")
+    if not system.cart_free:
+        raise ValueError("cart.fixed is true; no force balances a rod on a cart that is held")
+    if exist(system.contacts):
+        raise ValueError("the plant has contacts; a compiled campaign knows none: leave contact.* out")
+    across, _, along = system.inertia
+    return (
+        system.cart_mass, system.cart_damping, system.rod_mass, system.center, across, along, system.joint_damping, system.gravity,
+    )  # fmt: skip
+
+
+def _plants(params, n: int) -> Array:
+    if not isinstance(params, Sequence) or isinstance(params, spherical_pendulum.Params):
+        return np.tile(plant(spherical_pendulum.build(params)), (n, 1))
+    if len(params) != n:
+        raise ValueError(f"there are {len(params)} plants for {n} starts; give one plant, or one for each start")
+    return np.array([plant(spherical_pendulum.build(p)) for p in params])
+
+
+def _checked(starts: Array) -> Array:
+    starts = np.array(starts, float, ndmin=2, order="C")
+    if starts.ndim != 2 or starts.shape[1] != 11:
+        raise ValueError(f"the starts have shape {starts.shape}; each is a row of 11 numbers: x y, w x y z, then the 5 velocities")
+    wrong = ~np.isfinite(starts).all(axis=1) | ~(abs(np.linalg.norm(starts[:, 2:6], axis=1) - 1.0) < 1e-6)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise ValueError(f"start {i} is {starts[i].tolist()}; its numbers must be finite, and its quaternion of norm 1")
+    return starts
+
+
+def _outcomes(results: Array) -> Outcomes:
+    ended, since, caught, travel, effort, lasted = results.T.copy()
+    success = ended == SETTLED
+    return Outcomes(ended, success, np.where(success, since, np.nan), caught, travel, effort, lasted)

@@ -1,0 +1,124 @@
+"""Lanes against the long road, start by start; and what a lane may not notice: its neighbours."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.campaigns import batch
+from rbdyn_ros.campaigns.course import LATE, LEFT, SETTLED, Course
+from rbdyn_ros.controllers import lqr, nested_lqr, pd, rest, swing_up
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.types import Contacts
+
+PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
+COURSE = Course(duration=6.0, steps=2)
+
+
+def designed(law, **options):
+    return law.design(spherical_pendulum, PLANT, law.Options(**options))
+
+
+def agree(law, params, starts, course, long_road):
+    """Every number of every start, by both roads."""
+    outcomes = batch.run(law, params, starts, course)
+    for i, row in enumerate(starts):
+        ended, since, travel, effort, lasted = long_road(law, params, row, course)
+        assert outcomes.ended[i] == ended, i
+        assert outcomes.lasted[i] == pytest.approx(lasted, abs=1e-9), i
+        assert math.isnan(outcomes.settled[i]) if ended != SETTLED else outcomes.settled[i] == pytest.approx(since, abs=1e-9)
+        assert (outcomes.travel[i], outcomes.effort[i]) == pytest.approx((travel, effort), rel=1e-5), i
+    return outcomes
+
+
+@pytest.mark.parametrize("law", (lqr, pd, nested_lqr))
+def test_the_laws_near_upright_take_the_long_road_too(law, starts, long_road):
+    ended = agree(designed(law), PLANT, starts, COURSE, long_road).ended
+    assert {SETTLED, LEFT} <= set(ended)
+
+
+def test_swing_up_takes_the_long_road_too(starts, long_road):
+    course = COURSE._replace(duration=9.0)
+    outcomes = agree(designed(swing_up), PLANT, starts[[1, 7, 8, 9]], course, long_road)
+    assert outcomes.success.all()
+    assert (outcomes.caught < outcomes.settled).all()
+
+
+def test_a_late_force_on_another_plant(starts, long_road):
+    plant = PLANT._replace(rod_mass=1.2, cart_mass=1.7, joint_damping=0.1)
+    agree(designed(lqr), plant, starts[:7], COURSE._replace(delay=8), long_road)
+
+
+def test_each_start_has_its_own_plant(starts):
+    plants = [PLANT._replace(cart_mass=mass) for mass in np.linspace(1.0, 4.0, len(starts))]
+    together = batch.run(designed(lqr), plants, starts, COURSE)
+    alone = [batch.run(designed(lqr), plant, row, COURSE) for plant, row in zip(plants, starts)]
+    np.testing.assert_array_equal(together.effort, [outcome.effort[0] for outcome in alone])
+
+
+@pytest.mark.parametrize("law", (lqr, nested_lqr, swing_up))
+def test_a_lane_does_not_notice_its_neighbours(law):
+    rng = np.random.default_rng(2)
+    q = rng.normal(size=(500, 4))
+    starts = np.hstack((np.zeros((500, 2)), q / np.linalg.norm(q, axis=1)[:, None], rng.normal(size=(500, 5))))
+    order, course = rng.permutation(500), COURSE._replace(duration=3.0)
+    together = np.array(batch.run(designed(law), PLANT, starts, course))
+    shuffled = np.array(batch.run(designed(law), PLANT, starts[order], course, threads=1))
+    few = np.array(batch.run(designed(law), PLANT, starts[:7], course))
+    assert together[:, order].tobytes() == shuffled.tobytes()
+    assert together[:, :7].tobytes() == few.tobytes()
+
+
+def test_a_start_that_has_settled_is_a_success_at_once():
+    outcomes = batch.run(designed(lqr), PLANT, spherical_row(), COURSE)
+    assert outcomes.success[0]
+    assert outcomes.settled[0] == 0.0
+
+
+def test_a_rod_that_nobody_holds_in_time_is_late():
+    course = COURSE._replace(duration=0.5, travel=math.inf)
+    assert batch.run(designed(lqr), PLANT, spherical_row(0.1), course).ended[0] == LATE
+
+
+def test_the_region_of_attraction_of_the_regulator():
+    """The fraction of 40 x 40 cells that the regulator recovers within 2 m; a finer grid says 6.65 %."""
+    tilt, rate = np.meshgrid(math.pi * cells(40), 6.0 * cells(40))
+    starts = np.zeros((1600, 11))
+    starts[:, 2], starts[:, 4], starts[:, 9] = np.cos(tilt.ravel() / 2), np.sin(tilt.ravel() / 2), rate.ravel()
+    assert batch.run(designed(lqr), PLANT, starts, COURSE._replace(duration=10.0)).success.mean() == pytest.approx(0.0665, abs=0.006)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    (
+        (dict(params=PLANT._replace(rod_inertia=(0.4, 0.5, 0.2))), "rod.inertia"),
+        (dict(params=PLANT._replace(cart_fixed=True)), "cart.fixed"),
+        (dict(params=PLANT._replace(contacts=Contacts(floor=1.0))), "contact"),
+        (dict(params=[PLANT, PLANT]), "2 plants for 1 starts"),
+        (dict(starts=np.zeros((1, 11))), "start 0"),
+        (dict(starts=np.ones((1, 5))), "shape"),
+        (dict(course=COURSE._replace(hold=0.0)), "hold is 0"),
+        (dict(course=COURSE._replace(steps=0)), "0 steps"),
+    ),
+)
+def test_what_cannot_be_run_is_named(change, named):
+    asked = dict(law=designed(lqr), params=PLANT, starts=spherical_row(), course=COURSE) | change
+    with pytest.raises(ValueError, match=named):
+        batch.run(**asked)
+
+
+def test_a_law_without_compiled_form_is_sent_to_the_other_road():
+    law = rest.design(spherical_pendulum, PLANT, rest.Options())
+    assert batch.compiled(law) is None
+    with pytest.raises(ValueError, match="closed_loop"):
+        batch.run(law, PLANT, spherical_row(), COURSE)
+
+
+def spherical_row(tilt: float = 0.0) -> np.ndarray:
+    state = spherical_pendulum.upright(tilt)
+    return np.concatenate((state.q, state.v))[None]
+
+
+def cells(n: int) -> np.ndarray:
+    """The middles of n cells of [-1, 1]."""
+    return (2.0 * np.arange(n) + 1.0) / n - 1.0
