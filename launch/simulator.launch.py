@@ -11,6 +11,7 @@ def generate_launch_description():
             *shared(),
             argument("lockstep", "wait for the command that answers each state", choices=SWITCH),
             argument("real_time_factor", "simulated seconds per second; zero is as fast as it goes"),
+            argument("seed", "of what the faults draw; the same seed in lockstep gives the same run"),
             argument("start_paused", "let time begin at a call of ~/pause, not at the first command", choices=SWITCH),
             started(
                 "simulator",
@@ -20,6 +21,7 @@ def generate_launch_description():
                     "frame_prefix": "frame_prefix",
                     "lockstep.enabled": "lockstep",
                     "real_time_factor": "real_time_factor",
+                    "seed": "seed",
                 },
                 switched={"start_paused": ("start", "paused")},
             ),

@@ -93,10 +93,11 @@ def job(arguments: argparse.Namespace) -> Job:
 
     from rbdyn_ros.contacts.world import exist
     from rbdyn_ros.models.spherical_pendulum import build
+    from rbdyn_ros.settings.faults import actual_plant
     from rbdyn_ros.simulation.rows import plan
 
     planned = Job(
-        system=build(settings.plant_params(values)),
+        system=build(actual_plant(values)),
         state=settings.initial_state(values),
         input=settings.plant_input(values),
         integrator=settings.integrator(values),

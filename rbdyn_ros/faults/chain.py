@@ -14,6 +14,8 @@ from rbdyn_ros.types import State
 
 COMMANDS, STATES = ("dropped", "duplicated", "delayed", "reordered", "outrun"), ("dropped", "delayed")
 SENSORS, ACTUATOR = ("disturbed", "imu_disturbed", "frozen"), ("dead_band", "saturated", "rate_limited")
+_PARTS = (("command", COMMANDS), ("state", STATES), ("sensors", SENSORS), ("actuator", ACTUATOR))
+COUNTED = (*(f"{part}_{word}" for part, words in _PARTS for word in words), "actuator_missing_impulse")  # the last [N s]
 
 
 class Chain:
@@ -69,11 +71,10 @@ class Chain:
         return self.actuator.applied(self._commanded)
 
     def counts(self) -> dict:
-        """name -> how often each fault has struck; actuator_missing_impulse in N s."""
-        counted = (("command", COMMANDS, self.commands), ("state", STATES, self.states), ("sensors", SENSORS, self.sensors))
-        counts = {f"{what}_{word}": part.counts[word] for what, words, part in counted for word in words}
-        counts |= {f"actuator_{word}": self.actuator.counts[word] for word in ACTUATOR}
-        return counts | {"actuator_missing_impulse": self.actuator.missing}
+        """How often each fault has struck, by the names of `COUNTED`."""
+        parts = (self.commands, self.states, self.sensors, self.actuator)
+        counts = [part.counts[word] for part, (_, words) in zip(parts, _PARTS) for word in words]
+        return dict(zip(COUNTED, (*counts, self.actuator.missing)))
 
     def reset_counts(self) -> None:
         """Count from zero."""

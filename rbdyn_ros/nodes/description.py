@@ -1,4 +1,4 @@
-"""The URDF, from the same numbers as the physics.
+"""The URDF, from the same numbers as the physics: the declared ones, which is what its readers may know (faults.mismatch).
 
 world -(cart_x_joint)- cart_x_link -(cart_y_joint)- cart_link -(roll, pitch, spin)- pendulum_link, as in
 `models.gimbal_joints`. A URDF knows no ball joint; the two links between the hinges have neither mass nor shape.
@@ -7,6 +7,7 @@ world -(cart_x_joint)- cart_x_link -(cart_y_joint)- cart_link -(roll, pitch, spi
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+from rbdyn_ros.models import spherical_pendulum
 from rbdyn_ros.simulation.plant import Setup
 
 CART = (0.3, 0.3, 0.1)  # [m] the box that is drawn; its top is at the joint
@@ -19,7 +20,7 @@ _TURNING = (  # joint, parent, child, axis
 
 def urdf(setup: Setup, force_limit: float, imu_position: float) -> str:
     """The robot's description, an XML document. Frame prefixes are left to its readers, as ROS has it."""
-    params, system = setup.params, setup.system
+    params, system = setup.declared, spherical_pendulum.build(setup.declared)
     robot = Element("robot", name="spherical_pendulum")
     for name in ("world", "cart_x_link", "pendulum_roll_link", "pendulum_pitch_link"):
         SubElement(robot, "link", name=name)

@@ -83,7 +83,7 @@ class Inbox:
         _in_frame(message, ("", self._frames.world), "/clicked_point")
         target, values = xyz(message.point), self._node.parameters.values
         _finite(target, "/clicked_point")
-        wrench, tip = np.zeros(9), (0.0, 0.0, values["rod.length"])
+        wrench, tip = np.zeros(9), (0.0, 0.0, self._runner.plant.setup.params.rod_length)
         wrench[:3] = towards(target, self._runner.plant.point(tip), values["push.force"])
         wrench[6:] = tip
         self._push(wrench, values["push.duration"])
@@ -102,7 +102,7 @@ class Inbox:
             frames.cart: 0.0,
             frames.rod: 0.0,
             frames.tip: setup.params.rod_length,
-            frames.imu: self._node.parameters.values["imu.position"],
+            frames.imu: setup.imu_position,
         }
 
     def _to_world(self, vector):

@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.faults.chain import Chain
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.models.gimbal_joints import GimbalJoints
+from rbdyn_ros.simulation.measurement import Measurement
 from rbdyn_ros.simulation.plant import Evidence, Setup
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.simulation.touching import resultant
@@ -26,9 +28,11 @@ class Sample(NamedTuple):
     angles: tuple  # roll, pitch, spin [rad]
     rates: tuple  # and their rates [rad/s]
     force: tuple  # (2,) [N] applied to the cart
-    reaction: Array  # (3,) [N, world] of the joint on the rod
+    reaction: Array | tuple  # (3,) [N, world] of the joint on the rod
     disturbance: Array  # (9,) as in types.Input
     touches: tuple  # of simulation.touching.Touch: what presses on the pendulum
+    inertial: tuple = ()  # (angular velocity, specific force) as the IMU told it; () where it tells the truth
+    faults: Chain | None = None  # which counts what has gone wrong
 
     def body(self, vector) -> tuple:
         """A vector (3,) of the world in body axes."""
@@ -49,8 +53,19 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
     plant = runner.plant
     motion = of(plant.setup, plant.stamp, plant.q.tolist(), plant.v.tolist(), runner.force, gimbal)
     return motion._replace(
-        evidence=plant.evidence, reaction=plant.reaction, disturbance=plant.input.disturbance, touches=plant.touches
+        evidence=plant.evidence,
+        reaction=plant.reaction,
+        disturbance=plant.input.disturbance,
+        touches=plant.touches,
+        faults=runner.chain,
     )
+
+
+def told(truth: Sample, measurement: Measurement, gimbal: GimbalJoints) -> Sample:
+    """What the sensors tell, of the instant of the measurement; its forces are the true ones of that instant."""
+    m = measurement
+    motion = of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal)
+    return motion._replace(reaction=m.reaction, inertial=(m.gyroscope, m.felt))
 
 
 def of(setup: Setup, stamp: int, q: list, v: list, force: tuple, gimbal: GimbalJoints) -> Sample:

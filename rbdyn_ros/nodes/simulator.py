@@ -12,6 +12,7 @@ from rbdyn_ros.nodes.node import ManagedNode
 from rbdyn_ros.nodes.process import run
 from rbdyn_ros.nodes.service_desk import ServiceDesk
 from rbdyn_ros.nodes.telemetry import Telemetry
+from rbdyn_ros.settings.faults import FAULTS
 from rbdyn_ros.settings.tables import NODES
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.plant import Plant
@@ -112,7 +113,7 @@ class Simulator(ManagedNode):
         """(part, [(level, sentence)], values) of each line of diagnostics."""
         if not self.runner:
             return [("plant", [(OK, "not configured")], {})]
-        return [_plant(self.runner), _command(self.runner), _timing(self.runner)]
+        return [_plant(self.runner), _command(self.runner), _timing(self.runner), _faults(self.runner, self.parameters.values)]
 
 
 def _plant(runner: Runner) -> tuple:
@@ -147,8 +148,20 @@ def _command(runner: Runner) -> tuple:
 
 def _timing(runner: Runner) -> tuple:
     counts = runner.statistics
-    values = {"ticks": counts.ticks, "missed": runner.pacer.missed, "step_time_max_us": 1e6 * counts.step_time}
+    values = {
+        "ticks": counts.ticks,
+        "missed": runner.pacer.missed,
+        "overruns": runner.pacer.overruns,
+        "slipped_ms": 1e3 * runner.pacer.slipped,
+        "step_time_max_us": 1e6 * counts.step_time,
+    }
     return "timing", [], values
+
+
+def _faults(runner: Runner, values: dict) -> tuple:
+    """Which faults are on, and how often each has struck."""
+    on = [p.name.removeprefix("faults.") for p in FAULTS if p.name.startswith("faults.") and values[p.name] != p.default]
+    return "faults", [(OK, f"on: {', '.join(on)}" if on else "none")], runner.chain.counts()
 
 
 def main(args=None) -> int:

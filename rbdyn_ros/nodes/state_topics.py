@@ -73,8 +73,8 @@ class BallJoint:
 class Inertial:
     """sensor_msgs/Imu on the rod: orientation, angular velocity and specific force (REP-145)."""
 
-    def __init__(self, frames: Frames, position: float):
-        self.message, self.position = Imu(), position
+    def __init__(self, frames: Frames):
+        self.message = Imu()
         self.message.header.frame_id = frames.imu
 
     def fill(self, sample: Sample) -> Imu:
@@ -82,12 +82,16 @@ class Inertial:
         message = self.message
         set_stamp(message.header.stamp, sample.stamp)
         set_quaternion(message.orientation, sample.Q)
-        set_xyz(message.angular_velocity, sample.w)
-        felt = specific_force(
-            sample.setup.system, sample.R, sample.w, sample.reaction, sample.disturbance, self.position
-        )
+        angular_velocity, felt = sample.inertial or (sample.w, _felt(sample))
+        set_xyz(message.angular_velocity, angular_velocity)
         set_xyz(message.linear_acceleration, felt)
         return message
+
+
+def _felt(sample: Sample) -> tuple:
+    """The specific force (3,) [m/s^2, body] where the IMU is."""
+    setup = sample.setup
+    return specific_force(setup.system, sample.R, sample.w, sample.reaction, sample.disturbance, setup.imu_position)
 
 
 def friction(sample: Sample) -> tuple:

@@ -14,6 +14,7 @@ from visualization_msgs.msg import MarkerArray
 from rbdyn_ros.models.gimbal_joints import GimbalJoints
 from rbdyn_ros.nodes import description, qos, sample, state_topics, transforms, wrench_topics
 from rbdyn_ros.nodes.evidence_topic import IntegratorEvidence
+from rbdyn_ros.nodes.fault_topic import FaultCounts
 from rbdyn_ros.nodes.frames import Frames
 from rbdyn_ros.nodes.markers import Markers
 from rbdyn_ros.nodes.messages import set_stamp
@@ -26,32 +27,35 @@ class Telemetry:
 
     def __init__(self, node: LifecycleNode, frames: Frames, values: dict):
         self._node, self._frames = node, frames
-        self._gimbal = GimbalJoints()
+        self._gimbal, self._measured_gimbal = GimbalJoints(), GimbalJoints()
         self._clock = self._publisher(Clock, "/clock", qos.CLOCK)
         self._description = node.create_publisher(String, "robot_description", qos.LATCHED, **qos.publishing())
         self._static = node.create_publisher(TFMessage, "/tf_static", qos.LATCHED, **qos.publishing())
-        self._inertial = state_topics.Inertial(frames, values["imu.position"])
         self._groups = self._make_groups(values)
         self._time = Clock()
 
     def __call__(self, runner: Runner) -> None:
-        """Publish a tick: what is due while time runs, everything while it stands still; nothing that nobody hears."""
-        state = sample.take(runner, self._gimbal)
-        ticks, seconds = runner.plant.steps // state.setup.tick_steps, runner.plant.tick_ns * 1e-9
+        """Publish a tick: what is due while time runs, everything while it stands still; nothing that nobody hears.
+
+        What is measured differs from the truth where `runner.measurement` says so, and is silent where nothing arrived.
+        """
+        truth, still = sample.take(runner, self._gimbal), runner.status != PLAYING
+        told = sample.told(truth, runner.measurement, self._measured_gimbal) if runner.measurement else truth
+        ticks, seconds = runner.plant.steps // truth.setup.tick_steps, runner.plant.tick_ns * 1e-9
         if self._clock.get_subscription_count():
-            set_stamp(self._time.clock, state.stamp)
+            set_stamp(self._time.clock, truth.stamp)
             self._clock.publish(self._time)
         for rate, topics in self._groups:
-            if runner.status != PLAYING or due(ticks, rate * seconds):
-                for source, publishers in topics:
-                    heard = [publisher for publisher in publishers if publisher.get_subscription_count()]
-                    message = source.fill(state) if heard else None
-                    for publisher in heard:
-                        publisher.publish(message)
+            if still or due(ticks, rate * seconds):
+                for source, measured, true in topics:
+                    if told is truth:
+                        _send(source, measured + true, truth)
+                    else:
+                        _send(source, measured if runner.told or still else (), told)
+                        _send(source, true, truth)
 
     def describe(self, setup: Setup, values: dict) -> None:
         """(Re)publish what is latched: the URDF and the static frames."""
-        self._inertial.position = values["imu.position"]
         self._description.publish(String(data=description.urdf(setup, values["cart.force_limit"], values["imu.position"])))
         self._static.publish(transforms.static(self._frames, setup, values["imu.position"]))
         self._groups = [(values[f"rates.{name}"], topics) for name, (_, topics) in zip(_GROUPS, self._groups)]
@@ -64,34 +68,48 @@ class Telemetry:
             self._node.destroy_lifecycle_publisher(publisher)
 
     def _managed(self) -> list:
-        return [self._clock] + [p for _, topics in self._groups for _, publishers in topics for p in publishers]
+        return [self._clock] + [p for _, topics in self._groups for _, measured, true in topics for p in measured + true]
 
     def _publisher(self, kind, topic: str, profile=qos.OFFERED):
         return self._node.create_lifecycle_publisher(kind, topic, profile, **qos.publishing())
 
     def _make_groups(self, values: dict) -> list:
-        """[(rate [Hz], [(what fills a message, who publishes it)])], in the order of `_GROUPS`."""
-        frames, make = self._frames, self._publisher
+        """[(rate [Hz], [(what fills a message, who publishes what is measured, who the truth)])], in the order of `_GROUPS`."""
+        frames = self._frames
+
+        def make(*topic) -> tuple:
+            return (self._publisher(*topic),)
+
         state = [
-            (state_topics.Joints(frames), [make(JointState, t) for t in ("joint_states", "ground_truth/joint_states")]),
-            (state_topics.Pose(frames), [make(Odometry, t) for t in ("odometry", "ground_truth/odometry")]),
-            (state_topics.BallJoint(frames), [make(MultiDOFJointState, "multi_dof_joint_states")]),
-            (self._inertial, [make(Imu, "imu/data")]),
+            (state_topics.Joints(frames), make(JointState, "joint_states"), make(JointState, "ground_truth/joint_states")),
+            (state_topics.Pose(frames), make(Odometry, "odometry"), make(Odometry, "ground_truth/odometry")),
+            (state_topics.BallJoint(frames), make(MultiDOFJointState, "multi_dof_joint_states"), ()),
+            (state_topics.Inertial(frames), make(Imu, "imu/data"), ()),
         ]
         wrench = [
-            (wrench_topics.CartForce(frames), [make(WrenchStamped, "wrench/cart")]),
-            (wrench_topics.JointWrench(frames), [make(WrenchStamped, "wrench/joint")]),
-            (wrench_topics.ContactWrench(frames), [make(WrenchStamped, "wrench/contact")]),
-            (wrench_topics.Push(frames), [make(WrenchStamped, "wrench/disturbance")]),
+            (wrench_topics.CartForce(frames), (), make(WrenchStamped, "wrench/cart")),
+            (wrench_topics.JointWrench(frames), (), make(WrenchStamped, "wrench/joint")),
+            (wrench_topics.ContactWrench(frames), (), make(WrenchStamped, "wrench/contact")),
+            (wrench_topics.Push(frames), (), make(WrenchStamped, "wrench/disturbance")),
         ]
-        integrator = [(IntegratorEvidence(), [make(Float64MultiArray, "~/integrator")])]
-        tf = [(transforms.Moving(frames), [make(TFMessage, "/tf", qos.TRANSFORMS)])]
-        markers = [(Markers(frames), [make(MarkerArray, "~/markers")])]
+        integrator = [
+            (IntegratorEvidence(), (), make(Float64MultiArray, "~/integrator")),
+            (FaultCounts(), (), make(Float64MultiArray, "~/faults")),
+        ]
+        tf = [(transforms.Moving(frames), (), make(TFMessage, "/tf", qos.TRANSFORMS))]
+        markers = [(Markers(frames), (), make(MarkerArray, "~/markers"))]
         topics = (state, wrench, integrator, tf, markers)
         return [(values[f"rates.{name}"], group) for name, group in zip(_GROUPS, topics)]
 
 
 _GROUPS = ("state", "wrench", "integrator", "tf", "markers")
+
+
+def _send(source, publishers: tuple, content: sample.Sample) -> None:
+    heard = [publisher for publisher in publishers if publisher.get_subscription_count()]
+    message = source.fill(content) if heard else None
+    for publisher in heard:
+        publisher.publish(message)
 
 
 def due(tick: int, per_tick: float) -> bool:

@@ -1,9 +1,14 @@
 """Faults: what the simulator makes worse on purpose, while it runs. Zero is a perfect world."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from rbdyn_ros.faults.options import Bias, Drive, Encoder, Faults, Mismatch, Noise
 from rbdyn_ros.settings.parameter import Parameter
+from rbdyn_ros.settings.plant import plant_params
+
+if TYPE_CHECKING:  # the tables are read without Numba, so that --help is quick
+    from rbdyn_ros.models.spherical_pendulum import Params
 
 _GROUPS = {"noise": Noise, "bias": Bias, "encoder": Encoder, "actuator": Drive, "mismatch": Mismatch}
 
@@ -64,13 +69,24 @@ FAULTS = (
 )
 
 
+def actual_plant(values: Mapping) -> "Params":
+    """The plant that is simulated, from checked values by name: the declared one, but for `faults.mismatch`."""
+    from rbdyn_ros.faults.mismatch import actual
+
+    return actual(plant_params(values), Faults(mismatch=_group(values, "mismatch")))
+
+
 def faults(values: Mapping) -> Faults:
     """What is wrong, from checked values by name: `faults.noise.cart` is noise.cart, `faults.command.delay` command_delay."""
     made = {}
     for field in Faults._fields:
         if field in _GROUPS:
-            group = _GROUPS[field]
-            made[field] = group(*(values[f"faults.{field}.{name}"] for name in group._fields))
+            made[field] = _group(values, field)
         else:
             made[field] = values[f"faults.{field.replace('_', '.', 1)}"]
     return Faults(**made)
+
+
+def _group(values: Mapping, field: str) -> tuple:
+    group = _GROUPS[field]
+    return group(*(values[f"faults.{field}.{name}"] for name in group._fields))

@@ -20,6 +20,14 @@ SIMULATOR = (
         read_only=True,
     ),
     Parameter("real_time_factor", 1.0, "", "simulated seconds per second; 0 is as fast as it goes", low=0.0),
+    Parameter(
+        "overrun",
+        "skip",
+        "",
+        "when a tick ends after its deadline: skip the lost periods, let time slip, or stop at a lost period",
+        "string",
+        choices=("skip", "slip", "stop"),
+    ),
     Parameter("lockstep.enabled", False, "", "wait for the command that answers each state", "bool", read_only=True),
     Parameter("lockstep.timeout", 1.0, "s", "how long it waits, on a steady clock", low=0.0, low_open=True),
     Parameter(

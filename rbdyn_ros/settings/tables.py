@@ -4,6 +4,7 @@ import difflib
 
 from rbdyn_ros.settings.contact import CONTACT
 from rbdyn_ros.settings.controller import CONTROLLER
+from rbdyn_ros.settings.faults import FAULTS, MISMATCH
 from rbdyn_ros.settings.initial import INITIAL
 from rbdyn_ros.settings.input import INPUT
 from rbdyn_ros.settings.integrator import INTEGRATOR
@@ -20,14 +21,15 @@ TITLED = {
     "the force known in advance": INPUT,
     "the integrator": INTEGRATOR,
     "the simulator node": SIMULATOR,
+    "what goes wrong, on purpose": FAULTS,
     "the controller node": CONTROLLER,
     "both of them": NODE,
     "the recorder node": RECORDER,
     "the referee node": REFEREE,
 }
-OFFLINE = PLANT + CONTACT + INITIAL + INPUT + INTEGRATOR  # what a simulation without nodes reads
+OFFLINE = PLANT + MISMATCH + CONTACT + INITIAL + INPUT + INTEGRATOR  # what a simulation without nodes reads
 NODES = {
-    "pendulum_simulator": OFFLINE + NODE + SIMULATOR,
+    "pendulum_simulator": OFFLINE + NODE + SIMULATOR + tuple(p for p in FAULTS if p not in MISMATCH),
     "pendulum_controller": PLANT + NODE + CONTROLLER,
     "pendulum_recorder": RECORDER,
     "pendulum_referee": REFEREE,

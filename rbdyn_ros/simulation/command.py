@@ -2,9 +2,10 @@
 
 import math
 import threading
-from collections import Counter
+from collections import Counter, deque
 from typing import NamedTuple
 
+WAITING = 64  # commands kept for the next tick; while time stands still more than one may come
 FUTURE_NS = 1_000_000  # a stamp may be ahead of the state that it answers by rounding only
 
 
@@ -55,11 +56,12 @@ def limited(force: tuple, limit: float) -> tuple:
 
 
 class Mailbox:
-    """Keeps the newest command and counts the others; one thread puts, another one takes or waits."""
+    """Keeps the newest command, and those that nobody has taken; one thread puts, another one takes or waits."""
 
     def __init__(self):
         self._changed = threading.Condition()
         self.newest: Command | None = None
+        self._waiting = deque(maxlen=WAITING)
         self.accepted = 0
         self.late = 0  # in lockstep: answers to a state that is past
         self.rejected = Counter()
@@ -68,13 +70,22 @@ class Mailbox:
         """Make it the newest."""
         with self._changed:
             self.newest = command
+            self._waiting.append(command)
             self.accepted += 1
             self._changed.notify_all()
 
+    def taken(self) -> list:
+        """The commands since the last call, oldest first."""
+        with self._changed:
+            commands = list(self._waiting)
+            self._waiting.clear()
+            return commands
+
     def clear(self) -> None:
-        """Forget the newest: the plant was reset, it answers nothing that still is."""
+        """Forget them: the plant was reset, they answer nothing that still is."""
         with self._changed:
             self.newest = None
+            self._waiting.clear()
 
     def reset_counts(self) -> None:
         """Count from zero again; the newest command stays."""

@@ -1,4 +1,4 @@
-"""Ticks against absolute deadlines on a steady clock: skip what is lost, never burst to catch up."""
+"""Ticks against absolute deadlines on a steady clock, and what happens to time that is lost: it never comes back in a burst."""
 
 import time
 from typing import Callable
@@ -7,29 +7,50 @@ SLICE = 0.02  # [s] the longest sleep: a stop or a change of pace is seen this s
 
 
 class Pacer:
-    """Deadline k is base + k period; a tick that is over a period late moves the base."""
+    """Deadline k is base + k period. A tick that ends after its deadline has overrun.
+
+    `skip`  what is late by less than a period is caught up; whole periods that are lost are skipped, and the base moves by
+            them: the deadlines keep their beat
+    `slip`  the base moves by whatever is late: every tick has its full period, and time slides
+    `stop`  as skip; the caller looks at what `wait` returns
+    """
 
     def __init__(self, clock: Callable = time.monotonic, sleep: Callable = time.sleep):
         self._clock, self._sleep = clock, sleep
+        self.overruns = 0  # ticks that ended after their deadline
         self.missed = 0  # whole periods skipped
+        self.slipped = 0.0  # [s] by which time has slid
         self.restart()
 
     def restart(self) -> None:
         """Count the next deadline from now."""
         self._base, self._ticks, self._period = self._clock(), 0, 0.0
 
-    def wait(self, period: float, stopped: Callable) -> None:
-        """Sleep until the next deadline, `period` [s] after the one before; 0 does not sleep. Ends early if `stopped()`."""
+    def wait(self, period: float, stopped: Callable, policy: str = "skip") -> float:
+        """Sleep until the next deadline, `period` [s] after the one before; 0 does not sleep. Ends early if `stopped()`.
+
+        Returns by how much [s] the deadline was over at the call, 0 if it was not.
+        """
         if period != self._period:
             self.restart()
             self._period = period
         self._ticks += 1
         deadline = self._base + self._ticks * period
         late = self._clock() - deadline
-        if period and late > period:
-            skipped = int(late / period)
-            self.missed += skipped
-            self._base += skipped * period
+        overrun = max(0.0, late) if period else 0.0
+        if overrun:
+            self._overran(overrun, period, policy)
         while late < 0.0 and not stopped():
             self._sleep(min(-late, SLICE))
             late = self._clock() - deadline
+        return overrun
+
+    def _overran(self, late: float, period: float, policy: str) -> None:
+        self.overruns += 1
+        if policy == "slip":
+            self.slipped += late
+            self._base += late
+        elif late > period:
+            skipped = int(late / period)
+            self.missed += skipped
+            self._base += skipped * period

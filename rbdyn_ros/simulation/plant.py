@@ -23,6 +23,7 @@ class Setup(NamedTuple):
     """What a plant is made of: an immutable snapshot, swapped between two ticks."""
 
     params: spherical_pendulum.Params
+    declared: spherical_pendulum.Params  # what the parameters say, and a controller believes, where faults.mismatch differs
     system: System
     sines: Array  # (n, 4) of `types.Input`
     initial: State
@@ -32,6 +33,7 @@ class Setup(NamedTuple):
     tick_steps: int  # steps from one command, and one published state, to the next
     travel: float  # [m]
     fault_at_travel: bool
+    imu_position: float  # [m] from the joint along the rod
 
 
 class Evidence(NamedTuple):

@@ -3,11 +3,14 @@
 import threading
 import time
 import traceback
-from typing import Callable, NamedTuple
+from typing import Callable
 
-from rbdyn_ros.simulation.command import Command, Mailbox, Watchdog, limited
+from rbdyn_ros.faults.chain import Chain
+from rbdyn_ros.simulation.command import Command, Mailbox, Rejected, check_stamp, limited
 from rbdyn_ros.simulation.disturbance import Disturbance
 from rbdyn_ros.simulation.history import History
+from rbdyn_ros.simulation.measurement import Measurement, measure
+from rbdyn_ros.simulation.pace import Pace
 from rbdyn_ros.simulation.pacing import Pacer
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.statistics import Statistics
@@ -15,32 +18,6 @@ from rbdyn_ros.types import State
 
 STOPPED, PAUSED, PLAYING = "stopped", "paused", "playing"
 FAULT = "fault: "  # and why
-
-
-class Pace(NamedTuple):
-    """How the plant is run: an immutable snapshot, swapped between two ticks."""
-
-    real_time_factor: float  # 0 as fast as it goes
-    start: str  # on_command immediately paused
-    lockstep: bool
-    lockstep_timeout: float  # [s]
-    lockstep_reaction: str  # zero hold fault
-    watchdog: Watchdog
-    force_limit: float  # [N] norm
-    idle_period: float  # [s]
-    history_rows: int
-
-    @property
-    def slowdown(self) -> float:
-        """Real seconds per simulated second where that is more than one: commands may take so much longer."""
-        return 1.0 / self.real_time_factor if 0.0 < self.real_time_factor < 1.0 else 1.0
-
-    @property
-    def oldest_stamp(self) -> float:
-        """How old the state may be [s, simulated] that a command answers; unlimited where time is not paced."""
-        if self.lockstep or self.real_time_factor == 0.0 or self.watchdog.timeout == 0.0:
-            return float("inf")
-        return self.watchdog.timeout * max(1.0, self.real_time_factor)
 
 
 class Runner:
@@ -54,14 +31,23 @@ class Runner:
         self.plant, self.pace = Plant(setup), pace
         self.mailbox, self.disturbance = Mailbox(), Disturbance()
         self.history, self.statistics = History(pace.history_rows), Statistics()
-        self.pacer = Pacer()
+        self.pacer, self.chain = Pacer(), Chain(pace.faults, pace.seed, self.plant.tick_ns * 1e-9)
         self.status = STOPPED
         self.force = (0.0, 0.0)  # [N] applied to the cart in the last tick
+        self.measurement: Measurement | None = None  # the newest that has arrived; None: the truth, at once
+        self.told = True  # whether it arrived in this tick
+        self._acting: Command | None = None  # the newest that has arrived at the cart
         self._publish, self._on_status = publish, on_status
         self._between_ticks = threading.RLock()
         self._held = False  # paused until the first valid command
         self._ending = False
         self._thread: threading.Thread | None = None
+        self._measure()
+
+    @property
+    def awaited(self) -> int:
+        """The stamp [ns] of the newest state that its readers know; in lockstep, a command has to answer it."""
+        return self.measurement.stamp if self.measurement else self.plant.stamp
 
     # what others ask for
 
@@ -128,6 +114,9 @@ class Runner:
             self.force = (0.0, 0.0)
             self.disturbance = Disturbance()
             self.mailbox.clear()
+            self.chain.restart()
+            self._acting = self.measurement = None
+            self._measure()
             if self.status.startswith(FAULT):
                 self._become(PLAYING)
             self._show()
@@ -137,24 +126,27 @@ class Runner:
         with self._between_ticks:
             self.plant.adopt(setup)
             self.pace = pace
+            self.chain.become(pace.faults, pace.seed)
 
     def reset_statistics(self) -> None:
         """Count from zero again."""
         with self._between_ticks:
             self.statistics, self.pacer = Statistics(), Pacer()
             self.mailbox.reset_counts()
+            self.chain.reset_counts()
 
     # the thread
 
     def _run(self) -> None:
+        self._guarded(self._idle)  # everything has run once before time runs
         while not self._ending:
-            try:
-                if self.status == PLAYING:
-                    self._play_tick()
-                else:
-                    self._idle()
-            except Exception as error:  # the thread must neither die nor go on in silence
-                self._fail(error)
+            self._guarded(self._play_tick if self.status == PLAYING else self._idle)
+
+    def _guarded(self, turn: Callable) -> None:
+        try:
+            turn()
+        except Exception as error:  # the thread must neither die nor go on in silence
+            self._fail(error)
 
     def _play_tick(self) -> None:
         in_time = self._answer_arrived()
@@ -164,11 +156,14 @@ class Runner:
             if not in_time and self.pace.lockstep_reaction == "fault":
                 self._become(f"{FAULT}no command answered the state within {self.pace.lockstep_timeout:g} s")
                 return
-            drop = not in_time and self.pace.lockstep_reaction == "zero"
-            self._tick((0.0, 0.0) if drop else self._commanded())
+            drop, commanded = not in_time and self.pace.lockstep_reaction == "zero", self._commanded()
+            self._tick((0.0, 0.0) if drop else commanded)
         factor = self.pace.real_time_factor
-        self.pacer.wait(self.plant.tick_ns * 1e-9 / factor if factor else 0.0, self._resting)
+        period = self.plant.tick_ns * 1e-9 / factor if factor else 0.0
+        late = self.pacer.wait(period, self._resting, self.pace.overrun)
         with self._between_ticks:
+            if late > period and self.pace.overrun == "stop" and not self._resting():
+                self._become(f"{FAULT}{_overran(late, period)}")
             if not self._resting():
                 self._show()
 
@@ -182,7 +177,8 @@ class Runner:
         return self._ending or self.status != PLAYING
 
     def _show(self) -> None:
-        self.statistics.published(self.plant.stamp)  # first: the answer may come before the last topic has left
+        if self.told:
+            self.statistics.published(self.awaited)  # first: the answer may come before the last topic has left
         self._publish(self)
 
     def _fail(self, error: Exception) -> None:
@@ -197,13 +193,12 @@ class Runner:
 
         The state is sent again while it waits: a reader may have lost it, and asks for the best effort only.
         """
-        if not self.pace.lockstep or self.mailbox.accepted == 0:
+        if not self.pace.lockstep or self.mailbox.accepted == 0 or not self.told:
             return True
-        sent = self.plant.stamp
 
         def is_answered(newest) -> bool:
             """By a command that repeats the stamp, or has none."""
-            return self._resting() or (newest is not None and newest.stamp in (0, sent))
+            return self._resting() or (newest is not None and newest.stamp in (0, self.awaited))
 
         deadline = time.monotonic() + self.pace.lockstep_timeout
         while not self.mailbox.wait(is_answered, self.pace.idle_period):
@@ -214,13 +209,19 @@ class Runner:
                 self._show()
         return True
 
+    @property
+    def _instant(self) -> int:
+        """The number of the tick."""
+        return self.plant.steps // self.plant.setup.tick_steps
+
     def _is_late(self, stamp: int) -> bool:
         newest = self.mailbox.newest
-        return stamp < self.plant.stamp or (newest is not None and newest.stamp == stamp)
+        return stamp < self.awaited or (newest is not None and newest.stamp == stamp)
 
     def _commanded(self) -> tuple:
-        """The force to apply now: the newest command, as far as the watchdog lets it count."""
-        newest = self.mailbox.newest
+        """The force to ask for now: the newest command that has arrived, as far as the watchdog lets it count."""
+        self._bring_commands()
+        newest = self._acting
         if newest is None:
             return (0.0, 0.0)
         if self.pace.lockstep:
@@ -229,13 +230,43 @@ class Runner:
         self.statistics.watched(self.pace.watchdog.expired(age))
         return self.pace.watchdog.force(newest.force, age)
 
+    def _bring_commands(self) -> None:
+        """Let the commands go their way to the cart. One that was under way counts as received when it arrives, if it is still
+        an answer to a state that is young enough."""
+        instant, way = self._instant, self.chain.commands
+        for command in self.mailbox.taken():
+            way.send(instant, (instant, command))
+        if (arrived := way.arrived(instant)) is None:
+            return
+        sent, command = arrived
+        if sent < instant:
+            command = command._replace(received=time.monotonic())
+            try:
+                check_stamp(command.stamp, self.plant.stamp, self.pace.oldest_stamp, "a delayed command")
+            except Rejected as rejected:
+                self.mailbox.rejected[rejected.reason] += 1
+                return
+        self._acting = command
+
+    def _measure(self) -> None:
+        """Let the sensors tell of this tick, and their readers hear what arrives. The first reading is known at once."""
+        if self.chain.sees_truth:
+            self.measurement, self.told = None, True
+            return
+        taken, way = measure(self.plant, self.force, self.chain.sensors), self.chain.states
+        way.send(self._instant, taken)
+        arrived = way.arrived(self._instant) or (taken if self.measurement is None else None)
+        self.measurement, self.told = arrived or self.measurement, arrived is not None
+
     def _tick(self, force: tuple) -> None:
-        self.force, cut = limited(force, self.pace.force_limit)
+        asked, cut = limited(force, self.pace.force_limit)
+        self.force = self.chain.actuator.applied(asked)
         self.statistics.saturated += cut
         plant = self.plant
         fault = plant.tick(self.force, self.disturbance.at(plant.stamp))
         self.history.append(plant.stamp, plant.q, plant.v, plant.input.force)
         self.statistics.ticked(plant.evidence.step_time, plant.off_travel)
+        self._measure()
         if fault:
             self._become(FAULT + fault)
 
@@ -244,3 +275,10 @@ class Runner:
         self.mailbox.wake()
         if changed:
             self._on_status(status)
+
+
+def _overran(late: float, period: float) -> str:
+    return (
+        f"a tick ended {1e3 * late:.3g} ms after its deadline, which is more than its period of {1e3 * period:.3g} ms; "
+        "set overrun to skip or slip, or lower real_time_factor, and call ~/reset"
+    )

@@ -2,14 +2,15 @@
 
 from rbdyn_ros import settings
 from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.settings.faults import actual_plant, faults
 from rbdyn_ros.simulation.command import Watchdog
+from rbdyn_ros.simulation.pace import Pace
 from rbdyn_ros.simulation.plant import Setup
-from rbdyn_ros.simulation.runner import Pace
 
 
 def plant_setup(values: dict) -> Setup:
     """The plant of the checked values (name -> value)."""
-    params = settings.plant_params(values)
+    params = actual_plant(values)
     system = spherical_pendulum.build(params)
     integrator = settings.integrator(values)
     step_ns = nanoseconds(values["integrator.step"])
@@ -17,6 +18,7 @@ def plant_setup(values: dict) -> Setup:
     integrator.check(system, initial, input)
     return Setup(
         params=params,
+        declared=settings.plant_params(values),
         system=system,
         sines=input.sines,
         initial=initial,
@@ -26,6 +28,7 @@ def plant_setup(values: dict) -> Setup:
         tick_steps=max(1, round(1e9 / (values["rates.state"] * step_ns))),
         travel=values["cart.travel"],
         fault_at_travel=values["travel_policy"] == "fault",
+        imu_position=values["imu.position"],
     )
 
 
@@ -34,6 +37,7 @@ def pace(values: dict) -> Pace:
     watchdog = Watchdog(values["watchdog.timeout"], values["watchdog.reaction"], values["watchdog.ramp_time"])
     return Pace(
         real_time_factor=values["real_time_factor"],
+        overrun=values["overrun"],
         start=values["start"],
         lockstep=values["lockstep.enabled"],
         lockstep_timeout=values["lockstep.timeout"],
@@ -42,6 +46,8 @@ def pace(values: dict) -> Pace:
         force_limit=values["cart.force_limit"],
         idle_period=1.0 / values["rates.idle"],
         history_rows=max(1, round(values["history.duration"] * values["rates.state"])),
+        faults=faults(values),
+        seed=values["seed"],
     )
 
 

@@ -1,0 +1,35 @@
+"""What the sensors tell of a tick; it may be under way for a while, and keeps its stamp."""
+
+from typing import NamedTuple
+
+from rbdyn_ros.faults.sensors import Sensors
+from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.models.imu import specific_force
+from rbdyn_ros.simulation.plant import Plant
+from rbdyn_ros.types import State
+
+
+class Measurement(NamedTuple):
+    """One instant as it was measured; forces are true."""
+
+    stamp: int  # [ns]
+    q: list  # (6) as in `types.State`
+    v: list  # (5)
+    gyroscope: tuple  # (3,) [rad/s, body]
+    felt: tuple  # (3,) specific force at the IMU [m/s^2, body]
+    force: tuple  # (2,) [N] applied to the cart
+    reaction: tuple  # (3,) [N, world] of the joint on the rod
+
+
+def measure(plant: Plant, force: tuple, sensors: Sensors) -> Measurement:
+    """The plant's present tick as the sensors tell it; `force` (2,) [N] is what the cart got in it."""
+    state = sensors.measured(State(plant.time, plant.q, plant.v))
+    gyroscope, felt = sensors.inertial(tuple(plant.v[2:].tolist()), accelerated(plant))
+    return Measurement(plant.stamp, state.q.tolist(), state.v.tolist(), gyroscope, felt, force, tuple(plant.reaction.tolist()))
+
+
+def accelerated(plant: Plant) -> tuple:
+    """The specific force (3,) [m/s^2, body] where the IMU is."""
+    R, w = unit_quaternion.matrix(tuple(plant.q[2:].tolist())), tuple(plant.v[2:].tolist())
+    setup = plant.setup
+    return specific_force(setup.system, R, w, plant.reaction, plant.input.disturbance, setup.imu_position)
