@@ -47,6 +47,7 @@ setup(
     entry_points={
         'console_scripts': [
             'controller = rbdyn_ros.nodes.start:controller',
+            'monitor = rbdyn_ros.nodes.start:monitor',
             'recorder = rbdyn_ros.nodes.start:recorder',
             'referee = rbdyn_ros.nodes.start:referee',
             'simulator = rbdyn_ros.nodes.start:simulator',

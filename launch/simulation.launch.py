@@ -18,12 +18,14 @@ def generate_launch_description():
         [
             argument("rviz", "show it in RViz", default="false", choices=("true", "false")),
             argument("record", "record all topics into a bag in the working directory", default="false", choices=("true", "false")),
+            argument("monitor", "measure periods, ages and losses; the report is in the working directory", default="false", choices=("true", "false")),
             argument("duration", "simulated seconds until the verdict; without it, it runs until it is interrupted"),
             # first: where RViz is missing, launch ends here, and would leave behind what it has started before
             IncludeLaunchDescription([folder, "/display.launch.py"], condition=IfCondition(LaunchConfiguration("rviz"))),
             IncludeLaunchDescription([folder, "/simulator.launch.py"]),
             IncludeLaunchDescription([folder, "/controller.launch.py"]),
             started("recorder", condition=IfCondition(LaunchConfiguration("record"))),
+            started("monitor", condition=IfCondition(LaunchConfiguration("monitor"))),
             started("referee", parameters={"duration": "duration"}, condition=if_given("duration")),
         ]
     )

@@ -25,6 +25,11 @@ def referee() -> int:
     return _main("referee")
 
 
+def monitor() -> int:
+    """`ros2 run rbdyn_ros monitor`."""
+    return _main("monitor")
+
+
 def _main(module: str) -> int:
     leave_at_once()
     return import_module(f"rbdyn_ros.nodes.{module}").main()

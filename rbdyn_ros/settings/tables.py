@@ -5,14 +5,17 @@ import difflib
 from rbdyn_ros.settings.contact import CONTACT
 from rbdyn_ros.settings.controller import CONTROLLER
 from rbdyn_ros.settings.faults import FAULTS, MISMATCH
+from rbdyn_ros.settings.hil import HIL
 from rbdyn_ros.settings.initial import INITIAL
 from rbdyn_ros.settings.input import INPUT
 from rbdyn_ros.settings.integrator import INTEGRATOR
 from rbdyn_ros.settings.node import NODE
+from rbdyn_ros.settings.observer import OBSERVER
 from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.settings.plant import PLANT
+from rbdyn_ros.settings.replay import REPLAY
 from rbdyn_ros.settings.simulator import SIMULATOR
-from rbdyn_ros.settings.watchers import RECORDER, REFEREE
+from rbdyn_ros.settings.watchers import MONITOR, RECORDER, REFEREE
 
 TITLED = {
     "the plant": PLANT,
@@ -23,16 +26,23 @@ TITLED = {
     "the simulator node": SIMULATOR,
     "what goes wrong, on purpose": FAULTS,
     "the controller node": CONTROLLER,
-    "both of them": NODE,
+    "its observer": OBSERVER,
+    "the bridge to a board": HIL,
+    "the replay node": REPLAY,
+    "those with a lifecycle": NODE,
     "the recorder node": RECORDER,
     "the referee node": REFEREE,
+    "the monitor node": MONITOR,
 }
 OFFLINE = PLANT + MISMATCH + CONTACT + INITIAL + INPUT + INTEGRATOR  # what a simulation without nodes reads
 NODES = {
     "pendulum_simulator": OFFLINE + NODE + SIMULATOR + tuple(p for p in FAULTS if p not in MISMATCH),
-    "pendulum_controller": PLANT + NODE + CONTROLLER,
+    "pendulum_controller": PLANT + NODE + CONTROLLER + OBSERVER,
+    "pendulum_hil": PLANT + NODE + HIL,
+    "pendulum_replay": NODE + REPLAY,
     "pendulum_recorder": RECORDER,
     "pendulum_referee": REFEREE,
+    "pendulum_monitor": MONITOR,
 }
 _OF_ROS = ("use_sim_time", "start_type_description_service")  # every node has them
 _LIST_THEM = "list all with `python -m rbdyn_ros parameters`"
