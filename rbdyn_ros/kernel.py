@@ -36,7 +36,8 @@ def kernel(function: Callable | None = None, **options) -> Callable:
         dispatcher.kernel_options = options
         file = dispatcher._cache._cache_file
         file.__class__ = _stamped_by(dispatcher, type(file))
-        file._load_index = _tolerant(file._load_index)
+        file._load_index = _tolerant(file._load_index, dict)
+        file.load = _tolerant(file.load, lambda: None)
     return dispatcher
 
 
@@ -97,16 +98,16 @@ def _of_kernel(dispatcher: Dispatcher) -> str:
     return dispatcher.fingerprint
 
 
-def _tolerant(load_index: Callable) -> Callable:
-    """`load_index`, but an index that names a type which the package no longer has is an empty one."""
+def _tolerant(load: Callable, nothing: Callable) -> Callable:
+    """`load`, but what names a type or a module that is no longer there counts as not there: it is compiled anew."""
 
-    def load() -> dict:
+    def loaded(*arguments):
         try:
-            return load_index()
+            return load(*arguments)
         except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
-            return {}
+            return nothing()
 
-    return load
+    return loaded
 
 
 def _hash_code(code: types.CodeType, scope: dict, digest) -> None:

@@ -122,6 +122,23 @@ def test_cache_that_names_a_type_of_the_past_compiles_anew(tmp_path):
         assert printed(tmp_path) == ["6.0", hits]
 
 
+SCRIPT = """import importlib.util, sys
+spec = importlib.util.spec_from_file_location("{name}", "scripts/script.py")
+module = sys.modules["{name}"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+print(module.f(3.0), sum(module.f.stats.cache_hits.values()))
+"""
+
+
+def test_cache_that_names_a_module_of_the_past_compiles_anew(tmp_path):
+    """Numba's own cache ends in `No module named 'before'` where a script was loaded under another name."""
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "script.py").write_text("from rbdyn_ros.kernel import kernel\n@kernel\ndef f(x):\n    return 2.0 * x\n")
+    for name, hits in (("before", "0"), ("before", "1"), ("after", "0"), ("after", "1")):
+        (tmp_path / "main.py").write_text(SCRIPT.format(name=name))
+        assert printed(tmp_path) == ["6.0", hits]
+
+
 ORDERED = """from typing import NamedTuple
 from rbdyn_ros.kernel import kernel
 class Noun(NamedTuple):
