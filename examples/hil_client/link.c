@@ -1,0 +1,50 @@
+#include "link.h"
+
+#include <string.h>
+
+enum { JUMP = 10000 }; /* frames: a larger gap is no gap, but another sender */
+
+void link_begin(link_end *link, uint64_t timeout)
+{
+    memset(link, 0, sizeof *link);
+    link->timeout = timeout;
+}
+
+int link_receive(link_end *link, uint8_t byte, uint64_t now, wire_frame *frame)
+{
+    wire_result result = wire_receive(&link->receiver, byte, frame);
+    link->results[result]++;
+    if (result != WIRE_FRAME)
+        return 0;
+    uint32_t ahead = link->up ? frame->sequence - link->newest : 1; /* across the wrap, too */
+    if (ahead == 0 || ahead > JUMP) {
+        link->old++;
+        return 0;
+    }
+    link->lost += ahead - 1;
+    link->accepted++;
+    link->up = 1;
+    link->newest = frame->sequence;
+    link->echo = frame->time;
+    link->arrived = now;
+    return 1;
+}
+
+size_t link_send(link_end *link, uint64_t now, wire_frame *frame, uint8_t out[WIRE_ENCODED])
+{
+    uint64_t held = link->up ? now - link->arrived : 0;
+    frame->sequence = link->next++;
+    frame->time = now;
+    frame->echo = link->up ? link->echo : 0;
+    frame->held = held < UINT32_MAX ? (uint32_t)held : UINT32_MAX;
+    return wire_encode(frame, out);
+}
+
+int link_watch(link_end *link, uint64_t now)
+{
+    if (link->up && now - link->arrived > link->timeout) {
+        link->up = 0;
+        link->outages++;
+    }
+    return link->up;
+}

@@ -1,0 +1,30 @@
+/* The board's end of the wire: numbering, echo, watchdog. No clock and no I/O in it: `now` [ns] comes from the caller. */
+#ifndef LINK_H
+#define LINK_H
+
+#include "wire.h"
+
+typedef struct {
+    uint64_t timeout;             /* [ns] of silence after which the other end is gone */
+    uint32_t next;                /* sequence of the next frame that is sent */
+    int up;                       /* the other end is there */
+    uint32_t newest;              /* sequence, */
+    uint64_t echo, arrived;       /* time (its clock) and arrival (ours) of its newest frame */
+    uint32_t accepted, lost, old; /* frames; old: doubled, overtaken or replayed */
+    uint32_t outages;
+    uint32_t results[WIRE_RESULTS]; /* how often each came; from WIRE_BAD_FRAMING on they are malformed */
+    wire_receiver receiver;
+} link_end;
+
+void link_begin(link_end *link, uint64_t timeout);
+
+/* Take one byte that arrived at `now`; 1 if it completed a new frame, which is then in *frame. */
+int link_receive(link_end *link, uint8_t byte, uint64_t now, wire_frame *frame);
+
+/* The bytes of a frame with kind, flags, stamp and numbers filled in, sent at `now`; how many. */
+size_t link_send(link_end *link, uint64_t now, wire_frame *frame, uint8_t out[WIRE_ENCODED]);
+
+/* Whether the other end is there at `now`. While it is not, the force must be zero. */
+int link_watch(link_end *link, uint64_t now);
+
+#endif

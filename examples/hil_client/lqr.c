@@ -1,0 +1,39 @@
+#include "lqr.h"
+
+#include <math.h>
+
+#include "gains.h"
+
+static const float K[4] = GAINS;
+
+static void cut(float u[2], float limit) /* the norm, so that no direction is stronger than another */
+{
+    float norm = hypotf(u[0], u[1]);
+    if (norm > limit) {
+        u[0] *= limit / norm;
+        u[1] *= limit / norm;
+    }
+}
+
+/* th = atan2(|n|, k_z) n / |n| with k = R e3, n = (k_x, k_y);  th' = (W_y, -W_x) with W = R (w1, w2, 0). */
+static void tilt(const float q[4], const float w[3], float th[2], float rate[2])
+{
+    float a = q[0], x = q[1], y = q[2], z = q[3];
+    float k[3] = {2 * (x * z + a * y), 2 * (y * z - a * x), 1 - 2 * (x * x + y * y)};
+    float n = hypotf(k[0], k[1]);
+    float scale = n > 0 ? atan2f(n, k[2]) / n : 0; /* exactly hanging, every direction is as good: none is taken */
+    th[0] = scale * k[0];
+    th[1] = scale * k[1];
+    rate[0] = 2 * (x * y + a * z) * w[0] + (1 - 2 * (x * x + z * z)) * w[1];
+    rate[1] = -(1 - 2 * (y * y + z * z)) * w[0] - 2 * (x * y - a * z) * w[1];
+}
+
+void lqr_force(const float numbers[11], float force[2])
+{
+    float th[2], rate[2], pull[2] = {-K[0] * numbers[0], -K[0] * numbers[1]};
+    tilt(numbers + 2, numbers + 8, th, rate);
+    cut(pull, FORCE_LIMIT); /* so that a far cart cannot outvote the tilt */
+    for (int i = 0; i < 2; i++)
+        force[i] = pull[i] - (K[1] * numbers[6 + i] + K[2] * th[i] + K[3] * rate[i]);
+    cut(force, FORCE_LIMIT);
+}

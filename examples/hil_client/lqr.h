@@ -1,0 +1,8 @@
+/* The linear-quadratic regulator (doc/control.md): a state to a force on the cart. Its gains are in gains.h. */
+#ifndef LQR_H
+#define LQR_H
+
+/* numbers: x y [m], w x y z, vx vy [m/s], wx wy wz [rad/s, body], as in a state frame; force: Fx Fy [N, world]. */
+void lqr_force(const float numbers[11], float force[2]);
+
+#endif

@@ -1,0 +1,254 @@
+/* A board that is a process: over UDP, a serial port, or a pseudo-terminal that it makes. Without an operating system
+ * only this file is replaced: by an interrupt that calls link_receive for each byte and a timer that calls `tick`. */
+#define _XOPEN_SOURCE 600
+#define _DEFAULT_SOURCE /* B921600 */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "link.h"
+#include "lqr.h"
+#include "plant.h"
+
+#define MS 1000000ull /* [ns] */
+static const uint64_t TIMEOUT = 100 * MS, HEARTBEAT = 20 * MS, STATE_PERIOD = 2 * MS;
+static const double STEP = 1e-3;   /* [s] of the plant */
+static const int STEPS = 2;        /* of them from one state to the next */
+static const double TILT = 0.1745; /* [rad] at the start */
+
+static const char USAGE[] =
+    "usage: hil_client controller|plant (--udp ADDRESS PORT | --serial DEVICE | --pty LINK) [--seconds N]\n"
+    "  controller    answer states with the force of an LQR        plant   be the pendulum, leaning by 10 degrees\n"
+    "  --udp         the bridge's address and port, such as 127.0.0.1 47001\n"
+    "  --serial      a serial port, 921600 baud where the system can\n"
+    "  --pty         make a pseudo-terminal and LINK to it: the bridge's serial.port\n"
+    "  --seconds     end after so long; else at SIGINT or SIGTERM\n";
+
+typedef struct {
+    int file, is_plant;
+    link_end link;
+    uint64_t beat, tick; /* [ns] when each is due */
+    plant_state plant;
+    int released;       /* the plant is held until a force answers its state */
+    float force[2];
+    uint64_t commanded; /* [ns] when that came */
+    uint32_t answers;
+    uint64_t compute; /* [ns] longest answer */
+    uint32_t unsent;
+} board;
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int number)
+{
+    (void)number;
+    stopped = 1;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000ull + (uint64_t)time.tv_nsec;
+}
+
+static void give_up(const char *what)
+{
+    fprintf(stderr, "hil_client: %s: %s\n", what, strerror(errno));
+    exit(2);
+}
+
+/* what a board does */
+
+static void transmit(board *b, wire_frame *frame)
+{
+    uint8_t bytes[WIRE_ENCODED];
+    size_t size = link_send(&b->link, now_ns(), frame, bytes);
+    if (write(b->file, bytes, size) != (ssize_t)size)
+        b->unsent++; /* nobody listens, or no room: the next one will do */
+}
+
+static void answer(board *b, const wire_frame *state)
+{
+    uint64_t begin = now_ns();
+    wire_frame frame = {.kind = WIRE_FORCE, .stamp = state->stamp};
+    lqr_force(state->numbers, frame.numbers);
+    uint64_t took = now_ns() - begin;
+    b->compute = took > b->compute ? took : b->compute;
+    b->answers++;
+    transmit(b, &frame);
+}
+
+static void take(board *b, const wire_frame *frame)
+{
+    if (frame->kind == WIRE_STATE && !b->is_plant)
+        answer(b, frame);
+    if (frame->kind == WIRE_FORCE && b->is_plant) {
+        memcpy(b->force, frame->numbers, sizeof b->force);
+        b->commanded = now_ns();
+        b->released |= frame->stamp != 0;
+    }
+}
+
+static void measure(board *b, uint64_t now, uint16_t flags)
+{
+    wire_frame frame = {.kind = WIRE_STATE, .flags = flags, .stamp = now};
+    for (int i = 0; i < STEPS && b->released; i++)
+        plant_step(&b->plant, b->force, STEP);
+    plant_measure(&b->plant, frame.numbers);
+    transmit(b, &frame);
+    b->tick += STATE_PERIOD;
+    if (b->tick < now) /* skip, do not burst */
+        b->tick = now + STATE_PERIOD;
+}
+
+static void tick(board *b, uint64_t now)
+{
+    int safe = !link_watch(&b->link, now) || (b->is_plant && now - b->commanded > TIMEOUT);
+    if (safe)
+        b->force[0] = b->force[1] = 0;
+    if (b->is_plant && now >= b->tick)
+        measure(b, now, safe ? WIRE_SAFE : 0);
+    if (now >= b->beat) {
+        wire_frame frame = {.kind = WIRE_HEARTBEAT, .flags = safe ? WIRE_SAFE : 0};
+        transmit(b, &frame);
+        b->beat = now + HEARTBEAT;
+    }
+}
+
+static void listen_once(board *b)
+{
+    struct pollfd waiting = {.fd = b->file, .events = POLLIN};
+    uint8_t bytes[2048];
+    wire_frame frame;
+    poll(&waiting, 1, 1);
+    ssize_t size = waiting.revents & POLLIN ? read(b->file, bytes, sizeof bytes) : 0;
+    uint64_t now = now_ns();
+    for (ssize_t i = 0; i < size; i++)
+        if (link_receive(&b->link, bytes[i], now, &frame))
+            take(b, &frame);
+}
+
+/* how it is reached */
+
+static int open_udp(const char *address, const char *port)
+{
+    struct sockaddr_in peer = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
+    int file = socket(AF_INET, SOCK_DGRAM, 0);
+    if (inet_pton(AF_INET, address, &peer.sin_addr) != 1) {
+        fprintf(stderr, "hil_client: %s is no IPv4 address; write one such as 127.0.0.1\n", address);
+        exit(2);
+    }
+    if (file < 0 || connect(file, (struct sockaddr *)&peer, sizeof peer))
+        give_up(address);
+    return file;
+}
+
+static void make_raw(int file) /* bytes as they are: no echo, no lines, no signals */
+{
+    struct termios settings;
+    if (tcgetattr(file, &settings))
+        give_up("this is no terminal");
+    settings.c_iflag = settings.c_oflag = settings.c_lflag = 0;
+    settings.c_cflag = CS8 | CREAD | CLOCAL;
+    settings.c_cc[VMIN] = 1;
+    settings.c_cc[VTIME] = 0;
+#ifdef B921600
+    cfsetispeed(&settings, B921600);
+    cfsetospeed(&settings, B921600);
+#endif
+    tcsetattr(file, TCSANOW, &settings);
+}
+
+static int open_serial(const char *device)
+{
+    int file = open(device, O_RDWR | O_NOCTTY | O_NONBLOCK);
+    if (file < 0)
+        give_up(device);
+    make_raw(file);
+    return file;
+}
+
+static int open_pty(const char *link)
+{
+    int file = posix_openpt(O_RDWR | O_NOCTTY);
+    if (file < 0 || grantpt(file) || unlockpt(file))
+        give_up("no pseudo-terminal");
+    const char *name = ptsname(file);
+    int kept = open(name, O_RDWR | O_NOCTTY); /* so that it stays when the bridge leaves */
+    if (kept < 0 || symlink(name, link))
+        give_up(link);
+    make_raw(kept);
+    fcntl(file, F_SETFL, O_NONBLOCK);
+    return file;
+}
+
+static void report(const board *b)
+{
+    uint32_t malformed = 0;
+    for (int i = WIRE_BAD_FRAMING; i < WIRE_RESULTS; i++)
+        malformed += b->link.results[i];
+    printf("{\"accepted\": %lu, \"lost\": %lu, \"old\": %lu, \"malformed\": %lu, \"outages\": %lu, \"unsent\": %lu, "
+           "\"answers\": %lu, \"longest_answer_ns\": %lu}\n",
+           (unsigned long)b->link.accepted, (unsigned long)b->link.lost, (unsigned long)b->link.old, (unsigned long)malformed,
+           (unsigned long)b->link.outages, (unsigned long)b->unsent, (unsigned long)b->answers, (unsigned long)b->compute);
+}
+
+/* The words of the command line: opens the port; when to end [ns], 0 for words that are not understood. */
+static uint64_t understand(board *b, int count, char **words, const char **pty)
+{
+    uint64_t end = UINT64_MAX;
+    b->file = -1;
+    b->is_plant = count > 1 && !strcmp(words[1], "plant");
+    if (!b->is_plant && (count < 2 || strcmp(words[1], "controller")))
+        return 0;
+    for (int i = 2; i < count; i++) {
+        int left = count - i - 1;
+        if (!strcmp(words[i], "--udp") && left >= 2) {
+            b->file = open_udp(words[i + 1], words[i + 2]);
+            i += 2;
+        } else if (!strcmp(words[i], "--serial") && left) {
+            b->file = open_serial(words[++i]);
+        } else if (!strcmp(words[i], "--pty") && left) {
+            b->file = open_pty(*pty = words[++i]);
+        } else if (!strcmp(words[i], "--seconds") && left) {
+            end = now_ns() + strtoull(words[++i], NULL, 10) * 1000 * MS;
+        } else {
+            return 0;
+        }
+    }
+    return b->file < 0 ? 0 : end;
+}
+
+int main(int count, char **words)
+{
+    static board b;
+    const char *pty = NULL;
+    uint64_t end = understand(&b, count, words, &pty);
+    if (!end) {
+        fputs(USAGE, stderr);
+        return 2;
+    }
+    signal(SIGINT, stop);
+    signal(SIGTERM, stop);
+    link_begin(&b.link, TIMEOUT);
+    plant_lean(&b.plant, TILT);
+    while (!stopped && now_ns() < end) {
+        listen_once(&b);
+        tick(&b, now_ns());
+    }
+    if (pty)
+        unlink(pty);
+    report(&b);
+    return 0;
+}

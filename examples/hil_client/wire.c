@@ -1,0 +1,178 @@
+#include "wire.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { HEADER = 28, CRC = 4 };
+
+static const float UNIT = 1e-3f; /* how far |quaternion| may be from 1 */
+
+/* numbers, little-endian */
+
+static uint8_t *put(uint8_t *at, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        *at++ = (uint8_t)(value >> (8 * i));
+    return at;
+}
+
+static uint64_t get(const uint8_t **at, int bytes)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < bytes; i++)
+        value |= (uint64_t)*(*at)++ << (8 * i);
+    return value;
+}
+
+static uint8_t *put_float(uint8_t *at, float number)
+{
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return put(at, bits, 4);
+}
+
+static float get_float(const uint8_t **at)
+{
+    uint32_t bits = (uint32_t)get(at, 4);
+    float number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+static int numbers_of(uint8_t kind) /* how many a payload has; -1 no such kind */
+{
+    switch (kind) {
+    case WIRE_HEARTBEAT: return 0;
+    case WIRE_STATE: return 11;
+    case WIRE_FORCE: return 2;
+    default: return -1;
+    }
+}
+
+static size_t length_of(int numbers)
+{
+    return (size_t)(HEADER + CRC + (numbers ? 8 + 4 * numbers : 0));
+}
+
+uint32_t wire_crc32(const uint8_t *data, size_t size)
+{
+    static const uint32_t table[16] = {/* of the reflected polynomial EDB88320, four bits at a time */
+        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
+    uint32_t crc = 0xffffffffu;
+    for (size_t i = 0; i < size; i++) {
+        crc ^= data[i];
+        crc = crc >> 4 ^ table[crc & 15];
+        crc = crc >> 4 ^ table[crc & 15];
+    }
+    return ~crc;
+}
+
+/* Consistent overhead byte stuffing of less than 254 bytes: each zero becomes the distance to the next one. */
+
+static size_t stuff(const uint8_t *data, size_t size, uint8_t *out)
+{
+    size_t code = 0, end = 1;
+    for (size_t i = 0; i < size; i++) {
+        if (data[i]) {
+            out[end++] = data[i];
+        } else {
+            out[code] = (uint8_t)(end - code);
+            code = end++;
+        }
+    }
+    out[code] = (uint8_t)(end - code);
+    return end;
+}
+
+static size_t unstuff(const uint8_t *data, size_t size, uint8_t *out) /* SIZE_MAX: these bytes are not stuffed */
+{
+    size_t count = 0;
+    for (size_t code = 0; code < size; code += data[code]) {
+        if (code + data[code] > size)
+            return SIZE_MAX;
+        for (size_t i = code + 1; i < code + data[code]; i++)
+            out[count++] = data[i];
+        if (code + data[code] < size)
+            out[count++] = 0;
+    }
+    return count;
+}
+
+size_t wire_encode(const wire_frame *frame, uint8_t out[WIRE_ENCODED])
+{
+    uint8_t bytes[WIRE_LONGEST], *at = bytes;
+    int numbers = numbers_of(frame->kind);
+    at = put(at, WIRE_VERSION, 1);
+    at = put(at, frame->kind, 1);
+    at = put(at, frame->flags, 2);
+    at = put(at, frame->sequence, 4);
+    at = put(at, frame->time, 8);
+    at = put(at, frame->echo, 8);
+    at = put(at, frame->held, 4);
+    if (numbers > 0)
+        at = put(at, frame->stamp, 8);
+    for (int i = 0; i < numbers; i++)
+        at = put_float(at, frame->numbers[i]);
+    at = put(at, wire_crc32(bytes, (size_t)(at - bytes)), CRC);
+    size_t size = stuff(bytes, (size_t)(at - bytes), out);
+    out[size] = 0;
+    return size + 1;
+}
+
+static wire_result sound(const wire_frame *frame, int numbers)
+{
+    const float *q = frame->numbers + 2;
+    for (int i = 0; i < numbers; i++)
+        if (!isfinite(frame->numbers[i]))
+            return WIRE_NOT_FINITE;
+    if (frame->kind == WIRE_STATE && fabsf(sqrtf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]) - 1.0f) > UNIT)
+        return WIRE_NOT_UNIT;
+    return WIRE_FRAME;
+}
+
+static wire_result decode(const uint8_t *bytes, size_t size, wire_frame *frame)
+{
+    if (size < HEADER + CRC)
+        return WIRE_BAD_LENGTH;
+    const uint8_t *at = bytes, *seal = bytes + size - CRC;
+    if (get(&seal, CRC) != wire_crc32(bytes, size - CRC))
+        return WIRE_BAD_CRC;
+    if (get(&at, 1) != WIRE_VERSION)
+        return WIRE_BAD_VERSION;
+    frame->kind = (uint8_t)get(&at, 1);
+    int numbers = numbers_of(frame->kind);
+    if (numbers < 0)
+        return WIRE_BAD_KIND;
+    if (size != length_of(numbers))
+        return WIRE_BAD_LENGTH;
+    frame->flags = (uint16_t)get(&at, 2);
+    frame->sequence = (uint32_t)get(&at, 4);
+    frame->time = get(&at, 8);
+    frame->echo = get(&at, 8);
+    frame->held = (uint32_t)get(&at, 4);
+    frame->stamp = numbers ? get(&at, 8) : 0;
+    for (int i = 0; i < numbers; i++)
+        frame->numbers[i] = get_float(&at);
+    return sound(frame, numbers);
+}
+
+wire_result wire_receive(wire_receiver *receiver, uint8_t byte, wire_frame *frame)
+{
+    if (byte) { /* a frame has WIRE_ENCODED - 1 bytes before its zero, at most */
+        if (receiver->count < WIRE_ENCODED - 1)
+            receiver->bytes[receiver->count++] = byte;
+        else
+            receiver->count = WIRE_ENCODED;
+        return WIRE_NOTHING;
+    }
+    size_t count = receiver->count;
+    uint8_t bytes[WIRE_ENCODED];
+    receiver->count = 0;
+    if (count == 0) /* nothing between two zeros is no frame, and no mistake */
+        return WIRE_NOTHING;
+    if (count == WIRE_ENCODED)
+        return WIRE_TOO_LONG;
+    size_t size = unstuff(receiver->bytes, count, bytes);
+    return size == SIZE_MAX ? WIRE_BAD_FRAMING : decode(bytes, size, frame);
+}

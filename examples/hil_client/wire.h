@@ -1,0 +1,53 @@
+/* Frames of the wire (doc/hil.md): bytes to numbers and back. C99, no heap, any endianness; float is IEEE 754, 32 bits. */
+#ifndef WIRE_H
+#define WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WIRE_VERSION = 1 };
+enum { WIRE_HEARTBEAT = 1, WIRE_STATE = 2, WIRE_FORCE = 3 }; /* kinds */
+enum { WIRE_SAFE = 1 };                                      /* flag: the sender's watchdog has fired, its force is zero */
+enum { WIRE_LONGEST = 84, WIRE_ENCODED = WIRE_LONGEST + 2 }; /* bytes; COBS adds one, and a zero ends it */
+
+typedef struct {
+    uint8_t kind;
+    uint16_t flags;
+    uint32_t sequence;
+    uint64_t time;     /* [ns] of sending, sender's clock */
+    uint64_t echo;     /* [ns] time of the newest frame that the sender has received, 0 none */
+    uint32_t held;     /* [ns] since that arrived */
+    uint64_t stamp;    /* [ns] of a state, or of the state that a force answers */
+    float numbers[11]; /* state: x y [m], w x y z, vx vy [m/s], wx wy wz [rad/s, body]; force: Fx Fy [N] */
+} wire_frame;
+
+/* What a byte completed. All but NOTHING and FRAME are to be counted and forgotten. */
+typedef enum {
+    WIRE_NOTHING,
+    WIRE_FRAME,
+    WIRE_BAD_FRAMING,
+    WIRE_TOO_LONG,
+    WIRE_BAD_LENGTH,
+    WIRE_BAD_CRC,
+    WIRE_BAD_VERSION,
+    WIRE_BAD_KIND,
+    WIRE_NOT_FINITE,
+    WIRE_NOT_UNIT,
+    WIRE_RESULTS
+} wire_result;
+
+typedef struct {
+    uint8_t bytes[WIRE_ENCODED];
+    size_t count; /* beyond the size: too long, skipped until the next zero */
+} wire_receiver; /* all zero at the start */
+
+/* The frame's bytes, the ending zero included; how many. */
+size_t wire_encode(const wire_frame *frame, uint8_t out[WIRE_ENCODED]);
+
+/* Take one byte; WIRE_FRAME if it ended a frame that is in order, which is then in *frame. */
+wire_result wire_receive(wire_receiver *receiver, uint8_t byte, wire_frame *frame);
+
+/* CRC-32 as in Ethernet and zlib: wire_crc32("123456789") is CBF43926. */
+uint32_t wire_crc32(const uint8_t *data, size_t size);
+
+#endif

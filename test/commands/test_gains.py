@@ -1,0 +1,59 @@
+"""`gains`: what a microcontroller needs of a design, and one sentence where there is none."""
+
+import json
+
+import pytest
+
+from rbdyn_ros.__main__ import main
+
+
+def test_the_gains_of_the_standard_suite(capsys):
+    """Literature value for the plant of config/: K = (-19.77, -30.84, -233.6, -90.9) at 500 Hz."""
+    assert main(["gains", "--params-file", "config/pendulum.yaml", "--params-file", "config/lqr.yaml", "--format", "json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["gains"] == pytest.approx([-19.769, -30.843, -233.580, -90.935], rel=1e-4)
+    assert (made["law"], made["force_limit"], made["period"]) == ("lqr", 20.0, 0.002)
+
+
+@pytest.mark.parametrize(
+    "section, text, which",
+    [("/**", "rod: {mass: 2.0}", 2), ("/pendulum_controller", "lqr: {position_weight: 90.0}", 0)],
+)
+def test_a_heavier_rod_and_a_dearer_distance_pull_harder(tmp_path, capsys, section, text, which):
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"{section}:\n  ros__parameters:\n    {text}\n")
+    assert main(["gains", "--params-file", str(path), "--format", "json"]) == 0
+    changed = json.loads(capsys.readouterr().out)["gains"]
+    assert main(["gains", "--format", "json"]) == 0
+    default = json.loads(capsys.readouterr().out)["gains"]
+    assert abs(changed[which]) > 1.2 * abs(default[which])
+
+
+def test_text_and_header_go_where_they_are_asked_for(tmp_path, capsys):
+    out = tmp_path / "gains.h"
+    assert main(["gains", "--format", "c", "--out", str(out)]) == 0
+    assert out.read_text().startswith("/* Made by ") and "#define FORCE_LIMIT 20.0f" in out.read_text()
+    assert main(["gains"]) == 0
+    assert "N s/rad  tilt's rate" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("lqr: {posit_weight: 1.0}", "mine.yaml:3: lqr.posit_weight is not an option of lqr; did you mean lqr.position_weight?"),
+        ("lqr: {position_weight: -1.0}", "mine.yaml:3: lqr.position_weight is -1.0 1/m^2; it must be"),
+        ("rod: {mass: 0.0}", "mine.yaml:3: rod.mass is"),
+        ("cart: {fixed: true}", "controller lqr: "),
+    ],
+)
+def test_what_cannot_be_designed_is_one_sentence(tmp_path, capsys, text, sentence):
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"/pendulum_controller:\n  ros__parameters:\n    {text}\n")
+    assert main(["gains", "--params-file", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said and said.count("\n") == 1
+
+
+def test_a_file_that_cannot_be_written_is_one_sentence(tmp_path, capsys):
+    assert main(["gains", "--out", str(tmp_path / "nowhere" / "gains.h")]) == 2
+    assert "No such file or directory" in capsys.readouterr().err

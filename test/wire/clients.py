@@ -1,0 +1,69 @@
+"""The clients of examples/hil_client: the C one built with every warning an error, as a program and as a library."""
+
+import ctypes
+import importlib.util
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples" / "hil_client"
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2")
+PORTABLE = ("link.c", "wire.c", "lqr.c", "plant.c")  # what a microcontroller runs
+RESULTS = ("nothing", "frame", "framing", "too long", "length", "crc", "version", "kind", "not finite", "not unit")  # wire_result
+
+
+def build(target: Path, *options: str, sources: tuple = PORTABLE) -> Path:
+    """Compile the sources; skips the test where there is no C compiler."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if not compiler:
+        pytest.skip("there is no C compiler: apt-get install gcc")
+    command = [compiler, *STRICT, *options, "-o", str(target), *(str(FOLDER / source) for source in sources), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def program(folder: Path) -> Path:
+    """The C client."""
+    return build(folder / "hil_client", sources=("main_posix.c", *PORTABLE))
+
+
+def python_client():
+    """examples/hil_client/client.py as a module."""
+    spec = importlib.util.spec_from_file_location("hil_client", FOLDER / "client.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class WireFrame(ctypes.Structure):
+    """wire_frame of wire.h."""
+
+    _fields_ = [
+        ("kind", ctypes.c_uint8),
+        ("flags", ctypes.c_uint16),
+        ("sequence", ctypes.c_uint32),
+        ("time", ctypes.c_uint64),
+        ("echo", ctypes.c_uint64),
+        ("held", ctypes.c_uint32),
+        ("stamp", ctypes.c_uint64),
+        ("numbers", ctypes.c_float * 11),
+    ]
+
+
+class PlantState(ctypes.Structure):
+    """plant_state of plant.h."""
+
+    _fields_ = [(name, ctypes.c_double * n) for name, n in (("x", 2), ("v", 2), ("k", 3), ("dk", 3))]
+
+
+def library(folder: Path) -> ctypes.CDLL:
+    """Its portable part."""
+    made = ctypes.CDLL(str(build(folder / "client.so", "-shared", "-fPIC")))
+    made.wire_encode.restype = ctypes.c_size_t
+    made.wire_crc32.restype = ctypes.c_uint32
+    made.plant_lean.argtypes = [ctypes.c_void_p, ctypes.c_double]
+    made.plant_step.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double]
+    return made

@@ -1,0 +1,168 @@
+"""Three codecs and three regulators, written apart, agree: this package's, the C client's, the Python client's."""
+
+import ctypes
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
+
+from rbdyn_ros.commands.gains import designed  # noqa: E402
+from rbdyn_ros.controllers import lqr  # noqa: E402
+from rbdyn_ros.models import reduced_pendulum, spherical_pendulum  # noqa: E402
+from rbdyn_ros.settings import plant_params  # noqa: E402
+from rbdyn_ros.settings.overrides import offline_values  # noqa: E402
+from rbdyn_ros.types import State  # noqa: E402
+from rbdyn_ros.wire.frame import Frame, Malformed  # noqa: E402
+from rbdyn_ros.wire.framing import Framing  # noqa: E402
+
+from .clients import FOLDER, RESULTS, PlantState, WireFrame, library, python_client  # noqa: E402
+from .frames import frames  # noqa: E402
+
+CONFIG = FOLDER.parents[1] / "config"
+FILES = [str(CONFIG / "pendulum.yaml"), str(CONFIG / "lqr.yaml")]
+
+
+@pytest.fixture(scope="module")
+def c(tmp_path_factory):
+    """The C client's library."""
+    return library(tmp_path_factory.mktemp("c"))
+
+
+@pytest.fixture(scope="module")
+def python():
+    """The Python client."""
+    return python_client()
+
+
+def to_c(frame: Frame) -> WireFrame:
+    return WireFrame(*frame[:7], (ctypes.c_float * 11)(*frame.numbers))
+
+
+def heard_by_c(c, data: bytes) -> list:
+    """What the C client makes of bytes: frames, and the words for what is none."""
+    receiver, frame, found = ctypes.create_string_buffer(256), WireFrame(), []
+    for byte in data:
+        word = RESULTS[c.wire_receive(receiver, byte, ctypes.byref(frame))]
+        if word == "frame":
+            numbers = tuple(frame.numbers)[: (0, 0, 11, 2)[frame.kind]]
+            header = (frame.kind, frame.flags, frame.sequence, frame.time, frame.echo, frame.held)
+            found.append(Frame(*header, frame.stamp, numbers))
+        elif word != "nothing":
+            found.append(Malformed(word))
+    return found
+
+
+@given(frame=frames())
+def test_all_send_the_same_bytes(c, python, frame):
+    out = ctypes.create_string_buffer(86)
+    size = c.wire_encode(ctypes.byref(to_c(frame)), out)
+    payload = (frame.stamp, *frame.numbers) if frame.numbers else ()
+    assert out.raw[:size] == Framing().encode(frame) == python.encode(*frame[:6], *payload)
+
+
+@given(frame=frames())
+def test_all_hear_the_same_frame(c, python, frame):
+    data = Framing().encode(frame)
+    payload = (frame.stamp, *frame.numbers) if frame.numbers else ()
+    assert heard_by_c(c, data) == [frame]
+    assert python.decode(data[:-1]) == (*frame[:6], *payload)
+
+
+@given(data=st.lists(st.one_of(frames().map(Framing().encode), st.binary(max_size=120)), max_size=8), flips=st.lists(st.integers(0, 10_000), max_size=4))
+def test_all_refuse_the_same_for_the_same_reason(c, python, data, flips):
+    """Streams with noise and flipped bits in them."""
+    stream = bytearray(b"".join(data))
+    for flip in flips if stream else ():
+        stream[flip // 8 % len(stream)] ^= 1 << flip % 8
+    ours = list(Framing().decode(bytes(stream)))
+    assert heard_by_c(c, bytes(stream)) == ours
+    theirs = [python.decode(piece) for piece in bytes(stream).split(b"\0")[:-1] if piece]
+    assert [frame is None for frame in theirs] == [isinstance(frame, Malformed) and frame.reason != "not unit" for frame in ours]
+
+
+@given(data=st.binary(max_size=300))
+def test_the_crc_is_zlibs(c, data):
+    from binascii import crc32
+
+    assert c.wire_crc32(data, ctypes.c_size_t(len(data))) == crc32(data)
+
+
+def test_the_gains_are_those_of_the_design():
+    options, gains = designed("lqr", FILES)
+    saved = json.loads((FOLDER / "gains.json").read_text())
+    assert saved["gains"] == pytest.approx(gains, rel=1e-6)
+    assert (saved["force_limit"], saved["period"]) == (options.force_limit, options.period)
+    header = (FOLDER / "gains.h").read_text()
+    written = re.search(r"GAINS \{(.*)\}", header)[1].replace("f", "").split(",")
+    assert list(map(float, written)) == pytest.approx(gains, rel=1e-6)
+    assert f"FORCE_LIMIT {options.force_limit:.1f}f" in header
+
+
+@st.composite
+def _numbers(draw) -> tuple:
+    """A state: any attitude, rates up to 5 rad/s, a cart up to 3 m away."""
+    wxyz = draw(st.tuples(*[st.floats(-1.0, 1.0)] * 4).filter(lambda q: math.hypot(*q) > 0.1))
+    q = tuple(component / math.hypot(*wxyz) for component in wxyz)
+    return (*draw(st.tuples(*[st.floats(-3.0, 3.0)] * 2)), *q, *draw(st.tuples(*[st.floats(-5.0, 5.0)] * 5)))
+
+
+@given(numbers=_numbers().filter(lambda numbers: 1.0 - 2.0 * (numbers[3] ** 2 + numbers[4] ** 2) > -0.999))
+def test_all_regulators_push_alike(c, python, law, numbers):
+    """Near hanging they differ: there the direction of the tilt hangs on the last bit."""
+    force = (ctypes.c_float * 2)()
+    c.lqr_force((ctypes.c_float * 11)(*numbers), force)
+    design, saved = law
+    expected = design.command(0.0, State(0.0, np.array(numbers[:6]), np.array(numbers[6:])), np.zeros(2))
+    assert tuple(force) == pytest.approx(tuple(expected), abs=2e-2)
+    assert python.lqr(saved, *numbers) == pytest.approx(tuple(expected), abs=1e-4)
+
+
+@pytest.fixture(scope="module")
+def law():
+    """The package's regulator for config/pendulum.yaml, and the Python client's gains."""
+    options, _ = designed("lqr", FILES)
+    design = lqr.design(spherical_pendulum, plant_params(offline_values(FILES[:1])), options)
+    return design, json.loads((FOLDER / "gains.json").read_text())
+
+
+def test_the_plant_in_c_is_the_reduced_pendulum(c):
+    """A second of free fall in circles, in steps of 1 ms, against the package's equations in steps of 0.25 ms."""
+    system = spherical_pendulum.build(plant_params(offline_values(FILES[:1])))
+    plant, force = PlantState(), (ctypes.c_float * 2)(3.0, -2.0)
+    c.plant_lean(ctypes.byref(plant), 0.3)
+    plant.dk[:] = (0.0, 0.5, 0.0)
+    y = np.concatenate([plant.x, plant.v, plant.k, plant.dk])
+
+    def rate(y):
+        a, ddk = reduced_pendulum.accelerations(system, 0.0, (3.0, -2.0), tuple(y[4:7]), tuple(y[7:]), tuple(y[2:4]))
+        return np.concatenate([y[2:4], a[:2], y[7:], ddk])
+
+    for _ in range(1000):
+        c.plant_step(ctypes.byref(plant), force, 1e-3)
+    for _ in range(4000):
+        h = 2.5e-4
+        k1 = rate(y)
+        k2 = rate(y + h / 2 * k1)
+        k3 = rate(y + h / 2 * k2)
+        y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + rate(y + h * k3))
+    assert np.concatenate([plant.x, plant.v, plant.k, plant.dk]) == pytest.approx(y, abs=1e-9)
+
+
+def test_what_the_plant_in_c_measures_is_its_motion(c):
+    """Its quaternion carries e3 to the rod, its rates are those of the rod."""
+    plant, numbers = PlantState(), (ctypes.c_float * 11)()
+    c.plant_lean(ctypes.byref(plant), 0.7)
+    plant.dk[:] = (0.2 * math.cos(0.7), -0.4, -0.2 * math.sin(0.7))
+    c.plant_measure(ctypes.byref(plant), numbers)
+    q, w = np.array(numbers[2:6]), np.array(numbers[8:11])
+    from rbdyn_ros.geometry import unit_quaternion
+
+    R = np.array(unit_quaternion.matrix(tuple(map(float, q))))
+    assert R[:, 2] == pytest.approx(list(plant.k), abs=1e-6)
+    assert R @ np.cross(w, (0.0, 0.0, 1.0)) == pytest.approx(list(plant.dk), abs=1e-6)
