@@ -17,9 +17,9 @@ def test_the_gains_of_the_standard_suite(capsys):
 
 @pytest.mark.parametrize(
     "section, text, which",
-    [("/**", "rod: {mass: 2.0}", 2), ("/pendulum_controller", "lqr: {position_weight: 90.0}", 0)],
+    [("/**", "cart: {mass: 8.0}", 2), ("/pendulum_controller", "lqr: {position_weight: 90.0}", 0)],
 )
-def test_a_heavier_rod_and_a_dearer_distance_pull_harder(tmp_path, capsys, section, text, which):
+def test_a_heavier_cart_and_a_dearer_distance_pull_harder(tmp_path, capsys, section, text, which):
     path = tmp_path / "mine.yaml"
     path.write_text(f"{section}:\n  ros__parameters:\n    {text}\n")
     assert main(["gains", "--params-file", str(path), "--format", "json"]) == 0
