@@ -43,7 +43,7 @@ class Observer:
         n = noise
         blocks = (2, 3, 2, 3, 3)
         self._first = np.diag(np.repeat((n.position, n.attitude, n.velocity, n.rate, n.first_bias), blocks) ** 2)
-        self._walk = h * np.array((*(0.0,) * 5, n.cart, n.cart, n.rod, n.rod, n.spin, n.bias, n.bias, n.bias)) ** 2
+        self._density = np.array((*(0.0,) * 5, n.cart, n.cart, n.rod, n.rod, n.spin, n.bias, n.bias, n.bias)) ** 2
         self.reset(start)
 
     @property
@@ -56,12 +56,12 @@ class Observer:
         self._t, self._q, self._v = start.t, np.array(start.q, float), np.array(start.v, float)
         self.bias, self.P = np.zeros(3), self._first.copy()
 
-    def predict(self, force: Array) -> bool:
-        """One period on, under the force (2,) [N] that acted; False, and no change, if the step did not converge."""
-        u = (float(force[0]), float(force[1]))
-        if not kalman.predict(self.system, self._options, u, self.h, self._q, self._v, self.P, self._walk):
+    def predict(self, force: Array, h: float | None = None) -> bool:
+        """One period, or h [s], on, under the force (2,) [N] that acted; False, and no change, if the step did not converge."""
+        u, h = (float(force[0]), float(force[1])), self.h if h is None else float(h)
+        if not kalman.predict(self.system, self._options, u, h, self._q, self._v, self.P, h * self._density):
             return False
-        self._t += self.h
+        self._t += h
         return True
 
     def correct(self, reading: Reading) -> float:

@@ -8,11 +8,10 @@ import array
 import math
 import time
 from collections import Counter
+from collections.abc import Callable
 
 from geometry_msgs.msg import PointStamped, PoseStamped, WrenchStamped
-from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
@@ -25,11 +24,14 @@ from rbdyn_ros.nodes.messages import labelled, set_stamp, set_xyz, xyz
 from rbdyn_ros.nodes.node import ManagedNode
 from rbdyn_ros.nodes.parameters import first
 from rbdyn_ros.nodes.process import run
-from rbdyn_ros.nodes.state_join import StateJoin
+from rbdyn_ros.nodes.sensor_join import join
 from rbdyn_ros.settings.tables import NODES, lookup
 
 NAME = "pendulum_controller"
-LABELS = ("error_x", "error_y", "tilt_x", "tilt_y", "force_x", "force_y", "saturated", "age", "compute_time_us")
+LABELS = (
+    *("error_x", "error_y", "tilt_x", "tilt_y", "force_x", "force_y"),
+    *("saturated", "age", "compute_time_us", "observer_time_us", "nis", "leaps"),
+)
 WATCH_PERIOD = 0.02  # [s] how often the age of the state is looked at
 WARN_PERIOD = 1.0  # [s] one warning of a kind per period
 ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
@@ -61,11 +63,12 @@ class Controller(ManagedNode):
         self.reference = values["reference"]
         if self.law:
             self.law = Law(values)
+            self.join.adopt(values)
 
     def configure(self) -> None:
         """Design the law, compile it by one answer, make topics, services and timers."""
         values = self.parameters.values
-        self.law, self.join = Law(values), StateJoin()
+        self.law, self.join, self.leaps = Law(values), join(values), 0
         self.reference, self.armed = values["reference"], values["armed"]
         self.get_logger().info(f"law: {self.law.name}; warming up")
         self.law.warm_up()
@@ -78,8 +81,7 @@ class Controller(ManagedNode):
         self.commands = self.create_lifecycle_publisher(WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing())
         self.reports = self.create_lifecycle_publisher(Float64MultiArray, "~/controller_state", qos.OFFERED, **qos.publishing())
         topics = (
-            (JointState, "joint_states", self._joint_states, qos.NEWEST),
-            (Odometry, "odometry", self._odometry, qos.NEWEST),
+            *((kind, topic, self._hearing(topic, take), qos.NEWEST) for kind, topic, take in self.join.topics),
             (PoseStamped, "goal_pose", self._goal_pose, qos.OFFERED),
             (PointStamped, "~/reference", self._reference, qos.OFFERED),
         )
@@ -95,6 +97,7 @@ class Controller(ManagedNode):
     def activate(self) -> None:
         """Wait for the first state."""
         self.law.reset()
+        self.join.reset()
         self.newest, self.answered, self.arrival = None, None, math.inf
         self._become(WAITING)
 
@@ -119,25 +122,40 @@ class Controller(ManagedNode):
 
     # the state
 
-    def _joint_states(self, message: JointState) -> None:
-        try:
-            self.join.joints(message)
-        except ValueError as error:
-            self._refuse("joint_states", error)
-            return
-        self._joined()
+    def _hearing(self, topic: str, take: Callable) -> Callable:
+        def callback(message) -> None:
+            """`take` the message, then see whether there is a state."""
+            try:
+                take(message)
+            except ValueError as error:
+                self._refuse(topic, error)
+            else:
+                self._joined()
 
-    def _odometry(self, message: Odometry) -> None:
-        self.join.odometry(message)
-        self._joined()
+        return callback
 
     def _joined(self) -> None:
-        joined = self.join.state()
-        if joined is None or not self.active:
+        if not self.active:
             return
+        try:
+            joined = self.join.state()
+        except ValueError as error:
+            self._refuse("state", error)
+            self._send(ZERO)
+            return
+        if joined is None:
+            return
+        self._look_for_a_leap()
         self.newest, self.arrival = joined, time.monotonic()
         if self.parameters.values["trigger"] == "state":
             self._compute()
+
+    def _look_for_a_leap(self) -> None:
+        """What the law remembers belongs to a pendulum that was put elsewhere, by ~/reset or by hand."""
+        if self.join.leapt:
+            self.leaps += 1
+            self.law.reset()
+            self.get_logger().info("the pendulum was put elsewhere: the law begins anew")
 
     def _compute(self) -> None:
         if self.newest is None or not self.active:
@@ -213,9 +231,9 @@ class Controller(ManagedNode):
 
     def _report(self, answer: Answer) -> None:
         force = answer.force if self.armed else ZERO
-        age = time.monotonic() - self.arrival
-        values = (*answer.error, *answer.tilt, *force, float(answer.saturated), age, 1e6 * answer.compute_time)
-        self.terms.data = array.array("d", values)
+        age, seen = time.monotonic() - self.arrival, self.join
+        terms = (*answer.error, *answer.tilt, *force, answer.saturated, age, 1e6 * answer.compute_time)
+        self.terms.data = array.array("d", (*terms, 1e6 * seen.compute_time, seen.nis, self.leaps))
         self.reports.publish(self.terms)
 
     def _refuse(self, what: str, why) -> None:
@@ -235,7 +253,10 @@ class Controller(ManagedNode):
     def findings(self) -> list:
         """(part, [(level, sentence)], values) of the line of diagnostics."""
         level = ERROR if self.status.startswith(FAULT) else WARN if self.status in (LATE, DISARMED) else OK
-        return [("control", [(level, self.status)], {f"rejected, {what}": n for what, n in sorted(self.refused.items())})]
+        values = {f"rejected, {what}": n for what, n in sorted(self.refused.items())}
+        if not self.law:
+            return [("control", [(level, self.status)], values)]
+        return [("control", [(level, self.status)], {**values, "leaps": self.leaps, **self.law.evidence()}), *self.join.findings()]
 
 
 def main(args=None) -> int:

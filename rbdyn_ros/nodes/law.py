@@ -49,6 +49,10 @@ class Law:
         """Forget the past."""
         self._law.reset()
 
+    def evidence(self) -> dict:
+        """What the law says of itself, by name; nothing if it has no `evidence`."""
+        return self._law.evidence() if hasattr(self._law, "evidence") else {}
+
     def answer(self, state: State, reference: tuple) -> Answer:
         """The force for a state. ValueError: the state is of no use. Abort: beyond the limits, or the law misbehaves."""
         start = time.perf_counter()

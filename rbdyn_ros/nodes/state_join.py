@@ -1,9 +1,12 @@
 """joint_states and odometry of the same instant, joined to the state that control laws know."""
 
+import math
+
 import numpy as np
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 
+from rbdyn_ros.controllers.continuity import Course
 from rbdyn_ros.nodes.messages import nanoseconds, wxyz, xyz
 from rbdyn_ros.nodes.state_topics import JOINTS
 from rbdyn_ros.types import State
@@ -12,19 +15,23 @@ CART = JOINTS[:2]
 
 
 class StateJoin:
-    """Keeps the newest of both messages."""
+    """Keeps the newest of both messages; `leapt` says whether the last state was put where it is: its past is of no use."""
+
+    nis, compute_time = math.nan, 0.0  # nothing is estimated
 
     def __init__(self):
+        self.topics = ((JointState, "joint_states", self.joints), (Odometry, "odometry", self.odometry))
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what has come."""
         self._cart, self._cart_stamp = None, -1
         self._rod, self._rod_stamp = None, -2
+        self._course, self.leapt = Course(), False
 
     def joints(self, message: JointState) -> None:
         """Take the cart. ValueError if the message does not have its joints."""
-        try:
-            places = [message.name.index(joint) for joint in CART]
-            self._cart = [field[i] for field in (message.position, message.velocity) for i in places]
-        except (ValueError, IndexError):
-            raise ValueError(f"joint_states has {list(message.name)}; it must have position and velocity of {' and '.join(CART)}") from None
+        self._cart = columns(message, CART, ("position", "velocity"))
         self._cart_stamp = nanoseconds(message.header.stamp)
 
     def odometry(self, message: Odometry) -> None:
@@ -39,4 +46,23 @@ class StateJoin:
         x, y, vx, vy = self._cart
         orientation, angular = self._rod
         q, v = np.array((x, y, *orientation)), np.array((vx, vy, *angular))
-        return self._rod_stamp, State(self._rod_stamp * 1e-9, q, v)
+        state = State(self._rod_stamp * 1e-9, q, v)
+        self.leapt = self._course.leaps(state)
+        return self._rod_stamp, state
+
+    def adopt(self, values: dict) -> None:
+        """The plant has other numbers, which change nothing here."""
+
+    def findings(self) -> list:
+        """Nothing is to be told."""
+        return []
+
+
+def columns(message: JointState, joints: tuple, fields: tuple) -> list:
+    """The numbers of the joints, field after field. ValueError if the message does not have them."""
+    try:
+        places = [message.name.index(joint) for joint in joints]
+        return [getattr(message, field)[i] for field in fields for i in places]
+    except (ValueError, IndexError):
+        wanted = f"{' and '.join(fields)} of {' and '.join(joints)}"
+        raise ValueError(f"joint_states has {list(message.name)}; it must have {wanted}") from None

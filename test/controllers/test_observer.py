@@ -133,7 +133,7 @@ def test_the_innovations_are_as_large_as_the_filter_says():
     guess = spherical_pendulum.upright(math.radians(100.0), 0.6)
     observer, u = Observer(SYSTEM, guess, PERIOD), np.array((2.0, -1.0))
     xi = rng.normal(size=13) * np.sqrt(np.diag(observer.P))
-    truth, bias, kicks = measurements.moved(guess, xi), xi[10:], np.sqrt(observer._walk)
+    truth, bias, kicks = measurements.moved(guess, xi), xi[10:], np.sqrt(PERIOD * observer._density)
     for _ in range(1500):
         xi = rng.normal(size=13) * kicks
         truth = measurements.moved(step(method, SYSTEM, truth, spherical_pendulum.no_input()._replace(force=u), PERIOD).state, xi)
