@@ -24,6 +24,7 @@ NAME = "pendulum_recorder"
 POLITE = 10  # niceness of a process that only watches: the loops go first
 EMPTIED_EVERY = 0.02  # [s]
 LOOKED_EVERY = 0.1  # [s] how soon a new topic is heard
+SAVED_EVERY = 1.0  # [s] what a recorder that is killed loses; `python -m rbdyn_ros repair` makes a bag of the rest
 
 
 class CannotRecord(RuntimeError):
@@ -58,6 +59,7 @@ class Recorder(Node):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOKED_EVERY, self._look, clock=steady)
         self.create_timer(EMPTIED_EVERY, self._write, clock=steady)
+        self.create_timer(SAVED_EVERY, self._save, clock=steady)
         self.get_logger().info(f"recording to {self.path}")
 
     def close(self) -> None:
@@ -108,6 +110,15 @@ class Recorder(Node):
                 self.counts[channel.topic] += 1
                 self.losses.arrived(channel.topic, taken.number)
         self._taken.clear()
+
+    def _save(self) -> None:
+        """Hand what was recorded to the system: there it outlives this process."""
+        with self._guarded():
+            if self._writer:
+                storage = self._writer.storage
+                if storage.chunk.msgs:
+                    storage.close_chunk()
+                storage.bio.flush()
 
     @contextmanager
     def _guarded(self):

@@ -1,0 +1,108 @@
+"""A bag whose recorder was killed: MCAP without an end, and no metadata.yaml. What is whole in it becomes a new bag.
+
+An MCAP file is a magic word and records of (kind, length, content); the recorder puts messages into chunks, which are
+records too. The last record may be cut anywhere. What comes before it, closed by an end without an index, is read from
+its beginning. https://mcap.dev/spec
+"""
+
+import shutil
+import struct
+import tempfile
+from pathlib import Path
+from typing import Callable, NamedTuple
+
+MAGIC = b"\x89MCAP0\r\n"
+_DATA_END, _FOOTER = 0x0F, 0x02  # kinds of records: no message comes after these
+_END = struct.pack("<BQI", _DATA_END, 4, 0) + struct.pack("<BQQQI", _FOOTER, 20, 0, 0, 0) + MAGIC
+
+
+class Repaired(NamedTuple):
+    """What could be saved."""
+
+    messages: int
+    topics: int
+    seconds: float  # from the first message to the last one
+    lost: int  # [bytes] behind the last whole record
+
+
+def repair(bag: Path, repaired: Path, progress: Callable = lambda messages: messages) -> Repaired:
+    """Write the folder `repaired` from the folder `bag`, which stays as it is. `progress` may wrap the messages' iterator.
+
+    ValueError, with a sentence, if there is nothing to repair, or nothing that can be; OSError where a file cannot be
+    read or written.
+    """
+    source = _file(bag)
+    if repaired.exists():
+        raise ValueError(f"{repaired} is there already; choose another folder for the repaired bag")
+    repaired.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".repair_", dir=repaired.parent) as folder:
+        part = Path(folder) / "part.mcap"
+        end = sound_end(source)
+        with open(source, "rb") as whole, open(part, "wb") as copy:
+            shutil.copyfileobj(_Limited(whole, end), copy, 1 << 20)
+            copy.write(_END)
+        made = Path(folder) / repaired.name
+        messages, topics, seconds = _rewritten(part, made, progress)
+        made.rename(repaired)
+    return Repaired(messages, topics, seconds, source.stat().st_size - end)
+
+
+def sound_end(file: Path) -> int:
+    """Where the last whole record of the data ends [bytes from the beginning]. ValueError if it is no MCAP file."""
+    size = file.stat().st_size
+    with open(file, "rb") as read:
+        if read.read(len(MAGIC)) != MAGIC:
+            raise ValueError(f"{file} is not an MCAP file: it does not begin like one")
+        end = len(MAGIC)
+        while len(head := read.read(9)) == 9:
+            kind, length = struct.unpack("<BQ", head)
+            if kind in (_DATA_END, _FOOTER) or end + 9 + length > size:
+                break
+            end += 9 + length
+            read.seek(end)
+    return end
+
+
+class _Limited:
+    """The first bytes of a file."""
+
+    def __init__(self, file, limit: int):
+        self._file, self._left = file, limit
+
+    def read(self, size: int) -> bytes:
+        """At most `size` more."""
+        data = self._file.read(min(size, self._left))
+        self._left -= len(data)
+        return data
+
+
+def _file(bag: Path) -> Path:
+    if not bag.is_dir():
+        raise ValueError(f"{bag} is not the folder of a bag")
+    if (bag / "metadata.yaml").exists():
+        raise ValueError(f"{bag} has its metadata.yaml: its recorder ended in good order, there is nothing to repair")
+    files = sorted(bag.glob("*.mcap"))
+    if len(files) != 1:
+        raise ValueError(f"{bag} has {len(files)} files *.mcap; it must have one")
+    return files[0]
+
+
+def _rewritten(part: Path, made: Path, progress: Callable) -> tuple:
+    """(messages, topics, seconds) of the new bag."""
+    from rosbags.rosbag2 import Reader, ReaderError, StoragePlugin, Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    store = get_typestore(Stores.LATEST)
+    try:
+        with Reader(part) as reader, Writer(made, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+            if not reader.message_count:
+                raise ValueError("there is not one whole message in the bag")
+            channels = {
+                old.id: writer.add_connection(old.topic, old.msgtype, typestore=store, offered_qos_profiles=old.ext.offered_qos_profiles)
+                for old in reader.connections
+            }
+            for old, stamp, data in progress(reader.messages()):
+                writer.write(channels[old.id], stamp, data)
+            return reader.message_count, len(channels), reader.duration * 1e-9
+    except ReaderError as error:
+        raise ValueError(f"the bag's records make no sense: {error}") from error
