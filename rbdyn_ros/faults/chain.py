@@ -56,9 +56,11 @@ class Chain:
 
     def sees(self, step: int, state: State) -> State:
         """What a law sees at a step, when the plant is in `state`: the newest that has arrived. The first state is known at once."""
-        self.states.send(step, measured := self.sensors.measured(state))
+        measured = self.sensors.measured(state)
         if self._seen is None:
             self._seen = measured
+            return measured
+        self.states.send(step, measured)
         if (arrived := self.states.arrived(step)) is not None:
             self._seen = arrived
         return self._seen

@@ -254,8 +254,11 @@ class Runner:
             self.measurement, self.told = None, True
             return
         taken, way = measure(self.plant, self.force, self.chain.sensors), self.chain.states
+        if self.measurement is None:
+            self.measurement, self.told = taken, True
+            return
         way.send(self._instant, taken)
-        arrived = way.arrived(self._instant) or (taken if self.measurement is None else None)
+        arrived = way.arrived(self._instant)
         self.measurement, self.told = arrived or self.measurement, arrived is not None
 
     def _tick(self, force: tuple) -> None:

@@ -73,3 +73,23 @@ def test_a_new_period_counts_from_now(pacer, time):
     time.now += 5.0
     pacer.wait(0.02, going)
     assert time.slept == pytest.approx(0.03) and pacer.missed == 0
+
+
+def test_where_time_may_slip_every_tick_has_its_full_period(pacer, time):
+    pacer.wait(0.01, going, "slip")
+    time.now += 0.015
+    assert pacer.wait(0.01, going, "slip") == pytest.approx(0.005)  # over its deadline
+    pacer.wait(0.01, going, "slip")
+    assert time.now == pytest.approx(100.035)  # 0.01, then 0.015 of work, then a period: nothing is caught up
+    time.now += 0.1
+    pacer.wait(0.01, going, "slip")
+    pacer.wait(0.01, going, "slip")
+    assert time.now == pytest.approx(100.145)
+    assert (pacer.overruns, pacer.missed) == (2, 0) and pacer.slipped == pytest.approx(0.005 + 0.09)
+
+
+def test_an_overrun_is_told_to_who_waits(pacer, time):
+    assert pacer.wait(0.01, going, "stop") == 0.0
+    time.now += 0.034
+    assert pacer.wait(0.01, going, "stop") == pytest.approx(0.024)
+    assert (pacer.overruns, pacer.missed) == (1, 2)

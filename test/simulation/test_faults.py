@@ -1,0 +1,268 @@
+"""Faults between the plant and its controller: each shows its effect and its count. Lockstep, so every run can be repeated."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.controllers import lqr
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.simulation import setup
+from rbdyn_ros.simulation.command import Command
+from rbdyn_ros.simulation.pacing import Pacer
+from rbdyn_ros.simulation.runner import Runner
+from rbdyn_ros.types import State
+
+TILTED = (np.cos(0.05), 0.0, np.sin(0.05), 0.0)
+EVERYTHING = dict(
+    faults__command__delay=0.004, faults__command__jitter=0.01, faults__command__drop=0.1, faults__command__duplicate=0.1,
+    faults__state__delay=0.004, faults__state__drop=0.1, faults__state__freeze=0.1, faults__noise__angle=1e-3,
+    faults__noise__gyroscope=1e-3, faults__noise__cart=1e-3, faults__encoder__gimbal=4096.0, faults__actuator__lag=0.005,
+    faults__actuator__dead_band=1.0, faults__actuator__saturation=15.0, faults__actuator__rate_limit=2000.0,
+    faults__mismatch__rod_mass=0.1, seed=3,
+)  # fmt: skip
+
+
+class Loop:
+    """A runner whose every state is answered at once by `law(state) -> force`; rows of what happened."""
+
+    def __init__(self, values: dict, law=None, until: int = 300):
+        self.law = law or (lambda state: (1.0, 0.0))
+        self.rows, self.told, self.until = [], [], until
+        self.finished = threading.Event()
+        self.runner = Runner(setup.plant_setup(values), setup.pace(values), self.answer, lambda status: None)
+
+    def answer(self, runner):
+        if self.finished.is_set():
+            return
+        plant, seen = runner.plant, runner.measurement
+        stamp, q, v = (seen.stamp, seen.q, seen.v) if seen else (plant.stamp, plant.q, plant.v)
+        if not self.rows or self.rows[-1][0] != plant.stamp:
+            self.rows.append((plant.stamp, *runner.force, *plant.q, *plant.v))
+            self.told.append((stamp, tuple(q), tuple(v)) if runner.told else None)
+        if len(self.rows) == self.until:
+            self.counts = runner.chain.counts()
+            self.finished.set()
+        elif runner.told:
+            state = State(0.0, np.array(q), np.array(v))
+            runner.command(Command(tuple(map(float, self.law(state))), stamp, time.monotonic()))
+
+    def play(self) -> "Loop":
+        self.runner.begin()
+        try:
+            assert self.finished.wait(60.0), self.runner.status
+        finally:
+            self.runner.end()
+        return self
+
+    def again(self) -> "Loop":
+        self.rows.clear()
+        self.told.clear()
+        self.finished.clear()
+        return self.play()
+
+    @property
+    def forces(self) -> list:
+        """(F_x) that acted in each tick."""
+        return [row[1] for row in self.rows[1:]]
+
+
+@pytest.fixture
+def loop(values):
+    """`loop(law, until, faults__command__drop=0.3)`: played in lockstep."""
+
+    def play(law=None, until=300, **changes) -> Loop:
+        lockstep = dict(lockstep__enabled=True, lockstep__timeout=30.0, real_time_factor=0.0, initial__orientation=TILTED)
+        return Loop(values(**{**lockstep, **changes}), law, until).play()
+
+    return play
+
+
+@pytest.fixture(scope="module")
+def balance():
+    """The lqr of the default plant."""
+    law = lqr.design(spherical_pendulum, spherical_pendulum.Params(), lqr.Options())
+    return lambda state: law.command(0.0, state, np.zeros(2))
+
+
+def test_two_runs_of_one_seed_are_equal_bit_by_bit(loop, balance):
+    first, second, other = (loop(balance, **{**EVERYTHING, "seed": seed}) for seed in (3, 3, 4))
+    assert first.rows == second.rows and first.told == second.told and first.counts == second.counts
+    assert first.rows != other.rows
+    assert not [name for name, count in first.counts.items() if not count and name != "actuator_saturated"]
+
+
+def test_a_reset_repeats_the_run(loop, balance):
+    played = loop(balance, until=100, **EVERYTHING)
+    first = [row[1:] for row in played.rows]
+    played.runner.reset()
+    played.again()
+    assert [row[1:] for row in played.rows] == first
+
+
+def test_a_delayed_command_acts_so_many_steps_later(loop):
+    assert loop(faults__command__delay=0.006).forces[:5] == [0.0, 0.0, 0.0, 1.0, 1.0]
+
+
+def test_a_lost_command_lets_the_one_before_act_on(loop):
+    forces = iter(float(k) for k in range(1, 1000))
+    played = loop(lambda state: (next(forces), 0.0), cart__force_limit=1e3, faults__command__drop=0.3)
+    held = sum(a == b for a, b in zip(played.forces, played.forces[1:]))
+    assert 50 < played.counts["command_dropped"] < 130 and abs(held - played.counts["command_dropped"]) <= 2
+
+
+def test_a_copy_brings_an_old_force_back(loop):
+    forces = iter(float(k) for k in range(1, 1000))
+    played = loop(lambda state: (next(forces), 0.0), cart__force_limit=1e3, faults__command__jitter=0.01, faults__command__duplicate=0.5)
+    falls = sum(b < a for a, b in zip(played.forces, played.forces[1:]))
+    assert played.counts["command_duplicated"] > 100 and 20 < falls <= played.counts["command_reordered"]
+
+
+def test_a_delayed_state_keeps_its_stamp(loop):
+    played = loop(until=20, faults__state__delay=0.010)
+    ticks = [told and (told[0] - played.rows[0][0]) // 2_000_000 for told in played.told]
+    assert ticks == [0, None, None, None, None, None, *range(1, 15)]
+    truth = {row[0]: row[3:9] for row in played.rows}
+    assert all(truth[told[0]] == told[1] for told in played.told if told)
+
+
+def test_lost_states_are_not_waited_for(loop):
+    played = loop(faults__state__drop=0.3)
+    silent = sum(told is None for told in played.told)
+    assert silent == played.counts["state_dropped"] > 50 and played.runner.statistics.lockstep_timeouts == 0
+
+
+def test_a_frozen_state_has_a_new_stamp(loop):
+    played = loop(until=50, faults__state__freeze=1.0)
+    assert len({told[0] for told in played.told}) == 50 and len({told[1:] for told in played.told}) == 1
+    assert played.counts["sensors_frozen"] == 49 and len({row[3:] for row in played.rows}) == 50
+
+
+def test_noise_reaches_the_controller_and_not_the_plant(loop):
+    noisy, clean = loop(faults__noise__angle=0.01), loop()
+    assert noisy.rows == clean.rows and noisy.counts["sensors_disturbed"] == 300
+    error = np.array([told[1] for told in noisy.told]) - np.array([row[3:9] for row in noisy.rows])
+    assert np.std(error[:, 3]) == pytest.approx(0.005, rel=0.2)  # half the angle
+
+
+def test_the_drive_shows_in_the_force_that_acted(loop):
+    assert loop(until=10, faults__actuator__loss=0.25).forces == [0.75] * 9
+    slow = loop(until=10, faults__actuator__rate_limit=100.0)
+    assert slow.forces[:6] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0, 1.0]) and slow.counts["actuator_rate_limited"] == 4
+
+
+def test_the_simulated_plant_differs_from_the_declared_one(loop):
+    made = loop(until=5, faults__mismatch__rod_mass=0.2, faults__mismatch__cart_mass=-0.5).runner.plant.setup
+    assert (made.system.rod_mass, made.system.cart_mass) == (1.2, 1.0)
+    assert (made.declared.rod_mass, made.declared.cart_mass) == (1.0, 2.0)
+
+
+def test_faults_change_between_two_ticks(loop, values):
+    played = loop(until=50)
+    assert played.runner.measurement is None and not any(played.counts.values())
+    changed = values(faults__noise__cart=0.1, faults__command__delay=0.004)
+    played.runner.adopt(setup.plant_setup(changed), setup.pace(changed))
+    played.runner.begin()
+    played.runner.pause()
+    assert played.runner.step() == ""
+    assert played.runner.measurement.q[:2] != played.runner.plant.q[:2].tolist()
+    counts = played.runner.chain.counts
+    assert counts()["sensors_disturbed"] == 1
+    played.runner.end()
+    played.runner.reset_statistics()
+    assert not any(counts().values())
+
+
+@pytest.fixture
+def running(values):
+    """A runner in real time, as `loop` is in lockstep; `answers` is what it is told by hand."""
+    runners = []
+
+    def run(**changes) -> Runner:
+        changed = values(start="immediately", **changes)
+        runners.append(Runner(setup.plant_setup(changed), setup.pace(changed), lambda runner: None, lambda status: None))
+        runners[-1].begin()
+        return runners[-1]
+
+    yield run
+    for runner in runners:
+        runner.end()
+
+
+def wait(condition, limit=30.0):
+    end = time.monotonic() + limit
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.001)
+
+
+def test_the_watchdog_sees_that_nothing_arrives_any_more(running, values):
+    runner = running(watchdog__timeout=0.05)
+    runner.command(Command((2.0, 0.0), 0, time.monotonic()))
+    wait(lambda: runner.force == (2.0, 0.0))
+    deaf = values(watchdog__timeout=0.05, faults__command__drop=1.0)
+    runner.adopt(setup.plant_setup(deaf), setup.pace(deaf))
+
+    def goes_on() -> bool:
+        runner.command(Command((2.0, 0.0), 0, time.monotonic()))  # the controller does what it can
+        return runner.force == (0.0, 0.0)
+
+    wait(goes_on)
+    assert runner.statistics.watchdog_trips == 1 and runner.chain.counts()["command_dropped"] > 10
+
+
+def test_a_command_that_arrives_too_late_is_stale(running):
+    """The state that it answers is then older than the watchdog allows."""
+    runner = running(watchdog__timeout=0.05, faults__command__delay=0.2)
+    runner.command(Command((2.0, 0.0), runner.plant.stamp, time.monotonic()))
+    wait(lambda: runner.mailbox.rejected["stale"] == 1)
+    assert runner.force == (0.0, 0.0)
+
+
+def test_a_command_that_was_under_way_is_as_young_as_its_arrival(running):
+    """A drive starts its watchdog when it hears something; of the age of an unstamped command it knows nothing."""
+    runner = running(watchdog__timeout=0.05, faults__command__delay=0.2)
+    runner.command(Command((2.0, 0.0), 0, time.monotonic()))
+    wait(lambda: runner.force == (2.0, 0.0))
+    wait(lambda: runner.force == (0.0, 0.0))
+    assert runner.statistics.watchdog_trips == 1
+
+
+class Jump:
+    """A clock that a test sets forward; sleeping moves it on."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def sleep(self, duration: float) -> None:
+        self.now += duration
+        time.sleep(0.0005)
+
+
+def late(runner) -> None:
+    """Let a tick of the runner end twenty periods after its deadline."""
+    clock = Jump()
+    runner.pacer = Pacer(lambda: clock.now, clock.sleep)
+    wait(lambda: clock.now > 0.02)
+    clock.now += 0.04
+
+
+def test_an_overrun_may_stop_the_simulation(running):
+    runner = running(overrun="stop", watchdog__timeout=0.0)
+    late(runner)
+    wait(lambda: runner.status.startswith("fault: a tick ended"))
+    assert "more than its period of 2 ms; set overrun to skip or slip" in runner.status
+    runner.pacer = Pacer()
+    runner.reset()
+    ticks = runner.statistics.ticks
+    wait(lambda: runner.statistics.ticks > ticks)
+
+
+@pytest.mark.parametrize("policy", ["skip", "slip"])
+def test_an_overrun_is_counted(running, policy):
+    runner = running(overrun=policy, watchdog__timeout=0.0)
+    late(runner)
+    wait(lambda: runner.pacer.overruns == 1)
+    assert (runner.pacer.missed > 15) == (policy == "skip") and (runner.pacer.slipped > 0.03) == (policy == "slip")
+    assert runner.status == "playing"
