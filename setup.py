@@ -13,6 +13,7 @@ setup(
     maintainer='rbdyn_ros maintainers',
     maintainer_email='rbdyn-ros@users.noreply.github.com',
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
+    package_data={f'{PACKAGE}.evaluation': ['*.html']},
     python_requires='>=3.10',
     install_requires=[
         'jinja2',
@@ -43,13 +44,16 @@ setup(
         (f'share/{PACKAGE}/launch', sorted(glob('launch/*.launch.py'))),
         (f'share/{PACKAGE}/config', sorted(glob('config/*.*'))),
         (f'share/{PACKAGE}/config/scenarios', sorted(glob('config/scenarios/*.*'))),
+        (f'share/{PACKAGE}/config/suites', sorted(glob('config/suites/*.*'))),
     ],
     entry_points={
         'console_scripts': [
             'controller = rbdyn_ros.nodes.start:controller',
+            'hil_bridge = rbdyn_ros.nodes.start:hil_bridge',
             'monitor = rbdyn_ros.nodes.start:monitor',
             'recorder = rbdyn_ros.nodes.start:recorder',
             'referee = rbdyn_ros.nodes.start:referee',
+            'replay = rbdyn_ros.nodes.start:replay',
             'simulator = rbdyn_ros.nodes.start:simulator',
         ],
     },

@@ -33,5 +33,14 @@ def written(offer: QoSProfile) -> Qos:
     )
 
 
+def offered(profiles: list) -> QoSProfile:
+    """What a replay offers for the profiles (Qos) that a topic's publishers had: latched if one was, else reliable; 10 deep at least."""
+    latched = any(profile.durability == QosDurability.TRANSIENT_LOCAL for profile in profiles)
+    return QoSProfile(
+        depth=max([10, *(profile.depth for profile in profiles)]),
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+    )
+
+
 def _time(duration: Duration) -> QosTime:
     return QosTime(*divmod(duration.nanoseconds, 1_000_000_000))

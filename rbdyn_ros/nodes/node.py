@@ -6,6 +6,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 from rbdyn_ros.nodes import diagnostics, qos
@@ -44,6 +45,12 @@ class ManagedNode(LifecycleNode):
         """Leave the active state in good order; the node is destroyed by its owner."""
         if self.active:
             self.trigger_deactivate()
+
+    def keep_system_time(self, why: str) -> None:
+        """Set use_sim_time to false, with a warning that says why, where somebody has set it."""
+        if self.get_parameter("use_sim_time").value:
+            self.get_logger().warning(f"use_sim_time is true; {why}, so it is set to false")
+            self.set_parameters([Parameter("use_sim_time", value=False)])
 
     def announce(self, status: str) -> None:
         """Publish ~/status, latched."""

@@ -4,7 +4,6 @@ import os
 from collections import Counter
 from contextlib import contextmanager
 from datetime import datetime
-from importlib import import_module
 from pathlib import Path
 
 from rclpy.clock import Clock
@@ -15,6 +14,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from rbdyn_ros.nodes import bag_qos
 from rbdyn_ros.nodes.losses import Losses
+from rbdyn_ros.nodes.message_types import message_class
 from rbdyn_ros.nodes.parameters import Parameters
 from rbdyn_ros.nodes.polled import Polled, Taken
 from rbdyn_ros.nodes.process import run
@@ -88,7 +88,7 @@ class Recorder(Node):
         offers = [info.qos_profile for info in self.get_publishers_info_by_topic(topic)]
         if not offers:
             return  # it has a reader, but nobody writes it yet
-        message = _class(kind)
+        message = message_class(kind)
         if message is None or kind not in self._types.types:
             self._refused.add(topic)
             self.get_logger().warning(f"{topic} is not recorded: its type {kind} is not known here")
@@ -134,15 +134,6 @@ class Recorder(Node):
 def _arrival(entry: tuple) -> int:
     taken: Taken = entry[0]
     return taken.received
-
-
-def _class(kind: str) -> type | None:
-    """The message class of "package/msg/Name"; None if its package is not installed."""
-    package, _, name = kind.split("/")
-    try:
-        return getattr(import_module(f"{package}.msg"), name)
-    except ImportError:
-        return None
 
 
 def main(args=None) -> int:

@@ -2,8 +2,6 @@
 
 from importlib.util import find_spec
 
-from rclpy.parameter import Parameter as RosParameter
-
 from rbdyn_ros.nodes import bag
 from rbdyn_ros.nodes.diagnostics import ERROR, OK, WARN
 from rbdyn_ros.nodes.executor import prompt
@@ -36,9 +34,7 @@ class Simulator(ManagedNode):
     def __init__(self, **options):
         self.runner = None  # while configured
         super().__init__(NAME, **options)
-        if self.get_parameter("use_sim_time").value:
-            self.get_logger().warning("use_sim_time is true; this node makes /clock, so it is set to false")
-            self.set_parameters([RosParameter("use_sim_time", value=False)])
+        self.keep_system_time("this node makes /clock")
         self.announce(STOPPED)
 
     def table(self) -> tuple:

@@ -30,6 +30,16 @@ def monitor() -> int:
     return _main("monitor")
 
 
+def hil_bridge() -> int:
+    """`ros2 run rbdyn_ros hil_bridge`."""
+    return _main("hil_bridge")
+
+
+def replay() -> int:
+    """`ros2 run rbdyn_ros replay`."""
+    return _main("replay")
+
+
 def _main(module: str) -> int:
     leave_at_once()
     return import_module(f"rbdyn_ros.nodes.{module}").main()

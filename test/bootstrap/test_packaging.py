@@ -102,7 +102,7 @@ def test_every_pin_is_exact():
             assert re.fullmatch(r'[a-z0-9-]+==[0-9][0-9a-z.]*( ; python_full_version .+)?', line), line
 
 
-@pytest.mark.parametrize('name', ['simulator', 'controller', 'recorder', 'referee', 'monitor'])
+@pytest.mark.parametrize('name', ['simulator', 'controller', 'recorder', 'referee', 'monitor', 'hil_bridge', 'replay'])
 def test_ros2_run_finds_the_nodes(name):
     scripts = ast.literal_eval(call_of_setup()['entry_points'])['console_scripts']
     assert f'{name} = rbdyn_ros.nodes.start:{name}' in scripts

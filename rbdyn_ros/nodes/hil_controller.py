@@ -1,0 +1,107 @@
+"""The board is the controller: states of the topics go to it, its forces come back as commands."""
+
+import math
+from collections import Counter
+
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.duration import Duration
+from sensor_msgs.msg import JointState
+
+from rbdyn_ros.nodes import qos
+from rbdyn_ros.nodes.messages import set_stamp, set_xyz
+from rbdyn_ros.nodes.node import ManagedNode
+from rbdyn_ros.nodes.state_join import StateJoin
+from rbdyn_ros.simulation.command import limited
+from rbdyn_ros.wire.frame import FORCE, STATE, Frame
+from rbdyn_ros.wire.line import Line
+
+ASKED = 256  # states whose answer is still expected
+ZERO = (0.0, 0.0)
+WARN_PERIOD = 1.0  # [s] one warning of a kind per period
+ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
+
+
+class ControllerBoard:
+    """joint_states and odometry to state frames, force frames to cart/command."""
+
+    def __init__(self, node: ManagedNode, line: Line, values: dict):
+        self._node, self._line, self._limit = node, line, values["cart.force_limit"]
+        self._join, self._asked, self._newest = StateJoin(), {}, 0
+        self.counts = Counter(states=0, unsent=0, forces=0, saturated=0)
+        self._command = WrenchStamped()
+        self._command.header.frame_id = node.frames.world
+        self._commands = node.create_lifecycle_publisher(WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing())
+        topics = ((JointState, "joint_states", self._joint_states), (Odometry, "odometry", self._odometry))
+        self._subscriptions = [node.create_subscription(*topic, qos.NEWEST, **qos.subscribing()) for topic in topics]
+
+    def take(self, frame: Frame, now: int) -> None:
+        """A frame of the board; a force must answer a state that was sent to it."""
+        if frame.kind == FORCE and self._node.active:
+            if frame.stamp and frame.stamp not in self._asked:
+                self._refuse("stamp", "a force answers a state that was not sent to it; its stamp must repeat that of a state, or be zero")
+            else:
+                force, cut = limited(frame.numbers, self._limit)
+                self.counts["forces"] += 1
+                self.counts["saturated"] += cut
+                self._publish(force, frame.stamp)
+
+    def lost(self) -> None:
+        """The board is gone: zero force, as an answer to no state."""
+        if self._node.active and self._newest:
+            self._publish(ZERO, self._newest - 1)
+
+    def leave(self) -> None:
+        """Leave the cart without force, and wait until that has arrived: the process may end next."""
+        if self.counts["forces"]:
+            self._publish(ZERO, self._newest - 1)
+            self._commands.wait_for_all_acked(ACKNOWLEDGED)
+
+    def watch(self) -> list:
+        """Findings beside those of the wire: none."""
+        return []
+
+    def destroy(self) -> None:
+        """Take topics off the graph."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._node.destroy_lifecycle_publisher(self._commands)
+
+    def _joint_states(self, message: JointState) -> None:
+        try:
+            self._join.joints(message)
+        except ValueError as error:
+            self._refuse("joint_states", str(error))
+        else:
+            self._joined()
+
+    def _odometry(self, message: Odometry) -> None:
+        self._join.odometry(message)
+        self._joined()
+
+    def _joined(self) -> None:
+        joined = self._join.state()
+        if joined is None or not self._node.active:
+            return
+        self._newest, state = joined
+        numbers = (*state.q.tolist(), *state.v.tolist())
+        if not all(map(math.isfinite, numbers)):
+            self._refuse("state", "the state is not finite; it is not sent to the board")
+            return
+        self._expect(self._newest)
+        self.counts["states"] += 1
+        self.counts["unsent"] += not self._line.send(STATE, self._newest, numbers)
+
+    def _expect(self, stamp: int) -> None:
+        self._asked[stamp] = None
+        if len(self._asked) > ASKED:
+            del self._asked[next(iter(self._asked))]
+
+    def _publish(self, force: tuple, stamp: int) -> None:
+        set_stamp(self._command.header.stamp, stamp)
+        set_xyz(self._command.wrench.force, (*force, 0.0))
+        self._commands.publish(self._command)
+
+    def _refuse(self, reason: str, why: str) -> None:
+        self.counts[f"rejected, {reason}"] += 1
+        self._node.get_logger().warning(f"rejected: {why}", throttle_duration_sec=WARN_PERIOD)
