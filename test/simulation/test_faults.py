@@ -2,13 +2,17 @@
 
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from rbdyn_ros.controllers import lqr
 from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.settings import initial_state
+from rbdyn_ros.settings.faults import faults
 from rbdyn_ros.simulation import setup
+from rbdyn_ros.simulation.closed_loop import Conditions, run
 from rbdyn_ros.simulation.command import Command
 from rbdyn_ros.simulation.pacing import Pacer
 from rbdyn_ros.simulation.runner import Runner
@@ -99,6 +103,18 @@ def test_a_reset_repeats_the_run(loop, balance):
     played.runner.reset()
     played.again()
     assert [row[1:] for row in played.rows] == first
+
+
+def test_offline_and_in_the_thread_the_same_seed_gives_the_same_numbers(loop, values, balance):
+    """`closed_loop` answers every instant, a controller every state that it hears: so no state is late or lost here."""
+    wrong = {name: value for name, value in EVERYTHING.items() if "state" not in name and "noise__gyro" not in name}
+    rows = np.array(loop(balance, cart__force_limit=20.0, **wrong).rows)
+    made = values(**wrong, initial__orientation=TILTED)
+    law = SimpleNamespace(command=lambda t, state, reference: balance(state))
+    conditions = Conditions(force_limit=20.0, faults=faults(made), seed=3)
+    start, integrator = initial_state(made), setup.plant_setup(made).integrator
+    offline = run(spherical_pendulum.Params(), integrator, law, start, 299 * 0.002, 0.002, conditions)
+    assert np.array_equal(rows[1:, 1:3], offline.force) and np.array_equal(rows[:, 3:9], offline.q)
 
 
 def test_a_delayed_command_acts_so_many_steps_later(loop):
