@@ -2,6 +2,7 @@
 
     Options                           NamedTuple of numbers, each with its default
     PARAMETERS                        optional: the options as a table of `settings.Parameter`, with units and ranges
+    KINDS                             optional: what it is meant for, such as ("balance",), so that it is measured at that
     design(model, params, options)    the work that is done once; returns a `Controller`
 
 `model` is the module of the machine (`model.build(params)` gives its `System`) and `params` are its physics. The

@@ -22,6 +22,8 @@ from rbdyn_ros.controllers.options import checked
 from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.types import Array, State
 
+KINDS = ("balance",)  # what it is meant for, in the words of evaluation.suite
+
 
 class Options(NamedTuple):
     """The weights, and what the plant allows."""

@@ -37,6 +37,7 @@ from rbdyn_ros.types import Array, State
 INWARD = math.cos(math.pi / 8.0)  # distance of an octagon's sides, of that of its corners
 NORMALS = np.array([(math.cos(a), math.sin(a)) for a in math.pi / 8.0 * np.array((1.0, 3.0, 5.0, 7.0))])
 STIFFNESS, TOLERANCE, LOOKS = 0.1, 2e-3, 10  # OSQP's rho and eps [N, m]; iterations between two tests
+KINDS = ("balance", "limited")  # what it is meant for, in the words of evaluation.suite
 
 
 class Options(NamedTuple):

@@ -25,6 +25,7 @@ from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.types import Array, State
 
 DOWN = 0.9  # of the level at which a more aggressive gain takes over
+KINDS = ("balance", "wide")  # what it is meant for, in the words of evaluation.suite
 
 
 class Options(NamedTuple):

@@ -6,6 +6,8 @@ import numpy as np
 
 from rbdyn_ros.types import Array, State
 
+KINDS = ()  # what it is meant for, in the words of evaluation.suite
+
 
 class Options(NamedTuple):
     """Nothing to choose."""

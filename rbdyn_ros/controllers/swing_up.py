@@ -43,6 +43,7 @@ KICK_RATE = 0.05  # [1/s]
 KICK_REACH = 0.05  # [m] from the origin, within which a kick goes along x
 BRAKE = 8.0  # [1/s] how fast the speed is brought to what the edge allows
 RETURN = 4.0  # [1/s] speed back, per metre beyond the edge
+KINDS = ("swing_up",)  # what it is meant for, in the words of evaluation.suite
 
 
 class Options(NamedTuple):

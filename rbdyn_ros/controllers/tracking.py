@@ -21,6 +21,8 @@ from rbdyn_ros.models.tilt import tilt
 from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.types import Array, State, System
 
+KINDS = ("tracking",)  # what it is meant for, in the words of evaluation.suite
+
 
 class Options(NamedTuple):
     """The path, how much of the plant its motion knows, and what the plant allows."""
