@@ -1,0 +1,171 @@
+"""How good a control law is: the suite of rows, a table, JSON and an HTML report."""
+
+import argparse
+import os
+import sys
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from rbdyn_ros.settings.parameter import Parameter, check
+from rbdyn_ros.settings.yaml_file import value_of
+
+COMMAND = "python -m rbdyn_ros evaluate"
+HELP = "score a control law: what it recovers, follows, withstands; table, JSON and HTML report"
+EXAMPLES = f"""\
+{COMMAND} --controller lqr --out scored                      # the standard suite: about a minute
+{COMMAND} --controller mine --params-file mine.yaml --quick  # a law of your own, in seconds
+{COMMAND} --controller lqr --rows S3,S4                      # some rows
+{COMMAND} --controller mine --over-ros --external            # a node of your own, over topics
+"""
+HOLDS, FAILS, BAD_INPUT, NO_ROS, CANNOT_WRITE, SIGNAL = 0, 1, 2, 3, 4, 128
+JOBS = Parameter("--jobs", 0, "", "", "int", low=0, high=1024)
+PATIENCE = Parameter("--patience", 2.0, "s", "", low=0.0, low_open=True)
+
+
+class Plan(NamedTuple):
+    """What the options ask for."""
+
+    suite: object  # `evaluation.suite.Suite`
+    subject: object  # `evaluation.bench.Subject`
+    jobs: int
+    out: Path
+    resume: bool
+    ros: tuple | None  # (start a controller, in real time), or None for a measurement without ROS
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options; their values are checked by `plan`."""
+    option = parser.add_argument
+    option("--controller", metavar="NAME", required=True, help="the law: one of this package, or of an entry point rbdyn_ros.controllers")
+    option("--params-file", metavar="F", action="append", default=[], help="parameters of law and plant, ROS YAML; may be repeated")
+    option("--kind", metavar="KINDS", help="what it is meant for, such as balance,wide; default: what the law says, else balance")
+    option("--suite", metavar="FILE", help="rows of your own; default: the standard suite, config/suites/standard.yaml")
+    option("--rows", metavar="S3,S4", help="only these rows")
+    option("--quick", action="store_true", help="the short form of the rows that have one: seconds instead of minutes")
+    option("--out", metavar="DIR", help="folder of the results, new or empty; default: evaluation_NAME_<time>")
+    option("--resume", action="store_true", help="go on with the evaluation in --out that was ended before its time")
+    option("--jobs", metavar="N", default="0", help="processes that measure; default: one for each processor")
+    option("--patience", metavar="S", default="2", help="how long one command of the law may take [s]; default 2")
+    option("--over-ros", action="store_true", help="measure a controller node over topics, in lockstep; starts ours with this law")
+    option("--external", action="store_true", help="with --over-ros: start none, yours answers on cart/command")
+    option("--real-time", action="store_true", help="with --over-ros: in real time")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure; 0 every row that applies holds, 1 one does not, 2 bad input, 3 there is no ROS 2, 4 cannot write, 130 interrupted."""
+    if arguments.over_ros and find_spec("rclpy") is None:
+        return _say("there is no ROS 2 here: rclpy cannot be imported; start it as ./testbed exec ..., or source a ROS 2", NO_ROS)
+    try:
+        planned = plan(arguments)
+        return _measured(planned)
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    except OSError as error:
+        return _say(f"cannot write {error.filename}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
+
+
+def plan(arguments: argparse.Namespace) -> Plan:
+    """The evaluation that the arguments ask for; ValueError with one sentence for what does not fit."""
+    jobs, patience = (_number(parameter, getattr(arguments, parameter.name[2:])) for parameter in (JOBS, PATIENCE))
+    for path in map(Path, arguments.params_file):
+        if not path.is_file():
+            raise ValueError(f"--params-file {path}: there is no such file")
+    from rbdyn_ros.evaluation.subject import subject
+    from rbdyn_ros.evaluation.suite import read
+    from rbdyn_ros.settings.shipped import config
+
+    path = Path(arguments.suite) if arguments.suite else config("suites", "standard.yaml")
+    rows = tuple(row.strip() for row in (arguments.rows or "").split(",") if row.strip())
+    suite = read(path, rows, arguments.quick)
+    law = subject(arguments.controller, arguments.params_file, arguments.kind, suite.plant, patience)
+    out = Path(arguments.out or f"evaluation_{law.name}_{datetime.now():%Y-%m-%d_%H-%M-%S}").expanduser()
+    ros = (not arguments.external, arguments.real_time) if arguments.over_ros else None
+    return Plan(suite, law, jobs or os.cpu_count() or 1, out, arguments.resume, ros)
+
+
+def _measured(planned: Plan) -> int:
+    from rbdyn_ros.evaluation.judged import not_meant
+    from rbdyn_ros.evaluation.results import Results
+    from rbdyn_ros.evaluation.score import applying
+    from rbdyn_ros.simulation.interruption import Interruption
+
+    meant, others = applying(planned.suite, planned.subject.kinds)
+    if planned.ros:
+        meant, others = _over_ros(meant, others)
+    results = Results(planned.out, planned.subject.heading(planned.ros is not None), planned.resume)
+    left = [case for case in meant if case.key not in results.cases]
+    print(_announcement(planned, meant, left))
+    with Interruption() as stop:
+        _work(planned, left, results, stop)
+    known = {case.name: results.cases[case.key] for case in meant if case.key in results.cases}
+    return _told(planned, {**known, **{case.name: not_meant(case, why) for case, why in others}}, len(meant) - len(known), stop.signal)
+
+
+def _over_ros(meant: list, others: list) -> tuple[list, list]:
+    """Without the cases that cannot be measured over topics."""
+    from rbdyn_ros.evaluation.score import over_ros
+
+    possible = [case for case in meant if not over_ros(case)]
+    return possible, others + [(case, why) for case in meant if (why := over_ros(case))]
+
+
+def _announcement(planned: Plan, meant: list, left: list) -> str:
+    kinds = ", ".join(planned.subject.kinds) or "nothing in particular"
+    said = "" if planned.subject.said else " (the law has no KINDS, nothing else was said: see --kind)"
+    done = f", {len(meant) - len(left)} of them measured before" if len(left) < len(meant) else ""
+    return f"{planned.suite.title}: the law {planned.subject.name}, for {kinds}{said}; {len(meant)} cases{done}"
+
+
+def _work(planned: Plan, left: list, results, stop) -> None:
+    """Measure what is left, case by case, until somebody wants it to end."""
+    from tqdm import tqdm
+
+    from rbdyn_ros.evaluation.score import Score, serve
+    from rbdyn_ros.evaluation.workers import Workers
+
+    form = "{percentage:3.0f} %|{bar}| {n:.1f} of {total} cases [{elapsed} so far, {remaining} to go]{postfix}"
+    pace = 0.1 if sys.stderr.isatty() else 5.0  # [s] a log file needs fewer lines
+    with tqdm(total=len(left), bar_format=form, mininterval=pace, file=sys.stderr, disable=not left) as bar:
+
+        def keep(case) -> None:
+            results.add(case)
+            bar.set_postfix_str(f" {case.name}: {case.verdict}", refresh=False)
+
+        score = Score(left, keep, lambda done: bar.update(done - bar.n))
+        if planned.ros:
+            from rbdyn_ros.nodes.ros_bench import ros_bench
+
+            with ros_bench(planned.subject, planned.ros, planned.out, stop) as bench:
+                score.alone(bench, stop)
+            return
+        with Workers(planned.jobs, planned.subject, serve) as workers:
+            for task, answer in workers.answers(score.tasks):
+                if stop.signal:
+                    return
+                if task is not None:
+                    score.take(task, answer)
+
+
+def _told(planned: Plan, cases: dict, missing: int, signal: int) -> int:
+    """The table, the files, the exit code."""
+    from rbdyn_ros.evaluation import report, table
+    from rbdyn_ros.evaluation.judged import BROKEN, MISSES
+
+    print(table.table(planned.suite, cases))
+    print(table.summary(planned.suite, cases))
+    for path in report.write(planned.suite, planned.subject, cases, planned.out):
+        print(f"wrote {path}")
+    if signal:
+        return _say(f"interrupted: {missing} cases are left; go on with --out {planned.out} --resume", SIGNAL + signal)
+    return FAILS if any(case.verdict in (MISSES, BROKEN) for case in cases.values()) else HOLDS
+
+
+def _number(parameter: Parameter, text: str):
+    return check(parameter, value_of(text, "command line"), "command line")
+
+
+def _say(sentence: str, code: int) -> int:
+    print(f"{COMMAND}: {sentence}", file=sys.stderr)
+    return code

@@ -1,0 +1,117 @@
+"""Where a law is measured: it is designed for the conditions of a case and closed around the plant, offline."""
+
+import math
+from types import ModuleType
+from typing import NamedTuple
+
+from rbdyn_ros.controllers import options, select
+from rbdyn_ros.evaluation import observers
+from rbdyn_ros.evaluation.conditions import Conditions
+from rbdyn_ros.evaluation.measured import NotForThisLaw
+from rbdyn_ros.integrators.select import select as integrator
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.settings.plant import plant_params
+from rbdyn_ros.simulation import closed_loop
+from rbdyn_ros.simulation.closed_loop import ClosedLoop
+from rbdyn_ros.types import State
+
+ANYWHERE = 1e6  # [m] travel of a law that need not look at it
+FIRST = 120.0  # [s] for the first command of all, which may compile
+
+
+class LawFailed(Exception):
+    """The law could not be designed, raised, or returned nonsense; the message says which."""
+
+
+class Subject(NamedTuple):
+    """The law under test, as the command line names it; it travels to other processes."""
+
+    name: str
+    values: dict  # parameter -> value, of the plant and of the law
+    kinds: tuple
+    said: bool = True  # whether somebody said the kinds
+    patience: float = 2.0  # [s] for one command
+    source: str = ""  # fingerprint of the law's file
+
+    def heading(self, over_ros: bool) -> dict:
+        """What results belong to, as JSON has it."""
+        parameters = {name: list(value) if isinstance(value, tuple) else value for name, value in self.values.items()}
+        return {"law": self.name, "parameters": parameters, "kinds": list(self.kinds), "source": self.source, "over_ros": over_ros}
+
+
+class Bench:
+    """One law, designed anew where the conditions ask for it."""
+
+    def __init__(self, subject: Subject):
+        """ValueError: no such law."""
+        self.subject, self._designed = subject, {}
+        self.module: ModuleType = select.load(subject.name)
+        self.params = plant_params(subject.values)
+
+    def law(self, conditions: Conditions):
+        """The law, designed and warmed up, as new. LawFailed; NotForThisLaw: it lacks an option that the case sets."""
+        key = (conditions.force_limit, conditions.travel, conditions.period, conditions.law)
+        if key not in self._designed:
+            self._designed[key] = self._warm(self._design(conditions), conditions)
+        law = self._designed[key]
+        self._guarded(law.reset, "resetting it")
+        return law
+
+    def options(self, conditions: Conditions) -> tuple:
+        """The law's `Options` under the conditions."""
+        name = self.subject.name
+        given = {option: value for option, value in conditions.law if option.startswith(f"{name}.")}
+        known = [f"{name}.{field}" for field in options.type_of(self.module)._fields]
+        for option in given:
+            if option not in known:
+                raise NotForThisLaw(f"{name} has no option {option.partition('.')[2]}")
+        limits = {"cart.force_limit": conditions.force_limit, "cart.travel": conditions.travel or ANYWHERE, "period": conditions.period}
+        return options.from_values(name, self.module, {**self.subject.values, **given, **limits})
+
+    def run(
+        self, conditions: Conditions, start: State, duration: float, *, reference=(0.0, 0.0), pushes=(), stop=None, gain=1.0
+    ) -> ClosedLoop:
+        """The law around the plant for `duration` [s]; its force comes `gain` times as strong. LawFailed."""
+        law, c = self.law(conditions), conditions
+        params, method = self.params, integrator(c.integrator)
+        watching = observers.observer(c, params, start)
+        conditions = closed_loop.Conditions(
+            reference=reference, force_limit=c.force_limit, travel=c.travel or math.inf, step=c.step, faults=c.faults, seed=c.seed,
+            observer=watching, pushes=pushes, stop=stop, name=f"the law {self.subject.name}", patience=self.subject.patience,
+        )  # fmt: skip
+        run = closed_loop.run(params, method, law if gain == 1.0 else Amplified(law, gain), start, duration, c.period, conditions)
+        if run.fault:
+            raise LawFailed(run.fault)
+        return run
+
+    def _design(self, conditions: Conditions):
+        design = self.module.design
+        return self._guarded(lambda: design(spherical_pendulum, self.params, self.options(conditions)), "designing it")
+
+    def _warm(self, law, conditions: Conditions):
+        """One command, in which everything that compiles compiles."""
+        method, start = integrator(conditions.integrator), spherical_pendulum.upright()
+        first = closed_loop.Conditions(name=f"the law {self.subject.name}", patience=FIRST)
+        run = closed_loop.run(self.params, method, law, start, conditions.period, conditions.period, first._replace(step=conditions.step))
+        if run.fault:
+            raise LawFailed(run.fault)
+        return law
+
+    def _guarded(self, work, what: str):
+        try:
+            return work()
+        except NotForThisLaw:
+            raise
+        except Exception as error:  # whatever a law of somebody else raises
+            raise LawFailed(f"the law {self.subject.name}: {what} raised {type(error).__name__}: {error}") from error
+
+
+class Amplified:
+    """A law whose force is stronger, or weaker, than it means."""
+
+    def __init__(self, law, gain: float):
+        self.law, self.gain = law, gain
+
+    def command(self, t, state, reference):
+        """The force times the gain (2,) [N]."""
+        return self.gain * closed_loop.answer(self.law, t, state, reference)

@@ -1,0 +1,40 @@
+"""Under which conditions a case is measured: the settings that every measure understands."""
+
+from typing import NamedTuple
+
+from rbdyn_ros.faults.options import Faults
+from rbdyn_ros.settings.faults import FAULTS, faults
+from rbdyn_ros.settings.parameter import Parameter
+
+OBSERVERS = ("none", "encoders", "imu")
+CONDITIONS = (
+    Parameter("force_limit", 20.0, "N", "largest norm of the force, of plant and law", low=0.0),
+    Parameter("travel", 0.0, "m", "how far the cart may go from the origin, of plant and law; 0 is anywhere", low=0.0),
+    Parameter("period", 0.002, "s", "control period, for which the law is designed", low=0.0, low_open=True),
+    Parameter("step", 0.001, "s", "step of the integrator", low=0.0, low_open=True),
+    Parameter("integrator", "rk4", "", "the plant's integrator", "string"),
+    Parameter("observer", "none", "", "the law sees the state, or what an observer makes of sensors", "string", choices=OBSERVERS),
+    Parameter("imu_position", 0.3, "m", "from the joint to the IMU"),
+    *FAULTS,
+)
+
+
+class Conditions(NamedTuple):
+    """What holds during a case."""
+
+    force_limit: float  # [N]
+    travel: float  # [m]; 0 is anywhere
+    period: float  # [s]
+    step: float  # [s]
+    integrator: str
+    observer: str
+    imu_position: float  # [m]
+    seed: int  # of everything random
+    faults: Faults
+    law: tuple = ()  # (parameter, value) pairs: options of laws over those of the whole evaluation
+
+
+def conditions(values: dict, law: dict) -> Conditions:
+    """The conditions from checked values by name, and from options of laws."""
+    own = [values[field] for field in Conditions._fields[:8]]
+    return Conditions(*own, faults(values), tuple(sorted(law.items())))

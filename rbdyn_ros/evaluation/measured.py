@@ -1,0 +1,37 @@
+"""What a measure returns, and how it describes itself.
+
+A file of measures/ exports
+
+    QUESTION                  what it asks, one sentence
+    SETTINGS                  its own settings, a table of `settings.Parameter`, besides those of `conditions`
+    VALUES                    name -> Value
+    OVER_ROS                  whether it also works with a law behind topics
+    measure(bench, conditions, settings)  -> Measured
+
+One that is about many independent runs exports, in the place of `measure`, what lets them be shared among processes:
+
+    starts(bench, conditions, settings)           how many there are
+    outcomes(bench, conditions, settings, part)   rows of numbers (n, m) of those whose numbers are in the range `part`
+    summary(settings, rows)                       -> Measured
+"""
+
+from typing import NamedTuple
+
+
+class Value(NamedTuple):
+    """A number that is measured."""
+
+    unit: str
+    description: str
+
+
+class Measured(NamedTuple):
+    """What came out. `curves` are for pictures: name -> list of numbers."""
+
+    values: dict  # name -> float
+    curves: dict = {}
+    note: str = ""  # what a reader should know
+
+
+class NotForThisLaw(Exception):
+    """The case does not fit the law; the message says why. It is no failure."""

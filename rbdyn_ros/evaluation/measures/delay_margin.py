@@ -1,0 +1,37 @@
+"""How late the force may come before the loop becomes unstable, measured and by the theory of the linear loop."""
+
+import math
+
+from rbdyn_ros.evaluation import course, margins
+from rbdyn_ros.evaluation.bisection import edge
+from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.settings.parameter import Parameter
+
+QUESTION = "how late may the force come?"
+OVER_ROS = False  # the theory needs the law itself
+SETTINGS = (
+    Parameter("tilt", 0.05, "deg", "of the rod at the start: small, so that the loop is linear", low=0.0, low_open=True),
+    Parameter("duration", 40.0, "s", "of a run", low=0.0, low_open=True),
+    Parameter("largest", 0.3, "s", "delay at which the search begins", low=0.0, low_open=True),
+)
+VALUES = {
+    "delay_margin": Value("ms", "largest delay, in whole control periods, under which the motion decays"),
+    "theory": Value("ms", "the same of the linear loop, from the derivative of the law"),
+    "off_theory": Value("%", "by which the measured one differs, beyond the control period that it is measured to"),
+}
+
+
+def measure(bench, conditions, settings) -> Measured:
+    """Bisection over whole periods of delay."""
+    h, start = conditions.period, spherical_pendulum.upright(math.radians(settings["tilt"]))
+
+    def stands(delay: float) -> bool:
+        late = conditions._replace(faults=conditions.faults._replace(command_delay=round(delay / h) * h))
+        return course.decays(bench.run(late, start, settings["duration"], stop=course.Calm(patient=True)))
+
+    found = edge(stands, h * 2 ** math.ceil(math.log2(settings["largest"] / h)), 1.01 * h)
+    measured = 1e3 * h * round(found.holds / h)
+    theory = 1e3 * margins.margins(spherical_pendulum.build(bench.params), margins.gains(bench.law(conditions)), h).delay
+    off = max(0.0, abs(measured + 500.0 * h - theory) - 500.0 * h) / theory * 100.0
+    return Measured({"delay_margin": measured, "theory": theory, "off_theory": off}, {"tried": found.tried, "decayed": found.outcomes})

@@ -1,0 +1,36 @@
+"""What the plant's integrator does to the energy where nothing takes or gives any. No law takes part."""
+
+import math
+
+import numpy as np
+
+from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.settings.parameter import Parameter
+from rbdyn_ros.types import State
+
+QUESTION = "does the plant keep its energy?"
+OVER_ROS = True
+SETTINGS = (
+    Parameter("tilt", 10.0, "deg", "of the rod at the start", low=0.0, high=180.0),
+    Parameter("duration", 60.0, "s", "of the run", low=0.0, low_open=True),
+    Parameter("composition", "none", "", "of the integrator", "string"),
+)
+VALUES = {"drift": Value("", "largest change of the energy, relative to that of the rod upright")}
+
+
+def measure(bench, conditions, settings) -> Measured:
+    """The frictionless plant, falling from a tilt, at ten looks per second."""
+    params = bench.params._replace(cart_damping=0.0, joint_damping=0.0)
+    system, method = spherical_pendulum.build(params), select(conditions.integrator, settings["composition"])
+    _, q, v = spherical_pendulum.upright(math.radians(settings["tilt"]))
+    input, options, reaction = spherical_pendulum.no_input(), method.options(system), np.zeros(3)
+    method.check(system, State(0.0, q, v), input)
+    h, steps = conditions.step, round(0.1 / conditions.step)
+    energies = [spherical_pendulum.quantities(system, q, v)[0]]
+    for i in range(round(settings["duration"] / (steps * h))):
+        done, *_ = method.advance(system, options, input, h, steps, i * steps * h, q, v, reaction)
+        energies.append(spherical_pendulum.quantities(system, q, v)[0] if done == steps else math.inf)
+    scale = system.rod_mass * system.gravity * system.center
+    return Measured({"drift": float(np.abs(np.array(energies) - energies[0]).max() / scale)})

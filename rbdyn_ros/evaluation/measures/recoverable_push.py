@@ -1,0 +1,51 @@
+"""The largest push on the tip of a standing rod after which it stands again."""
+
+import math
+
+from rbdyn_ros.evaluation import course
+from rbdyn_ros.evaluation.bisection import edge
+from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.settings.parameter import Parameter
+from rbdyn_ros.simulation.closed_loop import Push
+
+QUESTION = "after how strong a push on the tip does a standing rod stand again?"
+OVER_ROS = True
+SETTINGS = (
+    Parameter("azimuth", 0.0, "deg", "direction of the push"),
+    Parameter("contact_time", 0.01, "s", "for which the push lasts", low=0.0, low_open=True),
+    Parameter("duration", 20.0, "s", "within which it must settle", low=0.0, low_open=True),
+    Parameter("largest", 4.0, "N s", "push at which the search begins", low=0.0, low_open=True),
+    Parameter("tolerance", 0.005, "N s", "of the bisection", low=0.0, low_open=True),
+)
+VALUES = {
+    "push": Value("N s", "by bisection, which takes for granted that all weaker pushes are recovered"),
+}
+
+
+def measure(bench, conditions, settings) -> Measured:
+    """A bisection over the impulse."""
+    azimuth, lasting = math.radians(settings["azimuth"]), settings["contact_time"]
+    length = bench.params.rod_length
+
+    def recovers(impulse: float) -> bool:
+        force = impulse / lasting
+        wrench = (force * math.cos(azimuth), force * math.sin(azimuth), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, length)
+        push = Push(conditions.period, lasting, wrench)
+        calm = After(course.Calm(), push.time + push.duration)
+        run = bench.run(conditions, spherical_pendulum.upright(), settings["duration"], pushes=(push,), stop=calm)
+        return math.isfinite(course.settling_time(run))
+
+    found = edge(recovers, settings["largest"], settings["tolerance"])
+    note = "by bisection: assumes that all weaker pushes are recovered too"
+    return Measured({"push": found.holds}, {"tried": found.tried, "recovered": found.outcomes}, note)
+
+
+class After:
+    """A `stop` that counts from a time on."""
+
+    def __init__(self, stop, time: float):
+        self._stop, self._time = stop, time
+
+    def __call__(self, t, q, v) -> str:
+        return self._stop(t, q, v) if t > self._time else ""

@@ -1,0 +1,42 @@
+"""The largest tilt at rest from which the rod is brought to stand."""
+
+import math
+
+import numpy as np
+
+from rbdyn_ros.evaluation import course
+from rbdyn_ros.evaluation.bisection import Edge, edge
+from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.settings.parameter import Parameter
+
+QUESTION = "from how large a tilt at rest does the rod come to stand?"
+OVER_ROS = True
+SETTINGS = (
+    Parameter("azimuths", 1, "", "directions of the fall, equally spaced", "int", low=1, high=360),
+    Parameter("duration", 15.0, "s", "within which it must settle", low=0.0, low_open=True),
+    Parameter("largest", 89.0, "deg", "tilt at which the search begins; beyond 90 the rod has fallen", low=0.0, high=89.0, low_open=True),
+    Parameter("tolerance", 0.05, "deg", "of the bisection", low=0.0, low_open=True),
+)
+VALUES = {
+    "tilt": Value("deg", "the smallest over the azimuths; by bisection, which takes for granted that below it all are recovered"),
+    "spread": Value("deg", "between the azimuths"),
+    "at_limit": Value("", "1 if even the largest tilt asked for is recovered"),
+}
+
+
+def measure(bench, conditions, settings) -> Measured:
+    """A bisection for each azimuth, each beginning near the one before."""
+    found: list[Edge] = []
+    for azimuth in np.arange(settings["azimuths"]) * (2.0 * math.pi / settings["azimuths"]):
+
+        def recovers(tilt: float, azimuth=azimuth) -> bool:
+            start = spherical_pendulum.upright(math.radians(tilt), azimuth)
+            run = bench.run(conditions, start, settings["duration"], stop=course.Calm())
+            return math.isfinite(course.settling_time(run))
+
+        near = found[-1].holds if found else None
+        found.append(edge(recovers, settings["largest"], settings["tolerance"], near))
+    tilts = [one.holds for one in found]
+    values = {"tilt": min(tilts), "spread": max(tilts) - min(tilts), "at_limit": float(all(one.at_limit for one in found))}
+    return Measured(values, {"tried": found[0].tried, "recovered": found[0].outcomes}, "by bisection: assumes that all smaller tilts are recovered too")

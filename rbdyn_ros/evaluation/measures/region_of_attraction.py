@@ -1,0 +1,52 @@
+"""From which tilts and rates, in one plane, the rod comes to stand."""
+
+import math
+import time
+
+import numpy as np
+
+from rbdyn_ros.evaluation import many
+from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.settings.parameter import Parameter
+
+QUESTION = "from which tilts and rates does the rod come to stand?"
+OVER_ROS = False  # thousands of starts
+SETTINGS = (
+    Parameter("grid", 200, "", "tilts, and rates, for a law with a compiled form", "int", low=2, high=2000),
+    Parameter("grid_one_by_one", 20, "", "the same for a law without", "int", low=2, high=2000),
+    Parameter("tilt", 180.0, "deg", "largest, to both sides", low=0.0, high=180.0, low_open=True),
+    Parameter("rate", 6.0, "rad/s", "largest, to both sides", low=0.0),
+    Parameter("duration", 10.0, "s", "within which it must have settled", low=0.0, low_open=True),
+)
+VALUES = {
+    "fraction": Value("%", "of the grid: settled in time, never beyond the travel"),
+    "processor_time": Value("s", "of all processors together"),
+}
+
+
+def starts(bench, conditions, settings) -> int:
+    """The points of the grid."""
+    return settings["grid" if many.compiled(bench, conditions) else "grid_one_by_one"] ** 2
+
+
+def outcomes(bench, conditions, settings, part: range) -> np.ndarray:
+    """Rows of the settling time [s], and of the processor time that it took [s]."""
+    began = time.process_time()
+    n = math.isqrt(starts(bench, conditions, settings))
+    tilts, rates = (np.linspace(-end, end, n) for end in (math.radians(settings["tilt"]), settings["rate"]))
+    rows, columns = np.divmod(np.array(part), n)
+    points = np.zeros((len(part), 11))
+    points[:, 2], points[:, 4] = np.cos(0.5 * tilts[columns]), np.sin(0.5 * tilts[columns])
+    points[:, 9] = rates[rows]
+    settled = many.outcomes(bench, conditions, points, settings["duration"])[:, 0]
+    return np.column_stack((settled, np.full(len(part), (time.process_time() - began) / len(part))))
+
+
+def summary(settings, rows: np.ndarray) -> Measured:
+    """The fraction, and the picture."""
+    settled = rows[:, 0]
+    values = {"fraction": 100.0 * float(np.isfinite(settled).mean()), "processor_time": float(rows[:, 1].sum())}
+    n, every = math.isqrt(len(rows)), max(1, math.isqrt(len(rows)) // 100)
+    picture = settled.reshape(n, n)[::every, ::every]
+    shown = [[None if math.isnan(t) else round(t, 2) for t in row] for row in picture.tolist()]
+    return Measured(values, {"settled": shown, "tilt": settings["tilt"], "rate": settings["rate"]})

@@ -1,0 +1,44 @@
+"""The rod is let go at a tilt: how soon it stands, and at what price."""
+
+import math
+
+import numpy as np
+
+from rbdyn_ros.evaluation import course
+from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.settings.parameter import Parameter
+
+QUESTION = "how soon does a rod stand that is let go at a tilt, and at what price?"
+OVER_ROS = True
+SETTINGS = (
+    Parameter("tilt", 10.0, "deg", "of the rod at rest", low=0.0, high=180.0),
+    Parameter("azimuth", 0.0, "deg", "where it leans to"),
+    Parameter("duration", 10.0, "s", "of the run", low=0.0, low_open=True),
+)
+VALUES = {
+    "settling_time": Value("s", "since when the tilt is at most 0.5 degrees and the cart within 2 cm"),
+    "overshoot": Value("deg", "largest tilt to the other side"),
+    "travel": Value("m", "largest distance of the cart"),
+    "peak_force": Value("N", "largest force"),
+    "effort": Value("N^2 s", "integral of the square of the force"),
+    "compute_median": Value("ms", "processor time of a command, median"),
+    "compute_max": Value("ms", "processor time of a command, largest"),
+}
+
+
+def measure(bench, conditions, settings) -> Measured:
+    """One run."""
+    azimuth = math.radians(settings["azimuth"])
+    start = spherical_pendulum.upright(math.radians(settings["tilt"]), azimuth)
+    run = bench.run(conditions, start, settings["duration"], stop=course.Calm())
+    towards = course.lean(run) @ (math.cos(azimuth), math.sin(azimuth))
+    values = {
+        "settling_time": course.settling_time(run),
+        "overshoot": math.degrees(max(0.0, -towards.min())),
+        "travel": float(course.distances(run).max()),
+        "peak_force": float(np.hypot(*run.force.T).max(initial=0.0)),
+        "effort": course.effort(run),
+        **course.compute(run),
+    }
+    return Measured(values, course.curves(run), run.ended if run.ended != course.SETTLED else "")

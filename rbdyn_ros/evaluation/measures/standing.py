@@ -1,0 +1,45 @@
+"""How still the rod stands, once it stands: what noise and encoders leave."""
+
+import math
+
+import numpy as np
+
+from rbdyn_ros.evaluation import course
+from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.settings.parameter import Parameter
+from rbdyn_ros.simulation import trial
+
+QUESTION = "how still does the rod stand, with these sensors?"
+OVER_ROS = True
+SETTINGS = (
+    Parameter("tilt", 10.0, "deg", "of the rod at the start", low=0.0, high=180.0),
+    Parameter("azimuth", 23.0, "deg", "where it leans to"),
+    Parameter("waiting", 9.0, "s", "before the values are taken", low=0.0),
+    Parameter("duration", 15.0, "s", "of the run", low=0.0, low_open=True),
+)
+VALUES = {
+    "tilt_rms": Value("deg", "root of the mean square of the tilt"),
+    "cart_rms": Value("mm", "of the cart's distance"),
+    "force_rms": Value("N", "of the force"),
+    "estimate_rms": Value("deg", "of the angle between the rod and what the law saw of it"),
+    "settling_time": Value("s", "since when the tilt is at most 0.5 degrees and the cart within 2 cm"),
+}
+
+
+def measure(bench, conditions, settings) -> Measured:
+    """One run, and its last part."""
+    start = spherical_pendulum.upright(math.radians(settings["tilt"]), math.radians(settings["azimuth"]))
+    run = bench.run(conditions, start, settings["duration"], stop=course.Calm(patient=True))
+    late = run.t[:-1] >= run.t[0] + settings["waiting"]
+    if not late.any():
+        return Measured({}, course.curves(run), f"{run.ended} before the {settings['waiting']:g} s were over")
+    seen, true = trial.axis(run.seen[late, :6]), trial.axis(run.q[:-1][late])
+    values = {
+        "tilt_rms": math.degrees(course.rms(course.tilts(run)[:-1][late])),
+        "cart_rms": 1e3 * course.rms(course.distances(run)[:-1][late]),
+        "force_rms": course.rms(np.hypot(*run.force[late].T)),
+        "estimate_rms": math.degrees(course.rms(np.linalg.norm(np.cross(seen, true), axis=1))),
+        "settling_time": course.settling_time(run),
+    }
+    return Measured(values, course.curves(run))

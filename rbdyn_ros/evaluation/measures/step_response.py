@@ -1,0 +1,42 @@
+"""The set point of the cart jumps."""
+
+import math
+
+import numpy as np
+
+from rbdyn_ros.evaluation import course
+from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.settings.parameter import Parameter
+
+QUESTION = "how does the cart come to a set point that jumps?"
+OVER_ROS = True
+SETTINGS = (
+    Parameter("distance", 0.5, "m", "of the new set point from the old one", low=0.0, low_open=True),
+    Parameter("azimuth", 0.0, "deg", "in which direction it is"),
+    Parameter("duration", 15.0, "s", "of the run", low=0.0, low_open=True),
+)
+VALUES = {
+    "settling_time": Value("s", "since when the tilt is at most 0.5 degrees and the cart within 2 cm of the set point"),
+    "overshoot": Value("%", "of the distance, beyond the set point"),
+    "undershoot": Value("%", "of the distance, first in the wrong direction"),
+    "tilt": Value("deg", "largest tilt"),
+    "effort": Value("N^2 s", "integral of the square of the force"),
+}
+
+
+def measure(bench, conditions, settings) -> Measured:
+    """One run."""
+    azimuth, distance = math.radians(settings["azimuth"]), settings["distance"]
+    ahead = np.array((math.cos(azimuth), math.sin(azimuth)))
+    goal = tuple((distance * ahead).tolist())
+    run = bench.run(conditions, spherical_pendulum.upright(), settings["duration"], reference=goal, stop=course.Calm(goal))
+    way = run.q[:, :2] @ ahead / distance
+    values = {
+        "settling_time": course.settling_time(run, goal),
+        "overshoot": 100.0 * max(0.0, float(way.max()) - 1.0),
+        "undershoot": 100.0 * max(0.0, -float(way.min())),
+        "tilt": math.degrees(float(course.tilts(run).max())),
+        "effort": course.effort(run),
+    }
+    return Measured(values, {**course.curves(run), "goal": list(goal)}, run.ended if run.ended != course.SETTLED else "")

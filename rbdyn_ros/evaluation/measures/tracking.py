@@ -1,0 +1,55 @@
+"""How near the cart keeps to a periodic path that its law was given."""
+
+import math
+
+import numpy as np
+
+from rbdyn_ros.controllers import periodic
+from rbdyn_ros.evaluation import course
+from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.settings.parameter import Parameter
+
+QUESTION = "how near does the cart keep to its path?"
+OVER_ROS = True
+SETTINGS = (
+    Parameter("path", "circle", "", "of the cart; the law is given the options path, size, frequency", "string", choices=("circle", "eight")),
+    Parameter("size", 0.5, "m", "radius of the circle, half width of the eight", low=0.0, low_open=True),
+    Parameter("frequency", 0.25, "Hz", "rounds per second", low=0.0, low_open=True),
+    Parameter("waiting", 12.0, "s", "before the values are taken", low=0.0),
+    Parameter("duration", 24.0, "s", "of the run", low=0.0, low_open=True),
+)
+VALUES = {
+    "error_rms": Value("mm", "root of the mean square of the distance from the path at each time"),
+    "error_max": Value("mm", "largest distance"),
+    "tilt": Value("deg", "largest tilt, after the wait"),
+    "peak_force": Value("N", "largest force, after the wait"),
+}
+
+
+def measure(bench, conditions, settings) -> Measured:
+    """One run from upright rest at the origin."""
+    path = {name: settings[name] for name in ("path", "size", "frequency")}
+    law = {f"{bench.subject.name}.{name}": value for name, value in path.items()}
+    asked = conditions._replace(law=tuple(sorted({**dict(conditions.law), **law}.items())))
+    run = bench.run(asked, spherical_pendulum.upright(), settings["duration"], stop=course.Calm(patient=True))
+    late = run.t >= run.t[0] + settings["waiting"]
+    if run.ended or not late.any():
+        return Measured({}, course.curves(run), f"{run.ended or 'the run was over'} before the {settings['waiting']:g} s were over")
+    way = _path(settings, run.t - run.t[0])
+    away = np.linalg.norm(run.q[:, :2] - way, axis=1)[late]
+    values = {
+        "error_rms": 1e3 * course.rms(away),
+        "error_max": 1e3 * float(away.max()),
+        "tilt": math.degrees(float(course.tilts(run)[late].max())),
+        "peak_force": float(np.hypot(*run.force[late[:-1]].T).max()),
+    }
+    round_trip = _path(settings, np.linspace(0.0, 1.0 / settings["frequency"], 200))
+    return Measured(values, {**course.curves(run, 600), "path_x": round_trip[:, 0].tolist(), "path_y": round_trip[:, 1].tolist()})
+
+
+def _path(settings: dict, t) -> np.ndarray:
+    """Where the cart shall be at the times t, (n, 2) [m]."""
+    X = {"circle": periodic.circle, "eight": periodic.eight}[settings["path"]](settings["size"])
+    turns = np.exp(2j * math.pi * settings["frequency"] * np.outer(t, np.arange(len(X))))
+    return np.real(turns @ X)

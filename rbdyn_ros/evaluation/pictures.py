@@ -1,0 +1,144 @@
+"""The curves of a row as a picture, chosen by what its cases recorded."""
+
+import base64
+import io
+import math
+
+import numpy as np
+
+from rbdyn_ros.evaluation import measures
+from rbdyn_ros.evaluation.judged import Judged
+from rbdyn_ros.evaluation.suite import Row, setting, unit_of
+
+PALETTE = ("#1f6fb4", "#d9732b", "#2a9d6f", "#7a5195", "#c2649f", "#8a6d3b", "#58b4d6", "#edae49", "#0b2f5b", "#d1495b")
+GREY, RED = "#8a8a8a", "#c1272d"
+
+
+def picture(row: Row, cases: list) -> str:
+    """An SVG as the address of an <img>; "" where there is nothing to draw."""
+    drawn = [case for case in cases if case.curves]
+    for key, draw in (("path_x", _paths), ("t", _runs), ("settled", _settled)):
+        chosen = [case for case in drawn if key in case.curves]
+        if chosen and not row.picture:
+            return _address(draw(row, chosen))
+    measured = {case.name: case for case in cases if row.picture and row.picture["y"] in case.values}
+    return _address(_sweep(row, measured)) if measured else ""
+
+
+def _runs(row: Row, cases: list):
+    """Tilt, cart and force over time."""
+    figure = _figure(10.0, 5.2)
+    rows = figure.subplots(3, 1, sharex=True)
+    for case, colour in zip(cases, PALETTE):
+        c = case.curves
+        cart = np.hypot(c["x"], c["y"]) if "goal" not in c else np.hypot(np.array(c["x"]) - c["goal"][0], np.array(c["y"]) - c["goal"][1])
+        for axes, values in zip(rows, (c["tilt"], cart, c["force"])):
+            axes.plot(c["t"], values, color=colour, linewidth=1.3, label=case.label or None)
+    rows[0].axhline(0.5, color=GREY, linewidth=0.8, linestyle="--")
+    rows[1].axhline(0.02, color=GREY, linewidth=0.8, linestyle="--")
+    for axes, name in zip(rows, ("tilt [°]", "cart from its\nset point [m]", "force [N]")):
+        _quiet(axes, "", name)
+        axes.set_ylim(bottom=0.0)
+    rows[-1].set_xlabel("time [s]; dashed: settled is below", fontsize=9)
+    _legend(figure, rows[0], cases)
+    return figure
+
+
+def _paths(row: Row, cases: list):
+    """The way of the cart, and the path that it was given."""
+    figure = _figure(4.6 * len(cases), 4.4)
+    for axes, case in zip(np.atleast_1d(figure.subplots(1, len(cases), squeeze=False)[0]), cases):
+        c = case.curves
+        axes.plot(c["path_x"], c["path_y"], color=GREY, linewidth=4.0, alpha=0.5, label="the path")
+        axes.plot(c["x"], c["y"], color=PALETTE[0], linewidth=1.1, label="the cart")
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.legend(frameon=False, fontsize=8, loc="center")
+        _quiet(axes, "x [m]", "y [m]")
+        axes.set_title(case.label, fontsize=9, loc="left")
+    return figure
+
+
+def _settled(row: Row, cases: list):
+    """When runs settled: a map over tilt and rate, or a histogram."""
+    if isinstance(cases[0].curves["settled"][0], list):
+        return _maps(cases)
+    figure = _figure(10.0, 3.4)
+    axes = figure.subplots()
+    times = {case: [t for t in case.curves["settled"] if t is not None] for case in map(_Named, cases)}
+    last = max((max(t) for t in times.values() if t), default=1.0)
+    bins = np.linspace(0.0, math.ceil(last), 2 * math.ceil(last) + 1)
+    for (case, t), colour in zip(times.items(), PALETTE):
+        share = np.full(len(t), 100.0 / len(case.curves["settled"]))
+        axes.hist(t, bins, weights=share, histtype="stepfilled" if len(cases) == 1 else "step", color=colour, linewidth=1.4, label=case.label)
+    _quiet(axes, "settled after [s]", "starts [%]")
+    if len(cases) > 1:
+        axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+class _Named:
+    """A case as a key."""
+
+    def __init__(self, case: Judged):
+        self.curves, self.label = case.curves, case.label
+
+
+def _maps(cases: list):
+    figure = _figure(4.8 * len(cases), 4.2)
+    for axes, case in zip(figure.subplots(1, len(cases), squeeze=False)[0], cases):
+        c = case.curves
+        grid = np.array([[math.nan if t is None else t for t in line] for line in c["settled"]])
+        extent = (-c["tilt"], c["tilt"], -c["rate"], c["rate"])
+        axes.set_facecolor("#e6e2dc")
+        image = axes.imshow(grid, extent=extent, origin="lower", aspect="auto", cmap="viridis_r", interpolation="nearest")
+        figure.colorbar(image, ax=axes, shrink=0.85).set_label("settled after [s]", fontsize=8)
+        _quiet(axes, "tilt [°]", "rate [rad/s]")
+        axes.set_title(case.label, fontsize=9, loc="left")
+    return figure
+
+
+def _sweep(row: Row, measured: dict):
+    """A value of each case over a setting of it, and what was asked for."""
+    figure = _figure(7.5, 3.6)
+    axes, y = figure.subplots(), row.picture["y"]
+    cases = sorted((case for case in row.cases if case.name in measured), key=lambda case: setting(case, row.picture["x"]))
+    x = [setting(case, row.picture["x"]) for case in cases]
+    axes.plot(x, [measured[case.name].values[y] for case in cases], "o-", color=PALETTE[0], label="measured")
+    bounds = [(at, r.bound) for at, case in zip(x, cases) for r in case.requirements if r.value == y]
+    if bounds:
+        axes.plot(*zip(*bounds), "_", color=RED, markersize=16, markeredgewidth=1.6, label="asked for")
+    _quiet(axes, _labelled(row.picture["x"], unit_of(cases[0], row.picture["x"])), _labelled(y, measures.load(cases[0].measure).VALUES[y].unit))
+    axes.set_title(row.picture.get("title", row.title), fontsize=10, loc="left")
+    axes.set_ylim(bottom=0.0)
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _labelled(name: str, unit: str) -> str:
+    return name.removeprefix("faults.").replace("_", " ").replace(".", " ") + (f" [{unit}]" if unit else "")
+
+
+def _figure(width: float, height: float):
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _quiet(axes, x: str, y: str) -> None:
+    axes.set_xlabel(x, fontsize=9)
+    axes.set_ylabel(y, fontsize=9)
+    axes.grid(True, color="#e2e2e2", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8)
+
+
+def _legend(figure, axes, cases: list) -> None:
+    if len(cases) > 1:
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=8)
+
+
+def _address(figure) -> str:
+    written = io.BytesIO()
+    figure.savefig(written, format="svg")
+    return "data:image/svg+xml;base64," + base64.b64encode(written.getvalue()).decode()

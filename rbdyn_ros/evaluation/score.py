@@ -1,0 +1,136 @@
+"""The course of an evaluation: which cases are left, who measures them, what becomes of their answers."""
+
+import traceback
+from collections import deque
+from typing import Callable, NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.evaluation import measures
+from rbdyn_ros.evaluation.bench import Bench, LawFailed, Subject
+from rbdyn_ros.evaluation.conditions import CONDITIONS
+from rbdyn_ros.evaluation.judged import Judged, broken, judged, not_meant
+from rbdyn_ros.evaluation.measured import Measured, NotForThisLaw
+from rbdyn_ros.evaluation.suite import ANY, Case, Suite
+from rbdyn_ros.evaluation.workers import Ended
+
+PART, PARTS = 4, 16  # starts that are measured at once, at least; parts that a case has, at most
+
+
+class Task(NamedTuple):
+    """A piece of work for one process: a case, or a part of one with many starts."""
+
+    case: Case
+    part: range | None = None
+
+
+class Count(NamedTuple):
+    """How many starts a case has."""
+
+    starts: int
+
+
+def server(bench: Bench) -> Callable:
+    """The function from a task to its answer: Measured, Count, rows, or a Judged that needs no more judging."""
+
+    def answer(task: Task):
+        measure, (case, part) = measures.load(task.case.measure), task
+        arguments = (bench, case.conditions, case.settings)
+        try:
+            if hasattr(measure, "measure"):
+                return measure.measure(*arguments)
+            return Count(measure.starts(*arguments)) if part is None else measure.outcomes(*arguments, part)
+        except NotForThisLaw as reason:
+            return not_meant(case, str(reason))
+        except LawFailed as failure:
+            return broken(case, str(failure))
+        except Exception as error:  # a row that crashes is reported, the others go on
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            return broken(case, f"{type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})")
+
+    return answer
+
+
+def serve(subject: Subject) -> Callable:
+    """What a worker process does with a task."""
+    return server(Bench(subject))
+
+
+def applying(suite: Suite, kinds: tuple) -> tuple[list, list]:
+    """(cases to measure, (case, why not) of those that are not for a law of these kinds)."""
+    cases = [case for row in suite.rows for case in row.cases]
+    meant = [case for case in cases if ANY in case.kinds or set(case.kinds) & set(kinds)]
+    return meant, [(case, f"for {' or '.join(case.kinds)}") for case in cases if case not in meant]
+
+
+def over_ros(case: Case) -> str:
+    """Why the case cannot be measured over topics; "" if it can."""
+    if not measures.load(case.measure).OVER_ROS:
+        return f"{case.measure} needs the law itself"
+    usual = {parameter.name: parameter.default for parameter in CONDITIONS}
+    for name in ("period", "observer"):
+        if getattr(case.conditions, name) != usual[name]:
+            return f"the {name} of a node is its own"
+    return "the options of a node are its own" if case.conditions.law else ""
+
+
+class Score:
+    """Cases in, `Judged` out; the parts of a case are gathered."""
+
+    def __init__(self, cases: list, keep: Callable[[Judged], None], show: Callable[[float], None]):
+        self.tasks = deque(Task(case) for case in cases)
+        self._keep, self._show, self._total, self._done = keep, show, len(cases), 0.0
+        self._gathered: dict = {}  # case's name -> {start of the part: rows}, and how many starts are expected
+
+    @property
+    def complete(self) -> bool:
+        """Whether every case has its verdict."""
+        return round(self._done, 6) >= self._total
+
+    def take(self, task: Task, answer) -> None:
+        """The answer to a task. What of a case that has its verdict still comes is left aside."""
+        case = task.case
+        if isinstance(answer, Count):
+            self._divide(case, answer.starts)
+        elif isinstance(answer, np.ndarray):
+            self._gather(task, answer)
+        elif task.part is None or case.name in self._gathered:
+            self._finish(case, answer)
+
+    def alone(self, bench, stop) -> None:
+        """Measure everything here, one after the other, until `stop.signal`."""
+        answer = server(bench)
+        while self.tasks and not stop.signal:
+            task = self.tasks.popleft()
+            self.take(task, answer(task))
+
+    def _divide(self, case: Case, starts: int) -> None:
+        size = max(PART, -(-starts // PARTS))
+        parts = [Task(case, range(begin, min(begin + size, starts))) for begin in range(0, starts, size)]
+        self._gathered[case.name] = {}, starts
+        self.tasks.extendleft(reversed(parts))
+
+    def _gather(self, task: Task, rows: np.ndarray) -> None:
+        if task.case.name not in self._gathered:
+            return
+        parts, starts = self._gathered[task.case.name]
+        parts[task.part.start] = rows
+        self._advance(len(rows) / starts)
+        if sum(map(len, parts.values())) == starts:
+            together = np.vstack([parts[begin] for begin in sorted(parts)])
+            self._finish(task.case, measures.load(task.case.measure).summary(task.case.settings, together))
+
+    def _finish(self, case: Case, answer) -> None:
+        parts, starts = self._gathered.pop(case.name, ({}, 1))
+        for task in [task for task in self.tasks if task.case is case]:
+            self.tasks.remove(task)
+        self._advance(1.0 - sum(map(len, parts.values())) / starts)
+        if isinstance(answer, Measured):
+            self._keep(judged(case, answer))
+        else:
+            self._keep(broken(case, answer.sentence) if isinstance(answer, Ended) else answer)
+
+    def _advance(self, part: float) -> None:
+        self._done += part
+        self._show(self._done)
+

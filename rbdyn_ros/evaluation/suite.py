@@ -1,0 +1,204 @@
+"""A suite: rows of questions about a law, each with cases, settings and requirements, read from a file.
+
+    title: My suite
+    plant: {joint: {damping: 0.005}}    # parameters of the plant; files of parameters win
+    rows:
+      S3:
+        title: release from 10 degrees
+        measure: release                # a file of evaluation/measures
+        for: balance                    # a kind of law, a list of kinds, or any
+        settings: {tilt: 10}            # of `conditions` and of the measure
+        law: {lqr: {force_weight: 0.1}} # options of laws, for this row
+        require: [settling_time <= 3.5, travel <= 0.7]
+        quick: {duration: 5}            # settings of the quick form; true: as it is; absent: not in it
+        cases:                          # each with its own settings, law, require, measure, for, quick over the row's
+          10 N: {settings: {force_limit: 10}, require: [settling_time <= 4]}
+        picture: {x: force_limit, y: settling_time, title: ...}   # the cases as a curve
+"""
+
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+from zlib import crc32
+
+from rbdyn_ros.evaluation import measures, requirement, yaml_tree
+from rbdyn_ros.evaluation.conditions import CONDITIONS, Conditions, conditions
+from rbdyn_ros.settings.parameter import check
+from rbdyn_ros.settings.tables import nearest
+
+ANY = "any"  # kind of law
+KINDS = {
+    "balance": "keeps an upright rod upright, at a set point",
+    "wide": "recovers the largest tilts, where there is room to roll",
+    "limited": "knows how far the cart may go",
+    "swing_up": "brings the rod up from anywhere",
+    "tracking": "leads the cart along a periodic path",
+}
+_OF_A_CASE = ("title", "measure", "for", "settings", "law", "require", "quick")
+_OF_A_ROW = (*_OF_A_CASE, "cases", "picture")
+
+
+class Case(NamedTuple):
+    """One thing to measure."""
+
+    row: str  # "S4"
+    label: str  # "10 N"; "" if the row has one case
+    measure: str
+    kinds: tuple
+    conditions: Conditions
+    settings: dict  # the measure's own
+    requirements: tuple
+
+    @property
+    def name(self) -> str:
+        """Row and label."""
+        return f"{self.row} {self.label}".strip()
+
+    @property
+    def key(self) -> str:
+        """The name, and a fingerprint of everything that is asked for."""
+        return f"{self.name} {crc32(repr(self).encode()):08x}"
+
+
+class Row(NamedTuple):
+    """A question with its cases."""
+
+    name: str
+    title: str
+    cases: tuple
+    picture: dict  # x, y: names of a setting and of a value; title. Empty: none
+
+
+class Suite(NamedTuple):
+    """What is measured."""
+
+    title: str
+    plant: dict  # parameters of the plant, by name
+    rows: tuple
+
+
+def read(path: Path, chosen: tuple = (), quick: bool = False) -> Suite:
+    """The suite of a file: all rows or the `chosen` ones, in their quick form or whole.
+
+    ValueError, with file and key, for what is missing, unknown or out of range.
+    """
+    content = yaml_tree.read(path)
+    _known(content, ("title", "plant", "rows"), str(path))
+    rows = content.get("rows")
+    if not isinstance(rows, dict) or not rows:
+        raise ValueError(f"{path}: rows is missing or empty; write at least one row, such as `S3: {{measure: release, ...}}`")
+    names = tuple(map(str, rows))
+    for name in chosen:
+        if name not in names:
+            raise ValueError(f"--rows: {path} has no row {name}; {nearest(name, names)}known are {', '.join(names)}")
+    read_rows = [_row(str(name), row, f"{path}: rows.{name}", quick) for name, row in rows.items()]
+    kept = [row for row in read_rows if row.cases and (not chosen or row.name in chosen)]
+    if not kept:
+        raise ValueError(f"{path}: no row is left; " + ("none of those chosen has a quick form" if quick else "choose others"))
+    return Suite(str(content.get("title", path.stem)), _flat(content, "plant", f"{path}: the suite's"), tuple(kept))
+
+
+def _row(name: str, row: object, where: str, quick: bool) -> Row:
+    _known(row, _OF_A_ROW, where)
+    given = row.get("cases", {"": {}})
+    if not isinstance(given, dict) or not given:
+        raise ValueError(f"{where}.cases is empty; leave it out, or name cases, such as `10 N: {{settings: ...}}`")
+    cases = [_case(name, str(label), row, case, f"{where}.cases.{label}" if label else where, quick) for label, case in given.items()]
+    picture = row.get("picture", {})
+    _known(picture, ("x", "y", "title"), f"{where}.picture")
+    return Row(name, str(row.get("title", name)), tuple(case for case in cases if case), _drawn(picture, cases, where))
+
+
+def _case(row_name: str, label: str, row: dict, own: object, where: str, quick: bool) -> Case | None:
+    """The case, its own words over the row's; None if it has no quick form and that is asked for."""
+    own = {} if own is None else own
+    _known(own, _OF_A_CASE, where)
+    short = own.get("quick", row.get("quick", False))
+    measure = _measure({**row, **own}, where)
+    settings = {**_flat(row, "settings", where), **_flat(own, "settings", where)}
+    if quick and isinstance(short, dict):
+        settings |= yaml_tree.flat(short)
+    law = {**_flat(row, "law", where), **_flat(own, "law", where)}
+    name = own.get("measure", row.get("measure"))
+    required = _required({**row, **own}.get("require"), tuple(measure.VALUES), where)
+    values, mine = _checked(settings, measure, name, where)
+    case = Case(row_name, label, name, _kinds({**row, **own}, where), conditions(values, law), mine, required)
+    return case if short or not quick else None
+
+
+def _measure(case: dict, where: str) -> ModuleType:
+    if "measure" not in case:
+        raise ValueError(f"{where}: measure is missing; known are {', '.join(measures.names())}")
+    if case["measure"] not in measures.names():
+        alike = nearest(str(case["measure"]), measures.names())
+        raise ValueError(f"{where}: measure is '{case['measure']}'; {alike}known are {', '.join(measures.names())}")
+    return measures.load(case["measure"])
+
+
+def _checked(settings: dict, measure: ModuleType, name: str, where: str) -> tuple:
+    """(values of the conditions, values of the measure), checked."""
+    common, own = ({p.name: p for p in table} for table in (CONDITIONS, measure.SETTINGS))
+    for setting in settings:
+        if setting not in common and setting not in own:
+            advice = f"{nearest(setting, [*own, *common])}its own are {', '.join(own) or 'none'}"
+            raise ValueError(f"{where}.settings: {setting} is not a setting of the measure {name}; {advice}")
+    values = ({n: check(p, settings[n], where) if n in settings else p.default for n, p in table.items()} for table in (common, own))
+    return tuple(values)
+
+
+def _required(texts: object, known: tuple, where: str) -> tuple:
+    texts = [texts] if isinstance(texts, str) else texts
+    if not isinstance(texts, list) or not texts:
+        raise ValueError(f"{where}: require is missing; name what must hold, such as [{known[0]} <= 3.5]")
+    return tuple(requirement.parse(text, known, f"{where}.require") for text in texts)
+
+
+def _kinds(case: dict, where: str) -> tuple:
+    kinds = case.get("for", ANY)
+    kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds) if isinstance(kinds, list) else ()
+    for kind in kinds or ("",):
+        if kind not in (ANY, *KINDS):
+            raise ValueError(f"{where}: for is '{kind}'; known are {ANY}, {', '.join(KINDS)}")
+    return kinds
+
+
+def _drawn(picture: dict, cases: list, where: str) -> dict:
+    if not picture:
+        return {}
+    if not {"x", "y"} <= set(picture):
+        raise ValueError(f"{where}.picture: it needs x, a setting that differs from case to case, and y, a value")
+    known = {value for case in cases if case for value in measures.load(case.measure).VALUES}
+    if known and picture["y"] not in known:
+        raise ValueError(f"{where}.picture: y is {picture['y']}, which is not measured; known are {', '.join(sorted(known))}")
+    return picture
+
+
+def _flat(case: dict, key: str, where: str) -> dict:
+    value = case.get(key) or {}
+    if not isinstance(value, dict):
+        raise ValueError(f"{where}.{key} is {value!r}; it must be `name: value` lines")
+    return yaml_tree.flat(value)
+
+
+def _known(given: object, known: tuple, where: str) -> None:
+    if not isinstance(given, dict):
+        raise ValueError(f"{where} is {given!r}; it must be a mapping of {', '.join(known)}")
+    for key in given:
+        if key not in known:
+            raise ValueError(f"{where}: {key} is not known here; {nearest(str(key), known)}known are {', '.join(known)}")
+
+
+def setting(case: Case, name: str) -> float:
+    """The setting of a case by its name, such as force_limit or faults.command.delay. KeyError, AttributeError: it has none."""
+    if name in case.settings:
+        return case.settings[name]
+    if name.startswith("faults."):
+        group, _, field = name.removeprefix("faults.").partition(".")
+        faults = case.conditions.faults
+        return getattr(getattr(faults, group), field) if hasattr(faults, group) else getattr(faults, f"{group}_{field}")
+    return getattr(case.conditions, name)
+
+
+def unit_of(case: Case, name: str) -> str:
+    """The unit of a setting."""
+    return next((p.unit for p in (*measures.load(case.measure).SETTINGS, *CONDITIONS) if p.name == name), "")

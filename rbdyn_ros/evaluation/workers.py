@@ -1,0 +1,93 @@
+"""Processes that measure: each holds the law under test, so that one that crashes or hangs takes nothing else with it."""
+
+import multiprocessing
+import signal
+from collections import deque
+from contextlib import contextmanager
+from multiprocessing.connection import Connection, wait
+from typing import Callable, Iterator, NamedTuple
+
+from rbdyn_ros.evaluation.bench import Subject
+
+
+class Ended(NamedTuple):
+    """The answer in the place of that of a process which has ended."""
+
+    sentence: str
+
+
+class Workers:
+    """`with Workers(n, subject, serve) as workers:`; `serve(subject)` -> function from a task to its answer, in each process."""
+
+    def __init__(self, n: int, subject: Subject, serve: Callable):
+        self._context = multiprocessing.get_context("spawn")
+        self._prepared = (subject, serve)
+        self._idle, self._busy = [], {}  # workers; connection -> (process, task)
+        self._limit = n
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *_) -> None:
+        for process in [*(p for p, _ in self._idle), *(p for p, _ in self._busy.values())]:
+            process.kill()
+            process.join()
+
+    def answers(self, tasks: deque, interval: float = 0.2) -> Iterator:
+        """(task, answer) as they come; `tasks` may grow meanwhile. (None, None) every `interval` [s] without one."""
+        while tasks or self._busy:
+            while tasks and len(self._busy) < self._limit:
+                self._give(tasks.popleft())
+            ready = wait(list(self._busy), interval)
+            for connection in ready:
+                yield self._taken(connection)
+            if not ready:
+                yield None, None
+
+    def _give(self, task) -> None:
+        process, connection = self._idle.pop() if self._idle else self._started()
+        connection.send(task)
+        self._busy[connection] = process, task
+
+    def _started(self) -> tuple:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=_work, args=(theirs, *self._prepared), daemon=False)
+        with _deaf():
+            process.start()
+        theirs.close()
+        return process, ours
+
+    def _taken(self, connection: Connection) -> tuple:
+        process, task = self._busy.pop(connection)
+        try:
+            answer = connection.recv()
+        except (EOFError, OSError):
+            process.join()
+            return task, Ended(f"the process that measured it ended {_how(process.exitcode)}")
+        self._idle.append((process, connection))
+        return task, answer
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """A process that is started here does not hear Ctrl-C: that is for the parent, which ends it."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _work(connection: Connection, subject: Subject, serve: Callable) -> None:
+    """The life of a worker."""
+    answer = serve(subject)
+    while True:
+        try:
+            task = connection.recv()
+        except EOFError:
+            return
+        connection.send(answer(task))
+
+
+def _how(code: int) -> str:
+    return f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"

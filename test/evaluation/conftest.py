@@ -1,0 +1,34 @@
+"""A bench for a law, and the conditions of a case."""
+
+import pytest
+
+from rbdyn_ros.evaluation import measures
+from rbdyn_ros.evaluation.bench import Bench, Subject
+from rbdyn_ros.evaluation.conditions import CONDITIONS, conditions
+from rbdyn_ros.settings.plant import PLANT
+
+FRICTION = {"cart.damping": 0.5, "joint.damping": 0.005}
+
+
+def subject(name, kinds=("balance",), **values) -> Subject:
+    plant = {parameter.name: parameter.default for parameter in PLANT}
+    return Subject(name, {**plant, **FRICTION, **values}, kinds, patience=5.0)
+
+
+@pytest.fixture(scope="session")
+def measured():
+    """measured(law, measure, name=value, ...) -> values; `__` stands for the dot of a setting's name."""
+    benches = {}
+
+    def measured(law, measure, **settings):
+        bench = benches.setdefault(law, Bench(subject(law)))
+        module = measures.load(measure)
+        given = {name.replace("__", "."): value for name, value in settings.items()}
+        own, common = ({p.name: given.pop(p.name, p.default) for p in table} for table in (module.SETTINGS, CONDITIONS))
+        assert not given
+        arguments = bench, conditions(common, {}), own
+        if hasattr(module, "measure"):
+            return module.measure(*arguments)
+        return module.summary(own, module.outcomes(*arguments, range(module.starts(*arguments))))
+
+    return measured
