@@ -5,6 +5,7 @@ Either end that falls silent makes the force zero.
 """
 
 from rbdyn_ros.nodes.diagnostics import ERROR, OK, WARN
+from rbdyn_ros.nodes.executor import prompt
 from rbdyn_ros.nodes.hil_controller import ControllerBoard
 from rbdyn_ros.nodes.hil_plant import PlantBoard
 from rbdyn_ros.nodes.hil_states import described
@@ -113,7 +114,7 @@ def opener(values: dict):
 
 def main(args=None) -> int:
     """The bridge alone."""
-    return run((HilBridge,), args)
+    return run((HilBridge,), args, executor=prompt)
 
 
 if __name__ == "__main__":

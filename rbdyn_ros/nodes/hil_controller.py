@@ -47,14 +47,14 @@ class ControllerBoard:
                 self._publish(force, frame.stamp)
 
     def lost(self) -> None:
-        """The board is gone: zero force, as an answer to no state."""
-        if self._node.active and self._newest:
-            self._publish(ZERO, self._newest - 1)
+        """The board is gone: zero force, as an answer to no state, where it has commanded any."""
+        if self._node.active and self.counts["forces"]:
+            self._publish(ZERO, max(0, self._newest - 1))
 
     def leave(self) -> None:
         """Leave the cart without force, and wait until that has arrived: the process may end next."""
         if self.counts["forces"]:
-            self._publish(ZERO, self._newest - 1)
+            self._publish(ZERO, max(0, self._newest - 1))
             self._commands.wait_for_all_acked(ACKNOWLEDGED)
 
     def watch(self) -> list:
