@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--duration", metavar="T", default="20", help="simulated time [s]; default 20")
     option("--tilt", metavar="DEGREES", help="how far the rod leans at the start; default 10, or what the scenario says")
     option("--processes", type=int, choices=(1, 2), default=1, help="simulator and controller in one process or in two; default 1")
-    option("--seed", metavar="N", default="0", help="chooses the direction of the fall and the pushes; default 0")
+    option("--seed", metavar="N", default="0", help="chooses the direction of the fall, the pushes, and what faults draw; default 0")
     option("--real-time-factor", metavar="F", help="simulated seconds per second; 0 is as fast as it goes, in lockstep")
     option("--controller", metavar="NAME", default="lqr", help="the control law; default lqr, rest is no force at all")
     option("--scenario", metavar="NAME", help="another start: a file of config/scenarios, without .yaml")
@@ -122,7 +122,7 @@ def _files(arguments: argparse.Namespace) -> tuple:
 
 
 def _words(arguments: argparse.Namespace) -> tuple:
-    words = [f"controller:={arguments.controller}", "start:=paused"]
+    words = [f"controller:={arguments.controller}", "start:=paused", f"seed:={_number(SEED, arguments.seed)}"]
     if arguments.real_time_factor is not None:
         factor = _number(FACTOR, arguments.real_time_factor)
         words += [f"real_time_factor:={factor}", f"lockstep.enabled:={str(factor == 0.0).lower()}"]

@@ -23,17 +23,19 @@ PACED_OVER = 1.0  # [s] over which the real-time factor is taken
 
 
 class Audience:
-    """Reads the topics of one simulator and one controller when `look` is called."""
+    """Reads the topics of one simulator and one controller when `look` is called; the true state where the plant tells it."""
 
     def __init__(self, node: Node):
         self.states, self.forces, self.evidence = [], [], []  # rows: stamp [ns], then what was seen
         self.counts, self.diagnosed = {}, 0  # of the newest /diagnostics of the simulator, and how many came
         self.simulator, self.controller = "", ""  # ~/status
         self.stamp, self.answered = 0, 0  # [ns] of the newest state, and of the state that the newest command answers
+        self._knows_the_truth = False  # its topic has come
         self._polled = Polled(node)
         everything = matching([qos.OFFERED])
         for kind, topic, take, profile in (
             (Odometry, "odometry", self._odometry, everything),
+            (Odometry, "ground_truth/odometry", self._true_odometry, everything),
             (JointState, "joint_states", self._joint_states, everything),
             (Float64MultiArray, f"{SIMULATOR}/integrator", self._integrator, everything),
             (WrenchStamped, "cart/command", self._command, qos.NEWEST),
@@ -86,6 +88,14 @@ class Audience:
     # the topics
 
     def _odometry(self, message: Odometry) -> None:
+        if not self._knows_the_truth:
+            self._see(message)
+
+    def _true_odometry(self, message: Odometry) -> None:
+        self._knows_the_truth = True
+        self._see(message)
+
+    def _see(self, message: Odometry) -> None:
         position = message.pose.pose.position
         self.stamp = nanoseconds(message.header.stamp)
         self.states.append((self.stamp, position.x, position.y, *wxyz(message.pose.pose.orientation)))

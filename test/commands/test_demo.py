@@ -142,7 +142,7 @@ def test_the_error_of_a_node_is_the_reason(demo, tmp_path):
         (("--duration", "nan"), "--duration is 'nan'; it must be a finite number > 0"),
         (("--tilt", "200"), "--tilt is 200 degrees; it must be a finite number >= 0 and <= 180"),
         (("--seed", "x"), "--seed is 'x'; it must be a whole number >= 0"),
-        (("--scenario", "nowhere"), "--scenario is nowhere; known are hanging, heavy, rolling, spinning"),
+        (("--scenario", "nowhere"), "--scenario is nowhere; known are delayed, hanging, heavy, lossy, noisy, rolling, spinning, worn"),
         (("--params-file", "nowhere.yaml"), "nowhere.yaml"),
         (("--real-time-factor", "-2"), "--real-time-factor is -2; it must be a finite number >= 0"),
     ],
