@@ -19,6 +19,7 @@ Each command first does the set-up that is still missing; the first one takes a 
   ./testbed demo --help                what the demo takes
   ./testbed test                       all tests
   ./testbed test test/geometry -k log  some of them: everything after `test` goes to pytest
+  ./testbed soak --minutes 10          nothing may grow or drift; soak --kills 50, soak --trouble: soak --help
   ./testbed exec python -m rbdyn_ros --help
   ./testbed exec bash                  a shell in which python, rclpy and the nodes are found
   ./testbed setup                      the set-up alone
@@ -62,14 +63,14 @@ def make_parser():
     parser = argparse.ArgumentParser(prog='./testbed', description='The spherical-pendulum testbed on this machine.',
                                      epilog=GUIDE, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument('--distro', choices=DISTROS, help='ROS 2 distribution (default: the one sourced, else jazzy)')
-    parser.add_argument('command', nargs='?', choices=('demo', 'test', 'exec', 'setup'),
-                        metavar='demo | test | exec | setup')
+    parser.add_argument('command', nargs='?', choices=('demo', 'test', 'soak', 'exec', 'setup'),
+                        metavar='demo | test | soak | exec | setup')
     parser.add_argument('rest', nargs=argparse.REMAINDER, metavar='...', help='arguments of the command')
     return parser
 
 
 def distro_first(arguments):
-    """Return the arguments with `--distro NAME` in front: after demo, test and setup it means the same."""
+    """Return the arguments with `--distro NAME` in front: after demo, test, soak and setup it means the same."""
     at = next((index for index, word in enumerate(arguments) if word.split('=')[0] == '--distro'), None)
     if at is None or 'exec' in arguments[:at]:
         return arguments
@@ -95,6 +96,7 @@ def become(place, options):
     python, env = str(place.python), environment(place)
     command = {'demo': [python, '-m', 'rbdyn_ros', 'demo', *options.rest],
                'test': [python, '-m', 'pytest', *(options.rest or EVERY_TEST)],
+               'soak': [python, '-m', 'rbdyn_ros', 'soak', *options.rest],
                'exec': options.rest}[options.command]
     if options.command == 'test':
         os.chdir(ROOT)

@@ -9,19 +9,19 @@ from importlib import import_module
 
 from rbdyn_ros.nodes.signals import leave_at_once
 
-KINDS = {"simulator": "Simulator", "controller": "Controller"}
+KINDS = {"simulator": "Simulator", "controller": "Controller", "recorder": "Recorder", "hil_bridge": "HilBridge"}
 
 
 def main(argv: list) -> int:
-    """Run the nodes named "simulator" and "controller" until a signal comes or the parent is gone."""
+    """Run the nodes of these names until a signal comes or the parent is gone."""
     leave_at_once()  # the imports take a second
-    from rbdyn_ros.nodes.executor import prompt
+    from rbdyn_ros.nodes.executor import patient, prompt
     from rbdyn_ros.nodes.process import run
 
     options = argv.index("--ros-args")
     parent, names = int(argv[0]), argv[1:options]
     kinds = tuple(getattr(import_module(f"rbdyn_ros.nodes.{name}"), KINDS[name]) for name in names)
-    return run(kinds, argv[options:], until=lambda: os.getppid() != parent, executor=prompt)
+    return run(kinds, argv[options:], until=lambda: os.getppid() != parent, executor=patient if "recorder" in names else prompt)
 
 
 if __name__ == "__main__":

@@ -3,15 +3,16 @@
 import sys
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
 
+from rbdyn_ros.nodes.executor import patient
 from rbdyn_ros.nodes.signals import Signals
 
 SWITCH_INTERVAL = 5e-4  # [s] how soon a thread gets the interpreter from another; 5 ms is longer than a tick
 
 
-def run(kinds: tuple, args=None, until=lambda: False, executor=SingleThreadedExecutor) -> int:
+def run(kinds: tuple, args=None, until=lambda: False, executor=patient) -> int:
     """Make one node of each kind and spin them in this process, by an executor of the given kind; the exit code.
 
     0 after SIGINT, SIGTERM, or when `until()` is true; 1, with one sentence, if a node does not start.

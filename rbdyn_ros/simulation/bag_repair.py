@@ -1,18 +1,19 @@
 """A bag whose recorder was killed: MCAP without an end, and no metadata.yaml. What is whole in it becomes a new bag.
 
 An MCAP file is a magic word and records of (kind, length, content); the recorder puts messages into chunks, which are
-records too. The last record may be cut anywhere. What comes before it, closed by an end without an index, is read from
-its beginning. https://mcap.dev/spec
+records too, in the order of their arrival but for a few. The last record may be cut anywhere. What comes before it,
+closed by an end without an index, is a file whose topics a reader finds; the messages are taken from the chunks here,
+for readers without an index insist on the order of time. https://mcap.dev/spec
 """
 
 import shutil
 import struct
 import tempfile
 from pathlib import Path
-from typing import Callable, NamedTuple
+from typing import Callable, Iterator, NamedTuple
 
 MAGIC = b"\x89MCAP0\r\n"
-_DATA_END, _FOOTER = 0x0F, 0x02  # kinds of records: no message comes after these
+_FOOTER, _MESSAGE, _CHUNK, _DATA_END = 0x02, 0x05, 0x06, 0x0F  # kinds of records
 _END = struct.pack("<BQI", _DATA_END, 4, 0) + struct.pack("<BQQQI", _FOOTER, 20, 0, 0, 0) + MAGIC
 
 
@@ -56,7 +57,7 @@ def sound_end(file: Path) -> int:
         end = len(MAGIC)
         while len(head := read.read(9)) == 9:
             kind, length = struct.unpack("<BQ", head)
-            if kind in (_DATA_END, _FOOTER) or end + 9 + length > size:
+            if kind in (_DATA_END, _FOOTER) or end + 9 + length > size:  # no message comes after these two
                 break
             end += 9 + length
             read.seek(end)
@@ -101,8 +102,34 @@ def _rewritten(part: Path, made: Path, progress: Callable) -> tuple:
                 old.id: writer.add_connection(old.topic, old.msgtype, typestore=store, offered_qos_profiles=old.ext.offered_qos_profiles)
                 for old in reader.connections
             }
-            for old, stamp, data in progress(reader.messages()):
-                writer.write(channels[old.id], stamp, data)
+            for channel, stamp, data in progress(messages(part)):
+                writer.write(channels[channel], stamp, data)
             return reader.message_count, len(channels), reader.duration * 1e-9
     except ReaderError as error:
         raise ValueError(f"the bag's records make no sense: {error}") from error
+
+
+def messages(file: Path) -> Iterator[tuple]:
+    """(channel, stamp [ns], content) of every message in the chunks of an MCAP file whose records are whole."""
+    with open(file, "rb") as read:
+        read.seek(len(MAGIC))
+        while len(head := read.read(9)) == 9:
+            kind, length = struct.unpack("<BQ", head)
+            if kind == _CHUNK:
+                yield from _in_chunk(read.read(length))
+            else:
+                read.seek(length, 1)
+
+
+def _in_chunk(chunk: bytes) -> Iterator[tuple]:
+    """A chunk: two stamps, size, CRC, compression, size, records."""
+    (name,) = struct.unpack_from("<I", chunk, 28)
+    if name:
+        raise ValueError(f"the bag is compressed ({chunk[32 : 32 + name].decode()}), which this recorder does not do; take `mcap recover`")
+    at = 40
+    while at < len(chunk):
+        kind, length = struct.unpack_from("<BQ", chunk, at)
+        if kind == _MESSAGE:
+            channel, _, stamp = struct.unpack_from("<HIQ", chunk, at + 9)
+            yield channel, stamp, chunk[at + 31 : at + 9 + length]
+        at += 9 + length

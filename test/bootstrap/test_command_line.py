@@ -20,7 +20,7 @@ testbed.__test__ = False
 def test_help_teaches_every_command():
     shown = testbed('--help')
     assert shown.returncode == 0
-    for part in ('./testbed demo', './testbed test', './testbed exec', './testbed setup', '--distro kilted', 'sourced'):
+    for part in ('./testbed demo', './testbed test', './testbed soak', './testbed exec', './testbed setup', '--distro kilted', 'sourced'):
         assert part in shown.stdout
 
 

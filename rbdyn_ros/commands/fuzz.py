@@ -1,0 +1,102 @@
+"""Malformed frames at the wire, and at a bridge that runs."""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from rbdyn_ros.settings.parameter import Parameter, check
+from rbdyn_ros.settings.yaml_file import value_of
+
+COMMAND = "python -m rbdyn_ros fuzz"
+HELP = "send malformed frames to the wire and to a running bridge: nothing may crash, everything is counted"
+EXAMPLES = f"""\
+{COMMAND}                                  # 100000 at the wire, 20000 at a bridge
+{COMMAND} --frames 1000000 --bridge 0      # without ROS 2
+{COMMAND} --seed 3 --json fuzz.json
+"""
+PASSED, FAILED, BAD_INPUT, NO_ROS = 0, 1, 2, 3
+FRAMES = Parameter("--frames", 100_000, "", "", kind="int", low=0)
+BRIDGE = Parameter("--bridge", 20_000, "", "", kind="int", low=0)
+SEED = Parameter("--seed", 0, "", "", kind="int", low=0)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument("--frames", metavar="N", default=str(FRAMES.default), help=f"at the wire's code; default {FRAMES.default}")
+    parser.add_argument("--bridge", metavar="N", default=str(BRIDGE.default), help=f"at a bridge in a process, over UDP; default {BRIDGE.default}")
+    parser.add_argument("--seed", metavar="N", default="0", help="another one, other frames; default 0")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Fuzz; 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2."""
+    try:
+        sizes = [check(parameter, value_of(text, "command line"), "command line") for parameter, text in (
+            (FRAMES, arguments.frames), (BRIDGE, arguments.bridge), (SEED, arguments.seed))]  # fmt: skip
+        if arguments.json and not arguments.json.absolute().parent.is_dir():
+            raise ValueError(f"--json: the folder {arguments.json.parent} does not exist; make it first")
+        if sizes[1] and find_spec("rclpy") is None:
+            return _say("there is no ROS 2 here: rclpy cannot be imported; take --bridge 0, or source a ROS 2", NO_ROS)
+        return _fuzzed(*sizes, arguments.json)
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+
+
+def _fuzzed(frames: int, bridge: int, seed: int, file: Path | None) -> int:
+    found = {"wire": _at_the_wire(frames, seed)}
+    if bridge:
+        found["bridge"] = _at_a_bridge(bridge, seed)
+    passed = all(part["passed"] for part in found.values())
+    if file:
+        file.write_text(json.dumps({"passed": passed, "seed": seed, **found}, indent=1) + "\n")
+    print("passed" if passed else "FAILED")
+    return PASSED if passed else FAILED
+
+
+def _at_the_wire(number: int, seed: int) -> dict:
+    from rbdyn_ros.simulation.wire_fuzz import through_a_link
+
+    counted = through_a_link(number, seed, _bar)
+    total = sum(counted.counts.values())
+    print(f"wire: {number} frames sent, {total} counted: {_listed(counted.counts)}", *counted.mistaken, sep="\n  ")
+    return {"passed": total == number and not counted.mistaken, **counted._asdict()}
+
+
+def _at_a_bridge(number: int, seed: int) -> dict:
+    from rbdyn_ros.nodes.fuzz import FuzzedBridge
+    from rbdyn_ros.nodes.soak_watch import Over
+
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))  # not where others are
+    with tempfile.TemporaryDirectory() as folder:
+        bridge = FuzzedBridge(Path(folder))
+        try:
+            survived = bridge.run(number, seed, _bar)
+        except Over as over:
+            print(f"bridge: {over}")
+            return {"passed": False, "failure": str(over)}
+        finally:
+            bridge.close()
+    print(f"bridge: {number} frames sent, {survived.counted} counted: {_listed(survived.counts)}")
+    print(f"  alive: {survived.alive}; commands meanwhile: {survived.commands}; hears the next right frame: {survived.answered}")
+    passed = survived.alive and survived.answered and survived.commands == 0 and survived.counted == number
+    return {"passed": passed, **survived._asdict()}
+
+
+def _bar(frames):
+    from tqdm import tqdm
+
+    return tqdm(frames, unit=" frames", disable=not sys.stderr.isatty())
+
+
+def _listed(counts: dict) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))
+
+
+def _say(sentence: str, code: int) -> int:
+    print(f"{COMMAND}: {sentence}", file=sys.stderr)
+    return code

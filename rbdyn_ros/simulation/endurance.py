@@ -1,0 +1,87 @@
+"""What a long run has to prove: numbers with limits, the memory's slope, the loop's drift. No ROS in it."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+SETTLED = 0.3  # part of a run after which caches, rings and allocators have filled
+
+
+class Check(NamedTuple):
+    """One thing to be proven."""
+
+    name: str
+    value: float
+    limit: float
+    unit: str
+    least: bool = False  # the value must be at least the limit, not at most
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was; a value that is not known proves nothing."""
+        if math.isnan(self.value):
+            return False
+        return self.value >= self.limit if self.least else self.value <= self.limit
+
+    @property
+    def sentence(self) -> str:
+        """How it went."""
+        bound = "at least" if self.least else "at most"
+        return f"{'ok  ' if self.ok else 'FAIL'} {self.name}: {self.value:.4g} {self.unit} ({bound} {self.limit:g})"
+
+
+class Sample(NamedTuple):
+    """A look at one process and the loop."""
+
+    t: float  # [s] since the first look
+    rss: tuple  # [MiB] of each process
+    threads: tuple
+    files: tuple  # open descriptors
+    clock: float  # [s] when the simulator said what follows
+    simulated: float  # [s]
+    missed: float  # periods skipped since the start
+    round_trip: float  # [ms] p50 since the look before
+    unanswered: float  # share of the states since the look before
+
+
+def judged(samples: list, names: tuple, period: float) -> list:
+    """The checks of a soak: `names` of the processes, `period` [s] of a tick."""
+    late = [sample for sample in samples if sample.t >= SETTLED * samples[-1].t]
+    checks = []
+    for i, name in enumerate(names):
+        rss = [sample.rss[i] for sample in late]
+        checks += [
+            Check(f"memory of the {name}, growth over the last {100 * (1 - SETTLED):.0f} %", growth(late, rss), 1.0, "MiB"),
+            Check(f"threads of the {name}, more at the end", float(late[-1].threads[i] - late[0].threads[i]), 0.0, ""),
+            Check(f"open files of the {name}, more at the end", float(late[-1].files[i] - late[0].files[i]), 0.0, ""),
+        ]
+    return [*checks, *_loop(late, period)]
+
+
+def _loop(late: list, period: float) -> list:
+    """Skipped periods are counted by the simulator, so what is left over is drift."""
+    first, last = late[0], late[-1]
+    due = last.clock - first.clock
+    drift = (last.simulated - first.simulated + (last.missed - first.missed) * period) / due - 1.0 if due else math.nan
+    begin, end = late[: max(1, len(late) // 3)], late[-max(1, len(late) // 3) :]
+    rise = growth(late, [sample.round_trip for sample in late])
+    more = 100.0 * (_median(end, "unanswered") - _median(begin, "unanswered"))
+    return [
+        Check("drift of the loop, skipped periods apart", 1e6 * abs(drift), 100.0 + 2e6 * period / max(due, period), "ppm"),
+        Check(f"round trip, rise over the last {100 * (1 - SETTLED):.0f} %", rise, 1.0, "ms"),
+        Check("states without a command, more in the last third", more, 10.0, "%"),
+    ]
+
+
+def _median(samples: list, name: str) -> float:
+    return float(np.nanmedian([getattr(sample, name) for sample in samples]))
+
+
+def growth(samples: list, values: list) -> float:
+    """What a least squares line through `values` rises from the first sample to the last; nan are left out."""
+    known = [(sample.t, value) for sample, value in zip(samples, values) if not math.isnan(value)]
+    if len(known) < 3:
+        return math.nan
+    t, y = np.array(known).T
+    return float(np.polyfit(t - t[0], y, 1)[0] * (t[-1] - t[0]))

@@ -1,0 +1,32 @@
+"""The picture of a soak: memory, round trip and skipped periods over time."""
+
+from pathlib import Path
+
+import numpy as np
+
+from rbdyn_ros.simulation.endurance import SETTLED
+
+BLUE, ORANGE, GREY = "#1f6fb4", "#d9732b", "#8a8a8a"
+
+
+def write(samples: list, path: Path) -> None:
+    """Draw it into the PNG `path`. OSError if it cannot be written."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.0, 7.0), layout="constrained")
+    memory, trip, missed = figure.subplots(3, 1, sharex=True)
+    t = np.array([sample.t for sample in samples]) / 60.0
+    for rss, name, colour in zip(np.array([sample.rss for sample in samples]).T, ("simulator", "controller"), (BLUE, ORANGE)):
+        memory.plot(t, rss, color=colour, label=name)
+    memory.axvspan(0.0, SETTLED * t[-1], color=GREY, alpha=0.12, linewidth=0, label="left out: caches fill")
+    memory.legend(loc="center right", fontsize=8, frameon=False)
+    memory.set_ylabel("memory [MiB]")
+    trip.plot(t, [sample.round_trip for sample in samples], color=BLUE)
+    trip.set_ylabel("round trip, p50 [ms]")
+    missed.plot(t, [sample.missed for sample in samples], color=BLUE)
+    missed.set_ylabel("periods skipped")
+    missed.set_xlabel("minutes")
+    for axes in (memory, trip, missed):
+        axes.set_ylim(bottom=0.0)
+        axes.grid(color=GREY, alpha=0.2)
+    figure.savefig(path, dpi=110)
