@@ -43,6 +43,7 @@ setup(
         (f'share/{PACKAGE}', ['package.xml']),
         (f'share/{PACKAGE}/launch', sorted(glob('launch/*.launch.py'))),
         (f'share/{PACKAGE}/config', sorted(glob('config/*.*'))),
+        (f'share/{PACKAGE}/config/campaigns', sorted(glob('config/campaigns/*.*'))),
         (f'share/{PACKAGE}/config/scenarios', sorted(glob('config/scenarios/*.*'))),
         (f'share/{PACKAGE}/config/suites', sorted(glob('config/suites/*.*'))),
     ],

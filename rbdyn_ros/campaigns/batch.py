@@ -28,6 +28,10 @@ CHUNK = 2048  # starts that a thread takes at once
 WORDS = {SETTLED: "settled", LEFT: "left the travel", LATE: "not settled in time", LOST: "numbers overflowed"}
 
 
+_FEEDBACK, _NESTED, _SWING_UP = (Lqr, Pd), (NestedLqr,), (SwingUp,)
+MODULES = tuple(law.__module__ for law in (*_FEEDBACK, *_NESTED, *_SWING_UP))  # of the laws that have a compiled form
+
+
 class Outcomes(NamedTuple):
     """How each of n starts ended."""
 
@@ -42,11 +46,11 @@ class Outcomes(NamedTuple):
 
 def compiled(law) -> tuple | None:
     """(kernel, its numbers) of a designed law, or None where it has no compiled form. A class that inherits is another law."""
-    if type(law) in (Lqr, Pd):
+    if type(law) in _FEEDBACK:
         return feedback_lanes.run, feedback_lanes.Feedback(tuple(map(float, law.gains)), float(law.force_limit))
-    if type(law) is NestedLqr:
+    if type(law) in _NESTED:
         return nested_lanes.run, nested_lanes.Ladder(law.gains, law.forms, float(law.force_limit))
-    return (swing_up_lanes.run, law.plan) if type(law) is SwingUp else None
+    return (swing_up_lanes.run, law.plan) if type(law) in _SWING_UP else None
 
 
 def run(law, params, starts: Array, course: Course, threads: int | None = None, show: Callable | None = None) -> Outcomes:

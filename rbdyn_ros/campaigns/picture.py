@@ -1,0 +1,163 @@
+"""A campaign as a picture: a map over two axes, curves over one, and, where there is no grid, over what was drawn."""
+
+from pathlib import Path
+
+import numpy as np
+
+from rbdyn_ros.campaigns import quantities
+from rbdyn_ros.campaigns.plan import Axis, Plan
+from rbdyn_ros.campaigns.results import ABSENT, ENDS, MEANING, Results, interval
+from rbdyn_ros.campaigns.samples import numbers
+from rbdyn_ros.types import Array
+
+SHADES = {"left": "#d9d9d9", "late": "#969696", "lost": "#525252", "failed": "#d7301f"}
+BINS, PANELS = 12, 9  # of what was drawn
+
+
+def write(results: Results, path: Path) -> None:
+    """Draw and save. OSError."""
+    from matplotlib.figure import Figure
+
+    plan = results.plan
+    numeric = [axis for axis in plan.axes if not isinstance(axis.values[0], str) and len(axis.values) > 1]
+    facets = _facets(plan)
+    figure = Figure(layout="constrained")
+    if len(numeric) >= 2:
+        _maps(figure, results, facets, numeric)
+    elif numeric:
+        _curves(figure, results, facets, numeric[0].name, np.array(numeric[0].values))
+    else:
+        _drawn(figure, results, facets)
+    figure.savefig(path, dpi=130)
+
+
+def label(plan: Plan, name: str) -> str:
+    """A name with its unit."""
+    unit = quantities.table(plan.laws)[name].unit
+    return f"{name} [{unit}]" if unit else name
+
+
+def _facets(plan: Plan) -> dict:
+    """title -> which samples (n,): one for each combination of the words that vary."""
+    words = [axis for axis in plan.axes if isinstance(axis.values[0], str)]
+    columns = numbers(plan, 0, plan.size)
+    facets = {dict(plan.fixed).get("controller", ""): np.ones(plan.size, bool)}
+    for axis in words:
+        facets = {f"{title} {value}".strip(): where & (columns[axis.name] == value) for title, where in facets.items() for value in axis.values}
+    return facets
+
+
+def _maps(figure, results: Results, facets: dict, numeric: list) -> None:
+    """Over the first two axes: the settling time where a cell has one sample, else the part that settled."""
+    x, y = numeric[:2]
+    cells = _Cells(results.plan, x, y)
+    single = results.plan.size == len(facets) * len(x.values) * len(y.values)
+    figure.set_size_inches(1.2 + 5.2 * len(facets), 5.2)
+    most = np.nanmax(results.settled, initial=1e-9) if single else 1.0
+    for i, (title, where) in enumerate(facets.items()):
+        axes = figure.add_subplot(1, len(facets), i + 1)
+        shown = cells.mean(results.settled, where & results.success) if single else cells.mean(results.success, where & _done(results))
+        image = cells.draw(axes, shown, cmap="viridis", vmin=0.0, vmax=most)
+        if single:
+            _shade(axes, results, where, cells)
+        part = results.success[where].sum() / max(1, _done(results)[where].sum())
+        axes.set(xlabel=label(results.plan, x.name), ylabel=label(results.plan, y.name), title=f"{title}: {100 * part:.2f} % settle")
+    figure.colorbar(image, ax=figure.axes, label="settled after [s]" if single else "part that settles")
+
+
+class _Cells:
+    """The cells of two axes."""
+
+    def __init__(self, plan: Plan, x: Axis, y: Axis):
+        columns = numbers(plan, 0, plan.size)
+        self._shape, self._edges = (len(x.values), len(y.values)), (_edges(x), _edges(y))
+        self._i, self._j = (np.unique(columns[axis.name], return_inverse=True)[1] for axis in (x, y))
+
+    def mean(self, values: Array, where: Array) -> Array:
+        """Of the samples `where`, cell by cell; nan where there is none."""
+        total, count = np.zeros(self._shape), np.zeros(self._shape)
+        np.add.at(total, (self._i[where], self._j[where]), values[where])
+        np.add.at(count, (self._i[where], self._j[where]), 1.0)
+        with np.errstate(invalid="ignore"):
+            return total / count
+
+    def draw(self, axes, cells: Array, **how):
+        """The cells as coloured rectangles; nan is left out."""
+        return axes.pcolormesh(*self._edges, cells.T, **how)
+
+
+def _edges(axis: Axis) -> Array:
+    """Half way from value to value, and as far beyond the outermost."""
+    at = np.sort(axis.values)
+    middles = 0.5 * (at[1:] + at[:-1])
+    return np.concatenate(([2.0 * at[0] - middles[0]], middles, [2.0 * at[-1] - middles[-1]]))
+
+
+def _shade(axes, results: Results, where: Array, cells: _Cells) -> None:
+    """How those that did not settle ended."""
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    patches = []
+    for code, word in enumerate(ENDS[1:], start=1):
+        chosen = where & (results.ended == code)
+        if chosen.any():
+            cells.draw(axes, cells.mean(results.ended, chosen), cmap=ListedColormap([SHADES[word]]))
+            patches.append(Patch(color=SHADES[word], label=MEANING[word]))
+    if patches:
+        axes.legend(handles=patches, loc="upper right", fontsize="small", framealpha=0.9)
+
+
+def _done(results: Results) -> Array:
+    return results.ended != ABSENT
+
+
+def _curves(figure, results: Results, facets: dict, name: str, values: Array) -> None:
+    """The part that settles, with its interval, and the settling times over one axis."""
+    figure.set_size_inches(7.0, 6.0)
+    above, below = figure.subplots(2, 1, sharex=True)
+    column = numbers(results.plan, 0, results.plan.size)[name]
+    for title, where in facets.items():
+        _curve(above, below, results, [where & (column == value) for value in values], values, title)
+    above.set(ylabel="part that settles", ylim=(-0.02, 1.02))
+    below.set(xlabel=label(results.plan, name), ylabel="settled after [s]")
+    above.legend()
+    below.legend(title="median; dotted: 95 %", fontsize="small")
+
+
+def _curve(above, below, results: Results, groups: list, at: Array, title: str) -> None:
+    n = [int(_done(results)[group].sum()) for group in groups]
+    good = [int(results.success[group].sum()) for group in groups]
+    ends = np.array([interval(*pair) for pair in zip(good, n)])
+    line = above.plot(at, np.array(good) / np.maximum(1, n), marker="o", markersize=3, label=title)[0]
+    above.fill_between(at, *ends.T, color=line.get_color(), alpha=0.2)
+    settled = [results.settled[group & results.success] for group in groups]
+    times = np.array([np.percentile(t, (50, 95)) if len(t) else (np.nan, np.nan) for t in settled])
+    below.plot(at, times[:, 0], marker="o", markersize=3, color=line.get_color(), label=title)
+    below.plot(at, times[:, 1], linestyle=":", color=line.get_color())
+
+
+def _drawn(figure, results: Results, facets: dict) -> None:
+    """The part that settles over each number that was drawn, in bins of equally many samples."""
+    columns = numbers(results.plan, 0, results.plan.size)
+    names = [draw.name for draw in results.plan.drawn if columns[draw.name].dtype.kind == "f"][:PANELS]
+    wide = min(3, max(1, len(names)))
+    tall = max(1, -(-len(names) // wide))
+    figure.set_size_inches(1.0 + 3.8 * wide, 0.8 + 3.2 * tall)
+    for i, name in enumerate(names):
+        axes = figure.add_subplot(tall, wide, i + 1)
+        for title, where in facets.items():
+            _binned(axes, results, columns[name], where, title)
+        axes.set(xlabel=label(results.plan, name), ylabel="part that settles", ylim=(-0.02, 1.02))
+    if names:
+        figure.axes[0].legend()
+
+
+def _binned(axes, results: Results, column: Array, where: Array, title: str) -> None:
+    edges = np.quantile(column[where], np.linspace(0.0, 1.0, BINS + 1))
+    bins = np.clip(np.searchsorted(edges, column, side="right") - 1, 0, BINS - 1)
+    groups = [where & (bins == i) & _done(results) for i in range(BINS)]
+    good, n = ([int(of[group].sum()) for group in groups] for of in (results.success, np.ones(len(column), bool)))
+    middles, ends = 0.5 * (edges[:-1] + edges[1:]), np.array([interval(*pair) for pair in zip(good, n)])
+    line = axes.plot(middles, np.array(good) / np.maximum(1, n), marker="o", markersize=3, label=title)[0]
+    axes.fill_between(middles, *ends.T, color=line.get_color(), alpha=0.2)

@@ -1,0 +1,203 @@
+"""What a campaign asks for: values that are fixed, axes of a grid, and what is drawn anew for each sample.
+
+    controller: lqr
+    start.tilt: {grid: [-180, 180, 200]}      # from, to, how many; both ends are in it
+    start.spin: 5                             # fixed
+    rod.mass: {values: [0.8, 1.0, 1.2]}       # an axis too
+    cart.damping: {uniform: [0.2, 0.8]}       # drawn: from, to
+    faults.mismatch.rod_length: {normal: [0, 0.05]}     # mean, standard deviation
+    start.azimuth: {choice: [0, 45, 90]}
+    draws: 100                                # samples for each point of the grid
+
+The points of the grid are numbered with the last axis fastest, in the order of the file, and each has `draws` samples.
+"""
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.campaigns import quantities
+from rbdyn_ros.settings import yaml_file
+from rbdyn_ros.settings.overrides import Override
+from rbdyn_ros.settings.parameter import Parameter, check, shown
+
+GRID, VALUES, UNIFORM, NORMAL, CHOICE = "grid", "values", "uniform", "normal", "choice"
+WAYS = (GRID, VALUES, UNIFORM, NORMAL, CHOICE)
+MOST = 10**9  # samples
+
+
+class Axis(NamedTuple):
+    """One direction of the grid."""
+
+    name: str
+    values: tuple  # of floats, or of words
+
+
+class Draw(NamedTuple):
+    """A number that each sample draws."""
+
+    name: str
+    way: str  # UNIFORM, NORMAL or CHOICE
+    numbers: tuple  # from and to; mean and standard deviation; the choices
+
+
+class Plan(NamedTuple):
+    """A campaign: nothing in it but words and numbers, so it travels to other machines and is compared with others."""
+
+    fixed: tuple  # of (name, value), each name once
+    axes: tuple  # of `Axis`, the last one fastest
+    drawn: tuple  # of `Draw`
+    draws: int  # samples for each point of the grid
+    seed: int
+
+    @property
+    def points(self) -> int:
+        """Of the grid."""
+        return math.prod(len(axis.values) for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        """How many samples."""
+        return self.points * self.draws
+
+    @property
+    def varied(self) -> tuple:
+        """The names of what differs from sample to sample."""
+        return tuple(entry.name for entry in (*self.axes, *self.drawn))
+
+    @property
+    def laws(self) -> tuple:
+        """The names of the laws."""
+        of_axis = {axis.name: axis.values for axis in self.axes} | {draw.name: draw.numbers for draw in self.drawn}
+        return of_axis.get("controller") or (dict(self.fixed)["controller"],)
+
+
+class _Line(NamedTuple):
+    name: str
+    way: str  # "" is a fixed value
+    value: object
+    source: str
+
+
+def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
+    """The campaign of a file; what the command line sets is over it, "0.8" as well as "{uniform: [0.8, 1.2]}".
+
+    ValueError with file and line, or the option: unknown name, a value out of range, an empty grid, nothing that varies.
+    """
+    lines = {line.name: line for line in (_line(entry, f"{path}:{entry.line}") for entry in yaml_file.read(path))}
+    for override in overrides:
+        lines |= {line.name: line for line in _of(override)}
+    whole = {p.name: check(p, lines[p.name].value, lines[p.name].source) if p.name in lines else p.default for p in quantities.OF_THE_WHOLE}
+    rest = [line for line in lines.values() if line.name not in whole]
+    known = quantities.table(_laws(lines.get("controller")))
+    base = {name: p.default for name, p in known.items()} | _of_files(whole["params_files"], path, known)
+    plan = _plan(rest, known, base, whole["draws"], whole["seed"])
+    if not plan.varied and plan.draws == 1:
+        raise ValueError(f"{path}: nothing varies; give a name a grid, such as `start.tilt: {{grid: [-30, 30, 61]}}`, or something to draw")
+    if plan.drawn or not plan.draws > 1:
+        return _not_too_large(plan, path)
+    raise ValueError(f"{path}: draws is {plan.draws}, but nothing is drawn; leave it out, or draw something, such as {{uniform: [0, 1]}}")
+
+
+def _line(entry: yaml_file.Entry, source: str) -> _Line:
+    name, _, way = entry.name.rpartition(".")
+    return _Line(name, way, entry.value, source) if name and way in WAYS else _Line(entry.name, "", entry.value, source)
+
+
+def _of(override: Override) -> list:
+    """An override as a line; a mapping says how it varies."""
+    value = yaml_file.value_of(override.text, override.source)
+    if not isinstance(value, dict):
+        return [_Line(override.name, "", value, override.source)]
+    if len(value) != 1 or next(iter(value)) not in WAYS:
+        raise ValueError(f"{override.source}: {shown(value)} is no way to vary; write one of {', '.join(WAYS)}, such as {{grid: [0, 1, 11]}}")
+    return [_Line(override.name, *next(iter(value.items())), override.source)]
+
+
+def _laws(line: _Line | None) -> tuple:
+    if line is None:
+        return (quantities.RUN[0].default,)
+    names = line.value if isinstance(line.value, list) else [line.value]
+    return tuple(check(quantities.RUN[0], name, line.source) for name in names)
+
+
+def _of_files(files: tuple, path: Path, known: dict) -> dict:
+    """What parameter files say of the plant."""
+    from rbdyn_ros.settings.files import read_files
+    from rbdyn_ros.settings.shipped import config
+
+    places = [path.parent / name if (path.parent / name).is_file() else config(name) for name in files]
+    return {name: value for name, (value, _) in read_files(places).items() if name in known}
+
+
+def _plan(lines: list, known: dict, base: dict, draws: int, seed: int) -> Plan:
+    axes, drawn = [], []
+    for line in lines:
+        parameter = quantities.lookup(line.name, known, line.source)
+        if not line.way:
+            base[line.name] = check(parameter, line.value, line.source)
+        elif line.way in (GRID, VALUES):
+            axes.append(Axis(line.name, _axis(line, parameter)))
+        else:
+            drawn.append(Draw(line.name, line.way, _numbers(line, parameter)))
+    varied = {entry.name for entry in (*axes, *drawn)}
+    return Plan(tuple((n, v) for n, v in sorted(base.items()) if n not in varied), tuple(axes), tuple(drawn), draws, seed)
+
+
+def _axis(line: _Line, parameter: Parameter) -> tuple:
+    if line.way == VALUES:
+        return _apart(_listed(line, parameter), line)
+    low, high, count = _these(line, 3, "from, to and how many points")
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise ValueError(f"{line.source}: the grid of {line.name} has {shown(count)} points; it must be a whole number >= 1")
+    ends = (check(_a_number(line, parameter), end, line.source) for end in (low, high))
+    return _apart(tuple(np.linspace(*ends, count).tolist()), line)
+
+
+def _apart(values: tuple, line: _Line) -> tuple:
+    if len(set(values)) < len(values):
+        raise ValueError(f"{line.source}: {line.way} of {line.name} has a value twice; an axis has each value once")
+    return values
+
+
+def _numbers(line: _Line, parameter: Parameter) -> tuple:
+    if line.way == CHOICE:
+        return _listed(line, parameter)
+    first, second = _these(line, 2, "from and to" if line.way == UNIFORM else "mean and standard deviation")
+    parameter = _a_number(line, parameter)
+    if line.way == UNIFORM:
+        ends = tuple(check(parameter, end, line.source) for end in (first, second))
+        if ends[0] > ends[1]:
+            raise ValueError(f"{line.source}: {line.name} is drawn from {ends[0]:g} to {ends[1]:g}; the smaller number comes first")
+        return ends
+    spread = Parameter(f"the standard deviation of {line.name}", 0.0, parameter.unit, "", low=0.0)
+    return check(parameter, first, line.source), check(spread, second, line.source)
+
+
+def _these(line: _Line, count: int, what: str) -> list:
+    if not isinstance(line.value, list) or len(line.value) != count:
+        raise ValueError(f"{line.source}: {line.way} of {line.name} is {shown(line.value)}; it must be a list of {count}: {what}")
+    return line.value
+
+
+def _listed(line: _Line, parameter: Parameter) -> tuple:
+    if not isinstance(line.value, list) or not line.value:
+        raise ValueError(f"{line.source}: {line.way} of {line.name} is {shown(line.value)}; it must be a list of one value or more")
+    if parameter.kind.endswith("_array"):
+        raise ValueError(f"{line.source}: {line.name} is a list itself and cannot vary; fix it")
+    return tuple(check(parameter, value, line.source) for value in line.value)
+
+
+def _a_number(line: _Line, parameter: Parameter) -> Parameter:
+    if parameter.kind not in ("float", "int"):
+        raise ValueError(f"{line.source}: {line.name} is no number; vary it by {VALUES} or {CHOICE}, each a list")
+    return parameter
+
+
+def _not_too_large(plan: Plan, path: Path) -> Plan:
+    if plan.size > MOST:
+        raise ValueError(f"{path}: the campaign has {plan.size:.3g} samples; at most {MOST:.0e}: take a coarser grid or fewer draws")
+    return plan

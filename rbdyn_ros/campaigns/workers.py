@@ -1,0 +1,90 @@
+"""Who computes: threads here for compiled laws, processes here for the others, or a Dask cluster. One interface: `submit`.
+
+The results come back to this process, which alone writes them, so that the folder is the same whoever computed.
+"""
+
+import multiprocessing
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+
+from rbdyn_ros.campaigns.plan import Plan
+from rbdyn_ros.campaigns.trial import outcomes
+from rbdyn_ros.optional import library
+
+AHEAD = 2  # batches under way for each worker
+ATTEMPTS = 4  # times that a batch whose worker died is tried
+TIMEOUT = 15.0  # [s] for a scheduler to answer
+LOCAL = "local"
+
+
+class WorkersDied(RuntimeError):
+    """Workers died again and again; the sentence says at which samples."""
+
+
+@contextmanager
+def here(jobs: int, compiled: bool) -> Iterator[tuple]:
+    """(executor, workers) on this machine: threads, since compiled code holds no lock, or processes."""
+    if compiled:
+        executor = ThreadPoolExecutor(jobs)
+    else:
+        executor = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"))
+    try:
+        yield executor, jobs
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def cluster(address: str, jobs: int) -> Iterator[tuple]:
+    """(executor, workers) of the Dask scheduler at an address, or of a cluster of `jobs` processes here: "local".
+
+    ValueError if nobody answers or nobody works there; MissingLibrary.
+    """
+    distributed = library("distributed", "cluster", "--scheduler")
+    local = address == LOCAL
+    try:
+        place = distributed.LocalCluster(jobs, threads_per_worker=1, dashboard_address=None) if local else address
+        client = distributed.Client(place, timeout=TIMEOUT, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        advice = "start one with `dask scheduler`, check the address, or take --scheduler local"
+        raise ValueError(f"--scheduler {address}: no scheduler answers ({' '.join(str(error).split())[:120]}); {advice}") from error
+    try:
+        workers = sum(client.nthreads().values())
+        if not workers:
+            raise ValueError(f"--scheduler {address}: it has no workers; start some with `dask worker {address}`")
+        yield client.get_executor(pure=False, retries=ATTEMPTS), workers
+    finally:
+        client.close()
+        if local:
+            place.close()
+
+
+def computed(plan: Plan, spans: dict, executor: Executor, workers: int, go_on: Callable) -> Iterator[tuple]:
+    """(part, its columns) of each part of `spans`, part -> (begin, end), in the order in which they are done.
+
+    No more than `AHEAD` of them for each worker are under way, so memory stays bounded. Where `go_on()` is false no new one
+    begins. WorkersDied.
+    """
+    waiting, under_way = iter(spans.items()), {}
+    while True:
+        while len(under_way) < AHEAD * workers and go_on() and (following := next(waiting, None)):
+            part, span = following
+            under_way[executor.submit(outcomes, plan, *span)] = part
+        if not under_way:
+            return
+        done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield under_way.pop(future), _result(future)
+
+
+def _result(future) -> dict:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise WorkersDied("a worker process died (out of memory, or killed)") from None
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":
+            raise WorkersDied(f"workers of the cluster died over one batch ({ATTEMPTS} times)") from None
+        raise

@@ -1,0 +1,88 @@
+"""Batches of samples: compiled and one by one give the same outcomes; what fails is marked and the others go on."""
+
+import sys
+from importlib.metadata import EntryPoint
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.campaigns import plan, trial
+from rbdyn_ros.controllers import lqr, select
+from rbdyn_ros.settings.overrides import assignment
+
+TILTS = "params_files: [pendulum.yaml]\nduration: 4\nstart.tilt: {values: [0, 5, 12, 40]}\n"
+
+
+@pytest.fixture
+def outcomes(tmp_path):
+    """outcomes(text, *settings) -> the columns of the whole campaign."""
+
+    def of(text: str, *settings: str) -> dict:
+        path = tmp_path / "mine.yaml"
+        path.write_text(text)
+        planned = plan.read(path, map(assignment, settings))
+        return trial.outcomes(planned, 0, planned.size)
+
+    return of
+
+
+@pytest.fixture
+def stranger(monkeypatch):
+    """A law of somebody else: the regulator, that cannot bear a rod beyond 30 degrees."""
+
+    class Timid(lqr.Lqr):
+        def command(self, t, state, reference):
+            if abs(state.q[4]) > np.sin(np.radians(15.0)):
+                raise ArithmeticError("too steep")
+            return super().command(t, state, reference)
+
+    module = ModuleType("timid")
+    module.design = lambda model, params, options: Timid(lqr.design(model, params, lqr.Options()).gains, 20.0)
+    monkeypatch.setitem(sys.modules, "timid", module)
+    monkeypatch.setattr(select, "entry_points", lambda group: [EntryPoint("timid", "timid", group)])
+    return "timid"
+
+
+def test_how_samples_end(outcomes):
+    columns = outcomes(TILTS)
+    assert columns["ended"].tolist() == ["settled", "settled", "settled", "left"]
+    assert columns["settled"][0] == 0.0
+    assert np.isnan(columns["settled"][3])
+
+
+def test_a_law_that_raises_fails_in_its_sample_alone(outcomes, stranger):
+    columns = outcomes(TILTS, f"controller={stranger}")
+    assert columns["ended"].tolist() == ["settled", "settled", "settled", "failed"]
+    assert "ArithmeticError" in columns["reason"][3] and "too steep" in columns["reason"][3]
+
+
+def test_one_by_one_is_scored_as_lanes_are(outcomes, stranger):
+    lanes, alone = outcomes(TILTS), outcomes(TILTS, f"controller={stranger}")
+    for name in ("settled", "travel", "effort", "lasted"):
+        np.testing.assert_allclose(alone[name][:3], lanes[name][:3], rtol=1e-5, atol=1e-9)
+
+
+def test_faults_that_lanes_do_not_know_take_the_long_road(outcomes):
+    noisy = outcomes(TILTS, "faults.noise.angle=0.001", "start.tilt={values: [5]}")
+    assert noisy["ended"][0] == "settled"
+    assert noisy["effort"][0] != outcomes(TILTS, "start.tilt={values: [5]}")["effort"][0]
+
+
+def test_what_a_normal_distribution_draws_out_of_range_is_marked(outcomes):
+    columns = outcomes("rod.mass: {normal: [0.1, 0.2]}\ndraws: 40\nduration: 0.1")
+    bad = columns["rod.mass"] <= 0.0
+    assert 0 < bad.sum() < 40
+    assert set(columns["ended"][bad]) == {"failed"} and set(columns["ended"][~bad]) == {"late"}
+    assert "rod.mass is -" in columns["reason"][bad][0]
+
+
+def test_a_plant_that_no_law_balances_is_marked(outcomes):
+    columns = outcomes(TILTS + "gravity: {values: [9.81, 0]}")
+    assert (columns["ended"] == "failed").tolist() == [False, True] * 4
+    assert "controller lqr" in columns["reason"][1]
+
+
+def test_each_law_and_each_limit_is_designed_for_itself(outcomes):
+    columns = outcomes("start.tilt: 15\ncart.force_limit: {values: [5, 30]}\ncontroller: {values: [lqr, pd]}\nduration: 6")
+    assert columns["ended"].tolist() == ["left", "left", "settled", "settled"]

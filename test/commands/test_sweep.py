@@ -1,0 +1,149 @@
+"""The command sweep: campaigns from a file to a picture, interrupted, resumed, spread over workers, refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from rbdyn_ros.__main__ import main
+
+pytest.importorskip("pyarrow")
+CAMPAIGN = """\
+params_files: [pendulum.yaml]
+duration: 4
+start.tilt: {grid: [-40, 40, 27]}
+start.spin: {uniform: [-5, 5]}
+draws: 20
+"""
+SLOW = """\
+params_files: [pendulum.yaml]
+duration: 1
+controller: lqr
+faults.noise.angle: 0.0005
+start.tilt: {grid: [-20, 20, 40]}
+"""
+
+
+@pytest.fixture
+def sweep(tmp_path, monkeypatch):
+    """sweep(*words) -> exit code, in a folder that has mine.yaml and slow.yaml."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text(CAMPAIGN)
+    (tmp_path / "slow.yaml").write_text(SLOW)
+    return lambda *words: main(["sweep", *words])
+
+
+def parts(folder) -> dict:
+    return {path.name: path.read_bytes() for path in sorted((folder / "parts").iterdir())}
+
+
+def test_a_campaign_ends_in_a_summary_and_a_picture(sweep, tmp_path, capsys):
+    assert sweep("mine.yaml") == 0
+    told = capsys.readouterr().out
+    assert "lqr: " in told and "of 540 settled" in told
+    row = json.loads((tmp_path / "mine" / "summary.json").read_text())["rows"][0]
+    assert row["samples"] == 540
+    assert 0.2 < row["interval"][0] < row["fraction"] < row["interval"][1] < 0.7
+    assert (tmp_path / "mine" / "campaign.png").stat().st_size > 10_000
+
+
+def test_resuming_computes_what_is_missing_and_damaged_only(sweep, tmp_path, capsys):
+    sweep("mine.yaml")
+    whole, folder = parts(tmp_path / "mine"), tmp_path / "mine" / "parts"
+    (folder / "part-000000.parquet").unlink()
+    (folder / "part-000002.parquet").write_bytes(whole["part-000002.parquet"][:999])
+    kept = (folder / "part-000001.parquet").stat().st_mtime_ns
+    capsys.readouterr()
+    assert sweep("mine.yaml", "--resume") == 0
+    told = capsys.readouterr()
+    assert "2 of 3 parts computed" in told.out
+    assert "part-000002.parquet is cut off or damaged" in told.err
+    assert parts(tmp_path / "mine") == whole
+    assert (folder / "part-000001.parquet").stat().st_mtime_ns == kept
+
+
+def test_the_number_of_workers_changes_no_byte(sweep, tmp_path):
+    sweep("mine.yaml", "--out", "one", "--jobs", "1")
+    sweep("mine.yaml", "--out", "three", "--jobs", "3")
+    assert parts(tmp_path / "one") == parts(tmp_path / "three")
+
+
+def test_an_interruption_keeps_what_was_computed(sweep, tmp_path):
+    words = [sys.executable, "-m", "rbdyn_ros", "sweep", "slow.yaml", "--jobs", "1"]
+    running = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    until(lambda: list((tmp_path / "slow").glob("parts/part-*")), running)
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "add --resume to go on" in told
+    before = parts(tmp_path / "slow")
+    assert sweep("slow.yaml", "--resume", "--jobs", "1") == 0
+    after = parts(tmp_path / "slow")
+    assert 0 < len(before) < len(after) == 20
+    assert before.items() <= after.items()
+
+
+def test_a_worker_that_dies_is_replaced(sweep, tmp_path, monkeypatch):
+    words = [sys.executable, "-m", "rbdyn_ros", "sweep", "slow.yaml", "--out", "killed", "--jobs", "2"]
+    running = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    until(lambda: list((tmp_path / "killed").glob("parts/part-*")), running)
+    os.kill(workers(running.pid)[0], signal.SIGKILL)
+    _, told = running.communicate(timeout=120)
+    assert running.returncode == 0, told
+    assert "a worker process died" in told
+    sweep("slow.yaml", "--out", "serial", "--jobs", "1")
+    assert parts(tmp_path / "killed") == parts(tmp_path / "serial")
+
+
+def until(happened, running, seconds=90.0) -> None:
+    end = time.monotonic() + seconds
+    while not happened():
+        assert running.poll() is None, running.stderr.read()
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def workers(pid: int) -> list:
+    """The processes in which a campaign computes."""
+    import psutil
+
+    children = psutil.Process(pid).children(recursive=True)
+    return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    (
+        ((), "give a campaign's FILE.yaml or one --preset"),
+        (("nowhere.yaml",), "nowhere.yaml: cannot read the parameter file"),
+        (("--preset", "region_of_atraction"), "did you mean region_of_attraction?"),
+        (("mine.yaml", "--controller", "lqrr"), "--controller: controller is 'lqrr'"),
+        (("mine.yaml", "--set", "start.tillt=3"), "did you mean start.tilt?"),
+        (("mine.yaml", "--jobs", "-1"), "--jobs is -1"),
+        (("mine.yaml", "--out", "."), "is not empty and holds no campaign"),
+    ),
+)
+def test_bad_input_is_one_sentence(sweep, capsys, words, sentence):
+    assert sweep(*words) == 2
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert told.count("\n") == 1
+
+
+def test_another_campaign_in_the_folder_is_refused(sweep, tmp_path, capsys):
+    sweep("mine.yaml")
+    before = parts(tmp_path / "mine")
+    assert sweep("mine.yaml", "--set", "draws=30", "--resume") == 2
+    assert "draws was 20, now 30" in capsys.readouterr().err
+    assert parts(tmp_path / "mine") == before
+
+
+def test_the_list_names_presets_and_quantities(sweep, capsys):
+    assert sweep("--list") == 0
+    told = capsys.readouterr().out
+    for word in ("region_of_attraction", "start.precession [rad/s]", "faults.mismatch.rod_length", "cart.travel [m]", "draws"):
+        assert word in told
