@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from rbdyn_ros.contacts import pairs
 from rbdyn_ros.experiments import outcome as outcomes
+from rbdyn_ros.experiments.stack_runs import settled
 from rbdyn_ros.models import sliding_top, stacks
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -51,3 +52,12 @@ def test_the_overhang_puts_each_part_over_or_beyond_an_edge(share):
     beyond = np.array([x[i:].mean() - edges[i] for i in range(4)])
     assert np.all((beyond > 0.0) == (share > 1.0))
     assert np.abs(pairs.gaps(stack.pairs, stack.q)).max() < 1e-15
+
+
+@pytest.mark.parametrize("share, h", [(1.02, 5e-3), (1.1, 5e-3), (1.05, 2e-3)])
+def test_a_stack_that_topples_over_its_edges_does_so_without_overlaps(share, h):
+    """Giving a micrometre back within a part of a step of microseconds threw the boxes 0.3 mm into each other."""
+    run = settled(stacks.overhang(share=share), h, 0.7)
+    pitch = 2.0 * np.arctan2(run.q[-1, -1, 5], run.q[-1, -1, 3])
+    assert pitch > 0.5
+    assert run.gap.min() > -2e-6

@@ -80,15 +80,19 @@ def detect(pairs, w, beta, h, q, v):
 
 
 @kernel
-def hold(pairs, w, h, q, v):
-    """The contacts of a step in which nothing new may close: those that are closed, all persistent, back to g = 0: w = g / h."""
+def hold(pairs, w, h, whole, q, v):
+    """The contacts of a part h of a step `whole` in which nothing new may close: those that are closed, all persistent.
+
+    They go back to g = 0 as fast as a whole step would take them, w = g / whole: a part may be so short that
+    giving back an overlap of micrometres within it would throw the bodies apart.
+    """
     ahead, rate = moved(q, v, 0.5 * h), jacobian.rates(q, v)
     w.count[0] = 0
     for i in range(len(pairs.kind)):
         if w.closed[i] == 1:
             engage(pairs, w, q, contacts.touch(pairs, i, ahead), i, rate)
             w.persistent[i] = 1
-            w.bias[i] = contacts.touch(pairs, i, q).gap / h
+            w.bias[i] = contacts.touch(pairs, i, q).gap / whole
 
 
 @kernel

@@ -17,7 +17,7 @@ from rbdyn_ros.kernel import kernel
 from rbdyn_ros.solvers import fc3d, fc3d_hybrid
 
 RESTING = 1e-9  # [m/s] a normal velocity after which a contact stays closed
-SOLVED = 1e-9  # residual of the friction problem that is good enough
+SOLVED = 1e-8  # [m/s] residual of the friction problem that is good enough
 
 
 @kernel
@@ -82,7 +82,7 @@ def strike(plant, w, t, q, v, elastic):
     P = np.zeros(len(friction.q))
     _, residual = fc3d_hybrid.iterate(friction, P, np.empty_like(P), FRICTION, FRICTION_ITERATIONS)
     apply(w, t, q, v, friction.W, response, P)
-    return residual <= SOLVED
+    return residual * np.sqrt(np.sum(friction.q**2)) <= SOLVED
 
 
 @kernel

@@ -27,6 +27,7 @@ class Options(NamedTuple):
     """What the solve needs."""
 
     tolerance: float = 1e-10  # [m/s] residual of the discrete equations over the masses; never below round-off
+    stalled: float = 1e-8  # [m/s] residual that is taken where it falls no more, as in hyperstatic friction
     max_iterations: int = 20
     beta: float = 0.1  # part of a penetration that a step takes back
     split: bool = False  # end a step at an impact, and go on from there

@@ -75,13 +75,13 @@ def release(plant, w, q):
             w.closed[i] = 0
 
 
-def smooth(plant, options, w, h, q, v):
-    """Solve a step of h without new contacts; the end stays in w. (iterations, error, ok)."""
-    detection.hold(plant.pairs, w, h, q, v)
+def smooth(plant, options, w, h, whole, q, v):
+    """Solve a part h of a step `whole` without new contacts; the end stays in w. (iterations, error, ok)."""
+    detection.hold(plant.pairs, w, h, whole, q, v)
     return newton.solve(plant, options, w, h, q, v)
 
 
-def until_impact(plant, options, w, h, q, v):
+def until_impact(plant, options, w, h, whole, q, v):
     """(tau, iterations, error, ok): the step within h at whose end the first gap is just closed; its end is in w.
 
     False position with halving (Illinois). It ends on the side where nothing overlaps; tau = 0 if that is no step at all.
@@ -95,7 +95,7 @@ def until_impact(plant, options, w, h, q, v):
         if narrow and low == 0.0:
             return 0.0, iterations, 0.0, True
         tau = low if narrow else low + (high - low) * min(max(share, 1e-3), 1.0 - 1e-3)
-        count, error, ok = smooth(plant, options, w, tau, q, v)
+        count, error, ok = smooth(plant, options, w, tau, whole, q, v)
         iterations += count
         g = smallest_gap(plant, w, w.x)
         if not ok or narrow or 0.0 <= g <= CLOSED:
@@ -113,11 +113,11 @@ def split(plant, options, w, t, h, q, v):
         return 0, math.inf, False
     for remaining in range(options.max_impacts, -1, -1):
         note_slack(plant, w, q)
-        count, error, ok = smooth(plant, options, w, left, q, v)
+        count, error, ok = smooth(plant, options, w, left, h, q, v)
         meets = ok and remaining > 0 and smallest_gap(plant, w, w.x) < 0.0
         tau = left
         if meets:
-            tau, more, error, ok = until_impact(plant, options, w, left, q, v)
+            tau, more, error, ok = until_impact(plant, options, w, left, h, q, v)
             count += more
         total, worst = total + count, max(worst, error)
         if not ok:

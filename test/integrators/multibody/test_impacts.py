@@ -186,7 +186,7 @@ def test_gradient_of_the_contact_velocity_is_exact(persistent):
     run, h = rod_over_floor(split=False), 0.02
     plant, w, q, v = run.plant, run.work, run.q, np.random.default_rng(1).normal(size=(2, 6))
     w.closed[0] = 1
-    detection.hold(plant.pairs, w, h, q, v)
+    detection.hold(plant.pairs, w, h, h, q, v)
     w.persistent[0] = persistent
     newton.prepare(plant, w, h, q, v)
     random = np.random.default_rng(2)
