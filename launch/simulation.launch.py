@@ -1,29 +1,34 @@
 """Everything: `ros2 launch rbdyn_ros simulation.launch.py rviz:=true record:=true`.
 
-With `duration` a referee ends it after so many simulated seconds; the exit code tells whether the rod stood.
+The plant is the simulator, a board behind the bridge (`plant:=hil`), or a recorded bag (`plant:=replay bag:=...`). With `duration` a referee ends it after so many simulated seconds; the exit code tells whether the rod stood.
 """
 
 from launch import LaunchDescription
-from launch.actions import IncludeLaunchDescription
+from launch.actions import IncludeLaunchDescription, SetLaunchConfiguration
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
-from rbdyn_ros.nodes.launching import argument, if_given, started
+from rbdyn_ros.nodes.launching import argument, if_given, if_is, only_with, started, unless_is
 
 
 def generate_launch_description():
     folder = PathJoinSubstitution([FindPackageShare("rbdyn_ros"), "launch"])
     return LaunchDescription(
         [
+            argument("plant", "what is behind the topics: the simulator, a board, or a recorded bag", "sim", ("sim", "hil", "replay")),
             argument("rviz", "show it in RViz", default="false", choices=("true", "false")),
             argument("record", "record all topics into a bag in the working directory", default="false", choices=("true", "false")),
             argument("monitor", "measure periods, ages and losses; the report is in the working directory", default="false", choices=("true", "false")),
             argument("duration", "simulated seconds until the verdict; without it, it runs until it is interrupted"),
+            only_with("plant", "sim", "duration"),
+            SetLaunchConfiguration("use_sim_time", "false", condition=if_is("plant", "hil")),  # a board's time is the system's
             # first: where RViz is missing, launch ends here, and would leave behind what it has started before
             IncludeLaunchDescription([folder, "/display.launch.py"], condition=IfCondition(LaunchConfiguration("rviz"))),
-            IncludeLaunchDescription([folder, "/simulator.launch.py"]),
-            IncludeLaunchDescription([folder, "/controller.launch.py"]),
+            IncludeLaunchDescription([folder, "/simulator.launch.py"], condition=if_is("plant", "sim")),
+            IncludeLaunchDescription([folder, "/hil.launch.py"], launch_arguments=[("board", "plant")], condition=if_is("plant", "hil")),
+            IncludeLaunchDescription([folder, "/replay.launch.py"], condition=if_is("plant", "replay")),
+            IncludeLaunchDescription([folder, "/controller.launch.py"], condition=unless_is("plant", "hil")),
             started("recorder", condition=IfCondition(LaunchConfiguration("record"))),
             started("monitor", condition=IfCondition(LaunchConfiguration("monitor"))),
             started("referee", parameters={"duration": "duration"}, condition=if_given("duration")),

@@ -8,7 +8,7 @@ import os
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.conditions import IfCondition
-from launch.substitutions import LaunchConfiguration, NotEqualsSubstitution
+from launch.substitutions import EqualsSubstitution, LaunchConfiguration, NotEqualsSubstitution
 from launch_ros.actions import Node
 
 from rbdyn_ros.nodes import share
@@ -23,10 +23,9 @@ def argument(name: str, description: str, default="", choices: tuple | None = No
 
 
 def shared() -> list:
-    """The arguments of both nodes."""
+    """The arguments of every node of the plant and of the controller."""
     scenarios = sorted(file.stem for file in (share.config() / "scenarios").glob("*.yaml"))
     return [
-        argument("plant", "what is behind the topics", "sim", ("sim",)),
         argument("scenario", "another start: a file of config/scenarios", choices=("", *scenarios)),
         argument("params_file", "your parameters, over all the other files"),
         argument("namespace", "before every name but /clock, /tf, /tf_static and /diagnostics"),
@@ -36,17 +35,26 @@ def shared() -> list:
     ]
 
 
-def started(executable: str, files: tuple = (), parameters: dict | None = None, switched: dict | None = None, condition=None):
+def started(
+    executable: str,
+    files: tuple = (),
+    parameters: dict | None = None,
+    switched: dict | None = None,
+    implied: dict | None = None,
+    condition=None,
+):
     """Start a node. `files` of config/ come first, then the scenario, then the user's; `{...}` in a name is an argument.
 
     `parameters`: parameter -> the argument that sets it, if it is given.
     `switched`: argument -> (parameter, value) that it sets, if it is true.
+    `implied`: argument -> (parameter, value) that it sets, if it is given and nothing else sets that parameter.
     """
 
     def start(context) -> list:
         given = context.launch_configurations
         chosen = {name: LaunchConfiguration(word) for name, word in (parameters or {}).items() if given[word]}
         chosen |= dict(setting for word, setting in (switched or {}).items() if given[word] == "true")
+        chosen = dict(setting for word, setting in (implied or {}).items() if given[word]) | chosen
         return [
             Node(
                 package=PACKAGE,
@@ -74,7 +82,29 @@ def _written(files: tuple, given: dict) -> list:
 
 def if_given(name: str) -> IfCondition:
     """Holds if the argument is not empty."""
-    return IfCondition(NotEqualsSubstitution(LaunchConfiguration(name), ""))
+    return unless_is(name, "")
+
+
+def if_is(name: str, value: str) -> IfCondition:
+    """Holds if the argument has this value."""
+    return IfCondition(EqualsSubstitution(LaunchConfiguration(name), value))
+
+
+def unless_is(name: str, value: str) -> IfCondition:
+    """Holds if the argument has another value."""
+    return IfCondition(NotEqualsSubstitution(LaunchConfiguration(name), value))
+
+
+def only_with(name: str, value: str, *others: str) -> OpaqueFunction:
+    """End the launch, with a sentence, if one of the other arguments is given while `name` is not `value`."""
+
+    def look(context) -> None:
+        given = context.launch_configurations
+        wrong = [other for other in others if given[other]]
+        if wrong and given[name] != value:
+            raise RuntimeError(f"{wrong[0]} is for {name}:={value}, and {name} is {given[name]}; leave it out")
+
+    return OpaqueFunction(function=look)
 
 
 def needs(program: str) -> OpaqueFunction:

@@ -13,7 +13,7 @@ FILES = sorted((ROOT / "launch").glob("*.launch.py"))
 
 
 def test_all_are_there():
-    assert [file.name for file in FILES] == [f"{name}.launch.py" for name in ("controller", "display", "simulation", "simulator")]
+    assert [file.name for file in FILES] == [f"{name}.launch.py" for name in ("controller", "display", "hil", "replay", "simulation", "simulator")]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)

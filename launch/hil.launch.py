@@ -1,0 +1,42 @@
+"""A board behind the bridge: `ros2 launch rbdyn_ros hil.launch.py board:=controller serial_port:=/dev/ttyACM0`.
+
+With `board:=controller` the simulator is its plant; with `board:=plant` the controller node balances it. RViz beside it:
+`ros2 launch rbdyn_ros display.launch.py`, with `use_sim_time:=false` where the board is the plant.
+"""
+
+from launch import LaunchDescription
+from launch.actions import IncludeLaunchDescription
+from launch.substitutions import PathJoinSubstitution
+from launch_ros.substitutions import FindPackageShare
+
+from rbdyn_ros.nodes.launching import argument, if_is, shared, started
+
+
+def generate_launch_description():
+    folder = PathJoinSubstitution([FindPackageShare("rbdyn_ros"), "launch"])
+    return LaunchDescription(
+        [
+            *shared(),
+            argument("board", "what the board is", default="controller", choices=("controller", "plant")),
+            argument("transport", "how it is reached; serial where serial_port is given", choices=("", "udp", "serial")),
+            argument("udp_port", "of this end"),
+            argument("serial_port", "the device"),
+            started(
+                "hil_bridge",
+                files=("pendulum.yaml", "hil.yaml"),
+                parameters={
+                    "autostart": "autostart",
+                    "board": "board",
+                    "frame_prefix": "frame_prefix",
+                    "serial.port": "serial_port",
+                    "transport": "transport",
+                    "udp.port": "udp_port",
+                },
+                implied={"serial_port": ("transport", "serial")},
+            ),
+            IncludeLaunchDescription([folder, "/simulator.launch.py"], condition=if_is("board", "controller")),
+            IncludeLaunchDescription(
+                [folder, "/controller.launch.py"], launch_arguments=[("use_sim_time", "false")], condition=if_is("board", "plant")
+            ),
+        ]
+    )

@@ -1,0 +1,122 @@
+"""A controller board on trial, against the simulator in real time."""
+
+import argparse
+import json
+import math
+import os
+import shutil
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from rbdyn_ros.settings.hil import HIL
+from rbdyn_ros.settings.parameter import Parameter, check
+from rbdyn_ros.settings.yaml_file import value_of
+
+COMMAND = "python -m rbdyn_ros hil"
+HELP = "put a controller board on trial: does it balance the simulated rod, and how good is the wire?"
+EXAMPLES = f"""\
+{COMMAND}                                       # wait for a board on UDP port 47001 of this machine
+{COMMAND} --serial /dev/ttyACM0 --duration 60   # a microcontroller on USB
+{COMMAND} --scenario spinning --json board.json
+"""
+STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
+DURATION = Parameter("--duration", 20.0, "s", "", low=0.0, low_open=True)
+ROWS = (
+    ("frames from the board", "{accepted:d} accepted, {lost:d} lost ({loss_percent:.3g} %), {reordered:d} reordered, {duplicates:d} doubled"),
+    ("answers", "{forces:d} forces to {states:d} states; {saturated:d} cut at the limit"),
+    ("age of a frame", "p50 {age_p50_ms:.3f} ms, p99 {age_p99_ms:.3f}, max {age_max_ms:.3f}"),
+    ("jitter of the way", "p50 {jitter_p50_ms:.3f} ms, p99 {jitter_p99_ms:.3f}, max {jitter_max_ms:.3f}"),
+    ("there and back", "p50 {delay_p50_ms:.3f} ms, p99 {delay_p99_ms:.3f}, max {delay_max_ms:.3f}"),
+    ("the board's clock", "drifts by {clock_drift_ppm:.3g} ppm, known to {clock_uncertainty_ms:.3g} ms"),
+    ("outages", "{outages:d}"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The wire, the trial, and where its figures go."""
+    option = parser.add_argument
+    wire = parser.add_mutually_exclusive_group()
+    wire.add_argument("--udp", metavar="PORT", default="47001", help="UDP port on 127.0.0.1 that the board sends to; default 47001")
+    wire.add_argument("--serial", metavar="DEVICE", help="a serial port instead, such as /dev/ttyACM0")
+    option("--baud", metavar="N", default="921600", help="of the serial port; default 921600")
+    option("--duration", metavar="T", default="20", help="simulated time [s] from the board's first command on; default 20")
+    option("--scenario", metavar="NAME", help="another start: a file of config/scenarios, without .yaml")
+    option("--params-file", metavar="F", action="append", default=[], help="parameters over all these, ROS YAML; may be repeated")
+    option("--json", metavar="FILE", help="write the figures there")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Hold the trial; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written."""
+    if find_spec("rclpy") is None:
+        return _say("there is no ROS 2 here: rclpy cannot be imported; start it in `./testbed exec bash`, or source a ROS 2", NO_ROS)
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")  # two trials in one network do not meet
+    try:
+        duration, words = _number(DURATION, arguments.duration), _words(arguments)
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    try:
+        return _held(arguments, duration, words)
+    except OSError as error:
+        return _say(f"cannot write {error.filename or arguments.json}: {error.strerror}", CANNOT_WRITE)
+
+
+def _words(arguments: argparse.Namespace) -> list:
+    """The ROS command line of both nodes. ValueError names the option."""
+    from rbdyn_ros.nodes import share
+
+    config, table = share.config(), {parameter.name: parameter for parameter in HIL}
+    files = [config / "pendulum.yaml", config / "simulation.yaml", *map(Path, arguments.params_file)]
+    if arguments.scenario:
+        files.insert(2, config / "scenarios" / f"{arguments.scenario}.yaml")
+    for path in files:
+        if not path.is_file():
+            raise ValueError(f"{path}: there is no such file")
+    chosen = {"udp.port": _number(table["udp.port"], arguments.udp)}
+    if arguments.serial:
+        chosen = {"transport": "serial", "serial.port": arguments.serial, "serial.baud": _number(table["serial.baud"], arguments.baud)}
+    words = [word for path in files for word in ("--params-file", str(path))]
+    return words + [word for name, value in chosen.items() for word in ("-p", f"{name}:={value}")]
+
+
+def _number(parameter: Parameter, text: str):
+    return check(parameter, value_of(text, "command line"), "command line")
+
+
+def _held(arguments: argparse.Namespace, duration: float, words: list) -> int:
+    from rbdyn_ros.nodes.hil_trial import HilTrial
+    from rbdyn_ros.simulation.interruption import Interruption
+    from rbdyn_ros.simulation.live_line import LiveLine
+    from rbdyn_ros.simulation.verdict import verdict
+
+    live, folder = LiveLine(sys.stdout), Path(tempfile.mkdtemp(prefix="hil_"))
+    with Interruption() as stop, HilTrial(words, folder / "nodes.log") as trial:
+        played = trial.play(duration, lambda: stop.signal, live.show)
+        live.close()
+    if not trial.failure:  # else the sentence names the file
+        shutil.rmtree(folder)
+    judged = verdict(played)
+    if trial.figures:
+        print("\n".join(f"{title:22} {_filled(row, trial.figures)}" for title, row in ROWS))
+    print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}")
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps({"stood": judged.stood, "verdict": judged.sentence} | _finite(trial.figures), indent=2) + "\n")
+    return STOOD if judged.stood else FELL
+
+
+def _filled(row: str, figures: dict) -> str:
+    try:
+        return row.format_map(figures)
+    except KeyError as missing:
+        return f"no {missing.args[0]} was measured"
+
+
+def _finite(figures: dict) -> dict:
+    """JSON has no nan."""
+    return {name: value if math.isfinite(value) else None for name, value in figures.items()}
+
+
+def _say(sentence: str, code: int) -> int:
+    print(f"{COMMAND}: {sentence}", file=sys.stderr)
+    return code

@@ -1,0 +1,91 @@
+"""A board on trial: the simulator and the bridge in a process of their own, and what this process sees of them."""
+
+import math
+import os
+import time
+from pathlib import Path
+from typing import Callable
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+from std_msgs.msg import String
+
+from rbdyn_ros.nodes import qos
+from rbdyn_ros.nodes.audience import Audience
+from rbdyn_ros.nodes.cast import Cast
+from rbdyn_ros.nodes.recorder import POLITE
+from rbdyn_ros.simulation.plant import EPOCH_NS
+from rbdyn_ros.simulation.runner import FAULT, PLAYING
+from rbdyn_ros.simulation.trial import Trial
+
+BRIDGE = "pendulum_hil"
+STILL = 10.0  # [s] without a new state, while time should run, after which it gives up
+
+
+class HilTrial:
+    """A context; at its end the nodes are asked to leave."""
+
+    def __init__(self, parameters: list, log: Path):
+        """`parameters`: words of the ROS command line for both nodes; what they say goes into the file `log`."""
+        self.figures, self.bridge, self.failure = {}, "", ""  # of the newest /diagnostics of the bridge; its ~/status
+        self._cast = Cast((("simulator", "hil_bridge"),), parameters, log)
+        rclpy.init(args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO)
+        self._node = rclpy.create_node("pendulum_hil_trial")
+        self._audience = Audience(self._node)
+        self._node.create_subscription(DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED)
+        self._node.create_subscription(String, f"{BRIDGE}/status", self._status, qos.LATCHED)
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+
+    def __enter__(self) -> "HilTrial":
+        os.nice(POLITE)
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._cast.end()
+        self._node.destroy_node()
+        rclpy.try_shutdown()
+
+    def play(self, duration: float, interrupted: Callable, show: Callable) -> Trial:
+        """Watch `duration` [s] from the first command of the board on; `show(line)` is called all the while."""
+        end, moved, began = EPOCH_NS + round(1e9 * duration), (time.monotonic(), 0), math.nan
+        while self._audience.stamp < end and not interrupted() and not self.failure:
+            self._executor.spin_once(timeout_sec=0.02)
+            self._audience.look()
+            playing = self._audience.simulator == PLAYING
+            if playing and math.isnan(began):
+                began = time.monotonic()
+            if self._audience.stamp != moved[1] or not playing:
+                moved = (time.monotonic(), self._audience.stamp)
+            self.failure = self._failure(time.monotonic() - moved[0])
+            show(lambda: self._audience.line(EPOCH_NS) if playing else self.bridge or "starting")
+        self._settle()
+        return self._audience.trial(EPOCH_NS, end, wall_time=time.monotonic() - began, failure=self.failure, interrupted=bool(interrupted()))
+
+    def _settle(self) -> None:
+        """Wait for the newest diagnostics: they come once per second."""
+        self.figures, end = {}, time.monotonic() + 3.0
+        while not self.figures and not self.failure and time.monotonic() < end:
+            self._executor.spin_once(timeout_sec=0.02)
+
+    def _failure(self, still: float) -> str:
+        if reason := self._cast.ended():
+            return reason
+        if self._audience.simulator.startswith(FAULT):
+            return f"the simulator stopped: {self._audience.simulator.removeprefix(FAULT)}"
+        return f"no new state for {STILL:g} s" if still > STILL else ""
+
+    def _diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if BRIDGE in status.name:
+                self.figures |= {pair.key: _number(pair.value) for pair in status.values}
+
+    def _status(self, message: String) -> None:
+        self.bridge = message.data
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    return int(number) if number.is_integer() else number

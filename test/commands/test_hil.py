@@ -1,0 +1,101 @@
+"""The C client balances the rod at 500 Hz for 20 s, over UDP and over a pseudo-terminal, each a process of its own.
+
+Both trials run at once, each in a ROS domain of its own; their figures are printed (pytest -rP). Simulated time is real time,
+but waits for the board where the machine is busy (lockstep): what a starved process does to a rod is no news.
+"""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from domain import alone
+
+pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
+
+from rbdyn_ros.__main__ import main  # noqa: E402
+
+from ..wire.clients import program  # noqa: E402
+
+SECONDS = 20
+PATIENCE = 200.0  # [s] a loaded machine may compile first
+PARAMETERS = """
+/**:
+  ros__parameters:
+    integrator: {name: moser_veselov}
+    lockstep: {enabled: true, timeout: 20.0, reaction: hold}
+/pendulum_hil:
+  ros__parameters: {link_timeout: 5.0}
+"""
+
+
+@pytest.fixture
+def started():
+    """Start processes that are killed at the end."""
+    processes = []
+
+    def start(command: list, **options) -> subprocess.Popen:
+        processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def test_the_c_client_balances_over_udp_and_over_a_pty(started, tmp_path):
+    client, params, port = program(tmp_path), tmp_path / "trial.yaml", str(48000 + os.getpid() % 1000)
+    params.write_text(PARAMETERS)
+    wires = {
+        "udp": (["--udp", port], ["--udp", "127.0.0.1", port]),
+        "pty": (["--serial", str(tmp_path / "board")], ["--pty", str(tmp_path / "board")]),
+    }
+    boards, trials, domains = {}, {}, [alone()]
+    while (other := alone()) == domains[0]:
+        pass
+    domains.append(other)
+    for domain, (name, (ours, theirs)) in zip(domains, wires.items()):
+        boards[name] = started([str(client), "controller", *theirs])
+        options = ["--duration", str(SECONDS), "--params-file", str(params), "--json", str(tmp_path / f"{name}.json")]
+        trials[name] = started([sys.executable, "-m", "rbdyn_ros", "hil", *ours, *options], env={**os.environ, **domain})
+    for name, trial in trials.items():
+        said = trial.communicate(timeout=PATIENCE)[0]
+        assert trial.returncode == 0, said
+        print(f"{name}:\n{said}")
+        boards[name].send_signal(signal.SIGTERM)
+        heard = json.loads(boards[name].communicate(timeout=10.0)[0])
+        figures = json.loads((tmp_path / f"{name}.json").read_text())
+        assert figures["stood"] and 490 * SECONDS < figures["forces"] < figures["accepted"]
+        assert figures["loss_percent"] < 1.0 and all(math.isfinite(figures[f"{what}_p99_ms"]) for what in ("age", "jitter", "delay"))
+        assert heard["answers"] >= figures["forces"] and heard["malformed"] <= 2 and heard["lost"] < 0.01 * heard["accepted"]
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        (["--duration", "0"], "--duration is 0 s; it must be a finite number > 0"),
+        (["--udp", "70000"], "udp.port is 70000; it must be a whole number >= 1 and <= 65535"),
+        (["--serial", "/dev/ttyACM0", "--baud", "9"], "serial.baud is 9 bit/s; it must be"),
+        (["--scenario", "nowhere"], "nowhere.yaml: there is no such file"),
+    ],
+)
+def test_bad_options_are_one_sentence(capsys, options, sentence):
+    assert main(["hil", *options]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said and said.count("\n") == 1
+
+
+def test_a_port_that_is_taken_ends_the_trial(started, tmp_path):
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        command = [sys.executable, "-m", "rbdyn_ros", "hil", "--udp", str(taken.getsockname()[1])]
+        trial = started(command, env={**os.environ, **alone()})
+        said = trial.communicate(timeout=PATIENCE)[0]
+    assert trial.returncode == 1 and "another program uses it" in said and "Traceback" not in said
