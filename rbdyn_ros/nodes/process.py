@@ -6,6 +6,7 @@ import rclpy
 from rclpy.executors import ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
 
+from rbdyn_ros.nodes import scheduling
 from rbdyn_ros.nodes.executor import patient
 from rbdyn_ros.nodes.signals import Signals
 
@@ -26,8 +27,7 @@ def run(kinds: tuple, args=None, until=lambda: False, executor=patient) -> int:
         for kind in kinds:
             nodes.append(kind())
             spinning.add_node(nodes[-1])
-        for node in nodes:
-            node.autostart()
+        _start(nodes)
         signals.starting = False
         spin(spinning, lambda: signals.stop or until())
     except (ValueError, RuntimeError) as error:
@@ -40,6 +40,16 @@ def run(kinds: tuple, args=None, until=lambda: False, executor=patient) -> int:
             node.destroy_node()
         rclpy.try_shutdown()
     return 0
+
+
+def _start(nodes: list) -> None:
+    scheduled = [node for node in nodes if "process.nice" in node.parameters.values]
+    for node in scheduled:  # before it starts threads of its own, which inherit
+        scheduling.apply(node.parameters.values, node.get_logger().warning)
+    for node in nodes:
+        node.autostart()
+    for node in scheduled:
+        scheduling.settle(node.parameters.values)
 
 
 def _hint(sentence: str) -> str:

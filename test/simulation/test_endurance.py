@@ -43,7 +43,7 @@ def test_a_steady_run_passes_even_where_periods_are_skipped():
         ({"leak": 0.004}, "memory of the simulator, growth over the last 70 %"),
         ({"drift": 3e-4}, "drift of the loop, skipped periods apart"),
         ({"drift": -3e-4}, "drift of the loop, skipped periods apart"),
-        ({"slower": 0.004}, "round trip, rise over the last 70 %"),
+        ({"slower": 0.004}, "round trip, longer in the last third"),
         ({"silent": 0.001}, "states without a command, more in the last third"),
         ({"threads": 0.01}, "threads of the controller, more at the end"),
     ],
