@@ -47,18 +47,17 @@ def test_what_is_measured_differs_from_the_truth(graph):
     measured, truth = graph.listen(JointState, "/joint_states"), graph.listen(JointState, "/ground_truth/joint_states")
     imu = graph.listen(Imu, "/imu/data")
     counted, diagnosed = graph.listen(Float64MultiArray, f"{NODE}/faults"), graph.listen(DiagnosticArray, "/diagnostics")
-    graph.until(lambda: len(set(by_stamp(measured)) & set(by_stamp(truth))) > 20)
+    graph.until(lambda: len(measured) > 20 and truth and imu)
     assert all(by_stamp(truth)[s] == m for s, m in by_stamp(measured).items() if s in by_stamp(truth))
 
     assert change(graph, faults__bias__cart=[0.5, 0.0], faults__noise__cart=0.01, faults__state__drop=0.5, seed=2).successful
     assert change(graph, faults__bias__gyroscope=[0.0, 0.0, 1.0]).successful
     since = simulator.runner.plant.stamp + simulator.runner.plant.tick_ns  # a tick may be on its way to its topics
-
-    def both_heard() -> list:
-        return sorted(stamp for stamp in set(by_stamp(measured)) & set(by_stamp(truth)) if stamp > since)
-
-    graph.until(lambda: len(both_heard()) > 150 and imu and nanoseconds(imu[-1].header.stamp) > since)
-    both = both_heard()
+    graph.until(lambda: nanoseconds(measured[-1].header.stamp) > since and nanoseconds(imu[-1].header.stamp) > since)
+    heard = len(measured)
+    graph.until(lambda: len(measured) > heard + 200)
+    both = sorted(stamp for stamp in set(by_stamp(measured)) & set(by_stamp(truth)) if stamp > since)
+    assert len(both) > 100
     errors = np.array([np.subtract(by_stamp(measured)[s].position, by_stamp(truth)[s].position) for s in both])
     assert np.allclose(errors[:, :2].mean(axis=0), (0.5, 0.0), atol=0.005) and np.allclose(errors[:, :2].std(axis=0), 0.01, rtol=0.3)
     assert np.allclose(errors[:, 2:], 0.0, atol=1e-12)
@@ -100,9 +99,9 @@ def test_the_force_that_acts_is_shown(graph):
 
 def test_a_third_of_the_commands_lost_and_20_ms_of_jitter(graph):
     """The rod stands all the same, through a pause, resets and a push; everything is counted and nothing raises."""
-    rough = dict(faults__command__drop=0.3, faults__command__jitter=0.02, rates__state=250.0, cart__damping=0.5, seed=1)
+    rough = dict(faults__command__drop=0.3, faults__command__jitter=0.02, rates__state=100.0, cart__damping=0.5, seed=1)
     simulator = graph.simulator(**LOCKSTEP, **rough, initial__orientation=LEANING)
-    graph.controller(cart__damping=0.5, period=0.004)
+    graph.controller(cart__damping=0.5, period=0.01)
     runner, counts = simulator.runner, simulator.runner.chain.counts
     for turn in range(3):
         end = runner.plant.time + 0.5
@@ -110,9 +109,22 @@ def test_a_third_of_the_commands_lost_and_20_ms_of_jitter(graph):
         assert graph.call(SetBool, f"{NODE}/pause", data=True).success
         assert graph.call(Trigger, f"{NODE}/reset").success
         assert graph.call(SetBool, f"{NODE}/pause", data=False).success
-    end = runner.plant.time + 6.0
+    end = runner.plant.time + 5.0
     graph.until(lambda: runner.plant.time > end)
     assert runner.status == "playing" and abs(runner.plant.q[3:5]).max() < 0.01 and np.abs(runner.plant.q[:2]).max() < 0.1
-    sent = counts()["command_dropped"] / 0.3
-    assert 0.8 < sent / runner.statistics.ticks < 1.2 and counts()["command_reordered"] > 100
+    assert 0.2 < counts()["command_dropped"] / runner.chain.commands.counts["sent"] < 0.4 and counts()["command_reordered"] > 10
     assert runner.statistics.lockstep_timeouts == 0
+
+
+def test_time_that_jumps_back_finds_a_controller_that_goes_on(graph):
+    """The simulator is cleaned up and configured again: its time begins anew, and the rod is caught as before."""
+    rough = dict(faults__command__drop=0.2, faults__state__delay=0.010, faults__noise__angle=1e-3, rates__state=100.0, cart__damping=0.5)
+    simulator = graph.simulator(**LOCKSTEP, **rough, initial__orientation=LEANING)
+    controller = graph.controller(cart__damping=0.5, period=0.01)
+    graph.until(lambda: simulator.runner.plant.time > 2.0)
+    for transition in ("deactivate", "cleanup", "configure", "activate"):
+        getattr(simulator, f"trigger_{transition}")()
+    assert simulator.runner.plant.time < 2.0
+    graph.until(lambda: simulator.runner.plant.time > 6.0)
+    assert simulator.runner.status == "playing" and controller.status == "running"
+    assert abs(simulator.runner.plant.q[3:5]).max() < 0.01 and simulator.runner.chain.counts()["state_delayed"] > 100

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from random import Random
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from rbdyn_ros.controllers import lqr
 from rbdyn_ros.models import spherical_pendulum
 from rbdyn_ros.settings import initial_state
-from rbdyn_ros.settings.faults import faults
+from rbdyn_ros.settings.faults import FAULTS, faults
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.closed_loop import Conditions, run
 from rbdyn_ros.simulation.command import Command
@@ -243,6 +244,26 @@ def test_a_command_that_was_under_way_is_as_young_as_its_arrival(running):
     wait(lambda: runner.force == (2.0, 0.0))
     wait(lambda: runner.force == (0.0, 0.0))
     assert runner.statistics.watchdog_trips == 1
+
+
+def test_nothing_breaks_where_everything_changes_at_random(running, values):
+    """Three hundred changes of faults, pauses, resets, steps and commands, as fast as they come."""
+    calm = dict(real_time_factor=0.0, watchdog__timeout=0.0, initial__orientation=TILTED)
+    runner, chance = running(**calm), Random(0)
+    numbers = [p for p in FAULTS if p.kind == "float" and "mismatch" not in p.name]
+
+    def shake():
+        chosen = {p.name: chance.uniform(0.0, 0.05) * chance.choice((0.0, 1.0)) for p in numbers}
+        changed = {**values(**calm), **chosen, "seed": chance.randrange(3)}
+        runner.adopt(setup.plant_setup(changed), setup.pace(changed))
+
+    def push():
+        runner.command(Command((chance.uniform(-20.0, 20.0), chance.uniform(-20.0, 20.0)), chance.choice((0, runner.awaited)), time.monotonic()))
+
+    for _ in range(300):
+        chance.choice((shake, push, push, runner.pause, runner.play, runner.play, runner.reset, runner.step, runner.reset_statistics))()
+        assert not runner.status.startswith("fault") and np.isfinite(runner.plant.q).all()
+        assert min(runner.chain.counts().values()) >= 0
 
 
 class Jump:
