@@ -3,7 +3,8 @@
 import pytest
 
 from rbdyn_ros.faults.options import Faults
-from rbdyn_ros.settings.faults import FAULTS, faults
+from rbdyn_ros.settings.faults import FAULTS, actual_plant, faults
+from rbdyn_ros.settings.overrides import assignment, offline_values
 from rbdyn_ros.settings.parameter import check
 
 DEFAULTS = {parameter.name: parameter.default for parameter in FAULTS}
@@ -43,3 +44,12 @@ def test_what_cannot_be_is_refused_with_a_sentence(name, value, sentence):
     with pytest.raises(ValueError) as error:
         check(parameter, value, "here")
     assert sentence in str(error.value)
+
+
+def test_a_simulation_without_nodes_has_the_actual_plant_and_no_other_faults(tmp_path):
+    file = tmp_path / "worn.yaml"
+    file.write_text("faults: {mismatch: {rod_mass: 0.5}, command: {drop: 0.5}}")
+    values = offline_values([file])
+    assert actual_plant(values).rod_mass == 1.5 and "faults.command.drop" not in values
+    with pytest.raises(ValueError, match="faults.command.drop cannot be set; it is a parameter of the nodes"):
+        offline_values([], [assignment("faults.command.drop=0.5")])

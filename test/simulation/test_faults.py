@@ -2,6 +2,7 @@
 
 import threading
 import time
+from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.controllers import lqr
+from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.models import spherical_pendulum
-from rbdyn_ros.settings import initial_state
+from rbdyn_ros.settings import initial_state, plant_params, read_files
 from rbdyn_ros.settings.faults import FAULTS, faults
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.closed_loop import Conditions, run
@@ -19,6 +21,7 @@ from rbdyn_ros.simulation.pacing import Pacer
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.types import State
 
+CONFIG = Path(__file__).parents[2] / "config"
 TILTED = (np.cos(0.05), 0.0, np.sin(0.05), 0.0)
 EVERYTHING = dict(
     faults__command__delay=0.004, faults__command__jitter=0.01, faults__command__drop=0.1, faults__command__duplicate=0.1,
@@ -116,6 +119,20 @@ def test_offline_and_in_the_thread_the_same_seed_gives_the_same_numbers(loop, va
     start, integrator = initial_state(made), setup.plant_setup(made).integrator
     offline = run(spherical_pendulum.Params(), integrator, law, start, 299 * 0.002, 0.002, conditions)
     assert np.array_equal(rows[1:, 1:3], offline.force) and np.array_equal(rows[:, 3:9], offline.q)
+
+
+@pytest.mark.parametrize("scenario", ["noisy", "delayed", "lossy", "worn"])
+def test_the_lqr_stands_in_every_bad_world_that_is_shipped(values, scenario):
+    """From ten degrees, designed for the plant that the files declare; the noisiest, lossiest seconds included."""
+    files = [CONFIG / "pendulum.yaml", CONFIG / "simulation.yaml", CONFIG / "scenarios" / f"{scenario}.yaml"]
+    made = {**values(), **{name: value for name, (value, _) in read_files(files).items()}}
+    assert faults(made) != Faults()
+    declared = plant_params(made)
+    law = lqr.design(spherical_pendulum, declared, lqr.Options())
+    conditions = Conditions(force_limit=20.0, travel=2.0, faults=faults(made), seed=1)
+    played = run(declared, setup.plant_setup(made).integrator, law, initial_state(made), 8.0, 0.002, conditions)
+    assert not played.ended and not played.fault
+    assert np.abs(played.q[-500:, 3:5]).max() < 0.01 and np.abs(played.q[-500:, :2]).max() < 0.2
 
 
 def test_a_delayed_command_acts_so_many_steps_later(loop):
