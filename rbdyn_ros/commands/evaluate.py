@@ -57,10 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure; 0 every row that applies holds, 1 one does not, 2 bad input, 3 there is no ROS 2, 4 cannot write, 130 interrupted."""
     if arguments.over_ros and find_spec("rclpy") is None:
         return _say("there is no ROS 2 here: rclpy cannot be imported; start it as ./testbed exec ..., or source a ROS 2", NO_ROS)
+    from rbdyn_ros.evaluation.measured import CannotGoOn
+
     try:
         planned = plan(arguments)
         return _measured(planned)
-    except ValueError as error:
+    except (ValueError, CannotGoOn) as error:
         return _say(str(error), BAD_INPUT)
     except OSError as error:
         return _say(f"cannot write {error.filename}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
@@ -138,8 +140,7 @@ def _work(planned: Plan, left: list, results, stop) -> None:
             from rbdyn_ros.nodes.ros_bench import ros_bench
 
             with ros_bench(planned.subject, planned.ros, planned.out, stop) as bench:
-                score.alone(bench, stop)
-            return
+                return score.alone(bench, stop)
         with Workers(planned.jobs, planned.subject, serve) as workers:
             for task, answer in workers.answers(score.tasks):
                 if stop.signal:

@@ -42,6 +42,8 @@ class Subject(NamedTuple):
 class Bench:
     """One law, designed anew where the conditions ask for it."""
 
+    over_ros = False  # whether the law is behind topics
+
     def __init__(self, subject: Subject):
         """ValueError: no such law."""
         self.subject, self._designed = subject, {}

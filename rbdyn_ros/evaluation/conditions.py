@@ -38,3 +38,9 @@ def conditions(values: dict, law: dict) -> Conditions:
     """The conditions from checked values by name, and from options of laws."""
     own = [values[field] for field in Conditions._fields[:8]]
     return Conditions(*own, faults(values), tuple(sorted(law.items())))
+
+
+def of_fault(faults: Faults, name: str) -> object:
+    """The value of a parameter of `settings.faults`, such as faults.command.delay."""
+    group, _, field = name.removeprefix("faults.").partition(".")
+    return getattr(getattr(faults, group), field) if hasattr(faults, group) else getattr(faults, f"{group}_{field}")

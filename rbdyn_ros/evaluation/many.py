@@ -26,7 +26,7 @@ def compiled(bench: Bench, conditions: Conditions) -> bool:
     plain = Faults(command_delay=delay, mismatch=conditions.faults.mismatch)
     whole = abs(delay / conditions.period - round(delay / conditions.period)) < 1e-9
     simple = conditions.faults == plain and whole and conditions.observer == "none" and conditions.integrator == "rk4"
-    return simple and batch.compiled(bench.law(conditions)) is not None
+    return simple and not bench.over_ros and batch.compiled(bench.law(conditions)) is not None
 
 
 def outcomes(bench: Bench, conditions: Conditions, starts: Array, duration: float) -> Array:

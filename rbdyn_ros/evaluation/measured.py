@@ -35,3 +35,7 @@ class Measured(NamedTuple):
 
 class NotForThisLaw(Exception):
     """The case does not fit the law; the message says why. It is no failure."""
+
+
+class CannotGoOn(Exception):
+    """Nothing more can be measured, by this case or another; the message says why."""

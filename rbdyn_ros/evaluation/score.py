@@ -10,7 +10,7 @@ from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.bench import Bench, LawFailed, Subject
 from rbdyn_ros.evaluation.conditions import CONDITIONS
 from rbdyn_ros.evaluation.judged import Judged, broken, judged, not_meant
-from rbdyn_ros.evaluation.measured import Measured, NotForThisLaw
+from rbdyn_ros.evaluation.measured import CannotGoOn, Measured, NotForThisLaw
 from rbdyn_ros.evaluation.suite import ANY, Case, Suite
 from rbdyn_ros.evaluation.workers import Ended
 
@@ -44,6 +44,8 @@ def server(bench: Bench) -> Callable:
             return not_meant(case, str(reason))
         except LawFailed as failure:
             return broken(case, str(failure))
+        except CannotGoOn:
+            raise
         except Exception as error:  # a row that crashes is reported, the others go on
             where = traceback.extract_tb(error.__traceback__)[-1]
             return broken(case, f"{type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})")
@@ -98,11 +100,15 @@ class Score:
             self._finish(case, answer)
 
     def alone(self, bench, stop) -> None:
-        """Measure everything here, one after the other, until `stop.signal`."""
+        """Measure everything here, one after the other, until `stop.signal`. CannotGoOn."""
         answer = server(bench)
         while self.tasks and not stop.signal:
             task = self.tasks.popleft()
-            self.take(task, answer(task))
+            try:
+                self.take(task, answer(task))
+            except CannotGoOn:
+                if not stop.signal:
+                    raise
 
     def _divide(self, case: Case, starts: int) -> None:
         size = max(PART, -(-starts // PARTS))

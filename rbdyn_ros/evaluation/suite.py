@@ -22,7 +22,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from rbdyn_ros.evaluation import measures, requirement, yaml_tree
-from rbdyn_ros.evaluation.conditions import CONDITIONS, Conditions, conditions
+from rbdyn_ros.evaluation.conditions import CONDITIONS, Conditions, conditions, of_fault
 from rbdyn_ros.settings.parameter import check
 from rbdyn_ros.settings.tables import nearest
 
@@ -193,9 +193,7 @@ def setting(case: Case, name: str) -> float:
     if name in case.settings:
         return case.settings[name]
     if name.startswith("faults."):
-        group, _, field = name.removeprefix("faults.").partition(".")
-        faults = case.conditions.faults
-        return getattr(getattr(faults, group), field) if hasattr(faults, group) else getattr(faults, f"{group}_{field}")
+        return of_fault(case.conditions.faults, name)
     return getattr(case.conditions, name)
 
 

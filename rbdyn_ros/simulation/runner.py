@@ -121,6 +121,12 @@ class Runner:
                 self._become(PLAYING)
             self._show()
 
+    def restart(self, state: State) -> None:
+        """Put the plant into `state` a tick later, so that no stamp has two states: what answers the one before is late."""
+        with self._between_ticks:
+            self.plant.steps += self.plant.setup.tick_steps
+            self.reset(state)
+
     def adopt(self, setup: Setup, pace: Pace) -> None:
         """Go on with other numbers."""
         with self._between_ticks:

@@ -10,13 +10,19 @@ from rbdyn_ros.settings.plant import PLANT
 FRICTION = {"cart.damping": 0.5, "joint.damping": 0.005}
 
 
-def subject(name, kinds=("balance",), **values) -> Subject:
-    plant = {parameter.name: parameter.default for parameter in PLANT}
-    return Subject(name, {**plant, **FRICTION, **values}, kinds, patience=5.0)
+@pytest.fixture(scope="session")
+def subject():
+    """subject(law) -> a law of that name, on the plant of the study."""
+
+    def subject(name, kinds=("balance",)) -> Subject:
+        plant = {parameter.name: parameter.default for parameter in PLANT}
+        return Subject(name, {**plant, **FRICTION}, kinds, patience=5.0)
+
+    return subject
 
 
 @pytest.fixture(scope="session")
-def measured():
+def measured(subject):
     """measured(law, measure, name=value, ...) -> values; `__` stands for the dot of a setting's name."""
     benches = {}
 

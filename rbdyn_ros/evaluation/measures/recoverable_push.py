@@ -31,8 +31,8 @@ def measure(bench, conditions, settings) -> Measured:
     def recovers(impulse: float) -> bool:
         force = impulse / lasting
         wrench = (force * math.cos(azimuth), force * math.sin(azimuth), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, length)
-        push = Push(conditions.period, lasting, wrench)
-        calm = After(course.Calm(), push.time + push.duration)
+        push = Push(0.0, lasting, wrench)
+        calm = After(course.Calm(), push.duration)
         run = bench.run(conditions, spherical_pendulum.upright(), settings["duration"], pushes=(push,), stop=calm)
         return math.isfinite(course.settling_time(run))
 

@@ -14,6 +14,7 @@ SETTINGS = (
     Parameter("start", "hanging", "", "how the starts are drawn", "string", choices=tuple(kinds.KINDS)),
     Parameter("starts", 2000, "", "how many, for a law with a compiled form", "int", low=1),
     Parameter("starts_one_by_one", 200, "", "how many, for a law without, or behind faults or an observer", "int", low=1),
+    Parameter("starts_over_ros", 5, "", "how many, over topics", "int", low=1),
     Parameter("duration", 25.0, "s", "within which it must have settled", low=0.0, low_open=True),
 )
 VALUES = {
@@ -29,8 +30,11 @@ VALUES = {
 
 def starts(bench, conditions, settings) -> int:
     """How many starts there are."""
-    number = settings["starts"] if many.compiled(bench, conditions) else settings["starts_one_by_one"]
-    return 1 if settings["start"] == "exact" else number
+    if settings["start"] == "exact":
+        return 1
+    if bench.over_ros:
+        return settings["starts_over_ros"]
+    return settings["starts" if many.compiled(bench, conditions) else "starts_one_by_one"]
 
 
 def outcomes(bench, conditions, settings, part: range) -> np.ndarray:

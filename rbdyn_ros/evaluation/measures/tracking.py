@@ -36,7 +36,7 @@ def measure(bench, conditions, settings) -> Measured:
     late = run.t >= run.t[0] + settings["waiting"]
     if run.ended or not late.any():
         return Measured({}, course.curves(run), f"{run.ended or 'the run was over'} before the {settings['waiting']:g} s were over")
-    way = _path(settings, run.t - run.t[0])
+    way = _path(settings, run.t)
     away = np.linalg.norm(run.q[:, :2] - way, axis=1)[late]
     values = {
         "error_rms": 1e3 * course.rms(away),
@@ -49,7 +49,7 @@ def measure(bench, conditions, settings) -> Measured:
 
 
 def _path(settings: dict, t) -> np.ndarray:
-    """Where the cart shall be at the times t, (n, 2) [m]."""
+    """Where the cart shall be at the times t of the law's clock, (n, 2) [m]."""
     X = {"circle": periodic.circle, "eight": periodic.eight}[settings["path"]](settings["size"])
     turns = np.exp(2j * math.pi * settings["frequency"] * np.outer(t, np.arange(len(X))))
     return np.real(turns @ X)

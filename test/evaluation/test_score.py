@@ -1,0 +1,203 @@
+"""The course of an evaluation: laws that break, processes that die, results that survive."""
+
+import json
+import sys
+from collections import deque
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.evaluation import suite
+from rbdyn_ros.evaluation.bench import Bench
+from rbdyn_ros.evaluation.judged import BROKEN, HOLDS, MISSES, NOT_MEANT, Judged, from_plain, of_row, plain
+from rbdyn_ros.evaluation.results import FILE, Results
+from rbdyn_ros.evaluation.score import Count, Score, Task, serve, server
+from rbdyn_ros.evaluation.workers import Ended, Workers
+
+ROWS = """\
+rows:
+  near: {measure: release, settings: {tilt: 1, duration: 4}, require: [settling_time <= 9]}
+  far: {measure: release, settings: {tilt: 60, duration: 4}, require: [settling_time <= 9]}
+  option: {measure: release, law: {%s: {no_such: 1}}, require: [settling_time <= 9]}
+"""
+LAW = """\
+class Law:
+    def command(self, t, state, reference):
+{body}
+
+    def reset(self):
+        pass
+
+
+def design(model, params, options):
+    return Law()
+"""
+
+
+@pytest.fixture
+def cases(tmp_path):
+    """The cases of three rows about a law."""
+
+    def cases(law="lqr"):
+        path = tmp_path / "rows.yaml"
+        path.write_text(ROWS % law)
+        return [case for row in suite.read(path).rows for case in row.cases]
+
+    return cases
+
+
+@pytest.fixture
+def law_of(tmp_path, monkeypatch):
+    """A law with the given body of `command`, as a package would offer it."""
+
+    def law_of(body: str) -> str:
+        (tmp_path / "strange.py").write_text(LAW.format(body="\n".join(f"        {line}" for line in body.splitlines())))
+        info = tmp_path / "strange-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: strange\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("[rbdyn_ros.controllers]\nstrange = strange\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "strange", raising=False)
+        return "strange"
+
+    return law_of
+
+
+@pytest.fixture
+def scored(subject):
+    """scored(cases, law): row -> Judged, measured in this process."""
+
+    def scored(cases, law) -> dict:
+        kept = []
+        score = Score(cases, kept.append, lambda done: None)
+        answer = server(Bench(subject(law)))
+        while score.tasks:
+            task = score.tasks.popleft()
+            score.take(task, answer(task))
+        assert score.complete
+        return {case.row: case for case in kept}
+
+    return scored
+
+
+def test_verdicts(scored, cases):
+    found = scored(cases(), "lqr")
+    assert [found[row].verdict for row in ("near", "far", "option")] == [HOLDS, MISSES, NOT_MEANT]
+    assert found["far"].note == "fallen" and found["option"].note == "lqr has no option no_such"
+    assert of_row(list(found.values())) == MISSES
+
+
+@pytest.mark.parametrize(
+    "body, sentence",
+    [
+        ("raise RuntimeError('no idea')", "the law strange raised RuntimeError at t = 0.000 s: no idea"),
+        ("return [float('nan'), 0.0]", "the law strange returned [nan, 0.0] at t = 0.000 s; it must return two finite forces"),
+        ("return (1.0, 2.0, 3.0)", "the law strange returned (1.0, 2.0, 3.0) at t = 0.000 s"),
+        ("if t > 0.1: raise KeyError('late')\nreturn (0.0, 0.0)", "the law strange raised KeyError at t = 0.102 s"),
+    ],
+)
+def test_a_law_that_breaks_breaks_its_cases_with_its_name(scored, cases, law_of, body, sentence):
+    found = scored(cases("lqr"), law_of(body))
+    assert [found[row].verdict for row in ("near", "far", "option")] == [BROKEN] * 3
+    assert sentence in found["near"].note
+
+
+def test_a_law_that_cannot_be_designed(scored, cases, law_of, tmp_path):
+    name = law_of("return (0.0, 0.0)")
+    (tmp_path / "strange.py").write_text("def design(model, params, options):\n    raise ArithmeticError('singular')\n")
+    assert scored(cases("lqr"), name)["near"].note == "the law strange: designing it raised ArithmeticError: singular"
+
+
+def test_a_row_that_crashes_is_reported_and_the_others_go_on(scored, cases, monkeypatch):
+    from rbdyn_ros.evaluation.measures import release
+
+    monkeypatch.setattr(release.course, "effort", lambda run: 1 / (len(run.t) > 2000) if run.ended == "fallen" else 0.0)
+    found = scored(cases(), "lqr")
+    assert found["near"].verdict == HOLDS
+    assert found["far"].verdict == BROKEN and found["far"].note.startswith("ZeroDivisionError: division by zero (test_score.py:")
+
+
+def test_a_process_that_dies_is_told_and_the_others_go_on(cases, law_of, subject):
+    """A law that ends its process where the rod leans far at the start."""
+    law = law_of("import os\nreturn os._exit(7) if t == 0.0 and state.q[4] > 0.4 else (0.0, 0.0)")
+    near, far, _ = cases()
+    tasks = deque((Task(far), Task(near)))
+    with Workers(1, subject(law), serve) as workers:
+        answers = {task.case.row: answer for task, answer in workers.answers(tasks) if task}
+    assert answers["far"] == Ended("the process that measured it ended with exit code 7")
+    assert answers["near"].note == "fallen"
+
+
+@pytest.fixture
+def many(tmp_path):
+    """A case of ten starts."""
+    path = tmp_path / "many.yaml"
+    path.write_text("rows: {many: {measure: swing_up, require: [success >= 50]}}")
+    return suite.read(path).rows[0].cases[0]
+
+
+def test_the_parts_of_a_case_come_together_in_their_order(many):
+    kept, shown = [], []
+    score = Score([many], kept.append, shown.append)
+    score.take(score.tasks.popleft(), Count(10))
+    parts = list(score.tasks)
+    assert [list(task.part) for task in parts] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    for task in reversed(parts):
+        score.take(task, np.array([(float(i), 1.0, 2.0) if i % 3 else (np.nan, 3.0, 2.0) for i in task.part]))
+    (case,) = kept
+    assert case.verdict == HOLDS and case.values["success"] == pytest.approx(60.0)
+    assert case.curves["settled"] == [None, 1.0, 2.0, None, 4.0, 5.0, None, 7.0, 8.0, None]
+    assert shown == sorted(shown) and score.complete
+
+
+def test_a_part_that_breaks_ends_its_case_once(many):
+    kept = []
+    score = Score([many], kept.append, lambda done: None)
+    score.take(score.tasks.popleft(), Count(10))
+    first, second = score.tasks[0], score.tasks[1]
+    score.take(first, Ended("gone"))
+    assert not score.tasks and kept[0].verdict == BROKEN and kept[0].note == "gone"
+    score.take(second, np.zeros((4, 3)))
+    assert len(kept) == 1 and score.complete
+
+
+CASE = Judged("S3", "10 N", HOLDS, {"tilt": 1.5, "time": float("inf")}, (("tilt <= 2", True),), "a note", {"t": [0.0, 1.0]}, "S3 10 N 00")
+HEADING = {"law": "lqr", "parameters": {"rod.mass": 1.0}}
+
+
+def test_a_case_survives_json():
+    assert from_plain(json.loads(json.dumps(plain(CASE), allow_nan=False))) == CASE
+
+
+def test_results_go_on_where_they_were(tmp_path):
+    Results(tmp_path / "out", HEADING, False).add(CASE)
+    assert Results(tmp_path / "out", HEADING, True).cases == {CASE.key: CASE}
+
+
+def test_a_line_that_was_cut_off_is_measured_again(tmp_path):
+    results = Results(tmp_path, HEADING, False)
+    results.add(CASE)
+    results.add(CASE._replace(key="other"))
+    path = tmp_path / FILE
+    path.write_bytes(path.read_bytes()[:-30])
+    again = Results(tmp_path, HEADING, True)
+    assert list(again.cases) == [CASE.key]
+    again.add(CASE._replace(key="third"))
+    assert list(Results(tmp_path, HEADING, True).cases) == [CASE.key, "third"]
+
+
+@pytest.mark.parametrize(
+    "resume, prepare, sentence",
+    [
+        (False, "something", "which is not empty; choose another"),
+        (False, FILE, "which is not empty; add --resume to go on with it, or choose another"),
+        (True, "something", "--resume: there is no .*cases.jsonl; leave --resume out to begin"),
+        (True, FILE, "was measured with another parameters; choose another --out"),
+    ],
+)
+def test_a_folder_of_something_else_is_left_alone(tmp_path, resume, prepare, sentence):
+    before = json.dumps({**HEADING, "parameters": {}}) + "\n"
+    (tmp_path / prepare).write_text(before)
+    with pytest.raises(ValueError, match=sentence):
+        Results(tmp_path, HEADING, resume)
+    assert (tmp_path / prepare).read_text() == before

@@ -1,0 +1,129 @@
+"""Suites as files: what is read from them, and what is said of those that are wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from rbdyn_ros.controllers import select
+from rbdyn_ros.evaluation import measures, suite
+from rbdyn_ros.evaluation.requirement import Requirement
+from rbdyn_ros.evaluation.score import applying
+from rbdyn_ros.settings.shipped import config
+
+STANDARD = config("suites", "standard.yaml")
+GOOD = """\
+title: Mine
+plant: {cart: {damping: 0.3}}
+rows:
+  A:
+    measure: release
+    for: [balance, wide]
+    settings: {tilt: 10, faults: {command: {delay: 0.004}}}
+    law: {lqr: {force_weight: 0.2}}
+    require: [settling_time <= 3.5]
+    quick: {tilt: 2}
+    cases:
+      weak: {settings: {force_limit: 10}}
+      strong: {settings: {force_limit: 50, tilt: 20}, require: [travel <= 1.5, peak_force >= 1e1], quick: false}
+    picture: {x: force_limit, y: travel}
+  B: {measure: step_response, require: overshoot <= 5}
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    """The suite of a text."""
+
+    def read(text: str, *arguments):
+        path = tmp_path / "mine.yaml"
+        path.write_text(text)
+        return suite.read(path, *arguments)
+
+    return read
+
+
+def test_a_case_has_its_own_words_over_those_of_its_row(read):
+    mine = read(GOOD)
+    weak, strong = mine.rows[0].cases
+    assert (mine.title, mine.plant, [row.name for row in mine.rows]) == ("Mine", {"cart.damping": 0.3}, ["A", "B"])
+    assert (weak.name, weak.settings["tilt"], weak.conditions.force_limit) == ("A weak", 10.0, 10.0)
+    assert (strong.settings["tilt"], strong.conditions.faults.command_delay) == (20.0, 0.004)
+    assert strong.requirements == (Requirement("travel", True, 1.5), Requirement("peak_force", False, 10.0))
+    assert strong.conditions.law == (("lqr.force_weight", 0.2),) and weak.kinds == ("balance", "wide")
+    assert suite.setting(weak, "force_limit") == 10.0 and suite.setting(weak, "faults.command.delay") == 0.004
+
+
+def test_the_quick_form_has_the_cases_that_have_one(read):
+    (row,) = read(GOOD, (), True).rows
+    assert [(case.label, case.settings["tilt"]) for case in row.cases] == [("weak", 2.0)]
+
+
+def test_chosen_rows(read):
+    assert [row.name for row in read(GOOD, ("B",)).rows] == ["B"]
+
+
+def test_a_case_that_is_asked_otherwise_has_another_key(read):
+    keys = {read(GOOD.replace("3.5", bound)).rows[0].cases[0].key for bound in ("3.5", "3.6")} | {read(GOOD).rows[0].cases[0].key}
+    assert len(keys) == 2
+
+
+@pytest.mark.parametrize(
+    "old, new, sentence",
+    [
+        ("rows:", "lines:", "mine.yaml: lines is not known here; known are title, plant, rows"),
+        ("measure: release", "measur: release", "rows.A: measur is not known here; did you mean measure?"),
+        ("measure: release", "measure: relase", "rows.A.cases.weak: measure is 'relase'; did you mean release? known are "),
+        ("    measure: release\n", "", "rows.A.cases.weak: measure is missing; known are delay_margin, "),
+        ("    require: [settling_time <= 3.5]\n", "", "rows.A.cases.weak: require is missing; name what must hold, such as"),
+        ("settling_time <= 3.5", "settling_time < 3.5", "require: 'settling_time < 3.5' is not a requirement; write a value, <= or >=, and a number"),
+        ("settling_time <= 3.5", "setling <= 3.5", "rows.A.cases.weak.require: setling is not measured here; known are settling_time, "),
+        ("tilt: 10", "tilt: 200", "rows.A.cases.weak: tilt is 200 deg; it must be a finite number >= 0 and <= 180"),
+        ("tilt: 10", "titl: 10", "rows.A.cases.weak.settings: titl is not a setting of the measure release; did you mean tilt?"),
+        ("delay: 0.004", "delay: -1", "faults.command.delay is -1 s; it must be a finite number >= 0"),
+        ("[balance, wide]", "[balance, wild]", "rows.A.cases.weak: for is 'wild'; known are any, balance"),
+        ("y: travel", "y: way", "rows.A.picture: y is way, which is not measured; known are "),
+        ("{force_limit: 10}", "10", "rows.A.cases.weak.settings is 10; it must be `name: value` lines"),
+        ("  B: {", "  A: {", "mine.yaml:15: broken YAML: A is given twice"),
+        ("  B: {", "  B: [", "broken YAML"),
+    ],
+)
+def test_what_is_wrong_is_said_with_file_and_key(read, old, new, sentence):
+    with pytest.raises(ValueError) as error:
+        read(GOOD.replace(old, new))
+    assert "mine.yaml" in str(error.value) and sentence in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text, sentence", [("", "is not a mapping"), ("- 1", "is not a mapping"), ("rows: {}", "rows is missing or empty"), ("a: \x00", "broken YAML")])
+def test_files_that_are_no_suite(read, text, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        read(text)
+
+
+def test_a_file_that_is_not_there():
+    with pytest.raises(ValueError, match="nowhere.yaml: cannot be read: No such file"):
+        suite.read(Path("nowhere.yaml"))
+
+
+def test_a_row_that_is_not_there(read):
+    with pytest.raises(ValueError, match="--rows: .* has no row C; known are A, B"):
+        read(GOOD, ("C",))
+
+
+def test_no_row_is_left(read):
+    with pytest.raises(ValueError, match="no row is left; none of those chosen has a quick form"):
+        read(GOOD, ("B",), True)
+
+
+def test_the_standard_suite_has_every_row_and_a_shipped_law_for_each():
+    standard = suite.read(STANDARD)
+    assert [row.name for row in standard.rows] == [f"S{i}" for i in range(1, 30)]
+    kinds = {kind for law in select.names() for kind in getattr(select.load(law), "KINDS", ())}
+    assert kinds == set(suite.KINDS)
+    assert applying(standard, tuple(kinds))[1] == []
+    assert {case.measure for row in standard.rows for case in row.cases} == set(measures.names())
+
+
+def test_a_law_is_measured_at_what_it_is_meant_for():
+    meant, others = applying(suite.read(STANDARD), ("tracking",))
+    assert {case.row for case in meant} == {"S1", "S2", "S20", "S21"}
+    assert dict((case.row, why) for case, why in others)["S3"] == "for balance"
