@@ -21,7 +21,7 @@ class Options(NamedTuple):
     travel: float = 2.0
 
 
-LAWS = ("lqr", "mpc", "nested_lqr", "pd", "rest", "swing_up", "tracking")
+LAWS = ("ilqr", "lqr", "mpc", "nested_lqr", "pd", "rest", "swing_up", "tracking")
 MINE = SimpleNamespace(Options=Options)  # without PARAMETERS
 
 
