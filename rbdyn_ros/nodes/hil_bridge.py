@@ -87,9 +87,11 @@ class HilBridge(ManagedNode):
         if self._connected and status != UP:
             self.board.lost()
         self._connected = status == UP
-        say = self.get_logger().warning if status.startswith(NO_PORT) else self.get_logger().info
         sentence = SAID.get(status, status)
-        say(sentence)
+        if status.startswith(NO_PORT):
+            self.get_logger().warning(sentence)
+        else:
+            self.get_logger().info(sentence)
         self.announce(sentence)
 
     def findings(self) -> list:

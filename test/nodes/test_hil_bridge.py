@@ -1,7 +1,10 @@
 """The bridge between real topics and a real socket; the board at its other end is this test's."""
 
+import json
 import math
+import os
 import socket
+import subprocess
 import time
 
 import pytest
@@ -15,9 +18,10 @@ from nav_msgs.msg import Odometry  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 
+from rbdyn_ros.nodes.diagnostics import ERROR  # noqa: E402
 from rbdyn_ros.nodes.messages import nanoseconds, set_stamp, set_xyz, wxyz, xyz  # noqa: E402
 from rbdyn_ros.wire.frame import FORCE, SAFE, STATE  # noqa: E402
-from rbdyn_ros.wire.line import UP, Line  # noqa: E402
+from rbdyn_ros.wire.line import SILENT, UP, Line  # noqa: E402
 from rbdyn_ros.wire.link import Link  # noqa: E402
 from rbdyn_ros.wire.udp import Udp  # noqa: E402
 
@@ -287,6 +291,54 @@ def test_a_port_that_is_taken_and_other_mistakes_are_one_sentence(graph, port):
         graph.until(lambda: process.poll() is not None)
     said = graph.log("hil_bridge")
     assert process.returncode == 1 and f"udp.port is {port} on 127.0.0.1: another program uses it" in said and "Traceback" not in said
+
+
+def test_a_pulled_cable_is_told_and_found_again(graph, bridge, tmp_path):
+    path, status = tmp_path / "board", graph.listen(String, "/pendulum_hil/status", latched=True)
+    ends = os.openpty()
+    path.symlink_to(os.ttyname(ends[1]))
+    node, there = bridge(transport="serial", serial__port=str(path), retry=0.1), Link(3_000_000_000)
+    os.write(ends[0], there.outgoing(1))
+    graph.until(lambda: node.line.status == UP)
+    path.unlink()
+    for end in ends:
+        os.close(end)
+    graph.until(lambda: status and "has vanished; it is looked for every 0.1 s" in status[-1].data)
+    assert node.findings()[0][1][0][0] == ERROR
+    ends = os.openpty()
+    path.symlink_to(os.ttyname(ends[1]))
+    graph.until(lambda: node.line.status == SILENT)
+    os.write(ends[0], there.outgoing(2))
+    graph.until(lambda: status[-1].data == "connected")
+    for end in ends:
+        os.close(end)
+
+
+def lean(pose: Odometry) -> float:
+    """[rad]"""
+    _, x, y, _ = wxyz(pose.pose.pose.orientation)
+    return math.acos(1.0 - 2.0 * (x * x + y * y))
+
+
+def test_the_c_plant_is_balanced_by_the_controller_node(graph, bridge, port, tmp_path):
+    """A board that is the plant, in a process of its own: the controller node catches it from 10 degrees.
+
+    It falls where the machine starves this process for longer than the delay margin; then it is set up again.
+    """
+    from ..wire.clients import program
+
+    client, poses = str(program(tmp_path)), graph.listen(Odometry, "/odometry")
+    bridge(board="plant", command_timeout=1.0)
+    graph.controller(state_timeout=1.0, cart__damping=0.5, joint__damping=0.005)
+    for _ in range(5):
+        with subprocess.Popen([client, "plant", "--udp", "127.0.0.1", str(port)], stdout=subprocess.PIPE, text=True) as board:
+            graph.until(lambda: poses and (lean(poses[-1]) > 1.0 or len(poses) > 1500 and lean(poses[-1]) < 0.01))
+            board.terminate()
+            said = json.loads(board.communicate(timeout=10.0)[0])
+        if lean(poses[-1]) < 0.01:
+            break
+        poses.clear()
+    assert poses and said["accepted"] > 1000 and said["malformed"] == 0
 
 
 def test_a_link_that_cannot_last_is_refused(bridge):
