@@ -22,6 +22,7 @@ EXAMPLES = f"""\
 HOLDS, FAILS, BAD_INPUT, NO_ROS, CANNOT_WRITE, SIGNAL = 0, 1, 2, 3, 4, 128
 JOBS = Parameter("--jobs", 0, "", "", "int", low=0, high=1024)
 PATIENCE = Parameter("--patience", 2.0, "s", "", low=0.0, low_open=True)
+WAITING = Parameter("--waiting", 20.0, "s", "", low=0.0, low_open=True)
 
 
 class Plan(NamedTuple):
@@ -32,7 +33,7 @@ class Plan(NamedTuple):
     jobs: int
     out: Path
     resume: bool
-    ros: tuple | None  # (start a controller, in real time), or None for a measurement without ROS
+    ros: tuple | None  # (how long to wait for somebody else's node [s] or None to start ours, in real time); None: without ROS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,13 +51,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--patience", metavar="S", default="2", help="how long one command of the law may take [s]; default 2")
     option("--over-ros", action="store_true", help="measure a controller node over topics, in lockstep; starts ours with this law")
     option("--external", action="store_true", help="with --over-ros: start none, yours answers on cart/command")
+    option("--waiting", metavar="S", default="20", help="with --external: how long to wait for its first command [s]; default 20")
     option("--real-time", action="store_true", help="with --over-ros: in real time")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure; 0 every row that applies holds, 1 one does not, 2 bad input, 3 there is no ROS 2, 4 cannot write, 130 interrupted."""
-    if arguments.over_ros and find_spec("rclpy") is None:
-        return _say("there is no ROS 2 here: rclpy cannot be imported; start it as ./testbed exec ..., or source a ROS 2", NO_ROS)
+    if arguments.over_ros:
+        if find_spec("rclpy") is None:
+            return _say("there is no ROS 2 here: rclpy cannot be imported; start it as ./testbed exec ..., or source a ROS 2", NO_ROS)
+        os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")  # two evaluations in one network do not meet
     from rbdyn_ros.evaluation.measured import CannotGoOn
 
     try:
@@ -70,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def plan(arguments: argparse.Namespace) -> Plan:
     """The evaluation that the arguments ask for; ValueError with one sentence for what does not fit."""
-    jobs, patience = (_number(parameter, getattr(arguments, parameter.name[2:])) for parameter in (JOBS, PATIENCE))
+    jobs, patience, waiting = (_number(p, getattr(arguments, p.name[2:])) for p in (JOBS, PATIENCE, WAITING))
     for path in map(Path, arguments.params_file):
         if not path.is_file():
             raise ValueError(f"--params-file {path}: there is no such file")
@@ -83,7 +87,7 @@ def plan(arguments: argparse.Namespace) -> Plan:
     suite = read(path, rows, arguments.quick)
     law = subject(arguments.controller, arguments.params_file, arguments.kind, suite.plant, patience)
     out = Path(arguments.out or f"evaluation_{law.name}_{datetime.now():%Y-%m-%d_%H-%M-%S}").expanduser()
-    ros = (not arguments.external, arguments.real_time) if arguments.over_ros else None
+    ros = (waiting if arguments.external else None, arguments.real_time) if arguments.over_ros else None
     return Plan(suite, law, jobs or os.cpu_count() or 1, out, arguments.resume, ros)
 
 

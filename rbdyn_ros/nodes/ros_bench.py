@@ -33,13 +33,16 @@ from rbdyn_ros.simulation.runner import FAULT
 from rbdyn_ros.types import State
 
 LOOKS_EVERY = 0.05  # [s] real time
-ANSWER, COMING_UP = 20.0, 180.0  # [s] to wait for the first command of another's node, and of ours, which may compile
+COMING_UP = 180.0  # [s] for the first command of our controller, which may compile
 LONGEST = 120.0  # [s] of a run that can be kept
 
 
 @contextmanager
 def ros_bench(subject: Subject, ros: tuple, out: Path, stop: Interruption) -> Iterator["RosBench"]:
-    """A bench, ended with everything that it started. `ros` is (whether to start our controller, whether in real time)."""
+    """A bench, ended with everything that it started.
+
+    `ros` is (how long to wait for the first command of somebody else's node [s], None to start ours; whether in real time).
+    """
     sys.setswitchinterval(SWITCH_INTERVAL)
     rclpy.init(args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO)
     bench = None
@@ -57,9 +60,9 @@ class RosBench:
 
     over_ros = True
 
-    def __init__(self, subject: Subject, start_ours: bool, real_time: bool, out: Path, stop: Interruption):
+    def __init__(self, subject: Subject, waiting: float | None, real_time: bool, out: Path, stop: Interruption):
         self.subject, self.params = subject, plant_params(subject.values)
-        self._ours, self._log, self._stop = start_ours, out / "controller.log", stop
+        self._ours, self._waiting, self._log, self._stop = waiting is None, waiting or COMING_UP, out / "controller.log", stop
         self._cast, self._cast_for, self._heard = None, None, False
         self._status = ""
         overrides = {p.name: subject.values[p.name] for p in PLANT if subject.values[p.name] != ()} | {
@@ -140,7 +143,7 @@ class RosBench:
     def _wait_for_an_answer(self) -> None:
         """Until a command has come to the state that waits. LawFailed; CannotGoOn: nobody ever answered."""
         began = time.monotonic()
-        patience = max(self.subject.patience, LOOKS_EVERY) if self._heard else COMING_UP if self._ours else ANSWER
+        patience = max(self.subject.patience, LOOKS_EVERY) if self._heard else self._waiting
 
         def heard() -> bool:
             if self._cast and (reason := self._cast.ended()):
