@@ -45,6 +45,7 @@ setup(
         (f'share/{PACKAGE}/config', sorted(glob('config/*.*'))),
         (f'share/{PACKAGE}/config/campaigns', sorted(glob('config/campaigns/*.*'))),
         (f'share/{PACKAGE}/config/scenarios', sorted(glob('config/scenarios/*.*'))),
+        (f'share/{PACKAGE}/config/security', sorted(glob('config/security/*.*'))),
         (f'share/{PACKAGE}/config/suites', sorted(glob('config/suites/*.*'))),
     ],
     entry_points={
