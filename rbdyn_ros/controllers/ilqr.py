@@ -30,7 +30,6 @@ from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.types import Array, State
 
 KINDS = ("swing_up",)  # what it is meant for, in the words of evaluation.suite
-PREPARES = True  # its preparation takes seconds: not while the loop runs
 SWINGING, FOLLOWING, BALANCING = 0, 1, 2
 
 

@@ -33,6 +33,13 @@ class Controller(Protocol):
         """Forget what was remembered of the past: the plant was put elsewhere."""
 
 
+class Planner(Protocol):
+    """A law whose work before the first command takes seconds: the node does it while it is configured, never while it runs."""
+
+    def prepare(self) -> None:
+        """Do that work, once; the first command does it otherwise. RuntimeError, in one sentence, if it fails."""
+
+
 class Witness(Protocol):
     """A law that also says how it fares; the controller node puts it into /diagnostics."""
 

@@ -35,7 +35,9 @@ LABELS = (
 WATCH_PERIOD = 0.02  # [s] how often the age of the state is looked at
 WARN_PERIOD = 1.0  # [s] one warning of a kind per period
 ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
-STOPPED, WAITING, RUNNING, DISARMED, LATE = "stopped", "waiting for a state", "running", "disarmed", "state late"
+STOPPED, WAITING, RUNNING, DISARMED = "stopped", "waiting for a state", "running", "disarmed"
+LATE, SLOW = "state late", "law too slow"
+OFTEN, MEMORY = 0.5, 50  # part of the last answers, about so many, that came too late: then the law is too slow
 FAULT = "fault: "
 
 
@@ -55,22 +57,22 @@ class Controller(ManagedNode):
         return NODES[NAME] + options.table(name, select.load(name))
 
     def validate(self, values: dict) -> None:
-        """ValueError if no law follows from the values."""
-        Law(values)
+        """ValueError if no law follows from the values, or none that could go on at once."""
+        _ = self.law.continued(values) if self.law else Law(values)
 
     def changed(self, values: dict) -> None:
-        """Design anew: the gains belong to the plant."""
+        """Design anew where that changes something: the gains belong to the plant."""
         self.reference = values["reference"]
         if self.law:
-            self.law = Law(values)
+            self.law = self.law.continued(values)
             self.join.adopt(values)
 
     def configure(self) -> None:
         """Design the law, compile it by one answer, make topics, services and timers."""
         values = self.parameters.values
-        self.law, self.join, self.leaps = Law(values), join(values), 0
+        self.law, self.join, self.leaps, self.late_answers, self.slowness = Law(values), join(values), 0, 0, 0.0
         self.reference, self.armed = values["reference"], values["armed"]
-        self.get_logger().info(f"law: {self.law.name}; warming up")
+        self.get_logger().info(f"law: {self.law.name}; warming up, and planning if it plans")
         self.law.warm_up()
         self._make_topics(values)
 
@@ -168,7 +170,8 @@ class Controller(ManagedNode):
         except Abort as abort:
             self._abort(str(abort))
         else:
-            self._become(RUNNING if self.armed else DISARMED)
+            self._time(answer)
+            self._become(DISARMED if not self.armed else SLOW if self.slowness > OFTEN else RUNNING)
             self._send(answer.force if self.armed else ZERO)
             self._report(answer)
 
@@ -180,9 +183,17 @@ class Controller(ManagedNode):
             self.answered = (question, self.law.answer(state, self.reference))
         return self.answered[1]
 
+    def _time(self, answer: Answer) -> None:
+        """Count an answer that took longer than the budget."""
+        self.slowness += (answer.late - self.slowness) / MEMORY
+        if answer.late:
+            self.late_answers += 1
+            why = f"the law {self.law.name} took {1e3 * answer.compute_time:.3g} ms for an answer; see budget"
+            self.get_logger().warning(why, throttle_duration_sec=WARN_PERIOD)
+
     def _watch(self) -> None:
         late = self.active and time.monotonic() - self.arrival > self.parameters.values["state_timeout"]
-        if late and self.status in (RUNNING, DISARMED):
+        if late and self.status in (RUNNING, DISARMED, SLOW):
             self.get_logger().warning("the state is late: zero force", throttle_duration_sec=WARN_PERIOD)
             self._become(LATE)
             self._send(ZERO, answers=False)
@@ -252,11 +263,14 @@ class Controller(ManagedNode):
 
     def findings(self) -> list:
         """(part, [(level, sentence)], values) of the line of diagnostics."""
-        level = ERROR if self.status.startswith(FAULT) else WARN if self.status in (LATE, DISARMED) else OK
+        level = ERROR if self.status.startswith(FAULT) else WARN if self.status in (LATE, DISARMED, SLOW) else OK
         values = {f"rejected, {what}": n for what, n in sorted(self.refused.items())}
         if not self.law:
             return [("control", [(level, self.status)], values)]
-        return [("control", [(level, self.status)], {**values, "leaps": self.leaps, **self.law.evidence()}), *self.join.findings()]
+        return [("control", [(level, self.status)], {**values, **self._counts()}), *self.join.findings()]
+
+    def _counts(self) -> dict:
+        return {"leaps": self.leaps, "late_answers": self.late_answers, **self.law.evidence()}
 
 
 def main(args=None) -> int:

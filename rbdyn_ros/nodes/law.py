@@ -27,6 +27,7 @@ class Answer(NamedTuple):
     tilt: tuple  # (2,) [rad] log-map, towards x and y
     saturated: bool  # the force is at its limit
     compute_time: float  # [s]
+    late: bool  # it took more than the budget
 
 
 class Law:
@@ -36,13 +37,29 @@ class Law:
         """Design the law that `values` (parameter name -> value) name. ValueError if that is impossible."""
         self.name = values["controller"]
         module = select.load(self.name)
-        self._law = module.design(spherical_pendulum, plant_params(values), options.from_values(self.name, module, values))
+        self._asked_for = (plant_params(values), options.from_values(self.name, module, values))
+        self._law = module.design(spherical_pendulum, *self._asked_for)
         self._force_limit = values["cart.force_limit"]
         self._abort_tilt, self._abort_travel = values["abort.tilt"], values["abort.travel"]
+        self._abort_time, self._budget = values["abort.compute_time"], values["budget"] or values["period"]
+
+    def continued(self, values: dict) -> "Law":
+        """The law for other values: with what this one remembers, where its design is the same.
+
+        ValueError if it is another one, and would have to be prepared.
+        """
+        law = Law(values)
+        if law._asked_for == self._asked_for:
+            law._law = self._law
+        elif hasattr(law._law, "prepare"):
+            raise ValueError(f"controller {self.name} plans for seconds: deactivate and clean up the node to change its plant or its options")
+        return law
 
     def warm_up(self) -> None:
-        """Let everything that compiles compile: answer a state at rest, and forget it."""
-        self.answer(spherical_pendulum.upright(), ZERO)
+        """Plan, if the law does; let everything that compiles compile: answer a state at rest, and forget it."""
+        if hasattr(self._law, "prepare"):
+            self._law.prepare()
+        self._force(spherical_pendulum.upright(), ZERO)
         self.reset()
 
     def reset(self) -> None:
@@ -58,11 +75,12 @@ class Law:
         start = time.perf_counter()
         force = self._force(state, reference)
         compute_time = time.perf_counter() - start
+        self._check_time(compute_time)
         lean = tilt(state.q, state.v)[:2]
         error = (float(state.q[0]) - reference[0], float(state.q[1]) - reference[1])
         self._check_limits(math.hypot(*lean), math.hypot(*state.q[:2]))
         saturated = math.hypot(*force) >= self._force_limit * (1.0 - 1e-9)
-        return Answer(force, error, lean, saturated, compute_time)
+        return Answer(force, error, lean, saturated, compute_time, compute_time > self._budget)
 
     def _force(self, state: State, reference: tuple) -> tuple:
         try:
@@ -74,6 +92,10 @@ class Law:
         if command.shape != (2,) or not np.isfinite(command).all():
             raise Abort(f"the law {self.name} returned {command.tolist()}; it must be two finite forces [N]")
         return tuple(command.tolist())
+
+    def _check_time(self, seconds: float) -> None:
+        if seconds > self._abort_time:
+            raise Abort(f"the law {self.name} took {seconds:.3g} s for an answer; abort.compute_time is {self._abort_time:.3g} s")
 
     def _check_limits(self, lean: float, distance: float) -> None:
         if lean > self._abort_tilt:

@@ -26,13 +26,16 @@ class SensorJoin:
     def __init__(self, values: dict):
         self._with_imu = values["observer.sensors"] == "imu"
         self.topics = ((JointState, "joint_states", self.joints),) + (((Imu, "imu/data", self.imu),) if self._with_imu else ())
+        self._plan: tuple | None = None
         self.adopt(values)
         self._warm_up()
 
     def adopt(self, values: dict) -> None:
-        """Begin anew with the parameters' values."""
-        self._estimator = Estimator(spherical_pendulum.build(plant_params(values)), _options(values))
-        self.reset()
+        """Begin anew if the parameters' values make another filter."""
+        plan = (spherical_pendulum.build(plant_params(values)), _options(values))
+        if plan != self._plan:
+            self._plan, self._estimator = plan, Estimator(*plan)
+            self.reset()
 
     def reset(self) -> None:
         """Forget what has come."""

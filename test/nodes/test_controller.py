@@ -1,6 +1,7 @@
 """The controller node: it balances, follows a goal, and gives up as it should."""
 
 import math
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -180,6 +181,55 @@ def test_a_law_that_misbehaves_is_aborted(command, why):
     law._law = SimpleNamespace(command=misbehave)
     with pytest.raises(Abort, match=why):
         law.answer(upright(), (0.0, 0.0))
+
+
+class Slow:
+    """A law that takes its time."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def command(self, t, state, reference):
+        time.sleep(self.seconds)
+        return np.zeros(2)
+
+    def reset(self):
+        """Nothing is remembered."""
+
+
+def test_a_law_that_is_always_late_is_counted_and_said(graph):
+    controller = graph.controller(budget=0.001)
+    status, send = graph.listen(String, f"{NODE}/status", latched=True), states(graph)
+    controller.law._law = Slow(0.003)
+    for i in range(1, 60):
+        send(i * 2_000_000, tilt=0.1)
+        graph.until(lambda: controller.newest and controller.newest[0] == i * 2_000_000)
+    graph.until(lambda: status[-1].data == "law too slow")
+    assert controller.late_answers > 30 and controller.active
+    assert controller.findings()[0][2]["late_answers"] == controller.late_answers
+
+
+def test_a_law_that_takes_for_ever_is_given_up(graph):
+    controller = graph.controller(abort__compute_time=0.05)
+    status, send = graph.listen(String, f"{NODE}/status", latched=True), states(graph)
+    controller.law._law = Slow(0.06)
+    send(10**9, tilt=0.1)
+    graph.until(lambda: status and status[-1].data.startswith("fault: "))
+    assert "the law lqr took 0." in status[-1].data and "abort.compute_time is 0.05 s" in status[-1].data and not controller.active
+
+
+def test_a_law_that_plans_is_not_designed_anew_while_it_runs(graph):
+    controller = graph.controller(controller="ilqr")
+    plan = controller.law._law
+    assert controller.set_parameters([Parameter("reference", value=[0.1, 0.0])])[0].successful
+    assert controller.law._law is plan and controller.reference == (0.1, 0.0)
+    refused = controller.set_parameters([Parameter("rod.mass", value=2.0)])[0]
+    assert not refused.successful and "controller ilqr plans for seconds: deactivate and clean up the node" in refused.reason
+
+
+def test_a_plan_that_cannot_be_made_does_not_start(graph):
+    with pytest.raises(RuntimeError, match="pendulum_controller could not start"):
+        graph.controller(controller="ilqr", ilqr__duration=0.5)
 
 
 def test_a_state_is_joined_from_messages_of_one_instant():
