@@ -1,0 +1,89 @@
+"""The lqr in worlds that are noisy, late, lossy and worn: what it sees, what is true, and what comes of it."""
+
+import math
+
+import numpy as np
+
+from rbdyn_ros.controllers import lqr
+from rbdyn_ros.experiments import figures
+from rbdyn_ros.experiments.outcome import Outcome, above, below
+from rbdyn_ros.faults.options import Faults
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.settings import plant_params, read_files
+from rbdyn_ros.settings.faults import FAULTS, faults
+from rbdyn_ros.settings.shipped import config
+from rbdyn_ros.settings.tables import OFFLINE
+from rbdyn_ros.simulation.closed_loop import Conditions, run as closed_loop
+from rbdyn_ros.simulation.trial import tilt
+
+QUESTION = (
+    "A regulator is designed for a perfect world. Does it stand where sensors are noisy, states and commands late or lost,\n"
+    "  and the drive worn: in the scenarios that are shipped? And where does it end?"
+)
+WORLDS = ("noisy", "delayed", "lossy", "worn")
+START, PERIOD, FORCE_LIMIT = math.radians(10.0), 0.002, 20.0  # [rad], [s], [N]
+TOO_LATE = 0.12  # [s] beyond the delay margin, 103 ms
+SEEN, TRUE = "#e08e79", "#1f6fb4"
+
+
+def run(short: bool, progress) -> Outcome:
+    """The perfect world, the shipped ones, and one in which commands come too late."""
+    duration = 6.0 if short else 12.0
+    worlds = {"perfect": Faults(), **{name: shipped(name) for name in WORLDS}, "too late": Faults(command_delay=TOO_LATE)}
+    tables = {}
+    for i, (name, wrong) in enumerate(worlds.items()):
+        tables[name.replace(" ", "_")] = played(wrong, duration)
+        progress((i + 1) / len(worlds))
+    again = played(worlds["lossy"], duration)
+    return Outcome(tables, _claims(tables, again))
+
+
+def shipped(scenario: str) -> Faults:
+    """The faults of a file of config/scenarios."""
+    values = {parameter.name: parameter.default for parameter in FAULTS}
+    return faults({**values, **{name: value for name, (value, _) in read_files([config("scenarios", f"{scenario}.yaml")]).items()}})
+
+
+def played(wrong: Faults, duration: float) -> dict:
+    """A run from ten degrees under the law for the declared plant: t, the true tilt, the one that the law saw, cart, force."""
+    given = read_files([config("pendulum.yaml")])
+    declared = plant_params({**{p.name: p.default for p in OFFLINE}, **{name: value for name, (value, _) in given.items()}})
+    law = lqr.design(spherical_pendulum, declared, lqr.Options(force_limit=FORCE_LIMIT))
+    conditions = Conditions(force_limit=FORCE_LIMIT, faults=wrong, stop=lambda t, q, v: "it fell" if tilt(q[None])[0] > 1.2 else "")
+    loop = closed_loop(declared, select("moser_veselov"), law, spherical_pendulum.upright(START), duration, PERIOD, conditions)
+    n = len(loop.force)
+    return {
+        "t": loop.t[:n],
+        "tilt": tilt(loop.q[:n]),
+        "tilt_seen": tilt(loop.seen[:n, :6]),
+        "cart": np.hypot(*loop.q[:n, :2].T),
+        "force": np.hypot(*loop.force.T),
+    }
+
+
+def _claims(tables: dict, again: dict) -> tuple:
+    ends = {name: np.degrees(table["tilt"][-500:].max()) for name, table in tables.items()}
+    stand = [below(f"{name}: tilt in the last second", ends[name], 0.5, "°") for name in WORLDS]
+    same = max(float(np.abs(again[name] - tables["lossy"][name]).max()) for name in again)
+    late = above(f"commands {1e3 * TOO_LATE:g} ms late: tilt at the end", ends["too_late"], 2.0, "°")
+    return (*stand, late, below("lossy, the same seed once more: difference of any number", same, 1e-300))
+
+
+def draw(outcome: Outcome, figure) -> None:
+    """Each world: the tilt that the law saw, the true one, the force; and what they would be in a perfect world."""
+    perfect = outcome.tables["perfect"]
+    tilts, forces = figure.subplots(2, len(WORLDS), sharex=True, sharey="row")
+    for above, below_it, name in zip(tilts, forces, WORLDS):
+        table = outcome.tables[name]
+        above.plot(perfect["t"], np.degrees(perfect["tilt"]), color=figures.GREY, linewidth=3.5, alpha=0.35, label="in a perfect world")
+        above.plot(table["t"], np.degrees(table["tilt_seen"]), color=SEEN, linewidth=0.8, label="seen by the law")
+        above.plot(table["t"], np.degrees(table["tilt"]), color=TRUE, linewidth=1.4, label="true")
+        below_it.plot(table["t"], table["force"], color=TRUE, linewidth=0.7)
+        below_it.plot(perfect["t"], perfect["force"], color=figures.GREY, linewidth=3.5, alpha=0.35)
+        figures.titled(above, name, "", "tilt [°]")
+        figures.titled(below_it, "", "time [s]", "force that acts [N]")
+        above.set_xlim(0.0, 3.5)
+        above.label_outer()
+        below_it.label_outer()
+    figure.axes[0].legend(frameon=False, fontsize=9)
