@@ -106,7 +106,9 @@ class PlantBoard:
             raise Rejected("frame", f"{what} is in the frame '{message.header.frame_id}'; it must be in {frames.world}, {frames.cart}, or empty")
         stamp = nanoseconds(message.header.stamp)
         force = force_of(xyz(message.wrench.force)[:2], what)
-        check_stamp(min(stamp, self._newest), self._node.get_clock().now().nanoseconds, self._node.parameters.values["command_timeout"], what)
+        if force != ZERO:  # to stop is right however late it is
+            limit = self._node.parameters.values["command_timeout"]
+            check_stamp(min(stamp, self._newest), self._node.get_clock().now().nanoseconds, limit, what)
         self._command(force, self._device.get(stamp, 0))  # a stamp just beside a state's answers none
 
     def _effort_command(self, message: Float64MultiArray) -> None:

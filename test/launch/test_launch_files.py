@@ -97,6 +97,35 @@ def test_each_node_alone(launch, tmp_path, name, status):
     assert node.wait(PATIENCE) == 0 and status in said(tmp_path), said(tmp_path)
 
 
+@pytest.mark.parametrize("name, arguments", [("hil.launch.py", ("board:=controller",)), ("simulation.launch.py", ("plant:=hil",))])
+def test_a_board_is_waited_for_beside_its_plant_or_its_controller(launch, tmp_path, name, arguments):
+    running = launch(name, *arguments, f"serial_port:={tmp_path / 'board'}")
+    beside = "paused" if name == "hil.launch.py" else "law: lqr"
+    wait_for(lambda: ("there is no such device" in said(tmp_path) and beside in said(tmp_path)) or running.poll() is not None)
+    os.killpg(running.pid, signal.SIGINT)
+    assert running.wait(PATIENCE) == 0, said(tmp_path)
+    assert said(tmp_path).count("process has finished cleanly") == 2, said(tmp_path)
+
+
+def test_a_recorded_bag_is_the_plant_of_a_controller(launch, tmp_path):
+    arguments = ("duration:=2", "record:=true", "lockstep:=true", "real_time_factor:=0")
+    assert launch("simulation.launch.py", *arguments).wait(PATIENCE) == 0, said(tmp_path)
+    code = launch("simulation.launch.py", "plant:=replay", f"bag:={next(tmp_path.glob('rosbag2_*'))}").wait(PATIENCE)
+    assert code == 0 and "law: lqr" in said(tmp_path) and said(tmp_path).count("process has finished cleanly") == 2, said(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name, argument, sentence",
+    [
+        ("replay.launch.py", "bag:=nowhere", "replay.path is nowhere: there is no such bag"),
+        ("simulation.launch.py", "duration:=3", "duration is for plant:=sim, and plant is hil; leave it out"),
+    ],
+)
+def test_what_does_not_fit_the_plant_is_refused(launch, tmp_path, name, argument, sentence):
+    plant = ("plant:=hil",) if name == "simulation.launch.py" else ()
+    assert launch(name, argument, *plant).wait(PATIENCE) == 1 and sentence in said(tmp_path), said(tmp_path)
+
+
 def test_rviz_that_is_not_installed_is_one_sentence(launch, tmp_path):
     from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 

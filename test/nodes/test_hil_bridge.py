@@ -228,6 +228,8 @@ def test_commands_that_do_not_fit_are_counted_and_not_sent(graph, bridge, board,
         graph.until(lambda: sum(n for what, n in node.board.counts.items() if what.startswith("rejected")) and sum(node.board.counts.values()) > before)
     counted = {what for what in node.board.counts if what.startswith("rejected")}
     assert counted == {"rejected, not finite", "rejected, frame", "rejected, stale"} and not there.heard(FORCE)
+    commands.publish(command(1_000, (0.0, 0.0)))  # to stop is right however late it is
+    graph.until(lambda: there.heard(FORCE))
 
 
 def test_commands_that_cease_are_followed_by_zero_force(graph, bridge, board, port):

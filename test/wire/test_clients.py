@@ -4,6 +4,7 @@ import ctypes
 import json
 import math
 import re
+import time
 
 import numpy as np
 import pytest
@@ -18,11 +19,12 @@ from rbdyn_ros.models import reduced_pendulum, spherical_pendulum  # noqa: E402
 from rbdyn_ros.settings import plant_params  # noqa: E402
 from rbdyn_ros.settings.overrides import offline_values  # noqa: E402
 from rbdyn_ros.types import State  # noqa: E402
-from rbdyn_ros.wire.frame import Frame, Malformed  # noqa: E402
+from rbdyn_ros.wire.frame import FORCE, STATE, Frame, Malformed  # noqa: E402
 from rbdyn_ros.wire.framing import Framing  # noqa: E402
+from rbdyn_ros.wire.link import Link  # noqa: E402
 
 from .clients import FOLDER, RESULTS, PlantState, WireFrame, library, python_client  # noqa: E402
-from .frames import frames  # noqa: E402
+from .frames import UPRIGHT, frames  # noqa: E402
 
 CONFIG = FOLDER.parents[1] / "config"
 FILES = [str(CONFIG / "pendulum.yaml"), str(CONFIG / "lqr.yaml")]
@@ -102,6 +104,19 @@ def test_the_gains_are_those_of_the_design():
     written = re.search(r"GAINS \{(.*)\}", header)[1].replace("f", "").split(",")
     assert list(map(float, written)) == pytest.approx(gains, rel=1e-6)
     assert f"FORCE_LIMIT {options.force_limit:.1f}f" in header
+
+
+def test_the_python_board_answers_states_and_tells_the_time(python, law):
+    """Against this package's link: the answer repeats the stamp, the echo gives the clocks' offset, old states are left."""
+    ours, written = Link(100_000_000), []
+    board = python.Board(law[1], written.append)
+    state = ours.outgoing(time.monotonic_ns(), STATE, 7, UPRIGHT[:2] + (0.96, 0.28) + UPRIGHT[4:])
+    board.take(b"\5 noise \0" + state[:30])
+    board.take(state[30:] + state)  # cut in two, then doubled
+    (answer,) = written
+    (force,) = ours.incoming(answer, time.monotonic_ns())
+    assert (force.kind, force.stamp) == (FORCE, 7) and math.hypot(*force.numbers) == pytest.approx(20.0)
+    assert ours.clock.known and abs(ours.clock.offset(force.time)) < 1e9  # one clock
 
 
 @st.composite
