@@ -7,13 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.nodes.controller import RUNNING
 from rbdyn_ros.nodes.crew import Crew
 from rbdyn_ros.nodes.recorder import SAVED_EVERY
-from rbdyn_ros.nodes.soak_watch import CONTROLLER, SIMULATOR, Over, Watch
+from rbdyn_ros.nodes.soak_watch import Over, Watch
 from rbdyn_ros.simulation.bag_repair import repair
 from rbdyn_ros.simulation.endurance import Check
-from rbdyn_ros.simulation.runner import PLAYING
 
 VICTIMS = ("controller", "recorder", "simulator")  # in turn
 RUNNING_FOR, STARTING_FOR = 1.0, 2.0  # [s] the longest time from the loop's, or a process's, start to the kill
@@ -82,7 +80,7 @@ class Kills:
         def acts() -> bool:
             if gone := self._crew.gone():
                 raise Over(f"the {gone} ended by itself; see {self._crew.log(gone.split(', ')[0])}")
-            return watch.pushed > after and watch.status[SIMULATOR] == PLAYING and watch.status[CONTROLLER] == RUNNING
+            return watch.pushed > after and watch.runs
 
         return watch.until(acts, patience, "the loop did not come back")
 

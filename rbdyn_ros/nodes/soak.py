@@ -4,9 +4,8 @@ import time
 
 import psutil
 
-from rbdyn_ros.nodes.controller import RUNNING
 from rbdyn_ros.nodes.crew import Crew
-from rbdyn_ros.nodes.soak_watch import CONTROLLER, Over, Watch
+from rbdyn_ros.nodes.soak_watch import Over, Watch
 from rbdyn_ros.simulation.endurance import Sample, judged
 from rbdyn_ros.simulation.latency_limits import unanswered
 
@@ -19,7 +18,7 @@ def soak(crew: Crew, watch: Watch, minutes: float) -> tuple:
     """Let them run; (samples, checks). Over if one of them ends."""
     for name in NAMES:
         crew.start(name)
-    watch.until(lambda: watch.status[CONTROLLER] == RUNNING or crew.gone(), COMING_UP, "the loop did not come up")
+    watch.until(lambda: watch.runs or crew.gone(), COMING_UP, "the loop did not come up")
     processes = [psutil.Process(crew.processes[name].pid) for name in NAMES]
     watch.rest(2.0)
     watch.latency.turn_window()

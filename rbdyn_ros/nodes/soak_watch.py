@@ -17,11 +17,13 @@ from std_msgs.msg import String
 
 from rbdyn_ros.nodes import qos
 from rbdyn_ros.nodes.bag_qos import matching
+from rbdyn_ros.nodes.controller import RUNNING, SLOW
 from rbdyn_ros.nodes.messages import nanoseconds, wxyz
 from rbdyn_ros.nodes.monitor import stamp
 from rbdyn_ros.nodes.polled import Polled, Taken
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.latency import Latency
+from rbdyn_ros.simulation.runner import PLAYING
 
 SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
 
@@ -104,6 +106,11 @@ class Watch:
         trip = self.latency.round_trip.window.percentile(50)
         shown = "" if math.isnan(trip) else f"  round trip {1e3 * trip:.2f} ms"
         return f"{self.simulated:8.1f} s simulated, {self.status[SIMULATOR] or '–'}; controller {self.status[CONTROLLER] or '–'}{shown}"
+
+    @property
+    def runs(self) -> bool:
+        """Whether time runs and a law answers; on a busy machine it may be slow."""
+        return self.status[SIMULATOR] == PLAYING and self.status[CONTROLLER] in (RUNNING, SLOW)
 
     @property
     def simulated(self) -> float:

@@ -11,11 +11,10 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
-from rbdyn_ros.nodes.controller import RUNNING
 from rbdyn_ros.nodes.crew import Crew
-from rbdyn_ros.nodes.soak_watch import CONTROLLER, SIMULATOR, Over, Watch
+from rbdyn_ros.nodes.soak_watch import SIMULATOR, Over, Watch
 from rbdyn_ros.simulation.endurance import Check
-from rbdyn_ros.simulation.runner import PAUSED, PLAYING
+from rbdyn_ros.simulation.runner import PAUSED
 
 TIMES = 20
 FAULTY = 10.0  # [s] with losses and jitter
@@ -109,7 +108,7 @@ class Troubles:
     def _runs(self) -> bool:
         if gone := self._crew.gone():
             raise Over(f"the {gone} ended by itself; see {self._crew.log(gone.split(', ')[0])}")
-        return self._watch.status[SIMULATOR] == PLAYING and self._watch.status[CONTROLLER] == RUNNING
+        return self._watch.runs
 
     def _goes_on(self, when: str) -> None:
         before = self._watch.simulated
