@@ -241,6 +241,8 @@ class Controller(ManagedNode):
         self.commands.publish(self.command)
 
     def _report(self, answer: Answer) -> None:
+        if not self.reports.get_subscription_count():
+            return
         force = answer.force if self.armed else ZERO
         age, seen = time.monotonic() - self.arrival, self.join
         terms = (*answer.error, *answer.tilt, *force, answer.saturated, age, 1e6 * answer.compute_time)
