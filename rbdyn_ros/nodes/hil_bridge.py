@@ -4,6 +4,8 @@ With `board: controller` the board is under test and the simulator is its plant;
 Either end that falls silent makes the force zero.
 """
 
+from std_srvs.srv import Trigger
+
 from rbdyn_ros.nodes.diagnostics import ERROR, OK, WARN
 from rbdyn_ros.nodes.executor import prompt
 from rbdyn_ros.nodes.hil_controller import ControllerBoard
@@ -56,6 +58,7 @@ class HilBridge(ManagedNode):
         link = Link(round(1e9 * values["link_timeout"]))
         self.line = Line(opener(values), link, values["heartbeat"], values["retry"], self._on_frame, self._on_change)
         self.board = BOARDS[values["board"]](self, self.line, values)
+        self._desk = self.create_service(Trigger, "~/reset_statistics", self._reset_statistics)
         self._watch = self.create_timer(WATCH_PERIOD, lambda: self.active and self.board.watch(), clock=self.steady)
 
     def activate(self) -> None:
@@ -76,6 +79,7 @@ class HilBridge(ManagedNode):
     def cleanup(self) -> None:
         """Take everything off the graph that `configure` made."""
         self.destroy_timer(self._watch)
+        self.destroy_service(self._desk)
         self.board.destroy()
         self.line = self.board = None
 
@@ -93,6 +97,13 @@ class HilBridge(ManagedNode):
         else:
             self.get_logger().info(sentence)
         self.announce(sentence)
+
+    def _reset_statistics(self, request, response):
+        self.line.link.reset_statistics()
+        for name in self.board.counts:
+            self.board.counts[name] = 0
+        response.success, response.message = True, "counting from zero"
+        return response
 
     def findings(self) -> list:
         """(part, [(level, sentence)], values) of each line of diagnostics."""

@@ -11,6 +11,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
+from std_srvs.srv import Trigger
 
 from rbdyn_ros.nodes import qos
 from rbdyn_ros.nodes.audience import Audience
@@ -36,6 +37,7 @@ class HilTrial:
         self._audience = Audience(self._node)
         self._node.create_subscription(DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED)
         self._node.create_subscription(String, f"{BRIDGE}/status", self._status, qos.LATCHED)
+        self._reset = self._node.create_client(Trigger, f"{BRIDGE}/reset_statistics")
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
 
@@ -57,6 +59,7 @@ class HilTrial:
             playing = self._audience.simulator == PLAYING
             if playing and math.isnan(began):
                 began = time.monotonic()
+                self._reset.call_async(Trigger.Request())  # the figures begin with the trial
             if self._audience.stamp != moved[1] or not playing:
                 moved = (time.monotonic(), self._audience.stamp)
             self.failure = self._failure(time.monotonic() - moved[0])

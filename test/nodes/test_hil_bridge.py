@@ -17,6 +17,7 @@ from lifecycle_msgs.msg import State  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
 
 from rbdyn_ros.nodes.diagnostics import ERROR  # noqa: E402
 from rbdyn_ros.nodes.messages import nanoseconds, set_stamp, set_xyz, wxyz, xyz  # noqa: E402
@@ -264,6 +265,8 @@ def test_noise_is_counted_in_the_diagnostics(graph, bridge, port):
     graph.until(lambda: node.line.link.statistics.malformed.total() == 100)
     (_, wire, values), _ = node.findings()
     assert wire == [(b"\1", "waiting for the board")] and sum(n for what, n in values.items() if what.startswith("malformed")) == 100
+    assert graph.call(Trigger, "/pendulum_hil/reset_statistics").success
+    assert node.line.link.statistics.malformed.total() == 0
 
 
 @pytest.mark.parametrize("kind", ["controller", "plant"])
