@@ -7,8 +7,9 @@ import sys
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Iterable, NamedTuple
 
+from rbdyn_ros.settings import yaml_file
 from rbdyn_ros.settings.overrides import offline_values
 from rbdyn_ros.settings.parameter import Parameter, check
 from rbdyn_ros.settings.yaml_file import value_of
@@ -19,6 +20,7 @@ EXAMPLES = f"""\
 {COMMAND}                                    # 20 s, from 10 degrees, two pushes
 {COMMAND} --tilt 15 --seed 7 --processes 2   # another fall, each node in a process of its own
 {COMMAND} --scenario spinning --out spinning # the rod spins; results in the folder spinning
+{COMMAND} --scenario swing_up                # from hanging, over the top, and stand
 {COMMAND} --controller rest                  # nobody catches it: exit code 1
 """
 STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
@@ -64,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--processes", type=int, choices=(1, 2), default=1, help="simulator and controller in one process or in two; default 1")
     option("--seed", metavar="N", default="0", help="chooses the direction of the fall, the pushes, and what faults draw; default 0")
     option("--real-time-factor", metavar="F", help="simulated seconds per second; 0 is as fast as it goes, in lockstep")
-    option("--controller", metavar="NAME", default="lqr", help="the control law; default lqr, rest is no force at all")
+    option("--controller", metavar="NAME", help="the control law; default lqr, or what the scenario says; rest is no force at all")
     option("--scenario", metavar="NAME", help="another start: a file of config/scenarios, without .yaml")
     option("--params-file", metavar="F", action="append", default=[], help="parameters over all these, ROS YAML; may be repeated")
     option("--out", metavar="DIR", help="folder of the results, new or empty; default: demo_<time>")
@@ -96,7 +98,7 @@ def plan(arguments: argparse.Namespace) -> Plan:
         seed=_number(SEED, arguments.seed),
         processes=arguments.processes,
         files=files,
-        words=_words(arguments),
+        words=_words(arguments, files),
         rod_length=offline_values(files)["rod.length"],
         out=_folder(arguments.out),
     )
@@ -107,22 +109,31 @@ def _files(arguments: argparse.Namespace) -> tuple:
 
     config = share.config()
     files = [config / "pendulum.yaml", config / "simulation.yaml"]
-    law = config / f"{arguments.controller}.yaml"
-    files += [law] if law.is_file() else []
-    if arguments.scenario:
-        known = sorted(file.stem for file in (config / "scenarios").glob("*.yaml"))
-        if arguments.scenario not in known:
-            raise ValueError(f"--scenario is {arguments.scenario}; known are {', '.join(known)}")
-        files.append(config / "scenarios" / f"{arguments.scenario}.yaml")
+    over = [_scenario(config, arguments.scenario)] if arguments.scenario else []
     for path in map(Path, arguments.params_file):
         if not path.is_file():
             raise ValueError(f"--params-file {path}: there is no such file")
-        files.append(path)
-    return tuple(files)
+        over.append(path)
+    law = config / f"{_law(arguments, over)}.yaml"
+    files += [law] if law.is_file() else []
+    return tuple(files + over)
 
 
-def _words(arguments: argparse.Namespace) -> tuple:
-    words = [f"controller:={arguments.controller}", "start:=paused", f"seed:={_number(SEED, arguments.seed)}"]
+def _scenario(config: Path, name: str) -> Path:
+    known = sorted(file.stem for file in (config / "scenarios").glob("*.yaml"))
+    if name not in known:
+        raise ValueError(f"--scenario is {name}; known are {', '.join(known)}")
+    return config / "scenarios" / f"{name}.yaml"
+
+
+def _law(arguments: argparse.Namespace, files: Iterable) -> str:
+    """The control law: that of --controller, else of the last file that names one, else lqr."""
+    named = [entry.value for file in files for entry in yaml_file.read(file) if entry.name == "controller"]
+    return arguments.controller or (named or ["lqr"])[-1]
+
+
+def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
+    words = [f"controller:={_law(arguments, files)}", "start:=paused", f"seed:={_number(SEED, arguments.seed)}"]
     if arguments.real_time_factor is not None:
         factor = _number(FACTOR, arguments.real_time_factor)
         words += [f"real_time_factor:={factor}", f"lockstep.enabled:={str(factor == 0.0).lower()}"]

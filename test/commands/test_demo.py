@@ -87,6 +87,13 @@ def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
     assert max(ticks) - min(ticks) >= 3_000_000_000
 
 
+def test_from_hanging_it_swings_up_and_stands(demo, tmp_path):
+    """The scenario names the law; ten seconds are enough, the two pushes included."""
+    said, _ = (played := demo("--scenario", "swing_up", "--duration", "10", "--real-time-factor", "0")).communicate(timeout=PATIENCE)
+    assert played.returncode == 0 and "the rod stood" in said, said
+    assert "law: swing_up" in (tmp_path / "out" / "nodes.log").read_text()
+
+
 def test_equal_seeds_give_equal_falls():
     assert script(20.0, 0.2, 5) == script(20.0, 0.2, 5) != script(20.0, 0.2, 6)
 
@@ -142,7 +149,7 @@ def test_the_error_of_a_node_is_the_reason(demo, tmp_path):
         (("--duration", "nan"), "--duration is 'nan'; it must be a finite number > 0"),
         (("--tilt", "200"), "--tilt is 200 degrees; it must be a finite number >= 0 and <= 180"),
         (("--seed", "x"), "--seed is 'x'; it must be a whole number >= 0"),
-        (("--scenario", "nowhere"), "--scenario is nowhere; known are delayed, hanging, heavy, lossy, noisy, rolling, spinning, worn"),
+        (("--scenario", "nowhere"), "--scenario is nowhere; known are delayed, hanging, heavy, lossy, noisy, rolling, spinning, swing_up, worn"),
         (("--params-file", "nowhere.yaml"), "nowhere.yaml"),
         (("--real-time-factor", "-2"), "--real-time-factor is -2; it must be a finite number >= 0"),
     ],
