@@ -51,15 +51,21 @@ def test_events_hold_a_contact_and_release_it():
     assert run.q[:, 0] == pytest.approx(np.maximum(run.t - 0.5, 0.0) ** 3 / 3.0, abs=1e-7)
 
 
-def test_events_refuse_an_overlap_and_resting_friction():
+def test_events_refuse_an_overlap():
     with pytest.raises(ValueError, match="starts with a gap of -0.1 m"):
         event_driven.run(bouncing_ball.build(BALL), 0.0, (np.array([-0.1]),), (np.zeros(1),), [1.0])
-    weight = np.array([0.0, -9.81])
-    contact = relations.interaction(relations.linear([[0.0, 1.0], [1.0, 0.0]]), laws.friction_2d(0.3))
+
+
+def test_a_thrown_mass_lands_slides_and_stops_in_the_plane():
+    """With e = 0 the landing takes mu times the normal impulse; what is left slides to a stop."""
+    weight, mu, fall = np.array([0.0, -9.81]), 0.3, np.sqrt(0.2 / 9.81)
+    contact = relations.interaction(relations.linear([[0.0, 1.0], [1.0, 0.0]]), laws.friction_2d(mu))
     net = assembly.network(lagrangian.linear(np.eye(2), force=lambda t: weight), contact)
     run = event_driven.run(net, 0.0, (np.array([0.0, 0.1]),), (np.array([1.0, 0.0]),), [1.0])
-    assert not run.ok and "take moreau_jean" in run.message
-    assert run.events[0].after[0] == pytest.approx([1.0 - 0.3 * np.sqrt(2 * 9.81 * 0.1), 0.0], abs=1e-9)
+    left = 1.0 - mu * 9.81 * fall
+    assert run.ok and [e.kind for e in run.events] == ["impact", "stop"]
+    assert run.events[0].after[0] == pytest.approx([left, 0.0], abs=1e-9)
+    assert run.q[0] == pytest.approx([fall + left**2 / (2.0 * mu * 9.81), 0.0], abs=1e-10)
 
 
 def test_linear_stepper_is_the_general_one_with_several_contacts():
