@@ -39,7 +39,7 @@ class Plan(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `plan`."""
     option = parser.add_argument
-    option("--controller", metavar="NAME", required=True, help="the law: one of this package, or of an entry point rbdyn_ros.controllers")
+    option("--controller", metavar="NAME", required=True, help="the law: of this package, or of an entry point rbdyn_ros.controllers")
     option("--params-file", metavar="F", action="append", default=[], help="parameters of law and plant, ROS YAML; may be repeated")
     option("--kind", metavar="KINDS", help="what it is meant for, such as balance,wide; default: what the law says, else balance")
     option("--suite", metavar="FILE", help="rows of your own; default: the standard suite, config/suites/standard.yaml")
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--jobs", metavar="N", default="0", help="processes that measure; default: one for each processor")
     option("--patience", metavar="S", default="2", help="how long one command of the law may take [s]; default 2")
     option("--over-ros", action="store_true", help="measure a controller node over topics, in lockstep; starts ours with this law")
-    option("--external", action="store_true", help="with --over-ros: start none, yours answers on cart/command")
+    option("--external", action="store_true", help="with --over-ros: start none, yours answers on cart/command; NAME is any word")
     option("--waiting", metavar="S", default="20", help="with --external: how long to wait for its first command [s]; default 20")
     option("--real-time", action="store_true", help="with --over-ros: in real time")
 
@@ -78,14 +78,17 @@ def plan(arguments: argparse.Namespace) -> Plan:
     for path in map(Path, arguments.params_file):
         if not path.is_file():
             raise ValueError(f"--params-file {path}: there is no such file")
-    from rbdyn_ros.evaluation.subject import subject
+    from rbdyn_ros.evaluation.subject import stranger, subject
     from rbdyn_ros.evaluation.suite import read
     from rbdyn_ros.settings.shipped import config
 
     path = Path(arguments.suite) if arguments.suite else config("suites", "standard.yaml")
     rows = tuple(row.strip() for row in (arguments.rows or "").split(",") if row.strip())
     suite = read(path, rows, arguments.quick)
-    law = subject(arguments.controller, arguments.params_file, arguments.kind, suite.plant, patience)
+    if arguments.external and not arguments.over_ros:
+        raise ValueError("--external is for a node of somebody else; add --over-ros")
+    make = stranger if arguments.external else subject
+    law = make(arguments.controller, arguments.params_file, arguments.kind, suite.plant, patience)
     out = Path(arguments.out or f"evaluation_{law.name}_{datetime.now():%Y-%m-%d_%H-%M-%S}").expanduser()
     ros = (waiting if arguments.external else None, arguments.real_time) if arguments.over_ros else None
     return Plan(suite, law, jobs or os.cpu_count() or 1, out, arguments.resume, ros)

@@ -25,12 +25,21 @@ def subject(name: str, files: Iterable, kinds: str | None, plant: Mapping, patie
     ValueError: an unknown law, kind or parameter, a value out of range.
     """
     module, files = select.load(name), tuple(files)
+    said = kinds is not None or hasattr(module, "KINDS")
+    chosen = tuple(getattr(module, "KINDS", UNSAID)) if kinds is None else _kinds(kinds)
+    values = _plant(files, plant) | law_values(name, module, files)
+    return Subject(name, values, chosen, said, patience, _source(module))
+
+
+def stranger(name: str, files: Iterable, kinds: str | None, plant: Mapping, patience: float) -> Subject:
+    """A law in somebody else's node, of which only the plant is known here. ValueError."""
+    return Subject(name, _plant(tuple(files), plant), UNSAID if kinds is None else _kinds(kinds), kinds is not None, patience)
+
+
+def _plant(files: tuple, plant: Mapping) -> dict:
     values = {parameter.name: parameter.default for parameter in PLANT}
     values |= {key: check(_of_plant(key), value, "the suite's plant") for key, value in plant.items()}
-    read = read_files(files, (NODE,))
-    values |= {key: value for key, (value, _) in read.items() if key in values}
-    said = kinds is not None or hasattr(module, "KINDS")
-    return Subject(name, values | law_values(name, module, files), _kinds(kinds, module), said, patience, _source(module))
+    return values | {key: value for key, (value, _) in read_files(files, (NODE,)).items() if key in values}
 
 
 def law_values(name: str, module: ModuleType, files: Iterable) -> dict:
@@ -48,9 +57,7 @@ def law_values(name: str, module: ModuleType, files: Iterable) -> dict:
     return values
 
 
-def _kinds(given: str | None, module: ModuleType) -> tuple:
-    if given is None:
-        return tuple(getattr(module, "KINDS", UNSAID))
+def _kinds(given: str) -> tuple:
     kinds = tuple(kind.strip() for kind in given.split(",") if kind.strip())
     for kind in kinds:
         if kind not in KINDS:
@@ -68,5 +75,6 @@ def _source(module: ModuleType) -> str:
 
 def _of_plant(name: str):
     if name not in {parameter.name for parameter in PLANT}:
-        raise ValueError(f"the suite's plant: {name} is not a parameter of the plant; {nearest(name, [p.name for p in PLANT])}")
+        alike = nearest(name, [p.name for p in PLANT])
+        raise ValueError(f"the suite's plant: {name} is not a parameter of the plant; {alike}see `python -m rbdyn_ros parameters`")
     return lookup(name, "the suite's plant")

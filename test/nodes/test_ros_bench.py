@@ -15,13 +15,13 @@ rows:
   near: {measure: release, settings: {tilt: 5}, require: [settling_time <= 3.5]}
   late: {measure: release, settings: {tilt: 5, faults: {command: {delay: 0.3}}, duration: 3}, require: [settling_time <= 3.5]}
   step: {measure: step_response, settings: {distance: 0.2}, require: [settling_time <= 3.5]}
-  push: {measure: release, law: {mine: {gain: 3}}, require: [settling_time <= 3.5]}
+  push: {measure: release, law: {lqr: {force_weight: 3}}, require: [settling_time <= 3.5]}
 """
 
 
 def evaluate(folder: Path, *arguments) -> subprocess.CompletedProcess:
     (folder / "rows.yaml").write_text(ROWS)
-    command = [sys.executable, "-m", "rbdyn_ros", "evaluate", "--controller", "lqr", "--suite", str(folder / "rows.yaml"), "--over-ros"]
+    command = [sys.executable, "-m", "rbdyn_ros", "evaluate", "--controller", "mine", "--suite", str(folder / "rows.yaml"), "--over-ros"]
     command += ["--external", "--out", str(folder / "out"), *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300.0)
 
