@@ -66,7 +66,8 @@ def _values(files: list, name: str, own: tuple) -> dict:
             source = f"{path}:{entry.line}"
             if entry.name.startswith(f"{name}.") and entry.section.rpartition("/")[2] == node:
                 if entry.name not in law:
-                    raise ValueError(f"{source}: {entry.name} is not an option of {name}; {tables.nearest(entry.name, law)}known are {', '.join(law)}")
+                    advice = tables.nearest(entry.name, law) + f"known are {', '.join(law)}"
+                    raise ValueError(f"{source}: {entry.name} is not an option of {name}; {advice}")
                 values[entry.name] = check(law[entry.name], entry.value, source)
     return values
 

@@ -32,14 +32,15 @@ class Recording:
         """`what` is "plant" or "all"; `topics` are the only ones, or none for all of those."""
         self.path = Path(path).expanduser()
         if not path:
-            raise CannotReplay("replay.path is empty; it must be the folder of a bag: -p replay.path:=rosbag2_2026_01_31-12_00_00")
+            raise CannotReplay("replay.path is empty; it must be the folder of a bag, such as rosbag2_2026_01_31-12_00_00")
         self._reader = _opened(self.path)
         there = {connection.topic for connection in self._reader.connections}
         self.refusals = [f"{topic} is not in {self.path}; it has {', '.join(sorted(there))}" for topic in topics if topic not in there]
         chosen = [c for c in self._reader.connections if (not topics or c.topic in topics) and (what == "all" or is_of_the_plant(c.topic))]
         self._connections = [connection for connection in chosen if self._is_known(connection)]
         if not self._connections:
-            raise CannotReplay(f"{self.path} has nothing to replay: it has {', '.join(sorted(there)) or 'no topics'}; see replay.what and replay.topics")
+            has = ", ".join(sorted(there)) or "no topics"
+            raise CannotReplay(f"{self.path} has nothing to replay: it has {has}; see replay.what and replay.topics")
 
     @property
     def tracks(self) -> list:

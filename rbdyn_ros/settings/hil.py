@@ -5,7 +5,9 @@ from rbdyn_ros.settings.simulator import SIMULATOR
 
 _IMU = next(parameter for parameter in SIMULATOR if parameter.name == "imu.position")  # a frame of the description
 HIL = (
-    Parameter("board", "controller", "", "what the board is: the controller, or the plant", "string", choices=("controller", "plant"), read_only=True),
+    Parameter(
+        "board", "controller", "", "what the board is: the controller, or the plant", "string", choices=("controller", "plant"), read_only=True
+    ),
     Parameter("transport", "udp", "", "how it is reached", "string", choices=("udp", "serial"), read_only=True),
     Parameter("udp.address", "127.0.0.1", "", "of this end; 0.0.0.0 lets the network in, which nothing here protects", "string", read_only=True),
     Parameter("udp.port", 47001, "", "of this end", "int", low=1, high=65535, read_only=True),
@@ -14,7 +16,9 @@ HIL = (
     Parameter("serial.port", "/dev/ttyACM0", "", "the device, better one of /dev/serial/by-id", "string", read_only=True),
     Parameter("serial.baud", 921600, "bit/s", "of a UART; USB devices ignore it", "int", low=1200, high=12_000_000, read_only=True),
     Parameter("heartbeat", 0.02, "s", "between two signs of life, with or without a state or a force", low=0.001, high=1.0, read_only=True),
-    Parameter("link_timeout", 0.1, "s", "silence, on a steady clock, after which the board is given up: zero force", low=0.005, high=10.0, read_only=True),
+    Parameter(
+        "link_timeout", 0.1, "s", "silence, on a steady clock, after which the board is given up: zero force", low=0.005, high=10.0, read_only=True
+    ),
     Parameter("command_timeout", 0.1, "s", "age at which a command for the plant's board stops to count: zero force", low=0.005, high=10.0),
     Parameter("retry", 1.0, "s", "between two attempts to open a port that has vanished", low=0.05, high=60.0, read_only=True),
     _IMU,

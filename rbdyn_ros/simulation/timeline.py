@@ -25,7 +25,7 @@ class Timeline:
             rate = pace()
             self._advance(rate)
             left = 1e-9 * (stamp - self._now)  # recorded
-            if left <= 0.0:
+            if rate and left <= 0.0:
                 self._slide(stamp, rate)
                 return
             self._sleep(min(left / rate, SLICE) if rate else SLICE)
@@ -35,7 +35,7 @@ class Timeline:
         self._now += round(1e9 * rate * (self._looked - looked))
 
     def _slide(self, stamp: int, rate: float) -> None:
-        late = 1e-9 * (self._now - stamp) / rate if rate else 0.0
+        late = 1e-9 * (self._now - stamp) / rate
         if late > LATE:
             self._now = stamp
             self.slid += late

@@ -9,28 +9,28 @@ _LARGEST = 2048  # bytes of a datagram; what is longer is cut, and its CRC says 
 
 
 class Udp:
-    """A bound socket and one peer: the given one, or else the first whose frames are valid, until it falls silent.
+    """A bound socket and one peer: the given one, or else the first whose frames are valid.
 
-    Nobody else is listened to: their datagrams are counted as `strangers`.
+    Nobody else is listened to, and their datagrams are counted as `strangers`, until the peer falls silent: then another
+    one may take its place.
     """
 
     def __init__(self, address: str, port: int, peer: tuple | None = None):
         """Bind; `peer` is (address, port) or None. CannotOpen."""
         self._socket = _bound(address, port)
-        self._given = self._peer = _resolved(*peer, self._socket.family) if peer else None
-        self._asked = None  # who sent the newest datagram, while there is no peer
+        self._peer = _resolved(*peer, self._socket.family) if peer else None
+        self._given, self._open = peer is not None, peer is None  # open to whoever comes
+        self._sender = None  # of the newest datagram
         self.strangers = self.unsent = 0
         self.name = "udp {}:{}".format(*self._socket.getsockname()[:2])
 
     def read(self) -> bytes:
         """The next datagram of the peer, or of anybody while there is none; empty if none comes within `READ_TIMEOUT`."""
         try:
-            data, sender = self._socket.recvfrom(_LARGEST)
+            data, self._sender = self._socket.recvfrom(_LARGEST)
         except OSError:  # a timeout; or the peer's refusal of an earlier datagram, as some systems report it
             return b""
-        if self._peer is None:
-            self._asked = sender
-        elif sender != self._peer:
+        if not self._open and self._sender != self._peer:
             self.strangers += 1
             return b""
         return data
@@ -48,11 +48,12 @@ class Udp:
 
     def accept(self) -> None:
         """What was read last is valid: its sender is the peer."""
-        self._peer = self._peer or self._asked
+        if self._open:
+            self._peer, self._open = self._sender, False
 
     def forget(self) -> None:
-        """The peer has fallen silent: the next valid one is it, unless it was given."""
-        self._peer, self._asked = self._given, None
+        """The peer has fallen silent: it is still told, but the next valid one is it, unless it was given."""
+        self._open = not self._given
 
     def close(self) -> None:
         """Free the port."""

@@ -54,8 +54,7 @@ def bag(tmp_path):
 def test_the_plants_topics_come_out_and_commands_do_not(graph, bag, replay):
     poses, commands, clock = graph.listen(Odometry, "/lab/odometry"), graph.listen(WrenchStamped, "/lab/cart/command"), graph.listen(Clock, "/clock")
     node = replay(path=bag(), rate=20.0)
-    graph.until(lambda: node.over and len(poses) >= 90 and clock)
-    assert [nanoseconds(pose.header.stamp) for pose in poses][-1] == 2980 * MS
+    graph.until(lambda: node.over and clock and poses and nanoseconds(poses[-1].header.stamp) == 2980 * MS)
     assert not commands and node.counts["/lab/odometry"] == 100 and "/lab/cart/command" not in node.counts
 
 
@@ -69,8 +68,7 @@ def test_all_of_it_comes_out_when_it_is_asked_for(graph, bag, replay):
 def test_a_bag_without_a_clock_makes_one(graph, bag, replay):
     clock = graph.listen(Clock, "/clock")
     node = replay(path=bag(with_clock=False), rate=20.0)
-    graph.until(lambda: node.over and len(clock) > 10)
-    assert nanoseconds(clock[-1].clock) == 2980 * MS
+    graph.until(lambda: node.over and clock and nanoseconds(clock[-1].clock) == 2980 * MS)
 
 
 def test_a_dump_of_the_simulator_comes_out(graph, replay):
@@ -92,7 +90,7 @@ def test_it_pauses_and_goes_round(graph, bag, replay):
     status = graph.listen(String, "/pendulum_replay/status", latched=True)
     node = replay(path=bag(), rate=50.0, loop=True, start_paused=True)
     graph.until(lambda: status and status[-1].data == "paused")
-    assert node.counts.total() <= 1
+    assert node.counts.total() == 0
     assert graph.call(SetBool, "/pendulum_replay/pause", data=False).message == "playing"
     graph.until(lambda: node.counts["/lab/odometry"] > 250)  # the third round
     assert graph.call(SetBool, "/pendulum_replay/pause", data=True).message == "paused"
