@@ -51,7 +51,7 @@ class Store:
         heading = self.folder / HEADING
         if heading.is_file():
             self._compare(heading)
-            if not resume:
+            if not resume and any((self.folder / PARTS).glob("*.parquet")):
                 raise ValueError(f"{self.folder} already holds results of this campaign; add --resume to go on, or choose another --out")
         elif self.folder.is_dir() and any(self.folder.iterdir()):
             raise ValueError(f"{self.folder} is not empty and holds no campaign; choose another --out, so that nothing is lost")

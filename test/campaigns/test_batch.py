@@ -80,12 +80,19 @@ def test_a_rod_that_nobody_holds_in_time_is_late():
     assert batch.run(designed(lqr), PLANT, spherical_row(0.1), course).ended[0] == LATE
 
 
-def test_the_region_of_attraction_of_the_regulator():
-    """The fraction of 40 x 40 cells that the regulator recovers within 2 m; a finer grid says 6.65 %."""
-    tilt, rate = np.meshgrid(math.pi * cells(40), 6.0 * cells(40))
-    starts = np.zeros((1600, 11))
+def test_the_region_of_attraction_is_the_one_that_others_measured():
+    """200 x 200 starts, tilt to 180 degrees, rate to 6 rad/s, 10 s, 2 m: 6.59 % for u = -K e with its sum cut alone.
+
+    A ladder of one rung in whose level set everything is does that. The shipped law, which also cuts the pull, has 6.7 %.
+    """
+    tilt, rate = np.meshgrid(np.linspace(-math.pi, math.pi, 200), np.linspace(-6.0, 6.0, 200))
+    starts = np.zeros((40000, 11))
     starts[:, 2], starts[:, 4], starts[:, 9] = np.cos(tilt.ravel() / 2), np.sin(tilt.ravel() / 2), rate.ravel()
-    assert batch.run(designed(lqr), PLANT, starts, COURSE._replace(duration=10.0)).success.mean() == pytest.approx(0.0665, abs=0.006)
+    course = Course(duration=10.0, period=0.005, tilt=math.radians(0.5), radius=0.02)
+    shipped = lqr.design(spherical_pendulum, PLANT, lqr.Options())
+    plain = nested_lqr.NestedLqr(shipped.gains[None].copy(), np.zeros((1, 4, 4)), 20.0)
+    assert batch.run(plain, PLANT, starts, course).success.mean() == pytest.approx(0.0659, abs=2e-4)
+    assert batch.run(shipped, PLANT, starts, course).success.mean() == pytest.approx(0.0672, abs=5e-4)
 
 
 @pytest.mark.parametrize(
@@ -117,8 +124,3 @@ def test_a_law_without_compiled_form_is_sent_to_the_other_road():
 def spherical_row(tilt: float = 0.0) -> np.ndarray:
     state = spherical_pendulum.upright(tilt)
     return np.concatenate((state.q, state.v))[None]
-
-
-def cells(n: int) -> np.ndarray:
-    """The middles of n cells of [-1, 1]."""
-    return (2.0 * np.arange(n) + 1.0) / n - 1.0

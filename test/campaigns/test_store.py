@@ -63,7 +63,9 @@ def test_a_part_of_another_campaign_is_not_taken(store, tmp_path):
     assert "not of this campaign" in store.missing()[1][0]
 
 
-def test_going_on_must_be_said(store):
+def test_going_on_must_be_said_once_there_is_something(store):
+    Store(store.folder, PLAN, compiled=True).open(resume=False)
+    store.write(0, columns(store, 0))
     with pytest.raises(ValueError, match="--resume"):
         Store(store.folder, PLAN, compiled=True).open(resume=False)
     Store(store.folder, PLAN, compiled=True).open(resume=True)
