@@ -83,11 +83,11 @@ class Controller(ManagedNode):
         self.commands = self.create_lifecycle_publisher(WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing())
         self.reports = self.create_lifecycle_publisher(Float64MultiArray, "~/controller_state", qos.OFFERED, **qos.publishing())
         topics = (
-            *((kind, topic, self._hearing(topic, take), qos.NEWEST) for kind, topic, take in self.join.topics),
-            (PoseStamped, "goal_pose", self._goal_pose, qos.OFFERED),
-            (PointStamped, "~/reference", self._reference, qos.OFFERED),
+            *((kind, topic, self._hearing(topic, take), qos.NEWEST, raw) for kind, topic, take, raw in self.join.topics),
+            (PoseStamped, "goal_pose", self._goal_pose, qos.OFFERED, False),
+            (PointStamped, "~/reference", self._reference, qos.OFFERED, False),
         )
-        self.inputs = [self.create_subscription(*topic, **qos.subscribing()) for topic in topics]
+        self.inputs = [self.create_subscription(*topic, raw=raw, **qos.subscribing()) for *topic, raw in topics]
         self.desk = [
             self.create_service(SetBool, "~/arm", self._arm),
             self.create_service(Trigger, "~/emergency_stop", self._emergency_stop),

@@ -25,7 +25,8 @@ class SensorJoin:
 
     def __init__(self, values: dict):
         self._with_imu = values["observer.sensors"] == "imu"
-        self.topics = ((JointState, "joint_states", self.joints),) + (((Imu, "imu/data", self.imu),) if self._with_imu else ())
+        imu = ((Imu, "imu/data", self.imu, False),) if self._with_imu else ()
+        self.topics = ((JointState, "joint_states", self.joints, False), *imu)  # none raw
         self._plan: tuple | None = None
         self.adopt(values)
         self._warm_up()

@@ -8,6 +8,7 @@ from sensor_msgs.msg import JointState
 
 from rbdyn_ros.controllers.continuity import Course
 from rbdyn_ros.nodes.messages import nanoseconds, wxyz, xyz
+from rbdyn_ros.nodes.odometry_bytes import rod
 from rbdyn_ros.nodes.state_topics import JOINTS
 from rbdyn_ros.types import State
 
@@ -20,7 +21,7 @@ class StateJoin:
     nis, compute_time = math.nan, 0.0  # nothing is estimated
 
     def __init__(self):
-        self.topics = ((JointState, "joint_states", self.joints), (Odometry, "odometry", self.odometry))
+        self.topics = ((JointState, "joint_states", self.joints, False), (Odometry, "odometry", self.odometry_bytes, True))  # raw?
         self.reset()
 
     def reset(self) -> None:
@@ -38,6 +39,10 @@ class StateJoin:
         """Take the rod."""
         self._rod = (wxyz(message.pose.pose.orientation), xyz(message.twist.twist.angular))
         self._rod_stamp = nanoseconds(message.header.stamp)
+
+    def odometry_bytes(self, data: bytes) -> None:
+        """Take the rod from a message that was not made."""
+        self._rod_stamp, *self._rod = rod(data)
 
     def state(self) -> tuple | None:
         """(stamp [ns], State) once both are of the same instant."""
