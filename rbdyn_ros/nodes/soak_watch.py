@@ -43,7 +43,8 @@ class Watch:
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
         self.latency = Latency(warm_up=0.0)
-        self.force, self.pushed = (0, (0.0, 0.0)), 0  # newest: arrival [ns], [N]; arrival of the newest that is not zero
+        self.force, self.pushed = (0, (0.0, 0.0)), (0, 0)  # newest: arrival [ns], [N]; arrival, stamp of the newest not zero
+        self.answered = 0  # stamp of the state that the newest command answers
         self.state = (0, 0, 1.0)  # arrival [ns], stamp [ns], cosine of the tilt
         self.status = {SIMULATOR: "", CONTROLLER: ""}
         self.counts, self.counted = {}, math.nan  # of the simulator's newest /diagnostics, and when [s] it said so
@@ -126,12 +127,13 @@ class Watch:
         self.latency.state(self.state[1], taken.received)
 
     def _command(self, taken: Taken) -> None:
-        self.latency.command(stamp(taken.message), taken.received)
+        self.answered = stamp(taken.message)
+        self.latency.command(self.answered, taken.received)
 
     def _joint_states(self, taken: Taken) -> None:
         self.force = (taken.received, tuple(deserialize_message(taken.message, JointState).effort[:2]))
         if self.force[1] != (0.0, 0.0):
-            self.pushed = taken.received
+            self.pushed = (taken.received, stamp(taken.message))
 
     def _diagnostics(self, taken: Taken) -> None:
         message = deserialize_message(taken.message, DiagnosticArray)

@@ -22,7 +22,7 @@ def test_controller_recorder_and_simulator_are_killed_and_come_back(tmp_path):
     assert done.returncode == 0 and found["passed"] and "Traceback" not in done.stderr, done.stdout + done.stderr
     killed = {row["victim"]: row for row in found["rows"]}
     assert set(killed) == {"controller", "recorder", "simulator"}
-    assert 0.0 <= killed["controller"]["until_zero"] <= 0.2 and killed["recorder"]["saved"] > 0
+    assert 0.0 <= killed["controller"]["pushed"] <= 0.2 and killed["recorder"]["saved"] > 0
     assert (tmp_path / "out" / "kills" / "bag_1" / "metadata.yaml").exists()  # the recorder that was asked to end
 
 
