@@ -19,14 +19,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.campaigns import quantities
+from rbdyn_ros.campaigns import quantities, single
 from rbdyn_ros.settings import yaml_file
+from rbdyn_ros.settings.files import read_files
 from rbdyn_ros.settings.overrides import Override
 from rbdyn_ros.settings.parameter import Parameter, check, shown
+from rbdyn_ros.settings.shipped import config
 
 GRID, VALUES, UNIFORM, NORMAL, CHOICE = "grid", "values", "uniform", "normal", "choice"
 WAYS = (GRID, VALUES, UNIFORM, NORMAL, CHOICE)
-MOST = 10**9  # samples
+MOST = 10**8  # samples
 
 
 class Axis(NamedTuple):
@@ -97,9 +99,13 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
     plan = _plan(rest, known, base, whole["draws"], whole["seed"])
     if not plan.varied and plan.draws == 1:
         raise ValueError(f"{path}: nothing varies; give a name a grid, such as `start.tilt: {{grid: [-30, 30, 61]}}`, or something to draw")
-    if plan.drawn or not plan.draws > 1:
-        return _not_too_large(plan, path)
-    raise ValueError(f"{path}: draws is {plan.draws}, but nothing is drawn; leave it out, or draw something, such as {{uniform: [0, 1]}}")
+    if plan.draws > 1 and not plan.drawn:
+        raise ValueError(f"{path}: draws is {plan.draws}, but nothing is drawn; leave it out, or draw something, such as {{uniform: [0, 1]}}")
+    if plan.size > MOST:
+        raise ValueError(f"{path}: the campaign has {plan.size:.3g} samples; at most {MOST:.0e}: take a coarser grid or fewer draws")
+    if not {"period", "step"} & set(plan.varied):
+        _steps(dict(plan.fixed), path)
+    return plan
 
 
 def _line(entry: yaml_file.Entry, source: str) -> _Line:
@@ -126,9 +132,6 @@ def _laws(line: _Line | None) -> tuple:
 
 def _of_files(files: tuple, path: Path, known: dict) -> dict:
     """What parameter files say of the plant."""
-    from rbdyn_ros.settings.files import read_files
-    from rbdyn_ros.settings.shipped import config
-
     places = [path.parent / name if (path.parent / name).is_file() else config(name) for name in files]
     return {name: value for name, (value, _) in read_files(places).items() if name in known}
 
@@ -197,7 +200,8 @@ def _a_number(line: _Line, parameter: Parameter) -> Parameter:
     return parameter
 
 
-def _not_too_large(plan: Plan, path: Path) -> Plan:
-    if plan.size > MOST:
-        raise ValueError(f"{path}: the campaign has {plan.size:.3g} samples; at most {MOST:.0e}: take a coarser grid or fewer draws")
-    return plan
+def _steps(fixed: dict, path: Path) -> None:
+    try:
+        single.steps(fixed["period"], fixed["step"])
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None

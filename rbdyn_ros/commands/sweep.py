@@ -1,6 +1,7 @@
 """Campaigns: thousands of closed loops over starts and parameters, in parts that survive an interruption."""
 
 import argparse
+import errno
 import os
 import sys
 import time
@@ -64,7 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
     except WorkersDied as error:
         return _say(f"{error}; what was computed is kept: take fewer --jobs and add --resume", WORKERS_DIED)
     except OSError as error:
-        return _say(f"cannot write {error.filename or arguments.out}: {error.strerror}; make room, then add --resume", CANNOT_WRITE)
+        advice = "make room, then add --resume" if error.errno == errno.ENOSPC else "choose another --out"
+        return _say(f"cannot write {error.filename or arguments.out}: {error.strerror}; {advice}", CANNOT_WRITE)
 
 
 def job(arguments: argparse.Namespace) -> Job:

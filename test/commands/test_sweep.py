@@ -134,6 +134,11 @@ def test_bad_input_is_one_sentence(sweep, capsys, words, sentence):
     assert told.count("\n") == 1
 
 
+def test_a_place_where_nobody_can_write(sweep, capsys):
+    assert sweep("mine.yaml", "--out", "/proc/self/out") == 1
+    assert "cannot write /proc/self/out" in capsys.readouterr().err
+
+
 def test_another_campaign_in_the_folder_is_refused(sweep, tmp_path, capsys):
     sweep("mine.yaml")
     before = parts(tmp_path / "mine")
