@@ -27,6 +27,7 @@ from rbdyn_ros.controllers.admission import admitted
 from rbdyn_ros.controllers.catching import Net, balance, is_catchable, unstable_mode
 from rbdyn_ros.controllers.feedback import NEEDS, regulator
 from rbdyn_ros.controllers.options import checked
+from rbdyn_ros.controllers.rod_length import RodLength
 from rbdyn_ros.controllers.saturation import saturated
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
@@ -58,6 +59,7 @@ class Options(NamedTuple):
     braking: float = 2.71  # towards the edge [m/s^2]
     edge: float = 0.946  # where the edge is, of the travel
     catch_part: float = 0.898  # zeta
+    learn_length: bool = True  # of the rod, while it swings
     period: float = 0.002  # h [s]
     force_limit: float = 20.0  # [N]
     travel: float = 2.0  # [m]
@@ -77,6 +79,7 @@ PARAMETERS = (
     _gain("braking", "m/s^2", "deceleration that the cart counts on towards the edge of its travel"),
     _gain("edge", "", "where the cart turns back, as a part of cart.travel", high=1.0),
     _gain("catch_part", "", "part of the largest unstable mode that a force can stop, below which a catch is tried", high=1.0),
+    Parameter("swing_up.learn_length", True, "", "correct the believed length of the rod by how it swings", "bool"),
 )
 
 
@@ -88,10 +91,11 @@ class Plan(NamedTuple):
 
 
 class SwingUp:
-    """Shaping, then a catch. It remembers whether the rod is caught, and when to ask next."""
+    """Shaping, then a catch. It remembers whether the rod is caught, when to ask next, and how long the rod seems to be."""
 
     def __init__(self, plan: Plan):
-        self.plan = plan
+        self.plan = self._plan = plan
+        self._length = RodLength(plan.net.system)
         self.reset()
 
     def command(self, t: float, state: State, reference: Array) -> Array:
@@ -99,12 +103,23 @@ class SwingUp:
         q, v, r = admitted(state, reference)
         if t < self.asked:  # time was set back
             self.reset()
-        self.caught, self.asked, ux, uy = _command(self.plan, float(t), q, v, r, self.caught, self.asked)
+        if self.plan.options.learn_length and not self.caught and t - self.asked >= LOOK - 1e-9:
+            self._learn(float(t), q, v)
+        self.caught, self.asked, ux, uy = _command(self._plan, float(t), q, v, r, self.caught, self.asked)
         return np.array((ux, uy))
 
     def reset(self) -> None:
-        """The rod is not caught, and nobody has asked."""
-        self.caught, self.asked = False, -math.inf
+        """The rod is not caught, nobody has asked, and it is as long as believed."""
+        self.caught, self.asked, self._plan = False, -math.inf, self.plan
+        self._length.forget()
+
+    def evidence(self) -> dict:
+        """How long the rod seems to be, of what is believed."""
+        return {"rod_length_factor": self._length.factor}
+
+    def _learn(self, t: float, q: Array, v: Array) -> None:
+        self._length.look(t, sphere_state.of_state(q, v))
+        self._plan = self.plan._replace(net=self.plan.net._replace(system=self._length.system()))
 
 
 def design(model, params, options: Options) -> SwingUp:
