@@ -1,7 +1,8 @@
 """The board is the plant: its states come out as the topics of the simulator, commands go to it as forces.
 
 The stamp of a state is the instant of its measurement: the board's clock, brought to this computer's by the link.
-A command repeats it, and goes to the board with the board's own instant in its place.
+A command repeats it, and goes to the board with the board's own instant in its place. System time is read once, and
+counted on by the steady clock: a clock that is set while the loop runs sends nothing into the past.
 """
 
 import math
@@ -32,6 +33,7 @@ class PlantBoard:
     def __init__(self, node: ManagedNode, line: Line, values: dict):
         self._node, self._line = node, line
         self._states = HilStates(node, values)
+        self._epoch = node.get_clock().now().nanoseconds - time.monotonic_ns()  # [ns] system time when the steady clock was 0
         self._device, self._newest = {}, 0  # ROS stamp -> the board's [ns]; the newest ROS stamp
         self._force, self._commanded = ZERO, math.inf  # what was sent last, and when its command came [s]
         self.counts = Counter(states=0, early=0, commands=0, unsent=0, saturated=0, command_timeouts=0)
@@ -54,7 +56,7 @@ class PlantBoard:
             self._refuse(Rejected("stamp", f"a state of the board is {age * 1e-9:.3g} s old; its stamp must be an instant of the board's clock"))
             return
         self.counts["states"] += 1
-        self._newest = max(self._newest + 1, self._node.get_clock().now().nanoseconds - max(0, age))
+        self._newest = max(self._newest + 1, self._epoch + now - max(0, age))
         self._remember(self._newest, frame.stamp)
         self._states.publish(self._newest, frame.numbers, self._force)
 
@@ -108,7 +110,7 @@ class PlantBoard:
         force = force_of(xyz(message.wrench.force)[:2], what)
         if force != ZERO:  # to stop is right however late it is
             limit = self._node.parameters.values["command_timeout"]
-            check_stamp(min(stamp, self._newest), self._node.get_clock().now().nanoseconds, limit, what)
+            check_stamp(min(stamp, self._newest), self._epoch + time.monotonic_ns(), limit, what)
         self._command(force, self._device.get(stamp, 0))  # a stamp just beside a state's answers none
 
     def _effort_command(self, message: Float64MultiArray) -> None:

@@ -15,6 +15,7 @@ pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from lifecycle_msgs.msg import State  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
+from rclpy.duration import Duration  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -242,6 +243,18 @@ def test_commands_that_cease_are_followed_by_zero_force(graph, bridge, board, po
     last = there.heard(FORCE)[-1]
     assert (last.numbers, last.flags) == ((0.0, 0.0), SAFE) and node.board.counts["command_timeouts"] == 1
     assert "too old" in node.board.watch()[0][1]
+
+
+def test_a_system_clock_that_is_set_moves_no_stamp(graph, bridge, board, port, monkeypatch):
+    node, poses, there = bridge(board="plant", command_timeout=10.0), graph.listen(Odometry, "/odometry"), board(port)
+    graph.until(lambda: node.line.link.clock.known)
+    graph.until(lambda: send_states(there, time.monotonic_ns()) or poses)
+    an_hour_ago = node.get_clock().now() - Duration(seconds=3600)
+    monkeypatch.setattr(node.get_clock(), "now", lambda: an_hour_ago)
+    before = nanoseconds(poses[-1].header.stamp)
+    graph.until(lambda: send_states(there, time.monotonic_ns()) or nanoseconds(poses[-1].header.stamp) > before + 50_000_000)
+    graph.publisher(WrenchStamped, "/cart/command").publish(command(nanoseconds(poses[-1].header.stamp)))
+    graph.until(lambda: there.heard(FORCE))
 
 
 def test_a_stamp_of_another_clock_is_refused(graph, bridge, board, port):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples" / "hil_client"
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2")
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-pedantic", "-O2")
 PORTABLE = ("link.c", "wire.c", "lqr.c", "plant.c")  # what a microcontroller runs
 RESULTS = ("nothing", "frame", "framing", "too long", "length", "crc", "version", "kind", "not finite", "not unit")  # wire_result
 
