@@ -23,6 +23,7 @@ from rbdyn_ros.systems.laws import WITH_TANGENTS, Complementarity, Equality
 from rbdyn_ros.types import Array
 
 SLOW = 1e-9  # [m/s] a sliding speed that is none
+TURNING = 1e-5  # [m/s] a sliding speed below which tau stays: it would turn at the rate mu g/|u_T|, too stiff to follow
 PARTING = 1e-8  # [m/s^2] an acceleration with which a contact parts or begins to slide; above the solver's round-off
 
 
@@ -32,7 +33,7 @@ class Wanted(NamedTuple):
     solution: Solution
     pressing: dict  # interaction -> lambda_N [N]; none for equalities
     opening: dict  # interaction with friction -> du_N/dt [m/s^2]
-    slipping: dict  # sticking interaction -> du_T/dt [m/s^2]
+    slipping: dict  # sticking interaction -> (du_T/dt [m/s^2], lambda_T [N])
 
 
 def has_tangents(net: Network, k: int) -> bool:
@@ -42,7 +43,7 @@ def has_tangents(net: Network, k: int) -> bool:
 
 def direction(u_T: Array, ahead: Array) -> Array:
     """tau; `ahead`, that of the phase's beginning, where the contact is about to slide or a trial step has overshot its stop."""
-    return u_T / np.linalg.norm(u_T) if u_T @ ahead > SLOW else ahead
+    return u_T / np.linalg.norm(u_T) if u_T @ ahead > TURNING else ahead
 
 
 def reduction(net: Network, closed: list, sliding: dict, u: Array) -> tuple:
@@ -71,7 +72,8 @@ def wanted(net: Network, closed: list, sliding: dict, G: Array, a: Array, kept: 
     forces, moves = (dict(zip(closed, np.split(x, cuts))) for x in (found.z, W @ found.z + a[kept]))
     rubbing = [k for k in closed if has_tangents(net, k)]
     pressing = {k: float(x[0]) for k, x in forces.items() if not isinstance(net.interactions[k].law, Equality)}
-    return Wanted(found, pressing, {k: float(moves[k][0]) for k in rubbing}, {k: moves[k][1:] for k in rubbing if k not in sliding})
+    slipping = {k: (moves[k][1:], forces[k][1:]) for k in rubbing if k not in sliding}
+    return Wanted(found, pressing, {k: float(moves[k][0]) for k in rubbing}, slipping)
 
 
 def stays(want: Wanted, k: int) -> bool:
@@ -80,14 +82,15 @@ def stays(want: Wanted, k: int) -> bool:
 
 
 def begun(want: Wanted) -> dict:
-    """The contacts that begin to slide, with their directions."""
-    sizes = {k: np.linalg.norm(a) for k, a in want.slipping.items()}
-    return {k: a / sizes[k] for k, a in want.slipping.items() if sizes[k] > 0.5 * PARTING}
+    """The contacts that begin to slide, with their directions: against friction, which is better known than a small acceleration."""
+    begun = {k: (a, force) for k, (a, force) in want.slipping.items() if np.linalg.norm(a) > 0.5 * PARTING}
+    ahead = {k: -force if force.any() else a for k, (a, force) in begun.items()}
+    return {k: x / np.linalg.norm(x) for k, x in ahead.items()}
 
 
 def margin(want: Wanted) -> float:
     """Positive while nothing parts and nothing begins to slide [m/s^2]."""
-    moving = [*want.opening.values(), *(np.linalg.norm(x) for x in want.slipping.values())]
+    moving = [*want.opening.values(), *(np.linalg.norm(a) for a, _ in want.slipping.values())]
     return PARTING - max(moving)
 
 
