@@ -2,11 +2,10 @@
 
 import math
 from collections import Counter
+from typing import Callable
 
 from geometry_msgs.msg import WrenchStamped
-from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
-from sensor_msgs.msg import JointState
 
 from rbdyn_ros.nodes import qos
 from rbdyn_ros.nodes.messages import set_stamp, set_xyz
@@ -32,8 +31,10 @@ class ControllerBoard:
         self._command = WrenchStamped()
         self._command.header.frame_id = node.frames.world
         self._commands = node.create_lifecycle_publisher(WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing())
-        topics = ((JointState, "joint_states", self._joint_states), (Odometry, "odometry", self._odometry))
-        self._subscriptions = [node.create_subscription(*topic, qos.NEWEST, **qos.subscribing()) for topic in topics]
+        self._subscriptions = [
+            node.create_subscription(kind, topic, self._hearing(topic, take), qos.NEWEST, raw=raw, **qos.subscribing())
+            for kind, topic, take, raw in self._join.topics
+        ]
 
     def take(self, frame: Frame, now: int) -> None:
         """A frame of the board; a force must answer a state that was sent to it."""
@@ -67,17 +68,17 @@ class ControllerBoard:
             self._node.destroy_subscription(subscription)
         self._node.destroy_lifecycle_publisher(self._commands)
 
-    def _joint_states(self, message: JointState) -> None:
-        try:
-            self._join.joints(message)
-        except ValueError as error:
-            self._refuse("joint_states", str(error))
-        else:
-            self._joined()
+    def _hearing(self, topic: str, take: Callable):
+        def callback(message) -> None:
+            """`take`, then the state if that completes one."""
+            try:
+                take(message)
+            except ValueError as error:
+                self._refuse(topic, str(error))
+            else:
+                self._joined()
 
-    def _odometry(self, message: Odometry) -> None:
-        self._join.odometry(message)
-        self._joined()
+        return callback
 
     def _joined(self) -> None:
         joined = self._join.state()
