@@ -18,7 +18,7 @@ def picture(row: Row, cases: list) -> str:
     """An SVG as the address of an <img>; "" where there is nothing to draw."""
     drawn = [case for case in cases if case.curves]
     for key, draw in (("path_x", _paths), ("t", _runs), ("settled", _settled)):
-        chosen = [case for case in drawn if key in case.curves]
+        chosen = [case for case in drawn if len(case.curves.get(key, ())) > 1]  # one start is no histogram
         if chosen and not row.picture:
             return _address(draw(row, chosen))
     measured = {case.name: case for case in cases if row.picture and row.picture["y"] in case.values}
@@ -31,7 +31,8 @@ def _runs(row: Row, cases: list):
     rows = figure.subplots(3, 1, sharex=True)
     for case, colour in zip(cases, PALETTE):
         c = case.curves
-        cart = np.hypot(c["x"], c["y"]) if "goal" not in c else np.hypot(np.array(c["x"]) - c["goal"][0], np.array(c["y"]) - c["goal"][1])
+        goal = c.get("goal", (0.0, 0.0))
+        cart = np.hypot(np.array(c["x"]) - goal[0], np.array(c["y"]) - goal[1])
         for axes, values in zip(rows, (c["tilt"], cart, c["force"])):
             axes.plot(c["t"], values, color=colour, linewidth=1.3, label=case.label or None)
     rows[0].axhline(0.5, color=GREY, linewidth=0.8, linestyle="--")
@@ -47,7 +48,7 @@ def _runs(row: Row, cases: list):
 def _paths(row: Row, cases: list):
     """The way of the cart, and the path that it was given."""
     figure = _figure(4.6 * len(cases), 4.4)
-    for axes, case in zip(np.atleast_1d(figure.subplots(1, len(cases), squeeze=False)[0]), cases):
+    for axes, case in zip(figure.subplots(1, len(cases), squeeze=False)[0], cases):
         c = case.curves
         axes.plot(c["path_x"], c["path_y"], color=GREY, linewidth=4.0, alpha=0.5, label="the path")
         axes.plot(c["x"], c["y"], color=PALETTE[0], linewidth=1.1, label="the cart")
@@ -64,23 +65,17 @@ def _settled(row: Row, cases: list):
         return _maps(cases)
     figure = _figure(10.0, 3.4)
     axes = figure.subplots()
-    times = {case: [t for t in case.curves["settled"] if t is not None] for case in map(_Named, cases)}
-    last = max((max(t) for t in times.values() if t), default=1.0)
-    bins = np.linspace(0.0, math.ceil(last), 2 * math.ceil(last) + 1)
-    for (case, t), colour in zip(times.items(), PALETTE):
+    times = [[t for t in case.curves["settled"] if t is not None] for case in cases]
+    last = math.ceil(max((max(t) for t in times if t), default=1.0))
+    bins = np.linspace(0.0, last, 2 * last + 1)
+    for case, t, colour in zip(cases, times, PALETTE):
         share = np.full(len(t), 100.0 / len(case.curves["settled"]))
-        axes.hist(t, bins, weights=share, histtype="stepfilled" if len(cases) == 1 else "step", color=colour, linewidth=1.4, label=case.label)
+        kind = "stepfilled" if len(cases) == 1 else "step"
+        axes.hist(t, bins, weights=share, histtype=kind, color=colour, linewidth=1.4, label=case.label)
     _quiet(axes, "settled after [s]", "starts [%]")
     if len(cases) > 1:
         axes.legend(frameon=False, fontsize=8)
     return figure
-
-
-class _Named:
-    """A case as a key."""
-
-    def __init__(self, case: Judged):
-        self.curves, self.label = case.curves, case.label
 
 
 def _maps(cases: list):
@@ -93,6 +88,7 @@ def _maps(cases: list):
         image = axes.imshow(grid, extent=extent, origin="lower", aspect="auto", cmap="viridis_r", interpolation="nearest")
         figure.colorbar(image, ax=axes, shrink=0.85).set_label("settled after [s]", fontsize=8)
         _quiet(axes, "tilt [°]", "rate [rad/s]")
+        axes.grid(False)
         axes.set_title(case.label, fontsize=9, loc="left")
     return figure
 
@@ -107,7 +103,8 @@ def _sweep(row: Row, measured: dict):
     bounds = [(at, r.bound) for at, case in zip(x, cases) for r in case.requirements if r.value == y]
     if bounds:
         axes.plot(*zip(*bounds), "_", color=RED, markersize=16, markeredgewidth=1.6, label="asked for")
-    _quiet(axes, _labelled(row.picture["x"], unit_of(cases[0], row.picture["x"])), _labelled(y, measures.load(cases[0].measure).VALUES[y].unit))
+    unit = measures.load(cases[0].measure).VALUES[y].unit
+    _quiet(axes, _labelled(row.picture["x"], unit_of(cases[0], row.picture["x"])), _labelled(y, unit))
     axes.set_title(row.picture.get("title", row.title), fontsize=10, loc="left")
     axes.set_ylim(bottom=0.0)
     axes.legend(frameon=False, fontsize=8)

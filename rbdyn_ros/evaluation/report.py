@@ -65,10 +65,19 @@ def _section(row: Row, found: list) -> dict:
         "verdict": judged.of_row(found) if found else "open",
         "for": sorted({kind for case in row.cases for kind in case.kinds}),
         "tables": [_cases(name, cases) for name, cases in tables.items()],
-        "notes": sorted({case.note for case in measured if case.note and case.verdict != judged.BROKEN}),
+        "notes": _notes(measured),
         "broken": [(case.label, case.note) for case in measured if case.verdict == judged.BROKEN],
         "picture": pictures.picture(row, measured),
     }
+
+
+def _notes(cases: list) -> list:
+    """What a reader should know, each note once, with the cases that it is about where they are not all."""
+    labels: dict = {}
+    for case in cases:
+        if case.note and case.verdict != judged.BROKEN:
+            labels.setdefault(case.note, []).append(case.label)
+    return [note if len(about) == len(cases) else f"{', '.join(about)}: {note}" for note, about in labels.items()]
 
 
 def _cases(measure: str, cases: list) -> dict:

@@ -39,4 +39,5 @@ def measure(bench, conditions, settings) -> Measured:
         found.append(edge(recovers, settings["largest"], settings["tolerance"], near))
     tilts = [one.holds for one in found]
     values = {"tilt": min(tilts), "spread": max(tilts) - min(tilts), "at_limit": float(all(one.at_limit for one in found))}
-    return Measured(values, {"tried": found[0].tried, "recovered": found[0].outcomes}, "by bisection: assumes that all smaller tilts are recovered too")
+    note = "by bisection: assumes that all smaller tilts are recovered too"
+    return Measured(values, {"tried": found[0].tried, "recovered": found[0].outcomes}, note)
