@@ -25,8 +25,9 @@ class ControllerBoard:
     """joint_states and odometry to state frames, force frames to cart/command."""
 
     def __init__(self, node: ManagedNode, line: Line, values: dict):
-        self._node, self._line, self._limit = node, line, values["cart.force_limit"]
-        self._join, self._asked, self._newest = StateJoin(), {}, 0
+        self._node, self._line = node, line
+        self._join, self._asked, self._newest = StateJoin(), {}, 0  # stamps that may be answered; the newest
+        self._commanding = False  # there was a force, and no zero after it
         self.counts = Counter(states=0, unsent=0, forces=0, saturated=0)
         self._command = WrenchStamped()
         self._command.header.frame_id = node.frames.world
@@ -42,21 +43,21 @@ class ControllerBoard:
             if frame.stamp and frame.stamp not in self._asked:
                 self._refuse("stamp", "a force answers a state that was not sent to it; its stamp must repeat that of a state, or be zero")
             else:
-                force, cut = limited(frame.numbers, self._limit)
+                force, cut = limited(frame.numbers, self._node.parameters.values["cart.force_limit"])
+                self._commanding = True
                 self.counts["forces"] += 1
                 self.counts["saturated"] += cut
                 self._publish(force, frame.stamp)
 
     def lost(self) -> None:
         """The board is gone: zero force, as an answer to no state, where it has commanded any."""
-        if self._node.active and self.counts["forces"]:
-            self._publish(ZERO, max(0, self._newest - 1))
+        if self._node.active:
+            self._zero()
 
     def leave(self) -> None:
         """Leave the cart without force, and wait until that has arrived: the process may end next."""
-        if self.counts["forces"]:
-            self._publish(ZERO, max(0, self._newest - 1))
-            self._commands.wait_for_all_acked(ACKNOWLEDGED)
+        self._zero()
+        self._commands.wait_for_all_acked(ACKNOWLEDGED)
 
     def watch(self) -> list:
         """Findings beside those of the wire: none."""
@@ -97,6 +98,12 @@ class ControllerBoard:
         self._asked[stamp] = None
         if len(self._asked) > ASKED:
             del self._asked[next(iter(self._asked))]
+
+    def _zero(self) -> None:
+        """A command before the first force would let a simulation begin that waits for one."""
+        if self._commanding:
+            self._commanding = False
+            self._publish(ZERO, max(0, self._newest - 1))
 
     def _publish(self, force: tuple, stamp: int) -> None:
         set_stamp(self._command.header.stamp, stamp)
