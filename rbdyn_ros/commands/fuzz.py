@@ -81,10 +81,10 @@ def _at_a_bridge(number: int, seed: int) -> dict:
             return {"passed": False, "failure": str(over)}
         finally:
             bridge.close()
-    print(f"bridge: {number} frames sent, {survived.counted} counted: {_listed(survived.counts)}")
+    lost = f", {survived.dropped} dropped by the system before" if survived.dropped else ""
+    print(f"bridge: {number} frames sent, {survived.counted} counted{lost}: {_listed(survived.counts)}")
     print(f"  alive: {survived.alive}; commands meanwhile: {survived.commands}; hears the next right frame: {survived.answered}")
-    passed = survived.alive and survived.answered and survived.commands == 0 and survived.counted == number
-    return {"passed": passed, **survived._asdict()}
+    return {"passed": survived.passed, **survived._asdict()}
 
 
 def _bar(frames):

@@ -29,10 +29,16 @@ class Survived(NamedTuple):
 
     sent: int
     counted: int  # as malformed, of whatever kind
+    dropped: int  # datagrams, ours of every kind, that the system dropped because the bridge's socket was full
     counts: dict  # reason -> how many
     commands: int  # on cart/command meanwhile: there must be none
     alive: bool  # the process is the same as before
     answered: bool  # a right force frame still becomes a command
+
+    @property
+    def passed(self) -> bool:
+        """Whether it lives, commanded nothing, and counted every frame that the system has given it."""
+        return self.alive and self.answered and self.commands == 0 and self.counted <= self.sent <= self.counted + self.dropped
 
 
 class FuzzedBridge:
@@ -67,7 +73,7 @@ class FuzzedBridge:
             self._socket.sendto(wrong.data, self._bridge)
         counted = self._settled()
         alive, commands = not self._crew.gone(), self._commands
-        return Survived(number, counted, self._malformed, commands, alive, alive and self._obeys())
+        return Survived(number, counted, dropped(self._bridge[1]), self._malformed, commands, alive, alive and self._obeys())
 
     def _settled(self) -> int:
         """What the bridge has counted, once that does not change any more."""
@@ -122,3 +128,10 @@ def free_port() -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as first:
         first.bind(("127.0.0.1", 0))
         return first.getsockname()[1]
+
+
+def dropped(port: int) -> int:
+    """Datagrams that Linux has dropped at the socket of a local port; 0 where it does not say."""
+    table = Path("/proc/net/udp")
+    rows = [line.split() for line in table.read_text().splitlines()[1:]] if table.exists() else []
+    return sum(int(row[-1]) for row in rows if int(row[1].rpartition(":")[2], 16) == port)
