@@ -31,6 +31,7 @@ from rbdyn_ros.types import Array, State
 
 KINDS = ("swing_up",)  # what it is meant for, in the words of evaluation.suite
 SWINGING, FOLLOWING, BALANCING = 0, 1, 2
+LONGER = (1.0, 1.2, 1.44, 1.73)  # times `duration`: what is tried in turn
 
 
 class Options(NamedTuple):
@@ -45,7 +46,7 @@ class Options(NamedTuple):
 
 
 PARAMETERS = (
-    Parameter("ilqr.duration", 3.8, "s", "of the planned motion from hanging to upright", low=0.1, high=30.0),
+    Parameter("ilqr.duration", 3.8, "s", "of the planned motion from hanging to upright; where there is none, longer ones are tried", low=0.1, high=30.0),
     Parameter("ilqr.force_part", 0.9, "", "part of cart.force_limit that the plan may use", low=0.0, low_open=True, high=1.0),
     Parameter("ilqr.edge", 0.9, "", "part of cart.travel that the plan may use", low=0.0, low_open=True, high=1.0),
 )
@@ -78,15 +79,19 @@ class Ilqr:
         self.reset()
 
     def prepare(self) -> None:
-        """Find the motion. RuntimeError if there is none."""
+        """Find the motion, a longer one where that of `duration` is none. RuntimeError if none is found."""
         if self._plan is None:
-            o = self._options
-            limits = (o.force_part * o.force_limit, o.edge * o.travel)
+            self._plan = Plan(self._path(), self._swing)
+
+    def _path(self) -> Path:
+        o = self._options
+        for longer in LONGER:
             try:
-                path = swing_plan.path(self._swing.net, o.duration, *limits, o.period)
+                limits = (o.force_part * o.force_limit, o.edge * o.travel)
+                return swing_plan.path(self._swing.net, longer * o.duration, *limits, o.period)
             except ValueError as error:
-                raise RuntimeError(f"controller ilqr: {error}; take another ilqr.duration, or more force or travel") from error
-            self._plan = Plan(path, self._swing)
+                why = error
+        raise RuntimeError(f"controller ilqr: {why}; take another ilqr.duration, or more force or travel") from why
 
     def command(self, t: float, state: State, reference: Array) -> Array:
         """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another shape or not unit.
@@ -105,8 +110,9 @@ class Ilqr:
         self._memory = _NOTHING
 
     def evidence(self) -> dict:
-        """What the law is at."""
-        return {"phase": ("swinging", "following", "balancing")[self._memory.phase]}
+        """What the law is at, and how long the motion takes [s]."""
+        phase = ("swinging", "following", "balancing")[self._memory.phase]
+        return {"phase": phase, "duration": len(self._plan.path.forces) * self._plan.path.h if self._plan else 0.0}
 
 
 def design(model, params, options: Options) -> Ilqr:

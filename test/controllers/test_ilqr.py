@@ -123,8 +123,15 @@ def test_the_motion_is_kept_for_the_next_design(law):
 
 
 def test_a_duration_that_is_too_short_is_said():
-    with pytest.raises(RuntimeError, match="controller ilqr: the best swing-up of 0.6 s that was found needs .* ends with a tilt of .*take another ilqr.duration"):
-        ilqr.design(spherical_pendulum, PLANT, ilqr.Options(duration=0.6)).prepare()
+    with pytest.raises(RuntimeError, match="controller ilqr: the best swing-up of 0.692 s that was found needs .* ends with a tilt of .*take another ilqr.duration"):
+        ilqr.design(spherical_pendulum, PLANT, ilqr.Options(duration=0.4)).prepare()
+
+
+def test_where_there_is_less_room_the_motion_takes_longer():
+    law = ilqr.design(spherical_pendulum, PLANT, ilqr.Options(travel=1.0))
+    law.prepare()
+    assert 4.0 < law.evidence()["duration"] < 6.0
+    assert np.hypot(*law._plan.path.states[:, 6:8].T).max() < 1.0
 
 
 def test_a_rod_that_is_not_round_is_refused():

@@ -229,7 +229,7 @@ def test_a_law_that_plans_is_not_designed_anew_while_it_runs(graph):
 
 def test_a_plan_that_cannot_be_made_does_not_start(graph):
     with pytest.raises(RuntimeError, match="pendulum_controller could not start"):
-        graph.controller(controller="ilqr", ilqr__duration=0.5)
+        graph.controller(controller="ilqr", ilqr__duration=0.3)
 
 
 def test_a_state_is_joined_from_messages_of_one_instant():
