@@ -33,7 +33,7 @@ def _tail(axes, figure: Figure) -> None:
     axes.step(1e3 * times, np.maximum(_TAIL, 1.0 - shares), where="post", color=BLUE)
     for share, name in ((0.5, "p50"), (0.01, "p99"), (0.001, "p99.9")):
         axes.axhline(share, color=GREY, linewidth=0.6, linestyle=":")
-        axes.annotate(name, (1.0, share), xycoords=("axes fraction", "data"), fontsize=7, color=GREY, ha="right", va="bottom")
+        axes.annotate(name, (0.01, share), xycoords=("axes fraction", "data"), fontsize=7, color=GREY, va="bottom")
     axes.set_xscale("symlog", linthresh=1e-2)
     axes.set_yscale("log")
     axes.set_xlim(left=0.0)
@@ -46,7 +46,7 @@ def _course(axes, figure: Figure) -> None:
     times = [slot.begin for slot in slots]
     axes.plot(times, [1e3 * slot.most for slot in slots], color=ORANGE, linewidth=1.0, label=f"maximum of {figure.trend.width:g} s")
     axes.plot(times, [1e3 * slot.mean for slot in slots], color=BLUE, linewidth=1.2, label="mean")
-    axes.set_ylim(bottom=0.0)
+    axes.set_ylim(0.0, 1.25 * axes.get_ylim()[1])  # room for the legend
     axes.set_ylabel("ms")
     axes.set_xlabel("s after the warm-up")
     axes.legend(loc="upper right", fontsize=7, frameon=False)

@@ -42,8 +42,8 @@ def _measured(latency: Latency, counts: Counter, window: bool) -> list:
         ("period_ratio", ratio, f"the period's p99 is {ratio:.1f} times its median of {1e3 * period.percentile(50):.3g} ms"),
         ("age", age.percentile(99), f"the commands' age has a p99 of {1e3 * age.percentile(99):.3g} ms"),
         ("round_trip", trip.percentile(99), f"the round trip has a p99 of {1e3 * trip.percentile(99):.3g} ms"),
-        ("loss", loss(counts), f"{100.0 * loss(counts):.2g} % of the states did not arrive"),
-        ("unanswered", unanswered(counts), f"{100.0 * unanswered(counts):.2g} % of the states had no command"),
+        ("loss", loss(counts), f"{100.0 * loss(counts):.3g} % of the states did not arrive"),
+        ("unanswered", unanswered(counts), f"{100.0 * unanswered(counts):.3g} % of the states had no command"),
     ]
 
 

@@ -27,9 +27,9 @@ The first {{ "%g" | format(warm_up.seconds) }} s ({{ warm_up.messages }} message
 {% endfor %}</table>
 <table>
 <tr><td>states that arrived</td><td>{{ loss.states }}</td></tr>
-<tr><td>states that did not arrive, by their stamps</td><td>{{ loss.lost }} ({{ "%.2g" | format(100 * loss.share) }} %)</td></tr>
+<tr><td>states that did not arrive, by their stamps</td><td>{{ loss.lost }} ({{ "%.3g" | format(100 * loss.share) }} %)</td></tr>
 <tr><td>commands</td><td>{{ answers.commands }}, of them {{ answers.unstamped }} without a stamp</td></tr>
-<tr><td>states without a command</td><td>{{ "%.2g" | format(100 * answers.unanswered_share) }} %</td></tr>
+<tr><td>states without a command</td><td>{{ "%.3g" | format(100 * answers.unanswered_share) }} %</td></tr>
 <tr><td>restarts of the simulation, messages out of order, jumps of the system's clock</td>
 <td>{{ events.restarts }}, {{ events.out_of_order }}, {{ events.clock_jumps }}</td></tr>
 </table>
