@@ -24,7 +24,7 @@ from rbdyn_ros.controllers.swing_up import SwingUp
 from rbdyn_ros.models import spherical_pendulum
 from rbdyn_ros.types import Array, System
 
-CHUNK = 2048  # starts that a thread takes at once
+CHUNK = 8192  # starts that a thread takes at once, at most: while the last ones end, lanes stand empty
 WORDS = {SETTLED: "settled", LEFT: "left the travel", LATE: "not settled in time", LOST: "numbers overflowed"}
 
 
@@ -66,20 +66,21 @@ def run(law, params, starts: Array, course: Course, threads: int | None = None, 
     kernel, numbers = form
     course, starts = checked(course), _checked(starts)
     plants, results = _plants(params, len(starts)), np.full((len(starts), OUTCOME), np.nan)
-    begins = range(0, len(starts), CHUNK)
-
-    def work(begin: int) -> int:
-        part = slice(begin, begin + CHUNK)
-        kernel(numbers, course, starts[part], plants[part], results[part])
-        return len(starts[part])
-
-    done = 0
-    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        for n in pool.map(work, begins):
-            done += n
+    threads = threads or os.cpu_count() or 1
+    parts, done = _parts(len(starts), threads), 0
+    with ThreadPoolExecutor(threads) as pool:
+        for part, _ in zip(parts, pool.map(lambda p: kernel(numbers, course, starts[p], plants[p], results[p]), parts)):
+            done += part.stop - part.start
             if show:
                 show(done)
     return _outcomes(results)
+
+
+def _parts(n: int, threads: int) -> list:
+    """n starts in slices of equal size, as many for each thread, none larger than `CHUNK`."""
+    count = threads * -(-n // (threads * CHUNK))
+    ends = [n * i // max(1, count) for i in range(count + 1)]
+    return [slice(begin, end) for begin, end in zip(ends, ends[1:]) if end > begin]
 
 
 def checked(course: Course) -> Course:

@@ -16,8 +16,8 @@ from rbdyn_ros.campaigns.plan import Plan
 from rbdyn_ros.optional import library
 
 HEADING, PARTS = "campaign.json", "parts"
-LARGEST, SMALLEST, FINEST = 8192, 256, 64  # samples in a batch: compiled, at least, one by one
-ABOUT = 32  # batches in a campaign that is not large
+LARGEST, SMALLEST, ABOUT = 8192, 256, 16  # samples in a compiled batch; batches in a campaign that is not large
+LARGEST_SLOW, ABOUT_SLOW = 64, 64  # the same where samples run one by one
 
 
 class Store:
@@ -28,8 +28,8 @@ class Store:
         self._arrow = library("pyarrow", "sweep", "sweep")
         self._parquet = library("pyarrow.parquet", "sweep", "sweep")
         self.folder, self.plan = folder, plan
-        about = -(-plan.size // ABOUT)
-        self.batch = min(LARGEST, max(SMALLEST, about)) if compiled else min(FINEST, about)
+        fast, slow = -(-plan.size // ABOUT), -(-plan.size // ABOUT_SLOW)
+        self.batch = min(LARGEST, max(SMALLEST, fast)) if compiled else min(LARGEST_SLOW, slow)
         self.heading = _heading(plan, self.batch)
         self._print = hashlib.sha256(json.dumps(self.heading, sort_keys=True).encode()).hexdigest()
 
