@@ -27,19 +27,20 @@ static const int STEPS = 2;        /* of them from one state to the next */
 static const double TILT = 0.1745; /* [rad] at the start */
 
 static const char USAGE[] =
-    "usage: hil_client controller|plant (--udp ADDRESS PORT | --serial DEVICE | --pty LINK) [--seconds N]\n"
+    "usage: hil_client controller|plant (--udp ADDRESS PORT | --serial DEVICE | --pty LINK) [--seconds N] [--patient]\n"
     "  controller    answer states with the force of an LQR        plant   be the pendulum, leaning by 10 degrees\n"
     "  --udp         the bridge's address and port, such as 127.0.0.1 47001\n"
     "  --serial      a serial port, 921600 baud where the system can\n"
     "  --pty         make a pseudo-terminal and LINK to it: the bridge's serial.port\n"
-    "  --seconds     end after so long; else at SIGINT or SIGTERM\n";
+    "  --seconds     end after so long; else at SIGINT or SIGTERM\n"
+    "  --patient     plant: its time stands still until a force answers, so that a busy computer does not let it fall\n";
 
 typedef struct {
     int file, is_plant;
     link_end link;
     uint64_t beat, tick; /* [ns] when each is due */
     plant_state plant;
-    int released;       /* the plant is held until a force answers its state */
+    int patient, held;  /* the plant stands still until a force answers its state: the first, or where it is patient, each */
     float force[2];
     uint64_t commanded; /* [ns] when that came */
     uint32_t answers;
@@ -96,15 +97,16 @@ static void take(board *b, const wire_frame *frame)
     if (frame->kind == WIRE_FORCE && b->is_plant) {
         memcpy(b->force, frame->numbers, sizeof b->force);
         b->commanded = now_ns();
-        b->released |= frame->stamp != 0;
+        b->held &= frame->stamp == 0;
     }
 }
 
 static void measure(board *b, uint64_t now, uint16_t flags)
 {
     wire_frame frame = {.kind = WIRE_STATE, .flags = flags, .stamp = now};
-    for (int i = 0; i < STEPS && b->released; i++)
+    for (int i = 0; i < STEPS && !b->held; i++)
         plant_step(&b->plant, b->force, STEP);
+    b->held |= b->patient;
     plant_measure(&b->plant, frame.numbers);
     transmit(b, &frame);
     b->tick += STATE_PERIOD;
@@ -209,6 +211,7 @@ static uint64_t understand(board *b, int count, char **words, const char **pty)
 {
     uint64_t end = UINT64_MAX;
     b->file = -1;
+    b->held = 1;
     b->is_plant = count > 1 && !strcmp(words[1], "plant");
     if (!b->is_plant && (count < 2 || strcmp(words[1], "controller")))
         return 0;
@@ -221,6 +224,8 @@ static uint64_t understand(board *b, int count, char **words, const char **pty)
             b->file = open_serial(words[++i]);
         } else if (!strcmp(words[i], "--pty") && left) {
             b->file = open_pty(*pty = words[++i]);
+        } else if (!strcmp(words[i], "--patient")) {
+            b->patient = 1;
         } else if (!strcmp(words[i], "--seconds") && left) {
             end = now_ns() + strtoull(words[++i], NULL, 10) * 1000 * MS;
         } else {
