@@ -37,6 +37,11 @@ def wxyz(message: Quaternion) -> tuple:
     return (message.w, message.x, message.y, message.z)
 
 
+def xyzw(wxyz: tuple) -> tuple:
+    """The quaternion (4,) as it stands in the bytes of a message, scalar last."""
+    return (*wxyz[1:], wxyz[0])
+
+
 def labelled(labels: tuple) -> Float64MultiArray:
     """An array with one value per label, named in `layout.dim`."""
     array = Float64MultiArray(data=[0.0] * len(labels))

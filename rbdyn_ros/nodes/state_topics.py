@@ -1,4 +1,4 @@
-"""The state of the plant as messages: each is made once and refilled."""
+"""The state of the plant as messages: each is made once and refilled, as an object or, where it is sent most, as bytes."""
 
 import array
 
@@ -9,8 +9,9 @@ from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.models.imu import specific_force
 from rbdyn_ros.nodes.frames import Frames
-from rbdyn_ros.nodes.messages import set_quaternion, set_stamp, set_xyz
+from rbdyn_ros.nodes.messages import set_quaternion, set_stamp, set_xyz, xyzw
 from rbdyn_ros.nodes.sample import Sample
+from rbdyn_ros.nodes.template import Template
 
 JOINTS = ("cart_x_joint", "cart_y_joint", "pendulum_roll_joint", "pendulum_pitch_joint", "pendulum_spin_joint")
 BALL_JOINT = "pendulum_ball_joint"
@@ -22,14 +23,25 @@ class Joints:
     def __init__(self, frames: Frames):
         self.message = JointState(name=list(JOINTS))
         self.message.header.frame_id = frames.world
+        self._template = Template(self.message, self._put, (5, 5, 5))
 
     def fill(self, sample: Sample) -> JointState:
         """The message, refilled from a sample."""
         set_stamp(self.message.header.stamp, sample.stamp)
-        self.message.position = array.array("d", sample.x + sample.angles)
-        self.message.velocity = array.array("d", sample.u + sample.rates)
-        self.message.effort = array.array("d", sample.force + (0.0, 0.0, 0.0))
+        self._put(self.message, *self._numbers(sample))
         return self.message
+
+    def packed(self, sample: Sample) -> bytes | JointState:
+        """The message's bytes; the message itself where their layout is not known."""
+        return self._template.packed(sample.stamp, *self._numbers(sample)) if self._template.known else self.fill(sample)
+
+    @staticmethod
+    def _numbers(sample: Sample) -> tuple:
+        return sample.x + sample.angles, sample.u + sample.rates, sample.force + (0.0, 0.0, 0.0)
+
+    @staticmethod
+    def _put(message: JointState, position: tuple, velocity: tuple, effort: tuple) -> None:
+        message.position, message.velocity, message.effort = (array.array("d", block) for block in (position, velocity, effort))
 
 
 class Pose:
@@ -38,16 +50,29 @@ class Pose:
     def __init__(self, frames: Frames):
         self.message = Odometry(child_frame_id=frames.rod)
         self.message.header.frame_id = frames.world
+        self._template = Template(self.message, self._put, (3, 4, 6))
 
     def fill(self, sample: Sample) -> Odometry:
         """The message, refilled from a sample."""
-        message = self.message
-        set_stamp(message.header.stamp, sample.stamp)
-        set_xyz(message.pose.pose.position, (*sample.x, 0.0))
-        set_quaternion(message.pose.pose.orientation, sample.Q)
-        set_xyz(message.twist.twist.linear, sample.body((*sample.u, 0.0)))
-        set_xyz(message.twist.twist.angular, sample.w)
-        return message
+        set_stamp(self.message.header.stamp, sample.stamp)
+        self._put(self.message, *self._numbers(sample))
+        return self.message
+
+    def packed(self, sample: Sample) -> bytes | Odometry:
+        """The message's bytes; the message itself where their layout is not known."""
+        return self._template.packed(sample.stamp, *self._numbers(sample)) if self._template.known else self.fill(sample)
+
+    @staticmethod
+    def _numbers(sample: Sample) -> tuple:
+        return (*sample.x, 0.0), xyzw(sample.Q), (*sample.body((*sample.u, 0.0)), *sample.w)
+
+    @staticmethod
+    def _put(message: Odometry, position: tuple, orientation: tuple, twist: tuple) -> None:
+        turned = message.pose.pose.orientation
+        set_xyz(message.pose.pose.position, position)
+        turned.x, turned.y, turned.z, turned.w = orientation
+        set_xyz(message.twist.twist.linear, twist[:3])
+        set_xyz(message.twist.twist.angular, twist[3:])
 
 
 class BallJoint:

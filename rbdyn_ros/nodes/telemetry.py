@@ -1,6 +1,7 @@
 """Everything that the simulator publishes, each topic at its rate of simulation time."""
 
 import math
+from typing import Callable
 
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
@@ -47,12 +48,12 @@ class Telemetry:
             self._clock.publish(self._time)
         for rate, topics in self._groups:
             if still or due(ticks, rate * seconds):
-                for source, measured, true in topics:
+                for fill, measured, true in topics:
                     if told is truth:
-                        _send(source, measured + true, truth)
+                        _send(fill, measured + true, truth)
                     else:
-                        _send(source, measured if runner.told or still else (), told)
-                        _send(source, true, truth)
+                        _send(fill, measured if runner.told or still else (), told)
+                        _send(fill, true, truth)
 
     def describe(self, setup: Setup, values: dict) -> None:
         """(Re)publish what is latched: the URDF and the static frames."""
@@ -81,23 +82,23 @@ class Telemetry:
             return (self._publisher(*topic),)
 
         state = [
-            (state_topics.Joints(frames), make(JointState, "joint_states"), make(JointState, "ground_truth/joint_states")),
-            (state_topics.Pose(frames), make(Odometry, "odometry"), make(Odometry, "ground_truth/odometry")),
-            (state_topics.BallJoint(frames), make(MultiDOFJointState, "multi_dof_joint_states"), ()),
-            (state_topics.Inertial(frames), make(Imu, "imu/data"), ()),
+            (state_topics.Joints(frames).packed, make(JointState, "joint_states"), make(JointState, "ground_truth/joint_states")),
+            (state_topics.Pose(frames).packed, make(Odometry, "odometry"), make(Odometry, "ground_truth/odometry")),
+            (state_topics.BallJoint(frames).fill, make(MultiDOFJointState, "multi_dof_joint_states"), ()),
+            (state_topics.Inertial(frames).fill, make(Imu, "imu/data"), ()),
         ]
         wrench = [
-            (wrench_topics.CartForce(frames), (), make(WrenchStamped, "wrench/cart")),
-            (wrench_topics.JointWrench(frames), (), make(WrenchStamped, "wrench/joint")),
-            (wrench_topics.ContactWrench(frames), (), make(WrenchStamped, "wrench/contact")),
-            (wrench_topics.Push(frames), (), make(WrenchStamped, "wrench/disturbance")),
+            (wrench_topics.CartForce(frames).fill, (), make(WrenchStamped, "wrench/cart")),
+            (wrench_topics.JointWrench(frames).fill, (), make(WrenchStamped, "wrench/joint")),
+            (wrench_topics.ContactWrench(frames).fill, (), make(WrenchStamped, "wrench/contact")),
+            (wrench_topics.Push(frames).fill, (), make(WrenchStamped, "wrench/disturbance")),
         ]
         integrator = [
-            (IntegratorEvidence(), (), make(Float64MultiArray, "~/integrator")),
-            (FaultCounts(), (), make(Float64MultiArray, "~/faults")),
+            (IntegratorEvidence().fill, (), make(Float64MultiArray, "~/integrator")),
+            (FaultCounts().fill, (), make(Float64MultiArray, "~/faults")),
         ]
-        tf = [(transforms.Moving(frames), (), make(TFMessage, "/tf", qos.TRANSFORMS))]
-        markers = [(Markers(frames), (), make(MarkerArray, "~/markers"))]
+        tf = [(transforms.Moving(frames).fill, (), make(TFMessage, "/tf", qos.TRANSFORMS))]
+        markers = [(Markers(frames).fill, (), make(MarkerArray, "~/markers"))]
         topics = (state, wrench, integrator, tf, markers)
         return [(values[f"rates.{name}"], group) for name, group in zip(_GROUPS, topics)]
 
@@ -105,9 +106,9 @@ class Telemetry:
 _GROUPS = ("state", "wrench", "integrator", "tf", "markers")
 
 
-def _send(source, publishers: tuple, content: sample.Sample) -> None:
+def _send(fill: Callable, publishers: tuple, content: sample.Sample) -> None:
     heard = [publisher for publisher in publishers if publisher.get_subscription_count()]
-    message = source.fill(content) if heard else None
+    message = fill(content) if heard else None
     for publisher in heard:
         publisher.publish(message)
 
