@@ -6,7 +6,7 @@ Between two looks, h apart, the reduced plant says of the rod's direction k, wha
 
 up to friction and spin, which are small. With k'' and x'' as differences over h, least squares with forgetting give
 
-    kappa = sum phi.y / sum phi.phi.
+    kappa = sum phi.y / sum phi.phi.                                                                           (K.17)
 
 What the line does not explain, noise or a push, makes the sums useless, and they say so: unless phi explains `FIT` of y.y, nothing
 is concluded. m l / J goes with 1 / length for a rod of whatever mass, so length / believed length = (m l / J) / kappa.
