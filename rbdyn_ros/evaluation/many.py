@@ -21,12 +21,17 @@ COLUMNS = ("settled", "travel", "effort")  # [s] nan: never; [m]; [N^2 s]
 
 
 def compiled(bench: Bench, conditions: Conditions) -> bool:
-    """Whether the law has a compiled form, and the conditions are such that it applies: true state, at most a delay and a mismatch."""
+    """Whether the law has a compiled form, and the conditions are such that it applies: true state, at most a delay and a mismatch.
+
+    The compiled swing-up does not learn the rod's length, which makes a difference where the plant is not as declared.
+    """
+    if bench.over_ros or any(conditions.faults.mismatch) and getattr(bench.options(conditions), "learn_length", False):
+        return False
     delay = conditions.faults.command_delay
     plain = Faults(command_delay=delay, mismatch=conditions.faults.mismatch)
     whole = abs(delay / conditions.period - round(delay / conditions.period)) < 1e-9
     simple = conditions.faults == plain and whole and conditions.observer == "none" and conditions.integrator == "rk4"
-    return simple and not bench.over_ros and batch.compiled(bench.law(conditions)) is not None
+    return simple and batch.compiled(bench.law(conditions)) is not None
 
 
 def outcomes(bench: Bench, conditions: Conditions, starts: Array, duration: float) -> Array:

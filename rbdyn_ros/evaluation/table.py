@@ -21,10 +21,12 @@ def table(suite: Suite, cases: dict) -> str:
 
 def summary(suite: Suite, cases: dict) -> str:
     """How many rows hold."""
-    verdicts = [of_row([cases[case.name] for case in row.cases if case.name in cases]) for row in suite.rows]
+    rows = [[cases[case.name] for case in row.cases if case.name in cases] for row in suite.rows]
+    verdicts = [of_row(found) for found in rows if found]
     meant = [verdict for verdict in verdicts if verdict != NOT_MEANT]
     parts = [f"{meant.count(HOLDS)} of {len(meant)} rows hold"]
     parts += [f"{meant.count(verdict)} {word}" for verdict, word in ((MISSES, "miss"), (BROKEN, "broken")) if verdict in meant]
+    parts += [f"{len(rows) - len(verdicts)} open"] if len(verdicts) < len(rows) else []
     return ", ".join(parts) + f"; {len(verdicts) - len(meant)} are not for this kind of law"
 
 
