@@ -60,8 +60,14 @@ def run(law, params: Params, wrong: Faults, start: Array, course: Course, force_
         return Outcome(LOST, math.nan, math.nan, 0.0, 0.0, 0.0, f"resetting the law raised {type(error).__name__}: {error}")
     rests = Rests(course)
     conditions = closed_loop.Conditions(
-        force_limit=force_limit, travel=course.travel, step=course.period / course.steps, faults=wrong, seed=seed, stop=rests, patience=PATIENCE
-    )  # fmt: skip
+        force_limit=force_limit,
+        travel=course.travel,
+        step=course.period / course.steps,
+        faults=wrong,
+        seed=seed,
+        stop=rests,
+        patience=PATIENCE,
+    )
     state = State(0.0, start[:6].copy(), start[6:].copy())
     return _scored(closed_loop.run(params, select("rk4"), law, state, course.duration, course.period, conditions), rests)
 

@@ -15,7 +15,7 @@ from rbdyn_ros.settings.yaml_file import value_of
 COMMAND = "python -m rbdyn_ros sweep"
 HELP = "run a campaign: grids and random draws of starts and parameters; Parquet, a summary, a picture"
 EXAMPLES = f"""\
-{COMMAND} --preset region_of_attraction --out roa       # 200 x 200 starts, lqr and swing_up: half a minute at most
+{COMMAND} --preset region_of_attraction --out roa       # 200 x 200 starts, lqr and swing_up: seconds
 {COMMAND} --preset mismatch --controller swing_up --set draws=500 --out wrong
 {COMMAND} mine.yaml --out mine --resume                 # go on where it was interrupted
 {COMMAND} mine.yaml --out mine --scheduler local        # the same on Dask; or tcp://host:8786
@@ -43,11 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--preset", metavar="NAME", help="a campaign that comes with the package; see --list")
     option("--list", action="store_true", help="list the presets, and every name that a campaign can fix or vary")
     option("--controller", metavar="NAME", help="the law, instead of the one or those of the campaign")
-    option("--set", metavar="NAME=VALUE", action="append", default=[], help="over the file: draws=50, 'rod.mass={grid: [0.5, 2, 16]}'; may be repeated")
+    option("--set", metavar="NAME=VALUE", action="append", default=[], help="over the file: 'rod.mass={grid: [0.5, 2, 16]}'; may be repeated")
     option("--out", metavar="DIR", help="folder of the results, new or empty; default: the campaign's name")
     option("--resume", action="store_true", help="go on with the results that are in DIR")
-    option("--jobs", metavar="N", default="0", help="threads, or processes for a law without a compiled form; default: one for each processor")
-    option("--scheduler", metavar="ADDRESS", help="compute on Dask: its scheduler's address, or local for a cluster of --jobs processes here")
+    option("--jobs", metavar="N", default="0", help="threads, or processes where the law is not compiled; default: one for each processor")
+    option("--scheduler", metavar="ADDRESS", help="compute on Dask: its scheduler's address, or local: a cluster of --jobs processes here")
 
 
 def run(arguments: argparse.Namespace) -> int:
