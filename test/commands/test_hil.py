@@ -55,14 +55,11 @@ def test_the_c_client_balances_over_udp_and_over_a_pty(started, tmp_path):
         "udp": (["--udp", port], ["--udp", "127.0.0.1", port]),
         "pty": (["--serial", str(tmp_path / "board")], ["--pty", str(tmp_path / "board")]),
     }
-    boards, trials, domains = {}, {}, [alone()]
-    while (other := alone()) == domains[0]:
-        pass
-    domains.append(other)
-    for domain, (name, (ours, theirs)) in zip(domains, wires.items()):
+    boards, trials = {}, {}
+    for name, (ours, theirs) in wires.items():
         boards[name] = started([str(client), "controller", *theirs])
         options = ["--duration", str(SECONDS), "--params-file", str(params), "--json", str(tmp_path / f"{name}.json")]
-        trials[name] = started([sys.executable, "-m", "rbdyn_ros", "hil", *ours, *options], env={**os.environ, **domain})
+        trials[name] = started([sys.executable, "-m", "rbdyn_ros", "hil", *ours, *options], env={**os.environ, **alone()})
     for name, trial in trials.items():
         said = trial.communicate(timeout=PATIENCE)[0]
         assert trial.returncode == 0, said
