@@ -29,7 +29,7 @@ class Kill(NamedTuple):
 
     victim: str
     early: bool  # while it started
-    until_zero: float  # [s] from the kill of a controller to zero force, as seen here
+    until_zero: float  # [s] from the kill of a controller to zero force, as the simulator says it
     pushed: float  # [s] simulated, from the state that its last command answers to the last force
     until_resumed: float  # [s] from the new start to a force
     saved: float  # messages in the repaired bag of a killed recorder
@@ -73,9 +73,9 @@ class Kills:
     def _zero(self, at: int) -> tuple:
         """(real, simulated) time [s] until the last force that was not zero: since the kill, since the state last answered."""
         self._watch.rest(ON_THE_WAY + ZERO_FOR)
-        self._watch.until(lambda: self._watch.force[1] == (0.0, 0.0), 5.0, "the force did not become zero")
-        arrived, stamped = self._watch.pushed
-        return max(0.0, (arrived - at) * 1e-9), (stamped - self._watch.answered) * 1e-9
+        self._watch.until(lambda: self._watch.force == (0.0, 0.0), 5.0, "the force did not become zero")
+        said, stamped = self._watch.pushed
+        return max(0.0, (said - at) * 1e-9), (stamped - self._watch.answered) * 1e-9
 
     def _resumed(self, after: int, patience: float = RESUMED) -> float:
         watch = self._watch

@@ -77,7 +77,7 @@ class Monitor(Node):
         """Take in what has arrived, in the order of its arrival."""
         self._polled.empty()
         for taken, take in sorted(self._taken, key=lambda entry: entry[0].received):
-            take(stamp(taken.message), taken.received)
+            take(stamp(taken.message), getattr(taken, self.parameters.values["monitor.instants"]))
             if take == self.latency.state:
                 self._heard = time.monotonic()
         self._taken.clear()

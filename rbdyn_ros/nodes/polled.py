@@ -23,9 +23,10 @@ class Unspun(CallbackGroup):
 
 
 class Taken(NamedTuple):
-    """A message, or its bytes, when it arrived and how its publisher numbered it."""
+    """A message, or its bytes, when it arrived, when it left, and how its publisher numbered it."""
 
-    received: int  # [ns] system time
+    received: int  # [ns] system time here
+    sent: int  # [ns] system time there
     number: int | None
     message: object
 
@@ -53,4 +54,4 @@ def _waiting(subscription: Subscription):
     with subscription.handle:
         while (found := subscription.handle.take_message(subscription.msg_type, subscription.raw)) is not None:
             message, info = found
-            yield Taken(info["received_timestamp"], info["publication_sequence_number"], message)
+            yield Taken(info["received_timestamp"], info["source_timestamp"], info["publication_sequence_number"], message)

@@ -1,4 +1,7 @@
-"""What a soak sees of the loop: its latency, the force, the status of both nodes, the counts of the simulator."""
+"""What a soak sees of the loop: its latency, the force, the status of both nodes, the counts of the simulator.
+
+Instants are those at which a message was sent: all nodes are on one machine, and the watch itself may be late.
+"""
 
 import math
 import struct
@@ -43,9 +46,9 @@ class Watch:
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
         self.latency = Latency(warm_up=0.0)
-        self.force, self.pushed = (0, (0.0, 0.0)), (0, 0)  # newest: arrival [ns], [N]; arrival, stamp of the newest not zero
+        self.force, self.pushed = (0.0, 0.0), (0, 0)  # newest [N]; when the newest that is not zero was said [ns], its stamp
         self.answered = 0  # stamp of the state that the newest command answers
-        self.state = (0, 0, 1.0)  # arrival [ns], stamp [ns], cosine of the tilt
+        self.state = (0, 1.0)  # stamp [ns], cosine of the tilt
         self.status = {SIMULATOR: "", CONTROLLER: ""}
         self.counts, self.counted = {}, math.nan  # of the simulator's newest /diagnostics, and when [s] it said so
         self._polled, self._taken, everything = Polled(self.node), [], matching([qos.OFFERED])
@@ -116,24 +119,24 @@ class Watch:
     @property
     def simulated(self) -> float:
         """The stamp of the newest state [s]."""
-        return self.state[1] * 1e-9
+        return self.state[0] * 1e-9
 
     # the topics
 
     def _odometry(self, taken: Taken) -> None:
         message = deserialize_message(taken.message, Odometry)
         _, x, y, _ = wxyz(message.pose.pose.orientation)
-        self.state = (taken.received, nanoseconds(message.header.stamp), 1.0 - 2.0 * (x * x + y * y))
-        self.latency.state(self.state[1], taken.received)
+        self.state = (nanoseconds(message.header.stamp), 1.0 - 2.0 * (x * x + y * y))
+        self.latency.state(self.state[0], taken.sent)
 
     def _command(self, taken: Taken) -> None:
         self.answered = stamp(taken.message)
-        self.latency.command(self.answered, taken.received)
+        self.latency.command(self.answered, taken.sent)
 
     def _joint_states(self, taken: Taken) -> None:
-        self.force = (taken.received, tuple(deserialize_message(taken.message, JointState).effort[:2]))
-        if self.force[1] != (0.0, 0.0):
-            self.pushed = (taken.received, stamp(taken.message))
+        self.force = tuple(deserialize_message(taken.message, JointState).effort[:2])
+        if self.force != (0.0, 0.0):
+            self.pushed = (taken.sent, stamp(taken.message))
 
     def _diagnostics(self, taken: Taken) -> None:
         message = deserialize_message(taken.message, DiagnosticArray)

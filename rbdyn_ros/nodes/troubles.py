@@ -95,7 +95,7 @@ class Troubles:
         lowest = [1.0]
         for _ in range(round(10 * FAULTY)):
             self._watch.rest(0.1)
-            lowest.append(self._watch.state[2])
+            lowest.append(self._watch.state[1])
         after = self._watch.counts
         self._set("faults.command.drop", 0.0)
         self._set("faults.command.jitter", 0.0)
@@ -115,7 +115,7 @@ class Troubles:
         self._watch.until(lambda: self._runs() and self._watch.simulated > before + 0.05, PATIENCE, f"the loop did not go on {when}")
 
     def _stands(self, when: str) -> None:
-        self._watch.until(lambda: self._runs() and self._watch.state[2] > STANDING, PATIENCE, f"the rod did not stand {when}")
+        self._watch.until(lambda: self._runs() and self._watch.state[1] > STANDING, PATIENCE, f"the rod did not stand {when}")
 
     def _rest(self) -> None:
         self._watch.rest(self._random.uniform(0.0, 0.3))

@@ -21,6 +21,16 @@ def _limits(level: str, ratio: float, age: float, round_trip: float, loss: float
 
 MONITOR = (
     Parameter("monitor.state", "odometry", "", "topic of the states, with a header", "string", choices=("odometry", "joint_states"), read_only=True),
+    Parameter(
+        "monitor.instants",
+        "received",
+        "",
+        "of messages, by the clock here when they are received, or by their publishers' when they are sent: for nodes on one machine, "
+        "or with clocks that agree, where the monitor itself may be late",
+        "string",
+        choices=("received", "sent"),
+        read_only=True,
+    ),
     Parameter("monitor.warm_up", 2.0, "s", "after the first state, that is counted apart", low=0.0, read_only=True),
     Parameter("monitor.silence", 0.5, "s", "without a state, after which it is an error", low=0.0, low_open=True),
     Parameter("monitor.path", "", "", "folder of the report; monitor_<time> in the working directory if empty", "string", read_only=True),

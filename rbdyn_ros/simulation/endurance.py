@@ -66,11 +66,9 @@ def _loop(late: list, period: float) -> list:
     drift = (last.simulated - first.simulated + (last.missed - first.missed) * period) / due - 1.0 if due else math.nan
     begin, end = late[: max(1, len(late) // 3)], late[-max(1, len(late) // 3) :]
     rise = _median(end, "round_trip") - _median(begin, "round_trip")
-    more = 100.0 * (_median(end, "unanswered") - _median(begin, "unanswered"))
     return [
         Check("drift of the loop, skipped periods apart", 1e6 * abs(drift), 100.0 + 2e6 * period / max(due, period), "ppm"),
         Check("round trip, longer in the last third", rise, 1.0, "ms"),
-        Check("states without a command, more in the last third", more, 10.0, "%"),
     ]
 
 

@@ -1,7 +1,8 @@
 """A loop as a third party sees it: the period of the states, how old the answers are, what is lost. No ROS in it.
 
-A state is known by its stamp, and a command by the stamp of the state that it answers. Instants are those at which
-the middleware received a message here, so a round trip is from a state's arrival to its answer's, both at the observer.
+A state is known by its stamp, and a command by the stamp of the state that it answers. Instants are those at which the
+middleware received a message here, so a round trip is from a state's arrival to its answer's, both at the observer; or
+those at which it was sent, where all clocks are one.
 """
 
 from collections import Counter, deque

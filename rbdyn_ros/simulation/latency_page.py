@@ -34,8 +34,8 @@ The first {{ "%g" | format(warm_up.seconds) }} s ({{ warm_up.messages }} message
 <td>{{ events.restarts }}, {{ events.out_of_order }}, {{ events.clock_jumps }}</td></tr>
 </table>
 {{ picture | safe }}
-<p><small>The period is between arrivals at the monitor of states whose stamps advance. A command's age is the newest state's stamp less
-the stamp that the command repeats, in simulated time. The round trip is from a state's arrival at the monitor to its command's. Percentiles
+<p><small>Instants are those at which a message was {{ instants }}{{ " by the monitor" if instants == "received" else "" }}. The period is between states whose
+stamps advance. A command's age is the newest state's stamp less the stamp that the command repeats, in simulated time. The round trip is from a state to its command. Percentiles
 come from a histogram of fixed size, within 1.2 %; minimum, mean and maximum are exact. The same numbers are in monitor.json.</small></p>
 </body>
 </html>

@@ -25,6 +25,7 @@ def report(latency: Latency, topics: dict, values: dict, start: str) -> dict:
         "start": start,
         "topics": topics,
         "warm_up": {"seconds": values["monitor.warm_up"], "messages": counts["warm_up"]},
+        "instants": values["monitor.instants"],
         "usual_step": latency.tick,
         **{name: times(figure.run) for name, figure in latency.figures.items()},
         "loss": {"states": counts["states"], "lost": counts["lost"], "share": latency_limits.loss(counts)},
