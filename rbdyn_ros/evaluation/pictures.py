@@ -53,9 +53,9 @@ def _paths(row: Row, cases: list):
         axes.plot(c["path_x"], c["path_y"], color=GREY, linewidth=4.0, alpha=0.5, label="the path")
         axes.plot(c["x"], c["y"], color=PALETTE[0], linewidth=1.1, label="the cart")
         axes.set_aspect("equal", adjustable="datalim")
-        axes.legend(frameon=False, fontsize=8, loc="center")
         _quiet(axes, "x [m]", "y [m]")
         axes.set_title(case.label, fontsize=9, loc="left")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     return figure
 
 
