@@ -9,13 +9,16 @@ RECORDER = (
 REFEREE = (Parameter("duration", 20.0, "s", "simulated time after which the rod must stand", low=0.0, low_open=True, read_only=True),)
 
 
+_LEVELS = {"warn": "a warning", "error": "an error"}
+
+
 def _limits(level: str, ratio: float, age: float, round_trip: float, loss: float, unanswered: float) -> tuple:
     return (
-        Parameter(f"monitor.{level}.period_ratio", ratio, "", f"p99 of the period over its median, from which on it is {level}", low=1.0),
-        Parameter(f"monitor.{level}.age", age, "s", f"p99 of a command's age, from which on it is {level}", low=0.0),
-        Parameter(f"monitor.{level}.round_trip", round_trip, "s", f"p99 from a state to its answer, from which on it is {level}", low=0.0),
-        Parameter(f"monitor.{level}.loss", loss, "", f"share of the states that do not arrive, from which on it is {level}", low=0.0, high=1.0),
-        Parameter(f"monitor.{level}.unanswered", unanswered, "", f"share of the states without a command, from which on it is {level}", low=0.0, high=1.0),
+        Parameter(f"monitor.{level}.period_ratio", ratio, "", f"p99 of the period over its median, beyond which it is {_LEVELS[level]}", low=1.0),
+        Parameter(f"monitor.{level}.age", age, "s", f"p99 of a command's age, beyond which it is {_LEVELS[level]}", low=0.0),
+        Parameter(f"monitor.{level}.round_trip", round_trip, "s", f"p99 from a state to its answer, beyond which it is {_LEVELS[level]}", low=0.0),
+        Parameter(f"monitor.{level}.loss", loss, "", f"share of the states that do not arrive, beyond which it is {_LEVELS[level]}", low=0.0, high=1.0),
+        Parameter(f"monitor.{level}.unanswered", unanswered, "", f"share of the states without a command, beyond which it is {_LEVELS[level]}", low=0.0, high=1.0),
     )
 
 
