@@ -81,7 +81,9 @@ def _opened(path: Path) -> Reader:
         reader = Reader(path)
         reader.open()
     except FileNotFoundError:
-        raise CannotReplay(f"replay.path is {path}: there is no such bag") from None
+        killed = path.is_dir() and any(path.glob("*.mcap"))
+        why = f"its recorder was killed; python -m rbdyn_ros repair {path} makes a bag of it" if killed else "there is no such bag"
+        raise CannotReplay(f"replay.path is {path}: {why}") from None
     except (ReaderError, OSError, ValueError, AssertionError) as error:
         raise CannotReplay(f"replay.path is {path}, which is not a bag that can be read: {error}") from None
     return reader

@@ -47,3 +47,11 @@ def test_a_bridge_survives_malformed_frames(tmp_path):
 def test_bad_input_is_one_sentence(words, sentence):
     done = ran(*words)
     assert done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_replay_says_what_to_do_with_the_bag_of_a_killed_recorder(tmp_path):
+    from rbdyn_ros.nodes.recording import CannotReplay, Recording
+
+    (tmp_path / "bag.mcap").write_bytes(b"")
+    with pytest.raises(CannotReplay, match=f"its recorder was killed; python -m rbdyn_ros repair {tmp_path} makes"):
+        Recording(str(tmp_path), "all", ())
