@@ -30,7 +30,7 @@ def generate_launch_description():
             IncludeLaunchDescription([folder, "/replay.launch.py"], condition=if_is("plant", "replay")),
             IncludeLaunchDescription([folder, "/controller.launch.py"], condition=unless_is("plant", "hil")),
             started("recorder", condition=IfCondition(LaunchConfiguration("record"))),
-            started("monitor", condition=IfCondition(LaunchConfiguration("monitor"))),
+            started("monitor", files=("pendulum.yaml",), condition=IfCondition(LaunchConfiguration("monitor"))),
             started("referee", parameters={"duration": "duration"}, condition=if_given("duration")),
         ]
     )

@@ -62,11 +62,13 @@ def wait_for(condition) -> None:
 
 def test_simulation_with_a_duration_ends_with_the_verdict_and_a_bag(launch, tmp_path):
     arguments = ("duration:=2", "record:=true", "lockstep:=true", "real_time_factor:=0", "namespace:=lab", "frame_prefix:=a_")
-    code = launch("simulation.launch.py", *arguments).wait(PATIENCE)
+    code = launch("simulation.launch.py", "monitor:=true", *arguments).wait(PATIENCE)
     assert code == 0 and "the rod stood" in said(tmp_path), said(tmp_path)
     bag = next(tmp_path.glob("rosbag2_*"))
     metadata = (bag / "metadata.yaml").read_text()
     assert "name: /lab/odometry" in metadata and "name: /clock" in metadata
+    report = next(tmp_path.glob("monitor_*/monitor.json")).read_text()
+    assert '"states": "/lab/odometry"' in report
 
 
 def test_a_rod_that_fell_is_an_exit_code(launch, tmp_path):
