@@ -49,29 +49,32 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
             touched = False
         count = 0
         if split:
-            count = contact_step.closed(c) if clear.cart < 0.0 else 0
+            count = impact.held(C, c, h, state) if clear.cart < 0.0 else 0
         elif not open_ahead(C, clear, h, state):
             count = contact_step.detect(system, C, c, h, state[0], state[2], state[3], state[4])
             clear = world.clear(C, state[0], axis(state[2])) if count == 0 else _UNKNOWN
-        smooth = count == 0
-        if smooth:
+        if count == 0:
             new, turn, impulse = maximal_rod.stage(
                 E, system, load, tolerance, max_iterations, u0, u1, state, guess, None
             )
             error = turn.error
-            if split and not world.is_open(C, clear, new[0], axis(new[2]), 0.0, 0.0):
-                smooth = not error <= tolerance or impact.penetrated(C, c, new) < 0
-                clear = world.clear(C, new[0], axis(new[2])) if smooth else _UNKNOWN
-        if smooth:
-            state = new
-        elif split:
-            state, turn, impulse, error, touched = impact.step(system, C, options, load, E, u0, u1, state, guess, c, s)
         else:
-            state, turn, impulse, error = contact_step.solve(
+            new, turn, impulse, error = contact_step.solve(
                 system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count
             )
-            contact_step.record(c, count, s + 0.5 * h, h, state[2], state[3], state[4])
-            touched = True
+        met = False
+        if split and not world.is_open(C, clear, new[0], axis(new[2]), 0.0, 0.0):
+            met = error <= tolerance and impact.penetrated(C, c, new) >= 0
+            clear = _UNKNOWN if met or count > 0 else world.clear(C, new[0], axis(new[2]))
+        if met:
+            state, turn, impulse, error, touched = impact.step(system, C, options, load, E, u0, u1, state, guess, c, s)
+        else:
+            state = new
+            if count > 0:
+                contact_step.record(c, count, s + 0.5 * h, h, state[2], state[3], state[4])
+                touched = True
+                if split:
+                    impact.release(c)
         bend, bend_old = 0.25 * E.f * E.f * (1.0 - turn.w), bend
         iterations += turn.iterations
         if not error <= tolerance:
