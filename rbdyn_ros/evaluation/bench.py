@@ -16,7 +16,8 @@ from rbdyn_ros.simulation.closed_loop import ClosedLoop
 from rbdyn_ros.types import State
 
 ANYWHERE = 1e6  # [m] travel of a law that need not look at it
-FIRST = 120.0  # [s] for the first command of all, which may compile
+FIRST = 120.0  # [s] for one of the first commands, which may compile
+WARM_UP = (0.0, 0.35)  # [rad] where they are asked
 
 
 class LawFailed(Exception):
@@ -91,12 +92,13 @@ class Bench:
         return self._guarded(lambda: design(spherical_pendulum, self.params, self.options(conditions)), "designing it")
 
     def _warm(self, law, conditions: Conditions):
-        """One command, in which everything that compiles compiles."""
-        method, start = integrator(conditions.integrator), spherical_pendulum.upright()
-        first = closed_loop.Conditions(name=f"the law {self.subject.name}", patience=FIRST)
-        run = closed_loop.run(self.params, method, law, start, conditions.period, conditions.period, first._replace(step=conditions.step))
-        if run.fault:
-            raise LawFailed(run.fault)
+        """Some commands near upright and some farther away: what compiles, or loads a library, does it here."""
+        method, c = integrator(conditions.integrator), conditions
+        first = closed_loop.Conditions(step=c.step, force_limit=c.force_limit, name=f"the law {self.subject.name}", patience=FIRST)
+        for tilt in WARM_UP:
+            run = closed_loop.run(self.params, method, law, spherical_pendulum.upright(tilt), 20 * c.period, c.period, first)
+            if run.fault:
+                raise LawFailed(run.fault)
         return law
 
     def _guarded(self, work, what: str):
