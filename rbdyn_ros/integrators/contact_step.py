@@ -20,7 +20,7 @@ from rbdyn_ros.bodies import rod_on_cart as body
 from rbdyn_ros.contacts import rod_on_cart as touching
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.integrators import contact_law, maximal_rod
+from rbdyn_ros.integrators import contact_law, landing, maximal_rod
 from rbdyn_ros.integrators import contact_memory as memory
 from rbdyn_ros.integrators.contact_memory import aim, event, frame, on_world, put, vector
 from rbdyn_ros.kernel import inlined, kernel
@@ -195,6 +195,7 @@ def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, c
             memory.failed(c, memory.NO_ROUNDS, c.active[0])
         return state, turn, impulse, 1e-12 * error
     x, Q, R, w, u, V1 = new
+    x, Q, R, w, u = landing.lifted(system, c, count, IMPACT, x, Q, R, w, u)
     w, u = settle(system, c, count, R, w, u)
     V1 = body.center_velocity(system, R, w, u)
     f_r = maximal_rod.forces(system, load, R)[0]
