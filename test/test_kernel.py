@@ -55,6 +55,22 @@ def test_fingerprint_follows_the_code_its_constants_and_its_callees():
     assert fingerprint(define(CALLER, g=callee, c=1.0)) == stamps["caller"]
 
 
+STAMPS = """from rbdyn_ros.integrators.multibody import variational
+from rbdyn_ros.kernel import _of_kernel
+print(_of_kernel(variational.newton.solve))
+"""
+
+
+def test_fingerprint_is_the_same_in_every_process():
+    """A set of options has another order in every process: each second one compiled the solvers again, for minutes."""
+    stamps = set()
+    for seed in "34":
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", STAMPS]
+        stamps.add(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    assert len(stamps) == 1 and stamps.pop().strip()
+
+
 PACKAGE = {
     "low.py": "from rbdyn_ros.kernel import kernel\n@kernel\ndef low(x):\n    return {factor} * x\n",
     "high.py": "from rbdyn_ros.kernel import kernel\nfrom low import low\n@kernel\ndef high(x):\n    return low(x) + 1.0\n",

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-import numpy as np
-
 from rbdyn_ros.kernel import kernel
 
 
@@ -71,7 +69,8 @@ def solve_consistent(A, b):
     return rank
 
 
-@kernel(fastmath={"contract", "reassoc"})
+# The flags as a dict: a set has another order in every process, and the cache would not know the kernel again.
+@kernel(fastmath={"contract": True, "reassoc": True})
 def multiply(A, x, y):
     """y := A x for A (m, n); sums may be reordered, so that they use the vector unit."""
     for i in range(A.shape[0]):
