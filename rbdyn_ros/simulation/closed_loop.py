@@ -83,8 +83,7 @@ def run(
     with Patience(conditions.patience) as calls:
         try:
             while loop.rows < loop.planned and not (loop.ended or loop.fault):
-                calls.begun += 1
-                loop.advance()
+                loop.advance(calls)
         except Misbehaved as error:
             loop.fault = str(error)
         except TooLong:
@@ -133,13 +132,15 @@ class _Loop:
         """[s]"""
         return self.start + self.rows * self.period
 
-    def advance(self) -> None:
-        """One control period. Misbehaved."""
+    def advance(self, calls: Patience) -> None:
+        """One control period. Misbehaved; TooLong."""
         i, t, c = self.rows, self.time, self.conditions
         shown = self._shown(i, t)
         self.seen[i, :6], self.seen[i, 6:] = shown.q, shown.v
-        began = time.thread_time()
-        command = answer(self.law, t, shown, self.aim(t), c.name)
+        aim, began = self.aim(t), time.thread_time()
+        calls.edges += 1
+        command = answer(self.law, t, shown, aim, c.name)
+        calls.edges += 1
         self.compute[i] = time.thread_time() - began
         force = _cut(command, c.force_limit)
         self.acting = self.force[i] = self.chain.acts(i, tuple(force.tolist())) if self.chain else force

@@ -9,14 +9,14 @@ class TooLong(BaseException):
 
 
 class Patience:
-    """`with Patience(seconds) as calls:`, then `calls.begun += 1` before each call.
+    """`with Patience(seconds) as calls:`, then `calls.edges += 1` before each call and after it.
 
     One timer looks every `seconds` whether the same call still lasts, so a call costs nothing and ends between
     one and two times that. Outside the main thread, and inside compiled code, nothing can be ended.
     """
 
     def __init__(self, seconds: float):
-        self.begun, self._seen, self._seconds = 0, 0, seconds
+        self.edges, self._seen, self._seconds = 0, 0, seconds  # an odd number of edges: within a call
         self._armed = threading.current_thread() is threading.main_thread()
 
     def __enter__(self) -> "Patience":
@@ -31,6 +31,6 @@ class Patience:
             signal.signal(signal.SIGALRM, self._before)
 
     def _look(self, *_) -> None:
-        if self.begun and self.begun == self._seen:
+        if self.edges % 2 and self.edges == self._seen:
             raise TooLong
-        self._seen = self.begun
+        self._seen = self.edges

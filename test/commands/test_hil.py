@@ -67,7 +67,8 @@ def test_the_c_client_balances_over_udp_and_over_a_pty(started, tmp_path):
         boards[name].send_signal(signal.SIGTERM)
         heard = json.loads(boards[name].communicate(timeout=10.0)[0])
         figures = json.loads((tmp_path / f"{name}.json").read_text())
-        assert figures["stood"] and 490 * SECONDS < figures["forces"] < figures["accepted"]
+        assert figures["stood"]
+        assert 400 * SECONDS < figures["forces"] < figures["accepted"]  # counted from soon after the start on: how soon depends on the machine
         assert figures["loss_percent"] < 1.0 and all(math.isfinite(figures[f"{what}_p99_ms"]) for what in ("age", "jitter", "delay"))
         assert heard["answers"] >= figures["forces"] and heard["malformed"] <= 2 and heard["lost"] < 0.01 * heard["accepted"]
 

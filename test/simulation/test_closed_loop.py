@@ -2,6 +2,7 @@
 
 import math
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -150,6 +151,17 @@ def test_a_law_that_does_not_return_is_ended():
 
     seen = looped(Law(forever), patience=0.05, name="mine")
     assert seen.fault == "mine thought longer than 0.05 s about the state at t = 0.006 s"
+
+
+def test_only_the_laws_own_time_counts():
+    """An observer, or a stepper that is compiled, may take longer."""
+
+    def slow(shown, truth, force, sensors):
+        time.sleep(0.15)
+        return shown
+
+    seen = looped(Law(lambda t, state: (0.0, 0.0)), duration=0.004, observer=slow, patience=0.05)
+    assert seen.fault == "" and len(seen.force) == 2
 
 
 def test_outside_the_main_thread_it_runs_without_an_alarm():
