@@ -2,6 +2,10 @@
 
 Contact a, b, ... of the active ones; W_ab = T_a D_a M^-1 D_b^T T_b^T. Sweeps of the exact one-contact law (doc/nonsmooth.md,
 S.15 to S.17) solve u = W P + q with (P.3). There are four candidates at most, most often one is closed.
+
+A tip that sticks while the cart leans on a rail end couples both so strongly that thousands of sweeps would be needed. Every few sweeps
+the linear equations of what sticks, slides and is open are solved instead; the next sweep judges the answer as any other. In a corner of
+the rails such a tip is held by more rows than there are motions, and the sweeps go on until one opens or the rest is below `STALLED`.
 """
 
 import numpy as np
@@ -11,10 +15,13 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.integrators import contact_memory as memory
 from rbdyn_ros.integrators.contact_memory import frame, put, vector
 from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.numerics import linear
 from rbdyn_ros.solvers import fc3d_one_contact
 
-SWEEPS = 200
+SWEEPS = 2000
 TOLERANCE = 1e-13  # of the impulses, relative
+STALLED = 1e-5  # [m/s] of W_NN dP: dependent rows contradict each other by the step's curvature, and so much is taken
+LEAP = 20  # sweeps between two solutions of the linear equations
 
 
 @kernel
@@ -41,10 +48,55 @@ def block(c, a, b):
     )
 
 
+@inlined
+def rows(c, i):
+    """How many components of u are zero at contact i: 3 sticking, 1 sliding, 0 open."""
+    if c.status[i] == fc3d_one_contact.STICK:
+        return 3
+    return 1 if c.status[i] == fc3d_one_contact.SLIDE else 0
+
+
+@inlined
+def direction(c, i, k):
+    """The k-th direction of the impulse at contact i [contact frame]: an axis, or n + (P_T/P_N) t where it slides."""
+    if c.status[i] == fc3d_one_contact.STICK:
+        return 1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2)
+    return 1.0, c.P[i, 1] / c.P[i, 0], c.P[i, 2] / c.P[i, 0]
+
+
+@kernel
+def leap(c, count):
+    """P := what gives all contacts the velocities of their kinds, sliding directions as they are; unchanged where the cones forbid it."""
+    n = 0
+    for b in range(count):
+        for l in range(rows(c, c.active[b])):
+            e, row = direction(c, c.active[b], l), 0
+            for a in range(count):
+                u = vec.matvec(block(c, a, b), e)
+                for k in range(rows(c, c.active[a])):
+                    c.A[row, n] = u[k]
+                    row += 1
+            c.z[n] = -c.q[c.active[b], l]
+            n += 1
+    if linear.solve_consistent(c.A[:n, :n], c.z[:n]) < n:
+        return  # dependent rows: the sweeps find which of them opens
+    for write in (False, True):
+        column = 0
+        for b in range(count):
+            i, P = c.active[b], (0.0, 0.0, 0.0)
+            for l in range(rows(c, i)):
+                P = vec.axpy(c.z[column], direction(c, i, l), P)
+                column += 1
+            if write:
+                put(c.P, i, P)
+            elif not fc3d_one_contact.inside(P, c.law[i, 0] * (1.0 + 1e-9)):
+                return
+
+
 @kernel
 def sweeps(c, count):
     """P of the active contacts at their q: (change of P in the first sweep, size of P); inf where there is none."""
-    first = 0.0
+    first = moved = size = 0.0
     for k in range(SWEEPS):
         moved, size = 0.0, 1e-300
         for a in range(count):
@@ -64,5 +116,9 @@ def sweeps(c, count):
         first = moved if k == 0 else first
         if count == 1 or not moved > TOLERANCE * size:
             return first, size
+        if k % LEAP == LEAP - 1:
+            leap(c, count)
+    if moved * c.W[0, 0] <= STALLED:
+        return 0.0, size
     memory.failed(c, memory.NO_SWEEPS, count)
     return np.inf, 1.0

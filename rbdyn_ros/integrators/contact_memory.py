@@ -12,7 +12,7 @@ from rbdyn_ros.types import Array
 NONE, NO_LAW, NO_SWEEPS, NO_ROUNDS, NO_SPLITS = range(5)  # what went wrong in a step that failed
 _WHY = {
     NO_LAW: "{} has no impulse that obeys its law, its Delassus matrix is singular or nearly so: the pendulum is jammed there",
-    NO_SWEEPS: "{} contacts at once did not agree on their impulses in 200 sweeps of Gauss-Seidel",
+    NO_SWEEPS: "{} contacts at once did not agree on their impulses in 2000 sweeps of Gauss-Seidel",
     NO_ROUNDS: "the impulse at {} and the step did not agree in 50 rounds",
     NO_SPLITS: "it met {} and others more than 200 times in one step",
 }

@@ -177,6 +177,25 @@ def test_the_rod_slides_over_a_sphere_without_passing_through():
     assert min(gaps) > -5e-3 and memory.recorded[0] >= 1
 
 
+@pytest.mark.parametrize(
+    "h, mu, tilt, azimuth, v, wide",
+    [
+        (2e-2, 1.5, 0.173, -0.822, (-1.1, 0.5, 0.94, -3.79, 0.0), 0.5),  # the tip sticks, the cart leans on one rail end
+        (2e-2, 0.3, 0.331, -0.39, (0.97, 2.45, 0.0, 0.0, 0.0), 0.5),  # it sticks, the cart in the corner of two: one row too many
+        (1e-3, 1.5, 1.054, -1.22, (1.04, 1.68, -2.22, 2.26, 0.0), 0.5),
+        (1e-3, 0.3, 0.351, -0.37, (-1.26, -2.77, 0.0, 0.0, 23.48), 0.5),
+    ],
+)
+def test_floor_and_rail_ends_agree_however_strongly_they_are_coupled(h, mu, tilt, azimuth, v, wide):
+    contacts = FLOOR._replace(floor_restitution=0.0, floor_friction=mu, stop_low=(-wide, -wide), stop_high=(wide, wide))
+    start = upright(tilt, azimuth)
+    start.v[:] = v
+    rows, memory, _ = fall(contacts, h, 3.0, start=start, every=round(0.1 / h))
+    assert {world.FLOOR} < set(events(memory)["contact"])
+    gaps = [min(world.gaps(contacts._replace(length=2.4), State(0.0, row[:6], row[6:])).values()) for row in rows]
+    assert min(gaps[len(gaps) // 2 :]) > -1e-6
+
+
 def test_a_half_space_below_is_a_floor():
     plane = Contacts(obstacle=world.HALF_SPACE, obstacle_point=(0.0, 0.0, -0.1), obstacle_restitution=0.5)
     a, _, _ = fall(plane, 1e-3, 3.0)
