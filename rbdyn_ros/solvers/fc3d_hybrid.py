@@ -3,7 +3,7 @@
 20 sweeps settle most problems or bring Newton close. Where Newton fails, it starts again from ADMM's answer, which
 hyperstatic stacks of unlike masses need, then from nothing; at last Gauss-Seidel has as many sweeps as are allowed,
 from the best so far, which is returned if it stays the best.
-`iterations` counts all of them.
+`iterations` counts all of them. Counts are passed as np.int64: for a literal, Numba would compile the callee once more.
 """
 
 import numpy as np
@@ -28,11 +28,11 @@ def iterate(problem, r, u, tolerance, max_iterations):
     best, least = r.copy(), residual
     for attempt in range(3):
         if attempt == 1:
-            steps, residual = fc3d_admm.iterate(problem, r, u, tolerance, ADMM_ITERATIONS)
+            steps, residual = fc3d_admm.iterate(problem, r, u, tolerance, np.int64(ADMM_ITERATIONS))
             done += steps
         elif attempt == 2:
             r[:] = 0.0
-        steps, residual = fc3d_newton.iterate(problem, r, u, tolerance, NEWTON_STEPS)
+        steps, residual = fc3d_newton.iterate(problem, r, u, tolerance, np.int64(NEWTON_STEPS))
         done += steps
         if residual <= tolerance:
             return done, residual

@@ -76,7 +76,7 @@ def fill_velocity(w, p):
     found = linear.solution(saddle(w), right)
     w.rate.reshape(-1)[:] = found[:N, 0]
     w.nu[:] = found[N:, 0]
-    return found[:, 1:]
+    return np.ascontiguousarray(found[:, 1:])
 
 
 @kernel

@@ -41,27 +41,28 @@ def correct(plant, w, h, q, response):
     right[:N, 0], right[N:, 0] = w.residual, w.phi
     right[:N, 1:] = -w.D_before[:size].T
     found = linear.solution(jacobian(w, dp, dF, h), right)
-    dy = -found[:, 0]
+    dy, by_P = -found[:, 0], np.ascontiguousarray(found[:, 1:])
     if size > 0:
-        P = friction(plant, w, equations.contact_gradient(plant, w, h, q, dp, dF, response), found)
-        dy -= np.ascontiguousarray(found[:, 1:]) @ (P - w.P[:size])
+        P = friction(plant, w, equations.contact_gradient(plant, w, h, q, dp, dF, response), dy, by_P)
+        dy -= by_P @ (P - w.P[:size])
         w.P[:size] = P
     w.x.reshape(-1)[:] += dy[:N]
     w.ell[:] += dy[N:]
 
 
 @kernel
-def friction(plant, w, gradient, found):
-    """The impulses of the linearised problem."""
+def friction(plant, w, gradient, dy, by_P):
+    """The impulses of the linearised problem: the step is dy (N + M,) if they stay, and by_P (N + M, 3 count) less for each that is added."""
     (C, own), N, size = gradient, len(w.p), 3 * w.count[0]
-    W = own - C @ np.ascontiguousarray(found[:N, 1:])
-    q_f = w.u[:size] - C @ np.ascontiguousarray(found[:N, 0]) - W @ w.P[:size]
+    W = own - C @ by_P[:N]
+    q_f = w.u[:size] + C @ dy[:N] - W @ w.P[:size]
     mu = np.empty(w.count[0])
     for at in range(len(mu)):
         mu[at] = plant.pairs.mu[w.active[at]]
         q_f[3 * at] += w.bias[w.active[at]]
     r = w.P[:size].copy()
-    fc3d_hybrid.iterate(fc3d.Problem(W, q_f, mu), r, np.empty_like(r), FRICTION, FRICTION_ITERATIONS)
+    most = np.int64(FRICTION_ITERATIONS)  # as a literal it would compile the solver once more
+    fc3d_hybrid.iterate(fc3d.Problem(W, q_f, mu), r, np.empty_like(r), FRICTION, most)
     return r
 
 
