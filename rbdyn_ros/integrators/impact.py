@@ -42,11 +42,11 @@ def opening(C, i, state):
 
 
 @kernel
-def part(system, C, options, load, h, u0, u1, state, guess, c):
-    """A step of h with the closed contacts held: (state, turn, joint impulse, error). P is left in c."""
+def part(system, C, options, load, whole, h, u0, u1, state, guess, c):
+    """A step of h, a part of the `whole`, with the closed contacts held: (state, turn, joint impulse, error). P is left in c."""
     E = discrete_rod.equations(system, options.gamma, h)
     tolerance, most = options.tolerance, options.max_iterations
-    count = held(C, c, h, state)
+    count = held(C, c, whole, state)
     if count == 0:
         new, turn, impulse = contact_step.stage(system, load, E, tolerance, most, u0, u1, state, guess, None)
         return new, turn, impulse, turn.error
@@ -55,7 +55,7 @@ def part(system, C, options, load, h, u0, u1, state, guess, c):
 
 @kernel
 def held(C, c, h, state):
-    """Make the closed contacts the active, persistent ones; returns how many."""
+    """Make the closed contacts the active, persistent ones; returns how many. What overlaps comes back at the rate of steps of h."""
     x, R = state[0], state[2]
     d, count = (R[0][2], R[1][2], R[2][2]), 0
     for i in range(world.COUNT):
@@ -91,20 +91,20 @@ def penetrated(C, c, state):
 
 
 @kernel
-def instant(system, C, options, load, h, u0, u1, state, guess, c, i, g1):
+def instant(system, C, options, load, whole, h, u0, u1, state, guess, c, i, g1):
     """The s in (0, h) where the gap of candidate i, which ends at g1 < 0, closes: Illinois, every fourth time a bisection."""
     a, b, ga, gb, side = 0.0, h, gap(C, i, state), g1, 0
     rise = opening(C, i, state)
     if rise > 0.0:
         # a flight that begins and ends in this step: g = rise s - k s^2 with g(h) = g1 has its apex here
         a = 0.5 * h * rise * h / (rise * h - g1)
-        ga = gap(C, i, part(system, C, options, load, a, u0, u1, state, guess, c)[0])
+        ga = gap(C, i, part(system, C, options, load, whole, a, u0, u1, state, guess, c)[0])
     if not ga > 0.0:
         return 0.0
     s = h
     for k in range(100):
         s = a + (b - a) * (ga / (ga - gb) if k % 4 < 3 else 0.5)
-        new, turn, impulse, error = part(system, C, options, load, s, u0, u1, state, guess, c)
+        new, turn, impulse, error = part(system, C, options, load, whole, s, u0, u1, state, guess, c)
         g = gap(C, i, new)
         if abs(g) <= 1e-15 * C.length or b - a <= 1e-15 * h:
             break
@@ -164,7 +164,7 @@ def add_forces(c, factor):
 def step(system, C, options, load, E, u0, u1, state, guess, c, t):
     """One step that splits at each impact: (state, turn, joint impulse, error, whether anything touched)."""
     h, left, total, touched = E.h, E.h, (0.0, 0.0, 0.0), False
-    new, turn, impulse, error = part(system, C, options, load, h, u0, u1, state, guess, c)
+    new, turn, impulse, error = part(system, C, options, load, h, h, u0, u1, state, guess, c)
     for k in range(_SPLITS + 1):
         if not error <= options.tolerance:
             return state, turn, total, error, touched
@@ -174,9 +174,13 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
             release(c)
             return new, turn, vec.add(total, impulse), error, touched or contact_step.closed(c) > 0
         touched = True
-        s = instant(system, C, options, load, left, u0, u1, state, guess, c, i, gap(C, i, new))
+        s = instant(system, C, options, load, h, left, u0, u1, state, guess, c, i, gap(C, i, new))
+        if s == 0.0 and opening(C, i, state) >= 0.0:
+            c.closed[i] = 1.0  # it parts and comes back without a flight in between; the law lets go what need not be held
+            new, turn, impulse, error = part(system, C, options, load, h, left, u0, u1, state, guess, c)
+            continue
         if s > 0.0:
-            state, turn, impulse, error = part(system, C, options, load, s, u0, u1, state, guess, c)
+            state, turn, impulse, error = part(system, C, options, load, h, s, u0, u1, state, guess, c)
             if not error <= options.tolerance:
                 return state, turn, total, error, touched
             total = vec.add(total, impulse)
@@ -190,7 +194,7 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
         add_forces(c, 1.0 / h)
         f = on_rod(c)
         total = vec.add(total, vec.sub(vec.scale(system.rod_mass, vec.sub(state[5], V)), f))
-        new, turn, impulse, error = part(system, C, options, load, left, u0, u1, state, guess, c)
+        new, turn, impulse, error = part(system, C, options, load, h, left, u0, u1, state, guess, c)
     memory.failed(c, memory.NO_SPLITS, c.active[0])
     return state, turn, total, np.inf, touched
 

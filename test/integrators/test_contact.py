@@ -196,6 +196,26 @@ def test_floor_and_rail_ends_agree_however_strongly_they_are_coupled(h, mu, tilt
     assert min(gaps[len(gaps) // 2 :]) > -1e-6
 
 
+@pytest.mark.parametrize(
+    "h, mu, tilt, azimuth, v, wide",
+    [
+        (
+            *(2e-2, 1.5, 1.1531281218058005, 0.8443581516628464),
+            (-0.5558429627022446, 0.24094226560255916, -0.5283661614955831, -4.566374711422198, 0.0),
+            0.7972231306742394,
+        ),
+        (2e-2, 0.0, 1.1611504458998392, -1.532733340695616, (-1.0418135686460432, 1.6243090652815322, 0.0, 0.0, 0.0), 0.6532433702394949),
+    ],
+)
+def test_a_contact_that_parts_into_its_obstacle_is_held_not_met_without_end(h, mu, tilt, azimuth, v, wide):
+    """It rises, yet would be inside at the end with no flight between: "met more than 200 times in one step"."""
+    walls = FLOOR._replace(floor_friction=mu, stop_low=(-wide, -wide), stop_high=(wide, wide), stop_restitution=0.5)
+    start = upright(tilt, azimuth)
+    start.v[:] = v
+    rows, _, _ = fall(walls, h, 4.0, True, start=start, every=1)
+    assert np.abs(rows[-1, :2]).max() < wide + 1e-6
+
+
 def test_a_half_space_below_is_a_floor():
     plane = Contacts(obstacle=world.HALF_SPACE, obstacle_point=(0.0, 0.0, -0.1), obstacle_restitution=0.5)
     a, _, _ = fall(plane, 1e-3, 3.0)
