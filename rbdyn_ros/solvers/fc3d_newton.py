@@ -70,7 +70,7 @@ def fill_row(row, b, W, i, columns):
 
 @kernel
 def direction(problem, r, u, rho, shift, dr):
-    """dr := the Newton step; nan where the system is singular."""
+    """dr := the Newton step; inf or nan where the system is singular."""
     W, mu, n = problem.W, problem.mu, len(problem.mu)
     closed, m = np.empty(n, np.int64), 0
     for i in range(n):
@@ -90,7 +90,7 @@ def direction(problem, r, u, rho, shift, dr):
             for j in range(3):
                 J[3 * row + k, 3 * row + j] += A[k][j] + shift * B[k][j]
             b[3 * row + k] = -F[k] - vec.dot(B[k], fc3d.part(du, i))
-    b = linear.solution(J, b)
+    linear.solve_in_place(J, b)
     for row in range(m):
         fc3d.put(dr, closed[row], fc3d.part(b, row))
 

@@ -70,10 +70,10 @@ def saddle(w):
 def fill_velocity(w, p):
     """x' and nu of a momentum p (N,) at the end of the step; returns S^-1 [D^T; 0] (N + M, 3 count)."""
     N, size = len(p), 3 * w.count[0]
-    right = np.zeros((N + len(w.ell), 1 + size))
-    right[:N, 0] = p
-    right[:N, 1:] = w.D[:size].T
-    found = linear.solution(saddle(w), right)
+    found = np.zeros((N + len(w.ell), 1 + size))
+    found[:N, 0] = p
+    found[:N, 1:] = w.D[:size].T
+    linear.solve_columns(saddle(w), found)
     w.rate.reshape(-1)[:] = found[:N, 0]
     w.nu[:] = found[N:, 0]
     return np.ascontiguousarray(found[:, 1:])

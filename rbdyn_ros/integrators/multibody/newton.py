@@ -37,10 +37,10 @@ def correct(plant, w, h, q, response):
     N, M, size = len(w.p), len(w.ell), 3 * w.count[0]
     dp, dF = np.zeros((N, N)), np.zeros((N, N))
     equations.fill_midpoint_gradients(plant, w, h, q, dp, dF)
-    right = np.zeros((N + M, 1 + size))
-    right[:N, 0], right[N:, 0] = w.residual, w.phi
-    right[:N, 1:] = -w.D_before[:size].T
-    found = linear.solution(jacobian(w, dp, dF, h), right)
+    found = np.zeros((N + M, 1 + size))
+    found[:N, 0], found[N:, 0] = w.residual, w.phi
+    found[:N, 1:] = -w.D_before[:size].T
+    linear.solve_columns(jacobian(w, dp, dF, h), found)
     dy, by_P = -found[:, 0], np.ascontiguousarray(found[:, 1:])
     if size > 0:
         P = friction(plant, w, equations.contact_gradient(plant, w, h, q, dp, dF, response), dy, by_P)
