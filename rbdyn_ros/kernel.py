@@ -10,6 +10,7 @@ Numba numbers the files of compiled code 1, 2, …: two processes that compile a
 write different machine code under one name, and one would run the other's. Here a name follows from what the file holds.
 """
 
+import dis
 import hashlib
 import pickle
 import types
@@ -118,7 +119,8 @@ def _hash_code(code: types.CodeType, scope: dict, digest) -> None:
             _hash_code(constant, scope, digest)
         else:
             digest.update(repr(constant).encode())
-    for name in code.co_names:
+    read = {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}  # and not an attribute of that name
+    for name in (name for name in code.co_names if name in read):
         for value in _values(name, code.co_names, scope):
             digest.update(_stamp(value))
 
