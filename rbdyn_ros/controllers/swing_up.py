@@ -50,15 +50,15 @@ KINDS = ("swing_up",)  # what it is meant for, in the words of evaluation.suite
 class Options(NamedTuple):
     """Gains, found by random search for the 2 m of travel and 20 N of the default plant."""
 
-    energy_gain: float = 0.3535  # k_E [m/(J s)]
-    precession_gain: float = 15.478  # k_L [1/(kg m s)]
-    position_gain: float = 3.027  # k_x [1/s^2]
-    velocity_gain: float = 1.498  # k_v [1/s]
-    acceleration_limit: float = 6.179  # of the shaping [m/s^2]
-    energy: float = 0.375  # E_0 [J]
-    braking: float = 2.71  # towards the edge [m/s^2]
-    edge: float = 0.946  # where the edge is, of the travel
-    catch_part: float = 0.898  # zeta
+    energy_gain: float = 0.3263  # k_E [m/(J s)]
+    precession_gain: float = 17.86  # k_L [1/(kg m s)]
+    position_gain: float = 3.118  # k_x [1/s^2]
+    velocity_gain: float = 1.46  # k_v [1/s]
+    acceleration_limit: float = 6.41  # of the shaping [m/s^2]
+    energy: float = 0.319  # E_0 [J]
+    braking: float = 2.64  # towards the edge [m/s^2]
+    edge: float = 0.822  # where the edge is, of the travel
+    catch_part: float = 0.844  # zeta
     learn_length: bool = True  # of the rod, while it swings
     period: float = 0.002  # h [s]
     force_limit: float = 20.0  # [N]
