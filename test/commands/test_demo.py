@@ -88,8 +88,12 @@ def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
 
 
 def test_from_hanging_it_swings_up_and_stands(demo, tmp_path):
-    """The scenario names the law; ten seconds are enough, the two pushes included."""
-    said, _ = (played := demo("--scenario", "swing_up", "--duration", "10", "--real-time-factor", "0")).communicate(timeout=PATIENCE)
+    """The scenario names the law; twelve seconds are enough, the two pushes included. In lockstep, but no faster than the clock:
+    whoever pushes has to see when the time for it has come."""
+    paced = tmp_path / "paced.yaml"
+    paced.write_text("/**:\n  ros__parameters:\n    lockstep: {enabled: true, timeout: 20.0}\n")
+    options = ("--scenario", "swing_up", "--duration", "12", "--params-file", str(paced))
+    said, _ = (played := demo(*options)).communicate(timeout=PATIENCE)
     assert played.returncode == 0 and "the rod stood" in said, said
     assert "law: swing_up" in (tmp_path / "out" / "nodes.log").read_text()
 
