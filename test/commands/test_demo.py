@@ -24,12 +24,16 @@ TICK = 2_000_000  # [ns] of the state topics
 
 @pytest.fixture
 def demo(tmp_path):
-    """Start a demo in a folder and a ROS domain of its own; whatever is left of it is killed at the end."""
-    started = []
+    """Start a demo in a folder and a ROS domain of its own; whatever is left of it is killed at the end.
+
+    In lockstep, but no faster than the clock: whoever watches and pushes has to see when the time for it has come.
+    """
+    started, paced = [], tmp_path / "paced.yaml"
+    paced.write_text("/**:\n  ros__parameters:\n    lockstep: {enabled: true, timeout: 20.0}\n")
 
     def start(*options: str) -> subprocess.Popen:
         environment = {**os.environ, **alone()}
-        command = [sys.executable, "-m", "rbdyn_ros", "demo", "--out", str(tmp_path / "out"), *options]
+        command = [sys.executable, "-m", "rbdyn_ros", "demo", "--out", str(tmp_path / "out"), "--params-file", str(paced), *options]
         pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         started.append(subprocess.Popen(command, env=environment, cwd=tmp_path, **pipes))
         return started[-1]
@@ -70,7 +74,7 @@ def playing(folder: Path) -> bool:
 
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
-    said, _ = (played := demo("--duration", "3", "--seed", "3", "--processes", processes, "--real-time-factor", "0")).communicate(timeout=PATIENCE)
+    said, _ = (played := demo("--duration", "3", "--seed", "3", "--processes", processes)).communicate(timeout=PATIENCE)
     assert played.returncode == 0, said
     for part in ("the rod stood", "settled", "largest force", "round trip p50 / p99 / max", "missed deadlines", "energy balance"):
         assert part in said
@@ -88,12 +92,8 @@ def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
 
 
 def test_from_hanging_it_swings_up_and_stands(demo, tmp_path):
-    """The scenario names the law; twelve seconds are enough, the two pushes included. In lockstep, but no faster than the clock:
-    whoever pushes has to see when the time for it has come."""
-    paced = tmp_path / "paced.yaml"
-    paced.write_text("/**:\n  ros__parameters:\n    lockstep: {enabled: true, timeout: 20.0}\n")
-    options = ("--scenario", "swing_up", "--duration", "12", "--params-file", str(paced))
-    said, _ = (played := demo(*options)).communicate(timeout=PATIENCE)
+    """The scenario names the law; twelve seconds are enough, the two pushes included."""
+    said, _ = (played := demo("--scenario", "swing_up", "--duration", "12")).communicate(timeout=PATIENCE)
     assert played.returncode == 0 and "the rod stood" in said, said
     assert "law: swing_up" in (tmp_path / "out" / "nodes.log").read_text()
 
@@ -103,7 +103,7 @@ def test_equal_seeds_give_equal_falls():
 
 
 def test_a_rod_that_nobody_catches_is_exit_code_1(demo):
-    said, _ = (played := demo("--duration", "2", "--controller", "rest", "--real-time-factor", "0")).communicate(timeout=PATIENCE)
+    said, _ = (played := demo("--duration", "2", "--controller", "rest")).communicate(timeout=PATIENCE)
     assert played.returncode == 1 and "FAILED: the rod did not stand" in said, said
 
 
