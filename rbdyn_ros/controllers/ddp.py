@@ -127,13 +127,13 @@ def backward(system, cost, states, forces, h, damping, gains, steps):
         _wall(h * cost.wall, states[i, 6:8], cost.travel_edge, l_s, l_ss, 6)
         _wall(h * cost.wall, forces[i], cost.force_edge, l_u, l_uu, 0)
         VA, K, k = product(V, A), gains[i], steps[i]
-        Q_u, Q_uu, Q_us = l_u + applied(B, v), l_uu + transposed_product(B, product(V, B)), transposed_product(B, VA)
+        Q_u, Q_uu, Q_us = l_u + applied(B, v), l_uu + product(B.T, product(V, B)), product(B.T, VA)
         damped = inverse(Q_uu + damping * np.eye(2))
         K[:], k[:] = product(damped, Q_us), -applied(damped, Q_u)
         left = applied(Q_uu, k)  # symmetric
         promised -= k[0] * (Q_u[0] + 0.5 * left[0]) + k[1] * (Q_u[1] + 0.5 * left[1])
         v = l_s + applied(A, v) + applied(Q_us, k) - applied(K, Q_u + left)
-        V = l_ss + transposed_product(A, VA) - transposed_product(Q_us, K) - transposed_product(K, Q_us - product(Q_uu, K))
+        V = l_ss + product(A.T, VA) - product(Q_us.T, K) - product(K.T, Q_us - product(Q_uu, K))
         V = 0.5 * (V + V.T)
     return promised
 
@@ -149,8 +149,8 @@ def regulated(system, states, forces, h, Q, R, S, gains, forms):
     for i in range(len(forces) - 1, -1, -1):
         linearised(system, states[i], forces[i], h, A, B)
         SA, SB = product(forms[i + 1], A), product(forms[i + 1], B)
-        gains[i] = product(inverse(h * R * np.eye(2) + transposed_product(B, SB)), transposed_product(B, SA))
-        form = h * np.diag(Q) + transposed_product(A - product(B, gains[i]), SA)
+        gains[i] = product(inverse(h * R * np.eye(2) + product(B.T, SB)), product(B.T, SA))
+        form = h * np.diag(Q) + product((A - product(B, gains[i])).T, SA)
         forms[i] = 0.5 * (form + form.T)
 
 
@@ -165,17 +165,6 @@ def product(A, B):
         for k in range(A.shape[1]):
             for j in range(B.shape[1]):
                 C[i, j] += A[i, k] * B[k, j]
-    return C
-
-
-@kernel
-def transposed_product(A, B):
-    """A^T B."""
-    C = np.zeros((A.shape[1], B.shape[1]))
-    for k in range(A.shape[0]):
-        for i in range(A.shape[1]):
-            for j in range(B.shape[1]):
-                C[i, j] += A[k, i] * B[k, j]
     return C
 
 
