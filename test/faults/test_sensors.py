@@ -58,19 +58,21 @@ def test_noise_has_its_deviation_and_leaves_the_rest_alone(sensor, read_of):
 
 
 def test_the_imu_has_noise_and_bias_of_its_own():
-    sensors = Sensors(Faults(noise=Noise(gyroscope=0.01, accelerometer=0.1), bias=Bias(gyroscope=(0.1, 0.0, 0.0))), 0)
+    bias = Bias(gyroscope=(0.1, 0.0, 0.0), accelerometer=(0.0, 0.5, -0.2))
+    sensors = Sensors(Faults(noise=Noise(gyroscope=0.01, accelerometer=0.1), bias=bias), 0)
     readings = []
     for _ in range(2000):
         assert np.array_equal(sensors.measured(STATE).v, STATE.v)  # odometry is another sensor
         readings.append(np.concatenate(sensors.inertial(REST, UP)))
-    assert np.allclose(np.mean(readings, axis=0), (0.1, 0.0, 0.0, 0.0, 0.0, 9.81), atol=0.01)
+    assert np.allclose(np.mean(readings, axis=0), (0.1, 0.0, 0.0, 0.0, 0.5, 9.61), atol=0.01)
     assert np.allclose(np.std(readings, axis=0), (0.01,) * 3 + (0.1,) * 3, rtol=0.06)
     assert sensors.counts["imu_disturbed"] == 2000 and sensors.counts["disturbed"] == 0
 
 
 def test_bias_is_added():
-    q, _, angles, _ = read(1, bias=Bias(cart=(0.01, -0.02), angle=(0.03, 0.0, -0.01)))
+    q, v, angles, sensors = read(1, bias=Bias(cart=(0.01, -0.02), angle=(0.03, 0.0, -0.01)))
     assert q[0, :2] == pytest.approx((0.31, -0.22)) and angles[0] == pytest.approx((0.23, -0.3, 1.09))
+    assert np.array_equal(v[0], STATE.v) and sensors.counts["disturbed"] == 1
 
 
 def test_encoders_read_whole_counts():
