@@ -1,4 +1,4 @@
-"""`evaluate --over-ros`: a node that knows nothing of this package is scored over real topics, in lockstep."""
+"""`evaluate --over-ros`: a node that knows nothing of this package, and our own, are scored over real topics."""
 
 import json
 import subprocess
@@ -40,6 +40,19 @@ def test_a_node_of_ones_own_is_scored(tmp_path):
     assert rows["near"]["cases"][0]["values"]["settling_time"] == pytest.approx(2.8, abs=0.4)
     assert rows["push"]["cases"][0]["note"] == "the options of a node are its own"
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize("pace", [[], ["--real-time"]], ids=["lockstep", "real-time"])
+def test_our_own_node_is_started_and_scored(tmp_path, pace):
+    """From one degree, so that a processor that is away for half a second in real time does not cost the rod."""
+    (tmp_path / "rows.yaml").write_text("rows:\n  near: {measure: release, settings: {tilt: 1}, require: [settling_time <= 10, travel <= 0.7]}\n")
+    command = [sys.executable, "-m", "rbdyn_ros", "evaluate", "--controller", "lqr", "--suite", str(tmp_path / "rows.yaml")]
+    command += ["--over-ros", "--out", str(tmp_path / "out"), *pace]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300.0)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (case,) = json.loads((tmp_path / "out" / "evaluation.json").read_text())["rows"][0]["cases"]
+    assert case["values"]["settling_time"] > 0.5 and case["values"]["travel"] > 0.02  # the rod was let go, and caught
+    assert "law: lqr" in (tmp_path / "out" / "controller.log").read_text()
 
 
 def test_nobody_answers(tmp_path, monkeypatch):
