@@ -1,4 +1,4 @@
-"""Short forms of the endurance tests, as a user runs them: three kills; malformed frames at a bridge; bad input."""
+"""Short forms of the endurance tests, as a user runs them: three kills; a fifth of a minute; malformed frames at a bridge; bad input."""
 
 import json
 import os
@@ -24,6 +24,17 @@ def test_controller_recorder_and_simulator_are_killed_and_come_back(tmp_path):
     assert set(killed) == {"controller", "recorder", "simulator"}
     assert 0.0 <= killed["controller"]["pushed"] <= 0.2 and killed["recorder"]["saved"] > 0
     assert (tmp_path / "out" / "kills" / "bag_1" / "metadata.yaml").exists()  # the recorder that was asked to end
+
+
+def test_a_short_soak_is_judged_and_drawn(tmp_path):
+    """Too short to say anything of the memory; threads, files and the loop's time must not drift all the same."""
+    done = ran("soak", "--minutes", "0.2", "--out", str(tmp_path / "out"))
+    found = json.loads((tmp_path / "out" / "soak.json").read_text())["soak"]
+    assert not found["failure"] and done.returncode == (0 if found["passed"] else 1), done.stdout + done.stderr
+    steady = {check["name"]: check["ok"] for check in found["checks"] if not check["name"].startswith(("memory", "round trip"))}
+    assert len(steady) == 5 and all(steady.values()), done.stdout
+    assert len(found["rows"]) >= 8 and found["rows"][-1]["simulated"] > found["rows"][0]["simulated"] + 2.0
+    assert (tmp_path / "out" / "soak" / "soak.png").stat().st_size > 10_000
 
 
 def test_a_bridge_survives_malformed_frames(tmp_path):
