@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.controllers import periodic, tracking
+from rbdyn_ros.integrators.select import select
 from rbdyn_ros.models import reduced_pendulum, spherical_pendulum
+from rbdyn_ros.simulation.closed_loop import Conditions, run as held
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
 SYSTEM = spherical_pendulum.build(PLANT)
@@ -48,6 +50,17 @@ def test_a_path_about_a_reference(closed_loop):
     law = designed(size=0.3)
     run = closed_loop(law, PLANT, UPRIGHT, 20.0, reference=(0.5, -0.4))
     assert rms(run, periodic.circle(0.3), law.w, (0.5, -0.4)) < 1e-5
+
+
+def test_a_reference_that_jumps_takes_the_path_along():
+    """Half a metre, on the way: within 2 cm of the moved path after 2.8 s, as a rod that stands (the suite's S27)."""
+    law, integrator = designed(), select("rk4")
+    conditions = Conditions(reference=lambda t: np.array((0.5 * (t >= 20.0), 0.0)), force_limit=20.0)
+    run = held(PLANT, integrator, law, UPRIGHT, 30.0, 0.002, conditions)
+    path = 0.5 * np.exp(1j * law.w * run.t) + 0.5 * (run.t >= 20.0)
+    away = np.abs(run.q[:, 0] + 1j * run.q[:, 1] - path)
+    assert not run.fault and away[(run.t > 19.0) & (run.t < 20.0)].max() < 1e-5
+    assert 0.45 < away[run.t >= 20.0].max() < 0.6 and away[run.t >= 23.0].max() < 0.02 and away[-1] < 1e-5
 
 
 def test_any_periodic_path(closed_loop):
