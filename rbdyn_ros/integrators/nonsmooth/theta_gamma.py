@@ -12,6 +12,10 @@ Newton, with s = 1, c = h gamma (standard) or s = gamma, c = h (full) and W = M 
     y := h + s C (x_new - x) + D (lambda_new - lambda)
     so  y = (h gamma C Khat^-1 W^-1 B + D) lambda_new + y_p :  a mixed complementarity problem               (N.23)
 
+The one-step problem is about y itself, which fits rows whose relative degree is 0 or 1. At degree 2 lambda is an impulse
+where y reaches zero: theta = gamma = 1 takes it as one without rebound, any other choice lets y through, unseen by the
+residual. Such a step is refused; mechanics is for lagrangian and newton_euler, whose laws are on velocities.
+
 Source: the Siconos developer's notes, chapter 8, with the factors gamma and h restored (their 8.13, 8.30, 8.34, 8.43).
 """
 
@@ -21,8 +25,10 @@ import numpy as np
 
 from rbdyn_ros.integrators.nonsmooth import one_step
 from rbdyn_ros.solvers.solution import explain
-from rbdyn_ros.systems.arguments import number
+from rbdyn_ros.systems.arguments import number, vector
+from rbdyn_ros.systems.assembly import Singular, solved
 from rbdyn_ros.systems.first_order import FirstOrder
+from rbdyn_ros.systems.relative_degree import reach
 from rbdyn_ros.types import Array
 
 
@@ -37,7 +43,7 @@ class Options(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step's result; r is to be handed to the next step of the standard scheme."""
+    """A step's result; r is to be handed to the next step of the standard scheme, degree to any."""
 
     t: float
     x: Array  # (n,)
@@ -48,6 +54,7 @@ class Step(NamedTuple):
     residual: float
     ok: bool
     message: str
+    degree: int  # the largest relative degree of a row
 
 
 def options(theta: float = 0.5, gamma: float = 1.0, full: bool = False, tolerance: float = 1e-12, max_iterations: int = 20) -> Options:
@@ -62,23 +69,44 @@ def options(theta: float = 0.5, gamma: float = 1.0, full: bool = False, toleranc
 
 
 def start(system: FirstOrder, t: float, x: Array, multiplier: Array) -> Step:
-    """The state at the beginning as a Step, with the y and r that belong to it."""
+    """The state at the beginning as a Step, with the y and r that belong to it, and the relative degree.
+
+    ValueError for x (n,), multiplier (m,) of other shapes or not finite, and for a row whose law no multiplier can keep.
+    """
+    x, multiplier = vector(x, "x", len(system.M)), vector(multiplier, "multiplier", sum(rows for rows, _ in system.laws))
     y, r = system.h(t, x, multiplier), system.g(t, x, multiplier)
-    return Step(t, np.array(x, float), np.array(multiplier, float), y, r, 0, 0.0, True, "")
+    degrees = reach(system, t, x, multiplier)
+    for j, degree in enumerate(degrees):
+        if degree is None or degree > 2:
+            seen = "in no derivative of it" if degree is None else f"in its derivative {degree} only"
+            raise ValueError(f"row {j} of y has a law that no multiplier can keep: lambda appears {seen}; at most the second is allowed")
+    return Step(t, x, multiplier, y, r, 0, 0.0, True, "", max(degrees, default=0))
 
 
 def step(system: FirstOrder, last: Step, h: float, options: Options = Options()) -> Step:
-    """One step of h [s] from the last one; when it is not ok, `message` says what was tried."""
+    """One step of h [s] from the last one; when it is not ok, `message` says what was tried.
+
+    ValueError for h <= 0, and for a relative degree of 2 unless theta = gamma = 1.
+    """
+    number(h, "h", 0.0, open_low=True)
+    if last.degree == 2 and not options.theta == options.gamma == 1.0:
+        raise ValueError(
+            f"theta is {options.theta:g} and gamma {options.gamma:g}; a law of relative degree 2 needs 1 and 1: "
+            "write mechanics as a lagrangian or newton_euler system"
+        )
     x, multiplier, known = last.x, last.multiplier, _known(system, last, h, options)
     for iteration in range(1, options.max_iterations + 1):
-        x, multiplier, solution = _newton(system, last, x, multiplier, known, h, options)
+        try:
+            x, multiplier, solution = _newton(system, last, x, multiplier, known, h, options)
+        except Singular as reason:
+            return last._replace(iterations=iteration, residual=float("nan"), ok=False, message=f"the step to t = {last.t + h:g} s: {reason}")
         y, r, residual = _residual(system, last, x, multiplier, known, h, options)
-        if residual <= options.tolerance or not solution.ok:
+        if residual <= options.tolerance or not solution.ok or not np.isfinite(residual):
             break
     ok = bool(solution.ok and residual <= options.tolerance)
     reason = explain(solution) if not solution.ok else f"Newton stopped at {residual:.1e} after {iteration} iterations"
     message = "" if ok else f"the step to t = {last.t + h:g} s: {reason}; try a smaller step than {h:g} s"
-    return Step(last.t + h, x, multiplier, y, r, iteration, residual, ok, message)
+    return Step(last.t + h, x, multiplier, y, r, iteration, residual, ok, message, last.degree)
 
 
 def _known(system: FirstOrder, last: Step, h: float, options: Options) -> Array:
@@ -98,11 +126,11 @@ def _newton(system: FirstOrder, last: Step, x: Array, multiplier: Array, known: 
     """(N.22), (N.23): x, lambda and how their complementarity problem ended."""
     t1, (t, z, s, c) = last.t + h, _point(last, x, h, options)
     W = system.M - h * options.theta * system.A(t1, x)
-    x_free = x - np.linalg.solve(W, system.M @ x - h * options.theta * system.f(t1, x) - known)
+    x_free = x - solved(W, system.M @ x - h * options.theta * system.f(t1, x) - known, "matrix M - h theta A")
     at = (t, z, multiplier)
     C, D, K, B = system.C(*at), system.D(*at), system.K(*at), system.B(*at)
     K_hat = np.eye(len(x)) - c * s * np.linalg.solve(W, K)
-    gain = np.linalg.solve(K_hat, c * np.linalg.solve(W, B))
+    gain = solved(K_hat, c * np.linalg.solve(W, B), "matrix 1 - c s W^-1 K")
     fixed = np.linalg.solve(K_hat, x_free + c * np.linalg.solve(W, system.g(*at) - s * K @ x - B @ multiplier))
     y_p = system.h(*at) + s * C @ (fixed - x) - D @ multiplier
     solution = one_step.solve(s * C @ gain + D, y_p, list(system.laws))
@@ -116,4 +144,4 @@ def _residual(system: FirstOrder, last: Step, x: Array, multiplier: Array, known
     rest = system.M @ x - h * options.theta * f - known - c * r
     size = max(np.abs(known).max(), np.abs(system.M @ x).max(), h * np.abs(f).max(), h * np.abs(r).max(), np.finfo(float).tiny)
     law = one_step.violation(y, multiplier, list(system.laws))
-    return y, r, float(max(np.abs(rest).max() / size, law))
+    return y, r, float(np.max([np.abs(rest).max() / size, law]))
