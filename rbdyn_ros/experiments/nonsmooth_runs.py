@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.integrators.nonsmooth import moreau_jean, moreau_jean_linear
+from rbdyn_ros.systems import assembly
+from rbdyn_ros.systems.arguments import vector
 from rbdyn_ros.systems.assembly import Network
 from rbdyn_ros.types import Array
 
@@ -21,7 +23,8 @@ class March(NamedTuple):
 
 
 def march(net: Network, q: tuple, v: tuple, h: float, steps: int, progress=lambda fraction: None) -> March:
-    """`steps` steps of moreau_jean; ValueError with the stepper's sentence if one fails."""
+    """`steps` steps of moreau_jean; ValueError where none can begin, and with the stepper's sentence if one fails."""
+    assembly.check_start(net, 0.0, q, v)
     rows_q, rows_v, rows_p = [q[0]], [v[0]], []
     for k in range(steps):
         step = moreau_jean.step(net, k * h, q, v, h)
@@ -37,11 +40,12 @@ def march(net: Network, q: tuple, v: tuple, h: float, steps: int, progress=lambd
 
 def march_linear(linear: moreau_jean_linear.Linear, forces: Array, q: Array, v: Array) -> March:
     """len(forces) - 1 steps of moreau_jean_linear; ValueError if one fails."""
-    n, q, v = len(forces) - 1, np.array(q, float), np.array(v, float)
+    size = len(linear.C)
+    n, q, v = len(forces) - 1, vector(q, "q", size), vector(v, "v", size)
     positions, velocities = np.empty((n + 1, len(q))), np.empty((n + 1, len(q)))
     positions[0], velocities[0] = q, v
     impulses = np.empty((n, len(linear.b)))
     done = moreau_jean_linear.advance(linear, forces, q, v, positions[1:], velocities[1:], impulses)
     if done < n:
-        raise ValueError(f"the one-step problem of step {done} is not solved; take a smaller step than {linear.h:g} s")
+        raise ValueError(f"step {done} is not solved or its force is not finite; take a smaller step than {linear.h:g} s")
     return March(linear.h * np.arange(n + 1), positions, velocities, impulses)

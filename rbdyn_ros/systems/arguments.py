@@ -17,6 +17,17 @@ def matrix(value, name: str, rows: int | None = None, columns: int | None = None
     return A
 
 
+def vector(value, name: str, size: int) -> Array:
+    """A finite (size,) array, as a copy; a number is repeated."""
+    a = np.array(value, dtype=float)
+    a = np.full(size, float(a)) if a.ndim == 0 else a
+    if a.shape != (size,):
+        raise ValueError(f"{name} has shape {a.shape}; it must be ({size},)")
+    if not np.isfinite(a).all():
+        raise ValueError(f"{name} is {a.tolist()}; every number must be finite")
+    return a
+
+
 def number(value, name: str, low: float, high: float = float("inf"), open_low: bool = False) -> float:
     """A float in [low, high], or (low, high]."""
     x = float(value)

@@ -49,20 +49,28 @@ class Friction3d(NamedTuple):
     friction: float  # mu
 
 
+KNOWN = (Equality, Complementarity, NewtonImpact, Friction2d, Friction3d)
 WITH_TANGENTS = (Friction2d, Friction3d)
 ROWS = {NewtonImpact: 1, Friction2d: 2, Friction3d: 3}  # of one contact; the other laws take any number
 
 
+def checked(law: tuple) -> tuple:
+    """The law itself; ValueError for one that is none of these, or whose numbers are out of range."""
+    if not isinstance(law, KNOWN):
+        raise ValueError(f"the law is {law!r}; known are {', '.join(kind.__name__ for kind in KNOWN)}")
+    return law._replace(restitution=number(law.restitution, "restitution", 0.0, 1.0), friction=number(law.friction, "friction", 0.0))
+
+
 def newton_impact(restitution: float) -> NewtonImpact:
     """u^+ = -e u^-; ValueError for e outside [0, 1]."""
-    return NewtonImpact(number(restitution, "restitution", 0.0, 1.0))
+    return checked(NewtonImpact(restitution))
 
 
 def friction_2d(friction: float, restitution: float = 0.0) -> Friction2d:
     """Coulomb's law in the plane; ValueError for mu < 0 or e outside [0, 1]."""
-    return Friction2d(number(restitution, "restitution", 0.0, 1.0), number(friction, "friction", 0.0))
+    return checked(Friction2d(restitution, friction))
 
 
 def friction_3d(friction: float, restitution: float = 0.0) -> Friction3d:
     """Coulomb's law in space; ValueError for mu < 0 or e outside [0, 1]."""
-    return Friction3d(number(restitution, "restitution", 0.0, 1.0), number(friction, "friction", 0.0))
+    return checked(Friction3d(restitution, friction))

@@ -23,10 +23,16 @@ def bodies(mass, inertia, wrench: Callable, stiffness: Callable | None = None, d
     """Bodies with masses (b,) [kg], principal inertias (b, 3) [kg m^2, body axes] under wrench(t, q, v) -> (6b,).
 
     The wrench is (force [N, world], torque [N m, body]) for each body, at its centre of mass; stiffness and damping are
-    its gradients (6b, 6b), by finite differences where left out. ValueError for a mass or inertia <= 0.
+    its gradients (6b, 6b), by finite differences where left out. ValueError for a mass or inertia <= 0, and for an inertia
+    that no body has: one larger than the sum of the others.
     """
     m = np.array([number(x, "mass", 0.0, open_low=True) for x in np.atleast_1d(mass)])
     I = np.array([[number(x, "inertia", 0.0, open_low=True) for x in row] for row in np.atleast_2d(inertia)])
+    if I.shape != (len(m), 3):
+        raise ValueError(f"inertia has shape {I.shape}; it must be ({len(m)}, 3), three for each mass")
+    for b, J in enumerate(I):
+        if 2.0 * J.max() > J.sum() * (1.0 + 1e-12):
+            raise ValueError(f"the inertia of body {b} is {tuple(map(float, J))} kg m^2; none may be larger than the sum of the others")
     n, M = 6 * len(m), np.diag(np.concatenate([np.r_[m[b], m[b], m[b], I[b]] for b in range(len(m))]))
     of_wrench_q = stiffness or (lambda t, q, v: differentiated(lambda x: wrench(t, x, v), q, n, moved))
     of_wrench_v = damping or (lambda t, q, v: differentiated(lambda x: wrench(t, q, x), v, n))
@@ -105,5 +111,5 @@ def norms(q: Array) -> tuple:
         Q = q[7 * i + 3 : 7 * i + 7]
         size = np.linalg.norm(Q)
         values[i] = size - 1.0
-        gradient[i, 7 * i + 3 : 7 * i + 7] = Q / size
+        gradient[i, 7 * i + 3 : 7 * i + 7] = Q / max(size, np.finfo(float).tiny)
     return values, gradient

@@ -13,7 +13,7 @@ import numpy as np
 from rbdyn_ros.bodies.quaternion_body import turned, turned_gradient
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.systems import laws
-from rbdyn_ros.systems.arguments import matrix
+from rbdyn_ros.systems.arguments import matrix, vector
 from rbdyn_ros.types import Array
 
 
@@ -35,7 +35,10 @@ class Interaction(NamedTuple):
 
 
 def interaction(relation: Relation, law: tuple, systems: tuple = (0,)) -> Interaction:
-    """ValueError where the law takes another number of rows than the relation has."""
+    """ValueError where the law is none or takes another number of rows than the relation has, and where no system is coupled."""
+    law = laws.checked(law)
+    if not systems:
+        raise ValueError("the interaction couples no system; systems holds their numbers, counted from 0")
     rows = laws.ROWS.get(type(law), relation.rows)
     if rows != relation.rows:
         raise ValueError(f"the relation has {relation.rows} rows, but {type(law).__name__} takes {rows}")
@@ -61,7 +64,7 @@ def point_on_plane(point, normal=(0.0, 0.0, 1.0), offset: float = 0.0, friction:
 
     y_N = n . (r + R c) - offset; rows D [1, d(R c)/dQ] with D = (n, t1, t2); without friction only the first.
     """
-    c, D = tuple(map(float, point)), frame(normal)[: 3 if friction else 1]
+    c, D = tuple(map(float, vector(point, "point", 3))), frame(normal)[: 3 if friction else 1]
     still = np.zeros(len(D))
 
     def value(t, q):
@@ -74,9 +77,11 @@ def point_on_plane(point, normal=(0.0, 0.0, 1.0), offset: float = 0.0, friction:
 
 def ball_joint(points: tuple, anchor=None) -> Relation:
     """Points a, b (3,) [body] of two bodies coincide; or, with one point, it stays at the anchor (3,) [world]."""
-    points = [tuple(map(float, p)) for p in points]
+    if not 1 <= len(points) <= 2:
+        raise ValueError(f"points has {len(points)} entries; give one point of each of two bodies, or one and the anchor")
+    points = [tuple(map(float, vector(p, "point", 3))) for p in points]
     signs, still = (1.0, -1.0), np.zeros(3)
-    at = np.zeros(3) if anchor is None else np.asarray(anchor, float)
+    at = np.zeros(3) if anchor is None else vector(anchor, "anchor", 3)
 
     def value(t, q):
         bodies = [q[7 * i : 7 * i + 7] for i in range(len(points))]
@@ -109,8 +114,10 @@ def point_gradient(q, c):
 
 
 def frame(normal) -> Array:
-    """Rows n, t1, t2, right-handed; t1 is x itself where n is z."""
-    n = np.asarray(normal, float)
+    """Rows n, t1, t2, right-handed; t1 is x itself where n is z. ValueError for a normal that is zero."""
+    n = vector(normal, "normal", 3)
+    if not np.linalg.norm(n) > 0.0:
+        raise ValueError(f"normal is {tuple(map(float, n))}; a direction must not be zero")
     n = n / np.linalg.norm(n)
     x = np.eye(3)[0] if abs(n[0]) < 0.9 else np.eye(3)[1]
     t = x - n * (n @ x)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.integrators.nonsmooth import moreau_jean
-from rbdyn_ros.systems import assembly, first_order, lagrangian, laws, newton_euler, relations
+from rbdyn_ros.experiments.nonsmooth_runs import march
+from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean
+from rbdyn_ros.systems import assembly, lagrangian, laws, newton_euler, relations
 from rbdyn_ros.systems.mechanical import differentiated
 
 RNG = np.random.default_rng(7)
@@ -83,14 +84,6 @@ def test_block_delassus_operator_is_the_product_of_the_whole_matrices():
     assert np.vstack([carried[i] for i in range(3)]) == pytest.approx(np.linalg.inv(whole) @ H.T, abs=1e-13)
 
 
-def test_relative_degrees():
-    A, B = [[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]]
-    assert first_order.relative_degrees(A, B, [[1.0, 0.0]], [[0.0]]) == [2]
-    assert first_order.relative_degrees(A, B, [[0.0, 1.0]], [[0.0]]) == [1]
-    assert first_order.relative_degrees(A, B, [[0.0, 1.0]], [[3.0]]) == [0]
-    assert first_order.relative_degrees([[0.0, 0.0], [0.0, 0.0]], B, [[1.0, 0.0]], [[0.0]]) == [None]
-
-
 def test_lagrangian_linear_is_the_nonlinear_one():
     M, C, K = np.diag([1.0, 2.0]), np.array([[0.1, 0.0], [0.05, 0.2]]), np.array([[3.0, -1.0], [-1.0, 3.0]])
     one = lagrangian.linear(M, C, K, lambda t: np.array([t, 1.0]))
@@ -126,9 +119,58 @@ def test_a_state_that_is_none_is_refused(q, v, h, words):
         (lambda: newton_euler.bodies(0.0, (1.0, 1.0, 1.0), None), "mass is 0.0"),
         (lambda: relations.interaction(relations.linear([[1.0]]), laws.friction_3d(0.3)), "1 rows, but Friction3d takes 3"),
         (lambda: assembly.network((), relations.interaction(relations.linear([[1.0]]), laws.Equality(), (3,))), "couples system 3"),
-        (lambda: first_order.linear([[1.0]], [[1.0, 2.0]], [[1.0]]), "B has shape"),
+        (lambda: relations.interaction(relations.linear([[1.0]]), laws.NewtonImpact(2.0)), "restitution is 2.0"),
+        (lambda: relations.interaction(relations.linear([[1.0]]), None), "the law is None; known are Equality"),
+        (lambda: relations.interaction(relations.linear([[1.0]]), laws.Equality(), ()), "couples no system"),
+        (lambda: relations.point_on_plane((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), "a direction must not be zero"),
+        (lambda: relations.point_on_plane((0.0, 0.0)), r"point has shape \(2,\)"),
+        (lambda: relations.ball_joint(((0.0,) * 3,) * 3), "points has 3 entries"),
+        (lambda: newton_euler.bodies((1.0, 2.0), (1.0, 1.0, 1.0), None), r"inertia has shape \(1, 3\); it must be \(2, 3\)"),
+        (lambda: newton_euler.bodies(1.0, (1.0, 1.0, 5.0), None), "none may be larger than the sum of the others"),
     ],
 )
 def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+BODY = newton_euler.bodies(1.0, (1.0, 1.0, 1.0), lambda t, q, v: np.zeros(6))
+
+
+@pytest.mark.parametrize(
+    "system, q, words",
+    [
+        (BODY, np.r_[0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0], "a quaternion in q of system 0 has norm 2; it must be 1"),
+        (BODY, np.zeros(7), "a quaternion in q of system 0 has norm 0"),
+        (lagrangian.nonlinear(1, lambda q: np.eye(2), lambda t, q, v: np.zeros(1)), np.zeros(1), r"mass of system 0 has shape \(2, 2\)"),
+        (lagrangian.nonlinear(1, lambda q: np.eye(1), lambda t, q, v: np.zeros(2)), np.zeros(1), r"force of system 0 has shape \(2,\)"),
+    ],
+)
+def test_systems_that_do_not_fit_their_state_are_named(system, q, words):
+    with pytest.raises(ValueError, match=words):
+        moreau_jean.step(assembly.network(system, ()), 0.0, (q,), (np.zeros(system.degrees),), 1e-2)
+
+
+def test_a_relation_that_does_not_fit_its_system_is_named():
+    net = assembly.network(lagrangian.linear(1.0), relations.interaction(relations.linear([[1.0, 2.0]]), laws.newton_impact(0.5)))
+    with pytest.raises(ValueError, match=r"gradient has shape \(1, 2\); its rows and systems make \(1, 1\)"):
+        moreau_jean.step(net, 0.0, (np.zeros(1),), (np.zeros(1),), 1e-2)
+
+
+@pytest.mark.parametrize(
+    "law, q, v, words",
+    [
+        (laws.newton_impact(0.5), -0.1, 0.0, "interaction 0 starts with a gap of -0.1 m; contacts may not overlap"),
+        (laws.Equality(), 0.1, 0.0, "row 0 of interaction 0 is 0.1 at the start; an equality must be met"),
+        (laws.Equality(), 0.0, 2.0, "row 0 of interaction 0 changes at the rate 2 at the start; v must keep an equality"),
+    ],
+)
+def test_a_run_that_cannot_begin_is_refused(law, q, v, words):
+    net = assembly.network(lagrangian.linear(1.0), relations.interaction(relations.linear([[1.0]]), law))
+    for begin in (
+        lambda: assembly.check_start(net, 0.0, (np.array([q]),), (np.array([v]),)),
+        lambda: event_driven.run(net, 0.0, (np.array([q]),), (np.array([v]),), [1.0]),
+        lambda: march(net, (np.array([q]),), (np.array([v]),), 1e-2, 1),
+    ):
+        with pytest.raises(ValueError, match=words):
+            begin()

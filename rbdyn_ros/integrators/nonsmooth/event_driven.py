@@ -56,8 +56,11 @@ def options(tolerance: float = 1e-10, max_step: float = np.inf, rest_time: float
 
 
 def run(net: Network, t: float, q: tuple, v: tuple, times: Array, options: Options = Options()) -> Run:
-    """From (t, q, v), tuples with a part for each system, to the last of `times` (k,), increasing, each >= t."""
-    assembly.check_state(net, q, v)
+    """From (t, q, v), tuples with a part for each system, to the last of `times` (k,), increasing, each >= t.
+
+    ValueError for what is no start (`assembly.check_start`) and for times that do not increase; all else comes back in the Run.
+    """
+    assembly.check_start(net, t, q, v)
     times = np.asarray(times, float)
     if times.ndim != 1 or not len(times) or times[0] < t or np.any(np.diff(times) <= 0.0):
         raise ValueError(f"the times must increase and begin at t = {t:g} s or later")
@@ -65,7 +68,7 @@ def run(net: Network, t: float, q: tuple, v: tuple, times: Array, options: Optio
     message = ""
     try:
         journey.travel()
-    except Halt as halt:
+    except (Halt, assembly.Singular) as halt:
         message = f"event_driven stopped at t = {journey.t:g} s: {halt}"
     k = len(journey.rows)
     q, v = journey.split(np.array(journey.rows).reshape(k, journey.cuts_q[-1] + journey.cuts_v[-1]))

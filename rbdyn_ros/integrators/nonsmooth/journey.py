@@ -15,6 +15,7 @@ from rbdyn_ros.types import Array
 _SHIFT = 1e-6  # [s] for the derivative of H along the motion
 _TOUCHING = 1e-12  # [m] a gap below is zero: above the roots' round-off, below the last bounces that are flown
 _OVERLAP = 1e-9  # [m] what drift along a closed contact may leave
+_HELD = 1e-6  # what may be left of an acceleration that is held at zero, relative
 _STILL = 1e-7  # [m/s] a sliding speed at the end of its phase that is put to zero
 _PHASE = -1  # in place of a contact: a sliding or sticking phase ends
 
@@ -46,9 +47,6 @@ class Journey:
         self.rows, self.events = [], []
         self.equalities = [k for k, one in enumerate(net.interactions) if isinstance(one.law, Equality)]
         self.contacts = [k for k in range(len(net.interactions)) if k not in self.equalities]
-        for k in self.contacts:
-            if self.gap(k, t, q) < -_OVERLAP:
-                raise ValueError(f"interaction {k} starts with a gap of {self.gap(k, t, q):g} m; contacts may not overlap")
         self.closed, self.sliding = self.equalities, {}
 
     def travel(self) -> None:
@@ -88,7 +86,10 @@ class Journey:
     def accelerations(self, t: float, q: tuple, v: tuple, some: list) -> tuple:
         """(G, free du/dt, free dv/dt, carried) of the interactions `some` (N.24)."""
         M = tuple(s.mass(x) for s, x in zip(self.net.systems, q))
-        free = tuple(np.linalg.solve(m, s.force(t, x, y)) for m, s, x, y in zip(M, self.net.systems, q, v))
+        F = assembly.forces(self.net, t, q, v)
+        if not all(np.isfinite(x).all() for x in (*M, *F)):
+            raise Halt(f"a force or a mass is not finite near t = {t:g} s")
+        free = tuple(assembly.solved(m, f, f"mass of system {i}") for i, (m, f) in enumerate(zip(M, F)))
         rows = [assembly.rows(self.net, self.net.interactions[k], t, q) for k in some]
         if not rows:
             return np.empty((0, 0)), np.empty(0), free, {}
@@ -110,6 +111,15 @@ class Journey:
     def phase(self, t: float, q: tuple, v: tuple) -> tuple:
         """(S, E) of what is closed (N.30)."""
         return phases.reduction(self.net, self.closed, self.sliding, self.speeds(t, q, v, self.closed))
+
+    def require_held(self) -> None:
+        """Halt where no multipliers keep what is closed: rows that contradict each other, or move what cannot move."""
+        G, a, _, _ = self.accelerations(self.t, self.q, self.v, self.closed)
+        kept, E = self.phase(self.t, self.q, self.v)
+        left = G[kept] @ phases.multipliers(G, a, kept, E) + a[kept]
+        if not np.abs(left).max(initial=0.0) <= _HELD * (1.0 + np.abs(a).max(initial=0.0)):
+            names = ", ".join(map(str, self.closed))
+            raise Halt(f"interactions {names} cannot hold together: they contradict each other, {np.abs(left).max():.1e} of du/dt is left")
 
     def pressing(self, t: float, y: Array, k: int) -> float:
         """lambda_N of the closed contact k."""
@@ -186,6 +196,7 @@ class Journey:
 
     def integrate(self, watched: list, end: float) -> list:
         """solve_ivp from here to `end` or the first event; the contacts whose events ended it."""
+        self.require_held()
         functions = [f for _, f in watched]
         for f in functions:
             f.terminal, f.direction = True, -1.0
@@ -201,6 +212,7 @@ class Journey:
             self.rows.append(found.sol(self.times[len(self.rows)]))
         self.t = float(found.t[-1])
         self.q, self.v = self.parts(found.y[:, -1])
+        self.require_held()
         return [k for (k, _), times in zip(watched, found.t_events or []) if len(times)]
 
     def release(self, k: int) -> None:

@@ -65,20 +65,24 @@ def options(theta: float = 0.5, gamma: float = 0.5, tolerance: float = 1e-12, ma
 def step(net: Network, t: float, q: tuple, v: tuple, h: float, options: Options = Options()) -> Step:
     """One step of h [s] from (t, q, v); q and v are tuples, a part for each system.
 
-    ValueError for h <= 0 and for what is no state of the network; all else comes back in the Step.
+    ValueError for h <= 0 and for what is no state of the network; all else comes back in the Step. A contact that overlaps
+    is one that a step before has missed; `assembly.check_start` refuses it where a run begins.
     """
     number(h, "h", 0.0, open_low=True)
     assembly.check_state(net, q, v)
     speeds = [velocity(net, one, t, q, v) for one in net.interactions]
     closed = [k for k, one in enumerate(net.interactions) if closes(one, t, q, speeds[k], h, options)]
     before = [speeds[k] for k in closed]
-    force = [s.force(t, x, y) for s, x, y in zip(net.systems, q, v)]
-    end, solution = v, None
-    residual = np.inf
+    force = assembly.forces(net, t, q, v)
+    end, residual = v, np.inf
     for iteration in range(1, options.max_iterations + 1):
-        end, solution, rows = _newton(net, closed, before, force, t, q, v, end, h, options)
+        try:
+            end, solution, rows = _newton(net, closed, before, force, t, q, v, end, h, options)
+        except assembly.Singular as reason:
+            stopped = f"the step to t = {t + h:g} s is not solved: {reason}"
+            return Step(t + h, q, v, _shared(net, [], np.empty(0)), iteration, float("nan"), False, stopped)
         residual = _residual(net, closed, rows, solution.z, force, t, q, v, end, h, options)
-        if residual <= options.tolerance or not solution.ok:
+        if residual <= options.tolerance or not solution.ok or not np.isfinite(residual):
             break
     ok = bool(solution.ok and residual <= options.tolerance)
     message = "" if ok else _complaint(t + h, h, residual, iteration, solution)
@@ -117,7 +121,7 @@ def _newton(net, closed, before, force, t, q, v, end, h, options) -> tuple:
         R, M, y = _smooth(s, F, t, x, a, b, h, options.theta)
         k = h * options.theta
         W.append(M - k * s.damping(t + h, y, b) - k * k * s.stiffness(t + h, y, b))
-        free.append(b - np.linalg.solve(W[-1], R))
+        free.append(b - assembly.solved(W[-1], R, f"iteration matrix of system {len(W) - 1}"))
         after.append(y)
     some = [net.interactions[k] for k in closed]
     rows = [assembly.rows(net, one, t + h, after) for one in some]
@@ -136,18 +140,19 @@ def _residual(net, closed, rows, P, force, t, q, v, end, h, options) -> float:
     smooth = [_smooth(s, F, t, x, a, b, h, options.theta) for s, F, x, a, b in zip(net.systems, force, q, v, end)]
     after = tuple(y for _, _, y in smooth)
     rest, size = [R.copy() for R, _, _ in smooth], np.finfo(float).tiny
-    worst, at = 0.0, 0
+    slips, at = [0.0], 0
     for H, k in zip(rows, closed):
         one = net.interactions[k]
         new, m = assembly.rows(net, one, t + h, after), one.relation.rows
         for i, block in H.items():
             rest[i] -= new[i].T @ P[at : at + m]
             slip = (new[i] - block) @ end[i]
-            worst = max(worst, np.abs(slip).max() / max(1.0, np.abs(end[i]).max()))
+            slips.append(np.abs(slip).max() / max(1.0, np.abs(end[i]).max()))
         at += m
     for r, (_, M, _), a, b in zip(rest, smooth, v, end):
         size = max(size, np.abs(M @ a).max(), np.abs(M @ b).max(), np.abs(M @ (b - a)).max())
-    return max(worst, max(np.abs(r).max() for r in rest) / max(size, h * max(np.abs(F).max() for F in force)))
+    size = max(size, h * max(np.abs(F).max() for F in force))
+    return float(np.max([*slips, *(np.abs(r).max() / size for r in rest)]))  # np.max keeps nan, which Python's max may drop
 
 
 def _shared(net, closed, P) -> list:
@@ -161,6 +166,8 @@ def _shared(net, closed, P) -> list:
 
 
 def _complaint(t: float, h: float, residual: float, iterations: int, solution: Solution) -> str:
+    if not np.isfinite(residual):
+        return f"the step to t = {t:g} s is not solved: a force, a mass or a relation is not finite on the way there"
     if not solution.ok:
         return f"the one-step problem at t = {t:g} s is not solved: {explain(solution)}; try a smaller step than {h:g} s"
     return f"Newton at t = {t:g} s stopped at {residual:.1e} after {iterations} iterations; try a smaller step than {h:g} s"

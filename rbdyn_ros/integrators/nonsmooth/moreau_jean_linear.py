@@ -16,7 +16,8 @@ from rbdyn_ros.integrators.nonsmooth.moreau_jean import TOUCHING
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.solvers import lcp, lcp_lemke
 from rbdyn_ros.solvers.solution import Options as SolverOptions
-from rbdyn_ros.systems.arguments import matrix, number
+from rbdyn_ros.systems.arguments import matrix, number, vector
+from rbdyn_ros.systems.assembly import solved
 from rbdyn_ros.types import Array
 
 
@@ -37,14 +38,14 @@ class Linear(NamedTuple):
 
 
 def prepare(M, C, K, H, b, restitution: float, h: float, theta: float = 0.5, gamma: float = 0.5) -> Linear:
-    """The matrices of steps of h [s]; M, C, K (n, n), H (m, n), b (m,); ValueError names a wrong number."""
+    """The matrices of steps of h [s]; M, C, K (n, n), H (m, n), b (m,) or one for all; ValueError names a wrong number."""
     M = matrix(M, "M")
     n = len(M)
     C, K, H = matrix(C, "C", n), matrix(K, "K", n), np.atleast_2d(np.asarray(H, float))
     H = matrix(H, "H", len(H), n)
     k = number(h, "h", 0.0, open_low=True) * number(theta, "theta", 0.0, 1.0, open_low=True)
-    inverse = np.linalg.inv(M + k * C + k * k * K)
-    b = np.ascontiguousarray(np.broadcast_to(np.asarray(b, float), (len(H),)))
+    inverse = solved(M + k * C + k * k * K, np.eye(n), "matrix M + h theta C + (h theta)^2 K")
+    b = vector(b, "b", len(H))
     e, gamma = number(restitution, "restitution", 0.0, 1.0), number(gamma, "gamma", 0.0, 1.0)
     carried = np.ascontiguousarray(inverse @ H.T)
     return Linear(float(h), float(theta), gamma, e, C, K, inverse, H, b, carried, H @ carried)
@@ -52,7 +53,7 @@ def prepare(M, C, K, H, b, restitution: float, h: float, theta: float = 0.5, gam
 
 @kernel
 def advance(linear, forces, q, v, positions, velocities, impulses):
-    """Steps done: len(forces) - 1 unless a one-step problem fails. q (n,), v (n,) in place.
+    """Steps done: len(forces) - 1 unless a one-step problem fails or a number is not finite. q (n,), v (n,) in place.
 
     forces (steps + 1, n) [N] at the nodes; positions, velocities (steps, n) and impulses (steps, m) are written.
     """
@@ -78,6 +79,9 @@ def advance(linear, forces, q, v, positions, velocities, impulses):
                 closed[count] = a
                 count += 1
         impulses[k, :] = 0.0
+        for i in range(n):
+            if not np.isfinite(free[i]):
+                return k
         if count > 0 and not collide(linear, closed[:count], free, v, impulses[k]):
             return k
         for i in range(n):

@@ -9,7 +9,7 @@ friction has mu = 0 and a missing tangent is a row of its own that nothing coupl
 import numpy as np
 
 from rbdyn_ros.solvers import fc3d, fc3d_hybrid, lcp, lcp_lemke
-from rbdyn_ros.solvers.solution import SINGULAR, SOLVED, Solution
+from rbdyn_ros.solvers.solution import NOT_FINITE, SINGULAR, SOLVED, Solution
 from rbdyn_ros.systems.laws import WITH_TANGENTS, Equality
 from rbdyn_ros.types import Array
 
@@ -20,9 +20,11 @@ _CONSISTENT = 1e-9  # how far redundant equalities may contradict each other, re
 def solve(G: Array, u_free: Array, closed: list) -> Solution:
     """The Solution P (m,) for G (m, m), u_free (m,) and closed = [(rows, law), ...] in their order.
 
-    u_free holds the restitution, u_N + e u_N^-. Not ok: redundant equalities that contradict each other (SINGULAR), or
-    the inner solver's own status; the residual is relative to the largest |u_free|.
+    u_free holds the restitution, u_N + e u_N^-. Not ok: redundant equalities that contradict each other (SINGULAR), numbers
+    that are not finite (NOT_FINITE), or the inner solver's own status; the residual is relative to the largest |u_free|.
     """
+    if not (np.isfinite(G).all() and np.isfinite(u_free).all()):
+        return Solution(np.zeros(len(u_free)), NOT_FINITE, float("nan"), 0, False)
     equal = np.concatenate([np.full(n, isinstance(law, Equality)) for n, law in closed] or [np.empty(0, bool)])
     E, U = np.flatnonzero(equal), np.flatnonzero(~equal)
     P, scale = np.zeros(len(u_free)), max(np.abs(u_free).max(initial=0.0), np.finfo(float).tiny)

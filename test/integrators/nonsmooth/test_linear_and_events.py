@@ -10,6 +10,7 @@ from rbdyn_ros.models import bouncing_ball, cam_follower, cam_profile
 from rbdyn_ros.systems import assembly, lagrangian, laws, relations
 
 BALL = bouncing_ball.Params()
+FREE = moreau_jean_linear.prepare(1.0, 0.0, 0.0, [[1.0]], 0.0, 0.5, 1e-3)
 DROPPED = (np.array([BALL.gap]),), (np.zeros(1),)
 
 
@@ -54,6 +55,43 @@ def test_events_hold_a_contact_and_release_it():
 def test_events_refuse_an_overlap():
     with pytest.raises(ValueError, match="starts with a gap of -0.1 m"):
         event_driven.run(bouncing_ball.build(BALL), 0.0, (np.array([-0.1]),), (np.zeros(1),), [1.0])
+
+
+@pytest.mark.parametrize(
+    "system, words",
+    [
+        (lagrangian.linear(1.0, force=lambda t: np.array([np.nan if t > 0.2 else -9.81])), "force or a mass is not finite"),
+        (lagrangian.nonlinear(1, lambda q: np.zeros((1, 1)), lambda t, q, v: np.zeros(1)), "mass of system 0 is singular"),
+    ],
+)
+def test_events_stop_at_a_force_that_is_not_finite_and_at_a_mass_that_is_none(system, words):
+    contact = relations.interaction(relations.linear([[1.0]]), laws.newton_impact(0.5))
+    run = event_driven.run(assembly.network(system, contact), 0.0, *DROPPED, [1.0])
+    assert not run.ok and words in run.message
+
+
+def test_events_stop_where_equalities_contradict_each_other():
+    """q = 0 and q = t^2/2: both are met by the start and its velocity, but not by one acceleration."""
+    rest = relations.interaction(relations.linear([[1.0]]), laws.Equality())
+    driven = relations.Relation(1, lambda t, q: q - 0.5 * t * t, lambda t, q: np.eye(1), lambda t, q: np.array([-t]))
+    net = assembly.network(lagrangian.linear(1.0), [rest, relations.interaction(driven, laws.Equality())])
+    run = event_driven.run(net, 0.0, (np.zeros(1),), (np.zeros(1),), [1.0])
+    assert not run.ok and "interactions 0, 1 cannot hold together" in run.message
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: moreau_jean_linear.prepare(0.0, 0.0, 0.0, [[1.0]], 0.0, 0.5, 1e-3), "is singular"),
+        (lambda: moreau_jean_linear.prepare(1.0, 0.0, 0.0, [[1.0]], [0.0, 1.0], 0.5, 1e-3), r"b has shape \(2,\)"),
+        (lambda: moreau_jean_linear.prepare(1.0, 0.0, 0.0, [[1.0]], 0.0, 1.5, 1e-3), "restitution is 1.5"),
+        (lambda: march_linear(FREE, np.full((3, 1), np.nan), [1.0], [0.0]), "step 0 is not solved or its force is not finite"),
+        (lambda: march_linear(FREE, np.zeros((3, 1)), [1.0, 2.0], [0.0]), r"q has shape \(2,\)"),
+    ],
+)
+def test_linear_stepper_names_what_it_cannot_take(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
 
 
 def test_a_thrown_mass_lands_slides_and_stops_in_the_plane():

@@ -166,6 +166,20 @@ def test_a_step_that_newton_cannot_solve_is_told():
     assert not step.ok and "smaller step" in step.message and step.residual > 1e-12
 
 
+@pytest.mark.parametrize("contact", [False, True])
+@pytest.mark.parametrize(
+    "system, words",
+    [
+        (lagrangian.linear(1.0, force=lambda t: np.array([np.nan])), "not finite"),
+        (lagrangian.nonlinear(1, lambda q: np.zeros((1, 1)), still, flat, flat), "iteration matrix of system 0 is singular"),
+    ],
+)
+def test_a_force_that_is_not_finite_and_a_mass_that_is_none_fail_the_step(system, words, contact):
+    floor = relations.interaction(relations.linear([[1.0]]), laws.newton_impact(0.5))
+    step = moreau_jean.step(assembly.network(system, [floor] * contact), 0.0, (np.zeros(1),), (np.zeros(1),), 1e-2)
+    assert not step.ok and words in step.message and not step.residual <= 1e-12
+
+
 @pytest.mark.parametrize("bad, words", [({"theta": 0.0}, "theta is 0.0"), ({"gamma": 1.5}, "gamma is 1.5"), ({"tolerance": 0.0}, "tolerance")])
 def test_bad_options_are_named(bad, words):
     with pytest.raises(ValueError, match=words):
