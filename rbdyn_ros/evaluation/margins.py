@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.evaluation import course
 from rbdyn_ros.models import measurements, spherical_pendulum, step_linearisation
 from rbdyn_ros.types import Array, State, System
 
@@ -27,6 +28,17 @@ class Margins(NamedTuple):
     delay: float  # [s]
     gain_low: float
     gain_high: float
+
+
+def of_law(law, params, h: float) -> Margins:
+    """The margins of a law at the plant `params`, its force held for h [s]."""
+    return margins(spherical_pendulum.build(params), gains(law), h)
+
+
+def stands(bench, conditions, settings, gain: float = 1.0) -> bool:
+    """Whether the motion decays that begins with a lean of settings["tilt"] [deg], small enough for the theory; seen in a run."""
+    start = spherical_pendulum.upright(math.radians(settings["tilt"]))
+    return course.decays(bench.run(conditions, start, settings["duration"], gain=gain, stop=course.Calm(patient=True)))
 
 
 def gains(law, reference=(0.0, 0.0)) -> Array:

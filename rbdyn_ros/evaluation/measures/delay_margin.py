@@ -2,10 +2,9 @@
 
 import math
 
-from rbdyn_ros.evaluation import course, margins
+from rbdyn_ros.evaluation import margins
 from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.measured import Measured, Value
-from rbdyn_ros.models import spherical_pendulum
 from rbdyn_ros.settings.parameter import Parameter
 
 QUESTION = "how late may the force come?"
@@ -24,14 +23,14 @@ VALUES = {
 
 def measure(bench, conditions, settings) -> Measured:
     """Bisection over whole periods of delay."""
-    h, start = conditions.period, spherical_pendulum.upright(math.radians(settings["tilt"]))
+    h = conditions.period
 
     def stands(delay: float) -> bool:
         late = conditions._replace(faults=conditions.faults._replace(command_delay=round(delay / h) * h))
-        return course.decays(bench.run(late, start, settings["duration"], stop=course.Calm(patient=True)))
+        return margins.stands(bench, late, settings)
 
     found = edge(stands, h * 2 ** math.ceil(math.log2(settings["largest"] / h)), 1.01 * h)
     measured = 1e3 * h * round(found.holds / h)
-    theory = 1e3 * margins.margins(spherical_pendulum.build(bench.params), margins.gains(bench.law(conditions)), h).delay
+    theory = 1e3 * margins.of_law(bench.law(conditions), bench.params, h).delay
     off = max(0.0, abs(measured + 500.0 * h - theory) - 500.0 * h) / theory * 100.0
     return Measured({"delay_margin": measured, "theory": theory, "off_theory": off}, {"tried": found.tried, "decayed": found.outcomes})

@@ -2,10 +2,9 @@
 
 import math
 
-from rbdyn_ros.evaluation import course, margins
+from rbdyn_ros.evaluation import margins
 from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.measured import Measured, Value
-from rbdyn_ros.models import spherical_pendulum
 from rbdyn_ros.settings.parameter import Parameter
 
 QUESTION = "how much weaker or stronger may the force be?"
@@ -26,12 +25,11 @@ _SPAN = math.log(200.0)
 
 def measure(bench, conditions, settings) -> Measured:
     """Bisection over the logarithm of the factor, downwards and upwards."""
-    start, fine = spherical_pendulum.upright(math.radians(settings["tilt"])), math.log1p(0.01 * settings["tolerance"])
+    fine = math.log1p(0.01 * settings["tolerance"])
 
-    def stands(gain: float) -> bool:
-        return course.decays(bench.run(conditions, start, settings["duration"], gain=gain, stop=course.Calm(patient=True)))
+    def last(way: float) -> float:
+        return math.exp(way * edge(lambda far: margins.stands(bench, conditions, settings, math.exp(way * far)), _SPAN, fine).holds)
 
-    low = math.exp(-edge(lambda depth: stands(math.exp(-depth)), _SPAN, fine).holds)
-    high = math.exp(edge(lambda height: stands(math.exp(height)), _SPAN, fine).holds)
-    theory = margins.margins(spherical_pendulum.build(bench.params), margins.gains(bench.law(conditions)), conditions.period)
+    low, high = last(-1.0), last(1.0)
+    theory = margins.of_law(bench.law(conditions), bench.params, conditions.period)
     return Measured({"gain_low": low, "gain_high": high, "theory_low": theory.gain_low, "theory_high": theory.gain_high})
