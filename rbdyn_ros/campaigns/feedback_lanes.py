@@ -3,14 +3,11 @@
 from typing import NamedTuple
 
 from rbdyn_ros.campaigns import queue
-from rbdyn_ros.campaigns.course import go
 from rbdyn_ros.campaigns.lane_tilt import tilt
 from rbdyn_ros.campaigns.lanes import ASKED_X, ASKED_Y, LANES, state
 from rbdyn_ros.controllers.feedback import unsaturated
 from rbdyn_ros.controllers.saturation import saturated
 from rbdyn_ros.kernel import kernel
-
-ROUND = 16  # periods between two looks at who has ended
 
 
 class Feedback(NamedTuple):
@@ -23,14 +20,10 @@ class Feedback(NamedTuple):
 @kernel
 def run(law, course, starts, plants, outcomes):
     """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
-    a, late = queue.lanes(course)
-    i, (following, busy) = 0, queue.serve(course, a, late, starts, plants, 0, outcomes)
-    while busy:
-        for _ in range(ROUND):
-            _command(law, a)
-            go(course, a, late, i)
-            i += 1
-        following, busy = queue.serve(course, a, late, starts, plants, following, outcomes)
+    line = queue.formed(course, starts, plants, outcomes)
+    while queue.runs(course, line):
+        _command(law, line.lanes)
+        queue.advance(course, line)
 
 
 @kernel

@@ -4,7 +4,6 @@ import math
 from typing import NamedTuple
 
 from rbdyn_ros.campaigns import queue
-from rbdyn_ros.campaigns.course import go
 from rbdyn_ros.campaigns.lane_tilt import tilt
 from rbdyn_ros.campaigns.lanes import (
     ASKED_X, ASKED_Y, CHOSEN, DTHX, DTHY, LANES, LEVEL, THX, THY, VX, VY, X, Y, state,
@@ -14,8 +13,6 @@ from rbdyn_ros.controllers.nested_lqr import DOWN
 from rbdyn_ros.controllers.saturation import saturated
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.types import Array
-
-ROUND = 16  # periods between two looks at who has ended
 
 
 class Ladder(NamedTuple):
@@ -29,15 +26,11 @@ class Ladder(NamedTuple):
 @kernel
 def run(ladder, course, starts, plants, outcomes):
     """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
-    a, late = queue.lanes(course)
-    i, (following, busy) = 0, queue.serve(course, a, late, starts, plants, 0, outcomes)
-    while busy:
-        for _ in range(ROUND):
-            _choose(ladder, a)
-            _command(ladder, a)
-            go(course, a, late, i)
-            i += 1
-        following, busy = queue.serve(course, a, late, starts, plants, following, outcomes)
+    line = queue.formed(course, starts, plants, outcomes)
+    while queue.runs(course, line):
+        _choose(ladder, line.lanes)
+        _command(ladder, line.lanes)
+        queue.advance(course, line)
 
 
 @kernel

@@ -3,7 +3,7 @@
 import math
 
 from rbdyn_ros.campaigns import queue
-from rbdyn_ros.campaigns.course import RUNNING, go
+from rbdyn_ros.campaigns.course import RUNNING
 from rbdyn_ros.campaigns.lane_tilt import tilt
 from rbdyn_ros.campaigns.lanes import ASKED_X, ASKED_Y, CATCH, CAUGHT, END, KZ, LANES, LOOKED, P3, PERIODS, state
 from rbdyn_ros.controllers.catching import is_catchable
@@ -12,21 +12,15 @@ from rbdyn_ros.controllers.saturation import saturated
 from rbdyn_ros.controllers.swing_up import LOOK, RELEASE, WIDEST, swing
 from rbdyn_ros.kernel import kernel
 
-ROUND = 16  # periods between two looks at who has ended
-
 
 @kernel
 def run(plan, course, starts, plants, outcomes):
     """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
-    a, late = queue.lanes(course)
-    i, (following, busy) = 0, queue.serve(course, a, late, starts, plants, 0, outcomes)
-    while busy:
-        for _ in range(ROUND):
-            _look(plan, course.period, a)
-            _command(plan, a)
-            go(course, a, late, i)
-            i += 1
-        following, busy = queue.serve(course, a, late, starts, plants, following, outcomes)
+    line = queue.formed(course, starts, plants, outcomes)
+    while queue.runs(course, line):
+        _look(plan, course.period, line.lanes)
+        _command(plan, line.lanes)
+        queue.advance(course, line)
 
 
 @kernel
