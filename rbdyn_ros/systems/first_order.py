@@ -5,7 +5,7 @@
 One or several systems, each with its dynamics, and relations that couple some of them: `assembled` makes one FirstOrder
 of all, whose W is block diagonal and whose one-step matrix has the blocks
 
-    D_aa + c sum_i C_a^i W_i^-1 B_a^i,     c sum_i C_a^i W_i^-1 B_b^i     over the systems i that both touch     (N.33)
+    D_aa + c sum_i C_a^i W_i^-1 B_a^i,     c sum_i C_a^i W_i^-1 B_b^i     over the systems i that both touch     (N.32)
 """
 
 from typing import Callable, NamedTuple

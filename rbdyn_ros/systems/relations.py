@@ -10,10 +10,10 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.bodies.quaternion_body import turned, turned_gradient
+from rbdyn_ros.bodies.quaternion_body import turned, turned_back, turned_gradient
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.systems import laws
-from rbdyn_ros.systems.arguments import matrix, vector
+from rbdyn_ros.systems.arguments import matrix, number, vector
 from rbdyn_ros.types import Array
 
 
@@ -75,6 +75,44 @@ def point_on_plane(point, normal=(0.0, 0.0, 1.0), offset: float = 0.0, friction:
     return Relation(len(D), value, lambda t, q: D @ point_gradient(q, c), lambda t, q: still)
 
 
+def ball_on_plane(radius: float, normal=(0.0, 0.0, 1.0), offset: float = 0.0, friction: bool = True) -> Relation:
+    """A ball about the body's centre of mass above the plane n . x = offset: gap first, then two tangents at the touching point.
+
+    y_N = n . r - offset - radius; the ball touches at r - radius n, wherever it has rolled.
+    """
+    radius, D = number(radius, "radius", 0.0), frame(normal)[: 3 if friction else 1]
+    still = np.zeros(len(D))
+
+    def value(t, q):
+        y = np.zeros(len(D))
+        y[0] = D[0] @ q[:3] - offset - radius
+        return y
+
+    return Relation(len(D), value, lambda t, q: touching(q, D, -radius * D[0]), lambda t, q: still)
+
+
+def balls(radius: float, other: float, friction: bool = True) -> Relation:
+    """Balls about the centres of mass of two bodies: gap first, then two tangents at the touching points.
+
+    y_N = |d| - radius - other, d = r - r_other, the normal d/|d| out of the other; where the centres meet it is z.
+    """
+    radius, other = number(radius, "radius", 0.0), number(other, "other", 0.0)
+    rows = 3 if friction else 1
+    still = np.zeros(rows)
+
+    def value(t, q):
+        y = np.zeros(rows)
+        y[0] = np.linalg.norm(q[:3] - q[7:10]) - radius - other
+        return y
+
+    def gradient(t, q):
+        d = q[:3] - q[7:10]
+        D = frame(d if d.any() else (0.0, 0.0, 1.0))[:rows]
+        return np.hstack([touching(q[:7], D, -radius * D[0]), -touching(q[7:], D, other * D[0])])
+
+    return Relation(rows, value, gradient, lambda t, q: still)
+
+
 def ball_joint(points: tuple, anchor=None) -> Relation:
     """Points a, b (3,) [body] of two bodies coincide; or, with one point, it stays at the anchor (3,) [world]."""
     if not 1 <= len(points) <= 2:
@@ -91,6 +129,14 @@ def ball_joint(points: tuple, anchor=None) -> Relation:
         return np.hstack([s * point_gradient(q[7 * i : 7 * i + 7], p) for i, (s, p) in enumerate(zip(signs, points))])
 
     return Relation(3, value, gradient, lambda t, q: still)
+
+
+def touching(q, D, arm) -> Array:
+    """D d(r + R(Q) c)/dq (m, 7) at the point c that is `arm` (3,) [m, world] from the centre; the gap, row 0, does not feel Q."""
+    c = turned_back((q[3], q[4], q[5], q[6]), (arm[0], arm[1], arm[2]))
+    rows = D @ point_gradient(q, c)
+    rows[0, 3:] = 0.0
+    return rows
 
 
 @kernel

@@ -24,7 +24,7 @@ def test_gradients_that_are_left_out_are_differences():
 
 
 def test_blocks_of_the_one_step_matrix_are_sums_over_the_shared_systems():
-    """One implicit step of three coupled systems: y = (D + h C W^-1 B) lambda + C W^-1 x_k, block by block (N.33)."""
+    """One implicit step of three coupled systems: y = (D + h C W^-1 B) lambda + C W^-1 x_k, block by block (N.32)."""
     h, A = 0.1, [RNG.normal(size=(n, n)) for n in SIZES]
     B = [{i: RNG.normal(size=(SIZES[i], m)) for i in link} for link, m in zip(LINKS, (3, 1))]
     C = [{i: RNG.normal(size=(m, SIZES[i])) for i in link} for link, m in zip(LINKS, (3, 1))]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.experiments.nonsmooth_runs import march
+from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean
 from rbdyn_ros.systems import assembly, lagrangian, laws, newton_euler, relations
 from rbdyn_ros.systems.mechanical import differentiated
@@ -48,6 +49,8 @@ def test_exponential_keeps_the_norm_where_the_notes_update_stretches():
     "relation, bodies",
     [
         (relations.point_on_plane((0.1, -0.2, 0.3), (1.0, 2.0, -0.5), 0.4, friction=False), 1),
+        (relations.ball_on_plane(0.2, (1.0, 2.0, -0.5), 0.4, friction=False), 1),
+        (relations.balls(0.2, 0.3, friction=False), 2),
         (relations.ball_joint(((0.1, 0.2, 0.3),), (1.0, 0.0, 0.0)), 1),
         (relations.ball_joint(((0.1, 0.2, 0.3), (-0.3, 0.0, 0.7))), 2),
     ],
@@ -66,6 +69,20 @@ def test_contact_rows_are_the_velocity_of_the_point():
     D = relations.frame(n)
     assert D @ D.T == pytest.approx(np.eye(3), abs=1e-15) and np.linalg.det(D) == pytest.approx(1.0)
     assert relation.gradient(0.0, q) @ newton_euler.tangent(q) @ v == pytest.approx(D @ rate, abs=1e-8)
+
+
+def test_ball_rows_are_the_velocity_of_the_touching_points():
+    q, v = random_pose(2), RNG.normal(size=12)
+    R = quaternion.to_matrix(q.reshape(2, 7)[:, 3:])
+    n = (q[:3] - q[7:10]) / np.linalg.norm(q[:3] - q[7:10])
+    slip = v[:3] + np.cross(R[0] @ v[3:6], -0.2 * n) - v[6:9] - np.cross(R[1] @ v[9:], 0.3 * n)
+    D = relations.frame(n)
+    two, one = relations.balls(0.2, 0.3), relations.ball_on_plane(0.2, n, -1.0)
+    assert two.gradient(0.0, q) @ newton_euler.tangent(q) @ v == pytest.approx(D @ slip, abs=1e-13)
+    rolled = v[:3] + np.cross(R[0] @ v[3:6], -0.2 * n)
+    assert one.gradient(0.0, q[:7]) @ newton_euler.tangent(q[:7]) @ v[:6] == pytest.approx(D @ rolled, abs=1e-13)
+    assert two.value(0.0, q)[0] == pytest.approx(np.linalg.norm(q[:3] - q[7:10]) - 0.5)
+    assert one.value(0.0, q[:7])[0] == pytest.approx(n @ q[:3] + 1.0 - 0.2)
 
 
 def test_block_delassus_operator_is_the_product_of_the_whole_matrices():
@@ -125,6 +142,7 @@ def test_a_state_that_is_none_is_refused(q, v, h, words):
         (lambda: relations.point_on_plane((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), "a direction must not be zero"),
         (lambda: relations.point_on_plane((0.0, 0.0)), r"point has shape \(2,\)"),
         (lambda: relations.ball_joint(((0.0,) * 3,) * 3), "points has 3 entries"),
+        (lambda: relations.balls(-0.1, 0.1), "radius is -0.1"),
         (lambda: newton_euler.bodies((1.0, 2.0), (1.0, 1.0, 1.0), None), r"inertia has shape \(1, 3\); it must be \(2, 3\)"),
         (lambda: newton_euler.bodies(1.0, (1.0, 1.0, 5.0), None), "none may be larger than the sum of the others"),
     ],

@@ -159,6 +159,20 @@ def test_redundant_joints_are_solved_and_contradicting_ones_refused():
     assert not torn.ok and "redundant or inconsistent" in torn.message
 
 
+def test_linearised_is_one_newton_step_and_exact_for_constant_matrices():
+    M, K = np.diag([1.0, 2.0]), np.array([[3.0, -1.0], [-1.0, 3.0]])
+    wall = relations.interaction(relations.linear([[1.0, 0.0]], 0.01), laws.newton_impact(0.5))
+    start = (np.zeros(2),), (np.array([-1.0, 0.5]),)
+    full, once = (
+        advanced(assembly.network(lagrangian.linear(M, K=K), wall), *start, 1e-2, 50, linearised=linearised) for linearised in (False, True)
+    )
+    assert once[0][0] == pytest.approx(full[0][0], abs=1e-13) and once[1][0] == pytest.approx(full[1][0], abs=1e-13)
+    bent = moreau_jean.step(
+        assembly.network(double_pendulum(), ()), 0.0, (np.array([1.0, 0.3]),), (np.array([0.0, 1.0]),), 0.05, moreau_jean.options(linearised=True)
+    )
+    assert bent.ok and bent.iterations == 1 and bent.residual > 1e-6
+
+
 def test_a_step_that_newton_cannot_solve_is_told():
     """dv/dt = v^2 from 30 m/s: v = 30 + (h/2)(900 + v^2) has no real solution at h = 0.5."""
     runaway = lagrangian.nonlinear(1, lambda q: np.eye(1), lambda t, q, v: v**2)

@@ -62,6 +62,32 @@ def test_a_pendulum_of_two_boxes_swings_onto_the_floor_as_in_the_multibody_schem
         assert np.abs(q - second.q[-1]).max() < h
 
 
+@pytest.mark.parametrize("mu, spin", [(0.0, 0.0), (0.3, 0.0), (0.3, 40.0), (2.0, 40.0)])
+def test_two_balls_that_meet_aslant_leave_as_the_exact_impact_says(mu, spin):
+    """Friction along an oblique normal, sliding or gripping, between spinning balls: first order in h, and momentum to round-off."""
+    inertia, radius, e = 0.004, 0.1, 0.5
+    bodies = rigid_bodies.build([1.0, 2.0], [[inertia] * 3, [2.0 * inertia] * 3], (0.0, 0.0, 0.0))
+    q_0 = rigid_bodies.configuration(bodies, [(0.0, 0.0, 0.0), (0.3, 0.08, 0.05)])
+    v_0 = rigid_bodies.motion(bodies, [(1.0, 0.0, 0.0), (0.0, 0.0, 0.0)], [(0.0, spin, 0.0), (0.0, 0.0, 0.0)])
+    exact = several_bodies.variational_run(
+        bodies, joints.assembled(2), pairs.build(2, pairs.balls(0, radius, 1, radius, mu=mu, e=e)), q_0, v_0, 1e-3, 1, 300, plants.Options(split=True)
+    )
+    assert exact.ok and len(exact.impacts) == 1, exact.message
+    still, flat = np.zeros(6), np.zeros((6, 6))
+    free = [newton_euler.bodies(m, [J] * 3, lambda t, q, v: still, lambda t, q, v: flat, lambda t, q, v: flat) for m, J in ((1, inertia), (2, 2 * inertia))]
+    net = assembly.network(free, relations.interaction(relations.balls(radius, radius), laws.friction_3d(mu, e), (0, 1)))
+    errors = []
+    for h in (1e-3, 2.5e-4):
+        q, v = tuple(q_0), tuple(v_0)
+        for k in range(round(0.3 / h)):
+            step = moreau_jean.step(net, k * h, q, v, h)
+            assert step.ok, step.message
+            q, v = step.q, step.v
+        assert v[0][:3] + 2.0 * v[1][:3] == pytest.approx([1.0, 0.0, 0.0], abs=1e-12)
+        errors.append(np.abs(np.array(v)[:, :3] - exact.v[-1][:, :3]).max())
+    assert errors[0] < 2e-2 and errors[1] < 5e-3
+
+
 def test_each_joint_of_a_chain_at_rest_carries_what_hangs_on_it():
     """Hung straight over a floor that is out of reach: the impulses of a step are the weights that each joint carries."""
     _, v, step = stepped(0.0, 1e-3, 20, floor=-0.9)
