@@ -1,6 +1,7 @@
 """Libraries that only some jobs want, and that an installation from ROS 2 packages alone lacks."""
 
 from importlib import import_module
+from importlib.util import find_spec
 
 
 class MissingLibrary(ValueError):
@@ -18,3 +19,8 @@ def library(name: str, extra: str, job: str):
         if error.name != name.split(".")[0]:
             raise
         raise MissingLibrary(f"{job} needs {error.name}, which is not installed: pip install 'rbdyn_ros[{extra}]' or pip install {error.name}") from None
+
+
+def no_ros(way_out: str) -> str:
+    """Why there is no ROS 2, and the way out; empty where there is one."""
+    return "" if find_spec("rclpy") else f"there is no ROS 2 here: rclpy cannot be imported; {way_out}, or source a ROS 2"

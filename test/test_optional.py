@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from rbdyn_ros import optional
 from rbdyn_ros.optional import MissingLibrary, library
 
 
@@ -21,3 +22,10 @@ def test_a_library_that_is_broken_keeps_its_own_error(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="a_part_that_is_gone"):
         library("broken_library", "x", "x")
+
+
+def test_a_missing_ros_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(optional, "find_spec", lambda name: None)
+    assert optional.no_ros("take --bridge 0") == "there is no ROS 2 here: rclpy cannot be imported; take --bridge 0, or source a ROS 2"
+    monkeypatch.setattr(optional, "find_spec", lambda name: object())
+    assert optional.no_ros("take --bridge 0") == ""

@@ -4,15 +4,14 @@ import argparse
 import math
 import os
 import sys
-from datetime import datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Iterable, NamedTuple
 
+from rbdyn_ros.optional import no_ros
 from rbdyn_ros.settings import yaml_file
+from rbdyn_ros.settings.command_line import fresh_folder, number, parameter_files, scenario, voice
 from rbdyn_ros.settings.overrides import offline_values
-from rbdyn_ros.settings.parameter import Parameter, check
-from rbdyn_ros.settings.yaml_file import value_of
+from rbdyn_ros.settings.parameter import Parameter
 
 COMMAND = "python -m rbdyn_ros demo"
 HELP = "watch the pendulum being caught and balanced over ROS 2; then a summary, a picture and a bag"
@@ -23,6 +22,7 @@ EXAMPLES = f"""\
 {COMMAND} --scenario swing_up                # from hanging, over the top, and stand
 {COMMAND} --controller rest                  # nobody catches it: exit code 1
 """
+_say = voice(COMMAND)
 STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
 DURATION = Parameter("--duration", 20.0, "s", "", low=0.0, low_open=True)
 TILT = Parameter("--tilt", 10.0, "degrees", "", low=0.0, high=180.0)
@@ -74,8 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play the demo; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written."""
-    if find_spec("rclpy") is None:
-        return _say("there is no ROS 2 here: rclpy cannot be imported; start it as ./testbed demo, or source a ROS 2", NO_ROS)
+    if missing := no_ros("start it as ./testbed demo"):
+        return _say(missing, NO_ROS)
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")  # two demos in one network do not meet
     try:
         planned = plan(arguments)
@@ -93,14 +93,14 @@ def plan(arguments: argparse.Namespace) -> Plan:
     tilt = arguments.tilt or (None if arguments.scenario else str(TILT.default))
     files = _files(arguments)
     return Plan(
-        duration=_number(DURATION, arguments.duration),
-        tilt=None if tilt is None else math.radians(_number(TILT, tilt)),
-        seed=_number(SEED, arguments.seed),
+        duration=number(DURATION, arguments.duration),
+        tilt=None if tilt is None else math.radians(number(TILT, tilt)),
+        seed=number(SEED, arguments.seed),
         processes=arguments.processes,
         files=files,
         words=_words(arguments, files),
         rod_length=offline_values(files)["rod.length"],
-        out=_folder(arguments.out),
+        out=fresh_folder(arguments.out, "demo"),
     )
 
 
@@ -109,21 +109,11 @@ def _files(arguments: argparse.Namespace) -> tuple:
 
     config = share.config()
     files = [config / "pendulum.yaml", config / "simulation.yaml"]
-    over = [_scenario(config, arguments.scenario)] if arguments.scenario else []
-    for path in map(Path, arguments.params_file):
-        if not path.is_file():
-            raise ValueError(f"--params-file {path}: there is no such file")
-        over.append(path)
+    over = [scenario(config, arguments.scenario)] if arguments.scenario else []
+    over += parameter_files(arguments.params_file)
     law = config / f"{_law(arguments, over)}.yaml"
     files += [law] if law.is_file() else []
     return tuple(files + over)
-
-
-def _scenario(config: Path, name: str) -> Path:
-    known = sorted(file.stem for file in (config / "scenarios").glob("*.yaml"))
-    if name not in known:
-        raise ValueError(f"--scenario is {name}; known are {', '.join(known)}")
-    return config / "scenarios" / f"{name}.yaml"
 
 
 def _law(arguments: argparse.Namespace, files: Iterable) -> str:
@@ -133,22 +123,11 @@ def _law(arguments: argparse.Namespace, files: Iterable) -> str:
 
 
 def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
-    words = [f"controller:={_law(arguments, files)}", "start:=paused", f"seed:={_number(SEED, arguments.seed)}"]
+    words = [f"controller:={_law(arguments, files)}", "start:=paused", f"seed:={number(SEED, arguments.seed)}"]
     if arguments.real_time_factor is not None:
-        factor = _number(FACTOR, arguments.real_time_factor)
+        factor = number(FACTOR, arguments.real_time_factor)
         words += [f"real_time_factor:={factor}", f"lockstep.enabled:={str(factor == 0.0).lower()}"]
     return tuple(words)
-
-
-def _folder(out: str | None) -> Path:
-    folder = Path(out or f"demo_{datetime.now():%Y-%m-%d_%H-%M-%S}").expanduser()
-    if folder.is_dir() and any(folder.iterdir()):
-        raise ValueError(f"--out is {folder}, which is not empty; choose another, so that nothing is lost")
-    return folder
-
-
-def _number(parameter: Parameter, text: str):
-    return check(parameter, value_of(text, "command line"), "command line")
 
 
 def _shown(planned: Plan) -> int:
@@ -190,8 +169,3 @@ def _told(planned: Plan, trial, recorded: str) -> int:
 def _title(planned: Plan) -> str:
     start = "" if planned.tilt is None else f" from {math.degrees(planned.tilt):g}°"
     return f"{planned.duration:g} s{start}, seed {planned.seed}"
-
-
-def _say(sentence: str, code: int) -> int:
-    print(f"{COMMAND}: {sentence}", file=sys.stderr)
-    return code

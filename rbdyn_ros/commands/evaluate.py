@@ -4,12 +4,12 @@ import argparse
 import os
 import sys
 from datetime import datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from rbdyn_ros.settings.parameter import Parameter, check
-from rbdyn_ros.settings.yaml_file import value_of
+from rbdyn_ros.optional import no_ros
+from rbdyn_ros.settings.command_line import number, parameter_files, voice
+from rbdyn_ros.settings.parameter import Parameter
 
 COMMAND = "python -m rbdyn_ros evaluate"
 HELP = "score a control law: what it recovers, follows, withstands; table, JSON and HTML report"
@@ -19,6 +19,7 @@ EXAMPLES = f"""\
 {COMMAND} --controller lqr --rows S3,S4                      # some rows
 {COMMAND} --controller mine --over-ros --external            # a node of your own, over topics
 """
+_say = voice(COMMAND)
 HOLDS, FAILS, BAD_INPUT, NO_ROS, CANNOT_WRITE, SIGNAL = 0, 1, 2, 3, 4, 128
 JOBS = Parameter("--jobs", 0, "", "", "int", low=0, high=1024)
 PATIENCE = Parameter("--patience", 2.0, "s", "", low=0.0, low_open=True)
@@ -58,8 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure; 0 every row that applies holds, 1 one does not, 2 bad input, 3 there is no ROS 2, 4 cannot write, 130 interrupted."""
     if arguments.over_ros:
-        if find_spec("rclpy") is None:
-            return _say("there is no ROS 2 here: rclpy cannot be imported; start it as ./testbed exec ..., or source a ROS 2", NO_ROS)
+        if missing := no_ros("start it as ./testbed exec ..."):
+            return _say(missing, NO_ROS)
         os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")  # two evaluations in one network do not meet
     from rbdyn_ros.evaluation.measured import CannotGoOn
 
@@ -74,10 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def plan(arguments: argparse.Namespace) -> Plan:
     """The evaluation that the arguments ask for; ValueError with one sentence for what does not fit."""
-    jobs, patience, waiting = (_number(p, getattr(arguments, p.name[2:])) for p in (JOBS, PATIENCE, WAITING))
-    for path in map(Path, arguments.params_file):
-        if not path.is_file():
-            raise ValueError(f"--params-file {path}: there is no such file")
+    jobs, patience, waiting = (number(p, getattr(arguments, p.name[2:])) for p in (JOBS, PATIENCE, WAITING))
+    parameter_files(arguments.params_file)
     from rbdyn_ros.evaluation.subject import stranger, subject
     from rbdyn_ros.evaluation.suite import read
     from rbdyn_ros.settings.shipped import config
@@ -168,12 +167,3 @@ def _told(planned: Plan, cases: dict, missing: int, signal: int) -> int:
     if signal:
         return _say(f"interrupted: {missing} cases are left; go on with --out {planned.out} --resume", SIGNAL + signal)
     return FAILS if any(case.verdict in (MISSES, BROKEN) for case in cases.values()) else HOLDS
-
-
-def _number(parameter: Parameter, text: str):
-    return check(parameter, value_of(text, "command line"), "command line")
-
-
-def _say(sentence: str, code: int) -> int:
-    print(f"{COMMAND}: {sentence}", file=sys.stderr)
-    return code

@@ -3,10 +3,10 @@
 import argparse
 import csv
 import pkgutil
-import sys
 from importlib import import_module
 from pathlib import Path
 
+from rbdyn_ros.settings.command_line import voice
 from rbdyn_ros.settings.tables import nearest
 
 COMMAND = "python -m rbdyn_ros experiment"
@@ -16,6 +16,7 @@ EXAMPLES = f"""\
 {COMMAND} four_disp --out results         # why does the notebook's pendulum go wild?
 {COMMAND} dzhanibekov --animate gif       # with a film
 """
+_say = voice(COMMAND)
 HOLDS, FAILS, BAD_INPUT = 0, 1, 2
 
 
@@ -115,8 +116,3 @@ def _film(name: str, experiment, outcome, out: Path, kind: str) -> Path:
 
 def _load(name: str):
     return import_module(f"rbdyn_ros.experiments.{name}")
-
-
-def _say(sentence: str, code: int) -> int:
-    print(f"{COMMAND}: {sentence}", file=sys.stderr)
-    return code

@@ -5,11 +5,11 @@ import json
 import os
 import sys
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 
-from rbdyn_ros.settings.parameter import Parameter, check
-from rbdyn_ros.settings.yaml_file import value_of
+from rbdyn_ros.optional import no_ros
+from rbdyn_ros.settings.command_line import number, voice
+from rbdyn_ros.settings.parameter import Parameter
 
 COMMAND = "python -m rbdyn_ros fuzz"
 HELP = "send malformed frames to the wire and to a running bridge: nothing may crash, everything is counted"
@@ -18,6 +18,7 @@ EXAMPLES = f"""\
 {COMMAND} --frames 1000000 --bridge 0      # without ROS 2
 {COMMAND} --seed 3 --json fuzz.json
 """
+_say = voice(COMMAND)
 PASSED, FAILED, BAD_INPUT, NO_ROS = 0, 1, 2, 3
 FRAMES = Parameter("--frames", 100_000, "", "", kind="int", low=0)
 BRIDGE = Parameter("--bridge", 20_000, "", "", kind="int", low=0)
@@ -35,12 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Fuzz; 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2."""
     try:
-        sizes = [check(parameter, value_of(text, "command line"), "command line") for parameter, text in (
-            (FRAMES, arguments.frames), (BRIDGE, arguments.bridge), (SEED, arguments.seed))]  # fmt: skip
+        sizes = number(FRAMES, arguments.frames), number(BRIDGE, arguments.bridge), number(SEED, arguments.seed)
         if arguments.json and not arguments.json.absolute().parent.is_dir():
             raise ValueError(f"--json: the folder {arguments.json.parent} does not exist; make it first")
-        if sizes[1] and find_spec("rclpy") is None:
-            return _say("there is no ROS 2 here: rclpy cannot be imported; take --bridge 0, or source a ROS 2", NO_ROS)
+        if sizes[1] and (missing := no_ros("take --bridge 0")):
+            return _say(missing, NO_ROS)
         return _fuzzed(*sizes, arguments.json)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
@@ -95,8 +95,3 @@ def _bar(frames):
 
 def _listed(counts: dict) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))
-
-
-def _say(sentence: str, code: int) -> int:
-    print(f"{COMMAND}: {sentence}", file=sys.stderr)
-    return code

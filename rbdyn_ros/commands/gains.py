@@ -2,8 +2,9 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
+
+from rbdyn_ros.settings.command_line import voice
 
 COMMAND = "python -m rbdyn_ros gains"
 HELP = "design a linear law and write its gains, for a microcontroller too"
@@ -12,6 +13,8 @@ EXAMPLES = f"""\
 {COMMAND} --controller pd --format json           # gains of one's own, checked for this plant
 {COMMAND} --params-file config/pendulum.yaml --params-file config/lqr.yaml --format c --out examples/hil_client/gains.h
 """
+_say = voice(COMMAND)
+DONE, BAD_INPUT = 0, 2
 LAWS = ("lqr", "pd")
 ROWS = (("x", "N/m", "cart - reference"), ("x'", "N s/m", "cart's velocity"), ("th", "N/rad", "tilt"), ("th'", "N s/rad", "tilt's rate"))
 
@@ -34,12 +37,10 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             print(text, end="")
     except OSError as error:
-        print(f"{COMMAND}: {error.filename or arguments.out}: {error.strerror}", file=sys.stderr)
-        return 2
+        return _say(f"{error.filename or arguments.out}: {error.strerror}", BAD_INPUT)
     except ValueError as error:
-        print(f"{COMMAND}: {error}", file=sys.stderr)
-        return 2
-    return 0
+        return _say(str(error), BAD_INPUT)
+    return DONE
 
 
 def designed(name: str, files: list) -> tuple:

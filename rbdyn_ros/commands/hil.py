@@ -7,12 +7,12 @@ import os
 import shutil
 import sys
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 
+from rbdyn_ros.optional import no_ros
+from rbdyn_ros.settings.command_line import number, parameter_files, scenario, voice
 from rbdyn_ros.settings.hil import HIL
-from rbdyn_ros.settings.parameter import Parameter, check
-from rbdyn_ros.settings.yaml_file import value_of
+from rbdyn_ros.settings.parameter import Parameter
 
 COMMAND = "python -m rbdyn_ros hil"
 HELP = "put a controller board on trial: does it balance the simulated rod, and how good is the wire?"
@@ -21,6 +21,7 @@ EXAMPLES = f"""\
 {COMMAND} --serial /dev/ttyACM0 --duration 60   # a microcontroller on USB
 {COMMAND} --scenario spinning --json board.json
 """
+_say = voice(COMMAND)
 STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
 DURATION = Parameter("--duration", 20.0, "s", "", low=0.0, low_open=True)
 ROWS = (
@@ -49,11 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Hold the trial; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written."""
-    if find_spec("rclpy") is None:
-        return _say("there is no ROS 2 here: rclpy cannot be imported; start it in `./testbed exec bash`, or source a ROS 2", NO_ROS)
+    if missing := no_ros("start it in `./testbed exec bash`"):
+        return _say(missing, NO_ROS)
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")  # two trials in one network do not meet
     try:
-        duration, words = _number(DURATION, arguments.duration), _words(arguments)
+        duration, words = number(DURATION, arguments.duration), _words(arguments)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     try:
@@ -67,21 +68,13 @@ def _words(arguments: argparse.Namespace) -> list:
     from rbdyn_ros.nodes import share
 
     config, table = share.config(), {parameter.name: parameter for parameter in HIL}
-    files = [config / "pendulum.yaml", config / "simulation.yaml", *map(Path, arguments.params_file)]
-    if arguments.scenario:
-        files.insert(2, config / "scenarios" / f"{arguments.scenario}.yaml")
-    for path in files:
-        if not path.is_file():
-            raise ValueError(f"{path}: there is no such file")
-    chosen = {"udp.port": _number(table["udp.port"], arguments.udp)}
+    start = [scenario(config, arguments.scenario)] if arguments.scenario else []
+    files = [config / "pendulum.yaml", config / "simulation.yaml", *start, *parameter_files(arguments.params_file)]
+    chosen = {"udp.port": number(table["udp.port"], arguments.udp)}
     if arguments.serial:
-        chosen = {"transport": "serial", "serial.port": arguments.serial, "serial.baud": _number(table["serial.baud"], arguments.baud)}
+        chosen = {"transport": "serial", "serial.port": arguments.serial, "serial.baud": number(table["serial.baud"], arguments.baud)}
     words = [word for path in files for word in ("--params-file", str(path))]
     return words + [word for name, value in chosen.items() for word in ("-p", f"{name}:={value}")]
-
-
-def _number(parameter: Parameter, text: str):
-    return check(parameter, value_of(text, "command line"), "command line")
 
 
 def _held(arguments: argparse.Namespace, duration: float, words: list) -> int:
@@ -115,8 +108,3 @@ def _filled(row: str, figures: dict) -> str:
 def _finite(figures: dict) -> dict:
     """JSON has no nan."""
     return {name: value if math.isfinite(value) else None for name, value in figures.items()}
-
-
-def _say(sentence: str, code: int) -> int:
-    print(f"{COMMAND}: {sentence}", file=sys.stderr)
-    return code

@@ -1,9 +1,9 @@
 """The table of parameters, as text."""
 
 import argparse
-import sys
 
 from rbdyn_ros.settings import tables
+from rbdyn_ros.settings.command_line import voice
 from rbdyn_ros.settings.parameter import Parameter, expected, shown
 
 COMMAND = "python -m rbdyn_ros parameters"
@@ -12,6 +12,8 @@ EXAMPLES = f"""\
 {COMMAND}              # all of them
 {COMMAND} rod initial  # those of the rod and of the start
 """
+_say = voice(COMMAND)
+DONE, BAD_INPUT = 0, 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,10 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
         if not any(_belongs(other, name) for other in known):
             groups = {other.rpartition(".")[0] for other in known} - {""}
             advice = tables.nearest(name, [*known, *groups]) + "run without names to see all"
-            print(f"{COMMAND}: {name} is neither a parameter nor a group; {advice}", file=sys.stderr)
-            return 2
+            return _say(f"{name} is neither a parameter nor a group; {advice}", BAD_INPUT)
     print("\n\n".join(_sections(titled, arguments.name)))
-    return 0
+    return DONE
 
 
 def _titled(names: list) -> dict:
@@ -44,7 +45,7 @@ def _titled(names: list) -> dict:
         try:
             laws[f"the control law {law}"] = options.table(law, select.load(law))
         except ValueError as error:  # a law of another package, which does not load
-            print(f"{COMMAND}: {error}", file=sys.stderr)
+            _say(str(error), DONE)
     return tables.TITLED | laws
 
 

@@ -4,12 +4,15 @@ import argparse
 import sys
 from pathlib import Path
 
+from rbdyn_ros.settings.command_line import voice
+
 COMMAND = "python -m rbdyn_ros repair"
 HELP = "make a readable bag of one whose recorder was killed"
 EXAMPLES = f"""\
 {COMMAND} rosbag2_2026_01_31-12_00_00              # writes rosbag2_2026_01_31-12_00_00_repaired
 {COMMAND} demo/bag --out saved                     # writes saved; the old bag stays as it is
 """
+_say = voice(COMMAND)
 DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4
 
 
@@ -34,8 +37,3 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(f"{error.filename or out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
     print(f"wrote {out}: {saved.messages} messages of {saved.topics} topics over {saved.seconds:.1f} s; {saved.lost} bytes at the end were not whole")
     return DONE
-
-
-def _say(sentence: str, code: int) -> int:
-    print(f"{COMMAND}: {sentence}", file=sys.stderr)
-    return code

@@ -2,15 +2,14 @@
 
 import argparse
 import os
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros import settings
+from rbdyn_ros.settings.command_line import number, voice
 from rbdyn_ros.settings.overrides import Override, assignment, offline_values
-from rbdyn_ros.settings.parameter import Parameter, check
-from rbdyn_ros.settings.yaml_file import value_of
+from rbdyn_ros.settings.parameter import Parameter
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to simulate
     from rbdyn_ros.integrators.select import Integrator
@@ -29,6 +28,7 @@ EXAMPLES = f"""\
 # long and exact: eighth order, a row every 0.3 s
 {COMMAND} --composition kahan_li8 --step 0.03 --every 0.3 --duration 900 --out long.csv
 """
+_say = voice(COMMAND)
 DURATION = Parameter("--duration", 10.0, "s", "simulated time", low=0.0)
 EVERY = Parameter("--every", None, "s", "simulated time from row to row", low=0.0, low_open=True)
 SHORT = {"integrator": "integrator.name", "composition": "integrator.composition", "step": "integrator.step"}
@@ -88,8 +88,8 @@ def job(arguments: argparse.Namespace) -> Job:
     ]
     values = offline_values(arguments.params_file, [*map(assignment, arguments.set), *short])
     step = values["integrator.step"]
-    duration = _checked(DURATION, arguments.duration)
-    every = step if arguments.every is None else _checked(EVERY, arguments.every)
+    duration = number(DURATION, arguments.duration)
+    every = step if arguments.every is None else number(EVERY, arguments.every)
 
     from rbdyn_ros.contacts.world import exist
     from rbdyn_ros.models.spherical_pendulum import build
@@ -120,11 +120,6 @@ def _for_events(name: str | None) -> Path | None:
     if path.suffix.lower() != ".csv":
         raise ValueError(f"--events is {path}; it must end in .csv")
     return path
-
-
-def _checked(parameter: Parameter, text: str) -> float:
-    source = "command line"
-    return check(parameter, value_of(text, source), source)
 
 
 def _writable(out: Path, option: str = "--out") -> Path:
@@ -199,8 +194,3 @@ def _summary(job: Job, record: "Record", seconds: float) -> str:
     pace = f"{record.t[-1] / seconds:.3g} times real time"
     work = f"{steps} steps of {job.step:g} s in {seconds:.2g} s, {pace}"
     return f"{job.out}: {len(energy)} rows; {work}; energy {energy[-1]:.9g} J, at most {drift:.2g} J from its start"
-
-
-def _say(sentence: str, code: int) -> int:
-    print(f"{COMMAND}: {sentence}", file=sys.stderr)
-    return code

@@ -3,13 +3,11 @@
 import argparse
 import json
 import os
-import sys
-from datetime import datetime
-from importlib.util import find_spec
 from pathlib import Path
 
-from rbdyn_ros.settings.parameter import Parameter, check
-from rbdyn_ros.settings.yaml_file import value_of
+from rbdyn_ros.optional import no_ros
+from rbdyn_ros.settings.command_line import fresh_folder, number, voice
+from rbdyn_ros.settings.parameter import Parameter
 
 COMMAND = "python -m rbdyn_ros soak"
 HELP = "run the nodes for long, kill them, disturb them; a verdict, figures as JSON, a picture"
@@ -18,6 +16,7 @@ EXAMPLES = f"""\
 {COMMAND} --kills 50          # kill simulator, controller and recorder at any moment and start them anew
 {COMMAND} --trouble           # pauses, resets, changes of pace, 30 % loss and 20 ms jitter, on a busy machine
 """
+_say = voice(COMMAND)
 PASSED, FAILED, BAD_INPUT, NO_ROS, CANNOT_WRITE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 MINUTES = Parameter("--minutes", 10.0, "min", "", low=0.0, low_open=True)
 KILLS = Parameter("--kills", 50, "", "", kind="int", low=1)
@@ -35,13 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Test; 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written, 130 interrupted."""
-    if find_spec("rclpy") is None:
-        return _say("there is no ROS 2 here: rclpy cannot be imported; start it as ./testbed soak, or source a ROS 2", NO_ROS)
+    if missing := no_ros("start it as ./testbed soak"):
+        return _say(missing, NO_ROS)
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))  # not where others are
     try:
-        seed, tests = _number(SEED, arguments.seed), _tests(arguments)
-        out = _folder(arguments.out)
+        seed, tests = number(SEED, arguments.seed), _tests(arguments)
+        out = fresh_folder(arguments.out, "soak")
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     try:
@@ -57,23 +56,12 @@ def _tests(arguments: argparse.Namespace) -> dict:
     """Test -> its size. ValueError for a size that does not fit."""
     tests = {}
     if arguments.minutes or not (arguments.kills or arguments.trouble):
-        tests["soak"] = _number(MINUTES, arguments.minutes or str(MINUTES.default))
+        tests["soak"] = number(MINUTES, arguments.minutes or str(MINUTES.default))
     if arguments.kills:
-        tests["kills"] = _number(KILLS, arguments.kills)
+        tests["kills"] = number(KILLS, arguments.kills)
     if arguments.trouble:
         tests["trouble"] = True
     return tests
-
-
-def _folder(out: str | None) -> Path:
-    folder = Path(out or f"soak_{datetime.now():%Y-%m-%d_%H-%M-%S}").expanduser()
-    if folder.is_dir() and any(folder.iterdir()):
-        raise ValueError(f"--out is {folder}, which is not empty; choose another, so that nothing is lost")
-    return folder
-
-
-def _number(parameter: Parameter, text: str):
-    return check(parameter, value_of(text, "command line"), "command line")
 
 
 def _judged(tests: dict, seed: int, out: Path) -> int:
@@ -91,8 +79,3 @@ def _judged(tests: dict, seed: int, out: Path) -> int:
     file.write_text(json.dumps({"passed": passed, "seed": seed, **{name: result.written() for name, result in results.items()}}, indent=1) + "\n")
     print("passed" if passed else "FAILED", f"wrote {out}", sep="\n")
     return PASSED if passed else FAILED
-
-
-def _say(sentence: str, code: int) -> int:
-    print(f"{COMMAND}: {sentence}", file=sys.stderr)
-    return code

@@ -3,14 +3,13 @@
 import argparse
 import errno
 import os
-import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
 
+from rbdyn_ros.settings.command_line import number, voice
 from rbdyn_ros.settings.overrides import Override, assignment
-from rbdyn_ros.settings.parameter import Parameter, check
-from rbdyn_ros.settings.yaml_file import value_of
+from rbdyn_ros.settings.parameter import Parameter
 
 COMMAND = "python -m rbdyn_ros sweep"
 HELP = "run a campaign: grids and random draws of starts and parameters; Parquet, a summary, a picture"
@@ -21,6 +20,7 @@ EXAMPLES = f"""\
 {COMMAND} mine.yaml --out mine --scheduler local        # the same on Dask; or tcp://host:8786
 {COMMAND} --list                                        # presets, and every name that can vary
 """
+_say = voice(COMMAND)
 DONE, CANNOT_WRITE, BAD_INPUT, WORKERS_DIED, INTERRUPTED = 0, 1, 2, 3, 130
 JOBS = Parameter("--jobs", 0, "", "", "int", low=0, high=1024)
 RETRIES = 3  # new sets of workers, where some died
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 def job(arguments: argparse.Namespace) -> Job:
     """The campaign that the arguments ask for; ValueError with one sentence for what does not fit."""
     path = _file(arguments)
-    jobs = check(JOBS, value_of(arguments.jobs, "command line"), "command line") or os.cpu_count() or 1
+    jobs = number(JOBS, arguments.jobs) or os.cpu_count() or 1
     overrides = [*map(assignment, arguments.set)]
     if arguments.controller is not None:
         overrides.append(Override("controller", arguments.controller, "--controller"))
@@ -179,8 +179,3 @@ def _told(job: Job, seconds: float, parts: int) -> int:
     print(f"{job.plan.size} samples, {parts} of {job.store.count} parts computed in {seconds:.1f} s")
     print("\n".join(f"wrote {path}" for path in (folder / "campaign.png", folder / "summary.json", folder / "parts")))
     return DONE
-
-
-def _say(sentence: str, code: int) -> int:
-    print(f"{COMMAND}: {sentence}", file=sys.stderr)
-    return code

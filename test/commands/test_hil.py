@@ -79,7 +79,8 @@ def test_the_c_client_balances_over_udp_and_over_a_pty(started, tmp_path):
         (["--duration", "0"], "--duration is 0 s; it must be a finite number > 0"),
         (["--udp", "70000"], "udp.port is 70000; it must be a whole number >= 1 and <= 65535"),
         (["--serial", "/dev/ttyACM0", "--baud", "9"], "serial.baud is 9 bit/s; it must be"),
-        (["--scenario", "nowhere"], "nowhere.yaml: there is no such file"),
+        (["--scenario", "nowhere"], "--scenario is nowhere; known are delayed, hanging"),
+        (["--params-file", "nowhere.yaml"], "--params-file nowhere.yaml: there is no such file"),
     ],
 )
 def test_bad_options_are_one_sentence(capsys, options, sentence):
