@@ -8,6 +8,10 @@ first called: by then its file has been read to the end, and so has every kernel
 
 Numba numbers the files of compiled code 1, 2, …: two processes that compile at once, or before and after an edit, would
 write different machine code under one name, and one would run the other's. Here a name follows from what the file holds.
+
+Kernels of the running loop are `@hot`: compiled without Numba's runtime. To allocate is an error then, when they are compiled, and
+nothing counts who holds an array: two atomic additions for each array of a NamedTuple, at every call that hands it on, can take
+longer than the arithmetic between. They return numbers only; a caller that counts would give back an array that was never lent.
 """
 
 import dis
@@ -18,10 +22,11 @@ from pathlib import Path
 from typing import Callable
 
 import numpy as np
-from numba import njit
+from numba import njit, types as nb
 from numba.core.dispatcher import Dispatcher
 
-_OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract"})
+_HOT = {"_nrt": False}  # without Numba's runtime
+_OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract"}, _nrt=True)  # what is not said is its first caller's
 
 
 def kernel(function: Callable | None = None, **options) -> Callable:
@@ -35,11 +40,17 @@ def kernel(function: Callable | None = None, **options) -> Callable:
     dispatcher = njit(**{**_OPTIONS, **options})(function)
     if isinstance(dispatcher, Dispatcher):  # a plain function under NUMBA_DISABLE_JIT=1
         dispatcher.kernel_options = options
+        dispatcher.add_overload = _returning_numbers(dispatcher) if options.items() >= _HOT.items() else dispatcher.add_overload
         file = dispatcher._cache._cache_file
         file.__class__ = _stamped_by(dispatcher, type(file))
         file._load_index = _tolerant(file._load_index, dict)
         file.load = _tolerant(file.load, lambda: None)
     return dispatcher
+
+
+def hot(function: Callable) -> Callable:
+    """A kernel of the running loop: it cannot allocate and counts no references; returns numbers only."""
+    return kernel(function, **_HOT)
 
 
 def inlined(function: Callable) -> Callable:
@@ -49,7 +60,7 @@ def inlined(function: Callable) -> Callable:
 
 def fingerprint(function: Callable, options: dict | None = None) -> str:
     """Hash of a function's bytecode, the constants that it reads and the kernels that it calls."""
-    digest = hashlib.sha1(repr(sorted((options or {}).items())).encode())
+    digest = hashlib.sha1(repr(sorted({**_OPTIONS, **(options or {})}.items())).encode())
     digest.update(repr(_nouns(function.__globals__)).encode())
     _hash_code(function.__code__, function.__globals__, digest)
     return digest.hexdigest()
@@ -64,6 +75,22 @@ def _nouns(scope: dict) -> list:
 
 def _is_ours(module: types.ModuleType) -> bool:
     return module.__name__.startswith(__package__ + ".")
+
+
+def _returning_numbers(dispatcher: Dispatcher) -> Callable:
+    """Its `add_overload`, which refuses code that returns arrays."""
+    add = dispatcher.add_overload
+
+    def checked(compiled) -> None:
+        if _has_array(compiled.signature.return_type):
+            raise TypeError(f"{dispatcher.__name__} returns an array: nobody would count who holds it; let it be a kernel, not a hot one")
+        add(compiled)
+
+    return checked
+
+
+def _has_array(type) -> bool:
+    return isinstance(type, nb.Array) or isinstance(type, nb.BaseTuple) and any(map(_has_array, type.types))
 
 
 def _stamped_by(dispatcher: Dispatcher, base: type) -> type:

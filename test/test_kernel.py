@@ -8,12 +8,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 from plants import FORCED, PENDULUM, PLANTS, spinning
 
 from rbdyn_ros.integrators.select import select
-from rbdyn_ros.kernel import fingerprint, kernel
-from rbdyn_ros.models.spherical_pendulum import no_input
+from rbdyn_ros.kernel import fingerprint, hot, kernel
+from rbdyn_ros.models.spherical_pendulum import no_input, upright
+from rbdyn_ros.types import Contacts
 
 ROOT = Path(__file__).parent.parent
 VARIATIONAL = ["moser_veselov", "quaternion_midpoint"]
@@ -229,19 +231,49 @@ def test_every_plant_runs_the_same_compiled_step(name):
     assert len(counts) == 1
 
 
+def allocations(advance, n: int) -> int:
+    """What n steps allocate, all of which they give back."""
+    before = rtsys.get_allocation_stats()
+    done, *_ = advance(n)
+    after = rtsys.get_allocation_stats()
+    assert done == n and after.alloc - before.alloc == after.free - before.free
+    return after.alloc - before.alloc
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_steps_allocate_nothing(name):
     """As many allocations in a hundred thousand steps as in one."""
     _nrt_python.memsys_enable_stats()
     integrator, system, options, input, q, v, reaction = arguments(name, "cart")
-    allocations = []
-    for n in (1, 1, 100_000):
-        before = rtsys.get_allocation_stats()
-        done, *_ = integrator.advance(system, options, input, 1e-3, n, 0.0, q, v, reaction)
-        after = rtsys.get_allocation_stats()
-        assert done == n and after.alloc - before.alloc == after.free - before.free
-        allocations.append(after.alloc - before.alloc)
-    assert allocations[2] == allocations[1]
+    first, one, many = (
+        allocations(lambda n: integrator.advance(system, options, input, 1e-3, n, 0.0, q, v, reaction), n) for n in (1, 1, 100_000)
+    )
+    assert many == one
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_steps_with_a_tip_that_bounces_and_comes_to_rest_allocate_nothing(split):
+    _nrt_python.memsys_enable_stats()
+    system = PENDULUM._replace(contacts=Contacts(floor=1.0, floor_height=-0.1, floor_friction=0.8, floor_restitution=0.3))
+    integrator, state = select("quaternion_midpoint", max_iterations=50, split_at_impact=split), upright(1.0)
+    options = integrator.options(system)
+    first, one, many = (
+        allocations(lambda n: integrator.advance(system, options, no_input(), 1e-3, n, 0.0, state.q, state.v, np.zeros(3)), n)
+        for n in (1, 1, 5000)
+    )
+    assert many == one and options.contact.recorded[0] > 1 and options.contact.closed[0] == 1.0
+
+
+def test_hot_kernel_cannot_allocate():
+    with pytest.raises(TypingError, match="empty"):
+        hot(lambda n: np.empty(n)[0])(3)
+
+
+@pytest.mark.parametrize("lent", [lambda a: a, lambda a: a[1:], lambda a: (1.0, (a, a))])
+def test_hot_kernel_returns_no_array(lent):
+    """Its caller would give back what was never lent."""
+    with pytest.raises((TypeError, TypingError), match="return"):
+        hot(lent)(np.zeros(3))
 
 
 @kernel

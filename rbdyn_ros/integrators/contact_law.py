@@ -14,7 +14,7 @@ from rbdyn_ros.contacts import rod_on_cart as touching
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.integrators import contact_memory as memory
 from rbdyn_ros.integrators.contact_memory import frame, put, vector
-from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.kernel import hot, inlined
 from rbdyn_ros.numerics import linear
 from rbdyn_ros.solvers import fc3d_one_contact
 
@@ -24,7 +24,7 @@ STALLED = 1e-5  # [m/s] of W_NN dP: dependent rows contradict each other by the 
 LEAP = 20  # sweeps between two solutions of the linear equations
 
 
-@kernel
+@hot
 def couple(system, c, count, R):
     """W of the active contacts at R."""
     for b in range(count):
@@ -64,7 +64,7 @@ def direction(c, i, k):
     return 1.0, c.P[i, 1] / c.P[i, 0], c.P[i, 2] / c.P[i, 0]
 
 
-@kernel
+@hot
 def leap(c, count):
     """P := what gives all contacts the velocities of their kinds, sliding directions as they are; unchanged where the cones forbid it."""
     n = 0
@@ -93,7 +93,7 @@ def leap(c, count):
                 return
 
 
-@kernel
+@hot
 def sweeps(c, count):
     """P of the active contacts at their q: (change of P in the first sweep, size of P); inf where there is none."""
     first = moved = size = 0.0

@@ -4,7 +4,7 @@ from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.integrators import contact_memory, contact_step, discrete_rod, impact, maximal_rod, memory
-from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.kernel import hot, inlined
 
 _UNKNOWN = world.Clear((0.0, 0.0), (0.0, 0.0, 0.0), -1.0, -1.0)
 
@@ -22,7 +22,7 @@ def open_ahead(C, clear, h, state):
     return world.is_open(C, clear, x, axis(R), 0.5 * h * (abs(u[0]) + abs(u[1])), 0.5 * h * (abs(w[0]) + abs(w[1])))
 
 
-@kernel
+@hot
 def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
     """`advance` with contacts: what is far away costs a comparison, closed contacts join the step (`contact_step`).
 

@@ -1,13 +1,10 @@
 """What the contacts of the rod and the cart remember from step to step, and where a step works."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.types import Array
+from rbdyn_ros.kernel import hot, inlined
 
 NONE, NO_LAW, NO_SWEEPS, NO_ROUNDS, NO_SPLITS = range(5)  # what went wrong in a step that failed
 _WHY = {
@@ -18,55 +15,42 @@ _WHY = {
 }
 
 
-class Memory(NamedTuple):
-    """One row for each of the n candidates of `contacts.world`."""
-
-    closed: Array  # (n,) 1 it touched in the last step
-    force: Array  # (n, 3) mean force on the pendulum over the last step [N, world]
-    impulse: Array  # (n,) normal impulse since the start [N s]
-    events: Array  # (m, 8) t, contact, P_n, P_t1, P_t2 [N s], u_n before, after [m/s], status
-    recorded: Array  # (1,) int: impacts so far; those beyond m rows are counted only
-    trouble: Array  # (2,) int: why the last step failed, and at which contact (or at how many)
-    active: Array  # (n,) int, the contacts of this step
-    mode: Array  # (n,) int
-    T: Array  # (n, 3, 3) contact frames, rows n t1 t2
-    rho: Array  # (n,)
-    law: Array  # (n, 2) mu, w
-    before: Array  # (n, 3) u^-
-    P: Array  # (n, 3) half-step impulses [N s, contact frame]
-    q: Array  # (n, 3)
-    status: Array  # (n,) int
-    W: Array  # (3 n, 3 n) Delassus matrix of the active contacts
-    A: Array  # (3 n, 3 n)
-    z: Array  # (3 n,)
+_N = world.COUNT
+_FIELDS = [  # one row for each of the candidates of `contacts.world`
+    ("closed", np.float64, (_N,)),  # 1 it touched in the last step
+    ("force", np.float64, (_N, 3)),  # mean force on the pendulum over the last step [N, world]
+    ("impulse", np.float64, (_N,)),  # normal impulse since the start [N s]
+    ("recorded", np.int64, (1,)),  # impacts so far; those beyond the rows of `events` are counted only
+    ("trouble", np.int64, (2,)),  # why the last step failed, and at which contact (or at how many)
+    ("active", np.int64, (_N,)),  # the contacts of this step
+    ("mode", np.int64, (_N,)),
+    ("axes", np.float64, (_N, 3, 3)),  # contact frames, rows n t1 t2
+    ("rho", np.float64, (_N,)),
+    ("law", np.float64, (_N, 2)),  # mu, w
+    ("before", np.float64, (_N, 3)),  # u^-
+    ("P", np.float64, (_N, 3)),  # half-step impulses [N s, contact frame]
+    ("dP", np.float64, (_N, 3)),  # their change in the last sweep
+    ("q", np.float64, (_N, 3)),
+    ("status", np.int64, (_N,)),
+    ("W", np.float64, (3 * _N, 3 * _N)),  # Delassus matrix of the active contacts
+    ("A", np.float64, (3 * _N, 3 * _N)),
+    ("z", np.float64, (3 * _N,)),
+]
+Memory = np.record  # of the fields above and `events` (m, 8): t, contact, P_n, P_t1, P_t2 [N s], u_n before, after [m/s], status
 
 
 def memory(events: int = 1000) -> Memory:
-    """Nothing touches, nothing happened yet; room for so many `events`."""
-    n = world.COUNT
-    number = {name: np.zeros(n, np.int64) for name in ("active", "mode", "status")}
-    vector = {name: np.zeros((n, 3)) for name in ("force", "before", "P", "q")}
-    return Memory(
-        closed=np.zeros(n),
-        impulse=np.zeros(n),
-        events=np.zeros((events, 8)),
-        recorded=np.zeros(1, np.int64),
-        trouble=np.zeros(2, np.int64),
-        T=np.zeros((n, 3, 3)),
-        rho=np.zeros(n),
-        law=np.zeros((n, 2)),
-        W=np.zeros((3 * n, 3 * n)),
-        A=np.zeros((3 * n, 3 * n)),
-        z=np.zeros(3 * n),
-        **number,
-        **vector,
-    )
+    """Nothing touches, nothing happened yet; room for so many `events`.
+
+    One record and not many arrays: a kernel hands it on as one address, where 18 arrays are 126 numbers at each call.
+    """
+    return np.zeros((), [*_FIELDS, ("events", np.float64, (events, 8))]).view(np.recarray)[()]
 
 
 def forget(memory: Memory) -> None:
     """Nothing touches, nothing happened yet."""
-    for array in memory:
-        array[...] = 0
+    for name in memory.dtype.names:
+        memory[name][...] = 0
 
 
 def trouble(memory: Memory | None) -> str:
@@ -98,7 +82,7 @@ def put(a, i, v):
 @inlined
 def frame(c, i):
     """The frame of contact i as three rows."""
-    return vector(c.T[i], 0), vector(c.T[i], 1), vector(c.T[i], 2)
+    return vector(c.axes[i], 0), vector(c.axes[i], 1), vector(c.axes[i], 2)
 
 
 @inlined
@@ -106,7 +90,7 @@ def aim(c, i, count, n, rho):
     """Write the frame and the height of contact i, the count-th active one."""
     T = world.frame(n)
     for j in range(3):
-        put(c.T[i], j, T[j])
+        put(c.axes[i], j, T[j])
     c.rho[i], c.active[count] = rho, i
 
 
@@ -116,7 +100,7 @@ def on_world(c, i):
     return vec.transposed_matvec(frame(c, i), vector(c.P, i))
 
 
-@kernel
+@hot
 def event(c, t, i, P, after):
     """Append one impact; counted even when the rows are full."""
     k = c.recorded[0]
@@ -127,8 +111,8 @@ def event(c, t, i, P, after):
     c.recorded[0] = k + 1
 
 
-@kernel
+@hot
 def account(c, h):
     """Add the impulses of a step of h, whose mean forces are known."""
     for i in range(world.COUNT):
-        c.impulse[i] += h * vec.dot(vector(c.T[i], 0), vector(c.force, i))
+        c.impulse[i] += h * vec.dot(vector(c.axes[i], 0), vector(c.force, i))

@@ -23,7 +23,7 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.integrators import contact_law, landing, maximal_rod
 from rbdyn_ros.integrators import contact_memory as memory
 from rbdyn_ros.integrators.contact_memory import aim, event, frame, on_world, put, vector
-from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.kernel import hot, inlined
 from rbdyn_ros.numerics import linear
 
 IMPACT, PERSISTENT = 0, 1
@@ -45,7 +45,7 @@ def push(c, count):
     return f, g, cart
 
 
-@kernel
+@hot
 def detect(system, C, c, h, x, R, w, u):
     """How many contacts are active: closed at the configuration half a step ahead, or pressed in the last step.
 
@@ -87,7 +87,7 @@ def closed(c):
     return int(c.closed[0] + c.closed[1] + c.closed[2] + c.closed[3])
 
 
-@kernel
+@hot
 def law(system, c, count, h, x0, R0, x1, R1, w1, u1):
     """One round of (P.3): u at the present P, then P; returns its change, of which 1 is allowed.
 
@@ -113,7 +113,7 @@ def law(system, c, count, h, x0, R0, x1, R1, w1, u1):
     return change / (1e-12 * size + _ROUND_OFF * (system.cart_mass + system.rod_mass) * reach / h)
 
 
-@kernel
+@hot
 def settle(system, c, count, R, w, u):
     """The oblique projection of (w, x') on the rows of the closed persistent contacts; adds its impulse to P / 2 each."""
     n = 0
@@ -129,7 +129,7 @@ def settle(system, c, count, R, w, u):
                 for k in range(rows(c, i)):
                     c.A[row, n] = v[k]
                     row += 1
-            c.z[n] = vec.dot(vector(c.T[j], l), touching.point_velocity(R, w, u, c.rho[j]))
+            c.z[n] = vec.dot(vector(c.axes[j], l), touching.point_velocity(R, w, u, c.rho[j]))
             n += 1
     if n == 0:
         return w, u
@@ -170,13 +170,13 @@ def direction(c, i, k):
     return vec.axpy(P[1] / P[0], T[1], vec.axpy(P[2] / P[0], T[2], T[0]))
 
 
-@kernel
+@hot
 def stage(system, load, E, tolerance, max_iterations, u0, u1, state, guess, push):
     """`maximal_rod.stage`, compiled once for all that call it here."""
     return maximal_rod.stage(E, system, load, tolerance, max_iterations, u0, u1, state, guess, push)
 
 
-@kernel
+@hot
 def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
     """One step with `count` active contacts: (state, turn, joint impulse, relative error of turn and of P)."""
     x, Q, R, w, u, V = state
@@ -204,12 +204,12 @@ def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, c
     return (x, Q, R, w, u, V1), turn, impulse, turn.error
 
 
-@kernel
+@hot
 def record(c, count, t, h, R, w, u):
     """Write the mean forces of the step and its impacts."""
     for a in range(count):
         i = c.active[a]
         put(c.force, i, vec.scale(2.0 / h, on_world(c, i)))
         if c.mode[i] == IMPACT and c.P[i, 0] > 0.0:
-            after = vec.dot(vector(c.T[i], 0), touching.point_velocity(R, w, u, c.rho[i]))
+            after = vec.dot(vector(c.axes[i], 0), touching.point_velocity(R, w, u, c.rho[i]))
             event(c, t, i, vec.scale(2.0, vector(c.P, i)), after)

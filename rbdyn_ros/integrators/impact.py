@@ -19,7 +19,7 @@ from rbdyn_ros.integrators import contact_law, contact_step, discrete_rod
 from rbdyn_ros.integrators import contact_memory as memory
 from rbdyn_ros.integrators.contact_memory import aim, event, frame, on_world, put, vector
 from rbdyn_ros.integrators.contact_step import PERSISTENT
-from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.kernel import hot, inlined
 
 _SPLITS = 200  # impacts in one step; then whatever still bounces has landed
 _REST = 1e-3  # of h: a shorter flight is a landing
@@ -41,7 +41,7 @@ def opening(C, i, state):
     return vec.dot(n, touching.point_velocity(R, state[3], state[4], rho))
 
 
-@kernel
+@hot
 def part(system, C, options, load, whole, h, u0, u1, state, guess, c):
     """A step of h, a part of the `whole`, with the closed contacts held: (state, turn, joint impulse, error). P is left in c."""
     E = discrete_rod.equations(system, options.gamma, h)
@@ -53,7 +53,7 @@ def part(system, C, options, load, whole, h, u0, u1, state, guess, c):
     return contact_step.solve(system, load, E, tolerance, most, u0, u1, state, guess, c, count)
 
 
-@kernel
+@hot
 def held(C, c, h, state):
     """Make the closed contacts the active, persistent ones; returns how many. What overlaps comes back at the rate of steps of h."""
     x, R = state[0], state[2]
@@ -70,7 +70,7 @@ def held(C, c, h, state):
     return count
 
 
-@kernel
+@hot
 def release(c):
     """Open the closed contacts that carry nothing."""
     for i in range(world.COUNT):
@@ -78,7 +78,7 @@ def release(c):
             c.closed[i] = 0.0
 
 
-@kernel
+@hot
 def penetrated(C, c, state):
     """The open candidate that is penetrated deepest, -1 if none is."""
     deepest, found = -_TOUCHING * C.length, -1
@@ -90,7 +90,7 @@ def penetrated(C, c, state):
     return found
 
 
-@kernel
+@hot
 def instant(system, C, options, load, whole, h, u0, u1, state, guess, c, i, g1):
     """The s in (0, h) where the gap of candidate i, which ends at g1 < 0, closes: Illinois, every fourth time a bisection."""
     a, b, ga, gb, side = 0.0, h, gap(C, i, state), g1, 0
@@ -115,7 +115,7 @@ def instant(system, C, options, load, whole, h, u0, u1, state, guess, c, i, g1):
     return s
 
 
-@kernel
+@hot
 def jump(system, C, c, h, t, state, landed):
     """The impact (P.4) of all contacts that touch: (state, ok). What rebounds too little, or `landed`, stays closed."""
     x, Q, R, w, u, V = state
@@ -145,14 +145,14 @@ def jump(system, C, c, h, t, state, landed):
         w, u = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
     for a in range(count):
         i = c.active[a]
-        after = vec.dot(vector(c.T[i], 0), touching.point_velocity(R, w, u, c.rho[i]))
+        after = vec.dot(vector(c.axes[i], 0), touching.point_velocity(R, w, u, c.rho[i]))
         if c.P[i, 0] > 0.0 and c.closed[i] == 0.0:
             event(c, t, i, vector(c.P, i), after)
         c.closed[i] = 1.0 if c.law[i, 1] == 0.0 and after < slow + 1e-15 else 0.0
     return (x, Q, R, w, u, body.center_velocity(system, R, w, u)), True
 
 
-@kernel
+@hot
 def add_forces(c, factor):
     """Add the impulses that lie in P to the mean forces."""
     for i in range(world.COUNT):
@@ -160,7 +160,7 @@ def add_forces(c, factor):
             put(c.force, i, vec.axpy(factor, on_world(c, i), vector(c.force, i)))
 
 
-@kernel
+@hot
 def step(system, C, options, load, E, u0, u1, state, guess, c, t):
     """One step that splits at each impact: (state, turn, joint impulse, error, whether anything touched)."""
     h, left, total, touched = E.h, E.h, (0.0, 0.0, 0.0), False
@@ -199,7 +199,7 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
     return state, turn, total, np.inf, touched
 
 
-@kernel
+@hot
 def on_rod(c):
     """The sum of the impulses in P that act on the rod [N s, world]."""
     f = (0.0, 0.0, 0.0)

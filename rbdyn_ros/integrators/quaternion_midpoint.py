@@ -10,7 +10,7 @@ from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.integrators import contact_loop, discrete_rod, maximal_rod, memory
 from rbdyn_ros.integrators.contact_memory import Memory
-from rbdyn_ros.kernel import kernel
+from rbdyn_ros.kernel import hot
 from rbdyn_ros.types import Array
 
 ORDER = 2
@@ -28,7 +28,7 @@ class Options(NamedTuple):
     split: int  # 1 a step ends at an impact and goes on from there, 0 impacts are resolved at its end
 
 
-@kernel
+@hot
 def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
     """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None compile to a plain loop."""
     tolerance, max_iterations, gamma = options.tolerance, options.max_iterations, options.gamma
@@ -63,7 +63,7 @@ def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
     return n, iterations, worst
 
 
-@kernel
+@hot
 def walk(system, options, contact, load, weights, sines, h, n, t, q, v, reaction):
     """`advance` for a `contact` whose type tells whether there is anything to touch: None compiles the smooth loop alone."""
     if contact is not None:
@@ -73,7 +73,7 @@ def walk(system, options, contact, load, weights, sines, h, n, t, q, v, reaction
     return steps(system, options, load, weights, sines, h, n, t, q, v, reaction)
 
 
-@kernel
+@hot
 def advance(system, options, input, h, n, t, q, v, reaction):
     """Take n steps of size h in place; returns (steps done, iterations, largest relative residual)."""
     load = rod_on_cart.load(input)

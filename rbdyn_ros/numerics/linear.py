@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.kernel import hot, inlined, kernel
 
 
 @kernel
@@ -48,14 +48,13 @@ def _solve(A, B, m):
             B[i, j] /= A[i, i]
 
 
-@kernel
+@hot
 def solve_consistent(A, b):
     """b := a solution of A x = b for A (n, n) that may be singular; A, b overwritten. Returns the rank.
 
     Gauss with complete pivoting; rows whose pivot is round-off of the first one's are left out, their unknowns zero.
     """
     n = b.shape[0]
-    order = np.arange(n)
     rank, first = n, 0.0
     for k in range(n):
         r, s = k, k
@@ -67,24 +66,26 @@ def solve_consistent(A, b):
         if not abs(A[r, s]) > 1e-12 * first:
             rank = k
             break
-        for j in range(n):
+        for j in range(k, n):
             A[k, j], A[r, j] = A[r, j], A[k, j]
         for i in range(n):
             A[i, k], A[i, s] = A[i, s], A[i, k]
         b[k], b[r] = b[r], b[k]
-        order[k], order[s] = order[s], order[k]
         for i in range(k + 1, n):
             f = A[i, k] / A[k, k]
-            for j in range(k, n):
+            for j in range(k + 1, n):
                 A[i, j] -= f * A[k, j]
             b[i] -= f * b[k]
-    x = np.zeros(n)
+        if k + 1 < n:
+            A[k + 1, k] = s  # nothing is read below a pivot: there stands whose unknown came to its place
     for i in range(rank - 1, -1, -1):
-        y = b[i]
         for j in range(i + 1, rank):
-            y -= A[i, j] * x[order[j]]
-        x[order[i]] = y / A[i, i]
-    b[:] = x
+            b[i] -= A[i, j] * b[j]
+        b[i] /= A[i, i]
+    b[rank:] = 0.0
+    for k in range(min(rank, n - 1) - 1, -1, -1):
+        s = int(A[k + 1, k])
+        b[k], b[s] = b[s], b[k]
     return rank
 
 

@@ -25,7 +25,7 @@ def touches(memory: Memory | None, q: Array) -> tuple:
         return ()
     joint, d = np.array((q[0], q[1], 0.0)), np.array(unit_quaternion.rotated(tuple(q[2:].tolist()), (0.0, 0.0, 1.0)))
     return tuple(
-        Touch(i, tuple((joint + _height(memory, i) * d).tolist()), tuple(memory.T[i, 0].tolist()), tuple(memory.force[i].tolist()))
+        Touch(i, tuple((joint + _height(memory, i) * d).tolist()), tuple(memory.axes[i, 0].tolist()), tuple(memory.force[i].tolist()))
         for i in np.flatnonzero(memory.force.any(axis=1)).tolist()
     )
 

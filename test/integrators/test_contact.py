@@ -293,4 +293,5 @@ def test_how_steps_are_grouped_into_calls_changes_round_off_only(split):
     many, other, _ = fall(walls, 1e-3, 2.0, split, start=start, every=1)
     assert memory.recorded[0] >= 3
     np.testing.assert_allclose(one[-1], many[-1], atol=1e-10)
-    np.testing.assert_allclose(memory.events, other.events, atol=1e-9)
+    # an instant is known to 1e-15 L / |u_n|, the speed there to g times that: 2e-9 m/s at the last bounces of 1e-5 m/s
+    np.testing.assert_allclose(memory.events, other.events, atol=1e-8)
