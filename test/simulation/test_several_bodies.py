@@ -39,8 +39,7 @@ def test_machines_start_closed_and_stay_so(make):
 
 def test_step_too_large_is_said_in_a_sentence():
     machine = jointed_bodies.chain()
-    v = machine.v.copy()
-    v[0, 5], v[1, 4] = 0.0, 60.0
+    v = 300.0 * machine.v
     record = several_bodies.variational_run(machine.bodies, machine.constraints, None, machine.q, v, 0.2, 10, 1)
     assert not record.ok and record.message.startswith("stopped at t = ") and record.message.endswith("take a smaller step")
     assert np.isfinite(record.q).all()
@@ -51,3 +50,66 @@ def test_step_that_is_none(h):
     bodies, q, v = falling_ball()
     with pytest.raises(ValueError, match="the step is .* s; it must be finite and > 0"):
         several_bodies.variational_run(bodies, NONE, None, q, v, h, 1, 1)
+
+
+def test_reactions_balance_the_momentum_through_impacts_and_rest():
+    """Two rods in a chain over a floor: what the joints did to each body is its change of momentum less its weight, and contacts."""
+    bodies = rigid_bodies.build([1.0, 2.0], [(0.02, 0.02, 0.005)] * 2)
+    half = (0.0, 0.0, -0.25), (0.0, 0.0, 0.25)
+    q = rigid_bodies.configuration(bodies, [(0.25, 0.0, 0.0), (0.75, 0.0, 0.0)], (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0))
+    constraints = joints.assembled(2, joints.nail(0, half[0], (0, 0, 0)), joints.ball_joint(1, half[0], 0, half[1]))
+    floor = pairs.build(2, pairs.ball(1, 0.02, half[1], s=(0, 0, -0.6), mu=0.3, e=0.4))
+    weight = bodies.mass[:, None] * bodies.gravity
+    for split in (False, True):
+        record = several_bodies.variational_run(
+            bodies, constraints, floor, q, rigid_bodies.motion(bodies), 1e-3, 80, 10, Options(split=split)
+        )
+        assert record.ok and len(record.impacts) and record.names[3] == "ball joint between body 1 and body 0, row 1 of 3"
+        change = bodies.mass[:, None] * np.diff(record.v[:, :, :3], axis=0) / np.diff(record.t)[:, None, None] - weight
+        on_upper = record.reactions[1:, :3, 0, :3].sum(axis=1) + record.reactions[1:, 3:, 1, :3].sum(axis=1)
+        assert np.abs(on_upper - change[:, 0]).max() < 1e-9 * np.abs(on_upper).max()
+        touched = np.abs(record.reactions[1:, 3:, 0, :3].sum(axis=1) - change[:, 1]).max(axis=1) > 1e-6
+        assert 0 < touched.sum() < 80
+
+
+def test_reactions_of_both_roads_agree():
+    """A door on one hinge: the mean over a step against the multipliers at its ends, to O(h^2)."""
+    machine = jointed_bodies.door()
+    one = joints.selected(machine.constraints, range(5))
+    errors = []
+    for h in (4e-3, 2e-3):
+        rows = round(0.4 / h)
+        mean = several_bodies.variational_run(machine.bodies, one, None, machine.q, machine.v, h, rows, 1)
+        at = several_bodies.multiplier_run(machine.bodies, one, 0.0, machine.q, machine.v, h, rows, 1)
+        assert mean.names == at.names == one.names and mean.reactions.shape == (rows + 1, 5, 2, 6)
+        forces, expected = (x.sum(axis=1)[:, 0] for x in (mean.reactions[1:], 0.5 * (at.reactions[1:] + at.reactions[:-1])))
+        errors.append(np.abs(forces - expected).max())
+    assert errors[1] < 0.05 and np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda q, v: (q[0], v), r"q has shape \(7,\)"),
+        (lambda q, v: (q, np.zeros((2, 6))), r"v has shape \(2, 6\)"),
+        (lambda q, v: (q, np.nan * v), "v.* is not finite"),
+        (lambda q, v: (q * (1, 1, 1, 2, 2, 2, 2), v), "is not of norm 1"),
+        (lambda q, v: (q + (0.1, 0, 0, 0, 0, 0, 0), v), "nail of body 0, row 1 of 3: C is 0.1; it must be 0"),
+        (lambda q, v: (q, v + (1.0, 0, 0, 0, 0, 0)), "nail of body 0, row 1 of 3: dC/dt is 1 at the start; v must keep the joint closed"),
+    ],
+)
+def test_starts_that_are_none_are_refused_by_both_roads(change, words):
+    bodies, q, v = falling_ball()
+    nailed = joints.assembled(1, joints.nail(0, (0, 0, 0.1), (0, 0, 0.7)))
+    q, v = change(q, v)
+    with pytest.raises(ValueError, match=words):
+        several_bodies.variational_run(bodies, nailed, None, q, v, 1e-3, 1, 1)
+    with pytest.raises(ValueError, match=words):
+        several_bodies.multiplier_run(bodies, nailed, 0.0, q, v, 1e-3, 1, 1)
+
+
+@pytest.mark.parametrize("alpha", [-1.0, float("nan")])
+def test_stabilisation_that_is_none(alpha):
+    bodies, q, v = falling_ball()
+    with pytest.raises(ValueError, match="alpha is .*; it must be finite and >= 0"):
+        several_bodies.multiplier_run(bodies, NONE, alpha, q, v, 1e-3, 1, 1)

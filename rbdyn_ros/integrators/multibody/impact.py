@@ -11,7 +11,7 @@ from rbdyn_ros.bodies import quaternion_body as body
 from rbdyn_ros.constraints import jacobian
 from rbdyn_ros.constraints.rows import change, place
 from rbdyn_ros.contacts import pairs as contacts
-from rbdyn_ros.integrators.multibody import assembly, detection, equations
+from rbdyn_ros.integrators.multibody import assembly, detection, equations, reaction
 from rbdyn_ros.integrators.multibody.newton import FRICTION, FRICTION_ITERATIONS
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.solvers import fc3d, fc3d_hybrid
@@ -46,27 +46,29 @@ def closed_now(plant, w, q, v):
 
 @kernel
 def problem(plant, w, q, v, elastic):
-    """(friction problem, dx'/dP (N, 3 count)) of the impact at (q, v); elastic = 0 leaves restitution out."""
+    """(friction problem, d(x', nu)/dP (N + M, 3 count)) of the impact at (q, v); elastic = 0 leaves restitution out."""
     count, size = w.count[0], 3 * w.count[0]
     w.x[:] = q
     assembly.fill_mass(plant.bodies, plant.gamma, q, w.mass)
     assembly.fill_rows(plant.rows, q, w.A)
     assembly.fill_directions(plant.pairs, w, q, w.D)
     before = jacobian.rates(q, v).reshape(-1)
-    response = equations.fill_velocity(w, w.mass @ before)[: len(before)].copy()
+    response = equations.fill_velocity(w, w.mass @ before)
     w.rate.reshape(-1)[:] = before
     w.u[:size] = w.D[:size] @ before
     mu, q_f = np.empty(count), w.u[:size].copy()
     for at in range(count):
         mu[at] = plant.pairs.mu[w.active[at]]
         q_f[3 * at] += elastic * plant.pairs.e[w.active[at]] * min(w.u[3 * at], 0.0)
-    return fc3d.Problem(w.D[:size] @ response, q_f, mu), response
+    return fc3d.Problem(w.D[:size] @ response[: len(before)], q_f, mu), response
 
 
 @kernel
-def apply(w, t, q, v, W, response, P):
+def apply(plant, w, t, q, v, W, response, P):
     """v after the impulses P; contacts that do not part stay closed, those that approached are written down."""
-    w.rate.reshape(-1)[:] += response @ P
+    jump, N = response @ P, len(w.p)
+    w.rate.reshape(-1)[:] += jump[:N]
+    reaction.add(plant, w, q, -1.0, jump[N:])
     after = w.u[: len(P)] + W @ P
     for at in range(w.count[0]):
         i = w.active[at]
@@ -81,7 +83,7 @@ def strike(plant, w, t, q, v, elastic):
     friction, response = problem(plant, w, q, v, elastic)
     P = np.zeros(len(friction.q))
     _, residual = fc3d_hybrid.iterate(friction, P, np.empty_like(P), FRICTION, FRICTION_ITERATIONS)
-    apply(w, t, q, v, friction.W, response, P)
+    apply(plant, w, t, q, v, friction.W, response, P)
     return residual * np.sqrt(np.sum(friction.q**2)) <= SOLVED
 
 

@@ -63,6 +63,7 @@ class Work(NamedTuple):
     slack: Array  # (k,) overlap that an open contact has when it parts [m], not positive
     u: Array  # (3k,) contact velocities
     P: Array  # (3k,) half-step impulses
+    reaction: Array  # (m, 2, 6) what the joint rows did to a and to b, summed up [N s world | N m s body, at the centres of mass]
     events: Array  # (E, 7) impacts: t, contact, P_n, P_t1, P_t2, u_n before, u_n after
     recorded: Array  # (1,) impacts so far, also those beyond E
 
@@ -95,5 +96,5 @@ def work(plant: Plant, events: int = 1000) -> Work:
         np.zeros(M), np.zeros((M, N)), np.zeros((M, N)), np.zeros((3 * k, N)), np.zeros((3 * k, N)), np.zeros((N, N)),
         np.zeros(k, np.int64), np.zeros(1, np.int64), np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros((k, 3, 3)),
         np.zeros((k, 3)), np.zeros((k, 3)), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(3 * k), np.zeros(3 * k),
-        np.zeros((events, 7)), np.zeros(1, np.int64),
+        np.zeros((m, 2, 6)), np.zeros((events, 7)), np.zeros(1, np.int64),
     )  # fmt: skip

@@ -49,7 +49,7 @@ def follow(plant, w):
 
 @kernel
 def settle(plant, w):
-    """Project w.rate; does nothing without closed persistent contacts."""
+    """Project w.rate, and add to w.nu what that takes of the rows; does nothing without closed persistent contacts."""
     follow(plant, w)
     M, N = w.A.shape
     B, Bd, n = np.empty((M + len(w.P), N)), np.empty((M + len(w.P), N)), M
@@ -75,3 +75,4 @@ def settle(plant, w):
     K, z = B[:n] @ back, B[:n] @ w.rate.reshape(-1)
     linear.solve_consistent(K, z)
     w.rate.reshape(-1)[:] -= back @ z
+    w.nu[:] += z[:M]

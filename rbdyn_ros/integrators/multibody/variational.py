@@ -12,7 +12,7 @@ import math
 from rbdyn_ros.constraints.rows import place
 from rbdyn_ros.contacts import pairs as contacts
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.integrators.multibody import detection, impact, newton, projection
+from rbdyn_ros.integrators.multibody import detection, impact, newton, projection, reaction
 from rbdyn_ros.kernel import kernel
 
 ORDER = 2
@@ -25,6 +25,8 @@ def commit(plant, w, q, v):
     for i in range(len(q)):
         w.x[i, 3], w.x[i, 4], w.x[i, 5], w.x[i, 6] = unit_quaternion.normalized(place(w.x, i)[1])
     projection.settle(plant, w)
+    reaction.add(plant, w, q, 1.0, w.ell)
+    reaction.add(plant, w, w.x, 1.0, w.ell - w.nu)
     q[:] = w.x
     impact.write_velocity(w, q, v)
 
