@@ -138,14 +138,15 @@ def draw(outcome: Outcome, figure) -> None:
         _series(row[0], t, f"{rpm:g} rpm: {words[rpm]}")
         row[1].plot(t["space"]["u"], t["space"]["v"], ".", color=EXACT, markersize=0.8)
         figures.titled(row[1], "State space, 12 revolutions", "u [m]", "v [m/s]")
-        for key, colour, size in (("impacts_stepped", COARSE, 1.2), ("impacts", EXACT, 2.2)):
+        settled = 6.0 if "period" in words[rpm] else 2.2  # an orbit of few points
+        for key, colour, size in (("impacts_stepped", COARSE, 1.2), ("impacts", EXACT, settled)):
             row[2].plot(np.degrees(t[key]["angle"]), t[key]["speed"], ".", color=colour, markersize=size)
         figures.titled(row[2], "Impact map", "cam angle [deg]", "impact speed [m/s]")
         row[3].plot(t["strobes"]["u_stepped"], t["strobes"]["v_stepped"], ".", color=COARSE, markersize=1.2, label="steps of 0.1 ms")
-        row[3].plot(t["strobes"]["u"], t["strobes"]["v"], ".", color=EXACT, markersize=2.2, label="event-driven")
+        row[3].plot(t["strobes"]["u"], t["strobes"]["v"], ".", color=EXACT, markersize=settled, label="event-driven")
         figures.titled(row[3], "Once per revolution", "u [m]", "v [m/s]")
     handles, labels = row[3].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, markerscale=6)
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, markerscale=3)
 
 
 def _series(axes, t: dict, title: str) -> None:
