@@ -90,6 +90,12 @@ def momentum_gradient(J, gamma, q, v, d):
 
 
 @kernel
+def velocity_gradient(J, gamma, q, p, d):
+    """d(M^-1 p)/dq d = -M^-1 d(M v)/dq d at v = M^-1 p, for |q| = 1 (Q.26): the derivative of the inverse."""
+    return scaled(-1.0, velocity(J, gamma, q, momentum_gradient(J, gamma, q, velocity(J, gamma, q, p), d)))
+
+
+@kernel
 def kinetic_energy(m, J, gamma, r_rate, q, v):
     """T = m |r'|^2 / 2 + v . M v / 2 [J] (Q.4); without effect of gamma where q . v = 0 and |q| = 1."""
     return 0.5 * m * vec.dot(r_rate, r_rate) + 0.5 * dot(v, momentum(J, gamma, q, v))
@@ -113,6 +119,17 @@ def energy_gradient_rate(J, gamma, q, v, d, dv):
 def quadratic_term(J, gamma, q, v):
     """dM/dt v - dT/dq = 8 L^T(v) J_gamma L(q) v (Q.9), the Coriolis and centrifugal terms."""
     return scaled(8.0, LT(v, vec.times(modified(J, gamma), L(q, v))))
+
+
+@kernel
+def acceleration(J, gamma, q, v, torque):
+    """(q'', lambda) of the differential-algebraic form for |q| = 1, q . v = 0 and a torque [N m, body] (Q.27):
+
+    M q'' + 8 L^T(q') J_gamma L(q) q' = 2 L^T(q) torque - q lambda,     q . q'' + q' . q' = 0.
+    """
+    free = velocity(J, gamma, q, plus(scaled(2.0, LT(q, torque)), scaled(-1.0, quadratic_term(J, gamma, q, v))))
+    excess = dot(q, free) + dot(v, v)  # M^-1 q = q / (4 gamma)
+    return plus(free, scaled(-excess, q)), 4.0 * gamma * excess
 
 
 @kernel

@@ -104,6 +104,12 @@ def test_mass_matrix_inverse_in_closed_form():
     close(body.velocity(J, GAMMA, q, p), np.linalg.solve(mass_matrix(q), p))
 
 
+def test_gradient_of_the_inverse():
+    q, p = unit(4), vector(4)
+    exact = complex_step(lambda x: np.linalg.solve(mass_matrix(x), p), q)
+    assert np.abs(columns(lambda d: body.velocity_gradient(J, GAMMA, q, p, d)) - exact).max() < 1e-12
+
+
 def test_gamma_does_not_change_the_energy_of_a_rotation():
     q, w, u = unit(4), vector(3), vector(3)
     v = body.scaled(0.5, body.LT(q, w))
@@ -190,6 +196,18 @@ def test_gradient_K_of_the_generalised_force():
 def test_gradient_of_the_exact_lever():
     q, c, f = vector(4), vector(3), vector(3)
     close(columns(lambda d: body.lever(d, c, f)), complex_step(lambda x: body.lever(x, c, f), q))
+
+
+@pytest.mark.parametrize("gamma", [1e-3, 0.17, 3.0])
+def test_differential_algebraic_form_has_the_acceleration_of_euler(gamma):
+    """Whatever gamma is: q'' = (L^T(q') Omega + L^T(q) dOmega/dt) / 2, and lambda = 2 Omega . J Omega - gamma |Omega|^2."""
+    q, w, tau = unit(4), vector(3), vector(3)
+    v = body.scaled(0.5, body.LT(q, w))
+    spin = tuple((np.array(tau) - np.cross(w, np.multiply(J, w))) / J)
+    found, multiplier = body.acceleration(J, gamma, q, v, tau)
+    expected = 0.5 * (np.array(body.LT(v, w)) + body.LT(q, spin))
+    assert np.abs(np.array(found) - expected).max() < 1e-11
+    assert multiplier == pytest.approx(2 * np.dot(w, np.multiply(J, w)) - gamma * np.dot(w, w), abs=1e-11)
 
 
 def test_lagrange_equations_are_eulers():
