@@ -27,6 +27,7 @@ class Audience:
 
     def __init__(self, node: Node):
         self.states, self.forces, self.evidence = [], [], []  # rows: stamp [ns], then what was seen
+        self.disturbed = []  # stamps [ns] at which a disturbance acted
         self.counts, self.diagnosed = {}, 0  # of the newest /diagnostics of the simulator, and how many came
         self.simulator, self.controller = "", ""  # ~/status
         self.stamp, self.answered = 0, 0  # [ns] of the newest state, and of the state that the newest command answers
@@ -38,6 +39,7 @@ class Audience:
             (Odometry, "ground_truth/odometry", self._true_odometry, everything),
             (JointState, "joint_states", self._joint_states, everything),
             (Float64MultiArray, f"{SIMULATOR}/integrator", self._integrator, everything),
+            (WrenchStamped, "wrench/disturbance", self._disturbance, everything),
             (WrenchStamped, "cart/command", self._command, qos.NEWEST),
             (DiagnosticArray, "/diagnostics", self._diagnostics, everything),
             (String, f"{SIMULATOR}/status", self._simulator_status, qos.LATCHED),
@@ -56,7 +58,7 @@ class Audience:
 
     def forget(self) -> None:
         """Let the curves begin here."""
-        for rows in (self.states, self.forces, self.evidence):
+        for rows in (self.states, self.forces, self.evidence, self.disturbed):
             rows.clear()
         self._seen, self._factor = (time.monotonic(), self.stamp), math.nan
 
@@ -83,7 +85,7 @@ class Audience:
         t, q = _curve(self.states, start, end, 7)
         force_t, force = _curve(self.forces, start, end, 3)
         energy_t, energy = _curve(self.evidence, start, end, 3)
-        return Trial(t, q, force_t, force, energy_t, *energy.T, pushes, self.counts, wall_time, failure, interrupted)
+        return Trial(t, q, force_t, force, energy_t, *energy.T, pushes, self.counts, wall_time, (end - start) * 1e-9, failure, interrupted)
 
     # the topics
 
@@ -106,6 +108,11 @@ class Audience:
     def _integrator(self, message: Float64MultiArray) -> None:
         row = dict(zip(LABELS, message.data))
         self.evidence.append((round(row["time"] * 1e9), row["energy"], row["energy_drift"]))
+
+    def _disturbance(self, message: WrenchStamped) -> None:
+        force = message.wrench.force
+        if force.x or force.y or force.z:
+            self.disturbed.append(nanoseconds(message.header.stamp))
 
     def _command(self, message: WrenchStamped) -> None:
         self.answered = nanoseconds(message.header.stamp)

@@ -26,7 +26,7 @@ class Performance:
         self._script, self._stage, self._audience = script, stage, stage.audience
         self._start = 0  # [ns] simulated, of the release
         self._released, self._ended = 0.0, 0.0  # [s] steady
-        self._pushes = []
+        self._pushes = []  # and the stamp that was in view when each was sent
 
     def play(self) -> Trial:
         """Play it to its end, or to where it breaks off."""
@@ -47,7 +47,12 @@ class Performance:
             interrupted = True
         wall_time = (self._ended or time.monotonic()) - self._released if self._released else 0.0
         end = self._start + round(self._script.duration * 1e9) if self._released else -1
-        return self._audience.trial(self._start, end, tuple(self._pushes), wall_time, failure, interrupted)
+        pushes = tuple(push._replace(felt=self._felt(sent)) for push, sent in self._pushes)
+        return self._audience.trial(self._start, end, pushes, wall_time, failure, interrupted)
+
+    def _felt(self, sent: int) -> float:
+        """When a push acted that was sent in view of the state of the stamp `sent` [ns]: [s] since the release; nan: it was not seen to."""
+        return (next((stamp for stamp in self._audience.disturbed if stamp >= sent), math.nan) - self._start) * 1e-9
 
     def _come_up(self) -> None:
         began = time.monotonic()
@@ -81,7 +86,7 @@ class Performance:
         message.header.frame_id = frames().tip
         set_xyz(message.wrench.force, (push.force * math.cos(push.azimuth), push.force * math.sin(push.azimuth), 0.0))
         self._stage.disturbance.publish(message)
-        self._pushes.append(push._replace(time=(self._audience.stamp - self._start) * 1e-9))
+        self._pushes.append((push, self._audience.stamp))
 
     def _count(self) -> None:
         self._stage.call(self._stage.pause, SetBool.Request(data=True), STILL)

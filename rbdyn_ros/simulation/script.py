@@ -12,9 +12,10 @@ TIME_FOR_BOTH = 10.0  # [s] a shorter demo, which leaves less time to recover, h
 class Push(NamedTuple):
     """A force on the tip."""
 
-    time: float  # [s] since the release
+    time: float  # [s] since the release, at which it is asked for
     force: float  # [N]
     azimuth: float  # [rad] of its direction in the rod's cross-section, from the rod's x axis
+    felt: float = math.nan  # [s] since the release, when it was seen to act; nan: it was not
 
 
 class Script(NamedTuple):

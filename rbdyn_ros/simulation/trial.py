@@ -17,11 +17,18 @@ class Trial(NamedTuple):
     energy_t: Array  # (k,) [s]
     energy: Array  # (k,) [J]
     balance: Array  # (k,) [J] energy - energy at the start - work done since
-    pushes: tuple  # of `script.Push`, at the times when they were sent
+    pushes: tuple  # of `script.Push`, those that were sent
     counts: dict  # name -> number, what the simulator counted
     wall_time: float  # [s] that the trial took
+    duration: float  # [s] that it was to last
     failure: str = ""  # why it ended early
     interrupted: bool = False  # somebody ended it
+
+
+def unseen(trial: Trial, since: float, until: float) -> float:
+    """The longest time [s] between two instants without a state in view; all of it if none came."""
+    seen = trial.t[(trial.t > since) & (trial.t < until)]
+    return float(np.diff(np.concatenate(([since], seen, [max(since, until)]))).max())
 
 
 def axis(q: Array) -> Array:

@@ -65,14 +65,19 @@ def _quiet(axes, trial: Trial, last: bool) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlim(0.0, max(1e-3, trial.t[-1] if len(trial.t) else 0.0))
     axes.tick_params(labelbottom=last, labelsize=9)
-    for push in trial.pushes:
-        axes.axvline(push.time, color=RED, linewidth=0.9, alpha=0.6)
+    for push in _felt(trial):
+        axes.axvline(push.felt, color=RED, linewidth=0.9, alpha=0.6)
+
+
+def _felt(trial: Trial) -> list:
+    """The pushes that have a place on the axis of time."""
+    return [push for push in trial.pushes if push.felt <= trial.duration]
 
 
 def _name_events(axes, trial: Trial) -> None:
-    for push in trial.pushes:
+    for push in _felt(trial):
         note = axes.annotate(
-            f"push {push.force:.1f} N", (push.time, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -2),
+            f"push {push.force:.1f} N", (push.felt, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -2),
             textcoords="offset points", color=RED, fontsize=9, va="top", annotation_clip=True,
         )  # fmt: skip
         note.set_in_layout(False)  # a push just before the end must not squeeze the axes

@@ -5,13 +5,13 @@ import math
 import numpy as np
 
 from rbdyn_ros.simulation.statistics import TRIPS
-from rbdyn_ros.simulation.trial import Trial, tilt
+from rbdyn_ros.simulation.trial import Trial, tilt, unseen
 from rbdyn_ros.simulation.verdict import SETTLED, settling
 
 
 def summary(trial: Trial, recorded: str) -> str:
     """One line per quantity, the last one says what was recorded. What was not seen is a dash."""
-    rows = [_settling(trial), *_extremes(trial), *_timing(trial), _energy(trial), ("recorded", recorded)]
+    rows = [_settling(trial), *_pushes(trial), *_extremes(trial), *_timing(trial), _energy(trial), ("recorded", recorded)]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"  {name:{width}}  {text}" for name, text in rows)
 
@@ -19,6 +19,11 @@ def summary(trial: Trial, recorded: str) -> str:
 def _settling(trial: Trial) -> tuple:
     parts = [f"{event} {_number(time, '.2f')} s" for event, time in settling(trial)]
     return f"settled, below {math.degrees(SETTLED):g}°, after", ", ".join(parts)
+
+
+def _pushes(trial: Trial) -> list:
+    told = [f"{_number(push.felt, '.2f')} s, asked for at {push.time:.2f} s" for push in trial.pushes]
+    return [("pushes felt at", "; ".join(told))] if told else []
 
 
 def _extremes(trial: Trial) -> list:
@@ -41,7 +46,8 @@ def _timing(trial: Trial) -> list:
         ("round trip p50 / p99 / max", f"{trips} ms, over the last {commands:.0f} commands"),
         ("missed deadlines", f"{_number(counts.get('missed'), '.0f')} of {_number(counts.get('ticks'), '.0f')}"),
         ("watchdog trips", _number(counts.get("watchdog_trips"), ".0f")),
-        ("simulated", f"{seconds:.2f} s in {trial.wall_time:.2f} s, real time × {_number(rate, '.2f')}"),
+        ("simulated and seen", f"{seconds:.2f} s in {trial.wall_time:.2f} s, real time × {_number(rate, '.2f')}"),
+        ("longest time without a state", f"{unseen(trial, 0.0, seconds if trial.interrupted or trial.failure else trial.duration):.3f} s"),
     ]
 
 

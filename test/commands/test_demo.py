@@ -91,6 +91,19 @@ def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
     assert max(ticks) - min(ticks) >= 3_000_000_000
 
 
+def test_an_audience_that_falls_behind_claims_nothing(demo, tmp_path):
+    """The demo's own process stands still, as one without a processor does, until the plant has passed the end."""
+    played = demo("--duration", "4")
+    wait_for(lambda: playing(tmp_path) or played.poll() is not None)
+    time.sleep(0.5)
+    played.send_signal(signal.SIGSTOP)
+    time.sleep(15.0)
+    played.send_signal(signal.SIGCONT)
+    said, _ = played.communicate(timeout=PATIENCE)
+    assert played.returncode == 1 and "FAILED: nobody saw whether the rod stood: no state in view for 1.0 s" in said, said
+    assert " s, asked for at 1.20 s" in said
+
+
 def test_from_hanging_it_swings_up_and_stands(demo, tmp_path):
     """The scenario names the law; twelve seconds are enough, the two pushes included."""
     said, _ = (played := demo("--scenario", "swing_up", "--duration", "12")).communicate(timeout=PATIENCE)

@@ -22,7 +22,7 @@ def trial(lean, t=None, **fields) -> Trial:
     t = np.arange(len(lean)) * 0.01 if t is None else np.asarray(t, float)
     q = np.array([(0.0, 0.0, *leaning(angle, 0.3)) for angle in lean]).reshape(-1, 6)
     forces, energy = np.zeros((len(t), 2)), np.ones(len(t))
-    return Trial(t, q, t, forces, t, energy, 0.0 * t, **{"pushes": (), "counts": {}, "wall_time": 1.0, **fields})
+    return Trial(t, q, t, forces, t, energy, 0.0 * t, **{"pushes": (), "counts": {}, "wall_time": 1.0, "duration": t[-1] if len(t) else 0.0, **fields})
 
 
 @given(st.floats(0.0, math.pi), st.floats(-math.pi, math.pi))
@@ -57,9 +57,40 @@ def test_nothing_seen_is_no_success():
     assert verdict(trial([])) == (False, "no state was seen")
 
 
+def test_what_nobody_saw_of_the_last_second_is_not_claimed():
+    """The plant has run to its end at 3 s, its audience has seen it up to 2.5 s, or all but 0.3 s of the last second."""
+    for seen in (np.arange(0.0, 2.5, 0.01), np.r_[np.arange(0.0, 2.3, 0.01), np.arange(2.6, 3.0, 0.01)]):
+        unknown = verdict(trial([0.5] * len(seen), seen, duration=3.0))
+        assert not unknown.stood and "nobody saw whether the rod stood" in unknown.sentence
+    assert verdict(trial([0.5] * 300, np.r_[np.arange(0.0, 2.0, 0.01), np.arange(2.1, 3.1, 0.01)], duration=3.1)).stood
+    lying = verdict(trial([80.0] * 250, duration=3.0))
+    assert not lying.stood and "did not stand: up to 80°" in lying.sentence
+
+
+def test_pushes_that_came_too_late_are_named():
+    pushes = (Push(0.5, 2.0, 0.0, felt=0.52), Push(1.0, 2.0, 0.0, felt=3.2), Push(1.5, 2.0, 0.0))
+    shown = trial([0.5] * 200, duration=2.0, pushes=pushes)
+    judged = verdict(shown)
+    assert judged.stood and judged.sentence.endswith("but 2 of 3 pushes came after the end, or were not seen to act")
+    assert "0.52 s, asked for at 0.50 s; 3.20 s, asked for at 1.00 s; – s, asked for at 1.50 s" in summary(shown, "nothing")
+    assert verdict(shown._replace(pushes=pushes[:1])).sentence.endswith("in the last second")
+
+
+def test_a_push_that_was_not_seen_to_act_ends_no_settling():
+    release, first, second = settling(trial([0.5] * 200, pushes=(Push(0.5, 2.0, 0.0), Push(1.0, 2.0, 0.0, felt=1.1))))
+    assert release.time == 0.0 and math.isnan(first.time) and second.time == 0.0
+
+
+def test_the_table_tells_the_longest_time_without_a_state():
+    half = trial([0.5] * 51, duration=2.0)
+    for shown, longest in ((half, 1.5), (half._replace(interrupted=True), 0.01)):
+        row = next(line for line in summary(shown, "nothing").splitlines() if "longest time without a state" in line)
+        assert row.endswith(f" {longest:.3f} s")
+
+
 def test_settling_ends_with_the_last_excursion_before_the_next_push():
     lean = np.concatenate((np.full(50, 3.0), np.zeros(50), np.full(10, 2.0), np.zeros(40)))
-    release, push = settling(trial(lean, pushes=(Push(1.0, 2.0, 0.0),)))
+    release, push = settling(trial(lean, pushes=(Push(0.9, 2.0, 0.0, felt=1.0),)))
     assert release.time == pytest.approx(0.49) and push.time == pytest.approx(0.09)
     assert math.isnan(settling(trial([3.0] * 10))[0].time)
     assert settling(trial([0.5] * 10))[0].time == 0.0
@@ -72,7 +103,7 @@ def test_a_table_of_nothing_has_dashes_and_no_error():
 
 @pytest.mark.parametrize("lean", [[], [90.0], [0.0] * 5, np.linspace(0.0, 180.0, 300)])
 def test_any_trial_has_a_picture(tmp_path, lean):
-    shown = trial(lean, pushes=(Push(0.02, 2.0, 0.0),))
+    shown = trial(lean, pushes=(Push(0.02, 2.0, 0.0, felt=0.02), Push(0.03, 2.0, 0.0)))
     trial_figure.write(shown, verdict(shown), 2.4, "a test", tmp_path / "trial.png")
     assert (tmp_path / "trial.png").stat().st_size > 10_000
 
