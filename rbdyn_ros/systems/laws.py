@@ -51,7 +51,7 @@ class Friction3d(NamedTuple):
 
 KNOWN = (Equality, Complementarity, NewtonImpact, Friction2d, Friction3d)
 WITH_TANGENTS = (Friction2d, Friction3d)
-ROWS = {NewtonImpact: 1, Friction2d: 2, Friction3d: 3}  # of one contact; the other laws take any number
+ROWS = {Complementarity: 1, NewtonImpact: 1, Friction2d: 2, Friction3d: 3}  # of one contact, which has one gap; equalities take any number
 
 
 def checked(law: tuple) -> tuple:

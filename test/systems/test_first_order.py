@@ -69,6 +69,21 @@ def test_relative_degrees():
     assert relative_degrees([[0.0, 0.0], [0.0, 0.0]], B, [[1.0, 0.0]], [[0.0]]) == [None]
 
 
+def test_equality_and_complementarity_together():
+    """Two tanks with equal levels by a wide pipe and an overflow at 0.3: 1/s flows into the first, both rise by half of it, then stay."""
+    tanks = [first_order.linear_dynamics([[0.0]], lambda t: np.ones(1)), first_order.linear_dynamics([[0.0]])]
+    pipe = first_order.linear_relation([[1.0], [-1.0]], [[1.0, -1.0]], law=laws.Equality(), systems=(0, 1))
+    overflow = first_order.linear_relation([[-1.0]], [[-1.0]], e=lambda t: np.array([0.3]), systems=(1,))
+    system = first_order.assembled(tanks, (pipe, overflow))
+    row, h = theta_gamma.start(system, 0.0, np.zeros(2), np.zeros(2)), 1e-2
+    assert row.degree == 1
+    for k in range(100):
+        row = theta_gamma.step(system, row, h, theta_gamma.options(1.0, 1.0))
+        assert row.ok, row.message
+        assert row.x == pytest.approx(np.full(2, min(0.5 * row.t, 0.3)), abs=1e-12)
+    assert row.multiplier == pytest.approx([-1.0, 1.0])
+
+
 def test_reach_asks_for_any_multiplier_and_looks_beside_a_gradient_that_vanishes():
     """Rows closed by each other's multiplier; y = x^2 at x = 0; a state that its input does not move."""
     relay = first_order.linear([[0.0]], [[1.0, 0.0]], [[1.0], [0.0]], [[0.0, 1.0], [-1.0, 0.0]])

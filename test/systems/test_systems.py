@@ -137,6 +137,7 @@ def test_a_state_that_is_none_is_refused(q, v, h, words):
         (lambda: relations.interaction(relations.linear([[1.0]]), laws.friction_3d(0.3)), "1 rows, but Friction3d takes 3"),
         (lambda: assembly.network((), relations.interaction(relations.linear([[1.0]]), laws.Equality(), (3,))), "couples system 3"),
         (lambda: relations.interaction(relations.linear([[1.0]]), laws.NewtonImpact(2.0)), "restitution is 2.0"),
+        (lambda: relations.interaction(relations.linear(np.eye(2)), laws.Complementarity()), "2 rows, but Complementarity takes 1"),
         (lambda: relations.interaction(relations.linear([[1.0]]), None), "the law is None; known are Equality"),
         (lambda: relations.interaction(relations.linear([[1.0]]), laws.Equality(), ()), "couples no system"),
         (lambda: relations.point_on_plane((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), "a direction must not be zero"),

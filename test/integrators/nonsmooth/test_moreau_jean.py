@@ -147,6 +147,22 @@ def test_projection_with_the_norm_row_closes_the_joint_and_keeps_the_quaternion(
     assert drift[False][1] > 1e-7
 
 
+def test_projection_pushes_out_what_overlaps_and_leaves_what_is_open():
+    """A point in a corner of two walls: one gap is negative, the other positive; a third row pulls on both."""
+    rows = [relations.interaction(relations.linear([H], b), laws.newton_impact(0.5)) for H, b in (((1.0, 0.0), 0.0), ((0.0, 1.0), 0.0))]
+    tied = relations.interaction(relations.linear([[1.0, 1.0]], -0.5), laws.Equality())
+    found = projection.project(assembly.network(lagrangian.linear(np.eye(2)), [*rows, tied]), 0.0, (np.array([-0.1, 0.4]),))
+    assert found.ok and found.q[0] == pytest.approx([0.0, 0.5], abs=1e-12)
+    open_ones = projection.project(assembly.network(lagrangian.linear(np.eye(2)), rows), 0.0, (np.array([0.1, 0.4]),))
+    assert open_ones.iterations == 0 and open_ones.q[0] == pytest.approx([0.1, 0.4], abs=0.0)
+
+
+def test_projection_on_rows_that_contradict_each_other_is_told():
+    rows = [relations.interaction(relations.linear([[1.0]], b), laws.Equality()) for b in (0.0, -1.0)]
+    found = projection.project(assembly.network(lagrangian.linear(1.0), rows), 0.0, (np.zeros(1),))
+    assert not found.ok and found.residual == pytest.approx(1.0)
+
+
 def test_redundant_joints_are_solved_and_contradicting_ones_refused():
     system = lagrangian.linear(np.eye(2), force=lambda t: np.array([1.0, 0.0]))
     wall = lambda speed: relations.interaction(  # noqa: E731
