@@ -51,9 +51,10 @@ def variational_run(
     """Take `rows` times `steps_per_row` steps of h [s] with joints and contacts; at most `events` impacts are kept.
 
     Reactions are the means since the row before, impacts included, of the rows that are not redundant; zero in the first.
-    ValueError for a step that is none, and for a start that is none: shapes, numbers, open joints or velocities against them, overlaps.
+    ValueError for a step or options that are none, and for a start that is none: shapes, numbers, open joints or velocities against them, overlaps.
     """
     require_step(h)
+    plants.checked(options)
     q, v = _start(bodies, constraints, q, v)
     plant = plants.build(bodies, q, constraints, pairs, gamma, overlap)
     work = plants.work(plant, events)

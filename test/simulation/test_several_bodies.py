@@ -113,3 +113,19 @@ def test_stabilisation_that_is_none(alpha):
     bodies, q, v = falling_ball()
     with pytest.raises(ValueError, match="alpha is .*; it must be finite and >= 0"):
         several_bodies.multiplier_run(bodies, NONE, alpha, q, v, 1e-3, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "bad, words",
+    [
+        ({"tolerance": -1.0}, "tolerance is -1.0 m/s; it must be > 0"),
+        ({"stalled": float("nan")}, "stalled is nan"),
+        ({"max_iterations": 0}, "max_iterations is 0; it must be from 1 to 1000"),
+        ({"max_impacts": 0}, "max_impacts is 0"),
+        ({"beta": 5.0}, "beta is 5.0; it must be from 0 to 1"),
+    ],
+)
+def test_options_that_are_none(bad, words):
+    bodies, q, v = falling_ball()
+    with pytest.raises(ValueError, match=words):
+        several_bodies.variational_run(bodies, NONE, None, q, v, 1e-3, 1, 1, Options(**bad))

@@ -34,6 +34,19 @@ class Options(NamedTuple):
     max_impacts: int = 12  # within one step; the last one is without restitution
 
 
+def checked(options: Options) -> Options:
+    """The options themselves; ValueError names a number that makes no sense."""
+    for name in ("tolerance", "stalled"):
+        if not 0.0 < getattr(options, name) <= 1e-3:
+            raise ValueError(f"{name} is {getattr(options, name)} m/s; it must be > 0 and at most 1e-3")
+    for name in ("max_iterations", "max_impacts"):
+        if not 1 <= getattr(options, name) <= 1000:
+            raise ValueError(f"{name} is {getattr(options, name)}; it must be from 1 to 1000")
+    if not 0.0 <= options.beta <= 1.0:
+        raise ValueError(f"beta is {options.beta}; it must be from 0 to 1, the part of a penetration that a step takes back")
+    return options
+
+
 class Work(NamedTuple):
     """Arrays of one run. N = 7n coordinates, M = n + m rows: the n quaternion norms first."""
 
