@@ -5,7 +5,8 @@ S.15 to S.17) solve u = W P + q with (P.3). There are four candidates at most, m
 
 A tip that sticks while the cart leans on a rail end couples both so strongly that thousands of sweeps would be needed. Every few sweeps
 the linear equations of what sticks, slides and is open are solved instead; the next sweep judges the answer as any other. In a corner of
-the rails such a tip is held by more rows than there are motions, and the sweeps go on until one opens or the rest is below `STALLED`.
+the rails such a tip is held by more rows than there are motions, which contradict each other by the step's curvature. The sweeps then wind
+up the same inner stress again and again, until friction gives way or a contact opens; there they are sent at once.
 """
 
 import numpy as np
@@ -20,8 +21,10 @@ from rbdyn_ros.solvers import fc3d_one_contact
 
 SWEEPS = 2000
 TOLERANCE = 1e-13  # of the impulses, relative
-STALLED = 1e-5  # [m/s] of W_NN dP: dependent rows contradict each other by the step's curvature, and so much is taken
 LEAP = 20  # sweeps between two solutions of the linear equations
+_FARTHEST = 1e15  # times the change of one sweep, which may be round-off: a stress that no cone ends so far away has no end
+_STALLED = 1e-11  # [m/s] of W_NN dP: at the edge of its cone a stress comes and goes by round-off
+_ROUND = 1.0 + 1e-9  # of mu, for impulses on the edge of their cones
 
 
 @hot
@@ -66,7 +69,7 @@ def direction(c, i, k):
 
 @hot
 def leap(c, count):
-    """P := what gives all contacts the velocities of their kinds, sliding directions as they are; unchanged where the cones forbid it."""
+    """P := what gives all contacts the velocities of their kinds, sliding directions as they are; whether the cones allow it."""
     n = 0
     for b in range(count):
         for l in range(rows(c, c.active[b])):
@@ -79,7 +82,7 @@ def leap(c, count):
             c.z[n] = -c.q[c.active[b], l]
             n += 1
     if linear.solve_consistent(c.A[:n, :n], c.z[:n]) < n:
-        return  # dependent rows: the sweeps find which of them opens
+        return False  # dependent rows
     for write in (False, True):
         column = 0
         for b in range(count):
@@ -89,36 +92,84 @@ def leap(c, count):
                 column += 1
             if write:
                 put(c.P, i, P)
-            elif not fc3d_one_contact.inside(P, c.law[i, 0] * (1.0 + 1e-9)):
-                return
+            elif not fc3d_one_contact.inside(P, c.law[i, 0] * _ROUND):
+                return False
+    return True
+
+
+@hot
+def allowed(c, count, s):
+    """Whether the cones hold P + s dP, dP the change of the last sweep."""
+    for a in range(count):
+        i = c.active[a]
+        if not fc3d_one_contact.inside(vec.axpy(s, vector(c.dP, i), vector(c.P, i)), c.law[i, 0] * _ROUND):
+            return False
+    return True
+
+
+@hot
+def creep(c, count):
+    """P := P + s dP with the largest s that the cones allow; unchanged where there is no largest one."""
+    low, high = 0.0, 1.0
+    while high < _FARTHEST and allowed(c, count, high):
+        low, high = high, 2.0 * high
+    if not high < _FARTHEST:
+        return
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        if allowed(c, count, middle):
+            low = middle
+        else:
+            high = middle
+    for a in range(count):
+        i = c.active[a]
+        put(c.P, i, vec.axpy(low, vector(c.dP, i), vector(c.P, i)))
+
+
+@inlined
+def sweep(c, count):
+    """Each active contact once at the impulses of the others: (change of P, size of P); inf where a contact has none."""
+    moved, size = 0.0, 1e-300
+    for a in range(count):
+        i = c.active[a]
+        q, guess = vector(c.q, i), vector(c.P, i)
+        for b in range(count):
+            if b != a:
+                q = vec.add(q, vec.matvec(block(c, a, b), vector(c.P, c.active[b])))
+        solved = fc3d_one_contact.contact(block(c, a, a), q, c.law[i, 0], guess)
+        if solved.kind == fc3d_one_contact.NONE:
+            memory.failed(c, memory.NO_LAW, i)
+            return np.inf, 1.0
+        change = vec.sub(solved.r, guess)
+        moved += vec.size(change)
+        size += vec.size(solved.r)
+        put(c.P, i, solved.r)
+        put(c.dP, i, change)
+        c.status[i] = solved.kind
+    return moved, size
+
+
+@hot
+def repeated(c, count):
+    """Sweeps until P changes no more: (0, size of P); (inf, 1) where there is none."""
+    moved = size = 0.0
+    for k in range(SWEEPS):
+        moved, size = sweep(c, count)
+        if not TOLERANCE * size < moved < np.inf:
+            return (0.0 if moved < np.inf else np.inf), size
+        if k % LEAP == LEAP - 1 and not leap(c, count):
+            creep(c, count)
+    if moved * c.W[0, 0] <= _STALLED:
+        return 0.0, size
+    memory.failed(c, memory.NO_SWEEPS, count)
+    return np.inf, 1.0
 
 
 @hot
 def sweeps(c, count):
     """P of the active contacts at their q: (change of P in the first sweep, size of P); inf where there is none."""
-    first = moved = size = 0.0
-    for k in range(SWEEPS):
-        moved, size = 0.0, 1e-300
-        for a in range(count):
-            i = c.active[a]
-            q, guess = vector(c.q, i), vector(c.P, i)
-            for b in range(count):
-                if b != a:
-                    q = vec.add(q, vec.matvec(block(c, a, b), vector(c.P, c.active[b])))
-            solved = fc3d_one_contact.contact(block(c, a, a), q, c.law[i, 0], guess)
-            if solved.kind == fc3d_one_contact.NONE:
-                memory.failed(c, memory.NO_LAW, i)
-                return np.inf, 1.0
-            moved += vec.size(vec.sub(solved.r, guess))
-            size += vec.size(solved.r)
-            put(c.P, i, solved.r)
-            c.status[i] = solved.kind
-        first = moved if k == 0 else first
-        if count == 1 or not moved > TOLERANCE * size:
-            return first, size
-        if k % LEAP == LEAP - 1:
-            leap(c, count)
-    if moved * c.W[0, 0] <= STALLED:
-        return 0.0, size
-    memory.failed(c, memory.NO_SWEEPS, count)
-    return np.inf, 1.0
+    first, size = sweep(c, count)
+    if count == 1 or not TOLERANCE * size < first < np.inf:
+        return first, size
+    more, size = repeated(c, count)
+    return first + more, size

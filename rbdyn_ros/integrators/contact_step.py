@@ -28,6 +28,8 @@ from rbdyn_ros.numerics import linear
 
 IMPACT, PERSISTENT = 0, 1
 ROUNDS = 50
+_CALM = 8  # rounds with one W
+_NUDGE = 1e-4  # of the impulses, for differences
 _ROUND_OFF = 2e-15  # of a position, relative
 
 
@@ -87,6 +89,18 @@ def closed(c):
     return int(c.closed[0] + c.closed[1] + c.closed[2] + c.closed[3])
 
 
+@inlined
+def velocity(c, i, h, x0, R0, x1, R1, w1, u1):
+    """u of contact i (P.1, P.2) in its frame; half of it at an impact, which both half impulses reach."""
+    rho = c.rho[i]
+    if c.mode[i] != PERSISTENT:
+        return vec.scale(0.5, vec.matvec(frame(c, i), touching.point_velocity(R1, w1, u1, rho)))
+    D = (x1[0] - x0[0], x1[1] - x0[1], 0.0)
+    if rho != world.ON_CART:
+        D = vec.axpy(rho, (R1[0][2] - R0[0][2], R1[1][2] - R0[1][2], R1[2][2] - R0[2][2]), D)
+    return vec.scale(1.0 / h, vec.matvec(frame(c, i), D))
+
+
 @hot
 def law(system, c, count, h, x0, R0, x1, R1, w1, u1):
     """One round of (P.3): u at the present P, then P; returns its change, of which 1 is allowed.
@@ -95,16 +109,8 @@ def law(system, c, count, h, x0, R0, x1, R1, w1, u1):
     """
     for a in range(count):
         i = c.active[a]
-        rho, scale = c.rho[i], 0.5
-        u = touching.point_velocity(R1, w1, u1, rho)
-        if c.mode[i] == PERSISTENT:
-            scale = 1.0
-            D = (x1[0] - x0[0], x1[1] - x0[1], 0.0)
-            if rho != world.ON_CART:
-                D = vec.axpy(rho, (R1[0][2] - R0[0][2], R1[1][2] - R0[1][2], R1[2][2] - R0[2][2]), D)
-            u = vec.scale(1.0 / h, D)
-        u = vec.matvec(frame(c, i), u)
-        q = vec.scale(scale, (u[0] + c.law[i, 1], u[1], u[2]))
+        u = velocity(c, i, h, x0, R0, x1, R1, w1, u1)
+        q = (u[0] + (1.0 if c.mode[i] == PERSISTENT else 0.5) * c.law[i, 1], u[1], u[2])
         for b in range(count):
             q = vec.sub(q, vec.matvec(contact_law.block(c, a, b), vector(c.P, c.active[b])))
         put(c.q, i, q)
@@ -177,11 +183,36 @@ def stage(system, load, E, tolerance, max_iterations, u0, u1, state, guess, push
 
 
 @hot
+def sharpen(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
+    """W := du/dP of the whole step, by differences, instead of that of its start.
+
+    Near a jam, where a rod that is almost flat sticks and the cart leans on a rail end, the O(h) between them decides whether rounds converge.
+    """
+    x, R = state[0], state[2]
+    e = 0.0
+    for b in range(count):
+        e += _NUDGE * vec.size(vector(c.P, c.active[b]))
+    for column in range(3 * count):
+        j, k = c.active[column // 3], column % 3
+        P = c.P[j, k]
+        for side in (1.0, -1.0):
+            c.P[j, k] = P + side * e
+            new = stage(system, load, E, tolerance, max_iterations, u0, u1, state, guess, push(c, count))[0]
+            for a in range(count):
+                u = velocity(c, c.active[a], E.h, x, R, new[0], new[2], new[3], new[4])
+                for row in range(3):
+                    c.W[3 * a + row, column] = u[row] if side > 0.0 else 0.5 / e * (c.W[3 * a + row, column] - u[row])
+        c.P[j, k] = P
+
+
+@hot
 def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
     """One step with `count` active contacts: (state, turn, joint impulse, relative error of turn and of P)."""
     x, Q, R, w, u, V = state
     contact_law.couple(system, c, count, R)
-    for _ in range(ROUNDS):
+    for k in range(ROUNDS):
+        if k > 0 and k % _CALM == 0:
+            sharpen(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count)
         f = push(c, count)
         new, turn, impulse = stage(system, load, E, tolerance, max_iterations, u0, u1, state, guess, f)
         if not turn.error <= tolerance:
