@@ -1,10 +1,11 @@
-"""Moreau-Jean against Siconos on the same systems in the same run: the bouncing ball, the cam follower, three balls.
+"""Moreau-Jean against Siconos on the same systems in the same run: the bouncing ball, the cam follower, several bodies.
 
     python benchmarks/nonsmooth.py [--json FILE] [--siconos-python PATH]
 
 Both take the same forces at the same nodes and theta = 1/2. Printed are the largest differences over the run and the time
-per step, ours compiled (moreau_jean_linear), theirs of computeOneStep called from Python. The three balls are Newton-Euler
-bodies that spin, bounce on a plane with friction and on each other: ours is moreau_jean in Python, linearised as theirs.
+per step, ours compiled (moreau_jean_linear), theirs of computeOneStep called from Python. Three balls that bounce
+on a plane with friction and on each other, and two rods in a chain of ball joints, are Newton-Euler bodies (newton_euler_runs.py):
+ours is moreau_jean in Python.
 """
 
 import argparse
@@ -16,14 +17,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import newton_euler_runs  # noqa: E402
 import numpy as np  # noqa: E402
 
 from rbdyn_ros.experiments.nonsmooth_runs import march_linear  # noqa: E402
-from rbdyn_ros.integrators.nonsmooth import moreau_jean, moreau_jean_linear  # noqa: E402
+from rbdyn_ros.integrators.nonsmooth import moreau_jean_linear  # noqa: E402
 from rbdyn_ros.models import bouncing_ball, cam_follower, cam_profile  # noqa: E402
-from rbdyn_ros.systems import assembly, laws, newton_euler, relations  # noqa: E402
 
-PEER, BALLS_PEER = (Path(__file__).with_name(f"siconos_{name}.py") for name in ("runs", "balls"))
 BOUND = 1e-12  # on positions; velocities and impulses follow with a factor of their size
 
 
@@ -35,14 +35,15 @@ def main() -> int:
     arguments = p.parse_args()
     print(f"{'case':>16} {'steps':>7} {'dq [m]':>9} {'dv [m/s]':>9} {'dP [N s]':>9} {'ours [us]':>10} {'Siconos [us]':>13}")
     rows = []
-    for name, case in cases().items():
+    for name, (peer, case) in cases().items():
         try:
-            rows.append((compared_balls if "balls" in case else compared)(name, case, arguments.siconos_python))
+            theirs = asked(peer, case, arguments.siconos_python)
         except (OSError, subprocess.CalledProcessError) as error:
             reason = (getattr(error, "stderr", "") or str(error)).strip().splitlines()[-1]
             advice = "Debian and Ubuntu: apt-get install python3-siconos"
             print(f"{arguments.siconos_python} cannot run Siconos: {reason}. {advice}", file=sys.stderr)
             return 2
+        rows.append((compared if peer == "runs" else newton_euler_runs.compared)(name, case, theirs))
         r = rows[-1]
         print(f"{name:>16} {r['steps']:7d} {r['dq']:9.1e} {r['dv']:9.1e} {r.get('dP', float('nan')):9.1e} {r['ours_us']:10.3f} {r['siconos_us']:13.1f}")
     if arguments.json:
@@ -51,31 +52,17 @@ def main() -> int:
 
 
 def cases() -> dict:
-    """name -> what siconos_runs.py reads."""
+    """name -> (the peer's script, what it reads)."""
     ball = bouncing_ball.Params()
     weight = -ball.mass * ball.gravity
-    found = {"bouncing ball": _case(ball.mass, 0.0, 0.0, ball.restitution, 1e-3, ball.gap, 0.0, [weight] * 5001)}
+    found = {"bouncing ball": ("runs", _case(ball.mass, 0.0, 0.0, ball.restitution, 1e-3, ball.gap, 0.0, [weight] * 5001))}
     for rpm in (358.0, 660.0, 700.0):
         params = cam_follower.Params(rpm)
         (u, v), (c, dc, _) = cam_follower.lifted(params), cam_profile.motion(cam_follower.rate(params), 0.0)
         forces = cam_follower.cam_force(params, 1e-4 * np.arange(30001))[:, 0].tolist()
-        found[f"cam {rpm:g} rpm"] = _case(
-            params.mass, params.damping, params.stiffness, params.restitution, 1e-4, u - c, v - dc, forces
-        )
-    found["three balls"] = three_balls()
-    return found
-
-
-def three_balls() -> dict:
-    """Two balls fall, the third is thrown along the plane at them; all spin. Nothing comes to rest within the second."""
-    upright = [1.0, 0.0, 0.0, 0.0]
-    starts = (
-        (0.10, 1.0, [0.0, 0.0, 0.25, *upright], [0.0, 0.0, 0.0, 4.0, 0.0, -2.0]),
-        (0.15, 2.0, [-0.8, 0.03, 0.3, *upright], [2.0, 0.0, 0.0, 0.0, 5.0, 3.0]),
-        (0.12, 1.5, [0.05, 0.01, 0.7, *upright], [0.0, 0.0, 0.0, 1.0, 2.0, 3.0]),
-    )
-    balls = [{"radius": r, "mass": m, "inertia": 0.4 * m * r * r, "q": q, "v": v} for r, m, q, v in starts]
-    return {"h": 1e-3, "steps": 1000, "restitution": 0.7, "friction": 0.3, "balls": balls}
+        case = _case(params.mass, params.damping, params.stiffness, params.restitution, 1e-4, u - c, v - dc, forces)
+        found[f"cam {rpm:g} rpm"] = "runs", case
+    return {**found, "three balls": ("balls", newton_euler_runs.three_balls()), "two rods": ("chain", newton_euler_runs.two_rods())}
 
 
 def _case(mass, damping, stiffness, restitution, h, q, v, forces) -> dict:
@@ -83,49 +70,15 @@ def _case(mass, damping, stiffness, restitution, h, q, v, forces) -> dict:
     return {**machine, "h": h, "q": q, "v": v, "forces": forces}
 
 
-def asked(peer: Path, case: dict, python: str) -> dict:
-    """What a peer answers."""
-    said = subprocess.run([python, str(peer)], input=json.dumps(case), capture_output=True, text=True, check=True).stdout
+def asked(peer: str, case: dict, python: str) -> dict:
+    """What siconos_<peer>.py answers."""
+    script = str(Path(__file__).with_name(f"siconos_{peer}.py"))
+    said = subprocess.run([python, script], input=json.dumps(case), capture_output=True, text=True, check=True).stdout
     return json.loads(said.splitlines()[-1])
 
 
-def compared_balls(name: str, case: dict, python: str) -> dict:
-    """The row of the balls; impulses are not compared."""
-    theirs, balls, options = asked(BALLS_PEER, case, python), case["balls"], moreau_jean.options(linearised=True)
-    net = _balls_network(case)
-    q, v = (tuple(np.array(b[key]) for b in balls) for key in ("q", "v"))
-    moreau_jean.step(net, 0.0, q, v, case["h"], options)
-    begun, rows = time.perf_counter(), []
-    for k in range(case["steps"]):
-        step = moreau_jean.step(net, k * case["h"], q, v, case["h"], options)
-        if not step.ok:
-            raise RuntimeError(step.message)
-        q, v = step.q, step.v
-        rows.append((np.array(q), np.array(v)))
-    ours = 1e6 * (time.perf_counter() - begun) / len(rows)
-    dq, dv = (float(np.abs(np.array(part) - theirs[key]).max()) for part, key in zip(zip(*rows), ("q", "v")))
-    n = len(rows)
-    return {"case": name, "steps": n, "dq": dq, "dv": dv, "ours_us": ours, "siconos_us": 1e6 * theirs["seconds"] / n}
-
-
-def _balls_network(case: dict) -> assembly.Network:
-    """The balls as systems: each over the plane z = 0, with friction, and against each other, without."""
-    balls, none = case["balls"], np.zeros((6, 6))
-
-    def falling(b: dict):
-        weight = np.array([0.0, 0.0, -9.81 * b["mass"], 0.0, 0.0, 0.0])
-        return newton_euler.bodies(b["mass"], [b["inertia"]] * 3, lambda t, q, v: weight, lambda t, q, v: none, lambda t, q, v: none)
-
-    rough, smooth = (laws.friction_3d(mu, case["restitution"]) for mu in (case["friction"], 0.0))
-    radii = [b["radius"] for b in balls]
-    contacts = [relations.interaction(relations.ball_on_plane(r), rough, (i,)) for i, r in enumerate(radii)]
-    contacts += [relations.interaction(relations.balls(radii[i], radii[j]), smooth, (i, j)) for i in range(len(balls)) for j in range(i)]
-    return assembly.network([falling(b) for b in balls], contacts)
-
-
-def compared(name: str, case: dict, python: str) -> dict:
+def compared(name: str, case: dict, theirs: dict) -> dict:
     """One row of the table."""
-    theirs = asked(PEER, case, python)
     linear = moreau_jean_linear.prepare(
         case["mass"], case["damping"], case["stiffness"], [[1.0]], 0.0, case["restitution"], case["h"]
     )
