@@ -51,17 +51,22 @@ def introduction() -> str:
     return "\n".join([*lines, "", f"`{PROGRAM} COMMAND --help` explains the options of a command."])
 
 
-def _run(name: str, argv: list) -> int:
+def parser(name: str) -> argparse.ArgumentParser:
+    """What reads the options of a command."""
     module = _module(name)
-    parser = _Parser(
+    made = _Parser(
         prog=f"{PROGRAM} {name}",
         description=module.HELP,
         epilog=f"examples:\n{_indented(module.EXAMPLES)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    module.add_arguments(parser)
-    return module.run(parser.parse_args(argv))
+    module.add_arguments(made)
+    return made
+
+
+def _run(name: str, argv: list) -> int:
+    return _module(name).run(parser(name).parse_args(argv))
 
 
 class _Parser(argparse.ArgumentParser):

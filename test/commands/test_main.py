@@ -1,5 +1,7 @@
 """`python -m rbdyn_ros`: it teaches, and it answers a mistake with one sentence."""
 
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,8 @@ from rbdyn_ros import __main__ as program
 from rbdyn_ros.settings import tables
 
 ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "doc").glob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+TYPED = re.compile(r"^(?:    )?(?:\S+=\S+ )*(?:\./testbed exec )?(?:python -m rbdyn_ros|\./testbed(?= (?:demo|soak))) (.+)$", re.M)
 
 
 @pytest.mark.parametrize("argv", [[], ["--help"], ["-h"]])
@@ -26,6 +30,32 @@ def test_every_command_teaches_its_options(name, capsys):
         program.main([name, "--help"])
     text = capsys.readouterr().out
     assert stopped.value.code == 0 and "examples:" in text and f"usage: python -m rbdyn_ros {name}" in text
+
+
+def typed() -> list:
+    """(page, words) of every command that the pages and the commands' own examples show to be typed."""
+    shown = [(page.name, page.read_text()) for page in PAGES]
+    shown += [(name, program.import_module(f"rbdyn_ros.commands.{name}").EXAMPLES) for name in program.command_names()]
+    lines = [(place, line) for place, text in shown for line in TYPED.findall(text.replace("\\\n", " "))]
+    return [(place, shlex.split(line, comments=True)) for place, line in lines]
+
+
+@pytest.mark.parametrize("place, words", typed(), ids=lambda value: value if isinstance(value, str) else " ".join(value))
+def test_what_the_pages_show_can_be_typed(place, words, tmp_path, monkeypatch):
+    """The options are known; of a simulation, which is planned without being run, every value too."""
+    if words[0].startswith("-"):
+        return
+    arguments = program.parser(words[0]).parse_args([word for word in words[1:] if word != "&"])
+    if words[0] == "simulate":
+        from rbdyn_ros.commands.simulate import job
+
+        (tmp_path / "config").symlink_to(ROOT / "config")
+        monkeypatch.chdir(tmp_path)
+        assert job(arguments).out
+
+
+def test_the_pages_show_commands_to_be_typed():
+    assert len([place for place, words in typed() if place == "README.md" and not words[0].startswith("-")]) >= 9
 
 
 def test_an_unknown_command_lists_the_known_ones(capsys):
