@@ -103,6 +103,15 @@ def test_whole_steps_find_the_impacts_within_one_step():
         assert run.impacts[0, 0] == pytest.approx(exact[0], abs=h)
 
 
+@pytest.mark.parametrize("beta", [0.0, 0.1, 0.5, 1.0])
+def test_bias_gives_back_its_part_of_an_overlap_in_each_whole_step(beta):
+    """A ball that lands with e = 0 is deep by part of a step; each later step leaves (1 - beta) of that."""
+    run = ball(e=0.0, height=0.1, beta=beta).take(1e-3, 145)
+    deep = [run.take(1e-3, 1).gaps()[0] for _ in range(4)]
+    assert beta == 1.0 or deep[0] < -1e-5
+    assert np.array(deep[1:]) == pytest.approx((1.0 - beta) * np.array(deep[:-1]), abs=1e-12)
+
+
 def test_ball_with_spin_leaves_a_sticking_impact_rolling():
     """A sphere that grips: u_T = 0, and it rolls on; the angular momentum about the contact stays, to the chord of a step's turn."""
     run = ball(e=0.0, mu=1.0, v=(0.5, 0, 0), w=(0, 20.0, 0), split=True).take(1e-3, 600)

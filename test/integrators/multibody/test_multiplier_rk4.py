@@ -68,6 +68,16 @@ def test_redundant_hinges_share_the_load():
     assert two[2][:5] == pytest.approx(0.5 * one[2], abs=1e-9)
 
 
+def test_hinge_of_the_appendix_turns_as_the_hinge_of_directions():
+    """Ball joint and two relative rotations, normals across the axis, in place of two rows between directions."""
+    bodies, _, q, v = door()
+    turns = [joints.relative_rotation(0, WORLD, n) for n in ((1, 0, 0), (0, 0, 1))]
+    rows = joints.assembled(1, joints.ball_joint(0, (0, 0, HALF), WORLD, (0, 0, 0)), *turns).rows
+    one, other = advanced(door(), 0.01, 100), advanced((bodies, rows, q, v), 0.01, 100)
+    assert other[3] == 5
+    assert np.abs(one[0] - other[0]).max() < 1e-12 and np.abs(one[1] - other[1]).max() < 1e-11
+
+
 def test_contradictory_rows_stop_the_run():
     """A body nailed to two points of the world that are not the right distance apart, one of them in motion."""
     bodies, rows, q, v = door()
