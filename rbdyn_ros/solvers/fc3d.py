@@ -16,7 +16,7 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.numerics import linear
 from rbdyn_ros.solvers import arguments
-from rbdyn_ros.solvers.solution import NOT_FINITE, SINGULAR, SOLVED, STALLED, Solution
+from rbdyn_ros.solvers.solution import SINGULAR, STALLED, judged
 from rbdyn_ros.types import Array
 
 
@@ -122,10 +122,7 @@ def error(problem, r):
 @kernel
 def finished(problem, r, iterations, tolerance):
     """The Solution for r: true residual, and where that exceeds the tolerance the reason."""
-    residual = error(problem, r)
-    if residual <= tolerance:
-        return Solution(r, SOLVED, residual, iterations, True)
-    if not np.isfinite(residual):
-        return Solution(r, NOT_FINITE, residual, iterations, False)
-    deficient = np.linalg.matrix_rank(problem.W) < len(r)
-    return Solution(r, SINGULAR if deficient else STALLED, residual, iterations, False)
+    residual, failure = error(problem, r), STALLED
+    if tolerance < residual < np.inf and np.linalg.matrix_rank(problem.W) < len(r):
+        failure = SINGULAR
+    return judged(r, residual, iterations, tolerance, failure)

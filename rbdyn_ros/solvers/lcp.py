@@ -10,7 +10,7 @@ import numpy as np
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.numerics import linear
 from rbdyn_ros.solvers import arguments
-from rbdyn_ros.solvers.solution import NOT_FINITE, SOLVED, Solution
+from rbdyn_ros.solvers.solution import judged
 from rbdyn_ros.types import Array
 
 
@@ -41,23 +41,28 @@ def scales(M, q):
 @kernel
 def error(problem, z):
     """How far z (n,) is from solving the problem: |min(w, s z)| / |q|, s the largest entry of M [-]   (S.3)."""
-    M, q = problem.M, problem.q
+    return mixed_error(problem.M, problem.q, 0, z)
+
+
+@kernel
+def mixed_error(M, q, equations, z):
+    """The error of z (n,) where the first rows are equations, w = 0 with z free: |(w_equations, min(w, s z))| / |q| [-]   (S.6)."""
     w = np.empty_like(q)
     linear.multiply(M, z, w)
     s, size = scales(M, q)
     square = 0.0
     for i in range(len(q)):
-        square += min(w[i] + q[i], s * z[i]) ** 2
+        miss = w[i] + q[i]
+        if i >= equations:
+            miss = min(miss, s * z[i])
+        square += miss * miss
     return square**0.5 / size
 
 
 @kernel
 def finished(problem, z, iterations, tolerance, failure):
     """The Solution for z: true residual, and the status `failure` where that exceeds the tolerance."""
-    residual = error(problem, z)
-    if residual <= tolerance:
-        return Solution(z, SOLVED, residual, iterations, True)
-    return Solution(z, failure if np.isfinite(residual) else NOT_FINITE, residual, iterations, False)
+    return judged(z, error(problem, z), iterations, tolerance, failure)
 
 
 @kernel

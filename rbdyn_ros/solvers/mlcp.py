@@ -5,12 +5,9 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.numerics import linear
 from rbdyn_ros.solvers import arguments, lcp
-from rbdyn_ros.solvers.solution import NOT_FINITE, SOLVED, Solution
+from rbdyn_ros.solvers.solution import judged
 from rbdyn_ros.types import Array
 
 
@@ -33,23 +30,10 @@ def problem(M, q, equations: int) -> Problem:
 @kernel
 def error(problem, z):
     """How far z (n,) is from solving the problem: |(w_equations, min(w, s z))| / |q| [-]   (S.6)."""
-    M, q = problem.M, problem.q
-    w = np.empty_like(q)
-    linear.multiply(M, z, w)
-    s, size = lcp.scales(M, q)
-    square = 0.0
-    for i in range(len(q)):
-        miss = w[i] + q[i]
-        if i >= problem.equations:
-            miss = min(miss, s * z[i])
-        square += miss * miss
-    return square**0.5 / size
+    return lcp.mixed_error(problem.M, problem.q, problem.equations, z)
 
 
 @kernel
 def finished(problem, z, iterations, tolerance, failure):
     """The Solution for z: true residual, and the status `failure` where that exceeds the tolerance."""
-    residual = error(problem, z)
-    if residual <= tolerance:
-        return Solution(z, SOLVED, residual, iterations, True)
-    return Solution(z, failure if np.isfinite(residual) else NOT_FINITE, residual, iterations, False)
+    return judged(z, error(problem, z), iterations, tolerance, failure)

@@ -1,7 +1,9 @@
 """What every solver returns, and the words for how it ended."""
 
+import math
 from typing import NamedTuple
 
+from rbdyn_ros.kernel import kernel
 from rbdyn_ros.types import Array
 
 SOLVED, STALLED, SINGULAR, RAY, EXHAUSTED, NOT_FINITE = range(6)
@@ -32,6 +34,14 @@ class Solution(NamedTuple):
     residual: float  # the problem's own error at z [-], whatever the solver believes
     iterations: int  # pivots, sweeps, Newton steps: what the solver repeats
     ok: bool  # residual <= tolerance
+
+
+@kernel
+def judged(z, residual, iterations, tolerance, failure):
+    """The Solution z of that residual; its status is `failure` where the residual exceeds the tolerance."""
+    if residual <= tolerance:
+        return Solution(z, SOLVED, residual, iterations, True)
+    return Solution(z, failure if math.isfinite(residual) else NOT_FINITE, residual, iterations, False)
 
 
 def explain(solution: Solution) -> str:
