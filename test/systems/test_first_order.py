@@ -99,6 +99,11 @@ def falling():
     return first_order.linear([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], [[1.0, 0.0]], b=lambda t: np.array([0.0, -9.81]))
 
 
+def jerked():
+    """lambda acts on the third derivative of y."""
+    return first_order.linear(np.eye(3, k=1), np.eye(3)[:, 2:], np.eye(3)[:1])
+
+
 def test_degree_two_is_taken_by_the_implicit_scheme_and_refused_by_others():
     system = falling()
     row = theta_gamma.start(system, 0.0, np.array([0.1, 0.0]), np.zeros(1))
@@ -117,12 +122,15 @@ def test_degree_two_is_taken_by_the_implicit_scheme_and_refused_by_others():
     [
         (lambda: first_order.linear([[1.0]], [[1.0, 2.0]], [[1.0]]), "B has shape"),
         (lambda: first_order.linear([[1.0]], [[1.0]], [[1.0]], law=laws.friction_3d(0.3)), "it must be Complementarity"),
-        (lambda: first_order.assembled(first_order.linear_dynamics(1.0), first_order.linear_relation(1.0, 1.0, systems=(1,))), "take different ones of 0 to 0"),
+        (
+            lambda: first_order.assembled(first_order.linear_dynamics(1.0), first_order.linear_relation(1.0, 1.0, systems=(1,))),
+            "take different ones of 0 to 0",
+        ),
         (lambda: theta_gamma.start(falling(), 0.0, np.zeros(3), np.zeros(1)), r"x has shape \(3,\); it must be \(2,\)"),
         (lambda: theta_gamma.start(falling(), 0.0, np.array([np.nan, 0.0]), np.zeros(1)), "x is .*finite"),
         (lambda: theta_gamma.start(falling(), 0.0, np.zeros(2), np.zeros(2)), "multiplier has shape"),
-        (lambda: theta_gamma.start(first_order.linear(-1.0, 0.0, 1.0), 0.0, np.zeros(1), np.zeros(1)), "lambda appears in no derivative of it"),
-        (lambda: theta_gamma.start(first_order.linear(np.eye(3, k=1), np.eye(3)[:, 2:], np.eye(3)[:1]), 0.0, np.zeros(3), np.zeros(1)), "derivative 3 only"),
+        (lambda: theta_gamma.start(first_order.linear(-1.0, 0.0, 1.0), 0.0, np.zeros(1), np.zeros(1)), "appears in no derivative of it"),
+        (lambda: theta_gamma.start(jerked(), 0.0, np.zeros(3), np.zeros(1)), "in its derivative 3 only"),
         (lambda: theta_gamma.step(falling(), theta_gamma.start(falling(), 0.0, np.ones(2), np.zeros(1)), -1e-3), "h is -0.001"),
     ],
 )

@@ -12,7 +12,8 @@ Newton: with W = M - h theta dF/dv - (h theta)^2 dF/dq,
     v_free = v - W^-1 R(v),     v := v_free + W^-1 H^T P,     P from  u = G P + u_free,  G = H W^-1 H^T      (N.17)
 
 until R(v) - H^T P and the law with H at the new q vanish. `linearised` takes the first of these steps only, from v_k: H is that
-of q_k (+) h v_k, the motion without forces, which is what Siconos calls its nonlinear Newton and is exact for constant matrices. Order 2 (theta = 1/2) in smooth motion, 1 through impacts.
+of q_k (+) h v_k, the motion without forces. Siconos does so wherever forces do not depend on the velocity; for constant matrices
+the step is exact. Order 2 (theta = 1/2) in smooth motion, 1 through impacts.
 Sources: Moreau (1988), Jean (1999); the Siconos developer's notes, chapters 1, 8 and 9.
 """
 

@@ -72,12 +72,13 @@ def test_two_balls_that_meet_aslant_leave_as_the_exact_impact_says(mu, spin):
     bodies = rigid_bodies.build([1.0, 2.0], [[inertia] * 3, [2.0 * inertia] * 3], (0.0, 0.0, 0.0))
     q_0 = rigid_bodies.configuration(bodies, [(0.0, 0.0, 0.0), (0.3, 0.08, 0.05)])
     v_0 = rigid_bodies.motion(bodies, [(1.0, 0.0, 0.0), (0.0, 0.0, 0.0)], [(0.0, spin, 0.0), (0.0, 0.0, 0.0)])
-    exact = several_bodies.variational_run(
-        bodies, joints.assembled(2), pairs.build(2, pairs.balls(0, radius, 1, radius, mu=mu, e=e)), q_0, v_0, 1e-3, 1, 300, plants.Options(split=True)
-    )
+    meeting = pairs.build(2, pairs.balls(0, radius, 1, radius, mu=mu, e=e))
+    exact = several_bodies.variational_run(bodies, joints.assembled(2), meeting, q_0, v_0, 1e-3, 1, 300, plants.Options(split=True))
     assert exact.ok and len(exact.impacts) == 1, exact.message
     still, flat = np.zeros(6), np.zeros((6, 6))
-    free = [newton_euler.bodies(m, [J] * 3, lambda t, q, v: still, lambda t, q, v: flat, lambda t, q, v: flat) for m, J in ((1, inertia), (2, 2 * inertia))]
+    free = [
+        newton_euler.bodies(m, [m * inertia] * 3, lambda t, q, v: still, lambda t, q, v: flat, lambda t, q, v: flat) for m in (1.0, 2.0)
+    ]
     net = assembly.network(free, relations.interaction(relations.balls(radius, radius), laws.friction_3d(mu, e), (0, 1)))
     errors = []
     for h in (1e-3, 2.5e-4):
