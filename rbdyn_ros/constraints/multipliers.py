@@ -24,7 +24,7 @@ class Forward(NamedTuple):
     acceleration: Array  # (n, 6) [m/s^2 world | rad/s^2 body]
     multipliers: Array  # (m,) [N] or [N m]
     rank: int  # of J
-    residual: float  # |W lambda - b| / (1 + |b|); above round-off the rows contradict each other
+    residual: float  # |W lambda - b| / (1 + |b|); above round-off the rows contradict each other, nan: a number is not finite
 
 
 @kernel
@@ -55,6 +55,8 @@ def forward(bodies, rows, wrench, alpha, q, v):
     b -= alpha * alpha * jacobian.values(rows, q) + J @ a.reshape(-1)
     K = J * inverse.reshape(-1)
     W = K @ J.T
+    if not (np.isfinite(W).all() and np.isfinite(b).all()):  # which lstsq would answer with an exception
+        return Forward(a, np.full(len(b), np.nan), np.int64(0), np.nan)
     multipliers, _, rank, _ = np.linalg.lstsq(W, b, _RANK)
     residual = np.linalg.norm(W @ multipliers - b) / (1.0 + np.linalg.norm(b))
     return Forward(a + (K.T @ multipliers).reshape(v.shape), multipliers, np.int64(rank), residual)

@@ -29,7 +29,7 @@ class Record(NamedTuple):
     reactions: Array  # (rows, m, 2, 6) wrench of each joint row on its bodies a and b [N world | N m body, at the centres of mass]
     names: tuple  # (m,) of the joint rows
     impacts: Array  # (impacts, 7) t, contact, P_n, P_t1, P_t2 [N s], u_n before, after [m/s]; none without contacts
-    iterations: int
+    iterations: int  # of Newton's method; none by multipliers
     ok: bool
     message: str  # why it stopped early, else ""
 
@@ -54,6 +54,7 @@ def variational_run(
     ValueError for a step or options that are none, and for a start that is none: shapes, numbers, open joints or velocities against them, overlaps.
     """
     require_step(h)
+    _require_counts(rows, steps_per_row)
     plants.checked(options)
     q, v = _start(bodies, constraints, q, v)
     plant = plants.build(bodies, q, constraints, pairs, gamma, overlap)
@@ -63,7 +64,9 @@ def variational_run(
 
     def advance(t, q, v):
         work.reaction[:] = 0.0
-        return variational.advance(plant, options, work, h, steps_per_row, t, q, v)
+        done, iterations, error = variational.advance(plant, options, work, h, steps_per_row, t, q, v)
+        most = options.max_iterations
+        return done, iterations, f"the residual is {error:.2g} m/s after at most {most} iterations of Newton's method; take a smaller step"
 
     def reactions(done, q, v):
         return work.reaction / (done * h) if done else np.zeros_like(work.reaction)
@@ -88,13 +91,16 @@ def multiplier_run(
     Reactions are those at the row; redundant rows share their load.
     """
     require_step(h)
+    _require_counts(rows, steps_per_row)
     if not 0.0 <= alpha < np.inf:
         raise ValueError(f"alpha is {alpha}; it must be finite and >= 0 (0: no stabilisation)")
     q, v = _start(bodies, constraints, q, v)
     wrench, reaction = np.zeros_like(v), np.zeros(len(constraints.names))
 
     def advance(t, q, v):
-        return multiplier_rk4.advance(bodies, constraints.rows, wrench, alpha, h, steps_per_row, q, v, reaction)
+        done, _, error = multiplier_rk4.advance(bodies, constraints.rows, wrench, alpha, h, steps_per_row, q, v, reaction)
+        reason = "a number is not finite" if np.isnan(error) else "the rows contradict each other"
+        return done, 0, f"the residual of the multipliers is {error:.2g}, {reason}; take a smaller step"
 
     def reactions(done, q, v):
         found = multipliers.forward(bodies, constraints.rows, wrench, alpha, q, v)
@@ -107,6 +113,12 @@ def require_step(h: float) -> None:
     """ValueError for a step that is none."""
     if not (np.isfinite(h) and h > 0.0):
         raise ValueError(f"the step is {h} s; it must be finite and > 0")
+
+
+def _require_counts(rows: int, steps_per_row: int) -> None:
+    for name, count in (("rows", rows), ("steps_per_row", steps_per_row)):
+        if count != int(count) or count < 1:
+            raise ValueError(f"{name} is {count}; it must be a whole number >= 1")
 
 
 def _start(bodies: rigid_bodies.Bodies, constraints: Constraints, q, v) -> tuple:
@@ -124,11 +136,11 @@ def _start(bodies: rigid_bodies.Bodies, constraints: Constraints, q, v) -> tuple
 def _run(bodies, constraints, names, q, v, interval, rows, steps_per_row, advance, reactions) -> Record:
     kept, iterations, message = [(0.0, q.copy(), v.copy(), reactions(0, q, v))], 0, ""
     for row in range(rows):
-        done, count, error = advance(row * interval, q, v)
+        done, count, reason = advance(row * interval, q, v)
         iterations += count
         if done < steps_per_row:
             at = (row + done / steps_per_row) * interval
-            message = f"stopped at t = {at:.6g} s with the residual {error:.2g}; take a smaller step"
+            message = f"stopped at t = {at:.6g} s: {reason}"
             kept.append((at, q.copy(), v.copy(), reactions(done, q, v)))
             break
         kept.append(((row + 1) * interval, q.copy(), v.copy(), reactions(done, q, v)))

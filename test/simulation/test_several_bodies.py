@@ -42,6 +42,7 @@ def test_step_too_large_is_said_in_a_sentence():
     v = 300.0 * machine.v
     record = several_bodies.variational_run(machine.bodies, machine.constraints, None, machine.q, v, 0.2, 10, 1)
     assert not record.ok and record.message.startswith("stopped at t = ") and record.message.endswith("take a smaller step")
+    assert "after at most 20 iterations" in record.message
     assert np.isfinite(record.q).all()
 
 
@@ -129,3 +130,22 @@ def test_options_that_are_none(bad, words):
     bodies, q, v = falling_ball()
     with pytest.raises(ValueError, match=words):
         several_bodies.variational_run(bodies, NONE, None, q, v, 1e-3, 1, 1, Options(**bad))
+
+
+@pytest.mark.parametrize("rows, steps, words", [(0, 1, "rows is 0"), (2.5, 1, "rows is 2.5"), (1, 0, "steps_per_row is 0")])
+def test_counts_that_are_none(rows, steps, words):
+    bodies, q, v = falling_ball()
+    for run in (
+        lambda: several_bodies.variational_run(bodies, NONE, None, q, v, 1e-3, rows, steps),
+        lambda: several_bodies.multiplier_run(bodies, NONE, 0.0, q, v, 1e-3, rows, steps),
+    ):
+        with pytest.raises(ValueError, match=words + "; it must be a whole number >= 1"):
+            run()
+
+
+def test_multipliers_that_cannot_hold_stop_the_run_in_a_sentence():
+    """The chain whirls so fast that a step of 0.2 s tears its joints apart."""
+    machine = jointed_bodies.chain()
+    record = several_bodies.multiplier_run(machine.bodies, machine.constraints, 10.0, machine.q, 300.0 * machine.v, 0.2, 10, 1)
+    assert record.iterations == 0
+    assert not record.ok and "the residual of the multipliers is" in record.message

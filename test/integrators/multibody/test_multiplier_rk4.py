@@ -93,3 +93,10 @@ def test_stabilisation_closes_an_open_joint():
     loose, held = (advanced((bodies, rows, q, v), 0.01, 300, alpha)[0] for alpha in (0.0, 10.0))
     assert np.abs(jacobian.values(rows, loose)).max() > 5e-4
     assert np.abs(jacobian.values(rows, held)).max() < 1e-7
+
+
+def test_numbers_that_are_not_finite_stop_the_run():
+    """1e200 rad/s: the square overflows."""
+    bodies, rows, q, v = door(rate=1e200)
+    done, rank, residual = multiplier_rk4.advance(bodies, rows, np.zeros_like(v), 10.0, 0.01, 5, q, v, np.zeros(5))
+    assert done == 0 and rank == 0 and np.isnan(residual)
