@@ -22,7 +22,7 @@ from rbdyn_ros.solvers import fc3d_one_contact
 SWEEPS = 2000
 TOLERANCE = 1e-13  # of the impulses, relative
 LEAP = 20  # sweeps between two solutions of the linear equations
-_FARTHEST = 1e15  # times the change of one sweep, which may be round-off: a stress that no cone ends so far away has no end
+_FARTHEST = 1e4  # of the impulses: a stress that no cone ends until then has no end
 _STALLED = 1e-11  # [m/s] of W_NN dP: at the edge of its cone a stress comes and goes by round-off
 _ROUND = 1.0 + 1e-9  # of mu, for impulses on the edge of their cones
 
@@ -108,12 +108,12 @@ def allowed(c, count, s):
 
 
 @hot
-def creep(c, count):
-    """P := P + s dP with the largest s that the cones allow; unchanged where there is no largest one."""
+def creep(c, count, farthest):
+    """P := P + s dP with the largest s that the cones allow; unchanged where that is not below `farthest`."""
     low, high = 0.0, 1.0
-    while high < _FARTHEST and allowed(c, count, high):
+    while high < farthest and allowed(c, count, high):
         low, high = high, 2.0 * high
-    if not high < _FARTHEST:
+    if not high < farthest:
         return
     for _ in range(30):
         middle = 0.5 * (low + high)
@@ -158,7 +158,7 @@ def repeated(c, count):
         if not TOLERANCE * size < moved < np.inf:
             return (0.0 if moved < np.inf else np.inf), size
         if k % LEAP == LEAP - 1 and not leap(c, count):
-            creep(c, count)
+            creep(c, count, _FARTHEST * size / moved)
     if moved * c.W[0, 0] <= _STALLED:
         return 0.0, size
     memory.failed(c, memory.NO_SWEEPS, count)
@@ -171,5 +171,5 @@ def sweeps(c, count):
     first, size = sweep(c, count)
     if count == 1 or not TOLERANCE * size < first < np.inf:
         return first, size
-    more, size = repeated(c, count)
-    return first + more, size
+    more, wound = repeated(c, count)
+    return first + more, min(size, wound)  # where the impulses grew, `first` is not small beside what they were

@@ -60,6 +60,24 @@ def test_falls_that_rebound(split):
         assert rise < 5e-3 and deepest < (1e-6 if split else 5e-3)
 
 
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("e", [0.0, 0.5])
+def test_a_rod_that_friction_wedges_under_a_sphere_faults_with_its_reason(split, e):
+    """Between floor and sphere an impulse that obeys the law need not exist; few falls end so, each by name."""
+    rng, reasons = np.random.default_rng(12), []
+    for _ in range(100):
+        contacts = between_rails(rng.uniform(0.2, 1.0), rng.choice([0.0, 0.3, 0.8, 1.5]), e)._replace(
+            obstacle=world.SPHERE, obstacle_point=(*rng.uniform(-1.5, 1.5, 2), 0.2), obstacle_radius=0.25, obstacle_friction=0.5
+        )
+        start = drawn(rng)
+        if min(world.gaps(contacts, upright(*start[:2])).values()) > 0.02:
+            try:
+                fallen(contacts, 2e-2, split, *start)
+            except AssertionError as stopped:
+                reasons.append(str(stopped))
+    assert len(reasons) <= 6 and all("did not agree" in reason for reason in reasons), reasons
+
+
 @pytest.mark.parametrize(
     "wide, tilt, azimuth, v",
     [  # rounds that swung, one between a rail end and none, two about a solution; sweeps that would have wound up a stress for ever
