@@ -24,6 +24,9 @@ class GimbalJoints:
         cr, sr = math.cos(roll), math.sin(roll)
         pitch = math.atan2(R[0][2], cr * R[2][2] - sr * R[1][2])
         spin = math.atan2(cr * R[1][0] + sr * R[2][0], cr * R[1][1] + sr * R[2][1])
+        if sum(abs(a - b) for a, b in zip((roll, pitch, spin), self.angles)) < math.pi:  # the other branch is 2 pi less that away, or more
+            self.angles = (roll, pitch, spin)
+            return self.angles
         branches = ((roll, pitch, spin), (roll + math.pi, math.pi - pitch, spin + math.pi))
         near = [tuple(map(_nearest, branch, self.angles)) for branch in branches]
         self.angles = min(near, key=lambda angles: sum(abs(a - b) for a, b in zip(angles, self.angles)))

@@ -19,8 +19,9 @@ from rbdyn_ros.controllers import options, select
 from rbdyn_ros.nodes import qos
 from rbdyn_ros.nodes.diagnostics import ERROR, OK, WARN
 from rbdyn_ros.nodes.executor import prompt
+from rbdyn_ros.nodes.force_command import ForceCommand
 from rbdyn_ros.nodes.law import ZERO, Abort, Answer, Law
-from rbdyn_ros.nodes.messages import labelled, set_stamp, set_xyz, xyz
+from rbdyn_ros.nodes.messages import labelled, xyz
 from rbdyn_ros.nodes.node import ManagedNode
 from rbdyn_ros.nodes.parameters import first
 from rbdyn_ros.nodes.process import run
@@ -77,8 +78,7 @@ class Controller(ManagedNode):
         self._make_topics(values)
 
     def _make_topics(self, values: dict) -> None:
-        self.command = WrenchStamped()
-        self.command.header.frame_id = self.frames.world
+        self.command = ForceCommand(self.frames.world)
         self.terms = labelled(LABELS)
         self.commands = self.create_lifecycle_publisher(WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing())
         self.reports = self.create_lifecycle_publisher(Float64MultiArray, "~/controller_state", qos.OFFERED, **qos.publishing())
@@ -236,9 +236,7 @@ class Controller(ManagedNode):
     def _send(self, force: tuple, answers: bool = True) -> None:
         """A command that answers the newest state; one that does not has a stamp just before it."""
         stamp = self.newest[0] - (not answers) if self.newest else 0
-        set_stamp(self.command.header.stamp, stamp)
-        set_xyz(self.command.wrench.force, (*force, 0.0))
-        self.commands.publish(self.command)
+        self.commands.publish(self.command.packed(stamp, force))
 
     def _report(self, answer: Answer) -> None:
         if not self.reports.get_subscription_count():

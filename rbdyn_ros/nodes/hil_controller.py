@@ -8,7 +8,7 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.duration import Duration
 
 from rbdyn_ros.nodes import qos
-from rbdyn_ros.nodes.messages import set_stamp, set_xyz
+from rbdyn_ros.nodes.force_command import ForceCommand
 from rbdyn_ros.nodes.node import ManagedNode
 from rbdyn_ros.nodes.state_join import StateJoin
 from rbdyn_ros.simulation.command import limited
@@ -29,8 +29,7 @@ class ControllerBoard:
         self._join, self._asked, self._newest = StateJoin(), {}, 0  # stamps that may be answered; the newest
         self._commanding = False  # there was a force, and no zero after it
         self.counts = Counter(states=0, unsent=0, forces=0, saturated=0)
-        self._command = WrenchStamped()
-        self._command.header.frame_id = node.frames.world
+        self._command = ForceCommand(node.frames.world)
         self._commands = node.create_lifecycle_publisher(WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing())
         self._subscriptions = [
             node.create_subscription(kind, topic, self._hearing(topic, take), qos.NEWEST, raw=raw, **qos.subscribing())
@@ -106,9 +105,7 @@ class ControllerBoard:
             self._publish(ZERO, max(0, self._newest - 1))
 
     def _publish(self, force: tuple, stamp: int) -> None:
-        set_stamp(self._command.header.stamp, stamp)
-        set_xyz(self._command.wrench.force, (*force, 0.0))
-        self._commands.publish(self._command)
+        self._commands.publish(self._command.packed(stamp, force))
 
     def _refuse(self, reason: str, why: str) -> None:
         self.counts[f"rejected, {reason}"] += 1

@@ -10,7 +10,8 @@ from std_msgs.msg import Float64MultiArray
 
 from rbdyn_ros.nodes import qos
 from rbdyn_ros.nodes.frames import Frames
-from rbdyn_ros.nodes.messages import nanoseconds, xyz
+from rbdyn_ros.nodes.messages import xyz
+from rbdyn_ros.nodes.wrench_bytes import wrench
 from rbdyn_ros.simulation.command import Command, Rejected, check_stamp, force_of
 from rbdyn_ros.simulation.disturbance import towards
 from rbdyn_ros.simulation.runner import Runner
@@ -24,14 +25,14 @@ class Inbox:
     def __init__(self, node: Node, runner: Runner, frames: Frames):
         self._node, self._runner, self._frames = node, runner, frames
         topics = (
-            (WrenchStamped, "cart/command", qos.COMMAND, self._cart_command),
-            (Float64MultiArray, "effort_controller/commands", qos.COMMAND, self._effort_command),
-            (WrenchStamped, "~/disturbance", qos.OFFERED, self._disturbance),
-            (PointStamped, "/clicked_point", qos.OFFERED, self._clicked_point),
+            (WrenchStamped, "cart/command", qos.COMMAND, self._cart_command, True),  # as bytes
+            (Float64MultiArray, "effort_controller/commands", qos.COMMAND, self._effort_command, False),
+            (WrenchStamped, "~/disturbance", qos.OFFERED, self._disturbance, False),
+            (PointStamped, "/clicked_point", qos.OFFERED, self._clicked_point, False),
         )
         self._subscriptions = [
-            node.create_subscription(kind, topic, self._guarded(take), profile, **qos.subscribing())
-            for kind, topic, profile, take in topics
+            node.create_subscription(kind, topic, self._guarded(take), profile, raw=raw, **qos.subscribing())
+            for kind, topic, profile, take, raw in topics
         ]
 
     def destroy(self) -> None:
@@ -52,14 +53,16 @@ class Inbox:
 
         return callback
 
-    def _cart_command(self, message: WrenchStamped) -> None:
-        what = "cart/command"
-        _in_frame(message, ("", self._frames.world, self._frames.cart), what)
-        _finite(xyz(message.wrench.force) + xyz(message.wrench.torque), what)
-        stamp, runner = nanoseconds(message.header.stamp), self._runner
+    def _cart_command(self, data: bytes) -> None:
+        what, runner = "cart/command", self._runner
+        try:
+            stamp, frame, force, torque = wrench(data)
+        except ValueError as error:
+            raise Rejected("malformed", f"{what}: {error}") from None
+        _in_frame(frame, ("", self._frames.world, self._frames.cart), what)
+        _finite(force + torque, what)
         check_stamp(stamp, runner.plant.stamp, runner.pace.oldest_stamp, what)
-        force = force_of(xyz(message.wrench.force)[:2], what)
-        runner.command(Command(force, stamp, time.monotonic()))
+        runner.command(Command(force_of(force[:2], what), stamp, time.monotonic()))
 
     def _effort_command(self, message: Float64MultiArray) -> None:
         force = force_of(message.data, "effort_controller/commands")
@@ -68,7 +71,7 @@ class Inbox:
     def _disturbance(self, message: WrenchStamped) -> None:
         """A wrench in the frame's axes at its origin; in the world's axes it acts at the centre of mass."""
         heights = self._heights()
-        _in_frame(message, tuple(heights), "~/disturbance")
+        _in_frame(message.header.frame_id, tuple(heights), "~/disturbance")
         wrench = np.zeros(9)
         wrench[:3], wrench[3:6] = xyz(message.wrench.force), xyz(message.wrench.torque)
         _finite(wrench, "~/disturbance")
@@ -80,7 +83,7 @@ class Inbox:
 
     def _clicked_point(self, message: PointStamped) -> None:
         """A push on the tip towards the point."""
-        _in_frame(message, ("", self._frames.world), "/clicked_point")
+        _in_frame(message.header.frame_id, ("", self._frames.world), "/clicked_point")
         target, values = xyz(message.point), self._node.parameters.values
         _finite(target, "/clicked_point")
         wrench, tip = np.zeros(9), (0.0, 0.0, self._runner.plant.setup.params.rod_length)
@@ -109,8 +112,7 @@ class Inbox:
         return self._runner.plant.to_world(vector)
 
 
-def _in_frame(message, allowed: tuple, what: str) -> None:
-    frame = message.header.frame_id
+def _in_frame(frame: str, allowed: tuple, what: str) -> None:
     if frame not in allowed:
         known = ", ".join(name for name in allowed if name)
         raise Rejected("frame", f"{what} is in the frame '{frame}'; it must be in {known}, or empty")

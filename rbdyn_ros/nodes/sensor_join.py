@@ -12,8 +12,9 @@ from rbdyn_ros.controllers.estimator import Estimator, Instant, Options, at_rest
 from rbdyn_ros.controllers.observer import Noise
 from rbdyn_ros.models import spherical_pendulum
 from rbdyn_ros.nodes.diagnostics import OK, WARN
+from rbdyn_ros.nodes.joint_bytes import columns
 from rbdyn_ros.nodes.messages import nanoseconds, xyz
-from rbdyn_ros.nodes.state_join import CART, StateJoin, columns
+from rbdyn_ros.nodes.state_join import CART, StateJoin
 from rbdyn_ros.nodes.state_topics import JOINTS
 from rbdyn_ros.settings import plant_params
 

@@ -7,6 +7,7 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 
 from rbdyn_ros.controllers.continuity import Course
+from rbdyn_ros.nodes.joint_bytes import JointBytes, columns
 from rbdyn_ros.nodes.messages import nanoseconds, wxyz, xyz
 from rbdyn_ros.nodes.odometry_bytes import rod
 from rbdyn_ros.nodes.state_topics import JOINTS
@@ -21,7 +22,8 @@ class StateJoin:
     nis, compute_time = math.nan, 0.0  # nothing is estimated
 
     def __init__(self):
-        self.topics = ((JointState, "joint_states", self.joints, False), (Odometry, "odometry", self.odometry_bytes, True))  # raw?
+        self.topics = ((JointState, "joint_states", self.joints_bytes, True), (Odometry, "odometry", self.odometry_bytes, True))  # raw?
+        self._joint_bytes = JointBytes(CART, ("position", "velocity"))
         self.reset()
 
     def reset(self) -> None:
@@ -35,13 +37,17 @@ class StateJoin:
         self._cart = columns(message, CART, ("position", "velocity"))
         self._cart_stamp = nanoseconds(message.header.stamp)
 
+    def joints_bytes(self, data: bytes) -> None:
+        """Take the cart from a message that was not made. ValueError if it does not have its joints, or is cut off."""
+        self._cart_stamp, self._cart = self._joint_bytes.columns(data)
+
     def odometry(self, message: Odometry) -> None:
         """Take the rod."""
         self._rod = (wxyz(message.pose.pose.orientation), xyz(message.twist.twist.angular))
         self._rod_stamp = nanoseconds(message.header.stamp)
 
     def odometry_bytes(self, data: bytes) -> None:
-        """Take the rod from a message that was not made."""
+        """Take the rod from a message that was not made. ValueError if it is cut off."""
         self._rod_stamp, *self._rod = rod(data)
 
     def state(self) -> tuple | None:
@@ -61,13 +67,3 @@ class StateJoin:
     def findings(self) -> list:
         """Nothing is to be told."""
         return []
-
-
-def columns(message: JointState, joints: tuple, fields: tuple) -> list:
-    """The numbers of the joints, field after field. ValueError if the message does not have them."""
-    try:
-        places = [message.name.index(joint) for joint in joints]
-        return [getattr(message, field)[i] for field in fields for i in places]
-    except (ValueError, IndexError):
-        wanted = f"{' and '.join(fields)} of {' and '.join(joints)}"
-        raise ValueError(f"joint_states has {list(message.name)}; it must have {wanted}") from None

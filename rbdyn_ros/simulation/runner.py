@@ -37,6 +37,7 @@ class Runner:
         self.measurement: Measurement | None = None  # the newest that has arrived; None: the truth, at once
         self.told = True  # whether it arrived in this tick
         self._acting: Command | None = None  # the newest that has arrived at the cart
+        self._decided = (0.0, 0.0)  # [N] what to ask for in the next tick
         self._publish, self._on_status = publish, on_status
         self._between_ticks = threading.RLock()
         self._held = False  # paused until the first valid command
@@ -111,7 +112,7 @@ class Runner:
         """Put the plant into `state` (the initial one if None), also after a fault; time goes on from where it is."""
         with self._between_ticks:
             self.plant.reset(state)
-            self.force = (0.0, 0.0)
+            self.force = self._decided = (0.0, 0.0)
             self.disturbance = Disturbance()
             self.mailbox.clear()
             self.chain.restart()
@@ -155,21 +156,26 @@ class Runner:
             self._fail(error)
 
     def _play_tick(self) -> None:
+        """Decide on the force, sleep, and only then step: while this thread sleeps the readers of the last state have the interpreter."""
         in_time = self._answer_arrived()
         with self._between_ticks:
-            if self.status != PLAYING or self._ending:
+            if self._resting():
                 return
             if not in_time and self.pace.lockstep_reaction == "fault":
                 self._become(f"{FAULT}no command answered the state within {self.pace.lockstep_timeout:g} s")
                 return
             drop, commanded = not in_time and self.pace.lockstep_reaction == "zero", self._commanded()
-            self._tick((0.0, 0.0) if drop else commanded)
+            self._decided = (0.0, 0.0) if drop else commanded
         factor = self.pace.real_time_factor
         period = self.plant.tick_ns * 1e-9 / factor if factor else 0.0
         late = self.pacer.wait(period, self._resting, self.pace.overrun)
         with self._between_ticks:
-            if late > period and self.pace.overrun == "stop" and not self._resting():
+            if self._resting():
+                return
+            if late > period and self.pace.overrun == "stop":
                 self._become(f"{FAULT}{_overran(late, period)}")
+                return
+            self._tick(self._decided)
             if not self._resting():
                 self._show()
 

@@ -48,3 +48,10 @@ def test_the_other_order_of_bytes_is_read():
 def test_an_encoding_that_is_not_known_is_left_to_the_middleware(monkeypatch):
     monkeypatch.setattr(odometry_bytes, "deserialize_message", lambda data, kind: message())
     assert odometry_bytes.rod(b"\0\7\0\0") == (1_500_000_002, (1.0, 2.0, 3.0, 4.0), (5.0, 6.0, 7.0))
+
+
+def test_a_message_that_is_cut_off_is_refused():
+    data = serialize_message(message())
+    for size in (4, 11, 20, 60, len(data) - 8 * 36 - 1):
+        with pytest.raises(ValueError, match=f"cut off: of [0-9]+ bytes or more it has {size}"):
+            odometry_bytes.rod(data[:size])

@@ -79,6 +79,48 @@ def test_reset_puts_the_state_back_and_lets_time_go_on(running):
         assert runner.force == (0.0, 0.0) and runner.mailbox.newest is None
 
 
+def forces_of_ticks(running, asleep, ticks=6, **changes) -> list:
+    """The cart's force [N] in each of the first ticks; `asleep(runner, k)` happens in the sleep before tick k = 0, 1, ..."""
+    found, sleeps = [], []
+    with running(start="paused", **changes) as runner:
+
+        def sleep(*_) -> float:
+            if sleeps and len(found) < len(sleeps):
+                found.append(runner.force[0])
+            sleeps.append(None)
+            asleep(runner, len(sleeps) - 1)
+            return 0.0
+
+        runner.pacer.wait = sleep
+        runner.play()
+        wait(lambda: len(found) > ticks)
+    return found[:ticks]
+
+
+def test_a_command_that_comes_in_the_sleep_counts_from_the_tick_after_the_next_on(running):
+    """What the next tick does is decided before the sleep: the readers of a state have the same time for it at any load."""
+    assert forces_of_ticks(running, lambda runner, k: k == 2 and runner.command(command((3.0, 0.0)))) == [0.0, 0.0, 0.0, 3.0, 3.0, 3.0]
+
+
+def test_a_reset_in_the_sleep_takes_back_what_was_decided(running):
+    def asleep(runner, k):
+        if k == 1:
+            runner.command(command((3.0, 0.0)))
+        if k == 4:
+            runner.reset()
+
+    assert forces_of_ticks(running, asleep) == [0.0, 0.0, 3.0, 3.0, 0.0, 0.0]
+
+
+def test_a_pause_in_the_sleep_lets_no_tick_follow(running):
+    with running(start="immediately") as runner:
+        runner.pacer.wait = lambda *_: runner.pause() and 0.0 or 0.0
+        wait(lambda: runner.status == PAUSED)
+        steps = runner.plant.steps
+        time.sleep(0.05)
+        assert runner.plant.steps == steps
+
+
 def test_lockstep_waits_for_the_answer(running):
     published = []
     with running(lambda r: published.append(r.plant.stamp), lockstep__enabled=True, lockstep__timeout=60.0) as runner:
