@@ -7,7 +7,7 @@ from rbdyn_ros.bodies import quaternion_body as body
 from rbdyn_ros.constraints import rows as row
 from rbdyn_ros.constraints.rows import WORLD, change, place, vector
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import kernel
+from rbdyn_ros.kernel import inlined, kernel
 
 
 @kernel
@@ -120,15 +120,20 @@ def impulse(w, at):
     return vec.axpy(w.P[3 * at], n, vec.axpy(w.P[3 * at + 1], s, vec.scale(w.P[3 * at + 2], t)))
 
 
+@inlined
+def touched(pairs, w, i, side):
+    """(body, touching point on it, sign of its velocity in u) of contact i; side 0 is a, 1 is b."""
+    return (pairs.a[i], vector(w.on_a, i), 1.0) if side == 0 else (pairs.b[i], vector(w.on_b, i), -1.0)
+
+
 @kernel
 def add_contact_curvature(pairs, w, q, H):
     """H (N, N) += d(D^T P)/dx = sum K(q; c, T^T P) of the active contacts."""
     for at in range(w.count[0]):
         i, f = w.active[at], impulse(w, at)
         for side in range(2):
-            moved = pairs.a[i] if side == 0 else pairs.b[i]
+            moved, c, s = touched(pairs, w, i, side)
             if moved != WORLD:
-                c, s = vector(w.on_a if side == 0 else w.on_b, i), 1.0 if side == 0 else -1.0
                 for j in range(3, 7):
                     d = unit(j)
                     K = body.point_force_gradient(place(q, moved)[1], c, vec.scale(s, f), d[1])
@@ -141,9 +146,8 @@ def fill_displacements(pairs, w, q, at, G):
     i = w.active[at]
     G[:] = 0.0
     for side in range(2):
-        moved = pairs.a[i] if side == 0 else pairs.b[i]
+        moved, c, s = touched(pairs, w, i, side)
         if moved != WORLD:
-            c, s = vector(w.on_a if side == 0 else w.on_b, i), 1.0 if side == 0 else -1.0
             for j in range(7):
                 r, d = unit(j)
                 shift = vec.scale(s, vec.add(r, body.turned_gradient(place(q, moved)[1], c, d)))
@@ -157,9 +161,8 @@ def fill_velocity_gradient(pairs, w, q, rate, at, G):
     i = w.active[at]
     G[:] = 0.0
     for side in range(2):
-        moved = pairs.a[i] if side == 0 else pairs.b[i]
+        moved, c, s = touched(pairs, w, i, side)
         if moved != WORLD:
-            c, s = vector(w.on_a if side == 0 else w.on_b, i), 1.0 if side == 0 else -1.0
             for j in range(3, 7):
                 d = unit(j)
                 change_of_u = body.point_velocity_gradient(place(q, moved)[1], c, change(rate, moved)[1], d[1])
