@@ -148,11 +148,13 @@ def test_a_landing_at_eight_metres_a_second_gives_back_its_penetration_without_g
     assert np.diff(energy).max() < 0.1 * h * h  # what the smooth motion's energy error swings by
 
 
-def test_restitution_one_keeps_the_energy_without_friction():
-    rows, memory, _ = fall(FLOOR._replace(floor_restitution=1.0), 1e-3, 8.0, True, every=100)
+@pytest.mark.parametrize("split, h, share", [(True, 1e-3, 2e-5), (True, 5e-3, 1e-3), (False, 1e-3, 1e-2), (False, 5e-3, 1e-2)])
+def test_restitution_one_keeps_the_energy_without_friction(split, h, share):
+    """Of m g l. Whole steps: an impact that is found late turns the speed of a step later around."""
+    rows, memory, _ = fall(FLOOR._replace(floor_restitution=1.0), h, 8.0, split, every=1)
     system = build(Params())
     energy = np.array([quantities(system, row[:6], row[6:])[0] for row in rows])
-    assert np.ptp(energy) < 2e-4 and memory.recorded[0] >= 5
+    assert np.ptp(energy) < share * 11.772 and memory.recorded[0] >= 5
 
 
 @pytest.mark.parametrize("split", [False, True])

@@ -241,6 +241,26 @@ def test_thrown_rod_clatters_to_its_rolling(split, e):
     assert run.q[0, 2] == pytest.approx(0.02, abs=1e-5) and run.gaps().min() > -1e-5
 
 
+@pytest.mark.parametrize("split, h, share", [(True, 5e-3, 1e-11), (False, 5e-3, 1e-2), (False, 1e-3, 3e-3)])
+def test_elastic_impacts_keep_the_energy(split, h, share):
+    """Three seconds of a rod that turns and bounces on its two balls, restitution 1, no friction."""
+    bodies = rigid_bodies.build(1.0, (0.1, 0.1, 0.001))
+    q = rigid_bodies.configuration(bodies, (0, 0, 1.0), quaternion.exp((0.0, 0.6, 0.1)))
+    v = rigid_bodies.motion(bodies, (0.3, 0, 0), (0, 2, 5))
+    run = Run(bodies, q, v, [pairs.ball(0, 0.02, (0, 0, z), e=1.0) for z in (0.5, -0.5)], split=split)
+    energy = [rigid_bodies.energy(bodies, q, v)]
+    for _ in range(round(3.0 / h)):
+        run.take(h, 1)
+        energy.append(rigid_bodies.energy(bodies, run.q, run.v))
+    assert np.ptp(energy) < share * energy[0] and len(run.impacts) >= 6
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_an_elastic_ball_keeps_its_energy_for_ever(split):
+    run = ball(e=1.0, mu=0.0, split=split).take(5e-3, 1000)
+    assert G * run.q[0, 2] + 0.5 * run.v[0, 2] ** 2 == pytest.approx(G * 1.1, rel=1e-13) and len(run.impacts) >= 6
+
+
 def test_stack_of_boxes_rests_after_one_falls():
     """Hyperstatic: four corners on each plane, two of the planes carried by boxes."""
     bodies = rigid_bodies.build(np.ones(3), [BOX] * 3)
