@@ -1,5 +1,7 @@
 """What systems take from Python: finite arrays of matching shapes, or one sentence."""
 
+import math
+
 import numpy as np
 
 from rbdyn_ros.types import Array
@@ -28,10 +30,23 @@ def vector(value, name: str, size: int) -> Array:
     return a
 
 
-def number(value, name: str, low: float, high: float = float("inf"), open_low: bool = False) -> float:
-    """A float in [low, high], or (low, high]."""
-    x = float(value)
-    if not (low < x if open_low else low <= x) or not x <= high:
+def number(value, name: str, low: float, high: float = float("inf"), open_low: bool = False, infinite: bool = False) -> float:
+    """A float in [low, high], or (low, high]; infinity only where it is allowed."""
+    try:
+        x = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {value!r}; it must be a number") from None
+    fits = (low < x if open_low else low <= x) and x <= high
+    if not fits or math.isinf(x) and not infinite:
         least = f"> {low:g}" if open_low else f">= {low:g}"
-        raise ValueError(f"{name} is {value}; it must be {least}" + ("" if high == float("inf") else f" and <= {high:g}"))
+        most = ("" if infinite else " and finite") if math.isinf(high) else f" and <= {high:g}"
+        raise ValueError(f"{name} is {value}; it must be {least}{most}")
     return x
+
+
+def count(value, name: str, low: int, high: float = float("inf")) -> int:
+    """A whole number in [low, high]."""
+    x = number(value, name, low, high)
+    if x != int(x):
+        raise ValueError(f"{name} is {value}; it must be a whole number")
+    return int(x)

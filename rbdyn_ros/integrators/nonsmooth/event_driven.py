@@ -20,7 +20,7 @@ import numpy as np
 
 from rbdyn_ros.integrators.nonsmooth.journey import Halt, Journey
 from rbdyn_ros.systems import assembly
-from rbdyn_ros.systems.arguments import number
+from rbdyn_ros.systems.arguments import count, number
 from rbdyn_ros.systems.assembly import Network
 from rbdyn_ros.types import Array
 
@@ -49,9 +49,9 @@ def options(tolerance: float = 1e-10, max_step: float = np.inf, rest_time: float
     """ValueError for numbers that are not positive."""
     return Options(
         number(tolerance, "tolerance", 0.0, 1e-2, open_low=True),
-        number(max_step, "max_step", 0.0, open_low=True),
+        number(max_step, "max_step", 0.0, open_low=True, infinite=True),
         number(rest_time, "rest_time", 0.0, open_low=True),
-        int(number(max_events, "max_events", 1)),
+        count(max_events, "max_events", 1),
     )
 
 
@@ -62,8 +62,8 @@ def run(net: Network, t: float, q: tuple, v: tuple, times: Array, options: Optio
     """
     assembly.check_start(net, t, q, v)
     times = np.asarray(times, float)
-    if times.ndim != 1 or not len(times) or times[0] < t or np.any(np.diff(times) <= 0.0):
-        raise ValueError(f"the times must increase and begin at t = {t:g} s or later")
+    if times.ndim != 1 or not len(times) or not times[0] >= t or not np.all(np.diff(times) > 0.0) or not np.isfinite(times).all():
+        raise ValueError(f"the times must be finite, increase, and begin at t = {t:g} s or later")
     journey = Journey(net, t, q, v, times, options)
     message = ""
     try:

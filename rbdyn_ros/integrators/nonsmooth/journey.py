@@ -15,6 +15,7 @@ from rbdyn_ros.types import Array
 _SHIFT = 1e-6  # [s] for the derivative of H along the motion
 _TOUCHING = 1e-12  # [m] a gap below is zero: above the roots' round-off, below the last bounces that are flown
 _OVERLAP = 1e-9  # [m] what drift along a closed contact may leave
+_PARTING = 1e-9  # [m/s] a speed above which a touching contact parts
 _HELD = 1e-6  # what may be left of an acceleration that is held at zero, relative
 _STILL = 1e-7  # [m/s] a sliding speed at the end of its phase that is put to zero
 _PHASE = -1  # in place of a contact: a sliding or sticking phase ends
@@ -229,8 +230,8 @@ class Journey:
         self.settle(touched)
 
     def meets(self, k: int) -> bool:
-        """Whether the open contact k has no gap left and approaches."""
-        return self.gap(k, self.t, self.q) <= _TOUCHING and self.speeds(self.t, self.q, self.v, [k])[0] < 0.0
+        """Whether the open contact k has no gap left and does not part: what another one pushes onto it, it has to bear at once."""
+        return self.gap(k, self.t, self.q) <= _TOUCHING and self.speeds(self.t, self.q, self.v, [k])[0] <= _PARTING
 
     def impact(self, some: list, rebound: bool, still: tuple = ()) -> tuple:
         """(v^+, P) of the impulse problem of the interactions `some`; without rebound u_N^+ = 0, for those `still` u^+ = 0."""
@@ -244,7 +245,7 @@ class Journey:
             at += one.relation.rows
         found = one_step.solve(G, u, laws)
         if not found.ok:
-            raise Halt(f"the impact is not solved: {explain(found)}")
+            raise Halt(f"the impact of interactions {', '.join(map(str, some))} is not solved: {explain(found)}")
         return tuple(x + carried[i] @ found.z for i, x in enumerate(self.v)), found.z
 
     def settle(self, touched: list) -> None:

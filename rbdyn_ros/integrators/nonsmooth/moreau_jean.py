@@ -24,7 +24,7 @@ import numpy as np
 from rbdyn_ros.integrators.nonsmooth import one_step
 from rbdyn_ros.solvers.solution import Solution, explain
 from rbdyn_ros.systems import assembly
-from rbdyn_ros.systems.arguments import number
+from rbdyn_ros.systems.arguments import count, number
 from rbdyn_ros.systems.assembly import Network, joined
 from rbdyn_ros.systems.laws import Equality
 
@@ -63,7 +63,7 @@ def options(
         number(theta, "theta", 0.0, 1.0, open_low=True),
         number(gamma, "gamma", 0.0, 1.0),
         number(tolerance, "tolerance", 0.0, 1e-3, open_low=True),
-        int(number(max_iterations, "max_iterations", 1, 1000)),
+        count(max_iterations, "max_iterations", 1, 1000),
         bool(linearised),
     )
 
@@ -75,6 +75,7 @@ def step(net: Network, t: float, q: tuple, v: tuple, h: float, options: Options 
     is one that a step before has missed; `assembly.check_start` refuses it where a run begins.
     """
     number(h, "h", 0.0, open_low=True)
+    number(t, "t", -np.inf)
     assembly.check_state(net, q, v)
     speeds = [velocity(net, one, t, q, v) for one in net.interactions]
     closed = [k for k, one in enumerate(net.interactions) if closes(one, t, q, speeds[k], h, options)]
@@ -91,7 +92,7 @@ def step(net: Network, t: float, q: tuple, v: tuple, h: float, options: Options 
         if residual <= options.tolerance or options.linearised or not solution.ok or not np.isfinite(residual):
             break
     ok = bool(solution.ok and (residual <= options.tolerance or options.linearised and np.isfinite(residual)))
-    message = "" if ok else _complaint(t + h, h, residual, iteration, solution)
+    message = "" if ok else _complaint(t + h, h, residual, iteration, solution, closed)
     after = _position(net, q, v, end, h, options.theta)
     return Step(t + h, after, end, _shared(net, closed, solution.z), iteration, float(residual), ok, message)
 
@@ -171,9 +172,10 @@ def _shared(net, closed, P) -> list:
     return parts
 
 
-def _complaint(t: float, h: float, residual: float, iterations: int, solution: Solution) -> str:
+def _complaint(t: float, h: float, residual: float, iterations: int, solution: Solution, closed: list) -> str:
     if not np.isfinite(residual):
         return f"the step to t = {t:g} s is not solved: a force, a mass or a relation is not finite on the way there"
     if not solution.ok:
-        return f"the one-step problem at t = {t:g} s is not solved: {explain(solution)}; try a smaller step than {h:g} s"
+        who = ", ".join(map(str, closed))
+        return f"the one-step problem of interactions {who} at t = {t:g} s: {explain(solution)}; try a smaller step than {h:g} s"
     return f"Newton at t = {t:g} s stopped at {residual:.1e} after {iterations} iterations; try a smaller step than {h:g} s"

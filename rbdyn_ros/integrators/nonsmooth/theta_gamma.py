@@ -25,7 +25,7 @@ import numpy as np
 
 from rbdyn_ros.integrators.nonsmooth import one_step
 from rbdyn_ros.solvers.solution import explain
-from rbdyn_ros.systems.arguments import number, vector
+from rbdyn_ros.systems.arguments import count, number, vector
 from rbdyn_ros.systems.assembly import Singular, solved
 from rbdyn_ros.systems.first_order import FirstOrder
 from rbdyn_ros.systems.relative_degree import reach
@@ -64,7 +64,7 @@ def options(theta: float = 0.5, gamma: float = 1.0, full: bool = False, toleranc
         number(gamma, "gamma", 0.0, 1.0, open_low=True),
         bool(full),
         number(tolerance, "tolerance", 0.0, 1e-3, open_low=True),
-        int(number(max_iterations, "max_iterations", 1, 1000)),
+        count(max_iterations, "max_iterations", 1, 1000),
     )
 
 

@@ -70,6 +70,12 @@ def test_events_stop_at_a_force_that_is_not_finite_and_at_a_mass_that_is_none(sy
     assert not run.ok and words in run.message
 
 
+@pytest.mark.parametrize("times", [[], [1.0, 0.5], [-1.0, 1.0], [np.nan], [1.0, np.nan], [np.inf]])
+def test_times_that_are_none_are_refused(times):
+    with pytest.raises(ValueError, match="the times must be finite, increase, and begin at t = 0 s or later"):
+        event_driven.run(bouncing_ball.build(BALL), 0.0, *DROPPED, times)
+
+
 def test_events_stop_where_equalities_contradict_each_other():
     """q = 0 and q = t^2/2: both are met by the start and its velocity, but not by one acceleration."""
     rest = relations.interaction(relations.linear([[1.0]]), laws.Equality())

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from rbdyn_ros.experiments.nonsmooth_runs import march
-from rbdyn_ros.integrators.nonsmooth import moreau_jean, projection
+from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean, projection
 from rbdyn_ros.models import block, bouncing_ball
 from rbdyn_ros.systems import assembly, lagrangian, laws, newton_euler, relations
 
@@ -189,6 +189,24 @@ def test_linearised_is_one_newton_step_and_exact_for_constant_matrices():
     assert bent.ok and bent.iterations == 1 and bent.residual > 1e-6
 
 
+@pytest.mark.parametrize("friction", [False, True])
+def test_contacts_that_squeeze_a_body_are_named_by_both_integrators(friction):
+    """A floor, and a ceiling that comes down at 1 m/s: a Delassus matrix of rank one, and no impulse that helps."""
+    tangent = ([[1.0, 0.0]] if friction else []), [0.0] * friction
+    down = relations.Relation(
+        1 + friction,
+        lambda t, q: np.array([-q[1] - t, *tangent[1]]),
+        lambda t, q: np.array([[0.0, -1.0], *tangent[0]]),
+        lambda t, q: np.array([-1.0, *tangent[1]]),
+    )
+    law = laws.friction_2d(0.3) if friction else laws.newton_impact(0.0)
+    contacts = [relations.interaction(relation, law) for relation in (relations.linear([[0.0, 1.0], *tangent[0]]), down)]
+    net, start = assembly.network(lagrangian.linear(np.eye(2)), contacts), ((np.zeros(2),), (np.zeros(2),))
+    step, run = moreau_jean.step(net, 0.0, *start, 1e-2), event_driven.run(net, 0.0, *start, [0.1])
+    assert not step.ok and "interactions 0, 1 at t = 0.01 s" in step.message and "residual" in step.message
+    assert not run.ok and "impact of interactions 0, 1 is not solved" in run.message and "residual" in run.message
+
+
 def test_a_step_that_newton_cannot_solve_is_told():
     """dv/dt = v^2 from 30 m/s: v = 30 + (h/2)(900 + v^2) has no real solution at h = 0.5."""
     runaway = lagrangian.nonlinear(1, lambda q: np.eye(1), lambda t, q, v: v**2)
@@ -210,7 +228,15 @@ def test_a_force_that_is_not_finite_and_a_mass_that_is_none_fail_the_step(system
     assert not step.ok and words in step.message and not step.residual <= 1e-12
 
 
-@pytest.mark.parametrize("bad, words", [({"theta": 0.0}, "theta is 0.0"), ({"gamma": 1.5}, "gamma is 1.5"), ({"tolerance": 0.0}, "tolerance")])
+@pytest.mark.parametrize(
+    "bad, words",
+    [
+        ({"theta": 0.0}, "theta is 0.0"),
+        ({"gamma": 1.5}, "gamma is 1.5"),
+        ({"tolerance": 0.0}, "tolerance"),
+        ({"max_iterations": 2.5}, "max_iterations is 2.5; it must be a whole number"),
+    ],
+)
 def test_bad_options_are_named(bad, words):
     with pytest.raises(ValueError, match=words):
         moreau_jean.options(**bad)
