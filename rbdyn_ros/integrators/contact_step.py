@@ -208,44 +208,21 @@ def sharpen(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c,
 
 
 @hot
-def left_overlapping(c, count):
-    """Start again and give no overlap back (w = 0 in P.2); whether there was one to give back.
-
-    Where friction wedges the rod, between a floor and a sphere above it, nothing can give way to it, and no P obeys (P.3).
-    """
-    found = False
-    for a in range(count):
-        i = c.active[a]
-        put(c.P, i, (0.0, 0.0, 0.0))
-        if c.mode[i] == PERSISTENT and c.law[i, 1] != 0.0:
-            c.law[i, 1], found = 0.0, True
-    if found:
-        memory.failed(c, memory.NONE, 0)
-    return found
-
-
-@hot
 def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
     """One step with `count` active contacts: (state, turn, joint impulse, relative error of turn and of P)."""
     x, Q, R, w, u, V = state
     contact_law.couple(system, c, count, R)
-    first_guess = guess
     for k in range(ROUNDS):
         if k > 0 and k % _CALM == 0:
             sharpen(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count)
         f = push(c, count)
         new, turn, impulse = stage(system, load, E, tolerance, max_iterations, u0, u1, state, guess, f)
         if not turn.error <= tolerance:
-            if k == 0:
-                return state, turn, impulse, turn.error
-            error = np.inf  # impulses that no step bears
-            memory.failed(c, memory.NO_ROUNDS, c.active[0])
-        else:
-            guess = turn.w
-            error = law(system, c, count, E.h, x, R, new[0], new[2], new[3], new[4])
-        if error == np.inf and c.trouble[0] != memory.NO_LAW and left_overlapping(c, count):
-            guess = first_guess
-            continue
+            if k > 0:  # the impulses are such that no step bears them
+                memory.failed(c, memory.NO_ROUNDS, c.active[0])
+            return state, turn, impulse, turn.error
+        guess = turn.w
+        error = law(system, c, count, E.h, x, R, new[0], new[2], new[3], new[4])
         if not 1.0 < error < np.inf:
             break
     if not error <= _ENLARGED:
