@@ -19,8 +19,8 @@ from rbdyn_ros.models import sphere_state, spherical_pendulum
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
 ONE_METRE = dict(
-    energy_gain=0.2432, precession_gain=12.514, position_gain=2.395, velocity_gain=1.424, acceleration_limit=3.512,
-    catch_part=0.97, energy=0.366, braking=1.333, edge=0.923, travel=1.0,
+    energy_gain=0.2244, precession_gain=10.52, position_gain=1.92, velocity_gain=1.41, acceleration_limit=3.283,
+    catch_part=0.7511, energy=0.4597, braking=1.159, edge=0.9142, travel=1.0,
 )  # fmt: skip
 DURATION = 25.0  # [s]
 

@@ -50,15 +50,15 @@ KINDS = ("swing_up",)  # what it is meant for, in the words of evaluation.suite
 class Options(NamedTuple):
     """Gains, found by random search for the 2 m of travel and 20 N of the default plant."""
 
-    energy_gain: float = 0.3263  # k_E [m/(J s)]
-    precession_gain: float = 17.86  # k_L [1/(kg m s)]
-    position_gain: float = 3.118  # k_x [1/s^2]
-    velocity_gain: float = 1.46  # k_v [1/s]
-    acceleration_limit: float = 6.41  # of the shaping [m/s^2]
-    energy: float = 0.319  # E_0 [J]
-    braking: float = 2.64  # towards the edge [m/s^2]
-    edge: float = 0.822  # where the edge is, of the travel
-    catch_part: float = 0.844  # zeta
+    energy_gain: float = 0.3273  # k_E [m/(J s)]
+    precession_gain: float = 17.91  # k_L [1/(kg m s)]
+    position_gain: float = 2.955  # k_x [1/s^2]
+    velocity_gain: float = 1.499  # k_v [1/s]
+    acceleration_limit: float = 6.765  # of the shaping [m/s^2]
+    energy: float = 0.2938  # E_0 [J]
+    braking: float = 3.191  # towards the edge [m/s^2]
+    edge: float = 0.8026  # where the edge is, of the travel
+    catch_part: float = 0.6569  # zeta
     learn_length: bool = True  # of the rod, while it swings
     period: float = 0.002  # h [s]
     force_limit: float = 20.0  # [N]

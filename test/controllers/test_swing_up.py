@@ -76,9 +76,12 @@ def test_every_start_of_a_short_campaign(campaigns, starts, median, slowest):
 
 
 def test_one_metre_of_travel_has_gains_of_its_own(campaigns):
-    rows = campaigns.campaign(designed(**campaigns.ONE_METRE), campaigns.hanging, 40, np.random.default_rng(17))
-    assert np.isfinite(rows[:, 0]).sum() >= 39
-    assert np.nanmax(rows[:, 2]) <= 1.0 or np.isnan(rows[:, 0]).sum() == 1
+    """The suite's S17: every hanging start, and 97 of 100 of the others at least (the study's gains: 1998 and 1940 of 2000)."""
+    law = designed(**campaigns.ONE_METRE)
+    hanging = campaigns.campaign(law, campaigns.hanging, 60, np.random.default_rng(17))
+    any_attitude = campaigns.campaign(law, campaigns.anywhere, 100, np.random.default_rng(17))
+    assert np.isfinite(hanging[:, 0]).all() and hanging[:, 2].max() <= 1.0
+    assert np.isfinite(any_attitude[:, 0]).sum() >= 97
 
 
 def test_without_its_gain_the_precession_stays(campaigns):
