@@ -75,6 +75,15 @@ def test_every_start_of_a_short_campaign(campaigns, starts, median, slowest):
     assert rows[:, 2].max() < 2.0
 
 
+@pytest.mark.parametrize("field", ["rod_mass", "cart_mass"])
+def test_a_plant_that_is_heavier_than_believed(campaigns, field):
+    """The suite's S24, its two hardest cases that the law does not learn; with the gains before these, 6 and 3 of 100 left the travel."""
+    heavier = PLANT._replace(**{field: 1.2 * getattr(PLANT, field)})
+    rows = campaigns.campaign(designed(), campaigns.hanging, 100, np.random.default_rng(24), heavier)
+    assert np.isfinite(rows[:, 0]).sum() >= 99
+    assert np.nanpercentile(rows[:, 0], 99) < 12.5
+
+
 def test_one_metre_of_travel_has_gains_of_its_own(campaigns):
     """The suite's S17: every hanging start, and 97 of 100 of the others at least (the study's gains: 1998 and 1940 of 2000)."""
     law = designed(**campaigns.ONE_METRE)
