@@ -1,6 +1,7 @@
 """Everything that the simulator publishes, each topic at its rate of simulation time."""
 
 import math
+from time import monotonic
 from typing import Callable
 
 from geometry_msgs.msg import WrenchStamped
@@ -22,6 +23,8 @@ from rbdyn_ros.nodes.messages import set_stamp
 from rbdyn_ros.simulation.plant import Setup
 from rbdyn_ros.simulation.runner import PLAYING, Runner
 
+LOOK_PERIOD = 0.05  # [s] between two looks at who hears a topic, while time runs
+
 
 class Telemetry:
     """The publishers of the simulator and the messages that they send, refilled."""
@@ -34,6 +37,7 @@ class Telemetry:
         self._static = node.create_publisher(TFMessage, "/tf_static", qos.LATCHED, **qos.publishing())
         self._groups = self._make_groups(values)
         self._time = Clock()
+        self._heard, self._look = set(), 0.0  # publishers that somebody hears; when to look again [s, steady]
 
     def __call__(self, runner: Runner) -> None:
         """Publish a tick: what is due while time runs, everything while it stands still; nothing that nobody hears.
@@ -43,17 +47,31 @@ class Telemetry:
         truth, still = sample.take(runner, self._gimbal), runner.status != PLAYING
         told = sample.told(truth, runner.measurement, self._measured_gimbal) if runner.measurement else truth
         ticks, seconds = runner.plant.steps // truth.setup.tick_steps, runner.plant.tick_ns * 1e-9
-        if self._clock.get_subscription_count():
+        self._look_who_hears(still)
+        if self._clock in self._heard:
             set_stamp(self._time.clock, truth.stamp)
             self._clock.publish(self._time)
         for rate, topics in self._groups:
             if still or due(ticks, rate * seconds):
                 for fill, measured, true in topics:
                     if told is truth:
-                        _send(fill, measured + true, truth)
+                        self._send(fill, measured + true, truth)
                     else:
-                        _send(fill, measured if runner.told or still else (), told)
-                        _send(fill, true, truth)
+                        self._send(fill, measured if runner.told or still else (), told)
+                        self._send(fill, true, truth)
+
+    def _look_who_hears(self, now: bool) -> None:
+        """At once or, as it takes as long as all that is sent, when it is time."""
+        time = monotonic()
+        if now or time > self._look:
+            self._look = time + LOOK_PERIOD
+            self._heard = {publisher for publisher in self._managed() if publisher.get_subscription_count()}
+
+    def _send(self, fill: Callable, publishers: tuple, content: sample.Sample) -> None:
+        heard = [publisher for publisher in publishers if publisher in self._heard]
+        message = fill(content) if heard else None
+        for publisher in heard:
+            publisher.publish(message)
 
     def describe(self, setup: Setup, values: dict) -> None:
         """(Re)publish what is latched: the URDF and the static frames."""
@@ -104,13 +122,6 @@ class Telemetry:
 
 
 _GROUPS = ("state", "wrench", "integrator", "tf", "markers")
-
-
-def _send(fill: Callable, publishers: tuple, content: sample.Sample) -> None:
-    heard = [publisher for publisher in publishers if publisher.get_subscription_count()]
-    message = fill(content) if heard else None
-    for publisher in heard:
-        publisher.publish(message)
 
 
 def due(tick: int, per_tick: float) -> bool:
