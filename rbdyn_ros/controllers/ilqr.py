@@ -8,7 +8,8 @@ regulator about it has something left. From then on, every `LOOK` seconds, the l
     else                     can the regulator of `lqr` catch the rod (`catching`)? then it rules, until the tilt exceeds `RELEASE`;
     else                     where is the motion nearest, turned about the vertical, and does a roll along it arrive? then it is followed.
 
-Where no answer is yes it swings as `swing_up` does, until one is. Planning anew, from where the rod is, would take longer
+Where no answer is yes it swings as `swing_up` does, until one is. What it asks with, and swings, is the rod as long as it seems
+(`controllers.rod_length`); the motion stays the one that was planned. Planning anew, from where the rod is, would take longer
 than the rod waits, and is not tried.
 """
 
@@ -22,6 +23,7 @@ from rbdyn_ros.controllers.admission import admitted
 from rbdyn_ros.controllers.catching import balance, is_catchable
 from rbdyn_ros.controllers.options import checked
 from rbdyn_ros.controllers.path import Path, arrives, as_ten, force_at, nearest, turned
+from rbdyn_ros.controllers.rod_length import RodLength
 from rbdyn_ros.controllers.saturation import saturated
 from rbdyn_ros.controllers.swing_up import LOOK, RELEASE, WIDEST
 from rbdyn_ros.kernel import kernel
@@ -72,10 +74,11 @@ _NOTHING = Memory(SWINGING, -math.inf, 0.0, 0.0)
 
 
 class Ilqr:
-    """The law. It remembers what it is at, and when to ask next."""
+    """The law. It remembers what it is at, when to ask next, and how long the rod seems to be."""
 
     def __init__(self, swing: swing_up.Plan, options: Options):
         self._swing, self._options, self._plan = swing, options, None
+        self._length = RodLength(swing.net.system)
         self.reset()
 
     def prepare(self) -> None:
@@ -102,17 +105,28 @@ class Ilqr:
         self.prepare()
         if t < self._memory.asked:  # time was set back
             self.reset()
+        if self._memory.phase != BALANCING and t - self._memory.asked >= LOOK - 1e-9:
+            self._learn(float(t), q, v)
         self._memory, ux, uy = _command(self._plan, self._memory, float(t), q, v, r)
         return np.array((ux, uy))
 
     def reset(self) -> None:
-        """The rod swings, and nobody has asked."""
+        """The rod swings, nobody has asked, and it is as long as believed."""
         self._memory = _NOTHING
+        self._length.forget()
+        self._plan = self._plan and self._plan._replace(swing=self._swing)
 
     def evidence(self) -> dict:
         """What the law is at, and how long the motion takes [s]."""
         phase = ("swinging", "following", "balancing")[self._memory.phase]
-        return {"phase": phase, "duration": len(self._plan.path.forces) * self._plan.path.h if self._plan else 0.0}
+        duration = len(self._plan.path.forces) * self._plan.path.h if self._plan else 0.0
+        return {"phase": phase, "duration": duration, "rod_length_factor": self._length.factor}
+
+    def _learn(self, t: float, q: Array, v: Array) -> None:
+        """See the rod swing: what is asked, and the swing, are of the rod as it seems; the motion stays that of the rod believed in."""
+        self._length.look(t, sphere_state.of_state(q, v))
+        net = self._swing.net._replace(system=self._length.system())
+        self._plan = self._plan._replace(swing=self._swing._replace(net=net))
 
 
 def design(model, params, options: Options) -> Ilqr:
