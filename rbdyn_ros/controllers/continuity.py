@@ -5,6 +5,7 @@ use. Only positions tell: velocities do leap, at impacts. What is moved by less 
 """
 
 import math
+from typing import NamedTuple
 
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.types import State
@@ -18,31 +19,36 @@ class Course:
     """Remembers the last state."""
 
     def __init__(self):
-        self._last: State | None = None
+        self._last: Place | None = None
 
     def leaps(self, state: State) -> bool:
         """Whether the state cannot follow the last one; one that is not finite is passed over."""
-        if not math.isfinite(sum(state.q.tolist())):
+        place = placed(state)
+        if not math.isfinite(sum(place.cart) + sum(place.rod)):
             return False
-        before, self._last = self._last, state
-        return before is not None and not continues(before, state)
+        before, self._last = self._last, place
+        return before is not None and not continues(before, place)
 
 
-def continues(before: State, after: State) -> bool:
+class Place(NamedTuple):
+    """Where the pendulum is."""
+
+    t: float  # [s]
+    cart: tuple  # (2,) [m]
+    rod: tuple  # (3,) its direction
+
+
+def placed(state: State) -> Place:
+    """The place of a state."""
+    x, y, *Q = state.q.tolist()
+    R = unit_quaternion.matrix(tuple(Q))
+    return Place(state.t, (x, y), (R[0][2], R[1][2], R[2][2]))
+
+
+def continues(before: Place, after: Place) -> bool:
     """Whether `after` can follow `before`, by their times and positions alone."""
     h = after.t - before.t
-    if not 0.0 <= h <= LONGEST:
+    if not 0.0 <= h <= LONGEST or math.dist(before.cart, after.cart) > CART + CART_SPEED * h:
         return False
-    moved = math.hypot(after.q[0] - before.q[0], after.q[1] - before.q[1])
-    return moved <= CART + CART_SPEED * h and _angle(before, after) <= ROD + ROD_SPEED * h
-
-
-def _angle(before: State, after: State) -> float:
-    """Between the rod's directions [rad]."""
-    a, b = (_direction(state) for state in (before, after))
-    return 2.0 * math.asin(min(1.0, 0.5 * math.dist(a, b)))
-
-
-def _direction(state: State) -> tuple:
-    R = unit_quaternion.matrix(tuple(state.q[2:].tolist()))
-    return R[0][2], R[1][2], R[2][2]
+    angle = 2.0 * math.asin(min(1.0, 0.5 * math.dist(before.rod, after.rod)))
+    return angle <= ROD + ROD_SPEED * h

@@ -51,6 +51,7 @@ class Telemetry:
         if self._clock in self._heard:
             set_stamp(self._time.clock, truth.stamp)
             self._clock.publish(self._time)
+        runner.leaves()
         for rate, topics in self._groups:
             if still or due(ticks, rate * seconds):
                 for fill, measured, true in topics:

@@ -11,7 +11,7 @@ from rbdyn_ros.simulation.disturbance import Disturbance
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.measurement import Measurement, measure
 from rbdyn_ros.simulation.pace import Pace
-from rbdyn_ros.simulation.pacing import Pacer
+from rbdyn_ros.simulation.pacing import Pacer, exact_sleeps
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.statistics import Statistics
 from rbdyn_ros.types import State
@@ -23,7 +23,7 @@ FAULT = "fault: "  # and why
 class Runner:
     """Ticks a `Plant` in a thread. Whatever others ask for happens between two ticks.
 
-    `publish(runner)` is called in the thread after every tick, and at `idle_period` while time stands still;
+    `publish(runner)` is called in the thread after every tick, and at `idle_period` while time stands still; it calls `leaves()`;
     `on_status(status)` after every change of the status.
     """
 
@@ -142,9 +142,15 @@ class Runner:
             self.mailbox.reset_counts()
             self.chain.reset_counts()
 
+    def leaves(self) -> None:
+        """The state is about to be sent: its answer may come before the last topic has left."""
+        if self.told:
+            self.statistics.published(self.awaited)
+
     # the thread
 
     def _run(self) -> None:
+        exact_sleeps()
         self._guarded(self._idle)  # everything has run once before time runs
         while not self._ending:
             self._guarded(self._play_tick if self.status == PLAYING else self._idle)
@@ -189,8 +195,6 @@ class Runner:
         return self._ending or self.status != PLAYING
 
     def _show(self) -> None:
-        if self.told:
-            self.statistics.published(self.awaited)  # first: the answer may come before the last topic has left
         self._publish(self)
 
     def _fail(self, error: Exception) -> None:

@@ -1,8 +1,12 @@
 """The pacer on a clock that the test moves."""
 
+import ctypes
+import sys
+import threading
+
 import pytest
 
-from rbdyn_ros.simulation.pacing import Pacer
+from rbdyn_ros.simulation.pacing import Pacer, exact_sleeps
 
 
 class Time:
@@ -93,3 +97,14 @@ def test_an_overrun_is_told_to_who_waits(pacer, time):
     time.now += 0.034
     assert pacer.wait(0.01, going, "stop") == pytest.approx(0.024)
     assert (pacer.overruns, pacer.missed) == (1, 2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux lets a thread say how late its sleeps may end")
+def test_sleeps_of_a_thread_are_as_exact_as_the_system_can():
+    """29 and 30 are PR_SET_TIMERSLACK and PR_GET_TIMERSLACK [ns]; another thread keeps its own."""
+    found = []
+    thread = threading.Thread(target=lambda: found.extend((exact_sleeps(), ctypes.CDLL(None).prctl(30, 0, 0, 0, 0))))
+    before = ctypes.CDLL(None).prctl(30, 0, 0, 0, 0)
+    thread.start()
+    thread.join()
+    assert found == [True, 1] and ctypes.CDLL(None).prctl(30, 0, 0, 0, 0) == before
