@@ -59,7 +59,8 @@ class Law:
         """Plan, if the law does; let everything that compiles compile: answer a state at rest, and forget it."""
         if hasattr(self._law, "prepare"):
             self._law.prepare()
-        self._force(spherical_pendulum.upright(), ZERO)
+        self._force(spherical_pendulum.upright(), ZERO)  # which compiles, and may take longer than an answer may
+        self.answer(spherical_pendulum.upright(), ZERO)
         self.reset()
 
     def reset(self) -> None:

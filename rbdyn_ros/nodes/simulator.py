@@ -13,7 +13,7 @@ from rbdyn_ros.nodes.telemetry import Telemetry
 from rbdyn_ros.settings.faults import FAULTS
 from rbdyn_ros.settings.tables import NODES
 from rbdyn_ros.simulation import setup
-from rbdyn_ros.simulation.plant import Plant
+from rbdyn_ros.simulation.rehearsal import rehearse
 from rbdyn_ros.simulation.runner import FAULT, STOPPED, Runner
 
 NAME = "pendulum_simulator"
@@ -51,7 +51,9 @@ class Simulator(ManagedNode):
     def changed(self, values: dict) -> None:
         """Swap a new snapshot in, between two ticks."""
         if self.runner:
-            self.runner.adopt(setup.plant_setup(values), setup.pace(values))
+            plant = setup.plant_setup(values)
+            rehearse(plant)  # what compiles does so here, while the old plant goes on
+            self.runner.adopt(plant, setup.pace(values))
             self.telemetry.describe(self.runner.plant.setup, values)
 
     def configure(self) -> None:
@@ -59,12 +61,13 @@ class Simulator(ManagedNode):
         values = self.parameters.values
         plant = setup.plant_setup(values)
         self.get_logger().info(f"warming up {plant.integrator.name}: the first start on a machine compiles, for up to a minute")
-        refusal = Plant(plant).tick((0.0, 0.0), [0.0] * 9)
+        refusal = rehearse(plant)
         if refusal:
             self.get_logger().warning(f"the first tick fails: {refusal}")
         self.telemetry = Telemetry(self, self.frames, values)
         self.telemetry.describe(plant, values)
         self.runner = Runner(plant, setup.pace(values), self.telemetry, self._on_status)
+        self.telemetry.rehearse(self.runner)
         self.inbox = Inbox(self, self.runner, self.frames)
         self.desk = ServiceDesk(self, self.runner, self._dump)
         self.standard = standard_desk(self, self.runner)

@@ -1,0 +1,18 @@
+"""Everything that a tick may need, done once on a copy: what compiles, or is read from the cache, never does so in a running loop."""
+
+from rbdyn_ros.faults.options import Faults, Noise
+from rbdyn_ros.faults.sensors import Sensors
+from rbdyn_ros.simulation.measurement import measure
+from rbdyn_ros.simulation.plant import Plant, Setup
+
+_NOISY = Faults(noise=Noise(*(1.0 for _ in Noise._fields)))
+
+
+def rehearse(setup: Setup) -> str:
+    """Why the first tick of a plant would fail, or ""; the plant's contacts remember nothing of it."""
+    copy = Plant(setup)
+    copy.to_world(copy.point((0.0, 0.0, 0.0)))  # as a push in the rod's axes, or a click, asks for it
+    failure = copy.tick((0.0, 0.0), [0.0] * 9)
+    measure(copy, (0.0, 0.0), Sensors(_NOISY, 0))
+    copy.reset()
+    return failure
