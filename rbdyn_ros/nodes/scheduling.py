@@ -47,17 +47,23 @@ def _pin(text: str) -> None:
     if not wanted <= there:
         missing = ", ".join(map(str, sorted(wanted - there)[:4]))
         raise ValueError(f"process.processors is {text}; this process may not have {missing}, only {', '.join(map(str, sorted(there)))}")
-    for thread in _threads():
-        os.sched_setaffinity(thread, wanted)
+    _each_thread(lambda thread: os.sched_setaffinity(thread, wanted))
 
 
 def _ask(asked: str, put: Callable, warn: Callable) -> None:
     try:
-        for thread in _threads():
-            put(thread)
+        _each_thread(put)
     except PermissionError:
         warn(f"{asked}, which this user may not set: it goes on without; {PRIVILEGE}")
 
 
-def _threads() -> list:
-    return [int(name) for name in os.listdir("/proc/self/task")]
+def _each_thread(put: Callable) -> None:
+    """`put(thread)` for every thread of this process, those that the middleware starts meanwhile too."""
+    done = set()
+    while there := {int(name) for name in os.listdir("/proc/self/task")} - done:
+        for thread in there:
+            try:
+                put(thread)
+            except ProcessLookupError:  # it has just ended
+                continue
+        done |= there
