@@ -91,8 +91,12 @@ def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
     assert max(ticks) - min(ticks) >= 3_000_000_000
 
 
-def test_an_audience_that_falls_behind_claims_nothing(demo, tmp_path):
-    """The demo's own process stands still, as one without a processor does, until the plant has passed the end."""
+def test_an_audience_that_falls_behind_claims_nothing(demo, tmp_path, monkeypatch):
+    """The demo's own process stands still, as one without a processor does, until the plant has passed the end.
+
+    Over UDP: whoever is stopped while it holds a lock in shared memory stops all who share it.
+    """
+    monkeypatch.setenv("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
     played = demo("--duration", "4")
     wait_for(lambda: playing(tmp_path) or played.poll() is not None)
     time.sleep(0.5)
