@@ -7,11 +7,11 @@ normal to a normal that is oblique, n . t = 0.24 at 14 degrees, so that two ball
 
 import json
 import sys
-import time
 
 import numpy as np
 from siconos import kernel, numerics
 from siconos.mechanics.collision import bodies
+from siconos_march import march
 
 
 def main() -> None:
@@ -37,15 +37,7 @@ def main() -> None:
     friction = kernel.FrictionContact(3, numerics.SICONOS_FRICTION_3D_NSGS)
     friction.numericsSolverOptions().dparam[0] = 1e-13
     simulation = kernel.TimeStepping(model, kernel.TimeDiscretisation(0.0, given["h"]), kernel.MoreauJeanOSI(0.5), friction)
-    q, v, spent = [], [], 0.0
-    for _ in range(given["steps"]):
-        start = time.perf_counter()
-        simulation.computeOneStep()
-        spent += time.perf_counter() - start
-        q.append([ball.q().tolist() for ball in balls])
-        v.append([ball.twist().tolist() for ball in balls])
-        simulation.nextStep()
-    sys.stdout.write("\n" + json.dumps({"q": q, "v": v, "seconds": spent}))
+    march(simulation, balls, given["steps"])
 
 
 if __name__ == "__main__":

@@ -7,11 +7,11 @@ momenta alone, while the joints still move: it is given a tolerance that it cann
 
 import json
 import sys
-import time
 
 import numpy as np
 from siconos import kernel
 from siconos.mechanics import joints
+from siconos_march import march
 
 
 def main() -> None:
@@ -31,15 +31,7 @@ def main() -> None:
     simulation = kernel.TimeStepping(model, kernel.TimeDiscretisation(0.0, given["h"]), kernel.MoreauJeanOSI(0.5), problem)
     simulation.setNewtonTolerance(1e-16)
     simulation.setNewtonMaxIteration(8)
-    q, v, spent = [], [], 0.0
-    for _ in range(given["steps"]):
-        start = time.perf_counter()
-        simulation.computeOneStep()
-        spent += time.perf_counter() - start
-        q.append([rod.q().tolist() for rod in rods])
-        v.append([rod.twist().tolist() for rod in rods])
-        simulation.nextStep()
-    sys.stdout.write("\n" + json.dumps({"q": q, "v": v, "seconds": spent}))
+    march(simulation, rods, given["steps"])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,18 @@
+"""The steps of one of Siconos' simulations, as siconos_balls.py and siconos_chain.py report them."""
+
+import json
+import sys
+import time
+
+
+def march(simulation, bodies: list, steps: int) -> None:
+    """Take the steps; writes {"q", "v", "seconds"} to stdout, a row for each step with a part for each body."""
+    q, v, spent = [], [], 0.0
+    for _ in range(steps):
+        start = time.perf_counter()
+        simulation.computeOneStep()
+        spent += time.perf_counter() - start
+        q.append([body.q().tolist() for body in bodies])
+        v.append([body.twist().tolist() for body in bodies])
+        simulation.nextStep()
+    sys.stdout.write("\n" + json.dumps({"q": q, "v": v, "seconds": spent}))
