@@ -25,7 +25,6 @@ import numpy as np
 from numba import njit, types as nb
 from numba.core.dispatcher import Dispatcher
 
-_HOT = {"_nrt": False}  # without Numba's runtime
 _OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract"}, _nrt=True)  # what is not said is its first caller's
 
 
@@ -40,7 +39,6 @@ def kernel(function: Callable | None = None, **options) -> Callable:
     dispatcher = njit(**{**_OPTIONS, **options})(function)
     if isinstance(dispatcher, Dispatcher):  # a plain function under NUMBA_DISABLE_JIT=1
         dispatcher.kernel_options = options
-        dispatcher.add_overload = _returning_numbers(dispatcher) if options.items() >= _HOT.items() else dispatcher.add_overload
         file = dispatcher._cache._cache_file
         file.__class__ = _stamped_by(dispatcher, type(file))
         file._load_index = _tolerant(file._load_index, dict)
@@ -50,7 +48,10 @@ def kernel(function: Callable | None = None, **options) -> Callable:
 
 def hot(function: Callable) -> Callable:
     """A kernel of the running loop: it cannot allocate and counts no references; returns numbers only."""
-    return kernel(function, **_HOT)
+    dispatcher = kernel(function, _nrt=False)  # without Numba's runtime
+    if isinstance(dispatcher, Dispatcher):
+        dispatcher.add_overload = _returning_numbers(dispatcher)
+    return dispatcher
 
 
 def inlined(function: Callable) -> Callable:
