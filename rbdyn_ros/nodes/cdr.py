@@ -6,8 +6,9 @@ its size; a text or a sequence stands behind its length.
 
 import struct
 
+from rbdyn_ros.nodes.messages import SECOND
+
 HEAD = 4  # bytes; alignment counts from behind them
-SECOND = 1_000_000_000  # [ns]
 _ORDERS = {b"\0\0": ">", b"\0\1": "<"}  # plain CDR
 _SIZES = {"i": 4, "I": 4, "d": 8}  # bytes
 

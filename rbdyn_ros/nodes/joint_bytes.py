@@ -6,7 +6,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from rbdyn_ros.nodes import cdr
-from rbdyn_ros.nodes.messages import nanoseconds
+from rbdyn_ros.nodes.messages import SECOND, nanoseconds
 
 _FIELDS = ("position", "velocity", "effort")  # in the message's order
 
@@ -42,7 +42,7 @@ class JointBytes:
                 return nanoseconds(message.header.stamp), columns(message, self._joints, self._fields)
             self._learn(walk)
         seconds, fraction = self._stamp.unpack_from(data, cdr.HEAD)
-        return seconds * cdr.SECOND + fraction, [self._number.unpack_from(data, place)[0] for place in self._places]
+        return seconds * SECOND + fraction, [self._number.unpack_from(data, place)[0] for place in self._places]
 
     def _learn(self, walk: cdr.Walk) -> None:
         """Where everything stands: what is not a time or a number of a joint has to be the same in the messages that follow."""

@@ -9,10 +9,10 @@ from typing import Callable
 
 from rclpy.serialization import serialize_message
 
+from rbdyn_ros.nodes.cdr import HEAD
 from rbdyn_ros.nodes.messages import SECOND
 
 _STAMP = struct.Struct("<iI")
-_HEAD = 4  # bytes before the stamp: how the message is written
 _LITTLE = b"\0\1"  # plain CDR, little-endian, as every middleware writes it on the usual machines
 
 
@@ -33,7 +33,7 @@ class Template:
 
     def packed(self, stamp: int, *blocks: tuple) -> bytes:
         """The message with another stamp [ns] and other numbers, one tuple for each block."""
-        _STAMP.pack_into(self._bytes, _HEAD, *divmod(stamp, SECOND))
+        _STAMP.pack_into(self._bytes, HEAD, *divmod(stamp, SECOND))
         for (packer, place), block in zip(self._places, blocks):
             packer.pack_into(self._bytes, place, *block)
         return bytes(self._bytes)

@@ -105,7 +105,7 @@ class Runner:
             if self.status != PAUSED:
                 return f"is {self.status}; only a paused simulation steps"
             self._tick(self._commanded())
-            self._show()
+            self._publish(self)
             return ""
 
     def reset(self, state: State | None = None) -> None:
@@ -120,7 +120,7 @@ class Runner:
             self._measure()
             if self.status.startswith(FAULT):
                 self._become(PLAYING)
-            self._show()
+            self._publish(self)
 
     def restart(self, state: State) -> None:
         """Put the plant into `state` a tick later, so that no stamp has two states: what answers the one before is late."""
@@ -183,19 +183,16 @@ class Runner:
                 return
             self._tick(self._decided)
             if not self._resting():
-                self._show()
+                self._publish(self)
 
     def _idle(self) -> None:
         with self._between_ticks:
-            self._show()
+            self._publish(self)
         self.mailbox.wait(lambda newest: self._ending or self.status == PLAYING, self.pace.idle_period)
         self.pacer.restart()
 
     def _resting(self) -> bool:
         return self._ending or self.status != PLAYING
-
-    def _show(self) -> None:
-        self._publish(self)
 
     def _fail(self, error: Exception) -> None:
         status = f"{FAULT}{type(error).__name__}: {error}"
@@ -222,7 +219,7 @@ class Runner:
                 self.statistics.lockstep_timeouts += 1
                 return False
             with self._between_ticks:
-                self._show()
+                self._publish(self)
         return True
 
     @property
