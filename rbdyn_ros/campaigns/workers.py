@@ -71,17 +71,22 @@ def computed(plan: Plan, spans: dict, executor: Executor, workers: int, go_on: C
     while True:
         while len(under_way) < AHEAD * workers and go_on() and (following := next(waiting, None)):
             part, span = following
-            under_way[executor.submit(outcomes, plan, *span)] = part
+            with _deaths_named():  # a worker may die between two batches too: then the next cannot be handed over
+                under_way[executor.submit(outcomes, plan, *span)] = part
         if not under_way:
             return
         done, _ = wait(under_way, return_when=FIRST_COMPLETED)
         for future in done:
-            yield under_way.pop(future), _result(future)
+            with _deaths_named():
+                columns = future.result()
+            yield under_way.pop(future), columns
 
 
-def _result(future) -> dict:
+@contextmanager
+def _deaths_named() -> Iterator[None]:
+    """The executors' own words for a dead worker, as WorkersDied."""
     try:
-        return future.result()
+        yield
     except BrokenProcessPool:
         raise WorkersDied("a worker process died (out of memory, or killed)") from None
     except Exception as error:
