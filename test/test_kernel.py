@@ -13,7 +13,7 @@ from numba.core.runtime import _nrt_python, rtsys
 from plants import FORCED, PENDULUM, PLANTS, spinning
 
 from rbdyn_ros.integrators.select import select
-from rbdyn_ros.kernel import fingerprint, hot, kernel
+from rbdyn_ros.kernel import bound, fingerprint, hot, kernel
 from rbdyn_ros.models.spherical_pendulum import no_input, upright
 from rbdyn_ros.types import Contacts
 
@@ -262,6 +262,25 @@ def test_steps_with_a_tip_that_bounces_and_comes_to_rest_allocate_nothing(split)
         for n in (1, 1, 5000)
     )
     assert many == one and options.contact.recorded[0] > 1 and options.contact.closed[0] == 1.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_bound_kernel_is_the_kernel(name):
+    """The same machine code, so the same bits; nothing is compiled for it where the kernel has run."""
+    integrator, system, options, input, *start = arguments(name, "cart")
+
+    def taken(advance) -> tuple:
+        q, v, reaction = (array.copy() for array in start)
+        return advance(system, options, input, 1e-3, 50, 0.0, q, v, reaction), q.tobytes(), v.tobytes(), reaction.tobytes()
+
+    found, compiled = taken(integrator.advance), len(integrator.advance.overloads)
+    assert taken(bound(integrator.advance, system, options, input, 0.0, 0, 0.0, *start)) == found
+    assert len(integrator.advance.overloads) == compiled
+
+
+def test_a_function_that_is_not_compiled_is_bound_to_itself():
+    """NUMBA_DISABLE_JIT=1."""
+    assert bound(divide.py_func, 1.0, 2.0) is divide.py_func
 
 
 def test_hot_kernel_cannot_allocate():
