@@ -5,9 +5,11 @@ use. Only positions tell: velocities do leap, at impacts. What is moved by less 
 """
 
 import math
-from typing import NamedTuple
 
-from rbdyn_ros.geometry import unit_quaternion
+import numpy as np
+
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.kernel import bound, kernel
 from rbdyn_ros.types import State
 
 CART, CART_SPEED = 0.03, 5.0  # [m] what noise may do, [m/s] what no cart does
@@ -19,36 +21,27 @@ class Course:
     """Remembers the last state."""
 
     def __init__(self):
-        self._last: Place | None = None
+        self._last: tuple | None = None  # t [s], q (6,)
+        self._continues = bound(continues, np.zeros(6), np.zeros(6), 0.0)
 
     def leaps(self, state: State) -> bool:
         """Whether the state cannot follow the last one; one that is not finite is passed over."""
-        place = placed(state)
-        if not math.isfinite(sum(place.cart) + sum(place.rod)):
+        if not math.isfinite(sum(state.q.tolist())):
             return False
-        before, self._last = self._last, place
-        return before is not None and not continues(before, place)
+        last, self._last = self._last, (state.t, state.q.copy())
+        return last is not None and not self._continues(last[1], self._last[1], state.t - last[0])
 
 
-class Place(NamedTuple):
-    """Where the pendulum is."""
-
-    t: float  # [s]
-    cart: tuple  # (2,) [m]
-    rod: tuple  # (3,) its direction
-
-
-def placed(state: State) -> Place:
-    """The place of a state."""
-    x, y, *Q = state.q.tolist()
-    R = unit_quaternion.matrix(tuple(Q))
-    return Place(state.t, (x, y), (R[0][2], R[1][2], R[2][2]))
-
-
-def continues(before: Place, after: Place) -> bool:
-    """Whether `after` can follow `before`, by their times and positions alone."""
-    h = after.t - before.t
-    if not 0.0 <= h <= LONGEST or math.dist(before.cart, after.cart) > CART + CART_SPEED * h:
+@kernel
+def continues(before, after, h):
+    """Whether q (6,) `after` can follow q (6,) `before` within h [s]."""
+    if not 0.0 <= h <= LONGEST or math.hypot(after[0] - before[0], after[1] - before[1]) > CART + CART_SPEED * h:
         return False
-    angle = 2.0 * math.asin(min(1.0, 0.5 * math.dist(before.rod, after.rod)))
-    return angle <= ROD + ROD_SPEED * h
+    chord = vec.norm(vec.sub(_direction(after), _direction(before)))
+    return 2.0 * math.asin(min(1.0, 0.5 * chord)) <= ROD + ROD_SPEED * h
+
+
+@kernel
+def _direction(q):
+    """The rod's (3,)."""
+    return unit_quaternion.rotated((q[2], q[3], q[4], q[5]), (0.0, 0.0, 1.0))

@@ -34,6 +34,7 @@ LABELS = (
     *("saturated", "age", "compute_time_us", "observer_time_us", "nis", "leaps"),
 )
 WATCH_PERIOD = 0.02  # [s] how often the age of the state is looked at
+LOOK_PERIOD = 0.05  # [s] between two looks at who hears the reports
 WARN_PERIOD = 1.0  # [s] one warning of a kind per period
 ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
 STOPPED, WAITING, RUNNING, DISARMED = "stopped", "waiting for a state", "running", "disarmed"
@@ -100,7 +101,7 @@ class Controller(ManagedNode):
         """Wait for the first state."""
         self.law.reset()
         self.join.reset()
-        self.newest, self.answered, self.arrival = None, None, math.inf
+        self.newest, self.answered, self.arrival, self.look = None, None, math.inf, 0.0
         self._become(WAITING)
 
     def deactivate(self) -> None:
@@ -239,7 +240,9 @@ class Controller(ManagedNode):
         self.commands.publish(self.command.packed(stamp, force))
 
     def _report(self, answer: Answer) -> None:
-        if not self.reports.get_subscription_count():
+        if self.arrival >= self.look:  # to ask takes as long as half an answer
+            self.look, self.reported = self.arrival + LOOK_PERIOD, bool(self.reports.get_subscription_count())
+        if not self.reported:
             return
         force = answer.force if self.armed else ZERO
         age, seen = time.monotonic() - self.arrival, self.join

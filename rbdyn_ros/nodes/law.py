@@ -77,22 +77,22 @@ class Law:
         force = self._force(state, reference)
         compute_time = time.perf_counter() - start
         self._check_time(compute_time)
-        lean = tilt(state.q, state.v)[:2]
-        error = (float(state.q[0]) - reference[0], float(state.q[1]) - reference[1])
-        self._check_limits(math.hypot(*lean), math.hypot(*state.q[:2]))
+        lean, (x, y) = tilt(state.q, state.v)[:2], state.q[:2].tolist()
+        error = (x - reference[0], y - reference[1])
+        self._check_limits(math.hypot(*lean), math.hypot(x, y))
         saturated = math.hypot(*force) >= self._force_limit * (1.0 - 1e-9)
         return Answer(force, error, lean, saturated, compute_time, compute_time > self._budget)
 
     def _force(self, state: State, reference: tuple) -> tuple:
         try:
-            command = np.asarray(self._law.command(state.t, state, np.array(reference)), float)
+            command = np.asarray(self._law.command(state.t, state, np.array(reference)), float).tolist()
         except ValueError:
             raise
         except Exception as error:  # whatever a law of somebody else raises
             raise Abort(f"the law {self.name} raised {type(error).__name__}: {error}") from error
-        if command.shape != (2,) or not np.isfinite(command).all():
-            raise Abort(f"the law {self.name} returned {command.tolist()}; it must be two finite forces [N]")
-        return tuple(command.tolist())
+        if not isinstance(command, list) or len(command) != 2 or not all(isinstance(f, float) and math.isfinite(f) for f in command):
+            raise Abort(f"the law {self.name} returned {command}; it must be two finite forces [N]")
+        return tuple(command)
 
     def _check_time(self, seconds: float) -> None:
         if seconds > self._abort_time:
