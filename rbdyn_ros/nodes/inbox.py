@@ -11,7 +11,7 @@ from std_msgs.msg import Float64MultiArray
 from rbdyn_ros.nodes import qos
 from rbdyn_ros.nodes.frames import Frames
 from rbdyn_ros.nodes.messages import xyz
-from rbdyn_ros.nodes.wrench_bytes import wrench
+from rbdyn_ros.nodes.wrench_bytes import WrenchBytes
 from rbdyn_ros.simulation.command import Command, Rejected, check_stamp, force_of
 from rbdyn_ros.simulation.disturbance import towards
 from rbdyn_ros.simulation.runner import Runner
@@ -23,7 +23,7 @@ class Inbox:
     """Subscriptions that hand what is valid to the runner."""
 
     def __init__(self, node: Node, runner: Runner, frames: Frames):
-        self._node, self._runner, self._frames = node, runner, frames
+        self._node, self._runner, self._frames, self._wrench_bytes = node, runner, frames, WrenchBytes()
         topics = (
             (WrenchStamped, "cart/command", qos.COMMAND, self._cart_command, True),  # as bytes
             (Float64MultiArray, "effort_controller/commands", qos.COMMAND, self._effort_command, False),
@@ -56,7 +56,7 @@ class Inbox:
     def _cart_command(self, data: bytes) -> None:
         what, runner = "cart/command", self._runner
         try:
-            stamp, frame, force, torque = wrench(data)
+            stamp, frame, force, torque = self._wrench_bytes.wrench(data)
         except ValueError as error:
             raise Rejected("malformed", f"{what}: {error}") from None
         _in_frame(frame, ("", self._frames.world, self._frames.cart), what)

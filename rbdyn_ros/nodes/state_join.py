@@ -9,7 +9,7 @@ from sensor_msgs.msg import JointState
 from rbdyn_ros.controllers.continuity import Course
 from rbdyn_ros.nodes.joint_bytes import JointBytes, columns
 from rbdyn_ros.nodes.messages import nanoseconds, wxyz, xyz
-from rbdyn_ros.nodes.odometry_bytes import rod
+from rbdyn_ros.nodes.odometry_bytes import OdometryBytes
 from rbdyn_ros.nodes.state_topics import JOINTS
 from rbdyn_ros.types import State
 
@@ -23,7 +23,7 @@ class StateJoin:
 
     def __init__(self):
         self.topics = ((JointState, "joint_states", self.joints_bytes, True), (Odometry, "odometry", self.odometry_bytes, True))  # raw?
-        self._joint_bytes = JointBytes(CART, ("position", "velocity"))
+        self._joint_bytes, self._odometry_bytes = JointBytes(CART, ("position", "velocity")), OdometryBytes()
         self.reset()
 
     def reset(self) -> None:
@@ -48,7 +48,7 @@ class StateJoin:
 
     def odometry_bytes(self, data: bytes) -> None:
         """Take the rod from a message that was not made. ValueError if it is cut off."""
-        self._rod_stamp, *self._rod = rod(data)
+        self._rod_stamp, *self._rod = self._odometry_bytes.rod(data)
 
     def state(self) -> tuple | None:
         """(stamp [ns], State) once both are of the same instant."""

@@ -61,11 +61,11 @@ def test_the_numbers_are_those_of_the_messages(sent):
 def test_layouts_of_one_size_are_told_apart():
     """The same bytes in all: joints exchanged, velocities that are efforts."""
     reader = JointBytes(JOINTS, FIELDS)
-    assert reader.columns(serialize_message(message(["x", "y"], (2, 2, 0))))[1] == [1.0, 2.0, 3.0, 4.0]
-    assert reader.columns(serialize_message(message(["y", "x"], (2, 2, 0))))[1] == [2.0, 1.0, 4.0, 3.0]
+    assert reader.columns(serialize_message(message(["x", "y"], (2, 2, 0))))[1] == (1.0, 2.0, 3.0, 4.0)
+    assert reader.columns(serialize_message(message(["y", "x"], (2, 2, 0))))[1] == (2.0, 1.0, 4.0, 3.0)
     with pytest.raises(ValueError, match="must have position and velocity of x and y"):
         reader.columns(serialize_message(message(["y", "x"], (2, 0, 2))))
-    assert reader.columns(serialize_message(message(["y", "x"], (2, 2, 0), stamp=7))) == (7, [2.0, 1.0, 4.0, 3.0])
+    assert reader.columns(serialize_message(message(["y", "x"], (2, 2, 0), stamp=7))) == (7, (2.0, 1.0, 4.0, 3.0))
 
 
 def test_the_other_order_of_bytes_is_read():
@@ -73,12 +73,12 @@ def test_the_other_order_of_bytes_is_read():
     for block in ((1.0, 2.0), (3.0, 4.0), ()):
         body += struct.pack(">I", len(block))
         body += b"\0" * (-len(body) % 8) * bool(block) + struct.pack(f">{len(block)}d", *block)
-    assert JointBytes(JOINTS, FIELDS).columns(b"\0\0\0\0" + body) == (3_000_000_004, [1.0, 2.0, 3.0, 4.0])
+    assert JointBytes(JOINTS, FIELDS).columns(b"\0\0\0\0" + body) == (3_000_000_004, (1.0, 2.0, 3.0, 4.0))
 
 
 def test_an_encoding_that_is_not_known_is_left_to_the_middleware(monkeypatch):
     monkeypatch.setattr(joint_bytes, "deserialize_message", lambda data, kind: message(["x", "y"], (2, 2, 0), stamp=5))
-    assert JointBytes(JOINTS, FIELDS).columns(b"\0\7\0\0") == (5, [1.0, 2.0, 3.0, 4.0])
+    assert JointBytes(JOINTS, FIELDS).columns(b"\0\7\0\0") == (5, (1.0, 2.0, 3.0, 4.0))
 
 
 def test_a_message_that_is_cut_off_is_refused():
@@ -86,4 +86,4 @@ def test_a_message_that_is_cut_off_is_refused():
     for size in range(4, len(data)):
         with pytest.raises(ValueError, match="cut off"):
             reader.columns(data[:size])
-    assert reader.columns(data)[1] == [1.0, 2.0, 3.0, 4.0]
+    assert reader.columns(data)[1] == (1.0, 2.0, 3.0, 4.0)
