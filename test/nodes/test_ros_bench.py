@@ -32,7 +32,7 @@ def test_a_node_of_ones_own_is_scored(tmp_path):
     try:
         done = evaluate(tmp_path)
     finally:
-        node.terminate()
+        node.kill()  # how it ends is not ours
         node.wait()
     rows = {row["row"]: row for row in json.loads((tmp_path / "out" / "evaluation.json").read_text())["rows"]}
     verdicts = {name: row["verdict"] for name, row in rows.items()}
