@@ -6,9 +6,14 @@ U of its own. Each item takes four draws, whatever is wrong, so one fault does n
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from heapq import heappop, heappush
 
+from numpy.random import Generator
+
 from rbdyn_ros.faults.draws import draws
+
+BLOCK = 64  # items for which is drawn at once: to ask NumPy takes longer than all the rest
 
 
 class Path:
@@ -31,7 +36,7 @@ class Path:
 
     def restart(self, seed: int) -> None:
         """Forget what is under way, and draw from the beginning."""
-        self._draws = draws(seed, self._name)
+        self._draws = _in_fours(draws(seed, self._name))
         self._under_way, self._sent, self._read = [], 0, 0
 
     @property
@@ -41,7 +46,7 @@ class Path:
 
     def send(self, step: int, item) -> None:
         """Let an item, which is not None, leave at a step."""
-        loss, doubling, *lateness = self._draws.random(4).tolist()
+        loss, doubling, *lateness = next(self._draws)
         self._sent += 1
         self.counts["sent"] += 1
         if loss < self.drop:
@@ -65,3 +70,8 @@ class Path:
             self.counts["reordered"] += number < self._read
             self._read = max(self._read, number)
         return item
+
+
+def _in_fours(stream: Generator) -> Iterator[list]:
+    while True:
+        yield from stream.random((BLOCK, 4)).tolist()

@@ -8,7 +8,53 @@ Singular at p = +-90 degrees, the poles, where only the sum or the difference of
 
 import math
 
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.kernel import bound, inlined, kernel
+
 _POLE = 1e-9  # cos p below which roll cannot be told
+
+
+@inlined
+def followed(R, last):
+    """The angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to the `last` ones."""
+    at_pole = math.hypot(R[1][2], R[2][2]) < _POLE
+    roll = last[0] if at_pole else math.atan2(-R[1][2], R[2][2])
+    cr, sr = math.cos(roll), math.sin(roll)
+    pitch = math.atan2(R[0][2], cr * R[2][2] - sr * R[1][2])
+    spin = math.atan2(cr * R[1][0] + sr * R[2][0], cr * R[1][1] + sr * R[2][1])
+    angles = (roll, pitch, spin)
+    if vec.size(vec.sub(angles, last)) < math.pi:  # the other branch is 2 pi less that away, or more
+        return angles
+    one, other = _unwound(angles, last), _unwound((roll + math.pi, math.pi - pitch, spin + math.pi), last)
+    return one if vec.size(vec.sub(one, last)) <= vec.size(vec.sub(other, last)) else other
+
+
+@inlined
+def hinge_rates(angles, w):
+    """The rates [rad/s] of the angles under the angular velocity w (3,) [rad/s, body]; large near a pole."""
+    _, pitch, spin = angles
+    cp, sp, cs, ss = math.cos(pitch), math.sin(pitch), math.cos(spin), math.sin(spin)
+    cp = math.copysign(max(abs(cp), 1e-6), cp)  # finite at the pole itself
+    roll_rate = (cs * w[0] - ss * w[1]) / cp
+    return roll_rate, ss * w[0] + cs * w[1], w[2] - sp * roll_rate
+
+
+@inlined
+def _unwound(angles, last):
+    """The angles, each turned by whole turns to lie within half a turn of the last one."""
+    turn = 2.0 * math.pi
+    return (
+        angles[0] + turn * round((last[0] - angles[0]) / turn),
+        angles[1] + turn * round((last[1] - angles[1]) / turn),
+        angles[2] + turn * round((last[2] - angles[2]) / turn),
+    )
+
+
+@kernel
+def _motion(Q, u, w, last):
+    R = unit_quaternion.matrix(Q)
+    angles = followed(R, last)
+    return R, angles, hinge_rates(angles, w), vec.transposed_matvec(R, (u[0], u[1], 0.0))
 
 
 class GimbalJoints:
@@ -16,31 +62,18 @@ class GimbalJoints:
 
     def __init__(self):
         self.angles = (0.0, 0.0, 0.0)  # roll, pitch, spin [rad]
+        self._motion = bound(_motion, (1.0, 0.0, 0.0, 0.0), (0.0, 0.0), (0.0, 0.0, 0.0), self.angles)
 
     def follow(self, R: tuple) -> tuple:
         """The angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to the last ones."""
-        at_pole = math.hypot(R[1][2], R[2][2]) < _POLE
-        roll = self.angles[0] if at_pole else math.atan2(-R[1][2], R[2][2])
-        cr, sr = math.cos(roll), math.sin(roll)
-        pitch = math.atan2(R[0][2], cr * R[2][2] - sr * R[1][2])
-        spin = math.atan2(cr * R[1][0] + sr * R[2][0], cr * R[1][1] + sr * R[2][1])
-        if sum(abs(a - b) for a, b in zip((roll, pitch, spin), self.angles)) < math.pi:  # the other branch is 2 pi less that away, or more
-            self.angles = (roll, pitch, spin)
-            return self.angles
-        branches = ((roll, pitch, spin), (roll + math.pi, math.pi - pitch, spin + math.pi))
-        near = [tuple(map(_nearest, branch, self.angles)) for branch in branches]
-        self.angles = min(near, key=lambda angles: sum(abs(a - b) for a, b in zip(angles, self.angles)))
+        self.angles = followed(R, self.angles)
         return self.angles
 
     def rates(self, w: tuple) -> tuple:
-        """The hinge rates [rad/s] of the angular velocity w (3,) [rad/s, body] at the last angles; large near a pole."""
-        _, pitch, spin = self.angles
-        cp, sp, cs, ss = math.cos(pitch), math.sin(pitch), math.cos(spin), math.sin(spin)
-        cp = math.copysign(max(abs(cp), 1e-6), cp)  # finite at the pole itself
-        roll_rate = (cs * w[0] - ss * w[1]) / cp
-        return (roll_rate, ss * w[0] + cs * w[1], w[2] - sp * roll_rate)
+        """The hinge rates [rad/s] of the angular velocity w (3,) [rad/s, body] at the last angles."""
+        return hinge_rates(self.angles, w)
 
-
-def _nearest(angle: float, last: float) -> float:
-    """The angle, turned by whole turns to lie within half a turn of `last`."""
-    return angle + 2.0 * math.pi * round((last - angle) / (2.0 * math.pi))
+    def motion(self, Q: tuple, u: tuple, w: tuple) -> tuple:
+        """(R, angles, rates, V) of the rotation Q (4,) under w (3,), and V = R^T (u, 0) the cart's velocity u (2,) in body axes."""
+        R, self.angles, rates, V = self._motion(Q, u, w, self.angles)
+        return R, self.angles, rates, V

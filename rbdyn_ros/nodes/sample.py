@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.faults.chain import Chain
-from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.geometry import vec
 from rbdyn_ros.models.gimbal_joints import GimbalJoints
 from rbdyn_ros.simulation.measurement import Measurement
 from rbdyn_ros.simulation.plant import Evidence, Setup
@@ -19,18 +19,19 @@ class Sample(NamedTuple):
 
     stamp: int  # [ns]
     setup: Setup
-    evidence: Evidence
     x: tuple  # (2,) cart [m]
     u: tuple  # (2,) cart velocity [m/s, world]
     Q: tuple  # (4,) wxyz, body to world
     R: tuple  # its matrix, three rows
     w: tuple  # (3,) [rad/s, body]
+    V: tuple  # (3,) velocity of the joint [m/s, body]
     angles: tuple  # roll, pitch, spin [rad]
     rates: tuple  # and their rates [rad/s]
     force: tuple  # (2,) [N] applied to the cart
-    reaction: Array | tuple  # (3,) [N, world] of the joint on the rod
-    disturbance: Array  # (9,) as in types.Input
-    touches: tuple  # of simulation.touching.Touch: what presses on the pendulum
+    evidence: Evidence = Evidence()
+    reaction: Array | tuple = np.zeros(3)  # (3,) [N, world] of the joint on the rod
+    disturbance: Array = np.zeros(9)  # as in types.Input
+    touches: tuple = ()  # of simulation.touching.Touch: what presses on the pendulum
     inertial: tuple = ()  # (angular velocity, specific force) as the IMU told it; () where it tells the truth
     faults: Chain | None = None  # which counts what has gone wrong
 
@@ -51,8 +52,13 @@ class Sample(NamedTuple):
 def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
     """The runner's present tick."""
     plant = runner.plant
-    motion = of(plant.setup, plant.stamp, plant.q.tolist(), plant.v.tolist(), runner.force, gimbal)
-    return motion._replace(
+    return of(
+        plant.setup,
+        plant.stamp,
+        plant.q.tolist(),
+        plant.v.tolist(),
+        runner.force,
+        gimbal,
         evidence=plant.evidence,
         reaction=plant.reaction,
         disturbance=plant.input.disturbance,
@@ -64,28 +70,24 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
 def told(truth: Sample, measurement: Measurement, gimbal: GimbalJoints) -> Sample:
     """What the sensors tell, of the instant of the measurement; its forces are the true ones of that instant."""
     m = measurement
-    motion = of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal)
-    return motion._replace(reaction=m.reaction, inertial=(m.gyroscope, m.felt))
+    return of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal, reaction=m.reaction, inertial=(m.gyroscope, m.felt))
 
 
-def of(setup: Setup, stamp: int, q: list, v: list, force: tuple, gimbal: GimbalJoints) -> Sample:
-    """The sample of a motion alone, as the history keeps it: q (6), v (5), cart force (2)."""
-    Q, w = tuple(q[2:]), tuple(v[2:])
-    R = unit_quaternion.matrix(Q)
-    angles = gimbal.follow(R)
+def of(setup: Setup, stamp: int, q: list, v: list, force: tuple, gimbal: GimbalJoints, **more) -> Sample:
+    """The sample of a motion, as the history keeps it: q (6), v (5), cart force (2); `more` of its fields, where they are known."""
+    Q, u, w = tuple(q[2:]), (v[0], v[1]), tuple(v[2:])
+    R, angles, rates, V = gimbal.motion(Q, u, w)
     return Sample(
         stamp=stamp,
         setup=setup,
-        evidence=Evidence(),
         x=(q[0], q[1]),
-        u=(v[0], v[1]),
+        u=u,
         Q=Q,
         R=R,
         w=w,
+        V=V,
         angles=angles,
-        rates=gimbal.rates(w),
+        rates=rates,
         force=force,
-        reaction=np.zeros(3),
-        disturbance=np.zeros(9),
-        touches=(),
+        **more,
     )

@@ -31,9 +31,9 @@ class Joints:
         self._put(self.message, *self._numbers(sample))
         return self.message
 
-    def packed(self, sample: Sample) -> bytes | JointState:
-        """The message's bytes; the message itself where their layout is not known."""
-        return self._template.packed(sample.stamp, *self._numbers(sample)) if self._template.known else self.fill(sample)
+    def packed(self, sample: Sample) -> bytes:
+        """The message's bytes."""
+        return self._template.packed(sample.stamp, *self._numbers(sample))
 
     @staticmethod
     def _numbers(sample: Sample) -> tuple:
@@ -58,13 +58,13 @@ class Pose:
         self._put(self.message, *self._numbers(sample))
         return self.message
 
-    def packed(self, sample: Sample) -> bytes | Odometry:
-        """The message's bytes; the message itself where their layout is not known."""
-        return self._template.packed(sample.stamp, *self._numbers(sample)) if self._template.known else self.fill(sample)
+    def packed(self, sample: Sample) -> bytes:
+        """The message's bytes."""
+        return self._template.packed(sample.stamp, *self._numbers(sample))
 
     @staticmethod
     def _numbers(sample: Sample) -> tuple:
-        return (*sample.x, 0.0), xyzw(sample.Q), (*sample.body((*sample.u, 0.0)), *sample.w)
+        return (*sample.x, 0.0), xyzw(sample.Q), sample.V + sample.w
 
     @staticmethod
     def _put(message: Odometry, position: tuple, orientation: tuple, twist: tuple) -> None:

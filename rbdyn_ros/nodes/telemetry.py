@@ -37,10 +37,10 @@ class Telemetry:
         self._static = node.create_publisher(TFMessage, "/tf_static", qos.LATCHED, **qos.publishing())
         self._groups = self._make_groups(values)
         self._time = Clock()
-        self._heard, self._look = set(), 0.0  # publishers that somebody hears; when to look again [s, steady]
+        self._tells_time, self._heard, self._look = False, [], 0.0  # what of it somebody hears; when to look again [s, steady]
 
-    def __call__(self, runner: Runner) -> None:
-        """Publish a tick: what is due while time runs, everything while it stands still; nothing that nobody hears.
+    def __call__(self, runner: Runner) -> Callable:
+        """What publishes a tick: what is due while time runs, everything while it stands still; nothing that nobody hears.
 
         What is measured differs from the truth where `runner.measurement` says so, and is silent where nothing arrived.
         """
@@ -48,31 +48,36 @@ class Telemetry:
         told = sample.told(truth, runner.measurement, self._measured_gimbal) if runner.measurement else truth
         ticks, seconds = runner.plant.steps // truth.setup.tick_steps, runner.plant.tick_ns * 1e-9
         self._look_who_hears(still)
-        if self._clock in self._heard:
+        ready = []
+        if self._tells_time:
             set_stamp(self._time.clock, truth.stamp)
-            self._clock.publish(self._time)
-        runner.leaves()
-        for rate, topics in self._groups:
+            ready.append(((self._clock,), self._time))
+        for rate, topics in self._heard:
             if still or due(ticks, rate * seconds):
                 for fill, measured, true in topics:
                     if told is truth:
-                        self._send(fill, measured + true, truth)
-                    else:
-                        self._send(fill, measured if runner.told or still else (), told)
-                        self._send(fill, true, truth)
+                        ready.append((measured + true, fill(truth)))
+                        continue
+                    if measured and (runner.told or still):
+                        ready.append((measured, fill(told)))
+                    if true:
+                        ready.append((true, fill(truth)))
+
+        def publish() -> None:
+            runner.leaves()
+            for publishers, message in ready:
+                for publisher in publishers:
+                    publisher.publish(message)
+
+        return publish
 
     def _look_who_hears(self, now: bool) -> None:
         """At once or, as it takes as long as all that is sent, when it is time."""
         time = monotonic()
         if now or time > self._look:
             self._look = time + LOOK_PERIOD
-            self._heard = {publisher for publisher in self._managed() if publisher.get_subscription_count()}
-
-    def _send(self, fill: Callable, publishers: tuple, content: sample.Sample) -> None:
-        heard = [publisher for publisher in publishers if publisher in self._heard]
-        message = fill(content) if heard else None
-        for publisher in heard:
-            publisher.publish(message)
+            self._tells_time = bool(self._clock.get_subscription_count())
+            self._heard = [(rate, heard) for rate, topics in self._groups if (heard := _heard_of(topics))]
 
     def rehearse(self, runner: Runner) -> None:
         """Fill every message once and send none, so that nothing is left to compile when somebody begins to listen."""
@@ -86,6 +91,7 @@ class Telemetry:
         self._description.publish(String(data=description.urdf(setup, values["cart.force_limit"], values["imu.position"])))
         self._static.publish(transforms.static(self._frames, setup, values["imu.position"]))
         self._groups = [(values[f"rates.{name}"], topics) for name, (_, topics) in zip(_GROUPS, self._groups)]
+        self._look = 0.0
 
     def destroy(self) -> None:
         """Take the publishers off the graph."""
@@ -101,7 +107,10 @@ class Telemetry:
         return self._node.create_lifecycle_publisher(kind, topic, profile, **qos.publishing())
 
     def _make_groups(self, values: dict) -> list:
-        """[(rate [Hz], [(what fills a message, who publishes what is measured, who the truth)])], in the order of `_GROUPS`."""
+        """[(rate [Hz], [(what fills a message, who publishes what is measured, who the truth)])], in the order of `_GROUPS`.
+
+        What publishes both gives bytes: a message that is refilled would be sent twice with the second content.
+        """
         frames = self._frames
 
         def make(*topic) -> tuple:
@@ -127,6 +136,16 @@ class Telemetry:
         markers = [(Markers(frames).fill, (), make(MarkerArray, "~/markers"))]
         topics = (state, wrench, integrator, tf, markers)
         return [(values[f"rates.{name}"], group) for name, group in zip(_GROUPS, topics)]
+
+
+def _heard_of(topics: list) -> list:
+    """The topics with those of their publishers that somebody hears; none without."""
+    found = [(fill, _heard(measured), _heard(true)) for fill, measured, true in topics]
+    return [topic for topic in found if any(topic[1:])]
+
+
+def _heard(publishers: tuple) -> tuple:
+    return tuple(publisher for publisher in publishers if publisher.get_subscription_count())
 
 
 _GROUPS = ("state", "wrench", "integrator", "tf", "markers")

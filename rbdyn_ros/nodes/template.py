@@ -10,7 +10,7 @@ from typing import Callable
 from rclpy.serialization import serialize_message
 
 from rbdyn_ros.nodes.cdr import HEAD
-from rbdyn_ros.nodes.messages import SECOND
+from rbdyn_ros.nodes.messages import SECOND, set_stamp
 
 _STAMP = struct.Struct("<iI")
 _LITTLE = b"\0\1"  # plain CDR, little-endian, as every middleware writes it on the usual machines
@@ -22,8 +22,9 @@ class Template:
     def __init__(self, message, put: Callable, sizes: tuple):
         """`put(message, *blocks)` writes one tuple of doubles for each of `sizes`; it is called here to see where they go.
 
-        Where the middleware writes in another way `known` is false, and `packed` must not be called.
+        Where the middleware writes in another way `known` is false, and each message goes through it.
         """
+        self._message, self._put = message, put
         blocks = [tuple(float(1000 * i + j + 1) for j in range(size)) for i, size in enumerate(sizes)]
         put(message, *blocks)
         self._bytes = bytearray(serialize_message(message))
@@ -32,7 +33,11 @@ class Template:
         self.known = self._bytes[:2] == _LITTLE and all(place >= 0 for _, place in self._places)
 
     def packed(self, stamp: int, *blocks: tuple) -> bytes:
-        """The message with another stamp [ns] and other numbers, one tuple for each block."""
+        """The message's bytes with another stamp [ns] and other numbers, one tuple for each block."""
+        if not self.known:
+            set_stamp(self._message.header.stamp, stamp)
+            self._put(self._message, *blocks)
+            return serialize_message(self._message)
         _STAMP.pack_into(self._bytes, HEAD, *divmod(stamp, SECOND))
         for (packer, place), block in zip(self._places, blocks):
             packer.pack_into(self._bytes, place, *block)

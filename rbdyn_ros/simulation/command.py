@@ -74,11 +74,12 @@ class Mailbox:
             self.accepted += 1
             self._changed.notify_all()
 
-    def taken(self) -> list:
-        """The commands since the last call, oldest first."""
+    def taken(self, until: float) -> list:
+        """The commands since the last call that were received until then [s, steady], oldest first."""
         with self._changed:
-            commands = list(self._waiting)
-            self._waiting.clear()
+            commands = []
+            while self._waiting and self._waiting[0].received <= until:
+                commands.append(self._waiting.popleft())
             return commands
 
     def clear(self) -> None:

@@ -1,28 +1,26 @@
 """The last seconds, in a ring that is allocated once."""
 
+from struct import Struct
+
 import numpy as np
 
-from rbdyn_ros.types import Array
-
-COLUMNS = 13  # q (6), v (5), force (2)
+_ROW = Struct("=q6d5d2d")
+_AS_ARRAY = np.dtype([("stamp", "=i8"), ("numbers", "=f8", 13)])
 
 
 class History:
-    """The newest `rows` ticks: stamp [ns], q (6,), v (5,), applied cart force (2,)."""
+    """The newest `rows` ticks: stamp [ns], q (6), v (5), applied cart force (2)."""
 
     def __init__(self, rows: int):
-        self._stamps, self._rows, self._count = np.zeros(rows, np.int64), np.zeros((rows, COLUMNS)), 0
+        self._rows, self._bytes, self._count = rows, bytearray(rows * _ROW.size), 0
 
-    def append(self, stamp: int, q: Array, v: Array, force: Array) -> None:
+    def append(self, stamp: int, q: list, v: list, force: tuple) -> None:
         """Add a tick; the oldest one goes."""
-        i = self._count % len(self._stamps)
-        self._stamps[i] = stamp
-        row = self._rows[i]
-        row[:6], row[6:11], row[11:] = q, v, force
+        _ROW.pack_into(self._bytes, self._count % self._rows * _ROW.size, stamp, *q, *v, *force)
         self._count += 1
 
     def read(self) -> tuple:
         """(stamps (n,), rows (n, 13)), a copy, oldest first."""
-        n = min(self._count, len(self._stamps))
-        order = np.arange(self._count - n, self._count) % len(self._stamps)
-        return self._stamps[order], self._rows[order]
+        n = min(self._count, self._rows)
+        rows = np.frombuffer(bytes(self._bytes), _AS_ARRAY)[np.arange(self._count - n, self._count) % self._rows]
+        return rows["stamp"].copy(), rows["numbers"].copy()

@@ -53,10 +53,17 @@ class Pacer:
         overrun = max(0.0, late) if period else 0.0
         if overrun:
             self._overran(overrun, period, policy)
-        while late < 0.0 and not stopped():
-            self._sleep(min(-late, SLICE))
-            late = self._clock() - deadline
+        self._sleep_until(deadline, stopped)
         return overrun
+
+    def halfway(self, period: float, stopped: Callable) -> None:
+        """Sleep until the middle between the last deadline and the next, where they are known."""
+        if period == self._period:
+            self._sleep_until(self._base + (self._ticks + 0.5) * period, stopped)
+
+    def _sleep_until(self, instant: float, stopped: Callable) -> None:
+        while (left := instant - self._clock()) > 0.0 and not stopped():
+            self._sleep(min(left, SLICE))
 
     def _overran(self, late: float, period: float, policy: str) -> None:
         self.overruns += 1

@@ -1,6 +1,5 @@
 """The plant in time: one tick after the other, from an integer step counter, with the balance of its energy."""
 
-import math
 import time
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.integrators.contact_memory import Memory, forget
 from rbdyn_ros.integrators.select import Integrator
+from rbdyn_ros.kernel import bound
 from rbdyn_ros.models import spherical_pendulum
 from rbdyn_ros.simulation import touching, work
 from rbdyn_ros.simulation.loop import failure
@@ -56,12 +56,12 @@ class Plant:
     """State, time and applied loads. It neither sleeps nor talks; `tick` is its only clock."""
 
     def __init__(self, setup: Setup):
-        self.setup = setup
         self.steps = 0
         self.q, self.v = np.empty(6), np.empty(5)
         self.reaction = np.zeros(3)  # (3,) [N, world] of the joint on the rod
         self.input = Input(np.zeros(2), setup.sines, np.zeros(9))
         self.evidence = Evidence()
+        self._become(setup)
         self.reset()
 
     @property
@@ -92,7 +92,7 @@ class Plant:
     @property
     def off_travel(self) -> bool:
         """Whether the cart is beyond `cart.travel` along x or y."""
-        return max(abs(self.q[0]), abs(self.q[1])) > self.setup.travel
+        return max(abs(self.q.item(0)), abs(self.q.item(1))) > self.setup.travel
 
     def point(self, p_b: tuple) -> Array:
         """Where the rod's point `p_b` [m, body, from the joint] is, (3,) [m, world]."""
@@ -109,8 +109,7 @@ class Plant:
         """
         if self.contact is not None and setup.system.contacts == self.setup.system.contacts:
             setup = setup._replace(options=setup.options._replace(contact=self.contact))
-        self.setup = setup
-        self.input = self.input._replace(sines=setup.sines)
+        self._become(setup)
         self._restart_balance()
 
     def check(self, setup: Setup) -> None:
@@ -141,30 +140,38 @@ class Plant:
         setup, steps = self.setup, self.setup.tick_steps
         self._load(force, wrench)
         h = setup.step_ns * 1e-9
-        power_before = work.power(setup.system, self.input, self.time, self.q, self.v)
+        power_before, _, _ = self._balance(setup.system, self.input, self.time, self.q, self.v)
         start = time.perf_counter()
-        done, iterations, residual = setup.integrator.advance(
+        done, iterations, residual = self._advance(
             setup.system, setup.options, self.input, h, steps, self.time, self.q, self.v, self.reaction
         )
         step_time = (time.perf_counter() - start) / steps
         self.steps += done
-        power_after = work.power(setup.system, self.input, self.time, self.q, self.v)
+        power_after, quantities, norm_error = self._balance(setup.system, self.input, self.time, self.q, self.v)
         self._work += 0.5 * (power_before + power_after) * done * h
-        self.evidence = self._measure(residual, iterations / steps, step_time)
+        self.evidence = self._measure(quantities, norm_error, residual, iterations / steps, step_time)
         return self._fault(done < steps, iterations, residual)
 
+    def _become(self, setup: Setup) -> None:
+        """Be made of `setup`. Its kernels are bound to the types of its numbers, which stay until the next one comes."""
+        self.setup = setup
+        self.input = self.input._replace(sines=setup.sines)
+        state = 0.0, self.q, self.v
+        self._balance = bound(work.balance, setup.system, self.input, *state)
+        self._advance = bound(setup.integrator.advance, setup.system, setup.options, self.input, 0.0, 0, *state, self.reaction)
+
     def _load(self, force, wrench) -> None:
-        self.input.force[:] = force
-        self.input.disturbance[:] = wrench
+        given = self.input
+        given.force[0], given.force[1] = force  # each: NumPy takes ten times as long to look through a tuple
+        given.disturbance[:] = wrench
 
     def _restart_balance(self) -> None:
-        self._work = 0.0
-        self._energy = spherical_pendulum.quantities(self.setup.system, self.q, self.v)[0]
-        self.evidence = self._measure(0.0, 0.0, 0.0)
+        _, quantities, norm_error = self._balance(self.setup.system, self.input, self.time, self.q, self.v)
+        self._work, self._energy = 0.0, quantities[0]
+        self.evidence = self._measure(quantities, norm_error, 0.0, 0.0, 0.0)
 
-    def _measure(self, residual: float, iterations: float, step_time: float) -> Evidence:
-        E, Lz, Px, Py, p3 = spherical_pendulum.quantities(self.setup.system, self.q, self.v)
-        norm_error = math.sqrt(sum(c * c for c in self.q[2:].tolist())) - 1.0
+    def _measure(self, quantities: tuple, norm_error: float, residual: float, iterations: float, step_time: float) -> Evidence:
+        E, Lz, Px, Py, p3 = quantities
         balance = E - self._energy - self._work
         evidence = Evidence(E, balance, (Px, Py), Lz, p3, norm_error, residual, iterations, step_time)
         if self.contact is None:

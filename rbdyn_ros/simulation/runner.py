@@ -18,16 +18,17 @@ from rbdyn_ros.types import State
 
 STOPPED, PAUSED, PLAYING = "stopped", "paused", "playing"
 FAULT = "fault: "  # and why
+LIGHT = 0.25  # part of a period: work that takes less can wait for its middle
 
 
 class Runner:
     """Ticks a `Plant` in a thread. Whatever others ask for happens between two ticks.
 
-    `publish(runner)` is called in the thread after every tick, and at `idle_period` while time stands still; it calls `leaves()`;
-    `on_status(status)` after every change of the status.
+    `prepare(runner)` is called in the thread after every tick, and at `idle_period` while time stands still; it returns what publishes the
+    state then, and calls `leaves()`. `on_status(status)` is called after every change of the status.
     """
 
-    def __init__(self, setup: Setup, pace: Pace, publish: Callable, on_status: Callable):
+    def __init__(self, setup: Setup, pace: Pace, prepare: Callable, on_status: Callable):
         self.plant, self.pace = Plant(setup), pace
         self.mailbox, self.disturbance = Mailbox(), Disturbance()
         self.history, self.statistics = History(pace.history_rows), Statistics()
@@ -37,8 +38,9 @@ class Runner:
         self.measurement: Measurement | None = None  # the newest that has arrived; None: the truth, at once
         self.told = True  # whether it arrived in this tick
         self._acting: Command | None = None  # the newest that has arrived at the cart
-        self._decided = (0.0, 0.0)  # [N] what to ask for in the next tick
-        self._publish, self._on_status = publish, on_status
+        self._prepare, self._on_status = prepare, on_status
+        self._ready: Callable | None = None  # publishes the last tick, when its time has come
+        self._work = 0.0  # [s] that it took
         self._between_ticks = threading.RLock()
         self._held = False  # paused until the first valid command
         self._ending = False
@@ -104,23 +106,23 @@ class Runner:
         with self._between_ticks:
             if self.status != PAUSED:
                 return f"is {self.status}; only a paused simulation steps"
-            self._tick(self._commanded())
-            self._publish(self)
+            self._tick(self._commanded(time.monotonic()))
+            self._publish()
             return ""
 
     def reset(self, state: State | None = None) -> None:
         """Put the plant into `state` (the initial one if None), also after a fault; time goes on from where it is."""
         with self._between_ticks:
             self.plant.reset(state)
-            self.force = self._decided = (0.0, 0.0)
+            self.force = (0.0, 0.0)
             self.disturbance = Disturbance()
             self.mailbox.clear()
             self.chain.restart()
-            self._acting = self.measurement = None
+            self._acting = self.measurement = self._ready = None
             self._measure()
             if self.status.startswith(FAULT):
                 self._become(PLAYING)
-            self._publish(self)
+            self._publish()
 
     def restart(self, state: State) -> None:
         """Put the plant into `state` a tick later, so that no stamp has two states: what answers the one before is late."""
@@ -162,32 +164,43 @@ class Runner:
             self._fail(error)
 
     def _play_tick(self) -> None:
-        """Decide on the force, sleep, and only then step: while this thread sleeps the readers of the last state have the interpreter."""
-        in_time = self._answer_arrived()
+        """Sleep, step with what has been commanded before, sleep again and publish at the deadline.
+
+        In the first sleep the readers of the last state have the interpreter; the second takes from the period what the step's time
+        varies. Where a step takes long the first one is left out.
+        """
+        in_time, begun = self._answer_arrived(), time.monotonic()
+        factor = self.pace.real_time_factor
+        period = self.plant.tick_ns * 1e-9 / factor if factor else 0.0
+        if self._work < LIGHT * period and not self.pace.lockstep:
+            self.pacer.halfway(period, self._resting)
         with self._between_ticks:
             if self._resting():
                 return
             if not in_time and self.pace.lockstep_reaction == "fault":
                 self._become(f"{FAULT}no command answered the state within {self.pace.lockstep_timeout:g} s")
                 return
-            drop, commanded = not in_time and self.pace.lockstep_reaction == "zero", self._commanded()
-            self._decided = (0.0, 0.0) if drop else commanded
-        factor = self.pace.real_time_factor
-        period = self.plant.tick_ns * 1e-9 / factor if factor else 0.0
+            self._step(begun, drop=not in_time and self.pace.lockstep_reaction == "zero")
         late = self.pacer.wait(period, self._resting, self.pace.overrun)
         with self._between_ticks:
-            if self._resting():
-                return
-            if late > period and self.pace.overrun == "stop":
+            if late > period and self.pace.overrun == "stop" and not self._resting():
                 self._become(f"{FAULT}{_overran(late, period)}")
-                return
-            self._tick(self._decided)
-            if not self._resting():
-                self._publish(self)
+            elif self._ready:  # and not reset meanwhile
+                self._ready()
+                self._ready = None
+
+    def _step(self, begun: float, drop: bool) -> None:
+        start, commanded = time.monotonic(), self._commanded(begun)
+        self._tick((0.0, 0.0) if drop else commanded)
+        self._ready = self._prepare(self)
+        self._work = time.monotonic() - start
+
+    def _publish(self) -> None:
+        self._prepare(self)()
 
     def _idle(self) -> None:
         with self._between_ticks:
-            self._publish(self)
+            self._publish()
         self.mailbox.wait(lambda newest: self._ending or self.status == PLAYING, self.pace.idle_period)
         self.pacer.restart()
 
@@ -219,7 +232,7 @@ class Runner:
                 self.statistics.lockstep_timeouts += 1
                 return False
             with self._between_ticks:
-                self._publish(self)
+                self._publish()
         return True
 
     @property
@@ -231,29 +244,29 @@ class Runner:
         newest = self.mailbox.newest
         return stamp < self.awaited or (newest is not None and newest.stamp == stamp)
 
-    def _commanded(self) -> tuple:
-        """The force to ask for now: the newest command that has arrived, as far as the watchdog lets it count."""
-        self._bring_commands()
+    def _commanded(self, now: float) -> tuple:
+        """The force to ask for at the steady instant `now`: the newest command that had arrived, as far as the watchdog lets it count."""
+        self._bring_commands(now)
         newest = self._acting
         if newest is None:
             return (0.0, 0.0)
         if self.pace.lockstep:
             return newest.force
-        age = (time.monotonic() - newest.received) / self.pace.slowdown
+        age = (now - newest.received) / self.pace.slowdown
         self.statistics.watched(self.pace.watchdog.expired(age))
         return self.pace.watchdog.force(newest.force, age)
 
-    def _bring_commands(self) -> None:
+    def _bring_commands(self, now: float) -> None:
         """Let the commands go their way to the cart. One that was under way counts as received when it arrives, if it is still
         an answer to a state that is young enough."""
         instant, way = self._instant, self.chain.commands
-        for command in self.mailbox.taken():
+        for command in self.mailbox.taken(now):
             way.send(instant, (instant, command))
         if (arrived := way.arrived(instant)) is None:
             return
         sent, command = arrived
         if sent < instant:
-            command = command._replace(received=time.monotonic())
+            command = command._replace(received=now)
             try:
                 check_stamp(command.stamp, self.plant.stamp, self.pace.oldest_stamp, "a delayed command")
             except Rejected as rejected:
@@ -280,7 +293,7 @@ class Runner:
         self.statistics.saturated += cut
         plant = self.plant
         fault = plant.tick(self.force, self.disturbance.at(plant.stamp))
-        self.history.append(plant.stamp, plant.q, plant.v, plant.input.force)
+        self.history.append(plant.stamp, plant.q.tolist(), plant.v.tolist(), self.force)
         self.statistics.ticked(plant.evidence.step_time, plant.off_travel)
         self._measure()
         if fault:

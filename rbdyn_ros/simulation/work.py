@@ -1,4 +1,6 @@
-"""The power of everything that is not in the energy E: forces, disturbance, friction."""
+"""The power of everything that is not in the energy E: forces, disturbance, friction; and the quantities that it changes."""
+
+import math
 
 from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.geometry import unit_quaternion, vec
@@ -19,3 +21,10 @@ def power(system, input, t, q, v):
     given = (load.force[0] + u[0]) * x[0] + (load.force[1] + u[1]) * x[1] + vec.dot(load.F, V) + vec.dot(load.T, vec.matvec(R, w))
     lost = system.cart_damping * (x[0] * x[0] + x[1] * x[1]) + system.joint_damping * vec.dot(w, w)
     return given - lost
+
+
+@kernel
+def balance(system, input, t, q, v):
+    """(dE/dt, (E, Lz, Px, Py, p3), |quaternion| - 1): `power`, `rod_on_cart.quantities`, and how far the rotation is from one."""
+    norm = math.sqrt(q[2] * q[2] + q[3] * q[3] + q[4] * q[4] + q[5] * q[5])
+    return power(system, input, t, q, v), rod_on_cart.quantities(system, q, v), norm - 1.0

@@ -41,4 +41,6 @@ def test_a_layout_that_is_not_known_is_left_to_the_middleware(monkeypatch):
     monkeypatch.setattr("rbdyn_ros.nodes.template.serialize_message", lambda message: b"\0\7\0\0")
     assert not Template(Odometry(), lambda message, *blocks: None, (3, 4)).known
     made, state = state_topics.Joints(frames("")), next(samples())
-    assert made.packed(state) is made.message and made.message.header.stamp.sec == state.stamp // 10**9
+    asked = []
+    monkeypatch.setattr("rbdyn_ros.nodes.template.serialize_message", lambda message: asked.append(message) or b"theirs")
+    assert made.packed(state) == b"theirs" and asked == [made.message] and made.message == made.fill(state)

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -39,7 +40,7 @@ class Loop:
         self.law = law or (lambda state: (1.0, 0.0))
         self.rows, self.told, self.until = [], [], until
         self.finished = threading.Event()
-        self.runner = Runner(setup.plant_setup(values), setup.pace(values), self.answer, lambda status: None)
+        self.runner = Runner(setup.plant_setup(values), setup.pace(values), lambda runner: partial(self.answer, runner), lambda status: None)
 
     def answer(self, runner):
         if self.finished.is_set():
@@ -215,7 +216,7 @@ def running(values):
 
     def run(**changes) -> Runner:
         changed = values(start="immediately", **changes)
-        runners.append(Runner(setup.plant_setup(changed), setup.pace(changed), lambda runner: None, lambda status: None))
+        runners.append(Runner(setup.plant_setup(changed), setup.pace(changed), lambda runner: lambda: None, lambda status: None))
         runners[-1].begin()
         return runners[-1]
 

@@ -67,6 +67,21 @@ def test_period_zero_does_not_sleep(pacer, time):
     assert time.slept == 0.0 and pacer.missed == 0
 
 
+def test_halfway_is_the_middle_between_two_deadlines(pacer, time):
+    pacer.halfway(0.01, going)
+    assert time.slept == 0.0  # no deadline is known yet
+    pacer.wait(0.01, going)
+    pacer.halfway(0.01, going)
+    assert time.now == pytest.approx(100.015)
+    pacer.halfway(0.02, going)
+    assert time.now == pytest.approx(100.015)  # another period: nothing is known
+    pacer.wait(0.01, going)
+    assert time.now == pytest.approx(100.02) and pacer.overruns == 0
+    time.now += 0.007
+    pacer.halfway(0.01, going)
+    assert time.now == pytest.approx(100.027)
+
+
 def test_a_stop_ends_a_long_sleep(pacer, time):
     pacer.wait(1000.0, lambda: time.now > 100.1)
     assert time.now < 101.0

@@ -92,6 +92,6 @@ def test_towards_has_the_size_asked_for():
 def test_history_keeps_the_newest_in_order():
     history = History(3)
     for i in range(5):
-        history.append(i, np.full(6, i), np.full(5, i), np.full(2, i))
+        history.append(i, [i] * 6, [i] * 5, (i, i))
     stamps, rows = history.read()
     assert stamps.tolist() == [2, 3, 4] and rows[:, 0].tolist() == [2.0, 3.0, 4.0] and rows[:, 12].tolist() == [2.0, 3.0, 4.0]

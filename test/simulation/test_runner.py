@@ -2,6 +2,7 @@
 
 import time
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,9 +17,9 @@ def running(values):
     """`with running(start="immediately") as runner`: begun, as fast as it goes, and ended in any case."""
 
     @contextmanager
-    def run(publish=lambda runner: None, **changes):
+    def run(publish=lambda runner: None, prepare=None, **changes):
         changed = values(**{"real_time_factor": 0.0, "watchdog__timeout": 0.0, **changes})
-        runner = Runner(setup.plant_setup(changed), setup.pace(changed), publish, lambda status: None)
+        runner = Runner(setup.plant_setup(changed), setup.pace(changed), prepare or (lambda runner: partial(publish, runner)), lambda status: None)
         runner.begin()
         try:
             yield runner
@@ -79,37 +80,82 @@ def test_reset_puts_the_state_back_and_lets_time_go_on(running):
         assert runner.force == (0.0, 0.0) and runner.mailbox.newest is None
 
 
-def forces_of_ticks(running, asleep, ticks=6, **changes) -> list:
-    """The cart's force [N] in each of the first ticks; `asleep(runner, k)` happens in the sleep before tick k = 0, 1, ..."""
-    found, sleeps = [], []
-    with running(start="paused", **changes) as runner:
+def forces_of_ticks(running, ticks=6, before=lambda runner, k: None, after=lambda runner, k: None) -> list:
+    """The cart's force [N] in each of the first ticks; `before` happens in the sleep before tick k = 0, 1, ..., `after` in the one after it."""
+    found = []
+    with running(start="paused", real_time_factor=0.01) as runner:  # a step is light work in a period of 0.2 s
 
-        def sleep(*_) -> float:
-            if sleeps and len(found) < len(sleeps):
-                found.append(runner.force[0])
-            sleeps.append(None)
-            asleep(runner, len(sleeps) - 1)
+        def middle(*_) -> None:
+            before(runner, len(found))
+
+        def deadline(*_) -> float:
+            found.append(runner.force[0])
+            after(runner, len(found) - 1)
             return 0.0
 
-        runner.pacer.wait = sleep
+        runner.pacer.halfway, runner.pacer.wait = middle, deadline
         runner.play()
         wait(lambda: len(found) > ticks)
     return found[:ticks]
 
 
-def test_a_command_that_comes_in_the_sleep_counts_from_the_tick_after_the_next_on(running):
-    """What the next tick does is decided before the sleep: the readers of a state have the same time for it at any load."""
-    assert forces_of_ticks(running, lambda runner, k: k == 2 and runner.command(command((3.0, 0.0)))) == [0.0, 0.0, 0.0, 3.0, 3.0, 3.0]
+def push(runner) -> None:
+    runner.command(command((3.0, 0.0)))
 
 
-def test_a_reset_in_the_sleep_takes_back_what_was_decided(running):
-    def asleep(runner, k):
+def test_a_command_that_comes_before_its_tick_is_made_counts_from_the_next_one_on(running):
+    """What a tick does is decided before the first sleep: the readers of a state have the same time for it at any load."""
+    assert forces_of_ticks(running, before=lambda runner, k: k == 2 and push(runner)) == [0.0, 0.0, 0.0, 3.0, 3.0, 3.0]
+
+
+def test_a_command_that_comes_after_its_tick_was_made_counts_from_the_next_one_on(running):
+    assert forces_of_ticks(running, after=lambda runner, k: k == 2 and push(runner)) == [0.0, 0.0, 0.0, 3.0, 3.0, 3.0]
+
+
+@pytest.mark.parametrize("sleep, first", [("before", 4), ("after", 5)])
+def test_a_reset_in_a_sleep_takes_back_what_was_commanded(running, sleep, first):
+    def happens(runner, k):
         if k == 1:
-            runner.command(command((3.0, 0.0)))
+            push(runner)
         if k == 4:
             runner.reset()
 
-    assert forces_of_ticks(running, asleep) == [0.0, 0.0, 3.0, 3.0, 0.0, 0.0]
+    assert forces_of_ticks(running, **{sleep: happens}) == [0.0, 0.0, *[3.0] * (first - 2), *[0.0] * (6 - first)]
+
+
+def test_a_reset_before_a_state_leaves_is_what_is_told(running):
+    """And not the state from before it under the same stamp."""
+    told = []
+
+    def prepare(runner):
+        return partial(told.append, (runner.plant.stamp, runner.plant.q.copy()))
+
+    with running(prepare=prepare, start="paused", real_time_factor=1.0, initial__orientation=(0.96, 0.28, 0.0, 0.0)) as runner:
+        start = runner.plant.q.copy()
+        runner.pacer.wait = lambda *_: runner.plant.steps > 20 and runner.reset() or 0.0
+        told.clear()
+        runner.play()
+        wait(lambda: len(told) > 40)
+    after = [q for stamp, q in told if stamp > 1_000_000_000 + 20 * runner.plant.setup.step_ns]
+    assert len(after) > 2 and all(np.array_equal(q, start) for q in after)
+
+
+@pytest.mark.parametrize("work, sleeps", [(0.0, True), (0.3, False)])
+def test_where_a_step_takes_long_it_begins_at_once(running, work, sleeps):
+    """`work` in periods."""
+    with running(start="paused", real_time_factor=1.0) as runner:
+        halves, step = [], runner._step
+        period = runner.plant.tick_ns * 1e-9
+
+        def stepped(*arguments, **named) -> None:
+            step(*arguments, **named)
+            runner._work = work * period
+
+        runner._step, runner.pacer.wait = stepped, lambda *_: 0.0
+        runner.pacer.halfway = lambda *_: halves.append(runner._work)
+        runner.play()
+        wait(lambda: runner.plant.steps > 50)
+    assert (len(halves) > 10) == sleeps
 
 
 def test_a_pause_in_the_sleep_lets_no_tick_follow(running):
