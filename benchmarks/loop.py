@@ -1,10 +1,11 @@
-"""How well the composed loop keeps 1 kHz: simulator and controller over ROS 2, in one process and in two.
+"""How well the composed loop keeps 1 kHz: simulator and controller over ROS 2, in one process and in two, beside rclpy alone.
 
     python benchmarks/loop.py [--json FILE] [--quick]
 
-Each measurement starts the nodes anew, as `ros2 run` does, warms them up, and looks on for a while. Neighbours on the
-machine only ever make it worse, so the best of several is the machine's own, and the median tells how busy it was;
-both are written. Times of the step thread are its own processor time, which neighbours hardly touch.
+Each measurement starts the nodes anew, as `ros2 run` does, warms them up, and looks on for a while. After each the same is
+measured of `loop_peer.py`, a loop over the same topics in which nobody computes: what that takes, this machine, its system and rclpy
+take. Neighbours on the machine only ever make it worse, so the best of several is the machine's own, and the median tells how busy it was.
+Times of the step thread are its own processor time.
 """
 
 import json
@@ -16,7 +17,8 @@ from statistics import median
 
 from command_line import read
 
-WARM_UP, QUICK, LONG = 3.0, 5.0, 20.0  # [s]
+WARM_UP, QUICK, LONG = 3.0, 5.0, 15.0  # [s]
+OURS, PEER = "loop_probe.py", "loop_peer.py"
 SHOWN = {
     "period_p50_ms": ("period p50", "ms", None),
     "period_p99_ms": ("period p99", "ms", {1: 1.05, 2: 1.05}),
@@ -30,13 +32,13 @@ SHOWN = {
     "blocks_per_second": ("growth of objects", "1/s", None),
     "rss_kib_per_second": ("growth of memory", "KiB/s", None),
 }
-_ROWS = """write {goals, rows}; a row is one measurement: processes, the figures of the table, and the machine's load before it"""
+_ROWS = """write {goals, rows}; a row is one measurement: who was measured, processes, the figures of the table, the machine's load before it"""
 
 
 def main() -> int:
     arguments = read(__doc__, _ROWS, f"two measurements of {QUICK:g} s each, not five of {LONG:g} s")
     seconds, rounds = (QUICK, 2) if arguments.quick else (LONG, 5)
-    rows = [measured(processes, seconds) for _ in range(rounds) for processes in (1, 2)]
+    rows = [measured(who, processes, seconds) for _ in range(rounds) for processes in (1, 2) for who in (OURS, PEER)]
     for processes in (1, 2):
         print("\n".join(table(processes, [row for row in rows if row["processes"] == processes])), flush=True)
     if arguments.json:
@@ -45,29 +47,39 @@ def main() -> int:
     return 0
 
 
-def measured(processes: int, seconds: float) -> dict:
+def measured(who: str, processes: int, seconds: float) -> dict:
     """One measurement."""
     load = os.getloadavg()[0]
-    probe = [sys.executable, Path(__file__).with_name("loop_probe.py"), str(processes), str(WARM_UP), str(seconds)]
+    probe = [sys.executable, Path(__file__).with_name(who), str(processes), str(WARM_UP), str(seconds)]
     environment = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_DOMAIN_ID": str(1 + os.getpid() % 100), **os.environ}
     done = subprocess.run(probe, env=environment, stdout=subprocess.PIPE, text=True)
     if done.returncode:
-        sys.exit(f"benchmarks/loop.py: the nodes ended with exit code {done.returncode}; see above")
-    row = {"processes": processes, "load": load, **json.loads(done.stdout)}
-    print(f"{processes} process{'es' if processes > 1 else ''}: period p99 {row['period_p99_ms']:.3f} ms, "
-          f"round trip p50 {row['round_trip_p50_ms']:.3f} ms", file=sys.stderr, flush=True)
+        sys.exit(f"benchmarks/loop.py: {who} ended with exit code {done.returncode}; see above")
+    row = {"who": who, "processes": processes, "load": load, **json.loads(done.stdout)}
+    print(f"{'rclpy alone' if who == PEER else 'the nodes'}, {processes} process{'es' if processes > 1 else ''}: "
+          f"period p99 {row['period_p99_ms']:.3f} ms, round trip p50 {row['round_trip_p50_ms']:.3f} ms", file=sys.stderr, flush=True)
     return row
 
 
 def table(processes: int, rows: list) -> list:
-    """The rows of one kind, a line for each figure."""
-    lines = [f"\n{processes} process{'es' if processes > 1 else ''}, {len(rows)} measurements", f"{'':20}{'best':>10}{'median':>10}{'goal':>10}"]
+    """The rows of one number of processes, a line for each figure."""
+    ours, peers = ([row for row in rows if row["who"] == who] for who in (OURS, PEER))
+    heads = ("best", "median", "goal", "rclpy", "best ratio")
+    lines = [f"\n{processes} process{'es' if processes > 1 else ''}, {len(ours)} measurements of each", f"{'':20}" + "".join(f"{head:>12}" for head in heads)]
     for key, (name, unit, goal) in SHOWN.items():
-        values = [row[key] for row in rows]
-        best = max(values) if key == "answered_percent" else min(values)
+        best, alone = _best(key, ours), _best(key, peers)
         aim = f"{goal[processes]:g}" if goal else ""
-        lines.append(f"{name:20}{round(best, 3) + 0.0:10.3f}{round(median(values), 3) + 0.0:10.3f}{aim:>10}  {unit}")
+        beside = "" if alone is None else f"{alone:.3f}"
+        ratio = f"{best / alone:.2f}" if alone else ""
+        middle = median(row[key] for row in ours)
+        lines.append(f"{name:20}{round(best, 3) + 0.0:12.3f}{round(middle, 3) + 0.0:12.3f}{aim:>12}{beside:>12}{ratio:>12}  {unit}")
     return lines
+
+
+def _best(key: str, rows: list) -> float | None:
+    """The best of a figure; None where nobody has it."""
+    values = [row[key] for row in rows if key in row]
+    return (max if key == "answered_percent" else min)(values, default=None)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 import psutil
+from loop_figures import figures
 
 from rbdyn_ros.nodes import share
 from rbdyn_ros.nodes.controller import Controller
@@ -86,20 +87,11 @@ class Probe:
         """What was measured, from the beginning until now; the thread still runs."""
         elapsed, runner, kept = time.monotonic() - self._start, self.simulator.runner, self._kept
         step, whole = time.clock_gettime(self._clock) - self._step, time.process_time() - self._all
-        periods = 1e3 * np.diff(kept.instants[: kept.shown])
-        trips = 1e3 * kept.trips[: kept.answers]
         t, rss, blocks = np.array(self._memory[len(self._memory) // 2 :], float).T  # rings and caches have filled by then
         return {
             "ticks": kept.ticks,
-            "period_p50_ms": float(np.percentile(periods, 50)),
-            "period_p99_ms": float(np.percentile(periods, 99)),
-            "period_max_ms": float(periods.max()),
-            "round_trip_p50_ms": float(np.percentile(trips, 50)),
-            "round_trip_p99_ms": float(np.percentile(trips, 99)),
-            "step_thread_percent": 100.0 * step / elapsed,
-            "simulator_percent": 100.0 * whole / elapsed,
+            **figures(kept.instants[: kept.shown], kept.trips[: kept.answers], step, whole, elapsed),
             "missed_percent": 100.0 * runner.pacer.missed / (kept.ticks + runner.pacer.missed),
-            "answered_percent": 100.0 * len(trips) / kept.ticks,
             "blocks_per_second": slope(t, blocks),
             "rss_kib_per_second": slope(t, rss) / 1024.0,
         }

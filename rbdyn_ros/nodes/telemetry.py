@@ -145,7 +145,7 @@ def _heard_of(topics: list) -> list:
 
 
 def _heard(publishers: tuple) -> tuple:
-    return tuple(publisher for publisher in publishers if publisher.get_subscription_count())
+    return tuple([publisher for publisher in publishers if publisher.get_subscription_count()])  # a generator's is made too large, cut, and kept
 
 
 _GROUPS = ("state", "wrench", "integrator", "tf", "markers")
