@@ -17,15 +17,13 @@ JOINTS = ("cart_x_joint", "cart_y_joint", "pendulum_roll_joint", "pendulum_pitch
 BALL_JOINT = "pendulum_ball_joint"
 
 
-class Joints:
-    """sensor_msgs/JointState: the cart and the ball joint as three hinges; effort is what the cart's drive gives."""
+class _Templated:
+    """A message as an object or as bytes; an heir says which `_numbers` of a sample it tells, in blocks, and how they are `_put` in."""
 
-    def __init__(self, frames: Frames):
-        self.message = JointState(name=list(JOINTS))
-        self.message.header.frame_id = frames.world
-        self._template = Template(self.message, self._put, (5, 5, 5))
+    def __init__(self, message, sizes: tuple):
+        self.message, self._template = message, Template(message, self._put, sizes)
 
-    def fill(self, sample: Sample) -> JointState:
+    def fill(self, sample: Sample):
         """The message, refilled from a sample."""
         set_stamp(self.message.header.stamp, sample.stamp)
         self._put(self.message, *self._numbers(sample))
@@ -34,6 +32,15 @@ class Joints:
     def packed(self, sample: Sample) -> bytes:
         """The message's bytes."""
         return self._template.packed(sample.stamp, *self._numbers(sample))
+
+
+class Joints(_Templated):
+    """sensor_msgs/JointState: the cart and the ball joint as three hinges; effort is what the cart's drive gives."""
+
+    def __init__(self, frames: Frames):
+        message = JointState(name=list(JOINTS))
+        message.header.frame_id = frames.world
+        super().__init__(message, (5, 5, 5))
 
     @staticmethod
     def _numbers(sample: Sample) -> tuple:
@@ -44,23 +51,13 @@ class Joints:
         message.position, message.velocity, message.effort = (array.array("d", block) for block in (position, velocity, effort))
 
 
-class Pose:
+class Pose(_Templated):
     """nav_msgs/Odometry of the rod; the twist is in the child frame."""
 
     def __init__(self, frames: Frames):
-        self.message = Odometry(child_frame_id=frames.rod)
-        self.message.header.frame_id = frames.world
-        self._template = Template(self.message, self._put, (3, 4, 6))
-
-    def fill(self, sample: Sample) -> Odometry:
-        """The message, refilled from a sample."""
-        set_stamp(self.message.header.stamp, sample.stamp)
-        self._put(self.message, *self._numbers(sample))
-        return self.message
-
-    def packed(self, sample: Sample) -> bytes:
-        """The message's bytes."""
-        return self._template.packed(sample.stamp, *self._numbers(sample))
+        message = Odometry(child_frame_id=frames.rod)
+        message.header.frame_id = frames.world
+        super().__init__(message, (3, 4, 6))
 
     @staticmethod
     def _numbers(sample: Sample) -> tuple:
