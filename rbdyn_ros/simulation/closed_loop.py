@@ -15,6 +15,7 @@ from rbdyn_ros.faults.mismatch import actual
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.integrators import boundary
 from rbdyn_ros.integrators.select import Integrator
+from rbdyn_ros.kernel import bound
 from rbdyn_ros.models import spherical_pendulum
 from rbdyn_ros.simulation.loop import failure
 from rbdyn_ros.simulation.patience import Patience, TooLong
@@ -118,6 +119,7 @@ class _Loop:
         (self.q, self.v), self.reaction = boundary.copies(state), np.zeros(3)
         integrator.check(self.system, state, self.input)
         self.options = integrator.options(self.system)
+        self.stepper = bound(integrator.advance, self.system, self.options, self.input, 0.0, 0, 0.0, self.q, self.v, self.reaction)
         fixed = conditions.reference
         self.aim = fixed if callable(fixed) else lambda t, at=np.array(fixed, float): at
         self.rows, self.planned, self.ended, self.fault = 0, round(duration / period), "", ""
@@ -159,9 +161,7 @@ class _Loop:
         self.input.force[:] = self.acting
         if c.pushes:
             self.input.disturbance[:] = _pushed(c.pushes, t)
-        done, iterations, residual = self.integrator.advance(
-            self.system, self.options, self.input, h, n, t, self.q, self.v, self.reaction
-        )
+        done, iterations, residual = self.stepper(self.system, self.options, self.input, h, n, t, self.q, self.v, self.reaction)
         if done < n:
             self.fault = failure(self.integrator, self.options, t + done * h, h, iterations, residual, self.q, self.v)
             return

@@ -8,6 +8,7 @@ from rbdyn_ros.bodies.rod_on_cart import quantities
 from rbdyn_ros.integrators import boundary
 from rbdyn_ros.integrators.contact_memory import trouble
 from rbdyn_ros.integrators.select import Integrator
+from rbdyn_ros.kernel import bound
 from rbdyn_ros.types import Array, Input, State, System
 
 
@@ -47,17 +48,17 @@ def run(
     integrator.check(system, state, input)
     record = _empty(rows + 1)
     options = integrator.options(system) if options is None else options
-    _write(record, 0, state.t, q, v, system, reaction, 0, 0.0)
+    advance = bound(integrator.advance, system, options, input, 0.0, 0, 0.0, q, v, reaction)
+    measure = bound(quantities, system, q, v)
+    _write(record, 0, state.t, q, v, measure(system, q, v), reaction, 0, 0.0)
     ok, message, last = True, "", 0
     for row in range(1, rows + 1):
         t = state.t + (row - 1) * steps_per_row * h
-        done, iterations, residual = integrator.advance(
-            system, options, input, h, steps_per_row, t, q, v, reaction
-        )
+        done, iterations, residual = advance(system, options, input, h, steps_per_row, t, q, v, reaction)
         if done < steps_per_row:
             ok, message = False, failure(integrator, options, t + done * h, h, iterations, residual, q, v)
             break
-        _write(record, row, state.t + row * steps_per_row * h, q, v, system, reaction, iterations, residual)
+        _write(record, row, state.t + row * steps_per_row * h, q, v, measure(system, q, v), reaction, iterations, residual)
         last = row
         if not progress(row):
             ok, message = False, f"interrupted at t = {record[0][row]:.6g} s"
@@ -82,7 +83,6 @@ def _empty(n: int) -> tuple:
     return tuple(np.zeros(shape, kind) for shape, kind in zip(shapes, kinds))
 
 
-def _write(record: tuple, row: int, t, q, v, system, reaction, iterations, residual) -> None:
-    values = (t, q, v, quantities(system, q, v), reaction, iterations, residual)
+def _write(record: tuple, row: int, *values) -> None:
     for column, value in zip(record, values):
         column[row] = value
