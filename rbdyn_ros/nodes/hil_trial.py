@@ -19,6 +19,7 @@ from rbdyn_ros.nodes.cast import Cast
 from rbdyn_ros.nodes.recorder import POLITE
 from rbdyn_ros.simulation.plant import EPOCH_NS
 from rbdyn_ros.simulation.runner import FAULT, PLAYING
+from rbdyn_ros.simulation.stillness import Stillness
 from rbdyn_ros.simulation.trial import Trial
 
 BRIDGE = "pendulum_hil"
@@ -52,7 +53,7 @@ class HilTrial:
 
     def play(self, duration: float, interrupted: Callable, show: Callable) -> Trial:
         """Watch `duration` [s] from the first command of the board on; `show(line)` is called all the while."""
-        end, moved, began = EPOCH_NS + round(1e9 * duration), (time.monotonic(), 0), math.nan
+        end, stillness, began = EPOCH_NS + round(1e9 * duration), Stillness(), math.nan
         while self._audience.stamp < end and not interrupted() and not self.failure:
             self._executor.spin_once(timeout_sec=0.02)
             self._audience.look()
@@ -60,9 +61,9 @@ class HilTrial:
             if playing and math.isnan(began):
                 began = time.monotonic()
                 self._reset.call_async(Trigger.Request())  # the figures begin with the trial
-            if self._audience.stamp != moved[1] or not playing:
-                moved = (time.monotonic(), self._audience.stamp)
-            self.failure = self._failure(time.monotonic() - moved[0])
+            if not playing:
+                stillness.restart()
+            self.failure = self._failure(stillness.look(self._audience.stamp))
             show(lambda: self._audience.line(EPOCH_NS) if playing else self.bridge or "starting")
         self._settle()
         return self._audience.trial(EPOCH_NS, end, wall_time=time.monotonic() - began, failure=self.failure, interrupted=bool(interrupted()))

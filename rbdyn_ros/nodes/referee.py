@@ -1,7 +1,5 @@
 """The referee node: it looks on for a while, then ends with exit code 0 if the rod stands, else with 1."""
 
-import time
-
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
@@ -12,6 +10,7 @@ from rbdyn_ros.nodes.process import run
 from rbdyn_ros.settings.tables import NODES
 from rbdyn_ros.simulation.plant import EPOCH_NS
 from rbdyn_ros.simulation.runner import FAULT, PLAYING
+from rbdyn_ros.simulation.stillness import Stillness
 from rbdyn_ros.simulation.verdict import Verdict, verdict
 
 NAME = "pendulum_referee"
@@ -27,7 +26,7 @@ class Referee(Node):
         self.verdict: Verdict | None = None
         self.parameters = Parameters(self, NODES[NAME], validate=lambda values: None, changed=lambda values: None)
         self._audience = Audience(self)
-        self._moved = (time.monotonic(), 0)  # when the newest state came, and its stamp
+        self._stillness = Stillness()
 
     def autostart(self) -> None:
         """Begin to watch."""
@@ -39,19 +38,19 @@ class Referee(Node):
     def _look(self) -> None:
         audience = self._audience
         audience.look()
-        if audience.stamp != self._moved[1] or audience.simulator != PLAYING:
-            self._moved = (time.monotonic(), audience.stamp)
+        if audience.simulator != PLAYING:
+            self._stillness.restart()
         end = EPOCH_NS + round(self.parameters.values["duration"] * 1e9)
-        failure = self._failure()
+        failure = self._failure(self._stillness.look(audience.stamp))
         if self.verdict is None and (failure or audience.stamp >= end):
             self.verdict = verdict(audience.trial(EPOCH_NS, end, failure=failure))
             say = self.get_logger().info if self.verdict.stood else self.get_logger().error
             say(self.verdict.sentence)
 
-    def _failure(self) -> str:
+    def _failure(self, still: float) -> str:
         if self._audience.simulator.startswith(FAULT):
             return f"the simulator stopped: {self._audience.simulator.removeprefix(FAULT)}"
-        return f"no new state for {STILL:g} s" if time.monotonic() - self._moved[0] > STILL else ""
+        return f"no new state for {STILL:g} s" if still > STILL else ""
 
 
 def main(args=None) -> int:

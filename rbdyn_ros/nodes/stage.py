@@ -1,7 +1,6 @@
 """The demo's own process: its node, the recorder and the audience, turned over by one loop."""
 
 import os
-import time
 from pathlib import Path
 from typing import Callable
 
@@ -18,6 +17,7 @@ from rbdyn_ros.nodes.cast import Cast
 from rbdyn_ros.nodes.recorder import POLITE, CannotRecord, Recorder
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.live_line import LiveLine
+from rbdyn_ros.simulation.stillness import Stillness
 
 
 class Over(Exception):
@@ -77,15 +77,13 @@ class Stage:
 
     def until(self, condition: Callable, line: Callable, patience: float, in_vain: str) -> None:
         """Watch until it holds. Interrupted; Over: the cast has ended, or no time was simulated for `patience` [s]."""
-        stamp, end = 0, 0.0
+        stillness = Stillness()
         while not condition():
             if self.stop.signal:
                 raise Interrupted
             if reason := self.cast.ended():
                 raise Over(reason)
-            if self.audience.stamp != stamp or not end:
-                stamp, end = self.audience.stamp, time.monotonic() + patience
-            if time.monotonic() > end:
+            if stillness.look(self.audience.stamp) > patience:
                 raise Over(in_vain)
             self._turn()
             self.live.show(line)
