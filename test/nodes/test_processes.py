@@ -53,6 +53,16 @@ def test_a_signal_ends_both_nodes_in_one_process(graph, number):
     assert both.returncode == 0 and "Traceback" not in graph.log("embedded")
 
 
+@pytest.mark.parametrize(("law", "code", "sentence"), [("lqr", 0, "the rod stood"), ("rest", 1, "the rod did not stand")])
+def test_the_referee_ends_with_the_verdict(graph, law, code, sentence):
+    """In lockstep, so that no neighbour takes the rod down."""
+    referee = graph.process("referee", "-p", "duration:=8.0")
+    start = ["-p", "initial.orientation:=[0.999, 0.0447, 0.0, 0.0]", "-p", "abort.tilt:=10.0", "-p", "abort.travel:=1000.0"]
+    graph.process("embedded", "-p", f"controller:={law}", "-p", "lockstep.enabled:=true", "-p", "lockstep.timeout:=60.0", *start)
+    graph.until(lambda: referee.poll() is not None)
+    assert referee.returncode == code and sentence in graph.log("referee"), graph.log("referee")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("moment", [0.0, 0.4, 0.8, 1.6])
 def test_a_signal_while_it_starts_is_no_error(moment, number):
