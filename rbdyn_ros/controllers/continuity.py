@@ -28,7 +28,7 @@ class Course:
         """Whether the state cannot follow the last one; one that is not finite is passed over."""
         if not math.isfinite(sum(state.q.tolist())):
             return False
-        last, self._last = self._last, (state.t, state.q.copy())
+        last, self._last = self._last, (state.t, np.array(state.q, float))  # its own, and of the type that is bound
         return last is not None and not self._continues(last[1], self._last[1], state.t - last[0])
 
 

@@ -69,10 +69,6 @@ class GimbalJoints:
         self.angles = followed(R, self.angles)
         return self.angles
 
-    def rates(self, w: tuple) -> tuple:
-        """The hinge rates [rad/s] of the angular velocity w (3,) [rad/s, body] at the last angles."""
-        return hinge_rates(self.angles, w)
-
     def motion(self, Q: tuple, u: tuple, w: tuple) -> tuple:
         """(R, angles, rates, V) of the rotation Q (4,) under w (3,), and V = R^T (u, 0) the cart's velocity u (2,) in body axes."""
         R, self.angles, rates, V = self._motion(Q, u, w, self.angles)

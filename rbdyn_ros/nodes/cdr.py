@@ -28,7 +28,7 @@ class Walk:
 
     def doubles(self, count: int) -> int:
         """Pass so many of them, and what is left out to align them; where they begin."""
-        self.align(8 * bool(count) or 1)
+        self.align(8 if count else 1)
         return self.skip(8 * count)
 
     def text(self) -> str:

@@ -118,7 +118,7 @@ class Runner:
             self.disturbance = Disturbance()
             self.mailbox.clear()
             self.chain.restart()
-            self._acting = self.measurement = self._ready = None
+            self._acting = self.measurement = None
             self._measure()
             if self.status.startswith(FAULT):
                 self._become(PLAYING)
@@ -185,7 +185,7 @@ class Runner:
         with self._between_ticks:
             if late > period and self.pace.overrun == "stop" and not self._resting():
                 self._become(f"{FAULT}{_overran(late, period)}")
-            elif self._ready:  # and not reset meanwhile
+            elif self._ready:  # and nothing newer was told meanwhile
                 self._ready()
                 self._ready = None
 
@@ -196,6 +196,8 @@ class Runner:
         self._work = time.monotonic() - start
 
     def _publish(self) -> None:
+        """Now; what was ready is past."""
+        self._ready = None
         self._prepare(self)()
 
     def _idle(self) -> None:

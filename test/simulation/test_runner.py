@@ -140,6 +140,26 @@ def test_a_reset_before_a_state_leaves_is_what_is_told(running):
     assert len(after) > 2 and all(np.array_equal(q, start) for q in after)
 
 
+def test_a_step_before_a_state_leaves_is_what_is_told(running):
+    """And not the state from before it: stamps never go back."""
+    told = []
+
+    def prepare(runner):
+        return partial(told.append, runner.plant.stamp)
+
+    with running(prepare=prepare, start="paused", real_time_factor=1.0) as runner:
+
+        def deadline(*_) -> float:
+            runner.pause()
+            runner.step()
+            return 0.0
+
+        runner.pacer.wait = deadline
+        runner.play()
+        wait(lambda: runner.status == PAUSED and runner.plant.steps > 2)
+    assert told == sorted(told)
+
+
 @pytest.mark.parametrize("work, sleeps", [(0.0, True), (0.3, False)])
 def test_where_a_step_takes_long_it_begins_at_once(running, work, sleeps):
     """`work` in periods."""
