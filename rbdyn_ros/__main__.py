@@ -5,7 +5,7 @@ import pkgutil
 import sys
 from importlib import import_module
 
-from rbdyn_ros import commands
+from rbdyn_ros import commands, interrupts
 from rbdyn_ros.settings.tables import nearest
 
 PROGRAM = "python -m rbdyn_ros"
@@ -85,4 +85,5 @@ def _indented(text: str) -> str:
 
 
 if __name__ == "__main__":
+    interrupts.raising(KeyboardInterrupt)
     sys.exit(main())

@@ -2,7 +2,8 @@
 
 import os
 import signal
-import sys
+
+from rbdyn_ros import interrupts
 
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
@@ -13,22 +14,13 @@ def leave_at_once() -> None:
         signal.signal(number, lambda number, frame: os._exit(0))
 
 
-def _silent_about_the_end(unraisable) -> None:
-    """A signal may fall into a destructor, which cannot raise: `stop` remembers it, and nothing went wrong."""
-    if not isinstance(unraisable.exc_value, SystemExit):
-        sys.__unraisablehook__(unraisable)
-
-
 class Signals:
-    """A signal sets `stop`. While `starting` it also raises SystemExit(0), for the warm-up may compile for a minute."""
+    """A signal sets `stop`. While `starting` it also raises SystemExit, for the warm-up may compile for a minute."""
 
     def __init__(self, starting: bool = False):
         self.stop, self.starting = False, starting
-        sys.unraisablehook = _silent_about_the_end
-        for number in _NUMBERS:
-            signal.signal(number, self._set)
+        interrupts.raising(SystemExit, _NUMBERS, when=self._heard)
 
-    def _set(self, number, frame) -> None:
+    def _heard(self) -> bool:
         self.stop = True
-        if self.starting:
-            raise SystemExit(0)
+        return self.starting

@@ -3,6 +3,8 @@
 import signal
 import threading
 
+from rbdyn_ros.interrupts import arrives
+
 
 class TooLong(BaseException):
     """Raised inside the call that took too long; no `except Exception` of that code keeps it from the caller."""
@@ -30,7 +32,7 @@ class Patience:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, self._before)
 
-    def _look(self, *_) -> None:
-        if self.edges % 2 and self.edges == self._seen:
+    def _look(self, _number, frame) -> None:
+        if self.edges % 2 and self.edges == self._seen and arrives(frame):
             raise TooLong
         self._seen = self.edges

@@ -106,12 +106,13 @@ def test_a_missing_file_is_one_sentence_and_exit_code_1(graph):
     assert "Traceback" not in graph.log("simulator")
 
 
-def test_a_signal_that_falls_into_a_destructor_is_not_lost():
+def test_a_signal_that_falls_into_a_destructor_ends_the_warm_up_all_the_same():
     code = (
-        "import os, signal; from rbdyn_ros.nodes.signals import Signals\n"
+        "import os, signal, time; from rbdyn_ros.nodes.signals import Signals\n"
         "signals = Signals(starting=True)\n"
         "class Dying:\n    def __del__(self):\n        os.kill(os.getpid(), signal.SIGTERM)\n        sum(range(1000))\n"
-        "dying = Dying()\ndel dying\nprint(signals.stop)"
+        "dying = Dying()\ndel dying\n"
+        "try:\n    time.sleep(20.0)\nfinally:\n    print(signals.stop)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60.0)
     assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)

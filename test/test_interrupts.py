@@ -1,0 +1,99 @@
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from rbdyn_ros.interrupts import arrives
+from rbdyn_ros.simulation.patience import Patience, TooLong
+
+PROGRAM = """
+import os, signal, time
+from numba.core.codegen import CPUCodeLibrary
+
+def sent_while(name):
+    hook = getattr(CPUCodeLibrary, name).__func__
+    def called_back(cls, *arguments):
+        if arguments[0].name == "f":
+            os.kill(os.getpid(), signal.SIGINT)
+        return hook(cls, *arguments)
+    setattr(CPUCodeLibrary, name, classmethod(called_back))
+
+class Dying:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        sum(range(1000))
+
+if {call!r}:
+    sent_while({call!r})  # Numba's engine asks for its hooks once, when the first kernel is made
+
+from rbdyn_ros import interrupts
+from rbdyn_ros.kernel import kernel
+
+@kernel
+def f(x):
+    return x + 1.0
+
+interrupts.raising(KeyboardInterrupt)
+try:
+    {what}
+    time.sleep(20.0)
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Runs a line in the program, with a signal in the first call of a hook; (what it printed, said, its exit code)."""
+    folder = tmp_path_factory.mktemp("interrupts")
+
+    def run(what: str, call: str = "") -> tuple:
+        path = folder / "program.py"
+        path.write_text(PROGRAM.format(what=what, call=call))
+        done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=60.0)
+        return done.stdout, done.stderr, done.returncode
+
+    return run
+
+
+def test_a_signal_that_falls_into_a_destructor_is_heard(run):
+    assert run("dying = Dying(); del dying") == ("heard\n", "", 0)
+
+
+@pytest.mark.parametrize("what, call", [("f(1)", "_object_compiled_hook"), ("f(1.0)", "_object_getbuffer_hook")])
+def test_a_signal_that_falls_into_a_call_of_llvms_is_heard(run, what, call):
+    """There an exception is lost, and the code that is kept or read with it: an empty module, a write to address 0."""
+    run("f(1.0); raise KeyboardInterrupt")  # in the cache now
+    assert run(what, call) == ("heard\n", "", 0)
+
+
+def test_what_is_raised_in_a_call_of_llvms_does_not_arrive():
+    called_back = scope_of_llvm("def called_back(look): return look()")
+    assert arrives(sys._getframe())
+    assert not called_back(lambda: arrives(sys._getframe()))
+
+
+def test_patience_waits_until_its_exception_arrives():
+    slept = scope_of_llvm("import time\ndef called_back(seconds): time.sleep(seconds)")
+    with pytest.raises(TooLong), Patience(0.02) as calls:
+        calls.edges += 1
+        slept(0.2)
+        survived = time.monotonic()
+        time.sleep(5.0)
+    assert time.monotonic() - survived < 4.0
+
+
+def test_the_handler_before_patience_comes_back():
+    before = signal.getsignal(signal.SIGALRM)
+    with Patience(1.0):
+        pass
+    assert signal.getsignal(signal.SIGALRM) is before
+
+
+def scope_of_llvm(source: str):
+    """The function `called_back` of a source that says it is llvmlite's."""
+    scope = {"__name__": "llvmlite.binding.executionengine"}
+    exec(source, scope)
+    return scope["called_back"]
