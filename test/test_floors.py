@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FLOORS = {
-    0: {"types", "kernel", "optional", "geometry", "numerics"},
+    0: {"types", "kernel", "interrupts", "optional", "geometry", "numerics"},
     1: {"bodies", "solvers"},
     2: {"constraints", "contacts", "systems"},
     3: {"systems", "integrators"},
