@@ -59,6 +59,16 @@ def inlined(function: Callable) -> Callable:
     return kernel(function, forceinline=True)
 
 
+def specialised(template: Callable, name: str, **scope) -> Callable:
+    """A hot kernel of the code of a plain function whose globals are, besides its own, those of `scope`: other kernels that it calls.
+
+    One for each `name`, by which its machine code is kept. (A kernel that is an argument would be another type in each process.)
+    """
+    function = types.FunctionType(template.__code__, {**template.__globals__, **scope}, template.__name__)
+    function.__qualname__, function.__module__ = f"{template.__qualname__}_{name}", template.__module__
+    return hot(function)
+
+
 def bound(dispatcher: Callable, *example) -> Callable:
     """The machine code of a kernel for arguments of the types of `example`, compiled now or read from the cache.
 

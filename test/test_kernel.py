@@ -122,6 +122,27 @@ def test_edited_callee_recompiles_a_caller_that_stands_above_it(tmp_path):
         assert printed(tmp_path) == expected
 
 
+SPECIAL = """from rbdyn_ros.kernel import kernel, specialised
+@kernel
+def once(x):
+    return {factor} * x
+@kernel
+def twice(x):
+    return 2.0 * once(x)
+def template(x):
+    return callee(x) + 1.0
+f, g = (specialised(template, k.__name__, callee=k) for k in (once, twice))
+print(f(10.0), g(10.0), sum(f.stats.cache_hits.values()), sum(g.stats.cache_hits.values()))
+"""
+
+
+def test_each_special_kernel_has_machine_code_of_its_own_and_keeps_it(tmp_path):
+    for factor, expected in (("2.0", ["21.0", "41.0", "0", "0"]), ("2.0", ["21.0", "41.0", "1", "1"]), ("3.5", ["36.0", "71.0", "0", "0"])):
+        (tmp_path / "special.py").write_text(SPECIAL.format(factor=factor))
+        (tmp_path / "main.py").write_text("import special\n")
+        assert printed(tmp_path) == expected
+
+
 NOUN = """from typing import NamedTuple
 from rbdyn_ros.kernel import kernel
 class {noun}(NamedTuple):

@@ -1,0 +1,22 @@
+"""Calls of C functions by their addresses, out of kernels: they need no interpreter, and the address is a number like any other."""
+
+from llvmlite import ir
+from numba import types
+from numba.core.typing import signature
+from numba.extending import intrinsic
+
+_WORD = ir.IntType(64)
+
+
+@intrinsic
+def called(_, address, a, b, c, d):
+    """int f(a, b, c, d) of the function at an address; whole numbers and pointers, 64 bits each, 0 for those that it does not have.
+
+    Arguments travel in registers on all 64-bit machines that Numba knows but Windows', so one that is not asked for is not seen.
+    """
+
+    def generated(context, builder, signature, arguments):
+        kind = ir.FunctionType(ir.IntType(32), [_WORD] * 4)
+        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+
+    return signature(types.int32, *[types.int64] * 5), generated
