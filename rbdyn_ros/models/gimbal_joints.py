@@ -51,7 +51,7 @@ def _unwound(angles, last):
 
 
 @kernel
-def _motion(Q, u, w, last):
+def motion(Q, u, w, last):
     R = unit_quaternion.matrix(Q)
     angles = followed(R, last)
     return R, angles, hinge_rates(angles, w), vec.transposed_matvec(R, (u[0], u[1], 0.0))
@@ -62,7 +62,7 @@ class GimbalJoints:
 
     def __init__(self):
         self.angles = (0.0, 0.0, 0.0)  # roll, pitch, spin [rad]
-        self._motion = bound(_motion, (1.0, 0.0, 0.0, 0.0), (0.0, 0.0), (0.0, 0.0, 0.0), self.angles)
+        self._motion = bound(motion, (1.0, 0.0, 0.0, 0.0), (0.0, 0.0), (0.0, 0.0, 0.0), self.angles)
 
     def follow(self, R: tuple) -> tuple:
         """The angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to the last ones."""

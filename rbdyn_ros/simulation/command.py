@@ -5,6 +5,10 @@ import threading
 from collections import Counter, deque
 from typing import NamedTuple
 
+import numpy as np
+
+from rbdyn_ros.types import Array
+
 WAITING = 64  # commands kept for the next tick; while time stands still more than one may come
 FUTURE_NS = 1_000_000  # a stamp may be ahead of the state that it answers by rounding only
 
@@ -15,6 +19,14 @@ class Command(NamedTuple):
     force: tuple  # (2,) [N, world]
     stamp: int  # [ns] of the state that it answers; 0 unknown
     received: float  # [s] steady
+
+
+class Mail(NamedTuple):
+    """The newest commands as arrays: command k, counted from 0, is in the row k mod n."""
+
+    count: Array  # (1,) so far
+    received: Array  # (n,) [s, steady]
+    force: Array  # (n, 2) [N, world]
 
 
 class Rejected(ValueError):
@@ -62,6 +74,7 @@ class Mailbox:
         self._changed = threading.Condition()
         self.newest: Command | None = None
         self._waiting = deque(maxlen=WAITING)
+        self.mail = Mail(np.zeros(1, np.int64), np.zeros(WAITING), np.zeros((WAITING, 2)))  # for who cannot wait for a lock
         self.accepted = 0
         self.late = 0  # in lockstep: answers to a state that is past
         self.rejected = Counter()
@@ -71,6 +84,7 @@ class Mailbox:
         with self._changed:
             self.newest = command
             self._waiting.append(command)
+            self._enter(command)
             self.accepted += 1
             self._changed.notify_all()
 
@@ -82,11 +96,26 @@ class Mailbox:
                 commands.append(self._waiting.popleft())
             return commands
 
+    @property
+    def read(self) -> int:
+        """How many of the `mail` were taken, or too many to be kept."""
+        with self._changed:
+            return self.mail.count.item() - len(self._waiting)
+
+    def take(self, count: int) -> Command | None:
+        """The last of the next so many commands, which were read in the `mail`; None of none."""
+        with self._changed:
+            command = None
+            for _ in range(min(count, len(self._waiting))):
+                command = self._waiting.popleft()
+            return command
+
     def clear(self) -> None:
         """Forget them: the plant was reset, they answer nothing that still is."""
         with self._changed:
             self.newest = None
             self._waiting.clear()
+            self.mail.count[0] = 0
 
     def reset_counts(self) -> None:
         """Count from zero again; the newest command stays."""
@@ -103,6 +132,13 @@ class Mailbox:
         """Wait until `until(newest)` is true, or `timeout` [s] has passed; which of the two."""
         with self._changed:
             return self._changed.wait_for(lambda: until(self.newest), timeout)
+
+    def _enter(self, command: Command) -> None:
+        count, received, force = self.mail
+        number = count.item()
+        row = number % WAITING
+        received[row], (force[row, 0], force[row, 1]) = command.received, command.force
+        count[0] = number + 1  # last: who reads it finds the row complete
 
 
 class Watchdog(NamedTuple):

@@ -17,6 +17,11 @@ class Disturbance:
         """Let a wrench (9,) (see `types.Input`) act until the simulated time `end` [ns]."""
         self._wrench, self._end = wrench, end
 
+    @property
+    def acts(self) -> bool:
+        """Whether there is a push whose end was not seen."""
+        return self._end > 0
+
     def at(self, stamp: int) -> Array:
         """What acts from the simulated time `stamp` [ns] on, (9,)."""
         if self._end and stamp >= self._end:

@@ -13,6 +13,16 @@ class History:
 
     def __init__(self, rows: int):
         self._rows, self._bytes, self._count = rows, bytearray(rows * _ROW.size), 0
+        self._memory = tuple(np.frombuffer(self._bytes, kind).reshape(rows, 14) for kind in (np.int64, float))
+
+    @property
+    def memory(self) -> tuple:
+        """(whole numbers (rows, 14), doubles (rows, 14), row): the same memory twice, and which row of it is next."""
+        return *self._memory, self._count % self._rows
+
+    def passed(self, ticks: int) -> None:
+        """So many ticks were written into `memory`."""
+        self._count += ticks
 
     def append(self, stamp: int, q: list, v: list, force: tuple) -> None:
         """Add a tick; the oldest one goes."""

@@ -56,6 +56,14 @@ class Pacer:
         self._sleep_until(deadline, stopped)
         return overrun
 
+    def beat(self, period: float) -> tuple | None:
+        """(base [s, steady], deadlines that are past) of that period; None where another one, or none, was waited for last."""
+        return (self._base, self._ticks) if period == self._period else None
+
+    def passed(self, deadlines: int) -> None:
+        """Somebody else waited for so many deadlines."""
+        self._ticks += deadlines
+
     def halfway(self, period: float, stopped: Callable) -> None:
         """Sleep until the middle between the last deadline and the next, where they are known."""
         if period == self._period:

@@ -56,13 +56,22 @@ class Plant:
     """State, time and applied loads. It neither sleeps nor talks; `tick` is its only clock."""
 
     def __init__(self, setup: Setup):
-        self.steps = 0
+        self.count = np.zeros(1, np.int64)  # steps
         self.q, self.v = np.empty(6), np.empty(5)
         self.reaction = np.zeros(3)  # (3,) [N, world] of the joint on the rod
         self.input = Input(np.zeros(2), setup.sines, np.zeros(9))
         self.evidence = Evidence()
         self._become(setup)
         self.reset()
+
+    @property
+    def steps(self) -> int:
+        """Steps since the start."""
+        return self.count.item()
+
+    @steps.setter
+    def steps(self, steps: int) -> None:
+        self.count[0] = steps
 
     @property
     def time(self) -> float:
@@ -148,7 +157,13 @@ class Plant:
         step_time = (time.perf_counter() - start) / steps
         self.steps += done
         power_after, quantities, norm_error = self._balance(setup.system, self.input, self.time, self.q, self.v)
-        self._work += 0.5 * (power_before + power_after) * done * h
+        work = self.work + 0.5 * (power_before + power_after) * done * h
+        return self.account(work, quantities, norm_error, done, iterations, residual, step_time)
+
+    def account(self, work: float, quantities: tuple, norm_error: float, done: int, iterations: int, residual: float, step_time: float) -> str:
+        """Take down what ticks came to: `work` [J] done since the energy was balanced, the rest of the last one. The reason of a fault, or ""."""
+        steps = self.setup.tick_steps
+        self.work = work
         self.evidence = self._measure(quantities, norm_error, residual, iterations / steps, step_time)
         return self._fault(done < steps, iterations, residual)
 
@@ -167,12 +182,12 @@ class Plant:
 
     def _restart_balance(self) -> None:
         _, quantities, norm_error = self._balance(self.setup.system, self.input, self.time, self.q, self.v)
-        self._work, self._energy = 0.0, quantities[0]
+        self.work, self._energy = 0.0, quantities[0]
         self.evidence = self._measure(quantities, norm_error, 0.0, 0.0, 0.0)
 
     def _measure(self, quantities: tuple, norm_error: float, residual: float, iterations: float, step_time: float) -> Evidence:
         E, Lz, Px, Py, p3 = quantities
-        balance = E - self._energy - self._work
+        balance = E - self._energy - self.work
         evidence = Evidence(E, balance, (Px, Py), Lz, p3, norm_error, residual, iterations, step_time)
         if self.contact is None:
             return evidence

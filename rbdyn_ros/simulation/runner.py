@@ -3,7 +3,9 @@
 import threading
 import time
 import traceback
-from typing import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Callable, Protocol
 
 from rbdyn_ros.faults.chain import Chain
 from rbdyn_ros.simulation.command import Command, Mailbox, Rejected, check_stamp, limited
@@ -11,24 +13,36 @@ from rbdyn_ros.simulation.disturbance import Disturbance
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.measurement import Measurement, measure
 from rbdyn_ros.simulation.pace import Pace
-from rbdyn_ros.simulation.pacing import Pacer, exact_sleeps
+from rbdyn_ros.simulation.pacing import SLICE, Pacer, exact_sleeps
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.statistics import Statistics
-from rbdyn_ros.types import State
+from rbdyn_ros.simulation.stretch import ASKED, COMPUTED, DONE, REFUSED, SILENT, Departures, Stretch, steady
+from rbdyn_ros.types import Array, State
 
 STOPPED, PAUSED, PLAYING = "stopped", "paused", "playing"
 FAULT = "fault: "  # and why
 LIGHT = 0.25  # part of a period: work that takes less can wait for its middle
 
 
+class Express(Protocol):
+    """What publishes ticks that Python does not see."""
+
+    def begin(self, runner: "Runner") -> tuple[Departures, int] | None:
+        """Where messages are written and sent, and for how many ticks nothing else is due; None where that is now."""
+
+    def end(self) -> None:
+        """The ticks have passed."""
+
+
 class Runner:
     """Ticks a `Plant` in a thread. Whatever others ask for happens between two ticks.
 
     `prepare(runner)` is called in the thread after every tick, and at `idle_period` while time stands still; it returns what publishes the
-    state then, and calls `leaves()`. `on_status(status)` is called after every change of the status.
+    state then, and calls `leaves()`. `on_status(status)` is called after every change of the status. Where there is an `express`, plain ticks
+    run in machine code, a stretch at a time.
     """
 
-    def __init__(self, setup: Setup, pace: Pace, prepare: Callable, on_status: Callable):
+    def __init__(self, setup: Setup, pace: Pace, prepare: Callable, on_status: Callable, express: Express | None = None):
         self.plant, self.pace = Plant(setup), pace
         self.mailbox, self.disturbance = Mailbox(), Disturbance()
         self.history, self.statistics = History(pace.history_rows), Statistics()
@@ -37,8 +51,9 @@ class Runner:
         self.force = (0.0, 0.0)  # [N] applied to the cart in the last tick
         self.measurement: Measurement | None = None  # the newest that has arrived; None: the truth, at once
         self.told = True  # whether it arrived in this tick
-        self._acting: Command | None = None  # the newest that has arrived at the cart
-        self._prepare, self._on_status = prepare, on_status
+        self.acting: Command | None = None  # the newest that has arrived at the cart
+        self._prepare, self._on_status, self._express = prepare, on_status, express
+        self._stretch = Stretch(steady())
         self._ready: Callable | None = None  # publishes the last tick, when its time has come
         self._work = 0.0  # [s] that it took
         self._between_ticks = threading.RLock()
@@ -46,6 +61,18 @@ class Runner:
         self._ending = False
         self._thread: threading.Thread | None = None
         self._measure()
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Between two ticks: a stretch ends for it."""
+        self._stretch.asked[0] = 1
+        with self._between_ticks:
+            yield
+
+    @property
+    def compiles(self) -> bool:
+        """Whether plain ticks can pass in machine code here."""
+        return self._stretch.possible
 
     @property
     def awaited(self) -> int:
@@ -64,6 +91,7 @@ class Runner:
     def end(self) -> None:
         """Stop the thread, at once also where it sleeps or waits."""
         self._ending = True
+        self._stretch.asked[0] = 1
         self.mailbox.wake()
         if self._thread:
             self._thread.join()
@@ -85,7 +113,7 @@ class Runner:
 
     def play(self) -> str:
         """Let time run; why not, or ""."""
-        with self._between_ticks:
+        with self._asking():
             if self.status.startswith(FAULT):
                 return f"in {self.status}; call ~/reset first"
             self._held = False
@@ -94,7 +122,7 @@ class Runner:
 
     def pause(self) -> str:
         """Let time stand still; why not, or ""."""
-        with self._between_ticks:
+        with self._asking():
             if self.status.startswith(FAULT):
                 return f"in {self.status}; call ~/reset first"
             self._held = False
@@ -103,7 +131,7 @@ class Runner:
 
     def step(self) -> str:
         """One tick while paused; why not, or ""."""
-        with self._between_ticks:
+        with self._asking():
             if self.status != PAUSED:
                 return f"is {self.status}; only a paused simulation steps"
             self._tick(self._commanded(time.monotonic()))
@@ -112,13 +140,13 @@ class Runner:
 
     def reset(self, state: State | None = None) -> None:
         """Put the plant into `state` (the initial one if None), also after a fault; time goes on from where it is."""
-        with self._between_ticks:
+        with self._asking():
             self.plant.reset(state)
             self.force = (0.0, 0.0)
             self.disturbance = Disturbance()
             self.mailbox.clear()
             self.chain.restart()
-            self._acting = self.measurement = None
+            self.acting = self.measurement = None
             self._measure()
             if self.status.startswith(FAULT):
                 self._become(PLAYING)
@@ -126,20 +154,30 @@ class Runner:
 
     def restart(self, state: State) -> None:
         """Put the plant into `state` a tick later, so that no stamp has two states: what answers the one before is late."""
-        with self._between_ticks:
+        with self._asking():
             self.plant.steps += self.plant.setup.tick_steps
             self.reset(state)
 
     def adopt(self, setup: Setup, pace: Pace) -> None:
         """Go on with other numbers."""
-        with self._between_ticks:
+        with self._asking():
             self.plant.adopt(setup)
             self.pace = pace
             self.chain.become(pace.faults, pace.seed)
 
+    def push(self, wrench: Array, end: int) -> None:
+        """Let a wrench (9,) (see `types.Input`) act on the rod until the simulated time `end` [ns]."""
+        self.disturbance.push(wrench, end)
+        self._stretch.asked[0] = 1
+
+    def past(self) -> tuple:
+        """(stamps (n,), rows (n, 13)) of the newest ticks, as `History.read` gives them."""
+        with self._asking():
+            return self.history.read()
+
     def reset_statistics(self) -> None:
         """Count from zero again."""
-        with self._between_ticks:
+        with self._asking():
             self.statistics, self.pacer = Statistics(), Pacer()
             self.mailbox.reset_counts()
             self.chain.reset_counts()
@@ -164,23 +202,12 @@ class Runner:
             self._fail(error)
 
     def _play_tick(self) -> None:
-        """Sleep, step with what has been commanded before, sleep again and publish at the deadline.
-
-        In the first sleep the readers of the last state have the interpreter; the second takes from the period what the step's time
-        varies. Where a step takes long the first one is left out.
-        """
-        in_time, begun = self._answer_arrived(), time.monotonic()
+        """A stretch of ticks in machine code or, where there is more to do, one tick in Python, published at its deadline."""
         factor = self.pace.real_time_factor
         period = self.plant.tick_ns * 1e-9 / factor if factor else 0.0
-        if self._work < LIGHT * period and not self.pace.lockstep:
-            self.pacer.halfway(period, self._resting)
-        with self._between_ticks:
-            if self._resting():
-                return
-            if not in_time and self.pace.lockstep_reaction == "fault":
-                self._become(f"{FAULT}no command answered the state within {self.pace.lockstep_timeout:g} s")
-                return
-            self._step(begun, drop=not in_time and self.pace.lockstep_reaction == "zero")
+        how = self._stretched(period)
+        if how in (DONE, ASKED, REFUSED) or (how == SILENT and not self._stepped(period)):
+            return
         late = self.pacer.wait(period, self._resting, self.pace.overrun)
         with self._between_ticks:
             if late > period and self.pace.overrun == "stop" and not self._resting():
@@ -188,6 +215,51 @@ class Runner:
             elif self._ready:  # and nothing newer was told meanwhile
                 self._ready()
                 self._ready = None
+
+    def _stretched(self, period: float) -> int:
+        """Let plain ticks pass in machine code; how that ended, SILENT also where it could not begin."""
+        with self._between_ticks:
+            if self._stretch.asked[0] or not self._is_plain(period):
+                self._stretch.asked[0] = 0  # whoever asks gets the lock while Python sleeps
+                return SILENT
+            express = self._express.begin(self)
+            if express is None:
+                return SILENT
+            try:
+                how, fault = self._stretch.run(self, period, *express)
+            finally:
+                self._express.end()
+            if how == COMPUTED:
+                self._ticked(fault)
+                self._ready = self._prepare(self)
+            elif how == REFUSED:
+                self._publish()  # says what the middleware has against it
+            return how
+
+    def _is_plain(self, period: float) -> bool:
+        """Whether a tick is nothing but the newest command, a step and its publication."""
+        chain, pace = self.chain, self.pace
+        clear = chain.sees_truth and chain.commands.clear and chain.actuator.ideal and not self.disturbance.acts
+        paced = 0.0 < period <= SLICE and not pace.lockstep and self.pacer.beat(period) is not None
+        return self._express is not None and self._stretch.possible and clear and paced and self.acting is not None and not self._resting()
+
+    def _stepped(self, period: float) -> bool:
+        """Sleep, and step with what has been commanded before; whether there is something to publish.
+
+        In the sleep the readers of the last state have the interpreter, and the one before the deadline takes from the period what
+        the step's time varies. Where a step takes long it is left out.
+        """
+        in_time, begun = self._answer_arrived(), time.monotonic()
+        if self._work < LIGHT * period and not self.pace.lockstep:
+            self.pacer.halfway(period, self._resting)
+        with self._between_ticks:
+            if self._resting():
+                return False
+            if not in_time and self.pace.lockstep_reaction == "fault":
+                self._become(f"{FAULT}no command answered the state within {self.pace.lockstep_timeout:g} s")
+                return False
+            self._step(begun, drop=not in_time and self.pace.lockstep_reaction == "zero")
+            return True
 
     def _step(self, begun: float, drop: bool) -> None:
         start, commanded = time.monotonic(), self._commanded(begun)
@@ -249,7 +321,7 @@ class Runner:
     def _commanded(self, now: float) -> tuple:
         """The force to ask for at the steady instant `now`: the newest command that had arrived, as far as the watchdog lets it count."""
         self._bring_commands(now)
-        newest = self._acting
+        newest = self.acting
         if newest is None:
             return (0.0, 0.0)
         if self.pace.lockstep:
@@ -274,7 +346,7 @@ class Runner:
             except Rejected as rejected:
                 self.mailbox.rejected[rejected.reason] += 1
                 return
-        self._acting = command
+        self.acting = command
 
     def _measure(self) -> None:
         """Let the sensors tell of this tick, and their readers hear what arrives. The first reading is known at once."""
@@ -296,7 +368,10 @@ class Runner:
         plant = self.plant
         fault = plant.tick(self.force, self.disturbance.at(plant.stamp))
         self.history.append(plant.stamp, plant.q.tolist(), plant.v.tolist(), self.force)
-        self.statistics.ticked(plant.evidence.step_time, plant.off_travel)
+        self._ticked(fault)
+
+    def _ticked(self, fault: str) -> None:
+        self.statistics.ticked(self.plant.evidence.step_time, self.plant.off_travel)
         self._measure()
         if fault:
             self._become(FAULT + fault)

@@ -2,9 +2,22 @@
 
 import time
 from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.types import Array
 
 SENT = 256  # published states whose instant is kept
 TRIPS = 5000  # round trips over which percentiles are taken
+
+
+class Sent(NamedTuple):
+    """The newest states that left: state k, counted from 0, is in the row k mod n."""
+
+    count: Array  # (1,) so far
+    stamps: Array  # (n,) [ns]
+    instants: Array  # (n,) [s, steady]
 
 
 class Statistics:
@@ -12,6 +25,7 @@ class Statistics:
 
     def __init__(self):
         self.ticks = 0
+        self.plain = 0  # of them in machine code
         self.saturated = 0  # ticks whose force was cut
         self.watchdog_trips = 0
         self.watchdog_expired = False  # now
@@ -20,19 +34,23 @@ class Statistics:
         self.off_travel = False  # now
         self.step_time = 0.0  # [s] largest
         self.round_trips = deque(maxlen=TRIPS)  # [s] from a state's publication to the command that answers it
-        self._sent = {}
+        self.sent = Sent(np.zeros(1, np.int64), np.zeros(SENT, np.int64), np.zeros(SENT))
 
     def published(self, stamp: int) -> None:
         """The state of that stamp [ns] leaves now."""
-        self._sent[stamp] = time.monotonic()
-        if len(self._sent) > SENT:
-            del self._sent[next(iter(self._sent))]
+        count, stamps, instants = self.sent
+        number = count.item()
+        stamps[number % len(stamps)], instants[number % len(stamps)] = stamp, time.monotonic()
+        count[0] = number + 1  # last: who reads it finds the row complete
 
     def answered(self, stamp: int, received: float) -> None:
         """A command that answers the state of that stamp [ns] arrived at the steady instant `received` [s]."""
-        sent = self._sent.get(stamp)
-        if sent is not None:
-            self.round_trips.append(received - sent)
+        count, stamps, instants = self.sent
+        newest = count.item() - 1
+        for number in range(newest, max(-1, newest - SENT), -1):  # mostly it is the first
+            if stamps.item(number % len(stamps)) == stamp:
+                self.round_trips.append(received - instants.item(number % len(stamps)))
+                return
 
     def watched(self, expired: bool) -> None:
         """The watchdog looked at the newest command."""
@@ -45,6 +63,15 @@ class Statistics:
         self.step_time = max(self.step_time, step_time)
         self.excursions += off_travel and not self.off_travel
         self.off_travel = off_travel
+
+    def passed(self, ticks: int, saturated: int, step_time: float) -> None:
+        """So many ticks passed with a command that counts, none off the travel; `step_time` [s] per step, the longest."""
+        self.watched(False)
+        self.ticks += ticks
+        self.plain += ticks
+        self.saturated += saturated
+        self.step_time = max(self.step_time, step_time)
+        self.off_travel = self.off_travel and not ticks
 
     def percentiles(self) -> tuple:
         """Round trip (p50, p99, max) [s], nan before the first."""

@@ -1,0 +1,350 @@
+"""Ticks in machine code are Python's, in what they compute, tell and count; and they end when there is more to do."""
+
+import ctypes
+import math
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.kernel import kernel
+from rbdyn_ros.models.gimbal_joints import GimbalJoints
+from rbdyn_ros.numerics.foreign import called
+from rbdyn_ros.simulation import setup
+from rbdyn_ros.simulation.command import Command
+from rbdyn_ros.simulation.pacing import Pacer
+from rbdyn_ros.simulation.plant import Plant
+from rbdyn_ros.simulation.runner import FAULT, PAUSED, PLAYING, Runner
+from rbdyn_ros.simulation.stretch import ASKED, COMPUTED, DONE, REFUSED, SILENT, Clock, Departures, Stretch, steady
+
+pytestmark = pytest.mark.skipif(steady() is None, reason="stretches need a 64-bit Linux and compiled kernels")
+
+FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+LEANING = (math.cos(0.2), math.sin(0.2), 0.0, 0.0)
+STAMP = 60  # half of a word
+TICK = 2e-3
+SAME = 1e-12  # inlined elsewhere, products and sums may be contracted otherwise
+
+
+class Virtual:
+    """A clock on which time passes in sleeps, and a microsecond whenever somebody looks: nothing is ever late by itself."""
+
+    def __init__(self):
+        self.now, self._time = 1000.0, np.zeros(2, np.int64)
+        self._functions = FUNCTION(self._read), FUNCTION(self._sleep)
+        self.clock = Clock(*(ctypes.cast(f, ctypes.c_void_p).value for f in self._functions), self._time, self._time.ctypes.data)
+        self.pacer = Pacer(lambda: self.now, lambda seconds: None)
+
+    def _read(self, *_) -> int:
+        self.now += 1e-6
+        self._time[:] = int(self.now), round(1e9 * (self.now % 1.0))
+        return 0
+
+    def _sleep(self, *_) -> int:
+        self.now = max(self.now, self._time[0] + 1e-9 * (self._time[1] + 1))
+        return 0
+
+
+class Press:
+    """Departures of two publishers; what was published: (publisher, message, stamp, 28 numbers)."""
+
+    def __init__(self, refuses=lambda count: False):
+        self.issues, self._refuses = [], refuses
+        self._function = FUNCTION(self._publish)
+        self.words, self.angles = np.zeros(40), np.zeros(3)
+        arrays = np.array([7, 8]), np.array([70, 80]), self.words, np.array([STAMP]), np.arange(28), self.angles
+        self.departures = Departures(ctypes.cast(self._function, ctypes.c_void_p).value, *arrays)
+        self.stretches, self.longest = 0, 10
+
+    def _publish(self, publisher: int, message: int, *_) -> int:
+        seconds, fraction = self.words.view(np.int32)[STAMP : STAMP + 2].tolist()
+        self.issues.append((publisher, message, seconds * 10**9 + fraction, self.words[:28].copy()))
+        return int(self._refuses(len(self.issues)))
+
+    def begin(self, runner: Runner) -> tuple:
+        """As an `Express`."""
+        self.stretches += 1
+        return self.departures, self.longest
+
+    def end(self) -> None:
+        """As an `Express`."""
+
+
+@pytest.fixture
+def virtual():
+    """A clock of the test."""
+    return Virtual()
+
+
+@pytest.fixture
+def made(values):
+    """`made(express, **changes)`: a runner at rest."""
+
+    def make(express=None, **changes) -> Runner:
+        changed = values(**{"initial__orientation": LEANING, "start": "immediately", "watchdog__timeout": 0.0, **changes})
+        return Runner(setup.plant_setup(changed), setup.pace(changed), lambda runner: lambda: None, lambda status: None, express)
+
+    return make
+
+
+@pytest.fixture
+def resting(made, virtual):
+    """`resting(**changes)`: a runner on the virtual clock, two ticks before its first deadline, which a command of (3, 4) N has reached."""
+
+    def make(**changes) -> Runner:
+        runner = made(**changes)
+        runner.pacer = virtual.pacer
+        runner.pacer.restart()
+        runner.pacer.wait(TICK, lambda: True)
+        commanded(runner, (3.0, 4.0), virtual.now)
+        return runner
+
+    return make
+
+
+@pytest.fixture
+def passed(virtual):
+    """`passed(runner, n, press, stretch)`: what came of n ticks."""
+
+    def run(runner: Runner, n: int, press: Press | None = None, stretch: Stretch | None = None) -> tuple:
+        press = press or Press()  # which must live as long as its function is called
+        return (stretch or Stretch(virtual.clock)).run(runner, TICK, press.departures, n)
+
+    return run
+
+
+def commanded(runner: Runner, force: tuple, received: float) -> None:
+    runner.command(Command(force, 0, received))
+
+
+PLANTS = {
+    "moser_veselov": {"integrator__name": "moser_veselov"},
+    "rk4": {"integrator__name": "rk4"},
+    "rattle_s2": {"integrator__name": "rattle_s2"},
+    "composed": {"integrator__name": "quaternion_midpoint", "integrator__composition": "suzuki4"},
+    "substeps, damped": {"integrator__step": 5e-4, "cart__damping": 0.3, "joint__damping": 0.01},
+    "contacts": {"integrator__name": "quaternion_midpoint", "contact__floor__enabled": True, "contact__stops__x_max": 0.5},
+}
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_a_stretch_is_its_ticks(resting, passed, plant):
+    runner, press, gimbal = resting(rates__state=1.0 / TICK, **PLANTS[plant]), Press(), GimbalJoints()
+    alone = Plant(runner.plant.setup._replace(options=runner.plant.setup.integrator.options(runner.plant.setup.system)))
+    assert passed(runner, 12, press) == (DONE, "")
+    rows = []
+    for _ in range(12):
+        assert alone.tick((3.0, 4.0), np.zeros(9)) == ""
+        rows.append([*alone.q, *alone.v, 3.0, 4.0])
+        q, v = alone.q.tolist(), alone.v.tolist()
+        R, angles, rates, V = gimbal.motion(tuple(q[2:]), tuple(v[:2]), tuple(v[2:]))
+        numbers = [*q[:2], *angles, *v[:2], *rates, 3.0, 4.0, 0.0, 0.0, 0.0, *q[:2], 0.0, *q[3:], q[2], *V, *v[2:]]
+        for publisher, message, stamp, told in (press.issues.pop(0), press.issues.pop(0)):
+            assert (publisher, message) in ((7, 70), (8, 80)) and stamp == alone.stamp and told == pytest.approx(numbers, rel=SAME, abs=SAME)
+    ours = runner.plant
+    for mine, theirs in ((ours.q, alone.q), (ours.v, alone.v), (ours.reaction, alone.reaction)):
+        assert mine == pytest.approx(theirs, rel=SAME, abs=SAME)
+    for mine, theirs in zip(ours.evidence._replace(step_time=0.0), alone.evidence._replace(step_time=0.0)):
+        assert mine == pytest.approx(theirs, rel=SAME, abs=SAME)
+    assert ours.steps == alone.steps
+    assert ours.evidence.step_time > 0.0 and runner.statistics.step_time >= ours.evidence.step_time
+    stamps, seen = runner.history.read()
+    assert stamps.tolist() == [10**9 + (k + 1) * ours.tick_ns for k in range(12)] and seen == pytest.approx(np.array(rows), rel=SAME, abs=SAME)
+    assert runner.statistics.ticks == 12 and runner.force == (3.0, 4.0) and runner.acting.force == (3.0, 4.0)
+
+
+def test_each_tick_is_told_at_its_deadline_and_its_instant_is_known(resting, passed, virtual):
+    runner, press = resting(), Press()
+    assert passed(runner, 5, press) == (DONE, "")
+    base, past = runner.pacer.beat(TICK)
+    count, stamps, instants = runner.statistics.sent
+    assert past == 6 and count[0] == 5 and stamps[:5].tolist() == [issue[2] for issue in press.issues[::2]]
+    assert instants[:5] == pytest.approx([base + (k + 2) * TICK for k in range(5)], abs=1e-5)
+    runner.statistics.answered(int(stamps[3]), instants[3] + 0.25)
+    assert list(runner.statistics.round_trips) == pytest.approx([0.25])
+
+
+def test_the_systems_clock_is_that_of_python(made):
+    runner = made()
+    Stretch(steady()).rehearse(runner.plant)
+    commanded(runner, (1.0, 0.0), time.monotonic())
+    runner.pacer.wait(TICK, lambda: True)
+    runner.pacer.passed(50)  # the first deadline is 0.1 s away
+    press, stretch, began = Press(), Stretch(steady()), time.monotonic()
+    how, _ = stretch.run(runner, TICK, press.departures, 3)
+    base, past = runner.pacer.beat(TICK)
+    count, _, instants = runner.statistics.sent
+    assert how in (DONE, COMPUTED) and past == 51 + count[0]  # another process may have made it late
+    assert began <= base + 52 * TICK <= instants[0] <= time.monotonic()
+
+
+def test_the_newest_command_counts_those_before_it_are_overtaken_and_a_large_one_is_cut(resting, passed, virtual):
+    runner = resting(cart__force_limit=5.0)
+    commanded(runner, (30.0, 40.0), virtual.now)
+    assert passed(runner, 3) == (DONE, "")
+    assert runner.force == pytest.approx((3.0, 4.0), abs=1e-15) and runner.acting.force == (30.0, 40.0)
+    assert runner.statistics.saturated == 3 and runner.chain.commands.counts["outrun"] == 1
+    commanded(runner, (1.0, 0.0), virtual.now)
+    assert passed(runner, 3) == (DONE, "") and runner.force == (1.0, 0.0) and runner.chain.commands.counts["outrun"] == 1
+
+
+def test_without_a_command_that_counts_nothing_moves(resting, passed, virtual):
+    runner, late = resting(), resting(watchdog__timeout=0.1)
+    runner.mailbox.clear()
+    late.mailbox.clear()
+    commanded(late, (1.0, 0.0), virtual.now - 0.2)
+    for silent in (runner, late):
+        assert passed(silent, 3) == (SILENT, "") and silent.plant.steps == 0 and silent.statistics.ticks == 0
+    commanded(late, (1.0, 0.0), virtual.now)
+    assert passed(late, 3) == (DONE, "")
+
+
+def test_a_command_that_grows_too_old_ends_it(resting, passed):
+    runner, press = resting(watchdog__timeout=0.1), Press()
+    assert passed(runner, 5000, press) == (SILENT, "")
+    ticks = runner.statistics.ticks
+    assert ticks == 49 and len(press.issues) == 98  # of 2 ms; the first deadline was two away
+    assert len(runner.history.read()[0]) == ticks == runner.plant.steps // runner.plant.setup.tick_steps
+
+
+def test_who_asks_ends_it_after_a_tick(resting, passed, virtual):
+    runner, stretch = resting(), Stretch(virtual.clock)
+    press = Press(lambda count: stretch.asked.__setitem__(0, count == 4) or False)
+    assert passed(runner, 50, press, stretch) == (ASKED, "")
+    assert runner.statistics.ticks == 2 and len(press.issues) == 4
+
+
+def test_a_tick_that_is_late_is_left_to_python(resting, passed, virtual):
+    runner, press = resting(), Press()
+    virtual.now += 3.0 * TICK
+    assert passed(runner, 5, press) == (COMPUTED, "")
+    assert runner.plant.steps == runner.plant.setup.tick_steps and len(runner.history.read()[0]) == 1
+    assert not press.issues and runner.statistics.ticks == 0
+
+
+@pytest.mark.parametrize(
+    "changes, sentence",
+    [
+        ({"cart__travel": 1e-9, "travel_policy": "fault"}, "the cart left its travel of 1e-09 m"),
+        ({"initial__angular_velocity": (0.0, 3000.0, 0.0)}, "moser_veselov did not converge at t = 0 s"),
+    ],
+)
+def test_a_fault_is_left_to_python(resting, passed, changes, sentence):
+    runner, press = resting(**changes), Press()
+    how, fault = passed(runner, 5, press)
+    assert how == COMPUTED and sentence in fault and not press.issues
+
+
+def test_what_the_middleware_does_not_take_ends_it(resting, passed):
+    runner = resting()
+    assert passed(runner, 5, Press(lambda count: count == 4)) == (REFUSED, "") and runner.statistics.ticks == 2
+
+
+@contextmanager
+def playing(runner: Runner):
+    runner.begin()
+    try:
+        yield runner
+    finally:
+        runner.end()
+
+
+def wait(condition, limit=30.0):
+    end = time.monotonic() + limit
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.001)
+
+
+@pytest.fixture
+def played(made):
+    """A runner that plays in stretches that would last for minutes."""
+    press = Press()
+    press.longest = 100_000
+    runner = made(press, cart__travel=1e9)
+    commanded(runner, (3.0, 4.0), time.monotonic())
+    with playing(runner):
+        wait(lambda: len(press.issues) > 20 or runner.status != PLAYING)
+        yield runner, press
+
+
+def test_whoever_asks_gets_the_lock_between_two_ticks(played):
+    runner, press = played
+    assert runner.status == PLAYING and press.stretches >= 1
+    assert runner.pause() == "" and runner.status == PAUSED
+    steps, ticks = runner.plant.steps, runner.plant.setup.tick_steps
+    assert runner.step() == "" and runner.plant.steps == steps + ticks
+    assert runner.play() == ""
+    wait(lambda: runner.plant.steps > steps + 20 * ticks)
+    runner.reset()
+    wait(lambda: runner.status == PLAYING and runner.plant.steps > steps + 40 * ticks)
+    runner.reset_statistics()
+    assert runner.statistics.ticks < 1000
+    commanded(runner, (0.5, 0.0), time.monotonic())
+    wait(lambda: runner.force == (0.5, 0.0) or runner.pause() or runner.play())
+
+
+def test_the_past_is_read_between_two_ticks_also_where_its_ring_is_full(made):
+    press = Press()
+    press.longest = 100_000
+    runner = made(press, cart__travel=1e9, history__duration=0.05)
+    commanded(runner, (3.0, 4.0), time.monotonic())
+    with playing(runner):
+        wait(lambda: len(press.issues) > 200)
+        for _ in range(20):
+            stretches, before = press.stretches, runner.plant.stamp
+            stamps, _ = runner.past()
+            assert len(stamps) == runner.pace.history_rows and set(np.diff(stamps)) == {runner.plant.tick_ns} and stamps[-1] >= before
+            wait(lambda: press.stretches > stretches)
+
+
+def test_a_push_ends_a_stretch_and_acts(played):
+    runner, press = played
+    wrench = np.zeros(9)
+    wrench[0] = 2.0
+    before = runner.plant.stamp
+    runner.push(wrench, before + 10**12)
+    wait(lambda: runner.plant.input.disturbance[0] == 2.0)
+    stretches = press.stretches
+    wait(lambda: runner.plant.stamp > before + 100 * runner.plant.tick_ns)
+    assert press.stretches == stretches  # Python has a push to apply
+    runner.push(np.zeros(9), runner.plant.stamp + 1)
+    wait(lambda: press.stretches > stretches)
+    assert not runner.plant.input.disturbance.any()
+
+
+def test_stamps_and_rows_have_no_gap_where_python_and_machine_code_alternate(made):
+    press = Press()
+    press.longest = 3
+    runner = made(press, cart__travel=1e9)
+    commanded(runner, (3.0, 4.0), time.monotonic())
+    with playing(runner):
+        wait(lambda: press.stretches > 20)
+        runner.pause()
+        assert press.stretches > 20 and not runner.status.startswith(FAULT)
+        stamps, _ = runner.history.read()
+        assert np.diff(stamps).tolist() == [runner.plant.tick_ns] * (len(stamps) - 1) and stamps[-1] == runner.plant.stamp
+        assert runner.statistics.ticks == len(stamps) == runner.plant.steps // runner.plant.setup.tick_steps
+
+
+@pytest.mark.parametrize(
+    "changes", [{"lockstep__enabled": True, "lockstep__timeout": 0.01}, {"faults__command__delay": 0.004}, {"faults__actuator__loss": 0.5}, {"real_time_factor": 0.0}]
+)
+def test_what_is_not_plain_is_pythons(made, changes):
+    press = Press()
+    with playing(made(press, cart__travel=1e9, **changes)) as runner:
+        commanded(runner, (0.1, 0.0), time.monotonic())
+        wait(lambda: runner.plant.steps > 20 * runner.plant.setup.tick_steps)
+        assert press.stretches == 0 and not press.issues
+
+
+def test_a_c_function_gets_its_arguments():
+    seen = []
+    function = FUNCTION(lambda *arguments: seen.append(arguments) or -5)
+
+    @kernel
+    def calls(address):
+        return called(address, 1, -2, 2**40, 2**62)
+
+    assert calls(ctypes.cast(function, ctypes.c_void_p).value) == -5 and seen == [(1, -2, 2**40, 2**62)]
