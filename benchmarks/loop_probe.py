@@ -21,31 +21,37 @@ from rbdyn_ros.nodes.executor import prompt
 from rbdyn_ros.nodes.process import run
 from rbdyn_ros.nodes.simulator import Simulator
 from rbdyn_ros.simulation.runner import PLAYING
-from rbdyn_ros.simulation.statistics import Statistics
+from rbdyn_ros.simulation.statistics import TRIPS, Sent, Statistics
 
 # A tick of 1 ms; the history is full when the warm-up ends, for a ring that fills touches new memory.
 SETTINGS = ("rates.state:=1000.0", "integrator.step:=0.001", "controller:=lqr", "history.duration:=1.0")
 SAMPLED_EVERY = 0.5  # [s] memory
 
 
+class Trips:
+    """Round trips [s] in an array that is there before; who goes through them gets the newest, as of the statistics'."""
+
+    def __init__(self, room: int):
+        self._array, self._count = np.full(room, np.nan), 0  # written, so that the memory is theirs
+
+    def append(self, trip: float) -> None:
+        self._array[self._count] = trip
+        self._count += 1
+
+    def __iter__(self):
+        return iter(self.all()[-TRIPS:])
+
+    def all(self):
+        """All of them."""
+        return self._array[: self._count]
+
+
 class Kept(Statistics):
-    """Statistics that keep the instant of every publication, and every round trip, in arrays that are there before."""
+    """Statistics that keep the instant of every publication, and every round trip."""
 
     def __init__(self, room: int):
         super().__init__()
-        self.instants, self.trips = np.full(room, np.nan), np.full(room, np.nan)  # written, so that the memory is theirs
-        self.shown, self.answers = 0, 0
-
-    def published(self, stamp: int) -> None:
-        super().published(stamp)
-        self.instants[self.shown] = time.monotonic()
-        self.shown += 1
-
-    def answered(self, stamp: int, received: float) -> None:
-        sent = self._sent.get(stamp)
-        if sent is not None:
-            self.trips[self.answers] = received - sent
-            self.answers += 1
+        self.sent, self.round_trips = Sent(np.zeros(1, np.int64), np.full(room, -1), np.full(room, np.nan)), Trips(room)
 
 
 class Probe:
@@ -90,7 +96,7 @@ class Probe:
         t, rss, blocks = np.array(self._memory[len(self._memory) // 2 :], float).T  # rings and caches have filled by then
         return {
             "ticks": kept.ticks,
-            **figures(kept.instants[: kept.shown], kept.trips[: kept.answers], step, whole, elapsed),
+            **figures(kept.sent.instants[: kept.sent.count[0]], kept.round_trips.all(), step, whole, elapsed),
             "missed_percent": 100.0 * runner.pacer.missed / (kept.ticks + runner.pacer.missed),
             "blocks_per_second": slope(t, blocks),
             "rss_kib_per_second": slope(t, rss) / 1024.0,

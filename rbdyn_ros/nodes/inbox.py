@@ -92,8 +92,7 @@ class Inbox:
         self._push(wrench, values["push.duration"])
 
     def _push(self, wrench, duration: float) -> None:
-        plant = self._runner.plant
-        self._runner.disturbance.push(wrench, plant.stamp + round(duration * 1e9))
+        self._runner.push(wrench, self._runner.plant.stamp + round(duration * 1e9))
 
     def _heights(self) -> dict:
         """Frame -> where along the rod [m] its origin is."""

@@ -172,7 +172,7 @@ class RosBench:
         if len(pushes) > 1 or any(push.time > 0.0 for push in pushes):
             raise ValueError("over topics there is one push, from the start on")
         for push in pushes:
-            self.runner.disturbance.push(np.array(push.wrench), begun + round(push.duration * 1e9))
+            self.runner.push(np.array(push.wrench), begun + round(push.duration * 1e9))
 
     def _turn_until(self, condition, play: bool = False) -> None:
         """Spin, and look every now and then whether it holds. CannotGoOn: somebody wants it to end."""
@@ -199,14 +199,15 @@ class _Course:
 
     def over(self) -> bool:
         """Take in what is new; whether that was all."""
-        stamps, rows = self._runner.history.read()
+        ended = self._runner.plant.stamp >= self._last or self._runner.status.startswith(FAULT)  # before: what is read then is all
+        stamps, rows = self._runner.past()
         new = (stamps > self._stamps[-1]) & (stamps <= self._last)
         for stamp, row in zip(stamps[new], rows[new]):
             self._stamps.append(int(stamp))
             self._rows.append(row)
             if self._is_the_end(stamp, row):
                 return True
-        return self._runner.plant.stamp >= self._last or self._runner.status.startswith(FAULT)
+        return ended
 
     def _is_the_end(self, stamp: int, row) -> bool:
         t = (stamp - self._begun) * 1e-9

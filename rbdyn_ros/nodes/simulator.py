@@ -66,8 +66,10 @@ class Simulator(ManagedNode):
             self.get_logger().warning(f"the first tick fails: {refusal}")
         self.telemetry = Telemetry(self, self.frames, values)
         self.telemetry.describe(plant, values)
-        self.runner = Runner(plant, setup.pace(values), self.telemetry, self._on_status)
+        self.runner = Runner(plant, setup.pace(values), self.telemetry, self._on_status, self.telemetry.express)
         self.telemetry.rehearse(self.runner)
+        if not (self.runner.compiles and self.telemetry.express.possible):
+            self.get_logger().info("every tick is Python's: machine code needs a 64-bit Linux and a librcl.so that tells its functions")
         self.inbox = Inbox(self, self.runner, self.frames)
         self.desk = ServiceDesk(self, self.runner, self._dump)
         self.standard = standard_desk(self, self.runner)
@@ -106,7 +108,7 @@ class Simulator(ManagedNode):
     def _dump(self, why: str):
         directory = self.parameters.values["history.directory"]
         plant = self.runner.plant.setup
-        return bag.write(directory, why, self.get_namespace(), self.frames, plant, self.runner.history)
+        return bag.write(directory, why, self.get_namespace(), self.frames, plant, self.runner.past())
 
     def findings(self) -> list:
         """(part, [(level, sentence)], values) of each line of diagnostics."""
@@ -149,6 +151,7 @@ def _timing(runner: Runner) -> tuple:
     counts = runner.statistics
     values = {
         "ticks": counts.ticks,
+        "ticks_in_machine_code": counts.plain,
         "missed": runner.pacer.missed,
         "overruns": runner.pacer.overruns,
         "slipped_ms": 1e3 * runner.pacer.slipped,

@@ -33,6 +33,11 @@ class _Templated:
         """The message's bytes."""
         return self._template.packed(sample.stamp, *self._numbers(sample))
 
+    @property
+    def image(self) -> tuple | None:
+        """As `Template.image`."""
+        return self._template.image
+
 
 class Joints(_Templated):
     """sensor_msgs/JointState: the cart and the ball joint as three hinges; effort is what the cart's drive gives."""

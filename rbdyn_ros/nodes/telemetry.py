@@ -16,6 +16,7 @@ from visualization_msgs.msg import MarkerArray
 from rbdyn_ros.models.gimbal_joints import GimbalJoints
 from rbdyn_ros.nodes import description, qos, sample, state_topics, transforms, wrench_topics
 from rbdyn_ros.nodes.evidence_topic import IntegratorEvidence
+from rbdyn_ros.nodes.express import Express
 from rbdyn_ros.nodes.fault_topic import FaultCounts
 from rbdyn_ros.nodes.frames import Frames
 from rbdyn_ros.nodes.markers import Markers
@@ -31,20 +32,22 @@ class Telemetry:
 
     def __init__(self, node: LifecycleNode, frames: Frames, values: dict):
         self._node, self._frames = node, frames
-        self._gimbal, self._measured_gimbal = GimbalJoints(), GimbalJoints()
+        self.gimbal, self._measured_gimbal = GimbalJoints(), GimbalJoints()
         self._clock = self._publisher(Clock, "/clock", qos.CLOCK)
         self._description = node.create_publisher(String, "robot_description", qos.LATCHED, **qos.publishing())
         self._static = node.create_publisher(TFMessage, "/tf_static", qos.LATCHED, **qos.publishing())
+        self._joints, self._pose = state_topics.Joints(frames), state_topics.Pose(frames)
         self._groups = self._make_groups(values)
+        self.express = Express(self, self._joints, self._pose)
         self._time = Clock()
-        self._tells_time, self._heard, self._look = False, [], 0.0  # what of it somebody hears; when to look again [s, steady]
+        self._tells_time, self.heard, self._look = False, [], 0.0  # what of it somebody hears; when to look again [s, steady]
 
     def __call__(self, runner: Runner) -> Callable:
         """What publishes a tick: what is due while time runs, everything while it stands still; nothing that nobody hears.
 
         What is measured differs from the truth where `runner.measurement` says so, and is silent where nothing arrived.
         """
-        truth, still = sample.take(runner, self._gimbal), runner.status != PLAYING
+        truth, still = sample.take(runner, self.gimbal), runner.status != PLAYING
         told = sample.told(truth, runner.measurement, self._measured_gimbal) if runner.measurement else truth
         ticks, seconds = runner.plant.steps // truth.setup.tick_steps, runner.plant.tick_ns * 1e-9
         self._look_who_hears(still)
@@ -52,7 +55,7 @@ class Telemetry:
         if self._tells_time:
             set_stamp(self._time.clock, truth.stamp)
             ready.append(((self._clock,), self._time))
-        for rate, topics in self._heard:
+        for rate, topics in self.heard:
             if still or due(ticks, rate * seconds):
                 for fill, measured, true in topics:
                     if told is truth:
@@ -71,13 +74,31 @@ class Telemetry:
 
         return publish
 
+    @property
+    def time_publishers(self) -> tuple:
+        """Who publishes /clock, if somebody hears it."""
+        return (self._clock,) if self._tells_time else ()
+
+    def ticks_of_states(self, runner: Runner, sources: dict) -> int:
+        """For how many ticks, until it looks again who hears, nothing is due but what these `sources` fill, and that at each tick."""
+        self._look_who_hears(False)
+        setup = runner.plant.setup
+        seconds, tick = runner.plant.tick_ns * 1e-9, runner.plant.steps // setup.tick_steps
+        n = max(1, int(LOOK_PERIOD / seconds))
+        for rate, topics in self.heard:
+            if any(fill in sources for fill, _, _ in topics):
+                n *= rate * seconds > 1.0 - 1e-9 and all(fill in sources for fill, _, _ in topics)
+            else:
+                n = next((k for k in range(n) if due(tick + 1 + k, rate * seconds)), n)
+        return n
+
     def _look_who_hears(self, now: bool) -> None:
         """At once or, as it takes as long as all that is sent, when it is time."""
         time = monotonic()
         if now or time > self._look:
             self._look = time + LOOK_PERIOD
             self._tells_time = bool(self._clock.get_subscription_count())
-            self._heard = [(rate, heard) for rate, topics in self._groups if (heard := _heard_of(topics))]
+            self.heard = [(rate, heard) for rate, topics in self._groups if (heard := _heard_of(topics))]
 
     def rehearse(self, runner: Runner) -> None:
         """Fill every message once and send none, so that nothing is left to compile when somebody begins to listen."""
@@ -117,8 +138,8 @@ class Telemetry:
             return (self._publisher(*topic),)
 
         state = [
-            (state_topics.Joints(frames).packed, make(JointState, "joint_states"), make(JointState, "ground_truth/joint_states")),
-            (state_topics.Pose(frames).packed, make(Odometry, "odometry"), make(Odometry, "ground_truth/odometry")),
+            (self._joints.packed, make(JointState, "joint_states"), make(JointState, "ground_truth/joint_states")),
+            (self._pose.packed, make(Odometry, "odometry"), make(Odometry, "ground_truth/odometry")),
             (state_topics.BallJoint(frames).fill, make(MultiDOFJointState, "multi_dof_joint_states"), ()),
             (state_topics.Inertial(frames).fill, make(Imu, "imu/data"), ()),
         ]

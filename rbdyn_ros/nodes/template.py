@@ -32,6 +32,13 @@ class Template:
         self._places = [(packer, self._bytes.find(packer.pack(*block))) for packer, block in zip(packers, blocks)]
         self.known = self._bytes[:2] == _LITTLE and all(place >= 0 for _, place in self._places)
 
+    @property
+    def image(self) -> tuple | None:
+        """(bytes, where in them each number stands), where they are known."""
+        if not self.known:
+            return None
+        return bytes(self._bytes), [place + 8 * i for packer, place in self._places for i in range(packer.size // 8)]
+
     def packed(self, stamp: int, *blocks: tuple) -> bytes:
         """The message's bytes with another stamp [ns] and other numbers, one tuple for each block."""
         if not self.known:
