@@ -1,7 +1,7 @@
 """Calls of C functions by their addresses, out of kernels: they need no interpreter, and the address is a number like any other."""
 
-from llvmlite import ir
 from numba import types
+from numba.core.cgutils import ir  # llvmlite's, which comes with Numba
 from numba.core.typing import signature
 from numba.extending import intrinsic
 

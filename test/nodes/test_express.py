@@ -97,7 +97,7 @@ def test_what_is_due_more_rarely_comes_between_stretches(graph, counted):
     graph.publisher(WrenchStamped, "cart/command").publish(WrenchStamped())
     graph.until(lambda: len(pressed) > 5)
     before = len(counted)
-    graph.until(lambda: len(pressed) > 30 and len(states) > 50 and len(counted) > before + 10)
+    graph.until(lambda: len(pressed) > 30 and len(states) > 50 and 9 in counted[before:])  # a busy machine cuts some short
     stamps = [nanoseconds(message.header.stamp) for message in pressed[5:]]
     assert all(gap > 0 and gap % 20_000_000 == 0 for gap in np.diff(stamps)) and max(counted[before:]) == 9
 
