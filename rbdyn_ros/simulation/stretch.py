@@ -23,7 +23,7 @@ from numba import config
 from rbdyn_ros.kernel import bound, inlined, specialised
 from rbdyn_ros.models.gimbal_joints import motion
 from rbdyn_ros.numerics.foreign import called
-from rbdyn_ros.simulation.command import Mail, Mailbox
+from rbdyn_ros.simulation.command import Mail, Mailbox, limited
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.plant import EPOCH_NS, Plant
 from rbdyn_ros.simulation.statistics import Sent, Statistics
@@ -79,6 +79,7 @@ class Report(NamedTuple):
 
 
 advance: Callable  # of the integrator for which the code below is specialised
+_limited = inlined(limited)
 
 
 @inlined
@@ -114,16 +115,6 @@ def tell(departures, stamp, q, v, force):
         last[i] = angles[i]
         words[at[2 + i]], words[at[7 + i]] = angles[i], rates[i]
         words[at[22 + i]], words[at[25 + i]] = V[i], w[i]
-
-
-@inlined
-def _cut(fx, fy, limit):
-    """As `simulation.command.limited`."""
-    norm = math.hypot(fx, fy)
-    if norm <= limit:
-        return fx, fy, 0
-    scale = limit / norm
-    return fx * scale, fy * scale, 1
 
 
 @inlined
@@ -163,7 +154,7 @@ def _ticks(clock, asked, mail, sent, terms, departures, n, system, options, inpu
             return SILENT
         report.ticks[2] += max(0, count - report.ticks[3] - 1)
         report.ticks[3] = count
-        force[0], force[1], cut = _cut(mail.force[slot, 0], mail.force[slot, 1], terms.limit)
+        (force[0], force[1]), cut = _limited((mail.force[slot, 0], mail.force[slot, 1]), terms.limit)
         input.force[0], input.force[1] = force[0], force[1]
         report.ticks[1] += cut
         t = steps[0] * terms.step_ns * 1e-9

@@ -11,8 +11,8 @@ from rbdyn_ros.__main__ import main
 from rbdyn_ros.campaigns import plan, trial, workers
 from rbdyn_ros.campaigns.store import Store
 
-distributed = pytest.importorskip("distributed")
-pytest.importorskip("pyarrow")
+distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install 'rbdyn_ros[cluster]'")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'rbdyn_ros[sweep]'")
 CAMPAIGN = """\
 params_files: [pendulum.yaml]
 duration: 1

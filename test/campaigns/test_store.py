@@ -8,7 +8,7 @@ from rbdyn_ros.campaigns.plan import Axis, Draw, Plan
 from rbdyn_ros.campaigns.store import Store
 
 PLAN = Plan((("duration", 1.0),), (Axis("start.tilt", tuple(map(float, range(100)))),), (Draw("rod.mass", "uniform", (1.0, 2.0)),), 10, 0)
-pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'rbdyn_ros[sweep]'")
 
 
 def columns(store, part):

@@ -13,7 +13,7 @@ from rbdyn_ros.__main__ import main
 from rbdyn_ros.campaigns import plan, trial
 from rbdyn_ros.campaigns.store import Store
 
-pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'rbdyn_ros[sweep]'")
 CAMPAIGN = """\
 params_files: [pendulum.yaml]
 duration: 4

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from waiting import wait
 
 from rbdyn_ros.controllers import lqr
 from rbdyn_ros.faults.options import Faults
@@ -223,13 +224,6 @@ def running(values):
     yield run
     for runner in runners:
         runner.end()
-
-
-def wait(condition, limit=30.0):
-    end = time.monotonic() + limit
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.001)
 
 
 def test_the_watchdog_sees_that_nothing_arrives_any_more(running, values):

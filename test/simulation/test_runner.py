@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from waiting import wait
 
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.command import Command
@@ -28,14 +29,6 @@ def running(values):
             assert runner.status == STOPPED
 
     return run
-
-
-def wait(condition, limit=30.0):
-    """Until it holds."""
-    end = time.monotonic() + limit
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.001)
 
 
 def command(force=(1.0, 0.0), stamp=0):

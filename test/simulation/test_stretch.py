@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from waiting import wait
 
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.models.gimbal_joints import GimbalJoints
@@ -242,29 +243,23 @@ def test_what_the_middleware_does_not_take_ends_it(resting, passed):
 
 
 @contextmanager
-def playing(runner: Runner):
+def playing(made, longest: int = 10, **changes):
+    """(runner, press): it plays, with a command, in stretches of at most so many ticks."""
+    press = Press()
+    press.longest = longest
+    runner = made(press, cart__travel=1e9, **changes)
+    commanded(runner, (3.0, 4.0), time.monotonic())
     runner.begin()
     try:
-        yield runner
+        yield runner, press
     finally:
         runner.end()
-
-
-def wait(condition, limit=30.0):
-    end = time.monotonic() + limit
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.001)
 
 
 @pytest.fixture
 def played(made):
     """A runner that plays in stretches that would last for minutes."""
-    press = Press()
-    press.longest = 100_000
-    runner = made(press, cart__travel=1e9)
-    commanded(runner, (3.0, 4.0), time.monotonic())
-    with playing(runner):
+    with playing(made, 100_000) as (runner, press):
         wait(lambda: len(press.issues) > 20 or runner.status != PLAYING)
         yield runner, press
 
@@ -286,11 +281,7 @@ def test_whoever_asks_gets_the_lock_between_two_ticks(played):
 
 
 def test_the_past_is_read_between_two_ticks_also_where_its_ring_is_full(made):
-    press = Press()
-    press.longest = 100_000
-    runner = made(press, cart__travel=1e9, history__duration=0.05)
-    commanded(runner, (3.0, 4.0), time.monotonic())
-    with playing(runner):
+    with playing(made, 100_000, history__duration=0.05) as (runner, press):
         wait(lambda: len(press.issues) > 200)
         for _ in range(20):
             stretches, before = press.stretches, runner.plant.stamp
@@ -315,11 +306,7 @@ def test_a_push_ends_a_stretch_and_acts(played):
 
 
 def test_stamps_and_rows_have_no_gap_where_python_and_machine_code_alternate(made):
-    press = Press()
-    press.longest = 3
-    runner = made(press, cart__travel=1e9)
-    commanded(runner, (3.0, 4.0), time.monotonic())
-    with playing(runner):
+    with playing(made, 3) as (runner, press):
         wait(lambda: press.stretches > 20)
         runner.pause()
         assert press.stretches > 20 and not runner.status.startswith(FAULT)
@@ -332,9 +319,7 @@ def test_stamps_and_rows_have_no_gap_where_python_and_machine_code_alternate(mad
     "changes", [{"lockstep__enabled": True, "lockstep__timeout": 0.01}, {"faults__command__delay": 0.004}, {"faults__actuator__loss": 0.5}, {"real_time_factor": 0.0}]
 )
 def test_what_is_not_plain_is_pythons(made, changes):
-    press = Press()
-    with playing(made(press, cart__travel=1e9, **changes)) as runner:
-        commanded(runner, (0.1, 0.0), time.monotonic())
+    with playing(made, **changes) as (runner, press):
         wait(lambda: runner.plant.steps > 20 * runner.plant.setup.tick_steps)
         assert press.stretches == 0 and not press.issues
 
