@@ -1,0 +1,196 @@
+"""Several bodies with joints and contacts beside MuJoCo's mj_step on the same scene, step and
+integrator class.
+
+    python benchmarks/bodies.py [--json FILE] [--quick]
+
+MuJoCo runs Euler with elliptic cones and Newton's method. Each measurement of ours is followed by
+one of mj_step, both from the same state; the ratio is the median over such pairs. Beside the
+times: energy error of conservative scenes, opening of the joints and the deepest penetration of
+both, over the steps that were timed.
+"""
+
+import json
+import sys
+from statistics import median
+from time import perf_counter
+from typing import Callable, NamedTuple
+
+import numpy as np
+from bodies_scenes import SCENES, Scene
+from command_line import read
+from peer import MISSING, mujoco
+
+from rbdyn_ros.bodies import rigid_bodies
+from rbdyn_ros.constraints import jacobian
+from rbdyn_ros.contacts import pairs
+from rbdyn_ros.kernel import bound
+from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import step
+
+_ROWS = """write rows {scene, step [s], ns, mj_ns, ratio_to_mj_step, energy_error,
+mj_energy_error [J], opening [m], penetration, mj_penetration [m]}; the ratio is mj_step's time
+over ours, more is faster; null: MuJoCo is not installed, or it does not apply"""
+
+
+def main() -> int:
+    arguments = read(__doc__, _ROWS, "fewer rounds")
+    if mujoco is None:
+        print(MISSING, file=sys.stderr)
+    rows = []
+    print(
+        f"{'scene':>16} {'ns':>9} {'mj_step':>9} {'ratio':>6}   energy error, mj [J]"
+        "   opening [m]   penetration, mj [m]"
+    )
+    for name, scene in SCENES.items():
+        rows.append(row(name, scene(), 3 if arguments.quick else 15))
+        print(line(rows[-1]), flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+    return 0
+
+
+class Errors(NamedTuple):
+    """What a run got wrong."""
+
+    energy: float | None
+    opening: float | None
+    penetration: float | None
+
+
+def row(name: str, scene: Scene, rounds: int) -> dict:
+    """The medians over `rounds` pairs of measurements of one scene."""
+    ours, other = Ours(scene), mujoco and Peer(scene)
+    times, theirs = [], []
+    for _ in range(rounds):
+        times.append(ours.seconds())
+        if other:
+            theirs.append(other.seconds())
+    errors, others = ours.errors(), other.errors() if other else Errors(None, None, None)
+    return {
+        "scene": name,
+        "step": scene.h,
+        "ns": 1e9 * median(times),
+        "mj_ns": 1e9 * median(theirs) if theirs else None,
+        "ratio_to_mj_step": median(b / a for a, b in zip(times, theirs)) if theirs else None,
+        "energy_error": errors.energy,
+        "mj_energy_error": others.energy,
+        "opening": errors.opening,
+        "penetration": errors.penetration,
+        "mj_penetration": others.penetration,
+    }
+
+
+class Ours:
+    """A scene by rbdyn_ros/mechanics, after its first `settle` steps."""
+
+    def __init__(self, scene: Scene):
+        self.scene, self.model = (
+            scene,
+            models.build(scene.bodies, scene.q, scene.v, scene.constraints, scene.pairs),
+        )
+        self.advance = bound(step.advance, self.model.arena, 1e-3, 1)
+        self.take(scene.settle)
+        self.start = self.model.arena.f.copy(), self.model.arena.z.copy()
+
+    def take(self, n: int) -> None:
+        """n steps; a step that fails stops the benchmark."""
+        if self.advance(self.model.arena, self.scene.h, n) != n:
+            raise RuntimeError(f"the scene stops: {models.failure(self.model)}")
+
+    def reset(self) -> None:
+        for numbers, start in zip(self.model.arena, self.start):
+            numbers[:] = start
+
+    def seconds(self) -> float:
+        """Of one step, the mean of the scene's steps."""
+        self.reset()
+        start = perf_counter()
+        self.take(self.scene.steps)
+        return (perf_counter() - start) / self.scene.steps
+
+    def errors(self) -> Errors:
+        """Over the timed steps, ten of them at a time."""
+        self.reset()
+        rows = [self._state()]
+        for _ in range(self.scene.steps // 10):
+            self.take(10)
+            rows.append(self._state())
+        energy, opening, gap = (np.array(column) for column in zip(*rows))
+        return Errors(
+            float(np.abs(energy - energy[0]).max()) if self.scene.conservative else None,
+            float(opening.max()) if self.scene.constraints.names else None,
+            float(max(0.0, -gap.min())) if len(self.scene.pairs.kind) else None,
+        )
+
+    def _state(self) -> tuple:
+        q, v = models.state(self.model)
+        scene = self.scene
+        opening = np.abs(jacobian.values(scene.constraints.rows, q)).max(initial=0.0)
+        return (
+            rigid_bodies.energy(scene.bodies, q, v),
+            opening,
+            pairs.gaps(scene.pairs, q).min(initial=np.inf),
+        )
+
+
+class Peer:
+    """The same scene by MuJoCo, after three times as many steps as `settle`, in which its soft
+    contacts come to rest.
+    """
+
+    def __init__(self, scene: Scene):
+        self.scene = scene
+        self.model = mujoco.MjModel.from_xml_string(scene.xml())
+        self.data = mujoco.MjData(self.model)
+        scene.place(self.model, self.data)
+        mujoco.mj_step(self.model, self.data, max(3 * scene.settle, 1))
+        if not scene.settle:
+            mujoco.mj_resetData(self.model, self.data)
+            scene.place(self.model, self.data)
+        self.start = self.data.qpos.copy(), self.data.qvel.copy(), self.data.qacc_warmstart.copy()
+
+    def reset(self) -> None:
+        mujoco.mj_resetData(self.model, self.data)
+        self.data.qpos[:], self.data.qvel[:], self.data.qacc_warmstart[:] = self.start
+
+    def seconds(self) -> float:
+        self.reset()
+        start = perf_counter()
+        mujoco.mj_step(self.model, self.data, self.scene.steps)
+        return (perf_counter() - start) / self.scene.steps
+
+    def errors(self) -> Errors:
+        """Energy and penetration over the timed steps; MuJoCo's trees have no joints that open."""
+        self.reset()
+        energy, deepest = [], 0.0
+        for _ in range(self.scene.steps // 10 + 1):
+            mujoco.mj_forward(self.model, self.data)
+            mujoco.mj_energyPos(self.model, self.data)
+            mujoco.mj_energyVel(self.model, self.data)
+            energy.append(float(self.data.energy.sum()))
+            deepest = max(
+                deepest, -min((contact.dist for contact in self.data.contact), default=0.0)
+            )
+            mujoco.mj_step(self.model, self.data, 10)
+        error = float(np.abs(np.array(energy) - energy[0]).max())
+        return Errors(
+            error if self.scene.conservative else None,
+            None,
+            deepest if len(self.scene.pairs.kind) else None,
+        )
+
+
+def line(found: dict) -> str:
+    """A row for people."""
+    show: Callable = lambda value, form: "-" if value is None else format(value, form)  # noqa: E731
+    return (
+        f"{found['scene']:>16} {found['ns']:9.0f} {show(found['mj_ns'], '9.0f'):>9}"
+        f" {show(found['ratio_to_mj_step'], '6.2f'):>6}"
+        f"   {show(found['energy_error'], '.1e'):>8}, {show(found['mj_energy_error'], '.1e'):>8}"
+        f"    {show(found['opening'], '.0e'):>8}"
+        f"      {show(found['penetration'], '.1e'):>8}, {show(found['mj_penetration'], '.1e'):>8}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,261 @@
+"""All numbers of a model and of its run in two arrays, and views into them that cost nothing.
+
+`z[2 k]` and `z[2 k + 1]` are the offset and the number of rows of part k; the widths are
+constants. A record with one array for each part takes five times as long to compile and to call:
+beyond a dozen arrays inlining stops.
+"""
+
+from typing import NamedTuple
+
+from numba import config, types
+from numba.core.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
+
+from rbdyn_ros.kernel import inlined
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.types import Array
+
+
+class Arena(NamedTuple):
+    """The floats and the integers of a model."""
+
+    f: Array  # (F,) float64
+    z: Array  # (Z,) int64; begins with offsets and numbers of rows
+
+
+# The parts: name, width, whether it lies in f. Integer parts of the joints' elimination come from
+# `sparse.plan`.
+PARTS = (
+    ("bodies", c.BODY, True),
+    ("blocks", c.BLOCK, True),
+    ("pairs", c.PAIR, True),
+    ("matrix", 9, True),  # the joints' matrix, 3x3 blocks
+    ("block_integers", c.INTEGERS, False),
+    ("pair_integers", c.INTEGERS, False),
+    ("gather", 5, False),
+    ("pivots", 4, False),
+    ("reach", 5, False),
+    ("updates", 2, False),
+    ("active", 1, False),
+    ("counters", 1, False),
+    ("skyline", 1, True),  # the bodies' matrix of the augmented Lagrangian
+    ("envelope", 2, False),
+    ("right_side", 1, True),
+    ("delassus", 1, True),  # where joints couple the contacts
+    ("impacts", c.IMPACT, True),
+    ("saved", 1, True),  # the state at the start of the step
+    ("saved_flags", 1, False),
+    ("clock", 1, True),  # time, step, restitution
+)
+HEADER = 2 * len(PARTS)
+
+
+def _interpreted(compiled, plain):
+    """`plain` where Numba is switched off, to run a step in a debugger."""
+    return plain if config.DISABLE_JIT else compiled
+
+
+@intrinsic
+def _matrix(typingctx, a, at, n, width):
+    """a[at : at + n * width] as (n, width), without a call and without a count of references."""
+
+    def codegen(context, builder, signature, arguments):
+        source = make_array(signature.args[0])(context, builder, arguments[0])
+        view = make_array(signature.return_type)(context, builder)
+        size = context.get_constant(types.intp, 8)
+        data = builder.gep(source.data, [arguments[1]])
+        shape, strides = (arguments[2], arguments[3]), (builder.mul(size, arguments[3]), size)
+        populate_array(view, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None)
+        return view._getvalue()
+
+    return types.Array(a.dtype, 2, "C")(a, types.intp, types.intp, types.intp), codegen
+
+
+@intrinsic
+def _vector(typingctx, a, at, n):
+    """a[at : at + n]."""
+
+    def codegen(context, builder, signature, arguments):
+        source = make_array(signature.args[0])(context, builder, arguments[0])
+        view = make_array(signature.return_type)(context, builder)
+        size = context.get_constant(types.intp, 8)
+        data = builder.gep(source.data, [arguments[1]])
+        populate_array(
+            view, data=data, shape=(arguments[2],), strides=(size,), itemsize=size, meminfo=None
+        )
+        return view._getvalue()
+
+    return types.Array(a.dtype, 1, "C")(a, types.intp, types.intp), codegen
+
+
+_matrix = _interpreted(_matrix, lambda a, at, n, width: a[at : at + n * width].reshape(n, width))
+_vector = _interpreted(_vector, lambda a, at, n: a[at : at + n])
+
+
+@inlined
+def bodies(m):
+    """(n, BODY)."""
+    return _matrix(m.f, 0, m.z[1], c.BODY)
+
+
+@inlined
+def blocks(m):
+    """(m, BLOCK) joint blocks."""
+    return _matrix(m.f, m.z[2], m.z[3], c.BLOCK)
+
+
+@inlined
+def pairs(m):
+    """(k, PAIR)."""
+    return _matrix(m.f, m.z[4], m.z[5], c.PAIR)
+
+
+@inlined
+def matrix(m):
+    """(number of blocks, 9): the joints' matrix."""
+    return _matrix(m.f, m.z[6], m.z[7], 9)
+
+
+@inlined
+def block_integers(m):
+    """(m, 4): kind, a, b, rows of each joint block."""
+    return _matrix(m.z, m.z[8], m.z[9], c.INTEGERS)
+
+
+@inlined
+def pair_integers(m):
+    """(k, 4): kind, a, b, closed of each pair."""
+    return _matrix(m.z, m.z[10], m.z[11], c.INTEGERS)
+
+
+@inlined
+def gather(m):
+    """(g, 5): matrix block, joint block and its side, other joint block and its side."""
+    return _matrix(m.z, m.z[12], m.z[13], 5)
+
+
+@inlined
+def pivots(m):
+    """(m, 4) in the order of elimination: joint block, its diagonal, bounds of its reach."""
+    return _matrix(m.z, m.z[14], m.z[15], 4)
+
+
+@inlined
+def reach(m):
+    """(r, 5): joint block, matrix blocks below and right of the pivot, first and last update."""
+    return _matrix(m.z, m.z[16], m.z[17], 5)
+
+
+@inlined
+def updates(m):
+    """(u, 2): matrix block that is updated, block right of the pivot."""
+    return _matrix(m.z, m.z[18], m.z[19], 2)
+
+
+@inlined
+def active(m):
+    """(k,) the pairs of this step, `counters[ACTIVE]` of them."""
+    return _vector(m.z, m.z[20], m.z[21])
+
+
+@inlined
+def counters(m):
+    """(COUNTERS,)."""
+    return _vector(m.z, m.z[22], m.z[23])
+
+
+@inlined
+def skyline(m):
+    """The lower triangle of the bodies' matrix, row by row from its first column on."""
+    return _vector(m.f, m.z[24], m.z[25])
+
+
+@inlined
+def envelope(m):
+    """(6n, 2): first column of row i, and where its column 0 would lie."""
+    return _matrix(m.z, m.z[26], m.z[27], 2)
+
+
+@inlined
+def right_side(m):
+    """(6n,)."""
+    return _vector(m.f, m.z[28], m.z[29])
+
+
+@inlined
+def delassus(m):
+    """(9 k^2,) the contacts' matrix where joints couple them; empty without joints."""
+    return _vector(m.f, m.z[30], m.z[31])
+
+
+@inlined
+def impacts(m):
+    """(E, IMPACT) impacts that were recorded."""
+    return _matrix(m.f, m.z[32], m.z[33], c.IMPACT)
+
+
+@inlined
+def saved(m):
+    """State of the bodies, pairs and blocks at the start of the step."""
+    return _vector(m.f, m.z[34], m.z[35])
+
+
+@inlined
+def saved_flags(m):
+    """(k,) which contacts were closed there."""
+    return _vector(m.z, m.z[36], m.z[37])
+
+
+@inlined
+def clock(m):
+    """(3,): time at the start of the part of a step [s], options: impacts within a step, limit of
+    energy.
+    """
+    return _vector(m.f, m.z[38], m.z[39])
+
+
+@inlined
+def get(table, i, column):
+    """Three columns of a row as a vector."""
+    return (table[i, column], table[i, column + 1], table[i, column + 2])
+
+
+@inlined
+def put(table, i, column, value):
+    """Write a vector."""
+    table[i, column], table[i, column + 1], table[i, column + 2] = value[0], value[1], value[2]
+
+
+@inlined
+def add(table, i, column, value):
+    """Add a vector."""
+    table[i, column] += value[0]
+    table[i, column + 1] += value[1]
+    table[i, column + 2] += value[2]
+
+
+@inlined
+def get9(table, i, column):
+    """Nine columns of a row as a 3x3 matrix."""
+    return get(table, i, column), get(table, i, column + 3), get(table, i, column + 6)
+
+
+@inlined
+def put9(table, i, column, value):
+    """Write a 3x3 matrix."""
+    put(table, i, column, value[0])
+    put(table, i, column + 3, value[1])
+    put(table, i, column + 6, value[2])
+
+
+@inlined
+def get4(table, i, column):
+    """A quaternion."""
+    return (table[i, column], table[i, column + 1], table[i, column + 2], table[i, column + 3])
+
+
+@inlined
+def put4(table, i, column, value):
+    """Write a quaternion."""
+    table[i, column], table[i, column + 1] = value[0], value[1]
+    table[i, column + 2], table[i, column + 3] = value[2], value[3]

@@ -1,0 +1,107 @@
+"""Columns of the tables of a model: one row for each body, joint block and contact pair.
+
+State, constants and work of a body lie side by side, so that a step reads little memory. The
+columns are np.int64: a plain Python integer would be a literal type of its own, and every kernel
+that takes a column would be compiled once for each value.
+"""
+
+import numpy as np
+
+
+def offsets(*widths: int) -> tuple:
+    """The first column of each of the groups of `widths`, and the number of all columns."""
+    return tuple(np.int64(at) for at in np.cumsum((0, *widths)))
+
+
+# Bodies. State: position [m, world], attitude wxyz, momenta that arrive at the node without the
+# node's own reactions (linear [world], angular [body]), the attitude as a matrix, and the rates
+# v/h of the last three steps (for the guess).
+X, Q, P, L, R, V_1, V_2, V_3, STATE = offsets(3, 4, 3, 3, 9, 3, 3, 3)
+# Constants: masses along the world's axes (0: held), their inverses, principal inertias, their
+# inverses, force [N, world], torque [N m, body], gamma [kg m^2], whether it turns, whether a joint
+# block holds it.
+M, IM, J, IJ, F, TAU, GAMMA, TURNS, JOINTED, _n = (
+    STATE + c for c in offsets(3, 3, 3, 3, 3, 3, 1, 1, 1)
+)
+# Work: relative turn v and its w, momenta without reactions, contact impulses (linear, angular),
+# end of the step (position, linear momentum without its force, attitude, matrix), inverse of the
+# gradient, what is left of the equation, all impulses, velocities of an impulse response.
+V, W, B_X, B_W, A_X, A_W, X_1, P_1, Q_1, R_1, K, REST, D_X, D_W, U_X, U_W, BODY = (
+    _n + c for c in offsets(3, 1, 3, 3, 3, 3, 3, 3, 4, 9, 9, 3, 3, 3, 3, 3)
+)
+
+# Joint blocks of three rows. Points or directions in a and directions or points in b, offsets c,
+# kinds k of the rows; multipliers (impulse of the node), sum of the impulses (force and torque on
+# a, on b), residual, gradients at the end by displacement and turn of a and of b, gradients at the
+# node by displacement and by turn of a and of b, right side and solution.
+(
+    PA,
+    NB,
+    OFFSET,
+    K_ROW,
+    LAM,
+    SUM,
+    PHI,
+    END_XA,
+    END_XB,
+    END_WA,
+    END_WB,
+    NODE_XA,
+    NODE_XB,
+    NODE_WA,
+    NODE_WB,
+    D,
+    BLOCK,
+) = offsets(9, 9, 3, 3, 3, 12, 3, 9, 9, 9, 9, 9, 9, 9, 9, 3)
+# ... and their integers: kind of the block, body a, body b, number of rows.
+KIND, A, B, ROWS, INTEGERS = offsets(1, 1, 1, 1)
+POINTS, MIXED = (
+    np.int64(0),
+    np.int64(1),
+)  # a point of a is a point of b; or up to three rows of any kind
+
+# Contact pairs. Point of a [m, in a], normal or other centre [in b], offset or sum of radii,
+# radius, friction, restitution.
+CA, CB, SIZE, RADIUS, MU, E, _n = offsets(3, 3, 1, 1, 1, 1)
+# What a failed step restores: impulse of the node, overlap that an open pair has left, tangential
+# velocity of the last step, sum of the impulses (normal, force [world]).
+LA, SLACK, U_P, TOTAL, _m = (_n + c for c in offsets(3, 1, 2, 4))
+# Frame (normal, two tangents), contact points [m, in a and b], gap at the node and at the end, own
+# block of the Delassus matrix, velocity, levers of a and b, impulse at the start of an iteration,
+# mu |u_T| of the augmented Lagrangian, tangential velocity of this step, shift of the friction
+# law, what the contact does, velocity before an impact, impulse put by; velocity z of the
+# alternating directions, and what they have found.
+(
+    FRAME,
+    ON_A,
+    ON_B,
+    GAP,
+    GAP_1,
+    W_OWN,
+    U,
+    T_A,
+    T_B,
+    L_B,
+    U_S,
+    U_N,
+    SHIFT,
+    STATUS,
+    BEFORE,
+    KEEP,
+    Z,
+    KEEP_2,
+    PAIR,
+) = (_m + c for c in offsets(9, 3, 3, 1, 1, 9, 3, 9, 9, 3, 1, 2, 2, 1, 3, 3, 3, 4))
+KEPT = np.int64(_m - LA)
+CLOSED = ROWS  # in a pair's integers: 1 if the contact persists
+FACE, BALLS = np.int64(0), np.int64(1)
+WORLD = np.int64(-1)
+
+# Impacts: time, contact, impulse (normal, tangents), normal velocity before and after.
+IMPACT = np.int64(7)
+# Counters of a run, and where a step has failed.
+ACTIVE, ROUNDS, SWEEPS, FACTORS, IMPACTS, TRIALS, ITERATIONS, FRESH, _n = offsets(*[1] * 8)
+STALLS, FAILURE, WHERE, COUNTERS = (_n + c for c in offsets(1, 1, 1))
+# The clock: time of the node [s]; options: impacts within a step, whether an impact may gain
+# energy (0: it may not); whether the run has started.
+TIME, MAX_IMPACTS, MAY_GAIN, STARTED, CLOCK = offsets(1, 1, 1, 1)

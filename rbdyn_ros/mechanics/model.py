@@ -1,0 +1,349 @@
+"""A model: bodies, joints and contact pairs with their state, in one arena that the compiled step
+moves.
+
+`build` checks everything that can be wrong and says so in a sentence; `advance` takes steps; what
+is read from a model (state, reactions, impacts) are copies. Redundant rows of joints are left out,
+those that contradict each other are refused.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.bodies.rigid_bodies import Bodies
+from rbdyn_ros.constraints import jacobian, joints, redundancy
+from rbdyn_ros.constraints.joints import Constraints
+from rbdyn_ros.constraints.rows import POINT, WORLD
+from rbdyn_ros.contacts import pairs as contacts
+from rbdyn_ros.contacts.pairs import Pairs
+from rbdyn_ros.geometry import arguments, quaternion
+from rbdyn_ros.kernel import bound
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics import friction, impact, skyline, smooth, sparse, step, velocity
+from rbdyn_ros.mechanics.arena import HEADER, PARTS, Arena
+from rbdyn_ros.types import Array
+
+OVERLAP = 1e-6  # [m] by which bodies may overlap at the start
+STILL = 1e-9  # [m/s] or [rad/s] over the largest velocity: what a joint may move at the start
+
+
+class Options(NamedTuple):
+    """Choices of a run."""
+
+    max_impacts: int = 12  # within one step; the last one is without restitution
+    newton: bool = False  # True: Newton's restitution also where it gains energy (Kane's paradox)
+
+
+class Model(NamedTuple):
+    """Nouns that the model was made of, and its arena."""
+
+    bodies: Bodies
+    constraints: Constraints  # all rows
+    kept: tuple  # the independent ones
+    pairs: Pairs
+    arena: Arena
+    owners: tuple  # of each joint block: the joint, from 0 on
+
+
+def build(
+    bodies: Bodies,
+    q: Array,
+    v: Array,
+    constraints: Constraints | None = None,
+    pairs: Pairs | None = None,
+    gamma=0.0,
+    overlap: float = OVERLAP,
+    options: Options = Options(),
+    impacts: int = 1000,
+) -> Model:
+    """The model that starts at q (n, 7), v (n, 6) and writes down at most `impacts` impacts.
+
+    gamma [kg m^2], one or for each body, is the free parameter of the kinetic energy of a turn
+    (doc/nonsmooth.md, Q.14): 0 keeps the energy of a free body, 4/3 of an inertia turns about that
+    axis with order 4.
+    """
+    n = len(bodies.mass)
+    constraints = joints.assembled(n) if constraints is None else constraints
+    pairs = contacts.build(n) if pairs is None else pairs
+    q, v = start(bodies, constraints, q, v)
+    for i, gap in enumerate(contacts.gaps(pairs, q)):
+        if not gap >= -overlap:
+            raise ValueError(
+                f"contact {i} overlaps by {-gap:.3g} m at the start; "
+                f"it must not by more than {overlap:g} m: move its body"
+            )
+    gamma = np.broadcast_to(np.array(gamma, dtype=float), (n,))
+    for i, value in enumerate(gamma):
+        if not (np.isfinite(value) and value >= 0.0):
+            raise ValueError(
+                f"gamma of body {i} is {value} kg m^2; "
+                "it must be >= 0 (4/3 of the smallest inertia is a good choice)"
+            )
+    if not 1 <= options.max_impacts <= 1000:
+        raise ValueError(f"max_impacts is {options.max_impacts}; it must be from 1 to 1000")
+    kept = redundancy.independent(constraints, q, bodies.held).kept
+    blocks, integers, owners = _blocks(joints.selected(constraints, kept))
+    parts = _parts(
+        _bodies(bodies, q, v, gamma, integers), blocks, integers, _pairs(pairs), pairs, impacts
+    )
+    parts["clock"][[c.MAX_IMPACTS, c.MAY_GAIN], 0] = options.max_impacts, options.newton
+    model = Model(bodies, constraints, kept, pairs, _packed(parts), owners)
+    velocity_kernels(model)[0](model.arena)
+    velocity_kernels(model)[1](model.arena, -1.0)
+    return model
+
+
+def start(bodies: Bodies, constraints: Constraints, q, v) -> tuple:
+    """Copies of q (n, 7) and v (n, 6); ValueError where they are none of these bodies, or v would
+    open a joint.
+    """
+    n = len(bodies.mass)
+    q, v = (
+        np.array(arguments.array(x, name, n, size), order="C")
+        for x, name, size in ((q, "q", 7), (v, "v", 6))
+    )
+    arguments.unit_quaternion(q[:, 3:], "the orientations q[:, 3:]")
+    redundancy.require_met(constraints, q)
+    for i in np.flatnonzero((v * bodies.held).any(axis=1)):
+        raise ValueError(
+            f"v of body {i} is {tuple(map(float, v[i]))}; "
+            "it must be 0 in the directions in which the body is held"
+        )
+    speed = jacobian.jacobian(constraints.rows, q) @ v.reshape(-1)
+    for i in np.flatnonzero(~(np.abs(speed) <= STILL * (1.0 + np.abs(v).max()))):
+        raise ValueError(
+            f"{constraints.names[i]}: dC/dt is {speed[i]:.3g} at the start; "
+            "v must keep the joint closed"
+        )
+    return q, v
+
+
+def advance(model: Model, h: float, n: int) -> int:
+    """Take n steps of h [s]; how many were taken. At a step that fails the model stays where it
+    began; see `failure`.
+    """
+    return bound(step.advance, model.arena, 1e-3, 1)(model.arena, float(h), int(n))
+
+
+def iterations(model: Model) -> int:
+    """Newton's iterations so far, of all bodies without joints and of all with joints."""
+    return int(part(model, "counters")[c.ITERATIONS, 0])
+
+
+def velocity_kernels(model: Model) -> tuple:
+    """`observe` and `add_node_reactions`, bound to the arena's types."""
+    return bound(impact.observe, model.arena), bound(velocity.add_node_reactions, model.arena, 1.0)
+
+
+def state(model: Model) -> tuple:
+    """(q (n, 7), v (n, 6)): places, and the velocities of this instant with joints and closed
+    contacts obeyed.
+    """
+    if not velocity_kernels(model)[0](model.arena):
+        raise ArithmeticError(
+            f"the velocities at t = {part(model, 'clock')[c.TIME, 0]:.6g} s are not known: "
+            f"{failure(model)}"
+        )
+    rows = part(model, "bodies")
+    q = np.hstack([rows[:, c.X : c.X + 3], rows[:, c.Q : c.Q + 4]])
+    return q, np.hstack([rows[:, c.U_X : c.U_X + 3], rows[:, c.U_W : c.U_W + 3]])
+
+
+def reactions(model: Model) -> Array:
+    """(joints, 2, 6) impulses of each joint on its bodies a and b since the last call [N s, world
+    | N m s, body]; forgets them.
+
+    At the centers of mass; over any time they balance the bodies' momenta to round-off. Rows that
+    are redundant carry nothing.
+    """
+    observe, add = velocity_kernels(model)
+    observe(model.arena)
+    add(model.arena, 1.0)
+    sums = part(model, "blocks")[:, c.SUM : c.SUM + 12]
+    found = np.zeros((max(model.constraints.joint, default=-1) + 1, 12))
+    np.add.at(found, list(model.owners), sums)
+    sums[:] = 0.0
+    add(model.arena, -1.0)
+    return found.reshape(-1, 2, 6)
+
+
+def contact_impulses(model: Model) -> Array:
+    """(k, 4) impulses of each pair since the last call [N s]: along its normal, and the vector on
+    a [world]; forgets them.
+    """
+    sums = part(model, "pairs")[:, c.TOTAL : c.TOTAL + 4]
+    found = sums.copy()
+    sums[:] = 0.0
+    return found
+
+
+def impacts(model: Model) -> Array:
+    """(impacts, 7) time [s], pair, impulse along normal and tangents [N s], normal velocity before
+    and after [m/s].
+    """
+    table = part(model, "impacts")
+    return table[: min(len(table), part(model, "counters")[c.IMPACTS, 0])].copy()
+
+
+def failure(model: Model) -> str:
+    """Why the last step was not taken, in a sentence without its end; it names the body, the joint
+    or the contact.
+    """
+    code, where = (int(x) for x in part(model, "counters")[[c.FAILURE, c.WHERE], 0])
+    if code == smooth.BODY_FAILED:
+        return (
+            f"Newton's method finds no turn of body {where} within {smooth.ITERATIONS} iterations"
+        )
+    if code == smooth.JOINT_FAILED:
+        name = joint_name(model, model.owners[where])
+        most = f"at most {smooth.ITERATIONS} iterations of Newton's method"
+        return f"the {name} is not closed after {most}"
+    if code == friction.CONTACT_FAILED:
+        return f"no impulse obeys the law of contact {where} ({_pair_name(model.pairs, where)})"
+    if code == step.ROUNDS_FAILED:
+        pair = _pair_name(model.pairs, where)
+        rounds = f"bodies and impulses do not agree within {step.ROUNDS} rounds"
+        return f"{rounds}; contact {where} ({pair}) is one of them"
+    return "the instant of an impact is not found"
+
+
+def joint_name(model: Model, number: int) -> str:
+    """The name of a joint."""
+    return model.constraints.names[model.constraints.joint.index(number)].rsplit(", row ", 1)[0]
+
+
+def part(model: Model, name: str) -> Array:
+    """A view of a part of the arena as (rows, columns)."""
+    f, z = model.arena
+    k = [part_name for part_name, _, _ in PARTS].index(name)
+    width, in_f = PARTS[k][1:]
+    at, n = z[2 * k], z[2 * k + 1]
+    return (f if in_f else z)[at : at + n * width].reshape(n, width)
+
+
+def _pair_name(pairs: Pairs, i: int) -> str:
+    a, b = int(pairs.a[i]), int(pairs.b[i])
+    return f"body {a} on {'the world' if b == WORLD else f'body {b}'}"
+
+
+def _bodies(bodies: Bodies, q: Array, v: Array, gamma: Array, integers: Array) -> Array:
+    """The bodies' rows at the start."""
+    rows = np.zeros((len(q), c.BODY))
+    free, turns = 1.0 - bodies.held[:, :3], 1.0 - bodies.held[:, 3]
+    rows[:, c.X : c.X + 3], rows[:, c.Q : c.Q + 4] = (
+        q[:, :3],
+        q[:, 3:] / np.linalg.norm(q[:, 3:], axis=1)[:, None],
+    )
+    rows[:, c.R : c.R + 9] = quaternion.to_matrix(rows[:, c.Q : c.Q + 4]).reshape(-1, 9)
+    mass, inertia = bodies.mass[:, None] * free, bodies.inertia * turns[:, None]
+    rows[:, c.M : c.M + 3], rows[:, c.IM : c.IM + 3] = mass, free / bodies.mass[:, None]
+    rows[:, c.J : c.J + 3], rows[:, c.IJ : c.IJ + 3] = inertia, turns[:, None] / bodies.inertia
+    rows[:, c.P : c.P + 3], rows[:, c.L : c.L + 3] = mass * v[:, :3], inertia * v[:, 3:]
+    for column in (c.V_1, c.V_2, c.V_3):
+        rows[:, column : column + 3] = 0.5 * v[:, 3:]
+    rows[:, c.F : c.F + 3] = mass * bodies.gravity
+    rows[:, c.GAMMA], rows[:, c.TURNS], rows[:, c.W] = gamma, turns, 1.0
+    held = set(integers[:, [c.A, c.B]].ravel().tolist()) - {WORLD}
+    rows[sorted(held), c.JOINTED] = 1.0
+    return rows
+
+
+def _blocks(constraints: Constraints) -> tuple:
+    """(rows, integers, owners) of the joint blocks: three rows of one joint each, a ball joint's
+    first.
+    """
+    rows, blocks, integers, owners = constraints.rows, [], [], []
+    for joint in sorted(set(constraints.joint)):
+        of_joint = [i for i, owner in enumerate(constraints.joint) if owner == joint]
+        points = [i for i in of_joint if rows.kind[i] == POINT and (rows.n[i] == 1.0).any()]
+        is_ball = (
+            len(points) == 3
+            and (rows.n[points].sum(axis=0) == 1.0).all()
+            and (rows.p[points] == rows.p[points[0]]).all()
+        )
+        rest = [i for i in of_joint if not (is_ball and i in points)]
+        for group in ([points] if is_ball else []) + [
+            rest[at : at + 3] for at in range(0, len(rest), 3)
+        ]:
+            block, first = np.zeros(c.BLOCK), group[0]
+            if is_ball and group is points:
+                block[c.PA : c.PA + 3] = rows.p[first]
+                block[c.NB : c.NB + 3] = rows.c[points] @ rows.n[points]
+            else:
+                for r, i in enumerate(group):
+                    (
+                        block[c.PA + 3 * r : c.PA + 3 * r + 3],
+                        block[c.NB + 3 * r : c.NB + 3 * r + 3],
+                    ) = rows.p[i], rows.n[i]
+                    block[c.OFFSET + r], block[c.K_ROW + r] = rows.c[i], rows.kind[i]
+            kind = c.POINTS if is_ball and group is points else c.MIXED
+            blocks.append(block)
+            integers.append((kind, rows.a[first], rows.b[first], len(group)))
+            owners.append(joint)
+    return (
+        np.array(blocks).reshape(-1, c.BLOCK),
+        np.array(integers, np.int64).reshape(-1, c.INTEGERS),
+        tuple(owners),
+    )
+
+
+def _pairs(pairs: Pairs) -> Array:
+    rows = np.zeros((len(pairs.kind), c.PAIR))
+    rows[:, c.CA : c.CA + 3], rows[:, c.CB : c.CB + 3] = pairs.p, pairs.n
+    for column, values in (
+        (c.SIZE, pairs.size),
+        (c.RADIUS, pairs.radius),
+        (c.MU, pairs.mu),
+        (c.E, pairs.e),
+    ):
+        rows[:, column] = values
+    return rows
+
+
+def _parts(
+    bodies: Array, blocks: Array, integers: Array, pair_rows: Array, pairs: Pairs, impacts: int
+) -> dict:
+    """All parts of the arena by name."""
+    n, k = len(bodies), len(pair_rows)
+    size, gather, pivots, reach, updates = sparse.plan(
+        [tuple(map(int, row[[c.A, c.B]])) for row in integers]
+    )
+    touching = [tuple(map(int, ab)) for ab in zip(pairs.a, pairs.b)]
+    numbers, envelope = skyline.plan(n, touching)
+    flags = np.zeros((k, c.INTEGERS), np.int64)
+    flags[:, c.KIND], flags[:, c.A], flags[:, c.B] = pairs.kind, pairs.a, pairs.b
+    saved = n * c.STATE + k * c.KEPT + len(blocks) * (c.PHI - c.LAM) + 2
+    return {
+        "bodies": bodies,
+        "blocks": blocks,
+        "pairs": pair_rows,
+        "matrix": np.zeros((size, 9)),
+        "block_integers": integers,
+        "pair_integers": flags,
+        "gather": gather,
+        "pivots": pivots,
+        "reach": reach,
+        "updates": updates,
+        "active": np.zeros((k, 1), np.int64),
+        "counters": np.zeros((c.COUNTERS, 1), np.int64),
+        "skyline": np.zeros((numbers, 1)),
+        "envelope": envelope,
+        "right_side": np.zeros((6 * n, 1)),
+        "delassus": np.zeros((9 * k * k if len(blocks) else 0, 1)),
+        "impacts": np.zeros((impacts, c.IMPACT)),
+        "saved": np.zeros((saved, 1)),
+        "saved_flags": np.zeros((k, 1), np.int64),
+        "clock": np.zeros((c.CLOCK, 1)),
+    }
+
+
+def _packed(parts: dict) -> Arena:
+    """The arena of the parts."""
+    header, floats, whole = np.zeros(HEADER, np.int64), [], []
+    sizes = {True: 0, False: HEADER}
+    for k, (name, width, in_f) in enumerate(PARTS):
+        assert parts[name].shape[1] == width, name
+        header[2 * k], header[2 * k + 1] = sizes[in_f], len(parts[name])
+        sizes[in_f] += parts[name].size
+        (floats if in_f else whole).append(parts[name].ravel())
+    return Arena(np.concatenate(floats), np.concatenate([header, *whole]))

@@ -1,0 +1,162 @@
+"""Contact pairs: gaps, frames, levers, and the way between their impulses and velocities and those
+of the bodies.
+
+The kinds are those of contacts/pairs.py (doc/nonsmooth.md, C.9). A contact's frame is (normal out
+of b, two tangents); its velocity is that of a against b, u = T (v_a - v_b) + T_a w_a - T_b w_b,
+and an impulse r gives T^T r and T_a^T r to a.
+"""
+
+from rbdyn_ros.contacts.world import frame
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.mechanics import arena
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics.arena import get, get9, put, put9
+
+
+@inlined
+def locate(bodies, i, p, x, R):
+    """The point p of body i at the node (columns X, R) or at the end (X_1, R_1) [m, world]."""
+    return p if i == c.WORLD else vec.add(get(bodies, i, x), vec.matvec(get9(bodies, i, R), p))
+
+
+@inlined
+def gap(m, k, x, R):
+    """(gap, normal, center of a's ball or its corner) of pair k at the node or at the end."""
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    a, b, n = integers[k, c.A], integers[k, c.B], get(pairs, k, c.CB)
+    center = locate(bodies, a, get(pairs, k, c.CA), x, R)
+    if integers[k, c.KIND] == c.FACE:
+        if b == c.WORLD:
+            return vec.dot(n, center) - pairs[k, c.SIZE], n, center
+        normal = vec.matvec(get9(bodies, b, R), n)
+        return (
+            vec.dot(normal, vec.sub(center, get(bodies, b, x))) - pairs[k, c.SIZE],
+            normal,
+            center,
+        )
+    d = vec.sub(center, locate(bodies, b, n, x, R))
+    length = vec.norm(d)
+    normal = vec.scale(1.0 / length, d) if length > 0.0 else (0.0, 0.0, 1.0)
+    return length - pairs[k, c.SIZE], normal, center
+
+
+@hot
+def aim(m, k):
+    """Frame, contact points, levers and own block of the Delassus matrix of pair k at the node."""
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    g, normal, center = gap(m, k, c.X, c.R)
+    T = frame(normal)
+    pairs[k, c.GAP] = g
+    put9(pairs, k, c.FRAME, T)
+    point = vec.axpy(-pairs[k, c.RADIUS], normal, center)
+    W = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    for side in range(2):
+        i = integers[k, c.A + side]
+        if i == c.WORLD:
+            put(pairs, k, c.ON_A + 3 * side, point)
+            continue
+        R = get9(bodies, i, c.R)
+        p = vec.transposed_matvec(R, vec.sub(point, get(bodies, i, c.X)))
+        put(pairs, k, c.ON_A + 3 * side, p)
+        S = lever(p, R, T[0]), lever(p, R, T[1]), lever(p, R, T[2])
+        put9(pairs, k, c.T_A + 9 * side, S)
+        im, ij = get(bodies, i, c.IM), get(bodies, i, c.IJ)
+        W = (
+            own_row(W[0], T, S, im, ij, 0),
+            own_row(W[1], T, S, im, ij, 1),
+            own_row(W[2], T, S, im, ij, 2),
+        )
+    put9(pairs, k, c.W_OWN, W)
+
+
+@inlined
+def lever(p, R, direction):
+    """p x R^T t: the torque [body] of a unit impulse along t at p."""
+    return vec.cross(p, vec.transposed_matvec(R, direction))
+
+
+@inlined
+def own_row(row, T, S, im, ij, r):
+    """Row r of W plus T_r M^-1 T^T + S_r J^-1 S^T of one body."""
+    t, s = vec.times(im, T[r]), vec.times(ij, S[r])
+    return vec.add(row, vec.add(vec.matvec(T, t), vec.matvec(S, s)))
+
+
+@inlined
+def push(m, k, impulse, on_x, on_w):
+    """Add the impulse of pair k, in its frame, to the columns on_x, on_w of its bodies."""
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    force = vec.transposed_matvec(get9(pairs, k, c.FRAME), impulse)
+    for side in range(2):
+        i = integers[k, c.A + side]
+        if i != c.WORLD:
+            sign = 1.0 if side == 0 else -1.0
+            torque = vec.transposed_matvec(get9(pairs, k, c.T_A + 9 * side), impulse)
+            arena.add(bodies, i, on_x, vec.scale(sign, force))
+            arena.add(bodies, i, on_w, vec.scale(sign, torque))
+
+
+@inlined
+def accelerate(m, k, impulse):
+    """Add to U_X, U_W what the impulse of pair k gives its bodies, joints left aside."""
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    force = vec.transposed_matvec(get9(pairs, k, c.FRAME), impulse)
+    for side in range(2):
+        i = integers[k, c.A + side]
+        if i != c.WORLD:
+            sign = 1.0 if side == 0 else -1.0
+            torque = vec.transposed_matvec(get9(pairs, k, c.T_A + 9 * side), impulse)
+            arena.add(bodies, i, c.U_X, vec.scale(sign, vec.times(get(bodies, i, c.IM), force)))
+            arena.add(bodies, i, c.U_W, vec.scale(sign, vec.times(get(bodies, i, c.IJ), torque)))
+
+
+@inlined
+def velocity(m, k):
+    """u of pair k, in its frame, of the velocities in U_X, U_W."""
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    a, b = integers[k, c.A], integers[k, c.B]
+    v, u = get(bodies, a, c.U_X), vec.matvec(get9(pairs, k, c.T_A), get(bodies, a, c.U_W))
+    if b != c.WORLD:
+        v = vec.sub(v, get(bodies, b, c.U_X))
+        u = vec.sub(u, vec.matvec(get9(pairs, k, c.T_B), get(bodies, b, c.U_W)))
+    return vec.add(vec.matvec(get9(pairs, k, c.FRAME), v), u)
+
+
+@hot
+def displacements(m, h, whole):
+    """U := the mean velocities of the active pairs over the step: gap over h, and the tangents'
+    shift over h (M.15).
+
+    An overlap at the start is taken back as fast as a step of the length `whole` would.
+    """
+    bodies, pairs, integers, active = (
+        arena.bodies(m),
+        arena.pairs(m),
+        arena.pair_integers(m),
+        arena.active(m),
+    )
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        a, b = integers[k, c.A], integers[k, c.B]
+        on_a = locate(bodies, a, get(pairs, k, c.ON_A), c.X_1, c.R_1)
+        d = vec.sub(on_a, locate(bodies, b, get(pairs, k, c.ON_B), c.X_1, c.R_1))
+        g = gap(m, k, c.X_1, c.R_1)[0]
+        pairs[k, c.GAP_1] = g
+        keep = min(pairs[k, c.GAP], 0.0) * (1.0 - h / whole)
+        s = vec.dot(get(pairs, k, c.FRAME + 3), d) / h
+        t = vec.dot(get(pairs, k, c.FRAME + 6), d) / h
+        pairs[k, c.U_N], pairs[k, c.U_N + 1] = s, t
+        put(pairs, k, c.U, ((g - keep) / h, s + pairs[k, c.SHIFT], t + pairs[k, c.SHIFT + 1]))
+
+
+@hot
+def smallest(m, x, R):
+    """The smallest gap of the open pairs, over what they overlapped by when they parted; inf
+    without any.
+    """
+    least, pairs, integers = 1e300, arena.pairs(m), arena.pair_integers(m)
+    for k in range(len(pairs)):
+        if integers[k, c.CLOSED] == 0:
+            least = min(least, gap(m, k, x, R)[0] - pairs[k, c.SLACK])
+    return least

@@ -1,0 +1,106 @@
+"""Bodies by their shape: sphere, box, cylinder, rod, or by mass and inertia; then the arrays that
+`model.build` takes.
+
+    ball = shapes.sphere(0.1, density=1000.0, position=(0, 0, 1))
+    plank = shapes.box((0.2, 0.1, 0.02), mass=0.5)
+    bodies, q, v = shapes.assembled([ball, plank])
+
+A shape has either its mass [kg] or its density [kg/m^3]; axes 1, 2, 3 of the body are those of the
+shape, the origin its center.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.bodies import rigid_bodies
+from rbdyn_ros.types import Array
+
+
+class Body(NamedTuple):
+    """A rigid body and its start."""
+
+    mass: float  # [kg]
+    inertia: tuple  # (3,) [kg m^2] principal, about the center of mass
+    position: tuple = (0.0, 0.0, 0.0)  # [m] of the center of mass
+    orientation: tuple = (1.0, 0.0, 0.0, 0.0)  # wxyz, principal axes to world
+    velocity: tuple = (0.0, 0.0, 0.0)  # [m/s, world]
+    angular_velocity: tuple = (0.0, 0.0, 0.0)  # [rad/s, body]
+    held: tuple = (
+        0.0,
+    ) * 6  # 1: it cannot move along x, y, z of the world, nor turn (all three, or none)
+
+
+def sphere(
+    radius: float, mass: float | None = None, density: float | None = None, **start
+) -> Body:
+    """A solid sphere of a radius [m]."""
+    r = _length("the radius of a sphere", radius)
+    m = _mass("a sphere", 4.0 / 3.0 * np.pi * r**3, mass, density)
+    return Body(m, (0.4 * m * r * r,) * 3, **start)
+
+
+def box(edges, mass: float | None = None, density: float | None = None, **start) -> Body:
+    """A solid box of edges (3,) [m]."""
+    a, b, c = (_length("an edge of a box", edge) for edge in edges)
+    m = _mass("a box", a * b * c, mass, density)
+    return Body(
+        m,
+        (m / 12.0 * (b * b + c * c), m / 12.0 * (a * a + c * c), m / 12.0 * (a * a + b * b)),
+        **start,
+    )
+
+
+def cylinder(
+    radius: float, length: float, mass: float | None = None, density: float | None = None, **start
+) -> Body:
+    """A solid cylinder along its axis 3 [m]."""
+    r, l = _length("the radius of a cylinder", radius), _length("the length of a cylinder", length)
+    m = _mass("a cylinder", np.pi * r * r * l, mass, density)
+    across = m / 12.0 * (3.0 * r * r + l * l)
+    return Body(m, (across, across, 0.5 * m * r * r), **start)
+
+
+def rod(
+    length: float,
+    mass: float | None = None,
+    density: float | None = None,
+    radius: float = 0.01,
+    **start,
+) -> Body:
+    """A thin cylinder along its axis 3 [m]."""
+    return cylinder(radius, length, mass, density, **start)
+
+
+def assembled(bodies: list, gravity=(0.0, 0.0, -9.81)) -> tuple:
+    """(Bodies, q (n, 7), v (n, 6)) of a list; ValueError names the body that cannot be."""
+    columns = [np.array(column, dtype=float) for column in zip(*bodies)]
+    arrays = rigid_bodies.build(columns[0], columns[1], gravity, columns[6])
+    return (
+        arrays,
+        rigid_bodies.configuration(arrays, *columns[2:4]),
+        rigid_bodies.motion(arrays, *columns[4:6]),
+    )
+
+
+def corners(half) -> Array:
+    """(8, 3) the corners of a box with half edges (3,) [m]."""
+    signs = np.array(np.meshgrid((-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0))).reshape(3, -1).T
+    return signs * np.asarray(half, dtype=float)
+
+
+def _length(name: str, value: float) -> float:
+    if not (np.isfinite(value) and value > 0.0):
+        raise ValueError(f"{name} is {value} m; it must be finite and > 0")
+    return float(value)
+
+
+def _mass(name: str, volume: float, mass: float | None, density: float | None) -> float:
+    if (mass is None) == (density is None):
+        raise ValueError(
+            f"the mass of {name} is {mass} kg and its density {density} kg/m^3; give one of both"
+        )
+    value = volume * density if mass is None else mass
+    if not (np.isfinite(value) and value > 0.0):
+        raise ValueError(f"the mass of {name} is {value} kg; it must be finite and > 0")
+    return float(value)

@@ -1,0 +1,218 @@
+"""The smooth part of a step: bodies and joints under given impulses at the node (doc/nonsmooth.md,
+M.5 to M.11).
+
+b = p + (h/2) f + A^T lambda + D^T Lambda                lambda, Lambda: the whole impulses of the
+node m (x_1 - x) / h = b_x,     (2/h) (w J v + v x J v + gamma (1 - w) v) = b_w,      q_1 = q o
+F(v),      Phi(x_1, q_1) = 0 p_1 = (m (x_1 - x)/h, (2/h) (w J v - v x J v + gamma (1 - w) v)) +
+(h/2) f       the next node's reactions are not in it
+"""
+
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.mechanics import arena, joints, sparse, turn
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics.arena import get, get9, put, put4, put9
+
+ITERATIONS = 20
+# a change of v after which Newton's method stops; the error is its square, and goes into the
+# momentum
+CLOSE = 1e-7
+BODY_FAILED, JOINT_FAILED = 1, 2
+
+
+@hot
+def load(m, h):
+    """The momenta at the node without its reactions: p + (h/2) f."""
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        put(bodies, i, c.B_X, vec.axpy(0.5 * h, get(bodies, i, c.F), get(bodies, i, c.P)))
+        if bodies[i, c.TURNS] != 0.0:
+            put(bodies, i, c.B_W, vec.axpy(0.5 * h, get(bodies, i, c.TAU), get(bodies, i, c.L)))
+
+
+@hot
+def guess(m, h):
+    """v := h (3 r_1 - 3 r_2 + r_3) from the rates of the last three steps: correct to h^4 in
+    smooth motion.
+    """
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        if bodies[i, c.TURNS] != 0.0:
+            a, b = get(bodies, i, c.V_1), get(bodies, i, c.V_2)
+            put(bodies, i, c.V, vec.scale(h, vec.axpy(3.0, vec.sub(a, b), get(bodies, i, c.V_3))))
+
+
+@hot
+def clear_impulses(m):
+    """No contact impulses."""
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        put(bodies, i, c.A_X, (0.0, 0.0, 0.0))
+        put(bodies, i, c.A_W, (0.0, 0.0, 0.0))
+
+
+@inlined
+def finish(bodies, i, v, w):
+    """The attitude at the end of the step."""
+    bodies[i, c.W] = w
+    q = unit_quaternion.product(get4(bodies, i), (w, v[0], v[1], v[2]))
+    put4(bodies, i, c.Q_1, q)
+    put9(bodies, i, c.R_1, unit_quaternion.matrix(q))
+
+
+@inlined
+def get4(bodies, i):
+    """The attitude at the node."""
+    return arena.get4(bodies, i, c.Q)
+
+
+@hot
+def move_free(m, h):
+    """Newton's method for each body without joints; how many iterations, -1 where it fails."""
+    bodies, f, total = arena.bodies(m), 2.0 / h, 0
+    for i in range(len(bodies)):
+        if bodies[i, c.JOINTED] != 0.0:
+            continue
+        b = vec.add(get(bodies, i, c.B_X), get(bodies, i, c.A_X))
+        put(bodies, i, c.P_1, b)
+        put(bodies, i, c.X_1, vec.axpy(h, vec.times(get(bodies, i, c.IM), b), get(bodies, i, c.X)))
+        if bodies[i, c.TURNS] == 0.0:
+            continue
+        J, gamma, v = get(bodies, i, c.J), bodies[i, c.GAMMA], get(bodies, i, c.V)
+        b, close = vec.add(get(bodies, i, c.B_W), get(bodies, i, c.A_W)), False
+        for _ in range(ITERATIONS):
+            w = turn.cosine(v)
+            forward, sideways = turn.momentum(f, J, gamma, v, w)
+            r = vec.sub(vec.add(forward, sideways), b)
+            if close or vec.size(r) <= 1e-15 * vec.size(forward):
+                close = True
+                break
+            d = vec.solve(turn.momentum_gradient(f, J, gamma, v, w), r)
+            v = vec.sub(v, d)
+            total += 1
+            close = vec.size(d) < CLOSE
+        if not close:
+            arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = BODY_FAILED, i
+            return -1
+        put(bodies, i, c.V, v)
+        put(bodies, i, c.REST, r)
+        finish(bodies, i, v, w)
+    return total
+
+
+@hot
+def linearize_bodies(m, h):
+    """Momenta of the joined bodies at v with the joints' impulses, the inverse gradients K, and
+    where they move.
+    """
+    bodies, f = arena.bodies(m), 2.0 / h
+    for i in range(len(bodies)):
+        if bodies[i, c.JOINTED] == 0.0:
+            continue
+        put(bodies, i, c.D_X, vec.add(get(bodies, i, c.B_X), get(bodies, i, c.A_X)))
+        if bodies[i, c.TURNS] != 0.0:
+            v, J, gamma = get(bodies, i, c.V), get(bodies, i, c.J), bodies[i, c.GAMMA]
+            w = turn.cosine(v)
+            forward, sideways = turn.momentum(f, J, gamma, v, w)
+            bodies[i, c.W] = w
+            put(bodies, i, c.REST, vec.add(forward, sideways))
+            put(bodies, i, c.D_W, vec.add(get(bodies, i, c.B_W), get(bodies, i, c.A_W)))
+            put9(bodies, i, c.K, turn.inverse(turn.momentum_gradient(f, J, gamma, v, w)))
+    joints.spread(m, c.LAM)
+    for i in range(len(bodies)):
+        if bodies[i, c.JOINTED] != 0.0:
+            put(bodies, i, c.REST, vec.sub(get(bodies, i, c.REST), get(bodies, i, c.D_W)))
+            moved = vec.scale(h, vec.times(get(bodies, i, c.IM), get(bodies, i, c.D_X)))
+            put(bodies, i, c.X_1, vec.add(get(bodies, i, c.X), moved))
+
+
+@hot
+def correct(m):
+    """lambda += d lambda, v += K (-r + A^T d lambda); the largest change of v."""
+    bodies, blocks, largest, bad = arena.bodies(m), arena.blocks(m), 0.0, 0.0
+    for i in range(len(bodies)):
+        if bodies[i, c.JOINTED] != 0.0:
+            put(
+                bodies, i, c.U_W, vec.add(get(bodies, i, c.REST), get(bodies, i, c.D_W))
+            )  # the momentum at v
+    joints.spread(m, c.D)
+    for j in range(len(blocks)):
+        arena.add(blocks, j, c.LAM, get(blocks, j, c.D))
+    for i in range(len(bodies)):
+        if bodies[i, c.JOINTED] != 0.0 and bodies[i, c.TURNS] != 0.0:
+            d = vec.matvec(
+                get9(bodies, i, c.K), vec.sub(get(bodies, i, c.D_W), get(bodies, i, c.U_W))
+            )
+            arena.add(bodies, i, c.V, d)
+            largest = max(largest, vec.size(d))
+            bad += 0.0 * vec.size(d)  # nan, which a maximum may pass over
+    return largest + bad
+
+
+@hot
+def move_joined(m, h):
+    """Newton's method for all bodies with joints; the number of iterations, -1 where it fails."""
+    bodies, f, largest, iterations = arena.bodies(m), 2.0 / h, 0.0, 0
+    for _ in range(ITERATIONS):
+        linearize_bodies(m, h)
+        joints.linearize(m)
+        joints.assemble(m, h)
+        sparse.factor_and_solve(m)
+        largest = correct(m)
+        iterations += 1
+        if not largest >= CLOSE:
+            break
+    if not largest < CLOSE:
+        arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = (
+            JOINT_FAILED,
+            joints.largest_residual(m),
+        )
+        return -1
+    for i in range(len(bodies)):
+        if bodies[i, c.JOINTED] == 0.0:
+            continue
+        moved = vec.scale(h, vec.times(get(bodies, i, c.IM), get(bodies, i, c.D_X)))
+        put(bodies, i, c.X_1, vec.add(get(bodies, i, c.X), moved))
+        put(bodies, i, c.P_1, get(bodies, i, c.D_X))
+        if bodies[i, c.TURNS] != 0.0:
+            v, J, gamma = get(bodies, i, c.V), get(bodies, i, c.J), bodies[i, c.GAMMA]
+            w = turn.cosine(v)
+            forward, sideways = turn.momentum(f, J, gamma, v, w)
+            put(bodies, i, c.REST, vec.sub(vec.add(forward, sideways), get(bodies, i, c.D_W)))
+            finish(bodies, i, v, w)
+    return iterations
+
+
+@hot
+def move(m, h):
+    """Move all bodies by a step of h under the impulses in A_X, A_W; the number of iterations, -1
+    where it fails.
+    """
+    free = move_free(m, h)
+    if free < 0:
+        return -1
+    joined = move_joined(m, h) if len(arena.blocks(m)) > 0 else 0
+    return -1 if joined < 0 else free + joined
+
+
+@hot
+def commit(m, h, has_rate):
+    """Make the end of the step the node; `has_rate`: h is long enough to tell a rate."""
+    bodies, f = arena.bodies(m), 2.0 / h
+    for i in range(len(bodies)):
+        put(bodies, i, c.X, get(bodies, i, c.X_1))
+        put(bodies, i, c.P, vec.axpy(0.5 * h, get(bodies, i, c.F), get(bodies, i, c.P_1)))
+        if bodies[i, c.TURNS] != 0.0:
+            v = get(bodies, i, c.V)
+            forward, sideways = turn.momentum(
+                f, get(bodies, i, c.J), bodies[i, c.GAMMA], v, bodies[i, c.W]
+            )
+            p = vec.sub(forward, vec.add(sideways, get(bodies, i, c.REST)))
+            put(bodies, i, c.L, vec.axpy(0.5 * h, get(bodies, i, c.TAU), p))
+            put4(bodies, i, c.Q, unit_quaternion.repaired(arena.get4(bodies, i, c.Q_1)))
+            put9(bodies, i, c.R, get9(bodies, i, c.R_1))
+            if has_rate:
+                put(bodies, i, c.V_3, get(bodies, i, c.V_2))
+                put(bodies, i, c.V_2, get(bodies, i, c.V_1))
+                put(bodies, i, c.V_1, vec.scale(1.0 / h, v))
+    joints.add_up(m)

@@ -1,0 +1,318 @@
+"""Whole runs in one kernel: steps with persistent contacts, split at impacts, undone where they
+fail (doc/nonsmooth.md, M.14 to M.22).
+
+A step is tried with the contacts that are closed. Where an open gap is negative at its end, the
+part that ends where the first gap closes is taken, everything that touches jumps there, and the
+rest of the step follows. The last of too many impacts within a step is without restitution, so
+that a bouncing ball comes to rest.
+"""
+
+from math import sqrt
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import hot
+from rbdyn_ros.mechanics import arena, coupled, friction, impact, joints, smooth, turn
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics.arena import get, put
+from rbdyn_ros.mechanics.pairs import aim, displacements, gap, push, smallest
+
+CLOSED = 1e-14  # [m] the gap at which a part of a step ends
+ROUNDS = 50  # between bodies and impulses
+ROUND_OFF = 4e-15  # of the places, per step: the least velocity that a contact can be asked for
+LINEAR = 30.0  # tolerances: a change of the impulses that moves the bodies linearly
+# a sliding velocity over that which friction takes within a step: friction follows the mean of
+# both ends
+FAR = 1.5
+ROUNDS_FAILED, IMPACT_FAILED = 4, 5
+
+
+@hot
+def collect(m):
+    """The closed pairs become the active ones, with frames and the shift of their friction law
+    (M.17).
+    """
+    pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
+    n = 0
+    for k in range(len(pairs)):
+        if integers[k, c.CLOSED] != 0:
+            active[n] = k
+            n += 1
+            aim(m, k)
+            s, t = pairs[k, c.U_P], pairs[k, c.U_P + 1]
+            stopped = (
+                max(pairs[k, c.W_OWN + 4], pairs[k, c.W_OWN + 8]) * pairs[k, c.MU] * pairs[k, c.LA]
+            )
+            far = sqrt(s * s + t * t) > FAR * stopped
+            pairs[k, c.SHIFT], pairs[k, c.SHIFT + 1] = (s, t) if far else (0.0, 0.0)
+    arena.counters(m)[c.ACTIVE] = n
+    return n
+
+
+@hot
+def nudge(m, h):
+    """Let the last small change of the impulses, U_X and U_W, move the bodies linearly.
+
+    What that leaves of the equation of the turn goes into the momentum (M.11).
+    """
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        u = get(bodies, i, c.U_X)
+        arena.add(bodies, i, c.X_1, vec.scale(h, u))
+        arena.add(bodies, i, c.P_1, vec.times(get(bodies, i, c.M), u))
+        if bodies[i, c.TURNS] != 0.0:
+            u, J = get(bodies, i, c.U_W), get(bodies, i, c.J)
+            v = vec.axpy(0.5 * h, u, get(bodies, i, c.V))
+            w = turn.cosine(v)
+            forward, sideways = turn.momentum(2.0 / h, J, bodies[i, c.GAMMA], v, w)
+            given = vec.add(get(bodies, i, c.B_W), get(bodies, i, c.A_W))
+            rest = vec.sub(vec.add(forward, sideways), vec.add(given, vec.times(J, u)))
+            put(bodies, i, c.REST, rest)
+            put(bodies, i, c.V, v)
+            smooth.finish(bodies, i, v, w)
+
+
+@hot
+def advance_part(m, h, whole):
+    """Bodies, joints and closed contacts by h, a part of a step `whole`; whether it was solved."""
+    pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)
+    smooth.clear_impulses(m)
+    n, coupling = collect(m), len(arena.blocks(m)) > 0
+    if n == 0:
+        done = smooth.move(m, h)
+        count[c.ITERATIONS] += done
+        return done >= 0
+    tolerance = ROUND_OFF * n * (1.0 + vec.size(get(arena.bodies(m), 0, c.X))) / h
+    change = friction.FAILED
+    for k in range(ROUNDS):
+        if k > 0:
+            smooth.clear_impulses(m)
+        for at in range(n):
+            push(m, active[at], get(pairs, active[at], c.LA), c.A_X, c.A_W)
+        done = smooth.move(m, h)
+        if done < 0:
+            return False
+        count[c.ITERATIONS] += done
+        count[c.ROUNDS] += 1
+        displacements(m, h, whole)
+        stalls = count[c.STALLS]
+        if coupling:
+            if k == 0 or k > 3:
+                coupled.couple(m, h, False)
+            change = coupled.solve(m, tolerance)
+        else:
+            change = friction.solve(m, tolerance)
+        if change == friction.FAILED:
+            return False
+        stalled = k > 1 and count[c.STALLS] > stalls
+        if change <= 1.0 or stalled or not coupling and change <= LINEAR:
+            if not coupling:
+                nudge(m, h)
+            return True
+    if change < 1e6:  # round-off of a hyperstatic model: 4e-9 m/s for each contact at 1 ms
+        if not coupling:
+            nudge(m, h)
+        count[c.STALLS] += 1
+        return True
+    count[c.FAILURE], count[c.WHERE] = ROUNDS_FAILED, active[0]
+    return False
+
+
+@hot
+def attempt(m, h, whole, scale):
+    """A part h of a step from the node, its turns guessed as `scale` times those of the last
+    attempt; whether it was solved.
+    """
+    bodies = arena.bodies(m)
+    smooth.load(m, h)
+    if scale != 1.0:
+        for i in range(len(bodies)):
+            if bodies[i, c.TURNS] != 0.0:
+                put(bodies, i, c.V, vec.scale(scale, get(bodies, i, c.V)))
+    return advance_part(m, h, whole)
+
+
+@hot
+def find_impact(m, left, whole):
+    """The part of a step at whose end the first gap is just closed, and which is then solved; 0 if
+    none is that short, -1: failed.
+
+    False position with halving (Illinois); it ends on the side where nothing overlaps.
+    """
+    low, high, side, at = 0.0, left, 0, left
+    g_low, g_high = max(smallest(m, c.X, c.R), 0.0), smallest(m, c.X_1, c.R_1)
+    for _ in range(100):
+        share = g_low / (g_low - g_high) if g_low > 0.0 else 0.5
+        narrow = high - low <= 1e-13 * whole
+        if narrow and low == 0.0:
+            return 0.0
+        tau = low if narrow else low + (high - low) * min(max(share, 1e-3), 1.0 - 1e-3)
+        arena.counters(m)[c.TRIALS] += 1
+        if not attempt(m, tau, whole, tau / at):
+            return -1.0
+        at = tau
+        g = smallest(m, c.X_1, c.R_1)
+        if narrow or 0.0 <= g <= CLOSED:
+            return tau
+        if g >= 0.0:
+            low, g_low = tau, g
+            if side == 1:
+                g_high *= 0.5
+            side = 1
+        else:
+            high, g_high = tau, g
+            if side == -1:
+                g_low *= 0.5
+            side = -1
+    arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = IMPACT_FAILED, 0
+    return -1.0
+
+
+@hot
+def take(m, h, whole):
+    """Make the part that was solved the node: its impulses are summed up, contacts that have
+    parted are opened.
+    """
+    pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
+    smooth.commit(m, h, h > 1e-3 * whole)
+    arena.clock(m)[c.TIME] += h
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        impact.add_up(pairs, k)
+        pairs[k, c.U_P], pairs[k, c.U_P + 1] = pairs[k, c.U_N], pairs[k, c.U_N + 1]
+        if not pairs[k, c.LA] > 0.0 and pairs[k, c.GAP_1] > impact.TOUCHING:
+            integers[k, c.CLOSED] = 0
+            put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+
+
+@hot
+def note_slack(m):
+    """What open pairs overlap by while they part: round-off, or what a contact that persisted has
+    left.
+    """
+    pairs, integers = arena.pairs(m), arena.pair_integers(m)
+    for k in range(len(pairs)):
+        if integers[k, c.CLOSED] == 0:
+            pairs[k, c.SLACK] = min(gap(m, k, c.X, c.R)[0], 0.0)
+
+
+@hot
+def step(m, h):
+    """One step; whether it was solved."""
+    smooth.guess(m, h)
+    joints.node_gradients(m)
+    left, scale, last, saved = h, 1.0, int(arena.clock(m)[c.MAX_IMPACTS]), False
+    for part in range(last + 1):
+        if not attempt(m, left, h, scale):
+            return undo(m, saved)
+        if part == last or smallest(m, c.X_1, c.R_1) >= 0.0:
+            take(m, left, h)
+            return True
+        if not saved:
+            copy_state(m, True)
+            saved = True
+        tau = find_impact(m, left, h)
+        if tau < 0.0:
+            return undo(m, saved)
+        if tau > 0.0:
+            take(m, tau, h)
+        if not impact.strike(m, h, 0.0 if part == last - 1 or tau == 0.0 else 1.0):
+            return undo(m, saved)
+        note_slack(m)
+        left -= tau
+        if left <= 0.0:
+            return True
+        smooth.guess(m, left)
+        joints.node_gradients(m)
+        scale = 1.0
+    return True
+
+
+@hot
+def copy_state(m, to_saved):
+    """Save the state of the node, or restore it."""
+    bodies, pairs, blocks, integers = (
+        arena.bodies(m),
+        arena.pairs(m),
+        arena.blocks(m),
+        arena.pair_integers(m),
+    )
+    store, flags, at = arena.saved(m), arena.saved_flags(m), 0
+    at = copy_columns(bodies, 0, c.STATE, store, at, to_saved)
+    at = copy_columns(pairs, c.LA, c.KEPT, store, at, to_saved)
+    at = copy_columns(blocks, c.LAM, c.PHI - c.LAM, store, at, to_saved)
+    for k in range(len(pairs)):
+        if to_saved:
+            flags[k] = integers[k, c.CLOSED]
+        else:
+            integers[k, c.CLOSED] = flags[k]
+    if to_saved:
+        store[at], store[at + 1] = arena.clock(m)[c.TIME], arena.counters(m)[c.IMPACTS]
+    else:
+        arena.clock(m)[c.TIME] = store[at]
+        arena.counters(m)[c.IMPACTS] = int(store[at + 1])
+
+
+@hot
+def copy_columns(table, first, width, store, at, to_saved):
+    """Save or restore columns of all rows; where the next ones go."""
+    for i in range(len(table)):
+        for k in range(first, first + width):
+            if to_saved:
+                store[at] = table[i, k]
+            else:
+                table[i, k] = store[at]
+            at += 1
+    return at
+
+
+@hot
+def undo(m, saved):
+    """Go back to the start of the step; the impulses there are forgotten, they only were a guess.
+    Returns False.
+    """
+    if saved:
+        copy_state(m, False)
+    pairs, blocks = arena.pairs(m), arena.blocks(m)
+    for k in range(len(pairs)):
+        put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+    for j in range(len(blocks)):
+        put(blocks, j, c.LAM, (0.0, 0.0, 0.0))
+    return False
+
+
+@hot
+def step_without_pairs(m, h):
+    """One step of a model that has no contact pairs; whether it was solved."""
+    smooth.guess(m, h)
+    joints.node_gradients(m)
+    smooth.load(m, h)
+    done = smooth.move(m, h)
+    if done < 0:
+        return undo(m, False)
+    arena.counters(m)[c.ITERATIONS] += done
+    smooth.commit(m, h, True)
+    arena.clock(m)[c.TIME] += h
+    return True
+
+
+@hot
+def advance(m, h, n):
+    """Take n steps of h; how many were taken. At a step that fails the state is that of its start.
+
+    Before the first step what touches and does not part is closed, and what approaches there has
+    its impact.
+    """
+    if arena.clock(m)[c.STARTED] == 0.0:
+        if not impact.strike(m, h, 1.0):
+            return 0
+        note_slack(m)
+        arena.clock(m)[c.STARTED] = 1.0
+    if len(arena.pairs(m)) == 0:
+        for k in range(n):
+            if not step_without_pairs(m, h):
+                return k
+        return n
+    for k in range(n):
+        if not step(m, h):
+            return k
+    return n

@@ -1,0 +1,96 @@
+"""Velocities of an instant: of the node, with the joints obeyed, and those that impulses give
+(doc/nonsmooth.md, M.12, M.13).
+
+M v = p + A^T nu + D^T P,   A v = 0         the velocities of the node; nu, P: the part of its
+reactions that has acted by then
+"""
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import hot
+from rbdyn_ros.mechanics import arena, joints, sparse
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics.arena import get, get9, put
+from rbdyn_ros.mechanics.pairs import push
+
+
+@hot
+def respond(m, h, at_node):
+    """U_X, U_W: velocities that the impulses in D_X, D_W give while the joints react; their
+    impulses are in D.
+
+    With the matrix of the joints as it was last factored: of a step of h (then the velocities are
+    means), or of the node.
+    """
+    bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
+    if len(blocks) > 0:
+        scale, on_x = (1.0, c.NODE_XA) if at_node else (h, c.END_XA)
+        on_w = c.NODE_WA if at_node else c.END_WA
+        for j in range(len(blocks)):
+            d = (0.0, 0.0, 0.0)
+            for side in range(2):
+                i = integers[j, c.A + side]
+                if i == c.WORLD:
+                    continue
+                x = vec.scale(-scale, vec.times(get(bodies, i, c.IM), get(bodies, i, c.D_X)))
+                d = vec.add(d, vec.matvec(joints.displacement(blocks, integers, j, side, on_x), x))
+                if bodies[i, c.TURNS] != 0.0:
+                    w = get(bodies, i, c.D_W)
+                    w = (
+                        vec.times(get(bodies, i, c.IJ), w)
+                        if at_node
+                        else vec.matvec(get9(bodies, i, c.K), w)
+                    )
+                    d = vec.sub(d, vec.matvec(get9(blocks, j, on_w + 9 * side), w))
+            put(blocks, j, c.D, d)
+        sparse.solve_again(m)
+        joints.spread(m, c.D)
+    for i in range(len(bodies)):
+        put(bodies, i, c.U_X, vec.times(get(bodies, i, c.IM), get(bodies, i, c.D_X)))
+        if bodies[i, c.TURNS] != 0.0:
+            if at_node or bodies[i, c.JOINTED] == 0.0:
+                put(bodies, i, c.U_W, vec.times(get(bodies, i, c.IJ), get(bodies, i, c.D_W)))
+            else:
+                turned = vec.matvec(get9(bodies, i, c.K), get(bodies, i, c.D_W))
+                put(bodies, i, c.U_W, vec.scale(2.0 / h, turned))
+
+
+@hot
+def prepare_node(m):
+    """The gradients of the joints at the node and their factored matrix."""
+    if len(arena.blocks(m)) > 0:
+        joints.node_gradients(m)
+        joints.fill(m, 0.0, True)
+        for j in range(len(arena.blocks(m))):
+            put(arena.blocks(m), j, c.D, (0.0, 0.0, 0.0))
+        sparse.factor_and_solve(m)
+
+
+@hot
+def node_velocities(m, with_contacts):
+    """U_X, U_W: the velocities of the node (after `prepare_node`), with the impulses LA of the
+    active pairs if asked for.
+
+    nu stays in D. Returns the kinetic energy.
+    """
+    bodies, active, energy = arena.bodies(m), arena.active(m), 0.0
+    for i in range(len(bodies)):
+        put(bodies, i, c.D_X, get(bodies, i, c.P))
+        put(bodies, i, c.D_W, get(bodies, i, c.L))
+    if with_contacts:
+        for at in range(arena.counters(m)[c.ACTIVE]):
+            push(m, active[at], get(arena.pairs(m), active[at], c.LA), c.D_X, c.D_W)
+    respond(m, 0.0, True)
+    for i in range(len(bodies)):
+        v, w = get(bodies, i, c.U_X), get(bodies, i, c.U_W)
+        energy += vec.dot(v, vec.times(get(bodies, i, c.M), v)) + vec.dot(
+            w, vec.times(get(bodies, i, c.J), w)
+        )
+    return 0.5 * energy
+
+
+@hot
+def add_node_reactions(m, sign):
+    """Add `sign` times nu to the sums of the joints' impulses (after `impact.observe`)."""
+    blocks = arena.blocks(m)
+    for j in range(len(blocks)):
+        joints.add_wrench(m, j, vec.scale(sign, get(blocks, j, c.D)))

@@ -1,0 +1,238 @@
+"""Every Jacobian of the step against central differences, and the sparse elimination against a
+dense one.
+"""
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.bodies import rigid_bodies
+from rbdyn_ros.constraints import jacobian, joints
+from rbdyn_ros.constraints.rows import WORLD
+from rbdyn_ros.contacts import pairs
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics import coupled, friction, impact, skyline, smooth, sparse, turn, velocity
+from rbdyn_ros.mechanics import joints as blocks
+from rbdyn_ros.mechanics import model as models
+
+STEP = 1e-6
+
+
+def differences(f, x):
+    """df/dx by central differences (len f, len x)."""
+    return np.array(
+        [(np.array(f(x + e)) - np.array(f(x - e))) / (2.0 * STEP) for e in STEP * np.eye(len(x))]
+    ).T
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.7])
+def test_momentum_and_rotation_of_a_relative_turn(gamma):
+    random = np.random.default_rng(1)
+    for _ in range(20):
+        v, J, p = (
+            random.uniform(-0.4, 0.4, 3),
+            tuple(random.uniform(0.5, 2.0, 3)),
+            tuple(random.normal(size=3)),
+        )
+
+        def momentum(x):
+            x = tuple(x)
+            a, b = turn.momentum(3.0, J, gamma, x, turn.cosine(x))
+            return np.add(a, b)
+
+        t = tuple(v)
+        w = turn.cosine(t)
+        assert (
+            np.abs(
+                np.array(turn.momentum_gradient(3.0, J, gamma, t, w)) - differences(momentum, v)
+            ).max()
+            < 1e-8
+        )
+        rotate = differences(lambda x: turn.rotate(tuple(x), turn.cosine(tuple(x)), p), v)
+        assert np.abs(np.array(turn.rotate_gradient(t, w, p)) - rotate).max() < 1e-8
+
+
+def mechanism():
+    """Seven bodies in a loop and a branch, with every kind of joint."""
+    n, random = 7, np.random.default_rng(2)
+    bodies = rigid_bodies.build(random.uniform(0.5, 2.0, n), random.uniform(0.9, 1.1, (n, 3)))
+    q = rigid_bodies.configuration(bodies, random.normal(size=(n, 3)))
+    point = lambda a, b: (joints.local(q, a, (0.1, 0.2, 0.3)), joints.local(q, b, (0.1, 0.2, 0.3)))  # noqa: E731
+
+    def joint(make, a, b, *rest):
+        p, s = point(a, b)
+        return make(a, p, b, s, *rest)
+
+    parts = [
+        joint(joints.ball_joint, 0, WORLD),
+        joint(joints.hinge, 1, 0, (0.0, 0.6, 0.8)),
+        joint(joints.universal, 2, 1, (1, 0, 0), (0, 0, 1)),
+        joint(joints.prismatic, 3, 2, (1.0, 0.0, 0.0)),
+        joint(joints.fixed, 4, 3),
+        joint(joints.ball_joint, 5, 4),
+        joint(joints.ball_joint, 0, 5),
+        joints.relative_rotation(6, 1, (0.0, 1.0, 0.0)),
+        joints.plane(6, point(6, 1)[0], 1, (0.0, 0.6, 0.8), point(6, 1)[1]),
+    ]
+    constraints = joints.assembled(n, *parts)
+    model = models.build(bodies, q, rigid_bodies.motion(bodies), constraints)
+    rows = models.part(model, "bodies")
+    rows[:, c.X_1 : c.X_1 + 3] = q[:, :3] + 0.1 * random.normal(size=(n, 3))
+    rows[:, c.V : c.V + 3] = random.uniform(-0.2, 0.2, (n, 3))
+    return model, rows
+
+
+def set_turn(rows, i, v):
+    rows[i, c.V : c.V + 3], rows[i, c.W] = v, np.sqrt(1.0 - v @ v)
+
+
+def test_gradients_of_every_joint_at_the_end_and_at_the_node():
+    model, rows = mechanism()
+    table, integers = models.part(model, "blocks"), models.part(model, "block_integers")
+    for i in range(len(rows)):
+        set_turn(rows, i, rows[i, c.V : c.V + 3].copy())
+
+    def residual():
+        blocks.linearize(model.arena)
+        return table[:, c.PHI : c.PHI + 3].copy()
+
+    residual()
+    exact = table.copy()
+    for i in range(len(rows)):
+        for column, on_a in ((c.X_1, c.END_XA), (c.V, c.END_WA)):
+            at = rows[i, column : column + 3].copy()
+
+            def moved(x):
+                if column == c.V:
+                    set_turn(rows, i, x)
+                else:
+                    rows[i, column : column + 3] = x
+                return residual().ravel()
+
+            found = differences(moved, at).reshape(len(table), 3, 3)
+            moved(at)
+            for j, (kind, a, b, count) in enumerate(integers):
+                sides = [side for side, body in enumerate((a, b)) if body == i]
+                expected = np.zeros((3, 3))
+                for side in sides:
+                    if kind == c.POINTS and column == c.X_1:
+                        expected += (1.0, -1.0)[side] * np.eye(3)
+                    else:
+                        o = on_a + 9 * side
+                        expected += exact[j, o : o + 9].reshape(3, 3)
+                assert np.abs(found[j, :count] - expected[:count]).max() < 1e-8, (j, i)
+    for i in range(len(rows)):  # without a turn the gradient by v is twice that by the angle
+        set_turn(rows, i, np.zeros(3))
+        rows[i, c.X_1 : c.X_1 + 3] = rows[i, c.X : c.X + 3]
+    residual()
+    blocks.node_gradients(model.arena)
+    for node, end in ((c.NODE_WA, c.END_WA), (c.NODE_WB, c.END_WB)):
+        assert np.abs(2.0 * table[:, node : node + 9] - table[:, end : end + 9]).max() < 1e-14
+
+
+def test_elimination_along_the_graph_solves_what_a_dense_solver_solves():
+    model, rows = mechanism()
+    h, table, integers = 0.05, models.part(model, "blocks"), models.part(model, "block_integers")
+    blocks.node_gradients(model.arena)
+    smooth.load(model.arena, h)
+    smooth.linearize_bodies(model.arena, h)
+    blocks.linearize(model.arena)
+    blocks.assemble(model.arena, h)
+    m = len(table)
+    dense = np.zeros((3 * m, 3 * m))
+    for k, j, _, l, _ in models.part(model, "gather"):
+        dense[3 * j : 3 * j + 3, 3 * l : 3 * l + 3] = models.part(model, "matrix")[k].reshape(3, 3)
+    for j in range(m):
+        for r in range(integers[j, c.ROWS], 3):
+            assert dense[3 * j + r, 3 * j + r] == 1.0
+    right = table[:, c.D : c.D + 3].copy()
+    sparse.factor_and_solve(model.arena)
+    found = table[:, c.D : c.D + 3].copy()
+    expected = np.linalg.solve(dense, right.ravel()).reshape(-1, 3)
+    assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max()
+    table[:, c.D : c.D + 3] = right
+    sparse.solve_again(model.arena)
+    assert np.abs(table[:, c.D : c.D + 3] - found).max() < 1e-9 * np.abs(expected).max()
+
+
+def test_gradient_of_the_projection_on_the_cone():
+    random = np.random.default_rng(5)
+    for x in random.normal(size=(200, 3)):
+        mu = float(random.uniform(0.1, 1.5))
+        gradient = differences(lambda y: friction.projected(tuple(y), mu), x)
+        assert np.abs(np.array(friction.projection_gradient(tuple(x), mu)) - gradient).max() < 1e-6
+
+
+def test_matrix_of_the_augmented_lagrangian_is_the_gradient_of_its_right_side():
+    """Three boxes on each other: minus the change of the right side by the bodies' velocities, and
+    the skyline's solution.
+    """
+    half = np.array([0.2, 0.2, 0.1])
+    bodies = rigid_bodies.build(np.ones(3), [np.sum(half**2) / 3.0 - half**2 / 3.0] * 3)
+    q = rigid_bodies.configuration(bodies, [(0, 0, 0.1), (0, 0, 0.3), (0, 0, 0.5)])
+    touches = [
+        x
+        for i in range(3)
+        for x in pairs.box(i, half, i - 1 if i else WORLD, s=(0, 0, 0.1 if i else 0.0), mu=0.5)
+        if x[3][2] < 0
+    ]
+    model = models.build(bodies, q, rigid_bodies.motion(bodies), None, pairs.build(3, *touches))
+    m, rows, table = model.arena, models.part(model, "bodies"), models.part(model, "pairs")
+    models.part(model, "pair_integers")[:, c.CLOSED] = 1
+    assert impact.gather(m, 0.0, False) == 12
+    random = np.random.default_rng(0)
+    table[:, c.LA : c.LA + 3] = random.normal(size=(12, 3)) + (1.0, 0.0, 0.0)
+    columns = [c.U_X, c.U_X + 1, c.U_X + 2, c.U_W, c.U_W + 1, c.U_W + 2]
+    at = 0.1 * random.normal(size=18)
+
+    def right_side(x):
+        rows[:, columns] = x.reshape(3, 6)
+        friction.newton_system(m, 3.0, False)
+        return models.part(model, "right_side")[:, 0].copy()
+
+    gradient = differences(right_side, at)
+    right = right_side(at)
+    friction.newton_system(m, 3.0, True)
+    numbers, envelope = models.part(model, "skyline")[:, 0], models.part(model, "envelope")
+    dense = np.zeros((18, 18))
+    for i, (first, row) in enumerate(envelope):
+        dense[i, first : i + 1] = numbers[row + first : row + i + 1]
+    dense += np.tril(dense, -1).T
+    assert np.abs(dense + gradient).max() < 1e-6 * np.abs(dense).max()
+    skyline.factor_and_solve(m)
+    assert models.part(model, "right_side")[:, 0] == pytest.approx(
+        np.linalg.solve(dense, right), rel=1e-9
+    )
+    models.part(model, "right_side")[:, 0] = 2.0 * right
+    skyline.solve_again(m)
+    assert models.part(model, "right_side")[:, 0] == pytest.approx(
+        2.0 * np.linalg.solve(dense, right), rel=1e-9
+    )
+
+
+def test_coupled_contacts_answer_as_the_dense_saddle_point_does():
+    """W of two contacts on a chain of two rods, against M^-1 - M^-1 A^T (A M^-1 A^T)^-1 A M^-1."""
+    bodies = rigid_bodies.build([1.0, 2.0], [(0.02, 0.02, 0.005)] * 2)
+    q = rigid_bodies.configuration(
+        bodies, [(0.25, 0.0, 0.0), (0.75, 0.0, 0.0)], (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)
+    )
+    near, far = (0.0, 0.0, -0.25), (0.0, 0.0, 0.25)
+    constraints = joints.assembled(
+        2, joints.nail(0, near, (0, 0, 0)), joints.ball_joint(1, near, 0, far)
+    )
+    floor = pairs.build(2, *(pairs.ball(i, 0.02, far, s=(0, 0, -0.02), mu=0.3) for i in (0, 1)))
+    model = models.build(bodies, q, rigid_bodies.motion(bodies), constraints, floor)
+    models.part(model, "pair_integers")[:, c.CLOSED] = 1
+    velocity.prepare_node(model.arena)
+    assert impact.gather(model.arena, 0.0, False) == 2
+    coupled.couple(model.arena, 0.0, True)
+    W = models.part(model, "delassus")[:36, 0].reshape(6, 6)
+    D, table = np.zeros((6, 12)), models.part(model, "pairs")
+    for k in range(2):
+        frame, lever = (table[k, o : o + 9].reshape(3, 3) for o in (c.FRAME, c.T_A))
+        D[3 * k : 3 * k + 3, 6 * k : 6 * k + 6] = np.hstack([frame, lever])
+    inverse = np.diag(
+        np.hstack([np.repeat(1.0 / bodies.mass[:, None], 3, axis=1), 1.0 / bodies.inertia]).ravel()
+    )
+    A = jacobian.jacobian(constraints.rows, q)
+    free = inverse - inverse @ A.T @ np.linalg.solve(A @ inverse @ A.T, A @ inverse)
+    assert np.abs(W - D @ free @ D.T).max() < 1e-12
