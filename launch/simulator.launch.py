@@ -2,13 +2,14 @@
 
 from launch import LaunchDescription
 
-from rbdyn_ros.nodes.launching import SWITCH, argument, shared, started
+from rbdyn_ros.nodes.launching import SWITCH, argument, shared, start_conditions, started
 
 
 def generate_launch_description():
     return LaunchDescription(
         [
             *shared(),
+            *start_conditions(),
             argument("lockstep", "wait for the command that answers each state", choices=SWITCH),
             argument("real_time_factor", "simulated seconds per second; zero is as fast as it goes"),
             argument("seed", "of what the faults draw; the same seed in lockstep gives the same run"),
@@ -18,6 +19,8 @@ def generate_launch_description():
                 files=("pendulum.yaml", "simulation.yaml"),
                 parameters={
                     "autostart": "autostart",
+                    "start_after": "start_after",
+                    "start_timeout": "start_timeout",
                     "frame_prefix": "frame_prefix",
                     "lockstep.enabled": "lockstep",
                     "real_time_factor": "real_time_factor",

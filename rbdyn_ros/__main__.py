@@ -1,21 +1,26 @@
 """`python -m rbdyn_ros COMMAND ...`: finds the command by its file name in rbdyn_ros/commands."""
 
-import argparse
-import pkgutil
-import sys
-from importlib import import_module
-
-from rbdyn_ros import commands, interrupts
-from rbdyn_ros.settings.tables import nearest
+from rbdyn_ros import console
 
 PROGRAM = "python -m rbdyn_ros"
+if __name__ == "__main__":
+    console.begin(PROGRAM)  # before the imports: they take longer than a finger on Ctrl-C
+
+import argparse  # noqa: E402
+import pkgutil  # noqa: E402
+import sys  # noqa: E402
+from importlib import import_module  # noqa: E402
+
+from rbdyn_ros import commands  # noqa: E402
+from rbdyn_ros.settings.tables import nearest  # noqa: E402
+
 INTRODUCTION = """\
 A spherical-pendulum testbed: a rod, ball-jointed to a cart that slides in a plane, simulated with variational
 integrators. Every command takes the parameters from the same YAML files as the ROS 2 nodes."""
 
 
 def main(argv: list | None = None) -> int:
-    """Run one command; returns its exit code. 0: done, 2: bad input, 130: interrupted before there was a result."""
+    """Run one command; returns its exit code. 0: done, 2: bad input, 128 + n: signal n came before there was a result."""
     argv = sys.argv[1:] if argv is None else argv
     if not argv or argv[0] in ("-h", "--help"):
         print(introduction())
@@ -29,10 +34,10 @@ def main(argv: list | None = None) -> int:
         return _run(command, argv[1:])
     except KeyboardInterrupt:
         print(f"{PROGRAM} {command}: interrupted before there was a result", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        sys.stderr.close()
-        return 0
+        return console.SIGNAL + console.received()
+    except OSError as error:  # that the command does not expect
+        print(f"{PROGRAM} {command}: cannot read or write {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        return console.CANNOT_WRITE
 
 
 def command_names() -> tuple:
@@ -85,5 +90,4 @@ def _indented(text: str) -> str:
 
 
 if __name__ == "__main__":
-    interrupts.raising(KeyboardInterrupt)
-    sys.exit(main())
+    sys.exit(console.run(PROGRAM, main))

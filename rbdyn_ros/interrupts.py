@@ -3,27 +3,35 @@
 Python runs a signal's handler wherever its main thread stands, also in a destructor or in a function that C has called back;
 what is raised there is reported and lost. LLVM calls back in the midst of Numba's loading and compiling, to read and to keep
 machine code: a lost exception leaves it with none, and the process then writes to address 0. So nothing is raised
-there: the same signal comes again a little later, until it falls where its exception arrives.
+there: the same signal comes again a little later, until it falls where its exception arrives. So it is in an import, where an
+exception may become an ImportError or leave half a module behind; but a module that takes long at its import can be interrupted.
 """
 
 import os
 import signal
 import sys
 import threading
+import time
+from contextlib import contextmanager
 from types import FrameType
-from typing import Callable
+from typing import Callable, Iterator
 
 AGAIN = 0.01  # [s]
+LONGEST_IMPORT = 5.0  # [s] for which a signal waits for the end of an import
 _CALLED_BACK = "llvmlite.binding.executionengine"  # the only file in use here whose functions C calls back
+_IMPORT = ("importlib._bootstrap", "_frozen_importlib")
 
 
-def raising(exception: type, numbers: tuple = (signal.SIGINT,), when: Callable[[], bool] = lambda: True) -> None:
-    """Let these signals raise `exception`, as soon as it arrives, while `when()` is true."""
+def raising(exception: type, numbers: tuple = (signal.SIGINT,), when: Callable[[int], bool] = lambda number: True) -> None:
+    """Let these signals raise `exception`, as soon as it arrives, while `when(number)` is true."""
+    waiting: dict[int, float] = {}  # signal -> since when it waits for an import to end [s, steady]
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if not when():
+        if not when(number):
             return
-        if arrives(frame):
+        importing = calls(frame, _IMPORT) and time.monotonic() - waiting.setdefault(number, time.monotonic()) < LONGEST_IMPORT
+        if arrives(frame) and not importing:
+            waiting.clear()
             raise exception
         _again(number)
 
@@ -40,9 +48,30 @@ def raising(exception: type, numbers: tuple = (signal.SIGINT,), when: Callable[[
 
 def arrives(frame: FrameType | None) -> bool:
     """Whether what is raised in this frame reaches its callers: none of them, nor itself, was called back by LLVM."""
-    while frame is not None and frame.f_globals.get("__name__") != _CALLED_BACK:
+    return not calls(frame, (_CALLED_BACK,))
+
+
+def calls(frame: FrameType | None, modules: tuple) -> bool:
+    """Whether the frame, or one that called it, is of one of these modules."""
+    while frame is not None and frame.f_globals.get("__name__") not in modules:
         frame = frame.f_back
-    return frame is None
+    return frame is not None
+
+
+@contextmanager
+def blocked(numbers: tuple = (signal.SIGINT,)) -> Iterator[None]:
+    """No such signal in the block: it comes afterwards. Processes that are started in the block never hear it.
+
+    Ctrl-C goes to all processes of a terminal; those that work for another one leave it to that one, which ends them.
+    """
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # it comes with the first process of multiprocessing, and unblocks these signals
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _again(number: int) -> None:

@@ -187,7 +187,7 @@ def _stamp(value) -> bytes:
         return _of_kernel(value).encode()
     if hasattr(value, "fingerprint"):
         return value.fingerprint.encode()
-    if isinstance(value, (bool, int, float, str, tuple)):
+    if isinstance(value, (bool, int, float, str, tuple, np.generic)):
         return repr(value).encode()
     if isinstance(value, np.ndarray):
         return value.tobytes()

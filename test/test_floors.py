@@ -7,10 +7,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FLOORS = {
-    0: {"types", "kernel", "interrupts", "optional", "geometry", "numerics"},
+    0: {"types", "kernel", "interrupts", "optional", "tracebacks", "files", "console", "geometry", "numerics"},
     1: {"bodies", "solvers"},
     2: {"constraints", "contacts", "systems"},
-    3: {"systems", "integrators"},
+    3: {"systems", "integrators", "mechanics"},
     4: {"models", "settings", "faults", "wire"},
     5: {"controllers", "simulation"},
     6: {"campaigns", "evaluation"},

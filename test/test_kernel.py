@@ -40,6 +40,13 @@ def test_fingerprint_is_that_of_the_code_and_not_of_its_place():
     assert fingerprint(define("def f(x): return x + 1.0")) == fingerprint(define("\n\ndef f(x): return x + 1.0"))
 
 
+@pytest.mark.parametrize("value", [1, 1.0, "a", np.int64(1), np.float64(1.0), np.arange(2)], ids=repr)
+def test_fingerprint_follows_a_constant_of_every_kind(value):
+    """A NumPy scalar was not hashed: a kernel with np.int64 columns kept its old machine code when a column moved."""
+    other = value + value
+    assert fingerprint(define(CALLER, g=None, c=value)) != fingerprint(define(CALLER, g=None, c=other))
+
+
 def test_fingerprint_follows_the_code_its_constants_and_its_callees():
     callee, edited = (stand_in(define(f"def f(x): return {n} * x")) for n in ("2.0", "3.0"))
     sine, cosine = (define(f"import math\ndef f(x): return math.{n}(x)") for n in ("sin", "cos"))
@@ -57,9 +64,9 @@ def test_fingerprint_follows_the_code_its_constants_and_its_callees():
     assert fingerprint(define(CALLER, g=callee, c=1.0)) == stamps["caller"]
 
 
-STAMPS = """from rbdyn_ros.integrators.multibody import variational
-from rbdyn_ros.kernel import _of_kernel
-print(_of_kernel(variational.newton.solve))
+STAMPS = """from rbdyn_ros.kernel import _of_kernel
+from rbdyn_ros.mechanics import step
+print(_of_kernel(step.advance))
 """
 
 

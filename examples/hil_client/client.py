@@ -96,6 +96,8 @@ class Board:
 def opened(words: list) -> tuple:
     """(what select waits for, read, write) of a UDP address and port, or of a serial device."""
     if len(words) == 2:
+        if not (words[1].isdecimal() and 0 < int(words[1]) < 65536):
+            sys.exit(f"client.py: the port is {words[1]}; it must be a whole number from 1 to 65535")
         port = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         port.connect((words[0], int(words[1])))
         return port, lambda: port.recv(2048), port.send

@@ -27,12 +27,19 @@ int link_receive(link_end *link, uint8_t byte, uint64_t now, wire_frame *frame)
     link->newest = frame->sequence;
     link->echo = frame->time;
     link->arrived = now;
+    if (frame->kind == WIRE_FORCE && frame->flags & WIRE_SAFE)
+        frame->numbers[0] = frame->numbers[1] = 0;
     return 1;
+}
+
+static uint64_t since_arrival(const link_end *link, uint64_t now) /* 0 if a frame came after the caller had read its clock */
+{
+    return now > link->arrived ? now - link->arrived : 0;
 }
 
 size_t link_send(link_end *link, uint64_t now, wire_frame *frame, uint8_t out[WIRE_ENCODED])
 {
-    uint64_t held = link->up ? now - link->arrived : 0;
+    uint64_t held = link->up ? since_arrival(link, now) : 0;
     frame->sequence = link->next++;
     frame->time = now;
     frame->echo = link->up ? link->echo : 0;
@@ -42,7 +49,7 @@ size_t link_send(link_end *link, uint64_t now, wire_frame *frame, uint8_t out[WI
 
 int link_watch(link_end *link, uint64_t now)
 {
-    if (link->up && now - link->arrived > link->timeout) {
+    if (link->up && since_arrival(link, now) > link->timeout) {
         link->up = 0;
         link->outages++;
     }

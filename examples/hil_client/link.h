@@ -1,4 +1,9 @@
-/* The board's end of the wire: numbering, echo, watchdog. No clock and no I/O in it: `now` [ns] comes from the caller. */
+/* The board's end of the wire: numbering, echo, watchdog. No clock and no I/O in it: `now` [ns] comes from the caller.
+ *
+ * Interrupts: no function of this file may interrupt another one on the same link, for sequence and times are shared.
+ * Give all interrupts that call them (the UART's and the timer's) one priority, or mask the higher one from reading the
+ * clock on until the frame's bytes are in the transmit buffer: frames leave in the order of their sequence, or the
+ * later one is refused. A clock that was read before a frame came is harmless: the frame is then as new as can be. */
 #ifndef LINK_H
 #define LINK_H
 
@@ -18,7 +23,7 @@ typedef struct {
 
 void link_begin(link_end *link, uint64_t timeout);
 
-/* Take one byte that arrived at `now`; 1 if it completed a new frame, which is then in *frame. */
+/* Take one byte that arrived at `now`; 1 if it completed a new frame, which is then in *frame. A force flagged safe is zero. */
 int link_receive(link_end *link, uint8_t byte, uint64_t now, wire_frame *frame);
 
 /* The bytes of a frame with kind, flags, stamp and numbers filled in, sent at `now`; how many. */

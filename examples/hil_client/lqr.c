@@ -5,6 +5,7 @@
 #include "gains.h"
 
 static const float K[4] = GAINS;
+static const float LARGEST = 1e6f; /* of a number in a state; with more, or with what is no number, single precision overflows */
 
 static void cut(float u[2], float limit) /* the norm, so that no direction is stronger than another */
 {
@@ -21,15 +22,19 @@ static void tilt(const float q[4], const float w[3], float th[2], float rate[2])
     float a = q[0], x = q[1], y = q[2], z = q[3];
     float k[3] = {2 * (x * z + a * y), 2 * (y * z - a * x), 1 - 2 * (x * x + y * y)};
     float n = hypotf(k[0], k[1]);
-    float scale = n > 0 ? atan2f(n, k[2]) / n : 0; /* exactly hanging, every direction is as good: none is taken */
-    th[0] = scale * k[0];
-    th[1] = scale * k[1];
+    float angle = atan2f(n, k[2]);
+    for (int i = 0; i < 2; i++)
+        th[i] = n > 0 ? angle * (k[i] / n) : 0; /* exactly hanging, every direction is as good: none is taken */
     rate[0] = 2 * (x * y + a * z) * w[0] + (1 - 2 * (x * x + z * z)) * w[1];
     rate[1] = -(1 - 2 * (y * y + z * z)) * w[0] - 2 * (x * y - a * z) * w[1];
 }
 
 void lqr_force(const float numbers[11], float force[2])
 {
+    force[0] = force[1] = 0;
+    for (int i = 0; i < 11; i++)
+        if (!(fabsf(numbers[i]) <= LARGEST))
+            return;
     float th[2], rate[2], pull[2] = {-K[0] * numbers[0], -K[0] * numbers[1]};
     tilt(numbers + 2, numbers + 8, th, rate);
     cut(pull, FORCE_LIMIT); /* so that a far cart cannot outvote the tilt */

@@ -32,8 +32,8 @@ static const char USAGE[] =
     "  --udp         the bridge's address and port, such as 127.0.0.1 47001\n"
     "  --serial      a serial port, 921600 baud where the system can\n"
     "  --pty         make a pseudo-terminal and LINK to it: the bridge's serial.port\n"
-    "  --seconds     end after so long; else at SIGINT or SIGTERM\n"
-    "  --patient     plant: its time stands still until a force answers, so that a busy computer does not let it fall\n";
+    "  --seconds     end after so long, such as 0.5; else at SIGINT or SIGTERM\n"
+    "  --patient     plant: its time stands still until a force answers its state, so that a busy computer does not let it fall\n";
 
 typedef struct {
     int file, is_plant;
@@ -41,6 +41,7 @@ typedef struct {
     uint64_t beat, tick; /* [ns] when each is due */
     plant_state plant;
     int patient, held;  /* the plant stands still until a force answers its state: the first, or where it is patient, each */
+    uint64_t fresh;     /* stamp [ns] under which the present state was sent first */
     float force[2];
     uint64_t commanded; /* [ns] when that came */
     uint32_t answers;
@@ -97,13 +98,15 @@ static void take(board *b, const wire_frame *frame)
     if (frame->kind == WIRE_FORCE && b->is_plant) {
         memcpy(b->force, frame->numbers, sizeof b->force);
         b->commanded = now_ns();
-        b->held &= frame->stamp == 0;
+        b->held &= b->patient ? frame->stamp < b->fresh : frame->stamp == 0;
     }
 }
 
 static void measure(board *b, uint64_t now, uint16_t flags)
 {
     wire_frame frame = {.kind = WIRE_STATE, .flags = flags, .stamp = now};
+    if (!b->held || !b->fresh)
+        b->fresh = now;
     for (int i = 0; i < STEPS && !b->held; i++)
         plant_step(&b->plant, b->force, STEP);
     b->held |= b->patient;
@@ -143,9 +146,26 @@ static void listen_once(board *b)
 
 /* how it is reached */
 
-static int open_udp(const char *address, const char *port)
+/* The number of a word; ends the program if it is none, or not from low to high. */
+static double number(const char *option, const char *word, double low, double high)
 {
-    struct sockaddr_in peer = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
+    char *end;
+    double value = strtod(word, &end);
+    if (end == word || *end || !(value >= low && value <= high)) {
+        fprintf(stderr, "hil_client: %s is %s; it must be a number from %g to %g\n", option, word, low, high);
+        exit(2);
+    }
+    return value;
+}
+
+static int open_udp(const char *address, const char *word)
+{
+    double port = number("the port of --udp", word, 1, 65535);
+    struct sockaddr_in peer = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    if (port != (uint16_t)port) {
+        fprintf(stderr, "hil_client: the port of --udp is %s; it must be a whole number\n", word);
+        exit(2);
+    }
     int file = socket(AF_INET, SOCK_DGRAM, 0);
     if (inet_pton(AF_INET, address, &peer.sin_addr) != 1) {
         fprintf(stderr, "hil_client: %s is no IPv4 address; write one such as 127.0.0.1\n", address);
@@ -181,6 +201,22 @@ static int open_serial(const char *device)
     return file;
 }
 
+/* Link to a pseudo-terminal. A link that a client left when it was killed leads to none, or to the number that is ours now. */
+static void make_link(const char *name, const char *link)
+{
+    char old[4096];
+    ssize_t size = readlink(link, old, sizeof old - 1);
+    old[size < 0 ? 0 : size] = 0;
+    if (size > 0 && (!strcmp(old, name) || (!strncmp(old, "/dev/pts/", 9) && access(old, F_OK))))
+        unlink(link);
+    else if (size > 0 && !strncmp(old, "/dev/pts/", 9)) {
+        fprintf(stderr, "hil_client: %s leads to %s, which another program uses; end that, or choose another name\n", link, old);
+        exit(2);
+    }
+    if (symlink(name, link))
+        give_up(link);
+}
+
 static int open_pty(const char *link)
 {
     int file = posix_openpt(O_RDWR | O_NOCTTY);
@@ -188,8 +224,9 @@ static int open_pty(const char *link)
         give_up("no pseudo-terminal");
     const char *name = ptsname(file);
     int kept = open(name, O_RDWR | O_NOCTTY); /* so that it stays when the bridge leaves */
-    if (kept < 0 || symlink(name, link))
-        give_up(link);
+    if (kept < 0)
+        give_up(name);
+    make_link(name, link);
     make_raw(kept);
     fcntl(file, F_SETFL, O_NONBLOCK);
     return file;
@@ -227,7 +264,7 @@ static uint64_t understand(board *b, int count, char **words, const char **pty)
         } else if (!strcmp(words[i], "--patient")) {
             b->patient = 1;
         } else if (!strcmp(words[i], "--seconds") && left) {
-            end = now_ns() + strtoull(words[++i], NULL, 10) * 1000 * MS;
+            end = now_ns() + (uint64_t)(1e9 * number("--seconds", words[++i], 0.001, 1e9));
         } else {
             return 0;
         }

@@ -5,6 +5,7 @@
 
 /* The numbers of config/pendulum.yaml. */
 static const double CART = 2, ROD = 1, CENTER = 1.2, INERTIA = 0.4801, CART_DAMPING = 0.5, JOINT_DAMPING = 0.005, GRAVITY = 9.81;
+static const double FORCE_LIMIT = 20; /* [N], of the norm, which the drives can give */
 
 static double dot(const double *a, const double *b, int n)
 {
@@ -57,8 +58,17 @@ void plant_lean(plant_state *plant, double angle)
     plant->k[2] = cos(angle);
 }
 
-void plant_step(plant_state *plant, const float force[2], double h) /* classical Runge-Kutta, then back to the sphere */
+static void limit(const float asked[2], float given[2]) /* the force, its norm cut; none for what is no force */
 {
+    double norm = hypot(asked[0], asked[1]), scale = norm > FORCE_LIMIT ? FORCE_LIMIT / norm : 1;
+    for (int i = 0; i < 2; i++)
+        given[i] = isfinite(norm) ? (float)(scale * asked[i]) : 0;
+}
+
+void plant_step(plant_state *plant, const float asked[2], double h) /* classical Runge-Kutta, then back to the sphere */
+{
+    float force[2];
+    limit(asked, force);
     plant_state r1, r2, r3, r4, at;
     derivative(plant, force, &r1);
     at = moved(plant, &r1, h / 2);

@@ -8,7 +8,7 @@ typedef struct {
 } plant_state;
 
 void plant_lean(plant_state *plant, double angle); /* at rest at the origin, leaning by `angle` [rad] towards +x */
-void plant_step(plant_state *plant, const float force[2], double h);
+void plant_step(plant_state *plant, const float force[2], double h); /* [N]; more than 20 is cut, as drives do */
 void plant_measure(const plant_state *plant, float numbers[11]); /* as in a state frame; the rod does not spin */
 
 #endif

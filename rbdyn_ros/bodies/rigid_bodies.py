@@ -18,10 +18,14 @@ class Bodies(NamedTuple):
     mass: Array  # (n,) [kg]
     inertia: Array  # (n, 3) [kg m^2] principal, about the centre of mass, body axes
     gravity: Array  # (3,) [m/s^2, world]
+    held: Array  # (n, 6) 1: it cannot move along x, y, z of the world, nor turn (all three, or none)
 
 
-def build(mass, inertia, gravity=(0.0, 0.0, -9.81)) -> Bodies:
-    """The bodies of mass (n,) [kg] and principal inertia (n, 3) [kg m^2]; ValueError names the body that cannot be."""
+def build(mass, inertia, gravity=(0.0, 0.0, -9.81), held=(0.0,) * 6) -> Bodies:
+    """The bodies of mass (n,) [kg] and principal inertia (n, 3) [kg m^2]; ValueError names the body that cannot be.
+
+    held (n, 6), or (6,) for all, says in which directions of the world a body cannot move: (0, 0, 1, 1, 1, 1) is a cart in a plane.
+    """
     mass = np.atleast_1d(arguments.array(mass, "mass")).copy()
     inertia = np.atleast_2d(arguments.array(inertia, "inertia", 3)).copy()
     if len(mass) != len(inertia):
@@ -33,7 +37,11 @@ def build(mass, inertia, gravity=(0.0, 0.0, -9.81)) -> Bodies:
             raise ValueError(
                 f"the inertia of body {i} is {tuple(map(float, J))} kg m^2; each must be > 0 and none larger than the sum of the others"
             )
-    return Bodies(mass, inertia, arguments.array(gravity, "gravity", 3).copy())
+    held = np.broadcast_to(arguments.array(held, "held", 6), (len(mass), 6)).copy()
+    for i, row in enumerate(held):
+        if not np.isin(row, (0.0, 1.0)).all() or len(set(row[3:])) != 1:
+            raise ValueError(f"held of body {i} is {tuple(map(float, row))}; take 0 or 1 each, and one number for all three turns")
+    return Bodies(mass, inertia, arguments.array(gravity, "gravity", 3).copy(), held)
 
 
 def configuration(bodies: Bodies, position, orientation=(1.0, 0.0, 0.0, 0.0)) -> Array:

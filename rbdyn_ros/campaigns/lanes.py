@@ -16,9 +16,10 @@ LANES = 64
     CART, DAMPING, ROD, LEVER, ACROSS, FRICTION, GRAVITY, FADED, FADING,  # the plant
     ASKED_X, ASKED_Y, UX, UY,  # [N] what the law asks for, what acts
     THX, THY, DTHX, DTHY, LEVEL, CHOSEN,  # of `nested_lqr`: the tilt, the rung that ruled and the one that may
-    CAUGHT, LOOKED,  # of `swing_up`
+    CAUGHT, LOOKED, PUSHED_X, PUSHED_Y,  # of `swing_up`
+    LENGTH, MASS, HEAVY, DRAG, GAIN_X, GAIN_V, GAIN_TH, GAIN_DTH,  # the plant that it identified, and its regulator
     PERIODS, SINCE, CATCH, FAR, EFFORT, END, START,  # the score, how it ended, which start it was
-) = range(0, 39 * LANES, LANES)  # fmt: skip
+) = range(0, 49 * LANES, LANES)  # fmt: skip
 SIZE = START + LANES
 _FREE = Contacts()
 

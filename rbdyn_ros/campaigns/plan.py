@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.campaigns import quantities, single
+from rbdyn_ros.controllers import select
 from rbdyn_ros.settings import yaml_file
 from rbdyn_ros.settings.files import read_files
 from rbdyn_ros.settings.overrides import Override
@@ -93,8 +94,8 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
     for override in overrides:
         lines |= {line.name: line for line in _of(override)}
     whole = {p.name: check(p, lines[p.name].value, lines[p.name].source) if p.name in lines else p.default for p in quantities.OF_THE_WHOLE}
-    rest = [line for line in lines.values() if line.name not in whole]
-    known = quantities.table(_laws(lines.get("controller")))
+    rest = [_absolute(line, path.parent) for line in lines.values() if line.name not in whole]
+    known = quantities.table(next((_laws(line) for line in rest if line.name == "controller"), _laws(None)))
     base = {name: p.default for name, p in known.items()} | _of_files(whole["params_files"], path, known)
     plan = _plan(rest, known, base, whole["draws"], whole["seed"])
     if not plan.varied and plan.draws == 1:
@@ -121,6 +122,15 @@ def _of(override: Override) -> list:
     if len(value) != 1 or next(iter(value)) not in WAYS:
         raise ValueError(f"{override.source}: {shown(value)} is no way to vary; write one of {', '.join(WAYS)}, such as {{grid: [0, 1, 11]}}")
     return [_Line(override.name, *next(iter(value.items())), override.source)]
+
+
+def _absolute(line: _Line, folder: Path) -> _Line:
+    """Laws that are files by their absolute paths, from the working folder or from that of the campaign: workers have another."""
+    if line.name != "controller":
+        return line
+    names = line.value if isinstance(line.value, list) else [line.value]
+    found = [select.absolute(name, folder) if isinstance(name, str) else name for name in names]
+    return line._replace(value=found if isinstance(line.value, list) else found[0])
 
 
 def _laws(line: _Line | None) -> tuple:
@@ -154,8 +164,8 @@ def _axis(line: _Line, parameter: Parameter) -> tuple:
     if line.way == VALUES:
         return _apart(_listed(line, parameter), line)
     low, high, count = _these(line, 3, "from, to and how many points")
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise ValueError(f"{line.source}: the grid of {line.name} has {shown(count)} points; it must be a whole number >= 1")
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST:
+        raise ValueError(f"{line.source}: the grid of {line.name} has {shown(count)} points; it must be a whole number >= 1 and <= {MOST:.0e}")
     ends = (check(_a_number(line, parameter), end, line.source) for end in (low, high))
     return _apart(tuple(np.linspace(*ends, count).tolist()), line)
 

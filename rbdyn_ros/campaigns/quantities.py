@@ -11,8 +11,15 @@ def _start(name: str, unit: str, description: str, **bounds) -> Parameter:
     return Parameter(f"start.{name}", 0.0, unit, description, **bounds)
 
 
+def _law(name: str) -> str:
+    """A known law, or the path of one. ValueError with the rest of a sentence."""
+    if not select.is_path(name) and name not in select.names():
+        raise ValueError(f"it must be one of {', '.join(select.names())}, or the path of a law of your own, such as ./law.py")
+    return name
+
+
 RUN = (
-    Parameter("controller", "lqr", "", "the control law, by name", "string", choices=select.names),
+    Parameter("controller", "lqr", "", "the control law, by name or as the path of its file, which ends in .py", "string", refine=_law),
     Parameter("duration", 10.0, "s", "simulated time of a sample; it ends earlier when it has settled or failed", low=0.0, low_open=True),
     Parameter("period", 0.002, "s", "control period, for which the law is designed", low=0.0, low_open=True),
     Parameter("step", 0.001, "s", "of the integrator (rk4); the period is a multiple", low=0.0, low_open=True),

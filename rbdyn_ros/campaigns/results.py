@@ -82,9 +82,10 @@ def summary(results: Results) -> str:
     return "\n".join(lines)
 
 
-def write(results: Results, path: Path) -> None:
-    """The rows as JSON. OSError."""
-    path.write_text(json.dumps({"rows": rows(results), "reasons": dict(results.reasons.most_common(20))}, indent=1) + "\n")
+def write(results: Results, path: Path, provenance: dict | None = None) -> None:
+    """The rows as JSON, with where they come from. OSError."""
+    told = {"rows": rows(results), "reasons": dict(results.reasons.most_common(20)), "provenance": provenance or {}}
+    path.write_text(json.dumps(told, indent=1) + "\n")
 
 
 def _laws(plan: Plan) -> dict:

@@ -1,21 +1,25 @@
 """A campaign's folder: what it asks for, and one Parquet file for each batch of samples, whole or not there.
 
-    campaign.json                 the plan; another one is refused
+    campaign.json                 the plan, another one is refused; its laws, with others it begins anew; when and where it was computed
     parts/part-000000.parquet     written beside, flushed, then renamed: a run that is cut off leaves no half of a file
 """
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from rbdyn_ros.campaigns.plan import Plan
+from rbdyn_ros.controllers import select
+from rbdyn_ros.controllers.provenance import differences, identity
+from rbdyn_ros.files import make_folder, write_whole
 from rbdyn_ros.optional import library
 
 HEADING, PARTS = "campaign.json", "parts"
+LAWS, SITTINGS = "laws", "sittings"  # of the heading: the identity of each law; when and where it was computed
+_SHOWN = 3  # changes that are listed
 LARGEST, SMALLEST, ABOUT = 8192, 256, 16  # samples in a compiled batch; batches in a campaign that is not large
 LARGEST_SLOW, ABOUT_SLOW = 64, 64  # the same where samples run one by one
 
@@ -23,20 +27,30 @@ LARGEST_SLOW, ABOUT_SLOW = 64, 64  # the same where samples run one by one
 class Store:
     """The folder of one campaign."""
 
-    def __init__(self, folder: Path, plan: Plan, compiled: bool):
-        """MissingLibrary where there is no pyarrow. Touches nothing yet."""
+    def __init__(self, folder: Path, plan: Plan, compiled: bool, laws: dict | None = None, sitting: dict | None = None):
+        """`laws`: the identity of each law by its name, as `controllers.provenance` has it; `sitting`: when and where.
+
+        MissingLibrary where there is no pyarrow. Touches nothing yet.
+        """
         self._arrow = library("pyarrow", "sweep", "sweep")
         self._parquet = library("pyarrow.parquet", "sweep", "sweep")
         self.folder, self.plan = folder, plan
         fast, slow = -(-plan.size // ABOUT), -(-plan.size // ABOUT_SLOW)
         self.batch = min(LARGEST, max(SMALLEST, fast)) if compiled else min(LARGEST_SLOW, slow)
-        self.heading = _heading(plan, self.batch)
-        self._print = hashlib.sha256(json.dumps(self.heading, sort_keys=True).encode()).hexdigest()
+        self.heading, self.laws = _heading(plan, self.batch), json.loads(json.dumps(laws or {}))
+        self.sittings = [sitting] if sitting else []
+        self._print = hashlib.sha256(json.dumps([self.heading, self.laws], sort_keys=True).encode()).hexdigest()
 
     @property
     def count(self) -> int:
         """How many batches there are."""
         return -(-self.plan.size // self.batch)
+
+    @property
+    def provenance(self) -> dict:
+        """Where the results come from: when and where, of which laws, with which seed and tolerances."""
+        settled = {name: value for name, value in self.plan.fixed if name.startswith("settled.")}
+        return {SITTINGS: self.sittings, LAWS: self.laws, "seeds": [self.plan.seed], "tolerances": settled}
 
     def span(self, part: int) -> tuple:
         """(begin, end) of its samples."""
@@ -46,17 +60,27 @@ class Store:
         """Its file."""
         return self.folder / PARTS / f"part-{part:06d}.parquet"
 
-    def open(self, resume: bool) -> None:
-        """Make the folder, or go on in it. ValueError: it holds something else, or the same and `resume` is not said."""
-        heading = self.folder / HEADING
+    def open(self, resume: bool) -> str:
+        """Make the folder, or go on in it; why it begins anew where a law was changed, else "". What was computed is kept beside.
+
+        ValueError: it holds something else, or the same and `resume` is not said.
+        """
+        heading, anew = self.folder / HEADING, ""
         if heading.is_file():
-            self._compare(heading)
+            before = self._compared(heading)
             if not resume and any((self.folder / PARTS).glob("*.parquet")):
                 raise ValueError(f"{self.folder} already holds results of this campaign; add --resume to go on, or choose another --out")
+            if changes := _changes(before.get(LAWS) or {}, self.laws):
+                anew = self._anew(changes)
+            else:
+                self.sittings = [*before.get(SITTINGS, ()), *self.sittings]
         elif self.folder.is_dir() and any(self.folder.iterdir()):
             raise ValueError(f"{self.folder} is not empty and holds no campaign; choose another --out, so that nothing is lost")
-        (self.folder / PARTS).mkdir(parents=True, exist_ok=True)
-        _write(heading, json.dumps(self.heading, indent=1).encode() + b"\n")
+        make_folder(self.folder)
+        (self.folder / PARTS).mkdir(exist_ok=True)
+        told = {**self.heading, LAWS: self.laws, SITTINGS: self.sittings}
+        write_whole(heading, json.dumps(told, indent=1).encode() + b"\n")
+        return anew
 
     def missing(self) -> tuple:
         """(parts that are to be computed, sentences about those that are there and broken)."""
@@ -74,7 +98,7 @@ class Store:
         table = table.replace_schema_metadata({"campaign": self._print, "part": str(part)})
         sink = self._arrow.BufferOutputStream()
         self._parquet.write_table(table, sink, compression="zstd")
-        _write(self.path(part), sink.getvalue().to_pybytes())
+        write_whole(self.path(part), sink.getvalue().to_pybytes())
 
     def batches(self) -> Iterator[dict]:
         """The columns of each batch that is there, in the order of the samples."""
@@ -96,15 +120,38 @@ class Store:
         known = (table.schema.metadata or {}).get(b"campaign") == self._print.encode()
         return None if known and table.num_rows == end - begin else f"{path} is not of this campaign; it is computed again"
 
-    def _compare(self, heading: Path) -> None:
+    def _compared(self, heading: Path) -> dict:
+        """What the folder says of itself. ValueError: it is another campaign."""
         try:
             before = json.loads(heading.read_text())
-            differing = [name for name in {**before, **self.heading} if before.get(name) != self.heading.get(name)]
+            names = {**before, **self.heading}.keys() - {LAWS, SITTINGS}
+            differing = [name for name in {**before, **self.heading} if name in names and before.get(name) != self.heading.get(name)]
         except (ValueError, TypeError):
             raise ValueError(f"{heading} is damaged; delete it if the campaign is the same, or choose another --out") from None
         if differing:
             changes = "; ".join(f"{name} was {_shown(before.get(name))}, now {_shown(self.heading.get(name))}" for name in differing[:3])
             raise ValueError(f"{self.folder} holds another campaign: {changes}; choose another --out, or take the change back")
+        return before
+
+    def _anew(self, changes: list) -> str:
+        """Put aside the parts of laws that have changed; the sentence about it, "" where there are none."""
+        parts = self.folder / PARTS
+        if not parts.is_dir() or not any(parts.iterdir()):
+            return ""
+        number = next(n for n in range(1, 10_000) if not parts.with_name(f"{PARTS}.{n}").exists())
+        kept = parts.rename(parts.with_name(f"{PARTS}.{number}"))
+        more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
+        return f"--resume begins anew: {'; '.join(changes[:_SHOWN])}{more}; what was computed before is kept in {kept}"
+
+
+def identities(plan: Plan) -> dict:
+    """The identity of each law of a plan, by its name: its files, options and versions. ValueError: an option out of range."""
+    return {name: identity(select.short(name), select.load(name), dict(plan.fixed)) for name in plan.laws}
+
+
+def _changes(before: dict, now: dict) -> list:
+    """What has changed of the laws, in words."""
+    return list(dict.fromkeys(change for law in now for change in differences(before.get(law) or {}, now[law])))
 
 
 def _heading(plan: Plan, batch: int) -> dict:
@@ -122,16 +169,3 @@ def _plain(column) -> list | np.ndarray:
 def _shown(value) -> str:
     text = "not there" if value is None else json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _write(path: Path, content: bytes) -> None:
-    """The file at once: whoever reads sees the old one or the new one."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(draft, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -1,15 +1,22 @@
-"""`swing_up` in all lanes: the forces side by side, the question whether a rod can be caught one by one."""
+"""`swing_up` in all lanes: the forces side by side; what it identifies, and whether a rod can be caught, one by one."""
 
 import math
+
+import numpy as np
 
 from rbdyn_ros.campaigns import queue
 from rbdyn_ros.campaigns.course import RUNNING
 from rbdyn_ros.campaigns.lane_tilt import tilt
-from rbdyn_ros.campaigns.lanes import ASKED_X, ASKED_Y, CATCH, CAUGHT, END, KZ, LANES, LOOKED, P3, PERIODS, state
+from rbdyn_ros.campaigns.lanes import (
+    ASKED_X, ASKED_Y, CATCH, CAUGHT, DRAG, END, GAIN_DTH, GAIN_TH, GAIN_V, GAIN_X, HEAVY, KZ, LANES, LENGTH, LOOKED, MASS, P3, PERIODS,
+    PUSHED_X, PUSHED_Y, state,
+)  # fmt: skip
+from rbdyn_ros.controllers import identification, swing_up
 from rbdyn_ros.controllers.catching import is_catchable
 from rbdyn_ros.controllers.feedback import unsaturated
+from rbdyn_ros.controllers.identification import FACTORS
 from rbdyn_ros.controllers.saturation import saturated
-from rbdyn_ros.controllers.swing_up import LOOK, RELEASE, WIDEST, swing
+from rbdyn_ros.controllers.swing_up import ADAPTED, COMMANDED, LOOK, PUSHED, RELEASE, WIDEST, swing
 from rbdyn_ros.kernel import kernel
 
 
@@ -17,14 +24,15 @@ from rbdyn_ros.kernel import kernel
 def run(plan, course, starts, plants, outcomes):
     """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
     line = queue.formed(course, starts, plants, outcomes)
+    memory = np.zeros((LANES, swing_up.SIZE))
     while queue.runs(course, line):
-        _look(plan, course.period, line.lanes)
-        _command(plan, line.lanes)
+        _look(plan, course.period, line.lanes, memory)
+        _command(plan, course.period, line.lanes)
         queue.advance(course, line)
 
 
 @kernel
-def _look(plan, period, a):
+def _look(plan, period, a, memory):
     """Who is caught: `controllers.swing_up.decide` without the force."""
     lowest = math.cos(RELEASE)
     for j in range(LANES):
@@ -32,22 +40,33 @@ def _look(plan, period, a):
         if a[CAUGHT + j] > 0.0:
             a[CAUGHT + j] = 1.0 if a[KZ + j] > lowest else 0.0
         elif a[END + j] == RUNNING and t - a[LOOKED + j] >= LOOK - 1e-9:
+            m, s, p3 = memory[j], state(a, j), a[P3 + j]
+            if a[LOOKED + j] == -math.inf:  # another start than before
+                swing_up.forget(plan, m)
             a[LOOKED + j] = t
-            caught = is_catchable(plan.net, a[P3 + j], state(a, j), (0.0, 0.0), WIDEST)
+            m[COMMANDED], m[COMMANDED + 1], m[PUSHED], m[PUSHED + 1] = a[ASKED_X + j], a[ASKED_Y + j], a[PUSHED_X + j], a[PUSHED_Y + j]
+            a[PUSHED_X + j] = a[PUSHED_Y + j] = 0.0
+            swing_up.identify(plan, m, t, p3, s)
+            a[LENGTH + j], a[MASS + j], a[HEAVY + j], a[DRAG + j] = m[FACTORS], m[FACTORS + 1], m[FACTORS + 2], m[FACTORS + 3]
+            a[GAIN_X + j], a[GAIN_V + j], a[GAIN_TH + j], a[GAIN_DTH + j] = m[ADAPTED], m[ADAPTED + 1], m[ADAPTED + 2], m[ADAPTED + 3]
+            caught = is_catchable(swing_up.identified_net(plan, m), p3, s, (0.0, 0.0), WIDEST)
             a[CAUGHT + j] = 1.0 if caught else 0.0
             if caught and a[CATCH + j] != a[CATCH + j]:
                 a[CATCH + j] = t
 
 
 @kernel
-def _command(plan, a):
+def _command(plan, period, a):
     """The regulator for a rod that is caught, (K.9) for the others."""
     net = plan.net
-    gains = (net.gains[0], net.gains[1], net.gains[2], net.gains[3])
     for j in range(LANES):
         s = state(a, j)
+        gains = (a[GAIN_X + j], a[GAIN_V + j], a[GAIN_TH + j], a[GAIN_DTH + j])
+        system = identification.scaled(net.system, a[LENGTH + j], a[MASS + j], a[HEAVY + j], a[DRAG + j])
         held = unsaturated(s[2], s[3], tilt(s[0], s[1]), (0.0, 0.0), gains, net.force_limit)
-        swung = swing(plan, a[P3 + j], s, (0.0, 0.0))
+        swung = swing(system, plan.options, a[P3 + j], s, (0.0, 0.0))
         caught = a[CAUGHT + j] > 0.0
         ux, uy = saturated(held[0] if caught else swung[0], held[1] if caught else swung[1], net.force_limit)
         a[ASKED_X + j], a[ASKED_Y + j] = ux, uy
+        a[PUSHED_X + j] += period * ux
+        a[PUSHED_Y + j] += period * uy

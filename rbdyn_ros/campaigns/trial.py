@@ -89,13 +89,9 @@ def _groups(plan: Plan, varied: dict, places: Array) -> Iterator[Group]:
 
 def _law(values: dict):
     """The law, designed for the declared plant. ValueError."""
-    module = select.load(values["controller"])
-    try:
-        return module.design(spherical_pendulum, plant_params(values), options.from_values(values["controller"], module, values))
-    except ValueError:
-        raise
-    except Exception as error:  # whatever a stranger's law raises
-        raise ValueError(f"controller {values['controller']}: its design raised {type(error).__name__}: {error}") from error
+    name = values["controller"]
+    module = select.load(name)
+    return select.make_law(name, module, spherical_pendulum, plant_params(values), options.from_values(name, module, values))
 
 
 def _course(values: dict) -> Course:

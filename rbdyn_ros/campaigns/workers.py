@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from rbdyn_ros.campaigns.plan import Plan
 from rbdyn_ros.campaigns.trial import outcomes
+from rbdyn_ros.interrupts import blocked
 from rbdyn_ros.optional import library
 
 AHEAD = 2  # batches under way for each worker
@@ -45,8 +46,9 @@ def cluster(address: str, jobs: int) -> Iterator[tuple]:
     distributed = library("distributed", "cluster", "--scheduler")
     local = address == LOCAL
     try:
-        place = distributed.LocalCluster(jobs, threads_per_worker=1, dashboard_address=None) if local else address
-        client = distributed.Client(place, timeout=TIMEOUT, set_as_default=False)
+        with blocked():  # a worker that Ctrl-C ends takes its batch with it, and nobody waits in vain
+            place = distributed.LocalCluster(jobs, threads_per_worker=1, dashboard_address=None) if local else address
+            client = distributed.Client(place, timeout=TIMEOUT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         advice = "start one with `dask scheduler`, check the address, or take --scheduler local"
         raise ValueError(f"--scheduler {address}: no scheduler answers ({' '.join(str(error).split())[:120]}); {advice}") from error
@@ -71,7 +73,7 @@ def computed(plan: Plan, spans: dict, executor: Executor, workers: int, go_on: C
     while True:
         while len(under_way) < AHEAD * workers and go_on() and (following := next(waiting, None)):
             part, span = following
-            with _deaths_named():  # a worker may die between two batches too: then the next cannot be handed over
+            with _deaths_named(), blocked():  # a worker may die between two batches too; Ctrl-C is for this process alone
                 under_way[executor.submit(outcomes, plan, *span)] = part
         if not under_way:
             return

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Iterable, NamedTuple
 
+from rbdyn_ros.files import make_folder, write_or_rescue
 from rbdyn_ros.optional import no_ros
 from rbdyn_ros.settings import yaml_file
 from rbdyn_ros.settings.command_line import fresh_folder, number, parameter_files, scenario, voice
@@ -66,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--processes", type=int, choices=(1, 2), default=1, help="simulator and controller in one process or in two; default 1")
     option("--seed", metavar="N", default="0", help="chooses the direction of the fall, the pushes, and what faults draw; default 0")
     option("--real-time-factor", metavar="F", help="simulated seconds per second; 0 is as fast as it goes, in lockstep")
-    option("--controller", metavar="NAME", help="the control law; default lqr, or what the scenario says; rest is no force at all")
+    option("--controller", metavar="NAME", help="the control law, by name or path/to/law.py; default lqr, or what the scenario says; rest is no force at all")
     option("--scenario", metavar="NAME", help="another start: a file of config/scenarios, without .yaml")
     option("--params-file", metavar="F", action="append", default=[], help="parameters over all these, ROS YAML; may be repeated")
     option("--out", metavar="DIR", help="folder of the results, new or empty; default: demo_<time>")
@@ -82,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     try:
-        planned.out.mkdir(parents=True, exist_ok=True)
+        make_folder(planned.out)
         return _shown(planned)
     except OSError as error:
         return _say(f"cannot write {error.filename or planned.out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
@@ -119,11 +120,15 @@ def _files(arguments: argparse.Namespace) -> tuple:
 def _law(arguments: argparse.Namespace, files: Iterable) -> str:
     """The control law: that of --controller, else of the last file that names one, else lqr."""
     named = [entry.value for file in files for entry in yaml_file.read(file) if entry.name == "controller"]
-    return arguments.controller or (named or ["lqr"])[-1]
+    from rbdyn_ros.controllers.select import absolute
+
+    return absolute(str(arguments.controller or (named or ["lqr"])[-1]))
 
 
 def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
-    words = [f"controller:={_law(arguments, files)}", "start:=paused", f"seed:={number(SEED, arguments.seed)}"]
+    law = f"controller:={_law(arguments, files)}"
+    # for the node by its name too: a file's section for that node would win over what is for all
+    words = [law, f"pendulum_controller:{law}", "start:=paused", f"seed:={number(SEED, arguments.seed)}"]
     if arguments.real_time_factor is not None:
         factor = number(FACTOR, arguments.real_time_factor)
         words += [f"real_time_factor:={factor}", f"lockstep.enabled:={str(factor == 0.0).lower()}"]
@@ -148,6 +153,9 @@ def _shown(planned: Plan) -> int:
 
         with Stage(cast, planned.bag, LiveLine(sys.stdout), stop) as stage:
             trial = Performance(play, stage).play()
+            if trial.failure:  # before the nodes are ended and the picture is drawn
+                stage.live.close()
+                print(f"ends early: {trial.failure}", flush=True)
         return _told(planned, trial, stage.recorder.tally())
 
 
@@ -156,13 +164,19 @@ def _told(planned: Plan, trial, recorded: str) -> int:
     from rbdyn_ros.simulation.trial_summary import summary
     from rbdyn_ros.simulation.verdict import verdict
 
-    judged, written = verdict(trial), [planned.bag, planned.log]
+    judged, written, elsewhere = verdict(trial), [planned.bag, planned.log], ""
     if len(trial.t):
         print(summary(trial, recorded))
-        trial_figure.write(trial, judged, planned.rod_length, _title(planned), planned.picture)
-        written.insert(0, planned.picture)
-    print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}")
+    print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}", flush=True)
+    if len(trial.t):
+        title = _title(planned)
+        picture, elsewhere = write_or_rescue(
+            planned.picture, lambda draft: trial_figure.write(trial, judged, planned.rod_length, title, draft)
+        )
+        written.insert(0, picture)
     print("\n".join(f"wrote {path}" for path in written))
+    if elsewhere:
+        return _say(elsewhere, CANNOT_WRITE)
     return STOOD if judged.stood else FELL
 
 

@@ -3,6 +3,8 @@
 import argparse
 import os
 import sys
+import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -34,13 +36,15 @@ class Plan(NamedTuple):
     jobs: int
     out: Path
     resume: bool
+    quick: bool
+    chosen: tuple  # rows; empty: all
     ros: tuple | None  # (how long to wait for somebody else's node [s] or None to start ours, in real time); None: without ROS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `plan`."""
     option = parser.add_argument
-    option("--controller", metavar="NAME", required=True, help="the law: of this package, or of an entry point rbdyn_ros.controllers")
+    option("--controller", metavar="NAME", required=True, help="the law: a name of this package or of an entry point rbdyn_ros.controllers, or path/to/law.py")
     option("--params-file", metavar="F", action="append", default=[], help="parameters of law and plant, ROS YAML; may be repeated")
     option("--kind", metavar="KINDS", help="what it is meant for, such as balance,wide; default: what the law says, else balance")
     option("--suite", metavar="FILE", help="rows of your own; default: the standard suite, config/suites/standard.yaml")
@@ -70,7 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     except (ValueError, CannotGoOn) as error:
         return _say(str(error), BAD_INPUT)
     except OSError as error:
-        return _say(f"cannot write {error.filename}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
+        advice = "make room, or choose another --out; --resume goes on with what has been measured"
+        return _say(f"cannot write {error.filename or arguments.out}: {error.strerror}; {advice}", CANNOT_WRITE)
 
 
 def plan(arguments: argparse.Namespace) -> Plan:
@@ -90,7 +95,7 @@ def plan(arguments: argparse.Namespace) -> Plan:
     law = make(arguments.controller, arguments.params_file, arguments.kind, suite.plant, patience)
     out = Path(arguments.out or f"evaluation_{law.name}_{datetime.now():%Y-%m-%d_%H-%M-%S}").expanduser()
     ros = (waiting if arguments.external else None, arguments.real_time) if arguments.over_ros else None
-    return Plan(suite, law, jobs or os.cpu_count() or 1, out, arguments.resume, ros)
+    return Plan(suite, law, jobs or os.cpu_count() or 1, out, arguments.resume, arguments.quick, rows, ros)
 
 
 def _measured(planned: Plan) -> int:
@@ -102,13 +107,26 @@ def _measured(planned: Plan) -> int:
     meant, others = applying(planned.suite, planned.subject.kinds)
     if planned.ros:
         meant, others = _over_ros(meant, others)
-    results = Results(planned.out, planned.subject.heading(planned.ros is not None), planned.resume)
+    results = Results(planned.out, planned.subject.heading(planned.ros is not None), planned.resume, _sitting(planned))
+    if results.anew:
+        _say(results.anew, HOLDS)
     left = [case for case in meant if case.key not in results.cases]
     print(_announcement(planned, meant, left))
-    with Interruption() as stop:
+    with Interruption() as stop:  # until the report is written: it is of what there is
         _work(planned, left, results, stop)
-    known = {case.name: results.cases[case.key] for case in meant if case.key in results.cases}
-    return _told(planned, {**known, **{case.name: not_meant(case, why) for case, why in others}}, len(meant) - len(known), stop.signal)
+        known = {case.name: results.cases[case.key] for case in meant if case.key in results.cases}
+        cases = {**known, **{case.name: not_meant(case, why) for case, why in others}}
+        return _told(planned, cases, results.sittings, len(meant) - len(known), stop.signal)
+
+
+def _sitting(planned: Plan) -> dict:
+    """When, where and how it is measured."""
+    from rbdyn_ros.controllers import select
+    from rbdyn_ros.controllers.provenance import sitting
+
+    laws = () if planned.ros and planned.ros[0] is not None else (select.load(planned.subject.controller),)
+    how = {"quick": planned.quick, "rows": list(planned.chosen) or "all", "jobs": planned.jobs, "patience": planned.subject.patience}
+    return {**sitting(*laws), **how, "over_ros": planned.ros is not None, "real_time": bool(planned.ros and planned.ros[1])}
 
 
 def _over_ros(meant: list, others: list) -> tuple[list, list]:
@@ -146,6 +164,7 @@ def _work(planned: Plan, left: list, results, stop) -> None:
             from rbdyn_ros.nodes.ros_bench import ros_bench
 
             with ros_bench(planned.subject, planned.ros, planned.out, stop) as bench:
+                bench.show = _on(bar, pace)
                 return score.alone(bench, stop)
         with Workers(planned.jobs, planned.subject, serve) as workers:
             for task, answer in workers.answers(score.tasks):
@@ -155,14 +174,27 @@ def _work(planned: Plan, left: list, results, stop) -> None:
                     score.take(task, answer)
 
 
-def _told(planned: Plan, cases: dict, missing: int, signal: int) -> int:
+def _on(bar, pace: float) -> Callable[[str], None]:
+    """What shows a line behind the progress bar, at most once in max(`pace`, 0.5) [s]."""
+    newest = time.monotonic()
+
+    def show(text: str) -> None:
+        nonlocal newest
+        if time.monotonic() - newest >= max(pace, 0.5):
+            newest = time.monotonic()
+            bar.set_postfix_str(f" {text}")
+
+    return show
+
+
+def _told(planned: Plan, cases: dict, sittings: list, missing: int, signal: int) -> int:
     """The table, the files, the exit code."""
     from rbdyn_ros.evaluation import report, table
     from rbdyn_ros.evaluation.judged import BROKEN, MISSES
 
     print(table.table(planned.suite, cases))
     print(table.summary(planned.suite, cases))
-    for path in report.write(planned.suite, planned.subject, cases, planned.out):
+    for path in report.write(planned.suite, planned.subject, cases, sittings, planned.out):
         print(f"wrote {path}")
     if signal:
         return _say(f"interrupted: {missing} cases are left; go on with --out {planned.out} --resume", SIGNAL + signal)

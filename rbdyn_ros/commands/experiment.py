@@ -3,21 +3,27 @@
 import argparse
 import csv
 import pkgutil
+from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from textwrap import shorten
 
+from rbdyn_ros import console
+from rbdyn_ros.files import make_folder, write_or_rescue
 from rbdyn_ros.settings.command_line import voice
 from rbdyn_ros.settings.tables import nearest
 
 COMMAND = "python -m rbdyn_ros experiment"
 HELP = "ask a question of the mechanics: figure, table and verdict"
 EXAMPLES = f"""\
-{COMMAND} --list                          # the questions
+{COMMAND}                                 # the questions, a line each; --list has all of them
 {COMMAND} four_disp --out results         # why does the notebook's pendulum go wild?
 {COMMAND} dzhanibekov --animate gif       # with a film
 """
 _say = voice(COMMAND)
-HOLDS, FAILS, BAD_INPUT = 0, 1, 2
+HOLDS, FAILS, BAD_INPUT, CANNOT_WRITE = 0, 1, 2, 4
+LINE = 120  # characters of a line of the list
 
 
 def names() -> tuple:
@@ -30,7 +36,7 @@ def names() -> tuple:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    parser.add_argument("name", nargs="?", help="which one; see --list")
+    parser.add_argument("name", nargs="?", help="which one; without a name they are listed, a line each")
     parser.add_argument("--list", action="store_true", help="list the experiments and their questions")
     parser.add_argument("--out", metavar="DIR", default=".", help="folder for NAME.png, NAME_TABLE.csv and films; default: here")
     parser.add_argument("--short", action="store_true", help="the form for continuous integration: shorter, the same claims")
@@ -38,17 +44,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run one experiment; 0 if its claims hold, 1 if one fails, 2 for bad input."""
+    """Run one experiment; 0 if its claims hold, 1 if one fails, 2 for bad input, 4 if a file cannot be written where it should be."""
     if arguments.list:
         print("\n\n".join(f"{name}\n  {_load(name).QUESTION}" for name in names()))
         return HOLDS
+    if arguments.name is None:
+        return _listed()
     if arguments.name not in names():
-        advice = f"{nearest(arguments.name or '', names())}known are {', '.join(names())}"
-        return _say(f"'{arguments.name or ''}' is not an experiment; {advice}", BAD_INPUT)
+        advice = f"{nearest(arguments.name, names())}known are {', '.join(names())}"
+        return _say(f"'{arguments.name}' is not an experiment; {advice}", BAD_INPUT)
     try:
-        return _answer(arguments.name, Path(arguments.out), arguments.short, arguments.animate)
-    except (ValueError, OSError) as error:
+        return _answer(arguments.name, Path(arguments.out).expanduser(), arguments.short, arguments.animate)
+    except ValueError as error:
+        if console.is_interrupted():  # Matplotlib makes a ValueError of it
+            raise KeyboardInterrupt from error
         return _say(str(error), BAD_INPUT)
+    except OSError as error:
+        return _say(f"cannot write {error.filename or arguments.out}: {error.strerror}; make room, or choose another --out", BAD_INPUT)
+
+
+def _listed() -> int:
+    """Each experiment and the beginning of its question, in a line."""
+    known = names()
+    width = max(map(len, known))
+    for name in known:
+        question = " ".join(_load(name).QUESTION.split())
+        print(f"{name:{width}}  {shorten(question, LINE - width - 2, placeholder=' ...')}")
+    print(f"\nrun one: {COMMAND} NAME; the whole questions: {COMMAND} --list")
+    return HOLDS
 
 
 def _answer(name: str, out: Path, short: bool, animate: str | None) -> int:
@@ -57,15 +80,18 @@ def _answer(name: str, out: Path, short: bool, animate: str | None) -> int:
 
     experiment = _load(name)
     _require_film(name, experiment, animate)
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     print(f"{name}: {experiment.QUESTION}")
     with bar(1.0, "of the work") as show:
         outcome = experiment.run(short, show)
-    written = [*_tables(name, outcome, out), _figure(name, experiment, outcome, out)]
+    print(outcomes.verdict(outcome), flush=True)
+    written = [write_or_rescue(out / file, write) for file, write in _files(name, experiment, outcome)]
     if animate:
-        written.append(_film(name, experiment, outcome, out, animate))
-    print(outcomes.verdict(outcome))
-    print("\n".join(f"  wrote {path}" for path in written))
+        written.append(write_or_rescue(out / f"{name}.{animate}", lambda draft: _film(experiment, outcome, draft, animate)))
+    print("\n".join(f"  wrote {path}" for path, _ in written))
+    elsewhere = [sentence for _, sentence in written if sentence]
+    if elsewhere:
+        return _say("; ".join(elsewhere), CANNOT_WRITE)
     return HOLDS if outcomes.stands(outcome) else FAILS
 
 
@@ -79,39 +105,34 @@ def _require_film(name: str, experiment, kind: str | None) -> None:
         raise ValueError("--animate mp4 needs ffmpeg; install it (apt-get install ffmpeg) or take --animate gif")
 
 
-def _tables(name: str, outcome, out: Path) -> list:
-    paths = []
-    for table, columns in outcome.tables.items():
-        paths.append(out / f"{name}_{table}.csv")
-        with open(paths[-1], "w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(zip(*columns.values()))
-    return paths
-
-
-def _figure(name: str, experiment, outcome, out: Path) -> Path:
+def _files(name: str, experiment, outcome) -> Iterator[tuple]:
+    """(name of the file, what writes it to a path) of every table and of the figure."""
     from matplotlib.figure import Figure
 
+    for table, columns in outcome.tables.items():
+        yield f"{name}_{table}.csv", partial(_write_table, columns)
     figure = Figure(figsize=(11.0, 7.0), layout="constrained")
     experiment.draw(outcome, figure)
-    path = out / f"{name}.png"
-    figure.savefig(path, dpi=130)
-    return path
+    yield f"{name}.png", partial(figure.savefig, dpi=130)
 
 
-def _film(name: str, experiment, outcome, out: Path, kind: str) -> Path:
+def _write_table(columns: dict, path: Path) -> None:
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values()))
+
+
+def _film(experiment, outcome, path: Path, kind: str) -> None:
     from matplotlib.animation import FFMpegWriter, FuncAnimation, PillowWriter
 
     from rbdyn_ros.simulation.progress import bar
 
     film = experiment.animate(outcome)
-    path = out / f"{name}.{kind}"
     writer = (PillowWriter if kind == "gif" else FFMpegWriter)(fps=film.rate)
     moving = FuncAnimation(film.figure, film.update, frames=film.frames, blit=False)
     with bar(float(film.frames), "frames") as show:
         moving.save(path, writer=writer, dpi=80, progress_callback=lambda frame, _: show(frame + 1.0))
-    return path
 
 
 def _load(name: str):

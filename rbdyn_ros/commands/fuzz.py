@@ -7,6 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.optional import no_ros
 from rbdyn_ros.settings.command_line import number, voice
 from rbdyn_ros.settings.parameter import Parameter
@@ -19,7 +20,7 @@ EXAMPLES = f"""\
 {COMMAND} --seed 3 --json fuzz.json
 """
 _say = voice(COMMAND)
-PASSED, FAILED, BAD_INPUT, NO_ROS = 0, 1, 2, 3
+PASSED, FAILED, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
 FRAMES = Parameter("--frames", 100_000, "", "", kind="int", low=0)
 BRIDGE = Parameter("--bridge", 20_000, "", "", kind="int", low=0)
 SEED = Parameter("--seed", 0, "", "", kind="int", low=0)
@@ -34,11 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fuzz; 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2."""
+    """Fuzz; 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2, 4 the figures cannot be written where they should be."""
     try:
         sizes = number(FRAMES, arguments.frames), number(BRIDGE, arguments.bridge), number(SEED, arguments.seed)
-        if arguments.json and not arguments.json.absolute().parent.is_dir():
-            raise ValueError(f"--json: the folder {arguments.json.parent} does not exist; make it first")
+        if arguments.json:
+            try_file(arguments.json, "--json")
         if sizes[1] and (missing := no_ros("take --bridge 0")):
             return _say(missing, NO_ROS)
         return _fuzzed(*sizes, arguments.json)
@@ -51,9 +52,12 @@ def _fuzzed(frames: int, bridge: int, seed: int, file: Path | None) -> int:
     if bridge:
         found["bridge"] = _at_a_bridge(bridge, seed)
     passed = all(part["passed"] for part in found.values())
+    print("passed" if passed else "FAILED", flush=True)
     if file:
-        file.write_text(json.dumps({"passed": passed, "seed": seed, **found}, indent=1) + "\n")
-    print("passed" if passed else "FAILED")
+        text = json.dumps({"passed": passed, "seed": seed, **found}, indent=1) + "\n"
+        _, elsewhere = write_or_rescue(file, lambda draft: draft.write_text(text))
+        if elsewhere:
+            return _say(elsewhere, CANNOT_WRITE)
     return PASSED if passed else FAILED
 
 

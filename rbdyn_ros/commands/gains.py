@@ -2,8 +2,9 @@
 
 import argparse
 import json
-from pathlib import Path
+from types import ModuleType
 
+from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.settings.command_line import voice
 
 COMMAND = "python -m rbdyn_ros gains"
@@ -14,7 +15,7 @@ EXAMPLES = f"""\
 {COMMAND} --params-file config/pendulum.yaml --params-file config/lqr.yaml --format c --out examples/hil_client/gains.h
 """
 _say = voice(COMMAND)
-DONE, BAD_INPUT = 0, 2
+DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4
 LAWS = ("lqr", "pd")
 ROWS = (("x", "N/m", "cart - reference"), ("x'", "N s/m", "cart's velocity"), ("th", "N/rad", "tilt"), ("th'", "N s/rad", "tilt's rate"))
 
@@ -28,19 +29,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Design and write; 0 done, 2 bad input or a file that cannot be read or written."""
+    """Design and write; 0 done, 2 bad input or a file that cannot be read or written, 4 written elsewhere."""
     try:
+        out = try_file(arguments.out, "--out") if arguments.out else None
         options, gains = designed(arguments.controller, arguments.params_file)
         text = {"text": _text, "c": _header, "json": _json}[arguments.format](arguments.controller, options, gains)
-        if arguments.out:
-            Path(arguments.out).write_text(text)
-        else:
+        if not arguments.out:
             print(text, end="")
+            return DONE
+        _, elsewhere = write_or_rescue(out, lambda draft: draft.write_text(text))
     except OSError as error:
         return _say(f"{error.filename or arguments.out}: {error.strerror}", BAD_INPUT)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
-    return DONE
+    return _say(elsewhere, CANNOT_WRITE) if elsewhere else DONE
 
 
 def designed(name: str, files: list) -> tuple:
@@ -50,27 +52,20 @@ def designed(name: str, files: list) -> tuple:
     from rbdyn_ros.settings import plant_params
 
     module = select.load(name)
-    values = _values(files, name, options.table(name, module))
+    values = _values(files, name, module)
     chosen = options.from_values(name, module, values)
-    return chosen, module.design(spherical_pendulum, plant_params(values), chosen).gains.tolist()
+    return chosen, select.make_law(name, module, spherical_pendulum, plant_params(values), chosen).gains.tolist()
 
 
-def _values(files: list, name: str, own: tuple) -> dict:
+def _values(files: list, name: str, module: ModuleType) -> dict:
     """What the controller node would read from the files, the options of its law included."""
-    from rbdyn_ros.settings import check, read_files, tables, yaml_file
+    from rbdyn_ros.controllers import options
+    from rbdyn_ros.settings import read_files, tables
 
-    node, law = "pendulum_controller", {parameter.name: parameter for parameter in own}
+    node = "pendulum_controller"
     values = {name: parameter.default for name, parameter in tables.known(node).items()}
     values |= {name: value for name, (value, _) in read_files(files, nodes=(node,)).items()}
-    for path in files:
-        for entry in yaml_file.read(path):
-            source = f"{path}:{entry.line}"
-            if entry.name.startswith(f"{name}.") and entry.section.rpartition("/")[2] == node:
-                if entry.name not in law:
-                    advice = tables.nearest(entry.name, law) + f"known are {', '.join(law)}"
-                    raise ValueError(f"{source}: {entry.name} is not an option of {name}; {advice}")
-                values[entry.name] = check(law[entry.name], entry.value, source)
-    return values
+    return values | options.from_files(name, module, files)
 
 
 def _text(name: str, options, gains: list) -> str:

@@ -9,8 +9,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.optional import no_ros
 from rbdyn_ros.settings.command_line import number, parameter_files, scenario, voice
+from rbdyn_ros.settings.files import read_files
 from rbdyn_ros.settings.hil import HIL
 from rbdyn_ros.settings.parameter import Parameter
 
@@ -26,7 +28,7 @@ STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
 DURATION = Parameter("--duration", 20.0, "s", "", low=0.0, low_open=True)
 ROWS = (
     ("frames from the board", "{accepted:d} accepted, {lost:d} lost ({loss_percent:.3g} %), {reordered:d} reordered, {duplicates:d} doubled"),
-    ("answers", "{forces:d} forces to {states:d} states; {saturated:d} cut at the limit"),
+    ("answers", "{forces:d} forces to {states:d} states; {held_back:d} states held back, {saturated:d} forces cut at the limit"),
     ("age of a frame", "p50 {age_p50_ms:.3f} ms, p99 {age_p99_ms:.3f}, max {age_max_ms:.3f}"),
     ("jitter of the way", "p50 {jitter_p50_ms:.3f} ms, p99 {jitter_p99_ms:.3f}, max {jitter_max_ms:.3f}"),
     ("there and back", "p50 {delay_p50_ms:.3f} ms, p99 {delay_p99_ms:.3f}, max {delay_max_ms:.3f}"),
@@ -55,6 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")  # two trials in one network do not meet
     try:
         duration, words = number(DURATION, arguments.duration), _words(arguments)
+        if arguments.json:
+            try_file(arguments.json, "--json")
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     try:
@@ -70,6 +74,7 @@ def _words(arguments: argparse.Namespace) -> list:
     config, table = share.config(), {parameter.name: parameter for parameter in HIL}
     start = [scenario(config, arguments.scenario)] if arguments.scenario else []
     files = [config / "pendulum.yaml", config / "simulation.yaml", *start, *parameter_files(arguments.params_file)]
+    read_files(files)
     chosen = {"udp.port": number(table["udp.port"], arguments.udp)}
     if arguments.serial:
         chosen = {"transport": "serial", "serial.port": arguments.serial, "serial.baud": number(table["serial.baud"], arguments.baud)}
@@ -83,18 +88,25 @@ def _held(arguments: argparse.Namespace, duration: float, words: list) -> int:
     from rbdyn_ros.simulation.live_line import LiveLine
     from rbdyn_ros.simulation.verdict import verdict
 
-    live, folder = LiveLine(sys.stdout), Path(tempfile.mkdtemp(prefix="hil_"))
-    with Interruption() as stop, HilTrial(words, folder / "nodes.log") as trial:
-        played = trial.play(duration, lambda: stop.signal, live.show)
-        live.close()
-    if not trial.failure:  # else the sentence names the file
-        shutil.rmtree(folder)
+    live = LiveLine(sys.stdout)
+    with Interruption() as stop:
+        folder = Path(tempfile.mkdtemp(prefix="hil_"))
+        with HilTrial(words, folder / "nodes.log") as trial:
+            played = trial.play(duration, lambda: stop.signal, live.show)
+            live.close()
+            if trial.failure:  # before the nodes are ended
+                print(f"ends early: {trial.failure}", flush=True)
+        if not trial.failure:  # else the sentence names the file
+            shutil.rmtree(folder)
     judged = verdict(played)
     if trial.figures:
         print("\n".join(f"{title:22} {_filled(row, trial.figures)}" for title, row in ROWS))
     print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}")
     if arguments.json:
-        Path(arguments.json).write_text(json.dumps({"stood": judged.stood, "verdict": judged.sentence} | _finite(trial.figures), indent=2) + "\n")
+        text = json.dumps({"stood": judged.stood, "verdict": judged.sentence} | _finite(trial.figures), indent=2) + "\n"
+        _, elsewhere = write_or_rescue(arguments.json, lambda draft: draft.write_text(text))
+        if elsewhere:
+            return _say(elsewhere, CANNOT_WRITE)
     return STOOD if judged.stood else FELL
 
 

@@ -34,6 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     except OSError as error:
-        return _say(f"{error.filename or out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
+        return _say(f"cannot read or write {error.filename or out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
     print(f"wrote {out}: {saved.messages} messages of {saved.topics} topics over {saved.seconds:.1f} s; {saved.lost} bytes at the end were not whole")
     return DONE

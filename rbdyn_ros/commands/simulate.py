@@ -1,18 +1,20 @@
 """Simulation without ROS: parameter files in, a table of the trajectory out."""
 
 import argparse
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros import settings
+from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.settings.command_line import number, voice
 from rbdyn_ros.settings.overrides import Override, assignment, offline_values
 from rbdyn_ros.settings.parameter import Parameter
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to simulate
     from rbdyn_ros.integrators.select import Integrator
+    from rbdyn_ros.simulation.closed_loop import ClosedLoop
+    from rbdyn_ros.simulation.closed_loop_table import Loop
     from rbdyn_ros.simulation.interruption import Interruption
     from rbdyn_ros.simulation.loop import Record
     from rbdyn_ros.simulation.rows import Rows
@@ -25,6 +27,8 @@ EXAMPLES = f"""\
 {COMMAND} --set initial.orientation=[0.9961947,0,0.0871557,0] --out drop.csv
 # the files of the nodes, another integrator
 {COMMAND} --params-file config/pendulum.yaml --integrator rk4 --step 0.01 --duration 60 --out run.npz
+# a law in closed loop with the plant, a row every 10 ms; also the file of a law of your own: --controller path/to/law.py
+{COMMAND} --controller lqr --set initial.orientation=[0.9961947,0,0.0871557,0] --every 0.01 --out caught.csv
 # long and exact: eighth order, a row every 0.3 s
 {COMMAND} --composition kahan_li8 --step 0.03 --every 0.3 --duration 900 --out long.csv
 """
@@ -48,6 +52,7 @@ class Job(NamedTuple):
     rows: "Rows"
     out: Path
     events: Path | None  # one row per impact goes here
+    loop: "Loop | None"  # the law and what is around it; None: nobody controls the cart
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,23 +63,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--set", metavar="NAME=VALUE", help="one parameter, over the files; may be repeated", **many)
     for word, name in SHORT.items():
         option(f"--{word}", metavar="VALUE", help=f"short for --set {name}=VALUE")
+    option("--controller", metavar="NAME", help="a control law in closed loop, by name or path/to/law.py; period, reference, faults.* can be set too")
     option("--duration", metavar="T", default="10", help="simulated time [s]; default 10")
-    option("--every", metavar="S", help="simulated time from row to row [s], a multiple of the step; default: the step")
+    option("--every", metavar="S", help="simulated time from row to row [s], a multiple of the step (of the control period); default: that")
     option("--events", metavar="FILE", help="FILE.csv with one row per impact; needs contact.*")
     option("--out", metavar="FILE", required=True, help="FILE.csv or FILE.npz, replaced if it is there")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Simulate and write; returns 0, 2 bad input, 3 a step did not converge, 1 cannot write, 128 + n signal n."""
+    """Simulate and write; returns 0, 2 bad input, 3 a step did not converge or the law failed, 1 cannot write, 128 + n signal n."""
     try:
         planned = job(arguments)
+        _note_last_row(planned)
+        if fault := _warm_up(planned):
+            return _say(f"{fault}; nothing was written", NOT_CONVERGED)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
-    _note_last_row(planned)
     from rbdyn_ros.simulation.interruption import Interruption
 
-    _warm_up(planned)
     with Interruption() as stop:
+        if planned.loop:
+            return _kept_loop(planned, *_controlled(planned, stop), stop)
         return _kept(planned, *_simulated(planned, stop), stop)
 
 
@@ -86,16 +95,15 @@ def job(arguments: argparse.Namespace) -> Job:
         for word, name in SHORT.items()
         if getattr(arguments, word) is not None
     ]
-    values = offline_values(arguments.params_file, [*map(assignment, arguments.set), *short])
-    step = values["integrator.step"]
-    duration = number(DURATION, arguments.duration)
-    every = step if arguments.every is None else number(EVERY, arguments.every)
+    overrides = [*map(assignment, arguments.set), *short]
+    values, make_loop = _values(arguments, overrides)
+    step, duration = values["integrator.step"], number(DURATION, arguments.duration)
+    shortest = values["period"] if arguments.controller else step
+    every = shortest if arguments.every is None else number(EVERY, arguments.every)
 
     from rbdyn_ros.contacts.world import exist
     from rbdyn_ros.models.spherical_pendulum import build
     from rbdyn_ros.settings.faults import actual_plant
-    from rbdyn_ros.simulation.rows import plan
-
     planned = Job(
         system=build(actual_plant(values)),
         state=settings.initial_state(values),
@@ -103,14 +111,44 @@ def job(arguments: argparse.Namespace) -> Job:
         integrator=settings.integrator(values),
         step=step,
         duration=duration,
-        rows=plan(duration, every, step),
+        rows=_rows(duration, every, shortest, step),
         out=out,
         events=_for_events(arguments.events),
+        loop=make_loop(),
     )
     planned.integrator.check(planned.system, planned.state, planned.input)
     if planned.events and not exist(planned.system.contacts):
         raise ValueError("--events is given, but the pendulum meets nothing; set contact.floor.enabled=true, a stop or an obstacle")
     return planned
+
+
+def _values(arguments: argparse.Namespace, overrides: list) -> tuple:
+    """(the values of the parameters by name, what makes the closed loop of them, or None). ValueError."""
+    if arguments.controller is None:
+        return offline_values(arguments.params_file, overrides), lambda: None
+    if arguments.events:
+        raise ValueError("--events is for a run without a law; leave out --events or --controller")
+
+    from rbdyn_ros.controllers import options, select
+    from rbdyn_ros.simulation import closed_loop_table
+
+    name = arguments.controller
+    module = select.load(name)
+    given = options.from_files(name, module, arguments.params_file)
+    values = offline_values(arguments.params_file, overrides, closed_loop_table.parameters(name, module), given)
+    return values, lambda: closed_loop_table.closed(name, module, values)
+
+
+def _rows(duration: float, every: float, shortest: float, step: float) -> "Rows":
+    """The rows; their period is a multiple of the `shortest`, which is the step or, under a law, the control period. ValueError."""
+    from rbdyn_ros.simulation.rows import plan
+
+    if shortest != step:
+        from rbdyn_ros.simulation.closed_loop import steps
+
+        steps(shortest, step)
+        plan(duration, shortest, step)  # a closed loop keeps a row of every period
+    return plan(duration, every, shortest)
 
 
 def _for_events(name: str | None) -> Path | None:
@@ -125,14 +163,7 @@ def _for_events(name: str | None) -> Path | None:
 def _writable(out: Path, option: str = "--out") -> Path:
     if out.suffix.lower() not in SUFFIXES:
         raise ValueError(f"{option} is {out}; it must end in {' or '.join(SUFFIXES)}")
-    if out.is_dir():
-        raise ValueError(f"{option} is {out}, which is a folder; name a file in it")
-    folder = out.resolve().parent
-    if not folder.is_dir():
-        raise ValueError(f"{option} is {out}, but there is no folder {folder}; make it first: mkdir -p {folder}")
-    if not os.access(folder, os.W_OK):
-        raise ValueError(f"{option} is {out}, but the folder {folder} is not writable; choose another")
-    return out
+    return try_file(out, option)
 
 
 def _note_last_row(job: Job) -> None:
@@ -142,12 +173,56 @@ def _note_last_row(job: Job) -> None:
         _say(f"note: {why}; the last row is at {last:.9g} s", DONE)
 
 
-def _warm_up(job: Job) -> None:
+def _warm_up(job: Job) -> str:
+    """Compile what the run needs; what a law did wrong there, or ""."""
     from rbdyn_ros.simulation.loop import run as loop
     from rbdyn_ros.simulation.progress import notice
 
-    with notice("compiling the integrator, once on this machine: less than a minute ..."):
+    with notice("compiling, once on this machine: less than a minute ..."):
+        if job.loop:
+            from rbdyn_ros.simulation.closed_loop_table import warm_up
+
+            return warm_up(job.loop)
         loop(job.integrator, job.system, job.state, job.input, job.step, 1, 1)
+    return ""
+
+
+def _controlled(job: Job, stop: "Interruption") -> tuple:
+    """(the closed loop's run, wall time [s])."""
+    from rbdyn_ros.simulation.closed_loop_table import run as loop
+    from rbdyn_ros.simulation.progress import bar
+
+    duration = job.rows.every * job.rows.count
+    with bar(duration, "s simulated") as show:
+
+        def go_on(t: float) -> bool:
+            show(min(t, duration))
+            return not stop.signal
+
+        began = time.perf_counter()
+        run = loop(job.loop, duration, go_on)
+        return run, time.perf_counter() - began
+
+
+def _kept_loop(job: Job, run: "ClosedLoop", seconds: float, stop: "Interruption") -> int:
+    """Write the rows of a closed loop, say so, and return the exit code."""
+    from rbdyn_ros.simulation import closed_loop_table
+    from rbdyn_ros.simulation.record import write_table
+
+    table = closed_loop_table.columns(job.loop, run, job.rows.steps)
+    try:
+        out, elsewhere = write_or_rescue(job.out, lambda draft: write_table(table, draft))
+    except OSError as error:
+        return _say(f"cannot write {job.out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
+    pace = f"{run.t[-1] / seconds:.3g} times real time"
+    work = f"{len(run.t) - 1} commands of the law {job.loop.name}, one in {job.loop.period:g} s, in {seconds:.2g} s, {pace}"
+    print(f"{out}: {len(table['t'])} rows; {work}; {closed_loop_table.summary(job.loop, run)}")
+    if elsewhere:
+        _say(elsewhere, CANNOT_WRITE)
+    if run.fault or run.ended:
+        code = SIGNAL + stop.signal if stop.signal else NOT_CONVERGED
+        return _say(f"{run.fault or run.ended}; {out} has the rows until then", code)
+    return CANNOT_WRITE if elsewhere else DONE
 
 
 def _simulated(job: Job, stop: "Interruption") -> tuple:
@@ -175,22 +250,26 @@ def _kept(job: Job, record: "Record", seconds: float, options: tuple, stop: "Int
     from rbdyn_ros.simulation.record import write
 
     try:
-        write(record, job.out)
+        out, elsewhere = write_or_rescue(job.out, lambda draft: write(record, draft))
         if job.events:
-            lost = write_events(options.contact, job.events)
-            _say(f"{job.events}: {options.contact.recorded[0] - lost} impacts" + (f", {lost} more did not fit" if lost else ""), DONE)
+            events, events_elsewhere = write_or_rescue(job.events, lambda draft: write_events(options.contact, draft))
+            count, kept = int(options.contact.recorded[0]), len(options.contact.events)
+            _say(f"{events}: {min(count, kept)} impacts" + (f", {count - kept} more did not fit" if count > kept else ""), DONE)
+            elsewhere = "; ".join(filter(None, (elsewhere, events_elsewhere)))
     except OSError as error:
-        return _say(f"cannot write {job.out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
-    print(_summary(job, record, seconds))
+        return _say(f"cannot write {error.filename or job.out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
+    print(_summary(job, out, record, seconds))
+    if elsewhere:
+        _say(elsewhere, CANNOT_WRITE)
     if record.ok:
-        return DONE
+        return CANNOT_WRITE if elsewhere else DONE
     code = SIGNAL + stop.signal if stop.signal else NOT_CONVERGED
-    return _say(f"{record.message}; {job.out} has the rows until then", code)
+    return _say(f"{record.message}; {out} has the rows until then", code)
 
 
-def _summary(job: Job, record: "Record", seconds: float) -> str:
+def _summary(job: Job, out: Path, record: "Record", seconds: float) -> str:
     steps, energy = (len(record.t) - 1) * job.rows.steps, record.quantities[:, 0]
     drift = abs(energy - energy[0]).max()
     pace = f"{record.t[-1] / seconds:.3g} times real time"
     work = f"{steps} steps of {job.step:g} s in {seconds:.2g} s, {pace}"
-    return f"{job.out}: {len(energy)} rows; {work}; energy {energy[-1]:.9g} J, at most {drift:.2g} J from its start"
+    return f"{out}: {len(energy)} rows; {work}; energy {energy[-1]:.9g} J, at most {drift:.2g} J from its start"

@@ -5,6 +5,8 @@ import json
 import os
 from pathlib import Path
 
+from rbdyn_ros.console import SIGNAL, received
+from rbdyn_ros.files import make_folder, write_or_rescue
 from rbdyn_ros.optional import no_ros
 from rbdyn_ros.settings.command_line import fresh_folder, number, voice
 from rbdyn_ros.settings.parameter import Parameter
@@ -17,7 +19,7 @@ EXAMPLES = f"""\
 {COMMAND} --trouble           # pauses, resets, changes of pace, 30 % loss and 20 ms jitter, on a busy machine
 """
 _say = voice(COMMAND)
-PASSED, FAILED, BAD_INPUT, NO_ROS, CANNOT_WRITE, INTERRUPTED = 0, 1, 2, 3, 4, 130
+PASSED, FAILED, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
 MINUTES = Parameter("--minutes", 10.0, "min", "", low=0.0, low_open=True)
 KILLS = Parameter("--kills", 50, "", "", kind="int", low=1)
 SEED = Parameter("--seed", 0, "", "", kind="int", low=0)
@@ -33,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Test; 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written, 130 interrupted."""
+    """Test; 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written, 128 + n signal n."""
     if missing := no_ros("start it as ./testbed soak"):
         return _say(missing, NO_ROS)
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
@@ -44,10 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
         return _judged(tests, seed, out)
-    except KeyboardInterrupt:
-        return _say(f"interrupted; what was written is in {out}", INTERRUPTED)
+    except KeyboardInterrupt as stop:  # with the signal's number, where a test has heard it
+        return _say(f"interrupted; what was written is in {out}", SIGNAL + (stop.args[0] if stop.args else received()))
     except OSError as error:
         return _say(f"cannot write {error.filename or out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
 
@@ -75,7 +77,10 @@ def _judged(tests: dict, seed: int, out: Path) -> int:
         if results[name].failure:
             print(f"  FAIL {results[name].failure}")
     passed = all(result.passed for result in results.values())
-    file = out / "soak.json"
-    file.write_text(json.dumps({"passed": passed, "seed": seed, **{name: result.written() for name, result in results.items()}}, indent=1) + "\n")
-    print("passed" if passed else "FAILED", f"wrote {out}", sep="\n")
+    print("passed" if passed else "FAILED", flush=True)
+    text = json.dumps({"passed": passed, "seed": seed, **{name: result.written() for name, result in results.items()}}, indent=1) + "\n"
+    _, elsewhere = write_or_rescue(out / "soak.json", lambda draft: draft.write_text(text))
+    print(f"wrote {out}")
+    if elsewhere:
+        return _say(elsewhere, CANNOT_WRITE)
     return PASSED if passed else FAILED

@@ -3,10 +3,14 @@
 import argparse
 import errno
 import os
+import signal
 import time
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from rbdyn_ros import console
+from rbdyn_ros.files import write_or_rescue
 from rbdyn_ros.settings.command_line import number, voice
 from rbdyn_ros.settings.overrides import Override, assignment
 from rbdyn_ros.settings.parameter import Parameter
@@ -21,7 +25,7 @@ EXAMPLES = f"""\
 {COMMAND} --list                                        # presets, and every name that can vary
 """
 _say = voice(COMMAND)
-DONE, CANNOT_WRITE, BAD_INPUT, WORKERS_DIED, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, CANNOT_WRITE, BAD_INPUT, WORKERS_DIED = 0, 1, 2, 3
 JOBS = Parameter("--jobs", 0, "", "", "int", low=0, high=1024)
 RETRIES = 3  # new sets of workers, where some died
 
@@ -42,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("file", nargs="?", metavar="FILE.yaml", help="the campaign; doc/campaigns.md explains how to write one")
     option("--preset", metavar="NAME", help="a campaign that comes with the package; see --list")
     option("--list", action="store_true", help="list the presets, and every name that a campaign can fix or vary")
-    option("--controller", metavar="NAME", help="the law, instead of the one or those of the campaign")
+    option("--controller", metavar="NAME", help="the law, by name or path/to/law.py, instead of the one or those of the campaign")
     option("--set", metavar="NAME=VALUE", action="append", default=[], help="over the file: 'rod.mass={grid: [0.5, 2, 16]}'; may be repeated")
     option("--out", metavar="DIR", help="folder of the results, new or empty; default: the campaign's name")
     option("--resume", action="store_true", help="go on with the results that are in DIR")
@@ -51,15 +55,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run a campaign; 0 done, 1 cannot write, 2 bad input, 3 workers died too often, 130 interrupted: --resume goes on."""
+    """Run a campaign; 0 done, 1 cannot write, 2 bad input, 3 workers died too often, 128 + n signal n: --resume goes on."""
     from rbdyn_ros.campaigns.workers import WorkersDied
 
     try:
         if arguments.list:
             return _listed()
         planned = job(arguments)
-        planned.store.open(arguments.resume)
+        if anew := planned.store.open(arguments.resume):
+            _say(anew, DONE)
         return _computed(planned)
+    except KeyboardInterrupt:
+        return _say("interrupted; what was computed before is kept: add --resume to go on", console.SIGNAL + console.received())
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     except WorkersDied as error:
@@ -78,10 +85,12 @@ def job(arguments: argparse.Namespace) -> Job:
         overrides.append(Override("controller", arguments.controller, "--controller"))
 
     from rbdyn_ros.campaigns import plan, store, trial
+    from rbdyn_ros.controllers import provenance, select
 
     planned = plan.read(path, overrides)
     compiled = trial.is_compiled(planned)
-    kept = store.Store(Path(arguments.out or path.stem), planned, compiled)
+    sitting = provenance.sitting(*map(select.load, planned.laws))
+    kept = store.Store(Path(arguments.out or path.stem), planned, compiled, store.identities(planned), sitting)
     return Job(planned, kept, jobs, compiled, arguments.scheduler)
 
 
@@ -137,8 +146,8 @@ def _computed(job: Job) -> int:
                 _say(f"{error}; new ones go on", DONE)
     left = len(job.store.missing()[0])
     if left:
-        _say(f"interrupted with {job.store.count - left} of {job.store.count} parts done; add --resume to go on", INTERRUPTED)
-        return INTERRUPTED
+        code = console.SIGNAL + (stop.signal or signal.SIGINT)
+        return _say(f"interrupted with {job.store.count - left} of {job.store.count} parts done; add --resume to go on", code)
     return _told(job, time.perf_counter() - began, before)
 
 
@@ -174,8 +183,9 @@ def _told(job: Job, seconds: float, parts: int) -> int:
 
     found, folder = results.read(job.store), job.store.folder
     print(results.summary(found))
-    results.write(found, folder / "summary.json")
-    picture.write(found, folder / "campaign.png")
-    print(f"{job.plan.size} samples, {parts} of {job.store.count} parts computed in {seconds:.1f} s")
-    print("\n".join(f"wrote {path}" for path in (folder / "campaign.png", folder / "summary.json", folder / "parts")))
-    return DONE
+    print(f"{job.plan.size} samples, {parts} of {job.store.count} parts computed in {seconds:.1f} s", flush=True)
+    summary, why = write_or_rescue(folder / "summary.json", partial(results.write, found, provenance=job.store.provenance))
+    drawn, why_not = write_or_rescue(folder / "campaign.png", partial(picture.write, found))
+    print("\n".join(f"wrote {path}" for path in (drawn, summary, folder / "parts")))
+    elsewhere = "; ".join(filter(None, (why, why_not)))
+    return _say(elsewhere, CANNOT_WRITE) if elsewhere else DONE

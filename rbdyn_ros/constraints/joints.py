@@ -1,4 +1,4 @@
-"""Joints: nail, ball joint, plane, hinge, universal joint, relative rotation. Each is a few rows with a name.
+"""Joints: nail, ball joint, plane, hinge, universal, prismatic and fixed joint, relative rotation. Each is a few rows with a name.
 
 Bodies are numbers, or rows.WORLD; points [m] and directions are given in the body's own axes (`local` converts).
 Source: Strunk's constraint appendix (examples 1 to 4) with its misprints corrected; doc/nonsmooth.md, section "Constraints".
@@ -25,6 +25,7 @@ class Constraints(NamedTuple):
 
     rows: Rows
     names: tuple  # (m,) of str
+    joint: tuple  # (m,) to which joint each row belongs, from 0 on
 
 
 def nail(a: int, p, point) -> Joint:
@@ -59,6 +60,25 @@ def universal(a: int, p, b: int, s, axis_a, axis_b) -> Joint:
     return Joint(_between("universal joint", a, b), (*ball_joint(a, p, b, s).rows, row))
 
 
+def prismatic(a: int, p, b: int, s, axis, orientation=(1.0, 0.0, 0.0, 0.0)) -> Joint:
+    """p of a slides along `axis` of b through s, and a keeps its `orientation` in b (wxyz): 2 POINT, 3 DOT."""
+    p, s, axis = arguments.array(p, "p", 3), arguments.array(s, "s", 3), _direction(axis, "axis")
+    across = np.linalg.svd(axis[None])[2][1:]
+    slide = tuple((POINT, a, b, p, n, n @ s) for n in across)
+    return Joint(_between("prismatic joint", a, b), slide + _orientation(a, b, orientation))
+
+
+def fixed(a: int, p, b: int, s, orientation=(1.0, 0.0, 0.0, 0.0)) -> Joint:
+    """p of a is s of b, and a keeps its `orientation` in b (wxyz): 3 POINT, 3 DOT."""
+    return Joint(_between("fixed joint", a, b), ball_joint(a, p, b, s).rows + _orientation(a, b, orientation))
+
+
+def _orientation(a: int, b: int, orientation) -> tuple:
+    """Three DOT rows that keep the orientation of a in b: axes e1, e2, e3 of b stay normal to turned e2, e3, e1 of a."""
+    turn = quaternion.to_matrix(arguments.unit_quaternion(orientation, "orientation"))
+    return tuple((DOT, a, b, turn.T @ np.eye(3)[(k + 1) % 3], np.eye(3)[k], 0.0) for k in range(3))
+
+
 def relative_rotation(a: int, b: int, n) -> Joint:
     """The axis of the rotation from a to b, q_b q_a*, stays normal to n, which b carries: 1 TURN."""
     zero = np.zeros(3)
@@ -67,21 +87,29 @@ def relative_rotation(a: int, b: int, n) -> Joint:
 
 def assembled(bodies: int, *joints: Joint) -> Constraints:
     """The rows of all joints between `bodies` bodies; ValueError names a joint whose bodies do not exist."""
-    rows, names = [], []
-    for joint in joints:
+    rows, names, numbers = [], [], []
+    for number, joint in enumerate(joints):
         for i, row in enumerate(joint.rows):
             _check(joint.name, bodies, row[1], row[2])
             rows.append(row)
+            numbers.append(number)
             names.append(f"{joint.name}, row {i + 1} of {len(joint.rows)}")
     kind, a, b = (np.array([row[i] for row in rows], dtype=np.int64) for i in range(3))
     p, n = (np.array([row[i] for row in rows], dtype=float).reshape(-1, 3) for i in (3, 4))
-    return Constraints(Rows(kind, a, b, p, n, np.array([row[5] for row in rows], dtype=float)), tuple(names))
+    return Constraints(Rows(kind, a, b, p, n, np.array([row[5] for row in rows], dtype=float)), tuple(names), tuple(numbers))
 
 
 def selected(constraints: Constraints, keep) -> Constraints:
     """Only the rows `keep`."""
     keep = np.asarray(keep, dtype=np.int64)
-    return Constraints(Rows(*(np.ascontiguousarray(x[keep]) for x in constraints.rows)), tuple(constraints.names[i] for i in keep))
+    rows = Rows(*(np.ascontiguousarray(x[keep]) for x in constraints.rows))
+    return Constraints(rows, *(tuple(column[i] for i in keep) for column in constraints[1:]))
+
+
+def joint_names(constraints: Constraints) -> tuple:
+    """The name of each joint, those without a row left out."""
+    names = dict(zip(constraints.joint, constraints.names))
+    return tuple(names[i].rsplit(", row ", 1)[0] for i in sorted(names))
 
 
 def local(q: Array, body: int, point) -> Array:

@@ -37,6 +37,7 @@ def free_acceleration(bodies, wrench, v):
             a[i, k] = bodies.gravity[k] + wrench[i, k] / bodies.mass[i]
             x, y = (k + 1) % 3, (k + 2) % 3
             a[i, 3 + k] = (wrench[i, 3 + k] + (J[x] - J[y]) * w[x] * w[y]) / J[k]
+        a[i] *= 1.0 - bodies.held[i]
     return a
 
 
@@ -51,6 +52,7 @@ def forward(bodies, rows, wrench, alpha, q, v):
     for i in range(len(v)):
         inverse[i, :3] = 1.0 / bodies.mass[i]
         inverse[i, 3:] = 1.0 / bodies.inertia[i]
+        inverse[i] *= 1.0 - bodies.held[i]
     b = -jacobian.jacobian_rate(rows, q, v) @ flat - 2.0 * alpha * (J @ flat)
     b -= alpha * alpha * jacobian.values(rows, q) + J @ a.reshape(-1)
     K = J * inverse.reshape(-1)

@@ -25,14 +25,17 @@ class Redundancy(NamedTuple):
     dropped: tuple  # names of the rows that repeat them
 
 
-def closed(constraints: Constraints, q: Array, iterations: int = 20) -> Array:
-    """The configuration (n, 7) nearest to q that meets all rows, by Gauss-Newton; ValueError names the rows that cannot be met."""
+def closed(constraints: Constraints, q: Array, free: Array | float = 1.0) -> Array:
+    """The configuration (n, 7) nearest to q that meets all rows, by Gauss-Newton; ValueError names the rows that cannot be met.
+
+    free (6n,) is 0 where a body is held.
+    """
     q = np.array(q, dtype=float)
-    for _ in range(iterations):
+    for _ in range(20):
         C = jacobian.values(constraints.rows, q)
         if np.abs(C).max(initial=0.0) <= 1e-14:
             return q
-        e = np.linalg.lstsq(jacobian.jacobian(constraints.rows, q), -C, rcond=TOLERANCE)[0]
+        e = np.linalg.lstsq(jacobian.jacobian(constraints.rows, q) * free, -C, rcond=TOLERANCE)[0]
         q = floating_base.boxplus(q, e.reshape(len(q), 6))
     require_met(constraints, q, "no configuration near the start meets it together with the other rows; the joints contradict each other")
     return q
@@ -45,12 +48,13 @@ def require_met(constraints: Constraints, q: Array, advice: str = "start where t
         raise ValueError(f"{constraints.names[i]}: C is {C[i]:.3g}; it must be 0: {advice}")
 
 
-def independent(constraints: Constraints, q: Array) -> Redundancy:
-    """The independent rows at q (n, 7), which must meet all of them."""
+def independent(constraints: Constraints, q: Array, held: Array | None = None) -> Redundancy:
+    """The independent rows at q (n, 7), which must meet all of them; held (n, 6) is 1 where a body cannot move."""
     require_met(constraints, q)
+    free = np.ones(6 * len(q)) if held is None else 1.0 - held.reshape(-1)
     kept: list = []
-    for J in (jacobian.jacobian(constraints.rows, at) for at in _around(constraints, q)):
-        kept = _basis(J, kept)
+    for at in _around(constraints, q, free):
+        kept = _basis(jacobian.jacobian(constraints.rows, at) * free, kept)
     dropped = tuple(name for i, name in enumerate(constraints.names) if i not in kept)
     return Redundancy(tuple(sorted(kept)), dropped)
 
@@ -71,11 +75,11 @@ def _basis(J: Array, kept: list) -> list:
     return kept
 
 
-def _around(constraints: Constraints, q: Array):
-    """q and two configurations near it, reached along velocities that the rows allow."""
+def _around(constraints: Constraints, q: Array, free: Array):
+    """q and two configurations near it, reached along velocities that the rows and what is held allow."""
     yield q
-    J, random = jacobian.jacobian(constraints.rows, q), np.random.default_rng(0)
+    J, random = jacobian.jacobian(constraints.rows, q) * free, np.random.default_rng(0)
     for _ in range(2):
-        free = random.uniform(-NEARBY, NEARBY, J.shape[1])
-        free -= np.linalg.lstsq(J, J @ free, rcond=TOLERANCE)[0]
-        yield closed(constraints, floating_base.boxplus(q, free.reshape(len(q), 6)))
+        e = free * random.uniform(-NEARBY, NEARBY, J.shape[1])
+        e -= np.linalg.lstsq(J, J @ e, rcond=TOLERANCE)[0]
+        yield closed(constraints, floating_base.boxplus(q, e.reshape(len(q), 6)), free)

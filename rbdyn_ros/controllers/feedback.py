@@ -1,5 +1,7 @@
 """The linear feedback that the laws near upright share, u = -K e per axis, and its weights as a design."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from rbdyn_ros.controllers import riccati
@@ -35,13 +37,13 @@ def feedback(q, v, reference, K, limit):
     return saturated(ux, uy, limit)
 
 
-def regulator(system: System, weights, force_weight: float, h: float) -> tuple[Array, Array]:
+def regulator(system: System, weights, force_weight: float, h: float, gain: Callable = riccati.gain) -> tuple[Array, Array]:
     """(K (4,), S (4, 4)) that minimise the sum of h (e.Q e + R u^2) along the stepper's own linearisation.
 
-    `weights` (4,) is the diagonal of Q, `force_weight` is R. ValueError if there is no such gain.
+    `weights` (4,) is the diagonal of Q, `force_weight` is R; `gain` is one of `riccati`. ValueError if there is no such gain.
     """
     A, B = step_linearisation.upright(system, h)
-    K, S = riccati.gain(A, B, h * np.diag(weights), h * np.array([[force_weight]]))
+    K, S = gain(A, B, h * np.diag(weights), h * np.array([[force_weight]]))
     return K[0].copy(), S
 
 

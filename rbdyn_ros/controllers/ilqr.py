@@ -8,8 +8,8 @@ regulator about it has something left. From then on, every `LOOK` seconds, the l
     else                     can the regulator of `lqr` catch the rod (`catching`)? then it rules, until the tilt exceeds `RELEASE`;
     else                     where is the motion nearest, turned about the vertical, and does a roll along it arrive? then it is followed.
 
-Where no answer is yes it swings as `swing_up` does, until one is. What it asks with, and swings, is the rod as long as it seems
-(`controllers.rod_length`); the motion stays the one that was planned. Planning anew, from where the rod is, would take longer
+Where no answer is yes it swings as `swing_up` does, until one is. What it asks with, and swings, is the plant as identified
+(`controllers.identification`); the motion stays the one that was planned. Planning anew, from where the rod is, would take longer
 than the rod waits, and is not tried.
 """
 
@@ -18,12 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.controllers import swing_plan, swing_up
+from rbdyn_ros.controllers import identification, swing_plan, swing_up
 from rbdyn_ros.controllers.admission import admitted
 from rbdyn_ros.controllers.catching import balance, is_catchable
 from rbdyn_ros.controllers.options import checked
 from rbdyn_ros.controllers.path import Path, arrives, as_ten, force_at, nearest, turned
-from rbdyn_ros.controllers.rod_length import RodLength
 from rbdyn_ros.controllers.saturation import saturated
 from rbdyn_ros.controllers.swing_up import LOOK, RELEASE, WIDEST
 from rbdyn_ros.kernel import kernel
@@ -74,11 +73,11 @@ _NOTHING = Memory(SWINGING, -math.inf, 0.0, 0.0)
 
 
 class Ilqr:
-    """The law. It remembers what it is at, when to ask next, and how long the rod seems to be."""
+    """The law. It remembers what it is at, when to ask next, and the plant as identified so far."""
 
     def __init__(self, swing: swing_up.Plan, options: Options):
         self._swing, self._options, self._plan = swing, options, None
-        self._length = RodLength(swing.net.system)
+        self._identified = np.zeros(swing_up.SIZE)  # memory of `swing_up`
         self.reset()
 
     def prepare(self) -> None:
@@ -105,28 +104,19 @@ class Ilqr:
         self.prepare()
         if t < self._memory.asked:  # time was set back
             self.reset()
-        if self._memory.phase != BALANCING and t - self._memory.asked >= LOOK - 1e-9:
-            self._learn(float(t), q, v)
-        self._memory, ux, uy = _command(self._plan, self._memory, float(t), q, v, r)
+        self._memory, ux, uy = _command(self._plan, self._memory, self._identified, float(t), q, v, r)
         return np.array((ux, uy))
 
     def reset(self) -> None:
-        """The rod swings, nobody has asked, and it is as long as believed."""
+        """The rod swings, nobody has asked, and the plant is as believed."""
         self._memory = _NOTHING
-        self._length.forget()
-        self._plan = self._plan and self._plan._replace(swing=self._swing)
+        swing_up.forget(self._swing, self._identified)
 
     def evidence(self) -> dict:
-        """What the law is at, and how long the motion takes [s]."""
+        """What the law is at, how long the motion takes [s], and the plant as identified."""
         phase = ("swinging", "following", "balancing")[self._memory.phase]
         duration = len(self._plan.path.forces) * self._plan.path.h if self._plan else 0.0
-        return {"phase": phase, "duration": duration, "rod_length_factor": self._length.factor}
-
-    def _learn(self, t: float, q: Array, v: Array) -> None:
-        """See the rod swing: what is asked, and the swing, are of the rod as it seems; the motion stays that of the rod believed in."""
-        self._length.look(t, sphere_state.of_state(q, v))
-        net = self._swing.net._replace(system=self._length.system())
-        self._plan = self._plan._replace(swing=self._swing._replace(net=net))
+        return {"phase": phase, "duration": duration, **identification.evidence(self._identified)}
 
 
 def design(model, params, options: Options) -> Ilqr:
@@ -144,22 +134,25 @@ def design(model, params, options: Options) -> Ilqr:
 
 
 @kernel
-def _command(plan, memory, t, q, v, reference):
+def _command(plan, memory, m, t, q, v, reference):
     p3 = plan.swing.net.system.inertia[2] * v[4]
-    return decide(plan, memory, t, p3, sphere_state.of_state(q, v), (reference[0], reference[1]))
+    return decide(plan, memory, m, t, p3, sphere_state.of_state(q, v), (reference[0], reference[1]))
 
 
 @kernel
-def decide(plan, memory, t, p3, s, reference):
-    """(memory, u_x, u_y) of s = (k, k', x, x') at time t."""
+def decide(plan, memory, m, t, p3, s, reference):
+    """(memory, u_x, u_y) of s = (k, k', x, x') at time t; `m` is the memory of `swing_up`, which goes on."""
     phase, asked, begun, angle = memory
-    path, net = plan.path, plan.swing.net
+    path, swing = plan.path, plan.swing
+    swing_up.count_impulse(m, t)
     if phase == BALANCING and not s[0][2] > math.cos(RELEASE):
         phase = SWINGING
     over = phase == FOLLOWING and t - begun >= len(path.forces) * path.h - 1e-9
     if over or phase != BALANCING and t - asked >= LOOK - 1e-9:
         asked = t
-        phase, begun, angle = _asked(plan, p3, s, reference, t, SWINGING if over else phase, begun, angle)
+        swing_up.identify(swing, m, t, p3, s)
+        phase, begun, angle = _asked(path, swing_up.identified_net(swing, m), p3, s, reference, t, SWINGING if over else phase, begun, angle)
+    net = swing_up.identified_net(swing, m)
     if phase == BALANCING:
         ux, uy = balance(net, s, reference)
     elif phase == FOLLOWING:
@@ -167,15 +160,16 @@ def decide(plan, memory, t, p3, s, reference):
         ux, uy = force_at(path, t - begun, turned(as_ten(s), -angle), net.force_limit)
         ux, uy = c * ux - d * uy, d * ux + c * uy
     else:
-        ux, uy = swing_up.swing(plan.swing, p3, s, reference)
+        ux, uy = swing_up.swing(net.system, swing.options, p3, s, reference)
     ux, uy = saturated(ux, uy, net.force_limit)
+    swing_up.remember(m, t, ux, uy)
     return Memory(phase, asked, begun, angle), ux, uy
 
 
 @kernel
-def _asked(plan, p3, s, reference, t, phase, begun, angle):
+def _asked(path, net, p3, s, reference, t, phase, begun, angle):
     """(phase, begun, angle): what to do from here."""
-    path, net, here = plan.path, plan.swing.net, as_ten(s)
+    here = as_ten(s)
     if phase == FOLLOWING and arrives(path, net, p3, t - begun, turned(here, -angle)):
         return FOLLOWING, begun, angle
     if is_catchable(net, p3, s, reference, WIDEST):

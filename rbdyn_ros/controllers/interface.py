@@ -9,8 +9,8 @@
 option `gain` of the law `mine` is the parameter `mine.gain`. An option named in `SHARED` is not the law's own: it
 is handed the value that the whole controller has.
 
-A law is a file of this room or, in another package, what its entry point in the group `rbdyn_ros.controllers`
-names: `mine = my_package.mine`.
+A law is a file of this room, any file `path/to/mine.py`, or, in another package, what its entry point in the group
+`rbdyn_ros.controllers` names: `mine = my_package.mine`.
 """
 
 from typing import Protocol

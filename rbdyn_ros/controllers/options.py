@@ -1,13 +1,15 @@
 """A law's options as parameters: one table and one check, whether they come from ROS, from a file or from Python."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import NamedTuple
 
 from rbdyn_ros.controllers.interface import SHARED
-from rbdyn_ros.settings import tables
+from rbdyn_ros.controllers.select import short
+from rbdyn_ros.settings import tables, yaml_file
 from rbdyn_ros.settings.parameter import Parameter, check
 
+_REACHES = ("", "*", "**", "pendulum_controller")  # sections of a file that the controller node reads
 _KINDS = {bool: "bool", int: "int", float: "float", str: "string", tuple: "float_array"}
 
 
@@ -23,9 +25,10 @@ def type_of(law: ModuleType) -> type:
 def table(name: str, law: ModuleType) -> tuple:
     """The parameters of the law's own options: its PARAMETERS, or one `name.option` for each, without a range.
 
-    ValueError if the law's PARAMETERS are not its options, or an option has no default.
+    The `name` of a law that is a path is the file's, without .py. ValueError if the law's PARAMETERS are not its options,
+    or an option has no default.
     """
-    options = type_of(law)
+    name, options = short(name), type_of(law)
     own = [option for option in options._fields if option not in SHARED]
     declared = getattr(law, "PARAMETERS", None)
     if declared is None:
@@ -42,6 +45,25 @@ def from_values(name: str, law: ModuleType, values: Mapping) -> NamedTuple:
     parameters = _by_option(options, table(name, law))
     given = {option: values[p.name] for option, p in parameters.items() if p.name in values}
     return checked(options(**given), tuple(parameters.values()))
+
+
+def from_files(name: str, law: ModuleType, files: Iterable) -> dict:
+    """The options of the law that parameter files set for the controller node, by the names of their parameters; checked.
+
+    ValueError, with file and line, for an option that the law has not, or a value out of range.
+    """
+    parameters, values, group = {parameter.name: parameter for parameter in table(name, law)}, {}, short(name)
+    for path in files:
+        for entry in yaml_file.read(path):
+            if entry.section.rpartition("/")[2] not in _REACHES or not entry.name.startswith(f"{group}."):
+                continue
+            source = f"{path}:{entry.line}"
+            if entry.name not in parameters:
+                known = ", ".join(parameters) or "none"
+                advice = f"{tables.nearest(entry.name, parameters)}known are {known}"
+                raise ValueError(f"{source}: {entry.name} is not an option of {group}; {advice}")
+            values[entry.name] = check(parameters[entry.name], entry.value, source)
+    return values
 
 
 def checked(options: NamedTuple, parameters: tuple, source: str = "controller") -> NamedTuple:

@@ -18,23 +18,23 @@ Swinging up the spherical pendulum via stabilization of its first integrals, Aut
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.controllers import lqr
+from rbdyn_ros.controllers import identification, lqr, riccati
 from rbdyn_ros.controllers.admission import admitted
-from rbdyn_ros.controllers.catching import Net, balance, is_catchable, unstable_mode
+from rbdyn_ros.controllers.catching import Mode, Net, balance, is_catchable, unstable_mode
 from rbdyn_ros.controllers.feedback import NEEDS, regulator
 from rbdyn_ros.controllers.options import checked
-from rbdyn_ros.controllers.rod_length import RodLength
 from rbdyn_ros.controllers.saturation import saturated
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.models import sphere_state
 from rbdyn_ros.models.reduced_pendulum import force
 from rbdyn_ros.settings.parameter import Parameter
-from rbdyn_ros.types import Array, State
+from rbdyn_ros.types import Array, State, System
 
 LOOK = 0.02  # [s] between two questions whether the rod can be caught
 WIDEST = 1.2  # [rad] tilt below which it is asked
@@ -44,6 +44,7 @@ KICK_RATE = 0.05  # [1/s]
 KICK_REACH = 0.05  # [m] from the origin, within which a kick goes along x
 BRAKE = 8.0  # [1/s] how fast the speed is brought to what the edge allows
 RETURN = 4.0  # [1/s] speed back, per metre beyond the edge
+STEP = 1.2  # factor of the differences in `_exponents`
 KINDS = ("swing_up",)  # what it is meant for, in the words of evaluation.suite
 
 
@@ -59,7 +60,7 @@ class Options(NamedTuple):
     braking: float = 3.191  # towards the edge [m/s^2]
     edge: float = 0.8026  # where the edge is, of the travel
     catch_part: float = 0.6569  # zeta
-    learn_length: bool = True  # of the rod, while it swings
+    identify_plant: bool = True  # masses and length, while it swings
     period: float = 0.002  # h [s]
     force_limit: float = 20.0  # [N]
     travel: float = 2.0  # [m]
@@ -79,7 +80,7 @@ PARAMETERS = (
     _gain("braking", "m/s^2", "deceleration that the cart counts on towards the edge of its travel"),
     _gain("edge", "", "where the cart turns back, as a part of cart.travel", high=1.0),
     _gain("catch_part", "", "part of the largest unstable mode that a force can stop, below which a catch is tried", high=1.0),
-    Parameter("swing_up.learn_length", True, "", "correct the believed length of the rod by how it swings", "bool"),
+    Parameter("swing_up.identify_plant", True, "", "Identify masses, length and damping while the rod swings, and use them in place of the declared ones.", "bool"),
 )
 
 
@@ -88,38 +89,45 @@ class Plan(NamedTuple):
 
     net: Net
     options: Options
+    exponents: Array  # (7, 4) of `ADAPTED` in the factors of `identification.FACTORS`
+
+
+# The law's memory is one array: that of the identification, then these numbers.
+ADAPTED = identification.SIZE  # K (4,), w_x', w_th', z_max / u_max of the plant as identified
+CAUGHT = ADAPTED + 7  # 1 while the regulator rules
+ASKED = CAUGHT + 1  # [s] when the last question was put
+SENT = CAUGHT + 2  # [s] time of the last command; nan: none
+COMMANDED = CAUGHT + 3  # (2,) [N] the last command
+PUSHED = CAUGHT + 5  # (2,) [N s] of all commands since the last look
+SIZE = CAUGHT + 7
 
 
 class SwingUp:
-    """Shaping, then a catch. It remembers whether the rod is caught, when to ask next, and how long the rod seems to be."""
+    """Shaping, then a catch. It remembers whether the rod is caught, when to ask next, and the plant as identified so far."""
 
     def __init__(self, plan: Plan):
-        self.plan = self._plan = plan
-        self._length = RodLength(plan.net.system)
+        self.plan, self.memory = plan, np.zeros(SIZE)
         self.reset()
 
     def command(self, t: float, state: State, reference: Array) -> Array:
         """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another shape or not unit."""
         q, v, r = admitted(state, reference)
-        if t < self.asked:  # time was set back
+        if t < self.memory[ASKED]:  # time was set back
             self.reset()
-        if self.plan.options.learn_length and not self.caught and t - self.asked >= LOOK - 1e-9:
-            self._learn(float(t), q, v)
-        self.caught, self.asked, ux, uy = _command(self._plan, float(t), q, v, r, self.caught, self.asked)
-        return np.array((ux, uy))
+        return np.array(_command(self.plan, self.memory, float(t), q, v, r))
 
     def reset(self) -> None:
-        """The rod is not caught, nobody has asked, and it is as long as believed."""
-        self.caught, self.asked, self._plan = False, -math.inf, self.plan
-        self._length.forget()
+        """The rod is not caught, nobody has asked, and the plant is as believed."""
+        forget(self.plan, self.memory)
+
+    @property
+    def caught(self) -> bool:
+        """Whether the regulator rules."""
+        return bool(self.memory[CAUGHT] > 0.0)
 
     def evidence(self) -> dict:
-        """How long the rod seems to be, of what is believed."""
-        return {"rod_length_factor": self._length.factor}
-
-    def _learn(self, t: float, q: Array, v: Array) -> None:
-        self._length.look(t, sphere_state.of_state(q, v))
-        self._plan = self.plan._replace(net=self.plan.net._replace(system=self._length.system()))
+        """The plant as identified: length and masses over those believed, and the delay of the force [s]."""
+        return identification.evidence(self.memory)
 
 
 def design(model, params, options: Options) -> SwingUp:
@@ -135,40 +143,119 @@ def design(model, params, options: Options) -> SwingUp:
             "the law sees a rod without its angle about itself"
         )
     try:
-        K, _ = regulator(system, lqr.Options()[:4], lqr.Options().force_weight, options.period)
-        mode = unstable_mode(system)
-    except ValueError as error:
+        K, mode = _regulated(system, options.period)
+        exponents = _exponents(system, options.period)
+    except (ValueError, np.linalg.LinAlgError) as error:
         raise ValueError(f"controller swing_up: {error}; {NEEDS}") from error
-    return SwingUp(Plan(Net(system, K, mode, options.force_limit, options.travel, options.catch_part), options))
+    return SwingUp(Plan(Net(system, K, mode, options.force_limit, options.travel, options.catch_part), options, exponents))
+
+
+def _regulated(system: System, h: float, gain: Callable = riccati.gain) -> tuple[Array, Mode]:
+    """(K, mode) of the regulator that rules after a catch."""
+    K, _ = regulator(system, lqr.Options()[:4], lqr.Options().force_weight, h, gain)
+    return K, unstable_mode(system)
+
+
+def _exponents(system: System, h: float) -> Array:
+    """(7, 4): d ln|number| / d ln factor of `ADAPTED`, by central differences; 0 for a number that is 0.
+
+    The powers give the numbers of a plant with all factors within 20 % of 1 to 2 per cent, within a factor of 2 to a fifth.
+    """
+
+    def logs(place: int, factor: float) -> Array:
+        factors = [1.0] * 4
+        factors[place] = factor
+        K, mode = _regulated(identification.scaled(system, *factors), h, riccati.unchecked_gain)
+        numbers = np.abs((*K, mode.weights[1], mode.weights[3], mode.reach))
+        return np.log(np.where(numbers > 0.0, numbers, 1.0))
+
+    return np.column_stack([(logs(i, STEP) - logs(i, 1.0 / STEP)) / (2.0 * math.log(STEP)) for i in range(4)])
 
 
 @kernel
-def _command(plan, t, q, v, reference, caught, asked):
+def forget(plan, m):
+    """Write the memory of a law that has seen nothing."""
+    identification.forget(m)
+    m[CAUGHT:] = 0.0
+    m[ASKED], m[SENT] = -math.inf, math.nan
+    _adapt(plan, m)
+
+
+@kernel
+def _command(plan, m, t, q, v, reference):
     p3 = plan.net.system.inertia[2] * v[4]
-    return decide(plan, t, p3, sphere_state.of_state(q, v), (reference[0], reference[1]), caught, asked)
+    return decide(plan, m, t, p3, sphere_state.of_state(q, v), (reference[0], reference[1]))
 
 
 @kernel
-def decide(plan, t, p3, s, reference, caught, asked):
-    """(caught, asked, u_x, u_y) of s = (k, k', x, x') at time t; `asked` is when the last question was put."""
-    if caught:
-        caught = s[0][2] > math.cos(RELEASE)
-    elif t - asked >= LOOK - 1e-9:
-        asked, caught = t, is_catchable(plan.net, p3, s, reference, WIDEST)
-    ux, uy = balance(plan.net, s, reference) if caught else swing(plan, p3, s, reference)
-    ux, uy = saturated(ux, uy, plan.net.force_limit)
-    return caught, asked, ux, uy
+def decide(plan, m, t, p3, s, reference):
+    """(u_x, u_y) of s = (k, k', x, x') at time t; the memory `m` (SIZE,) goes on."""
+    count_impulse(m, t)
+    if m[CAUGHT] > 0.0:
+        m[CAUGHT] = 1.0 if s[0][2] > math.cos(RELEASE) else 0.0
+    elif t - m[ASKED] >= LOOK - 1e-9:
+        m[ASKED] = t
+        identify(plan, m, t, p3, s)
+        m[CAUGHT] = 1.0 if is_catchable(identified_net(plan, m), p3, s, reference, WIDEST) else 0.0
+    net = identified_net(plan, m)
+    ux, uy = balance(net, s, reference) if m[CAUGHT] > 0.0 else swing(net.system, plan.options, p3, s, reference)
+    ux, uy = saturated(ux, uy, net.force_limit)
+    remember(m, t, ux, uy)
+    return ux, uy
 
 
 @inlined
-def swing(plan, p3, s, reference):
+def remember(m, t, ux, uy):
+    """The command of time t."""
+    m[SENT], m[COMMANDED], m[COMMANDED + 1] = t, ux, uy
+
+
+@inlined
+def count_impulse(m, t):
+    """The last command has acted until t."""
+    if m[SENT] == m[SENT]:
+        m[PUSHED] += m[COMMANDED] * (t - m[SENT])
+        m[PUSHED + 1] += m[COMMANDED + 1] * (t - m[SENT])
+
+
+@kernel
+def identify(plan, m, t, p3, s):
+    """Let the identification look at s; the regulator and its unstable mode become those of the plant that it finds."""
+    if plan.options.identify_plant:
+        force, impulse = (m[COMMANDED], m[COMMANDED + 1]), (m[PUSHED], m[PUSHED + 1])
+        if identification.look(m, plan.net.system, t, p3, s, force, impulse):
+            _adapt(plan, m)
+    m[PUSHED] = m[PUSHED + 1] = 0.0
+
+
+@kernel
+def _adapt(plan, m):
+    """The numbers of `ADAPTED`: those of the believed plant times the powers of the factors by which it was wrong."""
+    net, E, f = plan.net, plan.exponents, identification.FACTORS
+    believed = (net.gains[0], net.gains[1], net.gains[2], net.gains[3], net.mode.weights[1], net.mode.weights[3], net.mode.reach)
+    logs = (math.log(m[f]), math.log(m[f + 1]), math.log(m[f + 2]), math.log(m[f + 3]))
+    for i in range(7):
+        m[ADAPTED + i] = believed[i] * math.exp(E[i, 0] * logs[0] + E[i, 1] * logs[1] + E[i, 2] * logs[2] + E[i, 3] * logs[3])
+
+
+@inlined
+def identified_net(plan, m):
+    """What a catch is decided with, of the plant as identified."""
+    net = plan.net
+    mode = Mode((0.0, m[ADAPTED + 4], 1.0, m[ADAPTED + 5]), m[ADAPTED + 6])
+    system = identification.identified(m, net.system)
+    return Net(system, m[ADAPTED : ADAPTED + 4], mode, net.force_limit, net.travel, net.part)
+
+
+@inlined
+def swing(system, o, p3, s, reference):
     """The force of (K.9), not yet cut [N]. No call in it to what a loop over many states could not vectorise."""
-    o, (x, y), (vx, vy) = plan.options, s[2], s[3]
-    ax, ay = _shaping(plan.net.system, o, s)
+    (x, y), (vx, vy) = s[2], s[3]
+    ax, ay = _shaping(system, o, s)
     ax -= o.position_gain * (x - reference[0]) + o.velocity_gain * vx
     ay -= o.position_gain * (y - reference[1]) + o.velocity_gain * vy
     ax, ay = _kept_inside(o, ax, ay, s[2], s[3])
-    return force(plan.net.system, p3, (ax, ay), s[0], s[1], s[3])
+    return force(system, p3, (ax, ay), s[0], s[1], s[3])
 
 
 @inlined

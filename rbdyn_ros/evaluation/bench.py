@@ -16,8 +16,6 @@ from rbdyn_ros.simulation.closed_loop import ClosedLoop
 from rbdyn_ros.types import State
 
 ANYWHERE = 1e6  # [m] travel of a law that need not look at it
-FIRST = 120.0  # [s] for one of the first commands, which may compile
-WARM_UP = (0.0, 0.35)  # [rad] where they are asked
 
 
 class LawFailed(Exception):
@@ -32,12 +30,18 @@ class Subject(NamedTuple):
     kinds: tuple
     said: bool = True  # whether somebody said the kinds
     patience: float = 2.0  # [s] for one command
-    source: str = ""  # fingerprint of the law's file
+    identity: dict = {}  # of the law, as `controllers.provenance` has it
+    path: str = ""  # of a law that is a file of the user's
+
+    @property
+    def controller(self) -> str:
+        """By what the law is loaded."""
+        return self.path or self.name
 
     def heading(self, over_ros: bool) -> dict:
         """What results belong to, as JSON has it."""
         parameters = {name: list(value) if isinstance(value, tuple) else value for name, value in self.values.items()}
-        return {"law": self.name, "parameters": parameters, "kinds": list(self.kinds), "source": self.source, "over_ros": over_ros}
+        return {"law": self.name, "over_ros": over_ros, "kinds": list(self.kinds), "parameters": parameters, "identity": self.identity}
 
 
 class Bench:
@@ -48,7 +52,7 @@ class Bench:
     def __init__(self, subject: Subject):
         """ValueError: no such law."""
         self.subject, self._designed = subject, {}
-        self.module: ModuleType = select.load(subject.name)
+        self.module: ModuleType = select.load(subject.controller)
         self.params = plant_params(subject.values)
 
     def law(self, conditions: Conditions):
@@ -72,33 +76,34 @@ class Bench:
         return options.from_values(name, self.module, {**self.subject.values, **given, **limits})
 
     def run(
-        self, conditions: Conditions, start: State, duration: float, *, reference=(0.0, 0.0), pushes=(), stop=None, gain=1.0
+        self, conditions: Conditions, start: State, duration: float, *, reference=(0.0, 0.0), pushes=(), stop=None, gain=1.0, wrap=None
     ) -> ClosedLoop:
-        """The law around the plant for `duration` [s]; its force comes `gain` times as strong. LawFailed."""
+        """The law around the plant for `duration` [s]; its force comes `gain` times as strong; `wrap(law)` runs in its place. LawFailed."""
         law, c = self.law(conditions), conditions
         params, method = self.params, integrator(c.integrator)
-        watching = observers.observer(c, params, start)
+        watching = observers.observer(c, params)
         conditions = closed_loop.Conditions(
             reference=reference, force_limit=c.force_limit, travel=c.travel or math.inf, step=c.step, faults=c.faults, seed=c.seed,
-            observer=watching, pushes=pushes, stop=stop, name=f"the law {self.subject.name}", patience=self.subject.patience,
+            observer=watching, observer_force=c.observer_force, gain=gain, pushes=pushes, stop=stop,
+            name=f"the law {self.subject.name}", patience=self.subject.patience,
         )  # fmt: skip
-        run = closed_loop.run(params, method, law if gain == 1.0 else Amplified(law, gain), start, duration, c.period, conditions)
+        run = closed_loop.run(params, method, wrap(law) if wrap else law, start, duration, c.period, conditions)
         if run.fault:
             raise LawFailed(run.fault)
         return run
 
     def _design(self, conditions: Conditions):
-        design = self.module.design
-        return self._guarded(lambda: design(spherical_pendulum, self.params, self.options(conditions)), "designing it")
+        try:
+            return select.make_law(self.subject.name, self.module, spherical_pendulum, self.params, self.options(conditions))
+        except ValueError as error:
+            who = f"the law {self.subject.name}: "
+            raise LawFailed(who + str(error).removeprefix(who)) from error
 
     def _warm(self, law, conditions: Conditions):
-        """Some commands near upright and some farther away: what compiles, or loads a library, does it here."""
-        method, c = integrator(conditions.integrator), conditions
-        first = closed_loop.Conditions(step=c.step, force_limit=c.force_limit, name=f"the law {self.subject.name}", patience=FIRST)
-        for tilt in WARM_UP:
-            run = closed_loop.run(self.params, method, law, spherical_pendulum.upright(tilt), 20 * c.period, c.period, first)
-            if run.fault:
-                raise LawFailed(run.fault)
+        c = conditions
+        asked = closed_loop.Conditions(step=c.step, force_limit=c.force_limit, name=f"the law {self.subject.name}")
+        if fault := closed_loop.warm_up(self.params, integrator(c.integrator), law, c.period, asked):
+            raise LawFailed(fault)
         return law
 
     def _guarded(self, work, what: str):
@@ -108,14 +113,3 @@ class Bench:
             raise
         except Exception as error:  # whatever a law of somebody else raises
             raise LawFailed(f"the law {self.subject.name}: {what} raised {type(error).__name__}: {error}") from error
-
-
-class Amplified:
-    """A law whose force is stronger, or weaker, than it means."""
-
-    def __init__(self, law, gain: float):
-        self.law, self.gain = law, gain
-
-    def command(self, t, state, reference):
-        """The force times the gain (2,) [N]."""
-        return self.gain * closed_loop.answer(self.law, t, state, reference)

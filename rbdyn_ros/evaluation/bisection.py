@@ -15,7 +15,7 @@ class Edge(NamedTuple):
 def edge(holds: Callable[[float], bool], largest: float, tolerance: float, near: float | None = None) -> Edge:
     """The largest x in [0, largest], to the tolerance, for which `holds(x)`; 0 counts as holding.
 
-    `near` is a guess: if the edge is within eight tolerances of it, few questions find it.
+    `near` is a guess: an edge there is found by two questions, one farther away by a few more.
     """
     tried, outcomes = [], []
 
@@ -24,22 +24,22 @@ def edge(holds: Callable[[float], bool], largest: float, tolerance: float, near:
         outcomes.append(int(holds(x)))
         return bool(outcomes[-1])
 
-    low, high = _bracket(ask, largest, 8.0 * tolerance, near)
-    while high - low > tolerance:
+    low, high = _bracket(ask, largest, tolerance, near)
+    while high - low > (1.0 + 1e-9) * tolerance:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if ask(middle) else (low, middle)
     return Edge(low, low == largest, tried, outcomes)
 
 
-def _bracket(ask: Callable, largest: float, reach: float, near: float | None) -> tuple:
-    """(low, high): low holds, high does not, or both are the largest."""
-    low, high = 0.0, largest
-    if near is not None:
-        below, above = max(0.0, near - reach), min(largest, near + reach)
-        if ask(below):
-            low = below
-            if above < largest and not ask(above):
-                return low, above
-        else:
-            return low, below
-    return (high, high) if ask(high) else (low, high)
+def _bracket(ask: Callable, largest: float, tolerance: float, near: float | None) -> tuple:
+    """(low, high): low holds, high does not, or both are the largest. From `near` on it reaches four times as far each time."""
+    if near is None:
+        return (largest, largest) if ask(largest) else (0.0, largest)
+    inner, reach, upwards = near, tolerance, ask(near)
+    while True:
+        outer = min(largest, near + reach) if upwards else max(0.0, near - reach)
+        if outer == inner:  # an end of the range
+            return inner, inner
+        if (outer == 0.0 or ask(outer)) != upwards:
+            return (inner, outer) if upwards else (outer, inner)
+        inner, reach = outer, 4.0 * reach

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.settings.faults import FAULTS, faults
 from rbdyn_ros.settings.parameter import Parameter
+from rbdyn_ros.simulation.closed_loop import ACTING, COMMANDED
 
 OBSERVERS = ("none", "encoders", "imu")
 CONDITIONS = (
@@ -14,6 +15,7 @@ CONDITIONS = (
     Parameter("step", 0.001, "s", "step of the integrator", low=0.0, low_open=True),
     Parameter("integrator", "rk4", "", "the plant's integrator", "string"),
     Parameter("observer", "none", "", "the law sees the state, or what an observer makes of sensors", "string", choices=OBSERVERS),
+    Parameter("observer_force", ACTING, "", "force that the observer is given: after limit, faults and delay, or as commanded", "string", choices=(ACTING, COMMANDED)),
     Parameter("imu_position", 0.3, "m", "from the joint to the IMU"),
     *FAULTS,
 )
@@ -28,6 +30,7 @@ class Conditions(NamedTuple):
     step: float  # [s]
     integrator: str
     observer: str
+    observer_force: str
     imu_position: float  # [m]
     seed: int  # of everything random
     faults: Faults
@@ -36,7 +39,7 @@ class Conditions(NamedTuple):
 
 def conditions(values: dict, law: dict) -> Conditions:
     """The conditions from checked values by name, and from options of laws."""
-    own = [values[field] for field in Conditions._fields[:8]]
+    own = [values[field] for field in Conditions._fields[:9]]
     return Conditions(*own, faults(values), tuple(sorted(law.items())))
 
 

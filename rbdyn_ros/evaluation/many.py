@@ -21,11 +21,8 @@ COLUMNS = ("settled", "travel", "effort")  # [s] nan: never; [m]; [N^2 s]
 
 
 def compiled(bench: Bench, conditions: Conditions) -> bool:
-    """Whether the law has a compiled form, and the conditions are such that it applies: true state, at most a delay and a mismatch.
-
-    The compiled swing-up does not learn the rod's length, which makes a difference where the plant is not as declared.
-    """
-    if bench.over_ros or any(conditions.faults.mismatch) and getattr(bench.options(conditions), "learn_length", False):
+    """Whether the law has a compiled form, and the conditions are such that it applies: true state, at most a delay and a mismatch."""
+    if bench.over_ros:
         return False
     delay = conditions.faults.command_delay
     plain = Faults(command_delay=delay, mismatch=conditions.faults.mismatch)

@@ -5,17 +5,32 @@ With u = -K e per axis, K by central differences of the law, and (A, B) of the s
     L(z) = K (z - A)^-1 B,   z = exp(j w h):    1 + g L(z) exp(-j w d) = 0   at the edge of stability,
 
 for a delay d with |L| = 1 and d = (pi + arg L) / w, for a gain g with arg L = pi and g = 1 / |L|.
+
+Behind encoders the state is that of the filter, with its stationary gain G: with d periods of delay
+and the actuator's gain g
+
+    e_{k+1}  = A e_k + g B u_{k-d},    u_k = -K ê_k,
+    ê-_{k+1} = A ê_k + B w_k,          ê_k = ê-_k + G C (e_k - ê-_k),
+
+where w is the force that the filter is given: g u_{k-d} if it is the one that acted, u_k if it is the
+one commanded. The edge is where an eigenvalue of this loop leaves the unit circle.
 """
 
 import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_discrete_are
 
+from rbdyn_ros.controllers.observer import Noise
 from rbdyn_ros.evaluation import course
+from rbdyn_ros.evaluation.bisection import edge
+from rbdyn_ros.evaluation.observers import Filtered
 from rbdyn_ros.models import measurements, spherical_pendulum, step_linearisation
+from rbdyn_ros.simulation.closed_loop import COMMANDED
 from rbdyn_ros.types import Array, State, System
 
+LATEST, STRONGEST = 0.3, 200.0  # delay [s] and factor up to which the edge behind an observer is looked for
 GRID = 5000  # frequencies, up to that of the sampling
 _STEP = 1e-6  # of the differences, in each of x, x', th, th'
 # Of xi = (x, y, theta (3), x', y', w (3), bias (3)) for the axis x: a lean towards +x is a turn about +y.
@@ -28,6 +43,47 @@ class Margins(NamedTuple):
     delay: float  # [s]
     gain_low: float
     gain_high: float
+
+
+def of_conditions(bench, conditions) -> Margins:
+    """The margins of the bench's law under the conditions, on the state or behind encoders.
+
+    They are nan behind an IMU, which the theory leaves out.
+    """
+    law, h = bench.law(conditions), conditions.period
+    system = spherical_pendulum.build(bench.params)
+    if conditions.observer == "none":
+        return of_law(law, bench.params, h)
+    if conditions.observer == "imu":
+        return Margins(math.nan, math.nan, math.nan)
+    told = Filtered(conditions, bench.params).options
+    commanded = conditions.observer_force == COMMANDED
+    return behind_encoders(system, gains(law), h, (told.cart, told.angle), commanded)
+
+
+def behind_encoders(
+    system: System, K: Array, h: float, deviations: tuple, commanded: bool
+) -> Margins:
+    """The margins of the loop of K (4,) behind the filter.
+
+    `deviations` are those of the encoders (cart [m], angle [rad]); `commanded`: the filter is given
+    the commanded force and not the one that acted.
+    """
+    A, B = step_linearisation.upright(system, h)
+    G = _filter_gain(A, deviations, h)
+
+    def decays(delay: int, gain: float) -> bool:
+        loop = _loop_behind_filter(A, B, K, G, delay, gain, commanded)
+        return bool(np.abs(np.linalg.eigvals(loop)).max() < 1.0)
+
+    if not decays(0, 1.0):
+        return Margins(math.nan, math.nan, math.nan)
+    def gain_margin(way: float) -> float:
+        farthest = edge(lambda far: decays(0, math.exp(way * far)), math.log(STRONGEST), 1e-3)
+        return math.exp(way * farthest.holds)
+
+    latest = edge(lambda periods: decays(round(periods), 1.0), round(LATEST / h), 1.01)
+    return Margins(h * round(latest.holds), gain_margin(-1.0), gain_margin(1.0))
 
 
 def of_law(law, params, h: float) -> Margins:
@@ -65,6 +121,32 @@ def margins(system: System, K: Array, h: float) -> Margins:
     edges.append(1.0 / abs(L[-1]))  # at half the sampling rate L is real
     low, high = [g for g in edges if g < 1.0], [g for g in edges if g > 1.0]
     return Margins(float(min(delays, default=math.inf)), float(max(low, default=0.0)), float(min(high, default=math.inf)))
+
+
+def _filter_gain(A: Array, deviations: tuple, h: float) -> Array:
+    """G (4, 2), stationary, of the filter with the default `Noise`, which measures x and th."""
+    C, R = np.eye(4)[::2], np.diag(deviations) ** 2
+    Q = h * np.diag((0.0, Noise().cart, 0.0, Noise().rod)) ** 2
+    P = solve_discrete_are(A.T, C.T, Q, R)
+    return np.linalg.solve(C @ P @ C.T + R, C @ P).T
+
+
+def _loop_behind_filter(
+    A: Array, B: Array, K: Array, G: Array, delay: int, gain: float, commanded: bool
+) -> Array:
+    """The matrix that takes (e, ê-, u_{k-1}, ..., u_{k-d}) to the next period."""
+    n = 8 + delay
+    loop, C = np.zeros((n, n)), np.eye(4)[::2]
+    corrected = np.hstack((G @ C, np.eye(4) - G @ C))  # ê of (e, ê-)
+    command = np.concatenate((-K @ corrected, np.zeros(delay)))
+    acting = gain * (np.eye(n)[n - 1] if delay else command)
+    loop[:4, :4], loop[4:8, :8] = A, A @ corrected
+    loop[:4] += B * acting
+    loop[4:8] += B * (command if commanded else acting)
+    if delay:
+        loop[8] = command
+        loop[9:, 8:-1] = np.eye(delay - 1)
+    return loop
 
 
 def _force(law, state: State, reference) -> float:

@@ -1,14 +1,13 @@
 """The law behind an observer: it sees what a Kalman filter makes of the sensors of `faults`, never the state.
 
-The filter is told what the sensors are (quantum^2 / 12 and noise^2), as whoever builds a machine knows them.
+It is the filter of the controller node (`controllers.estimator`): it begins at rest where the encoders say. It is given the declared
+plant and what the sensors are (quantum^2 / 12 and noise^2), as whoever builds a machine knows them.
 """
 
 import math
 from typing import Callable
 
-import numpy as np
-
-from rbdyn_ros.controllers.observer import Noise, Observer
+from rbdyn_ros.controllers.estimator import Estimator, Instant, Options
 from rbdyn_ros.evaluation.conditions import Conditions
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.models import measurements, spherical_pendulum
@@ -18,62 +17,41 @@ from rbdyn_ros.types import Array, State
 LEAST = 1e-6  # [m], [rad], [rad/s], [m/s^2]: the deviation of a sensor that is told to be perfect
 
 
-def observer(conditions: Conditions, params: spherical_pendulum.Params, start: State) -> Callable | None:
+def observer(conditions: Conditions, params: spherical_pendulum.Params) -> Callable | None:
     """What `simulation.closed_loop.Conditions.observer` asks for; None if the law sees the state."""
-    if conditions.observer == "none":
-        return None
-    return {"encoders": Encoders, "imu": Imu}[conditions.observer](conditions, params, start)
+    return None if conditions.observer == "none" else Filtered(conditions, params)
 
 
 class Filtered:
-    """A filter that knows the declared plant, and starts from the true state."""
+    """The filter behind encoders of cart and gimbal, or behind that of the cart and an IMU on the rod."""
 
-    def __init__(self, conditions: Conditions, params: spherical_pendulum.Params, start: State):
-        self.system, self.faults, self.position = spherical_pendulum.build(params), conditions.faults, conditions.imu_position
-        self.filter, self.begun = Observer(self.system, start, conditions.period, Noise()), False
+    def __init__(self, conditions: Conditions, params: spherical_pendulum.Params):
+        noise, encoder = conditions.faults.noise, conditions.faults.encoder
+        self.system, self.joints = spherical_pendulum.build(params), GimbalJoints()
+        self.options = Options(
+            imu=conditions.observer == "imu",
+            cart=deviation(noise.cart, encoder.cart),
+            angle=deviation(noise.angle, 2.0 * math.pi / encoder.gimbal if encoder.gimbal else 0.0),
+            gyroscope=deviation(noise.gyroscope),
+            accelerometer=deviation(noise.accelerometer),
+            imu_position=conditions.imu_position,
+        )
+        self.filter = Estimator(self.system, self.options)
 
     def __call__(self, measured: State, truth: State, force: Array, sensors) -> State:
-        """The estimate after the force (2,) that acted and the sensors' newest word."""
-        u = np.array(force, float)
-        if self.begun:
-            self.filter.predict(u)
-        self.begun = True
-        position = variance(self.faults.noise.cart, self.faults.encoder.cart)
-        self.filter.correct(measurements.cart(self.filter.state, measured.q[:2], position))
-        self.correct(measured, truth, u, sensors)
-        return State(truth.t, self.filter.state.q, self.filter.state.v)
-
-
-class Encoders(Filtered):
-    """Encoders of cart and gimbal."""
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.joints = GimbalJoints()
-
-    def correct(self, measured: State, truth: State, force: Array, sensors) -> None:
-        """Take in the gimbal."""
+        """The estimate after the force (2,) of the last period and the sensors' newest readings."""
+        u = float(force[0]), float(force[1])
         angles = self.joints.follow(unit_quaternion.matrix(tuple(measured.q[2:].tolist())))
-        count = 2.0 * math.pi / self.faults.encoder.gimbal if self.faults.encoder.gimbal else 0.0
-        self.filter.correct(measurements.gimbal(self.filter.state, angles, variance(self.faults.noise.angle, count)))
+        inertial = self._inertial(truth, u, sensors) if self.options.imu else (None, None)
+        return self.filter.estimate(Instant(truth.t, tuple(measured.q[:2].tolist()), tuple(angles), u, *inertial))
 
-
-class Imu(Filtered):
-    """An encoder of the cart, and an IMU on the rod."""
-
-    def correct(self, measured: State, truth: State, force: Array, sensors) -> None:
-        """Take in gyroscope and accelerometer."""
-        noise, estimate = self.faults.noise, self.filter
-        felt = measurements.specific_force(self.system, truth.q, truth.v, tuple(force.tolist()), self.position)
+    def _inertial(self, truth: State, u: tuple, sensors) -> tuple:
+        """(rate, specific force) that the IMU reads."""
+        felt = measurements.specific_force(self.system, truth.q, truth.v, u, self.options.imu_position)
         rate = tuple(truth.v[2:].tolist())
-        rate, felt = sensors.inertial(rate, felt) if sensors else (rate, felt)
-        gyroscope, accelerometer = variance(noise.gyroscope), variance(noise.accelerometer)
-        estimate.correct(measurements.gyroscope(estimate.state, estimate.bias, rate, gyroscope))
-        estimate.correct(measurements.accelerometer(self.system, estimate.state, force, felt, self.position, accelerometer))
+        return sensors.inertial(rate, felt) if sensors else (rate, felt)
 
 
-def variance(deviation: float, count: float = 0.0) -> float:
+def deviation(noise: float, count: float = 0.0) -> float:
     """Of a reading with white noise, rounded to counts."""
-    return max(deviation**2 + count**2 / 12.0, LEAST**2)
-
-
+    return max(math.hypot(noise, count / math.sqrt(12.0)), LEAST)

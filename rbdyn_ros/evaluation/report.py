@@ -5,48 +5,82 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from rbdyn_ros.evaluation import judged, measures, pictures, table
+import numpy as np
+
+from rbdyn_ros.evaluation import course, judged, many, measures, pictures, table
 from rbdyn_ros.evaluation.bench import Subject
+from rbdyn_ros.evaluation.conditions import of_fault
 from rbdyn_ros.evaluation.judged import NOT_MEANT, Judged
-from rbdyn_ros.evaluation.suite import KINDS, Row, Suite
+from rbdyn_ros.evaluation.suite import KINDS, Case, Row, Suite
+from rbdyn_ros.settings.faults import FAULTS
 
 JSON, PAGE = "evaluation.json", "report.html"
+TOLERANCES = {  # within which rod and cart have settled; those of the bisections are settings of their cases
+    "settled": {"tilt_deg": math.degrees(course.TILT), "cart_m": course.CART},
+    "settled_after_swing_up": {"tilt_deg": math.degrees(many.TILT), "cart_m": many.CART, "for_s": many.HOLD},
+}
 
 
-def write(suite: Suite, subject: Subject, cases: dict, folder: Path) -> Iterable:
-    """Write both files into the folder, and yield their paths. OSError."""
+def write(suite: Suite, subject: Subject, cases: dict, sittings: list, folder: Path) -> Iterable:
+    """Write both files into the folder, and yield their paths; `sittings` says when and where it was measured. OSError."""
     path = folder / JSON
-    path.write_text(json.dumps(content(suite, subject, cases), indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(content(suite, subject, cases, sittings), indent=1) + "\n", encoding="utf-8")
     yield path
     path = folder / PAGE
-    path.write_text(page(suite, subject, cases), encoding="utf-8")
+    path.write_text(page(suite, subject, cases, sittings), encoding="utf-8")
     yield path
 
 
-def content(suite: Suite, subject: Subject, cases: dict) -> dict:
+def content(suite: Suite, subject: Subject, cases: dict, sittings: list) -> dict:
     """What programs read: without curves, which are in cases.jsonl."""
     rows = []
     for row, found in _by_row(suite, cases):
-        told = [{key: value for key, value in judged.plain(case).items() if key not in ("curves", "key", "row")} for case in found]
-        rows.append({"row": row.name, "title": row.title, "verdict": judged.of_row(found) if found else "open", "cases": told})
+        by_name = {case.name: case for case in row.cases}
+        told = [_kept(judged.plain(case)) | ({} if case.verdict == NOT_MEANT else asked(by_name[case.name])) for case in found]
+        verdict = judged.of_row(found) if found else "open"
+        rows.append({"row": row.name, "title": row.title, "verdict": verdict, "counts": not row.of_plant, "cases": told})
     heading = subject.heading(False)
-    return {"suite": suite.title, **{key: heading[key] for key in ("law", "kinds", "parameters")}, "rows": rows}
+    heading = {key: heading[key] for key in ("law", "kinds", "parameters")}
+    provenance = {"sittings": sittings, **subject.identity, "tolerances": TOLERANCES, "seeds": _seeds(suite)}
+    return {"suite": suite.title, "summary": table.summary(suite, cases), **heading, "provenance": provenance, "rows": rows}
 
 
-def page(suite: Suite, subject: Subject, cases: dict) -> str:
+def _kept(case: dict) -> dict:
+    return {key: value for key, value in case.items() if key not in ("curves", "key", "row")}
+
+
+def asked(case: Case) -> dict:
+    """Everything that the case sets, with its seed and its tolerances; of the faults those that are not zero."""
+    conditions = case.conditions._asdict()
+    wrong, law = conditions.pop("faults"), dict(conditions.pop("law"))
+    faults = {p.name: value for p in FAULTS if p.name.startswith("faults.") and np.any(value := of_fault(wrong, p.name))}
+    return {"measure": case.measure, "settings": case.settings, "conditions": conditions | faults, "options": law}
+
+
+def _seeds(suite: Suite) -> list:
+    return sorted({case.conditions.seed for row in suite.rows for case in row.cases})
+
+
+def page(suite: Suite, subject: Subject, cases: dict, sittings: list) -> str:
     """What people read, in one file."""
     from jinja2 import Environment, PackageLoader
 
     environment = Environment(loader=PackageLoader("rbdyn_ros.evaluation", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters["number"] = table.number
     rows = [_section(row, found) for row, found in _by_row(suite, cases)]
-    options = {name: value for name, value in subject.values.items() if name.startswith(f"{subject.name}.")}
-    plant = {name: value for name, value in subject.values.items() if name not in options and value != ()}
+    options = {name: _written(option) for name, option in subject.identity.get("options", {}).items()}
+    plant = {name: value for name, value in subject.values.items() if not name.startswith(f"{subject.name}.") and value != ()}
     kinds = {kind: KINDS[kind] for kind in subject.kinds}
     return environment.get_template("report.html").render(
         suite=suite, subject=subject, kinds=kinds, options=options, plant=plant, rows=rows,
-        summary=table.summary(suite, cases), counts={word: sum(row["verdict"] == word for row in rows) for word in table.MARKS},
+        summary=table.summary(suite, cases), sittings=sittings, identity=subject.identity, tolerances=TOLERANCES, seeds=_seeds(suite),
     )  # fmt: skip
+
+
+def _written(option: dict) -> str:
+    """An option's value with its unit, and its default where it is another."""
+    given = "" if option["value"] == option["default"] else f" (default {option['default']})"
+    return f"{option['value']} {option['unit']}".strip() + given
 
 
 def _by_row(suite: Suite, cases: dict) -> list:
@@ -62,6 +96,7 @@ def _section(row: Row, found: list) -> dict:
         tables.setdefault(by_name[case.name], []).append(case)
     return {
         "row": row,
+        "of_plant": row.of_plant,
         "verdict": judged.of_row(found) if found else "open",
         "for": sorted({kind for case in row.cases for kind in case.kinds}),
         "tables": [_cases(name, cases) for name, cases in tables.items()],

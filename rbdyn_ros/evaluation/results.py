@@ -4,24 +4,33 @@ import json
 import os
 from pathlib import Path
 
+from rbdyn_ros.controllers.provenance import differences
 from rbdyn_ros.evaluation.judged import Judged, from_plain, plain
+from rbdyn_ros.files import make_folder, write_whole
 
 FILE = "cases.jsonl"
+SUBJECT, SITTINGS = ("law", "over_ros"), "sittings"  # of the heading: what a folder is about; when and where it was measured
+_SHOWN = 3  # changes that are listed
 
 
 class Results:
     """A folder with one line per case; the first line says what is being measured."""
 
-    def __init__(self, folder: Path, heading: dict, resume: bool):
-        """Begin, or go on. ValueError: something else is in the folder, or nothing to go on with. OSError."""
-        self.path, self.cases = folder / FILE, {}  # the case's key -> Judged
-        folder.mkdir(parents=True, exist_ok=True)
+    def __init__(self, folder: Path, heading: dict, resume: bool, sitting: dict | None = None):
+        """Begin, or go on with what is of the same law; `sitting` says when and where.
+
+        `anew` is the sentence that says why it begins anew where it was to go on; what was there is kept beside.
+        ValueError: something else is in the folder, or nothing to go on with. OSError.
+        """
+        self.path, self.cases, self.anew = folder / FILE, {}, ""  # the case's key -> Judged
+        self.sittings = [sitting] if sitting else []
+        make_folder(folder)
         if resume:
             self._read(heading)
         elif any(folder.iterdir()):
             advice = "add --resume to go on with it, or choose another" if self.path.exists() else "choose another"
             raise ValueError(f"--out is {folder}, which is not empty; {advice}, so that nothing is lost")
-        self._rewrite(heading)
+        self._rewrite({**heading, SITTINGS: self.sittings})
 
     def add(self, case: Judged) -> None:
         """Keep a case, safely on disk when this returns. OSError."""
@@ -36,9 +45,15 @@ class Results:
             raise ValueError(f"--resume: there is no {self.path}; leave --resume out to begin")
         first, *lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
         before = _parsed(first)
-        if before != heading:
-            different = [key for key in heading if not isinstance(before, dict) or before.get(key) != heading[key]]
-            raise ValueError(f"--resume: {self.path} was measured with another {', '.join(different)}; choose another --out")
+        different = [key for key in SUBJECT if key in heading and (not isinstance(before, dict) or before.get(key) != heading[key])]
+        if different or not isinstance(before, dict):
+            raise ValueError(f"--resume: {self.path} was measured with another {', '.join(different) or 'heading'}; choose another --out")
+        if changes := _changes(before, heading):
+            more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
+            kept = _aside(self.path)
+            self.anew = f"--resume begins anew: {'; '.join(changes[:_SHOWN])}{more}; what was measured before is kept in {kept.name}"
+            return
+        self.sittings = [*before.get(SITTINGS, ()), *self.sittings]
         for line in lines:
             try:
                 case = from_plain(json.loads(line))
@@ -49,9 +64,19 @@ class Results:
     def _rewrite(self, heading: dict) -> None:
         """Whole lines only, in one step: what is appended later begins on a line of its own."""
         text = "".join(json.dumps(line) + "\n" for line in (heading, *map(plain, self.cases.values())))
-        new = self.path.with_suffix(".new")
-        new.write_text(text, encoding="utf-8")
-        os.replace(new, self.path)
+        write_whole(self.path, text)
+
+
+def _changes(before: dict, now: dict) -> list:
+    """What the results depend on and has changed since, in words."""
+    parameters = [{"options": {**heading.get("parameters", {}), "kinds": heading.get("kinds")}} for heading in (before, now)]
+    return differences(before.get("identity") or {}, now.get("identity") or {}) + differences(*parameters)
+
+
+def _aside(path: Path) -> Path:
+    """Rename a file to a free name beside it. OSError."""
+    number = next(n for n in range(1, 10_000) if not path.with_suffix(f".{n}{path.suffix}").exists())
+    return path.rename(path.with_suffix(f".{number}{path.suffix}"))
 
 
 def _parsed(line: str) -> object:

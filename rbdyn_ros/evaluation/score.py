@@ -11,7 +11,7 @@ from rbdyn_ros.evaluation.bench import Bench, LawFailed, Subject
 from rbdyn_ros.evaluation.conditions import CONDITIONS
 from rbdyn_ros.evaluation.judged import Judged, broken, judged, not_meant
 from rbdyn_ros.evaluation.measured import CannotGoOn, Measured, NotForThisLaw
-from rbdyn_ros.evaluation.suite import ANY, Case, Suite
+from rbdyn_ros.evaluation.suite import ANY, PLANT, Case, Suite
 from rbdyn_ros.evaluation.workers import Ended
 
 PART, PARTS = 4, 16  # starts that are measured at once, at least; parts that a case has, at most
@@ -61,7 +61,7 @@ def serve(subject: Subject) -> Callable:
 def applying(suite: Suite, kinds: tuple) -> tuple[list, list]:
     """(cases to measure, (case, why not) of those that are not for a law of these kinds)."""
     cases = [case for row in suite.rows for case in row.cases]
-    meant = [case for case in cases if ANY in case.kinds or set(case.kinds) & set(kinds)]
+    meant = [case for case in cases if set(case.kinds) & {ANY, PLANT, *kinds}]
     return meant, [(case, f"for {' or '.join(case.kinds)}") for case in cases if case not in meant]
 
 

@@ -6,7 +6,7 @@
       S3:
         title: release from 10 degrees
         measure: release                # a file of evaluation/measures
-        for: balance                    # a kind of law, a list of kinds, or any
+        for: balance                    # a kind of law, a list of kinds, any, or plant: no law takes part
         settings: {tilt: 10}            # of `conditions` and of the measure
         law: {lqr: {force_weight: 0.1}} # options of laws, for this row
         require: [settling_time <= 3.5, travel <= 0.7]
@@ -27,6 +27,7 @@ from rbdyn_ros.settings.parameter import check
 from rbdyn_ros.settings.tables import nearest
 
 ANY = "any"  # kind of law
+PLANT = "plant"  # kind of a case that tests the plant: it counts for no law
 KINDS = {
     "balance": "keeps an upright rod upright, at a set point",
     "wide": "recovers the largest tilts, where there is room to roll",
@@ -55,6 +56,11 @@ class Case(NamedTuple):
         return f"{self.row} {self.label}".strip()
 
     @property
+    def of_plant(self) -> bool:
+        """Whether the case tests the plant, and counts for no law."""
+        return PLANT in self.kinds
+
+    @property
     def key(self) -> str:
         """The name, and a fingerprint of everything that is asked for."""
         return f"{self.name} {crc32(repr(self).encode()):08x}"
@@ -67,6 +73,11 @@ class Row(NamedTuple):
     title: str
     cases: tuple
     picture: dict  # x, y: names of a setting and of a value; title. Empty: none
+
+    @property
+    def of_plant(self) -> bool:
+        """Whether every case tests the plant, so that the row counts for no law."""
+        return all(case.of_plant for case in self.cases)
 
 
 class Suite(NamedTuple):
@@ -157,8 +168,10 @@ def _kinds(case: dict, where: str) -> tuple:
     kinds = case.get("for", ANY)
     kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds) if isinstance(kinds, list) else ()
     for kind in kinds or ("",):
-        if kind not in (ANY, *KINDS):
-            raise ValueError(f"{where}: for is '{kind}'; known are {ANY}, {', '.join(KINDS)}")
+        if kind not in (ANY, PLANT, *KINDS):
+            raise ValueError(f"{where}: for is '{kind}'; known are {ANY}, {PLANT}, {', '.join(KINDS)}")
+    if PLANT in kinds and len(kinds) > 1:
+        raise ValueError(f"{where}: for is {list(kinds)}; {PLANT} stands alone: such a case counts for no law")
     return kinds
 
 

@@ -20,14 +20,30 @@ def table(suite: Suite, cases: dict) -> str:
 
 
 def summary(suite: Suite, cases: dict) -> str:
-    """How many rows hold."""
-    rows = [[cases[case.name] for case in row.cases if case.name in cases] for row in suite.rows]
-    verdicts = [of_row(found) for found in rows if found]
+    """How many rows hold. The rows of the plant are counted apart: no law takes part in them."""
+    law, plant = ([row for row in suite.rows if row.of_plant == plant] for plant in (False, True))
+    verdicts = _verdicts(law, cases)
+    others = verdicts.count(NOT_MEANT)
+    if law and others == len(law):
+        parts = ["no row is for this kind of law"]
+    else:
+        parts = [_counted(verdicts, len(law)) + f"; {others} are not for this kind of law"]
+    parts += [f"the plant's own: {_counted(_verdicts(plant, cases), len(plant))}"] if plant else []
+    return "; ".join(parts)
+
+
+def _verdicts(rows: list, cases: dict) -> list:
+    found = ([cases[case.name] for case in row.cases if case.name in cases] for row in rows)
+    return [of_row(known) for known in found if known]
+
+
+def _counted(verdicts: list, rows: int) -> str:
+    """How many of those that apply hold, miss, are broken, are open."""
     meant = [verdict for verdict in verdicts if verdict != NOT_MEANT]
     parts = [f"{meant.count(HOLDS)} of {len(meant)} rows hold"]
     parts += [f"{meant.count(verdict)} {word}" for verdict, word in ((MISSES, "miss"), (BROKEN, "broken")) if verdict in meant]
-    parts += [f"{len(rows) - len(verdicts)} open"] if len(verdicts) < len(rows) else []
-    return ", ".join(parts) + f"; {len(verdicts) - len(meant)} are not for this kind of law"
+    parts += [f"{rows - len(verdicts)} open"] if len(verdicts) < rows else []
+    return ", ".join(parts)
 
 
 def number(value: float) -> str:
@@ -38,8 +54,8 @@ def number(value: float) -> str:
 
 
 def with_unit(measure: str, name: str, value: float) -> str:
-    """A value as it is shown: "3.27 s"."""
-    unit = measures.load(measure).VALUES[name].unit
+    """A value as it is shown: "3.27 s"; what never came has no unit."""
+    unit = measures.load(measure).VALUES[name].unit if math.isfinite(value) else ""
     return f"{number(value)} {unit}".strip()
 
 

@@ -3,11 +3,11 @@
 import multiprocessing
 import signal
 from collections import deque
-from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from typing import Callable, Iterator, NamedTuple
 
 from rbdyn_ros.evaluation.bench import Subject
+from rbdyn_ros.interrupts import blocked
 
 
 class Ended(NamedTuple):
@@ -52,7 +52,7 @@ class Workers:
     def _started(self) -> tuple:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_work, args=(theirs, *self._prepared), daemon=False)
-        with _deaf():
+        with blocked():  # Ctrl-C is for the parent, which ends its workers
             process.start()
         theirs.close()
         return process, ours
@@ -66,16 +66,6 @@ class Workers:
             return task, Ended(f"the process that measured it ended {_how(process.exitcode)}")
         self._idle.append((process, connection))
         return task, answer
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """A process that is started here does not hear Ctrl-C: that is for the parent, which ends it."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _work(connection: Connection, subject: Subject, serve: Callable) -> None:

@@ -56,7 +56,8 @@ def moved(machine: jointed_bodies.Machine, method: str, h: float, rows: int, eve
 
 def support(machine: jointed_bodies.Machine, record: several_bodies.Record) -> np.ndarray:
     """The force (rows, 3) [N] with which all joints to the world hold the machine."""
-    of_world = [machine.constraints.rows.b[machine.constraints.names.index(name)] == WORLD for name in record.names]
+    world = machine.constraints.rows.b == WORLD
+    of_world = [world[machine.constraints.joint.index(joint)] for joint in range(len(record.names))]
     return record.reactions[:, of_world, 0, :3].sum(axis=1)
 
 

@@ -6,7 +6,6 @@ from rbdyn_ros.constraints import joints
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.integrators.multibody import plant as plants
 from rbdyn_ros.models import sliding_top
 from rbdyn_ros.simulation import several_bodies
 
@@ -46,9 +45,9 @@ def run(short: bool, progress) -> Outcome:
 
 def slid(gamma: float, h: float) -> several_bodies.Record:
     """The top for two seconds at steps of h [s]; RuntimeError if a step fails."""
-    top, free, options = sliding_top.build(TOP), joints.assembled(1), plants.Options(beta=0.0)
+    top, free = sliding_top.build(TOP), joints.assembled(1)
     rows, every = round(DURATION / ROW), round(ROW / h)
-    record = several_bodies.variational_run(top.bodies, free, top.pairs, top.q, top.v, h, rows, every, options, gamma)
+    record = several_bodies.variational_run(top.bodies, free, top.pairs, top.q, top.v, h, rows, every, gamma=gamma)
     if not record.ok:
         raise RuntimeError(f"the top with gamma = {gamma:g} kg m^2, h = {h:g} s: {record.message}")
     return record

@@ -31,6 +31,7 @@ class Sensors:
 
     def become(self, options: Faults) -> None:
         """Go on with other numbers."""
+        self.options = options
         self._noise, self._bias, self._freeze = options.noise, options.bias, options.state_freeze
         self._quantum, self._counts_per_turn = options.encoder
         angles = (options.noise.angle, options.encoder.gimbal, *options.bias.angle)

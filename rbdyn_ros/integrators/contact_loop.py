@@ -40,6 +40,7 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
     iterations, worst, touched = 0, 0.0, True
     clear = _UNKNOWN
     contact_memory.failed(c, contact_memory.NONE, 0)
+    contact_memory.begin(c, q, v, n * h)
     for i in range(n):
         start, s = state, t + i * h
         u0, u1 = u1, rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, s + h))
@@ -79,6 +80,7 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
         iterations += turn.iterations
         if not error <= tolerance:
             memory.write(q, v, start[0], start[1], start[3], start[4])
+            c.interval[0] = i * h
             return i, iterations, error
         if touched:
             contact_memory.account(c, h)

@@ -21,6 +21,9 @@ _FIELDS = [  # one row for each of the candidates of `contacts.world`
     ("force", np.float64, (_N, 3)),  # mean force on the pendulum over the last step [N, world]
     ("impulse", np.float64, (_N,)),  # normal impulse since the start [N s]
     ("recorded", np.int64, (1,)),  # impacts so far; those beyond the rows of `events` are counted only
+    ("recorded_before", np.int64, (1,)),  # impacts before the last call of `advance`
+    ("start", np.float64, (11,)),  # q (6), v (5) at its start
+    ("interval", np.float64, (1,)),  # [s] that it advanced
     ("trouble", np.int64, (2,)),  # why the last step failed, and at which contact (or at how many)
     ("active", np.int64, (_N,)),  # the contacts of this step
     ("mode", np.int64, (_N,)),
@@ -59,6 +62,16 @@ def trouble(memory: Memory | None) -> str:
         return ""
     kind, contact = memory.trouble.tolist()
     return _WHY[kind].format(contact if kind == NO_SWEEPS else f"contact.{world.NAMES[contact]}")
+
+
+@inlined
+def begin(c, q, v, interval):
+    """Remember the state and the number of impacts at the start of a call of `advance`."""
+    for i in range(6):
+        c.start[i] = q[i]
+    for i in range(5):
+        c.start[6 + i] = v[i]
+    c.recorded_before[0], c.interval[0] = c.recorded[0], interval
 
 
 @inlined

@@ -89,6 +89,15 @@ def stage(J, V, h, d, e, D, p, tolerance, max_iterations):
     return d + h * D[0], e + h * D[1], D, p, iterations, error
 
 
+@inlined
+def accelerations(system, load, f, q, w, u):
+    """(w', x'') of (6.2); the attitude turns about the rod as the chart has it."""
+    d, e, dd, de = pitch_cone.from_state(q, w)
+    a, b = pitch_cone.accelerations(system, d, e, dd, de)
+    c, s = cos(d), sin(d)
+    return (de * dd * s - b * c, a, -b * s - de * dd * c), (0.0, 0.0)
+
+
 @kernel
 def advance(system, options, input, h, n, t, q, v, reaction):
     """Take n steps of size h in place; returns (steps done, iterations, largest relative residual).

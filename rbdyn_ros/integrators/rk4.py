@@ -43,6 +43,13 @@ def rates(system, load, f, q, w, u):
 
 
 @inlined
+def accelerations(system, load, f, q, w, u):
+    """(w', x'') of the coupled equations (1.7), (1.8), which all integrators but `tqdl` step."""
+    _, _, dw, du = rates(system, load, f, q, w, u)
+    return dw, du
+
+
+@inlined
 def moved(state, h, rate):
     """state + h rate, of (x, q, w, u)."""
     x, q, w, u = state

@@ -8,7 +8,7 @@ from typing import Callable, NamedTuple
 import numpy as np
 
 from rbdyn_ros.contacts.world import exist, gaps
-from rbdyn_ros.integrators import contact_memory
+from rbdyn_ros.integrators import contact_memory, rk4
 from rbdyn_ros.integrators.composition import COMPOSITIONS, ORDERS
 from rbdyn_ros.types import Input, State, System
 
@@ -27,6 +27,7 @@ class Integrator(NamedTuple):
     options: Callable  # System -> the stepper's Options
     check: Callable  # (System, State, Input): ValueError where the method does not apply
     explain: Callable  # (q, v): what else to say of a step that failed, "" mostly
+    accelerations: Callable  # (system, load, sines' force, Q, w, x') -> (w', x'') of its equations
 
 
 def names() -> tuple:
@@ -91,8 +92,17 @@ def select(
             _check_contacts(name, composition, method, system, state)
         getattr(method, "check", _applies_everywhere)(system, state, input)
 
-    explain = getattr(method, "explain", _nothing_to_add)
-    return Integrator(name, composition, order, method.SYMMETRIC, method.advance, options, check, explain)
+    return Integrator(
+        name=name,
+        composition=composition,
+        order=order,
+        symmetric=method.SYMMETRIC,
+        advance=method.advance,
+        options=options,
+        check=check,
+        explain=getattr(method, "explain", _nothing_to_add),
+        accelerations=getattr(method, "accelerations", rk4.accelerations),
+    )
 
 
 def _check_contacts(name: str, composition: str, method, system: System, state: State) -> None:

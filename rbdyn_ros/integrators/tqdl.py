@@ -103,6 +103,15 @@ def relative(system, I, T, c, q, w):
     return acceleration(I, w, unit_quaternion.rotated_back(q, tau_s))
 
 
+@inlined
+def accelerations(system, load, f, q, w, u):
+    """(w', x'') of this model, whose joint slides below a centre of mass that stays."""
+    c, R = (0.0, 0.0, system.center), unit_quaternion.matrix(q)
+    dw = relative(system, system.inertia, load.T, c, q, w)
+    turning = vec.matvec(R, vec.add(vec.cross(dw, c), vec.cross(w, vec.cross(w, c))))
+    return dw, (-turning[0], -turning[1])
+
+
 @kernel
 def advance(system, options, input, h, n, t, q, v, reaction):
     """Take n steps of size h in place; returns (steps done, 0 iterations, residual 0).

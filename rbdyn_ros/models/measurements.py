@@ -13,6 +13,7 @@ from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.integrators import rk4
 from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.models import imu
 from rbdyn_ros.types import Array, State, System
 
 SIZE = 13  # of xi
@@ -140,7 +141,5 @@ def specific_force(system, q, v, u, position):
     R, w = unit_quaternion.matrix((q[2], q[3], q[4], q[5])), (v[2], v[3], v[4])
     load = rod_on_cart.Load(u, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     x = (system.cart_free * v[0], system.cart_free * v[1])
-    _, _, dw, a = rk4.rates(system, load, (0.0, 0.0), (q[2], q[3], q[4], q[5]), w, x)
-    p = (0.0, 0.0, position)
-    turning = vec.add(vec.cross(dw, p), vec.cross(w, vec.cross(w, p)))
-    return vec.add(vec.transposed_matvec(R, (a[0], a[1], system.gravity)), turning)
+    dw, a = rk4.accelerations(system, load, (0.0, 0.0), (q[2], q[3], q[4], q[5]), w, x)
+    return imu.at(R, w, dw, a, system.gravity, position)

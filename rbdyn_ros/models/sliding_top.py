@@ -4,7 +4,7 @@ Sliding for good, the contact is a constraint with a force F = N (e_z - mu u_T/|
 
     m r'' = F + m g,    J w' = J w x w + p x R^T F,    e_z . (r'' + R (w' x p + w x (w x p))) = 0
 
-N follows from the last row, linear in it (index 1). doc/nonsmooth.md, Q.15 to Q.20, is the scheme that meets them.
+N follows from the last row, linear in it (index 1). doc/nonsmooth.md, M.5 to M.18, is the scheme that meets them.
 """
 
 from typing import NamedTuple

@@ -3,6 +3,7 @@
 PARENT is the parent's process id. A parent that is killed takes nobody along; these notice.
 """
 
+import faulthandler
 import os
 import sys
 from importlib import import_module
@@ -15,6 +16,7 @@ KINDS = {"simulator": "Simulator", "controller": "Controller", "recorder": "Reco
 def main(argv: list) -> int:
     """Run the nodes of these names until a signal comes or the parent is gone."""
     leave_at_once()  # the imports take a second
+    faulthandler.enable()  # who started this finds the line of a crash in the log
     from rbdyn_ros.nodes.executor import patient, prompt
     from rbdyn_ros.nodes.process import run
 

@@ -13,12 +13,16 @@ from std_msgs.msg import Float64MultiArray, String
 
 from rbdyn_ros.nodes import qos
 from rbdyn_ros.nodes.bag_qos import matching
+from rbdyn_ros.nodes.controller import REFUSES
 from rbdyn_ros.nodes.evidence_topic import LABELS
 from rbdyn_ros.nodes.messages import nanoseconds, wxyz
 from rbdyn_ros.nodes.polled import Polled
+from rbdyn_ros.simulation.runner import FAULT, phase
+from rbdyn_ros.simulation.stillness import Stillness
 from rbdyn_ros.simulation.trial import Trial, tilt
 
 SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
+GIVEN_UP = 2.0  # [s] real time for which the controller may refuse states before that counts as its failure
 PACED_OVER = 1.0  # [s] over which the real-time factor is taken
 
 
@@ -31,6 +35,8 @@ class Audience:
         self.counts, self.diagnosed = {}, 0  # of the newest /diagnostics of the simulator, and how many came
         self.simulator, self.controller = "", ""  # ~/status
         self.stamp, self.answered = 0, 0  # [ns] of the newest state, and of the state that the newest command answers
+        self.commands = 0  # how many were seen
+        self._refusing, self._refusal = Stillness(), ""
         self._knows_the_truth = False  # its topic has come
         self._polled = Polled(node)
         everything = matching([qos.OFFERED])
@@ -55,6 +61,18 @@ class Audience:
         now, (seen, stamp) = time.monotonic(), self._seen
         if now - seen > PACED_OVER:
             self._seen, self._factor = (now, self.stamp), (self.stamp - stamp) * 1e-9 / (now - seen)
+
+    def failure(self) -> str:
+        """Why simulator or controller cannot go on, in its own words; "" while both can. To be asked all the while."""
+        if self.simulator.startswith(FAULT):
+            return f"the simulator stopped: {self.simulator.removeprefix(FAULT)}"
+        if self.controller.startswith(FAULT):
+            return f"the controller stopped: {self.controller.removeprefix(FAULT)}"
+        if not self.controller.startswith(REFUSES):
+            self._refusing.restart()
+        if self._refusing.look(True) > GIVEN_UP:
+            return f"the controller gives no force: {self.controller}"
+        return ""
 
     def forget(self) -> None:
         """Let the curves begin here."""
@@ -85,7 +103,7 @@ class Audience:
         t, q = _curve(self.states, start, end, 7)
         force_t, force = _curve(self.forces, start, end, 3)
         energy_t, energy = _curve(self.evidence, start, end, 3)
-        return Trial(t, q, force_t, force, energy_t, *energy.T, pushes, self.counts, wall_time, (end - start) * 1e-9, failure, interrupted)
+        return Trial(t, q, force_t, force, energy_t, *energy.T, pushes, self.counts, wall_time, (end - start) * 1e-9, failure, interrupted, self._refusal)
 
     # the topics
 
@@ -116,6 +134,7 @@ class Audience:
 
     def _command(self, message: WrenchStamped) -> None:
         self.answered = nanoseconds(message.header.stamp)
+        self.commands += 1
 
     def _diagnostics(self, message: DiagnosticArray) -> None:
         ours = [status for status in message.status if SIMULATOR in status.name]
@@ -123,10 +142,12 @@ class Audience:
         self.diagnosed += bool(ours)
 
     def _simulator_status(self, message: String) -> None:
-        self.simulator = message.data
+        self.simulator = phase(message.data)
 
     def _controller_status(self, message: String) -> None:
         self.controller = message.data
+        if self.controller.startswith(REFUSES):
+            self._refusal = self.controller
 
 
 def _curve(rows: list, start: int, end: int, width: int) -> tuple:

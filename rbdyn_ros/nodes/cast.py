@@ -1,12 +1,16 @@
 """The processes in which the demo's nodes run."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+from rbdyn_ros import tracebacks
+
 ONE, TWO = (("simulator", "controller"),), (("simulator",), ("controller",))  # nodes per process
+_TIMED = re.compile(r"^\[(?:ERROR|FATAL)\] \[[\d.]+\] (?:\[[^]]*\]: )?")  # what a logger writes before the sentence
 PATIENCE = 5.0  # [s] to end in good order
 
 
@@ -15,16 +19,20 @@ class Cast:
 
     def __init__(self, groups: tuple, parameters: list, log: Path):
         """`parameters`: words of the ROS command line, the same for all, so that they see one pendulum."""
-        self._log, self._processes = log, []
+        self._log, self._groups, self._processes = log, groups, []
         with open(log, "w") as said:
             for names in groups:
                 command = [sys.executable, "-m", "rbdyn_ros.nodes.attached", str(os.getpid()), *names, "--ros-args", *parameters]
                 self._processes.append(subprocess.Popen(command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, start_new_session=True))
 
     def ended(self) -> str:
-        """Why one of them is gone, in its own words; "" while all are there."""
-        gone = [process for process in self._processes if process.poll() is not None]
-        return self._last_words() if gone else ""
+        """Which of them is gone, and why, in its own words; "" while all are there."""
+        for names, process in zip(self._groups, self._processes):
+            if process.poll() is not None:
+                who = " and the ".join(name.replace("_", " ") for name in names)
+                were = "were" if len(names) > 1 else "was"
+                return f"the {who} {self._how(process.returncode, were)} (see {self._log})"
+        return ""
 
     def end(self) -> None:
         """Ask all to end, and end those that do not."""
@@ -37,8 +45,13 @@ class Cast:
                 process.kill()
                 process.wait()
 
-    def _last_words(self) -> str:
-        lines = self._log.read_text(errors="replace").strip().splitlines()
+    def _how(self, code: int, were: str) -> str:
+        """The way a process ended, from its exit code and its log."""
+        log = self._log.read_text(errors="replace").strip()
+        if code < 0:
+            return f"{were} ended by {signal.Signals(-code).name}{tracebacks.place_of_crash(log)}"
+        lines = log.splitlines()
         errors = [line for line in lines if line.startswith("rbdyn_ros: ") or "[ERROR]" in line or "[FATAL]" in line]
-        last = (errors or lines or ["nothing was said"])[0 if errors else -1]
-        return f"a node ended: {last.removeprefix('rbdyn_ros: ')} (see {self._log})"
+        if errors:
+            return f"ended: {_TIMED.sub('', errors[0]).removeprefix('rbdyn_ros: ')}"
+        return f"ended with exit code {code}; its last line is: {lines[-1] if lines else 'none'}"

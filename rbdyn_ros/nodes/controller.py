@@ -7,6 +7,7 @@ controller sends zero force and warns; beyond the abort limits it sends zero, de
 import array
 import math
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 
@@ -16,7 +17,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.controllers import options, select
-from rbdyn_ros.nodes import qos
+from rbdyn_ros.nodes import qos, readiness
 from rbdyn_ros.nodes.diagnostics import ERROR, OK, WARN
 from rbdyn_ros.nodes.executor import prompt
 from rbdyn_ros.nodes.force_command import ForceCommand
@@ -27,6 +28,7 @@ from rbdyn_ros.nodes.parameters import first
 from rbdyn_ros.nodes.process import run
 from rbdyn_ros.nodes.sensor_join import join
 from rbdyn_ros.settings.tables import NODES, lookup
+from rbdyn_ros.simulation.runner import FAULT
 
 NAME = "pendulum_controller"
 LABELS = (
@@ -39,8 +41,8 @@ WARN_PERIOD = 1.0  # [s] one warning of a kind per period
 ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
 STOPPED, WAITING, RUNNING, DISARMED = "stopped", "waiting for a state", "running", "disarmed"
 LATE, SLOW = "state late", "law too slow"
-OFTEN, MEMORY = 0.5, 50  # part of the last answers, about so many, that came too late: then the law is too slow
-FAULT = "fault: "
+REFUSES = "state refused: "  # by the law, and why
+OFTEN, MEMORY = 0.5, 50  # part of the last answers, about so many, that came too late, or were refusals: then the status says so
 
 
 class Controller(ManagedNode):
@@ -49,8 +51,9 @@ class Controller(ManagedNode):
     def __init__(self, **node_options):
         self.law = None  # while configured
         self.status = STOPPED
-        self.refused = Counter()
+        self.refused, self.refusals = Counter(), 0.0
         super().__init__(NAME, **node_options)
+        self._reception = readiness.ReceptionReport(self)
         self.announce(STOPPED)
 
     def table(self) -> tuple:
@@ -72,7 +75,8 @@ class Controller(ManagedNode):
     def configure(self) -> None:
         """Design the law, compile it by one answer, make topics, services and timers."""
         values = self.parameters.values
-        self.law, self.join, self.leaps, self.late_answers, self.slowness = Law(values), join(values), 0, 0, 0.0
+        self.law, self.join, self.leaps, self.late_answers = Law(values), join(values), 0, 0
+        self.slowness = 0.0
         self.reference, self.armed = values["reference"], values["armed"]
         self.get_logger().info(f"law: {self.law.name}; warming up, and planning if it plans")
         self.law.warm_up()
@@ -81,8 +85,9 @@ class Controller(ManagedNode):
     def _make_topics(self, values: dict) -> None:
         self.command = ForceCommand(self.frames.world)
         self.terms = labelled(LABELS)
-        self.commands = self.create_lifecycle_publisher(WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing())
-        self.reports = self.create_lifecycle_publisher(Float64MultiArray, "~/controller_state", qos.OFFERED, **qos.publishing())
+        # both keep more than is of use to the plant, for a recorder in lockstep; `reports` comes first, because publishers are discovered in the order in which they are made
+        self.reports = self.create_lifecycle_publisher(Float64MultiArray, "~/controller_state", qos.keeping(qos.KEPT_COMMANDS, qos.OFFERED), **qos.publishing())
+        self.commands = self.create_lifecycle_publisher(WrenchStamped, "cart/command", qos.keeping(qos.KEPT_COMMANDS, qos.COMMAND), **qos.publishing())
         topics = (
             *((kind, topic, self._hearing(topic, take), qos.NEWEST, raw) for kind, topic, take, raw in self.join.topics),
             (PoseStamped, "goal_pose", self._goal_pose, qos.OFFERED, False),
@@ -101,7 +106,8 @@ class Controller(ManagedNode):
         """Wait for the first state."""
         self.law.reset()
         self.join.reset()
-        self.newest, self.answered, self.arrival, self.look = None, None, math.inf, 0.0
+        self.newest, self.answered, self.arrival, self.look, self.refusals = None, None, math.inf, 0.0, 0.0
+        self._report_reception(readiness.WAITING)
         self._become(WAITING)
 
     def deactivate(self) -> None:
@@ -148,17 +154,29 @@ class Controller(ManagedNode):
             return
         if joined is None:
             return
-        self._look_for_a_leap()
+        if not self._look_for_a_leap():
+            return
+        if self.newest is None:
+            self._report_reception(readiness.RECEIVED)
         self.newest, self.arrival = joined, time.monotonic()
         if self.parameters.values["trigger"] == "state":
             self._compute()
 
-    def _look_for_a_leap(self) -> None:
-        """What the law remembers belongs to a pendulum that was put elsewhere, by ~/reset or by hand."""
+    def _look_for_a_leap(self) -> bool:
+        """What the law remembers belongs to a pendulum that was put elsewhere, by ~/reset or by hand. Whether the law can go on."""
         if self.join.leapt:
             self.leaps += 1
-            self.law.reset()
             self.get_logger().info("the pendulum was put elsewhere: the law begins anew")
+            return self._reset_law()
+        return True
+
+    def _reset_law(self) -> bool:
+        try:
+            self.law.reset()
+        except Abort as abort:
+            self._abort(abort)
+            return False
+        return True
 
     def _compute(self) -> None:
         if self.newest is None or not self.active:
@@ -167,12 +185,15 @@ class Controller(ManagedNode):
             answer = self._answer()
         except ValueError as error:
             self._refuse("state", error)
+            self._count_refusal(error)
             self._send(ZERO)
         except Abort as abort:
-            self._abort(str(abort))
+            self._abort(abort)
         else:
             self._time(answer)
-            self._become(DISARMED if not self.armed else SLOW if self.slowness > OFTEN else RUNNING)
+            self.refusals -= self.refusals / MEMORY
+            if self.refusals <= OFTEN:
+                self._become(DISARMED if not self.armed else SLOW if self.slowness > OFTEN else RUNNING)
             self._send(answer.force if self.armed else ZERO)
             self._report(answer)
 
@@ -192,9 +213,15 @@ class Controller(ManagedNode):
             why = f"the law {self.law.name} took {1e3 * answer.compute_time:.3g} ms for an answer; see budget"
             self.get_logger().warning(why, throttle_duration_sec=WARN_PERIOD)
 
+    def _count_refusal(self, error: ValueError) -> None:
+        """Report a law that refuses the first state, or most of them, in ~/status: nobody holds the rod."""
+        self.refusals += (1.0 - self.refusals) / MEMORY
+        if (self.status == WAITING or self.refusals > OFTEN) and not self.status.startswith(REFUSES):
+            self._become(f"{REFUSES}{error}")
+
     def _watch(self) -> None:
         late = self.active and time.monotonic() - self.arrival > self.parameters.values["state_timeout"]
-        if late and self.status in (RUNNING, DISARMED, SLOW):
+        if late and (self.status in (RUNNING, DISARMED, SLOW) or self.status.startswith(REFUSES)):
             self.get_logger().warning("the state is late: zero force", throttle_duration_sec=WARN_PERIOD)
             self._become(LATE)
             self._send(ZERO, answers=False)
@@ -220,9 +247,10 @@ class Controller(ManagedNode):
 
     def _arm(self, request, response):
         self.armed = request.data
-        if self.law and self.armed:
-            self.law.reset()
-        response.success, response.message = True, "armed" if self.armed else DISARMED
+        if self.law and self.armed and not self._reset_law():
+            response.success, response.message = False, self.status
+        else:
+            response.success, response.message = True, "armed" if self.armed else DISARMED
         return response
 
     def _emergency_stop(self, request, response):
@@ -250,14 +278,20 @@ class Controller(ManagedNode):
         self.terms.data = array.array("d", (*terms, 1e6 * seen.compute_time, seen.nis, self.leaps))
         self.reports.publish(self.terms)
 
+    def _report_reception(self, state: str) -> None:
+        self._reception.publish({self.resolve_topic_name(topic): state for _, topic, _, _ in self.join.topics})
+
     def _refuse(self, what: str, why) -> None:
         self.refused[what] += 1
         self.get_logger().warning(f"rejected: {why}", throttle_duration_sec=WARN_PERIOD)
 
-    def _abort(self, why: str) -> None:
+    def _abort(self, why: Abort) -> None:
         self.get_logger().error(f"{why}; zero force, deactivating")
-        self._become(FAULT + why)
-        self.trigger_deactivate()
+        if why.__cause__:
+            self.get_logger().error("".join(traceback.format_exception(why.__cause__)))
+        self._become(f"{FAULT}{why}")
+        if self.active:
+            self.trigger_deactivate()
 
     def _become(self, status: str) -> None:
         if status != self.status:
@@ -266,14 +300,20 @@ class Controller(ManagedNode):
 
     def findings(self) -> list:
         """(part, [(level, sentence)], values) of the line of diagnostics."""
-        level = ERROR if self.status.startswith(FAULT) else WARN if self.status in (LATE, DISARMED, SLOW) else OK
+        level = ERROR if self.status.startswith(FAULT) else WARN if self.status in (LATE, DISARMED, SLOW) or self.refusals > OFTEN else OK
         values = {f"rejected, {what}": n for what, n in sorted(self.refused.items())}
         if not self.law:
             return [("control", [(level, self.status)], values)]
         return [("control", [(level, self.status)], {**values, **self._counts()}), *self.join.findings()]
 
     def _counts(self) -> dict:
-        return {"leaps": self.leaps, "late_answers": self.late_answers, **self.law.evidence()}
+        counts = {"leaps": self.leaps, "late_answers": self.late_answers}
+        try:
+            return counts | self.law.evidence()
+        except Abort as abort:
+            if self.active:
+                self._abort(abort)
+            return counts
 
 
 def main(args=None) -> int:

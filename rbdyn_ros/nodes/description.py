@@ -25,11 +25,15 @@ def urdf(setup: Setup, force_limit: float, imu_position: float) -> str:
     for name in ("world", "cart_x_link", "pendulum_roll_link", "pendulum_pitch_link"):
         SubElement(robot, "link", name=name)
     cart = SubElement(robot, "link", name="cart_link")
-    SubElement(_visual(cart, (0.0, 0.0, -CART[2] / 2), "cart", "0.35 0.4 0.45 1"), "box", size=_text(CART))
-    _inertial(cart, system.cart_mass, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))  # it only slides
+    middle = (0.0, 0.0, -CART[2] / 2)
+    for shape in _shapes(cart, middle, "cart", "0.55 0.6 0.65 1"):
+        SubElement(shape, "box", size=_text(CART))
+    if system.cart_mass > 0.0:  # readers refuse a mass of zero
+        _inertial(cart, system.cart_mass, middle, box_inertia(system.cart_mass, CART))
     rod = SubElement(robot, "link", name="pendulum_link")
-    shape = _visual(rod, (0.0, 0.0, params.rod_length / 2), "rod", "0.85 0.45 0.15 1")
-    SubElement(shape, "cylinder", radius=_text((params.rod_radius,)), length=_text((params.rod_length,)))
+    for shape in _shapes(rod, (0.0, 0.0, params.rod_length / 2), "rod", "0.85 0.45 0.15 1"):
+        size = dict(radius=_text((params.rod_radius,)), length=_text((params.rod_length,)))
+        SubElement(shape, "cylinder", **size)
     _inertial(rod, system.rod_mass, (0.0, 0.0, system.center), system.inertia)
     _sliding(robot, "cart_x_joint", "world", "cart_x_link", "1 0 0", setup, force_limit)
     _sliding(robot, "cart_y_joint", "cart_x_link", "cart_link", "0 1 0", setup, force_limit)
@@ -68,11 +72,25 @@ def _inertial(link, mass: float, center: tuple, inertia: tuple) -> None:
     SubElement(inertial, "inertia", ixx=ixx, ixy="0", ixz="0", iyy=iyy, iyz="0", izz=izz)
 
 
-def _visual(link, center: tuple, material: str, rgba: str) -> Element:
-    visual = SubElement(link, "visual")
-    SubElement(visual, "origin", xyz=_text(center))
-    SubElement(SubElement(visual, "material", name=material), "color", rgba=rgba)
-    return SubElement(visual, "geometry")
+def _shapes(link, center: tuple, material: str, rgba: str) -> list:
+    """The geometries, to be filled, of what is drawn and of what collides."""
+    shapes = []
+    for name in ("visual", "collision"):
+        part = SubElement(link, name)
+        SubElement(part, "origin", xyz=_text(center))
+        if name == "visual":
+            SubElement(SubElement(part, "material", name=material), "color", rgba=rgba)
+        shapes.append(SubElement(part, "geometry"))
+    return shapes
+
+
+def box_inertia(mass: float, size: tuple) -> tuple:
+    """Principal inertia of a solid box about its center [kg m^2].
+
+    The cart never turns, so no motion depends on it; but readers refuse a link that has none.
+    """
+    a, b, c = (mass / 12.0 * edge**2 for edge in size)
+    return (b + c, a + c, a + b)
 
 
 def _text(numbers: tuple) -> str:

@@ -8,7 +8,8 @@ from rbdyn_ros.nodes.frames import Frames
 from rbdyn_ros.nodes.messages import set_xyz
 
 METRES_PER_NEWTON = 0.05
-ORANGE, GREY, RED, BLUE, GREEN = (0.85, 0.45, 0.15), (0.35, 0.4, 0.45), (0.9, 0.1, 0.1), (0.1, 0.4, 0.9), (0.15, 0.6, 0.3)
+ORANGE, GREY, WHITE = (0.85, 0.45, 0.15), (0.55, 0.6, 0.65), (1.0, 1.0, 1.0)
+RED, BLUE, GREEN = (0.9, 0.1, 0.1), (0.2, 0.55, 1.0), (0.15, 0.6, 0.3)
 
 
 def marker(frames: Frames, number: int, name: str, kind: int, rgb: tuple) -> Marker:

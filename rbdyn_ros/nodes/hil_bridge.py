@@ -32,6 +32,7 @@ class HilBridge(ManagedNode):
     def __init__(self, **options):
         self.line = self.board = None  # while configured
         self._connected = False
+        self._idle_warning = ""  # why a board that is heard is of no use
         super().__init__(NAME, **options)
         self.keep_system_time("a board's time is the system's")
         self.announce(STOPPED)
@@ -55,11 +56,11 @@ class HilBridge(ManagedNode):
     def configure(self) -> None:
         """Make the link and the topics."""
         values = self.parameters.values
-        link = Link(round(1e9 * values["link_timeout"]))
+        link = Link(round(1e9 * values["link_timeout"]), values["send_window"])
         self.line = Line(opener(values), link, values["heartbeat"], values["retry"], self._on_frame, self._on_change)
         self.board = BOARDS[values["board"]](self, self.line, values)
         self._desk = self.create_service(Trigger, "~/reset_statistics", self._reset_statistics)
-        self._watch = self.create_timer(WATCH_PERIOD, lambda: self.active and self.board.watch(), clock=self.steady)
+        self._watch = self.create_timer(WATCH_PERIOD, self._watch_board, clock=self.steady)
 
     def activate(self) -> None:
         """Open the port."""
@@ -91,12 +92,26 @@ class HilBridge(ManagedNode):
         if self._connected and status != UP:
             self.board.lost()
         self._connected = status == UP
+        self._idle_warning = ""
         sentence = SAID.get(status, status)
         if status.startswith(NO_PORT):
             self.get_logger().warning(sentence)
         else:
             self.get_logger().info(sentence)
         self.announce(sentence)
+
+    def _watch_board(self) -> None:
+        """Let the board look at its times; say once if it is heard and gives nothing, and once if it gives something again."""
+        if not self.active:
+            return
+        self.board.watch()
+        warning = self.board.idle_warning() if self.line.status == UP else ""
+        if warning != self._idle_warning:
+            self._idle_warning = warning
+            if warning:
+                self.get_logger().warning(warning)
+            if self.line.status == UP:
+                self.announce(warning or SAID[UP])
 
     def _reset_statistics(self, request, response):
         self.line.link.reset_statistics()
@@ -114,6 +129,8 @@ class HilBridge(ManagedNode):
         wire = [(level, SAID.get(status, status))]
         if self.line.link.safe:
             wire.append((WARN, "the board's watchdog has fired: it gives no force"))
+        if self._idle_warning:
+            wire.append((WARN, self._idle_warning))
         return [("wire", wire, self.line.figures()), ("board", self.board.watch() if self.active else [], dict(self.board.counts))]
 
 

@@ -1,6 +1,7 @@
 """The board is the controller: states of the topics go to it, its forces come back as commands."""
 
 import math
+import time
 from collections import Counter
 from typing import Callable
 
@@ -18,6 +19,8 @@ from rbdyn_ros.wire.line import Line
 ASKED = 256  # states whose answer is still expected
 ZERO = (0.0, 0.0)
 WARN_PERIOD = 1.0  # [s] one warning of a kind per period
+ANSWER_TIMEOUT = 1.0  # [s] within which a board answers the first state
+NO_ANSWER = "connected, but the board answers no state with a force: does its law run, and does it repeat the state's stamp?"
 ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
 
 
@@ -28,7 +31,8 @@ class ControllerBoard:
         self._node, self._line = node, line
         self._join, self._asked, self._newest = StateJoin(), {}, 0  # stamps that may be answered; the newest
         self._commanding = False  # there was a force, and no zero after it
-        self.counts = Counter(states=0, unsent=0, forces=0, saturated=0)
+        self._unanswered = math.inf  # [s, steady] when the first state after the newest force was sent
+        self.counts = Counter(states=0, forces=0, saturated=0)
         self._command = ForceCommand(node.frames.world)
         self._commands = node.create_lifecycle_publisher(WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing())
         self._subscriptions = [
@@ -43,13 +47,14 @@ class ControllerBoard:
                 self._refuse("stamp", "a force answers a state that was not sent to it; its stamp must repeat that of a state, or be zero")
             else:
                 force, cut = limited(frame.numbers, self._node.parameters.values["cart.force_limit"])
-                self._commanding = True
+                self._commanding, self._unanswered = True, math.inf
                 self.counts["forces"] += 1
                 self.counts["saturated"] += cut
                 self._publish(force, frame.stamp)
 
     def lost(self) -> None:
         """The board is gone: zero force, as an answer to no state, where it has commanded any."""
+        self._unanswered = math.inf
         if self._node.active:
             self._zero()
 
@@ -61,6 +66,10 @@ class ControllerBoard:
     def watch(self) -> list:
         """Findings beside those of the wire: none."""
         return []
+
+    def idle_warning(self) -> str:
+        """Why a board that is heard controls nothing; empty if it answers."""
+        return NO_ANSWER if time.monotonic() - self._unanswered > ANSWER_TIMEOUT else ""
 
     def destroy(self) -> None:
         """Take topics off the graph."""
@@ -91,7 +100,8 @@ class ControllerBoard:
             return
         self._expect(self._newest)
         self.counts["states"] += 1
-        self.counts["unsent"] += not self._line.send(STATE, self._newest, numbers)
+        if self._line.send(STATE, self._newest, numbers):
+            self._unanswered = min(self._unanswered, time.monotonic())
 
     def _expect(self, stamp: int) -> None:
         self._asked[stamp] = None

@@ -25,6 +25,8 @@ REMEMBERED = 256  # states that a command may still answer
 STALE = 500_000_000  # [ns] a state that seems so old, or so early, has no stamp of the board's clock
 ZERO = (0.0, 0.0)
 WARN_PERIOD = 1.0  # [s] one warning of a kind per period
+STATE_TIMEOUT = 1.0  # [s] within which a board sends a state
+NO_STATE = "connected, but the board sends no state: does its measurement run?"
 
 
 class PlantBoard:
@@ -36,7 +38,8 @@ class PlantBoard:
         self._epoch = node.get_clock().now().nanoseconds - time.monotonic_ns()  # [ns] system time when the steady clock was 0
         self._device, self._newest = {}, 0  # ROS stamp -> the board's [ns]; the newest ROS stamp
         self._force, self._commanded = ZERO, math.inf  # what was sent last, and when its command came [s]
-        self.counts = Counter(states=0, early=0, commands=0, unsent=0, saturated=0, command_timeouts=0)
+        self._measured = math.inf  # [s, steady] when the newest state came, or the board itself
+        self.counts = Counter(states=0, early=0, commands=0, saturated=0, command_timeouts=0)
         heard = ((WrenchStamped, "cart/command", self._cart_command), (Float64MultiArray, "effort_controller/commands", self._effort_command))
         self._subscriptions = [
             node.create_subscription(kind, topic, self._guarded(take), qos.COMMAND, **qos.subscribing()) for kind, topic, take in heard
@@ -46,6 +49,8 @@ class PlantBoard:
 
     def take(self, frame: Frame, now: int) -> None:
         """A frame of the board, arrived at `now`; a state needs a round trip before it, which tells what its stamp means here."""
+        if frame.kind == STATE or self._measured == math.inf:
+            self._measured = time.monotonic()
         if frame.kind != STATE or not self._node.active:
             return
         if not self._line.link.clock.known:
@@ -62,7 +67,7 @@ class PlantBoard:
 
     def lost(self) -> None:
         """The board is gone: no more states; its own watchdog takes the force away."""
-        self._force, self._commanded = ZERO, math.inf
+        self._force, self._commanded, self._measured = ZERO, math.inf, math.inf
 
     def leave(self) -> None:
         """Tell the board that this is the end of forces."""
@@ -77,6 +82,10 @@ class PlantBoard:
             self._node.get_logger().warning(f"no command for {timeout:g} s: zero force", throttle_duration_sec=WARN_PERIOD)
             self._send(ZERO, safe=True)
         return self._findings()
+
+    def idle_warning(self) -> str:
+        """Why a board that is heard is no plant; empty if it sends states."""
+        return NO_STATE if time.monotonic() - self._measured > STATE_TIMEOUT else ""
 
     def _findings(self) -> list:
         if self._commanded < math.inf:
@@ -124,8 +133,8 @@ class PlantBoard:
         self._send(force, device)
 
     def _send(self, force: tuple, device: int = 0, safe: bool = False) -> None:
-        self._force = force
-        self.counts["unsent"] += not self._line.send(FORCE, device, force, safe)
+        if self._line.send(FORCE, device, force, safe):
+            self._force = force
 
     def _remember(self, stamp: int, device: int) -> None:
         self._device[stamp] = device

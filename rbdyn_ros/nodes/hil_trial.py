@@ -18,11 +18,13 @@ from rbdyn_ros.nodes.audience import Audience
 from rbdyn_ros.nodes.cast import Cast
 from rbdyn_ros.nodes.recorder import POLITE
 from rbdyn_ros.simulation.plant import EPOCH_NS
-from rbdyn_ros.simulation.runner import FAULT, PLAYING
+from rbdyn_ros.simulation.runner import PLAYING
 from rbdyn_ros.simulation.stillness import Stillness
 from rbdyn_ros.simulation.trial import Trial
 
 BRIDGE = "pendulum_hil"
+GONE = 4.0  # [s] real or simulated time without a force of the board, while time should run, after which it gives up
+NOT_FINITE = "malformed, not finite"  # a count of the bridge
 STILL = 10.0  # [s] without a new state, while time should run, after which it gives up
 
 
@@ -35,9 +37,10 @@ class HilTrial:
         self._cast = Cast((("simulator", "hil_bridge"),), parameters, log)
         rclpy.init(args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node("pendulum_hil_trial")
-        self._audience = Audience(self._node)
+        self._audience, self._answering = Audience(self._node), Stillness()
         self._node.create_subscription(DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED)
         self._node.create_subscription(String, f"{BRIDGE}/status", self._status, qos.LATCHED)
+        self._commands, self._commanded = 0, 0  # how many came from the board, and the stamp [ns] when the newest was seen
         self._reset = self._node.create_client(Trigger, f"{BRIDGE}/reset_statistics")
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
@@ -63,6 +66,7 @@ class HilTrial:
                 self._reset.call_async(Trigger.Request())  # the figures begin with the trial
             if not playing:
                 stillness.restart()
+                self._answering.restart()
             self.failure = self._failure(stillness.look(self._audience.stamp))
             show(lambda: self._audience.line(EPOCH_NS) if playing else self.bridge or "starting")
         self._settle()
@@ -77,9 +81,24 @@ class HilTrial:
     def _failure(self, still: float) -> str:
         if reason := self._cast.ended():
             return reason
-        if self._audience.simulator.startswith(FAULT):
-            return f"the simulator stopped: {self._audience.simulator.removeprefix(FAULT)}"
+        if reason := self._audience.failure():
+            return reason
+        if not self._audience.commands and (frames := self.figures.get(NOT_FINITE)):
+            return f"the board sends forces that are not finite ({frames:g} frames); they are never applied"
+        if self._answering.look(self._audience.commands) > GONE or self._unanswered() > GONE:
+            return f"the board gave no force for {GONE:g} s; the bridge reports: {self.bridge}{self._malformed()}"
         return f"no new state for {STILL:g} s" if still > STILL else ""
+
+    def _unanswered(self) -> float:
+        """Simulated time [s] since the newest force of the board: it passes also while a busy machine keeps this process from looking."""
+        if self._commands != self._audience.commands:
+            self._commands, self._commanded = self._audience.commands, self._audience.stamp
+        return (self._audience.stamp - self._commanded) * 1e-9 if self._commands else 0.0
+
+    def _malformed(self) -> str:
+        """What the bridge could not use of what the board sent, "" for nothing."""
+        found = [f"{figure:g} {name}" for name, figure in self.figures.items() if name.startswith(("malformed", "rejected")) and figure]
+        return f" ({', '.join(found)})" if found else ""
 
     def _diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:

@@ -12,7 +12,7 @@ from rbdyn_ros.nodes import qos
 from rbdyn_ros.nodes.frames import Frames
 from rbdyn_ros.nodes.messages import xyz
 from rbdyn_ros.nodes.wrench_bytes import WrenchBytes
-from rbdyn_ros.simulation.command import Command, Rejected, check_stamp, force_of
+from rbdyn_ros.simulation.command import UNSTAMPED, Command, Rejected, check_lockstep, check_stamp, force_of
 from rbdyn_ros.simulation.disturbance import towards
 from rbdyn_ros.simulation.runner import Runner
 
@@ -24,6 +24,8 @@ class Inbox:
 
     def __init__(self, node: Node, runner: Runner, frames: Frames):
         self._node, self._runner, self._frames, self._wrench_bytes = node, runner, frames, WrenchBytes()
+        self._unstamped = set()  # sentences about commands that lockstep cannot use
+        self.command_topics = set()  # those on which a valid command has come
         topics = (
             (WrenchStamped, "cart/command", qos.COMMAND, self._cart_command, True),  # as bytes
             (Float64MultiArray, "effort_controller/commands", qos.COMMAND, self._effort_command, False),
@@ -48,10 +50,26 @@ class Inbox:
             try:
                 take(message)
             except Rejected as rejected:
-                self._runner.mailbox.rejected[rejected.reason] += 1
-                self._node.get_logger().warning(f"rejected: {rejected}", throttle_duration_sec=WARN_PERIOD)
+                self._runner.mailbox.reject(rejected)
+                if rejected.reason == UNSTAMPED:
+                    self._report_unstamped(str(rejected))
+                else:
+                    self._node.get_logger().warning(f"rejected: {rejected}", throttle_duration_sec=WARN_PERIOD)
 
         return callback
+
+    def _report_unstamped(self, sentence: str) -> None:
+        """Write an error to the log and to ~/status, once for each topic: its publisher has to be changed."""
+        if sentence not in self._unstamped:
+            self._unstamped.add(sentence)
+            self._node.get_logger().error(f"rejected: {sentence}")
+            self._node.announce(f"{self._runner.status}: rejected: {sentence}")
+
+    def _check_stamp(self, stamp: int, what: str) -> None:
+        pace = self._runner.pace
+        if pace.lockstep:
+            check_lockstep(stamp, what)
+        check_stamp(stamp, self._runner.plant.stamp, pace.oldest_stamp, what)
 
     def _cart_command(self, data: bytes) -> None:
         what, runner = "cart/command", self._runner
@@ -61,12 +79,16 @@ class Inbox:
             raise Rejected("malformed", f"{what}: {error}") from None
         _in_frame(frame, ("", self._frames.world, self._frames.cart), what)
         _finite(force + torque, what)
-        check_stamp(stamp, runner.plant.stamp, runner.pace.oldest_stamp, what)
+        self._check_stamp(stamp, what)
         runner.command(Command(force_of(force[:2], what), stamp, time.monotonic()))
+        self.command_topics.add(what)
 
     def _effort_command(self, message: Float64MultiArray) -> None:
-        force = force_of(message.data, "effort_controller/commands")
+        what = "effort_controller/commands"
+        force = force_of(message.data, what)
+        self._check_stamp(0, what)
         self._runner.command(Command(force, 0, time.monotonic()))
+        self.command_topics.add(what)
 
     def _disturbance(self, message: WrenchStamped) -> None:
         """A wrench in the frame's axes at its origin; in the world's axes it acts at the centre of mass."""
@@ -82,12 +104,13 @@ class Inbox:
         self._push(wrench, self._node.parameters.values["disturbance.duration"])
 
     def _clicked_point(self, message: PointStamped) -> None:
-        """A push on the tip towards the point."""
+        """A horizontal push on the tip towards the point, whatever its height."""
         _in_frame(message.header.frame_id, ("", self._frames.world), "/clicked_point")
         target, values = xyz(message.point), self._node.parameters.values
         _finite(target, "/clicked_point")
         wrench, tip = np.zeros(9), (0.0, 0.0, self._runner.plant.setup.params.rod_length)
-        wrench[:3] = towards(target, self._runner.plant.point(tip), values["push.force"])
+        point = self._runner.plant.point(tip)
+        wrench[:3] = towards((target[0], target[1], point[2]), point, values["push.force"])
         wrench[6:] = tip
         self._push(wrench, values["push.duration"])
 

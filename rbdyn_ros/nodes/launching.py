@@ -15,6 +15,7 @@ from rbdyn_ros.nodes import share
 
 PACKAGE = "rbdyn_ros"
 SWITCH = ("", "true", "false")
+ENDING = "30"  # [s] after SIGTERM, which a busy machine may need for the index of a bag; launch's own 5 s left bags without
 
 
 def argument(name: str, description: str, default="", choices: tuple | None = None) -> DeclareLaunchArgument:
@@ -28,10 +29,19 @@ def shared() -> list:
     return [
         argument("scenario", "another start: a file of config/scenarios", choices=("", *scenarios)),
         argument("params_file", "your parameters, over all the other files"),
+        existing_file("params_file"),
         argument("namespace", "before every name but /clock, /tf, /tf_static and /diagnostics"),
         argument("frame_prefix", "before every frame name, without a leading slash"),
         argument("autostart", "configure and activate at once, else wait for a lifecycle manager", choices=SWITCH),
         argument("log_level", "of the nodes", "info", ("debug", "info", "warn", "error", "fatal")),
+    ]
+
+
+def start_conditions() -> list:
+    """The arguments of a plant that waits for other nodes."""
+    return [
+        argument("start_after", "nodes that must receive every topic before time begins, such as [pendulum_recorder]"),
+        argument("start_timeout", "seconds that they may take; after that the start fails"),
     ]
 
 
@@ -63,6 +73,7 @@ def started(
                 parameters=[*_written(files, given), chosen],
                 ros_arguments=["--log-level", given["log_level"]],
                 output="screen",
+                sigkill_timeout=ENDING,
                 on_exit=ended,
             )
         ]
@@ -78,6 +89,22 @@ def _written(files: tuple, given: dict) -> list:
     if given["scenario"]:
         paths.append(share.config() / "scenarios" / f"{given['scenario']}.yaml")
     return [str(path) for path in paths if path.is_file()] + ([given["params_file"]] if given["params_file"] else [])
+
+
+def begin_after(*launched: tuple) -> OpaqueFunction:
+    """Add to the argument start_after, a list of names, the nodes that this launch starts.
+
+    `launched`: (argument, the value that starts the node or "" for any, the node's name).
+    """
+
+    def set_nodes(context) -> None:
+        given = context.launch_configurations
+        names = [node for word, value, node in launched if given[word] and given[word] == (value or given[word])]
+        names += [name for name in given.get("start_after", "").strip("[] ").split(",") if name]
+        if names:
+            given["start_after"] = f"[{', '.join(names)}]"
+
+    return OpaqueFunction(function=set_nodes)
 
 
 def if_given(name: str) -> IfCondition:
@@ -100,9 +127,20 @@ def only_with(name: str, value: str, *others: str) -> OpaqueFunction:
 
     def look(context) -> None:
         given = context.launch_configurations
-        wrong = [other for other in others if given[other]]
+        wrong = [other for other in others if given.get(other)]
         if wrong and given[name] != value:
             raise RuntimeError(f"{wrong[0]} is for {name}:={value}, and {name} is {given[name]}; leave it out")
+
+    return OpaqueFunction(function=look)
+
+
+def existing_file(name: str) -> OpaqueFunction:
+    """End the launch, with a sentence, if the argument is given and is no file."""
+
+    def look(context) -> None:
+        path = context.launch_configurations.get(name)
+        if path and not os.path.isfile(path):
+            raise RuntimeError(f"{name} is {path}, and there is no such file; check its path, which is relative to {os.getcwd()}")
 
     return OpaqueFunction(function=look)
 

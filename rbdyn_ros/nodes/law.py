@@ -2,10 +2,12 @@
 
 import math
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros import tracebacks
 from rbdyn_ros.controllers import options, select
 from rbdyn_ros.models import spherical_pendulum
 from rbdyn_ros.models.tilt import tilt
@@ -35,10 +37,11 @@ class Law:
 
     def __init__(self, values: dict):
         """Design the law that `values` (parameter name -> value) name. ValueError if that is impossible."""
-        self.name = values["controller"]
-        module = select.load(self.name)
+        module = select.load(values["controller"])
+        self._file = getattr(module, "__file__", None) or ""
+        self.name = select.short(values["controller"])
         self._asked_for = (plant_params(values), options.from_values(self.name, module, values))
-        self._law = module.design(spherical_pendulum, *self._asked_for)
+        self._law = select.make_law(self.name, module, spherical_pendulum, *self._asked_for)
         self._force_limit = values["cart.force_limit"]
         self._abort_tilt, self._abort_travel = values["abort.tilt"], values["abort.travel"]
         self._abort_time, self._budget = values["abort.compute_time"], values["budget"] or values["period"]
@@ -58,18 +61,18 @@ class Law:
     def warm_up(self) -> None:
         """Plan, if the law does; let everything that compiles compile: answer a state at rest, and forget it."""
         if hasattr(self._law, "prepare"):
-            self._law.prepare()
+            self._call(self._law.prepare, passing=(RuntimeError,))
         self._force(spherical_pendulum.upright(), ZERO)  # which compiles, and may take longer than an answer may
         self.answer(spherical_pendulum.upright(), ZERO)
         self.reset()
 
     def reset(self) -> None:
-        """Forget the past."""
-        self._law.reset()
+        """Forget the past. Abort if the law raises."""
+        self._call(self._law.reset)
 
     def evidence(self) -> dict:
-        """What the law says of itself, by name; nothing if it has no `evidence`."""
-        return self._law.evidence() if hasattr(self._law, "evidence") else {}
+        """What the law reports of itself, by name; nothing if it has no `evidence`. Abort if it raises."""
+        return self._call(self._law.evidence) if hasattr(self._law, "evidence") else {}
 
     def answer(self, state: State, reference: tuple) -> Answer:
         """The force for a state. ValueError: the state is of no use. Abort: beyond the limits, or the law misbehaves."""
@@ -85,14 +88,31 @@ class Law:
 
     def _force(self, state: State, reference: tuple) -> tuple:
         try:
-            command = np.asarray(self._law.command(state.t, state, np.array(reference)), float).tolist()
-        except ValueError:
+            returned = self._call(self._law.command, state.t, state, np.array(reference), passing=(ValueError,))
+        except Abort as abort:
+            if isinstance(abort.__cause__, ValueError):  # not in the words of this package, so they need a name and a place
+                raise ValueError(str(abort)) from abort
             raise
-        except Exception as error:  # whatever a law of somebody else raises
-            raise Abort(f"the law {self.name} raised {type(error).__name__}: {error}") from error
+        try:
+            command = np.asarray(returned, float).tolist()
+        except (TypeError, ValueError):
+            command = returned
         if not isinstance(command, list) or len(command) != 2 or not all(isinstance(f, float) and math.isfinite(f) for f in command):
-            raise Abort(f"the law {self.name} returned {command}; it must be two finite forces [N]")
+            where = tracebacks.place_of(self._law.command)
+            raise Abort(f"the law {self.name} returned {_shortened(command)}; it must be two finite forces [N]{where}")
         return tuple(command)
+
+    def _call(self, function: Callable, *arguments, passing: tuple = ()):
+        """What a function of the law returns. Abort with the law's error and its place in the file.
+
+        The errors `passing` are raised as they are where this package raised them: they are sentences already.
+        """
+        try:
+            return function(*arguments)
+        except (Exception, SystemExit) as error:  # whatever a law of somebody else raises; it may even call exit()
+            if tracebacks.is_signal(error) or (isinstance(error, passing) and tracebacks.is_own(error)):
+                raise
+            raise Abort(f"the law {self.name} raised {tracebacks.described(error, self._file)}") from error
 
     def _check_time(self, seconds: float) -> None:
         if seconds > self._abort_time:
@@ -103,3 +123,8 @@ class Law:
             raise Abort(f"the tilt is {lean:.3g} rad; abort.tilt is {self._abort_tilt:.3g} rad")
         if distance > self._abort_travel:
             raise Abort(f"the cart is {distance:.3g} m from the origin; abort.travel is {self._abort_travel:.3g} m")
+
+
+def _shortened(value) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

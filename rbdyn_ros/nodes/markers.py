@@ -7,7 +7,7 @@ from geometry_msgs.msg import Point
 from visualization_msgs.msg import Marker, MarkerArray
 
 from rbdyn_ros.nodes.description import CART
-from rbdyn_ros.nodes.drawing import BLUE, GREY, ORANGE, RED, arrow, marker, point_along
+from rbdyn_ros.nodes.drawing import BLUE, GREY, ORANGE, RED, WHITE, arrow, marker, point_along
 from rbdyn_ros.nodes.frames import Frames
 from rbdyn_ros.nodes.messages import set_quaternion, set_stamp, set_xyz
 from rbdyn_ros.nodes.sample import Sample
@@ -25,7 +25,7 @@ class Markers:
         self.force = arrow(frames, 2, "force", BLUE)
         self.disturbance = arrow(frames, 3, "disturbance", RED)
         self.trail = marker(frames, 4, "trail", Marker.LINE_STRIP, ORANGE)
-        self.text = marker(frames, 5, "text", Marker.TEXT_VIEW_FACING, GREY)
+        self.text = marker(frames, 5, "text", Marker.TEXT_VIEW_FACING, WHITE)
         self.trail.scale.x, self.text.scale.z = 0.01, 0.15
         set_xyz(self.cart.scale, CART)
         self.surroundings = Surroundings(frames)
@@ -50,5 +50,6 @@ class Markers:
         self._tips.append(Point(x=tip[0], y=tip[1], z=tip[2]))
         self.trail.points = list(self._tips)
         set_xyz(self.text.pose.position, (joint[0], joint[1], params.rod_length + 0.3))
-        self.text.text = f"tilt {math.degrees(math.acos(max(-1.0, min(1.0, sample.R[2][2])))):.1f}°"
+        tilt = math.degrees(math.acos(max(-1.0, min(1.0, sample.R[2][2]))))
+        self.text.text = f"tilt {tilt:.1f} deg"  # RViz's font has ASCII only
         return self.message

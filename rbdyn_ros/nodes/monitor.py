@@ -3,7 +3,6 @@
 Its memory does not grow: histograms and trends of fixed size, and the newest thousand states.
 """
 
-import os
 import struct
 import time
 from datetime import datetime
@@ -23,6 +22,7 @@ from rbdyn_ros.nodes.messages import SECOND
 from rbdyn_ros.nodes.parameters import Parameters
 from rbdyn_ros.nodes.polled import Polled
 from rbdyn_ros.nodes.process import run
+from rbdyn_ros.nodes.readiness import RECEIVED, WAITING, ReceptionReport
 from rbdyn_ros.nodes.recorder import POLITE
 from rbdyn_ros.settings.tables import NODES
 from rbdyn_ros.simulation import latency_limits, latency_report
@@ -44,6 +44,7 @@ class Monitor(Node):
 
     def autostart(self) -> None:
         """Begin to listen."""
+        latency_report.prepare()
         values = self.parameters.values
         self.latency, self._taken, self._heard = Latency(values["monitor.warm_up"]), [], time.monotonic()
         self._start = datetime.now().astimezone()
@@ -55,6 +56,7 @@ class Monitor(Node):
         ):
             self._polled.listen(kind, topic, lambda taken, take=take: self._taken.append((taken, take)), everything, raw=True)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.publishing())
+        self._reception, self._received = ReceptionReport(self), dict.fromkeys(self.topics.values(), WAITING)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(EMPTIED_EVERY, self._listen, clock=steady)
         self.create_timer(1.0, self._diagnose, clock=steady)
@@ -80,7 +82,9 @@ class Monitor(Node):
             take(stamp(taken.message), getattr(taken, self.parameters.values["monitor.instants"]))
             if take == self.latency.state:
                 self._heard = time.monotonic()
+            self._received[self.topics["states" if take == self.latency.state else "commands"]] = RECEIVED
         self._taken.clear()
+        self._reception.publish(self._received)
 
     def _diagnose(self) -> None:
         """The newest second as one line of /diagnostics."""
@@ -116,8 +120,7 @@ def stamp(message: bytes) -> int:
 
 def main(args=None) -> int:
     """`ros2 run rbdyn_ros monitor`."""
-    os.nice(POLITE)
-    return run((Monitor,), args)
+    return run((Monitor,), args, nice=POLITE)
 
 
 if __name__ == "__main__":

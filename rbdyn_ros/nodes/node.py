@@ -9,9 +9,11 @@ from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
+from rbdyn_ros import tracebacks
 from rbdyn_ros.nodes import diagnostics, qos
 from rbdyn_ros.nodes.frames import frames
 from rbdyn_ros.nodes.parameters import Parameters
+from rbdyn_ros.simulation.runner import FAULT
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
@@ -87,8 +89,10 @@ class ManagedNode(LifecycleNode):
             ours()
             return theirs(state)
         except Exception as error:
-            self.get_logger().error(f"{error}")
+            why = tracebacks.sentence(error)
+            self.get_logger().error(why)
             self.get_logger().debug(traceback.format_exc())
+            self.announce(f"{FAULT}{why}")
             return FAILURE
 
     def _diagnose(self) -> None:

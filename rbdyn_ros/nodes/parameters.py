@@ -1,7 +1,9 @@
 """ROS parameters from the tables of `settings`: declared once, checked by one check, changed all or nothing."""
 
+import re
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
@@ -35,9 +37,9 @@ class Parameters:
         self.values = {parameter.name: parameter.default for parameter in self._table.values()}
         for name, value in written.items():
             if name in self._table:
-                self.values[name] = check(self._table[name], value, _source(name))
+                self.values[name] = check(self._table[name], value, _source(name, node.get_fully_qualified_name()))
             else:  # of another node, in a file for all of them; or of none, which is an error
-                _known_elsewhere(name, _source(name))
+                _known_elsewhere(name, _source(name, node.get_fully_qualified_name()), written.get("controller"))
         validate(self.values)
         for parameter in self._table.values():
             _declare(node, parameter, self.values[parameter.name])
@@ -79,13 +81,16 @@ class Parameters:
 def first(node: Node, parameter: Parameter):
     """The value that a parameter will have, before the others are known: the table may depend on it."""
     written = _written(node)
-    return check(parameter, written[parameter.name], _source(parameter.name)) if parameter.name in written else parameter.default
+    source = _source(parameter.name, node.get_fully_qualified_name())
+    return check(parameter, written[parameter.name], source) if parameter.name in written else parameter.default
 
 
-def _known_elsewhere(name: str, source: str) -> None:
-    """ValueError if no node and no control law has the parameter."""
+def _known_elsewhere(name: str, source: str, controller: object) -> None:
+    """ValueError if no node and no control law has the parameter; `controller` is what was written for the controller node."""
     law = name.partition(".")[0]
-    if law not in select.names() or name not in [p.name for p in options.table(law, select.load(law))]:
+    if isinstance(controller, str) and select.short(controller) == law:
+        law = controller
+    if law not in (*select.names(), controller) or name not in [p.name for p in options.table(law, select.load(law))]:
         tables.lookup(name, source)
 
 
@@ -93,19 +98,58 @@ def _written(node: Node) -> dict:
     """name -> value of what the user wrote, for the parameters that are not ROS's own.
 
     Declaring is rclpy's only public way to see it, and that refuses an integer for a double, ignores unknown
-    names, and reads `[]` as not set.
+    names, and reads `[]` as not set. Where a parameter is written several times with different types, such as 1.0 in a file and `fast` after
+    it, rcl keeps a value of each type and rclpy takes the first type that it looks for: there the command line is read again, and the last counts.
     """
     overrides = node._parameter_overrides
-    return {name: () if p.value is None else p.value for name, p in overrides.items() if not tables.is_of_ros(name)}
+    written = {name: () if p.value is None else p.value for name, p in overrides.items() if not tables.is_of_ros(name)}
+    for name, entries in _definitions(node.get_fully_qualified_name()).items():
+        if name in written and len({_type(value) for value, _ in entries}) > 1:
+            written[name] = entries[-1][0]
+    return written
+
+
+def _definitions(node: str) -> dict:
+    """name -> [(value, source)] of what the command line says to a node of this full name, in the order in which it counts.
+
+    The source is "file:line", or the option.
+    """
+    found: dict = {}
+    words = sys.argv[1:]
+    for flag, word in zip(words, words[1:]):
+        if flag == "--params-file":
+            for entry in yaml_file.read(word):
+                if _reaches(entry.section, node):
+                    found.setdefault(entry.name, []).append((entry.value, _place(word, entry.line)))
+        elif flag in ("-p", "--param") and ":=" in word:
+            name, _, text = word.partition(":=")
+            found.setdefault(name.rpartition(":")[2], []).append((yaml_file.value_of(text, word), f"{flag} {word}"))
+    return found
+
+
+def _type(value) -> tuple:
+    """The type of a value, and of the elements of a list."""
+    return type(value), *sorted({type(element).__name__ for element in value} if isinstance(value, list) else ())
+
+
+def _reaches(section: str, node: str) -> bool:
+    """Whether a section such as /**, /name or /namespace/name is for the node of this full name."""
+    pattern = re.escape("/" + section.strip("/")).replace(r"/\*\*", "(/.*)?").replace(r"\*", "[^/]+")
+    return re.fullmatch(pattern, node) is not None
+
+
+def _place(path: str, line: int) -> str:
+    """Where a parameter stands; a file that launch has made of its arguments is nothing that the user knows."""
+    return "launch argument" if Path(path).name.startswith("launch_params_") else f"{path}:{line}"
 
 
 def _declare(node: Node, parameter: Parameter, value) -> None:
     descriptor = _descriptor(parameter)
-    if parameter.kind.endswith("_array"):  # rclpy takes an empty list for one of bytes
+    if value == ():  # rclpy takes an empty list for one of bytes
         node.declare_parameter(parameter.name, [], descriptor, ignore_override=True)
         node.set_parameters([_ros(parameter, value)])
     else:
-        node.declare_parameter(parameter.name, value, descriptor, ignore_override=True)
+        node.declare_parameter(parameter.name, list(value) if isinstance(value, tuple) else value, descriptor, ignore_override=True)
 
 
 def _ros(parameter: Parameter, value) -> RosParameter:
@@ -135,12 +179,7 @@ def _or(bound, otherwise):
     return otherwise if bound is None else bound
 
 
-def _source(name: str) -> str:
-    """Where the user wrote a parameter: "file:line" of the last params file that has it, else "parameter override"."""
-    source = "parameter override"
-    arguments = sys.argv[1:]
-    for flag, path in zip(arguments, arguments[1:]):
-        if flag == "--params-file":
-            lines = [entry.line for entry in yaml_file.read(path) if entry.name == name]
-            source = f"{path}:{lines[-1]}" if lines else source
-    return source
+def _source(name: str, node: str) -> str:
+    """Where the user wrote a parameter: "file:line" of the last params file that has it, the option, or "parameter override"."""
+    entries = _definitions(node).get(name)
+    return entries[-1][1] if entries else "parameter override"

@@ -13,6 +13,8 @@ COMMAND = QoSProfile(depth=1)  # reliable; an older command is worth nothing
 CLOCK = QoSProfile(depth=1)
 TRANSFORMS = QoSProfile(depth=100)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+KEPT = 20  # messages of a topic in lockstep, after which all must have been acknowledged
+KEPT_COMMANDS = 100  # that a controller keeps for a recorder
 
 
 def publishing() -> dict:
@@ -33,6 +35,11 @@ def subscribing() -> dict:
         qos_overriding_options=QoSOverridingOptions.with_default_policies(),
         event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
     )
+
+
+def keeping(depth: int, profile: QoSProfile) -> QoSProfile:
+    """The profile of a publisher that keeps so many messages until they are acknowledged; subscriptions are matched as before."""
+    return QoSProfile(depth=depth, reliability=profile.reliability, durability=profile.durability)
 
 
 def incompatible(node: Node) -> Iterator[str]:

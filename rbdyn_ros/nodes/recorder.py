@@ -1,6 +1,5 @@
 """The recorder node: every topic, as the bytes that arrive, into an MCAP bag that `ros2 bag` and Foxglove read."""
 
-import os
 from collections import Counter
 from contextlib import contextmanager
 from datetime import datetime
@@ -18,6 +17,7 @@ from rbdyn_ros.nodes.message_types import message_class
 from rbdyn_ros.nodes.parameters import Parameters
 from rbdyn_ros.nodes.polled import Polled, Taken
 from rbdyn_ros.nodes.process import run
+from rbdyn_ros.nodes.readiness import IGNORED, RECEIVED, WAITING, ReceptionReport
 from rbdyn_ros.settings.tables import NODES
 
 NAME = "pendulum_recorder"
@@ -42,6 +42,7 @@ class Recorder(Node):
         self._refused = set()
         self._polled, self._taken, self._writer = Polled(self), [], None
         self._failure = ""
+        self._reception = ReceptionReport(self, IGNORED if self.parameters.values["bag.topics"] else WAITING)
 
     def autostart(self) -> None:
         """Open the bag and begin. CannotRecord if it cannot be made."""
@@ -83,6 +84,8 @@ class Recorder(Node):
         for topic, kinds in self.get_topic_names_and_types():
             if self._writer and topic not in self.counts and topic not in self._refused and (not chosen or topic in chosen):
                 self._listen(topic, kinds[0])
+        states = {topic: RECEIVED if count else WAITING for topic, count in self.counts.items()}
+        self._reception.publish({**dict.fromkeys(chosen, WAITING), **dict.fromkeys(self._refused, IGNORED), **states})
 
     def _listen(self, topic: str, kind: str) -> None:
         offers = [info.qos_profile for info in self.get_publishers_info_by_topic(topic)]
@@ -138,8 +141,7 @@ def _arrival(entry: tuple) -> int:
 
 def main(args=None) -> int:
     """`ros2 run rbdyn_ros recorder`."""
-    os.nice(POLITE)
-    return run((Recorder,), args)
+    return run((Recorder,), args, nice=POLITE)
 
 
 if __name__ == "__main__":

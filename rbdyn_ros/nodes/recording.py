@@ -1,16 +1,18 @@
 """A bag as it is replayed: which of its topics, of which class, with which quality of service."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
-from rclpy.qos import QoSProfile
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosbags.rosbag2 import Reader, ReaderError
 
 from rbdyn_ros.nodes import bag_qos
 from rbdyn_ros.nodes.message_types import message_class
 
+MANY = 10  # messages in a bag, from which on a topic is a state and no event
 OF_NO_PLANT = ("cart/command", "effort_controller/commands", "goal_pose", "rosout", "parameter_events")  # how such topics end
-OF_OTHERS = ("pendulum_controller", "pendulum_recorder", "pendulum_monitor", "pendulum_hil", "pendulum_replay")  # whose ~/ is left out
+OF_OTHERS = ("pendulum_controller", "pendulum_recorder", "pendulum_monitor", "pendulum_hil", "pendulum_replay", "pendulum_referee")  # whose ~/ is left out
 
 
 class CannotReplay(RuntimeError):
@@ -54,6 +56,25 @@ class Recording:
         """(topic, recorded at [ns], bytes), in the order of their times."""
         for connection, stamp, data in self._reader.messages(self._connections):
             yield connection.topic, stamp, data
+
+    def beginning(self, duration: float) -> tuple:
+        """When the recording begins [ns], and topic -> the bytes of its first message.
+
+        Of the plant's topics that have one in the first `duration` [s] and many in all: these are its states, and to publish one again while
+        time stands still changes nothing.
+        """
+        counts = Counter()
+        for connection in self._connections:
+            counts[connection.topic] += connection.msgcount
+        latched = {track.topic for track in self.tracks if track.profile.durability == DurabilityPolicy.TRANSIENT_LOCAL}
+        first, begin = {}, None
+        for topic, stamp, data in self.messages():
+            begin = stamp if begin is None else begin
+            if stamp > begin + round(1e9 * duration):
+                break
+            if counts[topic] >= MANY and topic not in latched and is_of_the_plant(topic):
+                first.setdefault(topic, data)
+        return begin, first
 
     def summary(self) -> str:
         """What will be replayed, in a sentence."""

@@ -7,9 +7,10 @@ from rclpy.node import Node
 from rbdyn_ros.nodes.audience import Audience
 from rbdyn_ros.nodes.parameters import Parameters
 from rbdyn_ros.nodes.process import run
+from rbdyn_ros.nodes.readiness import RECEIVED, WAITING, ReceptionReport
 from rbdyn_ros.settings.tables import NODES
 from rbdyn_ros.simulation.plant import EPOCH_NS
-from rbdyn_ros.simulation.runner import FAULT, PLAYING
+from rbdyn_ros.simulation.runner import PLAYING
 from rbdyn_ros.simulation.stillness import Stillness
 from rbdyn_ros.simulation.verdict import Verdict, verdict
 
@@ -25,7 +26,7 @@ class Referee(Node):
         super().__init__(NAME, **options)
         self.verdict: Verdict | None = None
         self.parameters = Parameters(self, NODES[NAME], validate=lambda values: None, changed=lambda values: None)
-        self._audience = Audience(self)
+        self._audience, self._reception = Audience(self), ReceptionReport(self)
         self._stillness = Stillness()
 
     def autostart(self) -> None:
@@ -38,6 +39,8 @@ class Referee(Node):
     def _look(self) -> None:
         audience = self._audience
         audience.look()
+        received = {"odometry": audience.states, "joint_states": audience.forces}
+        self._reception.publish({self.resolve_topic_name(topic): RECEIVED if rows else WAITING for topic, rows in received.items()})
         if audience.simulator != PLAYING:
             self._stillness.restart()
         end = EPOCH_NS + round(self.parameters.values["duration"] * 1e9)
@@ -48,9 +51,7 @@ class Referee(Node):
             say(self.verdict.sentence)
 
     def _failure(self, still: float) -> str:
-        if self._audience.simulator.startswith(FAULT):
-            return f"the simulator stopped: {self._audience.simulator.removeprefix(FAULT)}"
-        return f"no new state for {STILL:g} s" if still > STILL else ""
+        return self._audience.failure() or (f"no new state for {STILL:g} s" if still > STILL else "")
 
 
 def main(args=None) -> int:

@@ -15,20 +15,23 @@ from rbdyn_ros.nodes.diagnostics import OK, WARN
 from rbdyn_ros.nodes.messages import set_stamp
 from rbdyn_ros.nodes.node import ManagedNode
 from rbdyn_ros.nodes.process import run
+from rbdyn_ros.nodes.readiness import COMMANDS, StartCondition, answers
 from rbdyn_ros.nodes.recording import Recording
 from rbdyn_ros.settings.tables import NODES
 from rbdyn_ros.simulation.timeline import Timeline
 
 NAME = "pendulum_replay"
 STOPPED, PLAYING, PAUSED, OVER = "stopped", "playing", "paused", "over"
+BEGINNING = 1.0  # [s] of the recording, whose states are repeated until time begins
+REPEATED_EVERY = 0.02  # [s]
 
 
 class Replay(ManagedNode):
-    """A `Recording` behind topics, parameters and a lifecycle; `over` is true at its end."""
+    """A `Recording` behind topics, parameters and a lifecycle; `over` is true at its end, `failure` says why it did not begin."""
 
     def __init__(self, **options):
         self.recording = None  # while configured
-        self.over = False
+        self.over, self.failure = False, ""
         super().__init__(NAME, **options)
         self.keep_system_time("this node replays /clock")
         self.announce(STOPPED)
@@ -59,9 +62,16 @@ class Replay(ManagedNode):
         self.counts, self._timeline, self._rounds = Counter(), Timeline(), 0
 
     def activate(self) -> None:
-        """Start the thread."""
-        self._ending, self.over, self._rounds = False, False, 0
-        self._paused = self.parameters.values["replay.start_paused"]
+        """Start the thread; time begins when the nodes of `start_after` receive everything."""
+        values = self.parameters.values
+        self._ending, self.over, self._rounds, self.failure = False, False, 0, ""
+        self._paused, self._may_begin, self._condition = values["replay.start_paused"], threading.Event(), None
+        if values["start_after"]:
+            self._first_stamp, self._first = self.recording.beginning(BEGINNING)
+            timeout = values["start_timeout"]
+            self._condition = StartCondition(self, values["start_after"], timeout, self._carrying, self._may_begin.set, self._fail)
+        else:
+            self._may_begin.set()
         self._thread = threading.Thread(target=self._run, name="replay", daemon=True)
         self._thread.start()
 
@@ -69,6 +79,8 @@ class Replay(ManagedNode):
         """Stop the thread."""
         self._ending = True
         self._thread.join()
+        if self._condition:
+            self._condition.destroy()
         self.announce(STOPPED)
 
     def cleanup(self) -> None:
@@ -79,10 +91,32 @@ class Replay(ManagedNode):
         self.recording.close()
         self.recording = None
 
+    def _carrying(self) -> set:
+        """The topics that carry messages before time begins."""
+        publishers = [*(self._voices[topic] for topic in self._first), *([self._own_clock] if self._own_clock else [])]
+        return {publisher.topic_name for publisher in publishers} | answers(self, [COMMANDS], self.parameters.values["start_after"])
+
+    def _fail(self, why: str) -> None:
+        self.failure = why
+        self.get_logger().error(why)
+        self._ending = True
+
     # the thread
+
+    def _hold(self) -> None:
+        """Publish the first states again and again until time may begin."""
+        if not self._may_begin.is_set():
+            self.announce(PAUSED)
+        while not self._ending and not self._may_begin.is_set():
+            for topic, data in self._first.items():
+                self._voices[topic].publish(data)
+            if self._own_clock:
+                self._tell(self._first_stamp)
+            self._may_begin.wait(REPEATED_EVERY)
 
     def _run(self) -> None:
         try:
+            self._hold()
             while not self._ending and (self._rounds == 0 or self.parameters.values["replay.loop"]):
                 self._rounds += 1
                 self.announce(PAUSED if self._paused else PLAYING)
@@ -118,6 +152,8 @@ class Replay(ManagedNode):
 
     def _pause(self, request, response):
         self._paused = request.data
+        if not request.data:
+            self._may_begin.set()
         response.success, response.message = not self.over, OVER if self.over else PAUSED if self._paused else PLAYING
         self.announce(response.message)
         return response
@@ -134,14 +170,15 @@ class Replay(ManagedNode):
 
 
 def main(args=None) -> int:
-    """`ros2 run rbdyn_ros replay`; it ends with the bag, exit code 0."""
+    """`ros2 run rbdyn_ros replay`; it ends with the bag, exit code 0, or with 1 if it could not begin."""
     present = []
 
     def replay() -> Replay:
         present.append(Replay())
         return present[0]
 
-    return run((replay,), args, until=lambda: present and present[0].over)
+    code = run((replay,), args, until=lambda: present and (present[0].over or present[0].failure))
+    return code or int(bool(present and present[0].failure))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterator
+from typing import Callable, Iterator
 
 import numpy as np
 import rclpy
@@ -18,8 +18,9 @@ from rbdyn_ros.evaluation.bench import LawFailed, Subject
 from rbdyn_ros.evaluation.conditions import Conditions, of_fault
 from rbdyn_ros.evaluation.measured import CannotGoOn
 from rbdyn_ros.nodes import qos
-from rbdyn_ros.nodes.audience import CONTROLLER
+from rbdyn_ros.nodes.audience import CONTROLLER, GIVEN_UP
 from rbdyn_ros.nodes.cast import Cast
+from rbdyn_ros.nodes.controller import REFUSES
 from rbdyn_ros.nodes.executor import prompt
 from rbdyn_ros.nodes.frames import frames
 from rbdyn_ros.nodes.messages import set_xyz
@@ -29,7 +30,9 @@ from rbdyn_ros.settings.faults import FAULTS
 from rbdyn_ros.settings.plant import PLANT, plant_params
 from rbdyn_ros.simulation.closed_loop import ClosedLoop
 from rbdyn_ros.simulation.interruption import Interruption
+from rbdyn_ros.simulation.progress import estimate
 from rbdyn_ros.simulation.runner import FAULT
+from rbdyn_ros.simulation.stillness import Stillness
 from rbdyn_ros.types import State
 
 LOOKS_EVERY = 0.05  # [s] real time
@@ -64,15 +67,16 @@ class RosBench:
         self.subject, self.params = subject, plant_params(subject.values)
         self._ours, self._waiting, self._log, self._stop = waiting is None, waiting or COMING_UP, out / "controller.log", stop
         self._cast, self._cast_for, self._heard = None, None, False
-        self._status = ""
+        self._status, self._statuses, self._refusing, self._ever_heard = "", None, Stillness(), False
         overrides = {p.name: subject.values[p.name] for p in PLANT if subject.values[p.name] != ()} | {
             "start": "paused", "lockstep.enabled": not real_time, "lockstep.timeout": subject.patience, "lockstep.reaction": "fault",
             "real_time_factor": float(real_time), "history.duration": LONGEST, "integrator.name": "rk4", "integrator.step": 0.001,
         }  # fmt: skip
+        self.show: Callable[[str], None] = lambda text: None  # is given a line on the run, often
         self.simulator = Simulator(parameter_overrides=_ros(overrides))
         self.node = rclpy.create_node("pendulum_evaluation")
         self._goal = self.node.create_publisher(PoseStamped, "goal_pose", qos.OFFERED)
-        self.node.create_subscription(String, f"{CONTROLLER}/status", self._hear, qos.LATCHED)
+        self._hear_status()
         self._executor = prompt()
         for node in (self.simulator, self.node):
             self._executor.add_node(node)
@@ -100,11 +104,23 @@ class RosBench:
         self._wait_for_an_answer()
         self._push(pushes, begun)
         course = _Course(self.runner, start, begun, duration, conditions.travel or math.inf, stop)
-        self._turn_until(course.over, play=True)
+        self._turn_until(self._showing(course.over, begun, duration), play=True)
         self.runner.pause()
         if self.runner.status.startswith(FAULT):
             raise LawFailed(f"the law {self.subject.name}: {self.runner.status.removeprefix(FAULT)}{self._of_controller()}")
+        if self._status.startswith(REFUSES):
+            raise LawFailed(f"the law {self.subject.name}: {self._status}")
         return course.record()
+
+    def _showing(self, over: Callable[[], bool], begun: int, duration: float) -> Callable[[], bool]:
+        """`over`, which also shows how far the run is: with a slow node one of them takes minutes."""
+        began = time.monotonic()
+
+        def look() -> bool:
+            self.show(estimate(1e-9 * (self.runner.plant.stamp - begun), duration, time.monotonic() - began))
+            return over()
+
+        return look
 
     def _prepare(self, conditions: Conditions) -> None:
         """A paused simulator with these conditions, and a controller that knows them, if it is ours."""
@@ -128,8 +144,9 @@ class RosBench:
             return
         if self._cast:
             self._cast.end()
+        self._hear_status()
         values = {**self.subject.values, **dict(conditions.law), "cart.force_limit": conditions.force_limit}
-        values |= {"cart.travel": conditions.travel or 1e6, "controller": self.subject.name, "state_timeout": 10.0}
+        values |= {"cart.travel": conditions.travel or 1e6, "controller": self.subject.controller, "state_timeout": 10.0}
         words = [word for name, value in values.items() if value != () for word in ("-p", f"{name}:={_word(value)}")]
         self._cast, self._cast_for, self._heard, self._status = Cast((("controller",),), words, self._log), wanted, False, ""
         self.runner.mailbox.clear()
@@ -146,26 +163,42 @@ class RosBench:
         patience = max(self.subject.patience, LOOKS_EVERY) if self._heard else self._waiting
 
         def heard() -> bool:
-            if self._cast and (reason := self._cast.ended()):
-                raise CannotGoOn(reason)
             if time.monotonic() - began > patience:
                 raise (LawFailed if self._heard else CannotGoOn)(self._silence(patience))
             return self.runner.mailbox.newest is not None
 
         self._turn_until(heard)
-        if not self._heard:
-            self._heard = True
+        self._heard = self._ever_heard = True
 
     def _silence(self, patience: float) -> str:
         domain = "ROS_DOMAIN_ID"
         advice = f"start your controller in the same {domain}: it hears joint_states and odometry, and answers with a WrenchStamped"
-        return f"no command came on cart/command within {patience:g} s{self._of_controller()}; {advice} that repeats their stamp"
+        rejection = self.runner.mailbox.rejection
+        why = f" (one was rejected: {rejection})" if rejection else ""
+        return f"no command came on cart/command within {patience:g} s{why}{self._of_controller()}; {advice} that repeats their stamp"
 
     def _of_controller(self) -> str:
         return f" (the controller says: {self._status})" if self._status else ""
 
+    def _hear_status(self) -> None:
+        """Subscribe anew: what a controller that is gone has left behind is no news of the next one."""
+        if self._statuses:
+            self.node.destroy_subscription(self._statuses)
+        self._statuses = self.node.create_subscription(String, f"{CONTROLLER}/status", self._hear, qos.LATCHED)
+
     def _hear(self, message: String) -> None:
         self._status = message.data
+
+    def _check_controller(self) -> None:
+        """LawFailed, in its own words, if the controller has given up or ended; CannotGoOn if none ever answered."""
+        if self._cast and (reason := self._cast.ended()):
+            raise (LawFailed if self._ever_heard else CannotGoOn)(reason)
+        if self._status.startswith(FAULT):
+            raise LawFailed(f"the controller stopped: {self._status.removeprefix(FAULT)}")
+        if not self._status.startswith(REFUSES):
+            self._refusing.restart()
+        if self._refusing.look(True) > GIVEN_UP:
+            raise LawFailed(f"the law {self.subject.name}: {self._status}")
 
     def _push(self, pushes: tuple, begun: int) -> None:
         """The push that acts from the start on: the simulator knows one at a time, and none that is to come."""
@@ -175,7 +208,7 @@ class RosBench:
             self.runner.push(np.array(push.wrench), begun + round(push.duration * 1e9))
 
     def _turn_until(self, condition, play: bool = False) -> None:
-        """Spin, and look every now and then whether it holds. CannotGoOn: somebody wants it to end."""
+        """Spin, and look every now and then whether it holds. CannotGoOn: somebody wants it to end; LawFailed."""
         if play:
             self.runner.play()
         looked = 0.0
@@ -185,6 +218,7 @@ class RosBench:
                 looked = time.monotonic()
                 if self._stop.signal:
                     raise CannotGoOn("somebody wants it to end")
+                self._check_controller()
                 if condition():
                     return
 

@@ -1,10 +1,12 @@
 """What the simulator's messages are filled from: one tick, in the quantities that they ask for."""
 
-from typing import NamedTuple
+from functools import cache
+from typing import Callable, NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.faults.chain import Chain
+from rbdyn_ros.faults.covariance import Covariances, covariances
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.models.gimbal_joints import GimbalJoints
 from rbdyn_ros.simulation.measurement import Measurement
@@ -32,7 +34,9 @@ class Sample(NamedTuple):
     reaction: Array | tuple = np.zeros(3)  # (3,) [N, world] of the joint on the rod
     disturbance: Array = np.zeros(9)  # as in types.Input
     touches: tuple = ()  # of simulation.touching.Touch: what presses on the pendulum
+    specific_force: Callable[[], tuple] = tuple  # the true one at the IMU [m/s^2, body]
     inertial: tuple = ()  # (angular velocity, specific force) as the IMU told it; () where it tells the truth
+    covariances: Callable[[], Covariances] = Covariances  # of what is measured; or zeros
     faults: Chain | None = None  # which counts what has gone wrong
 
     def body(self, vector) -> tuple:
@@ -63,6 +67,7 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
         reaction=plant.reaction,
         disturbance=plant.input.disturbance,
         touches=plant.touches,
+        specific_force=plant.specific_force,
         faults=runner.chain,
     )
 
@@ -70,7 +75,10 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
 def told(truth: Sample, measurement: Measurement, gimbal: GimbalJoints) -> Sample:
     """What the sensors tell, of the instant of the measurement; its forces are the true ones of that instant."""
     m = measurement
-    return of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal, reaction=m.reaction, inertial=(m.gyroscope, m.felt))
+    more = dict(reaction=m.reaction, inertial=(m.gyroscope, m.felt))
+    told = of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal, **more)
+    claimed = cache(lambda: covariances(m.faults, told.angles, told.R, told.V))
+    return told._replace(covariances=claimed)
 
 
 def of(setup: Setup, stamp: int, q: list, v: list, force: tuple, gimbal: GimbalJoints, **more) -> Sample:

@@ -21,6 +21,6 @@ class Signals:
         self.stop, self.starting = False, starting
         interrupts.raising(SystemExit, _NUMBERS, when=self._heard)
 
-    def _heard(self) -> bool:
+    def _heard(self, number: int) -> bool:
         self.stop = True
         return self.starting

@@ -8,6 +8,7 @@ from rbdyn_ros.nodes.executor import prompt
 from rbdyn_ros.nodes.inbox import Inbox
 from rbdyn_ros.nodes.node import ManagedNode
 from rbdyn_ros.nodes.process import run
+from rbdyn_ros.nodes.readiness import StartCondition, answers
 from rbdyn_ros.nodes.service_desk import ServiceDesk
 from rbdyn_ros.nodes.telemetry import Telemetry
 from rbdyn_ros.settings.faults import FAULTS
@@ -17,6 +18,7 @@ from rbdyn_ros.simulation.rehearsal import rehearse
 from rbdyn_ros.simulation.runner import FAULT, STOPPED, Runner
 
 NAME = "pendulum_simulator"
+READERS = "readers"  # a condition of the start
 
 
 def standard_desk(node: ManagedNode, runner: Runner) -> tuple:
@@ -75,12 +77,16 @@ class Simulator(ManagedNode):
         self.standard = standard_desk(self, self.runner)
 
     def activate(self) -> None:
-        """Start the simulation's thread."""
-        self.runner.begin()
+        """Start the simulation's thread; time begins when the nodes of `start_after` receive everything."""
+        names, timeout = self.parameters.values["start_after"], self.parameters.values["start_timeout"]
+        self.runner.begin({READERS} if names else ())
+        self.start_condition = StartCondition(self, names, timeout, self._carrying, self._begin, self.runner.refuse_start) if names else None
 
     def deactivate(self) -> None:
         """Stop the simulation's thread."""
         self.runner.end()
+        if self.start_condition:
+            self.start_condition.destroy()
 
     def close(self) -> None:
         """Leave in good order, also where a signal came in the middle of the start."""
@@ -93,6 +99,15 @@ class Simulator(ManagedNode):
         for part in (*self.standard, self.desk, self.inbox, self.telemetry):
             part.destroy()
         self.runner = None
+
+    def _carrying(self) -> set | None:
+        """The topics that carry messages before time begins; None while the first command has not come."""
+        if not self.runner.waits_for(READERS):
+            return None
+        return self.telemetry.topics | answers(self, self.inbox.command_topics)
+
+    def _begin(self) -> None:
+        self.runner.release(READERS)
 
     def _on_status(self, status: str) -> None:
         self.announce(status)
@@ -131,6 +146,8 @@ def _command(runner: Runner) -> tuple:
     findings, mailbox, counts = [], runner.mailbox, runner.statistics
     if counts.watchdog_expired:
         findings.append((WARN, f"the newest command is too old: {runner.pace.watchdog.reaction}"))
+    if mailbox.rejection:
+        findings.append((WARN, f"the newest command was rejected: {mailbox.rejection}"))
     if mailbox.accepted == 0:
         findings.append((OK, "waiting for the first command"))
     p50, p99, most = counts.percentiles()

@@ -26,7 +26,7 @@ from rbdyn_ros.nodes.monitor import stamp
 from rbdyn_ros.nodes.polled import Polled, Taken
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.latency import Latency
-from rbdyn_ros.simulation.runner import PLAYING
+from rbdyn_ros.simulation.runner import PLAYING, phase
 
 SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
 
@@ -70,7 +70,7 @@ class Watch:
     def turn(self) -> None:
         """Take in what has happened, in its order; KeyboardInterrupt if somebody wants it to end."""
         if self._stop.signal:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(self._stop.signal)
         self._executor.spin_once(timeout_sec=0.01)
         self._polled.empty()
         for taken, take in sorted(self._taken, key=lambda entry: entry[0].received):
@@ -147,4 +147,4 @@ class Watch:
 
     def _said(self, name: str, taken: Taken) -> None:
         (length,) = struct.unpack_from("<I", taken.message, 4)
-        self.status[name] = bytes(taken.message[8 : 7 + length]).decode()
+        self.status[name] = phase(bytes(taken.message[8 : 7 + length]).decode())

@@ -76,12 +76,12 @@ class Stage:
             raise Over(str(error)) from None
 
     def until(self, condition: Callable, line: Callable, patience: float, in_vain: str) -> None:
-        """Watch until it holds. Interrupted; Over: the cast has ended, or no time was simulated for `patience` [s]."""
+        """Watch until it holds. Interrupted; Over: a node has ended or given up, or no time was simulated for `patience` [s]."""
         stillness = Stillness()
         while not condition():
             if self.stop.signal:
                 raise Interrupted
-            if reason := self.cast.ended():
+            if reason := self.cast.ended() or self.audience.failure():
                 raise Over(reason)
             if stillness.look(self.audience.stamp) > patience:
                 raise Over(in_vain)

@@ -18,6 +18,7 @@ from simulation_interfaces.srv import (
 )
 
 from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.nodes.entity_filter import Unsupported, entities
 from rbdyn_ros.nodes.messages import set_quaternion, set_stamp, set_xyz, wxyz, xyz
 from rbdyn_ros.settings import check, initial_state
 from rbdyn_ros.settings.tables import lookup
@@ -104,7 +105,14 @@ class StandardDesk:
         return response
 
     def _entities(self, request, response):
-        response.entities, response.result = [CART, ROD], _result("")
+        try:
+            response.entities = entities(request.filters, (CART, ROD))
+        except Unsupported as unsupported:
+            response.result = _unsupported(str(unsupported))
+        except ValueError as error:
+            response.result = _result(str(error))
+        else:
+            response.result = _result("")
         return response
 
     def _get_entity(self, request, response):

@@ -1,5 +1,7 @@
 """The executables. They listen to signals before the imports, which take a second."""
 
+import os
+import sys
 from importlib import import_module
 
 from rbdyn_ros.nodes.signals import leave_at_once
@@ -42,4 +44,10 @@ def replay() -> int:
 
 def _main(module: str) -> int:
     leave_at_once()
-    return import_module(f"rbdyn_ros.nodes.{module}").main()
+    try:
+        code = import_module(f"rbdyn_ros.nodes.{module}").main()
+    except SystemExit as left:  # a signal during the start
+        code = left.code or 0
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # all is done; to tear down the interpreter takes half a second, in which a second signal would be an error

@@ -2,12 +2,13 @@
 
 import array
 
+import numpy as np
 from geometry_msgs.msg import Transform, Twist, Wrench
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 
+from rbdyn_ros.faults.covariance import Covariances
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.models.imu import specific_force
 from rbdyn_ros.nodes.frames import Frames
 from rbdyn_ros.nodes.messages import set_quaternion, set_stamp, set_xyz, xyzw
 from rbdyn_ros.nodes.sample import Sample
@@ -57,24 +58,26 @@ class Joints(_Templated):
 
 
 class Pose(_Templated):
-    """nav_msgs/Odometry of the rod; the twist is in the child frame."""
+    """nav_msgs/Odometry of the rod; the twist is in the child frame. Its covariances come last."""
 
     def __init__(self, frames: Frames):
         message = Odometry(child_frame_id=frames.rod)
         message.header.frame_id = frames.world
-        super().__init__(message, (3, 4, 6))
+        super().__init__(message, (3, 4, 6, 36, 36))
 
     @staticmethod
     def _numbers(sample: Sample) -> tuple:
-        return (*sample.x, 0.0), xyzw(sample.Q), sample.V + sample.w
+        c = sample.covariances()
+        return (*sample.x, 0.0), xyzw(sample.Q), sample.V + sample.w, c.pose, c.twist
 
     @staticmethod
-    def _put(message: Odometry, position: tuple, orientation: tuple, twist: tuple) -> None:
+    def _put(message: Odometry, position, orientation, twist, of_pose, of_twist) -> None:
         turned = message.pose.pose.orientation
         set_xyz(message.pose.pose.position, position)
         turned.x, turned.y, turned.z, turned.w = orientation
         set_xyz(message.twist.twist.linear, twist[:3])
         set_xyz(message.twist.twist.angular, twist[3:])
+        message.pose.covariance, message.twist.covariance = np.array(of_pose), np.array(of_twist)
 
 
 class BallJoint:
@@ -98,27 +101,31 @@ class BallJoint:
 
 
 class Inertial:
-    """sensor_msgs/Imu on the rod: orientation, angular velocity and specific force (REP-145)."""
+    """sensor_msgs/Imu on the rod: orientation, angular velocity and specific force (REP-145).
+
+    All three are always given, so no covariance begins with -1; zeros are an ideal sensor's.
+    """
 
     def __init__(self, frames: Frames):
         self.message = Imu()
         self.message.header.frame_id = frames.imu
+        self._written = Covariances()
 
     def fill(self, sample: Sample) -> Imu:
         """The message, refilled from a sample."""
         message = self.message
         set_stamp(message.header.stamp, sample.stamp)
         set_quaternion(message.orientation, sample.Q)
-        angular_velocity, felt = sample.inertial or (sample.w, _felt(sample))
+        angular_velocity, felt = sample.inertial or (sample.w, sample.specific_force())
         set_xyz(message.angular_velocity, angular_velocity)
         set_xyz(message.linear_acceleration, felt)
+        c = sample.covariances()
+        if c != self._written:
+            message.orientation_covariance = np.array(c.orientation)
+            message.angular_velocity_covariance = np.array(c.angular_velocity)
+            message.linear_acceleration_covariance = np.array(c.acceleration)
+            self._written = c
         return message
-
-
-def _felt(sample: Sample) -> tuple:
-    """The specific force (3,) [m/s^2, body] where the IMU is."""
-    setup = sample.setup
-    return specific_force(setup.system, sample.R, sample.w, sample.reaction, sample.disturbance, setup.imu_position)
 
 
 def friction(sample: Sample) -> tuple:

@@ -1,4 +1,8 @@
-"""What RViz draws of contacts: floor, rail ends and obstacle; where they press, along which normal, how strongly."""
+"""What RViz draws of contacts: floor, rail ends, obstacle; where and how strongly they press.
+
+Where there is no floor a faint ground is drawn below the cart: RViz's Publish Point needs something
+to click.
+"""
 
 import math
 
@@ -6,6 +10,7 @@ from geometry_msgs.msg import Point
 from visualization_msgs.msg import Marker
 
 from rbdyn_ros.contacts import world
+from rbdyn_ros.nodes.description import CART
 from rbdyn_ros.nodes.drawing import BLUE, GREEN, GREY, RED, arrow, marker, point_along, show
 from rbdyn_ros.nodes.frames import Frames
 from rbdyn_ros.nodes.messages import set_quaternion, set_xyz
@@ -21,6 +26,8 @@ class Surroundings:
 
     def __init__(self, frames: Frames):
         self.floor = marker(frames, 10, "floor", Marker.CUBE, GREY)
+        self.ground = marker(frames, 19, "ground", Marker.CUBE, GREY)
+        self.ground.color.a = 0.15
         self.stops = [marker(frames, 11 + k, "stops", Marker.CUBE, GREY) for k in range(4)]
         self.sphere = marker(frames, 15, "obstacle", Marker.SPHERE, GREEN)
         self.plane = marker(frames, 16, "obstacle", Marker.CUBE, GREEN)
@@ -29,12 +36,14 @@ class Surroundings:
         self.forces = [arrow(frames, 20 + i, "contact_forces", RED) for i in range(world.COUNT)]
         set_xyz(self.points.scale, (0.06, 0.06, 0.06))
         self.normals.scale.x = 0.01
-        self.markers = [self.floor, *self.stops, self.sphere, self.plane, self.points, self.normals, *self.forces]
+        things = [self.floor, self.ground, *self.stops, self.sphere, self.plane]
+        self.markers = [*things, self.points, self.normals, *self.forces]
 
     def fill(self, sample: Sample) -> None:
         """Refill the markers from a sample."""
         C = sample.setup.system.contacts
         _plane(self.floor, C.floor == 1.0, (*sample.x, C.floor_height), (0.0, 0.0, 1.0))
+        _plane(self.ground, C.floor == 0.0, (*sample.x, -CART[2]), (0.0, 0.0, 1.0))
         self._rail_ends(C)
         show(self.sphere, C.obstacle == world.SPHERE)
         set_xyz(self.sphere.pose.position, C.obstacle_point)

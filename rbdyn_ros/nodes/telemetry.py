@@ -18,6 +18,7 @@ from rbdyn_ros.nodes import description, qos, sample, state_topics, transforms, 
 from rbdyn_ros.nodes.evidence_topic import IntegratorEvidence
 from rbdyn_ros.nodes.express import Express
 from rbdyn_ros.nodes.fault_topic import FaultCounts
+from rbdyn_ros.nodes.flow_control import FlowControl
 from rbdyn_ros.nodes.frames import Frames
 from rbdyn_ros.nodes.markers import Markers
 from rbdyn_ros.nodes.messages import set_stamp
@@ -32,10 +33,12 @@ class Telemetry:
 
     def __init__(self, node: LifecycleNode, frames: Frames, values: dict):
         self._node, self._frames = node, frames
+        self._flow = FlowControl(node.get_logger().warning) if values["lockstep.enabled"] else None
         self.gimbal, self._measured_gimbal = GimbalJoints(), GimbalJoints()
         self._clock = self._publisher(Clock, "/clock", qos.CLOCK)
         self._description = node.create_publisher(String, "robot_description", qos.LATCHED, **qos.publishing())
         self._static = node.create_publisher(TFMessage, "/tf_static", qos.LATCHED, **qos.publishing())
+        self._static_sent = False
         self._joints, self._pose = state_topics.Joints(frames), state_topics.Pose(frames)
         self._groups = self._make_groups(values)
         self.express = Express(self, self._joints, self._pose)
@@ -68,6 +71,9 @@ class Telemetry:
 
         def publish() -> None:
             runner.leaves()
+            if self._flow:
+                self._flow.publish(ready)
+                return
             for publishers, message in ready:
                 for publisher in publishers:
                     publisher.publish(message)
@@ -78,6 +84,13 @@ class Telemetry:
     def time_publishers(self) -> tuple:
         """Who publishes /clock, if somebody hears it."""
         return (self._clock,) if self._tells_time else ()
+
+    @property
+    def topics(self) -> set:
+        """The resolved names of the topics that are published while time stands still, each as soon as somebody subscribes."""
+        groups = [topics for rate, topics in self._groups if rate > 0.0]
+        publishers = [publisher for topics in groups for _, measured, true in topics for publisher in measured + true]
+        return {publisher.topic_name for publisher in (self._clock, *publishers)}
 
     def ticks_of_states(self, runner: Runner, sources: dict) -> int:
         """For how many ticks, until it looks again who hears, nothing is due but what these `sources` fill, and that at each tick."""
@@ -98,7 +111,8 @@ class Telemetry:
         if now or time > self._look:
             self._look = time + LOOK_PERIOD
             self._tells_time = bool(self._clock.get_subscription_count())
-            self.heard = [(rate, heard) for rate, topics in self._groups if (heard := _heard_of(topics))]
+            groups = [(rate, _heard_of(topics)) for rate, topics in self._groups if rate]
+            self.heard = [(rate, topics) for rate, topics in groups if topics]
 
     def rehearse(self, runner: Runner) -> None:
         """Fill every message once and send none, so that nothing is left to compile when somebody begins to listen."""
@@ -110,7 +124,12 @@ class Telemetry:
     def describe(self, setup: Setup, values: dict) -> None:
         """(Re)publish what is latched: the URDF and the static frames."""
         self._description.publish(String(data=description.urdf(setup, values["cart.force_limit"], values["imu.position"])))
-        self._static.publish(transforms.static(self._frames, setup, values["imu.position"]))
+        if values["rates.tf"]:
+            self._static.publish(transforms.static(self._frames, setup, values["imu.position"]))
+            self._static_sent = True
+        elif self._static_sent:
+            self._static.publish(TFMessage())  # what is latched would contradict who publishes now
+            self._static_sent = False
         self._groups = [(values[f"rates.{name}"], topics) for name, (_, topics) in zip(_GROUPS, self._groups)]
         self._look = 0.0
 
@@ -125,7 +144,8 @@ class Telemetry:
         return [self._clock] + [p for _, topics in self._groups for _, measured, true in topics for p in measured + true]
 
     def _publisher(self, kind, topic: str, profile=qos.OFFERED):
-        return self._node.create_lifecycle_publisher(kind, topic, profile, **qos.publishing())
+        kept = qos.keeping(qos.KEPT, profile) if self._flow else profile
+        return self._node.create_lifecycle_publisher(kind, topic, kept, **qos.publishing())
 
     def _make_groups(self, values: dict) -> list:
         """[(rate [Hz], [(what fills a message, who publishes what is measured, who the truth)])], in the order of `_GROUPS`.

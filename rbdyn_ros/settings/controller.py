@@ -5,7 +5,7 @@ import math
 from rbdyn_ros.settings.parameter import Parameter
 
 CONTROLLER = (
-    Parameter("controller", "lqr", "", "the control law, by name", "string", read_only=True),
+    Parameter("controller", "lqr", "", "the control law, by name or as the path of its file, which ends in .py", "string", read_only=True),
     Parameter("period", 0.002, "s", "control period that the law is designed for", low=0.0, low_open=True, read_only=True),
     Parameter(
         "trigger", "state", "", "compute when a state arrives, or every period", "string", choices=("state", "timer"), read_only=True

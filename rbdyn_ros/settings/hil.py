@@ -19,7 +19,17 @@ HIL = (
     Parameter(
         "link_timeout", 0.1, "s", "silence, on a steady clock, after which the board is given up: zero force", low=0.005, high=10.0, read_only=True
     ),
+    Parameter(
+        "send_window",
+        3,
+        "",
+        "States, or forces for a plant, that may be on their way to the board without an echo; what comes beyond is held back",
+        "int",
+        low=1,
+        high=1000,
+        read_only=True,
+    ),
     Parameter("command_timeout", 0.1, "s", "age at which a command for the plant's board stops to count: zero force", low=0.005, high=10.0),
-    Parameter("retry", 1.0, "s", "between two attempts to open a port that has vanished", low=0.05, high=60.0, read_only=True),
+    Parameter("retry", 1.0, "s", "between two attempts to open a port that has vanished, and between two heartbeats to a board that is silent", low=0.05, high=60.0, read_only=True),
     _IMU,
 )

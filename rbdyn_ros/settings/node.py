@@ -12,6 +12,26 @@ def _processors(text: str) -> str:
     return text
 
 
+WAITING = (
+    Parameter(
+        "start_after",
+        (),
+        "",
+        "names of the nodes that must report on their ~/received that they receive every topic before time begins, such as pendulum_recorder; "
+        "nobody if empty. A call of ~/pause begins at once",
+        "string_array",
+        read_only=True,
+    ),
+    Parameter(
+        "start_timeout",
+        120.0,
+        "s",
+        "how long these nodes may take, on a steady clock, from the first command where time begins with it; after that the start fails",
+        low=0.0,
+        low_open=True,
+        read_only=True,
+    ),
+)
 NODE = (
     Parameter("autostart", True, "", "configure and activate without waiting for a lifecycle manager", "bool", read_only=True),
     Parameter("frame_prefix", "", "", "put before every frame name, without a leading slash", "string", read_only=True),

@@ -1,11 +1,12 @@
 """The values of a run without nodes: defaults, then files, then what the command line sets."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from rbdyn_ros.settings import tables, yaml_file
 from rbdyn_ros.settings.files import read_files
-from rbdyn_ros.settings.parameter import check
+from rbdyn_ros.settings.parameter import Parameter, check
 
 
 class Override(NamedTuple):
@@ -24,18 +25,19 @@ def assignment(text: str, option: str = "--set") -> Override:
     return Override(name.strip(), value, f"{option} {text}")
 
 
-def offline_values(paths: Iterable, overrides: Iterable = ()) -> dict:
-    """name -> checked value of every parameter of the plant, its start, its input and its integrator.
+def offline_values(paths: Iterable, overrides: Iterable = (), more: Iterable[Parameter] = (), given: Mapping = MappingProxyType({})) -> dict:
+    """name -> checked value of every parameter of the plant, its start, its input and its integrator, and of `more`.
 
-    A later file wins over an earlier one, an override over every file, a later override over an earlier one.
-    ValueError names the file and line, or the option, and what is wrong.
+    A later file wins over an earlier one, an override over every file, a later override over an earlier one; `given` are values
+    of `more` that stand in the files, but in the table of a law. ValueError names the file and line, or the option, and what is wrong.
     """
-    values = {parameter.name: parameter.default for parameter in tables.OFFLINE}
-    for name, (value, _) in read_files(paths).items():
-        if name in values:  # the others are the nodes'
-            values[name] = value
+    paths, table = tuple(paths), {parameter.name: parameter for parameter in (*tables.OFFLINE, *more)}
+    values = {parameter.name: parameter.default for parameter in table.values()}
+    found = (read_files(paths, ("pendulum_controller",)) if more else {}) | read_files(paths)
+    values |= {name: value for name, (value, _) in found.items() if name in values}  # the others are the nodes'
+    values |= given
     for override in overrides:
-        parameter = tables.lookup(override.name, override.source)
+        parameter = table.get(override.name) or tables.lookup(override.name, override.source)
         if override.name not in values:
             advice = "it is a parameter of the nodes and has no effect without them; leave it out"
             raise ValueError(f"{override.source}: {override.name} cannot be set; {advice}")

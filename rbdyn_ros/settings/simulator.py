@@ -45,7 +45,9 @@ SIMULATOR = (
     Parameter("watchdog.ramp_time", 0.5, "s", "how long the ramp takes", low=0.0, low_open=True),
     Parameter("travel_policy", "ignore", "", "beyond cart.travel: warn only, or fault", "string", choices=("ignore", "fault")),
     Parameter("disturbance.duration", 0.1, "s", "of simulation time, that one message on ~/disturbance acts", low=0.0, low_open=True),
-    Parameter("push.force", 5.0, "N", "on the tip, towards a point clicked in RViz", low=0.0),
+    Parameter(
+        "push.force", 5.0, "N", "on the tip, horizontally towards a point clicked in RViz", low=0.0
+    ),
     Parameter("push.duration", 0.1, "s", "of simulation time, that such a push acts", low=0.0, low_open=True),
     Parameter("imu.position", 0.3, "m", "of the IMU, from the joint along the rod", low=0.0),
     Parameter("history.duration", 10.0, "s", "of simulation time, that ~/dump writes", low=0.0, low_open=True, high=600.0, read_only=True),
@@ -61,7 +63,14 @@ SIMULATOR = (
     ),
     _rate("wrench", 100.0),
     _rate("integrator", 100.0),
-    _rate("tf", 60.0),
+    Parameter(
+        "rates.tf",
+        60.0,
+        "Hz",
+        "of simulation time, at which /tf is published; "
+        "0 leaves /tf and /tf_static to a robot_state_publisher",
+        low=0.0,
+    ),
     _rate("markers", 30.0),
     Parameter("rates.idle", 50.0, "Hz", "of real time, at which everything is published while time stands still", low=1.0, high=1000.0),
 )

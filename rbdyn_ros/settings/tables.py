@@ -9,7 +9,7 @@ from rbdyn_ros.settings.hil import HIL
 from rbdyn_ros.settings.initial import INITIAL
 from rbdyn_ros.settings.input import INPUT
 from rbdyn_ros.settings.integrator import INTEGRATOR
-from rbdyn_ros.settings.node import NODE
+from rbdyn_ros.settings.node import NODE, WAITING
 from rbdyn_ros.settings.observer import OBSERVER
 from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.settings.plant import PLANT
@@ -30,16 +30,17 @@ TITLED = {
     "the bridge to a board": HIL,
     "the replay node": REPLAY,
     "those with a lifecycle": NODE,
+    "whom simulator and replay wait for": WAITING,
     "the recorder node": RECORDER,
     "the referee node": REFEREE,
     "the monitor node": MONITOR,
 }
 OFFLINE = PLANT + MISMATCH + CONTACT + INITIAL + INPUT + INTEGRATOR  # what a simulation without nodes reads
 NODES = {
-    "pendulum_simulator": OFFLINE + NODE + SIMULATOR + tuple(p for p in FAULTS if p not in MISMATCH),
+    "pendulum_simulator": OFFLINE + NODE + WAITING + SIMULATOR + tuple(p for p in FAULTS if p not in MISMATCH),
     "pendulum_controller": PLANT + NODE + CONTROLLER + OBSERVER,
     "pendulum_hil": PLANT + NODE + HIL,
-    "pendulum_replay": NODE + REPLAY,
+    "pendulum_replay": NODE + WAITING + REPLAY,
     "pendulum_recorder": RECORDER,
     "pendulum_referee": REFEREE,
     "pendulum_monitor": MONITOR,

@@ -32,6 +32,9 @@ _Loader.yaml_implicit_resolvers = {
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 
+# launch writes a list as a Python tuple; ROS's own reader takes it as a list
+_Loader.add_constructor("tag:yaml.org,2002:python/tuple", yaml.SafeLoader.construct_yaml_seq)
+
 
 def read(path: str | Path) -> list[Entry]:
     """The entries of a file in the order in which they stand there.

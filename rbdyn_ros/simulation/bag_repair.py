@@ -12,6 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import Callable, Iterator, NamedTuple
 
+from rbdyn_ros.files import make_folder
+
 MAGIC = b"\x89MCAP0\r\n"
 _FOOTER, _MESSAGE, _CHUNK, _DATA_END = 0x02, 0x05, 0x06, 0x0F  # kinds of records
 _END = struct.pack("<BQI", _DATA_END, 4, 0) + struct.pack("<BQQQI", _FOOTER, 20, 0, 0, 0) + MAGIC
@@ -35,7 +37,10 @@ def repair(bag: Path, repaired: Path, progress: Callable = lambda messages: mess
     source = _file(bag)
     if repaired.exists():
         raise ValueError(f"{repaired} is there already; choose another folder for the repaired bag")
-    repaired.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        make_folder(repaired.absolute().parent)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(repaired)) from None
     with tempfile.TemporaryDirectory(prefix=".repair_", dir=repaired.parent) as folder:
         part = Path(folder) / "part.mcap"
         end = sound_end(source)
@@ -105,8 +110,11 @@ def _rewritten(part: Path, made: Path, progress: Callable) -> tuple:
             for channel, stamp, data in progress(messages(part)):
                 writer.write(channels[channel], stamp, data)
             return reader.message_count, len(channels), reader.duration * 1e-9
-    except ReaderError as error:
-        raise ValueError(f"the bag's records make no sense: {error}") from error
+    except (OSError, ValueError):
+        raise
+    except Exception as error:  # records with random bytes let a reader stumble anywhere
+        reason = str(error) if isinstance(error, ReaderError) else f"{type(error).__name__} {error}"
+        raise ValueError(f"the bag's records make no sense: {reason}") from error
 
 
 def messages(file: Path) -> Iterator[tuple]:

@@ -10,6 +10,7 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
+from rbdyn_ros import tracebacks
 from rbdyn_ros.faults.chain import Chain
 from rbdyn_ros.faults.mismatch import actual
 from rbdyn_ros.faults.options import Faults
@@ -20,6 +21,12 @@ from rbdyn_ros.models import spherical_pendulum
 from rbdyn_ros.simulation.loop import failure
 from rbdyn_ros.simulation.patience import Patience, TooLong
 from rbdyn_ros.types import Array, State
+
+FIRST = 120.0  # [s] for one of the first commands, which may compile
+WARM_UP = (0.0, 0.35)  # [rad] where they are asked
+
+
+ACTING, COMMANDED = "acting", "commanded"
 
 
 class Push(NamedTuple):
@@ -39,8 +46,11 @@ class Conditions(NamedTuple):
     step: float = 0.001  # [s] of the integrator; the control period is a multiple
     faults: Faults = Faults()  # a tick is a control period; the true plant is `faults.mismatch.actual(params, faults)`
     seed: int = 0  # of the faults
-    observer: Callable | None = None  # (measured, true state, force that acted, `faults.sensors.Sensors`) -> State for the law
+    observer: Callable | None = None  # (measured, true state, force, `faults.sensors.Sensors`) -> State for the law
+    observer_force: str = ACTING  # which force of the last period the observer is given: the one that acted, or the one commanded
+    gain: float = 1.0  # factor on the commanded force on its way to the cart
     pushes: tuple = ()  # of `Push`
+    sines: Array | None = None  # (n, 4) as in `types.Input`: forces on the cart that are known in advance, beside the law's
     stop: Callable | None = None  # (t, q, v) -> a word that ends the run, "" to go on
     name: str = "the law"  # in sentences
     patience: float = 2.0  # [s] for one command
@@ -92,12 +102,21 @@ def run(
     return loop.record()
 
 
+def warm_up(params: spherical_pendulum.Params, integrator: Integrator, law, period: float, conditions: Conditions) -> str:
+    """Some commands near upright and some farther away: what compiles, or loads a library, does it here. The fault, or ""."""
+    first = Conditions(step=conditions.step, force_limit=conditions.force_limit, name=conditions.name, patience=FIRST)
+    for tilt in WARM_UP:
+        if fault := run(params, integrator, law, spherical_pendulum.upright(tilt), 20 * period, period, first).fault:
+            return fault
+    return ""
+
+
 def answer(law, t: float, state: State, reference: Array, name: str = "the law") -> Array:
     """The law's force (2,) [N]. Misbehaved, with its name, if it raises or returns anything but two finite numbers."""
     try:
         returned = law.command(t, state, reference)
     except Exception as error:  # whatever a law of somebody else raises
-        raise Misbehaved(f"{name} raised {type(error).__name__} at t = {t:.3f} s: {error}") from error
+        raise Misbehaved(f"{name} raised {type(error).__name__} at t = {t:.3f} s: {error}{tracebacks.place(error)}") from error
     try:
         force = np.asarray(returned, float)
     except (TypeError, ValueError):
@@ -112,10 +131,12 @@ class _Loop:
 
     def __init__(self, params, integrator, law, state, duration, period, conditions):
         self.integrator, self.law, self.conditions = integrator, law, conditions
-        self.start, self.period, self.steps = state.t, period, _steps(period, conditions.step)
+        self.start, self.period, self.steps = state.t, period, steps(period, conditions.step)
         self.system = spherical_pendulum.build(actual(params, conditions.faults))
         self.chain = Chain(conditions.faults, conditions.seed, period) if conditions.faults != Faults() else None
         self.input = spherical_pendulum.no_input()
+        if conditions.sines is not None:
+            self.input = boundary.accepted(self.input._replace(sines=conditions.sines))
         (self.q, self.v), self.reaction = boundary.copies(state), np.zeros(3)
         integrator.check(self.system, state, self.input)
         self.options = integrator.options(self.system)
@@ -126,7 +147,7 @@ class _Loop:
         n = self.planned
         self.t = state.t + period * np.arange(n + 1)
         self.states, self.force, self.seen = np.zeros((n + 1, 11)), np.zeros((n, 2)), np.zeros((n, 11))
-        self.compute, self.acting = np.zeros(n), np.zeros(2)
+        self.compute, self.acting, self.commanded = np.zeros(n), np.zeros(2), np.zeros(2)
         self.states[0, :6], self.states[0, 6:] = self.q, self.v
 
     @property
@@ -144,7 +165,8 @@ class _Loop:
         command = answer(self.law, t, shown, aim, c.name)
         calls.edges += 1
         self.compute[i] = time.thread_time() - began
-        force = _cut(command, c.force_limit)
+        self.commanded = _cut(command, c.force_limit)
+        force = self.commanded if c.gain == 1.0 else _cut(c.gain * command, c.force_limit)
         self.acting = self.force[i] = self.chain.acts(i, tuple(force.tolist())) if self.chain else force
         self._step(t)
 
@@ -154,7 +176,8 @@ class _Loop:
         shown = self.chain.sees(i, truth) if self.chain else truth
         if self.conditions.observer is None:
             return shown
-        return self.conditions.observer(shown, truth, self.acting, self.chain and self.chain.sensors)
+        force = self.commanded if self.conditions.observer_force == COMMANDED else self.acting
+        return self.conditions.observer(shown, truth, force, self.chain and self.chain.sensors)
 
     def _step(self, t: float) -> None:
         c, h, n = self.conditions, self.conditions.step, self.steps
@@ -188,11 +211,12 @@ def _written(returned) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def _steps(period: float, step: float) -> int:
-    steps = round(period / step)
-    if steps < 1 or abs(period / step - steps) > 1e-9 * steps:
+def steps(period: float, step: float) -> int:
+    """The integrator's steps in a control period. ValueError if it is no multiple."""
+    n = round(period / step)
+    if n < 1 or abs(period / step - n) > 1e-9 * n:
         raise ValueError(f"the control period is {period:g} s; it must be a multiple of the step, {step:g} s")
-    return steps
+    return n
 
 
 def _pushed(pushes: tuple, t: float) -> Array:

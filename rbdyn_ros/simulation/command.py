@@ -10,6 +10,7 @@ import numpy as np
 from rbdyn_ros.types import Array
 
 WAITING = 64  # commands kept for the next tick; while time stands still more than one may come
+UNSTAMPED = "unstamped"  # the reason for which lockstep rejects a command
 FUTURE_NS = 1_000_000  # a stamp may be ahead of the state that it answers by rounding only
 
 
@@ -58,6 +59,16 @@ def check_stamp(stamp: int, now: int, limit: float, what: str) -> None:
         raise Rejected("stale", f"{what} answers a state that is {age:.3f} s old; it must be at most {limit:.3g} s old")
 
 
+def check_lockstep(stamp: int, what: str) -> None:
+    """Rejected if the stamp is zero: lockstep applies the answer to one state, and nothing but the stamp says which state is answered."""
+    if not stamp:
+        raise Rejected(
+            UNSTAMPED,
+            f"{what} has no stamp, and in lockstep a command must say which state it answers; publish a WrenchStamped on cart/command "
+            "with the header.stamp of joint_states, or set lockstep.enabled to false",
+        )
+
+
 def limited(force: tuple, limit: float) -> tuple:
     """The force, its norm cut to `limit` [N], and whether it was cut."""
     norm = math.hypot(*force)
@@ -76,17 +87,24 @@ class Mailbox:
         self._waiting = deque(maxlen=WAITING)
         self.mail = Mail(np.zeros(1, np.int64), np.zeros(WAITING), np.zeros((WAITING, 2)))  # for who cannot wait for a lock
         self.accepted = 0
-        self.late = 0  # in lockstep: answers to a state that is past
+        self.late = 0  # in lockstep: commands that do not answer the present state, or answer it again
         self.rejected = Counter()
+        self.rejection = ""  # the sentence of the newest one
 
     def put(self, command: Command) -> None:
         """Make it the newest."""
         with self._changed:
-            self.newest = command
+            self.newest, self.rejection = command, ""
             self._waiting.append(command)
             self._enter(command)
             self.accepted += 1
             self._changed.notify_all()
+
+    def reject(self, rejected: Rejected) -> None:
+        """Count a command that is not applied, and keep the reason."""
+        with self._changed:
+            self.rejected[rejected.reason] += 1
+            self.rejection = str(rejected)
 
     def taken(self, until: float) -> list:
         """The commands since the last call that were received until then [s, steady], oldest first."""
@@ -113,7 +131,7 @@ class Mailbox:
     def clear(self) -> None:
         """Forget them: the plant was reset, they answer nothing that still is."""
         with self._changed:
-            self.newest = None
+            self.newest, self.rejection = None, ""
             self._waiting.clear()
             self.mail.count[0] = 0
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from importlib import import_module
 from pathlib import Path
 
 from rbdyn_ros.simulation import latency_limits
@@ -40,6 +41,12 @@ def times(histogram) -> dict:
     named = {"min": histogram.least, "mean": histogram.mean, "max": histogram.most}
     named |= {f"p{percent:g}".replace(".", "_"): histogram.percentile(percent) for percent in PERCENTS}
     return {"count": histogram.total, **{name: value if histogram.total and math.isfinite(value) else None for name, value in named.items()}}
+
+
+def prepare() -> None:
+    """Import what draws the page: that takes longer than the page, and at the end time is short."""
+    for name in ("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2"):
+        import_module(name)
 
 
 def write(folder: Path, made: dict, latency: Latency) -> list:

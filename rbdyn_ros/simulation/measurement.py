@@ -2,9 +2,8 @@
 
 from typing import NamedTuple
 
+from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.faults.sensors import Sensors
-from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.models.imu import specific_force
 from rbdyn_ros.simulation.plant import Plant
 from rbdyn_ros.types import State
 
@@ -19,17 +18,13 @@ class Measurement(NamedTuple):
     felt: tuple  # (3,) specific force at the IMU [m/s^2, body]
     force: tuple  # (2,) [N] applied to the cart
     reaction: tuple  # (3,) [N, world] of the joint on the rod
+    faults: Faults  # of the sensors that measured it
 
 
 def measure(plant: Plant, force: tuple, sensors: Sensors) -> Measurement:
     """The plant's present tick as the sensors tell it; `force` (2,) [N] is what the cart got in it."""
     state = sensors.measured(State(plant.time, plant.q, plant.v))
-    gyroscope, felt = sensors.inertial(tuple(plant.v[2:].tolist()), accelerated(plant))
-    return Measurement(plant.stamp, state.q.tolist(), state.v.tolist(), gyroscope, felt, force, tuple(plant.reaction.tolist()))
+    gyroscope, felt = sensors.inertial(tuple(plant.v[2:].tolist()), plant.specific_force())
+    q, v, reaction = state.q.tolist(), state.v.tolist(), tuple(plant.reaction.tolist())
+    return Measurement(plant.stamp, q, v, gyroscope, felt, force, reaction, sensors.options)
 
-
-def accelerated(plant: Plant) -> tuple:
-    """The specific force (3,) [m/s^2, body] where the IMU is."""
-    R, w = unit_quaternion.matrix(tuple(plant.q[2:].tolist())), tuple(plant.v[2:].tolist())
-    setup = plant.setup
-    return specific_force(setup.system, R, w, plant.reaction, plant.input.disturbance, setup.imu_position)

@@ -7,10 +7,11 @@ import numpy as np
 
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.integrators import contact_memory
 from rbdyn_ros.integrators.contact_memory import Memory, forget
 from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.kernel import bound
-from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.models import imu, spherical_pendulum
 from rbdyn_ros.simulation import touching, work
 from rbdyn_ros.simulation.loop import failure
 from rbdyn_ros.types import Array, Input, State, System
@@ -111,6 +112,12 @@ class Plant:
         """A vector (3,) of the rod's axes in the world's."""
         return unit_quaternion.rotated(tuple(self.q[2:].tolist()), tuple(map(float, vector)))
 
+    def specific_force(self) -> tuple:
+        """The specific force (3,) [m/s^2, body] at the IMU, now (`models.imu`)."""
+        setup = self.setup
+        loads, state = (self.input, self.contact, self._work), (self.time, self.q, self.v)
+        return self._specific_force(setup.system, *loads, *state, setup.imu_position)
+
     def adopt(self, setup: Setup) -> None:
         """Go on from the same state and time with other numbers; the energy is balanced anew.
 
@@ -174,6 +181,10 @@ class Plant:
         state = 0.0, self.q, self.v
         self._balance = bound(work.balance, setup.system, self.input, *state)
         self._advance = bound(setup.integrator.advance, setup.system, setup.options, self.input, 0.0, 0, *state, self.reaction)
+        self._work = None if self.contact is None else contact_memory.memory()
+        loads = self.input, self.contact, self._work
+        felt = imu.specific_force(setup.integrator.name, setup.integrator.accelerations)
+        self._specific_force = bound(felt, setup.system, *loads, *state, setup.imu_position)
 
     def _load(self, force, wrench) -> None:
         given = self.input

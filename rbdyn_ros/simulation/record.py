@@ -2,11 +2,11 @@
 
 import csv
 import io
-import os
 from pathlib import Path
 
 import numpy as np
 
+from rbdyn_ros.files import replacing
 from rbdyn_ros.simulation.loop import Record
 
 COLUMNS = tuple("t,x,y,qw,qx,qy,qz,vx,vy,wx,wy,wz,E,Lz,Px,Py,p3,iterations,residual".split(","))
@@ -34,17 +34,9 @@ def write_table(table: dict, path: str | Path) -> None:
     The file is made beside its place and renamed into it: whatever interrupts this loses no earlier file.
     OSError as the system raises it; KeyError for any other suffix.
     """
-    path = Path(path).resolve()
-    writer = WRITERS[path.suffix.lower()]
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(unfinished, "xb") as file:
-            writer(table, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    writer = WRITERS[Path(path).suffix.lower()]
+    with replacing(path) as draft, open(draft, "wb") as file:
+        writer(table, file)
 
 
 def _write_csv(columns: dict, file: io.BufferedIOBase) -> None:

@@ -3,7 +3,7 @@
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Callable, Protocol
 
@@ -21,7 +21,13 @@ from rbdyn_ros.types import Array, State
 
 STOPPED, PAUSED, PLAYING = "stopped", "paused", "playing"
 FAULT = "fault: "  # and why
+COMMAND = "first command"  # a condition of the start
 LIGHT = 0.25  # part of a period: work that takes less can wait for its middle
+
+
+def phase(status: str) -> str:
+    """A status as it is published, without the remark that may follow `paused` or `playing`; a fault keeps its reason."""
+    return status if status.startswith(FAULT) else status.partition(": ")[0]
 
 
 class Express(Protocol):
@@ -57,7 +63,7 @@ class Runner:
         self._ready: Callable | None = None  # publishes the last tick, when its time has come
         self._work = 0.0  # [s] that it took
         self._between_ticks = threading.RLock()
-        self._held = False  # paused until the first valid command
+        self._held: set = set()  # what has to happen before time begins by itself
         self._ending = False
         self._thread: threading.Thread | None = None
         self._measure()
@@ -81,10 +87,14 @@ class Runner:
 
     # what others ask for
 
-    def begin(self) -> None:
-        """Start the thread; `pace.start` says whether time begins with it."""
-        self._held, self._ending = self.pace.start == "on_command", False
-        self._become(PLAYING if self.pace.start == "immediately" else PAUSED)
+    def begin(self, conditions: Iterable[str] = ()) -> None:
+        """Start the thread; `pace.start` says whether time begins with it.
+
+        Unless it is to begin paused, time begins when every one of the `conditions` has been released too.
+        """
+        start = self.pace.start
+        self._held, self._ending = set() if start == "paused" else {*conditions, *({COMMAND} if start == "on_command" else ())}, False
+        self._become(PAUSED if self._held or start == "paused" else PLAYING)
         self._thread = threading.Thread(target=self._run, name="simulation", daemon=True)
         self._thread.start()
 
@@ -101,22 +111,41 @@ class Runner:
     def command(self, command: Command) -> None:
         """Take a valid command: it is applied from the next tick on, and releases a held start.
 
-        In lockstep the first answer to the present state counts, and no other.
+        In lockstep the first answer to the present state counts, and no other: a command without a stamp answers none.
         """
-        if self.pace.lockstep and command.stamp and self._is_late(command.stamp):
+        if self.pace.lockstep and not self._is_first_answer(command.stamp):
             self.mailbox.late += 1
             return
         self.statistics.answered(command.stamp, command.received)
         self.mailbox.put(command)
-        if self._held:
-            self.play()
+        if COMMAND in self._held:
+            self.release(COMMAND)
+
+    def waits_for(self, condition: str) -> bool:
+        """Whether time does not begin because of this condition, and of this one only."""
+        return self._held == {condition}
+
+    def release(self, condition: str) -> None:
+        """A condition of the start holds; time begins if it was the last one."""
+        with self._asking():
+            if condition in self._held:
+                self._held.discard(condition)
+                if not self._held:
+                    self.play()
+
+    def refuse_start(self, why: str) -> None:
+        """End in a fault instead of beginning, where time has not begun."""
+        with self._asking():
+            if self._held:
+                self._held.clear()
+                self._become(FAULT + why)
 
     def play(self) -> str:
         """Let time run; why not, or ""."""
         with self._asking():
             if self.status.startswith(FAULT):
                 return f"in {self.status}; call ~/reset first"
-            self._held = False
+            self._held.clear()
             self._become(PLAYING)
             return ""
 
@@ -125,7 +154,7 @@ class Runner:
         with self._asking():
             if self.status.startswith(FAULT):
                 return f"in {self.status}; call ~/reset first"
-            self._held = False
+            self._held.clear()
             self._become(PAUSED)
             return ""
 
@@ -256,7 +285,7 @@ class Runner:
             if self._resting():
                 return False
             if not in_time and self.pace.lockstep_reaction == "fault":
-                self._become(f"{FAULT}no command answered the state within {self.pace.lockstep_timeout:g} s")
+                self._become(f"{FAULT}no command answered the state within {self.pace.lockstep_timeout:g} s{self._rejection()}")
                 return False
             self._step(begun, drop=not in_time and self.pace.lockstep_reaction == "zero")
             return True
@@ -297,8 +326,8 @@ class Runner:
             return True
 
         def is_answered(newest) -> bool:
-            """By a command that repeats the stamp, or has none."""
-            return self._resting() or (newest is not None and newest.stamp in (0, self.awaited))
+            """By a command that repeats the stamp."""
+            return self._resting() or (newest is not None and newest.stamp == self.awaited)
 
         deadline = time.monotonic() + self.pace.lockstep_timeout
         while not self.mailbox.wait(is_answered, self.pace.idle_period):
@@ -309,14 +338,18 @@ class Runner:
                 self._publish()
         return True
 
+    def _rejection(self) -> str:
+        """Why the newest command was not applied, "" if it was."""
+        return f"; one was rejected: {self.mailbox.rejection}" if self.mailbox.rejection else ""
+
     @property
     def _instant(self) -> int:
         """The number of the tick."""
         return self.plant.steps // self.plant.setup.tick_steps
 
-    def _is_late(self, stamp: int) -> bool:
+    def _is_first_answer(self, stamp: int) -> bool:
         newest = self.mailbox.newest
-        return stamp < self.awaited or (newest is not None and newest.stamp == stamp)
+        return stamp == self.awaited and (newest is None or newest.stamp != stamp)
 
     def _commanded(self, now: float) -> tuple:
         """The force to ask for at the steady instant `now`: the newest command that had arrived, as far as the watchdog lets it count."""
@@ -344,7 +377,7 @@ class Runner:
             try:
                 check_stamp(command.stamp, self.plant.stamp, self.pace.oldest_stamp, "a delayed command")
             except Rejected as rejected:
-                self.mailbox.rejected[rejected.reason] += 1
+                self.mailbox.reject(rejected)
                 return
         self.acting = command
 

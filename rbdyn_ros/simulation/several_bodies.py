@@ -1,20 +1,18 @@
-"""Runs of several bodies with joints and contacts, row by row: by the variational scheme, or by their multipliers."""
+"""Runs of several bodies with joints and contacts, row by row: by the variational scheme, or by
+their multipliers.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.constraints import jacobian, multipliers, redundancy
+from rbdyn_ros.constraints import jacobian, joints, multipliers
 from rbdyn_ros.constraints.joints import Constraints
 from rbdyn_ros.contacts.pairs import Pairs
-from rbdyn_ros.geometry import arguments
-from rbdyn_ros.integrators.multibody import detection, multiplier_rk4, variational
-from rbdyn_ros.integrators.multibody import plant as plants
+from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import multiplier_rk4
 from rbdyn_ros.types import Array
-
-
-STILL = 1e-9  # [m/s] or [rad/s] over the largest velocity: what a joint may move at the start
 
 
 class Record(NamedTuple):
@@ -26,9 +24,13 @@ class Record(NamedTuple):
     energy: Array  # (rows,) [J]
     kinetic: Array  # (rows,) [J] the part of it that is motion
     opening: Array  # (rows,) largest |C| of the joints [m] or [-]
-    reactions: Array  # (rows, m, 2, 6) wrench of each joint row on its bodies a and b [N world | N m body, at the centres of mass]
-    names: tuple  # (m,) of the joint rows
-    impacts: Array  # (impacts, 7) t, contact, P_n, P_t1, P_t2 [N s], u_n before, after [m/s]; none without contacts
+    # (rows, joints, 2, 6) wrench of each joint on its bodies a and b [N world | N m body, at the
+    # centers of mass]
+    reactions: Array
+    names: tuple  # (joints,)
+    # (impacts, 7) t, contact, P_n, P_t1, P_t2 [N s], u_n before, after [m/s]; none without
+    # contacts
+    impacts: Array
     iterations: int  # of Newton's method; none by multipliers
     ok: bool
     message: str  # why it stopped early, else ""
@@ -43,37 +45,48 @@ def variational_run(
     h: float,
     rows: int,
     steps_per_row: int,
-    options: plants.Options = plants.Options(),
-    gamma=None,
-    overlap: float = plants.OVERLAP,
+    options: models.Options = models.Options(),
+    gamma=0.0,
+    overlap: float = models.OVERLAP,
     events: int = 10000,
 ) -> Record:
-    """Take `rows` times `steps_per_row` steps of h [s] with joints and contacts; at most `events` impacts are kept.
+    """Take `rows` times `steps_per_row` steps of h [s] with joints and contacts; at most `events`
+    impacts are kept.
 
-    Reactions are the means since the row before, impacts included, of the rows that are not redundant; zero in the first.
-    ValueError for a step or options that are none, and for a start that is none: shapes, numbers, open joints or velocities against them, overlaps.
+    Reactions are the means since the row before, impacts included; zero in the first. Redundant
+    rows carry nothing. ValueError for a step or options that are none, and for a start that is
+    none: shapes, numbers, open joints or velocities against them, overlaps.
     """
     require_step(h)
     _require_counts(rows, steps_per_row)
-    plants.checked(options)
-    q, v = _start(bodies, constraints, q, v)
-    plant = plants.build(bodies, q, constraints, pairs, gamma, overlap)
-    work = plants.work(plant, events)
-    kept = redundancy.independent(constraints, q).kept
-    detection.start(plant.pairs, work, q, v)
+    model = models.build(bodies, q, v, constraints, pairs, gamma, overlap, options, events)
 
     def advance(t, q, v):
-        work.reaction[:] = 0.0
-        done, iterations, error = variational.advance(plant, options, work, h, steps_per_row, t, q, v)
-        most = options.max_iterations
-        return done, iterations, f"the residual is {error:.2g} m/s after at most {most} iterations of Newton's method; take a smaller step"
+        before = models.iterations(model)
+        done = models.advance(model, h, steps_per_row)
+        q[:], v[:] = models.state(model)
+        count = models.iterations(model) - before
+        return (
+            done,
+            count,
+            "" if done == steps_per_row else f"{models.failure(model)}; take a smaller step",
+        )
 
     def reactions(done, q, v):
-        return work.reaction / (done * h) if done else np.zeros_like(work.reaction)
+        impulses = models.reactions(model)
+        return impulses / (done * h) if done else np.zeros_like(impulses)
 
-    names = tuple(constraints.names[i] for i in kept)
-    record = _run(bodies, constraints, names, q, v, h * steps_per_row, rows, steps_per_row, advance, reactions)
-    return record._replace(impacts=work.events[: work.recorded[0]].copy())
+    record = _run(
+        bodies,
+        constraints,
+        *models.state(model),
+        h * steps_per_row,
+        rows,
+        steps_per_row,
+        advance,
+        reactions,
+    )
+    return record._replace(impacts=models.impacts(model))
 
 
 def multiplier_run(
@@ -86,27 +99,39 @@ def multiplier_run(
     rows: int,
     steps_per_row: int,
 ) -> Record:
-    """The same by Lagrange multipliers with stabilisation alpha [1/s] (0: none) and Runge-Kutta; no contacts.
+    """The same by Lagrange multipliers with stabilization alpha [1/s] (0: none) and Runge-Kutta;
+    no contacts.
 
     Reactions are those at the row; redundant rows share their load.
     """
     require_step(h)
     _require_counts(rows, steps_per_row)
     if not 0.0 <= alpha < np.inf:
-        raise ValueError(f"alpha is {alpha}; it must be finite and >= 0 (0: no stabilisation)")
-    q, v = _start(bodies, constraints, q, v)
+        raise ValueError(f"alpha is {alpha}; it must be finite and >= 0 (0: no stabilization)")
+    q, v = models.start(bodies, constraints, q, v)
     wrench, reaction = np.zeros_like(v), np.zeros(len(constraints.names))
 
     def advance(t, q, v):
-        done, _, error = multiplier_rk4.advance(bodies, constraints.rows, wrench, alpha, h, steps_per_row, q, v, reaction)
+        done, _, error = multiplier_rk4.advance(
+            bodies, constraints.rows, wrench, alpha, h, steps_per_row, q, v, reaction
+        )
         reason = "a number is not finite" if np.isnan(error) else "the rows contradict each other"
-        return done, 0, f"the residual of the multipliers is {error:.2g}, {reason}; take a smaller step"
+        return (
+            done,
+            0,
+            f"the residual of the multipliers is {error:.2g}, {reason}; take a smaller step",
+        )
 
     def reactions(done, q, v):
         found = multipliers.forward(bodies, constraints.rows, wrench, alpha, q, v)
-        return multipliers.reactions(constraints.rows, q, found.multipliers)
+        wrenches = multipliers.reactions(constraints.rows, q, found.multipliers)
+        of_joints = np.zeros((max(constraints.joint, default=-1) + 1, 2, 6))
+        np.add.at(of_joints, list(constraints.joint), wrenches)
+        return of_joints
 
-    return _run(bodies, constraints, constraints.names, q, v, h * steps_per_row, rows, steps_per_row, advance, reactions)
+    return _run(
+        bodies, constraints, q, v, h * steps_per_row, rows, steps_per_row, advance, reactions
+    )
 
 
 def require_step(h: float) -> None:
@@ -121,19 +146,7 @@ def _require_counts(rows: int, steps_per_row: int) -> None:
             raise ValueError(f"{name} is {count}; it must be a whole number >= 1")
 
 
-def _start(bodies: rigid_bodies.Bodies, constraints: Constraints, q, v) -> tuple:
-    """Copies of q (n, 7) and v (n, 6); ValueError where they are none of these bodies, or v would open a joint."""
-    n = len(bodies.mass)
-    q, v = (np.array(arguments.array(x, name, n, size), order="C") for x, name, size in ((q, "q", 7), (v, "v", 6)))
-    arguments.unit_quaternion(q[:, 3:], "the orientations q[:, 3:]")
-    redundancy.require_met(constraints, q)
-    speed = jacobian.jacobian(constraints.rows, q) @ v.reshape(-1)
-    for i in np.flatnonzero(~(np.abs(speed) <= STILL * (1.0 + np.abs(v).max()))):
-        raise ValueError(f"{constraints.names[i]}: dC/dt is {speed[i]:.3g} at the start; v must keep the joint closed")
-    return q, v
-
-
-def _run(bodies, constraints, names, q, v, interval, rows, steps_per_row, advance, reactions) -> Record:
+def _run(bodies, constraints, q, v, interval, rows, steps_per_row, advance, reactions) -> Record:
     kept, iterations, message = [(0.0, q.copy(), v.copy(), reactions(0, q, v))], 0, ""
     for row in range(rows):
         done, count, reason = advance(row * interval, q, v)
@@ -145,8 +158,21 @@ def _run(bodies, constraints, names, q, v, interval, rows, steps_per_row, advanc
             break
         kept.append(((row + 1) * interval, q.copy(), v.copy(), reactions(done, q, v)))
     t, q_rows, v_rows, forces = (np.array(column) for column in zip(*kept))
-    opening = np.array([np.abs(jacobian.values(constraints.rows, x)).max(initial=0.0) for x in q_rows])
+    opening = np.array(
+        [np.abs(jacobian.values(constraints.rows, x)).max(initial=0.0) for x in q_rows]
+    )
     energy, potential = (rigid_bodies.energy(bodies, q_rows, x) for x in (v_rows, 0.0 * v_rows))
     return Record(
-        t, q_rows, v_rows, energy, energy - potential, opening, forces, names, np.zeros((0, 7)), iterations, message == "", message
+        t,
+        q_rows,
+        v_rows,
+        energy,
+        energy - potential,
+        opening,
+        forces,
+        joints.joint_names(constraints),
+        np.zeros((0, 7)),
+        iterations,
+        message == "",
+        message,
     )

@@ -51,7 +51,9 @@ class Departures(NamedTuple):
     messages: Array  # (m,) addresses of what each of them sends
     words: Array  # (n,) doubles: the bytes of all messages
     stamps: Array  # (k,) where in them, in halves of a word, the seconds of a stamp stand; its nanoseconds follow
-    numbers: Array  # (28,) where in them the numbers stand: positions (5), velocities, efforts; position (3), orientation xyzw, twist (6)
+    # (28 and more,) where in them the numbers stand: positions (5), velocities, efforts; position
+    # (3), orientation xyzw, twist (6); what follows stays as it is
+    numbers: Array
     angles: Array  # (3,) roll, pitch, spin [rad] of the last tick
 
 

@@ -23,6 +23,7 @@ class Trial(NamedTuple):
     duration: float  # [s] that it was to last
     failure: str = ""  # why it ended early
     interrupted: bool = False  # somebody ended it
+    remark: str = ""  # what a controller reported that may have cost the rod
 
 
 def unseen(trial: Trial, since: float, until: float) -> float:

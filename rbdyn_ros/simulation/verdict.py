@@ -41,7 +41,8 @@ def verdict(trial: Trial) -> Verdict:
     end = end if trial.interrupted else trial.duration
     worst = math.degrees(lean[trial.t >= end - LAST].max(initial=0.0))
     if worst >= math.degrees(STANDING):
-        return Verdict(False, f"the rod did not stand: up to {worst:.0f}° in the last second, {math.degrees(STANDING):g}° allowed")
+        why = f"; the controller reported: {trial.remark}" if trial.remark else ""
+        return Verdict(False, f"the rod did not stand: up to {worst:.0f}° in the last second, {math.degrees(STANDING):g}° allowed{why}")
     blind = unseen(trial, max(0.0, end - LAST), end)
     if blind > BLINK:
         sentence = f"nobody saw whether the rod stood: no state in view for {blind:.1f} s of the last second; the plant ran ahead of who watched"

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 INTERVAL = 250_000_000  # [ns] of which the best sample is kept
 KEPT = 40  # of them: ten seconds
+SLACK = 2_000_000  # [ns] by which an instant may be wrong: a board may count milliseconds
+DRIFT = 0.05  # [-] of the worst oscillator, one of resistor and capacitor
 _NOISY = 2  # samples whose delay is this many times the least tell of queues, not of clocks
 
 
@@ -36,13 +38,29 @@ class ClockOffset:
         """Another clock may answer now."""
         self._best: deque = deque(maxlen=KEPT)
         self._line = None  # (at [ns], offset there [ns], drift [-])
+        self._last = None  # the newest sample
+
+    def contradicts(self, t1: int, t2: int, t3: int, t4: int) -> bool:
+        """Whether no offset, nor any drift, agrees with both this round trip and the one before: the clock was set."""
+        sample, last = _sample(t1, t2, t3, t4), self._last
+        if sample is None or last is None:
+            return False
+        return abs(sample.offset - last.offset) > (sample.delay + last.delay) / 2 + self._tolerance(t4)
+
+    def is_ahead(self, theirs: int, now: int) -> bool:
+        """Whether an instant of its clock, at which it sent what is here now, is in the future: the clock was set."""
+        return self.known and now - self.ours(theirs, now) < -self.uncertainty - self._tolerance(now)
+
+    def _tolerance(self, now: int) -> float:
+        """By how much the clock may have moved since the newest sample [ns]."""
+        return SLACK + DRIFT * (now - self._last.at)
 
     def add(self, t1: int, t2: int, t3: int, t4: int) -> int | None:
         """Take a round trip; its delay [ns], or None if it cannot be one: an echo of what was never sent."""
-        delay = (t4 - t1) - (t3 - t2)
-        if not 0 <= t4 - t1 or delay < 0:
+        sample = _sample(t1, t2, t3, t4)
+        if sample is None:
             return None
-        sample = Sample(t4, ((t2 - t1) + (t3 - t4)) / 2, delay)
+        self._last, delay = sample, sample.delay
         if not self._best or sample.at // INTERVAL != self._best[-1].at // INTERVAL:
             self._best.append(sample)
             self._line = self._fitted()
@@ -89,3 +107,9 @@ class ClockOffset:
             return at, min(good, key=lambda sample: sample.delay).offset, 0.0
         drift = sum((x - mean_t) * (sample.offset - mean) for x, sample in zip(t, good)) / spread
         return at, mean - drift * mean_t, drift
+
+
+def _sample(t1: int, t2: int, t3: int, t4: int) -> Sample | None:
+    """A round trip as offset and delay; None if it cannot be one."""
+    delay = (t4 - t1) - (t3 - t2)
+    return Sample(t4, ((t2 - t1) + (t3 - t4)) / 2, delay) if t1 <= t4 and t2 <= t3 and delay >= 0 else None

@@ -20,12 +20,16 @@ class Line:
     """
 
     def __init__(self, open_port: Callable, link: Link, heartbeat: float, retry: float, on_frame: Callable, on_change: Callable):
-        """`open_port()` gives a `Udp` or a `SerialPort`; `heartbeat`, `retry` are periods [s]."""
+        """`open_port()` gives a `Udp` or a `SerialPort`; `heartbeat`, `retry` are periods [s].
+
+        To an end that is silent a heartbeat is sent only every `retry`: a port that nobody reads may keep them all.
+        """
         self.link, self.status = link, CLOSED
         self._open_port, self._heartbeat, self._retry = open_port, heartbeat, retry
         self._on_frame, self._on_change = on_frame, on_change
         self._sending = threading.Lock()  # numbering and writing are one act
         self._port, self._thread, self._ending = None, None, False
+        self._beat = 0.0  # [s, steady] when the next heartbeat is due
         self._strangers = self._unsent = 0  # of ports that are closed
 
     def begin(self) -> None:
@@ -48,12 +52,13 @@ class Line:
         self._become(CLOSED)
 
     def send(self, kind: int, stamp: int = 0, numbers: tuple = (), safe: bool = False) -> bool:
-        """Send a frame now; False if there is no port, no peer, or no room."""
+        """Send a frame now; False if the link holds it back, or there is no port, no peer, or no room."""
         with self._sending:
+            now = time.monotonic_ns()
+            if not self.link.admits(now, kind, numbers, safe):
+                return False
             try:
-                return self._port is not None and self._port.write(
-                    self.link.outgoing(time.monotonic_ns(), kind, stamp, numbers, safe)
-                )
+                return self._port is not None and self._port.write(self.link.outgoing(now, kind, stamp, numbers, safe))
             except Gone:  # the thread will find it, too
                 return False
 
@@ -66,7 +71,6 @@ class Line:
     # the thread
 
     def _run(self) -> None:
-        beat = 0.0
         while not self._ending:
             if self._port is None and not self._reopened():
                 continue
@@ -78,19 +82,27 @@ class Line:
                 self._become(f"{NO_PORT}{name} has vanished; it is looked for every {self._retry:g} s")
                 continue
             self._take(data)
-            if time.monotonic() >= beat:
-                beat = time.monotonic() + self._heartbeat
+            if time.monotonic() >= self._beat:
+                self._beat = time.monotonic() + (self._heartbeat if self.link.up else max(self._heartbeat, self._retry))
                 self.send(HEARTBEAT)
 
     def _take(self, data: bytes) -> None:
         now = time.monotonic_ns()
         for frame in self.link.incoming(data, now):
             self._port.accept()
+            if self.status != UP:
+                self._discard_stale_output()
             self._become(UP)
             self._on_frame(frame, now)
         if not self.link.watch(now) and self.status == UP:
             self._port.forget()
             self._become(SILENT)
+
+    def _discard_stale_output(self) -> None:
+        """The other end is here: drop what it has not read of the time of its silence, and let it hear of this end at once."""
+        with self._sending:
+            self._port.discard()
+        self._beat = 0.0
 
     def _reopened(self) -> bool:
         """Whether the port is back, after a pause."""

@@ -3,25 +3,60 @@
 Time is an argument everywhere, in [ns] of this end's steady clock: nothing here reads a clock, sleeps, or does I/O.
 """
 
+from collections import deque
 from typing import Iterator
 
-from rbdyn_ros.wire.clock import ClockOffset
-from rbdyn_ros.wire.frame import HEARTBEAT, LONGEST_HELD, SAFE, SEQUENCES, Frame, Malformed
+from rbdyn_ros.wire.clock import SLACK, ClockOffset
+from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, LONGEST_HELD, SAFE, SEQUENCES, Frame, Malformed
 from rbdyn_ros.wire.framing import Framing
 from rbdyn_ros.wire.sequence import NEW, Sequence
 from rbdyn_ros.wire.statistics import Statistics, percentiles
 
 
-class Link:
-    """The other end is up while its frames come; after `timeout` [ns] without a new one it is down."""
+ECHOES = 2048  # frames of ours whose echo is recognized: four seconds at 500 Hz
+UNECHOED = 20_000_000  # [ns] after which a frame is taken for received by an end that has echoed none
 
-    def __init__(self, timeout: int):
+
+class Link:
+    """The other end is up while its frames come; after `timeout` [ns] without a new one it is down.
+
+    A line that is slower than its sender would queue frames without end. So a state or a force is sent only while
+    the other end is up and fewer than `window` of them are unacknowledged: sent after the frame that its newest echo
+    names, and less than `timeout` ago (`UNECHOED` where an end has been up for `timeout` and echoes nothing). All others
+    are held back and counted.
+    """
+
+    def __init__(self, timeout: int, window: int = 3):
         self.timeout = timeout
         self.framing, self.sequence, self.clock, self.statistics = Framing(), Sequence(), ClockOffset(), Statistics()
         self.up = False
         self.safe = False  # the other end's watchdog has fired
         self._sent = 0
         self._newest = None  # (its time, our time) of the newest frame
+        self._times = {}  # [ns] at which the last frames were sent, in order, all keys
+        self._echoed = 0  # [ns] the newest of them that was echoed; 0 none
+        self._since = 0  # [ns] when the other end came up
+        self._leap = 0  # [ns] when the other end's clock was last seen to leap
+        self._window = deque(maxlen=window)  # [ns] at which the newest states and forces were sent
+
+    def admits(self, now: int, kind: int, numbers: tuple = (), safe: bool = False) -> bool:
+        """Whether a frame may be sent at `now`; counts it as held back if not.
+
+        Heartbeats and forces that are flagged safe always may; a force of zero needs no room in the window.
+        """
+        if kind == HEARTBEAT or safe:
+            return True
+        if self.up and (self._has_room(now) or kind == FORCE and not any(numbers)):
+            return True
+        self.statistics.held_back += 1
+        return False
+
+    def _has_room(self, now: int) -> bool:
+        """Whether the oldest frame of a full window is acknowledged, or too old to wait for."""
+        if len(self._window) < self._window.maxlen:
+            return True
+        oldest, echoes = self._window[0], self._echoed or now - self._since < self.timeout
+        return oldest <= self._echoed or now - oldest > (self.timeout if echoes else UNECHOED)
 
     def outgoing(self, now: int, kind: int = HEARTBEAT, stamp: int = 0, numbers: tuple = (), safe: bool = False) -> bytes:
         """The bytes of the next frame, sent at `now`."""
@@ -29,16 +64,21 @@ class Link:
         held = min(max(0, now - arrival), LONGEST_HELD)  # one thread receives while another one sends
         frame = Frame(kind, SAFE * safe, self._sent, now, echo, held, stamp, numbers)
         self._sent = (self._sent + 1) % SEQUENCES
+        self._times[now] = None
+        if len(self._times) > ECHOES:
+            del self._times[next(iter(self._times))]
+        if kind != HEARTBEAT:
+            self._window.append(now)
         return self.framing.encode(frame)
 
     def incoming(self, data: bytes, now: int) -> Iterator[Frame]:
-        """The new frames that end in `data`, which arrived at `now`. All else is counted."""
+        """The new frames that end in `data`, which arrived at `now`. All else is counted; a force flagged safe is zero."""
         for found in self.framing.decode(data):
             if isinstance(found, Malformed):
                 self.statistics.malformed[found.reason] += 1
             elif self.sequence.arrival(found.sequence) == NEW:
                 self._arrived(found, now)
-                yield found
+                yield found._replace(numbers=(0.0, 0.0)) if found.kind == FORCE and found.flags & SAFE else found
 
     def watch(self, now: int) -> bool:
         """Whether the other end is up. What comes after a silence may come from another one: nothing is expected of it."""
@@ -51,7 +91,7 @@ class Link:
         if self.up:
             self.statistics.interrupted()
         self.up = self.safe = False
-        self._newest = None
+        self._newest, self._echoed = None, 0
         for part in (self.framing, self.sequence, self.clock):
             part.restart()
 
@@ -65,6 +105,7 @@ class Link:
         values = {"accepted": counts.accepted.total()}
         values |= {"lost": sequence.lost, "loss_percent": 100.0 * sequence.loss, "reordered": sequence.reordered}
         values |= {"duplicates": sequence.duplicates, "strays": sequence.strays, "outages": counts.outages}
+        values |= {"held_back": counts.held_back, "clock_leaps": counts.clock_leaps, "false_echoes": counts.false_echoes}
         values |= {f"malformed, {reason}": count for reason, count in sorted(counts.malformed.items())}
         for name, samples in (("age", counts.ages), ("jitter", counts.jitters), ("delay", counts.delays)):
             values |= {f"{name}_{which}_ms": 1e-6 * value for which, value in zip(("p50", "p99", "max"), percentiles(samples))}
@@ -76,10 +117,36 @@ class Link:
         self.sequence.reset_counts()
 
     def _arrived(self, frame: Frame, now: int) -> None:
+        if self._newest and (frame.time < self._newest[0] - SLACK or self.clock.is_ahead(frame.time, now)):
+            self._restart_clock(now)
         self._newest = (frame.time, now)
+        self._since = self._since if self.up else now
         self.up, self.safe = True, bool(frame.flags & SAFE)
-        if frame.echo and frame.held < LONGEST_HELD:
-            delay = self.clock.add(frame.echo, frame.time - frame.held, frame.time, now)
-            if delay is not None:
-                self.statistics.delays.append(delay)
+        if frame.echo:
+            self._take_echo(frame, now)
         self.statistics.arrived(frame.kind, frame.time, now, self.age(frame, now))
+
+    def _take_echo(self, frame: Frame, now: int) -> None:
+        """Take a round trip, if the echo names a frame that was sent, and none older than the echo before it."""
+        if frame.echo not in self._times or frame.echo < self._echoed:
+            self.statistics.false_echoes += 1
+            return
+        self._echoed = frame.echo
+        if frame.held == LONGEST_HELD:
+            return
+        exchange = (frame.echo, frame.time - frame.held, frame.time, now)
+        if self.clock.contradicts(*exchange):
+            self._restart_clock(now)
+        if frame.echo <= self._leap:
+            return
+        delay = self.clock.add(*exchange)
+        if delay is None:
+            self.statistics.false_echoes += 1
+        else:
+            self.statistics.delays.append(delay)
+
+    def _restart_clock(self, now: int) -> None:
+        """Forget the other end's clock, which was set: it is learned from the frames that are sent from now on."""
+        self.clock.restart()
+        self._leap = now
+        self.statistics.count_clock_leap()

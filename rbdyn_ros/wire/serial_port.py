@@ -48,12 +48,16 @@ class SerialPort:
     def forget(self) -> None:
         """There is one peer only."""
 
-    def close(self) -> None:
-        """Free the port, without waiting for what the other end has not read."""
+    def discard(self) -> None:
+        """Drop what the other end has not read: it is from before its silence."""
         try:
             self._serial.reset_output_buffer()
-        except (OSError, termios.error):  # it is gone
+        except (OSError, termios.error, serial.SerialException):  # it is gone, and the next read says so
             pass
+
+    def close(self) -> None:
+        """Free the port, without waiting for what the other end has not read."""
+        self.discard()
         self._serial.close()
 
 

@@ -25,6 +25,9 @@ class Statistics:
         self.accepted = Counter()  # kind -> new frames
         self.malformed = Counter()  # reason -> pieces that are no frame
         self.outages = 0  # times that the other end fell silent
+        self.held_back = 0  # states and forces that were not sent: the other end was silent or behind
+        self.clock_leaps = 0  # times that the other end's clock was set
+        self.false_echoes = 0  # echoes of frames that were never sent, or that were held for longer than they were away
         self.ages, self.jitters, self.delays = (deque(maxlen=KEPT) for _ in range(3))  # [ns]
         self._last = None
 
@@ -44,6 +47,11 @@ class Statistics:
     def interrupted(self) -> None:
         """The other end fell silent; what comes next has no predecessor."""
         self.outages += 1
+        self._last = None
+
+    def count_clock_leap(self) -> None:
+        """The other end's clock was set: what comes next has no predecessor on it."""
+        self.clock_leaps += 1
         self._last = None
 
 

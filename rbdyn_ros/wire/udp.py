@@ -55,6 +55,9 @@ class Udp:
         """The peer has fallen silent: it is still told, but the next valid one is it, unless it was given."""
         self._open = not self._given
 
+    def discard(self) -> None:
+        """Nothing waits to be read by the peer: datagrams are lost where nobody listens."""
+
     def close(self) -> None:
         """Free the port."""
         self._socket.close()

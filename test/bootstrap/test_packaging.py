@@ -1,13 +1,18 @@
 """package.xml, setup.py and the sources say the same."""
 import ast
 import configparser
+import importlib.metadata
 import importlib.util
 import re
 import sys
+import sysconfig
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+
+from bootstrap import recipe
+from bootstrap.place import Place
 
 ROOT = Path(__file__).resolve().parents[2]
 MANIFEST = ElementTree.parse(ROOT / 'package.xml').getroot()
@@ -108,6 +113,36 @@ def test_ros2_run_finds_the_nodes(name):
     assert f'{name} = rbdyn_ros.nodes.start:{name}' in scripts
     tree = ast.parse((ROOT / 'rbdyn_ros' / 'nodes' / f'{name}.py').read_text())
     assert 'main' in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_the_environment_has_one_setuptools():
+    """With the files of two, `colcon build` dies of a command that only the old one knows."""
+    found = [d.version for d in importlib.metadata.distributions(path=[sysconfig.get_path('purelib')]) if d.metadata['Name'] == 'setuptools']
+    assert len(found) <= 1  # none where it is the system's
+
+
+def test_an_environment_with_two_setuptools_gets_the_pinned_one(tmp_path, monkeypatch):
+    place, done = Place('jazzy', tmp_path, sourced=False), []
+    for version in ('65.5.0', '79.0.1'):
+        (place.site_packages / f'setuptools-{version}.dist-info').mkdir(parents=True)
+
+    def uninstall(place, log, keep_open, name):
+        next(place.site_packages.glob('setuptools-*.dist-info')).rmdir()
+
+    monkeypatch.setattr(recipe.pip, 'uninstall', uninstall)
+    monkeypatch.setattr(recipe.pip, 'install', lambda place, log, keep_open, *arguments: done.append(arguments))
+    monkeypatch.setattr(recipe.package, 'install', lambda place, keep_open: done.append('package'))
+    recipe.install_package(place, ())
+    assert done == [('--no-deps', *recipe.pinned_setuptools(place)), 'package'] and not [*place.site_packages.iterdir()]
+    recipe.install_package(place, ())
+    assert done[2:] == ['package']
+
+
+def test_pytest_leaves_the_plugins_of_launch_alone():
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / 'setup.cfg')
+    words = settings['tool:pytest']['addopts'].split()
+    assert {('-p', f'no:{name}') for name in ('launch_testing', 'launch_ros')} <= set(zip(words, words[1:]))
 
 
 def test_executables_go_to_lib_rbdyn_ros():

@@ -26,7 +26,7 @@ def long_road():
     def outcome(law, params, row, course) -> tuple:
         law.reset()
         faults = Faults(command_delay=course.delay * course.period)
-        conditions = closed_loop.Conditions(travel=course.travel, step=course.period / course.steps, faults=faults)
+        conditions = closed_loop.Conditions(travel=course.travel, step=course.period / course.steps, faults=faults, patience=closed_loop.FIRST)
         state = State(0.0, row[:6].copy(), row[6:].copy())
         run = closed_loop.run(params, select("rk4"), law, state, course.duration, course.period, conditions)
         assert not run.fault

@@ -44,6 +44,25 @@ def test_swing_up_takes_the_long_road_too(starts, long_road):
     assert (outcomes.caught < outcomes.settled).all()
 
 
+@pytest.mark.parametrize("wrong, delay", [(dict(rod_length=1.92), 0), (dict(rod_mass=1.2, rod_length=2.88, cart_mass=2.4), 5)])
+def test_swing_up_on_another_plant_than_believed_takes_the_long_road_too(starts, long_road, wrong, delay):
+    """The law's memory is in the lanes: it identifies the same plant there, and has the same regulator for it."""
+    course = COURSE._replace(duration=13.0, delay=delay)
+    assert agree(designed(swing_up), PLANT._replace(**wrong), starts[[7, 8, 9]], course, long_road).success.all()
+
+
+def test_a_lane_forgets_the_plant_of_the_start_before():
+    """A short rod in every lane, then a long one: each as if alone."""
+    row = spherical_row(3.0)
+    plants = [PLANT._replace(rod_length=length) for length in (1.92,) * 64 + (2.88,) * 64]
+    course = COURSE._replace(duration=13.0)
+    together = batch.run(designed(swing_up), plants, np.repeat(row, 128, axis=0), course, threads=1)
+    alone = [batch.run(designed(swing_up), plant, row, course) for plant in plants[63:65]]
+    assert together.success.all()
+    for i in range(128):
+        assert together.effort[i] == alone[i // 64].effort[0], i
+
+
 def test_a_late_force_on_another_plant(starts, long_road):
     plant = PLANT._replace(rod_mass=1.2, cart_mass=1.7, joint_damping=0.1)
     agree(designed(lqr), plant, starts[:7], COURSE._replace(delay=8), long_road)

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -9,7 +11,7 @@ import pytest
 
 from rbdyn_ros.__main__ import main
 from rbdyn_ros.campaigns import plan, trial, workers
-from rbdyn_ros.campaigns.store import Store
+from rbdyn_ros.campaigns.store import Store, identities
 
 distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install 'rbdyn_ros[cluster]'")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'rbdyn_ros[sweep]'")
@@ -47,12 +49,26 @@ def test_a_worker_that_is_killed_loses_nothing(cluster, sweep, tmp_path):
     assert code == 0
     assert not os.path.exists(f"/proc/{victim}")
     planned = plan.read(tmp_path / "mine.yaml")
-    store = Store(tmp_path / "spread", planned, compiled=False)
+    store = Store(tmp_path / "spread", planned, False, identities(planned))
     spread = parts(tmp_path / "spread")
     assert len(spread) == store.count == 30
     for part in range(store.count):
         store.write(part, trial.outcomes(planned, *store.span(part)))
     assert spread == parts(tmp_path / "spread")
+
+
+def test_ctrl_c_of_a_terminal_ends_a_cluster_of_this_machine(sweep, tmp_path):
+    """It goes to every process of the terminal; a worker that it ended would be waited for in vain."""
+    (tmp_path / "mine.yaml").write_text(CAMPAIGN.replace("30]", "3000]"))
+    words = [sys.executable, "-m", "rbdyn_ros", "sweep", str(tmp_path / "mine.yaml"), "--out", "spread", "--scheduler", "local", "--jobs", "1"]
+    running = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    end = time.monotonic() + 300.0
+    while not list((tmp_path / "spread").glob("parts/*.parquet")):
+        assert time.monotonic() < end and running.poll() is None
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=200)
+    assert running.returncode == 130 and "add --resume to go on" in said and "Traceback" not in said, said
 
 
 def kill_when_there_is(victim: int, folder) -> None:

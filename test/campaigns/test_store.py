@@ -84,6 +84,34 @@ def test_another_campaign_is_refused(store, change, named):
         Store(store.folder, PLAN._replace(**change), compiled=True).open(resume=True)
 
 
+LAWS = {"lqr": {"files": {"lqr.py": "aa"}, "options": {"lqr.gain": {"value": 1.0, "default": 1.0, "unit": ""}}, "versions": {"numpy": "2"}}}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    (
+        ({"files": {"lqr.py": "bb"}}, "lqr.py was changed"),
+        ({"options": {"lqr.gain": {"value": 2.0, "default": 2.0, "unit": ""}}}, "lqr.gain was 1.0, now 2.0"),
+        ({"versions": {"numpy": "3"}}, "numpy was 2, now 3"),
+    ),
+)
+def test_another_law_begins_anew_and_says_why(tmp_path, change, why):
+    """The parts of the law that was are kept beside, and none of them is taken."""
+    folder = tmp_path / "out"
+    first = Store(folder, PLAN, True, LAWS, {"date": "yesterday"})
+    assert first.open(resume=False) == ""
+    first.write(0, columns(first, 0))
+    same = Store(folder, PLAN, True, LAWS, {"date": "today"})
+    assert same.open(resume=True) == "" and same.missing()[0] == [1, 2, 3]
+    assert [sitting["date"] for sitting in same.provenance["sittings"]] == ["yesterday", "today"]
+    other = Store(folder, PLAN, True, {"lqr": {**LAWS["lqr"], **change}}, {"date": "tomorrow"})
+    assert other.open(resume=True) == f"--resume begins anew: {why}; what was computed before is kept in {folder / 'parts.1'}"
+    assert other.missing() == ([0, 1, 2, 3], []) and [path.name for path in (folder / "parts.1").iterdir()] == ["part-000000.parquet"]
+    assert [sitting["date"] for sitting in other.provenance["sittings"]] == ["tomorrow"]
+    other.path(0).write_bytes((folder / "parts.1" / "part-000000.parquet").read_bytes())
+    assert "not of this campaign" in other.missing()[1][0]
+
+
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(ValueError, match="not empty and holds no campaign"):

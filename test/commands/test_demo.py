@@ -209,6 +209,19 @@ def test_bad_input_is_one_sentence_and_exit_code_2(capsys, tmp_path, options, se
     assert not out.exists()
 
 
+def test_the_law_of_the_command_line_wins_over_that_of_a_file(tmp_path, monkeypatch):
+    """Over a section for the controller node by its name too, as examples/lean.yaml has one."""
+    from rbdyn_ros import __main__ as program
+    from rbdyn_ros.commands.demo import plan
+
+    root = Path(__file__).parents[2]
+    monkeypatch.chdir(root)
+    options = ["--controller", "examples/lean.py", "--params-file", "examples/lean.yaml", "--out", str(tmp_path / "out")]
+    words = plan(program.parser("demo").parse_args(options)).words
+    law = f"controller:={root / 'examples' / 'lean.py'}"
+    assert law in words and f"pendulum_controller:{law}" in words
+
+
 def test_results_are_never_overwritten(capsys, tmp_path):
     (tmp_path / "precious").touch()
     assert main(["demo", "--out", str(tmp_path)]) == 2

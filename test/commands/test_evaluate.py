@@ -14,6 +14,19 @@ import pytest
 from rbdyn_ros import __main__ as program
 
 ROOT = Path(__file__).parents[2]
+LAW = """\
+from rbdyn_ros.controllers import lqr
+
+
+class Scaled(lqr.Lqr):
+    def command(self, t, state, reference):
+        return {gain} * super().command(t, state, reference)
+
+
+def design(model, params, options):
+    law = lqr.design(model, params, lqr.Options())
+    return Scaled(law.gains, law.force_limit)
+"""
 
 
 def evaluate(*arguments) -> int:
@@ -32,7 +45,7 @@ def test_the_regulator_passes_the_quick_suite(scored):
     told = json.loads((out / "evaluation.json").read_text())
     verdicts = {row["row"]: row["verdict"] for row in told["rows"]}
     assert code == 0 and told["law"] == "lqr" and told["kinds"] == ["balance"]
-    assert {row for row, verdict in verdicts.items() if verdict == "holds"} == {"S1", "S2", "S3", "S4", "S7", "S27"}
+    assert {row for row, verdict in verdicts.items() if verdict == "holds"} == {"S1", "S2", "S3", "S4", "S7", "S27", "S30"}
     assert {row for row, verdict in verdicts.items() if verdict != "holds"} == {"S14", "S19", "S20"}
     (release,) = next(row for row in told["rows"] if row["row"] == "S3")["cases"]
     assert release["values"]["settling_time"] == pytest.approx(3.276, abs=1e-3)
@@ -42,7 +55,45 @@ def test_the_report_stands_alone(scored):
     page = (scored[0] / "report.html").read_text()
     assert page.count("<img src=\"data:image/svg+xml;base64,") == 3  # S3, S4, S27
     assert not re.search(r"(src|href)=\"(?!data:|#)", page)
-    assert "6 of 6 rows hold; 3 are not for this kind of law" in page and "3.276" in page and "≤ 3.5" in page
+    assert "5 of 5 rows hold; 3 are not for this kind of law; the plant&#39;s own: 2 of 2 rows hold" in page and "3.276" in page and "≤ 3.5" in page
+
+
+def test_results_say_when_where_and_with_what_they_were_measured(scored):
+    told = json.loads((scored[0] / "evaluation.json").read_text())
+    found = told["provenance"]
+    (sitting,) = found["sittings"]
+    assert re.match(r"20\d\d-\d\d-\d\dT", sitting["date"]) and sitting["quick"] is True and sitting["rows"] == "all"
+    assert sitting["machine"]["processors"] == os.cpu_count() and found["seeds"] == [0]
+    assert found["options"]["lqr.force_weight"] == {"value": 0.1, "default": 0.1, "unit": "1/N^2"}
+    assert found["versions"]["numpy"] and found["files"]["rbdyn_ros/controllers"]
+    assert found["tolerances"]["settled"] == {"tilt_deg": 0.5, "cart_m": 0.02}
+    (tilt,) = [case for row in told["rows"] if row["row"] == "S4" for case in row["cases"]]
+    assert (tilt["settings"]["tolerance"], tilt["conditions"]["seed"], tilt["conditions"]["period"]) == (0.5, 0, 0.002)
+    page = (scored[0] / "report.html").read_text()
+    assert sitting["date"] in page and "the quick form" in page and "0.1 1/N^2" in page
+
+
+def test_a_law_that_was_changed_is_measured_anew(tmp_path, monkeypatch, capsys):
+    """Its file is edited between two evaluations; the second says why it begins anew."""
+    (tmp_path / "edited.py").write_text(LAW.format(gain=1.0))
+    info = tmp_path / "edited-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: edited\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[rbdyn_ros.controllers]\nedited = edited\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    rows, out = tmp_path / "rows.yaml", tmp_path / "out"
+    rows.write_text("rows: {A: {measure: release, settings: {tilt: 2}, require: [settling_time <= 4]}}")
+    arguments = ["evaluate", "--controller", "edited", "--suite", str(rows), "--jobs", "1", "--out", str(out)]
+    assert program.main(arguments) == 0
+    assert program.main([*arguments, "--resume"]) == 0
+    assert "1 of them measured before" in capsys.readouterr().out
+    (tmp_path / "edited.py").write_text(LAW.format(gain=0.0))
+    monkeypatch.delitem(sys.modules, "edited")
+    assert program.main([*arguments, "--resume"]) == 1
+    said = capsys.readouterr()
+    assert "--resume begins anew: edited.py was changed; what was measured before is kept in cases.1.jsonl" in said.err
+    assert "measured before" not in said.out and (out / "cases.1.jsonl").exists()
 
 
 def test_nothing_is_measured_twice(scored, capsys):
@@ -50,8 +101,9 @@ def test_nothing_is_measured_twice(scored, capsys):
     before = (out / "cases.jsonl").read_text()
     assert evaluate("--quick", "--out", out, "--resume") == 0
     said = capsys.readouterr().out
-    assert "; 7 cases, 7 of them measured before" in said and "6 of 6 rows hold" in said
-    assert (out / "cases.jsonl").read_text() == before
+    assert "; 8 cases, 8 of them measured before" in said and "5 of 5 rows hold" in said
+    after = (out / "cases.jsonl").read_text()
+    assert after.splitlines()[1:] == before.splitlines()[1:] and len(json.loads(after.splitlines()[0])["sittings"]) == 2
 
 
 def test_a_row_that_misses_is_exit_code_1(tmp_path, capsys):
@@ -81,6 +133,21 @@ def test_bad_usage_gets_one_sentence(arguments, sentence, tmp_path, monkeypatch,
     assert evaluate("--quick", *arguments) == 2
     said = capsys.readouterr().err
     assert sentence in said and said.startswith("python -m rbdyn_ros evaluate: ") and said.count("\n") == 1
+
+
+def test_the_law_of_a_file_is_scored_under_its_short_name(tmp_path, monkeypatch, capsys):
+    """In a process of its own, with the options of a parameter file; what never comes has no unit."""
+    monkeypatch.chdir(tmp_path)
+    law = (ROOT / "examples" / "lean.py").read_text()
+    Path("my_law.py").write_text(law)
+    Path("rows.yaml").write_text("rows: {A: {measure: release, settings: {tilt: 2}, require: [settling_time <= 5]}}")
+    assert evaluate("--suite", "rows.yaml", "--controller", "my_law.py", "--out", "first") == 0
+    assert "the law my_law, for" in capsys.readouterr().out
+    Path("weak.yaml").write_text("/**/pendulum_controller:\n  ros__parameters:\n    my_law: {tilt_gain: 1.0}\n")
+    assert evaluate("--suite", "rows.yaml", "--controller", "my_law.py", "--params-file", "weak.yaml", "--out", "second") == 1
+    assert "settling_time never (must be <= 5)" in capsys.readouterr().out
+    told = json.loads(Path("second/evaluation.json").read_text())
+    assert told["law"] == "my_law" and told["parameters"]["my_law.tilt_gain"] == 1.0
 
 
 def test_an_option_of_the_law_that_is_not_one(tmp_path, capsys):

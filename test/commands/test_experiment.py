@@ -35,7 +35,7 @@ def test_a_claim_that_fails_is_told_and_exits_with_1(tmp_path, capsys, monkeypat
     "argv, sentence",
     [
         (["four_dips"], "'four_dips' is not an experiment; did you mean four_disp?"),
-        ([], "'' is not an experiment"),
+        ([""], "'' is not an experiment"),
         (["forced_rod", "--short", "--animate", "gif"], "forced_rod has no film; leave --animate out, or take one of"),
     ],
 )
@@ -44,6 +44,13 @@ def test_a_mistake_gets_one_sentence_and_2(argv, sentence, tmp_path, capsys):
     heard = capsys.readouterr().err
     assert sentence in heard and heard.count("\n") == 1
     assert not (tmp_path / "x").exists()
+
+
+def test_without_a_name_they_are_listed_a_line_each(capsys):
+    assert program.main(["experiment"]) == 0
+    *lines, empty, advice = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(program.import_module("rbdyn_ros.commands.experiment").names())
+    assert all(20 < len(line) <= 120 for line in lines) and empty == "" and "--list" in advice
 
 
 def test_an_out_that_is_a_file_is_named(tmp_path, capsys):

@@ -56,4 +56,4 @@ def test_what_cannot_be_designed_is_one_sentence(tmp_path, capsys, text, sentenc
 
 def test_a_file_that_cannot_be_written_is_one_sentence(tmp_path, capsys):
     assert main(["gains", "--out", str(tmp_path / "nowhere" / "gains.h")]) == 2
-    assert "No such file or directory" in capsys.readouterr().err
+    assert "gains.h, but there is no folder" in capsys.readouterr().err

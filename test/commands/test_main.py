@@ -49,7 +49,8 @@ def test_what_the_pages_show_can_be_typed(place, words, tmp_path, monkeypatch):
     if words[0] == "simulate":
         from rbdyn_ros.commands.simulate import job
 
-        (tmp_path / "config").symlink_to(ROOT / "config")
+        for folder in ("config", "examples"):
+            (tmp_path / folder).symlink_to(ROOT / folder)
         monkeypatch.chdir(tmp_path)
         assert job(arguments).out
 

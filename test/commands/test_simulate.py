@@ -197,15 +197,45 @@ def test_a_place_that_cannot_be_written(simulate, out, sentence):
     assert code == 2 and sentence in err
 
 
-def test_a_full_disk_loses_no_earlier_file(simulate, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
+def full_from(call, monkeypatch, until=999):
+    """Let the disk be full from one call of fsync on: the first one is that of the trial before the work."""
+    calls = []
 
+    def fsync(_):
+        calls.append(1)
+        if call <= len(calls) < until:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fsync)
+
+
+def test_a_full_disk_is_found_before_the_work(simulate, monkeypatch):
+    full_from(1, monkeypatch)
+    code, _, err = simulate("--duration", "1e9", "--every", "1e3")
+    assert code == 2 and "--out is run.csv, which cannot be written: No space left on device" in err
+    assert not list(Path().iterdir())
+
+
+@pytest.mark.parametrize("options", [(), ("--controller", "rest")])
+def test_a_disk_that_fills_meanwhile_loses_no_earlier_file(simulate, monkeypatch, options):
     Path("run.csv").write_text("an earlier run")
-    monkeypatch.setattr("os.fsync", full)
-    code, _, err = simulate("--duration", "0.1")
+    full_from(2, monkeypatch)
+    code, _, err = simulate("--duration", "0.1", *options)
     assert code == 1 and "cannot write run.csv: No space left on device; make room" in err
     assert Path("run.csv").read_text() == "an earlier run" and len(list(Path().iterdir())) == 1
+
+
+@pytest.mark.parametrize("options", [(), ("--controller", "rest")])
+def test_what_cannot_be_written_in_its_place_is_written_elsewhere(simulate, monkeypatch, tmp_path, options):
+    Path("run.csv").write_text("an earlier run")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
+    full_from(2, monkeypatch, until=3)
+    code, out, err = simulate("--duration", "0.1", *options)
+    (rescued,) = (tmp_path / "elsewhere").glob("rbdyn_ros_*/run.csv")
+    assert code == 1 and f"cannot write run.csv: No space left on device; it is in {rescued}" in err and err.count("\n") == 1
+    assert out.startswith(f"{rescued}: ") and table(rescued)["t"][-1] == 0.1
+    assert Path("run.csv").read_text() == "an earlier run"
 
 
 def test_a_step_too_large_to_converge_keeps_the_rows_before_it(simulate):

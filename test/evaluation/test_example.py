@@ -48,7 +48,7 @@ def test_a_file_of_parameters_sets_its_gains_and_the_plant(installed, tmp_path):
 def test_an_option_that_the_law_does_not_have(installed, tmp_path):
     file = tmp_path / "gains.yaml"
     file.write_text("pendulum_controller:\n  ros__parameters: {lean: {tilt_gian: 1.0}}\n")
-    with pytest.raises(ValueError, match="gains.yaml:2: lean.tilt_gian is no option of the law; did you mean lean.tilt_gain?"):
+    with pytest.raises(ValueError, match="gains.yaml:2: lean.tilt_gian is not an option of lean; did you mean lean.tilt_gain?"):
         subject("lean", (file,), None, {}, 2.0)
 
 

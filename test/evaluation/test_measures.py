@@ -1,15 +1,21 @@
 """The measures against what is known: of the theory, of the control study, of other parts of this package."""
 
 import math
+import re
+import time
 
 import numpy as np
 import pytest
 
 from rbdyn_ros.controllers import lqr
 from rbdyn_ros.evaluation import course, margins, starts
+from rbdyn_ros.evaluation.bench import Bench
 from rbdyn_ros.evaluation.bisection import edge
+from rbdyn_ros.evaluation.conditions import CONDITIONS, conditions
 from rbdyn_ros.evaluation.many import Held
+from rbdyn_ros.evaluation.measures import swing_up
 from rbdyn_ros.models import sphere_state, spherical_pendulum
+from rbdyn_ros.simulation import trial
 from rbdyn_ros.simulation.closed_loop import ClosedLoop
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
@@ -34,6 +40,16 @@ def test_the_largest_tilt_is_between_one_that_is_recovered_and_one_that_is_not(m
     assert outcomes[found.values["tilt"]] == 1
     assert found.values["tilt"] == pytest.approx(22.5, abs=0.5)
     assert min(tilt for tilt, held in outcomes.items() if not held) - found.values["tilt"] <= 0.5
+
+
+def test_the_smallest_of_the_azimuths_counts(measured, monkeypatch):
+    """A law that sees along one axis only recovers nothing across it."""
+    whole = lqr.Lqr.command
+    monkeypatch.setattr(lqr.Lqr, "command", lambda law, t, state, aim: whole(law, t, state, aim) * (1.0, 0.0))
+    along = measured("lqr", "recoverable_tilt", tolerance=0.5).values
+    around = measured("lqr", "recoverable_tilt", tolerance=0.5, azimuths=8).values
+    assert along["tilt"] > 20.0 and around["tilt"] < 1.0
+    assert around["spread"] == pytest.approx(along["tilt"] - around["tilt"], abs=1.0)
 
 
 def test_the_largest_push_is_that_of_the_study(measured):
@@ -68,6 +84,28 @@ def test_the_gain_margins_are_those_of_the_theory(measured):
     assert values["gain_high"] == pytest.approx(values["theory_high"], rel=0.15)
 
 
+@pytest.mark.parametrize("way", ("sleeps", "computes"))
+def test_a_law_that_takes_longer_than_its_period_is_named(measured, monkeypatch, way):
+    """8 ms in a period of 2 ms, whether the processor works or not, and whoever else uses it."""
+    quick = measured("lqr", "computing_time", duration=0.2)
+    assert 0.0 < quick.values["of_period"] < 100.0 and 0.0 < quick.values["median"] <= quick.values["p99"]
+    whole = lqr.Lqr.command
+
+    def slow(law, t, state, aim):
+        if way == "sleeps":
+            time.sleep(0.008)
+        else:
+            end = time.thread_time() + 0.008
+            while time.thread_time() < end:
+                pass
+        return whole(law, t, state, aim)
+
+    monkeypatch.setattr(lqr.Lqr, "command", slow)
+    found = measured("lqr", "computing_time", duration=0.2)
+    assert found.values["of_period"] >= 395.0 and found.values["median"] >= 7.9
+    assert re.search(r"99 of 100 commands take at most \S+ ms of a control period of 2 ms, at a load average of \S+ on \d+ processors", found.note)
+
+
 def test_a_set_point_that_jumps(measured):
     values = measured("lqr", "step_response").values
     assert values["settling_time"] < 4.0 and values["undershoot"] > 5.0 > values["overshoot"]
@@ -78,6 +116,47 @@ def test_how_still_it_stands_behind_an_observer(measured):
     seen = measured("lqr", "standing", waiting=5.0, duration=6.0, observer="encoders", faults__encoder__gimbal=4096.0).values
     assert exact["estimate_rms"] == 0.0 < 0.005 < seen["estimate_rms"] < 0.1
     assert exact["tilt_rms"] < seen["tilt_rms"] < 0.1
+
+
+def test_the_filter_begins_where_the_encoders_say_and_knows_no_velocity(subject):
+    """As that of a node: it began with the true state. After 0.1 s it has found the velocities."""
+    bench, start = Bench(subject("lqr")), spherical_pendulum.upright(0.1, 0.4)
+    start.v[:] = 0.5, -0.3, 0.4, 0.3, 1.0
+    settings = {p.name: p.default for p in CONDITIONS} | {"observer": "encoders", "faults.encoder.gimbal": 4096.0, "faults.encoder.cart": 1e-4}
+    run = bench.run(conditions(settings, {}), start, 0.2)
+    assert not run.seen[0, 6:].any()
+    apart = np.linalg.norm(np.cross(trial.axis(run.seen[:1, :6]), trial.axis(run.q[:1])))
+    assert 1e-5 < apart <= 2.0 * math.pi / 4096.0
+    np.testing.assert_allclose(run.seen[50:, 6:10], run.v[50:-1, :4], atol=0.05)
+
+
+def test_the_margins_behind_the_observer(measured, subject):
+    """Given the force that acted, the filter costs no delay margin (102.7 ms): its error does not depend on the force. Given the commanded one it does."""
+    encoders = dict(observer="encoders", faults__encoder__gimbal=4096.0, faults__encoder__cart=1e-4, faults__noise__cart=1e-4)
+    common = dict(encoders, tilt=2.0, duration=12.0, largest=0.12)
+    acting = measured("lqr", "delay_margin", **common).values
+    commanded = measured("lqr", "delay_margin", **common, observer_force="commanded").values
+    assert acting["theory"] == pytest.approx(102.0, abs=1.0) and acting["off_theory"] < 4.0
+    assert commanded["theory"] == pytest.approx(84.0, abs=1.0) and commanded["off_theory"] < 4.0
+    low, high = 0.412, 3.12
+    for gain, stands in ((1.1 * low, True), (0.9 * low, False), (0.9 * high, True), (1.1 * high, False)):
+        assert stands_behind(subject, gain) is stands, gain
+
+
+def stands_behind(subject, gain: float) -> bool:
+    """Whether a lean of 2 degrees decays behind the filter that is given the commanded force, `gain` times as strong."""
+    given = {"observer": "encoders", "observer_force": "commanded", "faults.encoder.gimbal": 4096.0, "faults.encoder.cart": 1e-4}
+    asked = conditions({p.name: p.default for p in CONDITIONS} | given, {})
+    return margins.stands(Bench(subject("lqr")), asked, {"tilt": 2.0, "duration": 20.0}, gain)
+
+
+def test_the_filter_costs_no_margin_where_it_is_exact_and_given_the_acting_force():
+    """Separation: the eigenvalues are those of the loop on the state and those of the filter, whatever the delay."""
+    system, K = spherical_pendulum.build(PLANT), lqr.design(spherical_pendulum, PLANT, lqr.Options()).gains
+    for period in (0.002, 0.01):
+        state, behind = margins.margins(system, K, period), margins.behind_encoders(system, K, period, (1e-4, 4e-4), commanded=False)
+        assert state.delay - period <= behind.delay <= state.delay
+        assert behind[1:] == pytest.approx(state[1:], rel=2e-3)
 
 
 def test_the_circle_of_the_nonlinear_plant(measured):
@@ -95,13 +174,37 @@ def test_the_energy_of_a_coarse_step_drifts(measured):
     assert measured("rest", "energy_drift", duration=5.0).values["drift"] < 1e-10 < measured("rest", "energy_drift", duration=5.0, step=0.01).values["drift"]
 
 
-def test_a_swing_up_one_by_one_is_that_of_the_compiled_form(measured):
-    """Behind a bias of nothing: the closed loop with attitude against the equations on the sphere."""
-    common = dict(start="precessing", travel=2.0, starts=3, starts_one_by_one=3)
+@pytest.mark.parametrize("wrong", [{}, {"faults__mismatch__rod_length": -0.2}, {"faults__mismatch__rod_mass": 0.2, "faults__mismatch__cart_mass": 0.2}])
+def test_a_swing_up_one_by_one_is_that_of_the_compiled_form(measured, wrong):
+    """Behind a bias of nothing: the closed loop with attitude against the equations on the sphere, the plant as declared or not."""
+    common = dict(start="precessing", travel=2.0, starts=3, starts_one_by_one=3, **wrong)
     together = measured("swing_up", "swing_up", **common)
     alone = measured("swing_up", "swing_up", **common, faults__bias__cart=(1e-12, 0.0))
     np.testing.assert_allclose(alone.curves["settled"], together.curves["settled"], atol=0.004)
     assert together.values["success"] == 100.0 and together.values["travel_max"] <= 2.0
+
+
+def test_each_start_has_a_plant_of_its_own(measured, subject):
+    settings = dict(start="precessing", travel=2.0, starts_one_by_one=2, duration=1.0)
+    spread = measured("swing_up", "swing_up", **settings, mismatch_spread=0.2)
+    assert spread.note.endswith("of 2 starts")
+    plain = conditions({p.name: p.default for p in CONDITIONS}, {})
+    plants = [swing_up.with_plant(plain, 0.2, number).faults.mismatch for number in range(200)]
+    drawn = np.array([[getattr(plant, name) for name in swing_up.DRAWN] for plant in plants])
+    assert np.abs(drawn).max() <= 0.2 and (drawn.max(axis=0) > 0.18).all() and (drawn.min(axis=0) < -0.18).all()
+    assert np.abs(np.corrcoef(drawn.T) - np.eye(5)).max() < 0.25  # independent of one another
+    np.testing.assert_array_equal(plants[7], swing_up.with_plant(plain, 0.2, 7).faults.mismatch)
+    own = {f"faults__mismatch__{name}": getattr(plants[0], name) for name in swing_up.DRAWN}
+    alone = measured("swing_up", "swing_up", **{**settings, "starts_one_by_one": 1, "starts": 1}, **own)
+    both = measured("swing_up", "swing_up", **{**settings, "starts_one_by_one": 1}, mismatch_spread=0.2)
+    assert both.values["travel_median"] == pytest.approx(alone.values["travel_median"], rel=1e-6)
+
+
+def test_an_observer_is_given_the_force_that_acts_or_the_one_commanded(measured):
+    """With the command 20 ms late and the estimate from either: two different runs."""
+    late = dict(waiting=2.0, duration=3.0, observer="encoders", faults__command__delay=0.02)
+    acting, commanded = (measured("lqr", "standing", **late, observer_force=force).values for force in ("acting", "commanded"))
+    assert acting["tilt_rms"] != commanded["tilt_rms"]
 
 
 def test_the_region_of_attraction_of_both_forms(measured):

@@ -1,6 +1,7 @@
 """The course of an evaluation: laws that break, processes that die, results that survive."""
 
 import json
+import re
 import sys
 from collections import deque
 
@@ -105,7 +106,8 @@ def test_a_law_that_breaks_breaks_its_cases_with_its_name(scored, cases, law_of,
 def test_a_law_that_cannot_be_designed(scored, cases, law_of, tmp_path):
     name = law_of("return (0.0, 0.0)")
     (tmp_path / "strange.py").write_text("def design(model, params, options):\n    raise ArithmeticError('singular')\n")
-    assert scored(cases("lqr"), name)["near"].note == "the law strange: designing it raised ArithmeticError: singular"
+    note = scored(cases("lqr"), name)["near"].note
+    assert re.fullmatch(r"the law strange: designing it raised ArithmeticError: singular \(/.*/strange.py:2\)", note)
 
 
 def test_a_row_that_crashes_is_reported_and_the_others_go_on(scored, cases, monkeypatch):
@@ -174,6 +176,41 @@ def test_results_go_on_where_they_were(tmp_path):
     assert Results(tmp_path / "out", HEADING, True).cases == {CASE.key: CASE}
 
 
+IDENTITY = {
+    "files": {"mine/law.py": "aa", "mine/gains.py": "bb"},
+    "options": {"mine.gain": {"value": 2.0, "default": 1.0, "unit": ""}},
+    "versions": {"numpy": "2.4.6"},
+}
+
+
+@pytest.mark.parametrize(
+    "change, why",
+    [
+        ({"files": {"mine/law.py": "aa", "mine/gains.py": "cc"}}, "mine/gains.py was changed"),
+        ({"files": {"mine/law.py": "aa"}}, "mine/gains.py is gone"),
+        ({"options": {"mine.gain": {"value": 3.0, "default": 1.0, "unit": ""}}}, "mine.gain was 2.0, now 3.0"),
+        ({"options": {"mine.gain": {"value": 2.0, "default": 2.0, "unit": ""}}}, "the default of mine.gain was 1.0, now 2.0"),
+        ({"versions": {"numpy": "2.5"}}, "numpy was 2.4.6, now 2.5"),
+    ],
+)
+def test_another_law_begins_anew_and_says_why(tmp_path, change, why):
+    """What was measured before is kept beside."""
+    heading = {**HEADING, "identity": IDENTITY}
+    Results(tmp_path, heading, False, {"date": "yesterday"}).add(CASE)
+    same = Results(tmp_path, heading, True, {"date": "today"})
+    assert same.cases and not same.anew and same.sittings == [{"date": "yesterday"}, {"date": "today"}]
+    anew = Results(tmp_path, {**heading, "identity": {**IDENTITY, **change}}, True, {"date": "tomorrow"})
+    assert anew.anew == f"--resume begins anew: {why}; what was measured before is kept in cases.1.jsonl"
+    assert anew.cases == {} and anew.sittings == [{"date": "tomorrow"}] and CASE.name in (tmp_path / "cases.1.jsonl").read_text()
+    again = Results(tmp_path, heading, True)
+    assert again.anew.endswith("is kept in cases.2.jsonl")
+
+
+def test_another_plant_begins_anew(tmp_path):
+    Results(tmp_path, HEADING, False).add(CASE)
+    assert "rod.mass was 1.0, now 2.0" in Results(tmp_path, {**HEADING, "parameters": {"rod.mass": 2.0}}, True).anew
+
+
 def test_a_line_that_was_cut_off_is_measured_again(tmp_path):
     results = Results(tmp_path, HEADING, False)
     results.add(CASE)
@@ -192,11 +229,11 @@ def test_a_line_that_was_cut_off_is_measured_again(tmp_path):
         (False, "something", "which is not empty; choose another"),
         (False, FILE, "which is not empty; add --resume to go on with it, or choose another"),
         (True, "something", "--resume: there is no .*cases.jsonl; leave --resume out to begin"),
-        (True, FILE, "was measured with another parameters; choose another --out"),
+        (True, FILE, "was measured with another law; choose another --out"),
     ],
 )
 def test_a_folder_of_something_else_is_left_alone(tmp_path, resume, prepare, sentence):
-    before = json.dumps({**HEADING, "parameters": {}}) + "\n"
+    before = json.dumps({**HEADING, "law": "pd"}) + "\n"
     (tmp_path / prepare).write_text(before)
     with pytest.raises(ValueError, match=sentence):
         Results(tmp_path, HEADING, resume)

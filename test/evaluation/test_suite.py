@@ -6,8 +6,12 @@ import pytest
 
 from rbdyn_ros.controllers import select
 from rbdyn_ros.evaluation import measures, suite
+from rbdyn_ros.evaluation.judged import judged, not_meant
+from rbdyn_ros.evaluation.measured import Measured
 from rbdyn_ros.evaluation.requirement import Requirement
 from rbdyn_ros.evaluation.score import applying
+from rbdyn_ros.evaluation.table import summary
+from rbdyn_ros.faults.options import Mismatch
 from rbdyn_ros.settings.shipped import config
 
 STANDARD = config("suites", "standard.yaml")
@@ -73,14 +77,15 @@ def test_a_case_that_is_asked_otherwise_has_another_key(read):
         ("rows:", "lines:", "mine.yaml: lines is not known here; known are title, plant, rows"),
         ("measure: release", "measur: release", "rows.A: measur is not known here; did you mean measure?"),
         ("measure: release", "measure: relase", "rows.A.cases.weak: measure is 'relase'; did you mean release? known are "),
-        ("    measure: release\n", "", "rows.A.cases.weak: measure is missing; known are delay_margin, "),
+        ("    measure: release\n", "", "rows.A.cases.weak: measure is missing; known are computing_time, delay_margin, "),
         ("    require: [settling_time <= 3.5]\n", "", "rows.A.cases.weak: require is missing; name what must hold, such as"),
         ("settling_time <= 3.5", "settling_time < 3.5", "require: 'settling_time < 3.5' is not a requirement; write a value, <= or >=, and a number"),
         ("settling_time <= 3.5", "setling <= 3.5", "rows.A.cases.weak.require: setling is not measured here; known are settling_time, "),
         ("tilt: 10", "tilt: 200", "rows.A.cases.weak: tilt is 200 deg; it must be a finite number >= 0 and <= 180"),
         ("tilt: 10", "titl: 10", "rows.A.cases.weak.settings: titl is not a setting of the measure release; did you mean tilt?"),
         ("delay: 0.004", "delay: -1", "faults.command.delay is -1 s; it must be a finite number >= 0"),
-        ("[balance, wide]", "[balance, wild]", "rows.A.cases.weak: for is 'wild'; known are any, balance"),
+        ("[balance, wide]", "[balance, wild]", "rows.A.cases.weak: for is 'wild'; known are any, plant, balance"),
+        ("[balance, wide]", "[balance, plant]", "rows.A.cases.weak: for is ['balance', 'plant']; plant stands alone: such a case counts for no law"),
         ("y: travel", "y: way", "rows.A.picture: y is way, which is not measured; known are "),
         ("{force_limit: 10}", "10", "rows.A.cases.weak.settings is 10; it must be `name: value` lines"),
         ("  B: {", "  A: {", "mine.yaml:15: broken YAML: A is given twice"),
@@ -116,14 +121,42 @@ def test_no_row_is_left(read):
 
 def test_the_standard_suite_has_every_row_and_a_shipped_law_for_each():
     standard = suite.read(STANDARD)
-    assert [row.name for row in standard.rows] == [f"S{i}" for i in range(1, 30)]
+    assert [row.name for row in standard.rows] == [f"S{i}" for i in range(1, 33)]
     kinds = {kind for law in select.names() for kind in getattr(select.load(law), "KINDS", ())}
     assert kinds == set(suite.KINDS)
     assert applying(standard, tuple(kinds))[1] == []
     assert {case.measure for row in standard.rows for case in row.cases} == set(measures.names())
 
 
+def test_the_largest_tilt_is_looked_for_towards_24_azimuths():
+    """A law for each axis alone had 30.9 degrees along its axis and 28.4 between."""
+    (row,) = suite.read(STANDARD, ("S4",)).rows
+    assert [case.settings["azimuths"] for case in row.cases] == [24] * 5
+    (quick,) = suite.read(STANDARD, ("S4",), True).rows[0].cases
+    assert quick.settings["azimuths"] == 8  # with those between the axes
+
+
+def test_the_swing_up_is_tested_where_everything_is_wrong_at_once():
+    (row,) = suite.read(STANDARD, ("S24",)).rows
+    heavier, noisy = row.cases[-2:]
+    assert heavier.conditions.faults.mismatch == Mismatch(rod_mass=0.2, rod_length=0.2, cart_mass=0.2)
+    assert (heavier.settings["starts_one_by_one"], str(heavier.requirements[0])) == (100, "success >= 95")
+    assert (noisy.settings["mismatch_spread"], noisy.settings["starts_one_by_one"], str(noisy.requirements[0])) == (0.2, 200, "success >= 95")
+    assert (noisy.conditions.observer, noisy.conditions.observer_force) == ("encoders", "commanded")
+    assert noisy.conditions.faults.command_delay == 0.02
+
+
+def test_the_rows_of_the_plant_count_for_no_law():
+    standard = suite.read(STANDARD)
+    assert [row.name for row in standard.rows if row.of_plant] == ["S1", "S2"]
+    meant, others = applying(standard, ())
+    assert {case.row for case in meant} == {"S1", "S2"}
+    cases = {case.name: judged(case, Measured({"difference": 0.0, "drift": 1.0})) for case in meant}
+    cases |= {case.name: not_meant(case, why) for case, why in others}
+    assert summary(standard, cases) == "no row is for this kind of law; the plant's own: 1 of 2 rows hold, 1 miss"
+
+
 def test_a_law_is_measured_at_what_it_is_meant_for():
     meant, others = applying(suite.read(STANDARD), ("tracking",))
-    assert {case.row for case in meant} == {"S1", "S2", "S20", "S21"}
+    assert {case.row for case in meant} == {"S1", "S2", "S20", "S21", "S30"}
     assert dict((case.row, why) for case, why in others)["S3"] == "for balance"

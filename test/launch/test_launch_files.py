@@ -120,12 +120,37 @@ def test_a_recorded_bag_is_the_plant_of_a_controller(launch, tmp_path):
     "name, argument, sentence",
     [
         ("replay.launch.py", "bag:=nowhere", "replay.path is nowhere: there is no such bag"),
-        ("simulation.launch.py", "duration:=3", "duration is for plant:=sim, and plant is hil; leave it out"),
+        ("simulation.launch.py", "duration:=3 plant:=hil", "duration is for plant:=sim, and plant is hil; leave it out"),
+        ("simulation.launch.py", "lockstep:=true plant:=replay bag:=nowhere", "lockstep is for plant:=sim, and plant is replay; leave it out"),
+        ("simulation.launch.py", "bag:=nowhere", "bag is for plant:=replay, and plant is sim; leave it out"),
+        ("simulation.launch.py", "serial_port:=/dev/null", "serial_port is for plant:=hil, and plant is sim; leave it out"),
+        ("simulation.launch.py", "params_file:=/nowhere.yaml", "params_file is /nowhere.yaml, and there is no such file"),
+        ("controller.launch.py", "params_file:=/nowhere.yaml", "params_file is /nowhere.yaml, and there is no such file"),
+        ("simulation.launch.py", "real_time_factor:=fast", "launch argument: real_time_factor is 'fast'; it must be a finite number >= 0"),
     ],
 )
-def test_what_does_not_fit_the_plant_is_refused(launch, tmp_path, name, argument, sentence):
-    plant = ("plant:=hil",) if name == "simulation.launch.py" else ()
-    assert launch(name, argument, *plant).wait(PATIENCE) == 1 and sentence in said(tmp_path), said(tmp_path)
+def test_what_does_not_fit_is_refused(launch, tmp_path, name, argument, sentence):
+    assert launch(name, *argument.split()).wait(PATIENCE) == 1 and sentence in said(tmp_path), said(tmp_path)
+
+
+def test_a_whole_number_is_taken_where_the_file_has_a_point(launch, tmp_path):
+    simulation = launch("simulation.launch.py", "real_time_factor:=2")
+    wait_for(lambda: "playing" in said(tmp_path) or simulation.poll() is not None)
+    os.killpg(simulation.pid, signal.SIGINT)
+    assert simulation.wait(PATIENCE) == 0, said(tmp_path)
+
+
+@pytest.mark.parametrize("watchers", [("record:=true",), ("record:=true", "monitor:=true")])
+def test_a_recorded_lockstep_run_is_whole_from_the_first_stamp_on(launch, tmp_path, watchers):
+    from rosbags.highlevel import AnyReader
+
+    arguments = ("duration:=2", "lockstep:=true", "real_time_factor:=0")
+    assert launch("simulation.launch.py", *arguments, *watchers).wait(PATIENCE) == 0, said(tmp_path)
+    assert "0 lost on the way" in said(tmp_path) and "time begins: pendulum_recorder" in said(tmp_path)
+    with AnyReader([next(tmp_path.glob("rosbag2_*"))]) as reader:
+        messages = [reader.deserialize(data, c.msgtype) for c, _, data in reader.messages([c for c in reader.connections if c.topic == "/odometry"])]
+    stamps = sorted({message.header.stamp.sec * 10**9 + message.header.stamp.nanosec for message in messages})
+    assert stamps == [10**9 + 2 * 10**6 * i for i in range(len(stamps))] and len(stamps) >= 1000
 
 
 def test_rviz_that_is_not_installed_is_one_sentence(launch, tmp_path):

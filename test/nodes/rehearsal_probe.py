@@ -84,7 +84,7 @@ class Probe:
 
 def loaded() -> dict:
     """Kernel -> how many argument types it has code for."""
-    kernels = [thing for thing in gc.get_objects() if isinstance(thing, Dispatcher)]
+    kernels = [thing for thing in gc.get_objects() if issubclass(type(thing), Dispatcher)]
     return {f"{kernel.py_func.__module__}.{kernel.py_func.__name__}": len(kernel.overloads) for kernel in kernels}
 
 

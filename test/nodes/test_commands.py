@@ -1,6 +1,9 @@
 """What may push the cart and the rod: by both command topics, by a disturbance, by a click; and what may not."""
 
+import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,10 +11,12 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
 
 from geometry_msgs.msg import PointStamped, WrenchStamped  # noqa: E402
+from lifecycle_msgs.msg import Transition  # noqa: E402
+from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
-from rbdyn_ros.nodes.messages import set_stamp, set_xyz  # noqa: E402
+from rbdyn_ros.nodes.messages import set_stamp, set_xyz, xyz  # noqa: E402
 
 HELD = dict(cart__fixed=False, real_time_factor=1.0)
 
@@ -100,13 +105,32 @@ def test_disturbance_in_world_and_body_frames(graph):
     graph.until(lambda: simulator.runner.mailbox.rejected == {"frame": 1, "not finite": 1})
 
 
-def test_a_click_pushes_the_tip_towards_it_and_ends(graph):
+@pytest.mark.parametrize("height", [2.4, -0.1, 7.0])  # of the tip, of the ground, of nothing
+def test_a_click_pushes_the_tip_horizontally_towards_it_and_ends(graph, height):
     simulator, felt = graph.simulator(start="immediately"), graph.listen(WrenchStamped, "/wrench/disturbance")
     click = PointStamped()
     click.header.frame_id = "world"
-    set_xyz(click.point, (10.0, 0.0, 2.4))
+    set_xyz(click.point, (10.0, 0.0, height))
     graph.publisher(PointStamped, "/clicked_point").publish(click)
     graph.until(lambda: any(m.wrench.force.x > 4.9 for m in felt))
+    pushed = next(m for m in felt if m.wrench.force.x > 4.9)
+    assert abs(pushed.wrench.force.z) < 0.1  # in the rod's axes, and the rod stands
     assert felt[-1].header.frame_id == "disturbance"
     graph.until(lambda: felt[-1].wrench.force.x == 0.0)
     assert simulator.runner.plant.v[3] > 0.0  # the tip went towards +x
+
+
+def test_the_force_of_the_readme_is_seen_at_the_cart(graph):
+    """While the controller is inactive, whose commands would replace it; slowly, so that a busy machine keeps the rate."""
+    text = (Path(__file__).parents[2] / "README.md").read_text()
+    assert "ros2 lifecycle set /pendulum_controller deactivate" in text
+    rate, data = re.search(r"ros2 topic pub -r (\d+) /effort_controller/commands std_msgs/msg/Float64MultiArray \"{data: (.*?)}\"", text).groups()
+    simulator, _ = graph.simulator(real_time_factor=0.05, watchdog__timeout=0.1), graph.controller()
+    graph.until(lambda: simulator.runner.status == "playing")
+    transition = Transition(id=Transition.TRANSITION_DEACTIVATE)
+    assert graph.call(ChangeState, "/pendulum_controller/change_state", transition=transition).success
+    publisher, force = graph.publisher(Float64MultiArray, "/effort_controller/commands"), graph.listen(WrenchStamped, "/wrench/cart")
+    timer = graph.probe.create_timer(1.0 / int(rate), lambda: publisher.publish(Float64MultiArray(data=json.loads(data))))
+    graph.until(lambda: len(force) > 10 and all(xyz(message.wrench.force) == (*json.loads(data), 0.0) for message in force[-10:]))
+    graph.probe.destroy_timer(timer)
+    assert 1.0 / int(rate) < 0.1  # what is published once per second, as ros2 topic pub does by itself, is silenced by the watchdog

@@ -56,6 +56,7 @@ def test_a_rod_that_lies_on_the_floor(graph):
     assert told["contact_impulse_floor"] > 0.0 and told["contact_impulse_stops.x"] == 0.0
     shown = [(m.ns, m.type) for m in markers[-1].markers if m.action == Marker.ADD]
     assert {"floor", "stops", "obstacle", "contact_points", "contact_normals", "contact_forces"} <= {ns for ns, _ in shown}
+    assert "ground" not in {ns for ns, _ in shown}  # there is a floor
     assert len({(m.ns, m.id) for m in markers[-1].markers}) == len(markers[-1].markers)
     refused = graph_set(simulator, "contact.obstacle.center", [1.2, 0.0, 0.0])
     assert not refused.successful and "contact.obstacle overlaps the pendulum by 0.05 m" in refused.reason

@@ -2,6 +2,7 @@
 
 import math
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -53,6 +54,17 @@ def test_it_balances_and_follows_a_goal(graph):
     arrived = plant.time + 6.0
     graph.until(lambda: plant.time > arrived)
     assert np.allclose(plant.q[:2], (0.5, -0.3), atol=0.02)
+
+
+def test_the_law_of_a_file_balances(graph, tmp_path):
+    """`controller` is a path: its options are parameters of the node, and no complaint of a simulator that is given the same words."""
+    (tmp_path / "my_law.py").write_text((Path(__file__).parents[2] / "examples" / "lean.py").read_text())
+    law = dict(controller=str(tmp_path / "my_law.py"), my_law__tilt_gain=200.0)
+    simulator = graph.simulator(**LOCKSTEP, **law, initial__orientation=TEN_DEGREES, cart__damping=0.5, joint__damping=0.005)
+    controller = graph.controller(**law, cart__damping=0.5, joint__damping=0.005, period=0.01)
+    graph.until(lambda: simulator.runner.plant.time > 4.0)
+    assert abs(simulator.runner.plant.q[3:5]).max() < 0.02
+    assert controller.get_parameter("my_law.tilt_gain").value == 200.0 and controller.law.name == "my_law"
 
 
 def test_a_command_answers_a_state(graph):

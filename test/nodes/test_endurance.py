@@ -54,7 +54,7 @@ def test_a_bridge_survives_malformed_frames(tmp_path):
         (("soak", "--kills", "many"), "--kills is 'many'"),
         (("soak", "--out", "."), "which is not empty"),
         (("fuzz", "--frames", "-3"), "--frames is -3; it must be"),
-        (("fuzz", "--json", "nowhere/fuzz.json"), "the folder nowhere does not exist"),
+        (("fuzz", "--json", "nowhere/fuzz.json"), "--json is nowhere/fuzz.json, but there is no folder"),
     ],
 )
 def test_bad_input_is_one_sentence(words, sentence):

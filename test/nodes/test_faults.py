@@ -7,6 +7,7 @@ pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./t
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
 from rcl_interfaces.msg import Parameter as ParameterMessage  # noqa: E402
 from rcl_interfaces.msg import ParameterType, ParameterValue  # noqa: E402
 from rcl_interfaces.srv import SetParametersAtomically  # noqa: E402
@@ -128,3 +129,44 @@ def test_time_that_jumps_back_finds_a_controller_that_goes_on(graph):
     graph.until(lambda: simulator.runner.plant.time > 6.0)
     assert simulator.runner.status == "playing" and controller.status == "running"
     assert abs(simulator.runner.plant.q[3:5]).max() < 0.01 and simulator.runner.chain.counts()["state_delayed"] > 100
+
+
+def test_covariances_of_odometry_and_imu_are_those_of_the_noise(graph):
+    """Of what is measured, as set while it runs; zeros for the truth and without noise."""
+    noise = {
+        "faults__noise__cart": 0.01,
+        "faults__noise__cart_velocity": 0.02,
+        "faults__noise__angle": 0.002,
+        "faults__noise__rate": 0.03,
+        "faults__noise__gyroscope": 0.005,
+        "faults__noise__accelerometer": 0.08,
+    }
+    graph.simulator(start="immediately", joint__damping=5.0, **noise)
+    measured, imu = graph.listen(Odometry, "/odometry"), graph.listen(Imu, "/imu/data")
+    truth = graph.listen(Odometry, "/ground_truth/odometry")
+    graph.until(lambda: len(measured) > 20 and truth and imu)
+    newest, felt = measured[-1], imu[-1]
+    pose, twist = (np.reshape(part.covariance, (6, 6)) for part in (newest.pose, newest.twist))
+    upright = (1e-4, 1e-4, 0.0, 4e-6, 4e-6, 4e-6)  # nearly
+    assert np.allclose(np.diag(pose), upright, rtol=0.05)
+    assert np.allclose(np.diag(twist)[:2], 4e-4, rtol=0.05)
+    assert np.allclose(np.diag(twist)[3:], 9e-4)
+    assert felt.orientation_covariance[8] == pytest.approx(4e-6, rel=0.05)
+    assert felt.angular_velocity_covariance[0] == pytest.approx(2.5e-5)
+    assert felt.linear_acceleration_covariance[8] == pytest.approx(6.4e-3)
+    assert not truth[-1].pose.covariance.any() and not truth[-1].twist.covariance.any()
+
+    none = dict.fromkeys(noise, 0.0)
+    assert change(graph, **none, faults__state__delay=0.004).successful  # late, without noise
+    graph.until(lambda: not any(map(np.any, claims(measured[-1], imu[-1]))))
+
+
+def claims(odometry: Odometry, imu: Imu) -> tuple:
+    """All covariances of two messages."""
+    return (
+        odometry.pose.covariance,
+        odometry.twist.covariance,
+        imu.orientation_covariance,
+        imu.angular_velocity_covariance,
+        imu.linear_acceleration_covariance,
+    )

@@ -20,7 +20,9 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
-from rbdyn_ros.nodes.diagnostics import ERROR  # noqa: E402
+from rbdyn_ros.nodes.diagnostics import ERROR, WARN  # noqa: E402
+from rbdyn_ros.nodes.hil_controller import NO_ANSWER  # noqa: E402
+from rbdyn_ros.nodes.hil_plant import NO_STATE  # noqa: E402
 from rbdyn_ros.nodes.messages import nanoseconds, set_stamp, set_xyz, wxyz, xyz  # noqa: E402
 from rbdyn_ros.wire.frame import FORCE, SAFE, STATE  # noqa: E402
 from rbdyn_ros.wire.line import SILENT, UP, Line  # noqa: E402
@@ -131,7 +133,7 @@ def test_a_force_is_cut_in_norm(graph, bridge, board, port):
 def test_only_answers_to_states_that_were_sent_are_commands(graph, bridge, board, port):
     node, commands = bridge(), graph.listen(WrenchStamped, "/cart/command")
     there = board(port)
-    graph.until(lambda: node.line.status == UP)
+    graph.until(lambda: node.line.status == there.line.status == UP)
     for stamp in (123, 2**64 - 1, 0):
         there.line.send(FORCE, stamp, (1.0, 0.0))
     graph.until(lambda: commands)
@@ -182,7 +184,61 @@ def test_a_state_that_is_no_state_is_not_sent(graph, bridge, board, port):
     assert not there.heard(STATE)
 
 
+def test_states_are_held_back_while_no_board_is_there(graph, bridge, board, port):
+    node, states = bridge(), publishers(graph)
+    for stamp in (5, 6, 7):
+        say(states, stamp)
+        graph.until(lambda: node.board.counts["states"] == stamp - 4)
+    assert node.line.figures()["held_back"] == 3
+    there = board(port)
+    graph.until(lambda: node.line.status == UP)
+    say(states, 8)
+    graph.until(lambda: there.heard(STATE))
+    assert [state.stamp for state in there.heard(STATE)] == [8]
+
+
+def test_a_force_flagged_safe_is_a_command_of_zero(graph, bridge, board, port):
+    node, commands = bridge(), graph.listen(WrenchStamped, "/cart/command")
+    there, states = board(port), publishers(graph)
+    graph.until(lambda: node.line.status == there.line.status == UP)
+    say(states, 5)
+    graph.until(lambda: there.heard(STATE))
+    there.line.send(FORCE, 5, (3.0, 4.0), safe=True)
+    graph.until(lambda: commands)
+    assert xyz(commands[0].wrench.force) == (0.0, 0.0, 0.0) and nanoseconds(commands[0].header.stamp) == 5
+
+
+def test_a_board_that_is_heard_and_answers_nothing_is_warned_of(graph, bridge, board, port):
+    """Once; and once it answers it is connected, no more."""
+    node, status = bridge(), graph.listen(String, "/pendulum_hil/status", latched=True)
+    there, states = board(port), publishers(graph)
+    graph.until(lambda: node.line.status == UP)
+
+
+    def say_until(sentence: str) -> None:
+        """A new state as soon as the one before it has come."""
+        while status[-1].data != sentence:
+            said = node.board.counts["states"]
+            say(states, 5 + said)
+            graph.until(lambda: node.board.counts["states"] > said)
+
+    say_until(NO_ANSWER)
+    assert (WARN, NO_ANSWER) in node.findings()[0][1]
+    there.answer = lambda state: (0.0, 0.0)
+    say_until("connected")
+    assert (WARN, NO_ANSWER) not in node.findings()[0][1]
+    assert [each.data for each in status].count(NO_ANSWER) == 1
+
+
 # a plant on the board
+
+
+def test_a_plant_that_is_heard_and_measures_nothing_is_warned_of(graph, bridge, board, port):
+    node, status = bridge(board="plant"), graph.listen(String, "/pendulum_hil/status", latched=True)
+    there = board(port)
+    graph.until(lambda: status and status[-1].data == NO_STATE)
+    assert (WARN, NO_STATE) in node.findings()[0][1]
+    graph.until(lambda: send_states(there, time.monotonic_ns()) or status[-1].data == "connected")
 
 
 def send_states(there: Board, now: int) -> None:

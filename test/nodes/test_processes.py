@@ -11,6 +11,7 @@ pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./t
 
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
+from rcl_interfaces.srv import GetParameters  # noqa: E402
 
 from rbdyn_ros.nodes.messages import xyz  # noqa: E402
 
@@ -63,6 +64,36 @@ def test_the_referee_ends_with_the_verdict(graph, law, code, sentence):
     assert referee.returncode == code and sentence in graph.log("referee"), graph.log("referee")
 
 
+def test_a_nice_process_ends_with_the_niceness_that_it_came_with():
+    """On a busy machine its end would take longer than `ros2 launch` waits."""
+    code = (
+        "import os, threading; import rclpy; from rclpy.node import Node; from rbdyn_ros.nodes.process import run\n"
+        "nice = lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id())\n"
+        "class Watcher(Node):\n"
+        "    def __init__(self): super().__init__('watcher'); self.parameters = type('P', (), {'values': {}})()\n"
+        "    def autostart(self): print(nice() - came)\n"
+        "    def close(self): print(nice() - came, flush=True)\n"
+        "came = nice(); raise SystemExit(run((Watcher,), until=lambda: True, nice=7))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120.0)
+    assert (done.stdout, done.returncode) == ("7\n0\n", 0), done.stderr
+
+
+@pytest.mark.parametrize("name", ["simulator", "controller", "recorder", "monitor", "referee"])
+def test_a_second_signal_during_the_end_is_no_error(graph, name):
+    """As `ros2 launch` sends SIGTERM 5 s after SIGINT: whoever is tearing down its interpreter would die of it."""
+    log = open(graph.directory / "log", "w")
+    code = f"from rbdyn_ros.nodes import start; raise SystemExit(start.{name}())"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=log, stderr=log, cwd=graph.directory)
+    graph.processes.append(process)
+    graph.ask(GetParameters, f"/pendulum_{name}/get_parameters")  # is answered when it has started
+    process.send_signal(signal.SIGINT)
+    while process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.002)
+    assert process.returncode == 0, (graph.directory / "log").read_text()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("moment", [0.0, 0.4, 0.8, 1.6])
 def test_a_signal_while_it_starts_is_no_error(moment, number):
@@ -97,6 +128,43 @@ def test_a_bad_file_is_one_sentence_and_exit_code_1(graph, text, sentence):
     assert simulator.returncode == 1
     said = graph.log("simulator")
     assert sentence in said and "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        (("-p", "real_time_factor:=fast"), "-p real_time_factor:=fast: real_time_factor is 'fast'; it must be a finite number >= 0"),
+        (("--params-file", "second.yaml"), "second.yaml:3: real_time_factor is 'fast'; it must be a finite number >= 0"),
+        (("--params-file", "launch_params_x"), "launch argument: real_time_factor is 'fast'; it must be a finite number >= 0"),
+    ],
+)
+def test_an_override_of_another_type_is_refused_by_name(graph, monkeypatch, words, sentence):
+    """rcl keeps a value of each type, and rclpy would take the number of the first file."""
+    monkeypatch.chdir(graph.directory)
+    (graph.directory / "first.yaml").write_text("/**:\n  ros__parameters:\n    real_time_factor: 1.0\n")
+    for name in ("second.yaml", "launch_params_x"):
+        (graph.directory / name).write_text("/pendulum_simulator:\n  ros__parameters:\n    real_time_factor: fast\n")
+    simulator = graph.process("simulator", "--params-file", "first.yaml", *words)
+    graph.until(lambda: simulator.poll() is not None)
+    assert simulator.returncode == 1 and sentence in graph.log("simulator"), graph.log("simulator")
+
+
+@pytest.mark.parametrize("first, second, value", [("1", "2.5", 2.5), ("1.5", "2", 2.0), ("1.5", "3.5", 3.5)])
+def test_the_last_number_counts_whether_it_has_a_point_or_not(graph, first, second, value):
+    for name, text in (("first.yaml", first), ("second.yaml", second)):
+        (graph.directory / name).write_text(f"/**:\n  ros__parameters:\n    rod.length: {text}\n")
+    files = (str(graph.directory / name) for name in ("first.yaml", "second.yaml"))
+    graph.process("controller", "--params-file", next(files), "--params-file", next(files))
+    found = graph.ask(GetParameters, "/pendulum_controller/get_parameters", names=["rod.length"]).values
+    assert found[0].double_value == value
+
+
+def test_a_list_as_launch_writes_it_is_read(graph):
+    path = graph.directory / "launch_params_y"
+    path.write_text("/**:\n  ros__parameters:\n    bag.topics: !!python/tuple\n    - /odometry\n    - /clock\n    bag.path: " + str(graph.directory / "bag") + "\n")
+    graph.process("recorder", "--params-file", str(path))
+    found = graph.ask(GetParameters, "/pendulum_recorder/get_parameters", names=["bag.topics"]).values
+    assert found[0].string_array_value == ["/odometry", "/clock"]
 
 
 def test_a_missing_file_is_one_sentence_and_exit_code_1(graph):

@@ -68,7 +68,7 @@ def started(ros, enclave: str, parameters: dict):
 @pytest.mark.parametrize(
     "enclave, variants",
     [
-        ("/rbdyn_ros/simulator", [{}]),
+        ("/rbdyn_ros/simulator", [{"start_after": ["pendulum_monitor", "pendulum_recorder", "pendulum_referee"]}]),
         ("/rbdyn_ros/controller", [IN_SIM_TIME, {**IN_SIM_TIME, "observer.sensors": "imu"}]),
         ("/rbdyn_ros/monitor", [IN_SIM_TIME]),
         ("/rbdyn_ros/referee", [IN_SIM_TIME]),
@@ -109,10 +109,10 @@ def settled(node, before: dict, wanted: dict, last: bool) -> dict:
         time.sleep(0.1)
 
 
-def test_the_recorder_hears_what_anybody_says_and_says_nothing_itself():
+def test_the_recorder_hears_what_anybody_says_and_reports_what_it_receives():
     said = set().union(*(allowed(enclave.get("path"))["publish"] for enclave in POLICY.iter("enclave")))
     assert allowed("/rbdyn_ros/recorder")["subscribe"] == said
-    assert allowed("/rbdyn_ros/recorder")["publish"] == {"/rosout", "/parameter_events"}
+    assert allowed("/rbdyn_ros/recorder")["publish"] == {"/rosout", "/parameter_events", "/pendulum_recorder/received"}
 
 
 def test_two_enclaves_alone_may_command_the_cart():

@@ -52,6 +52,16 @@ def test_states_steps_and_reset(graph):
 def test_entities(graph):
     simulator = graph.simulator(start="paused")
     assert graph.call(GetEntities, f"{NODE}/get_entities").entities == ["cart", "pendulum"]
+    request = GetEntities.Request()
+    request.filters.filter = "^p"
+    filtered = graph.call(GetEntities, f"{NODE}/get_entities", filters=request.filters)
+    assert filtered.entities == ["pendulum"] and filtered.result.result == OK
+    request.filters.filter = "("
+    refused = graph.call(GetEntities, f"{NODE}/get_entities", filters=request.filters)
+    assert refused.result.result == Result.RESULT_OPERATION_FAILED and not refused.entities
+    request.filters.filter, request.filters.tags.tags = "", ["heavy"]
+    refused = graph.call(GetEntities, f"{NODE}/get_entities", filters=request.filters)
+    assert refused.result.result == Result.RESULT_FEATURE_UNSUPPORTED and not refused.entities
     state = EntityState()
     state.pose.position.x, state.pose.orientation.w, state.pose.orientation.x = 0.5, 0.6, 0.8
     state.twist.linear.y, state.twist.angular.z = 0.2, 2.0

@@ -167,3 +167,26 @@ def test_a_reader_whose_qos_does_not_fit_is_named_once(graph, capfd):
     said = capfd.readouterr().err
     assert said.count("probe gets nothing on /odometry from pendulum_simulator") == 1 and "transient local" in said
     assert said.count("gets nothing") == 1  # everyone else fits
+
+
+def test_without_a_rate_the_transforms_are_left_to_a_robot_state_publisher(graph):
+    """Neither /tf nor /tf_static, playing or not; what is latched is withdrawn."""
+    from rclpy.parameter import Parameter
+
+    simulator = graph.simulator(start="immediately", rates__tf=0.0)
+    moving = graph.listen(TFMessage, "/tf")
+    still = graph.listen(TFMessage, "/tf_static", latched=True)
+    heard = graph.listen(Odometry, "/odometry")
+    graph.until(lambda: len(heard) > 100)
+    assert simulator.runner.pause() == ""
+    before = len(heard)
+    graph.until(lambda: len(heard) > before + 20)  # what else is sent while time stands still
+    assert not moving and not still
+    assert simulator.set_parameters([Parameter("rates.tf", value=60.0)])[0].successful
+    graph.until(lambda: moving and still)
+    assert {t.child_frame_id for t in still[-1].transforms} >= {"imu_link", "pendulum_tip"}
+    assert simulator.set_parameters([Parameter("rates.tf", value=0.0)])[0].successful
+    graph.until(lambda: not still[-1].transforms)
+    late = graph.listen(TFMessage, "/tf_static", latched=True)
+    graph.until(lambda: late)
+    assert not late[-1].transforms

@@ -125,7 +125,7 @@ def _raises(t, state):
 @pytest.mark.parametrize(
     "force, sentence",
     [
-        (_raises, "mine raised RuntimeError at t = 0.000 s: no idea"),
+        (_raises, f"mine raised RuntimeError at t = 0.000 s: no idea ({__file__}:{_raises.__code__.co_firstlineno + 1})"),
         (lambda t, state: (math.nan, 0.0), "mine returned (nan, 0.0) at t = 0.000 s; it must return two finite forces [N]"),
         (lambda t, state: np.zeros(3), "mine returned array([0., 0., 0.]) at t = 0.000 s; it must return two finite forces [N]"),
         (lambda t, state: None, "mine returned None at t = 0.000 s; it must return two finite forces [N]"),

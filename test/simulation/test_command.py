@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdyn_ros.simulation.command import Command, Mailbox, Rejected, Watchdog, check_stamp, force_of, limited
+from rbdyn_ros.simulation.command import UNSTAMPED, Command, Mailbox, Rejected, Watchdog, check_lockstep, check_stamp, force_of, limited
 
 forces = st.tuples(*[st.floats(-1e6, 1e6)] * 2)
 
@@ -46,6 +46,21 @@ def test_stamps(stamp, reason):
         with pytest.raises(Rejected) as error:
             check_stamp(stamp, 10**9, 0.1, "command")
         assert error.value.reason == reason
+
+
+def test_lockstep_takes_no_command_without_a_stamp():
+    check_lockstep(1, "command")
+    with pytest.raises(Rejected, match="command has no stamp, .* or set lockstep.enabled to false") as error:
+        check_lockstep(0, "command")
+    assert error.value.reason == UNSTAMPED
+
+
+def test_the_newest_rejection_is_known_until_a_command_is_taken():
+    mailbox = Mailbox()
+    mailbox.reject(Rejected("frame", "command is in the frame 'moon'"))
+    assert mailbox.rejection == "command is in the frame 'moon'" and mailbox.rejected["frame"] == 1
+    mailbox.put(Command((0.0, 0.0), 1, 0.0))
+    assert mailbox.rejection == ""
 
 
 def test_without_a_limit_no_stamp_is_stale():

@@ -9,7 +9,7 @@ import pytest
 from waiting import wait
 
 from rbdyn_ros.simulation import setup
-from rbdyn_ros.simulation.command import Command
+from rbdyn_ros.simulation.command import Command, Rejected
 from rbdyn_ros.simulation.runner import PAUSED, PLAYING, STOPPED, Runner
 
 
@@ -43,6 +43,40 @@ def test_time_is_held_until_the_first_command(running):
         runner.command(command())
         wait(lambda: runner.plant.stamp > start)
         assert runner.status == PLAYING
+
+
+def test_time_begins_when_the_last_condition_is_released(values):
+    changed = values(real_time_factor=0.0, watchdog__timeout=0.0)
+    runner = Runner(setup.plant_setup(changed), setup.pace(changed), lambda runner: lambda: None, lambda status: None)
+    runner.begin({"readers"})
+    try:
+        assert runner.status == PAUSED and not runner.waits_for("readers")  # the first command is missing too
+        runner.command(command())
+        assert runner.status == PAUSED and runner.waits_for("readers")
+        runner.release("readers")
+        assert runner.status == PLAYING
+        runner.pause()
+        runner.release("readers")  # which is no longer a condition
+        runner.refuse_start("too late")
+        assert runner.status == PAUSED
+    finally:
+        runner.end()
+
+
+def test_a_start_that_is_refused_is_a_fault_that_a_reset_leaves(values):
+    changed = values(real_time_factor=0.0, watchdog__timeout=0.0)
+    runner = Runner(setup.plant_setup(changed), setup.pace(changed), lambda runner: lambda: None, lambda status: None)
+    runner.begin({"readers"})
+    try:
+        runner.refuse_start("nobody listens")
+        assert runner.status == "fault: nobody listens"
+        runner.command(command())
+        runner.release("readers")
+        assert runner.status == "fault: nobody listens"
+        runner.reset()
+        assert runner.status == PLAYING
+    finally:
+        runner.end()
 
 
 def test_pause_step_play(running):
@@ -197,6 +231,16 @@ def test_lockstep_waits_for_the_answer(running):
         runner.command(command((7.0, 0.0), published[-1]))
         runner.command(command((8.0, 0.0), published[-1]))
         assert runner.mailbox.late == 2 and runner.mailbox.newest.force == (7.0, 0.0)  # the first answer counts
+        for stamp in (0, published[-1] + 1):
+            runner.command(command((9.0, 0.0), stamp))
+        assert runner.mailbox.late == 4 and runner.mailbox.newest.force == (7.0, 0.0)  # the others answer no state that is
+
+
+def test_a_lockstep_fault_tells_what_was_rejected(running):
+    with running(lockstep__enabled=True, lockstep__timeout=0.02, lockstep__reaction="fault") as runner:
+        runner.command(command((2.0, 0.0), runner.plant.stamp))
+        runner.mailbox.reject(Rejected("not finite", "cart/command is [nan]; it must be finite"))
+        wait(lambda: runner.status == "fault: no command answered the state within 0.02 s; one was rejected: cart/command is [nan]; it must be finite")
 
 
 @pytest.mark.parametrize("reaction, status", [("zero", PLAYING), ("hold", PLAYING), ("fault", "fault: no command answered")])

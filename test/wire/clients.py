@@ -10,6 +10,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples" / "hil_client"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-pedantic", "-O2")
+CHECKED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 PORTABLE = ("link.c", "wire.c", "lqr.c", "plant.c")  # what a microcontroller runs
 RESULTS = ("nothing", "frame", "framing", "too long", "length", "crc", "version", "kind", "not finite", "not unit")  # wire_result
 
@@ -25,9 +26,9 @@ def build(target: Path, *options: str, sources: tuple = PORTABLE) -> Path:
     return target
 
 
-def program(folder: Path) -> Path:
+def program(folder: Path, *options: str) -> Path:
     """The C client."""
-    return build(folder / "hil_client", sources=("main_posix.c", *PORTABLE))
+    return build(folder / "hil_client", *options, sources=("main_posix.c", *PORTABLE))
 
 
 def python_client():
@@ -53,6 +54,25 @@ class WireFrame(ctypes.Structure):
     ]
 
 
+class LinkEnd(ctypes.Structure):
+    """link_end of link.h."""
+
+    _fields_ = [
+        ("timeout", ctypes.c_uint64),
+        ("next", ctypes.c_uint32),
+        ("up", ctypes.c_int),
+        ("newest", ctypes.c_uint32),
+        ("echo", ctypes.c_uint64),
+        ("arrived", ctypes.c_uint64),
+        ("accepted", ctypes.c_uint32),
+        ("lost", ctypes.c_uint32),
+        ("old", ctypes.c_uint32),
+        ("outages", ctypes.c_uint32),
+        ("results", ctypes.c_uint32 * len(RESULTS)),
+        ("receiver", ctypes.c_char * 96),
+    ]
+
+
 class PlantState(ctypes.Structure):
     """plant_state of plant.h."""
 
@@ -64,6 +84,10 @@ def library(folder: Path) -> ctypes.CDLL:
     made = ctypes.CDLL(str(build(folder / "client.so", "-shared", "-fPIC")))
     made.wire_encode.restype = ctypes.c_size_t
     made.wire_crc32.restype = ctypes.c_uint32
+    made.link_send.restype = ctypes.c_size_t
+    made.link_send.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_void_p]
+    made.link_begin.argtypes = made.link_watch.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+    made.link_receive.argtypes = [ctypes.c_void_p, ctypes.c_uint8, ctypes.c_uint64, ctypes.c_void_p]
     made.plant_lean.argtypes = [ctypes.c_void_p, ctypes.c_double]
     made.plant_step.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double]
     return made

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
@@ -19,11 +19,11 @@ from rbdyn_ros.models import reduced_pendulum, spherical_pendulum  # noqa: E402
 from rbdyn_ros.settings import plant_params  # noqa: E402
 from rbdyn_ros.settings.overrides import offline_values  # noqa: E402
 from rbdyn_ros.types import State  # noqa: E402
-from rbdyn_ros.wire.frame import FORCE, STATE, Frame, Malformed  # noqa: E402
+from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, SAFE, STATE, Frame, Malformed  # noqa: E402
 from rbdyn_ros.wire.framing import Framing  # noqa: E402
 from rbdyn_ros.wire.link import Link  # noqa: E402
 
-from .clients import FOLDER, RESULTS, PlantState, WireFrame, library, python_client  # noqa: E402
+from .clients import FOLDER, RESULTS, LinkEnd, PlantState, WireFrame, library, python_client  # noqa: E402
 from .frames import UPRIGHT, frames  # noqa: E402
 
 CONFIG = FOLDER.parents[1] / "config"
@@ -138,6 +138,19 @@ def test_all_regulators_push_alike(c, python, law, numbers):
     assert python.lqr(saved, *numbers) == pytest.approx(tuple(expected), abs=1e-4)
 
 
+@given(numbers=st.tuples(*[st.floats(width=32)] * 11))
+@example((0.0, 0.0, 0.0, 1.0, 1e-40, *(0.0,) * 6))  # hanging, all but for a denormal tilt
+@example((math.inf, math.inf, 1.0, *(0.0,) * 8))
+@example((3e38, 0.0, 1.0, *(0.0,) * 8))
+def test_the_regulator_in_c_never_gives_more_than_its_limit(c, numbers):
+    """Whatever a state is; zero where it is none."""
+    force = (ctypes.c_float * 2)(math.nan, math.nan)
+    c.lqr_force((ctypes.c_float * 11)(*numbers), force)
+    assert math.hypot(*force) <= 20.0 * (1.0 + 1e-6)
+    if not all(abs(number) <= 1e6 for number in numbers):
+        assert tuple(force) == (0.0, 0.0)
+
+
 @pytest.fixture(scope="module")
 def law():
     """The package's regulator for config/pendulum.yaml, and the Python client's gains."""
@@ -181,3 +194,60 @@ def test_what_the_plant_in_c_measures_is_its_motion(c):
     R = np.array(unit_quaternion.matrix(tuple(map(float, q))))
     assert R[:, 2] == pytest.approx(list(plant.k), abs=1e-6)
     assert R @ np.cross(w, (0.0, 0.0, 1.0)) == pytest.approx(list(plant.dk), abs=1e-6)
+
+
+@pytest.mark.parametrize("force, acts", [((6e3, -8e3), (12.0, -16.0)), ((math.inf, 0.0), (0.0, 0.0)), ((0.0, math.nan), (0.0, 0.0)), ((3e38, 0.0), (20.0, 0.0))])
+def test_the_plant_in_c_cuts_forces_at_its_own_limit(c, force, acts):
+    """Ten thousand newtons for a second are those of its drives: some meters per second, and not 740."""
+    plants = PlantState(), PlantState()
+    for plant, asked in zip(plants, (force, acts)):
+        c.plant_lean(ctypes.byref(plant), 0.3)
+        for _ in range(1000):
+            c.plant_step(ctypes.byref(plant), (ctypes.c_float * 2)(*asked), 1e-3)
+    one, two = (np.concatenate([plant.x, plant.v, plant.k, plant.dk]) for plant in plants)
+    assert one == pytest.approx(two, rel=1e-6) and math.hypot(*one[2:4]) < 15.0
+
+
+# the board's end of the link, in C
+
+MS = 1_000_000  # [ns]
+
+
+@pytest.fixture
+def end(c):
+    """A link that ends after 100 ms of silence, and what feeds it bytes that arrive at `now`: the frames that are new."""
+    link = LinkEnd()
+    c.link_begin(ctypes.byref(link), 100 * MS)
+
+    def feed(data: bytes, now: int) -> list:
+        frame, found = WireFrame(), []
+        for byte in data:
+            if c.link_receive(ctypes.byref(link), byte, now, ctypes.byref(frame)):
+                found.append((frame.kind, frame.stamp, tuple(frame.numbers)))
+        return found
+
+    return link, feed
+
+
+def test_a_frame_that_comes_after_the_watch_has_read_its_clock_is_no_silence(c, end):
+    """An interrupt between the reading of the clock and the call: the arrival is later than `now`."""
+    (link, feed), ours = end, Link(100 * MS)
+    assert feed(ours.outgoing(1), 500 * MS)
+    assert c.link_watch(ctypes.byref(link), 500 * MS - 1) == 1 and c.link_watch(ctypes.byref(link), 0) == 1 and link.outages == 0
+    assert c.link_watch(ctypes.byref(link), 600 * MS) == 1 and c.link_watch(ctypes.byref(link), 600 * MS + 1) == 0 and link.outages == 1
+
+
+def test_a_frame_that_is_sent_with_a_clock_read_before_an_arrival_says_held_zero(c, end):
+    (link, feed), ours, out = end, Link(100 * MS), ctypes.create_string_buffer(86)
+    feed(ours.outgoing(7), 500 * MS)
+    for now, held in ((500 * MS - 5, 0), (500 * MS + 5, 5)):
+        size = c.link_send(ctypes.byref(link), now, ctypes.byref(WireFrame(kind=HEARTBEAT)), out)
+        (frame,) = ours.framing.decode(out.raw[:size])
+        assert (frame.echo, frame.held) == (7, held)
+
+
+def test_a_force_flagged_safe_is_zero_on_the_board(end):
+    (_, feed), framing = end, Framing()
+    sent = [Frame(FORCE, flags, i, i, 0, 0, 9, (3.0, 4.0)) for i, flags in enumerate((0, SAFE))]
+    heard = feed(b"".join(map(framing.encode, sent)), MS)
+    assert [(kind, stamp, numbers[:2]) for kind, stamp, numbers in heard] == [(FORCE, 9, (3.0, 4.0)), (FORCE, 9, (0.0, 0.0))]

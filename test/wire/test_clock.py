@@ -57,6 +57,18 @@ def test_an_echo_of_what_was_never_sent_is_refused():
     assert not clock.known and clock.offset(0) == 0.0
 
 
+@pytest.mark.parametrize("leap", [-3600_000 * MS, -50 * MS, 20 * MS, 3600_000 * MS])
+def test_a_clock_that_leaps_contradicts_the_exchange_before_it(leap):
+    clock = ClockOffset()
+    for i in range(500):  # a second, through a queue, with an oscillator that is 2 % too fast
+        exchanged(clock, 10**12 + 2 * MS * i, MS // 10 + i % 7 * MS, MS, lambda t: t + t // 50)
+        at = 10**12 + 2 * MS * (i + 1)
+        usual = [at, at + MS, at + 2 * MS, at + 3 * MS]
+        assert not clock.contradicts(at, *(t + t // 50 for t in usual[1:3]), usual[3])
+    assert clock.contradicts(at, *(t + t // 50 + leap for t in usual[1:3]), usual[3])
+    assert clock.is_ahead(usual[2] + usual[2] // 50 + leap, usual[3]) == (leap > 0)
+
+
 def test_a_clock_that_restarts_is_learnt_anew():
     clock = ClockOffset()
     exchanged(clock, 10**12, 0, 0, lambda t: t + 10**15)

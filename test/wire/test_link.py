@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
-from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, STATE  # noqa: E402
+from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, STATE, Frame  # noqa: E402
 from rbdyn_ros.wire.link import Link  # noqa: E402
 
 from .frames import UPRIGHT  # noqa: E402
@@ -62,10 +62,10 @@ def test_after_a_silence_another_board_may_begin_at_zero(link):
     assert not link.clock.known  # that was another clock
 
 
-def test_safe_is_heard(link):
+def test_safe_is_heard_and_a_force_flagged_safe_is_zero(link):
     board = Link(100 * MS)
-    list(link.incoming(board.outgoing(0, FORCE, 1, (0.0, 0.0), safe=True), 0))
-    assert link.safe
+    (force,) = link.incoming(board.outgoing(0, FORCE, 1, (5.0, -7.0), safe=True), 0)
+    assert link.safe and force.numbers == (0.0, 0.0) and force.stamp == 1
     list(link.incoming(board.outgoing(1, FORCE, 1, (0.0, 0.0)), 1))
     assert not link.safe
 
@@ -108,3 +108,79 @@ def test_counting_anew_forgets_no_clock(link):
     figures = link.figures()
     assert figures["accepted"] == 0 and "malformed, framing" not in figures and link.clock.known
     assert list(link.incoming(board.outgoing(THERE + 2 * MS), 2 * MS))[0].kind == HEARTBEAT
+
+
+# echoes, and the clock behind them
+
+
+def exchange(link: Link, board: Link, at: int, clock) -> None:
+    """A frame to the board and one back, a millisecond each way; `clock(t)` is the board's."""
+    list(board.incoming(link.outgoing(at), clock(at + MS)))
+    list(link.incoming(board.outgoing(clock(at + 2 * MS)), at + 3 * MS))
+
+
+def test_an_echo_that_cannot_be_gives_no_figures(link):
+    """Of a time at which nothing was sent, older than the echo before it, or held for longer than it was away."""
+    board = Link(100 * MS)
+    for at in (4 * MS, 8 * MS):
+        exchange(link, board, at, lambda t: THERE + t)
+    before = link.figures()
+    for i, (echo, held) in enumerate(((1, 0), (8 * MS + 1, 0), (4 * MS, 0), (2**63, 0), (8 * MS, 50 * MS))):
+        frame = Frame(HEARTBEAT, 0, 2 + i, THERE + 20 * MS + i, echo, held)
+        assert list(link.incoming(link.framing.encode(frame), 21 * MS + i)) == [frame]
+    after = link.figures()
+    assert after["false_echoes"] == 5 and after["accepted"] == 7
+    assert [after[f"delay_{which}_ms"] for which in ("p50", "p99", "max")] == [before[f"delay_{which}_ms"] for which in ("p50", "p99", "max")]
+    assert link.clock.offset(21 * MS) == THERE
+
+
+@pytest.mark.parametrize("leap", [-(10**13), -3000 * MS, -30 * MS, 30 * MS, 3000 * MS, 10**15])
+def test_a_clock_that_leaps_without_silence_is_recognized_at_once(link, leap):
+    """In the first frame after it, or the second: the first may hold an echo from before. Its figures are not spoiled."""
+    board = Link(100 * MS)
+    for i in range(1, 200):
+        exchange(link, board, 4 * MS * i, lambda t: THERE + t)
+    for i in range(200, 203):
+        exchange(link, board, 4 * MS * i, lambda t: THERE + leap + t)
+    figures = link.figures()
+    assert figures["clock_leaps"] == 1 and figures["outages"] == 0 and figures["accepted"] == 202
+    assert link.clock.offset(4 * MS * 203) == pytest.approx(THERE + leap, abs=MS)
+    assert figures["age_max_ms"] < 3.0 and figures["jitter_max_ms"] < 1.0 and figures["delay_max_ms"] < 3.0
+
+
+# what is held back
+
+
+def test_states_wait_for_echoes(link):
+    board, now = Link(100 * MS), 10 * MS
+    assert not link.admits(now, STATE) and link.admits(now, HEARTBEAT)  # nobody is there
+    exchange(link, board, now, lambda t: t)
+    sent = []
+    for now in range(20 * MS, 30 * MS, MS):
+        if link.admits(now, STATE):
+            sent.append(link.outgoing(now, STATE, now, UPRIGHT))
+    assert len(sent) == 3 and link.figures()["held_back"] == 8
+    list(board.incoming(sent[0], 30 * MS))
+    list(link.incoming(board.outgoing(30 * MS), 30 * MS))  # one is acknowledged: there is room for one
+    assert [link.admits(now, STATE) and link.outgoing(now, STATE, now, UPRIGHT) != b"" for now in (31 * MS, 32 * MS)] == [True, False]
+
+
+def test_a_force_of_zero_needs_no_room_and_one_that_is_safe_no_board(link):
+    for i in range(4):
+        assert link.admits(i, FORCE, (0.0, 0.0), safe=True) and not link.admits(i, FORCE, (0.0, 0.0))
+    list(link.incoming(Link(100 * MS).outgoing(0), 5))
+    assert [link.admits(6 + i, FORCE, (1.0, 0.0)) and bool(link.outgoing(6 + i, FORCE, 1, (1.0, 0.0))) for i in range(4)] == [True] * 3 + [False]
+    assert link.admits(10, FORCE, (0.0, 0.0))
+
+
+def test_a_board_that_echoes_nothing_gets_a_window_every_20_ms(link):
+    """After a link timeout, in which an echo might have come."""
+    board, sent = Link(100 * MS), []
+    for now in range(MS, 1100 * MS, 2 * MS):
+        if now // MS % 20 == 1:
+            list(link.incoming(board.outgoing(now), now))  # it hears nothing, so it echoes nothing
+        if link.admits(now, STATE):
+            sent.append(now)
+            link.outgoing(now, STATE, now, UPRIGHT)
+    assert len([now for now in sent if now < 100 * MS]) == 3
+    assert 120 <= len([now for now in sent if now > 100 * MS]) <= 150

@@ -17,7 +17,7 @@ SETTINGS = (
 VALUES = {
     "gain_low": Value("", "smallest factor under which the motion decays"),
     "gain_high": Value("", "largest factor under which the motion decays, 200 at most"),
-    "theory_low": Value("", "the same of the linear loop, from the derivative of the law"),
+    "theory_low": Value("", "the same of the linear loop, from the derivative of the law; behind encoders with the stationary filter"),
     "theory_high": Value("", "the same of the linear loop, from the derivative of the law"),
 }
 _SPAN = math.log(200.0)
@@ -31,5 +31,5 @@ def measure(bench, conditions, settings) -> Measured:
         return math.exp(way * edge(lambda far: margins.stands(bench, conditions, settings, math.exp(way * far)), _SPAN, fine).holds)
 
     low, high = last(-1.0), last(1.0)
-    theory = margins.of_law(bench.law(conditions), bench.params, conditions.period)
+    theory = margins.of_conditions(bench, conditions)
     return Measured({"gain_low": low, "gain_high": high, "theory_low": theory.gain_low, "theory_high": theory.gain_high})

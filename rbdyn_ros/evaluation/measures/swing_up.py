@@ -6,6 +6,7 @@ import numpy as np
 
 from rbdyn_ros.evaluation import many, starts as kinds
 from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.faults.options import Mismatch
 from rbdyn_ros.settings.parameter import Parameter
 
 QUESTION = "how often, and how soon, does the rod come up from anywhere?"
@@ -15,8 +16,10 @@ SETTINGS = (
     Parameter("starts", 2000, "", "how many, for a law with a compiled form", "int", low=1),
     Parameter("starts_one_by_one", 200, "", "how many, for a law without, or behind faults or an observer", "int", low=1),
     Parameter("starts_over_ros", 5, "", "how many, over topics", "int", low=1),
+    Parameter("mismatch_spread", 0.0, "", "each start has a plant of its own: its masses, length and frictions differ by up to this part", low=0.0, high=0.9),
     Parameter("duration", 25.0, "s", "within which it must have settled", low=0.0, low_open=True),
 )
+DRAWN = ("rod_mass", "rod_length", "cart_mass", "cart_damping", "joint_damping")  # what `mismatch_spread` draws
 VALUES = {
     "success": Value("%", "settled in time: tilt at most 2 degrees and cart within 5 cm for a second, never beyond the travel"),
     "settled_median": Value("s", "of those that settled"),
@@ -34,13 +37,23 @@ def starts(bench, conditions, settings) -> int:
         return 1
     if bench.over_ros:
         return settings["starts_over_ros"]
-    return settings["starts" if many.compiled(bench, conditions) else "starts_one_by_one"]
+    together = not settings["mismatch_spread"] and many.compiled(bench, conditions)
+    return settings["starts" if together else "starts_one_by_one"]
 
 
 def outcomes(bench, conditions, settings, part: range) -> np.ndarray:
     """Rows of `many.COLUMNS`."""
-    drawn = kinds.drawn(settings["start"], conditions.seed, part)
-    return many.outcomes(bench, conditions, drawn, settings["duration"])
+    drawn, spread, duration = kinds.drawn(settings["start"], conditions.seed, part), settings["mismatch_spread"], settings["duration"]
+    if not spread:
+        return many.outcomes(bench, conditions, drawn, duration)
+    plants = (with_plant(conditions, spread, number) for number in part)
+    return np.vstack([many.outcomes(bench, own, start[None], duration) for own, start in zip(plants, drawn)])
+
+
+def with_plant(conditions, spread: float, number: int):
+    """The conditions of the start of that number, whose plant differs in each of `DRAWN` by at most the part `spread`, uniformly."""
+    parts = np.random.default_rng((conditions.seed, number, len(DRAWN))).uniform(-spread, spread, len(DRAWN))
+    return conditions._replace(faults=conditions.faults._replace(mismatch=Mismatch(**dict(zip(DRAWN, parts.tolist())))))
 
 
 def summary(settings, rows: np.ndarray) -> Measured:

@@ -1,0 +1,156 @@
+"""The process around a command: signals, standard streams, and one sentence where Python would write a traceback.
+
+    begin(program)      before the other imports: a signal ends the process at once, there is nothing to clean up yet
+    run(program, main)  the command: a signal raises KeyboardInterrupt, which main() answers with its exit code
+
+Standard output and standard error never fail: a reader that leaves, a full disk or a closed descriptor must not cost a
+result that is on its way to a file. What could not be written is said at the end.
+"""
+
+import errno
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+CANNOT_WRITE, DEFECT, SIGNAL = 4, 70, 128  # exit codes; 70 is EX_SOFTWARE of sysexits.h
+_received: list[int] = []
+
+
+class Output(io.RawIOBase):
+    """A descriptor that takes everything; the first error stays in `error`, and what comes after it is dropped."""
+
+    def __init__(self, descriptor: int):
+        self._descriptor = descriptor
+        self.error: OSError | None = None
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._descriptor
+
+    def isatty(self) -> bool:
+        """Whether a person looks at it."""
+        return os.isatty(self._descriptor)
+
+    def write(self, data) -> int:
+        """Write all of the bytes; their number, whatever became of them."""
+        left = memoryview(data).cast("B")
+        size = len(left)
+        while left and self.error is None:
+            try:
+                left = left[os.write(self._descriptor, left) :]
+            except BlockingIOError:
+                os.set_blocking(self._descriptor, True)
+            except OSError as error:
+                self.error = error
+        return size
+
+
+def begin(program: str) -> None:
+    """Let SIGINT and SIGTERM end the process with a sentence; give every missing standard stream a place."""
+
+    def leave(number: int, _frame: FrameType | None) -> None:
+        os.write(2, f"{program}: interrupted before there was a result\n".encode())
+        os._exit(SIGNAL + number)
+
+    for descriptor in (0, 1, 2):  # a data file must never become descriptor 1
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest that is free
+    for number in SIGNALS:
+        signal.signal(number, leave)
+
+
+def received() -> int:
+    """The newest signal that raised KeyboardInterrupt; SIGINT if none did."""
+    return _received[-1] if _received else signal.SIGINT
+
+
+def is_interrupted() -> bool:
+    """Whether a signal ended the command. A library may have made another exception of its own."""
+    return bool(_received)
+
+
+def run(program: str, main: Callable[[], int]) -> int:
+    """The exit code of `main`, or of what kept it from returning one."""
+    from rbdyn_ros import (
+        interrupts,
+    )  # not before `begin`: its own imports take longer than those of this file
+
+    outputs = _guarded()
+    interrupts.raising(KeyboardInterrupt, SIGNALS, _note)
+    try:
+        code = main()
+    except SystemExit as done:  # argparse
+        code = done.code if isinstance(done.code, int) else int(done.code is not None)
+    except BaseException as error:
+        code = _said(program, error)
+    for number in SIGNALS:  # what is left is the end of the interpreter
+        signal.signal(number, signal.SIG_IGN)
+    return _flushed(program, code, *outputs)
+
+
+def _note(number: int) -> bool:
+    _received.append(number)
+    return True
+
+
+def _said(program: str, error: BaseException) -> int:
+    """Say what ended the command; the exit code. After a signal any exception is its effect: an import may turn it into another."""
+    if _received or isinstance(error, KeyboardInterrupt):
+        print(f"{program}: interrupted before there was a result", file=sys.stderr)
+        return SIGNAL + received()
+    if sys.flags.dev_mode:
+        raise error
+    trace = error.__traceback__
+    while trace.tb_next:
+        trace = trace.tb_next
+    where = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    print(
+        f"{program}: this is a defect of the program: {reason} ({where}); `python -X dev -m rbdyn_ros ...` shows all of it",
+        file=sys.stderr,
+    )
+    return DEFECT
+
+
+def _guarded() -> tuple[Output, Output]:
+    """Standard output and standard error, replaced by streams that do not fail."""
+    outputs = Output(1), Output(2)
+    sys.stdout = _stream(
+        outputs[0], sys.stdout, direct=getattr(sys.stdout, "write_through", False)
+    )  # python -u
+    sys.stderr = _stream(outputs[1], sys.stderr, direct=True)
+    return outputs
+
+
+def _stream(output: Output, before: io.TextIOWrapper | None, direct: bool) -> io.TextIOWrapper:
+    encoding = before.encoding if before else "utf-8"
+    buffer = io.BufferedWriter(output)
+    return io.TextIOWrapper(
+        buffer, encoding, "backslashreplace", line_buffering=output.isatty(), write_through=direct
+    )
+
+
+def _flushed(program: str, code: int, output: Output, complaints: Output) -> int:
+    """Write what is left in the buffers; the exit code.
+
+    A reader that has seen enough, such as `head`, is no error; a command that a signal has ended
+    has its sentence already.
+    """
+    sys.stdout.flush()
+    if output.error is not None and output.error.errno != errno.EPIPE and code < SIGNAL:
+        print(
+            f"{program}: cannot write to standard output: {output.error.strerror}", file=sys.stderr
+        )
+        code = code or CANNOT_WRITE
+    sys.stderr.flush()
+    return code

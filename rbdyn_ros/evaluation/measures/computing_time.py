@@ -1,0 +1,91 @@
+"""How long the law takes for a command, against its control period.
+
+A command's time is that of the wall clock, for a law that sleeps, waits for a device or computes in threads of its own is late
+too. Where the system took the processor away during the command (an involuntary context switch: another process wanted it), it is
+the time on the processor alone, so that a loaded machine is not held against the law.
+"""
+
+import math
+import os
+import resource
+import time
+
+import numpy as np
+
+from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.settings.parameter import Parameter
+
+QUESTION = "is the law done with a command before the next one is due?"
+OVER_ROS = False  # the times of a node are told by the monitor
+SETTINGS = (
+    Parameter("tilt", 10.0, "deg", "of the rod at the start", low=0.0, high=180.0),
+    Parameter("azimuth", 23.0, "deg", "where it leans to"),
+    Parameter("duration", 4.0, "s", "of the run", low=0.0, low_open=True),
+)
+VALUES = {
+    "of_period": Value(
+        "%", "99th percentile of the time of a command, as a part of the control period"
+    ),
+    "p99": Value("ms", "99th percentile of the time of a command"),
+    "median": Value("ms", "median of the time of a command"),
+    "largest": Value("ms", "largest time of a command"),
+    "preempted": Value(
+        "%",
+        "commands during which another process took the processor: their time is that on the processor",
+    ),
+    "load": Value(
+        "",
+        "processes that want to run, per processor: the load average of the last minute after the run",
+    ),
+}
+
+
+def measure(bench, conditions, settings) -> Measured:
+    """One run, whether the rod falls or not."""
+    start = spherical_pendulum.upright(
+        math.radians(settings["tilt"]), math.radians(settings["azimuth"])
+    )
+    watches: list[Stopwatch] = []
+
+    def timed(law) -> Stopwatch:
+        watches.append(Stopwatch(law))
+        return watches[-1]
+
+    bench.run(conditions, start, settings["duration"], wrap=timed)
+    times, preempted = (
+        1e3 * np.array(watches[-1].times),
+        100.0 * watches[-1].preempted / len(watches[-1].times),
+    )
+    median, p99 = np.percentile(times, (50.0, 99.0)).tolist()
+    period, load, processors = 1e3 * conditions.period, os.getloadavg()[0], os.cpu_count() or 1
+    values = {
+        "of_period": 100.0 * p99 / period,
+        "p99": p99,
+        "median": median,
+        "largest": float(times.max()),
+    }
+    note = f"99 of 100 commands take at most {p99:.3g} ms of a control period of {period:g} ms, at a load average of {load:.1f} on {processors} processors"
+    return Measured({**values, "preempted": preempted, "load": load / processors}, note=note)
+
+
+class Stopwatch:
+    """A law, with the time [s] of each of its commands."""
+
+    def __init__(self, law):
+        self.law, self.times, self.preempted = law, [], 0
+
+    def command(self, t, state, reference):
+        """The law's own answer."""
+        switches, worked, began = _involuntary_switches(), time.thread_time(), time.perf_counter()
+        force = self.law.command(t, state, reference)
+        elapsed, worked = time.perf_counter() - began, time.thread_time() - worked
+        taken = _involuntary_switches() > switches
+        self.preempted += taken
+        self.times.append(worked if taken else elapsed)
+        return force
+
+
+def _involuntary_switches() -> int:
+    """How often the system took the processor from this thread."""
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw

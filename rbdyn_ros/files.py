@@ -1,0 +1,115 @@
+"""Files that appear whole or not at all, places that are tried before the work, and results that survive a place that fails."""
+
+import errno
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_LONGEST = 200  # characters of a draft's name that are taken from the file's own
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """A draft beside `path`, with its suffix, that takes its place when the block ends without an exception.
+
+    Whatever interrupts the block loses no earlier file. A device or a pipe is written directly. OSError.
+    """
+    named, path = str(path), Path(path).resolve()
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), named)
+    if path.exists() and not path.is_file():
+        yield Path(named)  # whose suffix a link may have, and a device has not
+        return
+    draft = path.with_name(f".{os.getpid()}.{path.name[-_LONGEST:]}")
+    try:
+        yield draft
+        with open(draft, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except OSError as error:
+        if error.filename not in (None, str(draft)):
+            raise
+        raise OSError(error.errno, error.strerror, named) from None  # users know no draft
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_whole(path: str | Path, content: str | bytes) -> None:
+    """Write a file, text as UTF-8, in one step. OSError."""
+    with replacing(path) as draft:
+        draft.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def write_or_rescue(path: str | Path, write: Callable[[Path], object]) -> tuple[Path, str]:
+    """Let `write(draft)` make the file `path`; (where it is, "" or a sentence that says why it is elsewhere).
+
+    Elsewhere is a new folder below the system's folder for temporary files. OSError, that of `path`, if that fails too.
+    """
+    path = Path(path)
+    try:
+        with replacing(path) as draft:
+            write(draft)
+        return path, ""
+    except OSError as error:
+        first = error
+    try:
+        rescued = Path(tempfile.mkdtemp(prefix="rbdyn_ros_")) / (path.name or "result")
+        with replacing(rescued) as draft:
+            write(draft)
+    except OSError:
+        raise first from None
+    return rescued, f"cannot write {path}: {first.strerror}; it is in {rescued}"
+
+
+def try_file(path: str | Path, option: str) -> Path:
+    """The path of an output file, after a file was made there and taken away again.
+
+    ValueError, starting with the option, for a folder, a missing folder, a full disk, or a place where nobody may write.
+    """
+    path = Path(path).expanduser()
+    place = path.resolve()
+    if path.is_dir():
+        raise ValueError(f"{option} is {path}, which is a folder; name a file in it")
+    if not place.parent.is_dir():
+        raise ValueError(
+            f"{option} is {path}, but there is no folder {place.parent}; make it first: mkdir -p {place.parent}"
+        )
+    try:
+        if place.exists() and not os.access(place, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if not place.exists() or place.is_file():
+            _try(place.parent)
+    except OSError as error:
+        raise ValueError(
+            f"{option} is {path}, which cannot be written: {error.strerror}; choose another"
+        ) from None
+    return path
+
+
+def make_folder(path: str | Path) -> Path:
+    """The output folder `path`, made where it is missing, after a file was made in it and taken away again. OSError names it."""
+    path = Path(path)
+    made = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        _try(path)
+    except OSError as error:
+        for folder in made:
+            if folder.is_dir():
+                folder.rmdir()
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    return path
+
+
+def _try(folder: Path) -> None:
+    """Make a file of one page in the folder, see it reach the disk, and remove it. OSError."""
+    probe = folder.resolve() / f".{os.getpid()}.probe"
+    try:
+        with open(probe, "xb") as file:
+            file.write(bytes(4096))
+            file.flush()
+            os.fsync(file.fileno())
+    finally:
+        probe.unlink(missing_ok=True)

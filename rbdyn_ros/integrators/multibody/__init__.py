@@ -1,1 +1,0 @@
-"""Steppers for several bodies with joints and contacts."""

@@ -1,0 +1,51 @@
+"""RViz's view of a simulator whose frames have a prefix.
+
+RViz looks for the links of a robot model under `TF Prefix` + "/" + link, which suits a
+`frame_prefix` that ends in a slash. For any other prefix RViz has no setting: there the simulator's
+own markers draw cart and rod in place of the model; they are in the right frame whatever its name.
+"""
+
+from pathlib import Path
+
+import yaml
+
+MODEL, MARKERS = "rviz_default_plugins/RobotModel", "rviz_default_plugins/MarkerArray"
+DRAWN = ("cart", "rod")  # namespaces of the markers that show what the robot model shows
+
+
+def with_prefix(view: dict, prefix: str) -> dict:
+    """The content of a .rviz file for frames with this prefix.
+
+    A display that has a TF Prefix already keeps it.
+    ValueError where the file holds no displays.
+    """
+    manager = view.get("Visualization Manager") if isinstance(view, dict) else None
+    displays = manager.get("Displays") if isinstance(manager, dict) else None
+    if not isinstance(displays, list) or not all(isinstance(d, dict) for d in displays):
+        raise ValueError("it has no Visualization Manager with Displays, so it is no view of RViz")
+    for display in displays:
+        kind = display.get("Class")
+        if kind == MODEL and not display.get("TF Prefix"):
+            display["TF Prefix"] = prefix.rstrip("/") if prefix.endswith("/") else ""
+            if not prefix.endswith("/"):
+                display["Enabled"] = display["Value"] = False
+        if kind == MARKERS and not prefix.endswith("/"):
+            display.setdefault("Namespaces", {}).update({name: True for name in DRAWN})
+    manager.setdefault("Global Options", {})["Fixed Frame"] = f"{prefix}world"
+    return view
+
+
+def view_for(template: str, prefix: str, copy: str) -> str:
+    """The path of the template itself where there is no prefix, else of `copy`, which is written.
+
+    ValueError names the template and what is wrong with it; OSError if it cannot be read.
+    """
+    if not prefix:
+        return template
+    try:
+        view = with_prefix(yaml.safe_load(Path(template).read_text()), prefix)
+    except (ValueError, yaml.YAMLError) as error:
+        what = f"the view {template} cannot be given the frame_prefix '{prefix}'"
+        raise ValueError(f"{what}: {error}") from None
+    Path(copy).write_text(yaml.safe_dump(view, sort_keys=False, width=10_000))
+    return copy

@@ -1,0 +1,159 @@
+"""The tables about the laws are made from results, and these are of the current suite."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SPEC = importlib.util.spec_from_file_location(
+    "score_tables", ROOT / "benchmarks" / "score_tables.py"
+)
+tables = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(tables)
+
+
+@pytest.mark.parametrize("page", tables.PAGES)
+def test_the_tables_of_a_page_are_made_from_the_results(page):
+    """Otherwise: `python benchmarks/score_tables.py`."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert tables.MARK.search(text)
+    assert tables.written(text) == text
+
+
+def test_every_table_stands_in_a_page():
+    texts = "".join((ROOT / page).read_text(encoding="utf-8") for page in tables.PAGES)
+    assert sorted(found[2] for found in tables.MARK.finditer(texts)) == sorted(tables.TABLES)
+
+
+@pytest.mark.parametrize("law", tables.LAWS)
+def test_the_results_are_those_of_the_current_suite(law):
+    """Otherwise measure what is named again, and `--take` it."""
+    assert list(tables.stale(law)) == []
+
+
+@pytest.mark.parametrize("law", [path.stem for path in sorted(tables.SCORES.glob("*.json"))])
+def test_the_results_say_where_they_come_from(law):
+    found = tables.results(law)
+    sittings = found["provenance"]["sittings"]
+    assert all(
+        sitting["date"] and sitting["machine"]["processors"] and not sitting["quick"]
+        for sitting in sittings
+    )
+    cases = [case for row in found["rows"] for case in row["cases"]]
+    assert {case["sitting"] for case in cases} <= set(range(len(sittings)))
+    assert all(
+        "evaluate" not in str(sitting) and "/" not in sitting["machine"]["processor"]
+        for sitting in sittings
+    )
+
+
+@pytest.fixture
+def scores(tmp_path, monkeypatch):
+    """A copy of the results that may be changed."""
+    for path in tables.SCORES.glob("*.json"):
+        (tmp_path / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(tables, "SCORES", tmp_path)
+    return tmp_path
+
+
+def changed(scores, change, law="lqr") -> None:
+    """The results of a law after `change(row S4)`."""
+    found = tables.results(law)
+    change(next(row for row in found["rows"] if row["row"] == "S4"))
+    (scores / f"{law}.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+def test_another_number_makes_another_table(scores):
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    def better(row):
+        next(case for case in row["cases"] if case["label"] == "20 N")["values"]["tilt"] = 66.6
+
+    changed(scores, better)
+    assert "| 66.6° |" in tables.written(page)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    (
+        (lambda row: row["cases"].pop(), "lqr: S4 100 N is not measured"),
+        (
+            lambda row: row["cases"][0]["settings"].update(azimuths=1),
+            "lqr: S4 10 N was measured with other settings or bounds",
+        ),
+        (
+            lambda row: row["cases"][0]["conditions"].update(period=0.1),
+            "lqr: S4 10 N was measured with other settings or bounds",
+        ),
+        (
+            lambda row: row["cases"][0]["requirements"][0].__setitem__(0, "tilt >= 1"),
+            "lqr: S4 10 N was measured with other settings or bounds",
+        ),
+        (lambda row: row["cases"][0].update(label="9 N"), "lqr: S4 9 N is no case of the suite"),
+    ),
+)
+def test_results_of_another_suite_are_named(scores, change, sentence):
+    changed(scores, change)
+    assert sentence in list(tables.stale("lqr"))
+
+
+def test_a_row_that_is_measured_in_part_does_not_hold_yet(scores):
+    held, of = map(int, tables.Cases("lqr").summary().split(" of "))
+    changed(scores, lambda row: row["cases"].pop())
+    assert tables.Cases("lqr").summary() == f"{held - 1} of {of - 1} (1 not measured)"
+
+
+def test_new_results_take_the_place_of_the_old_ones(scores):
+    """Those of one row: the others stay, each case with its own sitting."""
+    new = tables.results("lqr")
+    (row,) = [row for row in new["rows"] if row["row"] == "S3"]
+    row["cases"][0]["values"]["settling_time"] = 9.9
+    row["verdict"] = row["cases"][0]["verdict"] = "misses"
+    row["cases"][0]["requirements"][0][1] = False
+    sittings = len(new["provenance"]["sittings"])
+    taken = {
+        **new,
+        "rows": [row],
+        "provenance": {**new["provenance"], "sittings": [{"date": "now"}]},
+    }
+    before = tables.Cases("lqr").summary()
+    tables.take(taken)
+    after = tables.results("lqr")
+    assert (
+        len(after["rows"]) == len(new["rows"])
+        and len(after["provenance"]["sittings"]) == sittings + 1
+    )
+    assert tables.Cases("lqr").number("S3", "", "settling_time", 2, " s") == "9.90 s"
+    assert (
+        tables.Cases("lqr").case("S3")["sitting"] == sittings
+        and tables.Cases("lqr").case("S4", "20 N")["sitting"] < sittings
+    )
+    held, of = before.split(" of ")
+    assert tables.Cases("lqr").summary() == f"{int(held) - 1} of {of}"
+    assert "- `lqr`: S3 (settling time 9.9, bound ≤ 3.5)" in tables.misses()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    (
+        (None, "cannot be read: No such file"),
+        ("{", "is not JSON"),
+        ("[]", "is not what `evaluate` writes"),
+        (
+            '{"law": "mine", "rows": [], "provenance": {}}',
+            "is about mine; the tables are about lqr",
+        ),
+    ),
+)
+def test_what_is_no_evaluation_is_refused_in_a_sentence(
+    tmp_path, monkeypatch, capsys, content, sentence
+):
+    path = tmp_path / "evaluation.json"
+    if content is not None:
+        path.write_text(content)
+    monkeypatch.setattr("sys.argv", ["score_tables.py", "--take", str(path)])
+    with pytest.raises(SystemExit):
+        tables.main()
+    assert sentence in capsys.readouterr().err
