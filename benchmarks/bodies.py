@@ -21,11 +21,11 @@ from command_line import read
 from peer import MISSING, mujoco
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.constraints import jacobian
-from rbdyn_ros.contacts import pairs
 from rbdyn_ros.kernel import bound
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import step
+from rbdyn_ros.mechanics.description import jacobian
+from rbdyn_ros.mechanics.description import pairs
 
 _ROWS = """write rows {scene, step [s], ns, mj_ns, ratio_to_mj_step, energy_error,
 mj_energy_error [J], opening [m], penetration, mj_penetration [m]}; the ratio is mj_step's time

@@ -10,13 +10,13 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))  # a checkout need not be installed
 
 from rbdyn_ros.bodies.rigid_bodies import Bodies
-from rbdyn_ros.constraints import joints
-from rbdyn_ros.constraints.joints import Constraints
-from rbdyn_ros.constraints.rows import WORLD
-from rbdyn_ros.contacts import pairs
-from rbdyn_ros.contacts.pairs import Pairs
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.description import joints
+from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.mechanics.description.joints import Constraints
+from rbdyn_ros.mechanics.description.pairs import Pairs
+from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.types import Array
 
 H, G, MU = 1e-3, 9.81, 0.3

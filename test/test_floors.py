@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 FLOORS = {
     0: {"types", "kernel", "interrupts", "optional", "tracebacks", "files", "console", "geometry", "numerics"},
     1: {"bodies", "solvers"},
-    2: {"constraints", "contacts", "systems"},
+    2: {"contacts", "systems"},
     3: {"systems", "integrators", "mechanics"},
     4: {"models", "settings", "faults", "wire"},
     5: {"controllers", "simulation"},

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from rbdyn_ros.constraints.rows import WORLD
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.outcome import Outcome, above, below, between
+from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.models import jointed_bodies
 from rbdyn_ros.simulation import several_bodies
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from rbdyn_ros.constraints import joints
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
 from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics.description import joints
 from rbdyn_ros.models import sliding_top
 from rbdyn_ros.simulation import several_bodies
 

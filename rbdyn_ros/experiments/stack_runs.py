@@ -5,9 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.contacts import pairs, world
+from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics.description import pairs
 from rbdyn_ros.models import stacks
 from rbdyn_ros.solvers import fc3d
 from rbdyn_ros.types import Array

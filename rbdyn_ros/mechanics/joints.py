@@ -2,19 +2,19 @@
 (doc/nonsmooth.md, M.8).
 
 A block of kind POINTS lets a point of a be a point of b, C = x_a + R_a p - x_b - R_b s. A MIXED
-block has up to three rows of the kinds of constraints/rows.py, C = (R_b n).w - c with w = k (x_a -
+block has up to three rows of the kinds of description/rows.py, C = (R_b n).w - c with w = k (x_a -
 x_b) + R_a p, or a row between quaternions. With the gradients A at the node and A_1 at the end, by
 displacement and by turn, the multipliers of a step obey
 
     (A_1 K A^T) d lambda = -Phi + A_1 K r,      K = diag(h/m, (d r/d v)^-1)
 """
 
-from rbdyn_ros.constraints.rows import TURN
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import hot, inlined
 from rbdyn_ros.mechanics import arena, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
+from rbdyn_ros.mechanics.description.rows import TURN
 
 _AT_REST = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)

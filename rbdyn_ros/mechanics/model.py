@@ -11,16 +11,16 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.bodies.rigid_bodies import Bodies
-from rbdyn_ros.constraints import jacobian, joints, redundancy
-from rbdyn_ros.constraints.joints import Constraints
-from rbdyn_ros.constraints.rows import POINT, WORLD
-from rbdyn_ros.contacts import pairs as contacts
-from rbdyn_ros.contacts.pairs import Pairs
 from rbdyn_ros.geometry import arguments, quaternion
 from rbdyn_ros.kernel import bound
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import friction, impact, skyline, smooth, sparse, step, velocity
 from rbdyn_ros.mechanics.arena import HEADER, PARTS, Arena
+from rbdyn_ros.mechanics.description import jacobian, joints, redundancy
+from rbdyn_ros.mechanics.description import pairs as contacts
+from rbdyn_ros.mechanics.description.joints import Constraints
+from rbdyn_ros.mechanics.description.pairs import Pairs
+from rbdyn_ros.mechanics.description.rows import POINT, WORLD
 from rbdyn_ros.types import Array
 
 OVERLAP = 1e-6  # [m] by which bodies may overlap at the start

@@ -1,15 +1,15 @@
 """Bodies with joints by their Lagrange multipliers and the classical Runge-Kutta method: the road
 beside the variational one.
 
-The accelerations of constraints/multipliers.py, integrated as they are; what the joints lose by
+The accelerations of description/multipliers.py, integrated as they are; what the joints lose by
 the step's error comes back through the stabilisation. Order 4, dissipative or not by chance,
 without contacts.
 """
 
 import numpy as np
 
-from rbdyn_ros.constraints import jacobian, multipliers
 from rbdyn_ros.kernel import kernel
+from rbdyn_ros.mechanics.description import jacobian, multipliers
 
 ORDER = 4
 # residual that stops a run; redundant rows leave one of the size of what the joints have opened

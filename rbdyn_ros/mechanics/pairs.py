@@ -1,7 +1,7 @@
 """Contact pairs: gaps, frames, levers, and the way between their impulses and velocities and those
 of the bodies.
 
-The kinds are those of contacts/pairs.py (doc/nonsmooth.md, C.9). A contact's frame is (normal out
+The kinds are those of description/pairs.py (doc/nonsmooth.md, C.9). A contact's frame is (normal out
 of b, two tangents); its velocity is that of a against b, u = T (v_a - v_b) + T_a w_a - T_b w_b,
 and an impulse r gives T^T r and T_a^T r to a.
 """

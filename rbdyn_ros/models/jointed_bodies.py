@@ -6,10 +6,10 @@ import numpy as np
 
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.bodies.rigid_bodies import Bodies
-from rbdyn_ros.constraints import joints
-from rbdyn_ros.constraints.joints import Constraints
-from rbdyn_ros.constraints.rows import WORLD
 from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics.description import joints
+from rbdyn_ros.mechanics.description.joints import Constraints
+from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.types import Array
 
 EDGE = 0.9  # m, width of the door's leaf

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.contacts import pairs
 from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics.description import pairs
 from rbdyn_ros.types import Array
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.contacts import pairs
+from rbdyn_ros.mechanics.description import pairs
 from rbdyn_ros.types import Array
 
 GRAVITY = 9.81  # [m/s^2]

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.constraints import jacobian, joints, multipliers
-from rbdyn_ros.constraints.joints import Constraints
-from rbdyn_ros.contacts.pairs import Pairs
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import multiplier_rk4
+from rbdyn_ros.mechanics.description import jacobian, joints, multipliers
+from rbdyn_ros.mechanics.description.joints import Constraints
+from rbdyn_ros.mechanics.description.pairs import Pairs
 from rbdyn_ros.types import Array
 
 

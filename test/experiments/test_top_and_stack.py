@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from rbdyn_ros.contacts import pairs
 from rbdyn_ros.experiments import outcome as outcomes
 from rbdyn_ros.experiments.stack_runs import settled
+from rbdyn_ros.mechanics.description import pairs
 from rbdyn_ros.models import sliding_top, stacks
 
 GOLDEN = Path(__file__).parents[1] / "golden"

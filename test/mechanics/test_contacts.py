@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.constraints import jacobian, joints
-from rbdyn_ros.constraints.rows import TURN, WORLD
-from rbdyn_ros.contacts import pairs
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics.description import jacobian, joints
+from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.mechanics.description.rows import TURN, WORLD
 
 G = 9.81
 GOLDEN = Path(__file__).parents[1] / "golden"

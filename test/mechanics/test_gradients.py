@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.constraints import jacobian, joints
-from rbdyn_ros.constraints.rows import WORLD
-from rbdyn_ros.contacts import pairs
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import coupled, friction, impact, skyline, smooth, sparse, turn, velocity
 from rbdyn_ros.mechanics import joints as blocks
 from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics.description import jacobian, joints
+from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.mechanics.description.rows import WORLD
 
 STEP = 1e-6
 

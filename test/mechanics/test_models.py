@@ -7,11 +7,11 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.constraints import joints
-from rbdyn_ros.contacts import pairs
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.description import joints
+from rbdyn_ros.mechanics.description import pairs
 
 G = 9.81
 

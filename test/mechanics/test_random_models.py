@@ -8,13 +8,14 @@ obey the equations of doc/nonsmooth.md (M.5 to M.8, M.15, M.16) and the law of e
 import numpy as np
 import pytest
 
-from rbdyn_ros.constraints import jacobian, joints
-from rbdyn_ros.constraints.rows import WORLD
-from rbdyn_ros.contacts import pairs, world
+from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.description import jacobian, joints
+from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.solvers import fc3d
 
 H, G = 2e-3, 9.81

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.constraints import jacobian, joints
-from rbdyn_ros.contacts import pairs
+from rbdyn_ros.mechanics.description import jacobian, joints
+from rbdyn_ros.mechanics.description import pairs
 from rbdyn_ros.mechanics.model import Options
 from rbdyn_ros.models import jointed_bodies
 from rbdyn_ros.simulation import several_bodies

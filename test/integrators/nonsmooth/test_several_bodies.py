@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.constraints import joints
-from rbdyn_ros.contacts import pairs
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean
+from rbdyn_ros.mechanics.description import joints
+from rbdyn_ros.mechanics.description import pairs
 from rbdyn_ros.simulation import several_bodies
 from rbdyn_ros.systems import assembly, laws, newton_euler, relations
 

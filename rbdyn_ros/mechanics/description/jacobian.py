@@ -6,9 +6,9 @@
 import numpy as np
 
 from rbdyn_ros.bodies import quaternion_body as body
-from rbdyn_ros.constraints import rows as row
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import kernel
+from rbdyn_ros.mechanics.description import rows as row
 
 
 @kernel

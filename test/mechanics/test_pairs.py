@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.contacts import pairs
 from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics.description import pairs
 
 BODIES = rigid_bodies.build([1.0, 1.0], np.full((2, 3), 0.1))
 Q = rigid_bodies.configuration(BODIES, [(0.0, 0.1, 2.0), (0.3, -0.2, 0.4)], quaternion.exp([(0.3, 0.2, -0.5), (1.0, 0.4, 0.1)]))

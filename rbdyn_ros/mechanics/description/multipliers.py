@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.constraints import jacobian
 from rbdyn_ros.kernel import kernel
+from rbdyn_ros.mechanics.description import jacobian
 from rbdyn_ros.types import Array
 
 _RANK = 1e-11  # singular values below this, relative to the largest, are zero

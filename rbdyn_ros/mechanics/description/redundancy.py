@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.bodies import floating_base
-from rbdyn_ros.constraints import jacobian
-from rbdyn_ros.constraints.joints import Constraints, selected
+from rbdyn_ros.mechanics.description import jacobian
+from rbdyn_ros.mechanics.description.joints import Constraints, selected
 from rbdyn_ros.types import Array
 
 TOLERANCE = 1e-8  # of a row's length: what round-off leaves of a combination

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.constraints.rows import DOT, POINT, TURN, WORLD, Rows
 from rbdyn_ros.geometry import arguments, quaternion
+from rbdyn_ros.mechanics.description.rows import DOT, POINT, TURN, WORLD, Rows
 from rbdyn_ros.types import Array
 
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.bodies import quaternion_body as body
-from rbdyn_ros.constraints.rows import WORLD, place, vector
 from rbdyn_ros.geometry import arguments, vec
 from rbdyn_ros.kernel import kernel
+from rbdyn_ros.mechanics.description.rows import WORLD, place, vector
 from rbdyn_ros.types import Array
 
 FACE, BALLS = range(2)
