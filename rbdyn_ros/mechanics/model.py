@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.bodies.rigid_bodies import Bodies
 from rbdyn_ros.geometry import arguments, quaternion
 from rbdyn_ros.kernel import bound
@@ -34,6 +35,14 @@ class Options(NamedTuple):
     newton: bool = False  # True: Newton's restitution also where it gains energy (Kane's paradox)
 
 
+class Names(NamedTuple):
+    """What sentences and tables call the parts of a model; joints have theirs in `constraints`."""
+
+    bodies: tuple = ()  # (n,) of str; (): body 0, body 1, ...
+    contacts: tuple = ()  # of str; (): contact 0, contact 1, ..., one for each pair
+    contact_of: tuple = ()  # (k,) the contact that each pair belongs to
+
+
 class Model(NamedTuple):
     """Nouns that the model was made of, and its arena."""
 
@@ -43,6 +52,7 @@ class Model(NamedTuple):
     pairs: Pairs
     arena: Arena
     owners: tuple  # of each joint block: the joint, from 0 on
+    names: Names
 
 
 def build(
@@ -55,6 +65,7 @@ def build(
     overlap: float = OVERLAP,
     options: Options = Options(),
     impacts: int = 1000,
+    names: Names = Names(),
 ) -> Model:
     """The model that starts at q (n, 7), v (n, 6) and writes down at most `impacts` impacts.
 
@@ -65,18 +76,19 @@ def build(
     n = len(bodies.mass)
     constraints = joints.assembled(n) if constraints is None else constraints
     pairs = contacts.build(n) if pairs is None else pairs
-    q, v = start(bodies, constraints, q, v)
+    names = _named(names, n, pairs)
+    q, v = start(bodies, constraints, q, v, names.bodies)
     for i, gap in enumerate(contacts.gaps(pairs, q)):
         if not gap >= -overlap:
             raise ValueError(
-                f"contact {i} overlaps by {-gap:.3g} m at the start; "
+                f"{names.contacts[names.contact_of[i]]} overlaps by {-gap:.3g} m at the start; "
                 f"it must not by more than {overlap:g} m: move its body"
             )
     gamma = np.broadcast_to(np.array(gamma, dtype=float), (n,))
     for i, value in enumerate(gamma):
         if not (np.isfinite(value) and value >= 0.0):
             raise ValueError(
-                f"gamma of body {i} is {value} kg m^2; "
+                f"gamma of {names.bodies[i]} is {value} kg m^2; "
                 "it must be >= 0 (4/3 of the smallest inertia is a good choice)"
             )
     if not 1 <= options.max_impacts <= 1000:
@@ -87,13 +99,13 @@ def build(
         _bodies(bodies, q, v, gamma, integers), blocks, integers, _pairs(pairs), pairs, impacts
     )
     parts["clock"][[c.MAX_IMPACTS, c.MAY_GAIN], 0] = options.max_impacts, options.newton
-    model = Model(bodies, constraints, kept, pairs, _packed(parts), owners)
+    model = Model(bodies, constraints, kept, pairs, _packed(parts), owners, names)
     velocity_kernels(model)[0](model.arena)
     velocity_kernels(model)[1](model.arena, -1.0)
     return model
 
 
-def start(bodies: Bodies, constraints: Constraints, q, v) -> tuple:
+def start(bodies: Bodies, constraints: Constraints, q, v, names: tuple = ()) -> tuple:
     """Copies of q (n, 7) and v (n, 6); ValueError where they are none of these bodies, or v would
     open a joint.
     """
@@ -106,7 +118,7 @@ def start(bodies: Bodies, constraints: Constraints, q, v) -> tuple:
     redundancy.require_met(constraints, q)
     for i in np.flatnonzero((v * bodies.held).any(axis=1)):
         raise ValueError(
-            f"v of body {i} is {tuple(map(float, v[i]))}; "
+            f"v of {names[i] if names else f'body {i}'} is {tuple(map(float, v[i]))}; "
             "it must be 0 in the directions in which the body is held"
         )
     speed = jacobian.jacobian(constraints.rows, q) @ v.reshape(-1)
@@ -145,16 +157,36 @@ def state(model: Model) -> tuple:
             f"{failure(model)}"
         )
     rows = part(model, "bodies")
-    q = np.hstack([rows[:, c.X : c.X + 3], rows[:, c.Q : c.Q + 4]])
-    return q, np.hstack([rows[:, c.U_X : c.U_X + 3], rows[:, c.U_W : c.U_W + 3]])
+    return places(model), np.hstack([rows[:, c.U_X : c.U_X + 3], rows[:, c.U_W : c.U_W + 3]])
 
 
-def reactions(model: Model) -> Array:
+def places(model: Model) -> Array:
+    """q (n, 7): positions of the centers of mass [m] and orientations wxyz."""
+    rows = part(model, "bodies")
+    return np.hstack([rows[:, c.X : c.X + 3], rows[:, c.Q : c.Q + 4]])
+
+
+def energy(model: Model) -> float:
+    """Kinetic and potential energy [J] of this instant; the potential is zero at the origin."""
+    return float(rigid_bodies.energy(model.bodies, *state(model)))
+
+
+def momenta(model: Model) -> tuple:
+    """(linear momentum (3,) [kg m/s], angular momentum about the origin (3,) [kg m^2/s]), world."""
+    q, v = state(model)
+    return (
+        rigid_bodies.momentum(model.bodies, v),
+        rigid_bodies.angular_momentum(model.bodies, q, v),
+    )
+
+
+def reactions(model: Model, since: Array | None = None) -> Array:
     """(joints, 2, 6) impulses of each joint on its bodies a and b since the last call [N s, world
     | N m s, body]; forgets them.
 
-    At the centers of mass; over any time they balance the bodies' momenta to round-off. Rows that
-    are redundant carry nothing.
+    At the centers of mass; over any time they balance the bodies' momenta to round-off. Where rows
+    are redundant all rows share their load so that its norm is least (C.10); the shares are those
+    of the present places, or with `since`, the places q (n, 7) at the last call, the mean of both.
     """
     observe, add = velocity_kernels(model)
     observe(model.arena)
@@ -164,7 +196,14 @@ def reactions(model: Model) -> Array:
     np.add.at(found, list(model.owners), sums)
     sums[:] = 0.0
     add(model.arena, -1.0)
-    return found.reshape(-1, 2, 6)
+    found = found.reshape(-1, 2, 6)
+    if len(model.kept) == len(model.constraints.names):
+        return found
+    ends = [places(model)] if since is None else [places(model), since]
+    shares = [
+        redundancy.shared(model.constraints, model.kept, model.bodies.held, q, found) for q in ends
+    ]
+    return sum(shares) / len(ends)
 
 
 def contact_impulses(model: Model) -> Array:
@@ -191,20 +230,25 @@ def failure(model: Model) -> str:
     """
     code, where = (int(x) for x in part(model, "counters")[[c.FAILURE, c.WHERE], 0])
     if code == smooth.BODY_FAILED:
-        return (
-            f"Newton's method finds no turn of body {where} within {smooth.ITERATIONS} iterations"
-        )
+        name, most = model.names.bodies[where], smooth.ITERATIONS
+        return f"Newton's method finds no turn of {name} within {most} iterations"
     if code == smooth.JOINT_FAILED:
         name = joint_name(model, model.owners[where])
         most = f"at most {smooth.ITERATIONS} iterations of Newton's method"
         return f"the {name} is not closed after {most}"
     if code == friction.CONTACT_FAILED:
-        return f"no impulse obeys the law of contact {where} ({_pair_name(model.pairs, where)})"
+        return f"no impulse obeys the law of {contact_name(model, where)}"
     if code == step.ROUNDS_FAILED:
-        pair = _pair_name(model.pairs, where)
         rounds = f"bodies and impulses do not agree within {step.ROUNDS} rounds"
-        return f"{rounds}; contact {where} ({pair}) is one of them"
+        return f"{rounds}; {contact_name(model, where)} is one of them"
     return "the instant of an impact is not found"
+
+
+def contact_name(model: Model, pair: int) -> str:
+    """The name of the contact of a pair, and its bodies."""
+    name, bodies = model.names.contacts[model.names.contact_of[pair]], model.names.bodies
+    a, b = int(model.pairs.a[pair]), int(model.pairs.b[pair])
+    return f"{name} ({bodies[a]} on {'the world' if b == WORLD else bodies[b]})"
 
 
 def joint_name(model: Model, number: int) -> str:
@@ -221,9 +265,13 @@ def part(model: Model, name: str) -> Array:
     return (f if in_f else z)[at : at + n * width].reshape(n, width)
 
 
-def _pair_name(pairs: Pairs, i: int) -> str:
-    a, b = int(pairs.a[i]), int(pairs.b[i])
-    return f"body {a} on {'the world' if b == WORLD else f'body {b}'}"
+def _named(names: Names, n: int, pairs: Pairs) -> Names:
+    """Names for everything: numbers where none are given."""
+    count = len(pairs.kind)
+    bodies = names.bodies or tuple(f"body {i}" for i in range(n))
+    if names.contacts:
+        return Names(bodies, names.contacts, names.contact_of)
+    return Names(bodies, tuple(f"contact {i}" for i in range(count)), tuple(range(count)))
 
 
 def _bodies(bodies: Bodies, q: Array, v: Array, gamma: Array, integers: Array) -> Array:

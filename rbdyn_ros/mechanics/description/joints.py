@@ -1,4 +1,4 @@
-"""Joints: nail, ball joint, plane, hinge, universal, prismatic and fixed joint, relative rotation. Each is a few rows with a name.
+"""Joints: nail, ball joint, plane, planar, hinge, universal, prismatic and fixed joint, relative rotation. Each is a few rows with a name.
 
 Bodies are numbers, or rows.WORLD; points [m] and directions are given in the body's own axes (`local` converts).
 Source: Strunk's constraint appendix (examples 1 to 4) with its misprints corrected; doc/nonsmooth.md, section "Constraints".
@@ -43,6 +43,13 @@ def plane(a: int, p, b: int, n, s=(0.0, 0.0, 0.0)) -> Joint:
     """The point p of a stays in the plane of b through s with normal n: 1 POINT."""
     p, n, s = arguments.array(p, "p", 3), _direction(n, "n"), arguments.array(s, "s", 3)
     return Joint(_between("plane", a, b), ((POINT, a, b, p, n, n @ s),))
+
+
+def planar(a: int, p, b: int, s, axis_a, axis_b=None) -> Joint:
+    """p of a stays in the plane of b through s with normal axis_b, and a turns about axis_a only: 1 POINT, 2 DOT."""
+    axis_b = axis_a if axis_b is None else axis_b
+    turns = hinge(a, p, b, s, axis_a, axis_b).rows[3:]
+    return Joint(_between("planar joint", a, b), plane(a, p, b, axis_b, s).rows + turns)
 
 
 def hinge(a: int, p, b: int, s, axis_a, axis_b=None) -> Joint:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.bodies import floating_base
-from rbdyn_ros.mechanics.description import jacobian
+from rbdyn_ros.mechanics.description import jacobian, multipliers
 from rbdyn_ros.mechanics.description.joints import Constraints, selected
+from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.types import Array
 
 TOLERANCE = 1e-8  # of a row's length: what round-off leaves of a combination
@@ -62,6 +63,34 @@ def independent(constraints: Constraints, q: Array, held: Array | None = None) -
 def reduced(constraints: Constraints, q: Array) -> Constraints:
     """Only the independent rows."""
     return selected(constraints, independent(constraints, q).kept)
+
+
+def shared(constraints: Constraints, kept: tuple, held: Array, q: Array, wrenches: Array) -> Array:
+    """`wrenches` (joints, 2, 6) of the independent rows `kept` alone, shared among all rows at q
+    (n, 7) so that the norm of the multipliers is least (C.10).
+
+        J^T lambda = J_k^T lambda_k,   |lambda| least
+
+    Rows that keep a point carry newtons, rows that keep a direction newton meters, which count
+    alike. What all joints together do to the free motions of each body stays the same to
+    round-off; held (n, 6) is 1 where a body cannot move. Works on forces and on impulses.
+    """
+    rows, kept, owner = constraints.rows, list(kept), np.array(constraints.joint)
+    J, free, first = jacobian.jacobian(rows, q), 1.0 - held.reshape(-1), {}
+    for row, joint in enumerate(constraints.joint):
+        first.setdefault(joint, row)
+    load = np.zeros((len(q), 6))
+    for joint, row in first.items():
+        for side, body in enumerate((rows.a[row], rows.b[row])):
+            if body != WORLD:
+                load[body] += wrenches[joint, side]
+    alone = np.zeros(len(J))
+    alone[kept] = np.linalg.lstsq((J[kept] * free).T, free * load.reshape(-1), rcond=TOLERANCE)[0]
+    load = (J * free).T @ alone
+    least = np.linalg.lstsq((J * free).T, load, rcond=TOLERANCE)[0]
+    moved = np.zeros_like(wrenches)
+    np.add.at(moved, owner, multipliers.reactions(rows, q, least - alone))
+    return wrenches + moved
 
 
 def _basis(J: Array, kept: list) -> list:

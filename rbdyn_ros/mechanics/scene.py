@@ -1,0 +1,292 @@
+"""A model of named bodies, joints, geoms and contacts: a small vocabulary that checks what it is
+given.
+
+    arm = scene.Scene(
+        bodies={
+            "cart": shapes.box((0.3, 0.2, 0.1), mass=1.0),
+            "rod": shapes.rod(0.5, mass=0.2, position=(0.0, 0.0, 0.25)),
+        },
+        joints={
+            "rail": scene.Joint("prismatic", ("cart", "world"), axis=(1.0, 0.0, 0.0)),
+            "pivot": scene.Joint("hinge", ("rod", "cart"), (0.0, 0.0, 0.0), axis=(0.0, 1.0, 0.0)),
+        },
+    )
+    model = scene.build(arm)
+
+Points and axes of joints are those of the world at the start, where every joint is closed; or
+points are given in each body, and `build` moves the bodies until the joints are closed.
+"""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.geometry import arguments, quaternion
+from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.description import jacobian, joints, pairs, redundancy
+from rbdyn_ros.mechanics.description.joints import Constraints
+from rbdyn_ros.mechanics.description.rows import WORLD
+from rbdyn_ros.types import Array
+
+GROUND = "world"
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_NOTHING = MappingProxyType({})
+
+
+class Joint(NamedTuple):
+    """A joint of kind KINDS between the bodies named in `between`; the second may be "world".
+
+    anchor, ball    a point of one is a point of the other
+    hinge           and it turns about `axis` only
+    universal       and `axis`, which the first one carries, stays normal to `axis_b` of the other
+    plane           a point of the first stays in the plane of the second with the normal `axis`
+    planar          and the first one turns about `axis` only
+    prismatic       the first one slides along `axis` and does not turn
+    fixed           neither slides nor turns
+    """
+
+    kind: str
+    between: tuple  # (a, b)
+    point: tuple | None = None  # [m, world, at the start]; None: the center of mass of a
+    axis: tuple | None = None  # [-, world, at the start]
+    axis_b: tuple | None = None
+    point_a: tuple | None = None  # [m, in a], with point_b instead of point
+    point_b: tuple | None = None  # [m, in b]
+
+
+class Geom(NamedTuple):
+    """A shape that can touch, carried by a body or by the world.
+
+    plane    the half space below its axis 3, infinite
+    sphere   size (radius,)
+    box      size, its edges (3,)
+    point    a corner or a tip
+    """
+
+    kind: str
+    body: str = GROUND
+    size: tuple = ()  # [m]
+    position: tuple = (0.0, 0.0, 0.0)  # [m, in the body] of its center
+    orientation: tuple = (1.0, 0.0, 0.0, 0.0)  # wxyz, from its axes to those of the body
+
+
+class Contact(NamedTuple):
+    """Two geoms that can touch, by name."""
+
+    between: tuple
+    friction: float = 0.0  # Coulomb's mu
+    restitution: float = 0.0  # Newton's e_n, from 0 to 1
+
+
+class Scene(NamedTuple):
+    """What a model is made of, by name."""
+
+    bodies: Mapping  # name -> shapes.Body
+    joints: Mapping = _NOTHING  # name -> Joint
+    geoms: Mapping = _NOTHING  # name -> Geom
+    contacts: Mapping = _NOTHING  # name -> Contact
+    gravity: tuple = (0.0, 0.0, -9.81)  # [m/s^2, world]
+    close: bool = False  # move the bodies to the nearest places where all joints are closed
+
+
+KINDS = {  # whether a joint has a point, how many axes
+    "anchor": (True, 0),
+    "ball": (True, 0),
+    "hinge": (True, 1),
+    "universal": (True, 2),
+    "plane": (True, 1),
+    "planar": (True, 1),
+    "prismatic": (True, 1),
+    "fixed": (True, 0),
+}
+SIZES = {"plane": 0, "sphere": 1, "box": 3, "point": 0}  # numbers of a geom's size
+
+
+def build(scene: Scene, **options) -> models.Model:
+    """The model of a scene; options are those of `model.build`.
+
+    ValueError with one sentence that names what cannot be: a name, a body, a joint, a contact.
+    """
+    for what, group in zip(("body", "joint", "geom", "contact"), scene):
+        for name in group:
+            _check_name(what, name)
+    if not scene.bodies:
+        raise ValueError("there are no bodies; a model needs at least one")
+    numbers = {GROUND: WORLD} | {name: i for i, name in enumerate(scene.bodies)}
+    for name, body in scene.bodies.items():
+        try:
+            shapes.assembled([body], scene.gravity)
+        except ValueError as error:
+            raise ValueError(f"body {name}: {error}".replace(" of body 0", "")) from None
+    bodies, q, v = shapes.assembled(list(scene.bodies.values()), scene.gravity)
+    made = [_joint(name, joint, numbers, q) for name, joint in scene.joints.items()]
+    constraints = joints.assembled(len(q), *made)
+    if scene.close:
+        q = redundancy.closed(constraints, q, 1.0 - bodies.held.reshape(-1))
+    for name, geom in scene.geoms.items():
+        _check_geom(name, geom, numbers)
+    candidates, owners = [], []
+    for i, (name, contact) in enumerate(scene.contacts.items()):
+        found = _candidates(name, contact, scene.geoms, numbers)
+        candidates += found
+        owners += [i] * len(found)
+    names = models.Names(
+        tuple(scene.bodies), tuple(f"contact {name}" for name in scene.contacts), tuple(owners)
+    )
+    touching = pairs.build(len(q), *candidates)
+    return models.build(bodies, q, v, constraints, touching, names=names, **options)
+
+
+def opening(constraints: Constraints, q: Array) -> float:
+    """The largest |C| of all rows at q (n, 7) [m] or [-]; 0 without joints."""
+    return float(np.abs(jacobian.values(constraints.rows, q)).max(initial=0.0))
+
+
+def _joint(name: str, joint: Joint, numbers: dict, q: Array) -> joints.Joint:
+    called = f"joint {name}"
+    _one_of(called, "kind", joint.kind, KINDS)
+    a, b = (numbers[word] for word in _two_names(called, joint.between, numbers, "body"))
+    if a == b or a == WORLD:
+        rule = "take two bodies, or a body and then the world"
+        raise ValueError(f"{called} is between {' and '.join(joint.between)}; {rule}")
+    p, s = _points(called, joint, a, b, q)
+    axes = [
+        _axis(called, word, value)
+        for word, value in (("axis", joint.axis), ("axis_b", joint.axis_b))[
+            : KINDS[joint.kind][1]
+        ]
+    ]
+    in_a = [_turned_into(q, a, axis) for axis in axes]
+    in_b = [_turned_into(q, b, axis) for axis in axes]
+    relative = quaternion.product(
+        quaternion.conjugate(_attitude(q, b)), quaternion.normalized(_attitude(q, a))
+    )
+    match joint.kind:
+        case "anchor" | "ball":
+            made = joints.ball_joint(a, p, b, s)
+        case "hinge":
+            made = joints.hinge(a, p, b, s, in_a[0], in_b[0])
+        case "universal":
+            if not abs(np.dot(*axes)) < 1e-9:
+                raise ValueError(
+                    f"{called}: axis and axis_b include an angle whose cosine is "
+                    f"{np.dot(*axes):.3g}; at the start they must be normal to each other"
+                )
+            made = joints.universal(a, p, b, s, in_a[0], in_b[1])
+        case "plane":
+            made = joints.plane(a, p, b, in_b[0], s)
+        case "planar":
+            made = joints.planar(a, p, b, s, in_a[0], in_b[0])
+        case "prismatic":
+            made = joints.prismatic(a, p, b, s, in_b[0], relative)
+        case "fixed":
+            made = joints.fixed(a, p, b, s, relative)
+    first, second = joint.between
+    return made._replace(name=f"joint {name} ({joint.kind}, {first} on {second})")
+
+
+def _points(called: str, joint: Joint, a: int, b: int, q: Array) -> tuple:
+    """The joint's point in a and in b [m]."""
+    apart = joint.point_a, joint.point_b
+    if any(at is not None for at in apart):
+        if any(at is None for at in apart) or joint.point is not None:
+            raise ValueError(f"{called}: give point, or point_a and point_b, not a mixture")
+        return tuple(
+            arguments.array(at, f"{called}: {word}", 3)
+            for at, word in zip(apart, ("point_a", "point_b"))
+        )
+    at = q[a, :3] if joint.point is None else joint.point
+    at = arguments.array(at, f"{called}: point", 3)
+    return joints.local(q, a, at), joints.local(q, b, at)
+
+
+def _attitude(q: Array, body: int) -> Array:
+    return np.array([1.0, 0.0, 0.0, 0.0]) if body == WORLD else q[body, 3:]
+
+
+def _turned_into(q: Array, body: int, axis: Array) -> Array:
+    return quaternion.rotate(quaternion.conjugate(_attitude(q, body)), axis)
+
+
+def _axis(called: str, word: str, value) -> Array:
+    if value is None:
+        raise ValueError(f"{called}: {word} is missing; give its direction, such as [0, 0, 1]")
+    axis = arguments.array(value, f"{called}: {word}", 3)
+    length = np.linalg.norm(axis)
+    if not length > 0.0:
+        raise ValueError(f"{called}: {word} is {axis.tolist()}; a direction must not be zero")
+    return axis / length
+
+
+def _candidates(name: str, contact: Contact, geoms: Mapping, numbers: dict) -> list:
+    """The candidate pairs of a contact."""
+    called = f"contact {name}"
+    first, second = (geoms[word] for word in _two_names(called, contact.between, geoms, "geom"))
+    if first.kind == "plane" or first.body == GROUND and second.kind != "plane":
+        first, second = second, first
+    a, b = numbers[first.body], numbers[second.body]
+    if a == b:
+        raise ValueError(f"{called}: both geoms belong to {first.body}; take two bodies")
+    law = {"mu": contact.friction, "e": contact.restitution}
+    for word, value, most in (("friction", law["mu"], np.inf), ("restitution", law["e"], 1.0)):
+        if not (np.isfinite(value) and 0.0 <= value <= most):
+            rule = ">= 0" if most == np.inf else "from 0 to 1"
+            raise ValueError(f"{called}: {word} is {value}; it must be {rule}")
+    p, s = (np.asarray(geom.position, float) for geom in (first, second))
+    if second.kind == "plane":
+        n = quaternion.rotate(np.asarray(second.orientation, float), np.array([0.0, 0.0, 1.0]))
+        if first.kind == "box":
+            turn = quaternion.to_matrix(np.asarray(first.orientation, float))
+            at = p + shapes.corners(0.5 * np.asarray(first.size, float)) @ turn.T
+            return [pairs.corner(a, corner, b, n, s, **law) for corner in at]
+        if first.kind in ("sphere", "point"):
+            return [pairs.ball(a, _radius(first), p, b, n, s, **law)]
+    elif "sphere" in (kinds := (first.kind, second.kind)) and "box" not in kinds:
+        return [pairs.balls(a, _radius(first), b, _radius(second), p, s, **law)]
+    raise ValueError(
+        f"{called}: {first.kind} against {second.kind} is not there; known are sphere, box or "
+        "point against plane, sphere or point against each other"
+    )
+
+
+def _radius(geom: Geom) -> float:
+    return float(geom.size[0]) if geom.kind == "sphere" else 0.0
+
+
+def _check_geom(name: str, geom: Geom, numbers: dict) -> None:
+    called = f"geom {name}"
+    _one_of(called, "kind", geom.kind, SIZES)
+    _one_of(called, "body", geom.body, numbers)
+    size = arguments.array(geom.size, f"{called}: size")
+    if size.shape != (SIZES[geom.kind],) or not (size > 0.0).all():
+        count = SIZES[geom.kind]
+        raise ValueError(
+            f"{called}: size is {list(map(float, size.ravel()))}; a {geom.kind} has {count} "
+            f"number{'s' * (count != 1)}{', each > 0' * (count > 0)}"
+        )
+    arguments.array(geom.position, f"{called}: position", 3)
+    arguments.unit_quaternion(geom.orientation, f"{called}: orientation")
+
+
+def _check_name(what: str, name: str) -> None:
+    if not NAME.fullmatch(name) or name == GROUND:
+        rule = "letters, digits, _ and -, no digit first, and not be the word world"
+        raise ValueError(f"the name of a {what} is {name!r}; it must have {rule}")
+
+
+def _one_of(called: str, word: str, value, known) -> None:
+    if value not in known:
+        raise ValueError(f"{called}: {word} is {value!r}; known are {', '.join(known)}")
+
+
+def _two_names(called: str, between, known, what: str) -> tuple:
+    if isinstance(between, str) or len(between) != 2:
+        raise ValueError(f"{called}: between is {between!r}; name two of {', '.join(known)}")
+    for name in between:
+        _one_of(called, what, name, known)
+    return tuple(between)
+
