@@ -19,17 +19,20 @@ from rbdyn_ros.kernel import hot, inlined
 from rbdyn_ros.numerics import linear
 from rbdyn_ros.solvers import fc3d_one_contact
 
+IMPACT, PERSISTENT = 0, 1  # modes of a contact
 SWEEPS = 2000
 TOLERANCE = 1e-13  # of the impulses, relative
 LEAP = 20  # sweeps between two solutions of the linear equations
 _FARTHEST = 1e4  # of the impulses: a stress that no cone ends until then has no end
 _STALLED = 1e-11  # [m/s] of W_NN dP: at the edge of its cone a stress comes and goes by round-off
+_WITHIN = 1.0 - 1e-9  # of mu: a line that is steeper ends inside the cone
 _ROUND = 1.0 + 1e-9  # of mu, for impulses on the edge of their cones
 
 
 @hot
 def couple(system, c, count, R):
     """W of the active contacts at R."""
+    c.fixed[0] = 1 if system.cart_free == 0.0 else 0
     for b in range(count):
         S, sigma = frame(c, c.active[b]), c.rho[c.active[b]]
         for k in range(3):
@@ -127,6 +130,63 @@ def creep(c, count, farthest):
 
 
 @inlined
+def largest_cross(a, b, c):
+    """The unit vector along the largest of a x b, b x c, c x a; zero where all are."""
+    n, best = vec.cross(a, b), vec.cross(b, c)
+    best = best if vec.dot(best, best) > vec.dot(n, n) else n
+    n = vec.cross(c, a)
+    best = best if vec.dot(best, best) > vec.dot(n, n) else n
+    length = vec.norm(best)
+    return vec.scale(1.0 / length, best) if length > 0.0 else best
+
+
+@hot
+def into_cone(r, n, mu):
+    """(r + s n, whether K_mu holds it): s = 0 if that does, else the one whose tangential part is smallest, or the first that does."""
+    if fc3d_one_contact.inside(r, mu):
+        return r, True
+    T = (n[1] * n[1] + n[2] * n[2]) ** 0.5
+    if T <= mu * abs(n[0]) * _WITHIN:  # the line ends inside the cone
+        s = (vec.size(r) + 1e-300) * (1.0 if n[0] > 0.0 else -1.0) * 1e-3
+        for _ in range(60):
+            if fc3d_one_contact.inside(vec.axpy(s, n, r), mu):
+                return vec.axpy(s, n, r), True
+            s *= 2.0
+        return r, False
+    a, b = (r[1] * n[1] + r[2] * n[2]) / T, abs(r[1] * n[2] - r[2] * n[1]) / T
+    m = mu * n[0] / T
+    r = vec.axpy((b * m / (1.0 - m * m) ** 0.5 - a) / T, n, r)
+    return r, fc3d_one_contact.inside(r, mu)
+
+
+@hot
+def sticking_on_a_fixed_cart(W, q, mu):
+    """(r, whether K_mu holds it) with u = 0 but for the part of q that no impulse changes.
+
+    The joint does not move, so the contact point does not move along the rod: l^T W = 0, W n = 0. That row is left out and r
+    is the smallest impulse, W r = l (l.q) - q, n.r = 0; along n the joint and the contact press each other, which moves nothing.
+    """
+    a, b, c = W
+    n = largest_cross(a, b, c)
+    l = largest_cross((a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2]))
+    t = a[0] + b[1] + c[2]
+    shifted = (vec.axpy(t * l[0], n, a), vec.axpy(t * l[1], n, b), vec.axpy(t * l[2], n, c))
+    r = vec.solve(shifted, vec.axpy(-vec.dot(l, q), l, q))
+    return into_cone(vec.scale(-1.0, r), n, mu)
+
+
+@inlined
+def alone(c, i, W, q, guess):
+    """The law of contact i for itself; q_N of one that has to rebound is not what no impulse changes."""
+    mu = c.law[i, 0]
+    if c.fixed[0] == 1 and q[0] < 0.0 and (c.mode[i] == PERSISTENT or c.law[i, 1] == 0.0):
+        r, sticks = sticking_on_a_fixed_cart(W, q, mu)
+        if sticks:
+            return fc3d_one_contact.Contact(r, fc3d_one_contact.STICK)
+    return fc3d_one_contact.contact(W, q, mu, guess)
+
+
+@inlined
 def sweep(c, count):
     """Each active contact once at the impulses of the others: (change of P, size of P); inf where a contact has none."""
     moved, size = 0.0, 1e-300
@@ -136,7 +196,7 @@ def sweep(c, count):
         for b in range(count):
             if b != a:
                 q = vec.add(q, vec.matvec(block(c, a, b), vector(c.P, c.active[b])))
-        solved = fc3d_one_contact.contact(block(c, a, a), q, c.law[i, 0], guess)
+        solved = alone(c, i, block(c, a, a), q, guess)
         if solved.kind == fc3d_one_contact.NONE:
             memory.failed(c, memory.NO_LAW, i)
             return np.inf, 1.0

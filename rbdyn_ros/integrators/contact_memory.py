@@ -35,6 +35,7 @@ _FIELDS = [  # one row for each of the candidates of `contacts.world`
     ("dP", np.float64, (_N, 3)),  # their change in the last sweep
     ("q", np.float64, (_N, 3)),
     ("status", np.int64, (_N,)),
+    ("fixed", np.int64, (1,)),  # 1 the cart is: each block of W has rank 2
     ("W", np.float64, (3 * _N, 3 * _N)),  # Delassus matrix of the active contacts
     ("A", np.float64, (3 * _N, 3 * _N)),
     ("z", np.float64, (3 * _N,)),

@@ -22,11 +22,11 @@ from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.integrators import contact_law, landing, maximal_rod
 from rbdyn_ros.integrators import contact_memory as memory
+from rbdyn_ros.integrators.contact_law import IMPACT, PERSISTENT
 from rbdyn_ros.integrators.contact_memory import aim, event, frame, on_world, put, vector
 from rbdyn_ros.kernel import hot, inlined
 from rbdyn_ros.numerics import linear
 
-IMPACT, PERSISTENT = 0, 1
 ROUNDS = 50
 _CALM = 8  # rounds with one W
 _NUDGE = 1e-4  # of the impulses, for differences

@@ -17,8 +17,8 @@ from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.integrators import contact_law, contact_step, discrete_rod
 from rbdyn_ros.integrators import contact_memory as memory
+from rbdyn_ros.integrators.contact_law import IMPACT, PERSISTENT
 from rbdyn_ros.integrators.contact_memory import aim, event, frame, on_world, put, vector
-from rbdyn_ros.integrators.contact_step import PERSISTENT
 from rbdyn_ros.kernel import hot, inlined
 
 _SPLITS = 200  # impacts in one step; then whatever still bounces has landed
@@ -135,7 +135,7 @@ def jump(system, C, c, h, t, state, landed):
         put(c.before, i, before)
         put(c.q, i, (before[0] + e * min(before[0], 0.0), before[1], before[2]))
         put(c.P, i, (0.0, 0.0, 0.0))
-        c.law[i, 0], c.law[i, 1] = mu, e
+        c.mode[i], c.law[i, 0], c.law[i, 1] = IMPACT, mu, e
     contact_law.couple(system, c, count, R)
     if not contact_law.sweeps(c, count)[0] < np.inf:
         return state, False

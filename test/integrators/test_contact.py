@@ -330,3 +330,32 @@ def test_how_steps_are_grouped_into_calls_changes_round_off_only(split):
     np.testing.assert_allclose(one[-1], many[-1], atol=1e-10)
     # an instant is known to 1e-15 L / |u_n|, the speed there to g times that: 2e-9 m/s at the last bounces of 1e-5 m/s
     np.testing.assert_allclose(memory.events, other.events, atol=1e-8)
+
+
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("h, mu", [(1e-3, 0.3), (2e-2, 0.02), (5e-3, 1.5)])
+def test_a_rod_on_a_fixed_cart_falls_slides_and_rests_with_friction(h, mu, split):
+    """The tip cannot move along the rod, so W has rank 2; the rounds of a step did not agree."""
+    start, params = upright(0.2, 0.8), Params(cart_fixed=True)
+    start.v[2:] = (0.4, -0.3, 0.0)
+    contacts = FLOOR._replace(floor_friction=mu, floor_restitution=0.0)
+    rows, memory, _ = fall(contacts, h, 4.0, split, start=start, params=params, every=1)
+    system = build(params._replace(contacts=contacts))
+    energy = np.array([quantities(system, row[:6], row[6:])[0] for row in rows])
+    assert np.diff(energy).max() < max(1e-6, 0.2 * h * h)  # what the smooth motion swings by
+    resting = rows[-1]
+    assert abs(point(resting[:6], (0.0, 0.0, 2.4))[2] + 0.1) < 1e-12
+    f = memory.force[world.FLOOR]
+    assert np.hypot(f[0], f[1]) <= mu * f[2] * (1.0 + 1e-9)
+    if mu > 0.1:
+        assert energy[-1] == pytest.approx(-0.05 * G, abs=1e-9) and np.abs(resting[6:]).max() < 1e-9
+
+
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("mu", [0.02, 0.3, 1.5])
+def test_a_rod_on_a_fixed_cart_lies_still_from_the_first_step(mu, split):
+    contacts = FLOOR._replace(floor_friction=mu, floor_restitution=0.5)
+    start = upright(np.arccos(-0.1 / 2.4), 0.7)
+    rows, memory, _ = fall(contacts, 2e-3, 1.0, split, start=start, params=Params(cart_fixed=True), every=1)
+    np.testing.assert_allclose(rows, np.r_[start.q, np.zeros(5)] * np.ones((len(rows), 1)), atol=1e-12)
+    assert memory.force[world.FLOOR, 2] > 4.0
