@@ -4,8 +4,11 @@ import time
 
 import numpy as np
 
+from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.integrators.nonsmooth import moreau_jean
-from rbdyn_ros.systems import assembly, laws, newton_euler, relations
+from rbdyn_ros.mechanics import model, network
+from rbdyn_ros.mechanics.description import joints, pairs
+from rbdyn_ros.systems import assembly
 
 UPRIGHT = [1.0, 0.0, 0.0, 0.0]
 
@@ -33,9 +36,8 @@ def two_rods() -> dict:
 def compared(name: str, case: dict, theirs: dict) -> dict:
     """A row of the table, without impulses: `moreau_jean` beside what Siconos has made of the case."""
     bodies = case.get("balls") or case["rods"]
-    net = _rolling(case) if "balls" in case else _chained(case)
+    net, q, v = network.network(_rolling(case) if "balls" in case else _chained(case))
     options = moreau_jean.options(linearised=True) if "balls" in case else moreau_jean.options(tolerance=1e-14)
-    q, v = (tuple(np.array(b[key]) for b in bodies) for key in ("q", "v"))
     assembly.check_start(net, 0.0, q, v)
     moreau_jean.step(net, 0.0, q, v, case["h"], options)
     begun, rows = time.perf_counter(), []
@@ -44,31 +46,27 @@ def compared(name: str, case: dict, theirs: dict) -> dict:
         if not step.ok:
             raise RuntimeError(step.message)
         q, v = step.q, step.v
-        rows.append((np.array(q), np.array(v)))
+        rows.append((q[0].reshape(len(bodies), 7), v[0].reshape(len(bodies), 6)))
     ours = 1e6 * (time.perf_counter() - begun) / len(rows)
     dq, dv = (float(np.abs(np.array(part) - theirs[key]).max()) for part, key in zip(zip(*rows), ("q", "v")))
     return {"case": name, "steps": len(rows), "dq": dq, "dv": dv, "ours_us": ours, "siconos_us": 1e6 * theirs["seconds"] / len(rows)}
 
 
-def _falling(mass: float, inertia: list):
-    """A body under its weight alone."""
-    weight, none = np.array([0.0, 0.0, -9.81 * mass, 0.0, 0.0, 0.0]), np.zeros((6, 6))
-    return newton_euler.bodies(mass, inertia, lambda t, q, v: weight, lambda t, q, v: none, lambda t, q, v: none)
+def _started(parts: list, constraints=None, contacts=None) -> model.Model:
+    bodies = rigid_bodies.build([b["mass"] for b in parts], [np.broadcast_to(b["inertia"], 3) for b in parts])
+    return model.build(bodies, [b["q"] for b in parts], [b["v"] for b in parts], constraints, contacts)
 
 
-def _rolling(case: dict) -> assembly.Network:
+def _rolling(case: dict) -> model.Model:
     """The balls over the plane z = 0, with friction, and against each other, without."""
-    rough, smooth = (laws.friction_3d(mu, case["restitution"]) for mu in (case["friction"], 0.0))
-    radii = [b["radius"] for b in case["balls"]]
-    contacts = [relations.interaction(relations.ball_on_plane(r), rough, (i,)) for i, r in enumerate(radii)]
-    contacts += [relations.interaction(relations.balls(radii[i], radii[j]), smooth, (i, j)) for i in range(len(radii)) for j in range(i)]
-    return assembly.network([_falling(b["mass"], [b["inertia"]] * 3) for b in case["balls"]], contacts)
+    e, radii = case["restitution"], [b["radius"] for b in case["balls"]]
+    contacts = [pairs.ball(i, r, mu=case["friction"], e=e) for i, r in enumerate(radii)]
+    contacts += [pairs.balls(i, radii[i], j, radii[j], e=e) for i in range(len(radii)) for j in range(i)]
+    return _started(case["balls"], None, pairs.build(len(radii), *contacts))
 
 
-def _chained(case: dict) -> assembly.Network:
+def _chained(case: dict) -> model.Model:
     """The rods with their joints."""
-    near, far = (-0.5, 0.0, 0.0), (0.5, 0.0, 0.0)
-    joints = [relations.interaction(relations.ball_joint([near], np.zeros(3)), laws.Equality(), (0,))]
-    for i in range(1, len(case["rods"])):
-        joints.append(relations.interaction(relations.ball_joint([far, near]), laws.Equality(), (i - 1, i)))
-    return assembly.network([_falling(r["mass"], r["inertia"]) for r in case["rods"]], joints)
+    near, far, n = (-0.5, 0.0, 0.0), (0.5, 0.0, 0.0), len(case["rods"])
+    links = [joints.ball_joint(i - 1, far, i, near) for i in range(1, n)]
+    return _started(case["rods"], joints.assembled(n, joints.nail(0, near, (0.0, 0.0, 0.0)), *links))

@@ -5,7 +5,7 @@ import numpy as np
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.outcome import Outcome, below
 from rbdyn_ros.experiments.sliding_block import COLOURS, slid
-from rbdyn_ros.models import block
+from rbdyn_ros.models import scenes
 
 QUESTION = (
     "On a slope a block sticks, slides, or, pushed uphill, stops and comes back. Which of these does time-stepping get\n"
@@ -22,14 +22,14 @@ def run(short: bool, progress) -> Outcome:
     steps = STEPS[:3] if short else STEPS
     rows, tracks = [], {}
     for i, (degrees, mu, v0) in enumerate(CASES):
-        params = block.Params(mu, np.radians(degrees))
-        s, v = block.exact(params, v0, DURATION)
+        params = scenes.Block(mu, np.radians(degrees))
+        s, v = scenes.slide(params, v0, DURATION)
         for h in steps:
             track, _ = slid(params, v0, h, DURATION)
             rows.append((degrees, mu, v0, h, track["s"][-1] - s, track["v"][-1] - v))
         tracks[f"track_{i + 1}"] = track
         progress(0.8 * (i + 1) / len(CASES))
-    stick, _ = slid(block.Params(0.3, np.radians(10.0)), 0.0, 1e-2, 2.0 if short else 10.0)
+    stick, _ = slid(scenes.Block(0.3, np.radians(10.0)), 0.0, 1e-2, 2.0 if short else 10.0)
     progress(1.0)
     names = ("slope_deg", "mu", "v0", "step", "way_error", "speed_error")
     tables = {"cases": dict(zip(names, map(np.array, zip(*rows)))), **tracks, "stick": stick}
@@ -60,8 +60,8 @@ def draw(outcome: Outcome, figure) -> None:
     ways, errors = figure.subplots(1, 2)
     cases = outcome.tables["cases"]
     for i, ((degrees, mu, v0), name, colour) in enumerate(zip(CASES, NAMES, (*COLOURS, "#edae49"))):
-        track, params = outcome.tables[f"track_{i + 1}"], block.Params(mu, np.radians(degrees))
-        ways.plot(track["t"], [block.exact(params, v0, t)[0] for t in track["t"]], color=figures.GREY, linewidth=3.5, alpha=0.35)
+        track, params = outcome.tables[f"track_{i + 1}"], scenes.Block(mu, np.radians(degrees))
+        ways.plot(track["t"], [scenes.slide(params, v0, t)[0] for t in track["t"]], color=figures.GREY, linewidth=3.5, alpha=0.35)
         ways.plot(track["t"], track["s"], color=colour, linewidth=1.2, label=f"{name}: {degrees:g}°, μ = {mu:g}, {v0:g} m/s")
         mine = (cases["slope_deg"] == degrees) & (cases["v0"] == v0)
         errors.loglog(cases["step"][mine], np.maximum(np.abs(cases["way_error"][mine]), 1e-16), "o-", color=colour, label=name)

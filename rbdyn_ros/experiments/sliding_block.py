@@ -5,7 +5,8 @@ import numpy as np
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.nonsmooth_runs import march
 from rbdyn_ros.experiments.outcome import Outcome, below
-from rbdyn_ros.models import block
+from rbdyn_ros.mechanics import model, network
+from rbdyn_ros.models import scenes
 
 QUESTION = (
     "A block pushed over a table rests on four corners, one more than are needed. Does dry friction stop it where\n"
@@ -21,24 +22,24 @@ def run(short: bool, progress) -> Outcome:
     steps = STEPS[:-1] if short else STEPS
     rows, tracks = [], {}
     for i, (v0, mu) in enumerate(CASES):
-        params = block.Params(mu)
+        params = scenes.Block(mu)
         for h in steps:
             track, tilt = slid(params, v0, h, 1.1 * v0 / (mu * params.gravity))
             rows.append((v0, mu, h, track["s"][-1] - v0**2 / (2.0 * mu * params.gravity), abs(track["v"][-1]), tilt))
         tracks[f"track_{i + 1}"] = track
         progress(0.8 * (i + 1) / len(CASES))
-    rest, _ = slid(block.Params(0.3), 0.2, 1e-2, 2.0 if short else 10.0)
+    rest, _ = slid(scenes.Block(0.3), 0.2, 1e-2, 2.0 if short else 10.0)
     progress(1.0)
     names = ("v0", "mu", "step", "distance_error", "end_speed", "tilt")
     tables = {"distance": dict(zip(names, map(np.array, zip(*rows)))), **tracks, "rest": rest}
     return Outcome(tables, _claims(tables))
 
 
-def slid(params: block.Params, v0: float, h: float, duration: float) -> tuple:
+def slid(params: scenes.Block, v0: float, h: float, duration: float) -> tuple:
     """(the track, the largest tilt of the quaternion) of a slide."""
-    q, v = block.sliding(params, v0)
-    run = march(block.build(params), q, v, h, int(np.ceil(duration / h)))
-    _, downhill = block.axes(params)
+    net, q, v = network.network(model.build(*scenes.block(params, v0)))
+    run = march(net, q, v, h, int(np.ceil(duration / h)))
+    _, downhill = scenes.slope_axes(params)
     track = {"t": run.t, "s": run.q[:, :3] @ downhill, "v": run.v[:, :3] @ downhill, "height": run.q[:, 2] - params.edges[2] / 2.0}
     return track, float(np.abs(run.q[:, 4:] - q[0][4:]).max())
 
@@ -46,7 +47,7 @@ def slid(params: block.Params, v0: float, h: float, duration: float) -> tuple:
 def _claims(tables: dict) -> tuple:
     d, rest = tables["distance"], tables["rest"]
     error = lambda h: np.abs(d["distance_error"][np.isclose(d["step"], h)])  # noqa: E731
-    shares = np.abs(d["distance_error"]) / (d["step"] ** 2 * d["mu"] * block.Params().gravity)
+    shares = np.abs(d["distance_error"]) / (d["step"] ** 2 * d["mu"] * scenes.Block().gravity)
     still = rest["t"] > 0.2
     return (
         below("stop distance at 10 ms, the worst of four cases", error(1e-2).max(), 1e-5, "m"),

@@ -7,7 +7,7 @@ import numpy as np
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.outcome import Outcome, above, below
 from rbdyn_ros.experiments.stack_runs import settled
-from rbdyn_ros.models import stacks
+from rbdyn_ros.models import scenes
 from rbdyn_ros.solvers import select
 
 QUESTION = (
@@ -15,8 +15,8 @@ QUESTION = (
     "  them than are needed: are the forces the weights, does nothing creep, does what must fall fall, and which solver copes?"
 )
 STEP, REST, FALL = 2e-3, 0.2, 0.7  # [s]; the end of a run, in which nothing may move; the run of what falls
-WEIGHT = stacks.GRAVITY  # [N] of a body of 1 kg
-LIMIT = np.tan(stacks.steepness() / 2.0)  # friction that the pyramid needs
+WEIGHT = scenes.GRAVITY  # [N] of a body of 1 kg
+LIMIT = np.tan(scenes.steepness() / 2.0)  # friction that the pyramid needs
 MARGIN = 0.02  # on each side of what statics allows
 TOP = 20.0  # [kg]
 STANDING = ("tower", "top-heavy", "overhang", "pyramid")
@@ -36,12 +36,12 @@ TOLERANCE = 1e-8
 def made() -> dict:
     """The stacks by name."""
     return {
-        "tower": stacks.tower(),
-        "top-heavy": stacks.tower(top=TOP),
-        "overhang": stacks.overhang(share=1.0 - MARGIN),
-        "pyramid": stacks.pyramid((1.0 + MARGIN) * LIMIT),
-        "overhang too far": stacks.overhang(share=1.0 + MARGIN),
-        "pyramid too smooth": stacks.pyramid((1.0 - MARGIN) * LIMIT),
+        "tower": scenes.tower(),
+        "top-heavy": scenes.tower(top=TOP),
+        "overhang": scenes.overhang(share=1.0 - MARGIN),
+        "pyramid": scenes.pyramid((1.0 + MARGIN) * LIMIT),
+        "overhang too far": scenes.overhang(share=1.0 + MARGIN),
+        "pyramid too smooth": scenes.pyramid((1.0 - MARGIN) * LIMIT),
     }
 
 
@@ -60,7 +60,8 @@ def run(short: bool, progress) -> Outcome:
     """Every stack in time, then the friction problems of the towers by every solver."""
     duration, keep, runs = (0.4 if short else 2.0), (20 if short else 10), {}
     for i, (name, stack) in enumerate(made().items()):
-        runs[name] = settled(stack, STEP, duration if name in STANDING else FALL, keep if name in ("tower", "top-heavy") else 0)
+        kept, on_a_level = (keep if name in ("tower", "top-heavy") else 0), (3 if name.startswith("pyramid") else 4)
+        runs[name] = settled(stack, STEP, duration if name in STANDING else FALL, kept, on_a_level)
         progress(0.7 * (i + 1) / 6)
     tables = {name.replace(" ", "_"): _table(run) for name, run in runs.items()}
     tables |= {"rest": _rest(runs), "solvers": _solved(runs, 3 if short else 12)}
@@ -155,7 +156,7 @@ def _draw_overhang(axes, tables: dict) -> None:
             x, z, pitch = (table[f"{key}_{i}"][-1] for key in ("x", "z", "pitch"))
             where = Affine2D().rotate(-pitch).translate(x, z) + axes.transData
             look = {"facecolor": face, "edgecolor": "white" if face != "none" else COLOURS[name], "linewidth": 1.4}
-            axes.add_patch(Rectangle(-stacks.HALF[[0, 2]], *2.0 * stacks.HALF[[0, 2]], transform=where, **look))
+            axes.add_patch(Rectangle(-scenes.HALF[[0, 2]], *2.0 * scenes.HALF[[0, 2]], transform=where, **look))
     axes.plot([-0.75, 0.0, 0.0], [0.0, 0.0, -0.15], color=figures.COLOURS["truth"], linewidth=2.0)
     axes.set(xlim=(-0.75, 0.9), ylim=(-0.15, 1.0))
     axes.set_aspect("equal")

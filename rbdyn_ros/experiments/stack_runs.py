@@ -4,13 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.contacts import world
-from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import network as networks
 from rbdyn_ros.mechanics.description import pairs
-from rbdyn_ros.models import stacks
+from rbdyn_ros.models.scenes import Scene
 from rbdyn_ros.solvers import fc3d
+from rbdyn_ros.systems import assembly
 from rbdyn_ros.types import Array
 
 
@@ -28,14 +27,14 @@ class Settling(NamedTuple):
     problems: list  # friction problems met on the way
 
 
-def settled(stack: stacks.Stack, h: float, duration: float, keep: int = 0) -> Settling:
-    """Let a stack go; the friction problem of every `keep`-th step is kept (0: none). RuntimeError
-    if a step fails.
+def settled(
+    stack: Scene, h: float, duration: float, keep: int = 0, on_a_level: int = 4
+) -> Settling:
+    """Let a stack go, with `on_a_level` contacts in each of its joints; the friction problem of
+    every `keep`-th step is kept (0: none). RuntimeError if a step fails.
     """
-    model = models.build(
-        stack.bodies, stack.q, rigid_bodies.motion(stack.bodies), None, stack.pairs
-    )
-    rows, problems = [], []
+    model, rows, problems = models.build(*stack), [], []
+    level = np.arange(len(stack.pairs.kind)) // on_a_level
     for k in range(round(duration / h)):
         if not models.advance(model, h, 1):
             raise RuntimeError(
@@ -43,41 +42,27 @@ def settled(stack: stacks.Stack, h: float, duration: float, keep: int = 0) -> Se
                 f"take another step than {h:g} s"
             )
         q, v = models.state(model)
-        force = np.bincount(stack.level, models.contact_impulses(model)[:, 0] / h)
+        force = np.bincount(level, models.contact_impulses(model)[:, 0] / h)
         rows.append(
             ((k + 1) * h, q, np.abs(v[:, :3]).max(), pairs.gaps(stack.pairs, q).min(), force)
         )
         if keep and k % keep == 0 and force[0] > 0.0:
-            problems.append(_problem(stack, q, v, h))
+            problems.append(_problem(model, h))
     return Settling(*(np.array(column) for column in zip(*rows)), problems)
 
 
-def _problem(stack: stacks.Stack, q: Array, v: Array, h: float) -> fc3d.Problem:
-    """What stops the bodies at q if they have fallen freely for h: W, the velocities of the
-    contacts that touch, mu.
+def _problem(model: models.Model, h: float) -> fc3d.Problem:
+    """What stops the bodies as they stand if they have fallen freely for h: W, the velocities of
+    the contacts that touch, mu.
     """
-    inverse = np.column_stack(
-        [1.0 / stack.bodies.mass] * 3 + [1.0 / stack.bodies.inertia]
-    ).reshape(-1)
-    falling, rows, mu = v.copy(), [], []
-    falling[:, :3] += h * stack.bodies.gravity
-    for i in range(len(stack.pairs.kind)):
-        touch = pairs.touch(stack.pairs, i, q)
-        if touch.gap <= TOUCHING:
-            rows.append(_directions(stack, q, i, touch))
-            mu.append(stack.pairs.mu[i])
-    D = np.vstack(rows)
-    return fc3d.problem(D * inverse @ D.T, D @ falling.reshape(-1), np.array(mu))
-
-
-def _directions(stack: stacks.Stack, q: Array, i: int, touch: pairs.Touch) -> Array:
-    """D (3, 6n) of contact i: its velocity is D v."""
-    T, D = np.array(world.frame(touch.normal)), np.zeros((3, len(q), 6))
-    for body, point, sign in (
-        (stack.pairs.a[i], touch.on_a, 1.0),
-        (stack.pairs.b[i], touch.on_b, -1.0),
-    ):
-        if body >= 0:
-            R = quaternion.to_matrix(q[body, 3:])
-            D[:, body] = sign * np.hstack([T, np.cross(np.array(point), T @ R)])
-    return D.reshape(3, -1)
+    net, q, v = networks.network(model)
+    system, touching = net.systems[0], [
+        i for i, one in enumerate(net.interactions) if one.relation.value(0.0, q[0])[0] <= TOUCHING
+    ]
+    blocks = [assembly.rows(net, net.interactions[i], 0.0, q) for i in touching]
+    M = system.mass(q[0])
+    falling = v[0] + h * np.tile([*model.bodies.gravity, 0.0, 0.0, 0.0], len(model.bodies.mass))
+    W, _ = assembly.delassus(blocks, (M,))
+    return fc3d.problem(
+        W, np.vstack([block[0] for block in blocks]) @ falling, model.pairs.mu[touching]
+    )

@@ -15,6 +15,7 @@ from scipy.integrate import solve_ivp
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.models.scenes import Scene
 from rbdyn_ros.types import Array
 
 
@@ -32,22 +33,14 @@ class Params(NamedTuple):
     spin: float = 50.0  # [rad/s]
 
 
-class Scene(NamedTuple):
-    """A top, its contact, its start."""
-
-    bodies: rigid_bodies.Bodies
-    pairs: pairs.Pairs
-    q: Array  # (1, 7)
-    v: Array  # (1, 6)
-
-
 def build(params: Params) -> Scene:
     """The top with its tip on a floor that passes through it."""
     bodies = rigid_bodies.build(params.mass, params.inertia, (0.0, 0.0, -params.gravity))
     q = rigid_bodies.configuration(bodies, (0.0, 0.0, params.height), quaternion.exp((params.tilt, 0.0, 0.0)))
     floor = q[0, :3] + quaternion.rotate(q[0, 3:], np.array(params.tip))
     touch = pairs.corner(0, params.tip, s=floor, mu=params.friction)
-    return Scene(bodies, pairs.build(1, touch), q, rigid_bodies.motion(bodies, (params.speed, 0.0, 0.0), (0.0, 0.0, params.spin)))
+    v = rigid_bodies.motion(bodies, (params.speed, 0.0, 0.0), (0.0, 0.0, params.spin))
+    return Scene(bodies, q, v, None, pairs.build(1, touch))
 
 
 def exact(params: Params, times) -> tuple:

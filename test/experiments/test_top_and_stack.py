@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from rbdyn_ros.experiments import outcome as outcomes
 from rbdyn_ros.experiments.stack_runs import settled
 from rbdyn_ros.mechanics.description import pairs
-from rbdyn_ros.models import sliding_top, stacks
+from rbdyn_ros.models import scenes, sliding_top
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -37,18 +37,18 @@ def test_reduced_equations_of_the_top_meet_the_reference():
 
 
 def test_the_pyramid_touches_and_its_lower_balls_do_not():
-    stack = stacks.pyramid()
+    stack = scenes.pyramid()
     gaps = pairs.gaps(stack.pairs, stack.q)
     assert np.abs(gaps[:6]).max() < 1e-15
-    assert gaps[6:] == pytest.approx(stacks.CLEARANCE, abs=1e-15)
+    assert gaps[6:] == pytest.approx(scenes.CLEARANCE, abs=1e-15)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.98, 1.02])
 def test_the_overhang_puts_each_part_over_or_beyond_an_edge(share):
     """The centre of mass of the boxes from i up lies inside the edge below for share < 1, outside for share > 1."""
-    stack = stacks.overhang(share=share)
+    stack = scenes.overhang(share=share)
     x = stack.q[:, 0]
-    edges = np.concatenate([[0.0], x[:-1] + stacks.HALF[0]])
+    edges = np.concatenate([[0.0], x[:-1] + scenes.HALF[0]])
     beyond = np.array([x[i:].mean() - edges[i] for i in range(4)])
     assert np.all((beyond > 0.0) == (share > 1.0))
     assert np.abs(pairs.gaps(stack.pairs, stack.q)).max() < 1e-15
@@ -57,7 +57,7 @@ def test_the_overhang_puts_each_part_over_or_beyond_an_edge(share):
 @pytest.mark.parametrize("share, h", [(1.02, 5e-3), (1.1, 5e-3), (1.05, 2e-3)])
 def test_a_stack_that_topples_over_its_edges_does_so_without_overlaps(share, h):
     """Giving a micrometre back within a part of a step of microseconds threw the boxes 0.3 mm into each other."""
-    run = settled(stacks.overhang(share=share), h, 0.7)
+    run = settled(scenes.overhang(share=share), h, 0.7)
     pitch = 2.0 * np.arctan2(run.q[-1, -1, 5], run.q[-1, -1, 3])
     assert pitch > 0.5
     assert run.gap.min() > -2e-6

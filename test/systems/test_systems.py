@@ -3,86 +3,13 @@
 import numpy as np
 import pytest
 
+from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.experiments.nonsmooth_runs import march
-from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean
-from rbdyn_ros.systems import assembly, lagrangian, laws, newton_euler, relations
-from rbdyn_ros.systems.mechanical import differentiated
+from rbdyn_ros.mechanics import model, network
+from rbdyn_ros.systems import assembly, lagrangian, laws, relations
 
 RNG = np.random.default_rng(7)
-
-
-def random_pose(bodies: int) -> np.ndarray:
-    q = RNG.normal(size=7 * bodies)
-    for b in range(bodies):
-        q[7 * b + 3 : 7 * b + 7] /= np.linalg.norm(q[7 * b + 3 : 7 * b + 7])
-    return q
-
-
-def spinning_bodies() -> newton_euler.Mechanical:
-    return newton_euler.bodies([1.0, 2.0], [(0.3, 0.2, 0.1), (1.0, 2.0, 2.5)], lambda t, q, v: np.sin(q[:12] + t) - v)
-
-
-def test_newton_euler_gradients():
-    system, q, v = spinning_bodies(), random_pose(2), RNG.normal(size=12)
-    by_v = differentiated(lambda x: system.force(0.3, q, x), v, 12)
-    by_q = differentiated(lambda x: system.force(0.3, x, v), q, 12, newton_euler.moved)
-    assert system.damping(0.3, q, v) == pytest.approx(by_v, abs=1e-8)
-    assert system.stiffness(0.3, q, v) == pytest.approx(by_q, abs=1e-8)
-
-
-def test_tangent_is_the_derivative_of_a_displacement():
-    q, v, e = random_pose(2), RNG.normal(size=12), 1e-6
-    rate = (newton_euler.moved(q, e * v) - newton_euler.moved(q, -e * v)) / (2 * e)
-    assert newton_euler.tangent(q) @ v == pytest.approx(rate, abs=1e-9)
-
-
-def test_exponential_keeps_the_norm_where_the_notes_update_stretches():
-    q, w = random_pose(1), np.r_[np.zeros(3), 6.0, 1.0, -2.0] * 1e-3
-    stretched = q + newton_euler.tangent(q) @ w
-    assert newton_euler.norms(newton_euler.moved(q, w))[0] == pytest.approx(0.0, abs=1e-15)
-    growth = np.sqrt(1.0 + w[3:] @ w[3:] / 4.0) - 1.0
-    assert newton_euler.norms(stretched)[0] == pytest.approx(growth, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    "relation, bodies",
-    [
-        (relations.point_on_plane((0.1, -0.2, 0.3), (1.0, 2.0, -0.5), 0.4, friction=False), 1),
-        (relations.ball_on_plane(0.2, (1.0, 2.0, -0.5), 0.4, friction=False), 1),
-        (relations.balls(0.2, 0.3, friction=False), 2),
-        (relations.ball_joint(((0.1, 0.2, 0.3),), (1.0, 0.0, 0.0)), 1),
-        (relations.ball_joint(((0.1, 0.2, 0.3), (-0.3, 0.0, 0.7))), 2),
-    ],
-)
-def test_relation_gradients_off_the_unit_sphere_too(relation, bodies):
-    q = random_pose(bodies) * 1.1
-    assert relation.gradient(0.0, q) == pytest.approx(differentiated(lambda x: relation.value(0.0, x), q, len(q)), abs=1e-8)
-
-
-def test_contact_rows_are_the_velocity_of_the_point():
-    c, n = np.array([0.1, -0.2, 0.3]), (0.0, 0.6, 0.8)
-    q, v = random_pose(1), RNG.normal(size=6)
-    relation = relations.point_on_plane(c, n)
-    point = lambda x: relations.place(x, tuple(c))  # noqa: E731
-    rate = (point(newton_euler.moved(q, 1e-6 * v)) - point(newton_euler.moved(q, -1e-6 * v))) / 2e-6
-    D = relations.frame(n)
-    assert D @ D.T == pytest.approx(np.eye(3), abs=1e-15) and np.linalg.det(D) == pytest.approx(1.0)
-    assert relation.gradient(0.0, q) @ newton_euler.tangent(q) @ v == pytest.approx(D @ rate, abs=1e-8)
-
-
-def test_ball_rows_are_the_velocity_of_the_touching_points():
-    q, v = random_pose(2), RNG.normal(size=12)
-    R = quaternion.to_matrix(q.reshape(2, 7)[:, 3:])
-    n = (q[:3] - q[7:10]) / np.linalg.norm(q[:3] - q[7:10])
-    slip = v[:3] + np.cross(R[0] @ v[3:6], -0.2 * n) - v[6:9] - np.cross(R[1] @ v[9:], 0.3 * n)
-    D = relations.frame(n)
-    two, one = relations.balls(0.2, 0.3), relations.ball_on_plane(0.2, n, -1.0)
-    assert two.gradient(0.0, q) @ newton_euler.tangent(q) @ v == pytest.approx(D @ slip, abs=1e-13)
-    rolled = v[:3] + np.cross(R[0] @ v[3:6], -0.2 * n)
-    assert one.gradient(0.0, q[:7]) @ newton_euler.tangent(q[:7]) @ v[:6] == pytest.approx(D @ rolled, abs=1e-13)
-    assert two.value(0.0, q)[0] == pytest.approx(np.linalg.norm(q[:3] - q[7:10]) - 0.5)
-    assert one.value(0.0, q[:7])[0] == pytest.approx(n @ q[:3] + 1.0 - 0.2)
 
 
 def test_block_delassus_operator_is_the_product_of_the_whole_matrices():
@@ -136,19 +63,12 @@ def test_a_state_that_is_none_is_refused(q, v, h, words):
         (lambda: lagrangian.linear([[1.0, 0.0], [0.0, 0.0]]), "M is not positive definite"),
         (lambda: lagrangian.linear(1.0, [[1.0, 2.0]]), r"C has shape \(1, 2\)"),
         (lambda: lagrangian.linear(np.nan), "finite"),
-        (lambda: newton_euler.bodies(0.0, (1.0, 1.0, 1.0), None), "mass is 0.0"),
         (lambda: relations.interaction(relations.linear([[1.0]]), laws.friction_3d(0.3)), "1 rows, but Friction3d takes 3"),
         (lambda: assembly.network((), relations.interaction(relations.linear([[1.0]]), laws.Equality(), (3,))), "couples system 3"),
         (lambda: relations.interaction(relations.linear([[1.0]]), laws.NewtonImpact(2.0)), "restitution is 2.0"),
         (lambda: relations.interaction(relations.linear(np.eye(2)), laws.Complementarity()), "2 rows, but Complementarity takes 1"),
         (lambda: relations.interaction(relations.linear([[1.0]]), None), "the law is None; known are Equality"),
         (lambda: relations.interaction(relations.linear([[1.0]]), laws.Equality(), ()), "couples no system"),
-        (lambda: relations.point_on_plane((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), "a direction must not be zero"),
-        (lambda: relations.point_on_plane((0.0, 0.0)), r"point has shape \(2,\)"),
-        (lambda: relations.ball_joint(((0.0,) * 3,) * 3), "points has 3 entries"),
-        (lambda: relations.balls(-0.1, 0.1), "radius is -0.1"),
-        (lambda: newton_euler.bodies((1.0, 2.0), (1.0, 1.0, 1.0), None), r"inertia has shape \(1, 3\); it must be \(2, 3\)"),
-        (lambda: newton_euler.bodies(1.0, (1.0, 1.0, 5.0), None), "none may be larger than the sum of the others"),
     ],
 )
 def test_bad_input_is_named(call, words):
@@ -156,7 +76,8 @@ def test_bad_input_is_named(call, words):
         call()
 
 
-BODY = newton_euler.bodies(1.0, (1.0, 1.0, 1.0), lambda t, q, v: np.zeros(6))
+ONE = rigid_bodies.build(1.0, (1.0, 1.0, 1.0))
+BODY = network.network(model.build(ONE, rigid_bodies.configuration(ONE, (0, 0, 0)), rigid_bodies.motion(ONE)))[0].systems[0]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ Newton, with s = 1, c = h gamma (standard) or s = gamma, c = h (full) and W = M 
 
 The one-step problem is about y itself, which fits rows whose relative degree is 0 or 1. At degree 2 lambda is an impulse
 where y reaches zero: theta = gamma = 1 takes it as one without rebound, any other choice lets y through, unseen by the
-residual. Such a step is refused; mechanics is for lagrangian and newton_euler, whose laws are on velocities.
+residual. Such a step is refused; mechanics is for lagrangian and mechanics.network, whose laws are on velocities.
 
 Source: the Siconos developer's notes, chapter 8, with the factors gamma and h restored (their 8.13, 8.30, 8.34, 8.43).
 """
@@ -92,7 +92,7 @@ def step(system: FirstOrder, last: Step, h: float, options: Options = Options())
     if last.degree == 2 and not options.theta == options.gamma == 1.0:
         raise ValueError(
             f"theta is {options.theta:g} and gamma {options.gamma:g}; a law of relative degree 2 needs 1 and 1: "
-            "write mechanics as a lagrangian or newton_euler system"
+            "write mechanics as a lagrangian system or a model of bodies"
         )
     x, multiplier, known = last.x, last.multiplier, _known(system, last, h, options)
     for iteration in range(1, options.max_iterations + 1):

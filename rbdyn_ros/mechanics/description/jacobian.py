@@ -41,6 +41,26 @@ def add(J, i, side, r, w):
 
 
 @kernel
+def put(G, i, side, r, Q):
+    """G_i,side := (r, Q), of 7 columns."""
+    if side != row.WORLD:
+        k = 7 * side
+        G[i, k], G[i, k + 1], G[i, k + 2] = r
+        G[i, k + 3], G[i, k + 4], G[i, k + 5], G[i, k + 6] = Q
+
+
+@kernel
+def gradients(rows, q):
+    """dC/dx (m, 7n) by the coordinates q (n, 7), off |Q| = 1 too (C.2)."""
+    G = np.zeros((len(rows.kind), 7 * len(q)))
+    for i in range(len(G)):
+        on_a, on_b = row.gradient(rows, i, q)
+        put(G, i, rows.a[i], on_a[0], on_a[1])
+        put(G, i, rows.b[i], on_b[0], on_b[1])
+    return G
+
+
+@kernel
 def jacobian(rows, q):
     """J (m, 6n) at q (n, 7)."""
     J = np.zeros((len(rows.kind), 6 * len(q)))

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.experiments.nonsmooth_runs import march
 from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean, projection
-from rbdyn_ros.models import block, bouncing_ball
-from rbdyn_ros.systems import assembly, lagrangian, laws, newton_euler, relations
+from rbdyn_ros.mechanics import model, network
+from rbdyn_ros.mechanics.description import joints
+from rbdyn_ros.models import bouncing_ball, scenes
+from rbdyn_ros.systems import assembly, lagrangian, laws, relations
 
 FREE_TOP = (0.0801587, 0.0825397, 0.00396825)  # kg m^2
 
@@ -52,12 +55,13 @@ def test_order_two_on_a_nonlinear_lagrangian_system():
 
 
 def test_free_top_energy_is_second_order_and_the_quaternion_stays_unit():
-    net = assembly.network(newton_euler.bodies(1.0, FREE_TOP, still, flat, flat), ())
     start = np.r_[np.zeros(3), 6.0, 0.01, 0.0]
+    free = rigid_bodies.build(1.0, FREE_TOP, (0.0, 0.0, 0.0))
+    net, at, v_0 = network.network(model.build(free, [[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]], [start]))
     energy = lambda v: 0.5 * np.dot(FREE_TOP, v[3:] ** 2)  # noqa: E731
     errors = []
     for h in (0.01, 0.005):
-        (q,), (v,) = advanced(net, (np.r_[np.zeros(3), 1.0, 0.0, 0.0, 0.0],), (start,), h, round(1.6 / h))
+        (q,), (v,) = advanced(net, at, v_0, h, round(1.6 / h))
         errors.append(abs(energy(v) / energy(start) - 1.0))
         assert np.linalg.norm(q[3:]) == pytest.approx(1.0, abs=1e-13)
     assert errors[0] < 5e-4
@@ -76,9 +80,9 @@ def test_bouncing_ball_against_its_closed_form():
 @pytest.mark.parametrize("v0, mu", [(2.0, 0.3), (3.0, 0.6)])
 def test_sliding_block_stops_where_coulomb_says(v0, mu, golden):
     row = next(r for r in golden("sliding_block") if r["v0"] == v0 and r["mu"] == mu)
-    params, h = block.Params(mu), 1e-2
-    q, v = advanced(block.build(params), *block.sliding(params, v0), h, int(1.1 * row["t_stop"] / h))
-    way, speed = block.way(params, q, v)
+    params, h = scenes.Block(mu), 1e-2
+    q, v = advanced(*network.network(model.build(*scenes.block(params, v0))), h, int(1.1 * row["t_stop"] / h))
+    way, speed = scenes.way(params, q, v)
     assert way == pytest.approx(row["distance"], abs=h * h * mu * 9.81 / 8.0 * 1.001)
     assert abs(speed) < 1e-10
 
@@ -86,12 +90,12 @@ def test_sliding_block_stops_where_coulomb_says(v0, mu, golden):
 def test_incline_against_closed_forms(golden):
     h = 1e-2
     for row in golden("incline_block"):
-        params = block.Params(row["mu"], np.radians(row["slope_deg"]))
-        exact = block.exact(params, row["v0_downhill"], row["T"])
+        params = scenes.Block(row["mu"], np.radians(row["slope_deg"]))
+        exact = scenes.slide(params, row["v0_downhill"], row["T"])
         assert exact == pytest.approx((row["downhill_displacement"], row["downhill_velocity"]), abs=1e-14)
-        q, v = advanced(block.build(params), *block.sliding(params, row["v0_downhill"]), h, 100)
+        q, v = advanced(*network.network(model.build(*scenes.block(params, row["v0_downhill"]))), h, 100)
         turned = row["v0_downhill"] < 0.0  # first order: it turns round inside a step
-        assert block.way(params, q, v) == pytest.approx(exact, abs=3e-3 if turned else 2e-5)
+        assert scenes.way(params, q, v) == pytest.approx(exact, abs=3e-3 if turned else 2e-5)
 
 
 def test_friction_in_the_plane_is_friction_in_space_without_the_third_axis():
@@ -118,11 +122,11 @@ def test_two_systems_collide_and_keep_their_momentum():
 
 
 def pinned_rod():
-    rod = newton_euler.bodies(1.0, (0.4801, 0.4801, 0.0002), lambda t, q, v: np.array([0, 0, -9.81, 0, 0, 0.0]), flat, flat)
-    joint = relations.interaction(relations.ball_joint(((0.0, 0.0, -1.2),), (0.0, 0.0, 0.0)), laws.Equality())
     a = np.radians(10.0)
-    q = np.array([1.2 * np.sin(a), 0.0, 1.2 * np.cos(a), np.cos(a / 2), 0.0, np.sin(a / 2), 0.0])
-    return assembly.network(rod, joint), (q,), (np.zeros(6),)
+    rod = rigid_bodies.build(1.0, (0.4801, 0.4801, 0.0002))
+    q = [[1.2 * np.sin(a), 0.0, 1.2 * np.cos(a), np.cos(a / 2), 0.0, np.sin(a / 2), 0.0]]
+    pinned = joints.assembled(1, joints.nail(0, (0.0, 0.0, -1.2), (0.0, 0.0, 0.0)))
+    return network.network(model.build(rod, q, np.zeros((1, 6)), pinned))
 
 
 def test_projection_with_the_norm_row_closes_the_joint_and_keeps_the_quaternion():

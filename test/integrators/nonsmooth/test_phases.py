@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean
-from rbdyn_ros.models import block
+from rbdyn_ros.mechanics import model, network
+from rbdyn_ros.models import scenes
 from rbdyn_ros.systems import assembly, lagrangian, laws, relations
 
 G = 9.81
@@ -16,6 +17,12 @@ def point_mass(mu, force):
     return assembly.network(system, relations.interaction(relations.linear(np.eye(3)), laws.friction_3d(mu)))
 
 
+def begun(params, speed):
+    """(the network of the block on its slope, t, q, v)."""
+    net, q, v = network.network(model.build(*scenes.block(params, speed)))
+    return net, 0.0, q, v
+
+
 def kinds(run):
     return [event.kind for event in run.events]
 
@@ -24,18 +31,18 @@ def kinds(run):
     "degrees, mu, speed", [(0.0, 0.3, 2.0), (10.0, 0.3, 1.0), (20.0, 0.3, 0.0), (15.0, 0.2, -1.0), (10.0, 0.3, -1.0), (10.0, 0.3, 0.0)]
 )
 def test_a_block_on_four_corners_slides_stops_sticks_and_turns_round_as_the_closed_form(degrees, mu, speed):
-    params = block.Params(mu, np.radians(degrees))
+    params = scenes.Block(mu, np.radians(degrees))
     times = np.linspace(0.05, 1.0, 20)
-    run = event_driven.run(block.build(params), 0.0, *block.sliding(params, speed), times)
+    run = event_driven.run(*begun(params, speed), times)
     assert run.ok, run.message
-    _, downhill = block.axes(params)
-    exact = np.array([block.exact(params, speed, t) for t in times])
+    _, downhill = scenes.slope_axes(params)
+    exact = np.array([scenes.slide(params, speed, t) for t in times])
     assert np.abs(run.q[:, :3] @ downhill - exact[:, 0]).max() < 1e-10
     assert np.abs(run.v[:, :3] @ downhill - exact[:, 1]).max() < 1e-10
 
 
 def test_the_stop_is_found_to_the_accuracy_of_the_roots():
-    run = event_driven.run(block.build(block.Params(0.3)), 0.0, *block.sliding(block.Params(0.3), 2.0), [1.0])
+    run = event_driven.run(*begun(scenes.Block(0.3), 2.0), [1.0])
     assert kinds(run) == ["stop"]
     assert run.events[0].t == pytest.approx(2.0 / (0.3 * G), abs=1e-12)
     assert run.events[0].q[0][0] == pytest.approx(2.0**2 / (2.0 * 0.3 * G), abs=1e-11)
@@ -75,9 +82,9 @@ def test_a_mass_that_is_lifted_leaves_the_floor_while_it_slides():
 
 def test_a_block_on_a_slope_too_steep_for_its_height_tips_over_its_lower_edge():
     """With mu > tan a > L/H it tips without sliding: the upper corners part at once, the lower stick; moreau_jean agrees."""
-    params = block.Params(friction=2.0, slope=np.radians(40.0), edges=(0.2, 0.3, 0.4))
-    net, (q, v) = block.build(params), block.sliding(params, 0.0)
-    run = event_driven.run(net, 0.0, q, v, [0.2])
+    params = scenes.Block(friction=2.0, slope=np.radians(40.0), edges=(0.2, 0.3, 0.4))
+    net, t, q, v = begun(params, 0.0)
+    run = event_driven.run(net, t, q, v, [0.2])
     assert run.ok, run.message
     h, x, w = 1e-3, q, v
     for k in range(200):
@@ -90,10 +97,10 @@ def test_a_block_on_a_slope_too_steep_for_its_height_tips_over_its_lower_edge():
 
 def test_a_thrown_block_lands_slides_and_stops():
     """Dropped flat from 1 mm with e = 0: the landing keeps the speed but for mu times the normal impulse."""
-    params = block.Params(0.3)
-    q, v = block.sliding(params, 1.0)
+    params = scenes.Block(0.3)
+    net, t, q, v = begun(params, 1.0)
     q[0][2] += 1e-3
-    run = event_driven.run(block.build(params), 0.0, q, v, [0.6])
+    run = event_driven.run(net, t, q, v, [0.6])
     fall = np.sqrt(2e-3 / G)
     speed = 1.0 - 0.3 * G * fall
     assert run.ok, run.message

@@ -6,10 +6,9 @@ import pytest
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean
-from rbdyn_ros.mechanics.description import joints
-from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.mechanics import model, network
+from rbdyn_ros.mechanics.description import joints, pairs
 from rbdyn_ros.simulation import several_bodies
-from rbdyn_ros.systems import assembly, laws, newton_euler, relations
 
 G, FLOOR, MU = 9.81, -0.745, 0.3
 HALF = np.array([0.1, 0.05, 0.2])
@@ -26,24 +25,21 @@ def hung(angle):
     return rigid_bodies.configuration(BODIES, places, turned)
 
 
-def network(floor):
-    """The same two boxes as Newton-Euler systems: a joint to the world, one between them, the lower corners on the floor."""
-    flat, weight = np.zeros((6, 6)), np.array([0.0, 0.0, -G, 0.0, 0.0, 0.0])
-    box = newton_euler.bodies(1.0, INERTIA, lambda t, q, v: weight, lambda t, q, v: flat, lambda t, q, v: flat)
-    pinned = relations.interaction(relations.ball_joint([TOP], np.zeros(3)), laws.Equality(), (0,))
-    linked = relations.interaction(relations.ball_joint([BOTTOM, TOP]), laws.Equality(), (0, 1))
-    contacts = [relations.interaction(relations.point_on_plane(p, offset=floor), laws.friction_3d(MU), (1,)) for p in CORNERS]
-    return assembly.network((box, box), (pinned, linked, *contacts))
+def start(angle, floor):
+    """The same two boxes: a joint to the world, one between them, the lower corners on the floor."""
+    constraints = joints.assembled(2, joints.nail(0, TOP, (0.0, 0.0, 0.0)), joints.ball_joint(1, TOP, 0, BOTTOM))
+    touching = pairs.build(2, *(pairs.corner(1, p, s=(0.0, 0.0, floor), mu=MU) for p in CORNERS))
+    return model.build(BODIES, hung(angle), np.zeros((2, 6)), constraints, touching)
 
 
 def stepped(angle, h, steps, floor=FLOOR):
     """(q, v, the last Step) of Moreau and Jean's scheme."""
-    net, q, v = network(floor), tuple(hung(angle)), (np.zeros(6), np.zeros(6))
+    net, q, v = network.network(start(angle, floor))
     for k in range(steps):
         step = moreau_jean.step(net, k * h, q, v, h)
         assert step.ok, step.message
         q, v = step.q, step.v
-    return np.array(q), np.array(v), step
+    return q[0].reshape(2, 7), v[0].reshape(2, 6), step
 
 
 def test_a_pendulum_of_two_boxes_swings_onto_the_floor_as_in_the_variational_scheme():
@@ -75,22 +71,19 @@ def test_two_balls_that_meet_aslant_leave_as_the_exact_impact_says(mu, spin):
     gamma = 4.0 / 3.0 * bodies.inertia[:, 0]  # turns of balls to order 4
     exact = several_bodies.variational_run(bodies, joints.assembled(2), meeting, q_0, v_0, 1e-3, 1, 300, gamma=gamma)
     assert exact.ok and len(exact.impacts) == 1, exact.message
-    still, flat = np.zeros(6), np.zeros((6, 6))
-    free = [
-        newton_euler.bodies(m, [m * inertia] * 3, lambda t, q, v: still, lambda t, q, v: flat, lambda t, q, v: flat) for m in (1.0, 2.0)
-    ]
-    net = assembly.network(free, relations.interaction(relations.balls(radius, radius), laws.friction_3d(mu, e), (0, 1)))
+    net, *begin = network.network(model.build(bodies, q_0, v_0, None, meeting))
     errors = []
     for h in (1e-3, 2.5e-4):
-        q, v = tuple(q_0), tuple(v_0)
+        q, v = begin
         for k in range(round(0.3 / h)):
             step = moreau_jean.step(net, k * h, q, v, h)
             assert step.ok, step.message
             q, v = step.q, step.v
-        assert v[0][:3] + 2.0 * v[1][:3] == pytest.approx([1.0, 0.0, 0.0], abs=1e-12)
-        errors.append(np.abs(np.array(v)[:, :3] - exact.v[-1][:, :3]).max())
+        end = v[0].reshape(2, 6)
+        assert end[0, :3] + 2.0 * end[1, :3] == pytest.approx([1.0, 0.0, 0.0], abs=1e-12)
+        errors.append(np.abs(end[:, :3] - exact.v[-1][:, :3]).max())
     assert errors[0] < 2e-2 and errors[1] < 5e-3
-    flown = event_driven.run(net, 0.0, tuple(q_0), tuple(v_0), [0.3])
+    flown = event_driven.run(net, 0.0, *begin, [0.3])
     assert flown.ok and [event.kind for event in flown.events] == ["impact"]
     after = flown.v[0].reshape(2, 6)
     assert after[:, :3] == pytest.approx(exact.v[-1][:, :3], abs=1e-8)
