@@ -30,6 +30,7 @@ class Contacts(NamedTuple):
     obstacle_restitution: float = 0.0  # e_n
     length: float = 2.4  # L of the rod [m]
     bias: float = 0.1  # beta: the part of a penetration that a step gives back
+    newton: float = 0.0  # 1 Newton's restitution also where it gains energy
 
 
 class System(NamedTuple):

@@ -30,7 +30,10 @@ _FIELDS = [  # one row for each of the candidates of `contacts.world`
     ("axes", np.float64, (_N, 3, 3)),  # contact frames, rows n t1 t2
     ("rho", np.float64, (_N,)),
     ("law", np.float64, (_N, 2)),  # mu, w
+    ("rebound", np.float64, (_N,)),  # e_n u_N^- of an impact, w but for what the energy allows
     ("before", np.float64, (_N, 3)),  # u^-
+    ("kept", np.float64, (_N, 3)),  # P at the start of the step
+    ("closed_before", np.float64, (_N,)),  # `closed` at the start of the step
     ("P", np.float64, (_N, 3)),  # half-step impulses [N s, contact frame]
     ("dP", np.float64, (_N, 3)),  # their change in the last sweep
     ("q", np.float64, (_N, 3)),

@@ -26,6 +26,7 @@ from rbdyn_ros.integrators.contact_law import IMPACT, PERSISTENT
 from rbdyn_ros.integrators.contact_memory import aim, event, frame, on_world, put, vector
 from rbdyn_ros.kernel import hot, inlined
 from rbdyn_ros.numerics import linear
+from rbdyn_ros.solvers import fc3d
 
 ROUNDS = 50
 _CALM = 8  # rounds with one W
@@ -75,10 +76,12 @@ def detect(system, C, c, h, x, R, w, u):
         if c.closed[i] == 1.0:
             c.mode[i] = PERSISTENT
             c.law[i, 1] = C.bias * min(world.touch(C, i, x, d)[0], 0.0) / h
+            c.rebound[i] = 0.0
         else:
             c.mode[i] = IMPACT
-            c.law[i, 1] = e * min(before[0], 0.0)
+            c.law[i, 1] = c.rebound[i] = e * min(before[0], 0.0)
             put(c.P, i, (0.0, 0.0, 0.0))
+        put(c.kept, i, vector(c.P, i))
         c.closed[i] = 1.0
         count += 1
     return count
@@ -207,9 +210,72 @@ def sharpen(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c,
         c.P[j, k] = P
 
 
+@inlined
+def rebounds(c, count):
+    """Whether an impact has a restitution."""
+    w = 0.0
+    for a in range(count):
+        i = c.active[a]
+        if c.mode[i] == IMPACT:
+            w = min(w, c.rebound[i])
+    return w < 0.0
+
+
+@hot
+def work(system, c, count, R, w, u, before):
+    """(work [J], its size) of the half-step impulses at R; (w, x') is the velocity `before` them (1.0) or after (-1.0)."""
+    dw, du = (0.0, 0.0, 0.0), (0.0, 0.0)
+    for a in range(count):
+        i = c.active[a]
+        add_w, add_u = touching.kick(system, R, vec.scale(0.5 * before, on_world(c, i)), c.rho[i])
+        dw, du = vec.add(dw, add_w), (du[0] + add_u[0], du[1] + add_u[1])
+    total, size = 0.0, 0.0
+    mean, cart = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
+    for a in range(count):
+        i = c.active[a]
+        f = on_world(c, i)
+        total += vec.dot(f, touching.point_velocity(R, mean, cart, c.rho[i]))
+        size += abs(vec.dot(f, touching.point_velocity(R, w, u, c.rho[i])))
+    return total, size
+
+
+@inlined
+def energy(system, R, w, u):
+    """Kinetic and potential energy [J]."""
+    p, P = body.momenta(system, R, w, u)
+    height = system.rod_mass * system.gravity * system.center * R[2][2]
+    return 0.5 * (vec.dot(p, w) + P[0] * u[0] + P[1] * u[1]) + height
+
+
 @hot
 def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
-    """One step with `count` active contacts: (state, turn, joint impulse, relative error of turn and of P)."""
+    """One step with `count` active contacts: (state, turn, joint impulse, relative error of turn and of P).
+
+    Where the contacts would gain energy, or find no impulses, the restitution of the impacts is cut back to the share that
+    does not (P.7).
+    """
+    new, turn, impulse, error, gain = attempt(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count)
+    if system.contacts.newton == 1.0 or not rebounds(c, count):
+        return new, turn, impulse, error
+    low, high, share = 0.0, 1.0, 1.0
+    for k in range(fc3d.HALVINGS + 1):
+        low, high, share, found = fc3d.narrow(low, high, share, 1.0, not error <= tolerance or gain > 0.0)
+        if found:
+            break
+        share = low if k == fc3d.HALVINGS - 1 else share
+        for a in range(count):
+            i = c.active[a]
+            put(c.P, i, vector(c.kept, i))
+            if c.mode[i] == IMPACT:
+                c.law[i, 1] = share * c.rebound[i]
+        memory.failed(c, memory.NONE, 0)
+        new, turn, impulse, error, gain = attempt(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count)
+    return new, turn, impulse, error
+
+
+@hot
+def attempt(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
+    """`solve` with the restitution as it stands, and the energy [J] that the contacts gain in an impact that rebounds."""
     x, Q, R, w, u, V = state
     contact_law.couple(system, c, count, R)
     for k in range(ROUNDS):
@@ -220,7 +286,7 @@ def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, c
         if not turn.error <= tolerance:
             if k > 0:  # the impulses are such that no step bears them
                 memory.failed(c, memory.NO_ROUNDS, c.active[0])
-            return state, turn, impulse, turn.error
+            return state, turn, impulse, turn.error, 0.0
         guess = turn.w
         error = law(system, c, count, E.h, x, R, new[0], new[2], new[3], new[4])
         if not 1.0 < error < np.inf:
@@ -228,15 +294,22 @@ def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, c
     if not error <= _ENLARGED:
         if error < np.inf:
             memory.failed(c, memory.NO_ROUNDS, c.active[0])
-        return state, turn, impulse, 1e-12 * error
+        return state, turn, impulse, 1e-12 * error, 0.0
+    gain = 0.0
+    if rebounds(c, count):
+        start, size = work(system, c, count, R, w, u, 1.0)
+        gain = start + work(system, c, count, new[2], new[3], new[4], -1.0)[0] - fc3d.CONSERVED * size
+        gain -= energy(system, new[2], new[3], new[4])
     x, Q, R, w, u, V1 = new
     x, Q, R, w, u = landing.lifted(system, c, count, IMPACT, x, Q, R, w, u)
     w, u = settle(system, c, count, R, w, u)
+    if rebounds(c, count):
+        gain += energy(system, R, w, u)
     V1 = body.center_velocity(system, R, w, u)
     f_r = maximal_rod.forces(system, load, R)[0]
     f = push(c, count)[0]
     impulse = vec.axpy(-2.0, f, vec.axpy(-E.h, f_r, vec.scale(system.rod_mass, vec.sub(V1, V))))
-    return (x, Q, R, w, u, V1), turn, impulse, turn.error
+    return (x, Q, R, w, u, V1), turn, impulse, turn.error, gain
 
 
 @hot

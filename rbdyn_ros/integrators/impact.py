@@ -20,6 +20,7 @@ from rbdyn_ros.integrators import contact_memory as memory
 from rbdyn_ros.integrators.contact_law import IMPACT, PERSISTENT
 from rbdyn_ros.integrators.contact_memory import aim, event, frame, on_world, put, vector
 from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.solvers import fc3d
 
 _SPLITS = 200  # impacts in one step; then whatever still bounces has landed
 _REST = 1e-3  # of h: a shorter flight is a landing
@@ -116,8 +117,54 @@ def instant(system, C, options, load, whole, h, u0, u1, state, guess, c, i, g1):
 
 
 @hot
-def jump(system, C, c, h, t, state, landed):
-    """The impact (P.4) of all contacts that touch: (state, ok). What rebounds too little, or `landed`, stays closed."""
+def exchange(C, c, count, spent):
+    """P of the active contacts (P.4) with the largest share of their restitution that gains no energy, `spent` [J] included (P.7).
+
+    Whether there is one: without restitution impulses always exist, for the state before is allowed.
+    """
+    low, high, share = 0.0, 1.0, 1.0
+    for k in range(fc3d.HALVINGS + 1):
+        elastic = 0.0
+        for a in range(count):
+            i = c.active[a]
+            w = share * c.law[i, 1] * min(c.before[i, 0], 0.0)
+            elastic = min(elastic, w)
+            put(c.q, i, (c.before[i, 0] + w, c.before[i, 1], c.before[i, 2]))
+            put(c.P, i, (0.0, 0.0, 0.0))
+        solved = contact_law.sweeps(c, count)[0] < np.inf
+        if not elastic < 0.0:
+            return solved
+        refused = not solved or (C.newton == 0.0 and gain(c, count) + spent > 0.0)
+        low, high, share, found = fc3d.narrow(low, high, share, 1.0, refused)
+        if found:
+            memory.failed(c, memory.NONE, 0)
+            return True
+        share = low if k == fc3d.HALVINGS - 1 else share
+    return solved
+
+
+@hot
+def gain(c, count):
+    """The kinetic energy that the impulses P give, P.(u^- + u^+) / 2, less round-off."""
+    total, size = 0.0, 0.0
+    for a in range(count):
+        i = c.active[a]
+        before = vector(c.before, i)
+        after = before
+        for b in range(count):
+            after = vec.add(after, vec.matvec(contact_law.block(c, a, b), vector(c.P, c.active[b])))
+        P = vector(c.P, i)
+        total += 0.5 * (vec.dot(P, before) + vec.dot(P, after))
+        size += abs(vec.dot(P, before)) + abs(vec.dot(P, after))
+    return total - fc3d.CONSERVED * size
+
+
+@hot
+def jump(system, C, c, h, t, state, landed, spent):
+    """The impact (P.4) of all contacts that touch: (state, ok). What rebounds too little, or `landed`, stays closed.
+
+    `spent` [J]: energy gained on the way to this pose, which the impact has to take.
+    """
     x, Q, R, w, u, V = state
     d, count = (R[0][2], R[1][2], R[2][2]), 0
     slow = 0.5 * _REST * h * system.gravity
@@ -133,11 +180,9 @@ def jump(system, C, c, h, t, state, landed):
         mu, e = world.law(C, i)
         e = 0.0 if landed or c.closed[i] == 1.0 or -e * before[0] < slow else e
         put(c.before, i, before)
-        put(c.q, i, (before[0] + e * min(before[0], 0.0), before[1], before[2]))
-        put(c.P, i, (0.0, 0.0, 0.0))
         c.mode[i], c.law[i, 0], c.law[i, 1] = IMPACT, mu, e
     contact_law.couple(system, c, count, R)
-    if not contact_law.sweeps(c, count)[0] < np.inf:
+    if not exchange(C, c, count, spent):
         return state, False
     for a in range(count):
         i = c.active[a]
@@ -148,7 +193,7 @@ def jump(system, C, c, h, t, state, landed):
         after = vec.dot(vector(c.axes[i], 0), touching.point_velocity(R, w, u, c.rho[i]))
         if c.P[i, 0] > 0.0 and c.closed[i] == 0.0:
             event(c, t, i, vector(c.P, i), after)
-        c.closed[i] = 1.0 if c.law[i, 1] == 0.0 and after < slow + 1e-15 else 0.0
+        c.closed[i] = 1.0 if after < slow + 1e-15 else 0.0
     return (x, Q, R, w, u, body.center_velocity(system, R, w, u)), True
 
 
@@ -188,7 +233,7 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
             release(c)
         left -= s
         V = state[5]
-        state, ok = jump(system, C, c, h, t + h - left, state, k >= _SPLITS - world.COUNT)
+        state, ok = jump(system, C, c, h, t + h - left, state, k >= _SPLITS - world.COUNT, 0.0)
         if not ok:
             return state, turn, total, np.inf, touched
         add_forces(c, 1.0 / h)

@@ -16,13 +16,12 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
 from rbdyn_ros.mechanics.pairs import aim, gap, push
 from rbdyn_ros.mechanics.pairs import velocity as pair_velocity
+from rbdyn_ros.solvers import fc3d
 
 TOUCHING = 1e-9  # [m] a gap that counts as closed
 APPROACHING = 1e-9  # [m/s] a normal velocity that counts as an impact
 RESTING = 0.005  # [1/s] times the step: a velocity below which a contact stays closed
 TOLERANCE = 1e-14  # [m/s]
-CONSERVED = 1e-12  # of the kinetic energy: what round-off may gain
-HALVINGS = 30  # of the share of the restitution
 
 
 @hot
@@ -115,18 +114,14 @@ def solve(m):
 def exchange(m, before, h, restitution):
     """Find the impulses LA; whether they were found."""
     low, high, share = 0.0, restitution, restitution
-    for _ in range(HALVINGS):
+    for _ in range(fc3d.HALVINGS):
         if not impulses(m, h, share):
             return False
         after = velocity.node_velocities(m, True)
-        gains = after > before * (1.0 + CONSERVED) and arena.clock(m)[c.MAY_GAIN] == 0.0
-        if gains:
-            high = share
-        else:
-            low = share
-        if not gains and (share == restitution or high - low <= 1e-9):
+        gains = after > before * (1.0 + fc3d.CONSERVED) and arena.clock(m)[c.MAY_GAIN] == 0.0
+        low, high, share, found = fc3d.narrow(low, high, share, restitution, gains)
+        if found:
             return True
-        share = 0.5 * (low + high)
     return impulses(m, h, low)
 
 

@@ -61,6 +61,13 @@ CONTACT = (
     Parameter(
         "contact.bias", 0.1, "", "part of a penetration that a step gives back to a resting contact", low=0.0, high=1.0
     ),
+    Parameter(
+        "contact.newton_restitution",
+        False,
+        "",
+        "Newton's restitution also where it gains energy (impacts with friction); otherwise it is cut back there",
+        "bool",
+    ),
 )
 
 
@@ -89,6 +96,7 @@ def contacts(values: Mapping, length: float) -> "Contacts":
         obstacle_restitution=value["obstacle.restitution"],
         length=length,
         bias=value["bias"],
+        newton=float(value["newton_restitution"]),
     )
 
 

@@ -20,6 +20,11 @@ from rbdyn_ros.solvers.solution import SINGULAR, STALLED, judged
 from rbdyn_ros.types import Array
 
 
+CONSERVED = 1e-12  # of the energies that an impact exchanges: what round-off may gain
+HALVINGS = 30  # of the share of the restitution
+_CLOSE = 1e-9  # shares that differ by less are one
+
+
 class Problem(NamedTuple):
     """n contacts as matrices; make it with `problem`, which checks."""
 
@@ -78,6 +83,15 @@ def natural(r, u, mu, w):
     """w (r - proj_K(r - (u + mu |u_T| e_N)/w)), zero exactly at a solution; w [1/kg] makes it a velocity."""
     lifted = (u[0] + mu * (u[1] * u[1] + u[2] * u[2]) ** 0.5, u[1], u[2])
     return vec.scale(w, vec.sub(r, projected(vec.axpy(-1.0 / w, lifted, r), mu)))
+
+
+@inlined
+def narrow(low, high, share, full, refused):
+    """(low, high, next share, whether `share` is the answer) in the search for the largest share of the restitution, at most
+    `full`, with which no energy is gained. `refused`: `share` gains energy, or has no impulses.
+    """
+    low, high = (low, share) if refused else (share, high)
+    return low, high, 0.5 * (low + high), not refused and (share == full or high - low <= _CLOSE)
 
 
 @kernel

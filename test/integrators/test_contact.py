@@ -198,9 +198,8 @@ def test_a_leaning_wall_stops_the_tip_and_friction_holds_it(split):
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("h, off_impacts", [(1e-3, 9e-6), (5e-3, 2e-4), (2e-2, 3.5e-3)])
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
-def test_eight_seconds_on_the_floor_gain_no_energy_but_elastic_impacts_with_friction(h, off_impacts, e, split):
-    """mu 0 to 1.5, e 0 to 1: off impacts by the step's own error; at them only Newton's law with e = 1 and friction, by 1 % of 11.8 J
-    where the instant is right, by 3 % in whole steps of 20 ms."""
+def test_eight_seconds_on_the_floor_gain_no_energy(h, off_impacts, e, split):
+    """mu 0 to 1.5, e 0 to 1: nothing but the step's own error."""
     for mu in (0.0, 0.3, 0.8, 1.5):
         start = upright(np.pi / 6)
         start.v[:] = (0.0, 0.3, 0.1, 0.0, 2.0)
@@ -208,8 +207,7 @@ def test_eight_seconds_on_the_floor_gain_no_energy_but_elastic_impacts_with_fric
         rows, memory, _ = fall(system.contacts, h, 8.0, split, start=start, every=1)
         gain = np.diff([quantities(system, row[:6], row[6:])[0] for row in rows])
         hit = np.isin(np.arange(1, len(rows)), np.unique((memory.events[: memory.recorded[0], 0] / h).astype(int)))
-        at_impacts = (0.12 if split or h < 2e-2 else 0.35) if e == 1.0 and mu > 0.0 else 10.0 * off_impacts
-        assert gain[~hit].max() < off_impacts and gain[hit].max(initial=0.0) < at_impacts, mu
+        assert gain[~hit].max() < off_impacts and gain[hit].max(initial=0.0) < (1.0 if e == 1.0 else 10.0) * off_impacts, mu
 
 
 @pytest.mark.parametrize(
@@ -330,6 +328,26 @@ def test_how_steps_are_grouped_into_calls_changes_round_off_only(split):
     np.testing.assert_allclose(one[-1], many[-1], atol=1e-10)
     # an instant is known to 1e-15 L / |u_n|, the speed there to g times that: 2e-9 m/s at the last bounces of 1e-5 m/s
     np.testing.assert_allclose(memory.events, other.events, atol=1e-8)
+
+
+@pytest.mark.parametrize("newton", [0.0, 1.0])
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("height, mu, e", [(-2.0, 0.6, 0.5), (-2.35, 0.3, 0.9), (-1.0, 1.5, 1.0)])
+def test_no_impact_with_friction_gains_energy_unless_newtons_law_is_asked_for(height, mu, e, split, newton):
+    """Kane's paradox: from 11.6 to 23.5 J in one impact on a floor at -2 m; the share of the restitution that is left is largest."""
+    contacts = FLOOR._replace(floor_height=height, floor_friction=mu, floor_restitution=e, newton=newton)
+    start = upright(np.pi / 6, 0.3)
+    start.v[2:] = (0.5, 0.2, 0.0)
+    rows, memory, _ = fall(contacts, 1e-3, 1.2, split, start=start, every=1)
+    system = build(Params(contacts=contacts))
+    energy = np.array([quantities(system, row[:6], row[6:])[0] for row in rows])
+    found = events(memory)
+    assert np.diff(energy).max() > 0.1 if newton else np.diff(energy).max() < 1e-5
+    share = -found["u_n_plus"] / (e * found["u_n_minus"])
+    assert share.max() < 1.0 + (1e-9 if split else 1e-3)
+    if not newton:
+        first = round(found["t"][0] / 1e-3 - 0.5)
+        assert (energy[first - 1] - energy[first] < 1e-4) or share[0] > 1.0 - 1e-3  # cut back no more than energy asks for
 
 
 @pytest.mark.parametrize("split", [False, True])

@@ -56,14 +56,14 @@ def test_every_parameter_arrives_at_its_place():
         "contact.stops.x_min": -0.31, "contact.stops.x_max": 0.32, "contact.stops.y_min": -0.33, "contact.stops.y_max": 0.34,
         "contact.stops.restitution": 0.35, "contact.obstacle.kind": "half_space", "contact.obstacle.center": (0.41, 0.42, 0.43),
         "contact.obstacle.normal": (0.6, 0.0, 0.8), "contact.obstacle.radius": 0.44, "contact.obstacle.friction": 0.45,
-        "contact.obstacle.restitution": 0.46, "contact.bias": 0.51,
+        "contact.obstacle.restitution": 0.46, "contact.bias": 0.51, "contact.newton_restitution": True,
     }  # fmt: skip
     assert set(numbers) == {parameter.name for parameter in CONTACT}
     assert contacts(values() | numbers, 1.9) == Contacts(
         floor=1.0, floor_height=-0.21, floor_friction=0.22, floor_restitution=0.23,
         stop_low=(-0.31, -0.33), stop_high=(0.32, 0.34), stop_restitution=0.35,
         obstacle=HALF_SPACE, obstacle_point=(0.41, 0.42, 0.43), obstacle_normal=(0.6, 0.0, 0.8), obstacle_radius=0.44,
-        obstacle_friction=0.45, obstacle_restitution=0.46, bias=0.51, length=1.9,
+        obstacle_friction=0.45, obstacle_restitution=0.46, bias=0.51, newton=1.0, length=1.9,
     )  # fmt: skip
 
 
