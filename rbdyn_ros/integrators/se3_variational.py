@@ -12,6 +12,7 @@ joint by the velocities that they belong to. Order 2, exact momenta, bounded ene
 choice: the logarithm adds the axial inertia h^2/12 (I_t + m l^2 - I_a) |w_perp|^2, and the spin lags (use moser_veselov).
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -162,7 +163,10 @@ def stage(system, load, h, tolerance, max_iterations, u0, u1, x, Q, w, u, guess,
 
 @kernel
 def advance(system, options, input, h, n, t, q, v, reaction):
-    """Take n steps of size h in place; returns (steps done, iterations, largest relative residual)."""
+    """Take n steps of size h in place; returns (steps done, iterations, largest relative residual).
+
+    A step that turns the rod by pi rad or more stops it: residual inf, and the state before it.
+    """
     x, Q, w, u = memory.read(q, v)
     load, sines, weights = rod_on_cart.load(input), input.sines, options.weights
     tolerance, max_iterations = options.tolerance, options.max_iterations
@@ -184,6 +188,8 @@ def advance(system, options, input, h, n, t, q, v, reaction):
                 system, load, hj, tolerance, max_iterations, u0, u1, x, Q, w, u, guess, K, S, z
             )
             iterations += count
+            if not abs(hj) * vec.size(guess[0][0]) < math.pi:
+                error = math.inf  # the logarithm of such a turn is that of a shorter one
             if not error <= tolerance:
                 memory.write(q, v, x0, Q0, w0, c0)
                 return i, iterations, error

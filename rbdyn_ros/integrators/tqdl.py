@@ -13,6 +13,7 @@ The model is wrong as well: the rod turns about its centre of mass under a joint
 a massless cart gives only for an infinitesimal swing. For a free body (l = 0) it is right.
 """
 
+from math import nan
 from typing import NamedTuple
 
 from rbdyn_ros.bodies import rod_on_cart
@@ -116,7 +117,8 @@ def accelerations(system, load, f, q, w, u):
 def advance(system, options, input, h, n, t, q, v, reaction):
     """Take n steps of size h in place; returns (steps done, 0 iterations, residual 0).
 
-    The cart follows below the centre of mass, which this model keeps where it is.
+    The cart follows below the centre of mass, which this model keeps where it is. A step whose
+    numbers grow beyond all bounds stops it: residual nan, and the state before that step.
     """
     x, Q, w, u = memory.read(q, v)
     load, c, I = rod_on_cart.load(input), (0.0, 0.0, system.center), system.inertia
@@ -125,7 +127,9 @@ def advance(system, options, input, h, n, t, q, v, reaction):
     lever = (options.lever[0], options.lever[1], options.lever[2])
     if lever[0] != lever[0]:
         lever = c_s
-    for _ in range(n):
+    done = n
+    for i in range(n):
+        Q0, w0 = Q, w
         c_s = unit_quaternion.rotated(Q, c)
         if options.coupling == COUPLED:
             Q, w = coupled(system, load.T, Q, w, h)
@@ -134,10 +138,15 @@ def advance(system, options, input, h, n, t, q, v, reaction):
             w_new = step_velocity(I, w, unit_quaternion.rotated_back(Q, tau_s), h)
             Q = step_attitude(Q, h, w, w, w, w)
             w = w_new
+        if not memory.finite(foot, Q, w, foot):
+            if i == 0:
+                return 0, 0, nan
+            Q, w, done = Q0, w0, i
+            break
         lever = c_s
     options.lever[0], options.lever[1], options.lever[2] = lever
     c_s = unit_quaternion.rotated(Q, c)
     dc = unit_quaternion.rotated(Q, vec.cross(w, c))
     memory.write(q, v, (foot[0] - c_s[0], foot[1] - c_s[1]), Q, w, (-dc[0], -dc[1]))
     memory.write_reaction(reaction, (0.0, 0.0, system.rod_mass * system.gravity))
-    return n, 0, 0.0
+    return done, 0, (0.0 if done == n else nan)

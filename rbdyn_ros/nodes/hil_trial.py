@@ -83,9 +83,10 @@ class HilTrial:
             return reason
         if reason := self._audience.failure():
             return reason
-        if not self._audience.commands and (frames := self.figures.get(NOT_FINITE)):
+        gone = self._answering.look(self._audience.commands) > GONE or self._unanswered() > GONE
+        if (gone or not self._audience.commands) and (frames := self.figures.get(NOT_FINITE)):
             return f"the board sends forces that are not finite ({frames:g} frames); they are never applied"
-        if self._answering.look(self._audience.commands) > GONE or self._unanswered() > GONE:
+        if gone:
             return f"the board gave no force for {GONE:g} s; the bridge reports: {self.bridge}{self._malformed()}"
         return f"no new state for {STILL:g} s" if still > STILL else ""
 

@@ -5,9 +5,10 @@ import pytest
 from measure import advanced
 from plants import FORCED, PENDULUM, spinning
 
-from rbdyn_ros.integrators.select import select
+from rbdyn_ros.integrators.select import names, select
 from rbdyn_ros.integrators.step import step
 from rbdyn_ros.models.spherical_pendulum import no_input
+from rbdyn_ros.types import State
 
 VARIATIONAL = ["moser_veselov", "quaternion_midpoint"]
 TOO_LARGE = 0.6  # [s]: at 10 rad/s a turn of 2.5 rad in the shortest stage of suzuki4
@@ -79,3 +80,28 @@ def test_state_that_is_no_number(name, bad):
     state.v[3] = bad
     result = step(select(name), PENDULUM, state, no_input(), 0.01)
     assert not result.ok and same(result.state, state)
+
+
+def test_tqdl_refuses_a_step_whose_numbers_are_not_finite():
+    state = spinning()
+    state.v[2:] = 1e200
+    result = step(select("tqdl"), PENDULUM, state, no_input(), 0.01)
+    assert result.ok is False and np.isnan(result.residual)
+    assert same(result.state, state)
+
+
+@pytest.mark.parametrize("rate", [3.2, 4.0, 9.0])
+def test_se3_variational_refuses_a_turn_of_pi_or_more_in_one_step(rate):
+    """The logarithm of such a turn is that of a shorter one."""
+    h = 0.01
+    state = State(0.0, np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 0.0, rate / h]))
+    result = step(select("se3_variational"), PENDULUM, state, no_input(), h)
+    assert result.ok is False and not result.residual <= 1e-13
+    assert same(result.state, state)
+
+
+@pytest.mark.parametrize("name", names())
+def test_an_attitude_that_is_no_unit_quaternion_is_refused(name):
+    state = State(0.0, np.array([0.0, 0.0, 2.0, 0.0, 0.0, 0.0]), np.zeros(5))
+    with pytest.raises(ValueError, match=r"the attitude state\.q\[2:\].*its norm must be 1"):
+        step(select(name), PENDULUM, state, no_input(), 0.01)
