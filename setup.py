@@ -36,7 +36,7 @@ setup(
         'hil': ['cobs'],
         'mpc': ['osqp'],
         'sweep': ['pyarrow'],
-        'test': ['casadi', 'control', 'do-mpc', 'gymnasium', 'hypothesis', 'mujoco', 'pin', 'pytest', 'pytest-timeout', 'pytest-xdist'],
+        'test': ['casadi', 'control', 'do-mpc', 'gymnasium', 'hypothesis', 'mujoco', 'pin', 'pytest', 'pytest-rerunfailures', 'pytest-timeout', 'pytest-xdist'],
     },
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),

@@ -128,10 +128,16 @@ def quantities(system, q, v):
     R = unit_quaternion.matrix((q[2], q[3], q[4], q[5]))
     w, x = (v[2], v[3], v[4]), (v[0], v[1])
     p, P = momenta(system, R, w, x)
-    V = system.rod_mass * system.gravity * system.center * R[2][2]
-    E = 0.5 * (vec.dot(p, w) + P[0] * x[0] + P[1] * x[1]) + V
+    E = energy(system, R, w, x)
     Lz = vec.dot(R[2], p) + q[0] * P[1] - q[1] * P[0]
     return E, Lz, P[0], P[1], p[2]
+
+
+@inlined
+def energy(system, R, w, x):
+    """E (1.5) [J] of an attitude and velocities; x' = x."""
+    p, P = momenta(system, R, w, x)
+    return 0.5 * (vec.dot(p, w) + P[0] * x[0] + P[1] * x[1]) + system.rod_mass * system.gravity * system.center * R[2][2]
 
 
 @inlined

@@ -73,6 +73,8 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
             state = new
             if count > 0:
                 contact_step.record(c, count, s + 0.5 * h, h, state[2], state[3], state[4])
+                if error <= tolerance:
+                    c.work[0] += c.work[1]
                 touched = True
                 if split:
                     impact.release(c)

@@ -20,6 +20,7 @@ _FIELDS = [  # one row for each of the candidates of `contacts.world`
     ("closed", np.float64, (_N,)),  # 1 it touched in the last step
     ("force", np.float64, (_N, 3)),  # mean force on the pendulum over the last step [N, world]
     ("impulse", np.float64, (_N,)),  # normal impulse since the start [N s]
+    ("work", np.float64, (2,)),  # of the contacts on the pendulum [J]: since the start; in the step that was solved last
     ("recorded", np.int64, (1,)),  # impacts so far; those beyond the rows of `events` are counted only
     ("recorded_before", np.int64, (1,)),  # impacts before the last call of `advance`
     ("start", np.float64, (11,)),  # q (6), v (5) at its start

@@ -239,14 +239,6 @@ def work(system, c, count, R, w, u, before):
     return total, size
 
 
-@inlined
-def energy(system, R, w, u):
-    """Kinetic and potential energy [J]."""
-    p, P = body.momenta(system, R, w, u)
-    height = system.rod_mass * system.gravity * system.center * R[2][2]
-    return 0.5 * (vec.dot(p, w) + P[0] * u[0] + P[1] * u[1]) + height
-
-
 @hot
 def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
     """One step with `count` active contacts: (state, turn, joint impulse, relative error of turn and of P).
@@ -295,21 +287,17 @@ def attempt(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c,
         if error < np.inf:
             memory.failed(c, memory.NO_ROUNDS, c.active[0])
         return state, turn, impulse, 1e-12 * error, 0.0
-    gain = 0.0
-    if rebounds(c, count):
-        start, size = work(system, c, count, R, w, u, 1.0)
-        gain = start + work(system, c, count, new[2], new[3], new[4], -1.0)[0] - fc3d.CONSERVED * size
-        gain -= energy(system, new[2], new[3], new[4])
+    start, size = work(system, c, count, R, w, u, 1.0)
     x, Q, R, w, u, V1 = new
+    c.work[1] = start + work(system, c, count, R, w, u, -1.0)[0] - body.energy(system, R, w, u)
     x, Q, R, w, u = landing.lifted(system, c, count, IMPACT, x, Q, R, w, u)
     w, u = settle(system, c, count, R, w, u)
-    if rebounds(c, count):
-        gain += energy(system, R, w, u)
+    c.work[1] += body.energy(system, R, w, u)
     V1 = body.center_velocity(system, R, w, u)
     f_r = maximal_rod.forces(system, load, R)[0]
     f = push(c, count)[0]
     impulse = vec.axpy(-2.0, f, vec.axpy(-E.h, f_r, vec.scale(system.rod_mass, vec.sub(V1, V))))
-    return (x, Q, R, w, u, V1), turn, impulse, turn.error, gain
+    return (x, Q, R, w, u, V1), turn, impulse, turn.error, c.work[1] - fc3d.CONSERVED * size
 
 
 @hot

@@ -49,6 +49,7 @@ def part(system, C, options, load, whole, h, u0, u1, state, guess, c):
     tolerance, most = options.tolerance, options.max_iterations
     count = held(C, c, whole, state)
     if count == 0:
+        c.work[1] = 0.0
         new, turn, impulse = contact_step.stage(system, load, E, tolerance, most, u0, u1, state, guess, None)
         return new, turn, impulse, turn.error
     return contact_step.solve(system, load, E, tolerance, most, u0, u1, state, guess, c, count)
@@ -190,10 +191,11 @@ def jump(system, C, c, h, t, state, landed, spent):
         w, u = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
     for a in range(count):
         i = c.active[a]
-        after = vec.dot(vector(c.axes[i], 0), touching.point_velocity(R, w, u, c.rho[i]))
+        after = vec.matvec(frame(c, i), touching.point_velocity(R, w, u, c.rho[i]))
+        c.work[0] += 0.5 * vec.dot(vector(c.P, i), vec.add(vector(c.before, i), after))
         if c.P[i, 0] > 0.0 and c.closed[i] == 0.0:
-            event(c, t, i, vector(c.P, i), after)
-        c.closed[i] = 1.0 if after < slow + 1e-15 else 0.0
+            event(c, t, i, vector(c.P, i), after[0])
+        c.closed[i] = 1.0 if after[0] < slow + 1e-15 else 0.0
     return (x, Q, R, w, u, body.center_velocity(system, R, w, u)), True
 
 
@@ -203,6 +205,14 @@ def add_forces(c, factor):
     for i in range(world.COUNT):
         if c.P[i, 0] > 0.0:
             put(c.force, i, vec.axpy(factor, on_world(c, i), vector(c.force, i)))
+
+
+@inlined
+def take(c, h):
+    """Account for a part of the step of h that is kept, and open what carries nothing."""
+    add_forces(c, 2.0 / h)
+    c.work[0] += c.work[1]
+    release(c)
 
 
 @hot
@@ -215,8 +225,7 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
             return state, turn, total, error, touched
         i = penetrated(C, c, new)
         if i < 0:
-            add_forces(c, 2.0 / h)
-            release(c)
+            take(c, h)
             return new, turn, vec.add(total, impulse), error, touched or contact_step.closed(c) > 0
         touched = True
         s = instant(system, C, options, load, h, left, u0, u1, state, guess, c, i, gap(C, i, new))
@@ -229,8 +238,7 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
             if not error <= options.tolerance:
                 return state, turn, total, error, touched
             total = vec.add(total, impulse)
-            add_forces(c, 2.0 / h)
-            release(c)
+            take(c, h)
         left -= s
         V = state[5]
         state, ok = jump(system, C, c, h, t + h - left, state, k >= _SPLITS - world.COUNT, 0.0)

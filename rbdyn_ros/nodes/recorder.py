@@ -77,7 +77,9 @@ class Recorder(Node):
 
     def tally(self) -> str:
         """How much was recorded, and how much was lost on the way; or why it is not complete."""
-        return self._failure or f"{self.counts.total()} messages of {len(self.counts)} topics, {self.losses.counts.total()} lost on the way"
+        of = ", ".join(f"{count} of {topic}" for topic, count in sorted(self.losses.counts.items()) if count)
+        lost = f"{self.losses.counts.total()} lost on the way{f' ({of})' if of else ''}"
+        return self._failure or f"{self.counts.total()} messages of {len(self.counts)} topics, {lost}"
 
     def _look(self) -> None:
         chosen = self.parameters.values["bag.topics"]

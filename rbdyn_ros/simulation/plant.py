@@ -41,7 +41,7 @@ class Evidence(NamedTuple):
     """What the stepper says about its own work, after a tick."""
 
     energy: float = 0.0  # [J]
-    balance: float = 0.0  # [J] energy - energy at the start - work done since
+    balance: float = 0.0  # [J] energy - energy at the start - work done since, that of the contacts included
     momentum: tuple = (0.0, 0.0)  # (Px, Py) [kg m/s]
     angular: float = 0.0  # Lz [kg m^2/s] about the world's origin
     spin: float = 0.0  # p3 [kg m^2/s]
@@ -98,6 +98,11 @@ class Plant:
     def touches(self) -> tuple:
         """What presses on the pendulum, a `touching.Touch` each."""
         return touching.touches(self.contact, self.q)
+
+    @property
+    def _contact_work(self) -> float:
+        """[J] that the contacts have done on the pendulum: what impacts and friction take is below 0."""
+        return 0.0 if self.contact is None else self.contact.work.item(0)
 
     @property
     def off_travel(self) -> bool:
@@ -193,12 +198,12 @@ class Plant:
 
     def _restart_balance(self) -> None:
         _, quantities, norm_error = self._balance(self.setup.system, self.input, self.time, self.q, self.v)
-        self.work, self._energy = 0.0, quantities[0]
+        self.work, self._energy = 0.0, quantities[0] - self._contact_work
         self.evidence = self._measure(quantities, norm_error, 0.0, 0.0, 0.0)
 
     def _measure(self, quantities: tuple, norm_error: float, residual: float, iterations: float, step_time: float) -> Evidence:
         E, Lz, Px, Py, p3 = quantities
-        balance = E - self._energy - self.work
+        balance = E - self._energy - self.work - self._contact_work
         evidence = Evidence(E, balance, (Px, Py), Lz, p3, norm_error, residual, iterations, step_time)
         if self.contact is None:
             return evidence
