@@ -37,6 +37,7 @@ setup(
         'mpc': ['osqp'],
         'sweep': ['pyarrow'],
         'test': ['casadi', 'control', 'do-mpc', 'gymnasium', 'hypothesis', 'mujoco', 'pin', 'pytest', 'pytest-rerunfailures', 'pytest-timeout', 'pytest-xdist'],
+        'urdf': ['urdf-parser-py'],
     },
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
@@ -44,6 +45,7 @@ setup(
         (f'share/{PACKAGE}/launch', sorted(glob('launch/*.launch.py'))),
         (f'share/{PACKAGE}/config', sorted(glob('config/*.*'))),
         (f'share/{PACKAGE}/config/campaigns', sorted(glob('config/campaigns/*.*'))),
+        (f'share/{PACKAGE}/config/models', sorted(glob('config/models/*.*'))),
         (f'share/{PACKAGE}/config/scenarios', sorted(glob('config/scenarios/*.*'))),
         (f'share/{PACKAGE}/config/security', sorted(glob('config/security/*.*'))),
         (f'share/{PACKAGE}/config/suites', sorted(glob('config/suites/*.*'))),

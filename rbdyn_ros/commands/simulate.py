@@ -17,11 +17,12 @@ if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to
     from rbdyn_ros.simulation.closed_loop_table import Loop
     from rbdyn_ros.simulation.interruption import Interruption
     from rbdyn_ros.simulation.loop import Record
+    from rbdyn_ros.simulation.model_run import Job as ModelJob
     from rbdyn_ros.simulation.rows import Rows
     from rbdyn_ros.types import Input, State, System
 
 COMMAND = "python -m rbdyn_ros simulate"
-HELP = "simulate the pendulum without ROS and write its trajectory to a file"
+HELP = "simulate the pendulum, or a model of several bodies, without ROS and write its trajectory to a file"
 EXAMPLES = f"""\
 # ten seconds of the default plant, dropped from 10 degrees
 {COMMAND} --set initial.orientation=[0.9961947,0,0.0871557,0] --out drop.csv
@@ -29,6 +30,8 @@ EXAMPLES = f"""\
 {COMMAND} --params-file config/pendulum.yaml --integrator rk4 --step 0.01 --duration 60 --out run.npz
 # a law in closed loop with the plant, a row every 10 ms; also the file of a law of your own: --controller path/to/law.py
 {COMMAND} --controller lqr --set initial.orientation=[0.9961947,0,0.0871557,0] --every 0.01 --out caught.csv
+# a mechanism of several bodies: a file of your own (YAML or URDF), or a shipped one, which --list shows
+{COMMAND} --model cart_double_pendulum --duration 5 --out cart.csv --picture cart.png
 # long and exact: eighth order, a row every 0.3 s
 {COMMAND} --composition kahan_li8 --step 0.03 --every 0.3 --duration 900 --out long.csv
 """
@@ -64,16 +67,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for word, name in SHORT.items():
         option(f"--{word}", metavar="VALUE", help=f"short for --set {name}=VALUE")
     option("--controller", metavar="NAME", help="a control law in closed loop, by name or path/to/law.py; period, reference, faults.* can be set too")
-    option("--duration", metavar="T", default="10", help="simulated time [s]; default 10")
+    option("--model", metavar="FILE", help="instead of the pendulum: bodies, joints and contacts in FILE.yaml or FILE.urdf, or the name of a shipped model")
+    option("--duration", metavar="T", help="simulated time [s]; default 10, or what the model's file says")
     option("--every", metavar="S", help="simulated time from row to row [s], a multiple of the step (of the control period); default: that")
     option("--events", metavar="FILE", help="FILE.csv with one row per impact; needs contact.*")
-    option("--out", metavar="FILE", required=True, help="FILE.csv or FILE.npz, replaced if it is there")
+    option("--picture", metavar="FILE", help="with --model: FILE.png, .svg or .pdf with the motion and its energy")
+    out = option("--out", metavar="FILE", required=True, help="FILE.csv or FILE.npz, replaced if it is there")
+    option("--list", action=_List, const=out, default=False, help="list the shipped models; needs no --out")
+
+
+class _List(argparse.Action):
+    """--list, which needs no --out; `const` is the option --out."""
+
+    def __init__(self, option_strings, dest, const=None, default=False, help=None):
+        super().__init__(option_strings, dest, nargs=0, const=const, default=default, help=help)
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        self.const.required = False
+        namespace.list = True
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate and write; returns 0, 2 bad input, 3 a step did not converge or the law failed, 1 cannot write, 128 + n signal n."""
+    if arguments.list:
+        return _listed()
     try:
         planned = job(arguments)
+        if arguments.model:
+            from rbdyn_ros.simulation import model_run
+
+            return model_run.run(planned, _say)
         _note_last_row(planned)
         if fault := _warm_up(planned):
             return _say(f"{fault}; nothing was written", NOT_CONVERGED)
@@ -87,9 +110,28 @@ def run(arguments: argparse.Namespace) -> int:
         return _kept(planned, *_simulated(planned, stop), stop)
 
 
-def job(arguments: argparse.Namespace) -> Job:
+def _listed() -> int:
+    """Print the shipped models."""
+    from rbdyn_ros.settings import model_file
+
+    try:
+        known = [(name, model_file.read(model_file.find(name)).title) for name in model_file.names()]
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    width = max(len(name) for name, _ in known)
+    print("\n".join(f"{name:{width}}  {title}" for name, title in known))
+    return DONE
+
+
+def job(arguments: argparse.Namespace) -> "Job | ModelJob":
     """The run that the arguments ask for; ValueError with one sentence for what does not fit."""
     out = _writable(Path(arguments.out))
+    if arguments.model:
+        from rbdyn_ros.simulation import model_run
+
+        return model_run.job(arguments, out, _for_events(arguments.events))
+    if arguments.picture:
+        raise ValueError("--picture is given without --model; it draws models only")
     short = [
         Override(name, getattr(arguments, word), f"--{word}")
         for word, name in SHORT.items()
@@ -97,7 +139,7 @@ def job(arguments: argparse.Namespace) -> Job:
     ]
     overrides = [*map(assignment, arguments.set), *short]
     values, make_loop = _values(arguments, overrides)
-    step, duration = values["integrator.step"], number(DURATION, arguments.duration)
+    step, duration = values["integrator.step"], number(DURATION, arguments.duration or "10")
     shortest = values["period"] if arguments.controller else step
     every = shortest if arguments.every is None else number(EVERY, arguments.every)
 

@@ -5,6 +5,7 @@ import numpy as np
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.outcome import Outcome, above, below, between
 from rbdyn_ros.mechanics.description.rows import WORLD
+from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.models import jointed_bodies
 from rbdyn_ros.simulation import several_bodies
 
@@ -45,7 +46,7 @@ def run(short: bool, progress) -> Outcome:
 def moved(machine: jointed_bodies.Machine, method: str, h: float, rows: int, every: int = 1) -> several_bodies.Record:
     """A machine in motion by one of METHODS; RuntimeError if a step fails."""
     if method == "variational":
-        record = several_bodies.variational_run(machine.bodies, machine.constraints, None, machine.q, machine.v, h, rows, every)
+        record = several_bodies.run(models.build(machine.bodies, machine.q, machine.v, machine.constraints), h, rows, every)
     else:
         alpha = ALPHA if method == "stabilised" else 0.0
         record = several_bodies.multiplier_run(machine.bodies, machine.constraints, alpha, machine.q, machine.v, h, rows, every)

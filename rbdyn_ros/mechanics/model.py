@@ -137,6 +137,11 @@ def advance(model: Model, h: float, n: int) -> int:
     return bound(step.advance, model.arena, 1e-3, 1)(model.arena, float(h), int(n))
 
 
+def prepare(model: Model) -> None:
+    """Compile or load what `advance` needs; the model stays as it is."""
+    bound(step.advance, model.arena, 1e-3, 1)
+
+
 def iterations(model: Model) -> int:
     """Newton's iterations so far, of all bodies without joints and of all with joints."""
     return int(part(model, "counters")[c.ITERATIONS, 0])
@@ -216,12 +221,17 @@ def contact_impulses(model: Model) -> Array:
     return found
 
 
+def impact_count(model: Model) -> int:
+    """The impacts so far, also those that `build` has no room for."""
+    return int(part(model, "counters")[c.IMPACTS, 0])
+
+
 def impacts(model: Model) -> Array:
     """(impacts, 7) time [s], pair, impulse along normal and tangents [N s], normal velocity before
     and after [m/s].
     """
     table = part(model, "impacts")
-    return table[: min(len(table), part(model, "counters")[c.IMPACTS, 0])].copy()
+    return table[: min(len(table), impact_count(model))].copy()
 
 
 def failure(model: Model) -> str:

@@ -61,10 +61,12 @@ class Joint(NamedTuple):
 class Geom(NamedTuple):
     """A shape that can touch, carried by a body or by the world.
 
-    plane    the half space below its axis 3, infinite
-    sphere   size (radius,)
-    box      size, its edges (3,)
-    point    a corner or a tip
+    plane      the half space below its axis 3, infinite; made by `plane`
+    sphere     size (radius,)
+    box        size, its edges (3,)
+    capsule    size (radius, length), along its axis 3; the half spheres come on top of the length
+    cylinder   size (radius, length), along its axis 3
+    point      a corner or a tip
     """
 
     kind: str
@@ -72,6 +74,14 @@ class Geom(NamedTuple):
     size: tuple = ()  # [m]
     position: tuple = (0.0, 0.0, 0.0)  # [m, in the body] of its center
     orientation: tuple = (1.0, 0.0, 0.0, 0.0)  # wxyz, from its axes to those of the body
+
+
+def plane(normal=(0.0, 0.0, 1.0), point=(0.0, 0.0, 0.0), body: str = GROUND) -> Geom:
+    """The half space below the plane through a point with an outward normal, both in the body."""
+    n = _axis("geom plane", "normal", normal)
+    turn = np.array([1.0 + n[2], -n[1], n[0], 0.0])  # the shortest one from axis 3 to n
+    turn = turn / np.linalg.norm(turn) if n[2] > -1.0 + 1e-12 else np.array([0.0, 1.0, 0.0, 0.0])
+    return Geom("plane", body, (), tuple(point), tuple(turn.tolist()))
 
 
 class Contact(NamedTuple):
@@ -103,7 +113,14 @@ KINDS = {  # whether a joint has a point, how many axes
     "prismatic": (True, 1),
     "fixed": (True, 0),
 }
-SIZES = {"plane": 0, "sphere": 1, "box": 3, "point": 0}  # numbers of a geom's size
+SIZES = {  # what a geom's size is made of; that of a box are its three edges
+    "plane": (),
+    "sphere": ("radius",),
+    "box": ("size",),
+    "capsule": ("radius", "length"),
+    "cylinder": ("radius", "length"),
+    "point": (),
+}
 
 
 def build(scene: Scene, **options) -> models.Model:
@@ -262,8 +279,8 @@ def _check_geom(name: str, geom: Geom, numbers: dict) -> None:
     _one_of(called, "kind", geom.kind, SIZES)
     _one_of(called, "body", geom.body, numbers)
     size = arguments.array(geom.size, f"{called}: size")
-    if size.shape != (SIZES[geom.kind],) or not (size > 0.0).all():
-        count = SIZES[geom.kind]
+    count = 3 if geom.kind == "box" else len(SIZES[geom.kind])
+    if size.shape != (count,) or not (size > 0.0).all():
         raise ValueError(
             f"{called}: size is {list(map(float, size.ravel()))}; a {geom.kind} has {count} "
             f"number{'s' * (count != 1)}{', each > 0' * (count > 0)}"

@@ -1,4 +1,4 @@
-"""Bodies by their shape: sphere, box, cylinder, rod, or by mass and inertia; then the arrays that
+"""Bodies by their shape: sphere, box, cylinder, capsule, rod, or by mass and inertia; then the arrays that
 `model.build` takes.
 
     ball = shapes.sphere(0.1, density=1000.0, position=(0, 0, 1))
@@ -15,6 +15,9 @@ import numpy as np
 
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.types import Array
+
+
+THIN = 0.01  # [m] radius of a rod whose radius is not given
 
 
 class Body(NamedTuple):
@@ -61,11 +64,27 @@ def cylinder(
     return Body(m, (across, across, 0.5 * m * r * r), **start)
 
 
+def capsule(
+    radius: float, length: float, mass: float | None = None, density: float | None = None, **start
+) -> Body:
+    """A solid cylinder along its axis 3 with a half sphere at each end; the length [m] is that of
+    the cylinder.
+    """
+    r, l = _length("the radius of a capsule", radius), _length("the length of a capsule", length)
+    tube, ball = np.pi * r * r * l, 4.0 / 3.0 * np.pi * r**3
+    m = _mass("a capsule", tube + ball, mass, density)
+    m_tube, m_ball = m * tube / (tube + ball), m * ball / (tube + ball)
+    # half spheres: 2/5 m r^2 about the center of the ball, 3/8 r from it to their centers of mass
+    across = m_tube / 12.0 * (3.0 * r * r + l * l)
+    across += m_ball * (0.4 * r * r + 0.25 * l * l + 0.375 * r * l)
+    return Body(m, (across, across, 0.5 * m_tube * r * r + 0.4 * m_ball * r * r), **start)
+
+
 def rod(
     length: float,
     mass: float | None = None,
     density: float | None = None,
-    radius: float = 0.01,
+    radius: float = THIN,
     **start,
 ) -> Body:
     """A thin cylinder along its axis 3 [m]."""

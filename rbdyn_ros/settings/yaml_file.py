@@ -36,16 +36,16 @@ _Loader.yaml_implicit_resolvers = {
 _Loader.add_constructor("tag:yaml.org,2002:python/tuple", yaml.SafeLoader.construct_yaml_seq)
 
 
-def read(path: str | Path) -> list[Entry]:
+def read(path: str | Path, what: str = "parameter file") -> list[Entry]:
     """The entries of a file in the order in which they stand there.
 
     Sections are `/**:`, `/name:`, `name:` or `/namespace/name:` (also nested) with `ros__parameters:` below;
     names are nested, dotted or both. A file without any `ros__parameters` is one plain section, "".
     ValueError, naming file and line: not readable, broken YAML, a name given twice, values outside a section.
     """
-    text = _text(path)
+    content = text(path, what)
     try:
-        loader = _Loader(text)
+        loader = _Loader(content)
         entries = list(_entries(loader, loader.get_single_node(), path))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -67,13 +67,14 @@ def value_of(text: str, source: str) -> object:
         raise ValueError(f"{source}: {text!r} is not a value; {advice}") from None
 
 
-def _text(path) -> str:
+def text(path: str | Path, what: str) -> str:
+    """The text of a file; ValueError, naming the file, where it cannot be read as UTF-8."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        raise ValueError(f"{path}: cannot read the parameter file: {error.strerror}; check its path") from None
+        raise ValueError(f"{path}: cannot read the {what}: {error.strerror}; check its path") from None
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: cannot read the parameter file: it is not UTF-8 text; check its path") from None
+        raise ValueError(f"{path}: cannot read the {what}: it is not UTF-8 text; check its path") from None
 
 
 def _entries(loader: _Loader, root: yaml.Node | None, path) -> Iterator[Entry]:

@@ -2,6 +2,7 @@
 their multipliers.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +12,10 @@ from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import multiplier_rk4
 from rbdyn_ros.mechanics.description import jacobian, joints, multipliers
 from rbdyn_ros.mechanics.description.joints import Constraints
-from rbdyn_ros.mechanics.description.pairs import Pairs
 from rbdyn_ros.types import Array
+
+CHUNK = 2000  # steps between two questions whether to go on
+INTERRUPTED = "interrupted"
 
 
 class Record(NamedTuple):
@@ -28,7 +31,10 @@ class Record(NamedTuple):
     # centers of mass]
     reactions: Array
     names: tuple  # (joints,)
-    # (impacts, 7) t, contact, P_n, P_t1, P_t2 [N s], u_n before, after [m/s]; none without
+    # (rows, contacts, 4) impulses since the row before [N s]: along the normals, vector on a
+    # [world]; none by multipliers
+    contacts: Array
+    # (impacts, 7) t, pair, P_n, P_t1, P_t2 [N s], u_n before, after [m/s]; none without
     # contacts
     impacts: Array
     iterations: int  # of Newton's method; none by multipliers
@@ -36,55 +42,57 @@ class Record(NamedTuple):
     message: str  # why it stopped early, else ""
 
 
-def variational_run(
-    bodies: rigid_bodies.Bodies,
-    constraints: Constraints,
-    pairs: Pairs | None,
-    q: Array,
-    v: Array,
+def run(
+    model: models.Model,
     h: float,
     rows: int,
     steps_per_row: int,
-    options: models.Options = models.Options(),
-    gamma=0.0,
-    overlap: float = models.OVERLAP,
-    events: int = 10000,
+    go_on: Callable[[float], bool] = lambda t: True,
 ) -> Record:
-    """Take `rows` times `steps_per_row` steps of h [s] with joints and contacts; at most `events`
-    impacts are kept.
+    """Take `rows` times `steps_per_row` steps of h [s] by the variational scheme; go_on(t) is
+    called again and again with the time reached [s] and stops the run where it returns False.
 
     Reactions are the means since the row before, impacts included; zero in the first. Redundant
-    rows carry nothing. ValueError for a step or options that are none, and for a start that is
-    none: shapes, numbers, open joints or velocities against them, overlaps.
+    joints share their load. ValueError for a step or counts that are none.
     """
     require_step(h)
     _require_counts(rows, steps_per_row)
-    model = models.build(bodies, q, v, constraints, pairs, gamma, overlap, options, events)
+    of_contacts = len(model.names.contacts)
+    since = [models.places(model)]
 
     def advance(t, q, v):
-        before = models.iterations(model)
-        done = models.advance(model, h, steps_per_row)
-        q[:], v[:] = models.state(model)
-        count = models.iterations(model) - before
-        return (
-            done,
-            count,
-            "" if done == steps_per_row else f"{models.failure(model)}; take a smaller step",
-        )
+        before, done = models.iterations(model), 0
+        since[0] = q.copy()
+        while done < steps_per_row:
+            if not go_on(t + done * h):
+                return done, models.iterations(model) - before, INTERRUPTED
+            asked = min(CHUNK, steps_per_row - done)
+            taken = models.advance(model, h, asked)
+            done += taken
+            if taken < asked:
+                break
+        reason = "" if done == steps_per_row else f"{models.failure(model)}; take a smaller step"
+        try:
+            q[:], v[:] = models.state(model)
+        except ArithmeticError as error:
+            reason = str(error)
+        return done, models.iterations(model) - before, reason
 
-    def reactions(done, q, v):
-        impulses = models.reactions(model)
-        return impulses / (done * h) if done else np.zeros_like(impulses)
+    def loads(done, q, v):
+        sums = np.zeros((of_contacts, 4))
+        np.add.at(sums, list(model.names.contact_of), models.contact_impulses(model))
+        impulses = models.reactions(model, since[0])
+        return (impulses / (done * h) if done else np.zeros_like(impulses)), sums
 
     record = _run(
-        bodies,
-        constraints,
+        model.bodies,
+        model.constraints,
         *models.state(model),
         h * steps_per_row,
         rows,
         steps_per_row,
         advance,
-        reactions,
+        loads,
     )
     return record._replace(impacts=models.impacts(model))
 
@@ -115,6 +123,8 @@ def multiplier_run(
         done, _, error = multiplier_rk4.advance(
             bodies, constraints.rows, wrench, alpha, h, steps_per_row, q, v, reaction
         )
+        if done == steps_per_row:
+            return done, 0, ""
         reason = "a number is not finite" if np.isnan(error) else "the rows contradict each other"
         return (
             done,
@@ -122,16 +132,14 @@ def multiplier_run(
             f"the residual of the multipliers is {error:.2g}, {reason}; take a smaller step",
         )
 
-    def reactions(done, q, v):
+    def loads(done, q, v):
         found = multipliers.forward(bodies, constraints.rows, wrench, alpha, q, v)
         wrenches = multipliers.reactions(constraints.rows, q, found.multipliers)
         of_joints = np.zeros((max(constraints.joint, default=-1) + 1, 2, 6))
         np.add.at(of_joints, list(constraints.joint), wrenches)
-        return of_joints
+        return of_joints, np.zeros((0, 4))
 
-    return _run(
-        bodies, constraints, q, v, h * steps_per_row, rows, steps_per_row, advance, reactions
-    )
+    return _run(bodies, constraints, q, v, h * steps_per_row, rows, steps_per_row, advance, loads)
 
 
 def require_step(h: float) -> None:
@@ -146,18 +154,20 @@ def _require_counts(rows: int, steps_per_row: int) -> None:
             raise ValueError(f"{name} is {count}; it must be a whole number >= 1")
 
 
-def _run(bodies, constraints, q, v, interval, rows, steps_per_row, advance, reactions) -> Record:
-    kept, iterations, message = [(0.0, q.copy(), v.copy(), reactions(0, q, v))], 0, ""
+def _run(bodies, constraints, q, v, interval, rows, steps_per_row, advance, loads) -> Record:
+    kept, iterations, message = [(0.0, q.copy(), v.copy(), *loads(0, q, v))], 0, ""
     for row in range(rows):
         done, count, reason = advance(row * interval, q, v)
         iterations += count
-        if done < steps_per_row:
-            at = (row + done / steps_per_row) * interval
-            message = f"stopped at t = {at:.6g} s: {reason}"
-            kept.append((at, q.copy(), v.copy(), reactions(done, q, v)))
+        at = (row + done / steps_per_row) * interval
+        if reason:
+            message = reason if reason == INTERRUPTED else f"stopped at t = {at:.6g} s: {reason}"
+        if not reason or done:
+            at = (row + 1) * interval if done == steps_per_row else at
+            kept.append((at, q.copy(), v.copy(), *loads(done, q, v)))
+        if reason:
             break
-        kept.append(((row + 1) * interval, q.copy(), v.copy(), reactions(done, q, v)))
-    t, q_rows, v_rows, forces = (np.array(column) for column in zip(*kept))
+    t, q_rows, v_rows, forces, impulses = (np.array(column) for column in zip(*kept))
     opening = np.array(
         [np.abs(jacobian.values(constraints.rows, x)).max(initial=0.0) for x in q_rows]
     )
@@ -171,6 +181,7 @@ def _run(bodies, constraints, q, v, interval, rows, steps_per_row, advance, reac
         opening,
         forces,
         joints.joint_names(constraints),
+        impulses,
         np.zeros((0, 7)),
         iterations,
         message == "",

@@ -46,7 +46,7 @@ def test_what_the_pages_show_can_be_typed(place, words, tmp_path, monkeypatch):
     if words[0].startswith("-"):
         return
     arguments = program.parser(words[0]).parse_args([word for word in words[1:] if word != "&"])
-    if words[0] == "simulate":
+    if words[0] == "simulate" and not arguments.list:
         from rbdyn_ros.commands.simulate import job
 
         for folder in ("config", "examples"):

@@ -70,8 +70,12 @@ COMMANDS = {
     "repair": Command(("bag",), {"--out": ("saved", FRESH)}, {"bag": BAG}, short=("bag",)),
     "simulate": Command(
         ("--controller", "lqr", "--duration", "1e4", "--every", "0.1", "--out", "run.csv"),
-        {"--out": ("run.csv", FILE), "--events": ("impacts.csv", FILE)},
-        {"--params-file": YAML, "--controller": LAW},
+        {
+            "--out": ("run.csv", FILE),
+            "--events": ("impacts.csv", FILE),
+            "--picture": ("motion.png", FILE),
+        },
+        {"--params-file": YAML, "--controller": LAW, "--model": YAML},
         short=("--duration", "0.1", "--out", "run.csv"),
     ),
     "soak": Command(("--minutes", "1"), {"--out": ("soak", FRESH)}, {}, ros=True, lasts=4.0, codes=(0, 1)),
@@ -90,10 +94,22 @@ IMPACTS = (
     "--out",
     "run.csv",
 )  # work with --events
+OF_MODEL = (
+    "--duration",
+    "1e4",
+    "--every",
+    "1",
+    "--model",
+    "newtons_cradle",
+    "--out",
+    "run.csv",
+)  # work with --model
 OF_FILES = (
     "--out",
     "--json",
     "--events",
+    "--picture",
+    "--model",
     "--params-file",
     "--suite",
     "--controller",
@@ -158,9 +174,10 @@ def environment() -> dict:
 def given(name: str, option: str, value: str, work: tuple | None = None) -> list:
     """The words of a command with one option, or its positional argument, set to `value`."""
     command = COMMANDS[name]
-    words = list(IMPACTS if option == "--events" else command.work if work is None else work)
-    if option == "--events" and work:
-        words[1] = "0.1"  # [s]
+    special = {"--events": IMPACTS, "--picture": OF_MODEL, "--model": OF_MODEL}.get(option)
+    words = list(special or (command.work if work is None else work))
+    if special and work:
+        words[1] = "0.1" if option == "--events" else "1"  # [s]
     if not option.startswith("--"):
         return [name, value, *words[1:]]
     if option in words:
@@ -275,7 +292,7 @@ def test_a_full_disk_is_found_before_the_work(folder, name, option):
     assert done.returncode in (1, 2, 4) and said.count("\n") == 1 and "File too large" in said, (
         said
     )
-    assert str(place) in said or option == "--events" and "run.csv" in said
+    assert str(place) in said or option in ("--events", "--picture") and "run.csv" in said
     assert sorted(file.name for file in folder.iterdir()) == before
     assert not place.is_file() or place.read_text() == BEFORE
 

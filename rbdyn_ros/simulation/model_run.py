@@ -1,0 +1,196 @@
+"""Runs of a model of several bodies from its file: what `simulate --model` does, and its tables."""
+
+import argparse
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.bodies import rigid_bodies
+from rbdyn_ros.files import try_file, write_or_rescue
+from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.settings import model_file
+from rbdyn_ros.settings.command_line import number
+from rbdyn_ros.settings.parameter import Parameter
+from rbdyn_ros.simulation import rows as rows_of
+from rbdyn_ros.simulation import several_bodies
+from rbdyn_ros.simulation.interruption import Interruption
+from rbdyn_ros.simulation.progress import bar, notice
+from rbdyn_ros.simulation.record import write_table
+
+STEP = Parameter("--step", 1e-3, "s", "step", low=0.0, low_open=True)
+DURATION = Parameter("--duration", 10.0, "s", "simulated time", low=0.0, low_open=True)
+EVERY = Parameter("--every", None, "s", "simulated time from row to row", low=0.0, low_open=True)
+IMPACTS = 20_000  # impacts that are kept
+MOST_NUMBERS = 100_000_000  # of a table: 0.8 GB
+PENDULUM_ONLY = ("params_file", "set", "integrator", "composition", "controller")
+DONE, CANNOT_WRITE, BAD_INPUT, FAILED, SIGNAL = 0, 1, 2, 3, 128
+
+
+class Job(NamedTuple):
+    """All that a run needs."""
+
+    file: model_file.ModelFile
+    model: models.Model
+    step: float  # [s]
+    rows: rows_of.Rows
+    duration: float  # [s] that was asked for
+    out: Path
+    events: Path | None
+    picture: Path | None
+
+
+def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
+    """The run that the arguments ask for; ValueError with one sentence for what does not fit."""
+    for word in PENDULUM_ONLY:
+        if getattr(arguments, word):
+            option = f"--{word.replace('_', '-')}"
+            raise ValueError(f"{option} is given with --model, but it is the pendulum's; leave one of them out")
+    path = model_file.find(arguments.model)
+    file = model_file.read(path)
+    step = number(STEP, arguments.step) if arguments.step else file.step or STEP.default
+    duration = number(DURATION, arguments.duration) if arguments.duration else file.duration or DURATION.default
+    every = number(EVERY, arguments.every) if arguments.every else file.every or step
+    planned = rows_of.plan(duration, every, step)
+    model = model_file.build(file, path, impacts=IMPACTS)
+    if events and not file.scene.contacts:
+        raise ValueError(f"--events is given, but {path} has no contacts; write some below contacts:")
+    width = 13 * len(file.scene.bodies) + 6 * len(file.scene.joints) + 4 * len(file.scene.contacts)
+    if planned.count * width > MOST_NUMBERS:
+        least = every * planned.count * width / MOST_NUMBERS
+        raise ValueError(
+            f"--duration {duration:g} s with a row every {every:g} s is more than {MOST_NUMBERS} numbers; "
+            f"take an --every of at least {least:.1g} s"
+        )
+    return Job(file, model, step, planned, duration, out, events, _for_picture(arguments.picture))
+
+
+def run(planned: Job, say) -> int:
+    """Simulate and write; the exit codes are those of `simulate`."""
+    for note in planned.file.notes:
+        say(f"note: {note}", DONE)
+    last = planned.rows.every * planned.rows.count
+    if abs(last - planned.duration) > 1e-9 * planned.duration:
+        why = f"--duration {planned.duration:g} s is not a multiple of {planned.rows.every:g} s"
+        say(f"note: {why}; the last row is at {last:.9g} s", DONE)
+    with notice("compiling, once on this machine: about a minute ..."):
+        models.prepare(planned.model)
+    with Interruption() as stop:
+        with bar(last, "s simulated") as show:
+
+            def go_on(t: float) -> bool:
+                show(min(t, last))
+                return not stop.signal
+
+            began = time.perf_counter()
+            rows, steps = planned.rows.count, planned.rows.steps
+            record = several_bodies.run(planned.model, planned.step, rows, steps, go_on)
+            seconds = time.perf_counter() - began
+        return _kept(planned, record, seconds, stop.signal, say)
+
+
+def columns(model: models.Model, record: several_bodies.Record) -> dict:
+    """The columns of a run by name, each (rows,).
+
+    t [s]; of each body BODY.x y z [m, world, center of mass], qw qx qy qz (body to world), vx vy vz
+    [m/s, world], wx wy wz [rad/s, body]; of each joint JOINT.fx fy fz [N, world] and tx ty tz
+    [N m, axes and center of mass of the first body]: what it does to its first body, the mean since
+    the row before; of each contact CONTACT.Pn along the normals and Px Py Pz [N s, world] on the
+    first body of its pairs, since the row before; E [J], Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s,
+    about the origin], opening: what the joints are open by [m] or [-].
+    """
+    table = {"t": record.t}
+    for i, name in enumerate(model.names.bodies):
+        words = "x y z qw qx qy qz".split(), "vx vy vz wx wy wz".split()
+        for block, columns_of in zip((record.q[:, i], record.v[:, i]), words):
+            table |= {f"{name}.{word}": block[:, k] for k, word in enumerate(columns_of)}
+    for i, name in enumerate(joint_names(record)):
+        table |= {f"{name}.{word}": record.reactions[:, i, 0, k] for k, word in enumerate("fx fy fz tx ty tz".split())}
+    for i, name in enumerate(contact_names(model)):
+        table |= {f"{name}.{word}": record.contacts[:, i, k] for k, word in enumerate("Pn Px Py Pz".split())}
+    table["E"] = record.energy
+    linear = rigid_bodies.momentum(model.bodies, record.v)
+    angular = rigid_bodies.angular_momentum(model.bodies, record.q, record.v)
+    for what, vector in (("P", linear), ("L", angular)):
+        table |= {f"{what}{axis}": vector[:, k] for k, axis in enumerate("xyz")}
+    return table | {"opening": record.opening}
+
+
+def impact_columns(model: models.Model, record: several_bodies.Record) -> dict:
+    """The columns of the impacts: t [s], contact, bodies, P_n P_t1 P_t2 [N s], u_n before and after [m/s]."""
+    pairs = record.impacts[:, 1].astype(int)
+    names, bodies = contact_names(model), (*model.names.bodies, "world")
+    between = [f"{bodies[model.pairs.a[k]]} on {bodies[model.pairs.b[k]]}" for k in pairs]
+    words = ("P_n", "P_t1", "P_t2", "u_n_minus", "u_n_plus")
+    return {
+        "t": record.impacts[:, 0],
+        "contact": np.array([names[model.names.contact_of[k]] for k in pairs], object),
+        "bodies": np.array(between, object),
+    } | {word: record.impacts[:, 2 + k] for k, word in enumerate(words)}
+
+
+def joint_names(record: several_bodies.Record) -> tuple:
+    """The joints' own names."""
+    return tuple(name.split(" ")[1] for name in record.names)
+
+
+def contact_names(model: models.Model) -> tuple:
+    """The contacts' own names."""
+    return tuple(name.removeprefix("contact ") for name in model.names.contacts)
+
+
+def _for_picture(name: str | None) -> Path | None:
+    if name is None:
+        return None
+    if not name.lower().endswith((".png", ".svg", ".pdf")):
+        raise ValueError(f"--picture is {name}; it must end in .png, .svg or .pdf")
+    return try_file(name, "--picture")
+
+
+def _kept(planned: Job, record: several_bodies.Record, seconds: float, signal: int, say) -> int:
+    """Write the files, say so, and return the exit code."""
+    model, places, elsewhere = planned.model, [], []
+
+    def keep(path: Path, write) -> Path:
+        place, sentence = write_or_rescue(path, write)
+        elsewhere.extend(filter(None, [sentence]))
+        return place
+
+    try:
+        places.append(keep(planned.out, lambda draft: write_table(columns(model, record), draft)))
+        if planned.events:
+            path = keep(planned.events, lambda draft: write_table(impact_columns(model, record), draft))
+            lost = models.impact_count(model) - len(record.impacts)
+            more = f", {lost} more did not fit" if lost else ""
+            say(f"{path}: {len(record.impacts)} impacts{more}", DONE)
+        if planned.picture:
+            from rbdyn_ros.simulation import model_figure
+
+            drawn = model_figure.figure(planned.file, model, record)
+            say(f"{keep(planned.picture, drawn.savefig)}: the motion and its energy", DONE)
+    except OSError as error:
+        place = error.filename or planned.out
+        return say(f"cannot write {place}: {error.strerror}; make room, or choose another place", CANNOT_WRITE)
+    print(_summary(planned, places[0], record, seconds))
+    for sentence in elsewhere:
+        say(sentence, CANNOT_WRITE)
+    if record.ok:
+        return CANNOT_WRITE if elsewhere else DONE
+    code = SIGNAL + signal if record.message == several_bodies.INTERRUPTED else FAILED
+    at = f" at t = {record.t[-1]:.6g} s" if record.message == several_bodies.INTERRUPTED else ""
+    return say(f"{record.message}{at}; {places[0]} has the rows until then", code)
+
+
+def _summary(planned: Job, out: Path, record: several_bodies.Record, seconds: float) -> str:
+    steps = round(record.t[-1] / planned.step)
+    pace = f"{record.t[-1] / max(seconds, 1e-9):.3g} times real time"
+    work = f"{steps} steps of {planned.step:g} s in {seconds:.2g} s, {pace}"
+    drift = np.abs(record.energy - record.energy[0]).max()
+    parts = [f"{out}: {len(record.t)} rows", work]
+    parts.append(f"energy {record.energy[-1]:.9g} J, at most {drift:.2g} J from its start")
+    if record.names:
+        parts.append(f"joints open by at most {record.opening.max():.2g}")
+    if planned.file.scene.contacts:
+        parts.append(f"{models.impact_count(planned.model)} impacts")
+    return "; ".join(parts)

@@ -1,0 +1,159 @@
+"""`python -m rbdyn_ros simulate --model`: from a file of bodies to the tables."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.__main__ import main
+from rbdyn_ros.settings import model_file
+from rbdyn_ros.simulation import several_bodies
+
+ROOT = Path(__file__).parents[2]
+BALL = """\
+bodies: {ball: {shape: sphere, radius: 0.1, mass: 1.0, position: [0, 0, 1.1]}}
+geoms: {floor: {shape: plane}}
+contacts: {bounce: {between: [ball, floor], restitution: 0.5}}
+"""
+
+
+@pytest.fixture
+def simulate(tmp_path, capsys, monkeypatch):
+    """Run the command in an empty folder: (exit code, stdout, stderr)."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*options, out="run.csv"):
+        code = main(["simulate", *options, "--out", out])
+        return (code, *capsys.readouterr())
+
+    return run
+
+
+def table(path="run.csv"):
+    """The columns of a file, with their names as they stand there."""
+    names = Path(path).read_text().split("\n")[0].split(",")
+    return dict(zip(names, np.genfromtxt(path, delimiter=",", skip_header=1).T))
+
+
+@pytest.mark.parametrize("name", model_file.names())
+def test_every_shipped_model_keeps_its_energy_and_its_joints(simulate, name):
+    """Contacts may take energy, never give it; all bodies move but those of a stack."""
+    if name == "arm":
+        pytest.importorskip("urdf_parser_py", reason="urdf_parser_py is not installed: pip install 'rbdyn_ros[urdf]'")
+    code, out, err = simulate("--model", name, "--duration", "0.5", "--every", "0.01")
+    rows = table()
+    assert code == 0 and out.startswith("run.csv: 51 rows; 500 steps of 0.001 s in "), err
+    gain = rows["E"] - rows["E"][0]
+    assert gain.max() < 2e-3 and rows["opening"].max() < 1e-12
+    if not model_file.read(model_file.find(name)).scene.contacts:
+        moved = max(np.ptp(column) for word, column in rows.items() if word.endswith((".x", ".z")))
+        assert gain.min() > -2e-3 and moved > 0.05
+
+
+def test_list_names_every_shipped_model_with_its_title(capsys):
+    pytest.importorskip("urdf_parser_py", reason="urdf_parser_py is not installed: pip install 'rbdyn_ros[urdf]'")
+    assert main(["simulate", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(model_file.names())
+    assert any(line.endswith("Double pendulum on a cart") for line in lines)
+
+
+def test_the_tables_of_a_bouncing_ball(simulate):
+    """Momentum, impulses, energy and impacts fit together; npz has the same numbers."""
+    Path("ball.yaml").write_text(BALL)
+    options = ["--model", "ball.yaml", "--duration", "0.8", "--every", "0.05"]
+    code, out, err = simulate(*options, "--events", "impacts.csv", "--picture", "ball.png")
+    assert code == 0 and "1 impacts" in err and "ball.png: the motion and its energy" in err
+    assert Path("ball.png").read_bytes().startswith(b"\x89PNG")
+    rows = table()
+    np.testing.assert_allclose(np.diff(rows["Pz"]), rows["bounce.Pn"][1:] - 9.81 * 0.05, atol=1e-12)
+    assert rows["E"][-1] == pytest.approx(9.81 * (0.1 + 0.25), rel=1e-9)
+    impact = np.genfromtxt("impacts.csv", delimiter=",", names=True, dtype=None, encoding="ascii")
+    assert (str(impact["contact"]), str(impact["bodies"])) == ("bounce", "ball on world")
+    assert impact["u_n_plus"] == pytest.approx(-0.5 * impact["u_n_minus"])
+    assert simulate(*options, out="run.npz")[0] == 0
+    with np.load("run.npz") as file:
+        assert set(file) == set(rows) and all((file[name] == rows[name]).all() for name in rows)
+
+
+def test_the_reactions_carry_the_weight(simulate):
+    """Of a door whose axis is upright: half of it at each hinge."""
+    text = (ROOT / "config" / "models" / "door.yaml").read_text()
+    Path("door.yaml").write_text(text.replace("[0.979, 0, -9.761]", "[0, 0, -9.81]"))
+    assert simulate("--model", "door.yaml", "--duration", "0.1")[0] == 0
+    rows = table()
+    np.testing.assert_allclose(rows["upper.fz"][1:], 20.0 * 9.81 / 2.0, rtol=1e-9)
+    np.testing.assert_allclose(rows["lower.fx"][1:] + rows["upper.fx"][1:], 0.0, atol=1e-9)
+
+
+def test_a_step_that_fails_keeps_the_last_good_state_and_names_the_joint(simulate):
+    """A rod whirls so fast that a step of 0.2 s cannot follow."""
+    Path("fast.yaml").write_text(
+        "bodies:\n"
+        "  a: {shape: rod, from: [0, 0, 0], to: [1, 0, 0], mass: 1.0, velocity: [0, 0, -500], angular_velocity: [0, 1000, 0]}\n"
+        "  b: {shape: rod, from: [1, 0, 0], to: [2, 0, 0], mass: 1.0, velocity: [0, 0, -1000]}\n"
+        "joints:\n"
+        "  hinge: {type: hinge, between: [a, world], point: [0, 0, 0], axis: [0, 1, 0]}\n"
+        "  elbow: {type: ball, between: [b, a], point: [1, 0, 0]}\n"
+    )
+    code, out, err = simulate("--model", "fast.yaml", "--step", "0.2", "--duration", "2")
+    assert code == 3 and "run.csv has the rows until then" in err and "take a smaller step" in err
+    assert "joint hinge (hinge, a on world)" in err or "joint elbow (ball, b on a)" in err or " turn of " in err
+    assert np.isfinite(list(table().values())).all()
+
+
+def test_an_interruption_keeps_the_rows(simulate, monkeypatch):
+    """Ctrl-C, heard between two rows."""
+    import signal
+
+    Path("ball.yaml").write_text(BALL)
+    advance, count = several_bodies.models.advance, []
+
+    def interrupted(*arguments):
+        count.append(1)
+        if len(count) == 10:
+            signal.raise_signal(signal.SIGINT)
+        return advance(*arguments)
+
+    monkeypatch.setattr(several_bodies.models, "advance", interrupted)
+    code, out, err = simulate("--model", "ball.yaml", "--every", "0.01", "--duration", "1")
+    assert code == 128 + signal.SIGINT and "interrupted at t = 0.1 s; run.csv has the rows until then" in err
+    assert len(table()["t"]) == 11
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        (["--model", "newton_cradle"], "which is neither a file nor a shipped model; did you mean newtons_cradle? known are arm"),
+        (["--model", "none.yaml"], "none.yaml: cannot read the model file: No such file or directory"),
+        (["--model", "door", "--set", "rod.mass=1"], "--set is given with --model, but it is the pendulum's"),
+        (["--model", "door", "--controller", "lqr"], "--controller is given with --model"),
+        (["--model", "door", "--step", "0"], "--step is 0 s; it must be a finite number > 0"),
+        (["--model", "door", "--duration", "-1"], "--duration is -1 s; it must be a finite number > 0"),
+        (["--model", "door", "--every", "0.0015"], "--every is 0.0015 s; it must be a multiple of the step"),
+        (["--model", "door", "--events", "e.csv"], "door.yaml has no contacts; write some below contacts:"),
+        (["--model", "door", "--picture", "e.txt"], "--picture is e.txt; it must end in .png, .svg or .pdf"),
+        (["--model", "door", "--duration", "1e5"], "more than 100000000 numbers; take an --every of at least"),
+        (["--picture", "e.png"], "--picture is given without --model; it draws models only"),
+    ],
+)
+def test_options_that_do_not_fit_get_a_sentence(simulate, options, sentence):
+    code, _, err = simulate(*options)
+    assert code == 2 and err.count("\n") == 1 and sentence in err
+    assert not Path("run.csv").exists()
+
+
+def test_a_urdf_beside_its_yaml_is_found(simulate):
+    """Its joints start where the file says, and its carriage stands on the file's floor."""
+    pytest.importorskip("urdf_parser_py", reason="urdf_parser_py is not installed: pip install 'rbdyn_ros[urdf]'")
+    shutil.copy(ROOT / "config" / "models" / "arm.urdf", "arm.urdf")
+    Path("arm.yaml").write_text(
+        "urdf: arm.urdf\npositions: {shoulder: 1.5707963267948966}\nrates: {elbow: 2.0}\n"
+        "geoms: {floor: {shape: plane, point: [0, 0, -0.8]}}\n"
+        "contacts: {touch: {between: [hand, floor], friction: 0.5}}\n"
+    )
+    code, _, err = simulate("--model", "arm.yaml", "--duration", "0.01")
+    rows = table()
+    assert code == 0 and rows["upper.z"][0] == pytest.approx(-0.2) and rows["lower.wy"][0] == pytest.approx(2.0)
+    assert "touch.Pn" in rows
