@@ -110,10 +110,13 @@ def law(system, c, count, h, x0, R0, x1, R1, w1, u1):
     """One round of (P.3): u at the present P, then P; returns its change, of which 1 is allowed.
 
     The change is measured against 1e-12 of P and against the round-off of (P.2), whose u is a difference of positions.
+    The work of the present P is left in `c.work[1]`: 2 P.u, where all contacts persist.
     """
+    c.work[1] = 0.0
     for a in range(count):
         i = c.active[a]
         u = velocity(c, i, h, x0, R0, x1, R1, w1, u1)
+        c.work[1] += 2.0 * vec.dot(vector(c.P, i), u)
         q = (u[0] + (1.0 if c.mode[i] == PERSISTENT else 0.5) * c.law[i, 1], u[1], u[2])
         for b in range(count):
             q = vec.sub(q, vec.matvec(contact_law.block(c, a, b), vector(c.P, c.active[b])))
@@ -221,6 +224,15 @@ def rebounds(c, count):
     return w < 0.0
 
 
+@inlined
+def meets(c, count):
+    """Whether one of the active contacts is an impact."""
+    for a in range(count):
+        if c.mode[c.active[a]] == IMPACT:
+            return True
+    return False
+
+
 @hot
 def work(system, c, count, R, w, u, before):
     """(work [J], its size) of the half-step impulses at R; (w, x') is the velocity `before` them (1.0) or after (-1.0)."""
@@ -287,12 +299,15 @@ def attempt(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c,
         if error < np.inf:
             memory.failed(c, memory.NO_ROUNDS, c.active[0])
         return state, turn, impulse, 1e-12 * error, 0.0
-    start, size = work(system, c, count, R, w, u, 1.0)
+    size, impacts = 0.0, meets(c, count)
+    if impacts:
+        start, size = work(system, c, count, R, w, u, 1.0)
+        c.work[1] = start + work(system, c, count, new[2], new[3], new[4], -1.0)[0] - body.energy(system, new[2], new[3], new[4])
     x, Q, R, w, u, V1 = new
-    c.work[1] = start + work(system, c, count, R, w, u, -1.0)[0] - body.energy(system, R, w, u)
     x, Q, R, w, u = landing.lifted(system, c, count, IMPACT, x, Q, R, w, u)
     w, u = settle(system, c, count, R, w, u)
-    c.work[1] += body.energy(system, R, w, u)
+    if impacts:
+        c.work[1] += body.energy(system, R, w, u)
     V1 = body.center_velocity(system, R, w, u)
     f_r = maximal_rod.forces(system, load, R)[0]
     f = push(c, count)[0]
