@@ -1,5 +1,6 @@
 """`python -m rbdyn_ros simulate --model`: from a file of bodies to the tables."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -157,3 +158,32 @@ def test_a_urdf_beside_its_yaml_is_found(simulate):
     rows = table()
     assert code == 0 and rows["upper.z"][0] == pytest.approx(-0.2) and rows["lower.wy"][0] == pytest.approx(2.0)
     assert "touch.Pn" in rows
+
+
+# the page ------------------------------------------------------------------------------------------------------
+
+PAGE = (ROOT / "doc" / "bodies.md").read_text(encoding="utf-8")
+
+
+def test_the_files_of_the_page_can_be_simulated(simulate):
+    """The first one is the shipped one; each runs for a while."""
+    texts = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
+    shipped = (ROOT / "config" / "models" / "cart_double_pendulum.yaml").read_text()
+    assert len(texts) == 2 and texts[0] in shipped
+    for text in texts:
+        Path("page.yaml").write_text(text)
+        assert simulate("--model", "page.yaml", "--duration", "0.2")[0] == 0
+        assert len(table()["t"]) in (21, 201)
+
+
+def test_the_python_of_the_page_runs():
+    names: dict = {}
+    exec(re.findall(r"```python\n(.*?)```", PAGE, re.S)[0], names)
+    assert names["impulses"].shape == (2, 2, 6) and names["energy"] == pytest.approx(0.0, abs=1e-3)
+
+
+def test_the_columns_of_the_page_are_those_of_the_file(simulate):
+    assert simulate("--model", "newtons_cradle", "--duration", "0.01")[0] == 0
+    words = {word.rpartition(".")[2] for word in table()}
+    told = set(re.findall(r"`(?:\w+\.)?(\w+)`", PAGE.split("## What comes out")[1].split("## Joints")[0]))
+    assert {"t", "x", "z", "qw", "qz", "vx", "wz", "fx", "fz", "tx", "tz", "Pn", "Px", "Pz", "Lx", "E", "opening"} <= words & told
