@@ -76,6 +76,7 @@ def _joint(constraints: Constraints, joint: int) -> Interaction:
         lambda t, q: jacobian.values(rows, q.reshape(-1, 7)),
         lambda t, q: jacobian.gradients(rows, q.reshape(-1, 7)),
         lambda t, q: still,
+        lambda t, q, v: jacobian.jacobian_rate(rows, q.reshape(-1, 7), v.reshape(-1, 6)) @ v,
     )
     return relations.interaction(relation, laws.Equality())
 
@@ -98,7 +99,7 @@ def _hold(held: Array) -> Interaction:
     """No velocity in the directions in which bodies are held: rows of T^+."""
     at = np.flatnonzero(held)
     still = np.zeros(len(at))
-    relation = Relation(len(at), lambda t, q: still, lambda t, q: np.linalg.pinv(tangent(q))[at], lambda t, q: still)
+    relation = Relation(len(at), lambda t, q: still, lambda t, q: np.linalg.pinv(tangent(q))[at], lambda t, q: still, lambda t, q, v: still)
     return relations.interaction(relation, laws.Equality())
 
 

@@ -2,27 +2,12 @@
 
 import numpy as np
 
-from rbdyn_ros.kernel import hot, inlined, kernel
+from rbdyn_ros.kernel import hot, kernel
 
 
 @kernel
 def solve_in_place(A, b):
-    """b := A^-1 b for A (n, n), b (n,), both overwritten; inf or nan if singular."""
-    _solve(A, b[:, np.newaxis], 1)
-
-
-@kernel
-def solve_columns(A, B):
-    """B := A^-1 B for A (n, n), B (n, m), both overwritten; inf or nan if singular.
-
-    Up to 50 unknowns as fast as LAPACK, and compiled in a tenth of the time that `np.linalg.solve` takes.
-    """
-    _solve(A, B, B.shape[1])
-
-
-@inlined
-def _solve(A, B, m):
-    """Gauss with partial pivoting for B (n, m). Where the caller says that m is 1 the compiler drops the loops over columns."""
+    """b := A^-1 b for A (n, n), b (n,), both overwritten, by Gauss with partial pivoting; inf or nan if singular."""
     n = A.shape[0]
     for k in range(n):
         pivot = k
@@ -32,20 +17,16 @@ def _solve(A, B, m):
         if pivot != k:
             for j in range(k, n):
                 A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
-            for j in range(m):
-                B[k, j], B[pivot, j] = B[pivot, j], B[k, j]
+            b[k], b[pivot] = b[pivot], b[k]
         for i in range(k + 1, n):
             f = A[i, k] / A[k, k]
             for j in range(k + 1, n):
                 A[i, j] -= f * A[k, j]
-            for j in range(m):
-                B[i, j] -= f * B[k, j]
+            b[i] -= f * b[k]
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
-            for j in range(m):
-                B[i, j] -= A[i, k] * B[k, j]
-        for j in range(m):
-            B[i, j] /= A[i, i]
+            b[i] -= A[i, k] * b[k]
+        b[i] /= A[i, i]
 
 
 @hot

@@ -22,6 +22,7 @@ class Relation(NamedTuple):
     value: Callable  # (t, q) -> (m,)
     gradient: Callable  # (t, q) -> dh/dq (m, n_q)
     drift: Callable  # t, q -> partial dh/dt (m,)
+    bias: Callable | None = None  # (t, q, v) -> dH/dt v + d(dh/dt)/dt (m,); left out: a difference quotient
 
 
 class Interaction(NamedTuple):

@@ -73,6 +73,9 @@ def test_gradients_of_joints_off_the_unit_sphere_too():
     for one in some:
         by_q = differentiated(lambda x: one.relation.value(0.0, x), 1.1 * q, len(q))
         assert one.relation.gradient(0.0, 1.1 * q) == pytest.approx(by_q, abs=1e-8)
+        v, e = RNG.normal(size=12), 1e-5
+        ahead, behind = (one.relation.gradient(0.0, x) @ network.tangent(x) @ v for x in (network.moved(q, e * v), network.moved(q, -e * v)))
+        assert one.relation.bias(0.0, q, v) == pytest.approx((ahead - behind) / (2.0 * e), abs=1e-8)
 
 
 def test_rows_of_contacts_are_the_velocities_of_the_points_that_touch():

@@ -9,7 +9,8 @@ from rbdyn_ros.numerics import linear
 @pytest.mark.parametrize("n", [1, 3, 20])
 def test_against_numpy(n):
     rng = np.random.default_rng(n)
-    A, b, y = rng.normal(size=(n, n)) + n * np.eye(n), rng.normal(size=n), np.empty(n)
+    A, b, y = rng.normal(size=(n, n)), rng.normal(size=n), np.empty(n)
+    A[0, 0] = 0.0 if n > 1 else 1.0  # without pivoting there is no answer
     linear.multiply(A, b, y)
     x, C = b.copy(), A.copy()
     linear.solve_in_place(C, x)
@@ -25,21 +26,11 @@ def test_singular_or_not_finite_gives_nan_where_lapack_raises(A):
     assert np.isnan(linear.inverse(A)).all()
 
 
-@pytest.mark.parametrize("n, m", [(1, 1), (4, 0), (6, 3), (40, 25)])
-def test_many_columns_against_numpy(n, m):
-    rng = np.random.default_rng(n)
-    A, B = rng.normal(size=(n, n)), rng.normal(size=(n, m))
-    A[0, 0] = 0.0 if n > 1 else 1.0  # without pivoting there is no answer
-    X, C = B.copy(), A.copy()
-    linear.solve_columns(C, X)
-    assert X == pytest.approx(np.linalg.solve(A, B), abs=1e-10)
-
-
 @pytest.mark.parametrize("A", [np.zeros((2, 2)), np.ones((2, 2)), np.array([[1.0, np.nan], [0.0, 1.0]])])
-def test_columns_of_a_singular_matrix_are_not_finite(A):
-    B = np.ones((2, 1))
-    linear.solve_columns(A.copy(), B)
-    assert not np.isfinite(B).all()
+def test_solving_with_a_singular_matrix_in_place_is_not_finite(A):
+    b = np.array([1.0, 2.0])
+    linear.solve_in_place(A.copy(), b)
+    assert not np.isfinite(b).all()
 
 
 @pytest.mark.parametrize("n, rank", [(1, 1), (1, 0), (3, 3), (3, 2), (7, 7), (7, 4), (12, 11)])

@@ -95,10 +95,17 @@ class Journey:
         if not rows:
             return np.empty((0, 0)), np.empty(0), free, {}
         G, carried = assembly.delassus(rows, M)
-        ahead, behind = (tuple(s.moved(x, d * y) for s, x, y in zip(self.net.systems, q, v)) for d in (_SHIFT, -_SHIFT))
-        b = (self.speeds(t + _SHIFT, ahead, v, some) - self.speeds(t - _SHIFT, behind, v, some)) / (2.0 * _SHIFT)
+        b = np.concatenate([self.bias(t, q, v, k) for k in some])
         driven = np.concatenate([sum(block @ free[i] for i, block in H.items()) for H in rows])
         return G, b + driven, free, carried
+
+    def bias(self, t: float, q: tuple, v: tuple, k: int) -> Array:
+        """b of interaction k (N.24)."""
+        one = self.net.interactions[k]
+        if one.relation.bias:
+            return one.relation.bias(t, joined(q, one), joined(v, one))
+        ahead, behind = (tuple(s.moved(x, d * y) for s, x, y in zip(self.net.systems, q, v)) for d in (_SHIFT, -_SHIFT))
+        return (self.speeds(t + _SHIFT, ahead, v, [k]) - self.speeds(t - _SHIFT, behind, v, [k])) / (2.0 * _SHIFT)
 
     def rate(self, t: float, y: Array) -> Array:
         """d(q, v)/dt with the closed interactions held."""
