@@ -13,6 +13,7 @@ import numpy as np
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.bodies.rigid_bodies import Bodies
 from rbdyn_ros.geometry import arguments, quaternion
+from rbdyn_ros.integrators.composition import COMPOSITIONS
 from rbdyn_ros.kernel import bound
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import friction, impact, skyline, smooth, sparse, step, velocity
@@ -130,16 +131,22 @@ def start(bodies: Bodies, constraints: Constraints, q, v, names: tuple = ()) -> 
     return q, v
 
 
-def advance(model: Model, h: float, n: int) -> int:
+def advance(model: Model, h: float, n: int, composition: str = "none") -> int:
     """Take n steps of h [s]; how many were taken. At a step that fails the model stays where it
     began; see `failure`.
+
+    `composition` raises the order from 2 to 4, 6 or 8 (`integrators.composition`). ValueError if
+    it is not known, or if the model has contacts: some stages of a composition go back in time.
     """
-    return bound(step.advance, model.arena, 1e-3, 1)(model.arena, float(h), int(n))
-
-
-def prepare(model: Model) -> None:
-    """Compile or load what `advance` needs; the model stays as it is."""
-    bound(step.advance, model.arena, 1e-3, 1)
+    if composition == "none":
+        return bound(step.advance, model.arena, 1e-3, 1)(model.arena, float(h), int(n))
+    if composition not in COMPOSITIONS:
+        raise ValueError(f"composition is '{composition}'; known are {', '.join(COMPOSITIONS)}")
+    if len(model.pairs.kind):
+        raise ValueError(f"composition is '{composition}', but contacts need 'none'")
+    weights = COMPOSITIONS[composition]
+    kernel = bound(step.advance_composed, model.arena, weights, 1e-3, 1)
+    return kernel(model.arena, weights, float(h), int(n))
 
 
 def iterations(model: Model) -> int:

@@ -9,7 +9,7 @@ from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import multiplier_rk4
-from rbdyn_ros.mechanics.description import jacobian, joints
+from rbdyn_ros.mechanics.description import jacobian, joints, pairs
 from rbdyn_ros.mechanics.description.rows import WORLD
 
 LENGTH = 0.5
@@ -51,6 +51,47 @@ def test_chain_has_order_two_against_the_multipliers():
         errors = [np.abs(end[k][:, : truth.shape[1]] - truth).max() for end in ends]
         assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
         assert np.log2(errors[1] / errors[2]) == pytest.approx(2.0, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "composition, order, counts",
+    [("suzuki4", 4, (40, 80)), ("kahan_li6", 6, (30, 60)), ("kahan_li8", 8, (40, 60))],
+)
+def test_compositions_raise_the_order(composition, order, counts):
+    """Places and velocities of a spinning chain after 0.5 s, against a composition of order 8."""
+
+    def end(name: str, n: int) -> np.ndarray:
+        bodies, constraints, q, v = chain()
+        model = models.build(bodies, q, v, constraints)
+        assert models.advance(model, 0.5 / n, n, name) == n, models.failure(model)
+        q, v = models.state(model)
+        assert np.abs(jacobian.values(constraints.rows, q)).max() < 1e-14
+        return np.hstack([q, v])
+
+    truth = end("kahan_li8", 160)
+    errors = [np.abs(end(composition, n) - truth).max() for n in counts]
+    assert np.log(errors[0] / errors[1]) / np.log(counts[1] / counts[0]) == pytest.approx(order, abs=0.4), errors
+
+
+def test_a_composed_step_that_fails_is_undone():
+    bodies, constraints, q, v = chain()
+    model = models.build(bodies, q, v, constraints)
+    assert models.advance(model, 0.4, 5, "kahan_li6") < 5 and models.failure(model)
+    taken = models.state(model)
+    again = models.build(bodies, q, v, constraints)
+    for a, b in zip(taken, models.state(again)):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-13)
+
+
+def test_compositions_are_for_models_without_contacts():
+    bodies = rigid_bodies.build(1.0, (0.1, 0.1, 0.1))
+    floor = pairs.build(1, pairs.ball(0, 0.1))
+    q = rigid_bodies.configuration(bodies, (0.0, 0.0, 1.0))
+    model = models.build(bodies, q, rigid_bodies.motion(bodies), pairs=floor)
+    with pytest.raises(ValueError, match="composition is 'suzuki4', but contacts need 'none'"):
+        models.advance(model, 1e-3, 1, "suzuki4")
+    with pytest.raises(ValueError, match="composition is 'yoshida'; known are none, suzuki4"):
+        models.advance(model, 1e-3, 1, "yoshida")
 
 
 def test_chain_keeps_joints_norms_and_energy():
