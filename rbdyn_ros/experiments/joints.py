@@ -4,9 +4,10 @@ import numpy as np
 
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.outcome import Outcome, above, below, between
-from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.models import jointed_bodies
+from rbdyn_ros.mechanics.description.rows import WORLD
+from rbdyn_ros.models import scenes
+from rbdyn_ros.models.scenes import Scene
 from rbdyn_ros.simulation import several_bodies
 
 QUESTION = (
@@ -14,9 +15,9 @@ QUESTION = (
     "  of the step, and what if their multipliers make accelerations for Runge-Kutta, stabilised or not?"
 )
 MACHINES = {
-    "chain": (jointed_bodies.chain, "Chain of five rods"),
-    "door": (jointed_bodies.door, "Door on two hinges"),
-    "top": (jointed_bodies.top_on_plane, "Top on a plane"),
+    "chain": (scenes.chain, "Chain of five rods"),
+    "door": (scenes.door, "Door on two hinges"),
+    "top": (scenes.top_on_plane, "Top on a plane"),
 }
 STEP = 0.005  # [s]
 ALPHA = 10.0  # [1/s] of the stabilisation
@@ -37,32 +38,32 @@ def run(short: bool, progress) -> Outcome:
             records[name, method] = moved(machine, method, STEP, rows)
             progress((3 * i + j + 1) / 10)
         tables[name] = _table(machine, [records[name, method] for method in METHODS])
-    orders = _orders(jointed_bodies.chain(3))
+    orders = _orders(scenes.chain(3))
     tables["order"] = orders
     progress(1.0)
     return Outcome(tables, _claims(records, orders))
 
 
-def moved(machine: jointed_bodies.Machine, method: str, h: float, rows: int, every: int = 1) -> several_bodies.Record:
+def moved(machine: Scene, method: str, h: float, rows: int, every: int = 1) -> several_bodies.Record:
     """A machine in motion by one of METHODS; RuntimeError if a step fails."""
     if method == "variational":
-        record = several_bodies.run(models.build(machine.bodies, machine.q, machine.v, machine.constraints), h, rows, every)
+        record = several_bodies.run(models.build(*machine), h, rows, every)
     else:
         alpha = ALPHA if method == "stabilised" else 0.0
-        record = several_bodies.multiplier_run(machine.bodies, machine.constraints, alpha, machine.q, machine.v, h, rows, every)
+        record = several_bodies.multiplier_run(models.build(*machine), alpha, h, rows, every)
     if not record.ok:
         raise RuntimeError(f"{method}: {record.message}")
     return record
 
 
-def support(machine: jointed_bodies.Machine, record: several_bodies.Record) -> np.ndarray:
+def support(machine: Scene, record: several_bodies.Record) -> np.ndarray:
     """The force (rows, 3) [N] with which all joints to the world hold the machine."""
     world = machine.constraints.rows.b == WORLD
     of_world = [world[machine.constraints.joint.index(joint)] for joint in range(len(record.names))]
     return record.reactions[:, of_world, 0, :3].sum(axis=1)
 
 
-def _table(machine: jointed_bodies.Machine, records) -> dict:
+def _table(machine: Scene, records) -> dict:
     table = {"t": records[0].t}
     for method, record in zip(METHODS, records):
         table[f"{method}_energy_error"] = record.energy - record.energy[0]
@@ -97,7 +98,7 @@ def _claims(records: dict, orders: dict) -> tuple:
                 plain = records[name, "multipliers"].opening[-1]
                 claims.append(below(f"{name}: stabilised, over unstabilised", record.opening[-1] / plain, 1.0))
     first = round(1.0 / STEP)
-    mean, at = (support(jointed_bodies.door(), records["door", method])[: first + 1] for method in ("variational", "stabilised"))
+    mean, at = (support(scenes.door(), records["door", method])[: first + 1] for method in ("variational", "stabilised"))
     apart = np.linalg.norm(mean[1:] - 0.5 * (at[1:] + at[:-1]), axis=1).max() / np.linalg.norm(at, axis=1).max()
     claims.append(below("door: what its hinges bear in the first second, by both roads, differs by", apart, 2e-4))
     order = float(np.polyfit(np.log(orders["step"]), np.log(orders["distance"]), 1)[0])

@@ -6,7 +6,6 @@ from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics.description import joints
 from rbdyn_ros.models import sliding_top
 from rbdyn_ros.simulation import several_bodies
 
@@ -46,9 +45,8 @@ def run(short: bool, progress) -> Outcome:
 
 def slid(gamma: float, h: float) -> several_bodies.Record:
     """The top for two seconds at steps of h [s]; RuntimeError if a step fails."""
-    top, free = sliding_top.build(TOP), joints.assembled(1)
     rows, every = round(DURATION / ROW), round(ROW / h)
-    record = several_bodies.run(models.build(top.bodies, top.q, top.v, free, top.pairs, gamma=gamma), h, rows, every)
+    record = several_bodies.run(models.build(*sliding_top.build(TOP), gamma=gamma), h, rows, every)
     if not record.ok:
         raise RuntimeError(f"the top with gamma = {gamma:g} kg m^2, h = {h:g} s: {record.message}")
     return record

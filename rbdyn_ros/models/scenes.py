@@ -1,5 +1,6 @@
 """Scenes of several bodies, each a start that `mechanics.model.build` takes, with the statics and motion that are known exactly.
 
+    chain, door, top_on_plane      bodies on joints
     tower      boxes of equal size, four corners on the box below: floor n carries the weight of all above
     overhang   boxes shifted by s L/(2 k), k = 1 at the top: stands for s < 1, the centre of mass of each part over an edge
     pyramid    three balls on a floor, one in their middle. With theta between the contact and the vertical, the moment on
@@ -17,16 +18,19 @@ import numpy as np
 
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.bodies.rigid_bodies import Bodies
+from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import shapes
-from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.mechanics.description import joints, pairs
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
+from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.systems.arguments import number
 from rbdyn_ros.types import Array
 
 GRAVITY = 9.81  # [m/s^2]
 HALF = np.array([0.25, 0.25, 0.1])  # [m] of a box
 RADIUS, CLEARANCE = 0.1, 0.002  # [m] of a ball, and between the lower ones
+EDGE, HEIGHT = 0.9, 2.0  # [m] of the door
 BOTTOM = [(x, y) for x in (-1.0, 1.0) for y in (-1.0, 1.0)]
 
 
@@ -38,6 +42,44 @@ class Scene(NamedTuple):
     v: Array  # (n, 6)
     constraints: Constraints | None = None
     pairs: Pairs | None = None
+
+
+def chain(rods: int = 5, length: float = 0.4, radius: float = 0.01) -> Scene:
+    """Rods of 1 kg with ball joints, hung at the origin and let go from horizontal; the first one turns about its axis."""
+    inertia = ((3.0 * radius**2 + length**2) / 12.0, (3.0 * radius**2 + length**2) / 12.0, radius**2 / 2.0)
+    bodies = rigid_bodies.build(np.ones(rods), [inertia] * rods)
+    along_x = quaternion.exp((0.0, np.pi / 2.0, 0.0))
+    q = rigid_bodies.configuration(bodies, [(length * (i + 0.5), 0.0, 0.0) for i in range(rods)], along_x)
+    near, far = (0.0, 0.0, -length / 2.0), (0.0, 0.0, length / 2.0)
+    links = [joints.ball_joint(i, near, i - 1, far) for i in range(1, rods)]
+    v = rigid_bodies.motion(bodies)
+    v[0, 5] = 5.0
+    v[:, 1] = 0.2 * q[:, 0]  # a push sideways: the whole chain turns about z at 0.2 rad/s
+    v[:, 3] = -0.2  # z of the world is -x of a rod along x
+    return Scene(bodies, q, v, joints.assembled(rods, joints.nail(0, near, (0.0, 0.0, 0.0)), *links))
+
+
+def door(lean: float = 0.3) -> Scene:
+    """A door of 20 kg on two hinges, the axis leaning [rad] towards x; opened by 90 degrees it swings back and forth."""
+    inertia = 20.0 / 12.0 * np.array([HEIGHT**2, EDGE**2 + HEIGHT**2, EDGE**2])
+    bodies = rigid_bodies.build(20.0, inertia)
+    tilted = quaternion.exp((0.0, lean, 0.0))
+    axis = quaternion.rotate(tilted, np.array([0.0, 0.0, 1.0]))
+    opened = quaternion.product(tilted, quaternion.exp((0.0, 0.0, np.pi / 2.0)))
+    q = rigid_bodies.configuration(bodies, quaternion.rotate(opened, np.array([EDGE / 2.0, 0.0, 0.0])), opened)
+    at = (0.6, -0.6)
+    hinges = [joints.hinge(0, (-EDGE / 2.0, 0.0, z), WORLD, z * axis, (0.0, 0.0, 1.0), axis) for z in at]
+    return Scene(bodies, q, rigid_bodies.motion(bodies), joints.assembled(1, *hinges))
+
+
+def top_on_plane(tilt: float = 0.35, spin: float = 60.0) -> Scene:
+    """A top of 0.5 kg whose tip slides without friction in z = 0, tilted [rad] and spinning [rad/s]."""
+    bodies = rigid_bodies.build(0.5, (8e-4, 8e-4, 5e-4))
+    tip = np.array([0.0, 0.0, -0.05])
+    turned = quaternion.exp((0.0, tilt, 0.0))
+    q = rigid_bodies.configuration(bodies, -quaternion.rotate(turned, tip), turned)
+    v = rigid_bodies.motion(bodies, (0.1, 0.0, 0.0), (0.0, 0.0, spin))
+    return Scene(bodies, q, v, joints.assembled(1, joints.plane(0, tip, WORLD, (0.0, 0.0, 1.0))))
 
 
 def tower(boxes: int = 5, top: float = 1.0, drop: float = 0.01, mu: float = 0.5) -> Scene:

@@ -11,7 +11,6 @@ from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import multiplier_rk4
 from rbdyn_ros.mechanics.description import jacobian, joints, multipliers
-from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.types import Array
 
 CHUNK = 2000  # steps between two questions whether to go on
@@ -84,31 +83,16 @@ def run(
         impulses = models.reactions(model, since[0])
         return (impulses / (done * h) if done else np.zeros_like(impulses)), sums
 
-    record = _run(
-        model.bodies,
-        model.constraints,
-        *models.state(model),
-        h * steps_per_row,
-        rows,
-        steps_per_row,
-        advance,
-        loads,
-    )
+    start = models.state(model)
+    record = _run(model, h * steps_per_row, rows, steps_per_row, advance, loads, *start)
     return record._replace(impacts=models.impacts(model))
 
 
 def multiplier_run(
-    bodies: rigid_bodies.Bodies,
-    constraints: Constraints,
-    alpha: float,
-    q: Array,
-    v: Array,
-    h: float,
-    rows: int,
-    steps_per_row: int,
+    model: models.Model, alpha: float, h: float, rows: int, steps_per_row: int
 ) -> Record:
-    """The same by Lagrange multipliers with stabilization alpha [1/s] (0: none) and Runge-Kutta;
-    no contacts.
+    """The same by Lagrange multipliers with stabilization alpha [1/s] (0: none) and Runge-Kutta,
+    from where the model stands; it does not move, and ValueError where it has contacts.
 
     Reactions are those at the row; redundant rows share their load.
     """
@@ -116,7 +100,11 @@ def multiplier_run(
     _require_counts(rows, steps_per_row)
     if not 0.0 <= alpha < np.inf:
         raise ValueError(f"alpha is {alpha}; it must be finite and >= 0 (0: no stabilization)")
-    q, v = models.start(bodies, constraints, q, v)
+    if len(model.pairs.kind):
+        raise ValueError(
+            f"the model has {len(model.pairs.kind)} contact pairs; its multipliers know joints only"
+        )
+    bodies, constraints, (q, v) = model.bodies, model.constraints, models.state(model)
     wrench, reaction = np.zeros_like(v), np.zeros(len(constraints.names))
 
     def advance(t, q, v):
@@ -139,7 +127,7 @@ def multiplier_run(
         np.add.at(of_joints, list(constraints.joint), wrenches)
         return of_joints, np.zeros((0, 4))
 
-    return _run(bodies, constraints, q, v, h * steps_per_row, rows, steps_per_row, advance, loads)
+    return _run(model, h * steps_per_row, rows, steps_per_row, advance, loads, q, v)
 
 
 def require_step(h: float) -> None:
@@ -154,7 +142,8 @@ def _require_counts(rows: int, steps_per_row: int) -> None:
             raise ValueError(f"{name} is {count}; it must be a whole number >= 1")
 
 
-def _run(bodies, constraints, q, v, interval, rows, steps_per_row, advance, loads) -> Record:
+def _run(model, interval, rows, steps_per_row, advance, loads, q, v) -> Record:
+    bodies, constraints = model.bodies, model.constraints
     kept, iterations, message = [(0.0, q.copy(), v.copy(), *loads(0, q, v))], 0, ""
     for row in range(rows):
         done, count, reason = advance(row * interval, q, v)

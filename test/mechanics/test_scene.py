@@ -7,7 +7,7 @@ from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import joints, multipliers
 from rbdyn_ros.mechanics.scene import Contact, Geom, Joint, Scene, build, opening
-from rbdyn_ros.models import jointed_bodies
+from rbdyn_ros.models import scenes
 
 X, Y, Z = np.eye(3)
 LYING = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)  # axis 3 along x
@@ -171,7 +171,7 @@ def test_a_model_is_closed_where_points_are_given_in_the_bodies():
 
 def test_two_hinges_share_the_weight_of_a_door_evenly():
     """At rest, shut and upright, each bears half of the weight and opposite horizontal forces m g w/(2 d)."""
-    door = jointed_bodies.door(lean=0.0)
+    door = scenes.door(lean=0.0)
     model = models.build(door.bodies, door.q, door.v, door.constraints)
     assert models.advance(model, 1e-3, 20) == 20
     on_door = models.reactions(model)[:, 0] / 0.02
@@ -182,7 +182,7 @@ def test_two_hinges_share_the_weight_of_a_door_evenly():
 
 def test_shared_reactions_are_those_of_smallest_norm_and_balance_the_momentum():
     """Of a swinging door, against the multipliers of the accelerations: order 2 in the step."""
-    door, errors = jointed_bodies.door(), []
+    door, errors = scenes.door(), []
     for h in (4e-3, 2e-3):
         model = models.build(door.bodies, door.q, door.v, door.constraints)
         worst, before, q = 0.0, None, models.places(model)

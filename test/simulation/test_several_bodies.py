@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.mechanics.description import jacobian, joints
-from rbdyn_ros.mechanics.description import pairs
 from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics.description import jacobian, joints, pairs
 from rbdyn_ros.mechanics.model import Options
-from rbdyn_ros.models import jointed_bodies
+from rbdyn_ros.models import scenes
 from rbdyn_ros.simulation import several_bodies
-
-NONE = joints.assembled(1)
 
 
 def falling_ball():
@@ -29,17 +26,17 @@ def test_rows_and_impacts_of_a_ball():
     assert record.kinetic[0] == 0.0 and q[0, 2] == 0.6
 
 
-@pytest.mark.parametrize("make", [jointed_bodies.chain, jointed_bodies.door, jointed_bodies.top_on_plane])
+@pytest.mark.parametrize("make", [scenes.chain, scenes.door, scenes.top_on_plane])
 def test_machines_start_closed_and_stay_so(make):
     machine = make()
-    record = several_bodies.run(models.build(machine.bodies, machine.q, machine.v, machine.constraints), 5e-3, 20, 1)
+    record = several_bodies.run(models.build(*machine), 5e-3, 20, 1)
     assert record.ok and record.opening.max() < 1e-12
     J = jacobian.jacobian(machine.constraints.rows, machine.q)
     assert np.abs(J @ machine.v.ravel()).max() < 1e-14
 
 
 def test_step_too_large_is_said_in_a_sentence():
-    machine = jointed_bodies.chain()
+    machine = scenes.chain()
     v = 300.0 * machine.v
     record = several_bodies.run(models.build(machine.bodies, machine.q, v, machine.constraints), 0.2, 10, 1)
     assert not record.ok and record.message.startswith("stopped at t = ") and record.message.endswith("take a smaller step")
@@ -74,13 +71,13 @@ def test_reactions_balance_the_momentum_through_impacts_and_rest():
 
 def test_reactions_of_both_roads_agree():
     """A door on one hinge: the mean over a step against the multipliers at its ends, to O(h^2)."""
-    machine = jointed_bodies.door()
+    machine = scenes.door()
     one = joints.selected(machine.constraints, range(5))
     errors = []
     for h in (4e-3, 2e-3):
         rows = round(0.4 / h)
         mean = several_bodies.run(models.build(machine.bodies, machine.q, machine.v, one), h, rows, 1)
-        at = several_bodies.multiplier_run(machine.bodies, one, 0.0, machine.q, machine.v, h, rows, 1)
+        at = several_bodies.multiplier_run(models.build(machine.bodies, machine.q, machine.v, one), 0.0, h, rows, 1)
         assert mean.names == at.names == ("hinge between body 0 and the world",) and mean.reactions.shape == (rows + 1, 1, 2, 6)
         forces, expected = (x.sum(axis=1)[:, 0] for x in (mean.reactions[1:], 0.5 * (at.reactions[1:] + at.reactions[:-1])))
         errors.append(np.abs(forces - expected).max())
@@ -98,21 +95,26 @@ def test_reactions_of_both_roads_agree():
         (lambda q, v: (q, v + (1.0, 0, 0, 0, 0, 0)), "nail of body 0, row 1 of 3: dC/dt is 1 at the start; v must keep the joint closed"),
     ],
 )
-def test_starts_that_are_none_are_refused_by_both_roads(change, words):
+def test_starts_that_are_none_are_refused(change, words):
     bodies, q, v = falling_ball()
     nailed = joints.assembled(1, joints.nail(0, (0, 0, 0.1), (0, 0, 0.7)))
     q, v = change(q, v)
     with pytest.raises(ValueError, match=words):
         several_bodies.run(models.build(bodies, q, v, nailed), 1e-3, 1, 1)
-    with pytest.raises(ValueError, match=words):
-        several_bodies.multiplier_run(bodies, nailed, 0.0, q, v, 1e-3, 1, 1)
+
+
+def test_multipliers_refuse_contacts():
+    bodies, q, v = falling_ball()
+    model = models.build(bodies, q, v, None, pairs.build(1, pairs.ball(0, 0.1)))
+    with pytest.raises(ValueError, match="the model has 1 contact pairs; its multipliers know joints only"):
+        several_bodies.multiplier_run(model, 0.0, 1e-3, 1, 1)
 
 
 @pytest.mark.parametrize("alpha", [-1.0, float("nan")])
 def test_stabilization_that_is_none(alpha):
     bodies, q, v = falling_ball()
     with pytest.raises(ValueError, match="alpha is .*; it must be finite and >= 0"):
-        several_bodies.multiplier_run(bodies, NONE, alpha, q, v, 1e-3, 1, 1)
+        several_bodies.multiplier_run(models.build(bodies, q, v), alpha, 1e-3, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +135,7 @@ def test_counts_that_are_none(rows, steps, words):
     bodies, q, v = falling_ball()
     for run in (
         lambda: several_bodies.run(models.build(bodies, q, v), 1e-3, rows, steps),
-        lambda: several_bodies.multiplier_run(bodies, NONE, 0.0, q, v, 1e-3, rows, steps),
+        lambda: several_bodies.multiplier_run(models.build(bodies, q, v), 0.0, 1e-3, rows, steps),
     ):
         with pytest.raises(ValueError, match=words + "; it must be a whole number >= 1"):
             run()
@@ -141,7 +143,7 @@ def test_counts_that_are_none(rows, steps, words):
 
 def test_multipliers_that_cannot_hold_stop_the_run_in_a_sentence():
     """The chain whirls so fast that a step of 0.2 s tears its joints apart."""
-    machine = jointed_bodies.chain()
-    record = several_bodies.multiplier_run(machine.bodies, machine.constraints, 10.0, machine.q, 300.0 * machine.v, 0.2, 10, 1)
+    machine = scenes.chain()
+    record = several_bodies.multiplier_run(models.build(*machine._replace(v=300.0 * machine.v)), 10.0, 0.2, 10, 1)
     assert record.iterations == 0
     assert not record.ok and "the residual of the multipliers is" in record.message
