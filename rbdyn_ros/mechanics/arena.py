@@ -13,6 +13,7 @@ from numba.np.arrayobj import make_array, populate_array
 
 from rbdyn_ros.kernel import inlined
 from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics.description import features
 from rbdyn_ros.types import Array
 
 
@@ -46,6 +47,8 @@ PARTS = (
     ("saved", 1, True),  # the state at the start of the step
     ("saved_flags", 1, False),
     ("clock", 1, True),  # time, step, restitution
+    ("geoms", features.GEOM, True),  # shapes with faces that end
+    ("pair_shapes", 3, False),
 )
 HEADER = 2 * len(PARTS)
 
@@ -212,6 +215,18 @@ def clock(m):
     energy.
     """
     return _vector(m.f, m.z[38], m.z[39])
+
+
+@inlined
+def geoms(m):
+    """(g, GEOM) shapes with faces that end."""
+    return _matrix(m.f, m.z[40], m.z[41], features.GEOM)
+
+
+@inlined
+def pair_shapes(m):
+    """(k, 3): shape of a, shape of b, feature of each pair."""
+    return _matrix(m.z, m.z[42], m.z[43], 3)
 
 
 @inlined

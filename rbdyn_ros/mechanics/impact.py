@@ -14,7 +14,7 @@ from rbdyn_ros.kernel import hot
 from rbdyn_ros.mechanics import arena, coupled, friction, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
-from rbdyn_ros.mechanics.pairs import aim, gap, push
+from rbdyn_ros.mechanics.pairs import aim, any_gap, push
 from rbdyn_ros.mechanics.pairs import velocity as pair_velocity
 from rbdyn_ros.solvers import fc3d
 
@@ -35,7 +35,7 @@ def gather(m, share, touching):
     pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
     n = 0
     for k in range(len(pairs)):
-        if integers[k, c.CLOSED] != 0 or touching and gap(m, k, c.X, c.R)[0] <= TOUCHING:
+        if integers[k, c.CLOSED] != 0 or touching and any_gap(m, k, c.X, c.R) <= TOUCHING:
             active[n] = k
             n += 1
             aim(m, k)

@@ -300,6 +300,7 @@ def _bodies(bodies: Bodies, q: Array, v: Array, gamma: Array, integers: Array) -
         q[:, 3:] / np.linalg.norm(q[:, 3:], axis=1)[:, None],
     )
     rows[:, c.R : c.R + 9] = quaternion.to_matrix(rows[:, c.Q : c.Q + 4]).reshape(-1, 9)
+    rows[:, c.R_1 : c.R_1 + 9] = rows[:, c.R : c.R + 9]  # steps set that of bodies that turn
     mass, inertia = bodies.mass[:, None] * free, bodies.inertia * turns[:, None]
     rows[:, c.M : c.M + 3], rows[:, c.IM : c.IM + 3] = mass, free / bodies.mass[:, None]
     rows[:, c.J : c.J + 3], rows[:, c.IJ : c.IJ + 3] = inertia, turns[:, None] / bodies.inertia
@@ -399,6 +400,8 @@ def _parts(
         "saved": np.zeros((saved, 1)),
         "saved_flags": np.zeros((k, 1), np.int64),
         "clock": np.zeros((c.CLOCK, 1)),
+        "geoms": pairs.geoms,
+        "pair_shapes": pairs.shapes,
     }
 
 

@@ -1,9 +1,9 @@
 """Contact pairs: gaps, frames, levers, and the way between their impulses and velocities and those
 of the bodies.
 
-The kinds are those of description/pairs.py (doc/nonsmooth.md, C.9). A contact's frame is (normal out
-of b, two tangents); its velocity is that of a against b, u = T (v_a - v_b) + T_a w_a - T_b w_b,
-and an impulse r gives T^T r and T_a^T r to a.
+The kinds are those of description/pairs.py and features.py (doc/nonsmooth.md, C.9 to C.12). A
+contact's frame is (normal out of b, two tangents); its velocity is that of a against b,
+u = T (v_a - v_b) + T_a w_a - T_b w_b, and an impulse r gives T^T r and T_a^T r to a.
 """
 
 from rbdyn_ros.contacts.world import frame
@@ -12,6 +12,11 @@ from rbdyn_ros.kernel import hot, inlined
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
+from rbdyn_ros.mechanics.description import features
+
+_ORIGIN = (0.0, 0.0, 0.0)
+LEFT = 5e-7  # [m] of a gap at the start of a step in which the contact would be closed
+_UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @inlined
@@ -22,7 +27,9 @@ def locate(bodies, i, p, x, R):
 
 @inlined
 def gap(m, k, x, R):
-    """(gap, normal, center of a's ball or its corner) of pair k at the node or at the end."""
+    """(gap, normal, center of a's ball or its corner) of pair k, FACE or BALLS, at the node or at
+    the end.
+    """
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     a, b, n = integers[k, c.A], integers[k, c.B], get(pairs, k, c.CB)
     center = locate(bodies, a, get(pairs, k, c.CA), x, R)
@@ -42,10 +49,63 @@ def gap(m, k, x, R):
 
 
 @hot
+def shape_gap(m, k, x, R, before):
+    """As `gap`, between features of two shapes; where they touch in place of the center.
+
+    `before`: see `features.gap`.
+    """
+    pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
+    A, B = pose(m, integers[k, c.A], x, R), pose(m, integers[k, c.B], x, R)
+    p, n, size = get(pairs, k, c.CA), get(pairs, k, c.CB), pairs[k, c.SIZE]
+    i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
+    kind = integers[k, c.KIND]
+    return features.gap(arena.geoms(m), kind, i, j, feature, A, B, p, n, size, before)
+
+
+@hot
+def is_left(m, k):
+    """Whether the closed pair k has left what it was closed on: an edge's end, a face's rim."""
+    pairs = arena.pairs(m)
+    g, normal, _ = shape_gap(m, k, c.X, c.R, _ORIGIN)
+    return g > LEFT or vec.dot(normal, get(pairs, k, c.FRAME)) < 0.5
+
+
+@inlined
+def pose(m, i, x, R):
+    """Place and attitude of body i at the node or at the end; those of the world."""
+    bodies = arena.bodies(m)
+    return (_ORIGIN, _UPRIGHT) if i == c.WORLD else (get(bodies, i, x), get9(bodies, i, R))
+
+
+@inlined
+def any_gap(m, k, x, R):
+    """The gap of pair k of any kind."""
+    if arena.pair_integers(m)[k, c.KIND] > c.BALLS:
+        return shape_gap(m, k, x, R, _ORIGIN)[0]
+    return gap(m, k, x, R)[0]
+
+
+@hot
 def aim(m, k):
     """Frame, contact points, levers and own block of the Delassus matrix of pair k at the node."""
+    if arena.pair_integers(m)[k, c.KIND] > c.BALLS:
+        aim_shape(m, k)
+    else:
+        g, normal, center = gap(m, k, c.X, c.R)
+        set_contact(m, k, g, normal, center)
+
+
+@hot
+def aim_shape(m, k):
+    """As `aim`, of two shapes."""
+    g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
+    set_contact(m, k, g, normal, point)
+
+
+@inlined
+def set_contact(m, k, g, normal, center):
+    """Write what follows from the gap and the normal of pair k."""
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
-    g, normal, center = gap(m, k, c.X, c.R)
     T = frame(normal)
     pairs[k, c.GAP] = g
     put9(pairs, k, c.FRAME, T)
@@ -141,7 +201,10 @@ def displacements(m, h, whole):
         a, b = integers[k, c.A], integers[k, c.B]
         on_a = locate(bodies, a, get(pairs, k, c.ON_A), c.X_1, c.R_1)
         d = vec.sub(on_a, locate(bodies, b, get(pairs, k, c.ON_B), c.X_1, c.R_1))
-        g = gap(m, k, c.X_1, c.R_1)[0]
+        if integers[k, c.KIND] > c.BALLS:
+            g = shape_gap(m, k, c.X_1, c.R_1, get(pairs, k, c.FRAME))[0]
+        else:
+            g = gap(m, k, c.X_1, c.R_1)[0]
         pairs[k, c.GAP_1] = g
         keep = min(pairs[k, c.GAP], 0.0) * (1.0 - h / whole)
         s = vec.dot(get(pairs, k, c.FRAME + 3), d) / h
@@ -155,8 +218,20 @@ def smallest(m, x, R):
     """The smallest gap of the open pairs, over what they overlapped by when they parted; inf
     without any.
     """
+    if len(arena.geoms(m)) > 0:
+        return smallest_of_shapes(m, x, R)
     least, pairs, integers = 1e300, arena.pairs(m), arena.pair_integers(m)
     for k in range(len(pairs)):
         if integers[k, c.CLOSED] == 0:
             least = min(least, gap(m, k, x, R)[0] - pairs[k, c.SLACK])
+    return least
+
+
+@hot
+def smallest_of_shapes(m, x, R):
+    """As `smallest`, with pairs of any kind."""
+    least, pairs, integers = 1e300, arena.pairs(m), arena.pair_integers(m)
+    for k in range(len(pairs)):
+        if integers[k, c.CLOSED] == 0:
+            least = min(least, any_gap(m, k, x, R) - pairs[k, c.SLACK])
     return least

@@ -27,6 +27,7 @@ import numpy as np
 from rbdyn_ros.geometry import arguments, quaternion
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.description import geoms as touching
 from rbdyn_ros.mechanics.description import jacobian, joints, pairs, redundancy
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.rows import WORLD
@@ -253,25 +254,28 @@ def _candidates(name: str, contact: Contact, geoms: Mapping, numbers: dict) -> l
         if not (np.isfinite(value) and 0.0 <= value <= most):
             rule = ">= 0" if most == np.inf else "from 0 to 1"
             raise ValueError(f"{called}: {word} is {value}; it must be {rule}")
-    p, s = (np.asarray(geom.position, float) for geom in (first, second))
-    if second.kind == "plane":
-        n = quaternion.rotate(np.asarray(second.orientation, float), np.array([0.0, 0.0, 1.0]))
-        if first.kind == "box":
-            turn = quaternion.to_matrix(np.asarray(first.orientation, float))
-            at = p + shapes.corners(0.5 * np.asarray(first.size, float)) @ turn.T
-            return [pairs.corner(a, corner, b, n, s, **law) for corner in at]
-        if first.kind in ("sphere", "point"):
-            return [pairs.ball(a, _radius(first), p, b, n, s, **law)]
-    elif "sphere" in (kinds := (first.kind, second.kind)) and "box" not in kinds:
-        return [pairs.balls(a, _radius(first), b, _radius(second), p, s, **law)]
-    raise ValueError(
-        f"{called}: {first.kind} against {second.kind} is not there; known are sphere, box or "
-        "point against plane, sphere or point against each other"
-    )
+    try:
+        return touching.pairs_between(_shape(first, a), _shape(second, b), **law)
+    except ValueError as error:
+        raise ValueError(f"{called}: {error}") from None
 
 
-def _radius(geom: Geom) -> float:
-    return float(geom.size[0]) if geom.kind == "sphere" else 0.0
+def _shape(geom: Geom, body: int) -> touching.Geom:
+    """A geom of a body that has a number."""
+    at, turn = geom.position, geom.orientation
+    match geom.kind:
+        case "plane":
+            n = quaternion.rotate(np.asarray(turn, float), np.array([0.0, 0.0, 1.0]))
+            return touching.plane(n, float(n @ np.asarray(at, float)), body)
+        case "box":
+            return touching.box(geom.size, body, at, turn)
+        case "capsule":
+            return touching.capsule(*geom.size, body, at, turn)
+        case "cylinder":
+            return touching.cylinder(*geom.size, body, at, turn)
+        case "sphere":
+            return touching.sphere(*geom.size, body, at)
+    return touching.point(body, at)
 
 
 def _check_geom(name: str, geom: Geom, numbers: dict) -> None:

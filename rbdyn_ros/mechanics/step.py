@@ -14,7 +14,7 @@ from rbdyn_ros.kernel import hot
 from rbdyn_ros.mechanics import arena, coupled, friction, impact, joints, smooth, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
-from rbdyn_ros.mechanics.pairs import aim, displacements, gap, push, smallest
+from rbdyn_ros.mechanics.pairs import aim, any_gap, displacements, is_left, push, smallest
 
 CLOSED = 1e-14  # [m] the gap at which a part of a step ends
 ROUNDS = 50  # between bodies and impulses
@@ -29,11 +29,14 @@ ROUNDS_FAILED, IMPACT_FAILED = 4, 5
 @hot
 def collect(m):
     """The closed pairs become the active ones, with frames and the shift of their friction law
-    (M.17).
+    (M.17). Those that have left the extent of what they touched are opened.
     """
     pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
     n = 0
     for k in range(len(pairs)):
+        if integers[k, c.CLOSED] != 0 and integers[k, c.KIND] > c.BALLS and is_left(m, k):
+            integers[k, c.CLOSED] = 0
+            put(pairs, k, c.LA, (0.0, 0.0, 0.0))
         if integers[k, c.CLOSED] != 0:
             active[n] = k
             n += 1
@@ -192,7 +195,7 @@ def note_slack(m):
     pairs, integers = arena.pairs(m), arena.pair_integers(m)
     for k in range(len(pairs)):
         if integers[k, c.CLOSED] == 0:
-            pairs[k, c.SLACK] = min(gap(m, k, c.X, c.R)[0], 0.0)
+            pairs[k, c.SLACK] = min(any_gap(m, k, c.X, c.R), 0.0)
 
 
 @hot

@@ -4,7 +4,8 @@
             g = N . (x_a + R_a p - x_b) - n . s - rho,   N = R_b n
     BALLS   a ball at p of a and a ball at s of b:   g = |d| - rho_a - rho_b,   N = d/|d|,   d = x_a + R_a p - x_b - R_b s
 
-g [m] is the gap, negative where they overlap; N points out of b. The world is body -1.
+g [m] is the gap, negative where they overlap; N points out of b. The world is body -1. The other kinds belong to shapes
+with faces that end (features.py); geoms.py makes them.
 """
 
 from typing import NamedTuple
@@ -12,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.bodies import quaternion_body as body
-from rbdyn_ros.geometry import arguments, vec
+from rbdyn_ros.geometry import arguments, quaternion, unit_quaternion, vec
 from rbdyn_ros.kernel import kernel
+from rbdyn_ros.mechanics.description import features
 from rbdyn_ros.mechanics.description.rows import WORLD, place, vector
 from rbdyn_ros.types import Array
 
@@ -32,6 +34,8 @@ class Pairs(NamedTuple):
     radius: Array  # (k,) rho of a [m]
     mu: Array  # (k,) friction [-]
     e: Array  # (k,) restitution [-]
+    shapes: Array  # (k, 3) rows of `geoms` of a and b, and which feature; FACE and BALLS: -1
+    geoms: Array  # (g, features.GEOM) the shapes with faces that end
 
 
 class Touch(NamedTuple):
@@ -48,6 +52,12 @@ def touch(pairs, i, q):
     """The Touch of candidate i at q (n, 7)."""
     A, B, p, n = place(q, pairs.a[i]), place(q, pairs.b[i]), vector(pairs.p, i), vector(pairs.n, i)
     center = vec.add(A[0], body.turned(A[1], p))
+    if pairs.kind[i] > BALLS:
+        gap, N, point = features.gap(
+            pairs.geoms, pairs.kind[i], pairs.shapes[i, 0], pairs.shapes[i, 1], pairs.shapes[i, 2],
+            (A[0], unit_quaternion.matrix(A[1])), (B[0], unit_quaternion.matrix(B[1])), p, n, pairs.size[i], (0.0, 0.0, 0.0),
+        )  # fmt: skip
+        return _touch(gap, N, point, A, B)
     if pairs.kind[i] == FACE:
         N = body.turned(B[1], n)
         gap = vec.dot(N, vec.sub(center, B[0])) - pairs.size[i]
@@ -56,7 +66,11 @@ def touch(pairs, i, q):
         length = vec.norm(d)
         N = vec.scale(1.0 / length, d) if length > 0.0 else (0.0, 0.0, 1.0)
         gap = length - pairs.size[i]
-    point = vec.axpy(-pairs.radius[i], N, center)
+    return _touch(gap, N, vec.axpy(-pairs.radius[i], N, center), A, B)
+
+
+@kernel
+def _touch(gap, N, point, A, B):
     on_a = body.turned_back(A[1], vec.sub(point, A[0]))
     return Touch(gap, N, on_a, body.turned_back(B[1], vec.sub(point, B[0])))
 
@@ -96,15 +110,32 @@ def box(a: int, half, b: int = WORLD, n=(0.0, 0.0, 1.0), s=(0.0, 0.0, 0.0), mu=0
 
 def build(bodies: int, *candidates) -> Pairs:
     """The candidates between `bodies` bodies; ValueError names the one whose bodies, friction or restitution cannot be."""
-    for i, (_, a, b, _, _, _, _, mu, e) in enumerate(candidates):
+    for i, (_, a, b, _, _, _, _, mu, e, *_) in enumerate(candidates):
         if a not in range(bodies) or b not in range(-1, bodies) or a == b:
             raise ValueError(f"contact {i} is between bodies {a} and {b}; take two of 0 to {bodies - 1}, or {WORLD} (the world) second")
         _within(mu, f"the friction of contact {i}", 0.0, np.inf)
         _within(e, f"the restitution of contact {i}", 0.0, 1.0)
-    columns = list(zip(*candidates)) if candidates else [()] * 9
+    columns = list(zip(*(candidate[:9] for candidate in candidates))) if candidates else [()] * 9
     numbers = (np.array(c, dtype=np.int64) for c in columns[:3])
     vectors = (np.array(c, dtype=float).reshape(-1, 3) for c in columns[3:5])
-    return Pairs(*numbers, *vectors, *(np.array(c, dtype=float) for c in columns[5:]))
+    floats = (np.array(c, dtype=float) for c in columns[5:])
+    return Pairs(*numbers, *vectors, *floats, *_shapes(candidates))
+
+
+def _shapes(candidates) -> tuple:
+    """(shapes, geoms) of the candidates; each shape has one row."""
+    number: dict = {}
+    of = [
+        [number.setdefault(geom, len(number)) for geom in rest[:2]] + [rest[2]] if rest else [-1, -1, -1]
+        for _, _, _, _, _, _, _, _, _, *rest in candidates
+    ]
+    geoms = np.zeros((len(number), features.GEOM))
+    for geom, row in zip(number, geoms):
+        row[features.PLACE : features.PLACE + 3] = geom.position
+        row[features.HALF : features.HALF + 3], row[features.RHO] = geom.half, geom.radius
+        if len(geom.orientation) == 4:  # the normal of a plane is with its candidates
+            row[features.TURN : features.TURN + 9] = quaternion.to_matrix(np.array(geom.orientation)).ravel()
+    return np.array(of, dtype=np.int64).reshape(-1, 3), geoms
 
 
 def _within(value, name: str, low: float, high: float, unit: str = "") -> float:

@@ -1,0 +1,319 @@
+"""Gaps between shapes with faces, edges and corners: rounded boxes, cylinders, planes
+(doc/nonsmooth.md, C.10 to C.13).
+
+A rounded box is all that is nearer than rho to a core of half edges h: a box (rho = 0), a capsule
+(h_1 = h_2 = 0), a sphere (h = 0). Two of them are apart by the smallest of the distances of these
+features, each of which is a candidate:
+
+    a corner of a on b     s = sdf_b(p)                                      sdf: (C.10)
+    a corner of b on a     s = sdf_a(p), its normal turned round
+    an edge of each        s = N . (m_a - m_b), N = a x b/|a x b|            (C.11)
+
+the last one where the lines cross within both edges, N is in the cone of normals of b's edge and
+-N in that of a's. g = s - rho_a - rho_b. Where two edges do not touch that way, s is the distance
+of the segments and up to `OUTSIDE` more, so that no wrong normal is ever closed. Faces that lie
+flush share their corners and edges: those of a count as `MARGIN` longer, those of b as `MARGIN`
+shorter, so that each vertex of the common area is one candidate. g is continuous up to it.
+
+    the rim of a cylinder on a plane    g = n . (c - s) - r (w - 2 f^2/w),
+                                        w^2 = 1 - (n . z)^2 + f^2            (C.12)
+
+c is the center of the end. The lowest point of the rim is none where the cylinder stands
+(w = f = `FLAT`): there four points of the end carry it, and the rim is f r above them; leaning, it
+is the rim to 2 f^2 r/w.
+"""
+
+from math import sqrt
+
+import numpy as np
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import hot, inlined
+
+BALL_ON_BOX, BOX_ON_BALL, EDGES, RIM, BALL_ON_CYLINDER, CYLINDER_ON_BALL = (
+    np.int64(i) for i in range(2, 8)
+)
+TIP = np.int64(8)  # as the number of a corner: a point, whose normal may be any
+# Columns of a shape: place and attitude in its body, half edges (cylinder: radius, radius, half
+# length), rho.
+PLACE, TURN, HALF, RHO, GEOM = (np.int64(i) for i in (0, 3, 12, 15, 16))
+MARGIN = 1e-8  # [m]
+OUTSIDE = 1e-6  # [m]
+# [m] by which edges lie deeper than corners, so that they take over without an impact
+DEEPER = 1e-11
+FLAT = 1e-5  # [rad]
+PARALLEL = 1e-12  # of sin^2 between edges
+# [m] of an overlap of edges that are not the place where the boxes overlap least
+SHALLOW = 1e-7
+CONE = 1e-6  # [rad] by which a normal may leave its cone
+
+
+@inlined
+def _three(table, i, column):
+    return table[i, column], table[i, column + 1], table[i, column + 2]
+
+
+@inlined
+def _nine(table, i, column):
+    return _three(table, i, column), _three(table, i, column + 3), _three(table, i, column + 6)
+
+
+@inlined
+def _placed(geoms, i, pose):
+    """(center, rows of the attitude) of shape i [world]."""
+    R, G = pose[1], vec.transposed(_nine(geoms, i, TURN))
+    turned = vec.matvec(R, G[0]), vec.matvec(R, G[1]), vec.matvec(R, G[2])  # its axes, as rows
+    return vec.add(pose[0], vec.matvec(R, _three(geoms, i, PLACE))), turned
+
+
+@hot
+def gap(geoms, kind, i, j, feature, A, B, p, n, size, before):
+    """(g, N out of b, the point that touches) of a candidate between shape i of a and j of b.
+
+    A, B: (x, R) of the bodies; p: the corner in its body, n: normal of a plane in b, size:
+    rho_a + rho_b, or n . s. before: 0, or the normal at the start of a step in which the contact
+    is closed. It stays on that face, and edges cross each other, until the end of the step, also
+    where they leave each other's extent.
+    """
+    if kind == EDGES:
+        return edges(geoms, i, j, feature, A, B, size, before)
+    if kind == RIM:
+        return rim(geoms, i, feature, A, B, n, size)
+    if kind == BALL_ON_BOX or kind == BALL_ON_CYLINDER:
+        center = vec.add(A[0], vec.matvec(A[1], p))
+        x, axes = _placed(geoms, j, B)
+        ball = kind == BALL_ON_BOX
+        s, N = distance(geoms, ball, j, i, feature, x, axes, A[1], center, MARGIN, before)
+        return s - size, N, vec.axpy(-geoms[i, RHO], N, center)
+    center = vec.add(B[0], vec.matvec(B[1], p))
+    x, axes = _placed(geoms, i, A)
+    ball, back = kind == BOX_ON_BALL, vec.scale(-1.0, before)
+    s, N = distance(geoms, ball, i, j, feature, x, axes, B[1], center, -MARGIN, back)
+    N = vec.scale(-1.0, N)
+    return s - size, N, vec.axpy(geoms[j, RHO], N, center)
+
+
+@inlined
+def distance(geoms, is_box, i, j, feature, x, axes, R, center, margin, before):
+    """(s, N) of a point from shape i at x with its axes; feature >= 0: it is that sharp corner of
+    shape j, whose body has R.
+    """
+    p, half = vec.matvec(axes, vec.sub(center, x)), _three(geoms, i, HALF)
+    if not is_box:
+        s, N = cylinder_distance(p, half)
+    elif feature < 0:
+        s, N = box_distance(p, half)
+    elif vec.size(before) > 0.0:
+        s, N = face_distance(p, half, vec.matvec(axes, before))
+    else:
+        s, N = corner_distance(geoms, j, feature, axes, R, p, half, margin)
+    return s, vec.transposed_matvec(axes, N)
+
+
+@inlined
+def box_distance(p, half):
+    """(s, its gradient) of a point p from a box, in the frame of the box; negative inside (C.10).
+
+    s = |max(d, 0)| + min(max(d_1, d_2, d_3), 0),   d_i = |p_i| - h_i
+    """
+    d = abs(p[0]) - half[0], abs(p[1]) - half[1], abs(p[2]) - half[2]
+    sign = _sign(p[0]), _sign(p[1]), _sign(p[2])
+    out = max(d[0], 0.0), max(d[1], 0.0), max(d[2], 0.0)
+    length = vec.norm(out)
+    if length > 0.0:
+        return length, vec.scale(1.0 / length, vec.times(sign, out))
+    if d[0] >= d[1] and d[0] >= d[2]:
+        return d[0], (sign[0], 0.0, 0.0)
+    if d[1] >= d[2]:
+        return d[1], (0.0, sign[1], 0.0)
+    return d[2], (0.0, 0.0, sign[2])
+
+
+@inlined
+def face_distance(p, half, n):
+    """(s, N) of a point from the plane of that face of a box that n looks out of most."""
+    x, y, z = abs(n[0]), abs(n[1]), abs(n[2])
+    if x >= y and x >= z:
+        return _sign(n[0]) * p[0] - half[0], (_sign(n[0]), 0.0, 0.0)
+    if y >= z:
+        return _sign(n[1]) * p[1] - half[1], (0.0, _sign(n[1]), 0.0)
+    return _sign(n[2]) * p[2] - half[2], (0.0, 0.0, _sign(n[2]))
+
+
+@inlined
+def _sign(x):
+    return 1.0 if x >= 0.0 else -1.0
+
+
+@inlined
+def corner_distance(geoms, j, feature, axes, R, p, half, margin):
+    """As `box_distance` for a sharp corner: the faces beside its own reach `margin` further, and
+    where two of them are as near, the one counts whose normal is in the corner's cone.
+    """
+    d = abs(p[0]) - half[0], abs(p[1]) - half[1], abs(p[2]) - half[2]
+    sign = _sign(p[0]), _sign(p[1]), _sign(p[2])
+    most = max(d[0], d[1], d[2])
+    face, best = 0, -1e300
+    for f in range(3):
+        if most > 2.0 * MARGIN:
+            rank = d[f]
+        elif d[f] >= most - 2.0 * MARGIN:
+            rank = d[f]
+            if feature != TIP:
+                rank = _in_cone(geoms, j, feature, vec.scale(sign[f], axes[f]), R)
+        else:
+            rank = -1e200
+        if rank > best:
+            face, best = f, rank
+    d = (
+        d[0] - (0.0 if face == 0 else margin),
+        d[1] - (0.0 if face == 1 else margin),
+        d[2] - (0.0 if face == 2 else margin),
+    )
+    out = max(d[0], 0.0), max(d[1], 0.0), max(d[2], 0.0)
+    length = vec.norm(out)
+    if length > 0.0:
+        return length, vec.scale(1.0 / length, vec.times(sign, out))
+    at = (1.0 if face == 0 else 0.0, 1.0 if face == 1 else 0.0, 1.0 if face == 2 else 0.0)
+    return d[face], vec.times(sign, at)
+
+
+@inlined
+def _in_cone(geoms, j, feature, N, R):
+    """How far inside of the cone of corner `feature` of shape j -N is: the smallest cosine with
+    its three faces.
+    """
+    inner = vec.transposed_matvec(_nine(geoms, j, TURN), vec.transposed_matvec(R, N))
+    x = -inner[0] if feature & 1 else inner[0]
+    y = -inner[1] if feature & 2 else inner[1]
+    z = -inner[2] if feature & 4 else inner[2]
+    return min(x, y, z)
+
+
+@inlined
+def cylinder_distance(p, half):
+    """(s, its gradient) of a point from a cylinder, in its frame; negative inside."""
+    r = sqrt(p[0] * p[0] + p[1] * p[1])
+    across = (p[0] / r, p[1] / r, 0.0) if r > 0.0 else (1.0, 0.0, 0.0)
+    d, e, up = r - half[0], abs(p[2]) - half[2], _sign(p[2])
+    if d > 0.0 and e > 0.0:
+        s = sqrt(d * d + e * e)
+        return s, (across[0] * d / s, across[1] * d / s, up * e / s)
+    if d > e:
+        return d, across
+    return e, (0.0, 0.0, up)
+
+
+@inlined
+def rim(geoms, i, feature, A, B, n, size):
+    """The lowest point of an end of a cylinder over a plane."""
+    N = vec.matvec(B[1], n)
+    x, axes = _placed(geoms, i, A)
+    z, c = axes[2], vec.dot(N, axes[2])
+    down = vec.sub(vec.scale(c, z), N)
+    length = vec.norm(down)
+    u = vec.scale(1.0 / length, down) if length > 0.0 else axes[0]
+    w = sqrt(length * length + FLAT * FLAT)
+    reach, arm = w - 2.0 * FLAT * FLAT / w, (1.0 + 2.0 * FLAT * FLAT / (w * w)) * length / w
+    end = vec.axpy((1.0 if feature == 1 else -1.0) * geoms[i, HALF + 2], z, x)
+    height = vec.dot(N, vec.sub(end, B[0]))
+    return height - geoms[i, HALF] * reach - size, N, vec.axpy(arm * geoms[i, HALF], u, end)
+
+
+@inlined
+def edges(geoms, i, j, feature, A, B, size, before):
+    """Edges along axis `feature // 12` of shape i and axis `feature // 4 % 3` of shape j, of those
+    two that each has with a sign (bits 1 and 0) the ones that face each other.
+    """
+    x_a, a_axes = _placed(geoms, i, A)
+    x_b, b_axes = _placed(geoms, j, B)
+    along_a, along_b = feature // 12, feature // 4 % 3
+    a, b = _axis(a_axes, along_a), _axis(b_axes, along_b)
+    d, normal, closed = vec.sub(x_a, x_b), vec.cross(a, b), vec.size(before) > 0.0
+    square, out = vec.dot(normal, normal), before if closed else d
+    if square > PARALLEL:
+        N = vec.scale((1.0 if vec.dot(normal, out) >= 0.0 else -1.0) / sqrt(square), normal)
+    else:
+        N = vec.axpy(-vec.dot(a, d), a, d)
+        N = vec.scale(1.0 / max(vec.norm(N), 1e-300), N)
+    of_a, out_a = _edge(geoms, i, a_axes, along_a, feature & 2, vec.scale(-1.0, N))
+    of_b, out_b = _edge(geoms, j, b_axes, along_b, feature & 1, N)
+    m_a, m_b = vec.add(x_a, of_a), vec.add(x_b, of_b)
+    half_a, half_b = geoms[i, HALF + along_a], geoms[j, HALF + along_b]
+    r = vec.sub(m_a, m_b)
+    c, ra, rb = vec.dot(a, b), vec.dot(a, r), vec.dot(b, r)
+    outside = OUTSIDE
+    if square > PARALLEL:
+        s, t = (c * rb - ra) / square, (rb - c * ra) / square
+        over = max(abs(s) - half_a + MARGIN, abs(t) - half_b - MARGIN, 0.0)
+        over = 0.0 if closed else over + (half_a + half_b) * max(max(out_a, out_b) - CONE, 0.0)
+        depth = vec.dot(N, r)
+        if over == 0.0 and depth < 0.0 and not closed:  # or another axis says that they are apart
+            least = separation(d, a_axes, _three(geoms, i, HALF), b_axes, _three(geoms, j, HALF))
+            over = OUTSIDE if depth < 2.0 * least - SHALLOW else 0.0
+        outside = min(over, OUTSIDE)
+        if over == 0.0:
+            point = vec.axpy(t, b, m_b)
+            return depth - size + DEEPER, N, vec.axpy(geoms[j, RHO], N, point)
+    s, t = nearest(c, ra, rb, half_a, half_b)
+    away = vec.add(r, vec.sub(vec.scale(s, a), vec.scale(t, b)))
+    length = vec.norm(away)
+    if outside == OUTSIDE and length > 0.0:
+        N = vec.scale(1.0 / length, away)
+    on_b = vec.axpy(t, b, m_b)
+    return length + outside - size + DEEPER, N, vec.axpy(geoms[j, RHO], N, on_b)
+
+
+@hot
+def separation(d, a, h, b, f):
+    """The largest of the distances of two boxes along the 15 axes that can part them; negative
+    where they overlap.
+    """
+    most = -1e300
+    for k in range(15):
+        if k < 3:
+            n = _axis(a, k)
+        elif k < 6:
+            n = _axis(b, k - 3)
+        else:
+            n = vec.cross(_axis(a, (k - 6) // 3), _axis(b, (k - 6) % 3))
+        square = vec.dot(n, n)
+        if square > PARALLEL:
+            of_a = vec.size(vec.times(h, vec.matvec(a, n)))
+            of_b = vec.size(vec.times(f, vec.matvec(b, n)))
+            most = max(most, (abs(vec.dot(d, n)) - of_a - of_b) / sqrt(square))
+    return most
+
+
+@inlined
+def _axis(axes, k):
+    return axes[0] if k == 0 else axes[1] if k == 1 else axes[2]
+
+
+@inlined
+def _edge(geoms, i, axes, along, same, N):
+    """(middle of the edge from the center, sine by which N is out of its cone) of the two edges
+    whose offsets along the other axes have the same signs, or not: the one further along N.
+    """
+    k, l = (1 if along == 0 else 0), (1 if along == 2 else 2)
+    h, f = geoms[i, HALF + k], geoms[i, HALF + l]
+    u, v = _axis(axes, k), _axis(axes, l)
+    if not same:
+        v = vec.scale(-1.0, v)
+    x, y = vec.dot(N, u), vec.dot(N, v)
+    sign = 1.0 if h * x + f * y >= 0.0 else -1.0
+    out = max(-sign * x if h > 0.0 else 0.0, -sign * y if f > 0.0 else 0.0, 0.0)
+    return vec.scale(sign, vec.axpy(h, u, vec.scale(f, v))), out
+
+
+@inlined
+def nearest(c, ra, rb, half_a, half_b):
+    """(s, t) of the nearest points of the segments m_a + s a, m_b + t b; c = a . b, ra = a . r,
+    rb = b . r, r = m_a - m_b.
+    """
+    square = 1.0 - c * c
+    s = (c * rb - ra) / square if square > PARALLEL else 0.0
+    s = min(max(s, -half_a), half_a)
+    t = min(max(rb + c * s, -half_b), half_b)
+    s = min(max(c * t - ra, -half_a), half_a)
+    return s, t

@@ -1,0 +1,185 @@
+"""Shapes that bodies carry, and what of two of them can touch: the candidates of a pair of shapes.
+
+    table = geoms.box((1.0, 1.0, 0.1), position=(0, 0, -0.05))  # the world's
+    cube = geoms.box((0.1, 0.1, 0.1), body=0)
+    pairs.build(1, *geoms.pairs_between(cube, table, mu=0.5, e=0.2))
+
+Boxes, spheres, capsules and points against each other and against planes are exact, and cylinders
+on planes and against spheres; a cylinder against anything else has no closed form and is refused.
+"""
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.geometry import arguments, quaternion
+from rbdyn_ros.mechanics.description import features, pairs
+from rbdyn_ros.mechanics.description.rows import WORLD
+
+# of its radius: how far inside of its rim four points of a cylinder's end carry it when it stands
+INSIDE = 1e-6
+_ORIGIN, _UPRIGHT = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+
+
+class Geom(NamedTuple):
+    """A shape of a body, or of the world; make it with `box`, `sphere`, `point`, ..."""
+
+    kind: str
+    half: tuple  # (3,) half edges of the core; cylinder: (radius, radius, half length) [m]
+    radius: float  # by which the core is rounded [m]
+    body: int
+    position: tuple  # (3,) of its center in the body [m]
+    orientation: tuple  # wxyz, shape to body; plane: its normal (3,)
+
+
+def box(size, body: int = WORLD, position=_ORIGIN, orientation=_UPRIGHT) -> Geom:
+    """A box of edges (3,) [m]."""
+    edges = arguments.array(size, "the size of a box", 3)
+    half = tuple(0.5 * _length("an edge of a box", edge) for edge in edges)
+    return _geom("box", half, 0.0, body, position, orientation)
+
+
+def sphere(radius: float, body: int = WORLD, position=_ORIGIN) -> Geom:
+    """A sphere of a radius [m]."""
+    return _geom("sphere", _ORIGIN, _length("the radius of a sphere", radius), body, position)
+
+
+def point(body: int = WORLD, position=_ORIGIN) -> Geom:
+    """A corner or a tip."""
+    return _geom("point", (0.0, 0.0, 0.0), 0.0, body, position)
+
+
+def capsule(
+    radius: float, length: float, body: int = WORLD, position=_ORIGIN, orientation=_UPRIGHT
+) -> Geom:
+    """All that is nearer than the radius to a segment of a length along its axis 3 [m]."""
+    half = 0.0, 0.0, 0.5 * _length("the length of a capsule", length)
+    rho = _length("the radius of a capsule", radius)
+    return _geom("capsule", half, rho, body, position, orientation)
+
+
+def cylinder(
+    radius: float, length: float, body: int = WORLD, position=_ORIGIN, orientation=_UPRIGHT
+) -> Geom:
+    """A cylinder of a radius and a length along its axis 3 [m]."""
+    r = _length("the radius of a cylinder", radius)
+    half = r, r, 0.5 * _length("the length of a cylinder", length)
+    return _geom("cylinder", half, 0.0, body, position, orientation)
+
+
+def plane(normal=(0.0, 0.0, 1.0), offset: float = 0.0, body: int = WORLD) -> Geom:
+    """The half space normal . x <= offset [m], without an end."""
+    n = arguments.unit(normal, "the normal of a plane", 3, "divide it by its length")
+    if not np.isfinite(offset):
+        raise ValueError(f"the offset of a plane is {offset} m; it must be finite")
+    at = tuple(map(float, offset * n))
+    return Geom("plane", _ORIGIN, 0.0, _body(body), at, tuple(map(float, n)))
+
+
+def pairs_between(a: Geom, b: Geom, mu: float = 0.0, e: float = 0.0) -> list:
+    """The candidates between two shapes, with friction mu and restitution e, for `pairs.build`.
+
+    The first body of each candidate is that of `a`, if it has one and `a` is no plane, else that
+    of `b`. ValueError says what cannot touch.
+    """
+    if a.kind == "plane" or a.body == WORLD and b.kind != "plane":
+        a, b = b, a
+    if a.kind == "plane":
+        raise ValueError("plane against plane is not there; a plane can touch a shape that ends")
+    if a.body == b.body or a.body == WORLD:
+        whose = ["the world" if geom.body == WORLD else f"body {geom.body}" for geom in (a, b)]
+        raise ValueError(
+            f"the {a.kind} belongs to {whose[0]} and the {b.kind} to {whose[1]}; take two bodies, "
+            "or a body and the world, which alone cannot meet a plane of a body"
+        )
+    kinds = {a.kind, b.kind}
+    if b.kind == "plane":
+        return _on_plane(a, b, mu, e)
+    if "cylinder" in kinds:
+        if kinds != {"cylinder", "sphere"}:
+            raise ValueError(
+                f"{a.kind} against {b.kind} is not there, for their distance has no closed form; "
+                "a cylinder can touch planes and spheres"
+            )
+        return [_sphere_and_cylinder(a, b, mu, e)]
+    if kinds <= {"sphere", "point"}:
+        return [pairs.balls(a.body, a.radius, b.body, b.radius, a.position, b.position, mu, e)]
+    return _rounded_boxes(a, b, mu, e)
+
+
+def _on_plane(a: Geom, b: Geom, mu: float, e: float) -> list:
+    """Corners or ends of a shape on a plane."""
+    law = {"b": b.body, "n": b.orientation, "s": b.position, "mu": mu, "e": e}
+    if a.kind != "cylinder":
+        return [pairs.ball(a.body, a.radius, at, **law) for at in _corners(a, a.half).values()]
+    r, _, half = a.half
+    size = float(np.dot(b.orientation, b.position))
+    found = [_candidate(features.RIM, a, b, b.orientation, size, mu, e, end) for end in (0, 1)]
+    inner = (1.0 - INSIDE) * r
+    around = ((inner, 0.0), (0.0, inner), (-inner, 0.0), (0.0, -inner))
+    points = [(x, y, z) for z in (-half, half) for x, y in around]
+    return found + [pairs.corner(a.body, _in_body(a, p), **law) for p in points]
+
+
+def _sphere_and_cylinder(a: Geom, b: Geom, mu: float, e: float) -> tuple:
+    if b.kind == "cylinder":
+        return _candidate(features.BALL_ON_CYLINDER, a, b, a.position, a.radius, mu, e)
+    return _candidate(features.CYLINDER_ON_BALL, a, b, b.position, b.radius, mu, e)
+
+
+def _rounded_boxes(a: Geom, b: Geom, mu: float, e: float) -> list:
+    """Corners of each on the other, and edges with edges."""
+    size, found = a.radius + b.radius, []
+    for kind, point, other in ((features.BALL_ON_BOX, a, b), (features.BOX_ON_BALL, b, a)):
+        if max(other.half) > 0.0:  # else its own distance says all
+            for feature, p in _corners(point, point.half).items():
+                feature = features.TIP if max(point.half) == 0.0 else feature
+                sharp = feature if size == 0.0 else -1
+                found.append(_candidate(kind, a, b, p, size, mu, e, sharp))
+    for i, j in product(range(3), range(3)):
+        if a.half[i] > 0.0 and b.half[j] > 0.0:
+            signs = (range(2 if geom.kind == "box" else 1) for geom in (a, b))
+            for s, t in product(*signs):
+                edges = 12 * i + 4 * j + 2 * s + t
+                found.append(_candidate(features.EDGES, a, b, a.position, size, mu, e, edges))
+    return found
+
+
+def _candidate(kind, a: Geom, b: Geom, at, size: float, mu: float, e: float, feature=-1) -> tuple:
+    """A candidate as `pairs.build` takes it, with its shapes."""
+    return (int(kind), a.body, b.body, tuple(at), tuple(at), size, 0.0, mu, e, a, b, feature)
+
+
+def _corners(geom: Geom, half) -> dict:
+    """The corners of the core in the body, by number: bit k is set where coordinate k is > 0."""
+    found = {}
+    for feature in range(8):
+        signs = [1.0 if feature >> k & 1 else -1.0 for k in range(3)]
+        if all(h > 0.0 or sign < 0.0 for h, sign in zip(half, signs)):
+            found[feature] = _in_body(geom, np.multiply(signs, half))
+    return found
+
+
+def _in_body(geom: Geom, point) -> tuple:
+    turned = quaternion.rotate(np.array(geom.orientation), np.array(point, dtype=float))
+    return tuple(map(float, np.array(geom.position) + turned))
+
+
+def _geom(kind: str, half: tuple, radius: float, body: int, position, turn=_UPRIGHT) -> Geom:
+    at = arguments.array(position, f"the position of a {kind}", 3)
+    turn = arguments.unit_quaternion(turn, f"the orientation of a {kind}")
+    return Geom(kind, half, radius, _body(body), tuple(map(float, at)), tuple(map(float, turn)))
+
+
+def _body(body) -> int:
+    if body != int(body) or body < WORLD:
+        rule = f"it must be a body's number or {WORLD} (the world)"
+        raise ValueError(f"the body of a shape is {body}; {rule}")
+    return int(body)
+
+
+def _length(name: str, value: float) -> float:
+    if not (np.isfinite(value) and value > 0.0):
+        raise ValueError(f"{name} is {value} m; it must be finite and > 0")
+    return float(value)
