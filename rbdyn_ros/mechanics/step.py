@@ -23,6 +23,7 @@ LINEAR = 30.0  # tolerances: a change of the impulses that moves the bodies line
 # a sliding velocity over that which friction takes within a step: friction follows the mean of
 # both ends
 FAR = 1.5
+FALSE_POSITIONS = 30  # before bisection
 ROUNDS_FAILED, IMPACT_FAILED = 4, 5
 
 
@@ -139,12 +140,13 @@ def find_impact(m, left, whole):
     """The part of a step at whose end the first gap is just closed, and which is then solved; 0 if
     none is that short, -1: failed.
 
-    False position with halving (Illinois); it ends on the side where nothing overlaps.
+    False position with halving (Illinois), then bisection, for gaps that jump or hide behind one
+    that stays small; it ends on the side where nothing overlaps.
     """
     low, high, side, at = 0.0, left, 0, left
     g_low, g_high = max(smallest(m, c.X, c.R), 0.0), smallest(m, c.X_1, c.R_1)
-    for _ in range(100):
-        share = g_low / (g_low - g_high) if g_low > 0.0 else 0.5
+    for k in range(100):
+        share = g_low / (g_low - g_high) if g_low > 0.0 and k < FALSE_POSITIONS else 0.5
         narrow = high - low <= 1e-13 * whole
         if narrow and low == 0.0:
             return 0.0

@@ -171,11 +171,13 @@ def corner_distance(geoms, j, feature, axes, R, p, half, margin):
         d[2] - (0.0 if face == 2 else margin),
     )
     out = max(d[0], 0.0), max(d[1], 0.0), max(d[2], 0.0)
-    length = vec.norm(out)
-    if length > 0.0:
-        return length, vec.scale(1.0 / length, vec.times(sign, out))
     at = (1.0 if face == 0 else 0.0, 1.0 if face == 1 else 0.0, 1.0 if face == 2 else 0.0)
-    return d[face], vec.times(sign, at)
+    length = vec.norm(out)
+    if length == 0.0:
+        return d[face], vec.times(sign, at)
+    if most > 2.0 * MARGIN:  # nearer, it may be closed, with that face only
+        at = vec.scale(1.0 / length, out)
+    return length, vec.times(sign, at)
 
 
 @inlined
