@@ -149,6 +149,11 @@ def advance(model: Model, h: float, n: int, composition: str = "none") -> int:
     return kernel(model.arena, weights, float(h), int(n))
 
 
+def prepare(model: Model) -> None:
+    """Compile or load what `advance` needs; the model stays as it is."""
+    bound(step.advance, model.arena, 1e-3, 1)
+
+
 def iterations(model: Model) -> int:
     """Newton's iterations so far, of all bodies without joints and of all with joints."""
     return int(part(model, "counters")[c.ITERATIONS, 0])
