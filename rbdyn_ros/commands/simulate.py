@@ -65,12 +65,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--params-file", metavar="F", help="parameters, ROS YAML; may be repeated, later files win", **many)
     option("--set", metavar="NAME=VALUE", help="one parameter, over the files; may be repeated", **many)
     for word, name in SHORT.items():
-        option(f"--{word}", metavar="VALUE", help=f"short for --set {name}=VALUE")
+        of_model = "; of a model its step [s], default 0.001" if word == "step" else ""
+        option(f"--{word}", metavar="VALUE", help=f"short for --set {name}=VALUE{of_model}")
     option("--controller", metavar="NAME", help="a control law in closed loop, by name or path/to/law.py; period, reference, faults.* can be set too")
     option("--model", metavar="FILE", help="instead of the pendulum: bodies, joints and contacts in FILE.yaml or FILE.urdf, or the name of a shipped model")
     option("--duration", metavar="T", help="simulated time [s]; default 10, or what the model's file says")
     option("--every", metavar="S", help="simulated time from row to row [s], a multiple of the step (of the control period); default: that")
-    option("--events", metavar="FILE", help="FILE.csv with one row per impact; needs contact.*")
+    option("--events", metavar="FILE", help="FILE.csv with one row per impact; needs contact.*, or a model with contacts")
     option("--picture", metavar="FILE", help="with --model: FILE.png, .svg or .pdf with the motion and its energy")
     out = option("--out", metavar="FILE", required=True, help="FILE.csv or FILE.npz, replaced if it is there")
     option("--list", action=_List, const=out, default=False, help="list the shipped models; needs no --out")

@@ -6,6 +6,7 @@ is read from a model (state, reactions, impacts) are copies. Redundant rows of j
 those that contradict each other are refused.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -138,15 +139,20 @@ def advance(model: Model, h: float, n: int, composition: str = "none") -> int:
     `composition` raises the order from 2 to 4, 6 or 8 (`integrators.composition`). ValueError if
     it is not known, or if the model has contacts: some stages of a composition go back in time.
     """
+    return stepper(model, composition)(model.arena, float(h), int(n))
+
+
+def stepper(model: Model, composition: str = "none") -> Callable:
+    """What takes the steps of `advance`, compiled or read from the cache: (arena, h, n) -> taken."""
     if composition == "none":
-        return bound(step.advance, model.arena, 1e-3, 1)(model.arena, float(h), int(n))
+        return bound(step.advance, model.arena, 1e-3, 1)
     if composition not in COMPOSITIONS:
         raise ValueError(f"composition is '{composition}'; known are {', '.join(COMPOSITIONS)}")
     if len(model.pairs.kind):
         raise ValueError(f"composition is '{composition}', but contacts need 'none'")
     weights = COMPOSITIONS[composition]
     kernel = bound(step.advance_composed, model.arena, weights, 1e-3, 1)
-    return kernel(model.arena, weights, float(h), int(n))
+    return lambda arena, h, n: kernel(arena, weights, h, n)
 
 
 def prepare(model: Model) -> None:

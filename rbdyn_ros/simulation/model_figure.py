@@ -111,14 +111,10 @@ def _draw_plane(axes, geom: scene.Geom, at: tuple, box: tuple) -> None:
     if np.linalg.norm(n) < 1e-9:
         return
     point, along = np.asarray(geom.position, float)[list(at)], np.array([-n[1], n[0]])
-    reach = 2.0 * max(box[1] - box[0], box[3] - box[2])
     middle = np.array([0.5 * (box[0] + box[1]), 0.5 * (box[2] + box[3])])
     middle = middle - n * (n @ (middle - point)) / (n @ n)
-    ends = np.array([middle - reach * along, middle + reach * along])
-    axes.plot(*ends.T, color="#555555", linewidth=1.5)
-    low, high = min(box[2], middle[1] - 0.02 * reach), box[3]
-    axes.set_xlim(box[:2])
-    axes.set_ylim(low, high)
+    axes.plot(*middle, alpha=0.0)  # axline does not widen the limits
+    axes.axline(middle, middle + along, color="#555555", linewidth=1.5)
 
 
 def _draw_energy(axes, record: Record) -> None:

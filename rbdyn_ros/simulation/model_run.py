@@ -9,6 +9,7 @@ import numpy as np
 
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.files import try_file, write_or_rescue
+from rbdyn_ros.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.settings import model_file
 from rbdyn_ros.settings.command_line import number
@@ -24,7 +25,8 @@ DURATION = Parameter("--duration", 10.0, "s", "simulated time", low=0.0, low_ope
 EVERY = Parameter("--every", None, "s", "simulated time from row to row", low=0.0, low_open=True)
 IMPACTS = 20_000  # impacts that are kept
 MOST_NUMBERS = 100_000_000  # of a table: 0.8 GB
-PENDULUM_ONLY = ("params_file", "set", "integrator", "composition", "controller")
+COMPILING = "compiling, once on this machine: about a minute ..."
+PENDULUM_ONLY = ("params_file", "set", "integrator", "controller")
 DONE, CANNOT_WRITE, BAD_INPUT, FAILED, SIGNAL = 0, 1, 2, 3, 128
 
 
@@ -33,6 +35,7 @@ class Job(NamedTuple):
 
     file: model_file.ModelFile
     model: models.Model
+    composition: str  # "none", or what raises the order of a model without contacts
     step: float  # [s]
     rows: rows_of.Rows
     duration: float  # [s] that was asked for
@@ -53,7 +56,12 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
     duration = number(DURATION, arguments.duration) if arguments.duration else file.duration or DURATION.default
     every = number(EVERY, arguments.every) if arguments.every else file.every or step
     planned = rows_of.plan(duration, every, step)
-    model = model_file.build(file, path, impacts=IMPACTS)
+    with notice(COMPILING):
+        model = model_file.build(file, path, impacts=IMPACTS)
+    composition = arguments.composition or "none"
+    if composition != "none" and (composition not in COMPOSITIONS or file.scene.contacts):
+        fit = "none, for it has contacts" if file.scene.contacts else f"one of {', '.join(COMPOSITIONS)}"
+        raise ValueError(f"--composition is {composition}; for {path} it must be {fit}")
     if events and not file.scene.contacts:
         raise ValueError(f"--events is given, but {path} has no contacts; write some below contacts:")
     width = 13 * len(file.scene.bodies) + 6 * len(file.scene.joints) + 4 * len(file.scene.contacts)
@@ -63,7 +71,7 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
             f"--duration {duration:g} s with a row every {every:g} s is more than {MOST_NUMBERS} numbers; "
             f"take an --every of at least {least:.1g} s"
         )
-    return Job(file, model, step, planned, duration, out, events, _for_picture(arguments.picture))
+    return Job(file, model, composition, step, planned, duration, out, events, _for_picture(arguments.picture))
 
 
 def run(planned: Job, say) -> int:
@@ -74,8 +82,8 @@ def run(planned: Job, say) -> int:
     if abs(last - planned.duration) > 1e-9 * planned.duration:
         why = f"--duration {planned.duration:g} s is not a multiple of {planned.rows.every:g} s"
         say(f"note: {why}; the last row is at {last:.9g} s", DONE)
-    with notice("compiling, once on this machine: about a minute ..."):
-        models.prepare(planned.model)
+    with notice(COMPILING):
+        models.stepper(planned.model, planned.composition)
     with Interruption() as stop:
         with bar(last, "s simulated") as show:
 
@@ -85,7 +93,7 @@ def run(planned: Job, say) -> int:
 
             began = time.perf_counter()
             rows, steps = planned.rows.count, planned.rows.steps
-            record = several_bodies.run(planned.model, planned.step, rows, steps, go_on)
+            record = several_bodies.run(planned.model, planned.step, rows, steps, go_on, planned.composition)
             seconds = time.perf_counter() - began
         return _kept(planned, record, seconds, stop.signal, say)
 

@@ -47,6 +47,7 @@ def run(
     rows: int,
     steps_per_row: int,
     go_on: Callable[[float], bool] = lambda t: True,
+    composition: str = "none",
 ) -> Record:
     """Take `rows` times `steps_per_row` steps of h [s] by the variational scheme; go_on(t) is
     called again and again with the time reached [s] and stops the run where it returns False.
@@ -66,7 +67,7 @@ def run(
             if not go_on(t + done * h):
                 return done, models.iterations(model) - before, INTERRUPTED
             asked = min(CHUNK, steps_per_row - done)
-            taken = models.advance(model, h, asked)
+            taken = models.advance(model, h, asked, composition)
             done += taken
             if taken < asked:
                 break

@@ -52,6 +52,15 @@ def test_every_shipped_model_keeps_its_energy_and_its_joints(simulate, name):
         assert gain.min() > -2e-3 and moved > 0.05
 
 
+def test_a_composition_keeps_the_energy_better(simulate):
+    drift = []
+    for name in ("none", "suzuki4"):
+        options = ["--model", "cart_double_pendulum", "--step", "0.005", "--every", "0.01", "--duration", "1"]
+        assert simulate(*options, "--composition", name)[0] == 0
+        drift.append(np.ptp(table()["E"]))
+    assert drift[1] < 0.05 * drift[0]
+
+
 def test_list_names_every_shipped_model_with_its_title(capsys):
     pytest.importorskip("urdf_parser_py", reason="urdf_parser_py is not installed: pip install 'rbdyn_ros[urdf]'")
     assert main(["simulate", "--list"]) == 0
@@ -136,6 +145,8 @@ def test_an_interruption_keeps_the_rows(simulate, monkeypatch):
         (["--model", "door", "--events", "e.csv"], "door.yaml has no contacts; write some below contacts:"),
         (["--model", "door", "--picture", "e.txt"], "--picture is e.txt; it must end in .png, .svg or .pdf"),
         (["--model", "door", "--duration", "1e5"], "more than 100000000 numbers; take an --every of at least"),
+        (["--model", "door", "--composition", "suzuki"], "it must be one of none, suzuki4"),
+        (["--model", "newtons_cradle", "--composition", "suzuki4"], "it must be none, for it has contacts"),
         (["--picture", "e.png"], "--picture is given without --model; it draws models only"),
     ],
 )
