@@ -13,17 +13,17 @@ import numpy as np
 
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.bodies.rigid_bodies import Bodies
-from rbdyn_ros.geometry import arguments, quaternion
+from rbdyn_ros.geometry import arguments
 from rbdyn_ros.integrators.composition import COMPOSITIONS
-from rbdyn_ros.kernel import bound
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics import friction, impact, skyline, smooth, sparse, step, velocity
-from rbdyn_ros.mechanics.arena import HEADER, PARTS, Arena
+from rbdyn_ros.mechanics import friction, impact, packing, smooth, step, velocity
+from rbdyn_ros.mechanics.arena import Arena
 from rbdyn_ros.mechanics.description import jacobian, joints, redundancy
 from rbdyn_ros.mechanics.description import pairs as contacts
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
-from rbdyn_ros.mechanics.description.rows import POINT, WORLD
+from rbdyn_ros.mechanics.description.rows import WORLD
+from rbdyn_ros.mechanics.packing import bound
 from rbdyn_ros.types import Array
 
 OVERLAP = 1e-6  # [m] by which bodies may overlap at the start
@@ -96,12 +96,11 @@ def build(
     if not 1 <= options.max_impacts <= 1000:
         raise ValueError(f"max_impacts is {options.max_impacts}; it must be from 1 to 1000")
     kept = redundancy.independent(constraints, q, bodies.held).kept
-    blocks, integers, owners = _blocks(joints.selected(constraints, kept))
-    parts = _parts(
-        _bodies(bodies, q, v, gamma, integers), blocks, integers, _pairs(pairs), pairs, impacts
+    numbers = options.max_impacts, options.newton
+    arena, owners = packing.arena_of(
+        bodies, q, v, gamma, joints.selected(constraints, kept), pairs, impacts, numbers
     )
-    parts["clock"][[c.MAX_IMPACTS, c.MAY_GAIN], 0] = options.max_impacts, options.newton
-    model = Model(bodies, constraints, kept, pairs, _packed(parts), owners, names)
+    model = Model(bodies, constraints, kept, pairs, arena, owners, names)
     velocity_kernels(model)[0](model.arena)
     velocity_kernels(model)[1](model.arena, -1.0)
     return model
@@ -153,11 +152,6 @@ def stepper(model: Model, composition: str = "none") -> Callable:
     weights = COMPOSITIONS[composition]
     kernel = bound(step.advance_composed, model.arena, weights, 1e-3, 1)
     return lambda arena, h, n: kernel(arena, weights, h, n)
-
-
-def prepare(model: Model) -> None:
-    """Compile or load what `advance` needs; the model stays as it is."""
-    bound(step.advance, model.arena, 1e-3, 1)
 
 
 def iterations(model: Model) -> int:
@@ -286,11 +280,7 @@ def joint_name(model: Model, number: int) -> str:
 
 def part(model: Model, name: str) -> Array:
     """A view of a part of the arena as (rows, columns)."""
-    f, z = model.arena
-    k = [part_name for part_name, _, _ in PARTS].index(name)
-    width, in_f = PARTS[k][1:]
-    at, n = z[2 * k], z[2 * k + 1]
-    return (f if in_f else z)[at : at + n * width].reshape(n, width)
+    return packing.part(model.arena, name)
 
 
 def _named(names: Names, n: int, pairs: Pairs) -> Names:
@@ -300,129 +290,3 @@ def _named(names: Names, n: int, pairs: Pairs) -> Names:
     if names.contacts:
         return Names(bodies, names.contacts, names.contact_of)
     return Names(bodies, tuple(f"contact {i}" for i in range(count)), tuple(range(count)))
-
-
-def _bodies(bodies: Bodies, q: Array, v: Array, gamma: Array, integers: Array) -> Array:
-    """The bodies' rows at the start."""
-    rows = np.zeros((len(q), c.BODY))
-    free, turns = 1.0 - bodies.held[:, :3], 1.0 - bodies.held[:, 3]
-    rows[:, c.X : c.X + 3], rows[:, c.Q : c.Q + 4] = (
-        q[:, :3],
-        q[:, 3:] / np.linalg.norm(q[:, 3:], axis=1)[:, None],
-    )
-    rows[:, c.R : c.R + 9] = quaternion.to_matrix(rows[:, c.Q : c.Q + 4]).reshape(-1, 9)
-    rows[:, c.R_1 : c.R_1 + 9] = rows[:, c.R : c.R + 9]  # steps set that of bodies that turn
-    mass, inertia = bodies.mass[:, None] * free, bodies.inertia * turns[:, None]
-    rows[:, c.M : c.M + 3], rows[:, c.IM : c.IM + 3] = mass, free / bodies.mass[:, None]
-    rows[:, c.J : c.J + 3], rows[:, c.IJ : c.IJ + 3] = inertia, turns[:, None] / bodies.inertia
-    rows[:, c.P : c.P + 3], rows[:, c.L : c.L + 3] = mass * v[:, :3], inertia * v[:, 3:]
-    for column in (c.V_1, c.V_2, c.V_3):
-        rows[:, column : column + 3] = 0.5 * v[:, 3:]
-    rows[:, c.F : c.F + 3] = mass * bodies.gravity
-    rows[:, c.GAMMA], rows[:, c.TURNS], rows[:, c.W] = gamma, turns, 1.0
-    held = set(integers[:, [c.A, c.B]].ravel().tolist()) - {WORLD}
-    rows[sorted(held), c.JOINTED] = 1.0
-    return rows
-
-
-def _blocks(constraints: Constraints) -> tuple:
-    """(rows, integers, owners) of the joint blocks: three rows of one joint each, a ball joint's
-    first.
-    """
-    rows, blocks, integers, owners = constraints.rows, [], [], []
-    for joint in sorted(set(constraints.joint)):
-        of_joint = [i for i, owner in enumerate(constraints.joint) if owner == joint]
-        points = [i for i in of_joint if rows.kind[i] == POINT and (rows.n[i] == 1.0).any()]
-        is_ball = (
-            len(points) == 3
-            and (rows.n[points].sum(axis=0) == 1.0).all()
-            and (rows.p[points] == rows.p[points[0]]).all()
-        )
-        rest = [i for i in of_joint if not (is_ball and i in points)]
-        for group in ([points] if is_ball else []) + [
-            rest[at : at + 3] for at in range(0, len(rest), 3)
-        ]:
-            block, first = np.zeros(c.BLOCK), group[0]
-            if is_ball and group is points:
-                block[c.PA : c.PA + 3] = rows.p[first]
-                block[c.NB : c.NB + 3] = rows.c[points] @ rows.n[points]
-            else:
-                for r, i in enumerate(group):
-                    (
-                        block[c.PA + 3 * r : c.PA + 3 * r + 3],
-                        block[c.NB + 3 * r : c.NB + 3 * r + 3],
-                    ) = rows.p[i], rows.n[i]
-                    block[c.OFFSET + r], block[c.K_ROW + r] = rows.c[i], rows.kind[i]
-            kind = c.POINTS if is_ball and group is points else c.MIXED
-            blocks.append(block)
-            integers.append((kind, rows.a[first], rows.b[first], len(group)))
-            owners.append(joint)
-    return (
-        np.array(blocks).reshape(-1, c.BLOCK),
-        np.array(integers, np.int64).reshape(-1, c.INTEGERS),
-        tuple(owners),
-    )
-
-
-def _pairs(pairs: Pairs) -> Array:
-    rows = np.zeros((len(pairs.kind), c.PAIR))
-    rows[:, c.CA : c.CA + 3], rows[:, c.CB : c.CB + 3] = pairs.p, pairs.n
-    for column, values in (
-        (c.SIZE, pairs.size),
-        (c.RADIUS, pairs.radius),
-        (c.MU, pairs.mu),
-        (c.E, pairs.e),
-    ):
-        rows[:, column] = values
-    return rows
-
-
-def _parts(
-    bodies: Array, blocks: Array, integers: Array, pair_rows: Array, pairs: Pairs, impacts: int
-) -> dict:
-    """All parts of the arena by name."""
-    n, k = len(bodies), len(pair_rows)
-    size, gather, pivots, reach, updates = sparse.plan(
-        [tuple(map(int, row[[c.A, c.B]])) for row in integers]
-    )
-    touching = [tuple(map(int, ab)) for ab in zip(pairs.a, pairs.b)]
-    numbers, envelope = skyline.plan(n, touching)
-    flags = np.zeros((k, c.INTEGERS), np.int64)
-    flags[:, c.KIND], flags[:, c.A], flags[:, c.B] = pairs.kind, pairs.a, pairs.b
-    saved = n * c.STATE + k * c.KEPT + len(blocks) * (c.PHI - c.LAM) + 2
-    return {
-        "bodies": bodies,
-        "blocks": blocks,
-        "pairs": pair_rows,
-        "matrix": np.zeros((size, 9)),
-        "block_integers": integers,
-        "pair_integers": flags,
-        "gather": gather,
-        "pivots": pivots,
-        "reach": reach,
-        "updates": updates,
-        "active": np.zeros((k, 1), np.int64),
-        "counters": np.zeros((c.COUNTERS, 1), np.int64),
-        "skyline": np.zeros((numbers, 1)),
-        "envelope": envelope,
-        "right_side": np.zeros((6 * n, 1)),
-        "delassus": np.zeros((9 * k * k if len(blocks) else 0, 1)),
-        "impacts": np.zeros((impacts, c.IMPACT)),
-        "saved": np.zeros((saved, 1)),
-        "saved_flags": np.zeros((k, 1), np.int64),
-        "clock": np.zeros((c.CLOCK, 1)),
-        "geoms": pairs.geoms,
-        "pair_shapes": pairs.shapes,
-    }
-
-
-def _packed(parts: dict) -> Arena:
-    """The arena of the parts."""
-    header, floats, whole = np.zeros(HEADER, np.int64), [], []
-    sizes = {True: 0, False: HEADER}
-    for k, (name, width, in_f) in enumerate(PARTS):
-        assert parts[name].shape[1] == width, name
-        header[2 * k], header[2 * k + 1] = sizes[in_f], len(parts[name])
-        sizes[in_f] += parts[name].size
-        (floats if in_f else whole).append(parts[name].ravel())
-    return Arena(np.concatenate(floats), np.concatenate([header, *whole]))
