@@ -120,7 +120,7 @@ STARTS = {  # of a URDF's joints
 
 def names() -> tuple:
     """The shipped models, alphabetically."""
-    return tuple(sorted(file.stem for file in shipped.config("models").iterdir() if file.suffix in SUFFIXES))
+    return tuple(sorted({file.stem for file in shipped.config("models").iterdir() if file.suffix in SUFFIXES}))
 
 
 def find(word: str) -> Path:
@@ -134,7 +134,8 @@ def find(word: str) -> Path:
             f"--model is {word}, which is neither a file nor a shipped model; {nearest(word, known)}"
             f"known are {', '.join(known)}; list them with --list"
         )
-    return next(file for file in shipped.config("models").iterdir() if file.stem == word)
+    files = (shipped.config("models") / f"{word}{suffix}" for suffix in SUFFIXES)
+    return next(file for file in files if file.exists())
 
 
 def read(path: Path) -> ModelFile:

@@ -40,7 +40,7 @@ def table(path="run.csv"):
 @pytest.mark.parametrize("name", model_file.names())
 def test_every_shipped_model_keeps_its_energy_and_its_joints(simulate, name):
     """Contacts may take energy, never give it; all bodies move but those of a stack."""
-    if name == "arm":
+    if name in ("arm", "rover"):
         pytest.importorskip("urdf_parser_py", reason="urdf_parser_py is not installed: pip install 'rbdyn_ros[urdf]'")
     code, out, err = simulate("--model", name, "--duration", "0.5", "--every", "0.01")
     rows = table()
@@ -169,6 +169,21 @@ def test_a_urdf_beside_its_yaml_is_found(simulate):
     rows = table()
     assert code == 0 and rows["upper.z"][0] == pytest.approx(-0.2) and rows["lower.wy"][0] == pytest.approx(2.0)
     assert "touch.Pn" in rows
+
+
+def test_a_rover_of_a_urdf_rolls_down_a_slope_as_it_must(simulate):
+    """Fallen on its wheels it gains M g_x/(M + 2 I/r^2), and rolling costs no energy."""
+    pytest.importorskip("urdf_parser_py", reason="urdf_parser_py is not installed: pip install 'rbdyn_ros[urdf]'")
+    code, _, err = simulate("--model", "rover", "--duration", "0.6")
+    rows, mass, wheels = table(), 6.1, 2.0 * 0.002 / 0.1**2
+    assert code == 0 and err == ""
+    late = rows["t"] > 0.2
+    expected = 1.5 * mass / (mass + wheels)
+    assert np.diff(rows["base.vx"][late]) / 0.01 == pytest.approx(expected, rel=2e-3)
+    assert rows["left.wy"][late] * 0.1 == pytest.approx(rows["base.vx"][late], rel=5e-3)
+    assert np.ptp(rows["E"][late]) < 1e-3
+    carried = sum(rows[f"{name}.Pn"][late] for name in ("left_tire", "right_tire", "slider"))
+    assert carried == pytest.approx(mass * 9.7 * 0.01, rel=1e-6)
 
 
 # the page ------------------------------------------------------------------------------------------------------
