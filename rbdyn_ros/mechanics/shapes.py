@@ -39,7 +39,7 @@ def sphere(
 ) -> Body:
     """A solid sphere of a radius [m]."""
     r = _length("the radius of a sphere", radius)
-    m = _mass("a sphere", 4.0 / 3.0 * np.pi * r**3, mass, density)
+    m = _mass("a sphere", 4.0 / 3.0 * np.pi * r * r * r, mass, density)
     return Body(m, (0.4 * m * r * r,) * 3, **start)
 
 
@@ -71,7 +71,7 @@ def capsule(
     the cylinder.
     """
     r, l = _length("the radius of a capsule", radius), _length("the length of a capsule", length)
-    tube, ball = np.pi * r * r * l, 4.0 / 3.0 * np.pi * r**3
+    tube, ball = np.pi * r * r * l, 4.0 / 3.0 * np.pi * r * r * r
     m = _mass("a capsule", tube + ball, mass, density)
     m_tube, m_ball = m * tube / (tube + ball), m * ball / (tube + ball)
     # half spheres: 2/5 m r^2 about the center of the ball, 3/8 r from it to their centers of mass

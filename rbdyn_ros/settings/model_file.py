@@ -79,7 +79,7 @@ TOP = _table(
     Parameter("every", None, **TIME),
 )
 PLACE = (_vector("position", "m"), _vector("orientation", "", 4), _vector("rpy", "rad"))
-SIZES = (_vector("size", "m"), _length("radius"), _length("length"))
+SIZES = (_vector("size", "m")._replace(low=0.0, low_open=True), _length("radius"), _length("length"))
 BODY = _table(
     Parameter("shape", None, "", "", kind="string", choices=tuple(SHAPES)),
     Parameter("mass", None, "kg", "", low=0.0, low_open=True),
@@ -235,7 +235,10 @@ def _body(called: str, values: dict) -> tuple:
     if len(one_of) != 1:
         raise ValueError(f"{_source(values)}: {called} has {'both ' if one_of else 'neither '}mass and density; give one")
     edges = size.pop("size", None)
-    body = make(edges, **one_of, **start) if edges else make(**size, **one_of, **start)
+    try:
+        body = make(edges, **one_of, **start) if edges else make(**size, **one_of, **start)
+    except ValueError as error:  # what is finite alone, and not together
+        raise ValueError(f"{_source(values)}: {called}: {error}") from None
     geom = scene.Geom("cylinder" if shape == "rod" else shape, size=edges or _round(size, shape))
     return body, geom if geom.kind in scene.SIZES else None
 

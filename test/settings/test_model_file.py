@@ -71,6 +71,8 @@ def test_the_inertia_of_a_capsule_is_that_of_its_points(read):
         ("bodies: {a: {shape: sphere, radius: 1, length: 1, mass: 1}}", "bodies.a.length has no meaning for a sphere"),
         ("bodies: {a: {shape: sphere, radus: 1}}", "bodies.a.radus is not known; did you mean radius?"),
         ("bodies: {a: {shape: box, size: [1, 2], mass: 1}}", r"bodies.a.size is \[1, 2\] m; it must be a list of 3"),
+        (BOX.replace("0.2", "0"), r"m.yaml:1: bodies.crate.size is .* m; it must be a list of 3 finite numbers > 0"),
+        ("bodies: {a: {shape: sphere, radius: 1e200, density: 1}}", "m.yaml:1: bodies.a: the mass of a sphere is inf kg"),
         ("bodies: {a: {shape: rod, from: [0, 0, 0], mass: 1}}", "bodies.a has no to; give both ends"),
         ("bodies: {a: {shape: rod, from: [0, 0, 0], to: [0, 0, 0], mass: 1}}", "from and to are the same point"),
         ("bodies: {a: {shape: rod, from: [0, 0, 0], to: [0, 0, 1], length: 1, mass: 1}}", "a.length follows from its ends"),
