@@ -5,8 +5,8 @@ import pytest
 
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean
-from rbdyn_ros.mechanics import model, network
+from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean, projection
+from rbdyn_ros.mechanics import model, network, scene, shapes
 from rbdyn_ros.mechanics.description import joints, pairs
 from rbdyn_ros.systems import laws
 from rbdyn_ros.systems.mechanical import differentiated
@@ -113,3 +113,27 @@ def test_a_body_that_is_held_keeps_its_place_and_its_attitude():
         assert place[1:7] == pytest.approx((0, 0, 1, 0, 0, 0), abs=1e-10)
         assert 1.0 * speed[0] + 0.5 * speed[6] == pytest.approx(0.0, abs=1e-10)
     assert abs(v[0][0]) > 0.05 and q[0] == pytest.approx(run.q[0], abs=1e-3)
+
+
+def test_boxes_with_edges_land_on_each_other_by_moreau_and_jean_as_by_the_variational_scheme():
+    """It leaves the landing's overlap, of the speed times a part of a step; the projection takes it back."""
+    parts = {
+        "low": shapes.box((0.4, 0.4, 0.2), mass=1.0, position=(0.0, 0.0, 0.1)),
+        "top": shapes.box((0.3, 0.3, 0.2), mass=1.0, position=(0.02, 0.01, 0.31), velocity=(0.3, 0.0, 0.0)),
+    }
+    geoms = {"floor": scene.Geom("plane"), "below": scene.Geom("box", "low", (0.4, 0.4, 0.2)), "above": scene.Geom("box", "top", (0.3, 0.3, 0.2))}
+    rough = {"foot": scene.Contact(("below", "floor"), 0.5), "seat": scene.Contact(("above", "below"), 0.3)}
+    boxes, h, steps = scene.build(scene.Scene(parts, geoms=geoms, contacts=rough)), 5e-3, 40
+    net, q, v = network.network(boxes)
+    for k in range(steps):
+        step = moreau_jean.step(net, k * h, q, v, h)
+        assert step.ok, step.message
+        q, v = step.q, step.v
+    assert model.advance(boxes, h, steps) == steps
+    overlap = -pairs.gaps(boxes.pairs, q[0].reshape(2, 7)).min()
+    found = projection.project(net, 0.0, q)
+    after = found.q[0].reshape(2, 7)
+    assert 1e-4 < overlap < 0.5 * h * 0.45 and found.ok
+    assert pairs.gaps(boxes.pairs, after).min() > -1e-12 and np.linalg.norm(after[:, 3:], axis=1) == pytest.approx(1.0, abs=1e-12)
+    assert after[:, 2] == pytest.approx([0.1, 0.3], abs=1e-3) and np.abs(v[0]).max() < 1e-10
+    assert after[:, 0] == pytest.approx(model.places(boxes)[:, 0], abs=h * 0.3)
