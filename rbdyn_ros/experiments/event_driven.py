@@ -1,7 +1,8 @@
 """The pendulum that hits things, event by event: what steppers with contacts are held against.
 
-A `Model` of a cart and a rod on a ball joint, with their contacts as pairs, that integrators/nonsmooth/event_driven flies from
-impact to impact: other coordinates, another integrator and another solver than the pendulum's steppers.
+A `Model` of a cart and a rod on a ball joint, with their contacts as pairs, that
+integrators/nonsmooth/event_driven flies from impact to impact: other coordinates, another
+integrator and another solver than the pendulum's steppers.
 """
 
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from rbdyn_ros.integrators.nonsmooth import event_driven
 from rbdyn_ros.mechanics import model, network
 from rbdyn_ros.mechanics.description import joints, pairs
 from rbdyn_ros.systems import assembly
-from rbdyn_ros.types import Array, Contacts, Input, State, System
+from rbdyn_ros.types import Array, Input, State, System
 
 _ACCURACY = 1e-12
 CART, ROD = 0, 1
@@ -33,7 +34,8 @@ class Impact(NamedTuple):
 
 
 def follow(system: System, state: State, input: Input, times, most: int = 1000) -> tuple:
-    """(rows (n, 11) of q and v at `times`, which begin at the state's, and the Impacts until the last of them).
+    """(rows (n, 11) of q and v at `times`, which begin at the state's, and the Impacts until the
+    last of them).
 
     It ends with the `most`-th event, rows and all; ArithmeticError where it cannot go on before.
     """
@@ -48,11 +50,20 @@ def follow(system: System, state: State, input: Input, times, most: int = 1000) 
 
 
 def _cart_and_rod(system: System, state: State, candidates: list) -> model.Model:
-    """Two bodies and a ball joint in the cart's center; the cart keeps its height and its attitude."""
+    """Two bodies and a ball joint in the cart's center; the cart keeps its height and attitude."""
     mass, inertia = (system.cart_mass, system.rod_mass), ((1.0, 1.0, 1.0), system.inertia)
-    cart = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0) if system.cart_free == 0.0 else (0.0, 0.0, 1.0, 1.0, 1.0, 1.0)
+    cart = (
+        (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+        if system.cart_free == 0.0
+        else (0.0, 0.0, 1.0, 1.0, 1.0, 1.0)
+    )
     bodies = rigid_bodies.build(mass, inertia, (0.0, 0.0, -system.gravity), (cart, (0.0,) * 6))
-    c, x, u, w = np.array([0.0, 0.0, system.center]), np.append(state.q[:2], 0.0), np.append(state.v[:2], 0.0), state.v[2:]
+    c, x, u, w = (
+        np.array([0.0, 0.0, system.center]),
+        np.append(state.q[:2], 0.0),
+        np.append(state.v[:2], 0.0),
+        state.v[2:],
+    )
     along, swing = (quaternion.rotate(state.q[2:], a) for a in (c, np.cross(w, c)))
     q = rigid_bodies.configuration(bodies, (x, x + along), ((1.0, 0.0, 0.0, 0.0), state.q[2:]))
     v = rigid_bodies.motion(bodies, (u, u + swing), (np.zeros(3), w))
@@ -61,25 +72,34 @@ def _cart_and_rod(system: System, state: State, candidates: list) -> model.Model
 
 
 def _candidates(system: System) -> tuple:
-    """(numbers of `contacts.world`, pairs) of what the rod's tip and the cart can meet; ValueError for a sphere."""
-    C: Contacts = system.contacts
-    tip, found = (0.0, 0.0, C.length - system.center), []
+    """(numbers of `contacts.world`, pairs) of what the rod's tip and the cart can meet; ValueError
+    for a sphere.
+    """
+    C, found, origin = system.contacts, [], (0.0, 0.0, 0.0)
+    tip = (0.0, 0.0, C.length - system.center)
     if C.floor:
-        found.append((world.FLOOR, pairs.corner(ROD, tip, s=(0.0, 0.0, C.floor_height), mu=C.floor_friction, e=C.floor_restitution)))
-    for i, axis in ((world.STOP_X, np.eye(3)[0]), (world.STOP_Y, np.eye(3)[1])):
-        for sign, end in ((1.0, C.stop_low[i - world.STOP_X]), (-1.0, C.stop_high[i - world.STOP_X])):
+        law = {"mu": C.floor_friction, "e": C.floor_restitution}
+        height = (0.0, 0.0, C.floor_height)
+        found.append((world.FLOOR, pairs.corner(ROD, tip, s=height, **law)))
+    for i, ends in enumerate(zip(C.stop_low, C.stop_high)):
+        for n, end in zip((np.eye(3)[i], -np.eye(3)[i]), ends):
             if np.isfinite(end):
-                found.append((i, pairs.corner(CART, (0.0, 0.0, 0.0), n=sign * axis, s=end * axis, e=C.stop_restitution)))
+                stop = pairs.corner(CART, origin, n=n, s=end * np.eye(3)[i], e=C.stop_restitution)
+                found.append((world.STOP_X + i, stop))
     if C.obstacle == world.SPHERE:
-        raise ValueError("contact.obstacle is a sphere, which the rod meets as a line; events are followed with a half space only")
+        raise ValueError(
+            "contact.obstacle is a sphere, which the rod meets as a line; "
+            "only a half space can be met event by event"
+        )
     if C.obstacle == world.HALF_SPACE:
         law = {"mu": C.obstacle_friction, "e": C.obstacle_restitution}
-        found.append((world.OBSTACLE, pairs.corner(ROD, tip, n=C.obstacle_normal, s=C.obstacle_point, **law)))
+        plane = {"n": C.obstacle_normal, "s": C.obstacle_point}
+        found.append((world.OBSTACLE, pairs.corner(ROD, tip, **plane, **law)))
     return [i for i, _ in found], [pair for _, pair in found]
 
 
 def _load(system: System, input: Input):
-    """What acts beside the weight: damping, the force on the cart, a wrench at a point of the rod."""
+    """What acts beside the weight: damping, the cart's force, a wrench at a point of the rod."""
     F, T, r = np.split(input.disturbance, 3)
     arm = r - (0.0, 0.0, system.center)
 
@@ -94,13 +114,16 @@ def _load(system: System, input: Input):
 
 
 def _impact(net: assembly.Network, contacts: list, event) -> Impact:
-    """The first interaction is the joint, the next ones are the contacts."""
-    k = event.interactions[0]
-    one, first = net.interactions[k], net.interactions[0].relation.rows
-    if len(event.interactions) > 1 or len(event.impulses) != first + one.relation.rows + net.interactions[-1].relation.rows:
-        name = world.NAMES[contacts[k - 1]]
-        raise ArithmeticError(f"at t = {event.t:g} s {name} is hit while another contact is closed; only single impacts are told")
-    P, rows = np.zeros(3), assembly.rows(net, one, event.t, event.q)
-    P[: one.relation.rows] = event.impulses[first : first + one.relation.rows]
-    before, after = (float(next(iter(rows.values()))[0] @ v[0]) for v in (event.before, event.after))
-    return Impact(event.t, contacts[k - 1], P, before, after)
+    """Of an event; the first interaction is the joint, the last one the held cart, and the
+    contacts are between them.
+    """
+    k, sizes = event.interactions[0], [one.relation.rows for one in net.interactions]
+    name, P = contacts[k - 1], np.zeros(3)
+    if len(event.interactions) > 1 or len(event.impulses) != sizes[0] + sizes[k] + sizes[-1]:
+        raise ArithmeticError(
+            f"at t = {event.t:g} s {world.NAMES[name]} is hit while another contact is closed; "
+            "impacts are told one by one"
+        )
+    P[: sizes[k]] = event.impulses[sizes[0] : sizes[0] + sizes[k]]
+    H = assembly.rows(net, net.interactions[k], event.t, event.q)[0]
+    return Impact(event.t, name, P, float(H[0] @ event.before[0]), float(H[0] @ event.after[0]))

@@ -1,11 +1,11 @@
 """A model as a network: its bodies as one mechanical system, its joints and pairs as interactions.
 
-    m dV/dt = F,     I dOmega/dt + Omega x I Omega = T,     dr/dt = V,     dQ/dt = Q o (0, Omega) / 2          (N.3)
+m dV/dt = F,   I dOmega/dt + Omega x I Omega = T,   dr/dt = V,   dQ/dt = Q o (0, Omega) / 2   (N.3)
 
-So the schemes of integrators/nonsmooth run on the bodies, joints and pairs of a `Model`. q = (r, Q) and
-v = (V [world], Omega [body]) stand body after body in one part. The gyroscopic term counts as a force with its gradient,
-so that an implicit stepper treats it implicitly: explicitly it feeds energy. q (+) w turns by the exponential; the notes'
-Q + h T v stretches |Q| in every step.
+So the schemes of integrators/nonsmooth run on the bodies, joints and pairs of a `Model`. q = (r,
+Q) and v = (V [world], Omega [body]) stand body after body in one part. The gyroscopic term counts
+as a force with its gradient, so that an implicit stepper treats it implicitly: explicitly it feeds
+energy. q (+) w turns by the exponential; the notes' Q + h T v stretches |Q| in every step.
 """
 
 import math
@@ -23,7 +23,7 @@ from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import jacobian, joints, multipliers, pairs
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
-from rbdyn_ros.mechanics.description.rows import WORLD, place
+from rbdyn_ros.mechanics.description.rows import place
 from rbdyn_ros.systems import assembly, laws, relations
 from rbdyn_ros.systems.mechanical import Mechanical, differentiated
 from rbdyn_ros.systems.relations import Interaction, Relation
@@ -31,13 +31,14 @@ from rbdyn_ros.types import Array
 
 
 def network(model: models.Model, wrench: Callable | None = None) -> tuple:
-    """(the Network, q, v) of a model as it stands: first its joints, then its pairs, then what is held.
+    """(the Network, q, v) of a model as it stands: first its joints, then its pairs, then what is
+    held.
 
-    wrench(t, q, v) -> (6n,) is what loads the bodies beside their weight: a force [N, world] and a torque [N m, body] for
-    each, at its center of mass; its gradients are difference quotients.
+    wrench(t, q, v) -> (6n,) is what loads the bodies beside their weight: a force [N, world] and a
+    torque [N m, body] for each, at its center of mass; its gradients are difference quotients.
 
-    q and v are tuples of one part, of 7 and 6 numbers for each body. Joints keep the rows that are independent; a pair
-    without friction is a NewtonImpact of one row, the others are Friction3d.
+    q and v are tuples of one part, of 7 and 6 numbers for each body. Joints keep the rows that are
+    independent; a pair without friction is a NewtonImpact of one row, the others are Friction3d.
     """
     kept = joints.selected(model.constraints, model.kept)
     couplings = [_joint(kept, joint) for joint in sorted(set(kept.joint))]
@@ -45,31 +46,38 @@ def network(model: models.Model, wrench: Callable | None = None) -> tuple:
     if model.bodies.held.any():
         couplings.append(_hold(model.bodies.held))
     q, v = models.state(model)
-    return assembly.network(_system(model.bodies, wrench), couplings), (q.reshape(-1),), (v.reshape(-1),)
+    return (
+        assembly.network(_system(model.bodies, wrench), couplings),
+        (q.reshape(-1),),
+        (v.reshape(-1),),
+    )
 
 
 def _system(bodies: Bodies, wrench: Callable | None) -> Mechanical:
     """The bodies under their weight and a wrench (N.3)."""
-    n, masses = 6 * len(bodies.mass), np.hstack([np.repeat(bodies.mass[:, None], 3, axis=1), bodies.inertia])
-    M, nothing, still = np.diag(masses.reshape(-1)), np.zeros((n, n)), np.zeros_like(masses)
-    load = wrench or (lambda t, q, v: 0.0)
-    of_load_q = (lambda t, q, v: differentiated(lambda x: wrench(t, x, v), q, n, moved)) if wrench else (lambda t, q, v: nothing)
-    of_load_v = (lambda t, q, v: differentiated(lambda x: wrench(t, q, x), v, n)) if wrench else (lambda t, q, v: 0.0)
-    return Mechanical(
-        n,
-        lambda q: M,
-        lambda t, q, v: (masses * multipliers.free_acceleration(bodies, still, v.reshape(-1, 6))).reshape(-1) + load(t, q, v),
-        of_load_q,
-        lambda t, q, v: of_load_v(t, q, v) - gyroscopic_gradient(bodies.inertia, v),
-        tangent,
-        moved,
-        norms,
-    )
+    masses = np.hstack([np.repeat(bodies.mass[:, None], 3, axis=1), bodies.inertia])
+    n, M, still = masses.size, np.diag(masses.reshape(-1)), np.zeros_like(masses)
+    nothing = np.zeros((n, n))
+
+    def force(t, q, v):
+        free = masses * multipliers.free_acceleration(bodies, still, v.reshape(-1, 6))
+        return free.reshape(-1) + wrench(t, q, v) if wrench else free.reshape(-1)
+
+    def stiffness(t, q, v):
+        return differentiated(lambda x: wrench(t, x, v), q, n, moved) if wrench else nothing
+
+    def damping(t, q, v):
+        of_load = differentiated(lambda x: wrench(t, q, x), v, n) if wrench else nothing
+        return of_load - gyroscopic_gradient(bodies.inertia, v)
+
+    return Mechanical(n, lambda q: M, force, stiffness, damping, tangent, moved, norms)
 
 
 def _joint(constraints: Constraints, joint: int) -> Interaction:
     """The rows of one joint as an equality."""
-    rows = joints.selected(constraints, [i for i, owner in enumerate(constraints.joint) if owner == joint]).rows
+    rows = joints.selected(
+        constraints, [i for i, owner in enumerate(constraints.joint) if owner == joint]
+    ).rows
     still = np.zeros(len(rows.kind))
     relation = Relation(
         len(still),
@@ -91,28 +99,45 @@ def _contact(candidates: Pairs, i: int) -> Interaction:
         y[0] = pairs.touch(candidates, i, q.reshape(-1, 7)).gap
         return y
 
-    relation = Relation(len(still), value, lambda t, q: contact_gradient(candidates, i, q.reshape(-1, 7))[: len(still)], lambda t, q: still)
-    return relations.interaction(relation, laws.friction_3d(mu, e) if mu > 0.0 else laws.newton_impact(e))
+    relation = Relation(
+        len(still),
+        value,
+        lambda t, q: contact_gradient(candidates, i, q.reshape(-1, 7))[: len(still)],
+        lambda t, q: still,
+    )
+    return relations.interaction(
+        relation, laws.friction_3d(mu, e) if mu > 0.0 else laws.newton_impact(e)
+    )
 
 
 def _hold(held: Array) -> Interaction:
     """No velocity in the directions in which bodies are held: rows of T^+."""
     at = np.flatnonzero(held)
     still = np.zeros(len(at))
-    relation = Relation(len(at), lambda t, q: still, lambda t, q: np.linalg.pinv(tangent(q))[at], lambda t, q: still, lambda t, q, v: still)
+    relation = Relation(
+        len(at),
+        lambda t, q: still,
+        lambda t, q: np.linalg.pinv(tangent(q))[at],
+        lambda t, q: still,
+        lambda t, q, v: still,
+    )
     return relations.interaction(relation, laws.Equality())
 
 
 @kernel
 def contact_gradient(candidates, i, q):
-    """Rows (3, 7n) that make the velocity at the touching point of pair i along its normal and two tangents from dq/dt."""
+    """Rows (3, 7n) that make the velocity at the touching point of pair i along its normal and two
+    tangents from dq/dt.
+    """
     touch = pairs.touch(candidates, i, q)
     D, out = frame(touch.normal), np.zeros((3, 7 * len(q)))
     for r in range(3):
         on_a = quaternion_body.lever(place(q, candidates.a[i])[1], touch.on_a, D[r])
         on_b = quaternion_body.lever(place(q, candidates.b[i])[1], touch.on_b, D[r])
         jacobian.put(out, r, candidates.a[i], D[r], on_a)
-        jacobian.put(out, r, candidates.b[i], vec.scale(-1.0, D[r]), quaternion_body.scaled(-1.0, on_b))
+        jacobian.put(
+            out, r, candidates.b[i], vec.scale(-1.0, D[r]), quaternion_body.scaled(-1.0, on_b)
+        )
     return out
 
 
@@ -147,7 +172,9 @@ def tangent(q):
 
 @kernel
 def moved(q, w):
-    """q (+) w: (r + w_r, Q o exp(w_Q / 2)), the rotation vector w_Q in body axes; |Q| stays up to round-off."""
+    """q (+) w: (r + w_r, Q o exp(w_Q / 2)), the rotation vector w_Q in body axes; |Q| stays up to
+    round-off.
+    """
     out = q.copy()
     for i in range(len(q) // 7):
         r, c = 7 * i, 6 * i
@@ -155,18 +182,18 @@ def moved(q, w):
         half = (0.5 * w[c + 3], 0.5 * w[c + 4], 0.5 * w[c + 5])
         a = vec.norm(half)
         s = math.sin(a) / a if a > 0.0 else 1.0
-        Q, turn = (q[r + 3], q[r + 4], q[r + 5], q[r + 6]), (math.cos(a), s * half[0], s * half[1], s * half[2])
+        Q, turn = (
+            (q[r + 3], q[r + 4], q[r + 5], q[r + 6]),
+            (math.cos(a), s * half[0], s * half[1], s * half[2]),
+        )
         out[r + 3], out[r + 4], out[r + 5], out[r + 6] = unit_quaternion.product(Q, turn)
     return out
 
 
 def norms(q: Array) -> tuple:
     """(|Q| - 1, its gradient) of each body: (b,), (b, 7b)."""
-    b = len(q) // 7
-    values, gradient = np.empty(b), np.zeros((b, 7 * b))
-    for i in range(b):
-        Q = q[7 * i + 3 : 7 * i + 7]
-        size = np.linalg.norm(Q)
-        values[i] = size - 1.0
-        gradient[i, 7 * i + 3 : 7 * i + 7] = Q / max(size, np.finfo(float).tiny)
-    return values, gradient
+    Q = q.reshape(-1, 7)[:, 3:]
+    size, gradient = np.linalg.norm(Q, axis=1), np.zeros((len(Q), len(Q), 7))
+    at = np.arange(len(Q))
+    gradient[at, at, 3:] = Q / np.maximum(size, np.finfo(float).tiny)[:, None]
+    return size - 1.0, gradient.reshape(len(Q), -1)

@@ -1,14 +1,19 @@
-"""Scenes of several bodies, each a start that `mechanics.model.build` takes, with the statics and motion that are known exactly.
+"""Scenes of several bodies, each a start that `mechanics.model.build` takes, with the statics and
+motion that are known exactly.
 
-    chain, door, top_on_plane      bodies on joints
-    tower      boxes of equal size, four corners on the box below: floor n carries the weight of all above
-    overhang   boxes shifted by s L/(2 k), k = 1 at the top: stands for s < 1, the centre of mass of each part over an edge
-    pyramid    three balls on a floor, one in their middle. With theta between the contact and the vertical, the moment on
-               a lower ball makes friction equal above and below, so T = N tan(theta/2): stands for mu >= tan(theta/2),
-               N = m g/(3 (cos theta + tan(theta/2) sin theta)) = m g/3
-    block      a block on its four lower corners, on a slope that rises towards -x by the angle a about y; s is the way
-               downhill. Sliding with the sign of ds/dt,
-               d^2s/dt^2 = g (sin a -+ mu cos a);   it stops, and stays if tan a <= mu, else turns downhill      (N.29)
+chain, door, top_on_plane   bodies on joints
+tower      boxes of equal size, four corners on the box below: floor n carries the weight of all
+           above
+overhang   boxes shifted by s L/(2 k), k = 1 at the top: stands for s < 1, the center of mass of
+           each part over an edge
+pyramid    three balls on a floor, one in their middle. With theta between the contact and the
+           vertical, the moment on a lower ball makes friction equal above and below, so
+           T = N tan(theta/2): stands for mu >= tan(theta/2),
+           N = m g/(3 (cos theta + tan(theta/2) sin theta)) = m g/3
+block      a block on its four lower corners, on a slope that rises towards -x by the angle a
+           about y; s is the way downhill. Sliding with the sign of ds/dt,
+           d^2s/dt^2 = g (sin a -+ mu cos a)                                               (N.29)
+           it stops, and stays if tan a <= mu, else turns downhill
 """
 
 import math
@@ -35,7 +40,7 @@ BOTTOM = [(x, y) for x in (-1.0, 1.0) for y in (-1.0, 1.0)]
 
 
 class Scene(NamedTuple):
-    """What `model.build(*scene)` takes: bodies, a start that meets the joints, joints, contacts."""
+    """What `model.build(*scene)` takes: bodies, a start that meets the joints, joints, pairs."""
 
     bodies: Bodies
     q: Array  # (n, 7)
@@ -45,35 +50,53 @@ class Scene(NamedTuple):
 
 
 def chain(rods: int = 5, length: float = 0.4, radius: float = 0.01) -> Scene:
-    """Rods of 1 kg with ball joints, hung at the origin and let go from horizontal; the first one turns about its axis."""
-    inertia = ((3.0 * radius**2 + length**2) / 12.0, (3.0 * radius**2 + length**2) / 12.0, radius**2 / 2.0)
+    """Rods of 1 kg with ball joints, hung at the origin and let go from horizontal; the first one
+    turns about its axis.
+    """
+    inertia = (
+        (3.0 * radius**2 + length**2) / 12.0,
+        (3.0 * radius**2 + length**2) / 12.0,
+        radius**2 / 2.0,
+    )
     bodies = rigid_bodies.build(np.ones(rods), [inertia] * rods)
     along_x = quaternion.exp((0.0, np.pi / 2.0, 0.0))
-    q = rigid_bodies.configuration(bodies, [(length * (i + 0.5), 0.0, 0.0) for i in range(rods)], along_x)
+    q = rigid_bodies.configuration(
+        bodies, [(length * (i + 0.5), 0.0, 0.0) for i in range(rods)], along_x
+    )
     near, far = (0.0, 0.0, -length / 2.0), (0.0, 0.0, length / 2.0)
     links = [joints.ball_joint(i, near, i - 1, far) for i in range(1, rods)]
     v = rigid_bodies.motion(bodies)
     v[0, 5] = 5.0
     v[:, 1] = 0.2 * q[:, 0]  # a push sideways: the whole chain turns about z at 0.2 rad/s
     v[:, 3] = -0.2  # z of the world is -x of a rod along x
-    return Scene(bodies, q, v, joints.assembled(rods, joints.nail(0, near, (0.0, 0.0, 0.0)), *links))
+    return Scene(
+        bodies, q, v, joints.assembled(rods, joints.nail(0, near, (0.0, 0.0, 0.0)), *links)
+    )
 
 
 def door(lean: float = 0.3) -> Scene:
-    """A door of 20 kg on two hinges, the axis leaning [rad] towards x; opened by 90 degrees it swings back and forth."""
+    """A door of 20 kg on two hinges, the axis leaning [rad] towards x; opened by 90 degrees it
+    swings back and forth.
+    """
     inertia = 20.0 / 12.0 * np.array([HEIGHT**2, EDGE**2 + HEIGHT**2, EDGE**2])
     bodies = rigid_bodies.build(20.0, inertia)
     tilted = quaternion.exp((0.0, lean, 0.0))
     axis = quaternion.rotate(tilted, np.array([0.0, 0.0, 1.0]))
     opened = quaternion.product(tilted, quaternion.exp((0.0, 0.0, np.pi / 2.0)))
-    q = rigid_bodies.configuration(bodies, quaternion.rotate(opened, np.array([EDGE / 2.0, 0.0, 0.0])), opened)
+    q = rigid_bodies.configuration(
+        bodies, quaternion.rotate(opened, np.array([EDGE / 2.0, 0.0, 0.0])), opened
+    )
     at = (0.6, -0.6)
-    hinges = [joints.hinge(0, (-EDGE / 2.0, 0.0, z), WORLD, z * axis, (0.0, 0.0, 1.0), axis) for z in at]
+    hinges = [
+        joints.hinge(0, (-EDGE / 2.0, 0.0, z), WORLD, z * axis, (0.0, 0.0, 1.0), axis) for z in at
+    ]
     return Scene(bodies, q, rigid_bodies.motion(bodies), joints.assembled(1, *hinges))
 
 
 def top_on_plane(tilt: float = 0.35, spin: float = 60.0) -> Scene:
-    """A top of 0.5 kg whose tip slides without friction in z = 0, tilted [rad] and spinning [rad/s]."""
+    """A top of 0.5 kg whose tip slides without friction in z = 0, tilted [rad] and spinning
+    [rad/s].
+    """
     bodies = rigid_bodies.build(0.5, (8e-4, 8e-4, 5e-4))
     tip = np.array([0.0, 0.0, -0.05])
     turned = quaternion.exp((0.0, tilt, 0.0))
@@ -86,24 +109,35 @@ def tower(boxes: int = 5, top: float = 1.0, drop: float = 0.01, mu: float = 0.5)
     """Boxes of 1 kg, the topmost `top` kg, let go with gaps of `drop` [m] between all of them."""
     mass = np.ones(boxes)
     mass[-1] = top
-    touches = [pairs.corner(i, (x * HALF[0], y * HALF[1], -HALF[2]), **_top_of(i), mu=mu) for i in range(boxes) for x, y in BOTTOM]
+    touches = [
+        pairs.corner(i, (x * HALF[0], y * HALF[1], -HALF[2]), **_top_of(i), mu=mu)
+        for i in range(boxes)
+        for x, y in BOTTOM
+    ]
     heights = HALF[2] + (2.0 * HALF[2] + drop) * np.arange(boxes) + drop
     return _stack(mass, [_box_inertia(m) for m in mass], [(0.0, 0.0, z) for z in heights], touches)
 
 
 def overhang(boxes: int = 4, share: float = 0.98, mu: float = 0.5) -> Scene:
-    """Boxes of 1 kg, each pushed out over the one below by `share` of what statics allows, the lowest over a table's edge x = 0."""
+    """Boxes of 1 kg, each pushed out over the one below by `share` of what statics allows, the
+    lowest over a table's edge x = 0.
+    """
     shift = share * HALF[0] / np.arange(boxes, 0, -1)
     x = np.cumsum(shift) - HALF[0]
     touches = []
     for i in range(boxes):
         edge = HALF[0] - shift[i]  # of what is below, seen from box i
-        touches += [pairs.corner(i, (-HALF[0], y * HALF[1], -HALF[2]), **_top_of(i), mu=mu) for y in (-1.0, 1.0)]
+        touches += [
+            pairs.corner(i, (-HALF[0], y * HALF[1], -HALF[2]), **_top_of(i), mu=mu)
+            for y in (-1.0, 1.0)
+        ]
         if i == 0:
             touches += [pairs.corner(0, (edge, y * HALF[1], -HALF[2]), mu=mu) for y in (-1.0, 1.0)]
         else:
             below = {"b": i, "n": (0.0, 0.0, -1.0), "s": (0.0, 0.0, -HALF[2]), "mu": mu}
-            touches += [pairs.corner(i - 1, (HALF[0], y * HALF[1], HALF[2]), **below) for y in (-1.0, 1.0)]
+            touches += [
+                pairs.corner(i - 1, (HALF[0], y * HALF[1], HALF[2]), **below) for y in (-1.0, 1.0)
+            ]
     heights = HALF[2] * (2.0 * np.arange(boxes) + 1.0)
     positions = np.column_stack([x, np.zeros(boxes), heights])
     return _stack(np.ones(boxes), [_box_inertia(1.0)] * boxes, positions, touches)
@@ -122,7 +156,9 @@ def pyramid(mu: float = 0.4) -> Scene:
 
 
 def steepness() -> float:
-    """theta: angle between the vertical and the line from an upper to a lower centre of the pyramid [rad]."""
+    """theta: angle between the vertical and the line from an upper to a lower center of the
+    pyramid [rad].
+    """
     return float(np.arcsin((2.0 * RADIUS + CLEARANCE) / (2.0 * RADIUS * np.sqrt(3.0))))
 
 
@@ -159,7 +195,9 @@ def slope_axes(params: Block) -> tuple:
 
 
 def block(params: Block, speed: float = 0.0) -> Scene:
-    """The block flat on the plane through the origin, at `speed` [m/s] downhill; ValueError for a slope that is a wall."""
+    """The block flat on the plane through the origin, at `speed` [m/s] downhill; ValueError for a
+    slope that is a wall.
+    """
     number(params.gravity, "the block's gravity", 0.0, open_low=True)
     half = 0.5 * number(params.slope, "the slope", 0.0, math.radians(89.0))
     normal, downhill = slope_axes(params)
@@ -173,7 +211,9 @@ def block(params: Block, speed: float = 0.0) -> Scene:
     a, b, c = 0.5 * np.array(params.edges)
     law = {"n": normal, "mu": params.friction, "e": params.restitution}
     corners = [pairs.corner(0, (x * a, y * b, -c), **law) for x, y in BOTTOM[::-1]]
-    return Scene(*shapes.assembled([part], (0.0, 0.0, -params.gravity)), None, pairs.build(1, *corners))
+    return Scene(
+        *shapes.assembled([part], (0.0, 0.0, -params.gravity)), None, pairs.build(1, *corners)
+    )
 
 
 def way(params: Block, q: tuple, v: tuple) -> tuple:
@@ -184,7 +224,10 @@ def way(params: Block, q: tuple, v: tuple) -> tuple:
 
 def slide(params: Block, speed: float, t: float) -> tuple:
     """(s [m], ds/dt [m/s]) of the block after t [s] (N.29)."""
-    pull, brake = (params.gravity * x for x in (math.sin(params.slope), params.friction * math.cos(params.slope)))
+    pull, brake = (
+        params.gravity * x
+        for x in (math.sin(params.slope), params.friction * math.cos(params.slope))
+    )
     s = 0.0
     if speed != 0.0:
         rate = pull - math.copysign(brake, speed)

@@ -1,4 +1,6 @@
-"""A model as a network: every gradient by differences, the rows of contacts as velocities of the touching points."""
+"""A model as a network: every gradient by differences, the rows of contacts as velocities of the
+touching points.
+"""
 
 import numpy as np
 import pytest
@@ -12,17 +14,24 @@ from rbdyn_ros.systems import laws
 from rbdyn_ros.systems.mechanical import differentiated
 
 RNG = np.random.default_rng(7)
-POSE = np.hstack([RNG.normal(size=(2, 3)), [q / np.linalg.norm(q) for q in RNG.normal(size=(2, 4))]])
+POSE = np.hstack(
+    [RNG.normal(size=(2, 3)), [q / np.linalg.norm(q) for q in RNG.normal(size=(2, 4))]]
+)
 BODIES = rigid_bodies.build([1.0, 2.0], [(0.3, 0.2, 0.1), (1.0, 2.0, 2.5)])
 POINT, NORMAL = np.array([0.1, -0.2, 0.3]), np.array([0.0, 0.6, 0.8])
 GAP = np.linalg.norm(POSE[0, :3] - POSE[1, :3])
 
 
 def coupled(bodies=BODIES, v=np.zeros((2, 6))):
-    """Two bodies, a ball joint, a hinge; a corner over a plane, a ball over a plane of the other body, and two balls."""
+    """Two bodies, a ball joint, a hinge; a corner over a plane, a ball over a plane of the other
+    body, and two balls.
+    """
     place = [joints.local(POSE, i, POSE[0, :3] + POINT) for i in range(2)]
     axes = [quaternion.rotate(quaternion.conjugate(q), np.array(NORMAL)) for q in POSE[:, 3:]]
-    links = joints.ball_joint(0, place[0], 1, place[1]), joints.hinge(0, place[0], 1, place[1], axes[0], axes[1])
+    links = (
+        joints.ball_joint(0, place[0], 1, place[1]),
+        joints.hinge(0, place[0], 1, place[1], axes[0], axes[1]),
+    )
     contacts = (
         pairs.corner(0, POINT, n=NORMAL, s=(0.0, 0.0, -9.0), mu=0.3, e=0.5),
         pairs.ball(0, 0.2, POINT, 1, (1.0, 0.0, 0.0), (-9.0, 0.0, 0.0), mu=0.3),
@@ -34,16 +43,24 @@ def coupled(bodies=BODIES, v=np.zeros((2, 6))):
 
 def test_bodies_obey_eulers_equations_with_their_gradients():
     system, v = network.network(coupled())[0].systems[0], RNG.normal(size=12)
-    a = np.linalg.solve(system.mass(POSE.ravel()), system.force(0.0, POSE.ravel(), v)).reshape(2, 6)
+    a = np.linalg.solve(system.mass(POSE.ravel()), system.force(0.0, POSE.ravel(), v)).reshape(
+        2, 6
+    )
     w = v.reshape(2, 6)[:, 3:]
     assert a[:, :3] == pytest.approx(np.tile(BODIES.gravity, (2, 1)))
     assert BODIES.inertia * a[:, 3:] == pytest.approx(-np.cross(w, BODIES.inertia * w))
 
 
 def test_the_gradients_of_forces_are_those_of_weight_gyroscopic_term_and_load():
-    loaded, q, v = network.network(coupled(), lambda t, q, v: np.sin(q[:12] + t) - v)[0].systems[0], POSE.ravel(), RNG.normal(size=12)
+    loaded, q, v = (
+        network.network(coupled(), lambda t, q, v: np.sin(q[:12] + t) - v)[0].systems[0],
+        POSE.ravel(),
+        RNG.normal(size=12),
+    )
     free = network.network(coupled())[0].systems[0]
-    assert loaded.force(0.3, q, v) - free.force(0.3, q, v) == pytest.approx(np.sin(q[:12] + 0.3) - v)
+    assert loaded.force(0.3, q, v) - free.force(0.3, q, v) == pytest.approx(
+        np.sin(q[:12] + 0.3) - v
+    )
     for system in (free, loaded):
         by_v = differentiated(lambda x: system.force(0.3, q, x), v, 12)
         by_q = differentiated(lambda x: system.force(0.3, x, v), q, 12, network.moved)
@@ -74,8 +91,13 @@ def test_gradients_of_joints_off_the_unit_sphere_too():
         by_q = differentiated(lambda x: one.relation.value(0.0, x), 1.1 * q, len(q))
         assert one.relation.gradient(0.0, 1.1 * q) == pytest.approx(by_q, abs=1e-8)
         v, e = RNG.normal(size=12), 1e-5
-        ahead, behind = (one.relation.gradient(0.0, x) @ network.tangent(x) @ v for x in (network.moved(q, e * v), network.moved(q, -e * v)))
-        assert one.relation.bias(0.0, q, v) == pytest.approx((ahead - behind) / (2.0 * e), abs=1e-8)
+        ahead, behind = (
+            one.relation.gradient(0.0, x) @ network.tangent(x) @ v
+            for x in (network.moved(q, e * v), network.moved(q, -e * v))
+        )
+        assert one.relation.bias(0.0, q, v) == pytest.approx(
+            (ahead - behind) / (2.0 * e), abs=1e-8
+        )
 
 
 def test_rows_of_contacts_are_the_velocities_of_the_points_that_touch():
@@ -83,24 +105,44 @@ def test_rows_of_contacts_are_the_velocities_of_the_points_that_touch():
     v, T = RNG.normal(size=12), network.tangent(q)
     contacts = [one for one in net.interactions if not isinstance(one.law, laws.Equality)]
     assert [one.relation.rows for one in contacts] == [3, 3, 3, 1]
-    assert contacts[0].law == laws.friction_3d(0.3, 0.5) and contacts[3].law == laws.newton_impact(0.0)
+    assert contacts[0].law == laws.friction_3d(0.3, 0.5) and contacts[3].law == laws.newton_impact(
+        0.0
+    )
     for one in contacts:  # the rate of the gap, between balls and over a plane that turns
-        rate = (one.relation.value(0.0, network.moved(q, 1e-6 * v)) - one.relation.value(0.0, network.moved(q, -1e-6 * v))) / 2e-6
+        rate = (
+            one.relation.value(0.0, network.moved(q, 1e-6 * v))
+            - one.relation.value(0.0, network.moved(q, -1e-6 * v))
+        ) / 2e-6
         assert (one.relation.gradient(0.0, q) @ T @ v)[0] == pytest.approx(rate[0], abs=1e-8)
     R, n = quaternion.to_matrix(POSE[:, 3:]), (POSE[0, :3] - POSE[1, :3]) / GAP
-    slip = v[:3] + np.cross(R[0] @ v[3:6], -0.2 * n) - v[6:9] - np.cross(R[1] @ v[9:], (GAP - 0.2) * n)
+    slip = (
+        v[:3]
+        + np.cross(R[0] @ v[3:6], -0.2 * n)
+        - v[6:9]
+        - np.cross(R[1] @ v[9:], (GAP - 0.2) * n)
+    )
     u = contacts[2].relation.gradient(0.0, q) @ T @ v
-    assert u[0] == pytest.approx(n @ slip) and np.linalg.norm(u) == pytest.approx(np.linalg.norm(slip))
+    assert u[0] == pytest.approx(n @ slip) and np.linalg.norm(u) == pytest.approx(
+        np.linalg.norm(slip)
+    )
     corner = v[:3] + np.cross(R[0] @ v[3:6], R[0] @ POINT)
     u = contacts[0].relation.gradient(0.0, q) @ T @ v
-    assert u[0] == pytest.approx(NORMAL @ corner) and np.linalg.norm(u) == pytest.approx(np.linalg.norm(corner))
+    assert u[0] == pytest.approx(NORMAL @ corner) and np.linalg.norm(u) == pytest.approx(
+        np.linalg.norm(corner)
+    )
 
 
 def test_a_body_that_is_held_keeps_its_place_and_its_attitude():
-    """A cart under a pendulum, free along x only: the momentum along x and the height of the cart stay."""
-    cart = rigid_bodies.build([1.0, 0.5], [(0.1,) * 3, (0.02, 0.02, 0.001)], held=[(0, 1, 1, 1, 1, 1), (0,) * 6])
+    """A cart under a pendulum, free along x only: the momentum along x and the height of the cart
+    stay.
+    """
+    cart = rigid_bodies.build(
+        [1.0, 0.5], [(0.1,) * 3, (0.02, 0.02, 0.001)], held=[(0, 1, 1, 1, 1, 1), (0,) * 6]
+    )
     turned = quaternion.exp((0.2, 0.9, 0.0))
-    q = rigid_bodies.configuration(cart, [(0, 0, 0), quaternion.rotate(turned, np.array([0, 0, 0.3]))], [(1, 0, 0, 0), turned])
+    q = rigid_bodies.configuration(
+        cart, [(0, 0, 0), quaternion.rotate(turned, np.array([0, 0, 0.3]))], [(1, 0, 0, 0), turned]
+    )
     link = joints.assembled(2, joints.ball_joint(1, (0.0, 0.0, -0.3), 0, (0.0, 0.0, 0.0)))
     net, q, v = network.network(model.build(cart, q, np.zeros((2, 6)), link))
     run = event_driven.run(net, 0.0, q, v, [0.2])
@@ -116,13 +158,24 @@ def test_a_body_that_is_held_keeps_its_place_and_its_attitude():
 
 
 def test_boxes_with_edges_land_on_each_other_by_moreau_and_jean_as_by_the_variational_scheme():
-    """It leaves the landing's overlap, of the speed times a part of a step; the projection takes it back."""
+    """It leaves the landing's overlap, of the speed times a part of a step; the projection takes
+    it back.
+    """
     parts = {
         "low": shapes.box((0.4, 0.4, 0.2), mass=1.0, position=(0.0, 0.0, 0.1)),
-        "top": shapes.box((0.3, 0.3, 0.2), mass=1.0, position=(0.02, 0.01, 0.31), velocity=(0.3, 0.0, 0.0)),
+        "top": shapes.box(
+            (0.3, 0.3, 0.2), mass=1.0, position=(0.02, 0.01, 0.31), velocity=(0.3, 0.0, 0.0)
+        ),
     }
-    geoms = {"floor": scene.Geom("plane"), "below": scene.Geom("box", "low", (0.4, 0.4, 0.2)), "above": scene.Geom("box", "top", (0.3, 0.3, 0.2))}
-    rough = {"foot": scene.Contact(("below", "floor"), 0.5), "seat": scene.Contact(("above", "below"), 0.3)}
+    geoms = {
+        "floor": scene.Geom("plane"),
+        "below": scene.Geom("box", "low", (0.4, 0.4, 0.2)),
+        "above": scene.Geom("box", "top", (0.3, 0.3, 0.2)),
+    }
+    rough = {
+        "foot": scene.Contact(("below", "floor"), 0.5),
+        "seat": scene.Contact(("above", "below"), 0.3),
+    }
     boxes, h, steps = scene.build(scene.Scene(parts, geoms=geoms, contacts=rough)), 5e-3, 40
     net, q, v = network.network(boxes)
     for k in range(steps):
@@ -134,6 +187,8 @@ def test_boxes_with_edges_land_on_each_other_by_moreau_and_jean_as_by_the_variat
     found = projection.project(net, 0.0, q)
     after = found.q[0].reshape(2, 7)
     assert 1e-4 < overlap < 0.5 * h * 0.45 and found.ok
-    assert pairs.gaps(boxes.pairs, after).min() > -1e-12 and np.linalg.norm(after[:, 3:], axis=1) == pytest.approx(1.0, abs=1e-12)
+    assert pairs.gaps(boxes.pairs, after).min() > -1e-12 and np.linalg.norm(
+        after[:, 3:], axis=1
+    ) == pytest.approx(1.0, abs=1e-12)
     assert after[:, 2] == pytest.approx([0.1, 0.3], abs=1e-3) and np.abs(v[0]).max() < 1e-10
     assert after[:, 0] == pytest.approx(model.places(boxes)[:, 0], abs=h * 0.3)
