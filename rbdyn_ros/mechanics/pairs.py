@@ -63,6 +63,21 @@ def shape_gap(m, k, x, R, before):
 
 
 @hot
+def end_gap(m, k, d):
+    """The gap of the closed pair k of two shapes at the end of a step in which its points moved
+    apart by d; of edges that are nearly parallel to first order, for their normal may turn round.
+    """
+    pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
+    normal = get(pairs, k, c.FRAME)
+    if integers[k, c.KIND] == features.EDGES:
+        A, B = pose(m, integers[k, c.A], c.X, c.R), pose(m, integers[k, c.B], c.X, c.R)
+        i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
+        if features.is_skew(arena.geoms(m), i, j, feature, A, B):
+            return pairs[k, c.GAP] + vec.dot(normal, d)
+    return shape_gap(m, k, c.X_1, c.R_1, normal)[0]
+
+
+@hot
 def is_left(m, k):
     """Whether the closed pair k has left what it was closed on: an edge's end, a face's rim."""
     pairs = arena.pairs(m)
@@ -202,7 +217,7 @@ def displacements(m, h, whole):
         on_a = locate(bodies, a, get(pairs, k, c.ON_A), c.X_1, c.R_1)
         d = vec.sub(on_a, locate(bodies, b, get(pairs, k, c.ON_B), c.X_1, c.R_1))
         if integers[k, c.KIND] > c.BALLS:
-            g = shape_gap(m, k, c.X_1, c.R_1, get(pairs, k, c.FRAME))[0]
+            g = end_gap(m, k, d)
         else:
             g = gap(m, k, c.X_1, c.R_1)[0]
         pairs[k, c.GAP_1] = g

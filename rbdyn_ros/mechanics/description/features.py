@@ -45,6 +45,7 @@ FLAT = 1e-5  # [rad]
 PARALLEL = 1e-12  # of sin^2 between edges
 # [m] of an overlap of edges that are not the place where the boxes overlap least
 SHALLOW = 1e-7
+SKEW = 0.05  # of sin^2 between edges
 CONE = 1e-6  # [rad] by which a normal may leave its cone
 
 
@@ -264,6 +265,14 @@ def edges(geoms, i, j, feature, A, B, size, before):
         N = vec.scale(1.0 / length, away)
     on_b = vec.axpy(t, b, m_b)
     return length + outside - size + DEEPER, N, vec.axpy(geoms[j, RHO], N, on_b)
+
+
+@hot
+def is_skew(geoms, i, j, feature, A, B):
+    """Whether two edges are so near to parallel that their normal turns much faster than they."""
+    a = _axis(_placed(geoms, i, A)[1], feature // 12)
+    c = vec.dot(a, _axis(_placed(geoms, j, B)[1], feature // 4 % 3))
+    return 1.0 - c * c < SKEW
 
 
 @hot
