@@ -101,7 +101,9 @@ class Scene(NamedTuple):
     geoms: Mapping = _NOTHING  # name -> Geom
     contacts: Mapping = _NOTHING  # name -> Contact
     gravity: tuple = (0.0, 0.0, -9.81)  # [m/s^2, world]
-    close: bool = False  # move the bodies to the nearest places where all joints are closed
+    # move the bodies to the nearest places where all joints are closed, and change their velocities
+    # as the joints' impulses would
+    close: bool = False
 
 
 KINDS = {  # whether a joint has a point, how many axes
@@ -145,6 +147,7 @@ def build(scene: Scene, **options) -> models.Model:
     constraints = joints.assembled(len(q), *made)
     if scene.close:
         q = redundancy.closed(constraints, q, 1.0 - bodies.held.reshape(-1))
+        v = redundancy.closed_velocity(constraints, bodies, q, v)
     for name, geom in scene.geoms.items():
         _check_geom(name, geom, numbers)
     candidates, owners = [], []

@@ -166,6 +166,29 @@ def test_a_model_is_closed_where_points_are_given_in_the_bodies():
     assert models.places(model)[0, 0] == pytest.approx(0.35) and len(model.kept) == 5
 
 
+def test_velocities_are_closed_as_by_impulses_of_the_joints():
+    """A rod at rest whose end is driven by a crank: the hinge passes the crank's angular momentum on.
+
+    The crank turns at 3 rad/s about the world's anchor; what is left is known for two rods in line:
+    about its own anchor at the far end the second one can only turn with the common point.
+    """
+    crank = shapes.rod(1.0, mass=1.0, position=(0.5, 0, 0), orientation=LYING)
+    rocker = shapes.rod(1.0, mass=1.0, position=(1.5, 0, 0), orientation=LYING)
+    crank = crank._replace(velocity=(0, 0, -1.5), angular_velocity=(0, 3.0, 0))
+    hinges = {
+        "ground": Joint("hinge", ("crank", "world"), (0, 0, 0), axis=Y),
+        "middle": Joint("ball", ("rocker", "crank"), (1, 0, 0)),
+        "far": Joint("plane", ("rocker", "world"), (2, 0, 0), axis=Z),
+    }
+    model = build(Scene({"crank": crank, "rocker": rocker}, hinges, close=True))
+    q, v = models.state(model)
+    # both rods have the same inertia about their fixed ends, so half of the speed is left
+    assert v[0, 4] == pytest.approx(1.5, rel=1e-12) and v[1, 4] == pytest.approx(-1.5, rel=1e-12)
+    assert v[0, 2] == pytest.approx(-0.75) and v[1, 2] == pytest.approx(-0.75)
+    with pytest.raises(ValueError, match="joint middle .*dC/dt is .*; v must keep the joint closed"):
+        build(Scene({"crank": crank, "rocker": rocker}, hinges))
+
+
 # reactions of redundant joints ----------------------------------------------------------------------
 
 

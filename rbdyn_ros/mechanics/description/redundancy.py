@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.bodies import floating_base
+from rbdyn_ros.bodies.rigid_bodies import Bodies
 from rbdyn_ros.mechanics.description import jacobian, multipliers
 from rbdyn_ros.mechanics.description.joints import Constraints, selected
 from rbdyn_ros.mechanics.description.rows import WORLD
@@ -40,6 +41,20 @@ def closed(constraints: Constraints, q: Array, free: Array | float = 1.0) -> Arr
         q = floating_base.boxplus(q, e.reshape(len(q), 6))
     require_met(constraints, q, "no configuration near the start meets it together with the other rows; the joints contradict each other")
     return q
+
+
+def closed_velocity(constraints: Constraints, bodies: Bodies, q: Array, v: Array) -> Array:
+    """The velocities (n, 6) nearest to v, by their kinetic energy, that keep all rows met at q:
+
+        v + M^-1 J^T P,   J M^-1 J^T P = -J v
+
+    P are the impulses with which the joints would act at once; none where a body is held.
+    """
+    J = jacobian.jacobian(constraints.rows, q)
+    inverse = np.hstack([np.repeat(1.0 / bodies.mass[:, None], 3, 1), 1.0 / bodies.inertia])
+    K = J * (inverse * (1.0 - bodies.held)).reshape(-1)
+    P = np.linalg.lstsq(K @ J.T, -J @ v.reshape(-1), rcond=TOLERANCE)[0]
+    return v + (K.T @ P).reshape(v.shape)
 
 
 def require_met(constraints: Constraints, q: Array, advice: str = "start where the joints are closed, or close them first") -> None:
