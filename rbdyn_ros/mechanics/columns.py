@@ -26,9 +26,12 @@ M, IM, J, IJ, F, TAU, GAMMA, TURNS, JOINTED, _n = (
 # Work: relative turn v and its w, momenta without reactions, contact impulses (linear, angular),
 # end of the step (position, linear momentum without its force, attitude, matrix), inverse of the
 # gradient, what is left of the equation, all impulses, velocities of an impulse response.
-V, W, B_X, B_W, A_X, A_W, X_1, P_1, Q_1, R_1, K, REST, D_X, D_W, U_X, U_W, BODY = (
+V, W, B_X, B_W, A_X, A_W, X_1, P_1, Q_1, R_1, K, REST, D_X, D_W, U_X, U_W, _n = (
     _n + c for c in offsets(3, 1, 3, 3, 3, 3, 3, 3, 4, 9, 9, 3, 3, 3, 3, 3)
 )
+# How far its shapes reach from its center; the way that no point of them has exceeded until the
+# node, and in the step [m].
+REACH, WAY, STEP_WAY, BODY = (_n + c for c in offsets(1, 1, 1))
 
 # Joint blocks of three rows. Points or directions in a and directions or points in b, offsets c,
 # kinds k of the rows; multipliers (impulse of the node), sum of the impulses (force and torque on
@@ -70,7 +73,8 @@ LA, SLACK, U_P, TOTAL, _m = (_n + c for c in offsets(3, 1, 2, 4))
 # block of the Delassus matrix, velocity, levers of a and b, impulse at the start of an iteration,
 # mu |u_T| of the augmented Lagrangian, tangential velocity of this step, shift of the friction
 # law, what the contact does, velocity before an impact, impulse put by; velocity z of the
-# alternating directions, and what they have found.
+# alternating directions, and what they have found; sum of the ways of a and b below which the pair
+# stays open.
 (
     FRAME,
     ON_A,
@@ -90,8 +94,9 @@ LA, SLACK, U_P, TOTAL, _m = (_n + c for c in offsets(3, 1, 2, 4))
     KEEP,
     Z,
     KEEP_2,
+    WAKE,
     PAIR,
-) = (_m + c for c in offsets(9, 3, 3, 1, 1, 9, 3, 9, 9, 3, 1, 2, 2, 1, 3, 3, 3, 4))
+) = (_m + c for c in offsets(9, 3, 3, 1, 1, 9, 3, 9, 9, 3, 1, 2, 2, 1, 3, 3, 3, 4, 1))
 KEPT = np.int64(_m - LA)
 CLOSED = ROWS  # in a pair's integers: 1 if the contact persists
 FACE, BALLS = np.int64(0), np.int64(1)

@@ -13,7 +13,7 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import skyline, sparse
 from rbdyn_ros.mechanics.arena import HEADER, PARTS, Arena
 from rbdyn_ros.mechanics.description.joints import Constraints
-from rbdyn_ros.mechanics.description.pairs import Pairs
+from rbdyn_ros.mechanics.description.pairs import Pairs, reach
 from rbdyn_ros.mechanics.description.rows import POINT, WORLD
 from rbdyn_ros.types import Array
 
@@ -37,6 +37,7 @@ def arena_of(
     """
     blocks, integers, owners = _blocks(constraints)
     rows = _bodies(bodies, q, v, gamma, integers)
+    rows[:, c.REACH] = reach(pairs, len(q))
     parts = _parts(rows, blocks, integers, _pairs(pairs), pairs, impacts)
     parts["clock"][[c.MAX_IMPACTS, c.MAY_GAIN], 0] = options
     return _packed(parts), owners

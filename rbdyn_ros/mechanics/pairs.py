@@ -13,8 +13,11 @@ from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.description import features
+from rbdyn_ros.mechanics.smooth import way
 
 _ORIGIN = (0.0, 0.0, 0.0)
+JUMP = 5e-6  # [m] by which a gap may close without a way (see `features.OUTSIDE`)
+FAR = 1e-3  # [m] of a gap that is not looked at again before its bodies have moved
 LEFT = 5e-7  # [m] of a gap at the start of a step in which the contact would be closed
 _UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -244,9 +247,49 @@ def smallest(m, x, R):
 
 @hot
 def smallest_of_shapes(m, x, R):
-    """As `smallest`, with pairs of any kind."""
-    least, pairs, integers = 1e300, arena.pairs(m), arena.pair_integers(m)
+    """As `smallest`, with pairs of any kind. No gap closes faster than its bodies move: those of
+    shapes that were wider are not looked at before they have come that far.
+    """
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    for i in range(len(bodies)):
+        bodies[i, c.STEP_WAY] = way(bodies, i) if x == c.X_1 else 0.0
+    least, bound = 1e300, 1e300
     for k in range(len(pairs)):
-        if integers[k, c.CLOSED] == 0:
-            least = min(least, any_gap(m, k, x, R) - pairs[k, c.SLACK])
-    return least
+        if integers[k, c.CLOSED] != 0:
+            continue
+        if integers[k, c.KIND] <= c.BALLS:
+            least = min(least, gap(m, k, x, R)[0] - pairs[k, c.SLACK])
+            continue
+        before, step = ways(m, k)
+        is_far = before + step < pairs[k, c.WAKE]
+        if is_far and integers[k, c.KIND] != features.RIM:  # a plane reaches farther than its body
+            bound = min(bound, pairs[k, c.WAKE] - before - step)
+            continue
+        g = shape_gap(m, k, x, R, _ORIGIN)[0]
+        if g > FAR:
+            pairs[k, c.WAKE] = before + clearance(m, k, x, R, g) - step - JUMP
+        least = min(least, g - pairs[k, c.SLACK])
+    return least if least < 1e300 else bound
+
+
+@hot
+def clearance(m, k, x, R, g):
+    """What the bodies of pair k of two shapes, whose gap is g, can move before it closes [m]."""
+    pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
+    if integers[k, c.KIND] != features.EDGES:
+        return g
+    A, B = pose(m, integers[k, c.A], x, R), pose(m, integers[k, c.B], x, R)
+    i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
+    return features.apart(arena.geoms(m), i, j, feature, A, B, pairs[k, c.SIZE])
+
+
+@inlined
+def ways(m, k):
+    """(until the node, in the step) the ways of both bodies of pair k together [m]."""
+    bodies, integers, before, step = arena.bodies(m), arena.pair_integers(m), 0.0, 0.0
+    for side in range(2):
+        i = integers[k, c.A + side]
+        if i != c.WORLD:
+            before += bodies[i, c.WAY]
+            step += bodies[i, c.STEP_WAY]
+    return before, step

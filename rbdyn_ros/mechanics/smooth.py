@@ -16,6 +16,7 @@ from rbdyn_ros.mechanics.arena import get, get9, put, put4, put9
 ITERATIONS = 20
 # a change of v after which Newton's method stops; the error is its square, and goes into the
 # momentum
+HALF_TURN = 3.2  # the angle of a turn over |v| is at most pi
 CLOSE = 1e-7
 BODY_FAILED, JOINT_FAILED = 1, 2
 
@@ -195,11 +196,21 @@ def move(m, h):
     return -1 if joined < 0 else free + joined
 
 
+@inlined
+def way(bodies, i):
+    """What no point of the shapes of body i moves farther than in the step [m]."""
+    moved = vec.size(vec.sub(get(bodies, i, c.X_1), get(bodies, i, c.X)))
+    turned = vec.size(get(bodies, i, c.V)) if bodies[i, c.TURNS] != 0.0 else 0.0
+    return moved + HALF_TURN * turned * bodies[i, c.REACH]
+
+
 @hot
 def commit(m, h, has_rate):
     """Make the end of the step the node; `has_rate`: h is long enough to tell a rate."""
     bodies, f = arena.bodies(m), 2.0 / h
     for i in range(len(bodies)):
+        if bodies[i, c.REACH] > 0.0:
+            bodies[i, c.WAY] += way(bodies, i)
         put(bodies, i, c.X, get(bodies, i, c.X_1))
         put(bodies, i, c.P, vec.axpy(0.5 * h, get(bodies, i, c.F), get(bodies, i, c.P_1)))
         if bodies[i, c.TURNS] != 0.0:

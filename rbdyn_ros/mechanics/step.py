@@ -280,6 +280,7 @@ def undo(m, saved):
     pairs, blocks = arena.pairs(m), arena.blocks(m)
     for k in range(len(pairs)):
         put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+        pairs[k, c.WAKE] = 0.0
     for j in range(len(blocks)):
         put(blocks, j, c.LAM, (0.0, 0.0, 0.0))
     return False

@@ -276,6 +276,28 @@ def is_skew(geoms, i, j, feature, A, B):
 
 
 @hot
+def apart(geoms, i, j, feature, A, B, size):
+    """The least distance between the two edges of each shape that `edges` may choose of; it changes
+    no faster than they move.
+    """
+    x_a, a_axes = _placed(geoms, i, A)
+    x_b, b_axes = _placed(geoms, j, B)
+    along_a, along_b = feature // 12, feature // 4 % 3
+    a, b = _axis(a_axes, along_a), _axis(b_axes, along_b)
+    of_a = _edge(geoms, i, a_axes, along_a, feature & 2, b)[0]
+    of_b = _edge(geoms, j, b_axes, along_b, feature & 1, a)[0]
+    d, c, least = vec.sub(x_a, x_b), vec.dot(a, b), 1e300
+    for k in range(4):
+        r = vec.axpy(1.0 if k & 1 else -1.0, of_a, d)
+        r = vec.axpy(1.0 if k & 2 else -1.0, of_b, r)
+        half_a, half_b = geoms[i, HALF + along_a], geoms[j, HALF + along_b]
+        s, t = nearest(c, vec.dot(a, r), vec.dot(b, r), half_a, half_b)
+        away = vec.add(r, vec.sub(vec.scale(s, a), vec.scale(t, b)))
+        least = min(least, vec.norm(away) - size)
+    return least
+
+
+@hot
 def separation(d, a, h, b, f):
     """The largest of the distances of two boxes along the 15 axes that can part them; negative
     where they overlap.

@@ -122,6 +122,17 @@ def build(bodies: int, *candidates) -> Pairs:
     return Pairs(*numbers, *vectors, *floats, *_shapes(candidates))
 
 
+def reach(pairs: Pairs, bodies: int) -> Array:
+    """(bodies,) how far the shapes with faces that end reach from the center of their body [m]."""
+    f, found = features, np.zeros(bodies)
+    place, half = pairs.geoms[:, f.PLACE : f.PLACE + 3], pairs.geoms[:, f.HALF : f.HALF + 3]
+    size = np.linalg.norm(place, axis=1) + np.linalg.norm(half, axis=1) + pairs.geoms[:, f.RHO]
+    for body, of in ((pairs.a, pairs.shapes[:, 0]), (pairs.b, pairs.shapes[:, 1])):
+        known = (of >= 0) & (body != WORLD)
+        np.maximum.at(found, body[known], size[of[known]])
+    return found
+
+
 def _shapes(candidates) -> tuple:
     """(shapes, geoms) of the candidates; each shape has one row."""
     number: dict = {}
