@@ -219,8 +219,12 @@ def repeated(c, count):
             return (0.0 if moved < np.inf else np.inf), size
         if k % LEAP == LEAP - 1 and not leap(c, count):
             creep(c, count, _FARTHEST * size / moved)
-    if moved * c.W[0, 0] <= _STALLED:
-        return 0.0, size
+    for a in range(count):  # once more from nothing and without leaps, which can lead in circles about a free inner stress
+        put(c.P, c.active[a], (0.0, 0.0, 0.0))
+    for k in range(SWEEPS):
+        if not _STALLED < moved * c.W[0, 0] < np.inf:
+            return (0.0 if moved < np.inf else np.inf), size
+        moved, size = sweep(c, count)
     memory.failed(c, memory.NO_SWEEPS, count)
     return np.inf, 1.0
 

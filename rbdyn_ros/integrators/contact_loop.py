@@ -3,7 +3,15 @@
 from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.integrators import contact_memory, contact_step, discrete_rod, impact, maximal_rod, memory
+from rbdyn_ros.integrators import (
+    contact_memory,
+    contact_recovery,
+    contact_step,
+    discrete_rod,
+    impact,
+    maximal_rod,
+    memory,
+)
 from rbdyn_ros.kernel import hot, inlined
 
 _UNKNOWN = world.Clear((0.0, 0.0), (0.0, 0.0, 0.0), -1.0, -1.0)
@@ -43,6 +51,7 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
     contact_memory.begin(c, q, v, n * h)
     for i in range(n):
         start, s = state, t + i * h
+        recorded, free = c.recorded[0], split and clear.cart >= 0.0
         u0, u1 = u1, rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, s + h))
         guess = 1.0 - h * h * (2.0 * bend - bend_old)
         if touched:
@@ -50,8 +59,11 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
             touched = False
         count = 0
         if split:
-            count = impact.held(C, c, h, state) if clear.cart < 0.0 else 0
+            if not free:
+                contact_recovery.remember(c)
+                count = impact.held(C, c, h, state)
         elif not open_ahead(C, clear, h, state):
+            contact_recovery.remember(c)
             count = contact_step.detect(system, C, c, h, state[0], state[2], state[3], state[4])
             clear = world.clear(C, state[0], axis(state[2])) if count == 0 else _UNKNOWN
         if count == 0:
@@ -78,6 +90,16 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
                 touched = True
                 if split:
                     impact.release(c)
+        if not error <= tolerance and count > 0 and not split:
+            contact_recovery.forget(c, recorded, free)
+            state, turn, impulse, error, touched = impact.step(system, C, options, load, E, u0, u1, start, guess, c, s)
+            touched, clear = True, _UNKNOWN
+        if not error <= tolerance and (met or count > 0):
+            contact_recovery.forget(c, recorded, free)
+            state, turn, impulse, error = contact_recovery.step(
+                system, C, options, load, E, u0, u1, start, guess, c, s
+            )
+            touched, clear = True, _UNKNOWN
         bend, bend_old = 0.25 * E.f * E.f * (1.0 - turn.w), bend
         iterations += turn.iterations
         if not error <= tolerance:

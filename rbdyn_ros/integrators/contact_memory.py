@@ -6,11 +6,13 @@ from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import hot, inlined
 
-NONE, NO_LAW, NO_SWEEPS, NO_ROUNDS, NO_SPLITS = range(5)  # what went wrong in a step that failed
+NONE, NO_LAW, NO_SWEEPS, NO_ROUNDS, NO_SPLITS, NO_POSE, JAMMED = range(7)  # what went wrong in a step that failed
 _WHY = {
     NO_LAW: "{} has no impulse that obeys its law, its Delassus matrix is singular or nearly so: the pendulum is jammed there",
     NO_SWEEPS: "{} contacts at once did not agree on their impulses in 2000 sweeps of Gauss-Seidel",
     NO_ROUNDS: "the impulse at {} and the step did not agree in 50 rounds",
+    NO_POSE: "{} overlaps and 2000 projections did not lift it",
+    JAMMED: "{} overlaps and no motion within reach lifts it and what else touches: the pendulum is jammed there",
     NO_SPLITS: "it met {} and others more than 200 times in one step",
 }
 

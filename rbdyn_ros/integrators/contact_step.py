@@ -258,28 +258,29 @@ def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, c
     Where the contacts would gain energy, or find no impulses, the restitution of the impacts is cut back to the share that
     does not (P.7).
     """
-    new, turn, impulse, error, gain = attempt(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count)
-    if system.contacts.newton == 1.0 or not rebounds(c, count):
-        return new, turn, impulse, error
-    low, high, share = 0.0, 1.0, 1.0
-    for k in range(fc3d.HALVINGS + 1):
+    low, high, share, elastic = 0.0, 1.0, 1.0, system.contacts.newton == 0.0 and rebounds(c, count)
+    for k in range(fc3d.HALVINGS + 2):
+        new, turn, impulse, error, gain = attempt(
+            system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count
+        )
+        if not elastic:
+            break
         low, high, share, found = fc3d.narrow(low, high, share, 1.0, not error <= tolerance or gain > 0.0)
         if found:
             break
-        share = low if k == fc3d.HALVINGS - 1 else share
+        share = low if k == fc3d.HALVINGS else share
         for a in range(count):
             i = c.active[a]
             put(c.P, i, vector(c.kept, i))
             if c.mode[i] == IMPACT:
                 c.law[i, 1] = share * c.rebound[i]
         memory.failed(c, memory.NONE, 0)
-        new, turn, impulse, error, gain = attempt(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count)
     return new, turn, impulse, error
 
 
-@hot
+@inlined
 def attempt(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
-    """`solve` with the restitution as it stands, and the energy [J] that the contacts gain in an impact that rebounds."""
+    """`solve` with the restitution as it stands, and the energy [J] that the contacts gain, less round-off."""
     x, Q, R, w, u, V = state
     contact_law.couple(system, c, count, R)
     for k in range(ROUNDS):

@@ -1,0 +1,135 @@
+"""A step whose contacts find no impulses is taken without them and mended at its end: pose, then velocity.
+
+Positions and velocities of a whole step can contradict each other (a contact that has to keep its gap while another one
+meets its obstacle, a rod between floor and sphere), so that no impulses obey (P.1) to (P.3) together. At one instant they
+exist: without restitution the state before the impact is allowed by all rows. So the rod and the cart move freely for h; what
+overlaps then is projected out along the normals in the metric of the masses (P.5), in turns; there all that touch jump together
+(P.4), with the share of the restitution that leaves no energy gained, that of the projection included. This is of order 1.
+"""
+
+import numpy as np
+
+from rbdyn_ros.bodies import rod_on_cart as body
+from rbdyn_ros.contacts import rod_on_cart as touching
+from rbdyn_ros.contacts import world
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.integrators import contact_memory as memory
+from rbdyn_ros.integrators import contact_step, impact
+from rbdyn_ros.integrators.contact_memory import put, vector
+from rbdyn_ros.integrators.landing import along_normal
+from rbdyn_ros.kernel import hot, inlined
+
+_SWEEPS = 2000  # of the gaps
+_CLOSED = 5e-13  # of the rod's length: a smaller overlap is none
+_TOUCHING = 1e-9  # of the rod's length: what touches; what may overlap still after the last sweep
+_FLAT = 1e-9  # of 1/m: W_NN of a normal along which nothing moves
+
+
+@inlined
+def remember(c):
+    """Keep which contacts touch at the start of a step."""
+    for i in range(world.COUNT):
+        c.closed_before[i] = c.closed[i]
+
+
+@hot
+def forget(c, recorded, free):
+    """Undo what a failed step noted: its impacts and forces, and what it closed; nothing touched before where all was `free`."""
+    c.recorded[0] = recorded
+    for i in range(world.COUNT):
+        c.closed[i] = 0.0 if free else c.closed_before[i]
+        put(c.force, i, (0.0, 0.0, 0.0))
+        put(c.P, i, (0.0, 0.0, 0.0))
+
+
+@inlined
+def axis(R):
+    """The rod's direction R e3."""
+    return (R[0][2], R[1][2], R[2][2])
+
+
+@hot
+def overlapping(C, x, R):
+    """The candidate that overlaps deepest."""
+    deepest, found = np.inf, 0
+    for i in range(world.COUNT):
+        if world.exists(C, i):
+            g = world.touch(C, i, x, axis(R))[0]
+            if g < deepest:
+                deepest, found = g, i
+    return found
+
+
+@hot
+def projected(system, C, c, x, Q, R):
+    """(x, Q, R, deepest overlap [m]) where nothing overlaps any more; c.z are the impulses of the last sweep."""
+    deepest = 0.0
+    for k in range(_SWEEPS):
+        deepest = 0.0
+        for i in range(world.COUNT):
+            c.z[i] = 0.0
+            if not world.exists(C, i):
+                continue
+            g, n, rho = world.touch(C, i, x, axis(R))
+            if not g < 0.0:
+                continue
+            deepest = min(deepest, g)
+            dw, dx, W = along_normal(system, R, n, rho)
+            if not W * system.rod_mass > _FLAT:
+                c.z[i] = 1.0  # nothing moves along n
+                continue
+            c.z[i] = -g / W
+            x = (x[0] - g * dx[0], x[1] - g * dx[1])
+            turn = vec.scale(-0.5 * g, dw)
+            Q = unit_quaternion.normalized(unit_quaternion.product(Q, (1.0, turn[0], turn[1], turn[2])))
+            R = unit_quaternion.matrix(Q)
+        if deepest >= -_CLOSED * C.length:
+            break
+    return x, Q, R, deepest
+
+
+@hot
+def is_jammed(system, C, c, x, R):
+    """Whether the impulses y = c.z >= 0 prove that no motion z within reach opens the overlaps, to first order.
+
+    D_N z >= -g asks for |z|_M >= y.(-g) / |D_N^T y| in the metrics of M and M^-1 (Farkas); within reach is |z|_M < L sqrt(m).
+    """
+    dw, dx, lift = (0.0, 0.0, 0.0), (0.0, 0.0), 0.0
+    for i in range(world.COUNT):
+        if c.z[i] > 0.0:
+            g, n, rho = world.touch(C, i, x, axis(R))
+            add_w, add_x = touching.kick(system, R, vec.scale(c.z[i], n), rho)
+            dw, dx = vec.add(dw, add_w), (dx[0] + add_x[0], dx[1] + add_x[1])
+            lift -= c.z[i] * g
+    p, P = body.momenta(system, R, dw, dx)
+    size = max(vec.dot(p, dw) + P[0] * dx[0] + P[1] * dx[1], 0.0) ** 0.5
+    return lift > C.length * system.rod_mass**0.5 * size
+
+
+@hot
+def step(system, C, options, load, E, u0, u1, state, guess, c, t):
+    """One step: (state, turn, joint impulse, error). The impulses lie in P, half of them as in any step."""
+    tolerance, most, start = options.tolerance, options.max_iterations, state
+    new, turn, impulse = contact_step.stage(system, load, E, tolerance, most, u0, u1, state, guess, None)
+    if not turn.error <= tolerance:
+        return start, turn, impulse, turn.error
+    x, Q, R, w, u, V = new
+    before = contact_step.energy(system, R, w, u)
+    x, Q, R, deepest = projected(system, C, c, x, Q, R)
+    if not deepest > -_TOUCHING * C.length:
+        memory.failed(c, memory.JAMMED if is_jammed(system, C, c, x, R) else memory.NO_POSE, overlapping(C, x, R))
+        return start, turn, impulse, np.inf
+    V = body.center_velocity(system, R, w, u)
+    spent = contact_step.energy(system, R, w, u) - before
+    for i in range(world.COUNT):
+        if c.closed[i] == 1.0 and impact.gap(C, i, (x, Q, R, w, u, V)) > _TOUCHING * C.length:
+            c.closed[i] = 0.0
+    new, ok = impact.jump(system, C, c, E.h, t + E.h, (x, Q, R, w, u, V), False, spent)
+    if not ok:
+        return start, turn, impulse, np.inf
+    memory.failed(c, memory.NONE, 0)
+    impact.add_forces(c, 0.5 * E.f)
+    impulse = vec.sub(vec.axpy(system.rod_mass, vec.sub(new[5], V), impulse), impact.on_rod(c))
+    for i in range(world.COUNT):
+        put(c.P, i, vec.scale(0.5 * c.closed[i], vector(c.P, i)))
+    return new, turn, impulse, turn.error

@@ -1,0 +1,112 @@
+"""Random falls of the pendulum over a floor, between rail ends, with a sphere: how many end in a fault, and what they gain.
+
+    python test/verification/random_falls.py [--falls N] [--seed K] [--seconds S]
+
+mu from 0 to 1.5, e_n from 0 to 1, steps of 1 to 20 ms, whole and split; a cart in five is fixed. Printed are the faults with
+their reasons, the largest gain of energy in a step, the largest |P_T| - mu P_N and the smallest P_N of any contact force.
+`test/integrators/test_random_falls.py` runs a small sample of the same.
+"""
+
+import argparse
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.contacts import world
+from rbdyn_ros.integrators.contact_memory import trouble
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, quantities, upright
+from rbdyn_ros.types import Contacts
+
+STEPS = (1e-3, 2e-3, 5e-3, 1e-2, 2e-2)  # [s]
+
+
+class Fall(NamedTuple):
+    """What is dropped, and how it is stepped."""
+
+    params: Params
+    tilt: float  # [rad]
+    azimuth: float  # [rad]
+    v: np.ndarray  # (5,)
+    h: float  # [s]
+    split: bool
+
+
+class Outcome(NamedTuple):
+    """How a fall went."""
+
+    reason: str  # why it stopped, "" if it did not
+    time: float  # [s] when it ended
+    gain: float  # [J] largest rise of the energy in a step
+    excess: float  # [N] largest |P_T| - mu P_N of a mean contact force
+    pull: float  # [N] largest pulling force of a contact
+
+
+def draw(rng, fixed_share: float = 0.2) -> Fall:
+    """A random fall that begins above everything."""
+    while True:
+        wide, mu = rng.uniform(0.2, 1.0), rng.choice([0.0, 0.1, 0.3, 0.8, 1.5])
+        e = rng.choice([0.0, 0.0, 0.3, 0.5, 0.9, 1.0])
+        contacts = Contacts(1.0, rng.choice([-0.1, -0.1, -1.0, -2.0]), mu, e, length=2.4)
+        if rng.uniform() < 0.7:
+            contacts = contacts._replace(stop_low=(-wide, -wide), stop_high=(wide, wide), stop_restitution=e)
+        if rng.uniform() < 0.6:
+            at = (*rng.uniform(-1.5, 1.5, 2), rng.uniform(contacts.floor_height, 0.4))
+            friction = {"obstacle_friction": rng.choice([0.0, 0.5, 1.0]), "obstacle_restitution": e}
+            contacts = contacts._replace(obstacle=world.SPHERE, obstacle_point=at, obstacle_radius=0.25, **friction)
+        spin = rng.choice([0.0, 10.0]) * rng.normal()
+        v = np.concatenate([1.5 * rng.normal(size=2), 2.0 * rng.normal(size=2), [spin]])
+        params = Params(contacts=contacts, cart_fixed=bool(rng.uniform() < fixed_share))
+        fall = Fall(params, rng.uniform(0.1, 1.2), rng.uniform(-np.pi, np.pi), v, rng.choice(STEPS), rng.uniform() < 0.4)
+        if min(world.gaps(contacts, upright(fall.tilt, fall.azimuth)).values()) > 0.02:
+            return fall
+
+
+def run(fall: Fall, seconds: float = 4.0) -> Outcome:
+    """The Outcome of a fall."""
+    contacts, system = fall.params.contacts, build(fall.params)
+    integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=fall.split)
+    options, state, reaction = integrator.options(system), upright(fall.tilt, fall.azimuth), np.zeros(3)
+    state.v[:] = fall.v
+    state.v[:2] *= system.cart_free
+    energy, gain, excess, pull = quantities(system, state.q, state.v)[0], 0.0, 0.0, 0.0
+    memory = options.contact
+    for k in range(round(seconds / fall.h)):
+        done = integrator.advance(system, options, no_input(), fall.h, 1, k * fall.h, state.q, state.v, reaction)[0]
+        if done < 1:
+            return Outcome(trouble(memory) or "no reason", k * fall.h, gain, excess, pull)
+        before, energy = energy, quantities(system, state.q, state.v)[0]
+        gain = max(gain, energy - before)
+        for i in np.flatnonzero(memory.force.any(axis=1)):
+            force = memory.axes[i] @ memory.force[i]
+            excess = max(excess, np.hypot(*force[1:]) - world.law(contacts, i)[0] * force[0])
+            pull = max(pull, -force[0])
+    return Outcome("", seconds, gain, excess, pull)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--falls", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--fixed", type=float, default=0.2, help="share of fixed carts")
+    parser.add_argument("--verbose", action="store_true", help="name each fall that faults or gains 0.05 J")
+    arguments = parser.parse_args()
+    rng, outcomes = np.random.default_rng(arguments.seed), []
+    for k in range(arguments.falls):
+        fall = draw(rng, arguments.fixed)
+        outcomes.append(run(fall, arguments.seconds))
+        if arguments.verbose and (outcomes[-1].reason or outcomes[-1].gain > 0.05):
+            print(k, outcomes[-1], fall, flush=True)
+    reasons = Counter(o.reason for o in outcomes if o.reason)
+    print(f"{sum(reasons.values())} of {len(outcomes)} falls ended in a fault")
+    for reason, count in reasons.most_common():
+        print(f"  {count}: {reason}")
+    for name in ("gain", "excess", "pull"):
+        values = np.sort([getattr(o, name) for o in outcomes])
+        print(f"{name}: largest {values[-1]:.3g}, second {values[-2]:.3g}, median {np.median(values):.3g}")
+
+
+if __name__ == "__main__":
+    main()
