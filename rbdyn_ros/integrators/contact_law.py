@@ -111,6 +111,21 @@ def allowed(c, count, s):
 
 
 @hot
+def admitted(mu, P, change):
+    """The largest part, at most 1, of a change of P in K_mu that K_mu allows."""
+    if fc3d_one_contact.inside(vec.add(P, change), mu * _ROUND):
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        if fc3d_one_contact.inside(vec.axpy(middle, change, P), mu * _ROUND):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@hot
 def creep(c, count, farthest):
     """P := P + s dP with the largest s that the cones allow; unchanged where that is not below `farthest`."""
     low, high = 0.0, 1.0

@@ -1,10 +1,12 @@
-"""A step whose contacts find no impulses is taken without them and mended at its end: pose, then velocity.
+"""A step whose contacts find no impulses is taken without them and mended at its end.
 
-Positions and velocities of a whole step can contradict each other (a contact that has to keep its gap while another one
-meets its obstacle, a rod between floor and sphere), so that no impulses obey (P.1) to (P.3) together. At one instant they
-exist: without restitution the state before the impact is allowed by all rows. So the rod and the cart move freely for h; what
-overlaps then is projected out along the normals in the metric of the masses (P.5), in turns; there all that touch jump together
-(P.4), with the share of the restitution that leaves no energy gained, that of the projection included. This is of order 1.
+Positions and velocities of a whole step can contradict each other (a contact that has to keep its
+gap while another one meets its obstacle, a rod between floor and sphere), so that no impulses obey
+(P.1) to (P.3) together. At one instant they exist: without restitution the state before the impact
+is allowed by all rows. So the rod and the cart move freely for h; what overlaps then is projected
+out along the normals in the metric of the masses (P.5), in turns; there all that touch jump
+together (P.4), with the share of the restitution that leaves no energy gained, that of the
+projection included (P.7). This is of order 1.
 """
 
 import numpy as np
@@ -34,7 +36,9 @@ def remember(c):
 
 @hot
 def forget(c, recorded, free):
-    """Undo what a failed step noted: its impacts and forces, and what it closed; nothing touched before where all was `free`."""
+    """Undo what a failed step noted: its impacts, its forces, and what it closed; nothing touched
+    before where all was `free`.
+    """
     c.recorded[0] = recorded
     for i in range(world.COUNT):
         c.closed[i] = 0.0 if free else c.closed_before[i]
@@ -62,7 +66,9 @@ def overlapping(C, x, R):
 
 @hot
 def projected(system, C, c, x, Q, R):
-    """(x, Q, R, deepest overlap [m]) where nothing overlaps any more; c.z are the impulses of the last sweep."""
+    """(x, Q, R, deepest overlap [m]) where nothing overlaps any more; c.z are the impulses of the
+    last sweep.
+    """
     deepest = 0.0
     for k in range(_SWEEPS):
         deepest = 0.0
@@ -81,7 +87,8 @@ def projected(system, C, c, x, Q, R):
             c.z[i] = -g / W
             x = (x[0] - g * dx[0], x[1] - g * dx[1])
             turn = vec.scale(-0.5 * g, dw)
-            Q = unit_quaternion.normalized(unit_quaternion.product(Q, (1.0, turn[0], turn[1], turn[2])))
+            Q = unit_quaternion.product(Q, (1.0, turn[0], turn[1], turn[2]))
+            Q = unit_quaternion.normalized(Q)
             R = unit_quaternion.matrix(Q)
         if deepest >= -_CLOSED * C.length:
             break
@@ -90,9 +97,10 @@ def projected(system, C, c, x, Q, R):
 
 @hot
 def is_jammed(system, C, c, x, R):
-    """Whether the impulses y = c.z >= 0 prove that no motion z within reach opens the overlaps, to first order.
+    """Whether the impulses y = c.z >= 0 prove that no motion z within reach opens the overlaps.
 
-    D_N z >= -g asks for |z|_M >= y.(-g) / |D_N^T y| in the metrics of M and M^-1 (Farkas); within reach is |z|_M < L sqrt(m).
+    To first order D_N z >= -g asks for |z|_M >= y.(-g) / |D_N^T y| in the metrics of M and M^-1
+    (P.8, Farkas); within reach is |z|_M < L sqrt(m).
     """
     dw, dx, lift = (0.0, 0.0, 0.0), (0.0, 0.0), 0.0
     for i in range(world.COUNT):

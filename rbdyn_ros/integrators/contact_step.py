@@ -128,7 +128,10 @@ def law(system, c, count, h, x0, R0, x1, R1, w1, u1):
 
 @hot
 def settle(system, c, count, R, w, u):
-    """The oblique projection of (w, x') on the rows of the closed persistent contacts; adds its impulse to P / 2 each."""
+    """The oblique projection of (w, x') on the rows of the closed persistent contacts; adds its impulse to P / 2 each.
+
+    Only that part of it is taken which the cones allow: none pulls, none rubs more than it may.
+    """
     n = 0
     for b in range(count):
         j = c.active[b]
@@ -150,16 +153,23 @@ def settle(system, c, count, R, w, u):
         c.z[0] /= c.A[0, 0]
     else:
         linear.solve_consistent(c.A[:n, :n], c.z[:n])
-    column = 0
+    column, part = 0, 1.0
     for b in range(count):
         j = c.active[b]
-        half = (0.0, 0.0, 0.0)
-        for l in range(rows(c, j)):
-            f = vec.scale(-c.z[column], direction(c, j, l))
-            dw, du = touching.kick(system, R, f, c.rho[j])
-            w, u = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
-            half = vec.axpy(0.5, vec.matvec(frame(c, j), f), half)
+        half, P = (0.0, 0.0, 0.0), vector(c.P, j)
+        if rows(c, j) == 3:
+            half = (-0.5 * c.z[column], -0.5 * c.z[column + 1], -0.5 * c.z[column + 2])
+            column += 3
+        elif rows(c, j) == 1:
+            half = vec.scale(-0.5 * c.z[column] / P[0], P)
             column += 1
+        put(c.dP, j, half)
+        part = min(part, contact_law.admitted(c.law[j, 0], P, half))
+    for b in range(count):
+        j = c.active[b]
+        half = vec.scale(part, vector(c.dP, j))
+        dw, du = touching.kick(system, R, vec.transposed_matvec(frame(c, j), vec.scale(2.0, half)), c.rho[j])
+        w, u = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
         put(c.P, j, vec.add(vector(c.P, j), half))
     return w, u
 

@@ -12,9 +12,10 @@ much more, out of u_N^-. To lift by the normal force of later steps (the bias of
 from rbdyn_ros.contacts import rod_on_cart as touching
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.integrators.contact_memory import put, vector
+from rbdyn_ros.integrators.contact_memory import frame, put, vector
 from rbdyn_ros.kernel import hot, inlined
 
+_SLIDING = 1.0 - 1e-9  # of mu: what is nearer to the edge of its cone keeps P_T/P_N, so that no friction is invented
 _SWEEPS = 6  # Newton doubles the digits of a few hundredths of a radian; several contacts take turns
 
 
@@ -45,10 +46,17 @@ def lifted(system, c, count, impact, x, Q, R, w, u):
             g, n, rho = world.touch(C, i, x, (R[0][2], R[1][2], R[2][2]))
             dw, dx, W = along_normal(system, R, n, rho)
             if last:
-                s = -vec.dot(n, touching.point_velocity(R, w, u, rho))
+                s, P = -vec.dot(n, touching.point_velocity(R, w, u, rho)), vector(c.P, i)
+                along = (1.0, 0.0, 0.0)
+                if P[1] * P[1] + P[2] * P[2] >= (_SLIDING * c.law[i, 0] * P[0]) ** 2:
+                    ratio = vec.scale(1.0 / P[0], P)
+                    add_w, add_x = touching.kick(system, R, vec.transposed_matvec(frame(c, i), ratio), rho)
+                    W_s = vec.dot(n, touching.point_velocity(R, add_w, add_x, rho))
+                    if W_s > 0.1 * W:
+                        along, W = ratio, W_s
+                        dw, dx = vec.scale(1.0 / W, add_w), (add_x[0] / W, add_x[1] / W)
                 w, u = vec.axpy(s, dw, w), (u[0] + s * dx[0], u[1] + s * dx[1])
-                P = vector(c.P, i)
-                put(c.P, i, (P[0] + 0.5 * s / W, P[1], P[2]))
+                put(c.P, i, vec.axpy(0.5 * s / W, along, P))
             else:
                 x = (x[0] - g * dx[0], x[1] - g * dx[1])
                 turn = vec.scale(-0.5 * g, dw)

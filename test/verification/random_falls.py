@@ -93,16 +93,20 @@ def main() -> None:
     parser.add_argument("--fixed", type=float, default=0.2, help="share of fixed carts")
     parser.add_argument("--verbose", action="store_true", help="name each fall that faults or gains 0.05 J")
     arguments = parser.parse_args()
-    rng, outcomes = np.random.default_rng(arguments.seed), []
+    rng, outcomes, gains = np.random.default_rng(arguments.seed), [], {}
     for k in range(arguments.falls):
         fall = draw(rng, arguments.fixed)
         outcomes.append(run(fall, arguments.seconds))
+        gains.setdefault((fall.h, fall.split), []).append(outcomes[-1].gain)
         if arguments.verbose and (outcomes[-1].reason or outcomes[-1].gain > 0.05):
             print(k, outcomes[-1], fall, flush=True)
     reasons = Counter(o.reason for o in outcomes if o.reason)
     print(f"{sum(reasons.values())} of {len(outcomes)} falls ended in a fault")
     for reason, count in reasons.most_common():
         print(f"  {count}: {reason}")
+    for (h, split), values in sorted(gains.items()):
+        kind = "split" if split else "whole"
+        print(f"  {1e3 * h:g} ms, {kind}: {len(values)} falls, largest gain in a step {max(values):.1e} J")
     for name in ("gain", "excess", "pull"):
         values = np.sort([getattr(o, name) for o in outcomes])
         print(f"{name}: largest {values[-1]:.3g}, second {values[-2]:.3g}, median {np.median(values):.3g}")
