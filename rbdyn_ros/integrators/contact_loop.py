@@ -51,7 +51,7 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
     contact_memory.begin(c, q, v, n * h)
     for i in range(n):
         start, s = state, t + i * h
-        recorded, free = c.recorded[0], split and clear.cart >= 0.0
+        recorded, done, free = c.recorded[0], c.work[0], split and clear.cart >= 0.0
         u0, u1 = u1, rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, s + h))
         guess = 1.0 - h * h * (2.0 * bend - bend_old)
         if touched:
@@ -91,11 +91,11 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
                 if split:
                     impact.release(c)
         if not error <= tolerance and count > 0 and not split:
-            contact_recovery.forget(c, recorded, free)
+            contact_recovery.forget(c, recorded, done, free)
             state, turn, impulse, error, touched = impact.step(system, C, options, load, E, u0, u1, start, guess, c, s)
             touched, clear = True, _UNKNOWN
         if not error <= tolerance and (met or count > 0):
-            contact_recovery.forget(c, recorded, free)
+            contact_recovery.forget(c, recorded, done, free)
             state, turn, impulse, error = contact_recovery.step(
                 system, C, options, load, E, u0, u1, start, guess, c, s
             )

@@ -35,11 +35,11 @@ def remember(c):
 
 
 @hot
-def forget(c, recorded, free):
-    """Undo what a failed step noted: its impacts, its forces, and what it closed; nothing touched
-    before where all was `free`.
+def forget(c, recorded, work, free):
+    """Undo what a failed step noted: its impacts, its forces, its work, and what it closed; nothing
+    touched before where all was `free`.
     """
-    c.recorded[0] = recorded
+    c.recorded[0], c.work[0] = recorded, work
     for i in range(world.COUNT):
         c.closed[i] = 0.0 if free else c.closed_before[i]
         put(c.force, i, (0.0, 0.0, 0.0))
@@ -122,13 +122,14 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
     if not turn.error <= tolerance:
         return start, turn, impulse, turn.error
     x, Q, R, w, u, V = new
-    before = contact_step.energy(system, R, w, u)
+    before = body.energy(system, R, w, u)
     x, Q, R, deepest = projected(system, C, c, x, Q, R)
     if not deepest > -_TOUCHING * C.length:
         memory.failed(c, memory.JAMMED if is_jammed(system, C, c, x, R) else memory.NO_POSE, overlapping(C, x, R))
         return start, turn, impulse, np.inf
     V = body.center_velocity(system, R, w, u)
-    spent = contact_step.energy(system, R, w, u) - before
+    spent = body.energy(system, R, w, u) - before
+    c.work[0] += spent
     for i in range(world.COUNT):
         if c.closed[i] == 1.0 and impact.gap(C, i, (x, Q, R, w, u, V)) > _TOUCHING * C.length:
             c.closed[i] = 0.0
