@@ -30,6 +30,7 @@ from rbdyn_ros.solvers import fc3d
 
 ROUNDS = 50
 _CALM = 8  # rounds with one W
+_LIFTS = 1e-6  # [m/s] a bias that is more than round-off
 _NUDGE = 1e-4  # of the impulses, for differences
 _ROUND_OFF = 2e-15  # of a position, relative
 _ENLARGED = 100.0  # times what is allowed is taken after the last round: nearly dependent contacts enlarge round-off
@@ -236,9 +237,9 @@ def rebounds(c, count):
 
 @inlined
 def meets(c, count):
-    """Whether one of the active contacts is an impact."""
+    """Whether one of the active contacts is an impact, or gives a penetration back: 2 P.u is not all of the work then."""
     for a in range(count):
-        if c.mode[c.active[a]] == IMPACT:
+        if c.mode[c.active[a]] == IMPACT or c.law[c.active[a], 1] < -_LIFTS:
             return True
     return False
 

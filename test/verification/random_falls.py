@@ -41,6 +41,7 @@ class Outcome(NamedTuple):
     gain: float  # [J] largest rise of the energy in a step
     excess: float  # [N] largest |P_T| - mu P_N of a mean contact force
     pull: float  # [N] largest pulling force of a contact
+    balance: float  # [J] energy at the end, less that at the start and the work of the contacts
 
 
 def draw(rng, fixed_share: float = 0.2) -> Fall:
@@ -70,19 +71,21 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
     options, state, reaction = integrator.options(system), upright(fall.tilt, fall.azimuth), np.zeros(3)
     state.v[:] = fall.v
     state.v[:2] *= system.cart_free
-    energy, gain, excess, pull = quantities(system, state.q, state.v)[0], 0.0, 0.0, 0.0
+    start = energy = quantities(system, state.q, state.v)[0]
+    gain, excess, pull = 0.0, 0.0, 0.0
     memory = options.contact
     for k in range(round(seconds / fall.h)):
         done = integrator.advance(system, options, no_input(), fall.h, 1, k * fall.h, state.q, state.v, reaction)[0]
         if done < 1:
-            return Outcome(trouble(memory) or "no reason", k * fall.h, gain, excess, pull)
+            balance = abs(energy - start - memory.work[0])
+            return Outcome(trouble(memory) or "no reason", k * fall.h, gain, excess, pull, balance)
         before, energy = energy, quantities(system, state.q, state.v)[0]
         gain = max(gain, energy - before)
         for i in np.flatnonzero(memory.force.any(axis=1)):
             force = memory.axes[i] @ memory.force[i]
             excess = max(excess, np.hypot(*force[1:]) - world.law(contacts, i)[0] * force[0])
             pull = max(pull, -force[0])
-    return Outcome("", seconds, gain, excess, pull)
+    return Outcome("", seconds, gain, excess, pull, abs(energy - start - memory.work[0]))
 
 
 def main() -> None:
@@ -107,7 +110,7 @@ def main() -> None:
     for (h, split), values in sorted(gains.items()):
         kind = "split" if split else "whole"
         print(f"  {1e3 * h:g} ms, {kind}: {len(values)} falls, largest gain in a step {max(values):.1e} J")
-    for name in ("gain", "excess", "pull"):
+    for name in ("gain", "excess", "pull", "balance"):
         values = np.sort([getattr(o, name) for o in outcomes])
         print(f"{name}: largest {values[-1]:.3g}, second {values[-2]:.3g}, median {np.median(values):.3g}")
 
