@@ -15,7 +15,7 @@ from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.integrators.nonsmooth import event_driven
 from rbdyn_ros.mechanics import model, network
-from rbdyn_ros.mechanics.description import joints, pairs
+from rbdyn_ros.mechanics.description import geoms, joints, pairs
 from rbdyn_ros.systems import assembly
 from rbdyn_ros.types import Array, Input, State, System
 
@@ -72,9 +72,7 @@ def _cart_and_rod(system: System, state: State, candidates: list) -> model.Model
 
 
 def _candidates(system: System) -> tuple:
-    """(numbers of `contacts.world`, pairs) of what the rod's tip and the cart can meet; ValueError
-    for a sphere.
-    """
+    """(numbers of `contacts.world`, pairs) of what the rod, its tip and the cart can meet."""
     C, found, origin = system.contacts, [], (0.0, 0.0, 0.0)
     tip = (0.0, 0.0, C.length - system.center)
     if C.floor:
@@ -86,13 +84,13 @@ def _candidates(system: System) -> tuple:
             if np.isfinite(end):
                 stop = pairs.corner(CART, origin, n=n, s=end * np.eye(3)[i], e=C.stop_restitution)
                 found.append((world.STOP_X + i, stop))
+    law = {"mu": C.obstacle_friction, "e": C.obstacle_restitution}
     if C.obstacle == world.SPHERE:
-        raise ValueError(
-            "contact.obstacle is a sphere, which the rod meets as a line; "
-            "only a half space can be met event by event"
-        )
+        middle = (0.0, 0.0, 0.5 * C.length - system.center)
+        line = geoms.capsule(C.obstacle_radius, C.length, ROD, middle)._replace(radius=0.0)
+        ball = geoms.sphere(C.obstacle_radius, position=C.obstacle_point)
+        found += [(world.OBSTACLE, pair) for pair in geoms.pairs_between(line, ball, **law)]
     if C.obstacle == world.HALF_SPACE:
-        law = {"mu": C.obstacle_friction, "e": C.obstacle_restitution}
         plane = {"n": C.obstacle_normal, "s": C.obstacle_point}
         found.append((world.OBSTACLE, pairs.corner(ROD, tip, **plane, **law)))
     return [i for i, _ in found], [pair for _, pair in found]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from rbdyn_ros.experiments import event_driven, falling_rod
+from rbdyn_ros.contacts.world import OBSTACLE
+from rbdyn_ros.experiments import contact_runs, event_driven, falling_rod
 from rbdyn_ros.experiments import outcome as outcomes
 from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, quantities, upright
 from rbdyn_ros.types import Contacts
@@ -37,6 +38,23 @@ def test_the_reference_finds_the_golden_impacts():
     _, found = event_driven.follow(system, upright(np.pi / 6), no_input(), np.array((0.0, 1.6)), most=3)
     np.testing.assert_allclose([i.t for i in found], golden["t"], atol=1e-9)
     np.testing.assert_allclose([i.P[0] for i in found], golden["P_n"], atol=1e-8)
+
+
+def test_the_reference_meets_a_sphere_with_the_rod_as_the_split_steps_do():
+    """The rod as a line, friction, a wrench on the rod and a force on the cart: the steps meet it with order 2."""
+    at = {"obstacle_point": (1.2, 0.1, 0.9), "obstacle_radius": 0.2}
+    law = {"obstacle_friction": 0.3, "obstacle_restitution": 0.5}
+    system = build(Params(contacts=Contacts(obstacle=1.0, **at, **law)))
+    push = np.array([0.1, 0.2, 0.3, 0.01, 0.02, 0.0, 0.1, 0.0, 0.7])
+    input = no_input()._replace(force=np.array([1.0, 2.0]), disturbance=push)
+    rows, found = event_driven.follow(system, upright(np.pi / 6), input, np.array((0.0, 0.5)))
+    assert [i.contact for i in found] == [OBSTACLE]
+    errors = []
+    for n in (1000, 2000):
+        split = contact_runs.stepped(system, upright(np.pi / 6), input, "split", 0.5 / n, 1, n)
+        errors.append(np.abs(split.y[-1] - rows[-1]).max())
+        np.testing.assert_allclose(split.impacts["P_n"][0], found[0].P[0], rtol=1e-5)
+    assert errors[1] < 2e-5 and errors[0] / errors[1] == pytest.approx(4.0, rel=0.1)
 
 
 def test_an_elastic_impact_of_the_reference_keeps_the_energy():
