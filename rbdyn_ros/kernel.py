@@ -25,6 +25,8 @@ import numpy as np
 from numba import njit, types as nb
 from numba.core.dispatcher import Dispatcher
 
+from rbdyn_ros.kernel_parts import WholeCompiler, link_as_part
+
 _OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract"}, _nrt=True)  # what is not said is its first caller's
 
 
@@ -46,17 +48,26 @@ def kernel(function: Callable | None = None, **options) -> Callable:
     return dispatcher
 
 
-def hot(function: Callable) -> Callable:
+def hot(function: Callable, **options) -> Callable:
     """A kernel of the running loop: it cannot allocate and counts no references; returns numbers only."""
-    dispatcher = kernel(function, _nrt=False)  # without Numba's runtime
+    dispatcher = kernel(function, _nrt=False, **options)  # without Numba's runtime
     if isinstance(dispatcher, Dispatcher):
         dispatcher.add_overload = _returning_numbers(dispatcher)
     return dispatcher
 
 
+def part(function: Callable) -> Callable:
+    """A hot kernel that hot kernels call; it is compiled with each that Python calls (`kernel_parts`)."""
+    return _part(hot(function, pipeline_class=WholeCompiler))
+
+
 def inlined(function: Callable) -> Callable:
     """A kernel that always becomes part of its caller: no call, and its tuples stay in registers."""
-    return kernel(function, forceinline=True)
+    return _part(kernel(function, forceinline=True))
+
+
+def _part(dispatcher: Callable) -> Callable:
+    return link_as_part(dispatcher) if isinstance(dispatcher, Dispatcher) else dispatcher
 
 
 def specialised(template: Callable, name: str, **scope) -> Callable:

@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FLOORS = {
-    0: {"types", "kernel", "interrupts", "optional", "tracebacks", "files", "console", "geometry", "numerics"},
+    0: {"types", "kernel", "kernel_parts", "interrupts", "optional", "tracebacks", "files", "console", "geometry", "numerics"},
     1: {"bodies", "solvers"},
     2: {"contacts", "systems"},
     3: {"systems", "integrators", "mechanics"},

@@ -13,7 +13,7 @@ from numba.core.runtime import _nrt_python, rtsys
 from plants import FORCED, PENDULUM, PLANTS, spinning
 
 from rbdyn_ros.integrators.select import select
-from rbdyn_ros.kernel import bound, fingerprint, hot, kernel
+from rbdyn_ros.kernel import bound, fingerprint, hot, inlined, kernel, part
 from rbdyn_ros.models.spherical_pendulum import no_input, upright
 from rbdyn_ros.types import Contacts
 
@@ -342,3 +342,48 @@ def test_everything_runs_without_the_compiler():
         cwd=ROOT, env=environment, capture_output=True, text=True,
     )  # fmt: skip
     assert result.returncode == 0, result.stdout[-2000:]
+
+
+@inlined
+def whole_of(a):
+    return a[:]
+
+
+@part
+def last(a, k):
+    return a[k]
+
+
+@part
+def first_sum(a, is_long):
+    return last(a, 0) + (last(a, 1) if is_long else 0.0)
+
+
+@part
+def total(a, k):
+    return first_sum(a, True) + last(a, k)
+
+
+@kernel
+def copied(a, k):
+    return whole_of(a), total(a, k)
+
+
+def test_parts_are_compiled_with_the_kernel_that_python_calls():
+    """Optimized and kept once, with it; a part that several parts call is linked once. It can be called from Python too."""
+    a = np.arange(1.0, 4.0)
+    assert total(a, 2) == 6.0 and len(total.overloads) == 1
+    if hasattr(last, "overloads"):
+        assert not last.overloads and not first_sum.overloads
+    assert first_sum(a, False) == 1.0 and last(a, 2) == 3.0
+
+
+def test_parts_serve_callers_that_count_references_and_those_that_do_not():
+    """The array is still held when the caller that counts gives it back."""
+    a = np.arange(1.0, 4.0)
+    counted = sys.getrefcount(a)
+    for _ in range(3):
+        same, value = copied(a, 2)
+        assert value == 6.0 and (same == a).all()
+        del same
+    assert sys.getrefcount(a) == counted

@@ -3,7 +3,7 @@ column by column and swept.
 """
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import hot
+from rbdyn_ros.kernel import part
 from rbdyn_ros.mechanics import arena, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
@@ -24,7 +24,7 @@ CHECKED = 200  # sweeps, after which they must have gained something
 _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
-@hot
+@part
 def couple(m, h, at_node):
     """W of the active pairs with the joints reacting: of a step of h, or of the node. Their own
     blocks become parts of it.
@@ -48,7 +48,7 @@ def couple(m, h, at_node):
                 pairs[active[a], c.W_OWN + 3 * r + j] = W[(3 * a + r) * 3 * n + 3 * a + j]
 
 
-@hot
+@part
 def solve(m, tolerance):
     """As `friction.solve`, with W; U holds the velocities of the impulses that were found."""
     pairs, W, active, count = arena.pairs(m), arena.delassus(m), arena.active(m), arena.counters(m)

@@ -18,7 +18,7 @@ from math import sqrt
 import numpy as np
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, skyline
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put
@@ -59,14 +59,14 @@ def solve_one(pairs, k, u):
     return found.kind != NONE
 
 
-@hot
+@part
 def fail(m, k):
     """Write down that pair k has no impulse."""
     arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = CONTACT_FAILED, k
     return FAILED
 
 
-@hot
+@part
 def clear_velocities(m):
     """U_X, U_W := 0."""
     bodies = arena.bodies(m)
@@ -75,7 +75,7 @@ def clear_velocities(m):
         put(bodies, i, c.U_W, (0.0, 0.0, 0.0))
 
 
-@hot
+@part
 def solve(m, tolerance):
     """The impulses LA of the active pairs whose velocities at the present LA are U; U_X, U_W: what
     they change of the bodies'.
@@ -153,7 +153,7 @@ def projection_gradient(x, mu):
     )
 
 
-@hot
+@part
 def restart(m):
     """LA := L_B, at which U holds, and what follows from that."""
     pairs, active = arena.pairs(m), arena.active(m)
@@ -166,7 +166,7 @@ def restart(m):
         put(pairs, k, c.Z, (max(u[0], 0.0) + pairs[k, c.U_S], u[1], u[2]))
 
 
-@hot
+@part
 def solve_lagrangian(m, tolerance):
     """The impulses LA by the augmented Lagrangian, from L_B, at which U holds; whether they were
     found.
@@ -199,7 +199,7 @@ def solve_lagrangian(m, tolerance):
     return False
 
 
-@hot
+@part
 def keep_alternation(m, to_kept):
     """Put what the alternation has found by, or take it back."""
     bodies, pairs, active = arena.bodies(m), arena.pairs(m), arena.active(m)
@@ -220,7 +220,7 @@ def keep_alternation(m, to_kept):
             put(bodies, i, c.U_W, get(bodies, i, c.D_W))
 
 
-@hot
+@part
 def alternate(m, tolerance, scale):
     """Alternating directions from LA, U_S and the bodies' velocities: (change of the last round,
     size) as velocities.
@@ -245,7 +245,7 @@ def alternate(m, tolerance, scale):
     return moved, size
 
 
-@hot
+@part
 def newton(m, tolerance, scale):
     """The impulses LA by rounds of Newton's method from LA, U_S and the bodies' velocities;
     whether they were found.
@@ -282,7 +282,7 @@ def newton(m, tolerance, scale):
     return False
 
 
-@hot
+@part
 def update_multipliers(m, scale):
     """LA := proj_K(x), U_S := mu |u_T|; (how much that changed, size of LA) as velocities."""
     pairs, active, moved, size = arena.pairs(m), arena.active(m), 0.0, 0.0
@@ -300,7 +300,7 @@ def update_multipliers(m, scale):
     return moved, size
 
 
-@hot
+@part
 def newton_system(m, scale, what):
     """Right side -M du + D^T (r - r_0) and, unless it is AGAIN, the matrix M + sigma D^T G D.
 
@@ -357,7 +357,7 @@ def direction(pairs, k, side, j):
     return s * pairs[k, o], s * pairs[k, o + 3], s * pairs[k, o + 6]
 
 
-@hot
+@part
 def add_pair(m, k, G, sigma):
     """Matrix += sigma D^T G D of pair k."""
     pairs, integers, A, low = (

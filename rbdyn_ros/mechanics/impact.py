@@ -10,7 +10,7 @@ P.u+ <= 0, so that T+ - T- = P.u+ - P.W P/2 <= 0.
 """
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import hot
+from rbdyn_ros.kernel import part
 from rbdyn_ros.mechanics import arena, coupled, friction, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
@@ -24,7 +24,7 @@ RESTING = 0.005  # [1/s] times the step: a velocity below which a contact stays 
 TOLERANCE = 1e-14  # [m/s]
 
 
-@hot
+@part
 def gather(m, share, touching):
     """The closed pairs become the active ones, with those that touch if asked for: how many; their
     frames and velocities.
@@ -51,7 +51,7 @@ def gather(m, share, touching):
     return n
 
 
-@hot
+@part
 def strike(m, h, restitution):
     """Let everything that touches at the node jump; pairs that do not part are closed then.
     Whether impulses were found.
@@ -75,7 +75,7 @@ def strike(m, h, restitution):
     return True
 
 
-@hot
+@part
 def push_all(m):
     """Add the impulses of the active pairs to the momenta and to the sums."""
     active = arena.active(m)
@@ -84,7 +84,7 @@ def push_all(m):
         add_up(arena.pairs(m), active[at])
 
 
-@hot
+@part
 def observe(m):
     """U_X, U_W: the velocities of the node as output, joints and closed contacts obeyed (M.14).
     Whether impulses were found.
@@ -102,7 +102,7 @@ def observe(m):
     return solved
 
 
-@hot
+@part
 def solve(m):
     """The impulses LA of the active pairs at the node; whether they were found."""
     if len(arena.blocks(m)) > 0:
@@ -110,7 +110,7 @@ def solve(m):
     return friction.solve(m, TOLERANCE) < friction.FAILED
 
 
-@hot
+@part
 def exchange(m, before, h, restitution):
     """Find the impulses LA; whether they were found."""
     low, high, share = 0.0, restitution, restitution
@@ -125,7 +125,7 @@ def exchange(m, before, h, restitution):
     return impulses(m, h, low)
 
 
-@hot
+@part
 def impulses(m, h, share):
     """LA of the active pairs for a share of their restitution; whether they were found."""
     pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
@@ -140,7 +140,7 @@ def impulses(m, h, share):
     return solve(m)
 
 
-@hot
+@part
 def finish(m, h, hit):
     """Close what does not part, write impacts down, let the rates of turning follow the jump."""
     bodies, pairs, integers, active = (
@@ -168,7 +168,7 @@ def finish(m, h, hit):
             put(bodies, i, c.V_3, rate)
 
 
-@hot
+@part
 def add_up(pairs, k):
     """Add the impulse of pair k to its sums."""
     impulse = get(pairs, k, c.LA)
@@ -177,7 +177,7 @@ def add_up(pairs, k):
     arena.add(pairs, k, c.TOTAL + 1, force)
 
 
-@hot
+@part
 def record(m, k, before, after):
     """Write an impact down; it is counted also where the table is full."""
     table, count, pairs = arena.impacts(m), arena.counters(m), arena.pairs(m)

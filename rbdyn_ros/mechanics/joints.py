@@ -10,7 +10,7 @@ displacement and by turn, the multipliers of a step obey
 """
 
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
@@ -44,7 +44,7 @@ def quaternion(bodies, i):
     return _IDENTITY if i == c.WORLD else get4(bodies, i, c.Q)
 
 
-@hot
+@part
 def node_gradients(m):
     """A of all blocks at the node; constant during a step."""
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
@@ -72,7 +72,7 @@ def node_gradients(m):
                 mixed_row(bodies, blocks, j, r, a, b, False)
 
 
-@hot
+@part
 def linearize(m):
     """Phi and A_1 of all blocks at the end of the step."""
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
@@ -107,7 +107,7 @@ def linearize(m):
                 mixed_row(bodies, blocks, j, r, a, b, True)
 
 
-@hot
+@part
 def mixed_row(bodies, blocks, j, r, a, b, at_end):
     """Row r of a MIXED block: gradients at the node, or residual and gradients at the end."""
     o, k = 3 * r, blocks[j, c.K_ROW + r]
@@ -141,7 +141,7 @@ def mixed_row(bodies, blocks, j, r, a, b, at_end):
         put(blocks, j, c.NODE_WB + o, vec.cross(n, to_b))
 
 
-@hot
+@part
 def turn_row(bodies, blocks, j, r, a, b, n, at_end):
     """Row q_a.(q_b n) of a relative rotation: linear in F(v) = (w, v) of either body."""
     q_a, q_b, o = quaternion(bodies, a), quaternion(bodies, b), 3 * r
@@ -167,7 +167,7 @@ def turn_row(bodies, blocks, j, r, a, b, n, at_end):
         put(blocks, j, c.NODE_WB + o, vec.scale(0.5, on_b))
 
 
-@hot
+@part
 def largest_residual(m):
     """The block that is farthest from closed, nan counting as farthest."""
     blocks, worst, at = arena.blocks(m), -1.0, 0
@@ -180,7 +180,7 @@ def largest_residual(m):
     return at
 
 
-@hot
+@part
 def assemble(m, h):
     """The joints' matrix A_1 K A^T and the right sides -Phi + A_1 K r of a step."""
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
@@ -195,7 +195,7 @@ def assemble(m, h):
         put(blocks, j, c.D, d)
 
 
-@hot
+@part
 def fill(m, h, at_node):
     """The joints' matrix: of a step, or A M^-1 A^T at the node."""
     bodies, blocks, integers, S = (
@@ -263,7 +263,7 @@ def force(blocks, integers, j, side, impulse):
     return vec.transposed_matvec(get9(blocks, j, c.NODE_XA + 9 * side), impulse)
 
 
-@hot
+@part
 def spread(m, column):
     """D_X, D_W += A^T of the impulses in `column`."""
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
@@ -283,7 +283,7 @@ def spread(m, column):
                 )
 
 
-@hot
+@part
 def add_up(m):
     """Add the impulses of the node to the sums that reactions are told from."""
     blocks = arena.blocks(m)
@@ -291,7 +291,7 @@ def add_up(m):
         add_wrench(m, j, get(blocks, j, c.LAM))
 
 
-@hot
+@part
 def add_wrench(m, j, impulse):
     """SUM of block j += the wrenches of an impulse at the node: force [world] and torque [body] on
     a, then on b.

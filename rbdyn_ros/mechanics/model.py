@@ -16,7 +16,7 @@ from rbdyn_ros.bodies.rigid_bodies import Bodies
 from rbdyn_ros.geometry import arguments
 from rbdyn_ros.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics import friction, impact, packing, smooth, step, velocity
+from rbdyn_ros.mechanics import friction, packing, smooth, step, velocity
 from rbdyn_ros.mechanics.arena import Arena
 from rbdyn_ros.mechanics.description import jacobian, joints, redundancy
 from rbdyn_ros.mechanics.description import pairs as contacts
@@ -101,8 +101,8 @@ def build(
         bodies, q, v, gamma, joints.selected(constraints, kept), pairs, impacts, numbers
     )
     model = Model(bodies, constraints, kept, pairs, arena, owners, names)
-    velocity_kernels(model)[0](model.arena)
-    velocity_kernels(model)[1](model.arena, -1.0)
+    observe(model)
+    add_node_reactions(model, -1.0)
     return model
 
 
@@ -159,16 +159,21 @@ def iterations(model: Model) -> int:
     return int(part(model, "counters")[c.ITERATIONS, 0])
 
 
-def velocity_kernels(model: Model) -> tuple:
-    """`observe` and `add_node_reactions`, bound to the arena's types."""
-    return bound(impact.observe, model.arena), bound(velocity.add_node_reactions, model.arena, 1.0)
+def observe(model: Model) -> bool:
+    """Let the velocities of this instant stand in the arena; whether they were found."""
+    return bound(step.advance, model.arena, 1e-3, 1)(model.arena, 0.0, int(step.OBSERVE)) == 1
+
+
+def add_node_reactions(model: Model, sign: float) -> None:
+    """Add `sign` times the part of the node's reactions that `observe` has found to the sums."""
+    bound(velocity.add_node_reactions, model.arena, 1.0)(model.arena, sign)
 
 
 def state(model: Model) -> tuple:
     """(q (n, 7), v (n, 6)): places, and the velocities of this instant with joints and closed
     contacts obeyed.
     """
-    if not velocity_kernels(model)[0](model.arena):
+    if not observe(model):
         raise ArithmeticError(
             f"the velocities at t = {part(model, 'clock')[c.TIME, 0]:.6g} s are not known: "
             f"{failure(model)}"
@@ -205,14 +210,13 @@ def reactions(model: Model, since: Array | None = None) -> Array:
     are redundant all rows share their load so that its norm is least (C.10); the shares are those
     of the present places, or with `since`, the places q (n, 7) at the last call, the mean of both.
     """
-    observe, add = velocity_kernels(model)
-    observe(model.arena)
-    add(model.arena, 1.0)
+    observe(model)
+    add_node_reactions(model, 1.0)
     sums = part(model, "blocks")[:, c.SUM : c.SUM + 12]
     found = np.zeros((max(model.constraints.joint, default=-1) + 1, 12))
     np.add.at(found, list(model.owners), sums)
     sums[:] = 0.0
-    add(model.arena, -1.0)
+    add_node_reactions(model, -1.0)
     found = found.reshape(-1, 2, 6)
     if len(model.kept) == len(model.constraints.names):
         return found

@@ -8,7 +8,7 @@ u = T (v_a - v_b) + T_a w_a - T_b w_b, and an impulse r gives T^T r and T_a^T r 
 
 from rbdyn_ros.contacts.world import frame
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
@@ -51,7 +51,7 @@ def gap(m, k, x, R):
     return length - pairs[k, c.SIZE], normal, center
 
 
-@hot
+@part
 def shape_gap(m, k, x, R, before):
     """As `gap`, between features of two shapes; where they touch in place of the center.
 
@@ -65,7 +65,7 @@ def shape_gap(m, k, x, R, before):
     return features.gap(arena.geoms(m), kind, i, j, feature, A, B, p, n, size, before)
 
 
-@hot
+@part
 def end_gap(m, k, d):
     """The gap of the closed pair k of two shapes at the end of a step in which its points moved
     apart by d; of edges that are nearly parallel to first order, for their normal may turn round.
@@ -80,7 +80,7 @@ def end_gap(m, k, d):
     return shape_gap(m, k, c.X_1, c.R_1, normal)[0]
 
 
-@hot
+@part
 def is_left(m, k):
     """Whether the closed pair k has left what it was closed on: an edge's end, a face's rim."""
     pairs = arena.pairs(m)
@@ -103,7 +103,7 @@ def any_gap(m, k, x, R):
     return gap(m, k, x, R)[0]
 
 
-@hot
+@part
 def aim(m, k):
     """Frame, contact points, levers and own block of the Delassus matrix of pair k at the node."""
     if arena.pair_integers(m)[k, c.KIND] > c.BALLS:
@@ -113,7 +113,7 @@ def aim(m, k):
         set_contact(m, k, g, normal, center)
 
 
-@hot
+@part
 def aim_shape(m, k):
     """As `aim`, of two shapes."""
     g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
@@ -201,7 +201,7 @@ def velocity(m, k):
     return vec.add(vec.matvec(get9(pairs, k, c.FRAME), v), u)
 
 
-@hot
+@part
 def displacements(m, h, whole):
     """U := the mean velocities of the active pairs over the step: gap over h, and the tangents'
     shift over h (M.15).
@@ -231,7 +231,7 @@ def displacements(m, h, whole):
         put(pairs, k, c.U, ((g - keep) / h, s + pairs[k, c.SHIFT], t + pairs[k, c.SHIFT + 1]))
 
 
-@hot
+@part
 def smallest(m, x, R):
     """The smallest gap of the open pairs, over what they overlapped by when they parted; inf
     without any.
@@ -245,7 +245,7 @@ def smallest(m, x, R):
     return least
 
 
-@hot
+@part
 def smallest_of_shapes(m, x, R):
     """As `smallest`, with pairs of any kind. No gap closes faster than its bodies move: those of
     shapes that were wider are not looked at before they have come that far.
@@ -272,7 +272,7 @@ def smallest_of_shapes(m, x, R):
     return least if least < 1e300 else bound
 
 
-@hot
+@part
 def clearance(m, k, x, R, g):
     """What the bodies of pair k of two shapes, whose gap is g, can move before it closes [m]."""
     pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)

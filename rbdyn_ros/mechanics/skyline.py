@@ -9,7 +9,7 @@ from math import sqrt
 
 import numpy as np
 
-from rbdyn_ros.kernel import hot
+from rbdyn_ros.kernel import part
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
 
@@ -27,7 +27,7 @@ def plan(bodies: int, sides: list) -> tuple:
     return size, envelope
 
 
-@hot
+@part
 def factor_and_solve(m):
     """L L^T of the matrix, 1/L_ii on the diagonal, and the solution in `right_side`."""
     A, low, y = arena.skyline(m), arena.envelope(m), arena.right_side(m)
@@ -49,7 +49,7 @@ def factor_and_solve(m):
     substitute(m)
 
 
-@hot
+@part
 def solve_again(m):
     """The solution for another right side."""
     A, low, y = arena.skyline(m), arena.envelope(m), arena.right_side(m)
@@ -61,7 +61,7 @@ def solve_again(m):
     substitute(m)
 
 
-@hot
+@part
 def substitute(m):
     """The second half of the solution: from the last row back."""
     A, low, y = arena.skyline(m), arena.envelope(m), arena.right_side(m)

@@ -8,7 +8,7 @@ F(v),      Phi(x_1, q_1) = 0 p_1 = (m (x_1 - x)/h, (2/h) (w J v - v x J v + gamm
 """
 
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, sparse, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put4, put9
@@ -21,7 +21,7 @@ CLOSE = 1e-7
 BODY_FAILED, JOINT_FAILED = 1, 2
 
 
-@hot
+@part
 def load(m, h):
     """The momenta at the node without its reactions: p + (h/2) f."""
     bodies = arena.bodies(m)
@@ -31,7 +31,7 @@ def load(m, h):
             put(bodies, i, c.B_W, vec.axpy(0.5 * h, get(bodies, i, c.TAU), get(bodies, i, c.L)))
 
 
-@hot
+@part
 def guess(m, h):
     """v := h (3 r_1 - 3 r_2 + r_3) from the rates of the last three steps: correct to h^4 in
     smooth motion.
@@ -43,7 +43,7 @@ def guess(m, h):
             put(bodies, i, c.V, vec.scale(h, vec.axpy(3.0, vec.sub(a, b), get(bodies, i, c.V_3))))
 
 
-@hot
+@part
 def clear_impulses(m):
     """No contact impulses."""
     bodies = arena.bodies(m)
@@ -67,7 +67,7 @@ def get4(bodies, i):
     return arena.get4(bodies, i, c.Q)
 
 
-@hot
+@part
 def move_free(m, h):
     """Newton's method for each body without joints; how many iterations, -1 where it fails."""
     bodies, f, total = arena.bodies(m), 2.0 / h, 0
@@ -101,7 +101,7 @@ def move_free(m, h):
     return total
 
 
-@hot
+@part
 def linearize_bodies(m, h):
     """Momenta of the joined bodies at v with the joints' impulses, the inverse gradients K, and
     where they move.
@@ -127,7 +127,7 @@ def linearize_bodies(m, h):
             put(bodies, i, c.X_1, vec.add(get(bodies, i, c.X), moved))
 
 
-@hot
+@part
 def correct(m):
     """lambda += d lambda, v += K (-r + A^T d lambda); the largest change of v."""
     bodies, blocks, largest, bad = arena.bodies(m), arena.blocks(m), 0.0, 0.0
@@ -150,7 +150,7 @@ def correct(m):
     return largest + bad
 
 
-@hot
+@part
 def move_joined(m, h):
     """Newton's method for all bodies with joints; the number of iterations, -1 where it fails."""
     bodies, f, largest, iterations = arena.bodies(m), 2.0 / h, 0.0, 0
@@ -184,7 +184,7 @@ def move_joined(m, h):
     return iterations
 
 
-@hot
+@part
 def move(m, h):
     """Move all bodies by a step of h under the impulses in A_X, A_W; the number of iterations, -1
     where it fails.
@@ -204,7 +204,7 @@ def way(bodies, i):
     return moved + HALF_TURN * turned * bodies[i, c.REACH]
 
 
-@hot
+@part
 def commit(m, h, has_rate):
     """Make the end of the step the node; `has_rate`: h is long enough to tell a rate."""
     bodies, f = arena.bodies(m), 2.0 / h

@@ -8,7 +8,7 @@ joints close loops. A chain or a tree costs as much as it has joints.
 import numpy as np
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import hot
+from rbdyn_ros.kernel import part
 from rbdyn_ros.mechanics import arena, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
@@ -57,7 +57,7 @@ def plan(sides: list) -> tuple:
     return len(place), *tables
 
 
-@hot
+@part
 def factor_and_solve(m):
     """Eliminate the joints' matrix in place, the inverses of the pivots on its diagonal, and solve
     for the right sides in D.
@@ -84,7 +84,7 @@ def factor_and_solve(m):
     substitute(m)
 
 
-@hot
+@part
 def substitute(m):
     """The second half of the solution: from the last pivot back."""
     blocks, S, pivots, reach = arena.blocks(m), arena.matrix(m), arena.pivots(m), arena.reach(m)
@@ -95,7 +95,7 @@ def substitute(m):
         put(blocks, pivots[e, 0], c.D, vec.matvec(get9(S, pivots[e, 1], 0), y))
 
 
-@hot
+@part
 def solve_again(m):
     """Solve for the right sides in D with the matrix as it was factored."""
     blocks, S, pivots, reach = arena.blocks(m), arena.matrix(m), arena.pivots(m), arena.reach(m)

@@ -9,8 +9,10 @@ that a bouncing ball comes to rest.
 
 from math import sqrt
 
+import numpy as np
+
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import hot
+from rbdyn_ros.kernel import part
 from rbdyn_ros.mechanics import arena, coupled, friction, impact, joints, smooth, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
@@ -25,9 +27,10 @@ LINEAR = 30.0  # tolerances: a change of the impulses that moves the bodies line
 FAR = 1.5
 FALSE_POSITIONS = 30  # before bisection
 ROUNDS_FAILED, IMPACT_FAILED = 4, 5
+OBSERVE = np.int64(-1)
 
 
-@hot
+@part
 def collect(m):
     """The closed pairs become the active ones, with frames and the shift of their friction law
     (M.17). Those that have left the extent of what they touched are opened.
@@ -52,7 +55,7 @@ def collect(m):
     return n
 
 
-@hot
+@part
 def nudge(m, h):
     """Let the last small change of the impulses, U_X and U_W, move the bodies linearly.
 
@@ -75,7 +78,7 @@ def nudge(m, h):
             smooth.finish(bodies, i, v, w)
 
 
-@hot
+@part
 def advance_part(m, h, whole):
     """Bodies, joints and closed contacts by h, a part of a step `whole`; whether it was solved."""
     pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)
@@ -121,7 +124,7 @@ def advance_part(m, h, whole):
     return False
 
 
-@hot
+@part
 def attempt(m, h, whole, scale):
     """A part h of a step from the node, its turns guessed as `scale` times those of the last
     attempt; whether it was solved.
@@ -135,7 +138,7 @@ def attempt(m, h, whole, scale):
     return advance_part(m, h, whole)
 
 
-@hot
+@part
 def find_impact(m, left, whole):
     """The part of a step at whose end the first gap is just closed, and which is then solved; 0 if
     none is that short, -1: failed.
@@ -172,7 +175,7 @@ def find_impact(m, left, whole):
     return -1.0
 
 
-@hot
+@part
 def take(m, h, whole):
     """Make the part that was solved the node: its impulses are summed up, contacts that have
     parted are opened.
@@ -189,7 +192,7 @@ def take(m, h, whole):
             put(pairs, k, c.LA, (0.0, 0.0, 0.0))
 
 
-@hot
+@part
 def note_slack(m):
     """What open pairs overlap by while they part: round-off, or what a contact that persisted has
     left.
@@ -200,7 +203,7 @@ def note_slack(m):
             pairs[k, c.SLACK] = min(any_gap(m, k, c.X, c.R), 0.0)
 
 
-@hot
+@part
 def step(m, h):
     """One step; whether it was solved."""
     smooth.guess(m, h)
@@ -232,7 +235,7 @@ def step(m, h):
     return True
 
 
-@hot
+@part
 def copy_state(m, to_saved):
     """Save the state of the node, or restore it."""
     bodies, pairs, blocks, integers = (
@@ -257,7 +260,7 @@ def copy_state(m, to_saved):
         arena.counters(m)[c.IMPACTS] = int(store[at + 1])
 
 
-@hot
+@part
 def copy_columns(table, first, width, store, at, to_saved):
     """Save or restore columns of all rows; where the next ones go."""
     for i in range(len(table)):
@@ -270,7 +273,7 @@ def copy_columns(table, first, width, store, at, to_saved):
     return at
 
 
-@hot
+@part
 def undo(m, saved):
     """Go back to the start of the step; the impulses there are forgotten, they only were a guess.
     Returns False.
@@ -286,7 +289,7 @@ def undo(m, saved):
     return False
 
 
-@hot
+@part
 def step_without_pairs(m, h):
     """One step of a model that has no contact pairs; whether it was solved."""
     smooth.guess(m, h)
@@ -301,13 +304,17 @@ def step_without_pairs(m, h):
     return True
 
 
-@hot
+@part
 def advance(m, h, n):
     """Take n steps of h; how many were taken. At a step that fails the state is that of its start.
+    OBSERVE steps: 1 if U_X, U_W are now the velocities of the node, else 0. One kernel for both, so
+    that the solvers are compiled once.
 
     Before the first step what touches and does not part is closed, and what approaches there has
     its impact.
     """
+    if n == OBSERVE:
+        return 1 if impact.observe(m) else 0
     if arena.clock(m)[c.STARTED] == 0.0:
         if not impact.strike(m, h, 1.0):
             return 0
@@ -324,7 +331,7 @@ def advance(m, h, n):
     return n
 
 
-@hot
+@part
 def advance_composed(m, weights, h, n):
     """Take n steps of h, each of stages h weights[i] one after the other; how many were taken.
 

@@ -6,14 +6,14 @@ reactions that has acted by then
 """
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import hot
+from rbdyn_ros.kernel import part
 from rbdyn_ros.mechanics import arena, joints, sparse
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put
 from rbdyn_ros.mechanics.pairs import push
 
 
-@hot
+@part
 def respond(m, h, at_node):
     """U_X, U_W: velocities that the impulses in D_X, D_W give while the joints react; their
     impulses are in D.
@@ -54,7 +54,7 @@ def respond(m, h, at_node):
                 put(bodies, i, c.U_W, vec.scale(2.0 / h, turned))
 
 
-@hot
+@part
 def prepare_node(m):
     """The gradients of the joints at the node and their factored matrix."""
     if len(arena.blocks(m)) > 0:
@@ -65,7 +65,7 @@ def prepare_node(m):
         sparse.factor_and_solve(m)
 
 
-@hot
+@part
 def node_velocities(m, with_contacts):
     """U_X, U_W: the velocities of the node (after `prepare_node`), with the impulses LA of the
     active pairs if asked for.
@@ -88,7 +88,7 @@ def node_velocities(m, with_contacts):
     return 0.5 * energy
 
 
-@hot
+@part
 def add_node_reactions(m, sign):
     """Add `sign` times nu to the sums of the joints' impulses (after `impact.observe`)."""
     blocks = arena.blocks(m)

@@ -28,7 +28,7 @@ from math import sqrt
 import numpy as np
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.kernel import inlined, part
 
 BALL_ON_BOX, BOX_ON_BALL, EDGES, RIM, BALL_ON_CYLINDER, CYLINDER_ON_BALL = (
     np.int64(i) for i in range(2, 8)
@@ -67,7 +67,7 @@ def _placed(geoms, i, pose):
     return vec.add(pose[0], vec.matvec(R, _three(geoms, i, PLACE))), turned
 
 
-@hot
+@part
 def gap(geoms, kind, i, j, feature, A, B, p, n, size, before):
     """(g, N out of b, the point that touches) of a candidate between shape i of a and j of b.
 
@@ -267,7 +267,7 @@ def edges(geoms, i, j, feature, A, B, size, before):
     return length + outside - size + DEEPER, N, vec.axpy(geoms[j, RHO], N, on_b)
 
 
-@hot
+@part
 def is_skew(geoms, i, j, feature, A, B):
     """Whether two edges are so near to parallel that their normal turns much faster than they."""
     a = _axis(_placed(geoms, i, A)[1], feature // 12)
@@ -275,7 +275,7 @@ def is_skew(geoms, i, j, feature, A, B):
     return 1.0 - c * c < SKEW
 
 
-@hot
+@part
 def apart(geoms, i, j, feature, A, B, size):
     """The least distance between the two edges of each shape that `edges` may choose of; it changes
     no faster than they move.
@@ -297,7 +297,7 @@ def apart(geoms, i, j, feature, A, B, size):
     return least
 
 
-@hot
+@part
 def separation(d, a, h, b, f):
     """The largest of the distances of two boxes along the 15 axes that can part them; negative
     where they overlap.

@@ -1,0 +1,164 @@
+"""Kernels that other kernels call are optimized once, as parts of the kernel that Python calls.
+
+Numba optimizes a kernel with all that it calls, makes machine code of it, and does the same again
+for its caller: a function that is called over ten levels is compiled ten times, with its wrappers
+for Python. Here a kernel that is called by a kernel is translated only; the kernel that Python
+calls links its parts, and optimizes all of them together, once. It alone is kept in the cache.
+
+This is Numba's own way for what it implements by compiled Python (`Flags.no_compile`), opened to
+kernels; its names are private.
+"""
+
+from numba.core import compiler, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.errors import TypingError
+from numba.core.registry import CPUDispatcher
+from numba.core.targetconfig import ConfigStack
+
+
+def closure(library) -> list:
+    """The libraries that one needs, each once, every caller before what it calls.
+
+    The linker passes over code that nobody has asked for yet.
+    """
+    callees_first, seen, waiting = [], {library}, [(library, iter(library._linking_libraries))]
+    while waiting:
+        one, rest = waiting[-1]
+        for needed in rest:
+            if needed not in seen:
+                seen.add(needed)
+                is_part = isinstance(needed, PartLibrary)
+                waiting.append((needed, iter(needed._linking_libraries if is_part else ())))
+                break
+        else:
+            callees_first.append(one)
+            waiting.pop()
+    return callees_first[::-1]
+
+
+class PartLibrary(JITCodeLibrary):
+    """The code of a part: each function is simplified, and no machine code is made of it."""
+
+    _own = None
+
+    def finalize(self):
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def own_module(self):
+        """The code of this part alone, which may be linked more than once."""
+        if self._own is None:
+            self._own, self._shared_module = super()._get_module_for_linking(), None
+        return self._own
+
+    def _get_module_for_linking(self):
+        """The code of this part with all that it needs, for a library that knows no parts."""
+        if self._shared_module is None:
+            module = self.own_module().clone()
+            link(module, closure(self)[1:], self._reload_init)
+            self._shared_module = module
+        return self._shared_module
+
+
+def link(module, libraries: list, reload_init: set) -> None:
+    """Link each library into `module`."""
+    for library in libraries:
+        reload_init.update(library._reload_init)
+        is_part = isinstance(library, PartLibrary)
+        code = library.own_module() if is_part else library._get_module_for_linking()
+        module.link_in(code, preserve=True)
+
+
+class WholeLibrary(JITCodeLibrary):
+    """The code of a kernel that Python calls, with its parts."""
+
+    def finalize(self):
+        link(self._final_module, closure(self)[1:], self._reload_init)
+        self._linking_libraries = []
+        super().finalize()
+
+    def _optimize_final_module(self):
+        """One run of the passes: Numba makes two to remove counts of references, which hot kernels do
+        not have.
+        """
+        passes, builder = self._codegen._module_pass_manager()
+        with self._recorded_timings.record("Module passes", builder):
+            passes.run(self._final_module, builder)
+
+
+class WholeCompiler(compiler.Compiler):
+    """Numba's compiler with a library that knows parts."""
+
+    library = WholeLibrary
+
+    def _compile_core(self):
+        name = self.state.func_id.func_qualname
+        self.state.library = self.library(self.state.targetctx.codegen(), name)
+        self.state.library.enable_object_caching()
+        return super()._compile_core()
+
+
+class PartCompiler(WholeCompiler):
+    """... as far as code that a caller links."""
+
+    library = PartLibrary
+
+    def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        super().__init__(typingctx, targetctx, library, args, return_type, flags, locals)
+
+
+class PartDispatcher(CPUDispatcher):
+    """What compiled code calls of a kernel."""
+
+    def __init__(self, dispatcher: CPUDispatcher, counts: bool):
+        options = {**dispatcher.targetoptions, "_nrt": counts}
+        super().__init__(dispatcher.py_func, targetoptions=options, pipeline_class=PartCompiler)
+
+    def get_call_template(self, args, kws):
+        """Constants are no types of their own, except where the code is inlined."""
+        if not self.targetoptions.get("forceinline"):
+            args = tuple(map(types.unliteral, args))
+        return super().get_call_template(args, kws)
+
+    def add_overload(self, cres) -> None:
+        self.targetctx.insert_user_function(cres.fndesc, cres.fndesc, [cres.library])
+        self.overloads[tuple(cres.signature.args)] = cres
+
+    def compile(self, sig) -> None:
+        super().compile(sig)
+
+    def has(self, sig) -> bool:
+        """Whether it was compiled for these types."""
+        return tuple(getattr(sig, "args", sig)) in self.overloads
+
+    def get_overload(self, sig):
+        return self.overloads[tuple(getattr(sig, "args", sig))].fndesc
+
+
+def link_as_part(dispatcher: CPUDispatcher) -> CPUDispatcher:
+    """Let compiled code that calls `dispatcher` take it as a part; Python calls it as before.
+
+    A part counts references to arrays if its caller does, or if it returns an array: Numba refuses
+    to compile that without the counts.
+    """
+    counts = dispatcher.targetoptions["_nrt"]
+    plain, counting = PartDispatcher(dispatcher, False), PartDispatcher(dispatcher, True)
+    need_counts = set()
+
+    def get_call_template(args, kws):
+        if args not in need_counts and not (counts and ConfigStack().top().nrt):
+            try:
+                return plain.get_call_template(args, kws)
+            except TypingError:
+                if not counts:
+                    raise
+                need_counts.add(args)
+        return counting.get_call_template(args, kws)
+
+    def get_overload(sig):
+        is_plain = not (counts and ConfigStack().top().nrt)
+        return (plain if is_plain and plain.has(sig) else counting).get_overload(sig)
+
+    dispatcher.get_call_template, dispatcher.get_overload = get_call_template, get_overload
+    return dispatcher
