@@ -30,6 +30,7 @@ from rbdyn_ros.solvers import fc3d
 
 ROUNDS = 50
 _CALM = 8  # rounds with one W
+_STOPS = 1e-2  # [rad/s, m/s] a projection that takes more than the swing of smooth motion: friction that locks
 _LIFTS = 1e-6  # [m/s] a bias that is more than round-off
 _NUDGE = 1e-4  # of the impulses, for differences
 _ROUND_OFF = 2e-15  # of a position, relative
@@ -317,7 +318,10 @@ def attempt(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c,
         c.work[1] = start + work(system, c, count, new[2], new[3], new[4], -1.0)[0] - body.energy(system, new[2], new[3], new[4])
     x, Q, R, w, u, V1 = new
     x, Q, R, w, u = landing.lifted(system, c, count, IMPACT, x, Q, R, w, u)
+    w_0, u_0 = w, u
     w, u = settle(system, c, count, R, w, u)
+    if not impacts and vec.size(vec.sub(w, w_0)) + abs(u[0] - u_0[0]) + abs(u[1] - u_0[1]) > _STOPS:
+        c.work[1] += body.energy(system, R, w, u) - body.energy(system, R, w_0, u_0)
     if impacts:
         c.work[1] += body.energy(system, R, w, u)
     V1 = body.center_velocity(system, R, w, u)
