@@ -16,7 +16,9 @@ longer than the arithmetic between. They return numbers only; a caller that coun
 
 import dis
 import hashlib
+import inspect
 import pickle
+import sys
 import types
 from pathlib import Path
 from typing import Callable
@@ -25,9 +27,14 @@ import numpy as np
 from numba import njit, types as nb
 from numba.core.dispatcher import Dispatcher
 
+from rbdyn_ros import kernel_parts
 from rbdyn_ros.kernel_parts import WholeCompiler, link_as_part
 
 _OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract"}, _nrt=True)  # what is not said is its first caller's
+
+
+# Machine code is also that of the compiler: of this file and of `kernel_parts`.
+_COMPILER = hashlib.sha1("".join(map(inspect.getsource, (sys.modules[__name__], kernel_parts))).encode()).digest()
 
 
 def kernel(function: Callable | None = None, **options) -> Callable:
@@ -94,6 +101,7 @@ def bound(dispatcher: Callable, *example) -> Callable:
 def fingerprint(function: Callable, options: dict | None = None) -> str:
     """Hash of a function's bytecode, the constants that it reads and the kernels that it calls."""
     digest = hashlib.sha1(repr(sorted({**_OPTIONS, **(options or {})}.items())).encode())
+    digest.update(_COMPILER)
     digest.update(repr(_nouns(function.__globals__)).encode())
     _hash_code(function.__code__, function.__globals__, digest)
     return digest.hexdigest()
