@@ -11,13 +11,16 @@ from rbdyn_ros.types import Array, Input, State
 
 
 def copies(state: State) -> tuple:
-    """(q, v) of the state as arrays of one's own.
-
-    ValueError if their shapes are not (6,) and (5,), or if q[2:] is not a unit quaternion.
-    """
+    """(q, v) of the state as arrays of one's own. ValueError if their shapes are not (6,) and (5,)."""
     q, v = np.array(state.q, float), np.array(state.v, float)
     _require(q.shape == (6,), q, "state.q", "(6,)")
     _require(v.shape == (5,), v, "state.v", "(5,)")
+    return q, v
+
+
+def start(state: State) -> tuple:
+    """`copies` of a state from which steps are taken. ValueError if q[2:] is not a unit quaternion."""
+    q, v = copies(state)
     arguments.unit_quaternion(q[2:], "the attitude state.q[2:]")
     return q, v
 

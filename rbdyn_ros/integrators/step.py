@@ -14,7 +14,7 @@ def step(integrator: Integrator, system: System, state: State, input: Input, h: 
     ValueError if an array has another shape than in `types`, or if the method does not apply.
     """
     input = boundary.accepted(input)
-    (q, v), reaction = boundary.copies(state), np.zeros(3)
+    (q, v), reaction = boundary.start(state), np.zeros(3)
     integrator.check(system, state, input)
     options = integrator.options(system)
     done, iterations, residual = integrator.advance(system, options, input, float(h), 1, float(state.t), q, v, reaction)

@@ -137,7 +137,7 @@ class _Loop:
         self.input = spherical_pendulum.no_input()
         if conditions.sines is not None:
             self.input = boundary.accepted(self.input._replace(sines=conditions.sines))
-        (self.q, self.v), self.reaction = boundary.copies(state), np.zeros(3)
+        (self.q, self.v), self.reaction = boundary.start(state), np.zeros(3)
         integrator.check(self.system, state, self.input)
         self.options = integrator.options(self.system)
         self.stepper = bound(integrator.advance, self.system, self.options, self.input, 0.0, 0, 0.0, self.q, self.v, self.reaction)

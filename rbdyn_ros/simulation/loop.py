@@ -44,7 +44,7 @@ def run(
     A step that does not converge ends it too: `ok` is False and `message` says where and what to try.
     """
     input = boundary.accepted(input)
-    (q, v), reaction = boundary.copies(state), np.zeros(3)
+    (q, v), reaction = boundary.start(state), np.zeros(3)
     integrator.check(system, state, input)
     record = _empty(rows + 1)
     options = integrator.options(system) if options is None else options
