@@ -8,7 +8,7 @@ Delassus matrix is W = D M^-1 D^T, M^-1 in the closed form of `rod_on_cart.veloc
 from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.contacts.world import ON_CART
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.kernel import inlined, part
 
 
 @inlined
@@ -36,7 +36,7 @@ def kick(system, R, f, rho):
     return rod_on_cart.velocities(system, R, p, P)
 
 
-@hot
+@part
 def delassus(system, R, T, rho, S, sigma):
     """The 3 x 3 block of W between the contacts (frame T, height rho) and (S, sigma): three rows."""
     columns = (
@@ -47,7 +47,7 @@ def delassus(system, R, T, rho, S, sigma):
     return vec.transposed(columns)
 
 
-@hot
+@part
 def response(system, R, T, rho, f, sigma):
     """Contact velocity in the frame T at rho that an impulse f at sigma makes."""
     w, x = kick(system, R, f, sigma)

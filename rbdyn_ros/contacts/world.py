@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.types import Contacts, State
 
 NAMES = ("floor", "stops.x", "stops.y", "obstacle")
@@ -20,7 +20,7 @@ SPHERE, HALF_SPACE = 1.0, 2.0
 ON_CART = -1.0  # instead of rho
 
 
-@hot
+@part
 def exists(C, i):
     """Whether candidate i can be met at all."""
     if i == FLOOR:
@@ -53,7 +53,7 @@ def law(C, i):
     return 0.0, C.stop_restitution
 
 
-@hot
+@part
 def touch(C, i, x, d):
     """(g, n, rho) of candidate i for the cart at x (2,) and the rod's direction d [world]."""
     if i == STOP_X or i == STOP_Y:
@@ -84,7 +84,7 @@ class Clear(NamedTuple):
     rod: float  # smallest gap of what the rod can meet [m]
 
 
-@hot
+@part
 def clear(C, x, d):
     """The Clear of this pose."""
     cart, rod = np.inf, np.inf

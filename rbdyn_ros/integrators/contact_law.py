@@ -15,7 +15,7 @@ from rbdyn_ros.contacts import rod_on_cart as touching
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.integrators import contact_memory as memory
 from rbdyn_ros.integrators.contact_memory import frame, put, vector
-from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.numerics import linear
 from rbdyn_ros.solvers import fc3d_one_contact
 
@@ -29,7 +29,7 @@ _WITHIN = 1.0 - 1e-9  # of mu: a line that is steeper ends inside the cone
 _ROUND = 1.0 + 1e-9  # of mu, for impulses on the edge of their cones
 
 
-@hot
+@part
 def couple(system, c, count, R):
     """W of the active contacts at R."""
     c.fixed[0] = 1 if system.cart_free == 0.0 else 0
@@ -70,7 +70,7 @@ def direction(c, i, k):
     return 1.0, c.P[i, 1] / c.P[i, 0], c.P[i, 2] / c.P[i, 0]
 
 
-@hot
+@part
 def leap(c, count):
     """P := what gives all contacts the velocities of their kinds, sliding directions as they are; whether the cones allow it."""
     n = 0
@@ -100,7 +100,7 @@ def leap(c, count):
     return True
 
 
-@hot
+@part
 def allowed(c, count, s):
     """Whether the cones hold P + s dP, dP the change of the last sweep."""
     for a in range(count):
@@ -110,7 +110,7 @@ def allowed(c, count, s):
     return True
 
 
-@hot
+@part
 def admitted(mu, P, change):
     """The largest part, at most 1, of a change of P in K_mu that K_mu allows."""
     if fc3d_one_contact.inside(vec.add(P, change), mu * _ROUND):
@@ -125,7 +125,7 @@ def admitted(mu, P, change):
     return low
 
 
-@hot
+@part
 def creep(c, count, farthest):
     """P := P + s dP with the largest s that the cones allow; unchanged where that is not below `farthest`."""
     low, high = 0.0, 1.0
@@ -155,7 +155,7 @@ def largest_cross(a, b, c):
     return vec.scale(1.0 / length, best) if length > 0.0 else best
 
 
-@hot
+@part
 def into_cone(r, n, mu):
     """(r + s n, whether K_mu holds it): s = 0 if that does, else the one whose tangential part is smallest, or the first that does."""
     if fc3d_one_contact.inside(r, mu):
@@ -174,7 +174,7 @@ def into_cone(r, n, mu):
     return r, fc3d_one_contact.inside(r, mu)
 
 
-@hot
+@part
 def sticking_on_a_fixed_cart(W, q, mu):
     """(r, whether K_mu holds it) with u = 0 but for the part of q that no impulse changes.
 
@@ -224,7 +224,7 @@ def sweep(c, count):
     return moved, size
 
 
-@hot
+@part
 def repeated(c, count):
     """Sweeps until P changes no more: (0, size of P); (inf, 1) where there is none."""
     moved = size = 0.0
@@ -244,7 +244,7 @@ def repeated(c, count):
     return np.inf, 1.0
 
 
-@hot
+@part
 def sweeps(c, count):
     """P of the active contacts at their q: (change of P in the first sweep, size of P); inf where there is none."""
     first, size = sweep(c, count)

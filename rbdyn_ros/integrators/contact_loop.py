@@ -12,7 +12,7 @@ from rbdyn_ros.integrators import (
     maximal_rod,
     memory,
 )
-from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.kernel import inlined, part
 
 _UNKNOWN = world.Clear((0.0, 0.0), (0.0, 0.0, 0.0), -1.0, -1.0)
 
@@ -30,7 +30,7 @@ def open_ahead(C, clear, h, state):
     return world.is_open(C, clear, x, axis(R), 0.5 * h * (abs(u[0]) + abs(u[1])), 0.5 * h * (abs(w[0]) + abs(w[1])))
 
 
-@hot
+@part
 def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
     """`advance` with contacts: what is far away costs a comparison, closed contacts join the step (`contact_step`).
 

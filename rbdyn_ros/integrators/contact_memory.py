@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.kernel import inlined, part
 
 NONE, NO_LAW, NO_SWEEPS, NO_ROUNDS, NO_SPLITS, NO_POSE, JAMMED = range(7)  # what went wrong in a step that failed
 _WHY = {
@@ -120,7 +120,7 @@ def on_world(c, i):
     return vec.transposed_matvec(frame(c, i), vector(c.P, i))
 
 
-@hot
+@part
 def event(c, t, i, P, after):
     """Append one impact; counted even when the rows are full."""
     k = c.recorded[0]
@@ -131,7 +131,7 @@ def event(c, t, i, P, after):
     c.recorded[0] = k + 1
 
 
-@hot
+@part
 def account(c, h):
     """Add the impulses of a step of h, whose mean forces are known."""
     for i in range(world.COUNT):

@@ -19,7 +19,7 @@ from rbdyn_ros.integrators import contact_memory as memory
 from rbdyn_ros.integrators import contact_step, impact
 from rbdyn_ros.integrators.contact_memory import put, vector
 from rbdyn_ros.integrators.landing import along_normal
-from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.kernel import inlined, part
 
 _SWEEPS = 2000  # of the gaps
 _CLOSED = 5e-13  # of the rod's length: a smaller overlap is none
@@ -34,7 +34,7 @@ def remember(c):
         c.closed_before[i] = c.closed[i]
 
 
-@hot
+@part
 def forget(c, recorded, work, free):
     """Undo what a failed step noted: its impacts, its forces, its work, and what it closed; nothing
     touched before where all was `free`.
@@ -52,7 +52,7 @@ def axis(R):
     return (R[0][2], R[1][2], R[2][2])
 
 
-@hot
+@part
 def overlapping(C, x, R):
     """The candidate that overlaps deepest."""
     deepest, found = np.inf, 0
@@ -64,7 +64,7 @@ def overlapping(C, x, R):
     return found
 
 
-@hot
+@part
 def projected(system, C, c, x, Q, R):
     """(x, Q, R, deepest overlap [m]) where nothing overlaps any more; c.z are the impulses of the
     last sweep.
@@ -95,7 +95,7 @@ def projected(system, C, c, x, Q, R):
     return x, Q, R, deepest
 
 
-@hot
+@part
 def is_jammed(system, C, c, x, R):
     """Whether the impulses y = c.z >= 0 prove that no motion z within reach opens the overlaps.
 
@@ -114,7 +114,7 @@ def is_jammed(system, C, c, x, R):
     return lift > C.length * system.rod_mass**0.5 * size
 
 
-@hot
+@part
 def step(system, C, options, load, E, u0, u1, state, guess, c, t):
     """One step: (state, turn, joint impulse, error). The impulses lie in P, half of them as in any step."""
     tolerance, most, start = options.tolerance, options.max_iterations, state

@@ -24,7 +24,7 @@ from rbdyn_ros.integrators import contact_law, landing, maximal_rod
 from rbdyn_ros.integrators import contact_memory as memory
 from rbdyn_ros.integrators.contact_law import IMPACT, PERSISTENT
 from rbdyn_ros.integrators.contact_memory import aim, event, frame, on_world, put, vector
-from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.numerics import linear
 from rbdyn_ros.solvers import fc3d
 
@@ -51,7 +51,7 @@ def push(c, count):
     return f, g, cart
 
 
-@hot
+@part
 def detect(system, C, c, h, x, R, w, u):
     """How many contacts are active: closed at the configuration half a step ahead, or pressed in the last step.
 
@@ -107,7 +107,7 @@ def velocity(c, i, h, x0, R0, x1, R1, w1, u1):
     return vec.scale(1.0 / h, vec.matvec(frame(c, i), D))
 
 
-@hot
+@part
 def law(system, c, count, h, x0, R0, x1, R1, w1, u1):
     """One round of (P.3): u at the present P, then P; returns its change, of which 1 is allowed.
 
@@ -128,7 +128,7 @@ def law(system, c, count, h, x0, R0, x1, R1, w1, u1):
     return change / (1e-12 * size + _ROUND_OFF * (system.cart_mass + system.rod_mass) * reach / h)
 
 
-@hot
+@part
 def settle(system, c, count, R, w, u):
     """The oblique projection of (w, x') on the rows of the closed persistent contacts; adds its impulse to P / 2 each.
 
@@ -195,13 +195,13 @@ def direction(c, i, k):
     return vec.axpy(P[1] / P[0], T[1], vec.axpy(P[2] / P[0], T[2], T[0]))
 
 
-@hot
+@part
 def stage(system, load, E, tolerance, max_iterations, u0, u1, state, guess, push):
     """`maximal_rod.stage`, compiled once for all that call it here."""
     return maximal_rod.stage(E, system, load, tolerance, max_iterations, u0, u1, state, guess, push)
 
 
-@hot
+@part
 def sharpen(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
     """W := du/dP of the whole step, by differences, instead of that of its start.
 
@@ -245,7 +245,7 @@ def meets(c, count):
     return False
 
 
-@hot
+@part
 def work(system, c, count, R, w, u, before):
     """(work [J], its size) of the half-step impulses at R; (w, x') is the velocity `before` them (1.0) or after (-1.0)."""
     dw, du = (0.0, 0.0, 0.0), (0.0, 0.0)
@@ -263,7 +263,7 @@ def work(system, c, count, R, w, u, before):
     return total, size
 
 
-@hot
+@part
 def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
     """One step with `count` active contacts: (state, turn, joint impulse, relative error of turn and of P).
 
@@ -331,7 +331,7 @@ def attempt(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c,
     return (x, Q, R, w, u, V1), turn, impulse, turn.error, c.work[1] - fc3d.CONSERVED * size
 
 
-@hot
+@part
 def record(c, count, t, h, R, w, u):
     """Write the mean forces of the step and its impacts."""
     for a in range(count):

@@ -19,7 +19,7 @@ from rbdyn_ros.integrators import contact_law, contact_step, discrete_rod
 from rbdyn_ros.integrators import contact_memory as memory
 from rbdyn_ros.integrators.contact_law import IMPACT, PERSISTENT
 from rbdyn_ros.integrators.contact_memory import aim, event, frame, on_world, put, vector
-from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.solvers import fc3d
 
 _SPLITS = 200  # impacts in one step; then whatever still bounces has landed
@@ -42,8 +42,8 @@ def opening(C, i, state):
     return vec.dot(n, touching.point_velocity(R, state[3], state[4], rho))
 
 
-@hot
-def part(system, C, options, load, whole, h, u0, u1, state, guess, c):
+@part
+def advance_part(system, C, options, load, whole, h, u0, u1, state, guess, c):
     """A step of h, a part of the `whole`, with the closed contacts held: (state, turn, joint impulse, error). P is left in c."""
     E = discrete_rod.equations(system, options.gamma, h)
     tolerance, most = options.tolerance, options.max_iterations
@@ -55,7 +55,7 @@ def part(system, C, options, load, whole, h, u0, u1, state, guess, c):
     return contact_step.solve(system, load, E, tolerance, most, u0, u1, state, guess, c, count)
 
 
-@hot
+@part
 def held(C, c, h, state):
     """Make the closed contacts the active, persistent ones; returns how many. What overlaps comes back at the rate of steps of h."""
     x, R = state[0], state[2]
@@ -72,7 +72,7 @@ def held(C, c, h, state):
     return count
 
 
-@hot
+@part
 def release(c):
     """Open the closed contacts that carry nothing."""
     for i in range(world.COUNT):
@@ -80,7 +80,7 @@ def release(c):
             c.closed[i] = 0.0
 
 
-@hot
+@part
 def penetrated(C, c, state):
     """The open candidate that is penetrated deepest, -1 if none is."""
     deepest, found = -_TOUCHING * C.length, -1
@@ -92,7 +92,7 @@ def penetrated(C, c, state):
     return found
 
 
-@hot
+@part
 def instant(system, C, options, load, whole, h, u0, u1, state, guess, c, i, g1):
     """The s in (0, h) where the gap of candidate i, which ends at g1 < 0, closes: Illinois, every fourth time a bisection."""
     a, b, ga, gb, side = 0.0, h, gap(C, i, state), g1, 0
@@ -100,13 +100,13 @@ def instant(system, C, options, load, whole, h, u0, u1, state, guess, c, i, g1):
     if rise > 0.0:
         # a flight that begins and ends in this step: g = rise s - k s^2 with g(h) = g1 has its apex here
         a = 0.5 * h * rise * h / (rise * h - g1)
-        ga = gap(C, i, part(system, C, options, load, whole, a, u0, u1, state, guess, c)[0])
+        ga = gap(C, i, advance_part(system, C, options, load, whole, a, u0, u1, state, guess, c)[0])
     if not ga > 0.0:
         return 0.0
     s = h
     for k in range(100):
         s = a + (b - a) * (ga / (ga - gb) if k % 4 < 3 else 0.5)
-        new, turn, impulse, error = part(system, C, options, load, whole, s, u0, u1, state, guess, c)
+        new, turn, impulse, error = advance_part(system, C, options, load, whole, s, u0, u1, state, guess, c)
         g = gap(C, i, new)
         if abs(g) <= 1e-15 * C.length or b - a <= 1e-15 * h:
             break
@@ -117,7 +117,7 @@ def instant(system, C, options, load, whole, h, u0, u1, state, guess, c, i, g1):
     return s
 
 
-@hot
+@part
 def exchange(C, c, count, spent):
     """P of the active contacts (P.4) with the largest share of their restitution that gains no energy, `spent` [J] included (P.7).
 
@@ -144,7 +144,7 @@ def exchange(C, c, count, spent):
     return solved
 
 
-@hot
+@part
 def gain(c, count):
     """The kinetic energy that the impulses P give, P.(u^- + u^+) / 2, less round-off."""
     total, size = 0.0, 0.0
@@ -160,7 +160,7 @@ def gain(c, count):
     return total - fc3d.CONSERVED * size
 
 
-@hot
+@part
 def jump(system, C, c, h, t, state, landed, spent):
     """The impact (P.4) of all contacts that touch: (state, ok). What rebounds too little, or `landed`, stays closed.
 
@@ -199,7 +199,7 @@ def jump(system, C, c, h, t, state, landed, spent):
     return (x, Q, R, w, u, body.center_velocity(system, R, w, u)), True
 
 
-@hot
+@part
 def add_forces(c, factor):
     """Add the impulses that lie in P to the mean forces."""
     for i in range(world.COUNT):
@@ -215,11 +215,11 @@ def take(c, h):
     release(c)
 
 
-@hot
+@part
 def step(system, C, options, load, E, u0, u1, state, guess, c, t):
     """One step that splits at each impact: (state, turn, joint impulse, error, whether anything touched)."""
     h, left, total, touched = E.h, E.h, (0.0, 0.0, 0.0), False
-    new, turn, impulse, error = part(system, C, options, load, h, h, u0, u1, state, guess, c)
+    new, turn, impulse, error = advance_part(system, C, options, load, h, h, u0, u1, state, guess, c)
     for k in range(_SPLITS + 1):
         if not error <= options.tolerance:
             return state, turn, total, error, touched
@@ -231,10 +231,10 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
         s = instant(system, C, options, load, h, left, u0, u1, state, guess, c, i, gap(C, i, new))
         if s == 0.0 and opening(C, i, state) >= 0.0:
             c.closed[i] = 1.0  # it parts and comes back without a flight in between; the law lets go what need not be held
-            new, turn, impulse, error = part(system, C, options, load, h, left, u0, u1, state, guess, c)
+            new, turn, impulse, error = advance_part(system, C, options, load, h, left, u0, u1, state, guess, c)
             continue
         if s > 0.0:
-            state, turn, impulse, error = part(system, C, options, load, h, s, u0, u1, state, guess, c)
+            state, turn, impulse, error = advance_part(system, C, options, load, h, s, u0, u1, state, guess, c)
             if not error <= options.tolerance:
                 return state, turn, total, error, touched
             total = vec.add(total, impulse)
@@ -247,12 +247,12 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
         add_forces(c, 1.0 / h)
         f = on_rod(c)
         total = vec.add(total, vec.sub(vec.scale(system.rod_mass, vec.sub(state[5], V)), f))
-        new, turn, impulse, error = part(system, C, options, load, h, left, u0, u1, state, guess, c)
+        new, turn, impulse, error = advance_part(system, C, options, load, h, left, u0, u1, state, guess, c)
     memory.failed(c, memory.NO_SPLITS, c.active[0])
     return state, turn, total, np.inf, touched
 
 
-@hot
+@part
 def on_rod(c):
     """The sum of the impulses in P that act on the rod [N s, world]."""
     f = (0.0, 0.0, 0.0)

@@ -13,7 +13,7 @@ from rbdyn_ros.contacts import rod_on_cart as touching
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.integrators.contact_memory import frame, put, vector
-from rbdyn_ros.kernel import hot, inlined
+from rbdyn_ros.kernel import inlined, part
 
 _SLIDING = 1.0 - 1e-9  # of mu: what is nearer to the edge of its cone keeps P_T/P_N, so that no friction is invented
 _SWEEPS = 6  # Newton doubles the digits of a few hundredths of a radian; several contacts take turns
@@ -33,7 +33,7 @@ def along_normal(system, R, n, rho):
     return vec.scale(1.0 / W, dw), (dx[0] / W, dx[1] / W), W
 
 
-@hot
+@part
 def lifted(system, c, count, impact, x, Q, R, w, u):
     """(x, Q, R, w, u) with the gaps of the landed contacts closed (P.5); the change of velocity joins P, half at each end."""
     C = system.contacts
