@@ -12,6 +12,12 @@ from rbdyn_ros.kernel import inlined, part
 
 
 @inlined
+def axis(R):
+    """The rod's direction R e3."""
+    return (R[0][2], R[1][2], R[2][2])
+
+
+@inlined
 def point_velocity(R, w, x, rho):
     """Velocity of the contact point [m/s, world]."""
     if rho == ON_CART:

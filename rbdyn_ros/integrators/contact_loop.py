@@ -1,6 +1,7 @@
 """The loop of `quaternion_midpoint` where there is something to touch."""
 
 from rbdyn_ros.bodies import rod_on_cart
+from rbdyn_ros.contacts import rod_on_cart as touching
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.integrators import (
@@ -18,16 +19,10 @@ _UNKNOWN = world.Clear((0.0, 0.0), (0.0, 0.0, 0.0), -1.0, -1.0)
 
 
 @inlined
-def axis(R):
-    """The rod's direction R e3."""
-    return (R[0][2], R[1][2], R[2][2])
-
-
-@inlined
 def open_ahead(C, clear, h, state):
     """Whether surely nothing is met at the start of a step of h and half a step ahead, where `detect` looks."""
     x, Q, R, w, u, V = state
-    return world.is_open(C, clear, x, axis(R), 0.5 * h * (abs(u[0]) + abs(u[1])), 0.5 * h * (abs(w[0]) + abs(w[1])))
+    return world.is_open(C, clear, x, touching.axis(R), 0.5 * h * (abs(u[0]) + abs(u[1])), 0.5 * h * (abs(w[0]) + abs(w[1])))
 
 
 @part
@@ -65,7 +60,7 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
         elif not open_ahead(C, clear, h, state):
             contact_recovery.remember(c)
             count = contact_step.detect(system, C, c, h, state[0], state[2], state[3], state[4])
-            clear = world.clear(C, state[0], axis(state[2])) if count == 0 else _UNKNOWN
+            clear = world.clear(C, state[0], touching.axis(state[2])) if count == 0 else _UNKNOWN
         if count == 0:
             new, turn, impulse = maximal_rod.stage(
                 E, system, load, tolerance, max_iterations, u0, u1, state, guess, None
@@ -76,9 +71,9 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
                 system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count
             )
         met = False
-        if split and not world.is_open(C, clear, new[0], axis(new[2]), 0.0, 0.0):
+        if split and not world.is_open(C, clear, new[0], touching.axis(new[2]), 0.0, 0.0):
             met = error <= tolerance and impact.penetrated(C, c, new) >= 0
-            clear = _UNKNOWN if met or count > 0 else world.clear(C, new[0], axis(new[2]))
+            clear = _UNKNOWN if met or count > 0 else world.clear(C, new[0], touching.axis(new[2]))
         if met:
             state, turn, impulse, error, touched = impact.step(system, C, options, load, E, u0, u1, state, guess, c, s)
         else:

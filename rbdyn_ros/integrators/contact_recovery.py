@@ -46,19 +46,13 @@ def forget(c, recorded, work, free):
         put(c.P, i, (0.0, 0.0, 0.0))
 
 
-@inlined
-def axis(R):
-    """The rod's direction R e3."""
-    return (R[0][2], R[1][2], R[2][2])
-
-
 @part
 def overlapping(C, x, R):
     """The candidate that overlaps deepest."""
     deepest, found = np.inf, 0
     for i in range(world.COUNT):
         if world.exists(C, i):
-            g = world.touch(C, i, x, axis(R))[0]
+            g = world.touch(C, i, x, touching.axis(R))[0]
             if g < deepest:
                 deepest, found = g, i
     return found
@@ -76,7 +70,7 @@ def projected(system, C, c, x, Q, R):
             c.z[i] = 0.0
             if not world.exists(C, i):
                 continue
-            g, n, rho = world.touch(C, i, x, axis(R))
+            g, n, rho = world.touch(C, i, x, touching.axis(R))
             if not g < 0.0:
                 continue
             deepest = min(deepest, g)
@@ -105,7 +99,7 @@ def is_jammed(system, C, c, x, R):
     dw, dx, lift = (0.0, 0.0, 0.0), (0.0, 0.0), 0.0
     for i in range(world.COUNT):
         if c.z[i] > 0.0:
-            g, n, rho = world.touch(C, i, x, axis(R))
+            g, n, rho = world.touch(C, i, x, touching.axis(R))
             add_w, add_x = touching.kick(system, R, vec.scale(c.z[i], n), rho)
             dw, dx = vec.add(dw, add_w), (dx[0] + add_x[0], dx[1] + add_x[1])
             lift -= c.z[i] * g

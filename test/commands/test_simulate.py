@@ -9,25 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdyn_ros.__main__ import main
 from rbdyn_ros.simulation.record import COLUMNS
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "test" / "golden"
 TILTED = "initial.orientation=[0.99619469809174555,0,0.08715574274765818,0]"
 FORCED = ["input.force_x=[3,2,0]", "input.force_y=[2,3,1.5707963267948966]", "cart.damping=0.5", "joint.damping=0.01"]
-
-
-@pytest.fixture
-def simulate(tmp_path, capsys, monkeypatch):
-    """Run the command in an empty folder: (exit code, stdout, stderr)."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*options, out="run.csv"):
-        code = main(["simulate", *options, "--out", out])
-        return (code, *capsys.readouterr())
-
-    return run
 
 
 def setting(*assignments):

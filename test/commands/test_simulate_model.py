@@ -19,18 +19,6 @@ contacts: {bounce: {between: [ball, floor], restitution: 0.5}}
 """
 
 
-@pytest.fixture
-def simulate(tmp_path, capsys, monkeypatch):
-    """Run the command in an empty folder: (exit code, stdout, stderr)."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*options, out="run.csv"):
-        code = main(["simulate", *options, "--out", out])
-        return (code, *capsys.readouterr())
-
-    return run
-
-
 def table(path="run.csv"):
     """The columns of a file, with their names as they stand there."""
     names = Path(path).read_text().split("\n")[0].split(",")
