@@ -102,23 +102,34 @@ def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
     assert max(ticks) - min(ticks) >= 3_000_000_000
 
 
-# The demo's own process, which sleeps in the middle of the trial.
+# The demo's own process, which sleeps in the middle of the trial until the plant is past the end by more than a reader keeps.
 STANDS_STILL = """
 import sys, time
+from rclpy.qos import QoSProfile
+from rosgraph_msgs.msg import Clock
 from rbdyn_ros.__main__ import main
 from rbdyn_ros.nodes import stage
+from rbdyn_ros.nodes.bag_qos import DEPTH
+from rbdyn_ros.nodes.messages import nanoseconds
+from rbdyn_ros.nodes.polled import Polled
 from rbdyn_ros.nodes.stage import Stage
 stage.POLITE = 0
+TICK, END = 2_000_000, 4_000_000_000  # [ns]
 
 def turn(stage):
     awake(stage)
+    if not clock:
+        clock.append(Polled(stage.node))
+        clock[0].listen(Clock, "/clock", lambda taken: now.append(nanoseconds(taken.message.clock)), QoSProfile(depth=1))
     if stage.audience.simulator == "playing":
         seen.append(stage.audience.stamp)
     if seen and seen[-1] > seen[0] + 500_000_000:
         Stage._turn = awake
-        time.sleep(20.0)  # the plant needs three, and a busy machine more
+        while not now or now[-1] < seen[0] + END + 1.2 * DEPTH * TICK:
+            time.sleep(0.1)
+            clock[0].empty()
 
-awake, Stage._turn, seen = Stage._turn, turn, []
+awake, Stage._turn, seen, clock, now = Stage._turn, turn, [], [], []
 sys.exit(main(sys.argv[1:]))
 """
 
