@@ -7,13 +7,21 @@ import tempfile
 from pathlib import Path
 
 LOCKS = Path(tempfile.gettempdir())
-_kept = []  # open files: a domain is ours until this process ends
+_kept = {}  # domain -> its open file, oldest first: it is ours until this process ends
 
 
 def free_domain() -> int:
-    """A domain that no other test process has taken, and in which no node is: the port of its first participant can be bound."""
+    """A domain that no other test process has taken, and in which no node is.
+
+    The port of its first participant can be bound. Where others have taken the rest, it is one
+    that this process has used before and whose nodes have ended.
+    """
     for domain in random.SystemRandom().sample(range(1, 101), 100):
-        if _taken(domain) and _silent(domain):
+        if domain not in _kept and _taken(domain) and _silent(domain):
+            return domain
+    for domain in list(_kept):
+        if _silent(domain):
+            _kept[domain] = _kept.pop(domain)  # the newest now
             return domain
     raise OSError("all hundred ROS domains of this machine are in use; end the nodes that run")
 
@@ -30,7 +38,7 @@ def _taken(domain: int) -> bool:
     except OSError:
         lock.close()
         return False
-    _kept.append(lock)
+    _kept[domain] = lock
     return True
 
 
