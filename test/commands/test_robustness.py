@@ -4,11 +4,13 @@ One table, COMMANDS, has all commands and all of their options that name files: 
 Whatever happens: one sentence, an exit code, no traceback, and what was there before is still there.
 """
 
+import functools
 import json
 import os
 import random
 import resource
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -138,11 +140,17 @@ def skip_without(command: Command) -> None:
 def folder(tmp_path, monkeypatch):
     """A working folder with inputs that are right."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "slow.yaml").write_text(SLOW_SWEEP)
-    (tmp_path / "quick.yaml").write_text(QUICK_SWEEP)
-    (tmp_path / "suite.yaml").write_text(SUITE)
-    make_bag(tmp_path / "bag", 200)
-    return tmp_path
+    return with_inputs(tmp_path)
+
+
+def with_inputs(folder: Path) -> Path:
+    """The folder, with inputs that are right."""
+    folder.mkdir(exist_ok=True)
+    (folder / "slow.yaml").write_text(SLOW_SWEEP)
+    (folder / "quick.yaml").write_text(QUICK_SWEEP)
+    (folder / "suite.yaml").write_text(SUITE)
+    make_bag(folder / "bag", 200)
+    return folder
 
 
 def make_bag(path: Path, count: int) -> Path:
@@ -163,11 +171,12 @@ def make_bag(path: Path, count: int) -> Path:
     return path
 
 
-def environment() -> dict:
+def environment(folder: Path | None = None) -> dict:
+    """Of a process whose drafts go to a folder, or to the working folder."""
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
-        "TMPDIR": os.getcwd(),
+        "TMPDIR": str(folder or os.getcwd()),
     }
 
 
@@ -426,13 +435,20 @@ def test_a_bag_of_random_bytes_is_one_sentence_or_is_saved(folder, capsys):
 # signals, and nobody who reads -----------------------------------------------------------------------------------
 
 
-def started(words: list, **pipes) -> subprocess.Popen:
+@functools.cache
+def graph(place: str) -> dict:
+    """The environment of a ROS graph: one for all that run one after the other, for domains are few."""
+    return alone()
+
+
+def started(words: list, folder: Path | None = None, **pipes) -> subprocess.Popen:
     """The command in a process, and a session, of its own; what it complains of comes as text."""
-    extra = alone() if COMMANDS[words[0]].ros else {}
+    extra = graph(folder.name if folder else "") if COMMANDS[words[0]].ros else {}
     pipes = {"stdout": subprocess.DEVNULL, **pipes}
     process = subprocess.Popen(
         [sys.executable, "-m", "rbdyn_ros", *words],
-        env=environment() | extra,
+        env=environment(folder) | extra,
+        cwd=folder,
         stderr=subprocess.PIPE,
         start_new_session=True,
         **pipes,
@@ -471,13 +487,6 @@ def deaf_outputs() -> dict:
         "a pipe without a reader": (closed_pipe(), None),
         "a full disk": (os.open("/dev/full", os.O_WRONLY), None),
     }
-
-
-def wait_for_listening(process: subprocess.Popen) -> None:
-    end = time.monotonic() + LIMIT
-    while not listens(process) and process.poll() is None:
-        assert time.monotonic() < end
-        time.sleep(0.002)
 
 
 def left_behind(process: subprocess.Popen) -> list:
@@ -520,52 +529,100 @@ def intact(place: Path | None, kind: str | None) -> bool:
     return place.suffix == ".json" and bool(json.loads(text))
 
 
-@pytest.mark.parametrize("moment", range(MOMENTS))
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_signal_at_any_moment_is_one_sentence(folder, name, moment):
-    """From the first import on; SIGINT to all of its session, as a terminal sends it, or SIGTERM to the process."""
+class Trial(NamedTuple):
+    """A run of a command that a signal ends."""
+
+    folder: Path
+    place: Path | None  # of its output
+    kind: str | None  # of its output
+    signal: int
+    delay: float  # [s] from when it listens on
+    process: subprocess.Popen
+
+
+def begin(folder: Path, name: str, moment: int) -> Trial:
+    """Start a command in a folder of its own; even moments are for SIGINT, odd ones for SIGTERM."""
     command = COMMANDS[name]
-    skip_without(command)
+    with_inputs(folder)
     if name == "repair":
         make_bag(folder / "long", 40000).rename(folder / "bag_of_many")
         command = command._replace(work=("bag_of_many",))
     words, place = words_of_work(name, command)
     kind = command.outputs[next(iter(command.outputs))][1] if command.outputs else None
     if kind == FILE:
-        place.write_text(BEFORE)
+        (folder / place).write_text(BEFORE)
     if name == "gains":
         words += ["--format", "c"]
-    number = (signal.SIGINT, signal.SIGTERM)[moment % 2]
+    if name == "hil":
+        words[words.index("--udp") + 1] = str(free_port())
     output, before = list(deaf_outputs().values())[moment % 4]
-    process = started(words, stdout=output, preexec_fn=before)
-    wait_for_listening(process)
-    delay = (
-        (moment + random.Random(f"{name} {moment}").random()) / MOMENTS * command.lasts
-        if moment > 1
-        else 0.0
-    )
-    time.sleep(delay)
-    try:
-        (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
-    except ProcessLookupError:  # it was faster
-        pass
+    process = started(words, folder, stdout=output, preexec_fn=before)
+    share = (moment + random.Random(f"{name} {moment}").random()) / MOMENTS
+    delay = share * command.lasts if moment > 1 else 0.0
+    number = (signal.SIGINT, signal.SIGTERM)[moment % 2]
+    return Trial(folder, place and folder / place, kind, number, delay, process)
+
+
+def free_port() -> int:
+    """A UDP port that nobody has bound."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def send_signals(trials: list) -> None:
+    """Send each trial its signal, `delay` after it has begun to listen.
+
+    SIGINT goes to all of its session, as a terminal sends it, SIGTERM to the process.
+    """
+    end, heard, waiting = time.monotonic() + LIMIT, {}, dict(enumerate(trials))
+    while waiting:
+        assert time.monotonic() < end
+        for k, one in list(waiting.items()):
+            if k not in heard and (listens(one.process) or one.process.poll() is not None):
+                heard[k] = time.monotonic()
+            if k in heard and time.monotonic() >= heard[k] + one.delay:
+                try:
+                    kill = os.killpg if one.signal == signal.SIGINT else os.kill
+                    kill(one.process.pid, one.signal)
+                except ProcessLookupError:  # it was faster
+                    pass
+                del waiting[k]
+        time.sleep(0.002)
+
+
+@pytest.mark.parametrize("moments", list(zip(range(0, MOMENTS, 2), range(1, MOMENTS, 2))))
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_signal_at_any_moment_is_one_sentence(tmp_path, name, moments):
+    """From the first import on; the trials of two moments run side by side, as they mostly wait."""
+    skip_without(COMMANDS[name])
+    trials = [begin(tmp_path / str(k), name, moment) for k, moment in enumerate(moments)]
+    send_signals(trials)
+    for one in trials:
+        require_one_sentence(one, COMMANDS[name].codes)
+
+
+def require_one_sentence(trial: Trial, codes: tuple) -> None:
+    """The process ends with one sentence, or with its work done, and leaves nothing behind."""
+    process, number = trial.process, trial.signal
     _, said = process.communicate(timeout=LIMIT)
     sentences = [
         line
         for line in said.replace("\r", "\n").splitlines()
         if line.startswith("python -m rbdyn_ros")
     ]
-    assert process.returncode in (128 + number, *command.codes, 4), (process.returncode, said)
+    assert process.returncode in (128 + number, *codes, 4), (process.returncode, said)
     assert not any(
         word in said for word in ("Traceback", "Exception ignored", "Error:", "defect")
     ), said
     if process.returncode == 128 + number:
         assert len(sentences) == 1 and "interrupted" in sentences[0], said
-    assert intact(place, kind)
-    assert not [
-        file for file in folder.iterdir() if file.name.startswith((".", "rbdyn_ros_", "hil_"))
-    ], "a draft was left"
-    end = time.monotonic() + 20.0
+    assert intact(trial.place, trial.kind)
+    drafts = (".", "rbdyn_ros_", "hil_")
+    assert not [file for file in trial.folder.iterdir() if file.name.startswith(drafts)], (
+        "a draft was left"
+    )
+    end = time.monotonic() + LIMIT
     while left_behind(process):
         assert time.monotonic() < end, left_behind(process)
         time.sleep(0.1)

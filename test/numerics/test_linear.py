@@ -16,12 +16,12 @@ def test_against_numpy(n):
     linear.solve_in_place(C, x)
     assert y == pytest.approx(A @ b, abs=1e-12)
     assert x == pytest.approx(np.linalg.solve(A, b), abs=1e-12)
-    assert linear.solution(A, b) == pytest.approx(np.linalg.solve(A, b), abs=1e-14)
+    assert linear.solution(A, b) == pytest.approx(np.linalg.solve(A, b), abs=1e-13)
     assert linear.inverse(A) == pytest.approx(np.linalg.inv(A), abs=1e-14)
 
 
 @pytest.mark.parametrize("A", [np.zeros((2, 2)), np.array([[1.0, np.nan], [0.0, 1.0]])])
-def test_singular_or_not_finite_gives_nan_where_lapack_raises(A):
+def test_singular_or_not_finite_gives_nan(A):
     assert np.isnan(linear.solution(A, np.ones(2))).all()
     assert np.isnan(linear.inverse(A)).all()
 
