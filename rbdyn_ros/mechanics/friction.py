@@ -31,8 +31,10 @@ STALLED = (
     1e-6  # of the impulses, relative: a change per sweep that is taken where all sweeps are spent
 )
 ROUND_OFF = 1e-12  # of the impulses, relative
+EXACT = 1e-15  # of the impulses, relative: what Newton's method goes on to while that is cheap
+SWEPT = 8  # contacts: more of them are not swept first
 SIGMA, GROWTH, LARGEST_SIGMA = 1e4, 10.0, 1e5
-OUTER, INNER = 60, 12
+OUTER, INNER, SLOW = 60, 12, 0.3
 SOFT_SIGMA, STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 1e2, 4.0, 64.0, 100, 40
 # of the impulses, relative: a change of alternating directions that is taken where Newton's method
 # does not end
@@ -88,6 +90,11 @@ def solve(m, tolerance):
     for at in range(count[c.ACTIVE]):
         put(pairs, active[at], c.L_B, get(pairs, active[at], c.LA))
     first, moved, size, farthest, where, lawful = 0.0, 0.0, 0.0, 0.0, 0, True
+    if count[c.ACTIVE] > SWEPT:
+        moved, size = unlawful(m)
+        if solve_lagrangian(m, 0.3 * tolerance):
+            return moved / (tolerance + ROUND_OFF * size)
+        restart(m)
     for sweep in range(SWEEPS):
         moved, size, farthest, lawful = 0.0, 1e-300, -1.0, True
         for at in range(count[c.ACTIVE]):
@@ -112,11 +119,25 @@ def solve(m, tolerance):
             return first
         if not moved < FAILED:
             return fail(m, where)
-        if sweep == 1 and count[c.ACTIVE] > 1:
+        if sweep == 1 and 1 < count[c.ACTIVE] <= SWEPT:
             if solve_lagrangian(m, 0.3 * tolerance):
                 return first
             restart(m)  # what is left is no start for sweeps
     return first if moved <= STALLED * size and lawful else fail(m, where)
+
+
+@part
+def unlawful(m):
+    """(what the law of each contact alone would change, size of the impulses) as velocities."""
+    pairs, active, moved, size = arena.pairs(m), arena.active(m), 0.0, 0.0
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        W, u, r, mu = pairs[k, c.W_OWN], get(pairs, k, c.U), get(pairs, k, c.LA), pairs[k, c.MU]
+        slip = mu * sqrt(u[1] * u[1] + u[2] * u[2])
+        x = vec.axpy(-1.0 / W, (u[0] + slip, u[1], u[2]), r)
+        moved += W * vec.size(vec.sub(projected(x, mu), r))
+        size += W * vec.size(r)
+    return moved, size
 
 
 @inlined
@@ -251,34 +272,40 @@ def newton(m, tolerance, scale):
     whether they were found.
     """
     bodies, count, y = arena.bodies(m), arena.counters(m), arena.right_side(m)
-    reuses = scale == SIGMA
+    last, is_start = FAILED, scale == SIGMA
+    fresh = is_start and count[c.FRESH] == count[c.ACTIVE]
     for outer in range(OUTER):
         size, before, found = 0.0, FAILED, False
         for _ in range(INNER):
             size, left = newton_system(m, scale, PROJECTED_AGAIN)
-            found = left <= 0.1 * tolerance + 1e-14 * size
+            small = 1e-14 * size if not is_start or left > 0.1 * before else EXACT * size
+            found = left <= 0.1 * tolerance + small
             if found:
                 break
-            if outer > 0 or not reuses or count[c.FRESH] != count[c.ACTIVE] or left > 0.1 * before:
+            if is_start and fresh and left <= 0.1 * before:  # the factors of the last matrix do
+                skyline.solve_again(m)
+                before = left
+            else:
                 newton_system(m, scale, PROJECTED)
                 skyline.factor_and_solve(m)
                 count[c.FACTORS] += 1
-                count[c.FRESH] = count[c.ACTIVE] if outer == 0 and reuses else 0
-                before = FAILED
-            else:  # the factors of the step before do
-                skyline.solve_again(m)
-                before = left
+                fresh, before = True, FAILED
             for i in range(len(bodies)):
                 arena.add(bodies, i, c.U_X, (y[6 * i], y[6 * i + 1], y[6 * i + 2]))
                 arena.add(bodies, i, c.U_W, (y[6 * i + 3], y[6 * i + 4], y[6 * i + 5]))
         moved, size = update_multipliers(m, scale)
         if not moved < FAILED:
-            return False
-        if found and moved <= tolerance + ROUND_OFF * size:
+            break
+        is_close = moved <= tolerance + ROUND_OFF * size
+        if found and (moved <= tolerance + EXACT * size or is_close and moved > SLOW * last):
+            count[c.FRESH] = count[c.ACTIVE] if fresh and scale == SIGMA else 0
             return True
         if not found and outer >= 3:
-            return False
-        scale = min(GROWTH * scale, LARGEST_SIGMA)
+            break
+        if moved > SLOW * last or not is_start:
+            scale, fresh = min(GROWTH * scale, LARGEST_SIGMA), False
+        last = moved
+    count[c.FRESH] = 0
     return False
 
 

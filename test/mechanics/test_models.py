@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import joints
@@ -57,8 +58,8 @@ def test_ball_on_a_slope_rolls_or_slips_as_it_must(mu, rolls):
     assert v[0, 4] == pytest.approx(turn * t, rel=1e-5) and abs(q[0, 2] - r) < 1e-13
 
 
-@pytest.mark.parametrize("count, speed", [(10, 1e-11), (30, 2e-10)])
-def test_stack_of_boxes_rests(count, speed):
+@pytest.mark.parametrize("count", [10, 30])
+def test_stack_of_boxes_rests(count):
     half = np.array([0.1, 0.15, 0.05])
     bodies, q, v = shapes.assembled(
         [
@@ -74,9 +75,12 @@ def test_stack_of_boxes_rests(count, speed):
         ]
     model = models.build(bodies, q, v, None, pairs.build(count, *touches))
     q_1, v_1 = advanced(model, 1e-3, 100)
-    assert np.abs(v_1).max() < speed and np.abs(q_1 - q).max() < 1e-12
+    assert np.abs(v_1).max() < 1e-13 and np.abs(q_1 - q).max() < 1e-12
     models.contact_impulses(model)
+    before = models.part(model, "counters")[:, 0].copy()
     advanced(model, 1e-3, 10)
+    more = models.part(model, "counters")[:, 0] - before
+    assert (more[c.ROUNDS], more[c.FACTORS]) == (10, 0)  # the cost is linear in the height
     carried = models.contact_impulses(model)[:, 0].reshape(count, 4).sum(axis=1) / 0.01
     assert carried == pytest.approx(G * np.arange(count, 0, -1.0), rel=1e-6)
 
