@@ -107,6 +107,6 @@ IMPACT = np.int64(7)
 # Counters of a run, and where a step has failed.
 ACTIVE, ROUNDS, SWEEPS, FACTORS, IMPACTS, TRIALS, ITERATIONS, FRESH, _n = offsets(*[1] * 8)
 STALLS, FAILURE, WHERE, COUNTERS = (_n + c for c in offsets(1, 1, 1))
-# The clock: time of the node [s]; options: impacts within a step, whether an impact may gain
-# energy (0: it may not); whether the run has started.
-TIME, MAX_IMPACTS, MAY_GAIN, STARTED, CLOCK = offsets(1, 1, 1, 1)
+# The clock: time of the node [s]; options: impacts within a step, the law of restitution (its
+# place in `restitution.LAWS`); whether the run has started.
+TIME, MAX_IMPACTS, LAW, STARTED, CLOCK = offsets(1, 1, 1, 1)

@@ -49,9 +49,20 @@ def couple(m, h, at_node):
 
 
 @part
+def add_response(m, a, d):
+    """Add to U of the active pairs what the impulse d of the one at place a gives."""
+    pairs, W, active = arena.pairs(m), arena.delassus(m), arena.active(m)
+    n = arena.counters(m)[c.ACTIVE]
+    for b in range(n):
+        for r in range(3):
+            o = (3 * b + r) * 3 * n + 3 * a
+            pairs[active[b], c.U + r] += W[o] * d[0] + W[o + 1] * d[1] + W[o + 2] * d[2]
+
+
+@part
 def solve(m, tolerance):
     """As `friction.solve`, with W; U holds the velocities of the impulses that were found."""
-    pairs, W, active, count = arena.pairs(m), arena.delassus(m), arena.active(m), arena.counters(m)
+    pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)
     n, first, moved, size, farthest, where, lawful = count[c.ACTIVE], 0.0, 0.0, 0.0, 0.0, 0, True
     before = FAILED
     for sweep in range(SWEEPS):
@@ -67,12 +78,7 @@ def solve(m, tolerance):
             if by > farthest:
                 farthest, where = by, k
             if by > 0.0:
-                for b in range(n):
-                    for r in range(3):
-                        o = (3 * b + r) * 3 * n + 3 * a
-                        pairs[active[b], c.U + r] += (
-                            W[o] * d[0] + W[o + 1] * d[1] + W[o + 2] * d[2]
-                        )
+                add_response(m, a, d)
         count[c.SWEEPS] += 1
         allowed = 0.3 * (tolerance + ROUND_OFF * size)
         if sweep == 0:

@@ -16,7 +16,7 @@ from rbdyn_ros.bodies.rigid_bodies import Bodies
 from rbdyn_ros.geometry import arguments
 from rbdyn_ros.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics import friction, packing, smooth, step, velocity
+from rbdyn_ros.mechanics import friction, impact, packing, restitution, smooth, step, velocity
 from rbdyn_ros.mechanics.arena import Arena
 from rbdyn_ros.mechanics.description import jacobian, joints, redundancy
 from rbdyn_ros.mechanics.description import pairs as contacts
@@ -34,7 +34,10 @@ class Options(NamedTuple):
     """Choices of a run."""
 
     max_impacts: int = 12  # within one step; the last one is without restitution
-    newton: bool = False  # True: Newton's restitution also where it gains energy (Kane's paradox)
+    # of restitution, one of `restitution.LAWS`: "bounded_newton" cuts Newton's restitution back
+    # where it would gain energy, "newton" does not; "poisson": ratio of impulses; "energetic": of
+    # works (Stronge), for one contact at a time
+    impact_law: str = "bounded_newton"
 
 
 class Names(NamedTuple):
@@ -96,7 +99,10 @@ def build(
     if not 1 <= options.max_impacts <= 1000:
         raise ValueError(f"max_impacts is {options.max_impacts}; it must be from 1 to 1000")
     kept = redundancy.independent(constraints, q, bodies.held).kept
-    numbers = options.max_impacts, options.newton
+    if options.impact_law not in restitution.LAWS:
+        known = ", ".join(restitution.LAWS)
+        raise ValueError(f"impact_law is '{options.impact_law}'; it must be one of {known}")
+    numbers = options.max_impacts, restitution.LAWS.index(options.impact_law)
     arena, owners = packing.arena_of(
         bodies, q, v, gamma, joints.selected(constraints, kept), pairs, impacts, numbers
     )
@@ -264,6 +270,13 @@ def failure(model: Model) -> str:
         return f"the {name} is not closed after {most}"
     if code == friction.CONTACT_FAILED:
         return f"no impulse obeys the law of {contact_name(model, where)}"
+    if code == impact.LAW_FAILED:
+        return f"no impulse obeys the energetic law of {contact_name(model, where)}"
+    if code == impact.MEET_FAILED:
+        return (
+            f"{contact_name(model, where)} meets another contact in one impact; the energetic law "
+            "knows one at a time: take impact_law poisson"
+        )
     if code == step.ROUNDS_FAILED:
         rounds = f"bodies and impulses do not agree within {step.ROUNDS} rounds"
         return f"{rounds}; {contact_name(model, where)} is one of them"

@@ -33,13 +33,13 @@ def arena_of(
     """(Arena, owners) of a model at q (n, 7), v (n, 6) whose rows are independent, with room for
     so many impacts; owners says which joint each block belongs to.
 
-    gamma (n,) [kg m^2]; options: impacts within a step, whether an impact may gain energy.
+    gamma (n,) [kg m^2]; options: impacts within a step, the number of the impact law.
     """
     blocks, integers, owners = _blocks(constraints)
     rows = _bodies(bodies, q, v, gamma, integers)
     rows[:, c.REACH] = reach(pairs, len(q))
     parts = _parts(rows, blocks, integers, _pairs(pairs), pairs, impacts)
-    parts["clock"][[c.MAX_IMPACTS, c.MAY_GAIN], 0] = options
+    parts["clock"][[c.MAX_IMPACTS, c.LAW], 0] = options
     return _packed(parts), owners
 
 

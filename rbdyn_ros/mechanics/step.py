@@ -223,7 +223,8 @@ def step(m, h):
             return undo(m, saved)
         if tau > 0.0:
             take(m, tau, h)
-        if not impact.strike(m, h, 0.0 if part == last - 1 or tau == 0.0 else 1.0):
+        stays = part == last - 1 or tau == 0.0 and part > 0
+        if not impact.strike(m, h, 0.0 if stays else 1.0):
             return undo(m, saved)
         note_slack(m)
         left -= tau

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import scene, shapes
+from rbdyn_ros.mechanics import restitution, scene, shapes
 from rbdyn_ros.settings import shipped, urdf, yaml_file
 from rbdyn_ros.settings.parameter import Parameter, check
 from rbdyn_ros.settings.tables import nearest
@@ -33,6 +33,7 @@ class ModelFile(NamedTuple):
     duration: float | None  # [s]
     every: float | None  # [s] from row to row
     view: str  # the plane of its picture: "xz", "yz", "xy"
+    impact_law: str  # one of `restitution.LAWS`
     notes: tuple  # sentences about what was read and has no effect
 
 
@@ -74,6 +75,7 @@ TOP = _table(
     Parameter("close", None, "", "", kind="bool"),
     Parameter("urdf", None, "", "", kind="string"),
     Parameter("view", None, "", "", kind="string", choices=("xz", "yz", "xy")),
+    Parameter("impact_law", None, "", "", kind="string", choices=restitution.LAWS),
     Parameter("step", None, **TIME),
     Parameter("duration", None, **TIME),
     Parameter("every", None, **TIME),
@@ -143,7 +145,8 @@ def read(path: Path) -> ModelFile:
     if path.suffix == ".urdf":
         found = urdf.read(path)
         given = scene.Scene(found.bodies, found.joints, found.geoms)
-        return ModelFile(given, found.name, None, None, None, "xz", found.notes)
+        law = restitution.LAWS[0]
+        return ModelFile(given, found.name, None, None, None, "xz", law, found.notes)
     top, groups, starts = _grouped(path)
     bodies, joints, geoms, notes = {}, {}, {}, ()
     if "urdf" in top:
@@ -169,6 +172,7 @@ def read(path: Path) -> ModelFile:
         top.get("title", path.stem),
         *(top.get(word) for word in ("step", "duration", "every")),
         top.get("view", "xz"),
+        top.get("impact_law", restitution.LAWS[0]),
         notes,
     )
 

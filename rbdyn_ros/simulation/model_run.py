@@ -11,6 +11,7 @@ from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import restitution
 from rbdyn_ros.settings import model_file
 from rbdyn_ros.settings.command_line import number
 from rbdyn_ros.settings.parameter import Parameter
@@ -55,9 +56,13 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
     step = number(STEP, arguments.step) if arguments.step else file.step or STEP.default
     duration = number(DURATION, arguments.duration) if arguments.duration else file.duration or DURATION.default
     every = number(EVERY, arguments.every) if arguments.every else file.every or step
+    law = arguments.impact_law or file.impact_law
+    if law not in restitution.LAWS:
+        known = ", ".join(restitution.LAWS)
+        raise ValueError(f"--impact-law is {law}; it must be one of {known}")
     planned = rows_of.plan(duration, every, step)
     with notice(COMPILING):
-        model = model_file.build(file, path, impacts=IMPACTS)
+        model = model_file.build(file, path, impacts=IMPACTS, options=models.Options(impact_law=law))
     composition = arguments.composition or "none"
     if composition != "none" and (composition not in COMPOSITIONS or file.scene.contacts):
         fit = "none, for it has contacts" if file.scene.contacts else f"one of {', '.join(COMPOSITIONS)}"

@@ -75,6 +75,20 @@ def test_the_tables_of_a_bouncing_ball(simulate):
         assert set(file) == set(rows) and all((file[name] == rows[name]).all() for name in rows)
 
 
+def test_the_impact_law_is_an_option_and_a_line_of_the_file(simulate):
+    """A rod that comes down on its tip bounces higher by one law than by another."""
+    text = BALL.replace("shape: sphere, radius: 0.1", "shape: rod, length: 0.6, rpy: [0, 0.5, 0], velocity: [1, 0, 0]")
+    text = text.replace("geoms: {", "geoms: {tip: {shape: point, body: ball, position: [0, 0, -0.3]}, ")
+    text = text.replace("[ball, floor], rest", "[tip, floor], friction: 0.6, rest")
+    Path("rod.yaml").write_text(text)
+    Path("poisson.yaml").write_text("impact_law: poisson\n" + text)
+    after = []
+    for options in (["rod.yaml"], ["rod.yaml", "--impact-law", "poisson"], ["poisson.yaml"]):
+        assert simulate("--model", *options, "--duration", "0.5", "--events", "i.csv")[0] == 0
+        after.append(float(np.genfromtxt("i.csv", delimiter=",")[-1][-1]))
+    assert after[1] == after[2] and abs(after[1] - after[0]) > 1e-3
+
+
 def test_the_reactions_carry_the_weight(simulate):
     """Of a door whose axis is upright: half of it at each hinge."""
     text = (ROOT / "config" / "models" / "door.yaml").read_text()
@@ -136,6 +150,8 @@ def test_an_interruption_keeps_the_rows(simulate, monkeypatch):
         (["--model", "door", "--composition", "suzuki"], "it must be one of none, suzuki4"),
         (["--model", "newtons_cradle", "--composition", "suzuki4"], "it must be none, for it has contacts"),
         (["--picture", "e.png"], "--picture is given without --model; it draws models only"),
+        (["--model", "door", "--impact-law", "hertz"], "--impact-law is hertz; it must be one of bounded_newton"),
+        (["--impact-law", "poisson"], "--impact-law is given without --model; of the pendulum set"),
     ],
 )
 def test_options_that_do_not_fit_get_a_sentence(simulate, options, sentence):

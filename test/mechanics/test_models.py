@@ -10,7 +10,7 @@ from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics import restitution, shapes
 from rbdyn_ros.mechanics.description import joints
 from rbdyn_ros.mechanics.description import pairs
 
@@ -131,7 +131,7 @@ def test_order_two_through_an_impact(mu):
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.25), errors
 
 
-def falling_pendulum(newton):
+def falling_pendulum(law):
     """The rod on its cart, from 10 degrees, over a floor 2 m below the joint: where Newton's law
     with friction gains most.
     """
@@ -147,12 +147,12 @@ def falling_pendulum(newton):
     )
     link = joints.assembled(2, joints.ball_joint(1, (0, 0, -1.2), 0, (0, 0, 0)))
     floor = pairs.build(2, pairs.corner(1, (0.0, 0.0, 1.2), s=(0.0, 0.0, -2.0), mu=0.6, e=0.5))
-    return models.build(bodies, q, v, link, floor, options=models.Options(newton=newton)), bodies
+    return models.build(bodies, q, v, link, floor, options=models.Options(impact_law=law)), bodies
 
 
-@pytest.mark.parametrize("newton", [False, True])
-def test_no_impact_gains_energy_unless_newtons_law_is_asked_for(newton):
-    model, bodies = falling_pendulum(newton)
+@pytest.mark.parametrize("law", restitution.LAWS)
+def test_no_impact_gains_energy_unless_newtons_law_is_asked_for(law):
+    model, bodies = falling_pendulum(law)
     energy = [rigid_bodies.energy(bodies, *models.state(model))]
     for _ in range(300):
         assert models.advance(model, 5e-3, 1) == 1, models.failure(model)
@@ -161,7 +161,7 @@ def test_no_impact_gains_energy_unless_newtons_law_is_asked_for(newton):
             break
     assert len(models.impacts(model)) == 1
     gained = energy[-1] - energy[-2]
-    assert gained > 1.0 if newton else gained < 1e-2, gained
+    assert gained > 1.0 if law == "newton" else gained < 1e-2, gained
 
 
 def test_failure_of_a_step_names_the_body_and_leaves_it():

@@ -1,0 +1,223 @@
+"""Impact laws: where they agree, and each against an independent statement of itself."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import restitution, shapes
+from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.solvers import fc3d
+from rbdyn_ros.solvers.select import select, solve
+
+LAWS = restitution.LAWS
+
+
+def rows(W):
+    return tuple(map(tuple, W.tolist()))
+
+
+def random_contact(random):
+    """(W, u): a positive definite matrix with a strong coupling, an approaching velocity."""
+    A = random.normal(size=(3, 3))
+    W = A @ A.T + 0.2 * np.eye(3)
+    u = random.normal(size=3)
+    u[0] = -abs(u[0]) - 0.1
+    return W, u
+
+
+def collision_by_its_equation(W, u, mu, e):
+    """u after a collision by Stronge's law: du/dP_N = W (1, tau) with Coulomb's law smoothed over
+    a velocity of 1e-5 of its size, by an integrator of stiff equations.
+    """
+    smooth = 1e-5 * np.linalg.norm(u)
+
+    def rate(p, y):
+        tangents = y[1:3]
+        tau = -mu * tangents / np.sqrt(tangents @ tangents + smooth**2)
+        return np.append(W @ np.append(1.0, tau), y[0])
+
+    def sticks_out(p, y):
+        return y[0]
+
+    sticks_out.terminal, sticks_out.direction = True, 1.0
+    options = dict(method="LSODA", rtol=1e-10, atol=1e-12)
+    down = solve_ivp(rate, (0.0, 1e3), np.append(u, 0.0), events=sticks_out, **options)
+    taken = -down.y[3, -1]
+    if e == 0.0:
+        return down.y[:3, -1]
+
+    def given_back(p, y):
+        return y[3] - e * e * taken
+
+    given_back.terminal, given_back.direction = True, 1.0
+    start = np.append(down.y[:3, -1], 0.0)
+    return solve_ivp(rate, (0.0, 1e3), start, events=given_back, **options).y[:3, -1]
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+def test_energetic_law_is_the_integral_of_its_equation(e):
+    random, slid, stuck = np.random.default_rng(5), 0, 0
+    for _ in range(12):
+        W, u = random_contact(random)
+        mu = float(random.choice([0.1, 0.4, 1.5]))
+        P, found = restitution.collide(rows(W), tuple(u), mu, e)
+        after = u + W @ P
+        assert found
+        assert after == pytest.approx(collision_by_its_equation(W, u, mu, e), abs=3e-4)
+        assert P @ (u + after) / 2.0 <= 1e-12
+        stuck += np.linalg.norm(after[1:]) < 1e-9
+        slid += np.linalg.norm(after[1:]) > 1e-3
+    assert slid > 2 and stuck > 1
+
+
+def test_energetic_law_gives_its_share_of_the_work_back():
+    """In the plane the velocity is linear between the end of sliding and the ends of the phases:
+    the work of the normal force is a sum of triangles.
+    """
+    W = np.array([[2.0, 0.7, 0.0], [0.7, 1.5, 0.0], [0.0, 0.0, 1.5]])
+    u = np.array([-2.0, 0.4, 0.0])
+    mu, e = 0.8, 0.6
+    slides = W @ (1.0, -mu, 0.0)
+    p_stop = -u[1] / slides[1]
+    sticks = W @ (1.0, -W[0, 1] / W[1, 1], 0.0)
+    u_stop = u[0] + slides[0] * p_stop
+    assert slides[1] < 0.0 and u_stop < 0.0
+    taken = -0.5 * (u[0] + u_stop) * p_stop + 0.5 * u_stop**2 / sticks[0]
+    expected = np.sqrt(2.0 * sticks[0] * e * e * taken)
+    P, found = restitution.collide(rows(W), tuple(u), mu, e)
+    assert found and u + W @ P == pytest.approx((expected, 0.0, 0.0), abs=1e-12)
+
+
+def poisson_by_phases(W, u, mu, e):
+    """u after an impact of one contact by Poisson's law: the compression by a solver of friction
+    problems, the restitution by a search over the direction of friction.
+    """
+    compressed = solve(select("fc3d_hybrid", tolerance=1e-13), fc3d.problem(W, u, mu)).z
+    middle, p = u + W @ compressed, e * compressed[0]
+    tangents = -np.linalg.solve(W[1:, 1:], middle[1:] + W[1:, 0] * p)
+    if np.linalg.norm(tangents) > mu * p:
+        angles = np.linspace(-np.pi, np.pi, 200_001)
+        around = mu * p * np.array([np.cos(angles), np.sin(angles)])
+        w = middle[1:, None] + W[1:, :1] * p + W[1:, 1:] @ around
+        against = np.abs(w[0] * around[1] - w[1] * around[0]) + 1e3 * (np.sum(w * around, 0) > 0.0)
+        tangents = around[:, np.argmin(against)]
+    return middle + W @ [p, *tangents]
+
+
+@pytest.mark.parametrize("e", [0.3, 1.0])
+def test_poissons_law_has_its_ratio_of_impulses(e):
+    random, parted = np.random.default_rng(7), 0
+    for _ in range(12):
+        W, u = random_contact(random)
+        mu = float(random.choice([0.0, 0.3, 1.0]))
+        compressed = solve(select("fc3d_hybrid", tolerance=1e-13), fc3d.problem(W, u, mu)).z
+        expected = poisson_by_phases(W, u, mu, e)
+        if expected[0] < 0.0:
+            continue
+        middle, p = u + W @ compressed, e * compressed[0]
+        P, found = restitution.at_least(rows(W), tuple(middle), mu, p, (0.0, 0.0, 0.0))
+        assert found and middle + W @ P == pytest.approx(expected, abs=2e-4)
+        parted += 1
+    assert parted > 6
+
+
+def ball(law, e, mu=0.3):
+    start = dict(position=(0.0, 0.0, 0.3), velocity=(0.0, 0.0, -1.0))
+    bodies, q, v = shapes.assembled([shapes.sphere(0.1, mass=1.0, **start)])
+    floor = pairs.build(1, pairs.ball(0, 0.1, mu=mu, e=e))
+    return models.build(bodies, q, v, pairs=floor, options=models.Options(impact_law=law))
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+def test_all_laws_agree_on_central_impacts(e):
+    for law in LAWS:
+        model = ball(law, e)
+        assert models.advance(model, 1e-3, 200) == 200, models.failure(model)
+        *_, before, after = models.impacts(model)[0]
+        assert after == pytest.approx(-e * before, abs=1e-13), law
+
+
+def rod(law, e, mu, tilt=0.9, spin=(0.0, 1.0, 0.4)):
+    """A rod that comes down on one end, 1 mm above a rough floor."""
+    turned = quaternion.exp((0.0, tilt, 0.0))
+    tip = quaternion.rotate(turned, np.array([0.0, 0.0, -0.5]))
+    start = dict(orientation=tuple(turned), velocity=(0.3, 0.2, -1.5), angular_velocity=spin)
+    body = shapes.rod(1.0, mass=0.5, position=tuple(np.array([0.0, 0.0, 0.001]) - tip), **start)
+    bodies, q, v = shapes.assembled([body])
+    floor = pairs.build(1, pairs.corner(0, (0.0, 0.0, -0.5), mu=mu, e=e))
+    options = models.Options(impact_law=law)
+    return models.build(bodies, q, v, pairs=floor, options=options), turned
+
+
+def impact_of(model):
+    """(u before, u after) of the first impact, in the world."""
+    h = 1e-5
+    for _ in range(400):
+        q, v = models.state(model)
+        assert models.advance(model, h, 1) == 1, models.failure(model)
+        if len(models.impacts(model)):
+            return [tip_velocity(*x) for x in ((q, v), models.state(model))]
+    raise AssertionError("no impact")
+
+
+def tip_velocity(q, v):
+    down = np.array([0.0, 0.0, -0.5])
+    return v[0, :3] + quaternion.rotate(q[0, 3:], np.cross(v[0, 3:], down))
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.9])
+def test_rod_falls_on_a_rough_floor(mu):
+    """Against Stronge's and Poisson's laws with the dense matrix of the rod's tip; the floor's
+    normal is z. Before and after: the ends of a step of 10 us.
+    """
+    references = {"energetic": collision_by_its_equation, "poisson": poisson_by_phases}
+    for law, reference in references.items():
+        model, turned = rod(law, 0.6, mu)
+        before, after = impact_of(model)
+        inertia = np.array(shapes.rod(1.0, mass=0.5).inertia)
+        R = np.array([quaternion.rotate(turned, axis) for axis in np.eye(3)]).T
+        lever = quaternion.rotate(turned, np.array([0.0, 0.0, -0.5]))
+        cross = np.cross(np.eye(3), lever)  # rows: -lever x
+        W = np.eye(3) / 0.5 - cross @ R @ np.diag(1.0 / inertia) @ R.T @ cross
+        order = [2, 0, 1]
+        expected = reference(W[np.ix_(order, order)], before[order], mu, 0.6)
+        assert after[order] == pytest.approx(expected, abs=2e-3), law
+        assert after[2] > 0.0
+
+
+@pytest.mark.parametrize("law", ["bounded_newton", "poisson"])
+def test_a_box_bounces_flat(law):
+    """Four corners at once: each rebounds with e; the energetic law says that it knows one."""
+
+    def flat(law):
+        box = shapes.box((0.4, 0.4, 0.2), mass=1.0, position=(0, 0, 0.2))
+        bodies, q, v = shapes.assembled([box])
+        corners = pairs.box(0, (0.2, 0.2, 0.1), mu=0.3, e=0.5)
+        options = models.Options(impact_law=law)
+        return models.build(bodies, q, v, pairs=pairs.build(1, *corners), options=options)
+
+    model = flat(law)
+    assert models.advance(model, 1e-3, 160) == 160, models.failure(model)
+    met = models.impacts(model)
+    assert len(met) == 4 and met[:, 6] == pytest.approx(-0.5 * met[:, 5], rel=1e-9)
+    refused = flat("energetic")
+    assert models.advance(refused, 1e-3, 160) < 160
+    assert "meets another contact in one impact; the energetic law" in models.failure(refused)
+
+
+def test_poissons_law_hands_an_impulse_through_touching_balls():
+    """Three equal balls in a row, e = 1: (-1, 2, 2)/3, where no energy is lost."""
+    balls = [shapes.sphere(0.1, mass=1.0, position=(0.2 * k, 0, 0)) for k in range(3)]
+    balls[0] = balls[0]._replace(position=(-0.05, 0, 0), velocity=(1.0, 0, 0))
+    bodies, q, v = shapes.assembled(balls, (0.0, 0.0, 0.0))
+    row = pairs.build(3, *(pairs.balls(k, 0.1, k + 1, 0.1, mu=0.2, e=1.0) for k in range(2)))
+    model = models.build(bodies, q, v, pairs=row, options=models.Options(impact_law="poisson"))
+    assert models.advance(model, 1e-2, 10) == 10, models.failure(model)
+    assert models.state(model)[1][:, 0] == pytest.approx([-1 / 3, 2 / 3, 2 / 3], abs=1e-12)
+
+
+def test_a_law_that_is_not_known_is_refused():
+    with pytest.raises(ValueError, match="impact_law is 'hertz'; it must be one of"):
+        ball("hertz", 0.5)
