@@ -69,12 +69,22 @@ def link(module, libraries: list, reload_init: set) -> None:
         module.link_in(code, preserve=True)
 
 
+def defined(library) -> list:
+    """The functions of a part."""
+    if not isinstance(library, PartLibrary):
+        return []
+    return [function for function in library.own_module().functions if not function.is_declaration]
+
+
 class WholeLibrary(JITCodeLibrary):
     """The code of a kernel that Python calls, with its parts."""
 
     def finalize(self):
-        link(self._final_module, closure(self)[1:], self._reload_init)
+        parts = closure(self)[1:]
+        link(self._final_module, parts, self._reload_init)
         self._linking_libraries = []
+        for name in {fn.name for part in parts for fn in defined(part)}:
+            self._final_module.get_function(name).linkage = "internal"
         super().finalize()
 
     def _optimize_final_module(self):
