@@ -14,40 +14,110 @@ def _start(name: str, unit: str, description: str, **bounds) -> Parameter:
 def _law(name: str) -> str:
     """A known law, or the path of one. ValueError with the rest of a sentence."""
     if not select.is_path(name) and name not in select.names():
-        raise ValueError(f"it must be one of {', '.join(select.names())}, or the path of a law of your own, such as ./law.py")
+        raise ValueError(
+            f"it must be one of {', '.join(select.names())}, or the path of a law of your own, "
+            "such as ./law.py"
+        )
     return name
 
 
 RUN = (
-    Parameter("controller", "lqr", "", "the control law, by name or as the path of its file, which ends in .py", "string", refine=_law),
-    Parameter("duration", 10.0, "s", "simulated time of a sample; it ends earlier when it has settled or failed", low=0.0, low_open=True),
-    Parameter("period", 0.002, "s", "control period, for which the law is designed", low=0.0, low_open=True),
-    Parameter("step", 0.001, "s", "of the integrator (rk4); the period is a multiple", low=0.0, low_open=True),
-    Parameter("settled.tilt", 2.0, "degrees", "largest tilt of a rod that has settled", low=0.0, low_open=True, high=180.0),
-    Parameter("settled.distance", 0.05, "m", "largest distance from the origin of a cart that has settled", low=0.0, low_open=True),
-    Parameter("settled.hold", 1.0, "s", "how long it must stay so; it settled when that began", low=0.0, low_open=True),
+    Parameter(
+        "controller",
+        "lqr",
+        "",
+        "Names the control law, or gives the path of its file, which ends in .py.",
+        "string",
+        refine=_law,
+    ),
+    Parameter(
+        "duration",
+        10.0,
+        "s",
+        "Sets the simulated time of a sample, which ends earlier when it has settled or failed.",
+        low=0.0,
+        low_open=True,
+    ),
+    Parameter(
+        "period",
+        0.002,
+        "s",
+        "Sets the control period that the law is designed for.",
+        low=0.0,
+        low_open=True,
+    ),
+    Parameter(
+        "step",
+        0.001,
+        "s",
+        "Sets the step of the integrator, rk4, of which the period is a multiple.",
+        low=0.0,
+        low_open=True,
+    ),
+    Parameter(
+        "settled.tilt",
+        2.0,
+        "degrees",
+        "Limits the tilt of a rod that has settled.",
+        low=0.0,
+        low_open=True,
+        high=180.0,
+    ),
+    Parameter(
+        "settled.distance",
+        0.05,
+        "m",
+        "Limits the distance from the origin of a cart that has settled.",
+        low=0.0,
+        low_open=True,
+    ),
+    Parameter(
+        "settled.hold",
+        1.0,
+        "s",
+        "Sets how long both must stay within their limits; it settled when that began.",
+        low=0.0,
+        low_open=True,
+    ),
 )
 START = (
-    _start("tilt", "degrees", "of the rod from the vertical; 180 hangs"),
-    _start("azimuth", "degrees", "direction of the tilt, from x towards y"),
-    _start("rate", "rad/s", "of the tilt; positive falls"),
-    _start("precession", "rad/s", "of the azimuth, times the sine of the tilt"),
-    _start("spin", "rad/s", "of the rod about itself"),
-    _start("x", "m", "of the cart"),
-    _start("y", "m", "of the cart"),
-    _start("vx", "m/s", "of the cart"),
-    _start("vy", "m/s", "of the cart"),
+    _start("tilt", "degrees", "Sets the tilt of the rod from the vertical; at 180 it hangs."),
+    _start("azimuth", "degrees", "Sets the direction of the tilt, from x towards y."),
+    _start("rate", "rad/s", "Sets the rate of the tilt; where positive, the rod falls."),
+    _start("precession", "rad/s", "Sets the rate of the azimuth, times the sine of the tilt."),
+    _start("spin", "rad/s", "Sets the angular velocity of the rod about itself."),
+    _start("x", "m", "Sets the position of the cart along x."),
+    _start("y", "m", "Sets the position of the cart along y."),
+    _start("vx", "m/s", "Sets the velocity of the cart along x."),
+    _start("vy", "m/s", "Sets the velocity of the cart along y."),
 )
-WRONG = tuple(parameter for parameter in FAULTS if parameter.name != "seed")  # the campaign's own seed draws the faults
-SEED = Parameter("seed", 0, "", "of all that is drawn", "int", low=0, high=2**63 - 1)
-DRAWS = Parameter("draws", 1, "", "samples for each point of the grid; each draws anew", "int", low=1, high=10**9)
-PLANT_FILES = Parameter("params_files", (), "", "of the plant, ROS YAML, beside the campaign's file or in config/", "string_array")
+WRONG = tuple(
+    parameter for parameter in FAULTS if parameter.name != "seed"
+)  # the campaign's own seed draws the faults
+SEED = Parameter("seed", 0, "", "Seeds all random numbers.", "int", low=0, high=2**63 - 1)
+DRAWS = Parameter(
+    "draws",
+    1,
+    "",
+    "Sets the samples for each point of the grid; each draws anew.",
+    "int",
+    low=1,
+    high=10**9,
+)
+PLANT_FILES = Parameter(
+    "params_files",
+    (),
+    "",
+    "Names parameter files of the plant, ROS YAML, beside the campaign's file or in config/.",
+    "string_array",
+)
 OF_THE_WHOLE = (SEED, DRAWS, PLANT_FILES)
 COMMON = RUN + START + PLANT + WRONG
 
 
 def table(laws: tuple) -> dict:
-    """name -> Parameter of everything that can be fixed or varied where these laws are asked. ValueError: an unknown law."""
+    """name -> Parameter of everything that can be fixed or varied where these laws are asked. "
+    "ValueError: an unknown law."""
     of_laws = [parameter for name in laws for parameter in options.table(name, select.load(name))]
     return {parameter.name: parameter for parameter in (*COMMON, *of_laws)}
 
@@ -59,4 +129,7 @@ def lookup(name: str, known: dict, source: str) -> Parameter:
     group = [other for other in known if other.startswith(f"{name}.")]
     if group:
         raise ValueError(f"{source}: {name} is a group, not one number: {', '.join(group)}")
-    raise ValueError(f"{source}: {name} is nothing that a campaign knows; {nearest(name, known)}list all with --list")
+    raise ValueError(
+        f"{source}: {name} is nothing that a campaign knows; {nearest(name, known)}list all with "
+        "--list"
+    )

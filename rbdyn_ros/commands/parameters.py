@@ -63,4 +63,4 @@ def _belongs(parameter: str, name: str) -> bool:
 
 def _described(parameter: Parameter) -> str:
     default = shown(parameter.default, parameter.unit)
-    return f"  {parameter.name} = {default}\n      {parameter.description}; {expected(parameter)}"
+    return f"  {parameter.name} = {default}\n      {parameter.description} Allowed: {expected(parameter)}."

@@ -123,7 +123,7 @@ def _listed() -> int:
     print("laws: " + ", ".join(select.names()) + "; an option of a law is NAME.OPTION, such as lqr.tilt_weight\n")
     for p in (*quantities.OF_THE_WHOLE, *quantities.COMMON):
         unit = f" [{p.unit}]" if p.unit else ""
-        print(f"{p.name}{unit}\n    {p.description}; {expected(p)}")
+        print(f"{p.name}{unit}\n    {p.description} Allowed: {expected(p)}.")
     return DONE
 
 

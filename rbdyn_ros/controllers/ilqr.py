@@ -47,9 +47,33 @@ class Options(NamedTuple):
 
 
 PARAMETERS = (
-    Parameter("ilqr.duration", 3.8, "s", "of the planned motion from hanging to upright; where there is none, longer ones are tried", low=0.1, high=30.0),
-    Parameter("ilqr.force_part", 0.9, "", "part of cart.force_limit that the plan may use", low=0.0, low_open=True, high=1.0),
-    Parameter("ilqr.edge", 0.9, "", "part of cart.travel that the plan may use", low=0.0, low_open=True, high=1.0),
+    Parameter(
+        "ilqr.duration",
+        3.8,
+        "s",
+        "Sets the duration of the planned motion from hanging to upright; where there is none, "
+        "longer ones are tried.",
+        low=0.1,
+        high=30.0,
+    ),
+    Parameter(
+        "ilqr.force_part",
+        0.9,
+        "",
+        "Sets the fraction of cart.force_limit that the plan may use.",
+        low=0.0,
+        low_open=True,
+        high=1.0,
+    ),
+    Parameter(
+        "ilqr.edge",
+        0.9,
+        "",
+        "Sets the fraction of cart.travel that the plan may use.",
+        low=0.0,
+        low_open=True,
+        high=1.0,
+    ),
 )
 
 
@@ -73,7 +97,8 @@ _NOTHING = Memory(SWINGING, -math.inf, 0.0, 0.0)
 
 
 class Ilqr:
-    """The law. It remembers what it is at, when to ask next, and the plant as identified so far."""
+    """The law. It remembers what it is at, when to ask next, and the plant as identified so "
+    "far."""
 
     def __init__(self, swing: swing_up.Plan, options: Options):
         self._swing, self._options, self._plan = swing, options, None
@@ -81,7 +106,8 @@ class Ilqr:
         self.reset()
 
     def prepare(self) -> None:
-        """Find the motion, a longer one where that of `duration` is none. RuntimeError if none is found."""
+        """Find the motion, a longer one where that of `duration` is none. RuntimeError if none "
+        "is found."""
         if self._plan is None:
             self._plan = Plan(self._path(), self._swing)
 
@@ -93,7 +119,9 @@ class Ilqr:
                 return swing_plan.path(self._swing.net, longer * o.duration, *limits, o.period)
             except ValueError as error:
                 why = error
-        raise RuntimeError(f"controller ilqr: {why}; take another ilqr.duration, or more force or travel") from why
+        raise RuntimeError(
+            f"controller ilqr: {why}; take another ilqr.duration, or more force or travel"
+        ) from why
 
     def command(self, t: float, state: State, reference: Array) -> Array:
         """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another shape or not unit.
@@ -104,7 +132,9 @@ class Ilqr:
         self.prepare()
         if t < self._memory.asked:  # time was set back
             self.reset()
-        self._memory, ux, uy = _command(self._plan, self._memory, self._identified, float(t), q, v, r)
+        self._memory, ux, uy = _command(
+            self._plan, self._memory, self._identified, float(t), q, v, r
+        )
         return np.array((ux, uy))
 
     def reset(self) -> None:
@@ -136,12 +166,15 @@ def design(model, params, options: Options) -> Ilqr:
 @kernel
 def _command(plan, memory, m, t, q, v, reference):
     p3 = plan.swing.net.system.inertia[2] * v[4]
-    return decide(plan, memory, m, t, p3, sphere_state.of_state(q, v), (reference[0], reference[1]))
+    return decide(
+        plan, memory, m, t, p3, sphere_state.of_state(q, v), (reference[0], reference[1])
+    )
 
 
 @kernel
 def decide(plan, memory, m, t, p3, s, reference):
-    """(memory, u_x, u_y) of s = (k, k', x, x') at time t; `m` is the memory of `swing_up`, which goes on."""
+    """(memory, u_x, u_y) of s = (k, k', x, x') at time t; `m` is the memory of `swing_up`, "
+    "which goes on."""
     phase, asked, begun, angle = memory
     path, swing = plan.path, plan.swing
     swing_up.count_impulse(m, t)
@@ -151,7 +184,17 @@ def decide(plan, memory, m, t, p3, s, reference):
     if over or phase != BALANCING and t - asked >= LOOK - 1e-9:
         asked = t
         swing_up.identify(swing, m, t, p3, s)
-        phase, begun, angle = _asked(path, swing_up.identified_net(swing, m), p3, s, reference, t, SWINGING if over else phase, begun, angle)
+        phase, begun, angle = _asked(
+            path,
+            swing_up.identified_net(swing, m),
+            p3,
+            s,
+            reference,
+            t,
+            SWINGING if over else phase,
+            begun,
+            angle,
+        )
     net = swing_up.identified_net(swing, m)
     if phase == BALANCING:
         ux, uy = balance(net, s, reference)

@@ -39,7 +39,14 @@ class Options(NamedTuple):
 
 def _weight(option: str, unit: str, of: str, low_open: bool = False) -> Parameter:
     default = Options._field_defaults[option]
-    return Parameter(f"lqr.{option}", default, unit, f"cost of the square of {of}", low=0.0, low_open=low_open)
+    return Parameter(
+        f"lqr.{option}",
+        default,
+        unit,
+        f"Sets the cost of the square of {of}.",
+        low=0.0,
+        low_open=low_open,
+    )
 
 
 PARAMETERS = (
@@ -59,7 +66,8 @@ class Lqr:
         self.force_limit = force_limit  # [N]
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another shape or not unit."""
+        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another "
+        "shape or not unit."""
         return np.array(feedback(*admitted(state, reference), self.gains, self.force_limit))
 
     def reset(self) -> None:

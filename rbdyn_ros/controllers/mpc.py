@@ -35,8 +35,14 @@ from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.types import Array, State
 
 INWARD = math.cos(math.pi / 8.0)  # distance of an octagon's sides, of that of its corners
-NORMALS = np.array([(math.cos(a), math.sin(a)) for a in math.pi / 8.0 * np.array((1.0, 3.0, 5.0, 7.0))])
-STIFFNESS, TOLERANCE, LOOKS = 0.1, 2e-3, 10  # OSQP's rho and eps [N, m]; iterations between two tests
+NORMALS = np.array(
+    [(math.cos(a), math.sin(a)) for a in math.pi / 8.0 * np.array((1.0, 3.0, 5.0, 7.0))]
+)
+STIFFNESS, TOLERANCE, LOOKS = (
+    0.1,
+    2e-3,
+    10,
+)  # OSQP's rho and eps [N, m]; iterations between two tests
 KINDS = ("balance", "limited")  # what it is meant for, in the words of evaluation.suite
 
 
@@ -62,30 +68,81 @@ class Options(NamedTuple):
 
 def _own(option: str, unit: str, description: str, **bounds) -> Parameter:
     default = Options._field_defaults[option]
-    return Parameter(f"mpc.{option}", default, unit, description, "int" if isinstance(default, int) else "float", **bounds)
+    return Parameter(
+        f"mpc.{option}",
+        default,
+        unit,
+        description,
+        "int" if isinstance(default, int) else "float",
+        **bounds,
+    )
 
 
 PARAMETERS = tuple(p._replace(name=p.name.replace("lqr.", "mpc.")) for p in lqr.PARAMETERS) + (
-    _own("moves", "", "forces of the plan, each held for a while", low=1, high=100),
-    _own("step", "s", "how long the first of them is held; a multiple of period", low=0.0, low_open=True, high=0.2),
-    _own("growth", "", "how much longer each is held than the one before it", low=1.0, high=2.0),
-    _own("travel_weight", "1/m^2", "cost of the square of the way beyond the edge of the travel", low=0.0, low_open=True),
-    _own("edge", "", "where the edge is, of cart.travel", low=0.0, low_open=True, high=1.0),
-    _own("max_iterations", "", "of the solver, after which the feedback alone answers", low=1, high=100000),
-    _own("time_limit", "s", "of the solver, likewise", low=0.0, low_open=True),
+    _own("moves", "", "Sets the number of forces in the plan.", low=1, high=100),
+    _own(
+        "step",
+        "s",
+        "Sets how long the first of them is held, a multiple of period.",
+        low=0.0,
+        low_open=True,
+        high=0.2,
+    ),
+    _own(
+        "growth",
+        "",
+        "Sets how many times longer each force is held than the one before it.",
+        low=1.0,
+        high=2.0,
+    ),
+    _own(
+        "travel_weight",
+        "1/m^2",
+        "Sets the cost of the square of the distance beyond the edge of the travel.",
+        low=0.0,
+        low_open=True,
+    ),
+    _own(
+        "edge",
+        "",
+        "Sets where the edge of the travel is, as a fraction of cart.travel.",
+        low=0.0,
+        low_open=True,
+        high=1.0,
+    ),
+    _own(
+        "max_iterations",
+        "",
+        "Limits the iterations of the solver, after which the feedback alone answers.",
+        low=1,
+        high=100000,
+    ),
+    _own(
+        "time_limit",
+        "s",
+        "Limits the computing time of the solver, after which the feedback alone answers.",
+        low=0.0,
+        low_open=True,
+    ),
 )
 LONGEST = 2000  # periods of the horizon
 
 
 class Program:
-    """(K.16) in OSQP: its matrices never change, only the bounds do. Unknowns: c along x, c along y, then s."""
+    """(K.16) in OSQP: its matrices never change, only the bounds do. Unknowns: c along x, c "
+    "along y, then s."""
 
     def __init__(self, prediction: Prediction, options: Options):
         osqp = library("osqp", "mpc", "controller mpc")
         self.length = len(prediction.cost)
-        force, position = (np.vstack([np.kron(n, by) for n in NORMALS]) for by in (prediction.force_by, prediction.position_by))
+        force, position = (
+            np.vstack([np.kron(n, by) for n in NORMALS])
+            for by in (prediction.force_by, prediction.position_by)
+        )
         slack = len(position)
-        weights = np.concatenate((prediction.cost, prediction.cost, np.full(slack, options.travel_weight)))
+        weights = np.concatenate(
+            (prediction.cost, prediction.cost, np.full(slack, options.travel_weight))
+        )
         rows = np.block([[force, np.zeros((len(force), slack))], [position, np.eye(slack)]])
         self._solver, self._size = osqp.OSQP(), rows.shape
         bound = np.zeros(len(rows))
@@ -104,7 +161,11 @@ class Program:
         """
         self._solver.update(l=low, u=high)
         result = self._solver.solve(raise_error=False)
-        return result.x[: 2 * self.length : self.length], result.info.run_time, result.info.status_val == self._solved
+        return (
+            result.x[: 2 * self.length : self.length],
+            result.info.run_time,
+            result.info.status_val == self._solved,
+        )
 
     def forget(self) -> None:
         """Begin the next solve from nothing."""
@@ -117,15 +178,20 @@ class Mpc:
     def __init__(self, prediction: Prediction, program: Program, weights: tuple, options: Options):
         self.gains, self._program, self._options = prediction.gain, program, options
         self._mode = np.array(weights)  # w of z = w.e
-        self._rows = np.vstack([np.kron(n, by) for by in (prediction.force, prediction.position) for n in NORMALS])
-        self._shift = np.repeat(np.vstack((0.0 * NORMALS, NORMALS)), program.length, axis=0)  # of the reference
+        self._rows = np.vstack(
+            [np.kron(n, by) for by in (prediction.force, prediction.position) for n in NORMALS]
+        )
+        self._shift = np.repeat(
+            np.vstack((0.0 * NORMALS, NORMALS)), program.length, axis=0
+        )  # of the reference
         inside = (options.force_limit, options.edge * options.travel)
         self._bound = INWARD * np.repeat(inside, len(NORMALS) * program.length)
         self.solved, self.replaced, self.longest = 0, 0, 0.0
         self.reset()
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another shape or not unit."""
+        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another "
+        "shape or not unit."""
         q, v, r = admitted(state, reference)
         th = tilt(q, v)
         e = np.array(((q[0] - r[0], v[0], th[0], th[2]), (q[1] - r[1], v[1], th[1], th[3])))
@@ -135,7 +201,9 @@ class Mpc:
         c = self._plan(expected)
         if c is None:
             return np.array(feedback(q, v, r, self.gains, self._options.force_limit))
-        return np.array(saturated(*(turn @ (c - here @ self.gains)).tolist(), self._options.force_limit))
+        return np.array(
+            saturated(*(turn @ (c - here @ self.gains)).tolist(), self._options.force_limit)
+        )
 
     def reset(self) -> None:
         """Forget the last plan; the counts stay."""
@@ -143,11 +211,17 @@ class Mpc:
         self._program.forget()
 
     def evidence(self) -> dict:
-        """How many programs were solved, in place of how many the feedback answered, and the longest solve [ms]."""
-        return {"programs_solved": self.solved, "programs_replaced": self.replaced, "program_max_ms": 1e3 * self.longest}
+        """How many programs were solved, in place of how many the feedback answered, and the "
+        "longest solve [ms]."""
+        return {
+            "programs_solved": self.solved,
+            "programs_replaced": self.replaced,
+            "program_max_ms": 1e3 * self.longest,
+        }
 
     def _turned(self, z: Array) -> Array:
-        """The axes of the octagon as columns (2, 2): along z, or against it, whichever is nearer to the last ones."""
+        """The axes of the octagon as columns (2, 2): along z, or against it, whichever is "
+        "nearer to the last ones."""
         size = math.hypot(*z)
         if size > 0.0:
             self._axis = z / math.copysign(size, z @ self._axis)
@@ -155,11 +229,16 @@ class Mpc:
         return np.array(((x, -y), (y, x)))
 
     def _plan(self, expected: Array) -> Array | None:
-        """c_0 (2,) in the octagon's axes, if `expected` is what the rows are without any c; None if there was no time."""
+        """c_0 (2,) in the octagon's axes, if `expected` is what the rows are without any c; "
+        "None if there was no time."""
         if (np.abs(expected) <= self._bound).all():
             return np.zeros(2)
         c, seconds, solved = self._program.solve(-self._bound - expected, self._bound - expected)
-        self.solved, self.replaced, self.longest = self.solved + solved, self.replaced + (not solved), max(self.longest, seconds)
+        self.solved, self.replaced, self.longest = (
+            self.solved + solved,
+            self.replaced + (not solved),
+            max(self.longest, seconds),
+        )
         return c if solved else None
 
 
@@ -186,7 +265,9 @@ def _blocks(options: Options) -> list:
     lengths = options.step * options.growth ** np.arange(options.moves) / options.period
     if not lengths.sum() <= LONGEST:
         raise ValueError(
-            f"controller mpc: the horizon is {lengths.sum() * options.period:.3g} s; it must be at most "
-            f"{LONGEST * options.period:g} s ({LONGEST} periods): take a smaller mpc.growth, mpc.step or mpc.moves"
+            f"controller mpc: the horizon is {lengths.sum() * options.period:.3g} s; it must be "
+            "at most "
+            f"{LONGEST * options.period:g} s ({LONGEST} periods): take a smaller mpc.growth, "
+            "mpc.step or mpc.moves"
         )
     return [max(1, round(length)) for length in lengths]

@@ -47,18 +47,26 @@ def _rising(weights: tuple) -> tuple:
     return weights
 
 
-PARAMETERS = tuple(p._replace(name=p.name.replace("lqr.", "nested_lqr.")) for p in lqr.PARAMETERS[:4]) + (
+PARAMETERS = tuple(
+    p._replace(name=p.name.replace("lqr.", "nested_lqr.")) for p in lqr.PARAMETERS[:4]
+) + (
     Parameter(
         "nested_lqr.force_weights",
         Options._field_defaults["force_weights"],
         "1/N^2",
-        "costs of the square of the force, from aggressive to gentle",
+        "Sets the costs of the square of the force, one for each gain, from aggressive to gentle.",
         "float_array",
         low=0.0,
         low_open=True,
         refine=_rising,
     ),
-    Parameter("nested_lqr.overdrive", 2.0, "", "force that a gain may ask for, times cart.force_limit", low=1.0),
+    Parameter(
+        "nested_lqr.overdrive",
+        2.0,
+        "",
+        "Limits the force that a gain may ask for, as a multiple of cart.force_limit.",
+        low=1.0,
+    ),
 )
 
 
@@ -72,7 +80,8 @@ class NestedLqr:
         self.reset()
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another shape or not unit."""
+        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another "
+        "shape or not unit."""
         q, v, r = admitted(state, reference)
         self.level, ux, uy = _nested(q, v, r, self.gains, self.forms, self.level, self.force_limit)
         return np.array((ux, uy))
@@ -105,7 +114,10 @@ def _nested(q, v, reference, gains, forms, level, limit):
     th = tilt(q, v)
     ex = (q[0] - reference[0], v[0], th[0], th[2])
     ey = (q[1] - reference[1], v[1], th[1], th[3])
-    chosen, pull = len(gains) - 1, limit  # outside every level set a far reference must not outvote the tilt
+    chosen, pull = (
+        len(gains) - 1,
+        limit,
+    )  # outside every level set a far reference must not outvote the tilt
     for i in range(len(gains)):
         value = 0.0
         for a in range(4):

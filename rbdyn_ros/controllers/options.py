@@ -86,4 +86,4 @@ def _derived(name: str, option: str, options: type) -> Parameter:
             f"controller {name}: its option {option} has the default {default!r}; "
             "it must be a bool, an int, a float, a str or a tuple of floats"
         )
-    return Parameter(f"{name}.{option}", default, "", f"option {option} of the law {name}", kind)
+    return Parameter(f"{name}.{option}", default, "", f"Sets the option {option} of the law {name}.", kind)

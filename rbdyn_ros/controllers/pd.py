@@ -30,10 +30,15 @@ class Options(NamedTuple):
 
 
 PARAMETERS = (
-    Parameter("pd.position_gain", 10.0, "N/m", "force for the cart's distance from the reference"),
-    Parameter("pd.velocity_gain", 17.0, "N s/m", "force for the cart's velocity"),
-    Parameter("pd.tilt_gain", 160.0, "N/rad", "force for the tilt"),
-    Parameter("pd.tilt_rate_gain", 60.0, "N s/rad", "force for the tilt's rate"),
+    Parameter(
+        "pd.position_gain",
+        10.0,
+        "N/m",
+        "Sets the force per distance of the cart from the reference.",
+    ),
+    Parameter("pd.velocity_gain", 17.0, "N s/m", "Sets the force per velocity of the cart."),
+    Parameter("pd.tilt_gain", 160.0, "N/rad", "Sets the force per tilt."),
+    Parameter("pd.tilt_rate_gain", 60.0, "N s/rad", "Sets the force per rate of the tilt."),
 )
 
 
@@ -45,7 +50,8 @@ class Pd:
         self.force_limit = force_limit  # [N]
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another shape or not unit."""
+        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another "
+        "shape or not unit."""
         return np.array(feedback(*admitted(state, reference), self.gains, self.force_limit))
 
     def reset(self) -> None:
@@ -53,7 +59,8 @@ class Pd:
 
 
 def design(model, params, options: Options) -> Pd:
-    """The feedback. ValueError if an option is out of range, or if the rod of this plant falls under these gains."""
+    """The feedback. ValueError if an option is out of range, or if the rod of this plant falls "
+    "under these gains."""
     *gains, h, force_limit = checked(options, PARAMETERS)
     K = -np.array(gains)
     if not is_stable(model.build(params), K, h):

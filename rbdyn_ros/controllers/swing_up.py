@@ -39,7 +39,9 @@ from rbdyn_ros.types import Array, State, System
 LOOK = 0.02  # [s] between two questions whether the rod can be caught
 WIDEST = 1.2  # [rad] tilt below which it is asked
 RELEASE = 1.4  # [rad] tilt beyond which a catch has failed
-KICK_ENERGY = 0.15 / 23.544  # of 2 m g l: below it above hanging, and slower than `KICK_RATE`, the cart is kicked
+KICK_ENERGY = (
+    0.15 / 23.544
+)  # of 2 m g l: below it above hanging, and slower than `KICK_RATE`, the cart is kicked
 KICK_RATE = 0.05  # [1/s]
 KICK_REACH = 0.05  # [m] from the origin, within which a kick goes along x
 BRAKE = 8.0  # [1/s] how fast the speed is brought to what the edge allows
@@ -66,21 +68,54 @@ class Options(NamedTuple):
     travel: float = 2.0  # [m]
 
 
-def _gain(option: str, unit: str, description: str, low: float | None = 0.0, high: float | None = None) -> Parameter:
-    return Parameter(f"swing_up.{option}", Options._field_defaults[option], unit, description, low=low, high=high)
+def _gain(
+    option: str, unit: str, description: str, low: float | None = 0.0, high: float | None = None
+) -> Parameter:
+    return Parameter(
+        f"swing_up.{option}",
+        Options._field_defaults[option],
+        unit,
+        description,
+        low=low,
+        high=high,
+    )
 
 
 PARAMETERS = (
-    _gain("energy_gain", "m/(J s)", "acceleration of the cart for the energy that is missing"),
-    _gain("precession_gain", "1/(kg m s)", "acceleration of the cart against the rod's circling"),
-    _gain("position_gain", "1/s^2", "acceleration towards the reference"),
-    _gain("velocity_gain", "1/s", "acceleration against the cart's velocity"),
-    _gain("acceleration_limit", "m/s^2", "largest acceleration that shapes energy and circling"),
-    _gain("energy", "J", "energy above that of upright to swing for", low=None),
-    _gain("braking", "m/s^2", "deceleration that the cart counts on towards the edge of its travel"),
-    _gain("edge", "", "where the cart turns back, as a part of cart.travel", high=1.0),
-    _gain("catch_part", "", "part of the largest unstable mode that a force can stop, below which a catch is tried", high=1.0),
-    Parameter("swing_up.identify_plant", True, "", "Identify masses, length and damping while the rod swings, and use them in place of the declared ones.", "bool"),
+    _gain("energy_gain", "m/(J s)", "Sets the acceleration of the cart per missing energy."),
+    _gain(
+        "precession_gain",
+        "1/(kg m s)",
+        "Sets the acceleration of the cart against the rod's precession.",
+    ),
+    _gain("position_gain", "1/s^2", "Sets the acceleration of the cart towards the reference."),
+    _gain("velocity_gain", "1/s", "Sets the acceleration of the cart against its velocity."),
+    _gain(
+        "acceleration_limit", "m/s^2", "Limits the acceleration that shapes energy and precession."
+    ),
+    _gain("energy", "J", "Sets the energy to swing up to, above that of upright rest.", low=None),
+    _gain(
+        "braking",
+        "m/s^2",
+        "Sets the deceleration with which the cart is expected to stop before the edge of its "
+        "travel.",
+    ),
+    _gain("edge", "", "Sets where the cart turns back, as a fraction of cart.travel.", high=1.0),
+    _gain(
+        "catch_part",
+        "",
+        "Sets the fraction of the largest unstable mode that a force can stop, below which a "
+        "catch is tried.",
+        high=1.0,
+    ),
+    Parameter(
+        "swing_up.identify_plant",
+        True,
+        "",
+        "Identifies masses, length and damping while the rod swings, and uses them in place of "
+        "the declared ones.",
+        "bool",
+    ),
 )
 
 
@@ -103,14 +138,16 @@ SIZE = CAUGHT + 7
 
 
 class SwingUp:
-    """Shaping, then a catch. It remembers whether the rod is caught, when to ask next, and the plant as identified so far."""
+    """Shaping, then a catch. It remembers whether the rod is caught, when to ask next, and the "
+    "plant as identified so far."""
 
     def __init__(self, plan: Plan):
         self.plan, self.memory = plan, np.zeros(SIZE)
         self.reset()
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another shape or not unit."""
+        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another "
+        "shape or not unit."""
         q, v, r = admitted(state, reference)
         if t < self.memory[ASKED]:  # time was set back
             self.reset()
@@ -126,7 +163,8 @@ class SwingUp:
         return bool(self.memory[CAUGHT] > 0.0)
 
     def evidence(self) -> dict:
-        """The plant as identified: length and masses over those believed, and the delay of the force [s]."""
+        """The plant as identified: length and masses over those believed, and the delay of the "
+        "force [s]."""
         return identification.evidence(self.memory)
 
 
@@ -139,7 +177,8 @@ def design(model, params, options: Options) -> SwingUp:
     system = model.build(params)
     if system.inertia[0] != system.inertia[1]:
         raise ValueError(
-            f"controller swing_up: rod.inertia is {list(system.inertia)} kg m^2; the first two must be equal: "
+            f"controller swing_up: rod.inertia is {list(system.inertia)} kg m^2; the first two "
+            "must be equal: "
             "the law sees a rod without its angle about itself"
         )
     try:
@@ -147,7 +186,13 @@ def design(model, params, options: Options) -> SwingUp:
         exponents = _exponents(system, options.period)
     except (ValueError, np.linalg.LinAlgError) as error:
         raise ValueError(f"controller swing_up: {error}; {NEEDS}") from error
-    return SwingUp(Plan(Net(system, K, mode, options.force_limit, options.travel, options.catch_part), options, exponents))
+    return SwingUp(
+        Plan(
+            Net(system, K, mode, options.force_limit, options.travel, options.catch_part),
+            options,
+            exponents,
+        )
+    )
 
 
 def _regulated(system: System, h: float, gain: Callable = riccati.gain) -> tuple[Array, Mode]:
@@ -169,7 +214,9 @@ def _exponents(system: System, h: float) -> Array:
         numbers = np.abs((*K, mode.weights[1], mode.weights[3], mode.reach))
         return np.log(np.where(numbers > 0.0, numbers, 1.0))
 
-    return np.column_stack([(logs(i, STEP) - logs(i, 1.0 / STEP)) / (2.0 * math.log(STEP)) for i in range(4)])
+    return np.column_stack(
+        [(logs(i, STEP) - logs(i, 1.0 / STEP)) / (2.0 * math.log(STEP)) for i in range(4)]
+    )
 
 
 @kernel
@@ -198,7 +245,11 @@ def decide(plan, m, t, p3, s, reference):
         identify(plan, m, t, p3, s)
         m[CAUGHT] = 1.0 if is_catchable(identified_net(plan, m), p3, s, reference, WIDEST) else 0.0
     net = identified_net(plan, m)
-    ux, uy = balance(net, s, reference) if m[CAUGHT] > 0.0 else swing(net.system, plan.options, p3, s, reference)
+    ux, uy = (
+        balance(net, s, reference)
+        if m[CAUGHT] > 0.0
+        else swing(net.system, plan.options, p3, s, reference)
+    )
     ux, uy = saturated(ux, uy, net.force_limit)
     remember(m, t, ux, uy)
     return ux, uy
@@ -220,7 +271,8 @@ def count_impulse(m, t):
 
 @kernel
 def identify(plan, m, t, p3, s):
-    """Let the identification look at s; the regulator and its unstable mode become those of the plant that it finds."""
+    """Let the identification look at s; the regulator and its unstable mode become those of the "
+    "plant that it finds."""
     if plan.options.identify_plant:
         force, impulse = (m[COMMANDED], m[COMMANDED + 1]), (m[PUSHED], m[PUSHED + 1])
         if identification.look(m, plan.net.system, t, p3, s, force, impulse):
@@ -230,12 +282,23 @@ def identify(plan, m, t, p3, s):
 
 @kernel
 def _adapt(plan, m):
-    """The numbers of `ADAPTED`: those of the believed plant times the powers of the factors by which it was wrong."""
+    """The numbers of `ADAPTED`: those of the believed plant times the powers of the factors by "
+    "which it was wrong."""
     net, E, f = plan.net, plan.exponents, identification.FACTORS
-    believed = (net.gains[0], net.gains[1], net.gains[2], net.gains[3], net.mode.weights[1], net.mode.weights[3], net.mode.reach)
+    believed = (
+        net.gains[0],
+        net.gains[1],
+        net.gains[2],
+        net.gains[3],
+        net.mode.weights[1],
+        net.mode.weights[3],
+        net.mode.reach,
+    )
     logs = (math.log(m[f]), math.log(m[f + 1]), math.log(m[f + 2]), math.log(m[f + 3]))
     for i in range(7):
-        m[ADAPTED + i] = believed[i] * math.exp(E[i, 0] * logs[0] + E[i, 1] * logs[1] + E[i, 2] * logs[2] + E[i, 3] * logs[3])
+        m[ADAPTED + i] = believed[i] * math.exp(
+            E[i, 0] * logs[0] + E[i, 1] * logs[1] + E[i, 2] * logs[2] + E[i, 3] * logs[3]
+        )
 
 
 @inlined
@@ -249,7 +312,8 @@ def identified_net(plan, m):
 
 @inlined
 def swing(system, o, p3, s, reference):
-    """The force of (K.9), not yet cut [N]. No call in it to what a loop over many states could not vectorise."""
+    """The force of (K.9), not yet cut [N]. No call in it to what a loop over many states could "
+    "not vectorise."""
     (x, y), (vx, vy) = s[2], s[3]
     ax, ay = _shaping(system, o, s)
     ax -= o.position_gain * (x - reference[0]) + o.velocity_gain * vx
@@ -265,16 +329,25 @@ def _shaping(system, o, s):
     J = system.inertia[0] + system.rod_mass * system.center**2
     mgl = system.rod_mass * system.gravity * system.center
     E, L = 0.5 * J * vec.dot(dk, dk) + mgl * (k[2] - 1.0), J * (k[0] * dk[1] - k[1] * dk[0])
-    if k[2] < 0.0 and E < 2.0 * mgl * (KICK_ENERGY - 1.0) and dk[0] * dk[0] + dk[1] * dk[1] < KICK_RATE**2:
+    if (
+        k[2] < 0.0
+        and E < 2.0 * mgl * (KICK_ENERGY - 1.0)
+        and dk[0] * dk[0] + dk[1] * dk[1] < KICK_RATE**2
+    ):
         r = math.sqrt(x * x + y * y)
-        return (o.acceleration_limit, 0.0) if r < KICK_REACH else (-o.acceleration_limit * x / r, -o.acceleration_limit * y / r)
+        return (
+            (o.acceleration_limit, 0.0)
+            if r < KICK_REACH
+            else (-o.acceleration_limit * x / r, -o.acceleration_limit * y / r)
+        )
     e, c = o.energy_gain * (E - o.energy), o.precession_gain * L
     return saturated(e * dk[0] - c * k[1], e * dk[1] + c * k[0], o.acceleration_limit)
 
 
 @inlined
 def _kept_inside(o, ax, ay, x, v):
-    """a with its outward part at most BRAKE (v_lim - v_r): v_lim is the speed from which `braking` stops at the edge."""
+    """a with its outward part at most BRAKE (v_lim - v_r): v_lim is the speed from which "
+    "`braking` stops at the edge."""
     r = math.sqrt(x[0] * x[0] + x[1] * x[1])
     if r == 0.0:
         return ax, ay

@@ -38,19 +38,39 @@ class Options(NamedTuple):
 
 
 PARAMETERS = (
-    Parameter("tracking.path", "circle", "", "the path of the cart", "string", choices=("circle", "eight", "harmonics")),
-    Parameter("tracking.size", 0.5, "m", "radius of the circle, half width of the eight", low=0.0),
-    Parameter("tracking.frequency", 0.25, "Hz", "rounds per second", low=0.0, low_open=True),
+    Parameter(
+        "tracking.path",
+        "circle",
+        "",
+        "Chooses the path of the cart.",
+        "string",
+        choices=("circle", "eight", "harmonics"),
+    ),
+    Parameter(
+        "tracking.size",
+        0.5,
+        "m",
+        "Sets the radius of the circle, or half the width of the eight.",
+        low=0.0,
+    ),
+    Parameter(
+        "tracking.frequency", 0.25, "Hz", "Sets the rounds per second.", low=0.0, low_open=True
+    ),
     Parameter(
         "tracking.harmonics",
         (),
         "m",
-        "x cos, x sin, y cos, y sin of each harmonic in turn, for the path harmonics",
+        "Lists x cos, x sin, y cos, y sin of each harmonic in turn, for the path harmonics.",
         "float_array",
         length=range(0, 65, 4),
     ),
     Parameter(
-        "tracking.feedforward", "nonlinear", "", "the plant whose motion is followed", "string", choices=("nonlinear", "harmonic")
+        "tracking.feedforward",
+        "nonlinear",
+        "",
+        "Chooses the plant whose motion is followed.",
+        "string",
+        choices=("nonlinear", "harmonic"),
     ),
 )
 _MOTIONS = {"nonlinear": periodic.nonlinear, "harmonic": periodic.harmonic}
@@ -66,7 +86,8 @@ class Tracking:
         self.force_limit = force_limit  # [N]
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world]; the path lies about `reference`. ValueError for a state of no use."""
+        """Force on the cart (2,) [N, world]; the path lies about `reference`. ValueError for a "
+        "state of no use."""
         q, v, r = admitted(state, reference)
         return np.array(_tracking(q, v, r, self.gains, self.motion, self.w * t, self.force_limit))
 
@@ -90,14 +111,19 @@ def design(model, params, options: Options) -> Tracking:
     try:
         motion = _MOTIONS[options.feedforward](system, path, w, options.period)
     except ValueError as error:
-        raise ValueError(f"controller tracking: {error}; take a smaller tracking.size or tracking.frequency") from error
+        raise ValueError(
+            f"controller tracking: {error}; take a smaller tracking.size or tracking.frequency"
+        ) from error
     _check(periodic.samples(motion), options)
     return Tracking(K, np.ascontiguousarray(motion), w, options.force_limit)
 
 
 def _path(options: Options) -> Array:
     if options.path == "harmonics" and not options.harmonics:
-        raise ValueError("controller: tracking.harmonics is []; the path harmonics needs four numbers for each harmonic")
+        raise ValueError(
+            "controller: tracking.harmonics is []; the path harmonics needs four numbers for "
+            "each harmonic"
+        )
     if options.path == "harmonics":
         return periodic.series(options.harmonics)
     return {"circle": periodic.circle, "eight": periodic.eight}[options.path](options.size)
@@ -113,9 +139,15 @@ def _check(motion: Array, options: Options) -> None:
     distance, force = np.abs(motion[:, :2]).max(), np.hypot(*motion[:, 8:].T).max()
     smaller = "take a smaller tracking.size or tracking.frequency"
     if distance > options.travel:
-        raise ValueError(f"controller tracking: the path reaches {distance:.3g} m; cart.travel is {options.travel:g} m: take a smaller one")
+        raise ValueError(
+            f"controller tracking: the path reaches {distance:.3g} m; cart.travel is "
+            f"{options.travel:g} m: take a smaller one"
+        )
     if force > options.force_limit:
-        raise ValueError(f"controller tracking: the path needs {force:.3g} N; cart.force_limit is {options.force_limit:g} N: {smaller}")
+        raise ValueError(
+            f"controller tracking: the path needs {force:.3g} N; cart.force_limit is "
+            f"{options.force_limit:g} N: {smaller}"
+        )
 
 
 @kernel

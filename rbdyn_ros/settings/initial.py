@@ -25,23 +25,42 @@ INITIAL = (
         "initial.orientation",
         (1.0, 0.0, 0.0, 0.0),
         "",
-        "unit quaternion w x y z of the rod, body to world; upright is [1, 0, 0, 0]",
+        "Sets the rod's first orientation as a unit quaternion w x y z from body to world axes; "
+        "upright is [1, 0, 0, 0].",
         "float_array",
         length=(4,),
         refine=_unit,
     ),
     Parameter(
-        "initial.angular_velocity", (0.0, 0.0, 0.0), "rad/s", "of the rod, in body axes", "float_array", length=(3,)
+        "initial.angular_velocity",
+        (0.0, 0.0, 0.0),
+        "rad/s",
+        "Sets the rod's first angular velocity, in body axes.",
+        "float_array",
+        length=(3,),
     ),
-    Parameter("initial.cart_position", (0.0, 0.0), "m", "x and y of the cart", "float_array", length=(2,)),
     Parameter(
-        "initial.cart_velocity", (0.0, 0.0), "m/s", "velocity of the cart along x and y", "float_array", length=(2,)
+        "initial.cart_position",
+        (0.0, 0.0),
+        "m",
+        "Sets the cart's first position, x and y.",
+        "float_array",
+        length=(2,),
+    ),
+    Parameter(
+        "initial.cart_velocity",
+        (0.0, 0.0),
+        "m/s",
+        "Sets the cart's first velocity, along x and y.",
+        "float_array",
+        length=(2,),
     ),
 )
 
 
 def initial_state(values: Mapping) -> State:
-    """The state at t = 0 from checked values by name. ValueError if a cart that is fixed has a velocity."""
+    """The state at t = 0 from checked values by name. ValueError if a cart that is fixed has a "
+    "velocity."""
     if values["cart.fixed"] and any(values["initial.cart_velocity"]):
         velocity = shown(values["initial.cart_velocity"], "m/s")
         raise ValueError(

@@ -22,33 +22,65 @@ def _compositions() -> tuple:
 
 
 INTEGRATOR = (
-    Parameter("integrator.name", "quaternion_midpoint", "", "the stepper", "string", choices=_names, read_only=True),
+    Parameter(
+        "integrator.name",
+        "quaternion_midpoint",
+        "",
+        "Chooses the integrator.",
+        "string",
+        choices=_names,
+        read_only=True,
+    ),
     Parameter(
         "integrator.composition",
         "none",
         "",
-        "symmetric composition that raises the stepper's order",
+        "Chooses the symmetric composition that raises the order of the integrator.",
         "string",
         choices=_compositions,
         read_only=True,
     ),
-    Parameter("integrator.step", 0.001, "s", "time step", low=0.0, low_open=True, read_only=True),
     Parameter(
-        "integrator.tolerance", 1e-13, "", "Newton stops at this relative residual", low=0.0, low_open=True, high=1e-3
+        "integrator.step",
+        0.001,
+        "s",
+        "Sets the time step.",
+        low=0.0,
+        low_open=True,
+        read_only=True,
     ),
-    Parameter("integrator.max_iterations", 20, "", "Newton gives up after so many iterations", "int", low=1, high=1000),
+    Parameter(
+        "integrator.tolerance",
+        1e-13,
+        "",
+        "Sets the relative residual at which Newton's iteration stops.",
+        low=0.0,
+        low_open=True,
+        high=1e-3,
+    ),
+    Parameter(
+        "integrator.max_iterations",
+        20,
+        "",
+        "Limits the iterations of Newton's method in a step; beyond them the step fails.",
+        "int",
+        low=1,
+        high=1000,
+    ),
     Parameter(
         "integrator.gamma",
         4.0 / 3.0,
         "",
-        "weight of the quaternion's own norm in quaternion_midpoint, times the smallest principal inertia",
+        "Sets the weight of the quaternion's own norm in quaternion_midpoint, as a multiple of "
+        "the smallest principal inertia.",
         low=0.0,
     ),
     Parameter(
         "integrator.split_at_impact",
         False,
         "",
-        "end a step at an impact and go on from there: restitution and rest exact to round-off",
+        "Ends a step at an impact and continues from there, so that restitution and rest are "
+        "exact to round-off.",
         "bool",
         read_only=True,
     ),

@@ -15,7 +15,7 @@ class Parameter(NamedTuple):
     name: str  # dotted: "rod.mass"
     default: object
     unit: str  # "" for a pure number
-    description: str  # one clause, without the unit and the range
+    description: str  # full sentences that begin with a verb, without the unit and the range
     kind: str = "float"  # bool int float string float_array string_array
     low: float | None = None
     high: float | None = None
