@@ -23,27 +23,27 @@ def _direction(normal: tuple) -> tuple:
 
 def _surface(group: str, what: str) -> tuple:
     return (
-        Parameter(f"contact.{group}.friction", 0.0, "", f"Coulomb friction mu of {what}", low=0.0),
-        Parameter(f"contact.{group}.restitution", 0.0, "", f"Newton restitution e_n of {what}", low=0.0, high=1.0),
+        Parameter(f"contact.{group}.friction", 0.0, "", f"Sets the coefficient of Coulomb friction of {what}.", low=0.0),
+        Parameter(f"contact.{group}.restitution", 0.0, "", f"Sets the coefficient of restitution of {what}.", low=0.0, high=1.0),
     )
 
 
 CONTACT = (
-    Parameter("contact.floor.enabled", False, "", "a floor that the rod's tip can hit", "bool"),
-    Parameter("contact.floor.height", -0.1, "m", "height of the floor; the joint slides at 0, above it", high=0.0),
+    Parameter("contact.floor.enabled", False, "", "Adds a floor that the rod's tip can hit.", "bool"),
+    Parameter("contact.floor.height", -0.1, "m", "Sets the height of the floor, below the joint, which slides at 0.", high=0.0),
     *_surface("floor", "the floor"),
     *(
-        Parameter(f"contact.stops.{axis}_{end}", sign * _FAR, "m", "where the cart's rail ends; 1e9 is nowhere")
+        Parameter(f"contact.stops.{axis}_{end}", sign * _FAR, "m", "Sets where the cart's rail ends; 1e9 is no end.")
         for axis in "xy"
         for end, sign in (("min", -1.0), ("max", 1.0))
     ),
-    Parameter("contact.stops.restitution", 0.0, "", "Newton restitution e_n of the rail ends", low=0.0, high=1.0),
-    Parameter("contact.obstacle.kind", "none", "", "an obstacle: a sphere, or a half space for the tip", "string", choices=_KINDS),
+    Parameter("contact.stops.restitution", 0.0, "", "Sets the coefficient of restitution of the rail ends.", low=0.0, high=1.0),
+    Parameter("contact.obstacle.kind", "none", "", "Adds an obstacle: a sphere, or a half space for the tip.", "string", choices=_KINDS),
     Parameter(
         "contact.obstacle.center",
         (1.0, 0.0, 1.0),
         "m",
-        "centre of the sphere, or a point of the half space's plane",
+        "Sets the center of the sphere, or a point of the half space's plane.",
         "float_array",
         length=(3,),
     ),
@@ -51,28 +51,30 @@ CONTACT = (
         "contact.obstacle.normal",
         (0.0, 0.0, 1.0),
         "",
-        "direction out of the half space",
+        "Sets the direction out of the half space.",
         "float_array",
         length=(3,),
         refine=_direction,
     ),
-    Parameter("contact.obstacle.radius", 0.1, "m", "radius of the sphere", low=0.0, low_open=True),
+    Parameter("contact.obstacle.radius", 0.1, "m", "Sets the radius of the sphere.", low=0.0, low_open=True),
     *_surface("obstacle", "the obstacle"),
     Parameter(
-        "contact.bias", 0.1, "", "part of a penetration that a step gives back to a resting contact", low=0.0, high=1.0
+        "contact.bias", 0.1, "", "Sets the fraction of a penetration that a step gives back to a resting contact.", low=0.0, high=1.0
     ),
     Parameter(
         "contact.newton_restitution",
         False,
         "",
-        "Newton's restitution also where it gains energy (impacts with friction); otherwise it is cut back there",
+        "Keeps Newton's restitution also where it gains energy, in impacts with friction; "
+        "otherwise it is reduced there.",
         "bool",
     ),
 )
 
 
 def contacts(values: Mapping, length: float) -> "Contacts":
-    """What can be met, from checked values by name, by a rod of `length` [m]. ValueError for rails of no length."""
+    """What can be met, from checked values by name, by a rod of `length` [m]. ValueError for "
+    "rails of no length."""
     from rbdyn_ros.types import Contacts
 
     value = {parameter.name.removeprefix("contact."): values[parameter.name] for parameter in CONTACT}

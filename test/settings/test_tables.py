@@ -14,8 +14,11 @@ def test_every_default_passes_its_own_check(parameter):
 
 
 @pytest.mark.parametrize("parameter", ALL, ids=lambda parameter: parameter.name)
-def test_every_parameter_is_described(parameter):
-    assert parameter.description and not parameter.description.endswith(".") and expected(parameter)
+def test_every_parameter_is_described_in_sentences(parameter):
+    """They begin with a verb: "Sets the mass of the cart."."""
+    first = parameter.description.partition(" ")[0]
+    assert first[0].isupper() and first.endswith("s") and parameter.description.endswith(".")
+    assert expected(parameter)
 
 
 @pytest.mark.parametrize("node", tables.NODES)
