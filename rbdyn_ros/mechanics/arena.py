@@ -42,7 +42,6 @@ PARTS = (
     ("skyline", 1, True),  # the bodies' matrix of the augmented Lagrangian
     ("envelope", 2, False),
     ("right_side", 1, True),
-    ("delassus", 1, True),  # where joints couple the contacts
     ("impacts", c.IMPACT, True),
     ("saved", 1, True),  # the state at the start of the step
     ("saved_flags", 1, False),
@@ -186,27 +185,21 @@ def right_side(m):
 
 
 @inlined
-def delassus(m):
-    """(9 k^2,) the contacts' matrix where joints couple them; empty without joints."""
-    return _vector(m.f, m.z[30], m.z[31])
-
-
-@inlined
 def impacts(m):
     """(E, IMPACT) impacts that were recorded."""
-    return _matrix(m.f, m.z[32], m.z[33], c.IMPACT)
+    return _matrix(m.f, m.z[30], m.z[31], c.IMPACT)
 
 
 @inlined
 def saved(m):
     """State of the bodies, pairs and blocks at the start of the step."""
-    return _vector(m.f, m.z[34], m.z[35])
+    return _vector(m.f, m.z[32], m.z[33])
 
 
 @inlined
 def saved_flags(m):
     """(k,) which contacts were closed there."""
-    return _vector(m.z, m.z[36], m.z[37])
+    return _vector(m.z, m.z[34], m.z[35])
 
 
 @inlined
@@ -214,19 +207,19 @@ def clock(m):
     """(3,): time at the start of the part of a step [s], options: impacts within a step, limit of
     energy.
     """
-    return _vector(m.f, m.z[38], m.z[39])
+    return _vector(m.f, m.z[36], m.z[37])
 
 
 @inlined
 def geoms(m):
     """(g, GEOM) shapes with faces that end."""
-    return _matrix(m.f, m.z[40], m.z[41], features.GEOM)
+    return _matrix(m.f, m.z[38], m.z[39], features.GEOM)
 
 
 @inlined
 def pair_shapes(m):
     """(k, 3): shape of a, shape of b, feature of each pair."""
-    return _matrix(m.z, m.z[42], m.z[43], 3)
+    return _matrix(m.z, m.z[40], m.z[41], 3)
 
 
 @inlined

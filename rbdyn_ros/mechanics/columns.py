@@ -36,7 +36,8 @@ REACH, WAY, STEP_WAY, BODY = (_n + c for c in offsets(1, 1, 1))
 # Joint blocks of three rows. Points or directions in a and directions or points in b, offsets c,
 # kinds k of the rows; multipliers (impulse of the node), sum of the impulses (force and torque on
 # a, on b), residual, gradients at the end by displacement and turn of a and of b, gradients at the
-# node by displacement and by turn of a and of b, right side and solution.
+# node by displacement and by turn of a and of b, right side and solution, mean of the diagonal of
+# its own block of A M^-1 A^T.
 (
     PA,
     NB,
@@ -54,8 +55,9 @@ REACH, WAY, STEP_WAY, BODY = (_n + c for c in offsets(1, 1, 1))
     NODE_WA,
     NODE_WB,
     D,
+    W_JOINT,
     BLOCK,
-) = offsets(9, 9, 3, 3, 3, 12, 3, 9, 9, 9, 9, 9, 9, 9, 9, 3)
+) = offsets(9, 9, 3, 3, 3, 12, 3, 9, 9, 9, 9, 9, 9, 9, 9, 3, 1)
 # ... and their integers: kind of the block, body a, body b, number of rows.
 KIND, A, B, ROWS, INTEGERS = offsets(1, 1, 1, 1)
 POINTS, MIXED = (

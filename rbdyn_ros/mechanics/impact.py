@@ -12,7 +12,7 @@ others of at least s e times their size; Stronge's is that of one contact (`rest
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, coupled, friction, restitution, velocity
+from rbdyn_ros.mechanics import arena, friction, restitution, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put
 from rbdyn_ros.mechanics.pairs import accelerate, aim, any_gap, push
@@ -49,8 +49,6 @@ def gather(m, share, touching):
         u = pair_velocity(m, active[at])
         put(pairs, active[at], c.U, u)
         put(pairs, active[at], c.BEFORE, u)
-    if n > 0 and len(arena.blocks(m)) > 0:
-        coupled.couple(m, 0.0, True)
     return n
 
 
@@ -108,15 +106,15 @@ def observe(m):
 @part
 def solve(m):
     """The impulses LA of the active pairs at the node; whether they were found."""
-    if len(arena.blocks(m)) > 0:
-        return coupled.solve(m, TOLERANCE) < friction.FAILED
-    return friction.solve(m, TOLERANCE) < friction.FAILED
+    return friction.solve(m, TOLERANCE, 0.0, True) < friction.FAILED
 
 
 @part
 def exchange(m, before, h, full):
     """Find the impulses LA by the law of the model; whether they were found."""
     law, pairs, active = arena.clock(m)[c.LAW], arena.pairs(m), arena.active(m)
+    if len(arena.blocks(m)) > 0 and (law == restitution.ENERGETIC or law == restitution.POISSON):
+        friction.couple_all(m, 0.0, True)
     if law == restitution.ENERGETIC and full > 0.0 and rebounds(m, h):
         return collide_alone(m, h)
     has_phases = law == restitution.POISSON and full > 0.0
@@ -152,13 +150,18 @@ def expand(m, h, share):
     velocity.node_velocities(m, True)
     for at in range(n):
         put(pairs, active[at], c.U, pair_velocity(m, active[at]))
+        put(pairs, active[at], c.L_B, get(pairs, active[at], c.LA))
+    if coupling:  # then U_X, U_W are what has changed since
+        friction.clear_velocities(m)
     lawful = True
     for _ in range(friction.SWEEPS):
         moved, size, lawful = 0.0, 1e-300, True
         for at in range(n):
             k = active[at]
             W, old = get9(pairs, k, c.W_OWN), vec.sub(get(pairs, k, c.LA), get(pairs, k, c.KEEP))
-            u = get(pairs, k, c.U) if coupling else pair_velocity(m, k)
+            u = pair_velocity(m, k)
+            if coupling:
+                u = vec.add(u, get(pairs, k, c.U))
             q, p = vec.sub(u, vec.matvec(W, old)), least(pairs, k, h, share)
             new, found = restitution.at_least(W, q, pairs[k, c.MU], p, old)
             lawful = lawful and found
@@ -167,7 +170,7 @@ def expand(m, h, share):
             moved += W[0][0] * vec.size(d)
             size += W[0][0] * vec.size(get(pairs, k, c.LA))
             if coupling:
-                coupled.add_response(m, at, d)
+                friction.respond_to_changes(m, 0.0, True)
             else:
                 accelerate(m, k, d)
         if not moved < friction.FAILED or moved <= TOLERANCE + friction.ROUND_OFF * size:

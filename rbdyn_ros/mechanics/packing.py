@@ -144,6 +144,8 @@ def _parts(
         [tuple(map(int, row[[c.A, c.B]])) for row in integers]
     )
     touching = [tuple(map(int, ab)) for ab in zip(pairs.a, pairs.b)]
+    if k:
+        touching += [tuple(map(int, row[[c.A, c.B]])) for row in integers]
     numbers, envelope = skyline.plan(n, touching)
     flags = np.zeros((k, c.INTEGERS), np.int64)
     flags[:, c.KIND], flags[:, c.A], flags[:, c.B] = pairs.kind, pairs.a, pairs.b
@@ -164,7 +166,6 @@ def _parts(
         "skyline": np.zeros((numbers, 1)),
         "envelope": envelope,
         "right_side": np.zeros((6 * n, 1)),
-        "delassus": np.zeros((9 * k * k if len(blocks) else 0, 1)),
         "impacts": np.zeros((impacts, c.IMPACT)),
         "saved": np.zeros((saved, 1)),
         "saved_flags": np.zeros((k, 1), np.int64),

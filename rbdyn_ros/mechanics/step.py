@@ -13,7 +13,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import part
-from rbdyn_ros.mechanics import arena, coupled, friction, impact, joints, smooth, turn
+from rbdyn_ros.mechanics import arena, friction, impact, joints, smooth, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
 from rbdyn_ros.mechanics.pairs import aim, any_gap, displacements, is_left, push, smallest
@@ -22,6 +22,8 @@ CLOSED = 1e-14  # [m] the gap at which a part of a step ends
 ROUNDS = 50  # between bodies and impulses
 ROUND_OFF = 4e-15  # of the places, per step: the least velocity that a contact can be asked for
 LINEAR = 30.0  # tolerances: a change of the impulses that moves the bodies linearly
+# [m] of a change of one contact whose W has the joints in it, as far as that is exact: to O(h w)
+SHORT = 5e-12
 # a sliding velocity over that which friction takes within a step: friction follows the mean of
 # both ends
 FAR = 1.5
@@ -57,22 +59,32 @@ def collect(m):
 
 @part
 def nudge(m, h):
-    """Let the last small change of the impulses, U_X and U_W, move the bodies linearly.
+    """Let the last small change of the impulses, from L_B to LA, move bodies and joints linearly.
 
     What that leaves of the equation of the turn goes into the momentum (M.11).
     """
-    bodies = arena.bodies(m)
+    bodies, blocks = arena.bodies(m), arena.blocks(m)
+    joined = len(blocks) > 0
+    if joined:
+        friction.respond_to_changes(m, h, False)
+        for j in range(len(blocks)):
+            arena.add(blocks, j, c.LAM, get(blocks, j, c.D))
     for i in range(len(bodies)):
         u = get(bodies, i, c.U_X)
         arena.add(bodies, i, c.X_1, vec.scale(h, u))
         arena.add(bodies, i, c.P_1, vec.times(get(bodies, i, c.M), u))
         if bodies[i, c.TURNS] != 0.0:
-            u, J = get(bodies, i, c.U_W), get(bodies, i, c.J)
-            v = vec.axpy(0.5 * h, u, get(bodies, i, c.V))
-            w = turn.cosine(v)
-            forward, sideways = turn.momentum(2.0 / h, J, bodies[i, c.GAMMA], v, w)
+            u, J, gamma = get(bodies, i, c.U_W), get(bodies, i, c.J), bodies[i, c.GAMMA]
+            v, change = get(bodies, i, c.V), vec.times(J, u)
             given = vec.add(get(bodies, i, c.B_W), get(bodies, i, c.A_W))
-            rest = vec.sub(vec.add(forward, sideways), vec.add(given, vec.times(J, u)))
+            if joined:  # with the impulses of the joints
+                forward, sideways = turn.momentum(2.0 / h, J, gamma, v, bodies[i, c.W])
+                given = vec.sub(vec.add(forward, sideways), get(bodies, i, c.REST))
+                change = get(bodies, i, c.D_W)
+            v = vec.axpy(0.5 * h, u, v)
+            w = turn.cosine(v)
+            forward, sideways = turn.momentum(2.0 / h, J, gamma, v, w)
+            rest = vec.sub(vec.add(forward, sideways), vec.add(given, change))
             put(bodies, i, c.REST, rest)
             put(bodies, i, c.V, v)
             smooth.finish(bodies, i, v, w)
@@ -83,7 +95,7 @@ def advance_part(m, h, whole):
     """Bodies, joints and closed contacts by h, a part of a step `whole`; whether it was solved."""
     pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)
     smooth.clear_impulses(m)
-    n, coupling = collect(m), len(arena.blocks(m)) > 0
+    n, joined = collect(m), len(arena.blocks(m)) > 0
     if n == 0:
         done = smooth.move(m, h)
         count[c.ITERATIONS] += done
@@ -102,22 +114,16 @@ def advance_part(m, h, whole):
         count[c.ROUNDS] += 1
         displacements(m, h, whole)
         stalls = count[c.STALLS]
-        if coupling:
-            if k == 0 or k > 3:
-                coupled.couple(m, h, False)
-            change = coupled.solve(m, tolerance)
-        else:
-            change = friction.solve(m, tolerance)
+        change = friction.solve(m, tolerance, h, False)
         if change == friction.FAILED:
             return False
         stalled = k > 1 and count[c.STALLS] > stalls
-        if change <= 1.0 or stalled or not coupling and change <= LINEAR:
-            if not coupling:
-                nudge(m, h)
+        is_exact = joined and n == 1 and change * tolerance * h <= SHORT
+        if change <= (1.0 if joined else LINEAR) or stalled or is_exact:
+            nudge(m, h)
             return True
     if change < 1e6:  # round-off of a hyperstatic model: 4e-9 m/s for each contact at 1 ms
-        if not coupling:
-            nudge(m, h)
+        nudge(m, h)
         count[c.STALLS] += 1
         return True
     count[c.FAILURE], count[c.WHERE] = ROUNDS_FAILED, active[0]

@@ -7,12 +7,13 @@ import pytest
 
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics import coupled, friction, impact, skyline, smooth, sparse, turn, velocity
+from rbdyn_ros.mechanics import friction, impact, lagrangian, skyline, smooth, sparse, turn, velocity
 from rbdyn_ros.mechanics import joints as blocks
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import jacobian, joints
 from rbdyn_ros.mechanics.description import pairs
 from rbdyn_ros.mechanics.description.rows import WORLD
+from rbdyn_ros.solvers import fc3d
 
 STEP = 1e-6
 
@@ -158,8 +159,8 @@ def test_gradient_of_the_projection_on_the_cone():
     random = np.random.default_rng(5)
     for x in random.normal(size=(200, 3)):
         mu = float(random.uniform(0.1, 1.5))
-        gradient = differences(lambda y: friction.projected(tuple(y), mu), x)
-        assert np.abs(np.array(friction.projection_gradient(tuple(x), mu)) - gradient).max() < 1e-6
+        gradient = differences(lambda y: lagrangian.projected(tuple(y), mu), x)
+        assert np.abs(np.array(lagrangian.projection_gradient(tuple(x), mu)) - gradient).max() < 1e-6
 
 
 def test_matrix_of_the_augmented_lagrangian_is_the_gradient_of_its_right_side():
@@ -186,12 +187,12 @@ def test_matrix_of_the_augmented_lagrangian_is_the_gradient_of_its_right_side():
 
     def right_side(x):
         rows[:, columns] = x.reshape(3, 6)
-        friction.newton_system(m, 3.0, False)
+        lagrangian.newton_system(m, 3.0, False)
         return models.part(model, "right_side")[:, 0].copy()
 
     gradient = differences(right_side, at)
     right = right_side(at)
-    friction.newton_system(m, 3.0, True)
+    lagrangian.newton_system(m, 3.0, True)
     numbers, envelope = models.part(model, "skyline")[:, 0], models.part(model, "envelope")
     dense = np.zeros((18, 18))
     for i, (first, row) in enumerate(envelope):
@@ -210,7 +211,9 @@ def test_matrix_of_the_augmented_lagrangian_is_the_gradient_of_its_right_side():
 
 
 def test_coupled_contacts_answer_as_the_dense_saddle_point_does():
-    """W of two contacts on a chain of two rods, against M^-1 - M^-1 A^T (A M^-1 A^T)^-1 A M^-1."""
+    """The own blocks of two contacts on a chain of two rods, and the impulses that the augmented
+    Lagrangian finds, against W = D (M^-1 - M^-1 A^T (A M^-1 A^T)^-1 A M^-1) D^T.
+    """
     bodies = rigid_bodies.build([1.0, 2.0], [(0.02, 0.02, 0.005)] * 2)
     q = rigid_bodies.configuration(
         bodies, [(0.25, 0.0, 0.0), (0.75, 0.0, 0.0)], (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)
@@ -224,8 +227,6 @@ def test_coupled_contacts_answer_as_the_dense_saddle_point_does():
     models.part(model, "pair_integers")[:, c.CLOSED] = 1
     velocity.prepare_node(model.arena)
     assert impact.gather(model.arena, 0.0, False) == 2
-    coupled.couple(model.arena, 0.0, True)
-    W = models.part(model, "delassus")[:36, 0].reshape(6, 6)
     D, table = np.zeros((6, 12)), models.part(model, "pairs")
     for k in range(2):
         frame, lever = (table[k, o : o + 9].reshape(3, 3) for o in (c.FRAME, c.T_A))
@@ -235,4 +236,19 @@ def test_coupled_contacts_answer_as_the_dense_saddle_point_does():
     )
     A = jacobian.jacobian(constraints.rows, q)
     free = inverse - inverse @ A.T @ np.linalg.solve(A @ inverse @ A.T, A @ inverse)
-    assert np.abs(W - D @ free @ D.T).max() < 1e-12
+    W = D @ free @ D.T
+    for k in range(2):
+        friction.couple(model.arena, k, 0.0, True)
+        own = table[k, c.W_OWN : c.W_OWN + 9].reshape(3, 3)
+        assert np.abs(own - W[3 * k : 3 * k + 3, 3 * k : 3 * k + 3]).max() < 1e-12
+    random, kinds = np.random.default_rng(3), set()
+    for _ in range(40):
+        mu = table[:, c.MU] = random.uniform(0.0, 3.0, 2)
+        q = W @ random.normal(size=6)
+        table[:, c.LA : c.LA + 3], table[:, c.U : c.U + 3] = 0.0, q.reshape(2, 3)
+        assert friction.solve(model.arena, 1e-12, 0.0, True) < friction.FAILED
+        problem = fc3d.problem(W, q, mu)
+        assert fc3d.error(problem, table[:, c.LA : c.LA + 3].ravel()) < 1e-9
+        kinds |= set(table[:, c.STATUS])
+    assert len(kinds) == 3
+    assert models.part(model, "counters")[c.SWEEPS, 0] == 0
