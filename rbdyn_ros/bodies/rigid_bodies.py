@@ -59,19 +59,25 @@ def motion(bodies: Bodies, velocity=(0.0, 0.0, 0.0), angular_velocity=(0.0, 0.0,
 
 
 def energy(bodies: Bodies, q, v) -> Array:
-    """Kinetic plus potential energy [J], zero at the origin, of q (..., n, 7), v (..., n, 6)."""
-    q, v = np.asarray(q), np.asarray(v)
-    kinetic = 0.5 * bodies.mass * (v[..., :3] ** 2).sum(-1) + 0.5 * (bodies.inertia * v[..., 3:] ** 2).sum(-1)
-    return (kinetic - bodies.mass * (q[..., :3] @ bodies.gravity)).sum(-1)
+    """Kinetic plus potential energy [J], zero at the origin, of q (..., n, 7), v (..., n, 6).
+
+    Held directions have none: a wall that moves at a prescribed velocity is no store of energy.
+    """
+    q, v, free = np.asarray(q), np.asarray(v), 1.0 - bodies.held
+    kinetic = 0.5 * bodies.mass * (free[:, :3] * v[..., :3] ** 2).sum(-1)
+    kinetic = kinetic + 0.5 * (free[:, 3:] * bodies.inertia * v[..., 3:] ** 2).sum(-1)
+    return (kinetic - bodies.mass * ((free[:, :3] * q[..., :3]) @ bodies.gravity)).sum(-1)
 
 
 def momentum(bodies: Bodies, v) -> Array:
-    """Linear momentum (..., 3) [kg m/s, world]."""
-    return (bodies.mass[:, None] * np.asarray(v)[..., :3]).sum(-2)
+    """Linear momentum (..., 3) [kg m/s, world]; none in held directions."""
+    free = bodies.mass[:, None] * (1.0 - bodies.held[:, :3])
+    return (free * np.asarray(v)[..., :3]).sum(-2)
 
 
 def angular_momentum(bodies: Bodies, q, v) -> Array:
     """Angular momentum about the origin (..., 3) [kg m^2/s, world]: sum of r x m r' + R J w."""
     q, v = np.asarray(q), np.asarray(v)
-    orbital = np.cross(q[..., :3], bodies.mass[:, None] * v[..., :3])
+    free = bodies.mass[:, None] * (1.0 - bodies.held[:, :3])
+    orbital = np.cross(q[..., :3], free * v[..., :3])
     return (orbital + quaternion.rotate(q[..., 3:], bodies.inertia * v[..., 3:])).sum(-2)

@@ -48,6 +48,8 @@ PARTS = (
     ("clock", 1, True),  # time, step, restitution
     ("geoms", features.GEOM, True),  # shapes with faces that end
     ("pair_shapes", 3, False),
+    ("springs", c.SPRING, True),
+    ("spring_integers", 3, False),
 )
 HEADER = 2 * len(PARTS)
 
@@ -220,6 +222,18 @@ def geoms(m):
 def pair_shapes(m):
     """(k, 3): shape of a, shape of b, feature of each pair."""
     return _matrix(m.z, m.z[40], m.z[41], 3)
+
+
+@inlined
+def springs(m):
+    """(s, SPRING)."""
+    return _matrix(m.f, m.z[42], m.z[43], c.SPRING)
+
+
+@inlined
+def spring_integers(m):
+    """(s, 3): kind, a, b of each spring."""
+    return _matrix(m.z, m.z[44], m.z[45], 3)
 
 
 @inlined

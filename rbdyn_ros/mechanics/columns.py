@@ -19,9 +19,9 @@ def offsets(*widths: int) -> tuple:
 X, Q, P, L, R, V_1, V_2, V_3, STATE = offsets(3, 4, 3, 3, 9, 3, 3, 3)
 # Constants: masses along the world's axes (0: held), their inverses, principal inertias, their
 # inverses, force [N, world], torque [N m, body], gamma [kg m^2], whether it turns, whether a joint
-# block holds it.
-M, IM, J, IJ, F, TAU, GAMMA, TURNS, JOINTED, _n = (
-    STATE + c for c in offsets(3, 3, 3, 3, 3, 3, 1, 1, 1)
+# block holds it, the force without springs, the velocity that is prescribed where it is held.
+M, IM, J, IJ, F, TAU, GAMMA, TURNS, JOINTED, F_0, DRIVE, _n = (
+    STATE + c for c in offsets(3, 3, 3, 3, 3, 3, 1, 1, 1, 3, 3)
 )
 # Work: relative turn v and its w, momenta without reactions, contact impulses (linear, angular),
 # end of the step (position, linear momentum without its force, attitude, matrix), inverse of the
@@ -103,6 +103,23 @@ KEPT = np.int64(_m - LA)
 CLOSED = ROWS  # in a pair's integers: 1 if the contact persists
 FACE, BALLS = np.int64(0), np.int64(1)
 WORLD = np.int64(-1)
+
+# Springs. Points [m] or axes in a and in b, attitude of a in b from which the angle counts,
+# stiffness, length or angle at rest, damping; length or angle at the node, unit force or torque
+# on a [world], energy that the damper has taken, and that it takes ahead of the node [J].
+(
+    S_A,
+    S_B,
+    S_TURN,
+    STIFFNESS,
+    REST_AT,
+    DAMPING,
+    EXTENSION,
+    ALONG,
+    LOSS,
+    LOSS_AHEAD,
+    SPRING,
+) = offsets(3, 3, 4, 1, 1, 1, 1, 3, 1, 1)
 
 # Impacts: time, contact, impulse (normal, tangents), normal velocity before and after.
 IMPACT = np.int64(7)

@@ -128,12 +128,27 @@ def exchange(m, before, h, full):
         done = expand(m, h, share) if has_phases else impulses(m, h, share)
         if not done and not has_phases:
             return False
-        after = velocity.node_velocities(m, True)
-        gains = after > before * (1.0 + fc3d.CONSERVED) and law != restitution.NEWTON
+        velocity.node_velocities(m, True)
+        gained, size = work(m)
+        gains = gained > fc3d.CONSERVED * (before + size) and law != restitution.NEWTON
         low, high, share, found = fc3d.narrow(low, high, share, full, gains or not done)
         if found:
             return True
     return expand(m, h, low) if has_phases else impulses(m, h, low)
+
+
+@part
+def work(m):
+    """(energy that the impulses LA give, size of what they exchange) where U_X, U_W are the
+    velocities after them: sum of P.(u- + u+)/2, what bodies with a prescribed velocity do left out.
+    """
+    pairs, active, gained, size = arena.pairs(m), arena.active(m), 0.0, 0.0
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        P, u = get(pairs, k, c.LA), get(pairs, k, c.BEFORE)
+        gained += 0.5 * vec.dot(P, vec.add(u, pair_velocity(m, k)))
+        size += abs(vec.dot(P, u))
+    return gained, size
 
 
 @part

@@ -20,9 +20,11 @@ from rbdyn_ros.mechanics import friction, impact, packing, restitution, smooth, 
 from rbdyn_ros.mechanics.arena import Arena
 from rbdyn_ros.mechanics.description import jacobian, joints, redundancy
 from rbdyn_ros.mechanics.description import pairs as contacts
+from rbdyn_ros.mechanics.description import springs as of_springs
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
 from rbdyn_ros.mechanics.description.rows import WORLD
+from rbdyn_ros.mechanics.description.springs import Springs
 from rbdyn_ros.mechanics.packing import bound
 from rbdyn_ros.types import Array
 
@@ -58,6 +60,7 @@ class Model(NamedTuple):
     arena: Arena
     owners: tuple  # of each joint block: the joint, from 0 on
     names: Names
+    springs: Springs
 
 
 def build(
@@ -71,8 +74,10 @@ def build(
     options: Options = Options(),
     impacts: int = 1000,
     names: Names = Names(),
+    springs: Springs | None = None,
 ) -> Model:
-    """The model that starts at q (n, 7), v (n, 6) and writes down at most `impacts` impacts.
+    """The model that starts at q (n, 7), v (n, 6) and writes down at most `impacts` impacts. In the
+    directions in which a body is held it keeps the velocity of its start.
 
     gamma [kg m^2], one or for each body, is the free parameter of the kinetic energy of a turn
     (doc/nonsmooth.md, Q.14): 0 keeps the energy of a free body, 4/3 of an inertia turns about that
@@ -81,6 +86,7 @@ def build(
     n = len(bodies.mass)
     constraints = joints.assembled(n) if constraints is None else constraints
     pairs = contacts.build(n) if pairs is None else pairs
+    springs = of_springs.build(n) if springs is None else springs
     names = _named(names, n, pairs)
     q, v = start(bodies, constraints, q, v, names.bodies)
     for i, gap in enumerate(contacts.gaps(pairs, q)):
@@ -104,9 +110,9 @@ def build(
         raise ValueError(f"impact_law is '{options.impact_law}'; it must be one of {known}")
     numbers = options.max_impacts, restitution.LAWS.index(options.impact_law)
     arena, owners = packing.arena_of(
-        bodies, q, v, gamma, joints.selected(constraints, kept), pairs, impacts, numbers
+        bodies, q, v, gamma, joints.selected(constraints, kept), pairs, impacts, numbers, springs
     )
-    model = Model(bodies, constraints, kept, pairs, arena, owners, names)
+    model = Model(bodies, constraints, kept, pairs, arena, owners, names, springs)
     observe(model)
     add_node_reactions(model, -1.0)
     return model
@@ -123,10 +129,10 @@ def start(bodies: Bodies, constraints: Constraints, q, v, names: tuple = ()) -> 
     )
     arguments.unit_quaternion(q[:, 3:], "the orientations q[:, 3:]")
     redundancy.require_met(constraints, q)
-    for i in np.flatnonzero((v * bodies.held).any(axis=1)):
+    for i in np.flatnonzero((v * bodies.held)[:, 3:].any(axis=1)):
         raise ValueError(
             f"v of {names[i] if names else f'body {i}'} is {tuple(map(float, v[i]))}; "
-            "it must be 0 in the directions in which the body is held"
+            "a body that is held from turning must not turn"
         )
     speed = jacobian.jacobian(constraints.rows, q) @ v.reshape(-1)
     for i in np.flatnonzero(~(np.abs(speed) <= STILL * (1.0 + np.abs(v).max()))):
@@ -195,8 +201,34 @@ def places(model: Model) -> Array:
 
 
 def energy(model: Model) -> float:
-    """Kinetic and potential energy [J] of this instant; the potential is zero at the origin."""
-    return float(rigid_bodies.energy(model.bodies, *state(model)))
+    """Kinetic and potential energy [J] of this instant, springs included; the potential of weights
+    is zero at the origin.
+    """
+    return float(rigid_bodies.energy(model.bodies, *state(model))) + spring_energy(model)
+
+
+def spring_energy(model: Model) -> float:
+    """What the springs hold [J] at this instant."""
+    return of_springs.energy(model.springs, part(model, "springs")[:, c.EXTENSION])
+
+
+def damped(model: Model) -> float:
+    """What dampers have taken so far [J]."""
+    return float(part(model, "springs")[:, c.LOSS].sum())
+
+
+def work_of_drives(model: Model, impulses: Array, reactions: Array) -> float:
+    """What bodies with a prescribed velocity have done [J] by the impulses (k, 4) of the pairs and
+    (joints, 2, 6) of the joints.
+    """
+    drive = np.zeros((len(model.bodies.mass) + 1, 3))  # the last one is the world
+    drive[:-1] = part(model, "bodies")[:, c.DRIVE : c.DRIVE + 3]
+    work = np.sum(impulses[:, 1:] * (drive[model.pairs.b] - drive[model.pairs.a]))
+    for joint, sides in enumerate(reactions):
+        row = model.constraints.joint.index(joint)
+        ends = model.constraints.rows.a[row], model.constraints.rows.b[row]
+        work -= sum(side[:3] @ drive[body] for side, body in zip(sides, ends))
+    return float(work)
 
 
 def momenta(model: Model) -> tuple:

@@ -40,12 +40,14 @@ def network(model: models.Model, wrench: Callable | None = None) -> tuple:
     q and v are tuples of one part, of 7 and 6 numbers for each body. Joints keep the rows that are
     independent; a pair without friction is a NewtonImpact of one row, the others are Friction3d.
     """
+    q, v = models.state(model)
+    if len(model.springs.kind) or (v * model.bodies.held).any():
+        raise ValueError("the model has springs or moving walls; a network knows none of them")
     kept = joints.selected(model.constraints, model.kept)
     couplings = [_joint(kept, joint) for joint in sorted(set(kept.joint))]
     couplings += [_contact(model.pairs, i) for i in range(len(model.pairs.kind))]
     if model.bodies.held.any():
         couplings.append(_hold(model.bodies.held))
-    q, v = models.state(model)
     return (
         assembly.network(_system(model.bodies, wrench), couplings),
         (q.reshape(-1),),

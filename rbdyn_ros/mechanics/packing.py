@@ -15,6 +15,7 @@ from rbdyn_ros.mechanics.arena import HEADER, PARTS, Arena
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs, reach
 from rbdyn_ros.mechanics.description.rows import POINT, WORLD
+from rbdyn_ros.mechanics.description.springs import Springs
 from rbdyn_ros.types import Array
 
 _BOUND: dict = {}
@@ -29,6 +30,7 @@ def arena_of(
     pairs: Pairs,
     impacts: int,
     options: tuple,
+    springs: Springs,
 ) -> tuple:
     """(Arena, owners) of a model at q (n, 7), v (n, 6) whose rows are independent, with room for
     so many impacts; owners says which joint each block belongs to.
@@ -38,7 +40,7 @@ def arena_of(
     blocks, integers, owners = _blocks(constraints)
     rows = _bodies(bodies, q, v, gamma, integers)
     rows[:, c.REACH] = reach(pairs, len(q))
-    parts = _parts(rows, blocks, integers, _pairs(pairs), pairs, impacts)
+    parts = _parts(rows, blocks, integers, _pairs(pairs), pairs, impacts) | _springs(springs)
     parts["clock"][[c.MAX_IMPACTS, c.LAW], 0] = options
     return _packed(parts), owners
 
@@ -76,7 +78,8 @@ def _bodies(bodies: Bodies, q: Array, v: Array, gamma: Array, integers: Array) -
     rows[:, c.P : c.P + 3], rows[:, c.L : c.L + 3] = mass * v[:, :3], inertia * v[:, 3:]
     for column in (c.V_1, c.V_2, c.V_3):
         rows[:, column : column + 3] = 0.5 * v[:, 3:]
-    rows[:, c.F : c.F + 3] = mass * bodies.gravity
+    rows[:, c.F : c.F + 3] = rows[:, c.F_0 : c.F_0 + 3] = mass * bodies.gravity
+    rows[:, c.DRIVE : c.DRIVE + 3] = v[:, :3] * bodies.held[:, :3]
     rows[:, c.GAMMA], rows[:, c.TURNS], rows[:, c.W] = gamma, turns, 1.0
     held = set(integers[:, [c.A, c.B]].ravel().tolist()) - {WORLD}
     rows[sorted(held), c.JOINTED] = 1.0
@@ -133,6 +136,22 @@ def _pairs(pairs: Pairs) -> Array:
     ):
         rows[:, column] = values
     return rows
+
+
+def _springs(springs: Springs) -> dict:
+    """The parts of the springs."""
+    rows = np.zeros((len(springs.kind), c.SPRING))
+    for column, values in (
+        (c.S_A, springs.on_a),
+        (c.S_B, springs.on_b),
+        (c.S_TURN, springs.turn),
+        (c.STIFFNESS, springs.stiffness[:, None]),
+        (c.REST_AT, springs.rest[:, None]),
+        (c.DAMPING, springs.damping[:, None]),
+    ):
+        rows[:, column : column + values.shape[1]] = values
+    integers = np.column_stack([springs.kind, springs.a, springs.b])
+    return {"springs": rows, "spring_integers": integers}
 
 
 def _parts(

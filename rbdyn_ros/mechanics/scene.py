@@ -28,14 +28,14 @@ from rbdyn_ros.geometry import arguments, quaternion
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import geoms as touching
-from rbdyn_ros.mechanics.description import jacobian, joints, pairs, redundancy
+from rbdyn_ros.mechanics.description import jacobian, joints, pairs, redundancy, springs
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.types import Array
 
 GROUND = "world"
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_NOTHING = MappingProxyType({})
+_NOTHING, _ORIGIN = MappingProxyType({}), (0.0, 0.0, 0.0)
 
 
 class Joint(NamedTuple):
@@ -75,14 +75,18 @@ class Geom(NamedTuple):
     size: tuple = ()  # [m]
     position: tuple = (0.0, 0.0, 0.0)  # [m, in the body] of its center
     orientation: tuple = (1.0, 0.0, 0.0, 0.0)  # wxyz, from its axes to those of the body
+    # [m/s] of one of the world, which becomes a body of its name that nothing holds up
+    velocity: tuple = (0.0, 0.0, 0.0)
 
 
-def plane(normal=(0.0, 0.0, 1.0), point=(0.0, 0.0, 0.0), body: str = GROUND) -> Geom:
-    """The half space below the plane through a point with an outward normal, both in the body."""
+def plane(normal=(0.0, 0.0, 1.0), point=_ORIGIN, body=GROUND, velocity=_ORIGIN) -> Geom:
+    """The half space below the plane through a point with an outward normal, both in the body; in
+    the world it may move at a velocity [m/s].
+    """
     n = _axis("geom plane", "normal", normal)
     turn = np.array([1.0 + n[2], -n[1], n[0], 0.0])  # the shortest one from axis 3 to n
     turn = turn / np.linalg.norm(turn) if n[2] > -1.0 + 1e-12 else np.array([0.0, 1.0, 0.0, 0.0])
-    return Geom("plane", body, (), tuple(point), tuple(turn.tolist()))
+    return Geom("plane", body, (), tuple(point), tuple(turn.tolist()), tuple(velocity))
 
 
 class Contact(NamedTuple):
@@ -91,6 +95,19 @@ class Contact(NamedTuple):
     between: tuple
     friction: float = 0.0  # Coulomb's mu
     restitution: float = 0.0  # Newton's e_n, from 0 to 1
+
+
+class Spring(NamedTuple):
+    """A spring with a damper: between points of two bodies, or with `hinge` about its axis."""
+
+    stiffness: float  # [N/m]; with a hinge [N m/rad]
+    between: tuple = ()  # (a, b); the second may be "world"
+    start: tuple | None = None  # [m, world, at the start] on a; None: its center of mass
+    end: tuple | None = None  # on b
+    length: float | None = None  # [m] at rest; None: that of the start
+    hinge: str = ""  # the name of a joint
+    angle: float = 0.0  # [rad] at rest, of the hinge, from where it starts
+    damping: float = 0.0  # [N s/m]; with a hinge [N m s/rad]
 
 
 class Scene(NamedTuple):
@@ -104,6 +121,7 @@ class Scene(NamedTuple):
     # move the bodies to the nearest places where all joints are closed, and change their velocities
     # as the joints' impulses would
     close: bool = False
+    springs: Mapping = _NOTHING  # name -> Spring
 
 
 KINDS = {  # whether a joint has a point, how many axes
@@ -131,11 +149,13 @@ def build(scene: Scene, **options) -> models.Model:
 
     ValueError with one sentence that names what cannot be: a name, a body, a joint, a contact.
     """
-    for what, group in zip(("body", "joint", "geom", "contact"), scene):
+    groups = (*scene[:4], scene.springs)
+    for what, group in zip(("body", "joint", "geom", "contact", "spring"), groups):
         for name in group:
             _check_name(what, name)
     if not scene.bodies:
         raise ValueError("there are no bodies; a model needs at least one")
+    scene = _with_walls(scene)
     numbers = {GROUND: WORLD} | {name: i for i, name in enumerate(scene.bodies)}
     for name, body in scene.bodies.items():
         try:
@@ -145,6 +165,7 @@ def build(scene: Scene, **options) -> models.Model:
     bodies, q, v = shapes.assembled(list(scene.bodies.values()), scene.gravity)
     made = [_joint(name, joint, numbers, q) for name, joint in scene.joints.items()]
     constraints = joints.assembled(len(q), *made)
+    ends = [_ends(*item, scene, numbers, q) for item in scene.springs.items()]
     if scene.close:
         q = redundancy.closed(constraints, q, 1.0 - bodies.held.reshape(-1))
         v = redundancy.closed_velocity(constraints, bodies, q, v)
@@ -159,7 +180,9 @@ def build(scene: Scene, **options) -> models.Model:
         tuple(scene.bodies), tuple(f"contact {name}" for name in scene.contacts), tuple(owners)
     )
     touching = pairs.build(len(q), *candidates)
-    return models.build(bodies, q, v, constraints, touching, names=names, **options)
+    made = [_spring(*item, at, q) for item, at in zip(scene.springs.items(), ends)]
+    options |= {"names": names, "springs": springs.build(len(q), *made)}
+    return models.build(bodies, q, v, constraints, touching, **options)
 
 
 def opening(constraints: Constraints, q: Array) -> float:
@@ -208,6 +231,66 @@ def _joint(name: str, joint: Joint, numbers: dict, q: Array) -> joints.Joint:
             made = joints.fixed(a, p, b, s, relative)
     first, second = joint.between
     return made._replace(name=f"joint {name} ({joint.kind}, {first} on {second})")
+
+
+def _with_walls(scene: Scene) -> Scene:
+    """The scene with a held body in place of every geom of the world that moves."""
+    bodies, geoms = dict(scene.bodies), dict(scene.geoms)
+    for name, geom in scene.geoms.items():
+        velocity = arguments.array(geom.velocity, f"geom {name}: velocity", 3)
+        if not velocity.any():
+            continue
+        if geom.body != GROUND:
+            rule = f"it moves with {geom.body}: leave its velocity out, or its body"
+            raise ValueError(f"geom {name}: velocity is {velocity.tolist()}, but {rule}")
+        if name in bodies:
+            raise ValueError(f"geom {name}: there is a body of this name, too; rename one")
+        at = {"position": tuple(geom.position), "orientation": tuple(geom.orientation)}
+        moves = {"velocity": tuple(velocity.tolist()), "held": (1.0,) * 6}
+        bodies[name] = shapes.Body(1.0, (1.0, 1.0, 1.0), **at, **moves)
+        geoms[name] = Geom(geom.kind, name, geom.size)
+    return scene._replace(bodies=bodies, geoms=geoms)
+
+
+def _ends(name: str, spring: Spring, scene: Scene, numbers: dict, q: Array) -> tuple:
+    """(a, p, b, s): the bodies of a spring, and its points [m], or the hinge's axis, in them."""
+    called = f"spring {name}"
+    if spring.hinge:
+        if spring.between or spring.start is not None or spring.end is not None:
+            raise ValueError(f"{called}: give its hinge, or between, start and end, not a mixture")
+        known = [word for word, joint in scene.joints.items() if joint.kind == "hinge"]
+        _one_of(called, "hinge", spring.hinge, known)
+        a, b = (numbers[word] for word in scene.joints[spring.hinge].between)
+        axis = _axis(called, "axis", scene.joints[spring.hinge].axis)
+        return a, _turned_into(q, a, axis), b, _turned_into(q, b, axis)
+    a, b = (numbers[word] for word in _two_names(called, spring.between, numbers, "body"))
+    if a == b or a == WORLD:
+        rule = "take two bodies, or a body and then the world"
+        raise ValueError(f"{called} is between {' and '.join(spring.between)}; {rule}")
+    if b == WORLD and spring.end is None:
+        raise ValueError(f"{called}: end is missing; give its point in the world")
+    found = []
+    for word, at, body in (("start", spring.start, a), ("end", spring.end, b)):
+        at = q[body, :3] if at is None else arguments.array(at, f"{called}: {word}", 3)
+        found += [body, joints.local(q, body, at)]
+    return tuple(found)
+
+
+def _spring(name: str, spring: Spring, ends: tuple, q: Array) -> tuple:
+    """A spring as `springs.build` takes it; ValueError, with its name, for what cannot be."""
+    a, p, b, s = ends
+    if spring.hinge:
+        turn = quaternion.product(quaternion.conjugate(_attitude(q, b)), _attitude(q, a))
+        made = springs.torsion(a, p, b, s, turn, spring.stiffness, spring.angle, spring.damping)
+    else:
+        apart = springs.place(q, a, p) - springs.place(q, b, s)
+        length = float(np.linalg.norm(apart)) if spring.length is None else spring.length
+        made = springs.linear(a, p, b, s, spring.stiffness, length, spring.damping)
+    try:
+        springs.build(len(q), made)
+    except ValueError as error:
+        raise ValueError(str(error).replace("spring 0", f"spring {name}")) from None
+    return made
 
 
 def _points(called: str, joint: Joint, a: int, b: int, q: Array) -> tuple:

@@ -62,6 +62,13 @@ def finish(bodies, i, v, w):
 
 
 @inlined
+def reached(bodies, i, h, b):
+    """Where body i is after h with the momentum b, or at the velocity that is prescribed."""
+    v = vec.add(vec.times(get(bodies, i, c.IM), b), get(bodies, i, c.DRIVE))
+    return vec.axpy(h, v, get(bodies, i, c.X))
+
+
+@inlined
 def get4(bodies, i):
     """The attitude at the node."""
     return arena.get4(bodies, i, c.Q)
@@ -76,7 +83,7 @@ def move_free(m, h):
             continue
         b = vec.add(get(bodies, i, c.B_X), get(bodies, i, c.A_X))
         put(bodies, i, c.P_1, b)
-        put(bodies, i, c.X_1, vec.axpy(h, vec.times(get(bodies, i, c.IM), b), get(bodies, i, c.X)))
+        put(bodies, i, c.X_1, reached(bodies, i, h, b))
         if bodies[i, c.TURNS] == 0.0:
             continue
         J, gamma, v = get(bodies, i, c.J), bodies[i, c.GAMMA], get(bodies, i, c.V)
@@ -123,8 +130,7 @@ def linearize_bodies(m, h):
     for i in range(len(bodies)):
         if bodies[i, c.JOINTED] != 0.0:
             put(bodies, i, c.REST, vec.sub(get(bodies, i, c.REST), get(bodies, i, c.D_W)))
-            moved = vec.scale(h, vec.times(get(bodies, i, c.IM), get(bodies, i, c.D_X)))
-            put(bodies, i, c.X_1, vec.add(get(bodies, i, c.X), moved))
+            put(bodies, i, c.X_1, reached(bodies, i, h, get(bodies, i, c.D_X)))
 
 
 @part
@@ -172,8 +178,7 @@ def move_joined(m, h):
     for i in range(len(bodies)):
         if bodies[i, c.JOINTED] == 0.0:
             continue
-        moved = vec.scale(h, vec.times(get(bodies, i, c.IM), get(bodies, i, c.D_X)))
-        put(bodies, i, c.X_1, vec.add(get(bodies, i, c.X), moved))
+        put(bodies, i, c.X_1, reached(bodies, i, h, get(bodies, i, c.D_X)))
         put(bodies, i, c.P_1, get(bodies, i, c.D_X))
         if bodies[i, c.TURNS] != 0.0:
             v, J, gamma = get(bodies, i, c.V), get(bodies, i, c.J), bodies[i, c.GAMMA]

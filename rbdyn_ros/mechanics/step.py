@@ -13,7 +13,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import part
-from rbdyn_ros.mechanics import arena, friction, impact, joints, smooth, turn
+from rbdyn_ros.mechanics import arena, friction, impact, joints, smooth, springs, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
 from rbdyn_ros.mechanics.pairs import aim, any_gap, displacements, is_left, push, smallest
@@ -137,6 +137,7 @@ def attempt(m, h, whole, scale):
     """
     bodies = arena.bodies(m)
     smooth.load(m, h)
+    springs.damp(m, h, False)
     if scale != 1.0:
         for i in range(len(bodies)):
             if bodies[i, c.TURNS] != 0.0:
@@ -188,6 +189,7 @@ def take(m, h, whole):
     """
     pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
     smooth.commit(m, h, h > 1e-3 * whole)
+    springs.update(m, h)
     arena.clock(m)[c.TIME] += h
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
@@ -287,6 +289,7 @@ def undo(m, saved):
     """
     if saved:
         copy_state(m, False)
+        springs.update(m, 0.0)
     pairs, blocks = arena.pairs(m), arena.blocks(m)
     for k in range(len(pairs)):
         put(pairs, k, c.LA, (0.0, 0.0, 0.0))
@@ -302,11 +305,13 @@ def step_without_pairs(m, h):
     smooth.guess(m, h)
     joints.node_gradients(m)
     smooth.load(m, h)
+    springs.damp(m, h, False)
     done = smooth.move(m, h)
     if done < 0:
         return undo(m, False)
     arena.counters(m)[c.ITERATIONS] += done
     smooth.commit(m, h, True)
+    springs.update(m, h)
     arena.clock(m)[c.TIME] += h
     return True
 
@@ -320,6 +325,8 @@ def advance(m, h, n):
     Before the first step what touches and does not part is closed, and what approaches there has
     its impact.
     """
+    if n == OBSERVE or arena.clock(m)[c.STARTED] == 0.0:
+        springs.update(m, 0.0)
     if n == OBSERVE:
         return 1 if impact.observe(m) else 0
     if arena.clock(m)[c.STARTED] == 0.0:

@@ -6,7 +6,7 @@ reactions that has acted by then
 """
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import part
+from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, sparse
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put
@@ -16,7 +16,15 @@ from rbdyn_ros.mechanics.pairs import push
 @part
 def respond(m, h, at_node):
     """U_X, U_W: velocities that the impulses in D_X, D_W give while the joints react; their
-    impulses are in D.
+    impulses are in D. See `velocities_of`.
+    """
+    velocities_of(m, h, at_node, 0.0)
+
+
+@part
+def velocities_of(m, h, at_node, drive):
+    """U_X, U_W: velocities of the momenta in D_X, D_W with the joints obeyed, whose impulses are in
+    D; with `drive` = 1 held bodies have the velocities that are prescribed, with 0 none.
 
     With the matrix of the joints as it was last factored: of a step of h (then the velocities are
     means), or of the node.
@@ -31,7 +39,7 @@ def respond(m, h, at_node):
                 i = integers[j, c.A + side]
                 if i == c.WORLD:
                     continue
-                x = vec.scale(-scale, vec.times(get(bodies, i, c.IM), get(bodies, i, c.D_X)))
+                x = vec.scale(-scale, given(bodies, i, drive))
                 d = vec.add(d, vec.matvec(joints.displacement(blocks, integers, j, side, on_x), x))
                 if bodies[i, c.TURNS] != 0.0:
                     w = get(bodies, i, c.D_W)
@@ -45,13 +53,20 @@ def respond(m, h, at_node):
         sparse.solve_again(m)
         joints.spread(m, c.D)
     for i in range(len(bodies)):
-        put(bodies, i, c.U_X, vec.times(get(bodies, i, c.IM), get(bodies, i, c.D_X)))
+        put(bodies, i, c.U_X, given(bodies, i, drive))
         if bodies[i, c.TURNS] != 0.0:
             if at_node or bodies[i, c.JOINTED] == 0.0:
                 put(bodies, i, c.U_W, vec.times(get(bodies, i, c.IJ), get(bodies, i, c.D_W)))
             else:
                 turned = vec.matvec(get9(bodies, i, c.K), get(bodies, i, c.D_W))
                 put(bodies, i, c.U_W, vec.scale(2.0 / h, turned))
+
+
+@inlined
+def given(bodies, i, drive):
+    """The velocity of body i of the momentum in D_X, and of what is prescribed."""
+    v = vec.times(get(bodies, i, c.IM), get(bodies, i, c.D_X))
+    return vec.axpy(drive, get(bodies, i, c.DRIVE), v)
 
 
 @part
@@ -79,7 +94,7 @@ def node_velocities(m, with_contacts):
     if with_contacts:
         for at in range(arena.counters(m)[c.ACTIVE]):
             push(m, active[at], get(arena.pairs(m), active[at], c.LA), c.D_X, c.D_W)
-    respond(m, 0.0, True)
+    velocities_of(m, 0.0, True, 1.0)
     for i in range(len(bodies)):
         v, w = get(bodies, i, c.U_X), get(bodies, i, c.U_W)
         energy += vec.dot(v, vec.times(get(bodies, i, c.M), v)) + vec.dot(

@@ -5,6 +5,7 @@ line where it is wrong.
     joints:   {NAME: {type: hinge, between: [rod, cart], point: [0, 0, 0], axis: [0, 1, 0]}}
     geoms:    {NAME: {shape: plane, normal: [0, 0, 1], point: [0, 0, -1]}}
     contacts: {NAME: {between: [ball, floor], friction: 0.4, restitution: 0.5}}
+    springs:  {NAME: {between: [cart, world], end: [1, 0, 0], stiffness: 20.0, damping: 0.5}}
 
 A body with a shape that can touch is its own geom, under the same name. doc/bodies.md teaches it.
 """
@@ -107,13 +108,29 @@ GEOM = _table(
     *SIZES,
     *PLACE,
     *(_vector(name, "m") for name in ("normal", "point")),
+    _vector("velocity", "m/s"),
 )
 CONTACT = _table(
     _words("between"),
     Parameter("friction", None, "", "", low=0.0),
     Parameter("restitution", None, "", "", low=0.0, high=1.0),
 )
-GROUPS = {"bodies": BODY, "joints": JOINT, "geoms": GEOM, "contacts": CONTACT}
+SPRING = _table(
+    _words("between"),
+    Parameter("hinge", None, "", "", kind="string"),
+    *(_vector(name, "m") for name in ("start", "end")),
+    Parameter("stiffness", None, "", "", low=0.0),
+    Parameter("length", None, "m", "", low=0.0),
+    Parameter("angle", None, "rad", ""),
+    Parameter("damping", None, "", "", low=0.0),
+)
+GROUPS = {
+    "bodies": BODY,
+    "joints": JOINT,
+    "geoms": GEOM,
+    "contacts": CONTACT,
+    "springs": SPRING,
+}
 STARTS = {  # of a URDF's joints
     "positions": Parameter("positions", None, "rad", ""),
     "rates": Parameter("rates", None, "rad/s", ""),
@@ -166,9 +183,10 @@ def read(path: Path) -> ModelFile:
         _fresh(name, geoms, values, "geom")
         geoms[name] = _geom(f"geoms.{name}", values)
     contacts = {name: _contact(f"contacts.{name}", values) for name, values in groups["contacts"].items()}
+    springs = {name: _spring(f"springs.{name}", values) for name, values in groups["springs"].items()}
     whole = {word: top[word] for word in ("gravity", "close") if word in top}
     return ModelFile(
-        scene.Scene(bodies, joints, geoms, contacts, **whole),
+        scene.Scene(bodies, joints, geoms, contacts, springs=springs, **whole),
         top.get("title", path.stem),
         *(top.get(word) for word in ("step", "duration", "every")),
         top.get("view", "xz"),
@@ -287,22 +305,34 @@ def _geom(called: str, values: dict) -> scene.Geom:
     kind = _need(called, values, "shape", f"write one of {', '.join(scene.SIZES)}")
     sizes = scene.SIZES[kind]
     place = {"normal", "point"} if kind == "plane" else {p.name for p in PLACE}
-    _refuse_others(called, values, {"shape", "body", *sizes, *place}, f"a {kind}")
+    _refuse_others(called, values, {"shape", "body", "velocity", *sizes, *place}, f"a {kind}")
+    velocity = values["velocity"].value if "velocity" in values else (0.0, 0.0, 0.0)
     body = values["body"].value if "body" in values else scene.GROUND
     if kind == "plane":
         given = {word: values[word].value for word in ("normal", "point") if word in values}
         if not np.any(given.get("normal", 1.0)):
             raise ValueError(f"{values['normal'].source}: {called}.normal is zero; a direction must not be")
-        return scene.plane(**given, body=body)
+        return scene.plane(**given, body=body, velocity=velocity)
     size = [_need(called, values, word, f"a {kind} needs it") for word in sizes]
     size = size[0] if sizes == ("size",) else tuple(size)
     position = values["position"].value if "position" in values else (0.0, 0.0, 0.0)
-    return scene.Geom(kind, body, size, position, _orientation(called, values))
+    return scene.Geom(kind, body, size, position, _orientation(called, values), velocity)
 
 
 def _contact(called: str, values: dict) -> scene.Contact:
     _need(called, values, "between", "write [GEOM, GEOM]")
     return scene.Contact(**{word: value.value for word, value in values.items()})
+
+
+def _spring(called: str, values: dict) -> scene.Spring:
+    _need(called, values, "stiffness", "write it in N/m, at a hinge in N m/rad")
+    at_hinge = "hinge" in values
+    if not at_hinge:
+        _need(called, values, "between", "write [BODY, OTHER], the other may be world, or hinge: NAME")
+    allowed = {"hinge", "angle"} if at_hinge else {"between", "start", "end", "length"}
+    what = "a spring at a hinge" if at_hinge else "a spring between two points"
+    _refuse_others(called, values, allowed | {"stiffness", "damping"}, what)
+    return scene.Spring(**{word: value.value for word, value in values.items()})
 
 
 def _orientation(called: str, values: dict) -> tuple:

@@ -110,7 +110,8 @@ def columns(model: models.Model, record: several_bodies.Record) -> dict:
     [m/s, world], wx wy wz [rad/s, body]; of each joint JOINT.fx fy fz [N, world] and tx ty tz
     [N m, axes and center of mass of the first body]: what it does to its first body, the mean since
     the row before; of each contact CONTACT.Pn along the normals and Px Py Pz [N s, world] on the
-    first body of its pairs, since the row before; E [J], Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s,
+    first body of its pairs, since the row before; E [J], work [J] that moving walls have done, less what dampers have taken,
+    Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s,
     about the origin], opening: what the joints are open by [m] or [-].
     """
     table = {"t": record.t}
@@ -122,7 +123,7 @@ def columns(model: models.Model, record: several_bodies.Record) -> dict:
         table |= {f"{name}.{word}": record.reactions[:, i, 0, k] for k, word in enumerate("fx fy fz tx ty tz".split())}
     for i, name in enumerate(contact_names(model)):
         table |= {f"{name}.{word}": record.contacts[:, i, k] for k, word in enumerate("Pn Px Py Pz".split())}
-    table["E"] = record.energy
+    table["E"], table["work"] = record.energy, record.work
     linear = rigid_bodies.momentum(model.bodies, record.v)
     angular = rigid_bodies.angular_momentum(model.bodies, record.q, record.v)
     for what, vector in (("P", linear), ("L", angular)):

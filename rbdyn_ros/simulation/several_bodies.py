@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.bodies import rigid_bodies
+from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import multiplier_rk4
 from rbdyn_ros.mechanics.description import jacobian, joints, multipliers
@@ -23,7 +24,10 @@ class Record(NamedTuple):
     t: Array  # (rows,) [s]
     q: Array  # (rows, n, 7)
     v: Array  # (rows, n, 6)
-    energy: Array  # (rows,) [J]
+    energy: Array  # (rows,) [J] of bodies and springs
+    # (rows,) [J] what bodies with a prescribed velocity have done, less what dampers have taken;
+    # none by multipliers
+    work: Array
     kinetic: Array  # (rows,) [J] the part of it that is motion
     opening: Array  # (rows,) largest |C| of the joints [m] or [-]
     # (rows, joints, 2, 6) wrench of each joint on its bodies a and b [N world | N m body, at the
@@ -58,7 +62,7 @@ def run(
     require_step(h)
     _require_counts(rows, steps_per_row)
     of_contacts = len(model.names.contacts)
-    since = [models.places(model)]
+    since, done_by_drives = [models.places(model)], [0.0]
 
     def advance(t, q, v):
         before, done = models.iterations(model), 0
@@ -79,10 +83,13 @@ def run(
         return done, models.iterations(model) - before, reason
 
     def loads(done, q, v):
-        sums = np.zeros((of_contacts, 4))
-        np.add.at(sums, list(model.names.contact_of), models.contact_impulses(model))
+        sums, of_pairs = np.zeros((of_contacts, 4)), models.contact_impulses(model)
+        np.add.at(sums, list(model.names.contact_of), of_pairs)
         impulses = models.reactions(model, since[0])
-        return (impulses / (done * h) if done else np.zeros_like(impulses)), sums
+        done_by_drives[0] += models.work_of_drives(model, of_pairs, impulses)
+        means = impulses / (done * h) if done else np.zeros_like(impulses)
+        work = done_by_drives[0] - models.damped(model)
+        return means, sums, models.spring_energy(model), work
 
     start = models.state(model)
     record = _run(model, h * steps_per_row, rows, steps_per_row, advance, loads, *start)
@@ -105,6 +112,8 @@ def multiplier_run(
         raise ValueError(
             f"the model has {len(model.pairs.kind)} contact pairs; its multipliers know joints only"
         )
+    if len(model.springs.kind) or models.part(model, "bodies")[:, c.DRIVE : c.DRIVE + 3].any():
+        raise ValueError("the model has springs or moving walls; its multipliers know joints only")
     bodies, constraints, (q, v) = model.bodies, model.constraints, models.state(model)
     wrench, reaction = np.zeros_like(v), np.zeros(len(constraints.names))
 
@@ -126,7 +135,7 @@ def multiplier_run(
         wrenches = multipliers.reactions(constraints.rows, q, found.multipliers)
         of_joints = np.zeros((max(constraints.joint, default=-1) + 1, 2, 6))
         np.add.at(of_joints, list(constraints.joint), wrenches)
-        return of_joints, np.zeros((0, 4))
+        return of_joints, np.zeros((0, 4)), 0.0, 0.0
 
     return _run(model, h * steps_per_row, rows, steps_per_row, advance, loads, q, v)
 
@@ -157,7 +166,7 @@ def _run(model, interval, rows, steps_per_row, advance, loads, q, v) -> Record:
             kept.append((at, q.copy(), v.copy(), *loads(done, q, v)))
         if reason:
             break
-    t, q_rows, v_rows, forces, impulses = (np.array(column) for column in zip(*kept))
+    t, q_rows, v_rows, forces, impulses, springs, work = (np.array(x) for x in zip(*kept))
     opening = np.array(
         [np.abs(jacobian.values(constraints.rows, x)).max(initial=0.0) for x in q_rows]
     )
@@ -166,7 +175,8 @@ def _run(model, interval, rows, steps_per_row, advance, loads, q, v) -> Record:
         t,
         q_rows,
         v_rows,
-        energy,
+        energy + springs,
+        work,
         energy - potential,
         opening,
         forces,
