@@ -36,7 +36,12 @@ AMONG_EACH_OTHER = [
     ("box", "point"),
     ("sphere", "sphere"),
 ]
-WITH_CYLINDERS = [("sphere", "cylinder"), ("cylinder", "sphere")]
+WITH_CYLINDERS = [
+    ("sphere", "cylinder"),
+    ("cylinder", "sphere"),
+    ("point", "cylinder"),
+    ("cylinder", "point"),
+]
 
 
 def poses(seed, count, apart=0.4):
@@ -334,7 +339,11 @@ def test_sphere_rolls_off_a_box():
         ),
         (
             lambda: geoms.pairs_between(geoms.cylinder(0.1, 0.1, 0), TABLE),
-            "cylinder against box is not there, for their distance has no closed form",
+            "cylinder against box is not there, .*: give the face that it meets as a plane",
+        ),
+        (
+            lambda: geoms.pairs_between(geoms.capsule(1, 1, 0), geoms.cylinder(0.1, 0.1, 1)),
+            "a cylinder can touch planes, spheres and points: give spheres along the capsule",
         ),
         (lambda: geoms.pairs_between(geoms.plane(), geoms.plane(body=0)), "plane against plane"),
     ],

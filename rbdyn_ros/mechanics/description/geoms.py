@@ -5,7 +5,8 @@
     pairs.build(1, *geoms.pairs_between(cube, table, mu=0.5, e=0.2))
 
 Boxes, spheres, capsules and points against each other and against planes are exact, and cylinders
-on planes and against spheres; a cylinder against anything else has no closed form and is refused.
+against planes, spheres and points; a cylinder against anything else is refused, for its distance
+has no closed form.
 """
 
 from itertools import product
@@ -97,10 +98,16 @@ def pairs_between(a: Geom, b: Geom, mu: float = 0.0, e: float = 0.0) -> list:
     if b.kind == "plane":
         return _on_plane(a, b, mu, e)
     if "cylinder" in kinds:
-        if kinds != {"cylinder", "sphere"}:
+        if not kinds & {"sphere", "point"}:
+            other = b.kind if a.kind == "cylinder" else a.kind
+            instead = {
+                "box": "give the face that it meets as a plane",
+                "capsule": "give spheres along the capsule",
+                "cylinder": "give one of them as a capsule, or spheres along it",
+            }
             raise ValueError(
                 f"{a.kind} against {b.kind} is not there, for their distance has no closed form; "
-                "a cylinder can touch planes and spheres"
+                f"a cylinder can touch planes, spheres and points: {instead[other]}"
             )
         return [_sphere_and_cylinder(a, b, mu, e)]
     if kinds <= {"sphere", "point"}:
