@@ -26,7 +26,7 @@ def path(net: Net, duration: float, force_edge: float, travel_edge: float, perio
     About it the regulator with the weights of `lqr`, which is also what comes after its end. ValueError if the best motion
     that was found is none: it does not arrive, or not within the limits of the net.
     """
-    motion = _cheapest(net.system, duration, force_edge, travel_edge)
+    motion = _cheapest(net.system[:-1], duration, force_edge, travel_edge)
     found = _regulated(net.system, motion, period)
     force, far = (np.hypot(*columns.T).max() for columns in (motion.forces, motion.states[:, 6:8]))
     if force > net.force_limit or far > net.travel or not arrives(found, net, 0.0, 0.0, motion.states[0]):
@@ -39,7 +39,8 @@ def path(net: Net, duration: float, force_edge: float, travel_edge: float, perio
 
 
 @lru_cache(maxsize=8)
-def _cheapest(system: System, duration: float, force_edge: float, travel_edge: float) -> ddp.Motion:
+def _cheapest(numbers: tuple, duration: float, force_edge: float, travel_edge: float) -> ddp.Motion:
+    system = System(*numbers)  # without contacts, which have arrays
     cost = ddp.Cost(EFFORT, force_edge, travel_edge, WALL, np.array(END))
     firsts = [swung(system, np.array(HANGING), duration, guess * force_edge) for guess in GUESSES]
     return min((planned(system, cost, first) for first in firsts), key=lambda found: found[1])[0]

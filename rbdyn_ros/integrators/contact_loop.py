@@ -15,14 +15,17 @@ from rbdyn_ros.integrators import (
 )
 from rbdyn_ros.kernel import inlined, part
 
-_UNKNOWN = world.Clear((0.0, 0.0), (0.0, 0.0, 0.0), -1.0, -1.0)
+_UNKNOWN = world.Clear((0.0, 0.0), (0.0, 0.0, 0.0), -1.0, -1.0, 0.0, 0.0)
 
 
 @inlined
-def open_ahead(C, clear, h, state):
-    """Whether surely nothing is met at the start of a step of h and half a step ahead, where `detect` looks."""
+def open_ahead(C, clear, t, h, state):
+    """Whether surely nothing is met at t, the start of a step of h, and half a step ahead, where
+    `detect` looks.
+    """
     x, Q, R, w, u, V = state
-    return world.is_open(C, clear, x, touching.axis(R), 0.5 * h * (abs(u[0]) + abs(u[1])), 0.5 * h * (abs(w[0]) + abs(w[1])))
+    x_more, d_more = 0.5 * h * (abs(u[0]) + abs(u[1])), 0.5 * h * (abs(w[0]) + abs(w[1]))
+    return world.is_open(C, clear, x, touching.axis(R), t + 0.5 * h, x_more, d_more)
 
 
 @part
@@ -46,6 +49,7 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
     contact_memory.begin(c, q, v, n * h)
     for i in range(n):
         start, s = state, t + i * h
+        now = s - c.since[0]
         recorded, done, free = c.recorded[0], c.work[0], split and clear.cart >= 0.0
         u0, u1 = u1, rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, s + h))
         guess = 1.0 - h * h * (2.0 * bend - bend_old)
@@ -55,12 +59,13 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
         count = 0
         if split:
             if not free:
-                contact_recovery.remember(c)
-                count = impact.held(C, c, h, state)
-        elif not open_ahead(C, clear, h, state):
-            contact_recovery.remember(c)
-            count = contact_step.detect(system, C, c, h, state[0], state[2], state[3], state[4])
-            clear = world.clear(C, state[0], touching.axis(state[2])) if count == 0 else _UNKNOWN
+                contact_recovery.remember(C, c)
+                count = impact.held(C, c, h, now, state)
+        elif not open_ahead(C, clear, now, h, state):
+            contact_recovery.remember(C, c)
+            x, Q, R, w, u, V = state
+            count = contact_step.detect(system, C, c, now, h, x, R, w, u)
+            clear = world.clear(C, x, touching.axis(R), now) if count == 0 else _UNKNOWN
         if count == 0:
             new, turn, impulse = maximal_rod.stage(
                 E, system, load, tolerance, max_iterations, u0, u1, state, guess, None
@@ -68,31 +73,37 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
             error = turn.error
         else:
             new, turn, impulse, error = contact_step.solve(
-                system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count
+                system, load, E, tolerance, max_iterations, now, u0, u1, state, guess, c, count
             )
         met = False
-        if split and not world.is_open(C, clear, new[0], touching.axis(new[2]), 0.0, 0.0):
-            met = error <= tolerance and impact.penetrated(C, c, new) >= 0
-            clear = _UNKNOWN if met or count > 0 else world.clear(C, new[0], touching.axis(new[2]))
+        if split and not world.is_open(C, clear, new[0], touching.axis(new[2]), now + h, 0.0, 0.0):
+            met = error <= tolerance and impact.penetrated(C, c, now + h, new) >= 0
+            clear = _UNKNOWN
+            if not met and count == 0:
+                clear = world.clear(C, new[0], touching.axis(new[2]), now + h)
         if met:
-            state, turn, impulse, error, touched = impact.step(system, C, options, load, E, u0, u1, state, guess, c, s)
+            state, turn, impulse, error, touched = impact.step(
+                system, C, options, load, E, u0, u1, state, guess, c, now
+            )
         else:
             state = new
             if count > 0:
-                contact_step.record(c, count, s + 0.5 * h, h, state[2], state[3], state[4])
+                contact_step.record(c, count, now + 0.5 * h, h, state[2], state[3], state[4])
                 if error <= tolerance:
                     c.work[0] += c.work[1]
                 touched = True
                 if split:
-                    impact.release(c)
+                    impact.release(C, c)
         if not error <= tolerance and count > 0 and not split:
-            contact_recovery.forget(c, recorded, done, free)
-            state, turn, impulse, error, touched = impact.step(system, C, options, load, E, u0, u1, start, guess, c, s)
+            contact_recovery.forget(C, c, recorded, done, free)
+            state, turn, impulse, error, touched = impact.step(
+                system, C, options, load, E, u0, u1, start, guess, c, now
+            )
             touched, clear = True, _UNKNOWN
         if not error <= tolerance and (met or count > 0):
-            contact_recovery.forget(c, recorded, done, free)
+            contact_recovery.forget(C, c, recorded, done, free)
             state, turn, impulse, error = contact_recovery.step(
-                system, C, options, load, E, u0, u1, start, guess, c, s
+                system, C, options, load, E, u0, u1, start, guess, c, now
             )
             touched, clear = True, _UNKNOWN
         bend, bend_old = 0.25 * E.f * E.f * (1.0 - turn.w), bend
@@ -102,7 +113,7 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
             c.interval[0] = i * h
             return i, iterations, error
         if touched:
-            contact_memory.account(c, h)
+            contact_memory.account(C, c, h)
         worst = max(worst, error)
         memory.write_reaction(reaction, vec.scale(1.0 / h, impulse))
     memory.write(q, v, state[0], state[1], state[3], state[4])

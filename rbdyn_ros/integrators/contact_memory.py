@@ -17,50 +17,71 @@ _WHY = {
 }
 
 
-_N = world.COUNT
-_FIELDS = [  # one row for each of the candidates of `contacts.world`
-    ("closed", np.float64, (_N,)),  # 1 it touched in the last step
-    ("force", np.float64, (_N, 3)),  # mean force on the pendulum over the last step [N, world]
-    ("impulse", np.float64, (_N,)),  # normal impulse since the start [N s]
+_ROOM = 16, 64, 256, 1024  # candidates; for another room the kernels are compiled once more
+_ONCE = [
     ("work", np.float64, (2,)),  # of the contacts on the pendulum [J]: since the start; in the step that was solved last
     ("recorded", np.int64, (1,)),  # impacts so far; those beyond the rows of `events` are counted only
     ("recorded_before", np.int64, (1,)),  # impacts before the last call of `advance`
     ("start", np.float64, (11,)),  # q (6), v (5) at its start
     ("interval", np.float64, (1,)),  # [s] that it advanced
     ("trouble", np.int64, (2,)),  # why the last step failed, and at which contact (or at how many)
-    ("active", np.int64, (_N,)),  # the contacts of this step
-    ("mode", np.int64, (_N,)),
-    ("axes", np.float64, (_N, 3, 3)),  # contact frames, rows n t1 t2
-    ("rho", np.float64, (_N,)),
-    ("law", np.float64, (_N, 2)),  # mu, w
-    ("rebound", np.float64, (_N,)),  # e_n u_N^- of an impact, w but for what the energy allows
-    ("before", np.float64, (_N, 3)),  # u^-
-    ("kept", np.float64, (_N, 3)),  # P at the start of the step
-    ("closed_before", np.float64, (_N,)),  # `closed` at the start of the step
-    ("P", np.float64, (_N, 3)),  # half-step impulses [N s, contact frame]
-    ("dP", np.float64, (_N, 3)),  # their change in the last sweep
-    ("q", np.float64, (_N, 3)),
-    ("status", np.int64, (_N,)),
     ("fixed", np.int64, (1,)),  # 1 the cart is: each block of W has rank 2
-    ("W", np.float64, (3 * _N, 3 * _N)),  # Delassus matrix of the active contacts
-    ("A", np.float64, (3 * _N, 3 * _N)),
-    ("z", np.float64, (3 * _N,)),
+    ("since", np.float64, (1,)),  # [s] when the obstacles were at their places, from where they move
+]
+_LONGEST = 48
+_ROWS = [  # one row for each of the candidates of `contacts.world`
+    ("closed", np.float64, ()),  # 1 it touched in the last step
+    ("force", np.float64, (3,)),  # mean force on the pendulum over the last step [N, world]
+    ("impulse", np.float64, ()),  # normal impulse since the start [N s]
+    ("active", np.int64, ()),  # the contacts of this step
+    ("mode", np.int64, ()),
+    ("axes", np.float64, (3, 3)),  # contact frames, rows n t1 t2
+    ("rho", np.float64, ()),
+    ("moving", np.float64, (3,)),  # velocity of the obstacle [m/s, contact frame]
+    ("law", np.float64, (2,)),  # mu, w
+    ("rebound", np.float64, ()),  # e_n u_N^- of an impact, w but for what the energy allows
+    ("before", np.float64, (3,)),  # u^-
+    ("kept", np.float64, (3,)),  # P at the start of the step
+    ("closed_before", np.float64, ()),  # `closed` at the start of the step
+    ("P", np.float64, (3,)),  # half-step impulses [N s, contact frame]
+    ("dP", np.float64, (3,)),  # their change in the last sweep
+    ("q", np.float64, (3,)),
+    ("status", np.int64, ()),
+    ("name", np.int32, (_LONGEST,)),  # characters; Numba knows no arrays of strings in a record
 ]
 Memory = np.record  # of the fields above and `events` (m, 8): t, contact, P_n, P_t1, P_t2 [N s], u_n before, after [m/s], status
 
 
-def memory(events: int = 1000) -> Memory:
-    """Nothing touches, nothing happened yet; room for so many `events`.
+def memory(names: tuple = world.NAMES, events: int = 1000) -> Memory:
+    """Nothing touches, nothing happened yet; room for the candidates of these names and for so many
+    `events`.
 
-    One record and not many arrays: a kernel hands it on as one address, where 18 arrays are 126 numbers at each call.
+    One record and not many arrays: a kernel hands it on as one address, where 18 arrays are 126
+    numbers at each call.
     """
-    return np.zeros((), [*_FIELDS, ("events", np.float64, (events, 8))]).view(np.recarray)[()]
+    n = min((room for room in _ROOM if room >= len(names)), default=len(names))
+    rows = [(name, kind, (n, *shape)) for name, kind, shape in _ROWS]
+    matrices = [  # Delassus matrix of the active contacts, and where equations are solved
+        *((name, np.float64, (3 * n, 3 * n)) for name in "WA"),
+        ("z", np.float64, (3 * n,)),
+    ]
+    kinds = [*_ONCE, *rows, *matrices, ("events", np.float64, (events, 8))]
+    made = np.zeros((), kinds).view(np.recarray)[()]
+    made.name[: len(names)] = np.array(names, f"U{_LONGEST}").view(np.int32).reshape(-1, _LONGEST)
+    return made
 
 
-def forget(memory: Memory) -> None:
-    """Nothing touches, nothing happened yet."""
+def forget(memory: Memory, now: float = 0.0) -> None:
+    """Nothing touches, nothing happened yet; `now` [s] the obstacles are at their places."""
     for name in memory.dtype.names:
-        memory[name][...] = 0
+        if name != "name":
+            memory[name][...] = 0
+    memory.since[0] = now
+
+
+def candidate(memory: Memory, i: int) -> str:
+    """The name of candidate i."""
+    return str(np.ascontiguousarray(memory.name[i]).view(f"U{_LONGEST}")[0])
 
 
 def trouble(memory: Memory | None) -> str:
@@ -68,7 +89,8 @@ def trouble(memory: Memory | None) -> str:
     if memory is None or memory.trouble[0] == NONE:
         return ""
     kind, contact = memory.trouble.tolist()
-    return _WHY[kind].format(contact if kind == NO_SWEEPS else f"contact.{world.NAMES[contact]}")
+    who = contact if kind == NO_SWEEPS else world.parameter(candidate(memory, contact))
+    return _WHY[kind].format(who)
 
 
 @inlined
@@ -106,9 +128,12 @@ def frame(c, i):
 
 
 @inlined
-def aim(c, i, count, n, rho):
-    """Write the frame and the height of contact i, the count-th active one."""
+def aim(c, i, count, n, rho, velocity):
+    """Write the frame and the height of contact i, the count-th active one, and the velocity of its
+    obstacle [world].
+    """
     T = world.frame(n)
+    put(c.moving, i, vec.matvec(T, velocity))
     for j in range(3):
         put(c.axes[i], j, T[j])
     c.rho[i], c.active[count] = rho, i
@@ -125,14 +150,14 @@ def event(c, t, i, P, after):
     """Append one impact; counted even when the rows are full."""
     k = c.recorded[0]
     if k < c.events.shape[0]:
-        c.events[k, 0], c.events[k, 1] = t, i
+        c.events[k, 0], c.events[k, 1] = t + c.since[0], i
         c.events[k, 2], c.events[k, 3], c.events[k, 4] = P
         c.events[k, 5], c.events[k, 6], c.events[k, 7] = c.before[i, 0], after, c.status[i]
     c.recorded[0] = k + 1
 
 
 @part
-def account(c, h):
+def account(C, c, h):
     """Add the impulses of a step of h, whose mean forces are known."""
-    for i in range(world.COUNT):
+    for i in range(world.count(C)):
         c.impulse[i] += h * vec.dot(vector(c.axes[i], 0), vector(c.force, i))

@@ -28,49 +28,49 @@ _FLAT = 1e-9  # of 1/m: W_NN of a normal along which nothing moves
 
 
 @inlined
-def remember(c):
+def remember(C, c):
     """Keep which contacts touch at the start of a step."""
-    for i in range(world.COUNT):
+    for i in range(world.count(C)):
         c.closed_before[i] = c.closed[i]
 
 
 @part
-def forget(c, recorded, work, free):
+def forget(C, c, recorded, work, free):
     """Undo what a failed step noted: its impacts, its forces, its work, and what it closed; nothing
     touched before where all was `free`.
     """
     c.recorded[0], c.work[0] = recorded, work
-    for i in range(world.COUNT):
+    for i in range(world.count(C)):
         c.closed[i] = 0.0 if free else c.closed_before[i]
         put(c.force, i, (0.0, 0.0, 0.0))
         put(c.P, i, (0.0, 0.0, 0.0))
 
 
 @part
-def overlapping(C, x, R):
-    """The candidate that overlaps deepest."""
+def overlapping(C, x, R, t):
+    """The candidate that overlaps deepest at t."""
     deepest, found = np.inf, 0
-    for i in range(world.COUNT):
+    for i in range(world.count(C)):
         if world.exists(C, i):
-            g = world.touch(C, i, x, touching.axis(R))[0]
+            g = world.touch(C, i, x, touching.axis(R), t)[0]
             if g < deepest:
                 deepest, found = g, i
     return found
 
 
 @part
-def projected(system, C, c, x, Q, R):
-    """(x, Q, R, deepest overlap [m]) where nothing overlaps any more; c.z are the impulses of the
+def projected(system, C, c, x, Q, R, t):
+    """(x, Q, R, deepest overlap [m]) where nothing overlaps any more at t; c.z are the impulses of the
     last sweep.
     """
     deepest = 0.0
     for k in range(_SWEEPS):
         deepest = 0.0
-        for i in range(world.COUNT):
+        for i in range(world.count(C)):
             c.z[i] = 0.0
             if not world.exists(C, i):
                 continue
-            g, n, rho = world.touch(C, i, x, touching.axis(R))
+            g, n, rho = world.touch(C, i, x, touching.axis(R), t)
             if not g < 0.0:
                 continue
             deepest = min(deepest, g)
@@ -90,16 +90,16 @@ def projected(system, C, c, x, Q, R):
 
 
 @part
-def is_jammed(system, C, c, x, R):
+def is_jammed(system, C, c, x, R, t):
     """Whether the impulses y = c.z >= 0 prove that no motion z within reach opens the overlaps.
 
     To first order D_N z >= -g asks for |z|_M >= y.(-g) / |D_N^T y| in the metrics of M and M^-1
     (P.8, Farkas); within reach is |z|_M < L sqrt(m).
     """
     dw, dx, lift = (0.0, 0.0, 0.0), (0.0, 0.0), 0.0
-    for i in range(world.COUNT):
+    for i in range(world.count(C)):
         if c.z[i] > 0.0:
-            g, n, rho = world.touch(C, i, x, touching.axis(R))
+            g, n, rho = world.touch(C, i, x, touching.axis(R), t)
             add_w, add_x = touching.kick(system, R, vec.scale(c.z[i], n), rho)
             dw, dx = vec.add(dw, add_w), (dx[0] + add_x[0], dx[1] + add_x[1])
             lift -= c.z[i] * g
@@ -117,22 +117,24 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
         return start, turn, impulse, turn.error
     x, Q, R, w, u, V = new
     before = body.energy(system, R, w, u)
-    x, Q, R, deepest = projected(system, C, c, x, Q, R)
+    end = t + E.h
+    x, Q, R, deepest = projected(system, C, c, x, Q, R, end)
     if not deepest > -_TOUCHING * C.length:
-        memory.failed(c, memory.JAMMED if is_jammed(system, C, c, x, R) else memory.NO_POSE, overlapping(C, x, R))
+        why = memory.JAMMED if is_jammed(system, C, c, x, R, end) else memory.NO_POSE
+        memory.failed(c, why, overlapping(C, x, R, end))
         return start, turn, impulse, np.inf
     V = body.center_velocity(system, R, w, u)
     spent = body.energy(system, R, w, u) - before
     c.work[0] += spent
-    for i in range(world.COUNT):
-        if c.closed[i] == 1.0 and impact.gap(C, i, (x, Q, R, w, u, V)) > _TOUCHING * C.length:
+    for i in range(world.count(C)):
+        if c.closed[i] == 1.0 and impact.gap(C, i, (x, Q, R, w, u, V), end) > _TOUCHING * C.length:
             c.closed[i] = 0.0
-    new, ok = impact.jump(system, C, c, E.h, t + E.h, (x, Q, R, w, u, V), False, spent)
+    new, ok = impact.jump(system, C, c, E.h, end, (x, Q, R, w, u, V), False, spent)
     if not ok:
         return start, turn, impulse, np.inf
     memory.failed(c, memory.NONE, 0)
-    impact.add_forces(c, 0.5 * E.f)
-    impulse = vec.sub(vec.axpy(system.rod_mass, vec.sub(new[5], V), impulse), impact.on_rod(c))
-    for i in range(world.COUNT):
+    impact.add_forces(C, c, 0.5 * E.f)
+    impulse = vec.sub(vec.axpy(system.rod_mass, vec.sub(new[5], V), impulse), impact.on_rod(C, c))
+    for i in range(world.count(C)):
         put(c.P, i, vec.scale(0.5 * c.closed[i], vector(c.P, i)))
     return new, turn, impulse, turn.error

@@ -3,11 +3,11 @@
 The contacts' half-step impulses P push at both ends of the step of `maximal_rod.stage`. An IMPACT (not touching in
 the step before) obeys Newton's law at the end velocity, a PERSISTENT contact keeps its gap over the step,
 
-    u = D_{k+1} v_{k+1},  w = e_n min(u_N^-, 0)      impact                                               (P.1)
-    u = T (r_{k+1} - r_k)/h,  w = beta min(g_k, 0)/h   persistent                                         (P.2)
+    u = D_{k+1} v_{k+1} - T V,  w = e_n min(u_N^-, 0)          impact                        (P.1)
+    u = T ((r_{k+1} - r_k)/h - V),  w = beta min(g_k, 0)/h     persistent                    (P.2)
     K_mu  contains  P  orthogonal to  u + (w + mu |u_T|) e_N  in  K_mu*                                   (P.3)
 
-The smooth step is solved for given P; then P follows from (P.3) with the Delassus matrix W at k, u = u(P_old) + c W (P - P_old),
+V is the velocity of the obstacle. The smooth step is solved for given P; then P follows from (P.3) with the Delassus matrix W at k, u = u(P_old) + c W (P - P_old),
 c = 2 at an impact (both half impulses reach the end velocity), 1 else. W is off by O(h), which is the factor of each round.
 
 A persistent contact leaves the end velocity swinging about its mean. The oblique projection of the velocities on the closed
@@ -52,7 +52,7 @@ def push(c, count):
 
 
 @part
-def detect(system, C, c, h, x, R, w, u):
+def detect(system, C, c, t, h, x, R, w, u):
     """How many contacts are active: closed at the configuration half a step ahead, or pressed in the last step.
 
     Their data go into c. What pressed is left to the law to open: the configuration ahead is only of order 1.
@@ -62,22 +62,22 @@ def detect(system, C, c, h, x, R, w, u):
     ahead = vec.axpy(0.5 * h, rate, d)
     ahead = vec.scale(1.0 / vec.norm(ahead), ahead)
     x_ahead = (x[0] + 0.5 * h * u[0], x[1] + 0.5 * h * u[1])
-    for i in range(world.COUNT):
+    for i in range(world.count(C)):
         if not world.exists(C, i):
             continue
-        g, n, rho = world.touch(C, i, x_ahead, ahead)
+        g, n, rho = world.touch(C, i, x_ahead, ahead, t + 0.5 * h)
         pressed = c.closed[i] == 1.0 and c.P[i, 0] > 0.0
         if g > 0.0 and not pressed:
             c.closed[i] = 0.0
             continue
-        aim(c, i, count, n, rho)
-        before = vec.matvec(frame(c, i), touching.point_velocity(R, w, u, rho))
+        aim(c, i, count, n, rho, world.velocity(C, i))
+        before = relative_velocity(c, i, R, w, u)
         put(c.before, i, before)
         mu, e = world.law(C, i)
         c.law[i, 0] = mu
         if c.closed[i] == 1.0:
             c.mode[i] = PERSISTENT
-            c.law[i, 1] = C.bias * min(world.touch(C, i, x, d)[0], 0.0) / h
+            c.law[i, 1] = C.bias * min(world.touch(C, i, x, d, t)[0], 0.0) / h
             c.rebound[i] = 0.0
         else:
             c.mode[i] = IMPACT
@@ -90,9 +90,19 @@ def detect(system, C, c, h, x, R, w, u):
 
 
 @inlined
-def closed(c):
+def closed(C, c):
     """How many contacts touched in the last step."""
-    return int(c.closed[0] + c.closed[1] + c.closed[2] + c.closed[3])
+    total = 0.0
+    for i in range(world.count(C)):
+        total += c.closed[i]
+    return int(total)
+
+
+@inlined
+def relative_velocity(c, i, R, w, u):
+    """The velocity of contact i against its obstacle, in its frame."""
+    v = touching.point_velocity(R, w, u, c.rho[i])
+    return vec.sub(vec.matvec(frame(c, i), v), vector(c.moving, i))
 
 
 @inlined
@@ -100,11 +110,11 @@ def velocity(c, i, h, x0, R0, x1, R1, w1, u1):
     """u of contact i (P.1, P.2) in its frame; half of it at an impact, which both half impulses reach."""
     rho = c.rho[i]
     if c.mode[i] != PERSISTENT:
-        return vec.scale(0.5, vec.matvec(frame(c, i), touching.point_velocity(R1, w1, u1, rho)))
+        return vec.scale(0.5, relative_velocity(c, i, R1, w1, u1))
     D = (x1[0] - x0[0], x1[1] - x0[1], 0.0)
     if rho != world.ON_CART:
         D = vec.axpy(rho, (R1[0][2] - R0[0][2], R1[1][2] - R0[1][2], R1[2][2] - R0[2][2]), D)
-    return vec.scale(1.0 / h, vec.matvec(frame(c, i), D))
+    return vec.sub(vec.scale(1.0 / h, vec.matvec(frame(c, i), D)), vector(c.moving, i))
 
 
 @part
@@ -112,13 +122,13 @@ def law(system, c, count, h, x0, R0, x1, R1, w1, u1):
     """One round of (P.3): u at the present P, then P; returns its change, of which 1 is allowed.
 
     The change is measured against 1e-12 of P and against the round-off of (P.2), whose u is a difference of positions.
-    The work of the present P is left in `c.work[1]`: 2 P.u, where all contacts persist.
+    The work of the present P is left in `c.work[1]`: 2 P.(u + T V), where all contacts persist.
     """
     c.work[1] = 0.0
     for a in range(count):
         i = c.active[a]
         u = velocity(c, i, h, x0, R0, x1, R1, w1, u1)
-        c.work[1] += 2.0 * vec.dot(vector(c.P, i), u)
+        c.work[1] += 2.0 * vec.dot(vector(c.P, i), vec.add(u, vector(c.moving, i)))
         q = (u[0] + (1.0 if c.mode[i] == PERSISTENT else 0.5) * c.law[i, 1], u[1], u[2])
         for b in range(count):
             q = vec.sub(q, vec.matvec(contact_law.block(c, a, b), vector(c.P, c.active[b])))
@@ -147,7 +157,8 @@ def settle(system, c, count, R, w, u):
                 for k in range(rows(c, i)):
                     c.A[row, n] = v[k]
                     row += 1
-            c.z[n] = vec.dot(vector(c.axes[j], l), touching.point_velocity(R, w, u, c.rho[j]))
+            v = touching.point_velocity(R, w, u, c.rho[j])
+            c.z[n] = vec.dot(vector(c.axes[j], l), v) - c.moving[j, l]
             n += 1
     if n == 0:
         return w, u
@@ -263,9 +274,19 @@ def work(system, c, count, R, w, u, before):
     return total, size
 
 
+@inlined
+def driven(c, count):
+    """The work [J] that moving obstacles do by the half-step impulses."""
+    total = 0.0
+    for a in range(count):
+        total += 2.0 * vec.dot(vector(c.P, c.active[a]), vector(c.moving, c.active[a]))
+    return total
+
+
 @part
-def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
-    """One step with `count` active contacts: (state, turn, joint impulse, relative error of turn and of P).
+def solve(system, load, E, tolerance, max_iterations, t, u0, u1, state, guess, c, count):
+    """One step from t with `count` active contacts: (state, turn, joint impulse, relative error of
+    turn and of P).
 
     Where the contacts would gain energy, or find no impulses, the restitution of the impacts is cut back to the share that
     does not (P.7).
@@ -273,7 +294,7 @@ def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, c
     low, high, share, elastic = 0.0, 1.0, 1.0, system.contacts.newton == 0.0 and rebounds(c, count)
     for k in range(fc3d.HALVINGS + 2):
         new, turn, impulse, error, gain = attempt(
-            system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count
+            system, load, E, tolerance, max_iterations, t, u0, u1, state, guess, c, count
         )
         if not elastic:
             break
@@ -291,8 +312,10 @@ def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, c
 
 
 @inlined
-def attempt(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
-    """`solve` with the restitution as it stands, and the energy [J] that the contacts gain, less round-off."""
+def attempt(system, load, E, tolerance, max_iterations, t, u0, u1, state, guess, c, count):
+    """`solve` with the restitution as it stands, and the energy [J] that the contacts gain, less
+    round-off. What moving obstacles do is no gain of that kind.
+    """
     x, Q, R, w, u, V = state
     contact_law.couple(system, c, count, R)
     for k in range(ROUNDS):
@@ -317,7 +340,7 @@ def attempt(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c,
         start, size = work(system, c, count, R, w, u, 1.0)
         c.work[1] = start + work(system, c, count, new[2], new[3], new[4], -1.0)[0] - body.energy(system, new[2], new[3], new[4])
     x, Q, R, w, u, V1 = new
-    x, Q, R, w, u = landing.lifted(system, c, count, IMPACT, x, Q, R, w, u)
+    x, Q, R, w, u = landing.lifted(system, c, count, IMPACT, t + E.h, x, Q, R, w, u)
     w_0, u_0 = w, u
     w, u = settle(system, c, count, R, w, u)
     if not impacts and vec.size(vec.sub(w, w_0)) + abs(u[0] - u_0[0]) + abs(u[1] - u_0[1]) > _STOPS:
@@ -328,7 +351,8 @@ def attempt(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c,
     f_r = maximal_rod.forces(system, load, R)[0]
     f = push(c, count)[0]
     impulse = vec.axpy(-2.0, f, vec.axpy(-E.h, f_r, vec.scale(system.rod_mass, vec.sub(V1, V))))
-    return (x, Q, R, w, u, V1), turn, impulse, turn.error, c.work[1] - fc3d.CONSERVED * size
+    gain = c.work[1] - driven(c, count) - fc3d.CONSERVED * size
+    return (x, Q, R, w, u, V1), turn, impulse, turn.error, gain
 
 
 @part
@@ -338,5 +362,5 @@ def record(c, count, t, h, R, w, u):
         i = c.active[a]
         put(c.force, i, vec.scale(2.0 / h, on_world(c, i)))
         if c.mode[i] == IMPACT and c.P[i, 0] > 0.0:
-            after = vec.dot(vector(c.axes[i], 0), touching.point_velocity(R, w, u, c.rho[i]))
-            event(c, t, i, vec.scale(2.0, vector(c.P, i)), after)
+            after = relative_velocity(c, i, R, w, u)
+            event(c, t, i, vec.scale(2.0, vector(c.P, i)), after[0])

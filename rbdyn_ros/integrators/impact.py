@@ -18,7 +18,7 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.integrators import contact_law, contact_step, discrete_rod
 from rbdyn_ros.integrators import contact_memory as memory
 from rbdyn_ros.integrators.contact_law import IMPACT, PERSISTENT
-from rbdyn_ros.integrators.contact_memory import aim, event, frame, on_world, put, vector
+from rbdyn_ros.integrators.contact_memory import aim, event, on_world, put, vector
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.solvers import fc3d
 
@@ -28,44 +28,47 @@ _TOUCHING = 1e-12  # of the rod's length: a smaller gap is closed
 
 
 @inlined
-def gap(C, i, state):
-    """g of candidate i."""
+def gap(C, i, state, t):
+    """g of candidate i at t."""
     x, R = state[0], state[2]
-    return world.touch(C, i, x, (R[0][2], R[1][2], R[2][2]))[0]
+    return world.touch(C, i, x, (R[0][2], R[1][2], R[2][2]), t)[0]
 
 
 @inlined
-def opening(C, i, state):
-    """dg/dt of candidate i [m/s]."""
+def opening(C, i, state, t):
+    """dg/dt of candidate i at t [m/s]."""
     x, R = state[0], state[2]
-    g, n, rho = world.touch(C, i, x, (R[0][2], R[1][2], R[2][2]))
-    return vec.dot(n, touching.point_velocity(R, state[3], state[4], rho))
+    g, n, rho = world.touch(C, i, x, (R[0][2], R[1][2], R[2][2]), t)
+    v = touching.point_velocity(R, state[3], state[4], rho)
+    return vec.dot(n, vec.sub(v, world.velocity(C, i)))
 
 
 @part
-def advance_part(system, C, options, load, whole, h, u0, u1, state, guess, c):
-    """A step of h, a part of the `whole`, with the closed contacts held: (state, turn, joint impulse, error). P is left in c."""
+def advance_part(system, C, options, load, whole, t, h, u0, u1, state, guess, c):
+    """A step of h from t, a part of the `whole`, with the closed contacts held: (state, turn, joint
+    impulse, error). P is left in c.
+    """
     E = discrete_rod.equations(system, options.gamma, h)
     tolerance, most = options.tolerance, options.max_iterations
-    count = held(C, c, whole, state)
+    count = held(C, c, whole, t, state)
     if count == 0:
         c.work[1] = 0.0
         new, turn, impulse = contact_step.stage(system, load, E, tolerance, most, u0, u1, state, guess, None)
         return new, turn, impulse, turn.error
-    return contact_step.solve(system, load, E, tolerance, most, u0, u1, state, guess, c, count)
+    return contact_step.solve(system, load, E, tolerance, most, t, u0, u1, state, guess, c, count)
 
 
 @part
-def held(C, c, h, state):
+def held(C, c, h, t, state):
     """Make the closed contacts the active, persistent ones; returns how many. What overlaps comes back at the rate of steps of h."""
     x, R = state[0], state[2]
     d, count = (R[0][2], R[1][2], R[2][2]), 0
-    for i in range(world.COUNT):
+    for i in range(world.count(C)):
         if c.closed[i] == 0.0:
             put(c.P, i, (0.0, 0.0, 0.0))
             continue
-        g, n, rho = world.touch(C, i, x, d)
-        aim(c, i, count, n, rho)
+        g, n, rho = world.touch(C, i, x, d, t)
+        aim(c, i, count, n, rho, world.velocity(C, i))
         c.mode[i] = PERSISTENT
         c.law[i, 0], c.law[i, 1] = world.law(C, i)[0], C.bias * min(g, 0.0) / h
         count += 1
@@ -73,41 +76,44 @@ def held(C, c, h, state):
 
 
 @part
-def release(c):
+def release(C, c):
     """Open the closed contacts that carry nothing."""
-    for i in range(world.COUNT):
+    for i in range(world.count(C)):
         if c.closed[i] == 1.0 and not c.P[i, 0] > 0.0:
             c.closed[i] = 0.0
 
 
 @part
-def penetrated(C, c, state):
-    """The open candidate that is penetrated deepest, -1 if none is."""
+def penetrated(C, c, t, state):
+    """The open candidate that is penetrated deepest at t, -1 if none is."""
     deepest, found = -_TOUCHING * C.length, -1
-    for i in range(world.COUNT):
+    for i in range(world.count(C)):
         if c.closed[i] == 0.0 and world.exists(C, i):
-            g = gap(C, i, state)
+            g = gap(C, i, state, t)
             if g < deepest:
                 deepest, found = g, i
     return found
 
 
 @part
-def instant(system, C, options, load, whole, h, u0, u1, state, guess, c, i, g1):
-    """The s in (0, h) where the gap of candidate i, which ends at g1 < 0, closes: Illinois, every fourth time a bisection."""
-    a, b, ga, gb, side = 0.0, h, gap(C, i, state), g1, 0
-    rise = opening(C, i, state)
+def instant(system, C, options, load, whole, t, h, u0, u1, state, guess, c, i, g1):
+    """The s in (0, h) after t where the gap of candidate i, which ends at g1 < 0, closes: Illinois,
+    every fourth time a bisection.
+    """
+    a, b, ga, gb, side = 0.0, h, gap(C, i, state, t), g1, 0
+    rise = opening(C, i, state, t)
     if rise > 0.0:
         # a flight that begins and ends in this step: g = rise s - k s^2 with g(h) = g1 has its apex here
         a = 0.5 * h * rise * h / (rise * h - g1)
-        ga = gap(C, i, advance_part(system, C, options, load, whole, a, u0, u1, state, guess, c)[0])
+        new = advance_part(system, C, options, load, whole, t, a, u0, u1, state, guess, c)[0]
+        ga = gap(C, i, new, t + a)
     if not ga > 0.0:
         return 0.0
     s = h
     for k in range(100):
         s = a + (b - a) * (ga / (ga - gb) if k % 4 < 3 else 0.5)
-        new, turn, impulse, error = advance_part(system, C, options, load, whole, s, u0, u1, state, guess, c)
-        g = gap(C, i, new)
+        new = advance_part(system, C, options, load, whole, t, s, u0, u1, state, guess, c)[0]
+        g = gap(C, i, new, t + s)
         if abs(g) <= 1e-15 * C.length or b - a <= 1e-15 * h:
             break
         if g > 0.0:
@@ -169,15 +175,15 @@ def jump(system, C, c, h, t, state, landed, spent):
     x, Q, R, w, u, V = state
     d, count = (R[0][2], R[1][2], R[2][2]), 0
     slow = 0.5 * _REST * h * system.gravity
-    for i in range(world.COUNT):
+    for i in range(world.count(C)):
         if not world.exists(C, i):
             continue
-        g, n, rho = world.touch(C, i, x, d)
+        g, n, rho = world.touch(C, i, x, d, t)
         if g > 1e-9 * C.length and c.closed[i] == 0.0:
             continue
-        aim(c, i, count, n, rho)
+        aim(c, i, count, n, rho, world.velocity(C, i))
         count += 1
-        before = vec.matvec(frame(c, i), touching.point_velocity(R, w, u, rho))
+        before = contact_step.relative_velocity(c, i, R, w, u)
         mu, e = world.law(C, i)
         e = 0.0 if landed or c.closed[i] == 1.0 or -e * before[0] < slow else e
         put(c.before, i, before)
@@ -191,8 +197,9 @@ def jump(system, C, c, h, t, state, landed, spent):
         w, u = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
     for a in range(count):
         i = c.active[a]
-        after = vec.matvec(frame(c, i), touching.point_velocity(R, w, u, c.rho[i]))
-        c.work[0] += 0.5 * vec.dot(vector(c.P, i), vec.add(vector(c.before, i), after))
+        after = contact_step.relative_velocity(c, i, R, w, u)
+        mean = vec.axpy(0.5, vec.add(vector(c.before, i), after), vector(c.moving, i))
+        c.work[0] += vec.dot(vector(c.P, i), mean)
         if c.P[i, 0] > 0.0 and c.closed[i] == 0.0:
             event(c, t, i, vector(c.P, i), after[0])
         c.closed[i] = 1.0 if after[0] < slow + 1e-15 else 0.0
@@ -200,63 +207,76 @@ def jump(system, C, c, h, t, state, landed, spent):
 
 
 @part
-def add_forces(c, factor):
+def add_forces(C, c, factor):
     """Add the impulses that lie in P to the mean forces."""
-    for i in range(world.COUNT):
+    for i in range(world.count(C)):
         if c.P[i, 0] > 0.0:
             put(c.force, i, vec.axpy(factor, on_world(c, i), vector(c.force, i)))
 
 
 @inlined
-def take(c, h):
+def take(C, c, h):
     """Account for a part of the step of h that is kept, and open what carries nothing."""
-    add_forces(c, 2.0 / h)
+    add_forces(C, c, 2.0 / h)
     c.work[0] += c.work[1]
-    release(c)
+    release(C, c)
 
 
 @part
 def step(system, C, options, load, E, u0, u1, state, guess, c, t):
     """One step that splits at each impact: (state, turn, joint impulse, error, whether anything touched)."""
     h, left, total, touched = E.h, E.h, (0.0, 0.0, 0.0), False
-    new, turn, impulse, error = advance_part(system, C, options, load, h, h, u0, u1, state, guess, c)
+    new, turn, impulse, error = advance_part(
+        system, C, options, load, h, t, h, u0, u1, state, guess, c
+    )
     for k in range(_SPLITS + 1):
         if not error <= options.tolerance:
             return state, turn, total, error, touched
-        i = penetrated(C, c, new)
+        i = penetrated(C, c, t + h, new)
         if i < 0:
-            take(c, h)
-            return new, turn, vec.add(total, impulse), error, touched or contact_step.closed(c) > 0
+            take(C, c, h)
+            touched = touched or contact_step.closed(C, c) > 0
+            return new, turn, vec.add(total, impulse), error, touched
         touched = True
-        s = instant(system, C, options, load, h, left, u0, u1, state, guess, c, i, gap(C, i, new))
-        if s == 0.0 and opening(C, i, state) >= 0.0:
+        now = t + h - left
+        g = gap(C, i, new, t + h)
+        s = instant(system, C, options, load, h, now, left, u0, u1, state, guess, c, i, g)
+        if s == 0.0 and opening(C, i, state, now) >= 0.0:
             c.closed[i] = 1.0  # it parts and comes back without a flight in between; the law lets go what need not be held
-            new, turn, impulse, error = advance_part(system, C, options, load, h, left, u0, u1, state, guess, c)
+            new, turn, impulse, error = advance_part(
+                system, C, options, load, h, now, left, u0, u1, state, guess, c
+            )
             continue
         if s > 0.0:
-            state, turn, impulse, error = advance_part(system, C, options, load, h, s, u0, u1, state, guess, c)
+            state, turn, impulse, error = advance_part(
+                system, C, options, load, h, now, s, u0, u1, state, guess, c
+            )
             if not error <= options.tolerance:
                 return state, turn, total, error, touched
             total = vec.add(total, impulse)
-            take(c, h)
+            take(C, c, h)
         left -= s
         V = state[5]
-        state, ok = jump(system, C, c, h, t + h - left, state, k >= _SPLITS - world.COUNT, 0.0)
+        lands = k >= _SPLITS - world.count(C)
+        state, ok = jump(system, C, c, h, t + h - left, state, lands, 0.0)
         if not ok:
             return state, turn, total, np.inf, touched
-        add_forces(c, 1.0 / h)
-        f = on_rod(c)
+        add_forces(C, c, 1.0 / h)
+        f = on_rod(C, c)
         total = vec.add(total, vec.sub(vec.scale(system.rod_mass, vec.sub(state[5], V)), f))
-        new, turn, impulse, error = advance_part(system, C, options, load, h, left, u0, u1, state, guess, c)
+        now = t + h - left
+        new, turn, impulse, error = advance_part(
+            system, C, options, load, h, now, left, u0, u1, state, guess, c
+        )
     memory.failed(c, memory.NO_SPLITS, c.active[0])
     return state, turn, total, np.inf, touched
 
 
 @part
-def on_rod(c):
+def on_rod(C, c):
     """The sum of the impulses in P that act on the rod [N s, world]."""
     f = (0.0, 0.0, 0.0)
-    for i in range(world.COUNT):
+    for i in range(world.count(C)):
         if c.P[i, 0] > 0.0 and c.rho[i] != world.ON_CART:
             f = vec.add(f, on_world(c, i))
     return f

@@ -34,8 +34,10 @@ def along_normal(system, R, n, rho):
 
 
 @part
-def lifted(system, c, count, impact, x, Q, R, w, u):
-    """(x, Q, R, w, u) with the gaps of the landed contacts closed (P.5); the change of velocity joins P, half at each end."""
+def lifted(system, c, count, impact, t, x, Q, R, w, u):
+    """(x, Q, R, w, u) with the gaps of the landed contacts closed at t (P.5); the change of velocity
+    joins P, half at each end.
+    """
     C = system.contacts
     for k in range(_SWEEPS):
         last = k == _SWEEPS - 1
@@ -43,10 +45,11 @@ def lifted(system, c, count, impact, x, Q, R, w, u):
             i = c.active[a]
             if not landed(c, i, impact):
                 continue
-            g, n, rho = world.touch(C, i, x, (R[0][2], R[1][2], R[2][2]))
+            g, n, rho = world.touch(C, i, x, (R[0][2], R[1][2], R[2][2]), t)
             dw, dx, W = along_normal(system, R, n, rho)
             if last:
-                s, P = -vec.dot(n, touching.point_velocity(R, w, u, rho)), vector(c.P, i)
+                v, P = touching.point_velocity(R, w, u, rho), vector(c.P, i)
+                s = vec.dot(n, vec.sub(world.velocity(C, i), v))
                 along = (1.0, 0.0, 0.0)
                 if P[1] * P[1] + P[2] * P[2] >= (_SLIDING * c.law[i, 0] * P[0]) ** 2:
                     ratio = vec.scale(1.0 / P[0], P)

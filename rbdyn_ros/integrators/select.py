@@ -7,7 +7,7 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.contacts.world import exist, gaps
+from rbdyn_ros.contacts.world import candidates, exist, gaps, parameter
 from rbdyn_ros.integrators import contact_memory, rk4
 from rbdyn_ros.integrators.composition import COMPOSITIONS, ORDERS
 from rbdyn_ros.types import Input, State, System
@@ -81,7 +81,7 @@ def select(
             **numbers,
             "gamma": gamma * min(system.inertia),
             "lever": np.full(3, np.nan),
-            "contact": contact_memory.memory() if exist(system.contacts) else None,
+            "contact": _memory(system),
         }
         return method.Options(**{field: known[field] for field in method.Options._fields})
 
@@ -105,16 +105,25 @@ def select(
     )
 
 
+def _memory(system: System) -> contact_memory.Memory | None:
+    """What contacts remember; None where there is nothing to touch."""
+    if not exist(system.contacts):
+        return None
+    return contact_memory.memory(candidates(system.contacts))
+
+
 def _check_contacts(name: str, composition: str, method, system: System, state: State) -> None:
     """ValueError where the method knows no contacts, its stages step back in time, or contacts overlap at the start."""
     if "contact" not in method.Options._fields:
-        raise ValueError(f"integrator.name is '{name}', which knows no contacts; take quaternion_midpoint, or leave contact.* out")
+        advice = "take quaternion_midpoint, or leave contact.* and obstacles out"
+        raise ValueError(f"integrator.name is '{name}', which knows no contacts; {advice}")
     if composition != "none":
         raise ValueError(f"integrator.composition is '{composition}', but contacts need 'none': its stages step back in time")
     for contact, gap in gaps(system.contacts, state).items():
         if gap < -_OVERLAP:
             raise ValueError(
-                f"contact.{contact} overlaps the pendulum by {-gap:.3g} m at the start; move contact.* or initial.*"
+                f"{parameter(contact)} overlaps the pendulum by {-gap:.3g} m at the start; "
+                f"move {'contact' if parameter(contact) != contact else contact}.* or initial.*"
             )
 
 

@@ -61,41 +61,42 @@ def mean(R, w, u, memory, gravity, position):
 
 
 @hot
-def normal_rates(C, i, x, d, u, d_rate):
-    """(n', rho') of candidate i [1/s, m/s] for the rates u (2,) of the cart and d_rate of d."""
-    e = _MOVE / (abs(u[0]) + abs(u[1]) + C.length * vec.size(d_rate) + _MOVE)
+def normal_rates(C, i, x, d, t, u, d_rate):
+    """(n', rho') of candidate i at t [1/s, m/s] for the rates u (2,) of the cart and d_rate of d."""
+    e = _MOVE / (abs(u[0]) + abs(u[1]) + C.length * vec.size(d_rate) + world.speed(C) + _MOVE)
     ahead, behind = vec.axpy(e, d_rate, d), vec.axpy(-e, d_rate, d)
     _, n1, rho1 = world.touch(
-        C, i, (x[0] + e * u[0], x[1] + e * u[1]), vec.scale(1.0 / vec.norm(ahead), ahead)
+        C, i, (x[0] + e * u[0], x[1] + e * u[1]), vec.scale(1.0 / vec.norm(ahead), ahead), t + e
     )
     _, n0, rho0 = world.touch(
-        C, i, (x[0] - e * u[0], x[1] - e * u[1]), vec.scale(1.0 / vec.norm(behind), behind)
+        C, i, (x[0] - e * u[0], x[1] - e * u[1]), vec.scale(1.0 / vec.norm(behind), behind), t - e
     )
     return vec.scale(0.5 / e, vec.sub(n1, n0)), 0.5 / e * (rho1 - rho0)
 
 
 @hot
-def contact_accelerations(system, c, work, x, R, w, u, dw, du):
-    """(w', x'', whether (I.1) has a solution): the accelerations with the forces of the contacts.
+def contact_accelerations(system, c, work, t, x, R, w, u, dw, du):
+    """(w', x'', whether (I.1) has a solution): the accelerations at t with the forces of the contacts.
 
     The contacts are those that pressed in the last step, which `c` remembers, and those that touch
     without moving. `work` is another memory, which is written over.
     """
     C, d, count = system.contacts, (R[0][2], R[1][2], R[2][2]), 0
     d_rate = vec.matvec(R, (w[1], -w[0], 0.0))
-    for i in range(world.COUNT):
+    for i in range(world.count(C)):
         if not world.exists(C, i):
             continue
-        g, n, rho = world.touch(C, i, x, d)
-        aim(work, i, count, n, rho)
+        g, n, rho = world.touch(C, i, x, d, t)
+        V = world.velocity(C, i)
+        aim(work, i, count, n, rho, V)
         n, t1, t2 = world.frame(n)
-        v = touching.point_velocity(R, w, u, rho)
+        v = vec.sub(touching.point_velocity(R, w, u, rho), V)
         pressed = c.closed[i] == 1.0 and c.P[i, 0] > 0.0
         if not pressed and not (abs(g) <= _CLOSED and abs(vec.dot(n, v)) <= _CLOSED):
             continue
         a = (du[0], du[1], 0.0)
         if rho != world.ON_CART:
-            dn, drho = normal_rates(C, i, x, d, u, d_rate)
+            dn, drho = normal_rates(C, i, x, d, t, u, d_rate)
             e = (0.0, 0.0, rho)
             turning = vec.add(vec.cross(dw, e), vec.cross(w, vec.cross(w, e)))
             a = vec.axpy(drho, d_rate, vec.add(a, vec.matvec(R, turning)))
@@ -134,7 +135,7 @@ def _specific_force(system, input, c, work, t, q, v, position):
     if c is not None:
         if c.recorded[0] > c.recorded_before[0]:
             return mean(R, w, u, c, system.gravity, position)
-        dw, du, solved = contact_accelerations(system, c, work, x, R, w, u, dw, du)
+        dw, du, solved = contact_accelerations(system, c, work, t - c.since[0], x, R, w, u, dw, du)
         if not solved and c.interval[0] > 0.0:
             return mean(R, w, u, c, system.gravity, position)
     return at(R, w, dw, du, system.gravity, position)

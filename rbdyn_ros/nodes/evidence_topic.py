@@ -4,7 +4,7 @@ import array
 
 from std_msgs.msg import Float64MultiArray
 
-from rbdyn_ros.contacts.world import NAMES
+from rbdyn_ros.contacts.world import NAMES, names
 from rbdyn_ros.nodes.messages import labelled
 from rbdyn_ros.nodes.sample import Sample
 
@@ -21,19 +21,28 @@ LABELS = (
     "iterations",  # per step
     "step_time_us",  # [us] of computing per step
     "impacts",  # since the last reset
-    *(f"contact_impulse_{name}" for name in NAMES),  # [N s] along the normal, since the last reset
 )
+
+
+def labels(impulses: tuple) -> tuple:
+    """The labels where these can be met: their impulses along the normal since the last reset [N s]
+    follow the others.
+    """
+    return (*LABELS, *(f"contact_impulse_{name}" for name in impulses))
 
 
 class IntegratorEvidence:
     """std_msgs/Float64MultiArray."""
 
     def __init__(self):
-        self.message = labelled(LABELS)
+        self._met = NAMES
+        self.message = labelled(labels(NAMES))
 
     def fill(self, sample: Sample) -> Float64MultiArray:
         """The message, refilled from a sample."""
-        e = sample.evidence
+        e, met = sample.evidence, names(sample.setup.system.contacts)
+        if met != self._met:
+            self._met, self.message = met, labelled(labels(met))
         self.message.data = array.array(
             "d",
             (

@@ -29,13 +29,15 @@ class Markers:
         self.trail.scale.x, self.text.scale.z = 0.01, 0.15
         set_xyz(self.cart.scale, CART)
         self.surroundings = Surroundings(frames)
-        self.message = MarkerArray(
-            markers=[self.rod, self.cart, self.force, self.disturbance, self.trail, self.text, *self.surroundings.markers]
-        )
+        self._own = [self.rod, self.cart, self.force, self.disturbance, self.trail, self.text]
+        self.message = MarkerArray(markers=[*self._own, *self.surroundings.markers])
         self._tips = deque(maxlen=TRAIL)
 
     def fill(self, sample: Sample) -> MarkerArray:
         """The message, refilled from a sample."""
+        self.surroundings.fill(sample)
+        if len(self.message.markers) < len(self._own) + len(self.surroundings.markers):
+            self.message.markers = [*self._own, *self.surroundings.markers]
         for marker in self.message.markers:
             set_stamp(marker.header.stamp, sample.stamp)
         params, joint = sample.setup.params, (*sample.x, 0.0)
@@ -46,7 +48,6 @@ class Markers:
         set_xyz(self.cart.pose.position, (*sample.x, -0.5 * CART[2]))
         point_along(self.force, joint, (*sample.force, 0.0))
         point_along(self.disturbance, sample.world(tuple(sample.disturbance[6:].tolist())), sample.disturbance[:3])
-        self.surroundings.fill(sample)
         self._tips.append(Point(x=tip[0], y=tip[1], z=tip[2]))
         self.trail.points = list(self._tips)
         set_xyz(self.text.pose.position, (joint[0], joint[1], params.rod_length + 0.3))

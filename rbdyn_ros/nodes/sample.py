@@ -33,6 +33,7 @@ class Sample(NamedTuple):
     evidence: Evidence = Evidence()
     reaction: Array | tuple = np.zeros(3)  # (3,) [N, world] of the joint on the rod
     disturbance: Array = np.zeros(9)  # as in types.Input
+    elapsed: float = 0.0  # [s] since moving obstacles left their places
     touches: tuple = ()  # of simulation.touching.Touch: what presses on the pendulum
     specific_force: Callable[[], tuple] = tuple  # the true one at the IMU [m/s^2, body]
     inertial: tuple = ()  # (angular velocity, specific force) as the IMU told it; () where it tells the truth
@@ -66,6 +67,7 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
         evidence=plant.evidence,
         reaction=plant.reaction,
         disturbance=plant.input.disturbance,
+        elapsed=plant.elapsed,
         touches=plant.touches,
         specific_force=plant.specific_force,
         faults=runner.chain,

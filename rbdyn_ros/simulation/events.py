@@ -4,8 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rbdyn_ros.contacts.world import NAMES
-from rbdyn_ros.integrators.contact_memory import Memory
+from rbdyn_ros.integrators.contact_memory import Memory, candidate
 from rbdyn_ros.simulation.record import write_table
 from rbdyn_ros.solvers.fc3d_one_contact import SLIDE, STICK
 
@@ -29,7 +28,7 @@ def events(memory: Memory) -> dict:
 def write_events(memory: Memory, path: str | Path) -> int:
     """Write the impacts to a .csv file, names for numbers; returns how many did not fit into the memory."""
     table = events(memory)
-    table["contact"] = np.array([NAMES[i] for i in table["contact"]], object)
+    table["contact"] = np.array([candidate(memory, i) for i in table["contact"]], object)
     table["status"] = np.array([_STATUS[i] for i in table["status"]], object)
     write_table(table, path)
     return max(0, int(memory.recorded[0]) - len(memory.events))

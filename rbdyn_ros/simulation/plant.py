@@ -14,7 +14,7 @@ from rbdyn_ros.kernel import bound
 from rbdyn_ros.models import imu, spherical_pendulum
 from rbdyn_ros.simulation import touching, work
 from rbdyn_ros.simulation.loop import failure
-from rbdyn_ros.types import Array, Input, State, System
+from rbdyn_ros.types import Array, Contacts, Input, State, System
 
 # ROS reads the time zero as "not known yet", and a command's zero stamp as "age unknown": no state may have it.
 EPOCH_NS = 1_000_000_000
@@ -50,7 +50,8 @@ class Evidence(NamedTuple):
     iterations: float = 0.0  # Newton iterations per step
     step_time: float = 0.0  # [s] of computing, per step
     impacts: int = 0  # since the start
-    impulses: tuple = (0.0,) * len(world.NAMES)  # normal impulse of each contact since the start [N s]
+    # normal impulse of each of `contacts.world.names` since the start [N s]
+    impulses: tuple = (0.0,) * len(world.NAMES)
 
 
 class Plant:
@@ -95,6 +96,17 @@ class Plant:
         return getattr(self.setup.options, "contact", None)
 
     @property
+    def elapsed(self) -> float:
+        """How long ago moving obstacles left their places: at the start, or at the last reset [s]."""
+        return self.time if self.contact is None else self.time - self.contact.since.item(0)
+
+    def _elapsed_with(self, contacts: Contacts) -> float:
+        """`elapsed` for other contacts: 0 where an obstacle is placed anew."""
+        placed = ["kind", "center", "axes", "size", "velocity"]
+        new, old = contacts.obstacles[placed], self.setup.system.contacts.obstacles[placed]
+        return self.elapsed if np.array_equal(new, old) else 0.0
+
+    @property
     def touches(self) -> tuple:
         """What presses on the pendulum, a `touching.Touch` each."""
         return touching.touches(self.contact, self.q)
@@ -126,20 +138,28 @@ class Plant:
     def adopt(self, setup: Setup) -> None:
         """Go on from the same state and time with other numbers; the energy is balanced anew.
 
-        What closed contacts remember stays where there is the same to touch as before.
+        What closed contacts remember stays where there is the same to touch as before. Obstacles
+        that are placed anew start there; others go on from where they are.
         """
-        if self.contact is not None and setup.system.contacts == self.setup.system.contacts:
+        contacts = setup.system.contacts
+        since = self.time - self._elapsed_with(contacts)
+        if self.contact is not None and world.are_equal(contacts, self.setup.system.contacts):
             setup = setup._replace(options=setup.options._replace(contact=self.contact))
         self._become(setup)
+        if self.contact is not None:
+            self.contact.since[0] = since
         self._restart_balance()
 
     def check(self, setup: Setup) -> None:
         """ValueError if `setup` puts something in the place where the pendulum is now."""
         here = State(self.time, self.q, self.v)
-        before = world.gaps(self.setup.system.contacts, here)
-        for name, gap in world.gaps(setup.system.contacts, here).items():
+        before = world.gaps(self.setup.system.contacts, here, self.elapsed)
+        contacts = setup.system.contacts
+        for name, gap in world.gaps(contacts, here, self._elapsed_with(contacts)).items():
             if gap < min(0.0, before.get(name, 0.0)) - 1e-6:
-                raise ValueError(f"contact.{name} would overlap the pendulum, where it is now, by {-gap:.3g} m; move contact.*")
+                what, group = world.parameter(name), "contact" if name in world.NAMES else name
+                where = f"would overlap the pendulum, where it is now, by {-gap:.3g} m"
+                raise ValueError(f"{what} {where}; move {group}.*")
 
     def reset(self, state: State | None = None) -> None:
         """Put the plant into `state` (the initial one if None). Time goes on, contacts forget. ValueError if it overlaps."""
@@ -149,7 +169,7 @@ class Plant:
         self.q[:], self.v[:] = state.q, state.v
         self.reaction[:] = 0.0
         if self.contact is not None:
-            forget(self.contact)
+            forget(self.contact, self.time)
         self._load((0.0, 0.0), np.zeros(9))
         self._restart_balance()
 
@@ -186,7 +206,8 @@ class Plant:
         state = 0.0, self.q, self.v
         self._balance = bound(work.balance, setup.system, self.input, *state)
         self._advance = bound(setup.integrator.advance, setup.system, setup.options, self.input, 0.0, 0, *state, self.reaction)
-        self._work = None if self.contact is None else contact_memory.memory()
+        names = world.candidates(setup.system.contacts)
+        self._work = None if self.contact is None else contact_memory.memory(names)
         loads = self.input, self.contact, self._work
         felt = imu.specific_force(setup.integrator.name, setup.integrator.accelerations)
         self._specific_force = bound(felt, setup.system, *loads, *state, setup.imu_position)
@@ -207,7 +228,11 @@ class Plant:
         evidence = Evidence(E, balance, (Px, Py), Lz, p3, norm_error, residual, iterations, step_time)
         if self.contact is None:
             return evidence
-        return evidence._replace(impacts=int(self.contact.recorded[0]), impulses=tuple(self.contact.impulse.tolist()))
+        names = world.candidates(self.setup.system.contacts)
+        sums = dict.fromkeys(names, 0.0)
+        for name, impulse in zip(names, self.contact.impulse.tolist()):
+            sums[name] += impulse
+        return evidence._replace(impacts=int(self.contact.recorded[0]), impulses=tuple(sums.values()))
 
     def _fault(self, stopped: bool, iterations: int, residual: float) -> str:
         if stopped:

@@ -16,5 +16,6 @@ def rehearse(setup: Setup) -> str:
     failure = copy.tick((0.0, 0.0), [0.0] * 9)
     measure(copy, (0.0, 0.0), Sensors(_NOISY, 0))
     Stretch(steady()).rehearse(copy)
+    copy.steps = 0
     copy.reset()
     return failure

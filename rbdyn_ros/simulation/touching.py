@@ -13,7 +13,7 @@ from rbdyn_ros.types import Array
 class Touch(NamedTuple):
     """A contact that pressed in the last step."""
 
-    contact: int  # of `contacts.world.NAMES`
+    contact: int  # of `contacts.world.candidates`
     point: tuple  # where it acts (3,) [m, world]
     normal: tuple  # out of the obstacle (3,) [world]
     force: tuple  # mean over the step, on the pendulum (3,) [N, world]

@@ -110,8 +110,8 @@ def overlapping(contacts, tilt):
     system, state = build(Params(contacts=contacts)), upright(tilt)
     Q, c = tuple(state.q[2:].tolist()), memory()
     R = unit_quaternion.matrix(Q)
-    x, _, R, deepest = contact_recovery.projected(system, system.contacts, c, (0.0, 0.0), Q, R)
-    return deepest, contact_recovery.is_jammed(system, system.contacts, c, x, R)
+    x, _, R, deepest = contact_recovery.projected(system, system.contacts, c, (0.0, 0.0), Q, R, 0.0)
+    return deepest, contact_recovery.is_jammed(system, system.contacts, c, x, R, 0.0)
 
 
 def test_a_jam_is_proved_where_no_motion_opens_what_overlaps():

@@ -49,7 +49,9 @@ def test_reset_makes_contacts_forget(plant):
         p.tick((0.0, 0.0), NO_WRENCH)
     assert p.touches and p.evidence.impulses[0] > 0.0
     p.reset()
-    assert p.touches == () and not any(np.any(p.contact[name]) for name in p.contact.dtype.names) and p.evidence.impulses[0] == 0.0
+    forgotten = [name for name in p.contact.dtype.names if name not in ("name", "since")]
+    assert p.touches == () and not any(np.any(p.contact[name]) for name in forgotten)
+    assert p.evidence.impulses[0] == 0.0
 
 
 def test_two_runs_from_a_reset_are_identical(plant):

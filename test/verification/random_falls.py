@@ -1,6 +1,8 @@
 """Random falls of the pendulum over a floor, between rail ends, with a sphere: how many end in a fault, and what they gain.
 
-    python test/verification/random_falls.py [--falls N] [--seed K] [--seconds S]
+    python test/verification/random_falls.py [--falls N] [--seed K] [--seconds S] [--obstacles]
+
+With --obstacles boxes, cylinders and spheres stand around, and in one of three falls a wall comes slowly.
 
 mu from 0 to 1.5, e_n from 0 to 1, steps of 1 to 20 ms, whole and split; a cart in five is fixed. Printed are the faults with
 their reasons, the largest gain of energy in a step, the largest |P_T| - mu P_N and the smallest P_N of any contact force.
@@ -13,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.contacts import world
+from rbdyn_ros.contacts import obstacles, world
 from rbdyn_ros.integrators.contact_memory import trouble
 from rbdyn_ros.integrators.select import select
 from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, quantities, upright
@@ -38,7 +40,7 @@ class Outcome(NamedTuple):
 
     reason: str  # why it stopped, "" if it did not
     time: float  # [s] when it ended
-    gain: float  # [J] largest rise of the energy in a step
+    gain: float  # [J] largest rise of the energy in a step, but for the work of what moves
     excess: float  # [N] largest |P_T| - mu P_N of a mean contact force
     pull: float  # [N] largest pulling force of a contact
     balance: float  # [J] energy at the end, less that at the start and the work of the contacts
@@ -64,6 +66,32 @@ def draw(rng, fixed_share: float = 0.2) -> Fall:
             return fall
 
 
+def draw_among_obstacles(rng) -> Fall:
+    """A random fall that begins above everything, one to three obstacles among it."""
+    while True:
+        fall, made = draw(rng, 0.0), []
+        law = {"friction": rng.choice([0.0, 0.3, 1.0]), "restitution": rng.choice([0.0, 0.5, 0.9])}
+        for k in range(rng.integers(1, 4)):
+            shape, Q = rng.choice(["box", "cylinder", "sphere"]), rng.normal(size=4)
+            box, cylinder = rng.uniform(0.2, 0.8, 3), rng.uniform(0.1, 0.6, 2)
+            size = {"box": box, "cylinder": cylinder, "sphere": [0.25]}[shape]
+            at = (*rng.uniform(-2.0, 2.0, 2), rng.uniform(-0.8, 1.0))
+            Q = tuple(Q / np.linalg.norm(Q))
+            made.append(obstacles.Obstacle(f"n{k}", shape, at, Q, tuple(size), **law))
+        if rng.uniform() < 0.33:
+            a, far = rng.uniform(-np.pi, np.pi), 3.5
+            n = -np.cos(a), -np.sin(a), 0.0
+            velocity, at = (tuple(s * component for component in n) for s in (0.3, -far))
+            wall = obstacles.Obstacle("wall", "wall", at, normal=n, velocity=velocity, **law)
+            made.append(wall)
+        nowhere = dict(stop_low=(-np.inf,) * 2, stop_high=(np.inf,) * 2, obstacle=0.0)
+        made = obstacles.candidates(tuple(made))
+        low = fall.params.contacts._replace(floor_height=-1.2, obstacles=made)
+        contacts = low._replace(**nowhere)
+        if min(world.gaps(contacts, upright(fall.tilt, fall.azimuth)).values()) > 0.02:
+            return fall._replace(params=fall.params._replace(contacts=contacts))
+
+
 def run(fall: Fall, seconds: float = 4.0) -> Outcome:
     """The Outcome of a fall."""
     contacts, system = fall.params.contacts, build(fall.params)
@@ -80,7 +108,9 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
             balance = abs(energy - start - memory.work[0])
             return Outcome(trouble(memory) or "no reason", k * fall.h, gain, excess, pull, balance)
         before, energy = energy, quantities(system, state.q, state.v)[0]
-        gain = max(gain, energy - before)
+        velocities = [world.velocity(contacts, i) for i in range(world.count(contacts))]
+        moving = sum(force @ velocity for force, velocity in zip(memory.force, velocities))
+        gain = max(gain, energy - before - fall.h * moving)
         for i in np.flatnonzero(memory.force.any(axis=1)):
             force = memory.axes[i] @ memory.force[i]
             excess = max(excess, np.hypot(*force[1:]) - world.law(contacts, i)[0] * force[0])
@@ -94,11 +124,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--fixed", type=float, default=0.2, help="share of fixed carts")
+    parser.add_argument("--obstacles", action="store_true", help="boxes, cylinders, spheres and a wall that moves")
     parser.add_argument("--verbose", action="store_true", help="name each fall that faults or gains 0.05 J")
     arguments = parser.parse_args()
     rng, outcomes, gains = np.random.default_rng(arguments.seed), [], {}
     for k in range(arguments.falls):
-        fall = draw(rng, arguments.fixed)
+        fall = draw_among_obstacles(rng) if arguments.obstacles else draw(rng, arguments.fixed)
         outcomes.append(run(fall, arguments.seconds))
         gains.setdefault((fall.h, fall.split), []).append(outcomes[-1].gain)
         if arguments.verbose and (outcomes[-1].reason or outcomes[-1].gain > 0.05):

@@ -1,0 +1,26 @@
+"""A run of the pendulum with contacts, for tests."""
+
+import numpy as np
+
+from rbdyn_ros.integrators.select import select
+from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, upright
+
+
+def fall(
+    contacts, h, duration, split=False, start=None, params=Params(), every=None, input=None
+) -> tuple:
+    """(states (n, 11), memory, reaction) of a run sampled `every` steps."""
+    system = build(params._replace(contacts=contacts))
+    integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=split)
+    state, input = start or upright(np.pi / 6), input or no_input()
+    integrator.check(system, state, input)
+    options, rows, reaction = integrator.options(system), [], np.zeros(3)
+    every = every or round(duration / h)
+    for k in range(round(duration / h) // every):
+        arrays = state.q, state.v, reaction
+        done, _, residual = integrator.advance(
+            system, options, input, h, every, k * every * h, *arrays
+        )
+        assert done == every, (k, done, residual)
+        rows.append(np.r_[state.q, state.v])
+    return np.array(rows), options.contact, reaction
