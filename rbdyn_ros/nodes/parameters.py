@@ -10,7 +10,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
 from rbdyn_ros.controllers import options, select
-from rbdyn_ros.settings import tables, yaml_file
+from rbdyn_ros.settings import obstacles, tables, yaml_file
 from rbdyn_ros.settings.parameter import Parameter, check, expected
 
 _TYPES = {
@@ -38,6 +38,9 @@ class Parameters:
         for name, value in written.items():
             if name in self._table:
                 self.values[name] = check(self._table[name], value, _source(name, node.get_fully_qualified_name()))
+            elif obstacles.OBSTACLES.name in self._table and obstacles.find(name):
+                source = _source(name, node.get_fully_qualified_name())
+                obstacles.require_listed(name, first(node, obstacles.OBSTACLES), source)
             else:  # of another node, in a file for all of them; or of none, which is an error
                 _known_elsewhere(name, _source(name, node.get_fully_qualified_name()), written.get("controller"))
         validate(self.values)

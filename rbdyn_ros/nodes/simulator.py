@@ -7,10 +7,12 @@ from rbdyn_ros.nodes.diagnostics import ERROR, OK, WARN
 from rbdyn_ros.nodes.executor import prompt
 from rbdyn_ros.nodes.inbox import Inbox
 from rbdyn_ros.nodes.node import ManagedNode
+from rbdyn_ros.nodes.parameters import first
 from rbdyn_ros.nodes.process import run
 from rbdyn_ros.nodes.readiness import StartCondition, answers
 from rbdyn_ros.nodes.service_desk import ServiceDesk
 from rbdyn_ros.nodes.telemetry import Telemetry
+from rbdyn_ros.settings import obstacles
 from rbdyn_ros.settings.faults import FAULTS
 from rbdyn_ros.settings.tables import NODES
 from rbdyn_ros.simulation import setup
@@ -40,8 +42,8 @@ class Simulator(ManagedNode):
         self.announce(STOPPED)
 
     def table(self) -> tuple:
-        """The parameters."""
-        return NODES[NAME]
+        """The parameters, with those of the obstacles that `obstacles` names."""
+        return NODES[NAME] + obstacles.table(first(self, obstacles.OBSTACLES))
 
     def validate(self, values: dict) -> None:
         """ValueError if the values do not make a plant, or put an obstacle where the pendulum is."""

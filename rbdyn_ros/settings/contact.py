@@ -73,8 +73,11 @@ CONTACT = (
 
 
 def contacts(values: Mapping, length: float) -> "Contacts":
-    """What can be met, from checked values by name, by a rod of `length` [m]. ValueError for "
-    "rails of no length."""
+    """What can be met, from checked values by name, by a rod of `length` [m].
+
+    ValueError for rails of no length.
+    """
+    from rbdyn_ros.settings.obstacles import obstacles
     from rbdyn_ros.types import Contacts
 
     value = {parameter.name.removeprefix("contact."): values[parameter.name] for parameter in CONTACT}
@@ -99,6 +102,7 @@ def contacts(values: Mapping, length: float) -> "Contacts":
         length=length,
         bias=value["bias"],
         newton=float(value["newton_restitution"]),
+        obstacles=obstacles(values),
     )
 
 

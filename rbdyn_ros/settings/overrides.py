@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from rbdyn_ros.settings import tables, yaml_file
+from rbdyn_ros.settings import obstacles, tables, yaml_file
 from rbdyn_ros.settings.files import read_files
 from rbdyn_ros.settings.parameter import Parameter, check
 
@@ -32,14 +32,30 @@ def offline_values(paths: Iterable, overrides: Iterable = (), more: Iterable[Par
     of `more` that stand in the files, but in the table of a law. ValueError names the file and line, or the option, and what is wrong.
     """
     paths, table = tuple(paths), {parameter.name: parameter for parameter in (*tables.OFFLINE, *more)}
-    values = {parameter.name: parameter.default for parameter in table.values()}
     found = (read_files(paths, ("pendulum_controller",)) if more else {}) | read_files(paths)
+    overrides = tuple(overrides)
+    listed = _obstacles(found, overrides)
+    table |= {parameter.name: parameter for parameter in obstacles.table(listed)}
+    for name, (_, source) in found.items():
+        obstacles.require_listed(name, listed, source)
+    values = {parameter.name: parameter.default for parameter in table.values()}
     values |= {name: value for name, (value, _) in found.items() if name in values}  # the others are the nodes'
     values |= given
     for override in overrides:
         parameter = table.get(override.name) or tables.lookup(override.name, override.source)
+        obstacles.require_listed(override.name, listed, override.source)
         if override.name not in values:
             advice = "it is a parameter of the nodes and has no effect without them; leave it out"
             raise ValueError(f"{override.source}: {override.name} cannot be set; {advice}")
         values[override.name] = check(parameter, yaml_file.value_of(override.text, override.source), override.source)
     return values
+
+
+def _obstacles(found: Mapping, overrides: tuple) -> tuple:
+    """The names of the obstacles, which the last override says, or the files."""
+    names, _ = found.get(obstacles.OBSTACLES.name, ((), ""))
+    for override in overrides:
+        if override.name == obstacles.OBSTACLES.name:
+            value = yaml_file.value_of(override.text, override.source)
+            names = check(obstacles.OBSTACLES, value, override.source)
+    return names

@@ -2,6 +2,7 @@
 
 import difflib
 
+from rbdyn_ros.settings import obstacles
 from rbdyn_ros.settings.contact import CONTACT
 from rbdyn_ros.settings.controller import CONTROLLER
 from rbdyn_ros.settings.faults import FAULTS, MISMATCH
@@ -11,6 +12,7 @@ from rbdyn_ros.settings.input import INPUT
 from rbdyn_ros.settings.integrator import INTEGRATOR
 from rbdyn_ros.settings.node import NODE, WAITING
 from rbdyn_ros.settings.observer import OBSERVER
+from rbdyn_ros.settings.obstacles import OBSTACLES
 from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.settings.plant import PLANT
 from rbdyn_ros.settings.replay import REPLAY
@@ -20,6 +22,7 @@ from rbdyn_ros.settings.watchers import MONITOR, RECORDER, REFEREE
 TITLED = {
     "the plant": PLANT,
     "what it can meet": CONTACT,
+    "obstacles by name": (OBSTACLES, *obstacles.table(("NAME",))),
     "where it starts": INITIAL,
     "the force known in advance": INPUT,
     "the integrator": INTEGRATOR,
@@ -35,7 +38,8 @@ TITLED = {
     "the referee node": REFEREE,
     "the monitor node": MONITOR,
 }
-OFFLINE = PLANT + MISMATCH + CONTACT + INITIAL + INPUT + INTEGRATOR  # what a simulation without nodes reads
+# what a simulation without nodes reads
+OFFLINE = PLANT + MISMATCH + CONTACT + (OBSTACLES,) + INITIAL + INPUT + INTEGRATOR
 NODES = {
     "pendulum_simulator": OFFLINE + NODE + WAITING + SIMULATOR + tuple(p for p in FAULTS if p not in MISMATCH),
     "pendulum_controller": PLANT + NODE + CONTROLLER + OBSERVER,
@@ -71,10 +75,14 @@ def lookup(name: str, source: str, node: str | None = None) -> Parameter:
     parameters = known(node)
     if name in parameters:
         return parameters[name]
+    of_obstacle = obstacles.find(name) if OBSTACLES.name in parameters else None
+    if of_obstacle:
+        return of_obstacle
     group = [other for other in parameters if other.startswith(f"{name}.")]
     if group:
         raise ValueError(f"{source}: {name} is a group of parameters, not one: {', '.join(group)}")
-    raise ValueError(f"{source}: {name} is not a known parameter; {nearest(name, parameters)}{_LIST_THEM}")
+    alike = nearest(name, [*parameters, *obstacles.known(name)])
+    raise ValueError(f"{source}: {name} is not a known parameter; {alike}{_LIST_THEM}")
 
 
 def nearest(name: str, names) -> str:

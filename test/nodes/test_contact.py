@@ -68,6 +68,46 @@ def graph_set(node, name: str, value):
     return node.set_parameters([Parameter(name, value=value)])[0]
 
 
+AMONG = dict(
+    integrator__name="quaternion_midpoint",
+    start="immediately",
+    obstacles=["table", "wall"],
+    obstacle__table__shape="box",
+    obstacle__table__position=[2.0, 0.0, -0.6],
+    obstacle__table__size=[3.0, 2.0, 1.0],
+    obstacle__table__friction=0.5,
+    obstacle__wall__shape="wall",
+    obstacle__wall__position=[-9.0, 0.0, 0.0],
+    obstacle__wall__normal=[1.0, 0.0, 0.0],
+    obstacle__wall__velocity=[0.1, 0.0, 0.0],
+    initial__orientation=[math.cos(FLAT / 2), 0.0, math.sin(FLAT / 2), 0.0],
+)
+
+
+def test_a_rod_that_lies_on_a_table_while_a_wall_comes(graph):
+    simulator = graph.simulator(**AMONG)
+    wrenches = graph.listen(WrenchStamped, "/wrench/contact")
+    evidence = graph.listen(Float64MultiArray, "/pendulum_simulator/integrator")
+    markers = graph.listen(MarkerArray, "/pendulum_simulator/markers")
+    graph.until(lambda: len(wrenches) > 20 and len(evidence) > 20 and len(markers) > 10)
+    np.testing.assert_allclose(xyz(wrenches[-1].wrench.force), (0.0, 0.0, 0.5 * 9.81), atol=1e-3)
+    told = values(evidence[-1])
+    assert told["contact_impulse_obstacle.table"] > 0.0 and told["contact_impulse_obstacle.wall"] == 0.0
+    first, last = markers[0].markers, markers[-1].markers
+    shown = [[m for m in message if m.ns == "obstacle" and m.action == Marker.ADD] for message in (first, last)]
+    (table, wall), (_, later) = shown
+    assert table.type == Marker.CUBE and (table.scale.x, table.scale.y, table.scale.z) == (3.0, 2.0, 1.0)
+    assert -9.1 < wall.pose.position.x < later.pose.position.x < 0.0
+    assert len({(m.ns, m.id) for m in last}) == len(last)
+    refused = graph_set(simulator, "obstacle.table.position", [1.2, 0.0, 0.0])
+    assert not refused.successful
+    assert "obstacle.table overlaps the pendulum by 0.302 m at the start; move obstacle.table.*" in refused.reason
+    assert graph_set(simulator, "obstacle.table.friction", 0.6).successful
+    described = simulator.describe_parameter("obstacle.wall.velocity").description
+    assert described.startswith("Moves the obstacle on from its position")
+    assert simulator.describe_parameter("obstacles").read_only
+
+
 def test_a_jammed_pendulum_faults_and_recovers(graph):
     simulator = graph.simulator(**STANDING)
     status = graph.listen(String, "/pendulum_simulator/status", latched=True)
@@ -87,6 +127,8 @@ def test_a_jammed_pendulum_faults_and_recovers(graph):
     [
         ("contact__floor__friction", -0.1, "contact.floor.friction is -0.1; it must be a finite number >= 0"),
         ("contact__obstacle__restitution", 1.5, "contact.obstacle.restitution is 1.5; it must be"),
+        ("obstacle__ball__size", [0.1], "obstacle.ball.size is given, but obstacles, [], does not name ball"),
+        ("obstacles", ["a b"], "'a b' is no name: it must begin with a letter"),
         ("contact__stops__x_min", 0.5, "contact.stops.x overlaps the pendulum by 0.5 m at the start"),
     ],
 )
