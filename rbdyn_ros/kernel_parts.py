@@ -84,7 +84,9 @@ class WholeLibrary(JITCodeLibrary):
         link(self._final_module, parts, self._reload_init)
         self._linking_libraries = []
         for name in {fn.name for part in parts for fn in defined(part)}:
-            self._final_module.get_function(name).linkage = "internal"
+            # Not "internal": such a name is in the symbol table, and the function of that name
+            # in a kernel that is loaded later would be bound to this one, whose arguments differ.
+            self._final_module.get_function(name).linkage = "private"
         super().finalize()
 
     def _optimize_final_module(self):
