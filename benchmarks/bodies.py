@@ -86,7 +86,10 @@ class Ours:
     def __init__(self, scene: Scene):
         self.scene, self.model = (
             scene,
-            models.build(scene.bodies, scene.q, scene.v, scene.constraints, scene.pairs),
+            models.build(
+                *(scene.bodies, scene.q, scene.v, scene.constraints, scene.pairs),
+                options=models.Options(whole_steps=scene.whole_steps),
+            ),
         )
         self.advance = bound(step.advance, self.model.arena, 1e-3, 1)
         self.take(scene.settle)

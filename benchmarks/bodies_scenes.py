@@ -50,6 +50,7 @@ class Scene(NamedTuple):
     extra: str = ""
     g: float = G
     h: float = H
+    whole_steps: bool = False
 
     def xml(self) -> str:
         return XML.format(h=self.h, g=self.g, flag=self.flag, body=self.body, extra=self.extra)
@@ -154,6 +155,30 @@ def chain(count: int) -> Scene:
         qvel=((2, spin),),
         steps=steps,
     )
+
+
+def heap(count: int, side: int, steps: int, settle: int, h: float = 2e-3) -> Scene:
+    """Spheres of 1 kg over each other, `side` x `side` to a layer, that have fallen into a bin."""
+    radius, pitch, random = 0.1, 0.25, np.random.default_rng(1)
+    wall = 0.5 * side * pitch + radius
+    parts, touches, text = [], [], plane()
+    sides = [(x, y, 0.0) for x, y in ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))]
+    for n in sides:
+        at = f'zaxis="{numbers(n)}" pos="{numbers(-wall * np.array(n))}" size="5 5 1"'
+        text += f'<geom type="plane" {at} friction="{MU} 0 0" condim="3"/>'
+    for i in range(count):
+        place = (np.array([i % side, i // side % side]) - 0.5 * (side - 1)) * pitch
+        x, y = place + random.uniform(-0.02, 0.02, 2)
+        at = (x, y, 0.15 + pitch * (i // side**2))
+        parts.append(shapes.sphere(radius, mass=1.0, position=at))
+        geom = f'<geom type="sphere" size="{radius}" mass="1" friction="{MU} 0 0" condim="3"/>'
+        text += f'<body pos="{numbers(at)}"><freejoint/>{geom}</body>'
+        touches.append(pairs.ball(i, radius, mu=MU))
+        touches += [pairs.ball(i, radius, n=n, s=-wall * np.array(n), mu=MU) for n in sides]
+        touches += [pairs.balls(i, radius, j, radius, mu=MU) for j in range(i)]
+    more = {"steps": steps, "settle": settle, "h": h, "conservative": False}
+    memory = '<size memory="500M"/>'
+    return scene(parts, (), touches, text, extra=memory, whole_steps=True, **more)
 
 
 CART = shapes.Body(2.0, (1.0, 1.0, 1.0), held=(0, 0, 1, 1, 1, 1))
@@ -289,4 +314,5 @@ SCENES: dict[str, Callable[[], Scene]] = {
     "tip_slide": partial(pendulum, LYING, 2.0, floor=True, steps=300),
     "four_bar": four_bar,
     "door": door,
+    "heap_200": partial(heap, 200, 4, steps=10, settle=250),
 }

@@ -50,6 +50,8 @@ PARTS = (
     ("pair_shapes", 3, False),
     ("springs", c.SPRING, True),
     ("spring_integers", 3, False),
+    ("bounds", 1, True),  # for whole steps
+    ("near", 1, False),
 )
 HEADER = 2 * len(PARTS)
 
@@ -234,6 +236,20 @@ def springs(m):
 def spring_integers(m):
     """(s, 3): kind, a, b of each spring."""
     return _matrix(m.z, m.z[44], m.z[45], 3)
+
+
+@inlined
+def bounds(m):
+    """(k,) distances of centers below which pairs can touch [m], -1: they always can; empty unless
+    steps are whole.
+    """
+    return _vector(m.f, m.z[46], m.z[47])
+
+
+@inlined
+def near(m):
+    """(k,) the pairs that can touch, `counters[NEAR]` of them."""
+    return _vector(m.z, m.z[48], m.z[49])
 
 
 @inlined

@@ -125,7 +125,8 @@ WORLD = np.int64(-1)
 IMPACT = np.int64(7)
 # Counters of a run, and where a step has failed.
 ACTIVE, ROUNDS, SWEEPS, FACTORS, IMPACTS, TRIALS, ITERATIONS, FRESH, _n = offsets(*[1] * 8)
-STALLS, FAILURE, WHERE, COUNTERS = (_n + c for c in offsets(1, 1, 1))
+STALLS, FAILURE, WHERE, NEAR, COUNTERS = (_n + c for c in offsets(1, 1, 1, 1))
 # The clock: time of the node [s]; options: impacts within a step, the law of restitution (its
-# place in `restitution.LAWS`); whether the run has started.
-TIME, MAX_IMPACTS, LAW, STARTED, CLOCK = offsets(1, 1, 1, 1)
+# place in `restitution.LAWS`), whether steps are whole; whether the run has started; the margin of
+# the list of near pairs, and how far a body may have moved since it was made [m].
+TIME, MAX_IMPACTS, LAW, WHOLE, STARTED, MARGIN, MOVED, CLOCK = offsets(*[1] * 7)

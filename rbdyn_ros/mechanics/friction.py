@@ -26,6 +26,7 @@ from rbdyn_ros.mechanics.velocity import respond
 from rbdyn_ros.solvers.fc3d_one_contact import NONE, contact
 
 SWEEPS = 2000
+FEW_SWEEPS = 100  # in whole steps
 # of the impulses, relative: a change per sweep that is taken where all sweeps are spent
 STALLED = 1e-6
 SWEPT = 8  # contacts: more of them are not swept first
@@ -66,7 +67,8 @@ def solve(m, tolerance, h, at_node):
     n, joined = count[c.ACTIVE], len(arena.blocks(m)) > 0
     for at in range(n):
         put(pairs, active[at], c.L_B, get(pairs, active[at], c.LA))
-    if n > SWEPT or joined and n > 1:
+    has_matrix = len(arena.skyline(m)) > 0
+    if has_matrix and (n > SWEPT or joined and n > 1):
         moved, size = unlawful(m)
         if solve_lagrangian(m, 0.3 * tolerance):
             return moved / (tolerance + ROUND_OFF * size)
@@ -74,7 +76,8 @@ def solve(m, tolerance, h, at_node):
     if joined:
         couple_all(m, h, at_node)
     first, moved, size, farthest, where, lawful = 0.0, 0.0, 0.0, 0.0, 0, True
-    for sweep in range(SWEEPS):
+    is_whole = arena.clock(m)[c.WHOLE] != 0.0
+    for sweep in range(FEW_SWEEPS if is_whole else SWEEPS):
         moved, size, farthest, lawful = 0.0, 1e-300, -1.0, True
         for at in range(n):
             k = active[at]
@@ -101,10 +104,13 @@ def solve(m, tolerance, h, at_node):
             return first
         if not moved < FAILED:
             return fail(m, where)
-        if sweep == 1 and not joined and 1 < n <= SWEPT:
+        if sweep == 1 and has_matrix and not joined and 1 < n <= SWEPT:
             if solve_lagrangian(m, 0.3 * tolerance):
                 return first
             restart(m)  # what is left is no start for sweeps
+    if is_whole:  # the next round or step goes on with what is left
+        count[c.STALLS] += 1
+        return first
     return first if moved <= STALLED * size and lawful else fail(m, where)
 
 

@@ -296,7 +296,9 @@ def newton(m, tolerance, scale):
 
 @part
 def update_multipliers(m, scale):
-    """LA := proj_K(x), U_S := mu |u_T|, D := r of the joints; (how much that changed, size of LA) as velocities."""
+    """LA := proj_K(x), U_S := mu |u_T|, D := r of the joints; (how much that changed, size of LA)
+    as velocities.
+    """
     pairs, active, moved, size = arena.pairs(m), arena.active(m), 0.0, 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]

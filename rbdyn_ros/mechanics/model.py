@@ -40,6 +40,8 @@ class Options(NamedTuple):
     # where it would gain energy, "newton" does not; "poisson": ratio of impulses; "energetic": of
     # works (Stronge), for one contact at a time
     impact_law: str = "bounded_newton"
+    # impacts do not split steps: for heaps of spheres, without restitution, of first order in time
+    whole_steps: bool = False
 
 
 class Names(NamedTuple):
@@ -108,7 +110,16 @@ def build(
     if options.impact_law not in restitution.LAWS:
         known = ", ".join(restitution.LAWS)
         raise ValueError(f"impact_law is '{options.impact_law}'; it must be one of {known}")
-    numbers = options.max_impacts, restitution.LAWS.index(options.impact_law)
+    for i in range(len(pairs.e)) if options.whole_steps else ():
+        called = f"whole_steps is True, but {names.contacts[names.contact_of[i]]}"
+        if pairs.e[i] > 0.0:
+            rule = "it must be 0: impacts within whole steps have none"
+            raise ValueError(f"{called} has restitution {pairs.e[i]:g}; {rule}")
+        if pairs.kind[i] > contacts.BALLS:
+            rule = "take corners and spheres on planes and on each other"
+            raise ValueError(f"{called} is between shapes with faces that end; {rule}")
+    law = restitution.LAWS.index(options.impact_law)
+    numbers = options.max_impacts, law, options.whole_steps
     arena, owners = packing.arena_of(
         bodies, q, v, gamma, joints.selected(constraints, kept), pairs, impacts, numbers, springs
     )

@@ -13,11 +13,12 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import skyline, sparse
 from rbdyn_ros.mechanics.arena import HEADER, PARTS, Arena
 from rbdyn_ros.mechanics.description.joints import Constraints
-from rbdyn_ros.mechanics.description.pairs import Pairs, reach
+from rbdyn_ros.mechanics.description.pairs import BALLS, Pairs, reach
 from rbdyn_ros.mechanics.description.rows import POINT, WORLD
 from rbdyn_ros.mechanics.description.springs import Springs
 from rbdyn_ros.types import Array
 
+WIDEST = 30  # numbers in a row of the bodies' matrix, in the mean, above which contacts are swept
 _BOUND: dict = {}
 
 
@@ -41,7 +42,9 @@ def arena_of(
     rows = _bodies(bodies, q, v, gamma, integers)
     rows[:, c.REACH] = reach(pairs, len(q))
     parts = _parts(rows, blocks, integers, _pairs(pairs), pairs, impacts) | _springs(springs)
-    parts["clock"][[c.MAX_IMPACTS, c.LAW], 0] = options
+    if options[2]:
+        _prepare_whole_steps(parts, pairs)
+    parts["clock"][[c.MAX_IMPACTS, c.LAW, c.WHOLE], 0] = options
     return _packed(parts), owners
 
 
@@ -191,7 +194,22 @@ def _parts(
         "clock": np.zeros((c.CLOCK, 1)),
         "geoms": pairs.geoms,
         "pair_shapes": pairs.shapes,
+        "bounds": np.zeros((0, 1)),
+        "near": np.zeros((0, 1), np.int64),
     }
+
+
+def _prepare_whole_steps(parts: dict, pairs: Pairs) -> None:
+    """Room for the list of near pairs; no matrix of all bodies where it would be nearly dense."""
+    bodies = parts["bodies"]
+    arms = np.linalg.norm(pairs.p, axis=1), np.linalg.norm(pairs.n, axis=1)
+    two = (pairs.kind == BALLS) & (pairs.b != c.WORLD)
+    np.maximum.at(bodies[:, c.REACH], pairs.a, arms[0])
+    np.maximum.at(bodies[:, c.REACH], pairs.b[two], arms[1][two])
+    parts["bounds"] = np.where(two, arms[0] + arms[1] + pairs.size, -1.0)[:, None]
+    parts["near"] = np.zeros((len(two), 1), np.int64)
+    if len(parts["skyline"]) > WIDEST * 6 * len(bodies):
+        parts["skyline"] = np.zeros((0, 1))
 
 
 def _packed(parts: dict) -> Arena:

@@ -13,7 +13,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import part
-from rbdyn_ros.mechanics import arena, friction, impact, joints, smooth, springs, turn
+from rbdyn_ros.mechanics import arena, friction, impact, joints, smooth, springs, turn, whole
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
 from rbdyn_ros.mechanics.pairs import aim, any_gap, displacements, is_left, push, smallest
@@ -24,6 +24,8 @@ ROUND_OFF = 4e-15  # of the places, per step: the least velocity that a contact 
 LINEAR = 30.0  # tolerances: a change of the impulses that moves the bodies linearly
 # [m] of a change of one contact whose W has the joints in it, as far as that is exact: to O(h w)
 SHORT = 5e-12
+FEW_ROUNDS = 3  # in whole steps
+COARSE = 1e-6  # [m/s] for each contact: what impulses are found to in whole steps
 # a sliding velocity over that which friction takes within a step: friction follows the mean of
 # both ends
 FAR = 1.5
@@ -100,9 +102,10 @@ def advance_part(m, h, whole):
         done = smooth.move(m, h)
         count[c.ITERATIONS] += done
         return done >= 0
-    tolerance = ROUND_OFF * n * (1.0 + vec.size(get(arena.bodies(m), 0, c.X))) / h
+    least = COARSE if arena.clock(m)[c.WHOLE] != 0.0 else 0.0
+    tolerance = least * n + ROUND_OFF * n * (1.0 + vec.size(get(arena.bodies(m), 0, c.X))) / h
     change = friction.FAILED
-    for k in range(ROUNDS):
+    for k in range(FEW_ROUNDS if least > 0.0 else ROUNDS):
         if k > 0:
             smooth.clear_impulses(m)
         for at in range(n):
@@ -117,7 +120,7 @@ def advance_part(m, h, whole):
         change = friction.solve(m, tolerance, h, False)
         if change == friction.FAILED:
             return False
-        stalled = k > 1 and count[c.STALLS] > stalls
+        stalled = least == 0.0 and k > 1 and count[c.STALLS] > stalls
         is_exact = joined and n == 1 and change * tolerance * h <= SHORT
         if change <= (1.0 if joined else LINEAR) or stalled or is_exact:
             nudge(m, h)
@@ -245,6 +248,28 @@ def step(m, h):
 
 
 @part
+def whole_step(m, h):
+    """One step that no impact splits; whether it was solved."""
+    smooth.guess(m, h)
+    joints.node_gradients(m)
+    if not whole.foresee(m, h):
+        return undo(m, False)
+    longest = whole.fastest(m)
+    whole.look_around(m, longest)
+    whole.close(m, whole.AHEAD * longest)
+    for _ in range(whole.PASSES):
+        if not attempt(m, h, h, 1.0):
+            return undo(m, False)
+        longest = whole.fastest(m)
+        whole.look_around(m, longest)
+        if whole.close(m, 0.0) == 0:
+            break
+    arena.clock(m)[c.MOVED] += longest
+    take(m, h, h)
+    return True
+
+
+@part
 def copy_state(m, to_saved):
     """Save the state of the node, or restore it."""
     bodies, pairs, blocks, integers = (
@@ -339,8 +364,9 @@ def advance(m, h, n):
             if not step_without_pairs(m, h):
                 return k
         return n
+    is_whole = arena.clock(m)[c.WHOLE] != 0.0
     for k in range(n):
-        if not step(m, h):
+        if not (whole_step(m, h) if is_whole else step(m, h)):
             return k
     return n
 

@@ -1,0 +1,69 @@
+"""Heaps of spheres in whole steps: they settle, and what cannot be is refused."""
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.description import geoms, pairs
+
+G, RADIUS, WALL, H = 9.81, 0.1, 0.22, 2e-3
+
+
+def heap(count, mu=0.5, e=0.0):
+    """Spheres that fall into a bin, two by two."""
+    random, parts, touches = np.random.default_rng(2), [], []
+    for i in range(count):
+        x, y = 0.21 * np.array([i % 2 - 0.5, i // 2 % 2 - 0.5]) + random.uniform(-0.004, 0.004, 2)
+        parts.append(shapes.sphere(RADIUS, mass=1.0, position=(x, y, 0.15 + 0.25 * (i // 4))))
+        touches.append(pairs.ball(i, RADIUS, mu=mu, e=e))
+        for n in ((1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, -1.0, 0.0)):
+            touches.append(pairs.ball(i, RADIUS, n=n, s=-WALL * np.array(n), mu=mu, e=e))
+        touches += [pairs.balls(i, RADIUS, j, RADIUS, mu=mu, e=e) for j in range(i)]
+    bodies, q, v = shapes.assembled(parts, (0.0, 0.0, -G))
+    options = models.Options(whole_steps=True)
+    return models.build(bodies, q, v, None, pairs.build(count, *touches), options=options)
+
+
+def test_heap_of_spheres_settles():
+    """Nothing overlaps, energy only falls, and in the end the ground carries the weight."""
+    count = 20
+    model = heap(count)
+    energy = [models.energy(model)]
+    for _ in range(40):
+        assert models.advance(model, H, 25) == 25, models.failure(model)
+        assert pairs.gaps(model.pairs, models.places(model)).min() > -1e-6
+        energy.append(models.energy(model))
+    assert max(np.diff(energy)) < 1e-4
+    q = models.places(model)
+    models.contact_impulses(model)
+    assert models.advance(model, H, 25) == 25
+    assert np.abs(models.places(model) - q)[:, :3].max() < 1e-4
+    assert np.abs(models.state(model)[1][:, :3]).max() < 1e-2
+    on_world = model.pairs.b == -1
+    force = models.contact_impulses(model)[on_world, 1:].sum(axis=0) / (25 * H)
+    assert force == pytest.approx((0.0, 0.0, count * G), abs=1e-3 * count * G)
+    assert q[:, 2].min() == pytest.approx(RADIUS, abs=1e-6)
+
+
+def test_no_pair_is_missed_that_is_not_looked_at():
+    """The list of near pairs holds every pair that touches, at each step of a fall."""
+    model = heap(12, mu=0.0)
+    for _ in range(60):
+        assert models.advance(model, H, 5) == 5, models.failure(model)
+        count = models.part(model, "counters")[c.NEAR, 0]
+        near = set(models.part(model, "near")[:count, 0])
+        touching = np.flatnonzero(pairs.gaps(model.pairs, models.places(model)) < 1e-4)
+        assert near.issuperset(touching)
+    assert count < len(model.pairs.kind)
+
+
+def test_whole_steps_refuse_restitution_and_faces():
+    with pytest.raises(ValueError, match="contact 0 has restitution 0.5; it must be 0"):
+        heap(2, e=0.5)
+    table, cube = geoms.box((1.0, 1.0, 0.1)), geoms.box((0.1, 0.1, 0.1), 0)
+    bodies, q, v = shapes.assembled([shapes.box((0.1,) * 3, mass=1.0, position=(0, 0, 0.2))])
+    touches = pairs.build(1, *geoms.pairs_between(cube, table))
+    with pytest.raises(ValueError, match="contact 0 is between shapes with faces that end"):
+        models.build(bodies, q, v, None, touches, options=models.Options(whole_steps=True))
