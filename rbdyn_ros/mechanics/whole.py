@@ -1,4 +1,4 @@
-"""Whole steps, for heaps: impacts do not split them (doc/nonsmooth.md, M.27, M.28).
+"""Whole steps, for heaps: impacts do not split them (doc/nonsmooth.md, M.31, M.32).
 
 All pairs that would overlap at the end of a step obey the law of contacts that stay. What arrives
 is stopped there, without restitution, and no overlap is left that would have to be given back as
