@@ -1,4 +1,4 @@
-"""Contacts seen from the rod on the cart: velocities, impulses and their coupling.
+"""Contacts seen from the rod on the cart: velocities and impulses.
 
 A contact at the height rho of the rod's axis moves with x' + rho d', d' = R (w x e3); one on the cart with x'. Its impulse
 f [N s, world] changes the momenta of (1.3), (1.4) by  rho e3 x R^T f  and  f_xy.  With the rows D of (w, x') -> u the
@@ -8,7 +8,7 @@ Delassus matrix is W = D M^-1 D^T, M^-1 in the closed form of `rod_on_cart.veloc
 from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.contacts.world import ON_CART
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.kernel import inlined
 
 
 @inlined
@@ -40,21 +40,3 @@ def kick(system, R, f, rho):
     """M^-1 D^T f: the change of (w, x') by an impulse f."""
     p, P = momenta_of_impulse(R, f, rho)
     return rod_on_cart.velocities(system, R, p, P)
-
-
-@part
-def delassus(system, R, T, rho, S, sigma):
-    """The 3 x 3 block of W between the contacts (frame T, height rho) and (S, sigma): three rows."""
-    columns = (
-        response(system, R, T, rho, S[0], sigma),
-        response(system, R, T, rho, S[1], sigma),
-        response(system, R, T, rho, S[2], sigma),
-    )
-    return vec.transposed(columns)
-
-
-@part
-def response(system, R, T, rho, f, sigma):
-    """Contact velocity in the frame T at rho that an impulse f at sigma makes."""
-    w, x = kick(system, R, f, sigma)
-    return vec.matvec(T, point_velocity(R, w, x, rho))

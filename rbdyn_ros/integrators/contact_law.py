@@ -1,7 +1,7 @@
 """The contacts of one step against each other: their Delassus matrix and their impulses by Gauss-Seidel.
 
 Contact a, b, ... of the active ones; W_ab = T_a D_a M^-1 D_b^T T_b^T. Sweeps of the exact one-contact law (doc/nonsmooth.md,
-S.15 to S.17) solve u = W P + q with (P.3). There are four candidates at most, most often one is closed.
+S.15 to S.17) solve u = W P + q with (P.3). Most often one is closed.
 
 A tip that sticks while the cart leans on a rail end couples both so strongly that thousands of sweeps would be needed. Every few sweeps
 the linear equations of what sticks, slides and is open are solved instead; the next sweep judges the answer as any other. In a corner of

@@ -47,18 +47,6 @@ def forget(C, c, recorded, work, free):
 
 
 @part
-def overlapping(C, x, R, t):
-    """The candidate that overlaps deepest at t."""
-    deepest, found = np.inf, 0
-    for i in range(world.count(C)):
-        if world.exists(C, i):
-            g = world.touch(C, i, x, touching.axis(R), t)[0]
-            if g < deepest:
-                deepest, found = g, i
-    return found
-
-
-@part
 def projected(system, C, c, x, Q, R, t):
     """(x, Q, R, deepest overlap [m]) where nothing overlaps any more at t; c.z are the impulses of the
     last sweep.
@@ -121,7 +109,7 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
     x, Q, R, deepest = projected(system, C, c, x, Q, R, end)
     if not deepest > -_TOUCHING * C.length:
         why = memory.JAMMED if is_jammed(system, C, c, x, R, end) else memory.NO_POSE
-        memory.failed(c, why, overlapping(C, x, R, end))
+        memory.failed(c, why, impact.deepest(C, c, end, (x, Q, R, w, u, V), np.inf, True))
         return start, turn, impulse, np.inf
     V = body.center_velocity(system, R, w, u)
     spent = body.energy(system, R, w, u) - before

@@ -84,15 +84,23 @@ def release(C, c):
 
 
 @part
+def deepest(C, c, t, state, limit, with_closed):
+    """The candidate whose gap is smallest at t and below `limit`, -1 if none is: of the open ones, or
+    of all.
+    """
+    found = -1
+    for i in range(world.count(C)):
+        if world.exists(C, i) and (with_closed or c.closed[i] == 0.0):
+            g = gap(C, i, state, t)
+            if g < limit:
+                limit, found = g, i
+    return found
+
+
+@inlined
 def penetrated(C, c, t, state):
     """The open candidate that is penetrated deepest at t, -1 if none is."""
-    deepest, found = -_TOUCHING * C.length, -1
-    for i in range(world.count(C)):
-        if c.closed[i] == 0.0 and world.exists(C, i):
-            g = gap(C, i, state, t)
-            if g < deepest:
-                deepest, found = g, i
-    return found
+    return deepest(C, c, t, state, -_TOUCHING * C.length, False)
 
 
 @part
