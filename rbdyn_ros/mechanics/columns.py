@@ -24,10 +24,12 @@ M, IM, J, IJ, F, TAU, GAMMA, TURNS, JOINTED, F_0, DRIVE, _n = (
     STATE + c for c in offsets(3, 3, 3, 3, 3, 3, 1, 1, 1, 3, 3)
 )
 # Work: relative turn v and its w, momenta without reactions, contact impulses (linear, angular),
-# end of the step (position, linear momentum without its force, attitude, matrix), inverse of the
-# gradient, what is left of the equation, all impulses, velocities of an impulse response.
-V, W, B_X, B_W, A_X, A_W, X_1, P_1, Q_1, R_1, K, REST, D_X, D_W, U_X, U_W, _n = (
-    _n + c for c in offsets(3, 1, 3, 3, 3, 3, 3, 3, 4, 9, 9, 3, 3, 3, 3, 3)
+# end of the step (position, momenta without its force, attitude, matrix); of bodies with joints
+# the inverse of the gradient, from a torque [world] to a turn [world], the turn that the residual
+# stands for [world] and the torque of the joints' impulses [world]; all impulses, velocities of an
+# impulse response.
+V, W, B_X, B_W, A_X, A_W, X_1, P_1, L_1, Q_1, R_1, K, EXCESS, TORQUE, D_X, D_W, U_X, U_W, _n = (
+    _n + c for c in offsets(3, 1, 3, 3, 3, 3, 3, 3, 3, 4, 9, 9, 3, 3, 3, 3, 3, 3)
 )
 # How far its shapes reach from its center; the way that no point of them has exceeded until the
 # node, and in the step [m].
@@ -35,9 +37,10 @@ REACH, WAY, STEP_WAY, BODY = (_n + c for c in offsets(1, 1, 1))
 
 # Joint blocks of three rows. Points or directions in a and directions or points in b, offsets c,
 # kinds k of the rows; multipliers (impulse of the node), sum of the impulses (force and torque on
-# a, on b), residual, gradients at the end by displacement and turn of a and of b, gradients at the
-# node by displacement and by turn of a and of b, right side and solution, mean of the diagonal of
-# its own block of A M^-1 A^T.
+# a, on b), residual, gradients at the end by displacement and turn [world] of a and of b,
+# gradients at the node by displacement and by turn of a and of b (of a POINTS block its point from
+# the center of mass [m, world], instead), right side and solution, mean of the diagonal of its own
+# block of A M^-1 A^T, gradients at the node by turn [body] of a and of b.
 (
     PA,
     NB,
@@ -56,14 +59,14 @@ REACH, WAY, STEP_WAY, BODY = (_n + c for c in offsets(1, 1, 1))
     NODE_WB,
     D,
     W_JOINT,
+    BODY_WA,
+    BODY_WB,
     BLOCK,
-) = offsets(9, 9, 3, 3, 3, 12, 3, 9, 9, 9, 9, 9, 9, 9, 9, 3, 1)
+) = offsets(9, 9, 3, 3, 3, 12, 3, 9, 9, 9, 9, 9, 9, 9, 9, 3, 1, 9, 9)
 # ... and their integers: kind of the block, body a, body b, number of rows.
 KIND, A, B, ROWS, INTEGERS = offsets(1, 1, 1, 1)
-POINTS, MIXED = (
-    np.int64(0),
-    np.int64(1),
-)  # a point of a is a point of b; or up to three rows of any kind
+# A point of a is a point of b; up to three rows of any kind; or those that no displacement opens.
+POINTS, MIXED, DIRECTIONS = np.int64(0), np.int64(1), np.int64(2)
 
 # Contact pairs. Point of a [m, in a], normal or other centre [in b], offset or sum of radii,
 # radius, friction, restitution.

@@ -3,10 +3,11 @@
 
 A block of kind POINTS lets a point of a be a point of b, C = x_a + R_a p - x_b - R_b s. A MIXED
 block has up to three rows of the kinds of description/rows.py, C = (R_b n).w - c with w = k (x_a -
-x_b) + R_a p, or a row between quaternions. With the gradients A at the node and A_1 at the end, by
-displacement and by turn, the multipliers of a step obey
+x_b) + R_a p, or a row between quaternions; in one of kind DIRECTIONS k is 0. With the gradients A
+at the node and A_1 at the end, by displacement and by turn in the world's axes, the multipliers of
+a step obey
 
-    (A_1 K A^T) d lambda = -Phi + A_1 K r,      K = diag(h/m, (d r/d v)^-1)
+    (A_1 K A^T) d lambda = -Phi + A_1 K r,      K = diag(h/m, R_1 (d r/d turn)^-1 R^T)
 """
 
 from rbdyn_ros.geometry import unit_quaternion, vec
@@ -16,10 +17,6 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
 from rbdyn_ros.mechanics.description.rows import TURN
 
-_AT_REST = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-_IDENTITY = (1.0, 0.0, 0.0, 0.0)
-
-
 @inlined
 def place(bodies, i, x):
     """A position of body i, or that of the world."""
@@ -27,21 +24,15 @@ def place(bodies, i, x):
 
 
 @inlined
-def attitude(bodies, i):
-    """R of body i at the node, or that of the world."""
-    return _AT_REST if i == c.WORLD else get9(bodies, i, c.R)
+def rotate(bodies, i, R, p):
+    """R p of body i, or of the world."""
+    return p if i == c.WORLD else vec.matvec(get9(bodies, i, R), p)
 
 
 @inlined
-def relative(bodies, i):
-    """(v, w) of body i in this step, or those of the world."""
-    return ((0.0, 0.0, 0.0), 1.0) if i == c.WORLD else (get(bodies, i, c.V), bodies[i, c.W])
-
-
-@inlined
-def quaternion(bodies, i):
-    """The attitude of body i at the node, or that of the world."""
-    return _IDENTITY if i == c.WORLD else get4(bodies, i, c.Q)
+def quaternion(bodies, i, q):
+    """An attitude of body i, or that of the world."""
+    return (1.0, 0.0, 0.0, 0.0) if i == c.WORLD else get4(bodies, i, q)
 
 
 @part
@@ -51,22 +42,8 @@ def node_gradients(m):
     for j in range(len(blocks)):
         a, b = integers[j, c.A], integers[j, c.B]
         if integers[j, c.KIND] == c.POINTS:
-            if a != c.WORLD:
-                R, p = get9(bodies, a, c.R), get(blocks, j, c.PA)
-                put9(
-                    blocks,
-                    j,
-                    c.NODE_WA,
-                    (vec.cross(p, R[0]), vec.cross(p, R[1]), vec.cross(p, R[2])),
-                )
-            if b != c.WORLD:
-                R, s = get9(bodies, b, c.R), get(blocks, j, c.NB)
-                put9(
-                    blocks,
-                    j,
-                    c.NODE_WB,
-                    (vec.cross(R[0], s), vec.cross(R[1], s), vec.cross(R[2], s)),
-                )
+            put(blocks, j, c.NODE_WA, rotate(bodies, a, c.R, get(blocks, j, c.PA)))
+            put(blocks, j, c.NODE_WB, rotate(bodies, b, c.R, get(blocks, j, c.NB)))
         else:
             for r in range(integers[j, c.ROWS]):
                 mixed_row(bodies, blocks, j, r, a, b, False)
@@ -74,97 +51,65 @@ def node_gradients(m):
 
 @part
 def linearize(m):
-    """Phi and A_1 of all blocks at the end of the step."""
+    """Phi and A_1 of all blocks at the end of the step, and the right sides -Phi + A_1 K r."""
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     for j in range(len(blocks)):
         a, b = integers[j, c.A], integers[j, c.B]
+        on_a, on_b = place(bodies, a, c.EXCESS), place(bodies, b, c.EXCESS)
         if integers[j, c.KIND] == c.POINTS:
-            p, s = get(blocks, j, c.PA), get(blocks, j, c.NB)
-            phi = (0.0, 0.0, 0.0)
-            if a == c.WORLD:
-                phi = p
-            else:
-                R, v, w = get9(bodies, a, c.R), get(bodies, a, c.V), bodies[a, c.W]
-                phi = vec.add(get(bodies, a, c.X_1), vec.matvec(R, turn.rotate(v, w, p)))
-                put9(blocks, j, c.END_WA, turn.product(R, turn.rotate_gradient(v, w, p)))
-            if b == c.WORLD:
-                phi = vec.sub(phi, s)
-            else:
-                R, v, w = get9(bodies, b, c.R), get(bodies, b, c.V), bodies[b, c.W]
-                phi = vec.sub(
-                    phi, vec.add(get(bodies, b, c.X_1), vec.matvec(R, turn.rotate(v, w, s)))
-                )
-                G = turn.product(R, turn.rotate_gradient(v, w, s))
-                put9(
-                    blocks,
-                    j,
-                    c.END_WB,
-                    (vec.scale(-1.0, G[0]), vec.scale(-1.0, G[1]), vec.scale(-1.0, G[2])),
-                )
+            p = rotate(bodies, a, c.R_1, get(blocks, j, c.PA))
+            s = rotate(bodies, b, c.R_1, get(blocks, j, c.NB))
+            put(blocks, j, c.END_WA, p)
+            put(blocks, j, c.END_WB, s)
+            phi = vec.add(
+                vec.sub(place(bodies, a, c.X_1), place(bodies, b, c.X_1)), vec.sub(p, s)
+            )
             put(blocks, j, c.PHI, phi)
+            moved = vec.sub(vec.cross(on_a, p), vec.cross(on_b, s))
         else:
             for r in range(integers[j, c.ROWS]):
                 mixed_row(bodies, blocks, j, r, a, b, True)
+            moved = vec.add(
+                vec.matvec(get9(blocks, j, c.END_WA), on_a),
+                vec.matvec(get9(blocks, j, c.END_WB), on_b),
+            )
+        put(blocks, j, c.D, vec.sub(moved, get(blocks, j, c.PHI)))
 
 
-@part
+@inlined
 def mixed_row(bodies, blocks, j, r, a, b, at_end):
-    """Row r of a MIXED block: gradients at the node, or residual and gradients at the end."""
+    """Row r of a MIXED block: residual and gradients at the end, or gradients at the node."""
     o, k = 3 * r, blocks[j, c.K_ROW + r]
     p, n = get(blocks, j, c.PA + o), get(blocks, j, c.NB + o)
+    x, R = (c.X_1, c.R_1) if at_end else (c.X, c.R)
     if k == TURN:
-        turn_row(bodies, blocks, j, r, a, b, n, at_end)
-        return
-    k = 1.0 - k  # 1 for POINT, 0 for DOT
-    R_a, R_b = attitude(bodies, a), attitude(bodies, b)
-    on_x = c.X_1 if at_end else c.X
-    v_a, w_a = relative(bodies, a) if at_end else ((0.0, 0.0, 0.0), 1.0)
-    v_b, w_b = relative(bodies, b) if at_end else ((0.0, 0.0, 0.0), 1.0)
-    u = vec.matvec(R_b, turn.rotate(v_b, w_b, n))
-    arm = vec.matvec(R_a, turn.rotate(v_a, w_a, p))
-    arm = vec.axpy(k, vec.sub(place(bodies, a, on_x), place(bodies, b, on_x)), arm)
-    to_a, to_b = vec.transposed_matvec(R_a, u), vec.transposed_matvec(R_b, arm)
-    if at_end:
-        blocks[j, c.PHI + r] = vec.dot(u, arm) - blocks[j, c.OFFSET + r]
-        put(blocks, j, c.END_XA + o, vec.scale(k, u))
-        put(blocks, j, c.END_XB + o, vec.scale(-k, u))
-        put(
-            blocks, j, c.END_WA + o, vec.transposed_matvec(turn.rotate_gradient(v_a, w_a, p), to_a)
-        )
-        put(
-            blocks, j, c.END_WB + o, vec.transposed_matvec(turn.rotate_gradient(v_b, w_b, n), to_b)
-        )
+        value, on_a = relative_turn(bodies, a, b, n, at_end)
+        u, on_b = (0.0, 0.0, 0.0), vec.scale(-1.0, on_a)
     else:
-        put(blocks, j, c.NODE_XA + o, vec.scale(k, u))
-        put(blocks, j, c.NODE_XB + o, vec.scale(-k, u))
-        put(blocks, j, c.NODE_WA + o, vec.cross(p, to_a))
-        put(blocks, j, c.NODE_WB + o, vec.cross(n, to_b))
+        k = 1.0 - k  # 1 for POINT, 0 for DOT
+        u, arm = rotate(bodies, b, R, n), rotate(bodies, a, R, p)
+        on_a = vec.cross(arm, u)
+        arm = vec.axpy(k, vec.sub(place(bodies, a, x), place(bodies, b, x)), arm)
+        value, on_b, u = vec.dot(u, arm), vec.cross(u, arm), vec.scale(k, u)
+    if at_end:
+        blocks[j, c.PHI + r] = value - blocks[j, c.OFFSET + r]
+    on_x, on_w = (c.END_XA, c.END_WA) if at_end else (c.NODE_XA, c.NODE_WA)
+    put(blocks, j, on_x + o, u)
+    put(blocks, j, on_x + o + 9, vec.scale(-1.0, u))
+    put(blocks, j, on_w + o, on_a)
+    put(blocks, j, on_w + o + 9, on_b)
 
 
-@part
-def turn_row(bodies, blocks, j, r, a, b, n, at_end):
-    """Row q_a.(q_b n) of a relative rotation: linear in F(v) = (w, v) of either body."""
-    q_a, q_b, o = quaternion(bodies, a), quaternion(bodies, b), 3 * r
-    v_a, w_a = relative(bodies, a) if at_end else ((0.0, 0.0, 0.0), 1.0)
-    v_b, w_b = relative(bodies, b) if at_end else ((0.0, 0.0, 0.0), 1.0)
-    b_1 = unit_quaternion.product(q_b, (w_b, v_b[0], v_b[1], v_b[2]))
-    a_1 = unit_quaternion.product(q_a, (w_a, v_a[0], v_a[1], v_a[2]))
+@inlined
+def relative_turn(bodies, a, b, n, at_end):
+    """q_a.(q_b n), and half the vector part of q_b n q_a^*, its gradient by a turn of a."""
+    q = c.Q_1 if at_end else c.Q
+    q_a, q_b = quaternion(bodies, a, q), quaternion(bodies, b, q)
     y = unit_quaternion.product(
-        (q_a[0], -q_a[1], -q_a[2], -q_a[3]), unit_quaternion.product(b_1, (0.0, n[0], n[1], n[2]))
+        unit_quaternion.product(q_b, (0.0, n[0], n[1], n[2])),
+        (q_a[0], -q_a[1], -q_a[2], -q_a[3]),
     )
-    g = unit_quaternion.product((q_b[0], -q_b[1], -q_b[2], -q_b[3]), a_1)
-    turned = (g[1], g[2], g[3])
-    on_a = vec.axpy(-y[0] / w_a, v_a, (y[1], y[2], y[3]))
-    on_b = vec.axpy(-g[0], n, vec.axpy(-vec.dot(turned, n) / w_b, v_b, vec.cross(n, turned)))
-    if at_end:
-        blocks[j, c.PHI + r] = (
-            w_a * y[0] + vec.dot(v_a, (y[1], y[2], y[3])) - blocks[j, c.OFFSET + r]
-        )
-        put(blocks, j, c.END_WA + o, on_a)
-        put(blocks, j, c.END_WB + o, on_b)
-    else:
-        put(blocks, j, c.NODE_WA + o, vec.scale(0.5, on_a))
-        put(blocks, j, c.NODE_WB + o, vec.scale(0.5, on_b))
+    return y[0], (0.5 * y[1], 0.5 * y[2], 0.5 * y[3])
 
 
 @part
@@ -181,23 +126,10 @@ def largest_residual(m):
 
 
 @part
-def assemble(m, h):
-    """The joints' matrix A_1 K A^T and the right sides -Phi + A_1 K r of a step."""
-    bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
-    fill(m, h, False)
-    for j in range(len(blocks)):
-        d = vec.scale(-1.0, get(blocks, j, c.PHI))
-        for side in range(2):
-            i = integers[j, c.A + side]
-            if i != c.WORLD and bodies[i, c.TURNS] != 0.0:
-                z = vec.matvec(get9(bodies, i, c.K), get(bodies, i, c.REST))
-                d = vec.add(d, vec.matvec(get9(blocks, j, c.END_WA + 9 * side), z))
-        put(blocks, j, c.D, d)
-
-
-@part
-def fill(m, h, at_node):
-    """The joints' matrix: of a step, or A M^-1 A^T at the node."""
+def fill(m, h, on_w):
+    """The joints' matrix: A_1 K A^T of a step (on_w: END_WA), or A M^-1 A^T at the node (on_w:
+    NODE_WA, h = 1).
+    """
     bodies, blocks, integers, S = (
         arena.bodies(m),
         arena.blocks(m),
@@ -209,29 +141,23 @@ def fill(m, h, at_node):
     for g in range(len(gather)):
         k, j, on_j, l, on_l = gather[g, 0], gather[g, 1], gather[g, 2], gather[g, 3], gather[g, 4]
         i = integers[j, c.A + on_j]
-        scale = 1.0 if at_node else h
+        K, mobility = get9(bodies, i, c.K), vec.scale(h, get(bodies, i, c.IM))
         if integers[j, c.KIND] == c.POINTS and integers[l, c.KIND] == c.POINTS:
-            s = scale if on_j == on_l else -scale
+            s = 1.0 if on_j == on_l else -1.0
+            x, y, z = vec.scale(s, get(blocks, j, on_w + 9 * on_j))
+            E = turn.product_with_cross(K, get(blocks, l, c.NODE_WA + 9 * on_l))
             for r in range(3):
-                S[k, 4 * r] += s * bodies[i, c.IM + r]
+                S[k, 4 * r] += s * mobility[r]
+            arena.add(S, k, 0, vec.axpy(z, E[1], vec.scale(-y, E[2])))
+            arena.add(S, k, 3, vec.axpy(x, E[2], vec.scale(-z, E[0])))
+            arena.add(S, k, 6, vec.axpy(y, E[0], vec.scale(-x, E[1])))
         else:
-            x = displacement(blocks, integers, j, on_j, c.NODE_XA if at_node else c.END_XA)
-            y = displacement(blocks, integers, l, on_l, c.NODE_XA)
-            add_block(
-                S,
-                k,
-                turn.product_transposed(
-                    turn.scaled_columns(x, vec.scale(scale, get(bodies, i, c.IM))), y
-                ),
-            )
-        if bodies[i, c.TURNS] != 0.0:
-            y = get9(blocks, l, c.NODE_WA + 9 * on_l)
-            if at_node:
-                x = turn.scaled_columns(
-                    get9(blocks, j, c.NODE_WA + 9 * on_j), get(bodies, i, c.IJ)
-                )
-            else:
-                x = turn.product(get9(blocks, j, c.END_WA + 9 * on_j), get9(bodies, i, c.K))
+            if integers[j, c.KIND] != c.DIRECTIONS and integers[l, c.KIND] != c.DIRECTIONS:
+                x = displacement(blocks, integers, j, on_j, on_w - 18)
+                y = displacement(blocks, integers, l, on_l, c.NODE_XA)
+                add_block(S, k, turn.product_transposed(turn.scaled_columns(x, mobility), y))
+            x = turn.product(rotation(blocks, integers, j, on_j, on_w), K)
+            y = rotation(blocks, integers, l, on_l, c.NODE_WA)
             add_block(S, k, turn.product_transposed(x, y))
     for e in range(len(pivots)):
         for r in range(integers[pivots[e, 0], c.ROWS], 3):
@@ -256,6 +182,16 @@ def displacement(blocks, integers, j, side, column):
 
 
 @inlined
+def rotation(blocks, integers, j, side, column):
+    """dC by a turn [world] of a side of block j."""
+    if integers[j, c.KIND] == c.POINTS:
+        s = 1.0 if side == 0 else -1.0
+        x, y, z = vec.scale(s, get(blocks, j, column + 9 * side))
+        return (0.0, z, -y), (-z, 0.0, x), (y, -x, 0.0)
+    return get9(blocks, j, column + 9 * side)
+
+
+@inlined
 def force(blocks, integers, j, side, impulse):
     """A_x^T lambda: what the impulse of block j does to its body a (side 0) or b."""
     if integers[j, c.KIND] == c.POINTS:
@@ -263,27 +199,32 @@ def force(blocks, integers, j, side, impulse):
     return vec.transposed_matvec(get9(blocks, j, c.NODE_XA + 9 * side), impulse)
 
 
+@inlined
+def torque(blocks, integers, j, side, impulse):
+    """A_w^T lambda [world]."""
+    if integers[j, c.KIND] == c.POINTS:
+        t = vec.cross(get(blocks, j, c.NODE_WA + 9 * side), impulse)
+        return t if side == 0 else vec.scale(-1.0, t)
+    return vec.transposed_matvec(get9(blocks, j, c.NODE_WA + 9 * side), impulse)
+
+
 @part
-def spread(m, column):
-    """D_X, D_W += A^T of the impulses in `column`."""
+def spread(m, column, is_change):
+    """D_X, TORQUE += A^T of the impulses in `column`; lambda += these if they are its change."""
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     for j in range(len(blocks)):
         impulse = get(blocks, j, column)
+        if is_change:
+            arena.add(blocks, j, c.LAM, impulse)
         for side in range(2):
             i = integers[j, c.A + side]
-            if i == c.WORLD:
-                continue
-            arena.add(bodies, i, c.D_X, force(blocks, integers, j, side, impulse))
-            if bodies[i, c.TURNS] != 0.0:
-                arena.add(
-                    bodies,
-                    i,
-                    c.D_W,
-                    vec.transposed_matvec(get9(blocks, j, c.NODE_WA + 9 * side), impulse),
-                )
+            if i != c.WORLD:
+                if integers[j, c.KIND] != c.DIRECTIONS:
+                    arena.add(bodies, i, c.D_X, force(blocks, integers, j, side, impulse))
+                arena.add(bodies, i, c.TORQUE, torque(blocks, integers, j, side, impulse))
 
 
-@part
+@inlined
 def add_up(m):
     """Add the impulses of the node to the sums that reactions are told from."""
     blocks = arena.blocks(m)
@@ -296,9 +237,12 @@ def add_wrench(m, j, impulse):
     """SUM of block j += the wrenches of an impulse at the node: force [world] and torque [body] on
     a, then on b.
     """
-    blocks, integers = arena.blocks(m), arena.block_integers(m)
+    bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     for side in range(2):
-        if integers[j, c.A + side] != c.WORLD:
-            arena.add(blocks, j, c.SUM + 6 * side, force(blocks, integers, j, side, impulse))
-            torque = vec.transposed_matvec(get9(blocks, j, c.NODE_WA + 9 * side), impulse)
-            arena.add(blocks, j, c.SUM + 6 * side + 3, torque)
+        i = integers[j, c.A + side]
+        if i != c.WORLD:
+            if integers[j, c.KIND] != c.DIRECTIONS:
+                arena.add(blocks, j, c.SUM + 6 * side, force(blocks, integers, j, side, impulse))
+            turning = torque(blocks, integers, j, side, impulse)
+            turning = vec.transposed_matvec(get9(bodies, i, c.R), turning)
+            arena.add(blocks, j, c.SUM + 6 * side + 3, turning)

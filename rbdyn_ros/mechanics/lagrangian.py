@@ -15,8 +15,9 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, skyline
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get9, put
+from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.pairs import velocity
+from rbdyn_ros.mechanics.turn import product
 from rbdyn_ros.solvers.fc3d import projected
 from rbdyn_ros.solvers.fc3d_one_contact import SLIDE, STICK, TAKE_OFF
 
@@ -112,11 +113,14 @@ def restart(m):
 
 @part
 def own_size(m, j):
-    """The mean of the diagonal of A M^-1 A^T of joint block j at the node, over its rows."""
+    """The mean of the diagonal of A M^-1 A^T of joint block j; writes BODY_WA, BODY_WB down."""
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     total = 0.0
     for side in range(2):
         i = integers[j, c.A + side]
+        if i != c.WORLD:
+            w = joints.rotation(blocks, integers, j, side, c.NODE_WA)
+            put9(blocks, j, c.BODY_WA + 9 * side, product(w, get9(bodies, i, c.R)))
         for k in range(6 if i != c.WORLD else 0):
             a = joint_direction(blocks, integers, j, side, k)
             total += vec.dot(a, a) * bodies[i, c.IM + k if k < 3 else c.IJ + k - 3]
@@ -127,7 +131,7 @@ def own_size(m, j):
 def joint_direction(blocks, integers, j, side, k):
     """Column k (0 to 2 along the world's axes, 3 to 5 turns) of A of a side of joint block j."""
     if k > 2:
-        o = c.NODE_WA + 9 * side + k - 3
+        o = c.BODY_WA + 9 * side + k - 3
         return blocks[j, o], blocks[j, o + 3], blocks[j, o + 6]
     x = joints.displacement(blocks, integers, j, side, c.NODE_XA)
     return x[0][k], x[1][k], x[2][k]
@@ -143,7 +147,7 @@ def joint_impulse(m, j, sigma):
         if i != c.WORLD:
             x = joints.displacement(blocks, integers, j, side, c.NODE_XA)
             r = vec.axpy(-sigma, vec.matvec(x, get(bodies, i, c.U_X)), r)
-            w = get9(blocks, j, c.NODE_WA + 9 * side)
+            w = get9(blocks, j, c.BODY_WA + 9 * side)
             r = vec.axpy(-sigma, vec.matvec(w, get(bodies, i, c.U_W)), r)
     return r
 
@@ -296,9 +300,7 @@ def newton(m, tolerance, scale):
 
 @part
 def update_multipliers(m, scale):
-    """LA := proj_K(x), U_S := mu |u_T|, D := r of the joints; (how much that changed, size of LA)
-    as velocities.
-    """
+    """LA := proj_K(x), U_S := mu |u_T|, joints' D := r; (its change, size of LA) as velocities."""
     pairs, active, moved, size = arena.pairs(m), arena.active(m), 0.0, 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]

@@ -74,7 +74,8 @@ def _bodies(bodies: Bodies, q: Array, v: Array, gamma: Array, integers: Array) -
         q[:, 3:] / np.linalg.norm(q[:, 3:], axis=1)[:, None],
     )
     rows[:, c.R : c.R + 9] = quaternion.to_matrix(rows[:, c.Q : c.Q + 4]).reshape(-1, 9)
-    rows[:, c.R_1 : c.R_1 + 9] = rows[:, c.R : c.R + 9]  # steps set that of bodies that turn
+    rows[:, c.R_1 : c.R_1 + 9] = rows[:, c.R : c.R + 9]  # steps set those of bodies that turn
+    rows[:, c.Q_1 : c.Q_1 + 4] = rows[:, c.Q : c.Q + 4]
     mass, inertia = bodies.mass[:, None] * free, bodies.inertia * turns[:, None]
     rows[:, c.M : c.M + 3], rows[:, c.IM : c.IM + 3] = mass, free / bodies.mass[:, None]
     rows[:, c.J : c.J + 3], rows[:, c.IJ : c.IJ + 3] = inertia, turns[:, None] / bodies.inertia
@@ -117,7 +118,8 @@ def _blocks(constraints: Constraints) -> tuple:
                         block[c.NB + 3 * r : c.NB + 3 * r + 3],
                     ) = rows.p[i], rows.n[i]
                     block[c.OFFSET + r], block[c.K_ROW + r] = rows.c[i], rows.kind[i]
-            kind = c.POINTS if is_ball and group is points else c.MIXED
+            kind = c.MIXED if (rows.kind[group] == POINT).any() else c.DIRECTIONS
+            kind = c.POINTS if is_ball and group is points else kind
             blocks.append(block)
             integers.append((kind, rows.a[first], rows.b[first], len(group)))
             owners.append(joint)

@@ -11,7 +11,7 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, sparse, turn
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get9, put, put4, put9
+from rbdyn_ros.mechanics.arena import get, get4, get9, put, put4, put9
 
 ITERATIONS = 20
 # a change of v after which Newton's method stops; the error is its square, and goes into the
@@ -31,7 +31,7 @@ def load(m, h):
             put(bodies, i, c.B_W, vec.axpy(0.5 * h, get(bodies, i, c.TAU), get(bodies, i, c.L)))
 
 
-@part
+@inlined
 def guess(m, h):
     """v := h (3 r_1 - 3 r_2 + r_3) from the rates of the last three steps: correct to h^4 in
     smooth motion.
@@ -56,7 +56,7 @@ def clear_impulses(m):
 def finish(bodies, i, v, w):
     """The attitude at the end of the step."""
     bodies[i, c.W] = w
-    q = unit_quaternion.product(get4(bodies, i), (w, v[0], v[1], v[2]))
+    q = unit_quaternion.product(get4(bodies, i, c.Q), (w, v[0], v[1], v[2]))
     put4(bodies, i, c.Q_1, q)
     put9(bodies, i, c.R_1, unit_quaternion.matrix(q))
 
@@ -69,12 +69,6 @@ def reached(bodies, i, h, b):
 
 
 @inlined
-def get4(bodies, i):
-    """The attitude at the node."""
-    return arena.get4(bodies, i, c.Q)
-
-
-@part
 def move_free(m, h):
     """Newton's method for each body without joints; how many iterations, -1 where it fails."""
     bodies, f, total = arena.bodies(m), 2.0 / h, 0
@@ -87,15 +81,17 @@ def move_free(m, h):
         if bodies[i, c.TURNS] == 0.0:
             continue
         J, gamma, v = get(bodies, i, c.J), bodies[i, c.GAMMA], get(bodies, i, c.V)
-        b, close = vec.add(get(bodies, i, c.B_W), get(bodies, i, c.A_W)), False
+        b, close, w = vec.add(get(bodies, i, c.B_W), get(bodies, i, c.A_W)), False, 1.0
         for _ in range(ITERATIONS):
             w = turn.cosine(v)
+            if close:
+                break
             forward, sideways = turn.momentum(f, J, gamma, v, w)
             r = vec.sub(vec.add(forward, sideways), b)
-            if close or vec.size(r) <= 1e-15 * vec.size(forward):
+            if vec.size(r) <= 1e-15 * vec.size(forward):
                 close = True
                 break
-            d = vec.solve(turn.momentum_gradient(f, J, gamma, v, w), r)
+            d = turn.change(v, w, vec.solve(turn.momentum_gradient(f, J, gamma, v, w), r))
             v = vec.sub(v, d)
             total += 1
             close = vec.size(d) < CLOSE
@@ -103,89 +99,90 @@ def move_free(m, h):
             arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = BODY_FAILED, i
             return -1
         put(bodies, i, c.V, v)
-        put(bodies, i, c.REST, r)
+        put(bodies, i, c.L_1, vec.axpy(-2.0, turn.sideways(f, J, v), b))
         finish(bodies, i, v, w)
     return total
 
 
 @part
 def linearize_bodies(m, h):
-    """Momenta of the joined bodies at v with the joints' impulses, the inverse gradients K, and
-    where they move.
+    """The joined bodies at v under the joints' impulses: their ends, the inverse gradients K and
+    the turns that their residuals stand for.
     """
     bodies, f = arena.bodies(m), 2.0 / h
     for i in range(len(bodies)):
+        if bodies[i, c.JOINTED] != 0.0:
+            put(bodies, i, c.D_X, vec.add(get(bodies, i, c.B_X), get(bodies, i, c.A_X)))
+            put(bodies, i, c.TORQUE, (0.0, 0.0, 0.0))
+    joints.spread(m, c.LAM, False)
+    for i in range(len(bodies)):
         if bodies[i, c.JOINTED] == 0.0:
             continue
-        put(bodies, i, c.D_X, vec.add(get(bodies, i, c.B_X), get(bodies, i, c.A_X)))
+        put(bodies, i, c.X_1, reached(bodies, i, h, get(bodies, i, c.D_X)))
         if bodies[i, c.TURNS] != 0.0:
             v, J, gamma = get(bodies, i, c.V), get(bodies, i, c.J), bodies[i, c.GAMMA]
             w = turn.cosine(v)
+            finish(bodies, i, v, w)
+            R, R_1 = get9(bodies, i, c.R), get9(bodies, i, c.R_1)
+            b = vec.add(get(bodies, i, c.B_W), get(bodies, i, c.A_W))
+            b = vec.add(b, vec.transposed_matvec(R, get(bodies, i, c.TORQUE)))
             forward, sideways = turn.momentum(f, J, gamma, v, w)
-            bodies[i, c.W] = w
-            put(bodies, i, c.REST, vec.add(forward, sideways))
-            put(bodies, i, c.D_W, vec.add(get(bodies, i, c.B_W), get(bodies, i, c.A_W)))
-            put9(bodies, i, c.K, turn.inverse(turn.momentum_gradient(f, J, gamma, v, w)))
-    joints.spread(m, c.LAM)
-    for i in range(len(bodies)):
-        if bodies[i, c.JOINTED] != 0.0:
-            put(bodies, i, c.REST, vec.sub(get(bodies, i, c.REST), get(bodies, i, c.D_W)))
-            put(bodies, i, c.X_1, reached(bodies, i, h, get(bodies, i, c.D_X)))
+            inverse = turn.inverse(turn.momentum_gradient(f, J, gamma, v, w))
+            turned = turn.product(R_1, inverse)
+            put(bodies, i, c.EXCESS, vec.matvec(turned, vec.sub(vec.add(forward, sideways), b)))
+            put9(bodies, i, c.K, turn.product_transposed(turned, R))
+            put(bodies, i, c.L_1, b)  # `correct` adds what is missing
+            put(bodies, i, c.TORQUE, (0.0, 0.0, 0.0))
 
 
 @part
-def correct(m):
-    """lambda += d lambda, v += K (-r + A^T d lambda); the largest change of v."""
-    bodies, blocks, largest, bad = arena.bodies(m), arena.blocks(m), 0.0, 0.0
-    for i in range(len(bodies)):
-        if bodies[i, c.JOINTED] != 0.0:
-            put(
-                bodies, i, c.U_W, vec.add(get(bodies, i, c.REST), get(bodies, i, c.D_W))
-            )  # the momentum at v
-    joints.spread(m, c.D)
-    for j in range(len(blocks)):
-        arena.add(blocks, j, c.LAM, get(blocks, j, c.D))
-    for i in range(len(bodies)):
-        if bodies[i, c.JOINTED] != 0.0 and bodies[i, c.TURNS] != 0.0:
-            d = vec.matvec(
-                get9(bodies, i, c.K), vec.sub(get(bodies, i, c.D_W), get(bodies, i, c.U_W))
-            )
-            arena.add(bodies, i, c.V, d)
-            largest = max(largest, vec.size(d))
-            bad += 0.0 * vec.size(d)  # nan, which a maximum may pass over
-    return largest + bad
-
-
-@part
-def move_joined(m, h):
-    """Newton's method for all bodies with joints; the number of iterations, -1 where it fails."""
-    bodies, f, largest, iterations = arena.bodies(m), 2.0 / h, 0.0, 0
-    for _ in range(ITERATIONS):
-        linearize_bodies(m, h)
-        joints.linearize(m)
-        joints.assemble(m, h)
-        sparse.factor_and_solve(m)
-        largest = correct(m)
-        iterations += 1
-        if not largest >= CLOSE:
-            break
-    if not largest < CLOSE:
-        arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = (
-            JOINT_FAILED,
-            joints.largest_residual(m),
-        )
-        return -1
+def correct(m, h):
+    """v and the ends of the joined bodies after a change of the joints' impulses, whose torque is
+    in TORQUE; the largest change of v.
+    """
+    bodies, f, largest, bad = arena.bodies(m), 2.0 / h, 0.0, 0.0
     for i in range(len(bodies)):
         if bodies[i, c.JOINTED] == 0.0:
             continue
         put(bodies, i, c.X_1, reached(bodies, i, h, get(bodies, i, c.D_X)))
         put(bodies, i, c.P_1, get(bodies, i, c.D_X))
         if bodies[i, c.TURNS] != 0.0:
-            v, J, gamma = get(bodies, i, c.V), get(bodies, i, c.J), bodies[i, c.GAMMA]
-            w = turn.cosine(v)
-            forward, sideways = turn.momentum(f, J, gamma, v, w)
-            put(bodies, i, c.REST, vec.sub(vec.add(forward, sideways), get(bodies, i, c.D_W)))
-            finish(bodies, i, v, w)
+            v, torque = get(bodies, i, c.V), get(bodies, i, c.TORQUE)
+            o = vec.sub(vec.matvec(get9(bodies, i, c.K), torque), get(bodies, i, c.EXCESS))
+            o = vec.transposed_matvec(get9(bodies, i, c.R_1), o)
+            d = turn.change(v, bodies[i, c.W], o)
+            v = vec.add(v, d)
+            put(bodies, i, c.V, v)
+            finish(bodies, i, v, turn.cosine(v))
+            b = vec.transposed_matvec(get9(bodies, i, c.R), torque)
+            b = vec.add(get(bodies, i, c.L_1), b)
+            put(bodies, i, c.L_1, vec.axpy(-2.0, turn.sideways(f, get(bodies, i, c.J), v), b))
+            largest = max(largest, vec.size(d))
+            bad += 0.0 * vec.size(d)  # nan, which a maximum may pass over
+    return largest + bad
+
+
+@inlined
+def move_joined(m, h):
+    """Newton's method for all bodies with joints; the number of iterations, -1 where it fails."""
+    largest, iterations = 0.0, 0
+    for _ in range(ITERATIONS):
+        linearize_bodies(m, h)
+        joints.linearize(m)
+        joints.fill(m, h, c.END_WA)
+        sparse.factor_and_solve(m)
+        joints.spread(m, c.D, True)
+        largest = correct(m, h)
+        iterations += 1
+        if not largest >= CLOSE:
+            break
+    if not largest < CLOSE:
+        joints.linearize(m)  # what is open, with the impulses
+        arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = (
+            JOINT_FAILED,
+            joints.largest_residual(m),
+        )
+        return -1
     return iterations
 
 
@@ -212,23 +209,18 @@ def way(bodies, i):
 @part
 def commit(m, h, has_rate):
     """Make the end of the step the node; `has_rate`: h is long enough to tell a rate."""
-    bodies, f = arena.bodies(m), 2.0 / h
+    joints.add_up(m)
+    bodies = arena.bodies(m)
     for i in range(len(bodies)):
         if bodies[i, c.REACH] > 0.0:
             bodies[i, c.WAY] += way(bodies, i)
         put(bodies, i, c.X, get(bodies, i, c.X_1))
         put(bodies, i, c.P, vec.axpy(0.5 * h, get(bodies, i, c.F), get(bodies, i, c.P_1)))
         if bodies[i, c.TURNS] != 0.0:
-            v = get(bodies, i, c.V)
-            forward, sideways = turn.momentum(
-                f, get(bodies, i, c.J), bodies[i, c.GAMMA], v, bodies[i, c.W]
-            )
-            p = vec.sub(forward, vec.add(sideways, get(bodies, i, c.REST)))
-            put(bodies, i, c.L, vec.axpy(0.5 * h, get(bodies, i, c.TAU), p))
-            put4(bodies, i, c.Q, unit_quaternion.repaired(arena.get4(bodies, i, c.Q_1)))
+            put(bodies, i, c.L, vec.axpy(0.5 * h, get(bodies, i, c.TAU), get(bodies, i, c.L_1)))
+            put4(bodies, i, c.Q, unit_quaternion.repaired(get4(bodies, i, c.Q_1)))
             put9(bodies, i, c.R, get9(bodies, i, c.R_1))
             if has_rate:
                 put(bodies, i, c.V_3, get(bodies, i, c.V_2))
                 put(bodies, i, c.V_2, get(bodies, i, c.V_1))
-                put(bodies, i, c.V_1, vec.scale(1.0 / h, v))
-    joints.add_up(m)
+                put(bodies, i, c.V_1, vec.scale(1.0 / h, get(bodies, i, c.V)))

@@ -76,18 +76,12 @@ def nudge(m, h):
         arena.add(bodies, i, c.X_1, vec.scale(h, u))
         arena.add(bodies, i, c.P_1, vec.times(get(bodies, i, c.M), u))
         if bodies[i, c.TURNS] != 0.0:
-            u, J, gamma = get(bodies, i, c.U_W), get(bodies, i, c.J), bodies[i, c.GAMMA]
-            v, change = get(bodies, i, c.V), vec.times(J, u)
-            given = vec.add(get(bodies, i, c.B_W), get(bodies, i, c.A_W))
-            if joined:  # with the impulses of the joints
-                forward, sideways = turn.momentum(2.0 / h, J, gamma, v, bodies[i, c.W])
-                given = vec.sub(vec.add(forward, sideways), get(bodies, i, c.REST))
-                change = get(bodies, i, c.D_W)
+            u, J, v = get(bodies, i, c.U_W), get(bodies, i, c.J), get(bodies, i, c.V)
+            given = vec.axpy(2.0, turn.sideways(2.0 / h, J, v), get(bodies, i, c.L_1))
+            given = vec.add(given, get(bodies, i, c.D_W) if joined else vec.times(J, u))
             v = vec.axpy(0.5 * h, u, v)
             w = turn.cosine(v)
-            forward, sideways = turn.momentum(2.0 / h, J, gamma, v, w)
-            rest = vec.sub(vec.add(forward, sideways), vec.add(given, change))
-            put(bodies, i, c.REST, rest)
+            put(bodies, i, c.L_1, vec.axpy(-2.0, turn.sideways(2.0 / h, J, v), given))
             put(bodies, i, c.V, v)
             smooth.finish(bodies, i, v, w)
 

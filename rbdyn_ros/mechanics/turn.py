@@ -38,6 +38,12 @@ def scaled_columns(A, d):
 
 
 @inlined
+def product_with_cross(A, r):
+    """A r^, r^ x = r x x."""
+    return vec.cross(A[0], r), vec.cross(A[1], r), vec.cross(A[2], r)
+
+
+@inlined
 def inverse(A):
     """A^-1 by cofactors; inf or nan if A is singular."""
     a, b, c = vec.cross(A[1], A[2]), vec.cross(A[2], A[0]), vec.cross(A[0], A[1])
@@ -62,48 +68,36 @@ def momentum(f, J, gamma, v, w):
 
 
 @inlined
+def sideways(f, J, v):
+    """c of `momentum`."""
+    return vec.scale(f, vec.cross(v, vec.times(J, v)))
+
+
+@inlined
+def change(v, w, o):
+    """The change of v of a small turn o [rad, body] after F(v): (w o + v x o)/2; w changes by
+    -v.o/2.
+    """
+    return vec.scale(0.5, vec.axpy(w, o, vec.cross(v, o)))
+
+
+@inlined
 def momentum_gradient(f, J, gamma, v, w):
-    """d(a + c)/dv = f [w J - J v v^T/w + v^ J - (J v)^ + gamma ((1 - w) 1 + v v^T/w)]   (M.4)."""
+    """d(a + c) by such a turn: f/2 [C (w 1 + v^) + (gamma v - J v) v^T] with C = w J + v^ J - (J
+    v)^ + gamma (1 - w) 1   (M.4).
+    """
     x, y, z = v
     a, b, c = vec.times(J, v)
-    u = vec.scale(1.0 / w, v)
-    p, q, r = gamma * x - a, gamma * y - b, gamma * z - c
     g = gamma * (1.0 - w)
+    p, f = vec.axpy(gamma, v, (-a, -b, -c)), 0.5 * f
     return (
-        (
-            f * (w * J[0] + p * u[0] + g),
-            f * (c - z * J[1] + p * u[1]),
-            f * (y * J[2] - b + p * u[2]),
-        ),
-        (
-            f * (z * J[0] - c + q * u[0]),
-            f * (w * J[1] + q * u[1] + g),
-            f * (a - x * J[2] + q * u[2]),
-        ),
-        (
-            f * (b - y * J[0] + r * u[0]),
-            f * (x * J[1] - a + r * u[1]),
-            f * (w * J[2] + r * u[2] + g),
-        ),
+        gradient_row(f, (w * J[0] + g, c - z * J[1], y * J[2] - b), p[0], v, w),
+        gradient_row(f, (z * J[0] - c, w * J[1] + g, a - x * J[2]), p[1], v, w),
+        gradient_row(f, (b - y * J[0], x * J[1] - a, w * J[2] + g), p[2], v, w),
     )
 
 
 @inlined
-def rotate(v, w, p):
-    """F(v) p."""
-    t = vec.cross(v, p)
-    return vec.axpy(2.0, vec.axpy(w, t, vec.cross(v, t)), p)
-
-
-@inlined
-def rotate_gradient(v, w, p):
-    """d(F(v) p)/dv = 2 [-w p^ - (v x p) v^T/w + (v.p) 1 + v p^T - 2 p v^T]."""
-    t, s, u = vec.cross(v, p), vec.dot(v, p), vec.scale(-1.0 / w, v)
-    a = vec.axpy(t[0], u, vec.axpy(v[0], p, vec.scale(-2.0 * p[0], v)))
-    b = vec.axpy(t[1], u, vec.axpy(v[1], p, vec.scale(-2.0 * p[1], v)))
-    c = vec.axpy(t[2], u, vec.axpy(v[2], p, vec.scale(-2.0 * p[2], v)))
-    return (
-        (2.0 * (a[0] + s), 2.0 * (a[1] + w * p[2]), 2.0 * (a[2] - w * p[1])),
-        (2.0 * (b[0] - w * p[2]), 2.0 * (b[1] + s), 2.0 * (b[2] + w * p[0])),
-        (2.0 * (c[0] + w * p[1]), 2.0 * (c[1] - w * p[0]), 2.0 * (c[2] + s)),
-    )
+def gradient_row(f, C, p, v, w):
+    """f (w C + C x v + p v)."""
+    return vec.scale(f, vec.axpy(w, C, vec.axpy(p, v, vec.cross(C, v))))

@@ -7,9 +7,9 @@ reactions that has acted by then
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, joints, sparse
+from rbdyn_ros.mechanics import arena, joints, sparse, turn
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get9, put
+from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.pairs import push
 
 
@@ -31,8 +31,10 @@ def velocities_of(m, h, at_node, drive):
     """
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     if len(blocks) > 0:
-        scale, on_x = (1.0, c.NODE_XA) if at_node else (h, c.END_XA)
-        on_w = c.NODE_WA if at_node else c.END_WA
+        scale, on_x, on_w = (1.0, c.NODE_XA, c.NODE_WA) if at_node else (h, c.END_XA, c.END_WA)
+        for i in range(len(bodies)):
+            put(bodies, i, c.U_W, turn_of(bodies, i))
+            put(bodies, i, c.TORQUE, (0.0, 0.0, 0.0))
         for j in range(len(blocks)):
             d = (0.0, 0.0, 0.0)
             for side in range(2):
@@ -41,25 +43,30 @@ def velocities_of(m, h, at_node, drive):
                     continue
                 x = vec.scale(-scale, given(bodies, i, drive))
                 d = vec.add(d, vec.matvec(joints.displacement(blocks, integers, j, side, on_x), x))
-                if bodies[i, c.TURNS] != 0.0:
-                    w = get(bodies, i, c.D_W)
-                    w = (
-                        vec.times(get(bodies, i, c.IJ), w)
-                        if at_node
-                        else vec.matvec(get9(bodies, i, c.K), w)
-                    )
-                    d = vec.sub(d, vec.matvec(get9(blocks, j, on_w + 9 * side), w))
+                by_turn = joints.rotation(blocks, integers, j, side, on_w)
+                d = vec.sub(d, vec.matvec(by_turn, get(bodies, i, c.U_W)))
             put(blocks, j, c.D, d)
         sparse.solve_again(m)
-        joints.spread(m, c.D)
+        joints.spread(m, c.D, False)
+        for i in range(len(bodies)):
+            torque = vec.transposed_matvec(get9(bodies, i, c.R), get(bodies, i, c.TORQUE))
+            arena.add(bodies, i, c.D_W, torque)
     for i in range(len(bodies)):
         put(bodies, i, c.U_X, given(bodies, i, drive))
         if bodies[i, c.TURNS] != 0.0:
             if at_node or bodies[i, c.JOINTED] == 0.0:
                 put(bodies, i, c.U_W, vec.times(get(bodies, i, c.IJ), get(bodies, i, c.D_W)))
             else:
-                turned = vec.matvec(get9(bodies, i, c.K), get(bodies, i, c.D_W))
-                put(bodies, i, c.U_W, vec.scale(2.0 / h, turned))
+                o = vec.transposed_matvec(get9(bodies, i, c.R_1), turn_of(bodies, i))
+                d = turn.change(get(bodies, i, c.V), bodies[i, c.W], o)
+                put(bodies, i, c.U_W, vec.scale(2.0 / h, d))
+
+
+@inlined
+def turn_of(bodies, i):
+    """The turn [world] that the impulse D_W [body] gives body i, which has joints."""
+    world = vec.matvec(get9(bodies, i, c.R), get(bodies, i, c.D_W))
+    return vec.matvec(get9(bodies, i, c.K), world)
 
 
 @inlined
@@ -73,8 +80,13 @@ def given(bodies, i, drive):
 def prepare_node(m):
     """The gradients of the joints at the node and their factored matrix."""
     if len(arena.blocks(m)) > 0:
+        bodies = arena.bodies(m)
+        for i in range(len(bodies)):
+            R = get9(bodies, i, c.R)
+            turned = turn.scaled_columns(R, get(bodies, i, c.IJ))
+            put9(bodies, i, c.K, turn.product_transposed(turned, R))
         joints.node_gradients(m)
-        joints.fill(m, 0.0, True)
+        joints.fill(m, 1.0, c.NODE_WA)
         for j in range(len(arena.blocks(m))):
             put(arena.blocks(m), j, c.D, (0.0, 0.0, 0.0))
         sparse.factor_and_solve(m)

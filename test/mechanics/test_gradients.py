@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.bodies import rigid_bodies
+from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import friction, impact, lagrangian, skyline, smooth, sparse, turn, velocity
 from rbdyn_ros.mechanics import joints as blocks
@@ -25,31 +26,29 @@ def differences(f, x):
     ).T
 
 
+def small_turn(q, o, first=False):
+    """q after a turn o in the body's axes, or (first) in the world's."""
+    d = np.append(np.sqrt(1.0 - 0.25 * o @ o), 0.5 * o)
+    return quaternion.product(d, q) if first else quaternion.product(q, d)
+
+
 @pytest.mark.parametrize("gamma", [0.0, 0.7])
-def test_momentum_and_rotation_of_a_relative_turn(gamma):
+def test_momentum_of_a_relative_turn(gamma):
     random = np.random.default_rng(1)
     for _ in range(20):
-        v, J, p = (
-            random.uniform(-0.4, 0.4, 3),
-            tuple(random.uniform(0.5, 2.0, 3)),
-            tuple(random.normal(size=3)),
-        )
+        v, J = random.uniform(-0.4, 0.4, 3), tuple(random.uniform(0.5, 2.0, 3))
 
-        def momentum(x):
-            x = tuple(x)
-            a, b = turn.momentum(3.0, J, gamma, x, turn.cosine(x))
-            return np.add(a, b)
+        def momentum(o):
+            w, *x = small_turn(np.append(np.sqrt(1.0 - v @ v), v), o)
+            return np.add(*turn.momentum(3.0, J, gamma, tuple(x), w))
 
         t = tuple(v)
         w = turn.cosine(t)
-        assert (
-            np.abs(
-                np.array(turn.momentum_gradient(3.0, J, gamma, t, w)) - differences(momentum, v)
-            ).max()
-            < 1e-8
-        )
-        rotate = differences(lambda x: turn.rotate(tuple(x), turn.cosine(tuple(x)), p), v)
-        assert np.abs(np.array(turn.rotate_gradient(t, w, p)) - rotate).max() < 1e-8
+        gradient = np.array(turn.momentum_gradient(3.0, J, gamma, t, w))
+        assert np.abs(gradient - differences(momentum, np.zeros(3))).max() < 1e-8
+        change = differences(lambda o: small_turn(np.append(w, v), o)[1:], np.zeros(3))
+        o = random.normal(size=3)
+        assert np.abs(np.array(turn.change(t, w, tuple(o))) - change @ o).max() < 1e-8
 
 
 def mechanism():
@@ -82,52 +81,63 @@ def mechanism():
     return model, rows
 
 
-def set_turn(rows, i, v):
-    rows[i, c.V : c.V + 3], rows[i, c.W] = v, np.sqrt(1.0 - v @ v)
+def set_end(rows, i, q):
+    """Let body i end the step with the attitude q."""
+    rows[i, c.Q_1 : c.Q_1 + 4], rows[i, c.R_1 : c.R_1 + 9] = q, quaternion.to_matrix(q).ravel()
+
+
+def by_turn(table, j, kind, side, column):
+    """dC by a turn [world] of a side of block j."""
+    at = table[j, column + 9 * side : column + 9 * side + 9]
+    if kind == c.POINTS:  # the change of the point's place, at x o
+        return (1.0, -1.0)[side] * np.cross(np.eye(3), at[:3]).T
+    return at.reshape(3, 3)
 
 
 def test_gradients_of_every_joint_at_the_end_and_at_the_node():
     model, rows = mechanism()
     table, integers = models.part(model, "blocks"), models.part(model, "block_integers")
-    for i in range(len(rows)):
-        set_turn(rows, i, rows[i, c.V : c.V + 3].copy())
+    rows[:, c.EXCESS : c.EXCESS + 3] = 0.0
 
     def residual():
         blocks.linearize(model.arena)
-        return table[:, c.PHI : c.PHI + 3].copy()
+        return table[:, c.PHI : c.PHI + 3].ravel().copy()
 
+    for i in range(len(rows)):
+        set_end(rows, i, small_turn(rows[i, c.Q : c.Q + 4], 2.0 * rows[i, c.V : c.V + 3]))
     residual()
     exact = table.copy()
     for i in range(len(rows)):
-        for column, on_a in ((c.X_1, c.END_XA), (c.V, c.END_WA)):
-            at = rows[i, column : column + 3].copy()
+        x, q = rows[i, c.X_1 : c.X_1 + 3].copy(), rows[i, c.Q_1 : c.Q_1 + 4].copy()
 
-            def moved(x):
-                if column == c.V:
-                    set_turn(rows, i, x)
-                else:
-                    rows[i, column : column + 3] = x
-                return residual().ravel()
+        def moved(d):
+            rows[i, c.X_1 : c.X_1 + 3] = x + d
+            return residual()
 
-            found = differences(moved, at).reshape(len(table), 3, 3)
-            moved(at)
-            for j, (kind, a, b, count) in enumerate(integers):
-                sides = [side for side, body in enumerate((a, b)) if body == i]
-                expected = np.zeros((3, 3))
-                for side in sides:
-                    if kind == c.POINTS and column == c.X_1:
-                        expected += (1.0, -1.0)[side] * np.eye(3)
-                    else:
-                        o = on_a + 9 * side
-                        expected += exact[j, o : o + 9].reshape(3, 3)
-                assert np.abs(found[j, :count] - expected[:count]).max() < 1e-8, (j, i)
-    for i in range(len(rows)):  # without a turn the gradient by v is twice that by the angle
-        set_turn(rows, i, np.zeros(3))
+        def turned(o):
+            set_end(rows, i, small_turn(q, o, first=True))
+            return residual()
+
+        by_x = differences(moved, np.zeros(3)).reshape(len(table), 3, 3)
+        moved(np.zeros(3))
+        by_w = differences(turned, np.zeros(3)).reshape(len(table), 3, 3)
+        turned(np.zeros(3))
+        for j, (kind, a, b, count) in enumerate(integers):
+            on_x, on_w = np.zeros((3, 3)), np.zeros((3, 3))
+            for side in (side for side, body in enumerate((a, b)) if body == i):
+                o = c.END_XA + 9 * side
+                at = exact[j, o : o + 9].reshape(3, 3)
+                on_x += (1.0, -1.0)[side] * np.eye(3) if kind == c.POINTS else at
+                on_w += by_turn(exact, j, kind, side, c.END_WA)
+            assert np.abs(by_x[j, :count] - on_x[:count]).max() < 1e-8, (j, i)
+            assert np.abs(by_w[j, :count] - on_w[:count]).max() < 1e-8, (j, i)
+    for i in range(len(rows)):  # at rest both are one
+        set_end(rows, i, rows[i, c.Q : c.Q + 4])
         rows[i, c.X_1 : c.X_1 + 3] = rows[i, c.X : c.X + 3]
     residual()
     blocks.node_gradients(model.arena)
-    for node, end in ((c.NODE_WA, c.END_WA), (c.NODE_WB, c.END_WB)):
-        assert np.abs(2.0 * table[:, node : node + 9] - table[:, end : end + 9]).max() < 1e-14
+    for node, end in ((c.NODE_XA, c.END_XA), (c.NODE_WA, c.END_WA)):
+        assert np.abs(table[:, node : node + 18] - table[:, end : end + 18]).max() < 1e-14
 
 
 def test_elimination_along_the_graph_solves_what_a_dense_solver_solves():
@@ -137,7 +147,7 @@ def test_elimination_along_the_graph_solves_what_a_dense_solver_solves():
     smooth.load(model.arena, h)
     smooth.linearize_bodies(model.arena, h)
     blocks.linearize(model.arena)
-    blocks.assemble(model.arena, h)
+    blocks.fill(model.arena, h, c.END_WA)
     m = len(table)
     dense = np.zeros((3 * m, 3 * m))
     for k, j, _, l, _ in models.part(model, "gather"):
