@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.integrators.nonsmooth import moreau_jean, moreau_jean_linear
+from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import moreau_jean as of_models
 from rbdyn_ros.systems import assembly
 from rbdyn_ros.systems.arguments import vector
 from rbdyn_ros.systems.assembly import Network
@@ -36,6 +38,23 @@ def march(net: Network, q: tuple, v: tuple, h: float, steps: int, progress=lambd
         rows_p.append(np.concatenate(step.impulses))
         progress((k + 1) / steps)
     return March(h * np.arange(steps + 1), np.array(rows_q), np.array(rows_v), np.array(rows_p))
+
+
+def march_model(model: models.Model, h: float, steps: int) -> March:
+    """The same of a model, compiled; the impulses are those of its pairs, summed up: along the
+    normal, and the vector on their first body.
+    """
+    rows_q, rows_v = [models.places(model)], [of_models.velocities(model)]
+    rows_p = []
+    for k in range(steps):
+        if not of_models.advance(model, h, 1):
+            reason = of_models.failure(model)
+            raise ValueError(f"the step to t = {(k + 1) * h:g} s is not solved: {reason}")
+        rows_q.append(models.places(model))
+        rows_v.append(of_models.velocities(model))
+        rows_p.append(models.contact_impulses(model))
+    q, v = (np.array(rows).reshape(steps + 1, -1) for rows in (rows_q, rows_v))
+    return March(h * np.arange(steps + 1), q, v, np.array(rows_p).reshape(steps, -1))
 
 
 def march_linear(linear: moreau_jean_linear.Linear, forces: Array, q: Array, v: Array) -> March:

@@ -3,9 +3,9 @@
 import numpy as np
 
 from rbdyn_ros.experiments import figures
-from rbdyn_ros.experiments.nonsmooth_runs import march
+from rbdyn_ros.experiments.nonsmooth_runs import march_model
 from rbdyn_ros.experiments.outcome import Outcome, below
-from rbdyn_ros.mechanics import model, network
+from rbdyn_ros.mechanics import model
 from rbdyn_ros.models import scenes
 
 QUESTION = (
@@ -37,11 +37,10 @@ def run(short: bool, progress) -> Outcome:
 
 def slid(params: scenes.Block, v0: float, h: float, duration: float) -> tuple:
     """(the track, the largest tilt of the quaternion) of a slide."""
-    net, q, v = network.network(model.build(*scenes.block(params, v0)))
-    run = march(net, q, v, h, int(np.ceil(duration / h)))
+    run = march_model(model.build(*scenes.block(params, v0)), h, int(np.ceil(duration / h)))
     _, downhill = scenes.slope_axes(params)
     track = {"t": run.t, "s": run.q[:, :3] @ downhill, "v": run.v[:, :3] @ downhill, "height": run.q[:, 2] - params.edges[2] / 2.0}
-    return track, float(np.abs(run.q[:, 4:] - q[0][4:]).max())
+    return track, float(np.abs(run.q[:, 4:] - run.q[0, 4:]).max())
 
 
 def _claims(tables: dict) -> tuple:

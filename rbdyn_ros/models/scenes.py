@@ -216,10 +216,10 @@ def block(params: Block, speed: float = 0.0) -> Scene:
     )
 
 
-def way(params: Block, q: tuple, v: tuple) -> tuple:
-    """(s [m], ds/dt [m/s]) of the block downhill from the origin, of a network's q and v."""
+def way(params: Block, q: Array, v: Array) -> tuple:
+    """(s [m], ds/dt [m/s]) of the block downhill from the origin, for its q (7,) and v (6,)."""
     _, downhill = slope_axes(params)
-    return float(q[0][:3] @ downhill), float(v[0][:3] @ downhill)
+    return float(q[:3] @ downhill), float(v[:3] @ downhill)
 
 
 def slide(params: Block, speed: float, t: float) -> tuple:

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.experiments.nonsmooth_runs import march
+from rbdyn_ros.experiments.nonsmooth_runs import march, march_model
 from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean, projection
 from rbdyn_ros.mechanics import model, network
 from rbdyn_ros.mechanics.description import joints
@@ -57,13 +57,13 @@ def test_order_two_on_a_nonlinear_lagrangian_system():
 def test_free_top_energy_is_second_order_and_the_quaternion_stays_unit():
     start = np.r_[np.zeros(3), 6.0, 0.01, 0.0]
     free = rigid_bodies.build(1.0, FREE_TOP, (0.0, 0.0, 0.0))
-    net, at, v_0 = network.network(model.build(free, [[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]], [start]))
     energy = lambda v: 0.5 * np.dot(FREE_TOP, v[3:] ** 2)  # noqa: E731
     errors = []
     for h in (0.01, 0.005):
-        (q,), (v,) = advanced(net, at, v_0, h, round(1.6 / h))
-        errors.append(abs(energy(v) / energy(start) - 1.0))
-        assert np.linalg.norm(q[3:]) == pytest.approx(1.0, abs=1e-13)
+        top = model.build(free, [[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]], [start])
+        run = march_model(top, h, round(1.6 / h))
+        errors.append(abs(energy(run.v[-1]) / energy(start) - 1.0))
+        assert np.linalg.norm(run.q[:, 3:], axis=1) == pytest.approx(1.0, abs=1e-13)
     assert errors[0] < 5e-4
     assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.2)
 
@@ -81,8 +81,8 @@ def test_bouncing_ball_against_its_closed_form():
 def test_sliding_block_stops_where_coulomb_says(v0, mu, golden):
     row = next(r for r in golden("sliding_block") if r["v0"] == v0 and r["mu"] == mu)
     params, h = scenes.Block(mu), 1e-2
-    q, v = advanced(*network.network(model.build(*scenes.block(params, v0))), h, int(1.1 * row["t_stop"] / h))
-    way, speed = scenes.way(params, q, v)
+    run = march_model(model.build(*scenes.block(params, v0)), h, int(1.1 * row["t_stop"] / h))
+    way, speed = scenes.way(params, run.q[-1], run.v[-1])
     assert way == pytest.approx(row["distance"], abs=h * h * mu * 9.81 / 8.0 * 1.001)
     assert abs(speed) < 1e-10
 
@@ -93,9 +93,9 @@ def test_incline_against_closed_forms(golden):
         params = scenes.Block(row["mu"], np.radians(row["slope_deg"]))
         exact = scenes.slide(params, row["v0_downhill"], row["T"])
         assert exact == pytest.approx((row["downhill_displacement"], row["downhill_velocity"]), abs=1e-14)
-        q, v = advanced(*network.network(model.build(*scenes.block(params, row["v0_downhill"]))), h, 100)
+        run = march_model(model.build(*scenes.block(params, row["v0_downhill"])), h, 100)
         turned = row["v0_downhill"] < 0.0  # first order: it turns round inside a step
-        assert scenes.way(params, q, v) == pytest.approx(exact, abs=3e-3 if turned else 2e-5)
+        assert scenes.way(params, run.q[-1], run.v[-1]) == pytest.approx(exact, abs=3e-3 if turned else 2e-5)
 
 
 def test_friction_in_the_plane_is_friction_in_space_without_the_third_axis():

@@ -1,0 +1,327 @@
+"""Moreau and Jean's time-stepping of a model, compiled: laws on the end velocity, impacts inside
+steps (doc/nonsmooth.md, N.15 to N.17).
+
+    M (v - v_k) - h theta F(q(v), v) - h (1 - theta) F(q_k, v_k) = A^T nu + D^T P,
+    q(v) = q_k (+) h (theta v + (1 - theta) v_k),     A(q(v)) v = 0,     u = D(q(v)) v
+
+A round takes A and D at the last q(v), turns each body under the last impulses (the gyroscopic
+term by Newton's method), and finds what changes of the impulses obey joints and laws, with M in
+the place of N.17's iteration matrix; rounds go on until the velocities stay. The bodies, joints,
+pairs and the friction solver are those of the variational step, in the same arena.
+"""
+
+from math import cos, sin
+
+import numpy as np
+
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.integrators.nonsmooth.moreau_jean import TOUCHING, Options
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics import arena, friction, impact, joints, smooth, velocity
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics.arena import get, get4, get9, put, put4, put9
+from rbdyn_ros.mechanics.packing import bound
+from rbdyn_ros.mechanics.pairs import aim, any_gap, push
+from rbdyn_ros.mechanics.pairs import velocity as pair_velocity
+from rbdyn_ros.systems.arguments import number
+
+TURNS = 30  # iterations of Newton's method for the turn of a body
+CLOSE = 1e-9  # of a turn rate, relative: a change whose square is round-off
+SMALLEST = 1e-13  # [m/s]: a change that round-off makes
+NOT_AGREED = 6  # a code of `model.failure`'s counters
+
+
+def advance(model: models.Model, h: float, n: int, options: Options = Options()) -> int:
+    """Take n steps of h [s]; how many were taken. At a step that fails the model stays where it
+    began; see `failure`.
+
+    Options are those of `integrators.nonsmooth.moreau_jean`, which checks them; the tolerance is
+    that of the velocities, and `linearised` is one round. ValueError for h <= 0, and for a model
+    with springs or moving walls, which the scheme does not know.
+    """
+    h = number(h, "h", 0.0, open_low=True)
+    if len(model.springs.kind) or models.part(model, "bodies")[:, c.DRIVE : c.DRIVE + 3].any():
+        raise ValueError("the model has springs or moving walls; moreau_jean knows none of them")
+    most = 1 if options.linearised else options.max_iterations
+    numbers = (h, options.theta, options.gamma, options.tolerance, int(n), most, options.linearised)
+    return bound(steps, model.arena, *numbers)(model.arena, *numbers)
+
+
+def velocities(model: models.Model):
+    """v (n, 6) of the scheme: end velocities, which a variational step would still correct."""
+    rows = models.part(model, "bodies")
+    v = rows[:, c.IM : c.IM + 3] * rows[:, c.P : c.P + 3]
+    return np.hstack([v, rows[:, c.IJ : c.IJ + 3] * rows[:, c.L : c.L + 3]])
+
+
+def failure(model: models.Model) -> str:
+    """Why the last step was not taken, in a sentence without its end."""
+    if models.part(model, "counters")[c.FAILURE, 0] == NOT_AGREED:
+        return "velocities and impulses do not agree; take a smaller step or more iterations"
+    return models.failure(model)
+
+
+@part
+def steps(m, h, theta, gamma, tolerance, n, most, takes_any):
+    """Take n steps of h, each in at most `most` rounds; how many were taken.
+
+    takes_any: the velocities of the last round are taken, whether they stay or not.
+    """
+    arena.clock(m)[c.STARTED] = 0.0  # a variational step that follows looks at what touches
+    arena.counters(m)[c.FRESH] = 0
+    for j in range(len(arena.pairs(m))):
+        arena.pair_integers(m)[j, c.CLOSED] = 0
+    for k in range(n):
+        if not step(m, h, theta, gamma, tolerance, most, takes_any):
+            return k
+    return n
+
+
+@part
+def step(m, h, theta, gamma, tolerance, most, takes_any):
+    """One step; whether it was solved."""
+    begin(m, h, theta)
+    activate(m, gamma * h)
+    done = False
+    for turn in range(most):
+        place(m, h, theta)
+        change, size = update(m, h * theta)
+        arena.counters(m)[c.ROUNDS] += 1
+        if not change < friction.FAILED:
+            return undo(m)
+        if change <= tolerance * size + SMALLEST:
+            done = True
+            break
+    if not (done or takes_any):
+        arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = NOT_AGREED, 0
+        return undo(m)
+    place(m, h, theta)
+    finish(m, h)
+    return True
+
+
+@part
+def begin(m, h, theta):
+    """Keep the start in X_1, Q_1, V_2, V_3; B := the momenta at the end without impulses and
+    without the gyroscopic term there.
+    """
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        p, l = get(bodies, i, c.P), get(bodies, i, c.L)
+        v, w = vec.times(get(bodies, i, c.IM), p), vec.times(get(bodies, i, c.IJ), l)
+        put(bodies, i, c.X_1, get(bodies, i, c.X))
+        put4(bodies, i, c.Q_1, get4(bodies, i, c.Q))
+        put(bodies, i, c.V_2, v)
+        put(bodies, i, c.V_3, w)
+        put(bodies, i, c.U_X, v)
+        put(bodies, i, c.U_W, w)
+        put(bodies, i, c.B_X, vec.axpy(h, get(bodies, i, c.F), p))
+        turned = vec.axpy(-h * (1.0 - theta), vec.cross(w, l), l)
+        put(bodies, i, c.B_W, vec.axpy(h, get(bodies, i, c.TAU), turned))
+
+
+@part
+def activate(m, ahead):
+    """The pairs whose gap, `ahead` [s] of their velocity later, is closed become the active ones
+    (N.16); BEFORE: their velocities.
+    """
+    pairs, active, n = arena.pairs(m), arena.active(m), 0
+    for k in range(len(pairs)):
+        g, is_active = any_gap(m, k, c.X, c.R), False
+        if g <= TOUCHING + ahead * fastest(m, k):
+            aim(m, k)
+            u = pair_velocity(m, k)
+            is_active = g + ahead * u[0] <= TOUCHING
+            put(pairs, k, c.BEFORE, u)
+        if is_active:
+            active[n] = k
+            n += 1
+        else:
+            put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+    arena.counters(m)[c.ACTIVE] = n
+
+
+@inlined
+def fastest(m, k):
+    """A velocity [m/s] that pair k does not exceed; infinite where its bodies' reach is unknown."""
+    bodies, integers, total = arena.bodies(m), arena.pair_integers(m), 0.0
+    for side in range(2):
+        i = integers[k, c.A + side]
+        if i != c.WORLD:
+            if bodies[i, c.REACH] == 0.0:
+                return 1e300
+            total += vec.size(get(bodies, i, c.U_X))
+            total += bodies[i, c.REACH] * vec.size(get(bodies, i, c.U_W))
+    return total
+
+
+@part
+def place(m, h, theta):
+    """X, Q, R := the start moved along h (theta v + (1 - theta) v_k), v of the momenta P, L."""
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        v = vec.times(get(bodies, i, c.IM), get(bodies, i, c.P))
+        v = vec.axpy(theta, v, vec.scale(1.0 - theta, get(bodies, i, c.V_2)))
+        put(bodies, i, c.X, vec.axpy(h, v, get(bodies, i, c.X_1)))
+        if bodies[i, c.TURNS] != 0.0:
+            w = vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L))
+            w = vec.axpy(theta, w, vec.scale(1.0 - theta, get(bodies, i, c.V_3)))
+            half = vec.scale(0.5 * h, w)
+            a = vec.norm(half)
+            s = sin(a) / a if a > 0.0 else 1.0
+            turn = (cos(a), s * half[0], s * half[1], s * half[2])
+            q = unit_quaternion.product(get4(bodies, i, c.Q_1), turn)
+            put_attitude(bodies, i, unit_quaternion.repaired(q))
+
+
+@inlined
+def put_attitude(bodies, i, q):
+    """Q and R of body i."""
+    put4(bodies, i, c.Q, q)
+    put9(bodies, i, c.R, unit_quaternion.matrix(q))
+
+
+@part
+def update(m, ahead):
+    """One round: new impulses and momenta at the present places; (change of the velocities, their
+    size), FAILED if there are no impulses. ahead: h theta.
+    """
+    bodies, pairs, blocks = arena.bodies(m), arena.pairs(m), arena.blocks(m)
+    active, n = arena.active(m), arena.counters(m)[c.ACTIVE]
+    velocity.prepare_node(m)
+    for at in range(n):
+        aim(m, active[at])
+        put(pairs, active[at], c.KEEP, get(pairs, active[at], c.LA))
+    if not apply_impulses(m, ahead):
+        return friction.FAILED, 1.0
+    if n > 0:
+        velocity.node_velocities(m, False)
+        for at in range(n):
+            k = active[at]
+            u = pair_velocity(m, k)
+            put(pairs, k, c.U, (u[0] + pairs[k, c.E] * pairs[k, c.BEFORE], u[1], u[2]))
+        if not impact.solve(m):
+            return friction.FAILED, 1.0
+    for i in range(len(bodies)):
+        put(bodies, i, c.D_X, get(bodies, i, c.P))
+        put(bodies, i, c.D_W, get(bodies, i, c.L))
+    for at in range(n):
+        k = active[at]
+        changed = vec.sub(get(pairs, k, c.LA), get(pairs, k, c.KEEP))
+        push(m, k, changed, c.D_X, c.D_W)
+    velocity.respond(m, 0.0, True)
+    for j in range(len(blocks)):
+        arena.add(blocks, j, c.LAM, get(blocks, j, c.D))
+    return take(m)
+
+
+@part
+def apply_impulses(m, ahead):
+    """P, L := the momenta at the end under the impulses so far, A_X, A_W := the velocities before;
+    whether every turn was found.
+    """
+    bodies, pairs, active = arena.bodies(m), arena.pairs(m), arena.active(m)
+    for i in range(len(bodies)):
+        put(bodies, i, c.D_X, get(bodies, i, c.B_X))
+        put(bodies, i, c.D_W, get(bodies, i, c.B_W))
+        put(bodies, i, c.TORQUE, (0.0, 0.0, 0.0))
+    joints.spread(m, c.LAM, False)
+    for i in range(len(bodies)):
+        torque = get(bodies, i, c.TORQUE)
+        arena.add(bodies, i, c.D_W, vec.transposed_matvec(get9(bodies, i, c.R), torque))
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        push(m, active[at], get(pairs, active[at], c.LA), c.D_X, c.D_W)
+    for i in range(len(bodies)):
+        w, J = vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L)), get(bodies, i, c.J)
+        put(bodies, i, c.A_X, vec.times(get(bodies, i, c.IM), get(bodies, i, c.P)))
+        put(bodies, i, c.A_W, w)
+        put(bodies, i, c.P, get(bodies, i, c.D_X))
+        if bodies[i, c.TURNS] != 0.0:
+            w, found = turn_rate(J, get(bodies, i, c.D_W), ahead, w)
+            if not found:
+                count = arena.counters(m)
+                count[c.FAILURE], count[c.WHERE] = smooth.BODY_FAILED, i
+                return False
+            put(bodies, i, c.L, vec.times(J, w))
+    return True
+
+
+@inlined
+def turn_rate(J, b, ahead, w):
+    """(w, whether it was found): J w + ahead w x J w = b, by Newton's method from w."""
+    found = False
+    for _ in range(TURNS):
+        l, a, d = vec.times(J, w), vec.scale(ahead, w), (J[2] - J[1], J[0] - J[2], J[1] - J[0])
+        rest = vec.sub(vec.axpy(ahead, vec.cross(w, l), l), b)
+        gradient = (
+            (J[0], d[0] * a[2], d[0] * a[1]),
+            (d[1] * a[2], J[1], d[1] * a[0]),
+            (d[2] * a[1], d[2] * a[0], J[2]),
+        )
+        change = vec.solve(gradient, rest)
+        w = vec.sub(w, change)
+        found = vec.size(change) <= CLOSE * vec.size(w)
+        if found:
+            break
+    return w, found
+
+
+@part
+def take(m):
+    """P, L := the momenta of U_X, U_W; (change since the last round, size) of the velocities."""
+    bodies, change, size = arena.bodies(m), 0.0, 0.0
+    for i in range(len(bodies)):
+        v, w = get(bodies, i, c.U_X), get(bodies, i, c.U_W)
+        by_v = vec.size(vec.sub(v, get(bodies, i, c.A_X)))
+        by_w = vec.size(vec.sub(w, get(bodies, i, c.A_W)))
+        free = vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L))
+        change = max(change, by_v, by_w, vec.size(vec.sub(w, free)))
+        change += 0.0 * (by_v + by_w)  # nan, which a maximum may pass over
+        size = max(size, vec.size(v), vec.size(w))
+        put(bodies, i, c.P, vec.times(get(bodies, i, c.M), v))
+        put(bodies, i, c.L, vec.times(get(bodies, i, c.J), w))
+    return change, size
+
+
+@part
+def finish(m, h):
+    """Make the end the node: impulses are summed up, a variational step may follow."""
+    bodies, active = arena.bodies(m), arena.active(m)
+    joints.add_up(m)
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        impact.add_up(arena.pairs(m), active[at])
+    arena.clock(m)[c.TIME] += h
+    for i in range(len(bodies)):
+        moved = vec.size(vec.sub(get(bodies, i, c.X), get(bodies, i, c.X_1)))
+        turned = vec.size(get(bodies, i, c.U_W)) + vec.size(get(bodies, i, c.V_3))
+        bodies[i, c.WAY] += moved + h * turned * bodies[i, c.REACH]
+        put_rates(bodies, i, get(bodies, i, c.U_W))
+
+
+@inlined
+def put_rates(bodies, i, w):
+    """The rates of turning that the variational step begins from."""
+    rate = vec.scale(0.5, w)
+    put(bodies, i, c.V_1, rate)
+    put(bodies, i, c.V_2, rate)
+    put(bodies, i, c.V_3, rate)
+
+
+@part
+def undo(m):
+    """Go back to the start of the step. Returns False."""
+    bodies, pairs, blocks = arena.bodies(m), arena.pairs(m), arena.blocks(m)
+    for i in range(len(bodies)):
+        w = get(bodies, i, c.V_3)
+        put(bodies, i, c.X, get(bodies, i, c.X_1))
+        if bodies[i, c.TURNS] != 0.0:
+            put_attitude(bodies, i, get4(bodies, i, c.Q_1))
+        put(bodies, i, c.P, vec.times(get(bodies, i, c.M), get(bodies, i, c.V_2)))
+        put(bodies, i, c.L, vec.times(get(bodies, i, c.J), w))
+        put_rates(bodies, i, w)
+    for k in range(len(pairs)):
+        put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+    for j in range(len(blocks)):
+        put(blocks, j, c.LAM, (0.0, 0.0, 0.0))
+    return False
