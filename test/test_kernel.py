@@ -1,5 +1,6 @@
 """Kernels: the cache knows what a kernel calls, one type compiles once, a step allocates nothing."""
 
+import dis
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from numba.core.runtime import _nrt_python, rtsys
 from plants import FORCED, PENDULUM, PLANTS, spinning
 
 from rbdyn_ros.integrators.select import select
-from rbdyn_ros.kernel import bound, fingerprint, hot, inlined, kernel, part
+from rbdyn_ros.kernel import _globals_read, bound, fingerprint, hot, inlined, kernel, part
 from rbdyn_ros.models.spherical_pendulum import no_input, upright
 from rbdyn_ros.types import Contacts
 
@@ -68,6 +69,18 @@ STAMPS = """from rbdyn_ros.kernel import _of_kernel
 from rbdyn_ros.mechanics import step
 print(_of_kernel(step.advance))
 """
+
+
+def test_the_globals_that_a_function_reads_are_those_that_the_disassembler_finds():
+    """Among more than 256 names, whose numbers need two bytes, too."""
+    many = compile(
+        f"def many(x):\n    return {' + '.join(f'a{i}.b{i}(c{i})' for i in range(200))}", "", "exec"
+    )
+    codes = [c for c in many.co_consts if hasattr(c, "co_code")]
+    codes += [f.__code__ for f in vars(dis).values() if hasattr(f, "__code__")]
+    for code in codes:
+        found = dis.get_instructions(code)
+        assert _globals_read(code) == {i.argval for i in found if i.opname == "LOAD_GLOBAL"}
 
 
 def test_fingerprint_is_the_same_in_every_process():
