@@ -29,8 +29,9 @@ Where a ROS 2 is sourced, it is used; elsewhere wheels come into {ROOT / '.venv'
 Interrupt it whenever you like: the next command goes on from there.
 """
 
-# Every test, a file at a time on each processor; more than four processes would only compile the same kernels at once.
-EVERY_TEST = ['--numprocesses=auto', '--maxprocesses=4', '--dist=loadfile']
+# Every test, a file at a time in each process. One process more than there are processors, since
+# tests of nodes mostly wait; more than four would only compile the same kernels at once.
+EVERY_TEST = ['--numprocesses=%d' % min((os.cpu_count() or 1) + 1, 4), '--dist=loadfile']
 
 
 def main(arguments):
