@@ -5,10 +5,10 @@ import numpy as np
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.outcome import Outcome, above, below, between
 from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import runs
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.models import scenes
 from rbdyn_ros.models.scenes import Scene
-from rbdyn_ros.simulation import several_bodies
 
 QUESTION = (
     "A chain of rods, a door, a top on a plane: what do their joints and their energy lose over time if the joints are part\n"
@@ -44,19 +44,19 @@ def run(short: bool, progress) -> Outcome:
     return Outcome(tables, _claims(records, orders))
 
 
-def moved(machine: Scene, method: str, h: float, rows: int, every: int = 1) -> several_bodies.Record:
+def moved(machine: Scene, method: str, h: float, rows: int, every: int = 1) -> runs.Record:
     """A machine in motion by one of METHODS; RuntimeError if a step fails."""
     if method == "variational":
-        record = several_bodies.run(models.build(*machine), h, rows, every)
+        record = runs.run(models.build(*machine), h, rows, every)
     else:
         alpha = ALPHA if method == "stabilised" else 0.0
-        record = several_bodies.multiplier_run(models.build(*machine), alpha, h, rows, every)
+        record = runs.multiplier_run(models.build(*machine), alpha, h, rows, every)
     if not record.ok:
         raise RuntimeError(f"{method}: {record.message}")
     return record
 
 
-def support(machine: Scene, record: several_bodies.Record) -> np.ndarray:
+def support(machine: Scene, record: runs.Record) -> np.ndarray:
     """The force (rows, 3) [N] with which all joints to the world hold the machine."""
     world = machine.constraints.rows.b == WORLD
     of_world = [world[machine.constraints.joint.index(joint)] for joint in range(len(record.names))]

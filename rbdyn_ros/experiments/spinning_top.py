@@ -6,8 +6,8 @@ from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import runs
 from rbdyn_ros.models import sliding_top
-from rbdyn_ros.simulation import several_bodies
 
 QUESTION = (
     "A top of 50 rad/s slides two seconds over a floor on its tip, with friction. Does a contact in the variational step keep\n"
@@ -33,20 +33,20 @@ def run(short: bool, progress) -> Outcome:
     progress(0.2)
     errors, tracks = {"step": np.array(steps)}, {"t": times, **_path("exact", truth)}
     for i, (name, (gamma, _)) in enumerate(GAMMAS.items()):
-        runs = [slid(gamma, h) for h in steps]
-        errors[f"{name}_position"] = np.array([_distance(run.q[:, 0], truth) for run in runs])
-        errors[f"{name}_axis"] = np.array([_axis_error(run.q[:, 0], truth).max() for run in runs])
-        last = runs[steps.index(FAST)]
+        slides = [slid(gamma, h) for h in steps]
+        errors[f"{name}_position"] = np.array([_distance(run.q[:, 0], truth) for run in slides])
+        errors[f"{name}_axis"] = np.array([_axis_error(run.q[:, 0], truth).max() for run in slides])
+        last = slides[steps.index(FAST)]
         tracks |= _path(name, last.q[:, 0]) | {f"{name}_axis_error": _axis_error(last.q[:, 0], truth)}
         tracks[f"{name}_gap"] = _gap(last.q[:, 0])
         progress(0.2 + 0.8 * (i + 1) / len(GAMMAS))
     return Outcome({"errors": errors, "tracks": tracks}, _claims(errors, tracks))
 
 
-def slid(gamma: float, h: float) -> several_bodies.Record:
+def slid(gamma: float, h: float) -> runs.Record:
     """The top for two seconds at steps of h [s]; RuntimeError if a step fails."""
     rows, every = round(DURATION / ROW), round(ROW / h)
-    record = several_bodies.run(models.build(*sliding_top.build(TOP), gamma=gamma), h, rows, every)
+    record = runs.run(models.build(*sliding_top.build(TOP), gamma=gamma), h, rows, every)
     if not record.ok:
         raise RuntimeError(f"the top with gamma = {gamma:g} kg m^2, h = {h:g} s: {record.message}")
     return record

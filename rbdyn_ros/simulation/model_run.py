@@ -11,12 +11,11 @@ from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import restitution
+from rbdyn_ros.mechanics import restitution, runs
 from rbdyn_ros.settings import model_file
 from rbdyn_ros.settings.command_line import number
 from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.simulation import rows as rows_of
-from rbdyn_ros.simulation import several_bodies
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.progress import bar, notice
 from rbdyn_ros.simulation.record import write_table
@@ -98,12 +97,12 @@ def run(planned: Job, say) -> int:
 
             began = time.perf_counter()
             rows, steps = planned.rows.count, planned.rows.steps
-            record = several_bodies.run(planned.model, planned.step, rows, steps, go_on, planned.composition)
+            record = runs.run(planned.model, planned.step, rows, steps, go_on, planned.composition)
             seconds = time.perf_counter() - began
         return _kept(planned, record, seconds, stop.signal, say)
 
 
-def columns(model: models.Model, record: several_bodies.Record) -> dict:
+def columns(model: models.Model, record: runs.Record) -> dict:
     """The columns of a run by name, each (rows,).
 
     t [s]; of each body BODY.x y z [m, world, center of mass], qw qx qy qz (body to world), vx vy vz
@@ -131,7 +130,7 @@ def columns(model: models.Model, record: several_bodies.Record) -> dict:
     return table | {"opening": record.opening}
 
 
-def impact_columns(model: models.Model, record: several_bodies.Record) -> dict:
+def impact_columns(model: models.Model, record: runs.Record) -> dict:
     """The columns of the impacts: t [s], contact, bodies, P_n P_t1 P_t2 [N s], u_n before and after [m/s]."""
     pairs = record.impacts[:, 1].astype(int)
     names, bodies = contact_names(model), (*model.names.bodies, "world")
@@ -144,7 +143,7 @@ def impact_columns(model: models.Model, record: several_bodies.Record) -> dict:
     } | {word: record.impacts[:, 2 + k] for k, word in enumerate(words)}
 
 
-def joint_names(record: several_bodies.Record) -> tuple:
+def joint_names(record: runs.Record) -> tuple:
     """The joints' own names."""
     return tuple(name.split(" ")[1] for name in record.names)
 
@@ -162,7 +161,7 @@ def _for_picture(name: str | None) -> Path | None:
     return try_file(name, "--picture")
 
 
-def _kept(planned: Job, record: several_bodies.Record, seconds: float, signal: int, say) -> int:
+def _kept(planned: Job, record: runs.Record, seconds: float, signal: int, say) -> int:
     """Write the files, say so, and return the exit code."""
     model, places, elsewhere = planned.model, [], []
 
@@ -191,12 +190,12 @@ def _kept(planned: Job, record: several_bodies.Record, seconds: float, signal: i
         say(sentence, CANNOT_WRITE)
     if record.ok:
         return CANNOT_WRITE if elsewhere else DONE
-    code = SIGNAL + signal if record.message == several_bodies.INTERRUPTED else FAILED
-    at = f" at t = {record.t[-1]:.6g} s" if record.message == several_bodies.INTERRUPTED else ""
+    code = SIGNAL + signal if record.message == runs.INTERRUPTED else FAILED
+    at = f" at t = {record.t[-1]:.6g} s" if record.message == runs.INTERRUPTED else ""
     return say(f"{record.message}{at}; {places[0]} has the rows until then", code)
 
 
-def _summary(planned: Job, out: Path, record: several_bodies.Record, seconds: float) -> str:
+def _summary(planned: Job, out: Path, record: runs.Record, seconds: float) -> str:
     steps = round(record.t[-1] / planned.step)
     pace = f"{record.t[-1] / max(seconds, 1e-9):.3g} times real time"
     work = f"{steps} steps of {planned.step:g} s in {seconds:.2g} s, {pace}"

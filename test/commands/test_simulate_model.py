@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.__main__ import main
+from rbdyn_ros.mechanics import runs
 from rbdyn_ros.settings import model_file
-from rbdyn_ros.simulation import several_bodies
 
 ROOT = Path(__file__).parents[2]
 BALL = """\
@@ -120,7 +120,7 @@ def test_an_interruption_keeps_the_rows(simulate, monkeypatch):
     import signal
 
     Path("ball.yaml").write_text(BALL)
-    advance, count = several_bodies.models.advance, []
+    advance, count = runs.models.advance, []
 
     def interrupted(*arguments):
         count.append(1)
@@ -128,7 +128,7 @@ def test_an_interruption_keeps_the_rows(simulate, monkeypatch):
             signal.raise_signal(signal.SIGINT)
         return advance(*arguments)
 
-    monkeypatch.setattr(several_bodies.models, "advance", interrupted)
+    monkeypatch.setattr(runs.models, "advance", interrupted)
     code, out, err = simulate("--model", "ball.yaml", "--every", "0.01", "--duration", "1")
     assert code == 128 + signal.SIGINT and "interrupted at t = 0.1 s; run.csv has the rows until then" in err
     assert len(table()["t"]) == 11

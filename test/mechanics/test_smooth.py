@@ -8,7 +8,7 @@ import pytest
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import multiplier_rk4
+from rbdyn_ros.mechanics import runs
 from rbdyn_ros.mechanics.description import jacobian, joints, pairs
 from rbdyn_ros.mechanics.description.rows import WORLD
 
@@ -43,7 +43,7 @@ def test_chain_has_order_two_against_the_multipliers():
     """
     bodies, constraints, q, v = chain()
     exact, rate, reaction = q.copy(), v.copy(), np.zeros(9)
-    multiplier_rk4.advance(
+    runs.multiplier_advance(
         bodies, constraints.rows, np.zeros((3, 6)), 0.0, 2.5e-4, 2000, exact, rate, reaction
     )
     ends = [run(bodies, constraints, q, v, 0.5 / n, n)[:2] for n in (50, 100, 200)]
@@ -215,7 +215,7 @@ def test_joints_between_moving_bodies_meet_the_multipliers(kind, freedoms):
     v = (v - np.linalg.pinv(J) @ (J @ v)).reshape(2, 6)
     assert len(J) == 6 - freedoms
     exact, rate = q.copy(), v.copy()
-    multiplier_rk4.advance(
+    runs.multiplier_advance(
         bodies, constraints.rows, np.zeros((2, 6)), 0.0, 1e-3, 300, exact, rate, np.zeros(len(J))
     )
     ends = [run(bodies, constraints, q, v, 0.3 / n, n)[:2] for n in (30, 60, 120)]
@@ -244,7 +244,7 @@ def test_what_is_held_does_not_move_and_meets_the_multipliers():
     constraints = joints.assembled(2, joints.ball_joint(1, (0, 0, -1.2), 0, (0, 0, 0)))
     v = rigid_bodies.motion(bodies, (0.3, 0.1, 0.0))
     exact, rate = q.copy(), v.copy()
-    multiplier_rk4.advance(
+    runs.multiplier_advance(
         bodies, constraints.rows, np.zeros((2, 6)), 0.0, 1e-3, 500, exact, rate, np.zeros(3)
     )
     errors = [

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import runs
 from rbdyn_ros.mechanics import scene, shapes
 from rbdyn_ros.mechanics.network import network
-from rbdyn_ros.simulation import several_bodies
 
 STILL, ALONG_X = (0.0, 0.0, 0.0), (0.5**0.5, 0.0, 0.5**0.5, 0.0)
 G = 9.81
@@ -134,7 +134,7 @@ def test_a_wall_pushes_a_ball(kind, e):
     """They meet at 0.6 s; the ball leaves at (1 + e) 0.5 m/s, and all that it has is the wall's
     work, less what the impact takes.
     """
-    record = several_bodies.run(scene.build(wall_scene(kind, restitution=e)), 2e-3, 10, 50)
+    record = runs.run(scene.build(wall_scene(kind, restitution=e)), 2e-3, 10, 50)
     assert record.ok, record.message
     speed = 0.5 * (1.0 + e)
     assert record.v[-1, 0, 0] == pytest.approx(speed, abs=1e-12)
@@ -158,7 +158,7 @@ def test_a_belt_carries_a_box_along():
     }
     contacts = {"rub": scene.Contact(("box", "belt"), friction=0.3)}
     parts = scene.Scene({"box": box}, geoms=geoms, contacts=contacts)
-    record = several_bodies.run(scene.build(parts), 1e-3, 10, 50)
+    record = runs.run(scene.build(parts), 1e-3, 10, 50)
     assert record.ok, record.message
     t = 0.6 / (0.3 * G)
     way = 0.5 * 0.3 * G * t**2 + 0.6 * (0.5 - t)
@@ -179,7 +179,7 @@ def test_a_pendulum_on_a_driven_cart_swings_as_on_a_fixed_one():
                               angular_velocity=(0, 1.0, 0)),
         }
         pivot = scene.Joint("ball", ("rod", "cart"), STILL)
-        record = several_bodies.run(
+        record = runs.run(
             scene.build(scene.Scene(bodies, {"pivot": pivot})), 1e-3, 5, 100
         )
         assert record.ok, record.message
@@ -218,4 +218,4 @@ def test_what_cannot_be_gets_a_sentence():
     with pytest.raises(ValueError, match="springs or moving walls; a network knows none of them"):
         network(ball_on_a_spring())
     with pytest.raises(ValueError, match="springs or moving walls; its multipliers know joints"):
-        several_bodies.multiplier_run(ball_on_a_spring(), 0.0, 1e-3, 1, 1)
+        runs.multiplier_run(ball_on_a_spring(), 0.0, 1e-3, 1, 1)

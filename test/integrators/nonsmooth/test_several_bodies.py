@@ -6,9 +6,8 @@ import pytest
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.integrators.nonsmooth import event_driven
-from rbdyn_ros.mechanics import model, moreau_jean, network
+from rbdyn_ros.mechanics import model, moreau_jean, network, runs
 from rbdyn_ros.mechanics.description import joints, pairs
-from rbdyn_ros.simulation import several_bodies
 
 G, FLOOR, MU = 9.81, -0.745, 0.3
 HALF = np.array([0.1, 0.05, 0.2])
@@ -44,7 +43,7 @@ def test_a_pendulum_of_two_boxes_swings_onto_the_floor_as_in_the_variational_sch
 
     Without the floor the lower box would be 16 mm deeper.
     """
-    second = several_bodies.run(start(np.radians(30.0), FLOOR), 5e-4, 1, 200)
+    second = runs.run(start(np.radians(30.0), FLOOR), 5e-4, 1, 200)
     assert second.ok and len(second.impacts), second.message
     for h in (4e-3, 1e-3):
         two = stepped(np.radians(30.0), h, round(0.1 / h))
@@ -63,7 +62,7 @@ def test_two_balls_that_meet_aslant_leave_as_the_exact_impact_says(mu, spin):
     v_0 = rigid_bodies.motion(bodies, [(1.0, 0.0, 0.0), (0.0, 0.0, 0.0)], [(0.0, spin, 0.0), (0.0, 0.0, 0.0)])
     meeting = pairs.build(2, pairs.balls(0, radius, 1, radius, mu=mu, e=e))
     gamma = 4.0 / 3.0 * bodies.inertia[:, 0]  # turns of balls to order 4
-    exact = several_bodies.run(model.build(bodies, q_0, v_0, None, meeting, gamma=gamma), 1e-3, 1, 300)
+    exact = runs.run(model.build(bodies, q_0, v_0, None, meeting, gamma=gamma), 1e-3, 1, 300)
     assert exact.ok and len(exact.impacts) == 1, exact.message
     net, *begin = network.network(model.build(bodies, q_0, v_0, None, meeting))
     errors = []

@@ -5,10 +5,10 @@ import pytest
 
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import runs
 from rbdyn_ros.mechanics.description import jacobian, joints, pairs
 from rbdyn_ros.mechanics.model import Options
 from rbdyn_ros.models import scenes
-from rbdyn_ros.simulation import several_bodies
 
 
 def falling_ball():
@@ -19,7 +19,7 @@ def falling_ball():
 def test_rows_and_impacts_of_a_ball():
     bodies, q, v = falling_ball()
     floor = pairs.build(1, pairs.ball(0, 0.1, e=0.5))
-    record = several_bodies.run(models.build(bodies, q, v, None, floor), 1e-3, 50, 10)
+    record = runs.run(models.build(bodies, q, v, None, floor), 1e-3, 50, 10)
     assert record.ok and record.message == "" and record.q.shape == (51, 1, 7)
     assert record.t[-1] == pytest.approx(0.5) and len(record.impacts) == 1
     assert record.energy[-1] - record.energy[0] == pytest.approx(-0.75 * 9.81 * 0.5, rel=1e-12)
@@ -29,7 +29,7 @@ def test_rows_and_impacts_of_a_ball():
 @pytest.mark.parametrize("make", [scenes.chain, scenes.door, scenes.top_on_plane])
 def test_machines_start_closed_and_stay_so(make):
     machine = make()
-    record = several_bodies.run(models.build(*machine), 5e-3, 20, 1)
+    record = runs.run(models.build(*machine), 5e-3, 20, 1)
     assert record.ok and record.opening.max() < 1e-12
     J = jacobian.jacobian(machine.constraints.rows, machine.q)
     assert np.abs(J @ machine.v.ravel()).max() < 1e-14
@@ -38,7 +38,7 @@ def test_machines_start_closed_and_stay_so(make):
 def test_step_too_large_is_said_in_a_sentence():
     machine = scenes.chain()
     v = 300.0 * machine.v
-    record = several_bodies.run(models.build(machine.bodies, machine.q, v, machine.constraints), 0.2, 10, 1)
+    record = runs.run(models.build(machine.bodies, machine.q, v, machine.constraints), 0.2, 10, 1)
     assert not record.ok and record.message.startswith("stopped at t = ") and record.message.endswith("take a smaller step")
     assert "is not closed after at most 20 iterations of Newton's method" in record.message and "body" in record.message
     assert np.isfinite(record.q).all()
@@ -48,7 +48,7 @@ def test_step_too_large_is_said_in_a_sentence():
 def test_step_that_is_none(h):
     bodies, q, v = falling_ball()
     with pytest.raises(ValueError, match="the step is .* s; it must be finite and > 0"):
-        several_bodies.run(models.build(bodies, q, v), h, 1, 1)
+        runs.run(models.build(bodies, q, v), h, 1, 1)
 
 
 def test_reactions_balance_the_momentum_through_impacts_and_rest():
@@ -59,7 +59,7 @@ def test_reactions_balance_the_momentum_through_impacts_and_rest():
     constraints = joints.assembled(2, joints.nail(0, half[0], (0, 0, 0)), joints.ball_joint(1, half[0], 0, half[1]))
     floor = pairs.build(2, pairs.ball(1, 0.02, half[1], s=(0, 0, -0.6), mu=0.3, e=0.4))
     weight = bodies.mass[:, None] * bodies.gravity
-    record = several_bodies.run(models.build(bodies, q, rigid_bodies.motion(bodies), constraints, floor), 1e-3, 80, 10)
+    record = runs.run(models.build(bodies, q, rigid_bodies.motion(bodies), constraints, floor), 1e-3, 80, 10)
     assert record.ok and len(record.impacts), record.message
     assert record.names == ("nail of body 0", "ball joint between body 1 and body 0")
     change = bodies.mass[:, None] * np.diff(record.v[:, :, :3], axis=0) / np.diff(record.t)[:, None, None] - weight
@@ -76,8 +76,8 @@ def test_reactions_of_both_roads_agree():
     errors = []
     for h in (4e-3, 2e-3):
         rows = round(0.4 / h)
-        mean = several_bodies.run(models.build(machine.bodies, machine.q, machine.v, one), h, rows, 1)
-        at = several_bodies.multiplier_run(models.build(machine.bodies, machine.q, machine.v, one), 0.0, h, rows, 1)
+        mean = runs.run(models.build(machine.bodies, machine.q, machine.v, one), h, rows, 1)
+        at = runs.multiplier_run(models.build(machine.bodies, machine.q, machine.v, one), 0.0, h, rows, 1)
         assert mean.names == at.names == ("hinge between body 0 and the world",) and mean.reactions.shape == (rows + 1, 1, 2, 6)
         forces, expected = (x.sum(axis=1)[:, 0] for x in (mean.reactions[1:], 0.5 * (at.reactions[1:] + at.reactions[:-1])))
         errors.append(np.abs(forces - expected).max())
@@ -100,21 +100,21 @@ def test_starts_that_are_none_are_refused(change, words):
     nailed = joints.assembled(1, joints.nail(0, (0, 0, 0.1), (0, 0, 0.7)))
     q, v = change(q, v)
     with pytest.raises(ValueError, match=words):
-        several_bodies.run(models.build(bodies, q, v, nailed), 1e-3, 1, 1)
+        runs.run(models.build(bodies, q, v, nailed), 1e-3, 1, 1)
 
 
 def test_multipliers_refuse_contacts():
     bodies, q, v = falling_ball()
     model = models.build(bodies, q, v, None, pairs.build(1, pairs.ball(0, 0.1)))
     with pytest.raises(ValueError, match="the model has 1 contact pairs; its multipliers know joints only"):
-        several_bodies.multiplier_run(model, 0.0, 1e-3, 1, 1)
+        runs.multiplier_run(model, 0.0, 1e-3, 1, 1)
 
 
 @pytest.mark.parametrize("alpha", [-1.0, float("nan")])
 def test_stabilization_that_is_none(alpha):
     bodies, q, v = falling_ball()
     with pytest.raises(ValueError, match="alpha is .*; it must be finite and >= 0"):
-        several_bodies.multiplier_run(models.build(bodies, q, v), alpha, 1e-3, 1, 1)
+        runs.multiplier_run(models.build(bodies, q, v), alpha, 1e-3, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -127,15 +127,15 @@ def test_stabilization_that_is_none(alpha):
 def test_options_that_are_none(bad, words):
     bodies, q, v = falling_ball()
     with pytest.raises(ValueError, match=words):
-        several_bodies.run(models.build(bodies, q, v, options=Options(**bad)), 1e-3, 1, 1)
+        runs.run(models.build(bodies, q, v, options=Options(**bad)), 1e-3, 1, 1)
 
 
 @pytest.mark.parametrize("rows, steps, words", [(0, 1, "rows is 0"), (2.5, 1, "rows is 2.5"), (1, 0, "steps_per_row is 0")])
 def test_counts_that_are_none(rows, steps, words):
     bodies, q, v = falling_ball()
     for run in (
-        lambda: several_bodies.run(models.build(bodies, q, v), 1e-3, rows, steps),
-        lambda: several_bodies.multiplier_run(models.build(bodies, q, v), 0.0, 1e-3, rows, steps),
+        lambda: runs.run(models.build(bodies, q, v), 1e-3, rows, steps),
+        lambda: runs.multiplier_run(models.build(bodies, q, v), 0.0, 1e-3, rows, steps),
     ):
         with pytest.raises(ValueError, match=words + "; it must be a whole number >= 1"):
             run()
@@ -144,6 +144,6 @@ def test_counts_that_are_none(rows, steps, words):
 def test_multipliers_that_cannot_hold_stop_the_run_in_a_sentence():
     """The chain whirls so fast that a step of 0.2 s tears its joints apart."""
     machine = scenes.chain()
-    record = several_bodies.multiplier_run(models.build(*machine._replace(v=300.0 * machine.v)), 10.0, 0.2, 10, 1)
+    record = runs.multiplier_run(models.build(*machine._replace(v=300.0 * machine.v)), 10.0, 0.2, 10, 1)
     assert record.iterations == 0
     assert not record.ok and "the residual of the multipliers is" in record.message
