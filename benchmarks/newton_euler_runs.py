@@ -9,7 +9,7 @@ from rbdyn_ros.integrators.nonsmooth import moreau_jean
 from rbdyn_ros.mechanics import model, network
 from rbdyn_ros.mechanics import moreau_jean as compiled
 from rbdyn_ros.mechanics.description import joints, pairs
-from rbdyn_ros.systems import assembly
+from rbdyn_ros.systems import second_order
 
 UPRIGHT = [1.0, 0.0, 0.0, 0.0]
 
@@ -59,7 +59,7 @@ def _swung(case: dict, count: int) -> tuple:
     """The same of the rods, by the general stepper, whose joints' rows are those of Siconos."""
     net, q, v = network.network(_chained(case))
     options = moreau_jean.options(tolerance=1e-14)
-    assembly.check_start(net, 0.0, q, v)
+    second_order.check_start(net, 0.0, q, v)
     moreau_jean.step(net, 0.0, q, v, case["h"], options)
     begun, rows = time.perf_counter(), []
     for k in range(case["steps"]):

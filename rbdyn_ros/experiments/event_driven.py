@@ -16,7 +16,7 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.integrators.nonsmooth import event_driven
 from rbdyn_ros.mechanics import model, network
 from rbdyn_ros.mechanics.description import geoms, joints, pairs
-from rbdyn_ros.systems import assembly
+from rbdyn_ros.systems import second_order
 from rbdyn_ros.types import Array, Input, State, System
 
 _ACCURACY = 1e-12
@@ -111,7 +111,7 @@ def _load(system: System, input: Input):
     return wrench
 
 
-def _impact(net: assembly.Network, contacts: list, event) -> Impact:
+def _impact(net: second_order.Network, contacts: list, event) -> Impact:
     """Of an event; the first interaction is the joint, the last one the held cart, and the
     contacts are between them.
     """
@@ -123,5 +123,5 @@ def _impact(net: assembly.Network, contacts: list, event) -> Impact:
             "impacts are told one by one"
         )
     P[: sizes[k]] = event.impulses[sizes[0] : sizes[0] + sizes[k]]
-    H = assembly.rows(net, net.interactions[k], event.t, event.q)[0]
+    H = second_order.rows(net, net.interactions[k], event.t, event.q)[0]
     return Impact(event.t, name, P, float(H[0] @ event.before[0]), float(H[0] @ event.after[0]))

@@ -7,9 +7,9 @@ import numpy as np
 from rbdyn_ros.integrators.nonsmooth import moreau_jean, moreau_jean_linear
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import moreau_jean as of_models
-from rbdyn_ros.systems import assembly
+from rbdyn_ros.systems import second_order
 from rbdyn_ros.systems.arguments import vector
-from rbdyn_ros.systems.assembly import Network
+from rbdyn_ros.systems.second_order import Network
 from rbdyn_ros.types import Array
 
 EXACT, COARSE, FINE, EVENTS = "#222222", "#d1495b", "#1f6fb4", "#2a9d6f"
@@ -26,7 +26,7 @@ class March(NamedTuple):
 
 def march(net: Network, q: tuple, v: tuple, h: float, steps: int, progress=lambda fraction: None) -> March:
     """`steps` steps of moreau_jean; ValueError where none can begin, and with the stepper's sentence if one fails."""
-    assembly.check_start(net, 0.0, q, v)
+    second_order.check_start(net, 0.0, q, v)
     rows_q, rows_v, rows_p = [q[0]], [v[0]], []
     for k in range(steps):
         step = moreau_jean.step(net, k * h, q, v, h)

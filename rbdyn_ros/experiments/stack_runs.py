@@ -9,7 +9,7 @@ from rbdyn_ros.mechanics import network as networks
 from rbdyn_ros.mechanics.description import pairs
 from rbdyn_ros.models.scenes import Scene
 from rbdyn_ros.solvers import fc3d
-from rbdyn_ros.systems import assembly
+from rbdyn_ros.systems import second_order
 from rbdyn_ros.types import Array
 
 
@@ -59,10 +59,10 @@ def _problem(model: models.Model, h: float) -> fc3d.Problem:
     system, touching = net.systems[0], [
         i for i, one in enumerate(net.interactions) if one.relation.value(0.0, q[0])[0] <= TOUCHING
     ]
-    blocks = [assembly.rows(net, net.interactions[i], 0.0, q) for i in touching]
+    blocks = [second_order.rows(net, net.interactions[i], 0.0, q) for i in touching]
     M = system.mass(q[0])
     falling = v[0] + h * np.tile([*model.bodies.gravity, 0.0, 0.0, 0.0], len(model.bodies.mass))
-    W, _ = assembly.delassus(blocks, (M,))
+    W, _ = second_order.delassus(blocks, (M,))
     return fc3d.problem(
         W, np.vstack([block[0] for block in blocks]) @ falling, model.pairs.mu[touching]
     )

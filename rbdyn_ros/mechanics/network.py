@@ -24,9 +24,8 @@ from rbdyn_ros.mechanics.description import jacobian, joints, multipliers, pairs
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
 from rbdyn_ros.mechanics.description.rows import place
-from rbdyn_ros.systems import assembly, laws, relations
-from rbdyn_ros.systems.mechanical import Mechanical, differentiated
-from rbdyn_ros.systems.relations import Interaction, Relation
+from rbdyn_ros.systems import laws, second_order
+from rbdyn_ros.systems.second_order import Interaction, Mechanical, Relation, differentiated
 from rbdyn_ros.types import Array
 
 
@@ -49,7 +48,7 @@ def network(model: models.Model, wrench: Callable | None = None) -> tuple:
     if model.bodies.held.any():
         couplings.append(_hold(model.bodies.held))
     return (
-        assembly.network(_system(model.bodies, wrench), couplings),
+        second_order.network(_system(model.bodies, wrench), couplings),
         (q.reshape(-1),),
         (v.reshape(-1),),
     )
@@ -88,7 +87,7 @@ def _joint(constraints: Constraints, joint: int) -> Interaction:
         lambda t, q: still,
         lambda t, q, v: jacobian.jacobian_rate(rows, q.reshape(-1, 7), v.reshape(-1, 6)) @ v,
     )
-    return relations.interaction(relation, laws.Equality())
+    return second_order.interaction(relation, laws.Equality())
 
 
 def _contact(candidates: Pairs, i: int) -> Interaction:
@@ -107,7 +106,7 @@ def _contact(candidates: Pairs, i: int) -> Interaction:
         lambda t, q: contact_gradient(candidates, i, q.reshape(-1, 7))[: len(still)],
         lambda t, q: still,
     )
-    return relations.interaction(
+    return second_order.interaction(
         relation, laws.friction_3d(mu, e) if mu > 0.0 else laws.newton_impact(e)
     )
 
@@ -123,7 +122,7 @@ def _hold(held: Array) -> Interaction:
         lambda t, q: still,
         lambda t, q, v: still,
     )
-    return relations.interaction(relation, laws.Equality())
+    return second_order.interaction(relation, laws.Equality())
 
 
 @kernel

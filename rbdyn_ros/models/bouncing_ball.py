@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.systems import lagrangian, laws, relations
+from rbdyn_ros.systems import laws, second_order
 from rbdyn_ros.systems.arguments import number
-from rbdyn_ros.systems.assembly import Network, network
+from rbdyn_ros.systems.second_order import Network, network
 from rbdyn_ros.types import Array
 
 
@@ -36,8 +36,8 @@ def build(params: Params) -> Network:
     """The ball, q = (gap,), and its floor."""
     check(params)
     weight = np.array([-params.mass * params.gravity])
-    ball = lagrangian.linear(params.mass, force=lambda t: weight)
-    return network(ball, relations.interaction(relations.linear([[1.0]]), laws.newton_impact(params.restitution)))
+    ball = second_order.linear(params.mass, force=lambda t: weight)
+    return network(ball, second_order.interaction(second_order.linear_relation([[1.0]]), laws.newton_impact(params.restitution)))
 
 
 def rest_time(params: Params) -> float:

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.models import cam_profile
-from rbdyn_ros.systems import lagrangian, laws, relations
+from rbdyn_ros.systems import laws, second_order
 from rbdyn_ros.systems.arguments import number
-from rbdyn_ros.systems.assembly import Network, network
+from rbdyn_ros.systems.second_order import Network, network
 from rbdyn_ros.types import Array
 
 
@@ -53,16 +53,16 @@ def build(params: Params) -> Network:
     """The follower, q = (u,), under the moving wall."""
     check(params)
     w = rate(params)
-    follower = lagrangian.linear(params.mass, params.damping, params.stiffness)
-    wall = relations.above(lambda t: cam_profile.motion(w, t)[0], lambda t: cam_profile.motion(w, t)[1])
-    return network(follower, relations.interaction(wall, laws.newton_impact(params.restitution)))
+    follower = second_order.linear(params.mass, params.damping, params.stiffness)
+    wall = second_order.above(lambda t: cam_profile.motion(w, t)[0], lambda t: cam_profile.motion(w, t)[1])
+    return network(follower, second_order.interaction(wall, laws.newton_impact(params.restitution)))
 
 
 def build_shifted(params: Params) -> Network:
     """The shifted follower, q = (y,) (N.27)."""
     check(params)
-    follower = lagrangian.linear(params.mass, params.damping, params.stiffness, lambda t: cam_force(params, np.array([t]))[0])
-    return network(follower, relations.interaction(relations.linear([[1.0]]), laws.newton_impact(params.restitution)))
+    follower = second_order.linear(params.mass, params.damping, params.stiffness, lambda t: cam_force(params, np.array([t]))[0])
+    return network(follower, second_order.interaction(second_order.linear_relation([[1.0]]), laws.newton_impact(params.restitution)))
 
 
 def cam_force(params: Params, times: Array) -> Array:

@@ -12,7 +12,7 @@ from rbdyn_ros.mechanics import model, network, scene, shapes
 from rbdyn_ros.mechanics import moreau_jean as of_models
 from rbdyn_ros.mechanics.description import joints, pairs
 from rbdyn_ros.systems import laws
-from rbdyn_ros.systems.mechanical import differentiated
+from rbdyn_ros.systems.second_order import differentiated
 
 RNG = np.random.default_rng(7)
 POSE = np.hstack(

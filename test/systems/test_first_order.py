@@ -5,7 +5,7 @@ import pytest
 
 from rbdyn_ros.integrators.nonsmooth import theta_gamma
 from rbdyn_ros.systems import first_order, laws
-from rbdyn_ros.systems.relative_degree import reach, relative_degrees
+from rbdyn_ros.systems.first_order import reach, relative_degrees
 
 RNG = np.random.default_rng(5)
 SIZES, LINKS = (2, 3, 2), ((0, 2), (1, 2))  # the notes' example (1.22): relation 1 couples systems 1 and 3, relation 2 couples 2 and 3

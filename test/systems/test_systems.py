@@ -7,7 +7,7 @@ from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.experiments.nonsmooth_runs import march
 from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean
 from rbdyn_ros.mechanics import model, network
-from rbdyn_ros.systems import assembly, lagrangian, laws, relations
+from rbdyn_ros.systems import laws, second_order
 
 RNG = np.random.default_rng(7)
 
@@ -23,15 +23,15 @@ def test_block_delassus_operator_is_the_product_of_the_whole_matrices():
     H[:3, :2], H[:3, 5:], H[3:, 2:5], H[3:, 5:] = blocks[0][0], blocks[0][2], blocks[1][1], blocks[1][2]
     whole = np.zeros((7, 7))
     whole[:2, :2], whole[2:5, 2:5], whole[5:, 5:] = W
-    G, carried = assembly.delassus(blocks, tuple(W))
+    G, carried = second_order.delassus(blocks, tuple(W))
     assert G == pytest.approx(H @ np.linalg.inv(whole) @ H.T, abs=1e-13)
     assert np.vstack([carried[i] for i in range(3)]) == pytest.approx(np.linalg.inv(whole) @ H.T, abs=1e-13)
 
 
 def test_lagrangian_linear_is_the_nonlinear_one():
     M, C, K = np.diag([1.0, 2.0]), np.array([[0.1, 0.0], [0.05, 0.2]]), np.array([[3.0, -1.0], [-1.0, 3.0]])
-    one = lagrangian.linear(M, C, K, lambda t: np.array([t, 1.0]))
-    other = lagrangian.nonlinear(2, one.mass, one.force)
+    one = second_order.linear(M, C, K, lambda t: np.array([t, 1.0]))
+    other = second_order.nonlinear(2, one.mass, one.force)
     q, v = RNG.normal(size=2), RNG.normal(size=2)
     assert one.stiffness(0.5, q, v) == pytest.approx(other.stiffness(0.5, q, v), abs=1e-9)
     assert one.damping(0.5, q, v) == pytest.approx(other.damping(0.5, q, v), abs=1e-9)
@@ -48,7 +48,7 @@ def test_lagrangian_linear_is_the_nonlinear_one():
     ],
 )
 def test_a_state_that_is_none_is_refused(q, v, h, words):
-    net = assembly.network(lagrangian.linear(1.0), ())
+    net = second_order.network(second_order.linear(1.0), ())
     with pytest.raises(ValueError, match=words):
         moreau_jean.step(net, 0.0, q, v, h)
 
@@ -60,15 +60,15 @@ def test_a_state_that_is_none_is_refused(q, v, h, words):
         (lambda: laws.friction_3d(-0.1), "friction is -0.1"),
         (lambda: laws.friction_3d(np.inf), "friction is inf; it must be >= 0 and finite"),
         (lambda: laws.newton_impact("half"), "restitution is 'half'; it must be a number"),
-        (lambda: lagrangian.linear([[1.0, 0.0], [0.0, 0.0]]), "M is not positive definite"),
-        (lambda: lagrangian.linear(1.0, [[1.0, 2.0]]), r"C has shape \(1, 2\)"),
-        (lambda: lagrangian.linear(np.nan), "finite"),
-        (lambda: relations.interaction(relations.linear([[1.0]]), laws.friction_3d(0.3)), "1 rows, but Friction3d takes 3"),
-        (lambda: assembly.network((), relations.interaction(relations.linear([[1.0]]), laws.Equality(), (3,))), "couples system 3"),
-        (lambda: relations.interaction(relations.linear([[1.0]]), laws.NewtonImpact(2.0)), "restitution is 2.0"),
-        (lambda: relations.interaction(relations.linear(np.eye(2)), laws.Complementarity()), "2 rows, but Complementarity takes 1"),
-        (lambda: relations.interaction(relations.linear([[1.0]]), None), "the law is None; known are Equality"),
-        (lambda: relations.interaction(relations.linear([[1.0]]), laws.Equality(), ()), "couples no system"),
+        (lambda: second_order.linear([[1.0, 0.0], [0.0, 0.0]]), "M is not positive definite"),
+        (lambda: second_order.linear(1.0, [[1.0, 2.0]]), r"C has shape \(1, 2\)"),
+        (lambda: second_order.linear(np.nan), "finite"),
+        (lambda: second_order.interaction(second_order.linear_relation([[1.0]]), laws.friction_3d(0.3)), "1 rows, but Friction3d takes 3"),
+        (lambda: second_order.network((), second_order.interaction(second_order.linear_relation([[1.0]]), laws.Equality(), (3,))), "couples system 3"),
+        (lambda: second_order.interaction(second_order.linear_relation([[1.0]]), laws.NewtonImpact(2.0)), "restitution is 2.0"),
+        (lambda: second_order.interaction(second_order.linear_relation(np.eye(2)), laws.Complementarity()), "2 rows, but Complementarity takes 1"),
+        (lambda: second_order.interaction(second_order.linear_relation([[1.0]]), None), "the law is None; known are Equality"),
+        (lambda: second_order.interaction(second_order.linear_relation([[1.0]]), laws.Equality(), ()), "couples no system"),
     ],
 )
 def test_bad_input_is_named(call, words):
@@ -85,17 +85,17 @@ BODY = network.network(model.build(ONE, rigid_bodies.configuration(ONE, (0, 0, 0
     [
         (BODY, np.r_[0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0], "a quaternion in q of system 0 has norm 2; it must be 1"),
         (BODY, np.zeros(7), "a quaternion in q of system 0 has norm 0"),
-        (lagrangian.nonlinear(1, lambda q: np.eye(2), lambda t, q, v: np.zeros(1)), np.zeros(1), r"mass of system 0 has shape \(2, 2\)"),
-        (lagrangian.nonlinear(1, lambda q: np.eye(1), lambda t, q, v: np.zeros(2)), np.zeros(1), r"force of system 0 has shape \(2,\)"),
+        (second_order.nonlinear(1, lambda q: np.eye(2), lambda t, q, v: np.zeros(1)), np.zeros(1), r"mass of system 0 has shape \(2, 2\)"),
+        (second_order.nonlinear(1, lambda q: np.eye(1), lambda t, q, v: np.zeros(2)), np.zeros(1), r"force of system 0 has shape \(2,\)"),
     ],
 )
 def test_systems_that_do_not_fit_their_state_are_named(system, q, words):
     with pytest.raises(ValueError, match=words):
-        moreau_jean.step(assembly.network(system, ()), 0.0, (q,), (np.zeros(system.degrees),), 1e-2)
+        moreau_jean.step(second_order.network(system, ()), 0.0, (q,), (np.zeros(system.degrees),), 1e-2)
 
 
 def test_a_relation_that_does_not_fit_its_system_is_named():
-    net = assembly.network(lagrangian.linear(1.0), relations.interaction(relations.linear([[1.0, 2.0]]), laws.newton_impact(0.5)))
+    net = second_order.network(second_order.linear(1.0), second_order.interaction(second_order.linear_relation([[1.0, 2.0]]), laws.newton_impact(0.5)))
     with pytest.raises(ValueError, match=r"gradient has shape \(1, 2\); its rows and systems make \(1, 1\)"):
         moreau_jean.step(net, 0.0, (np.zeros(1),), (np.zeros(1),), 1e-2)
 
@@ -109,9 +109,9 @@ def test_a_relation_that_does_not_fit_its_system_is_named():
     ],
 )
 def test_a_run_that_cannot_begin_is_refused(law, q, v, words):
-    net = assembly.network(lagrangian.linear(1.0), relations.interaction(relations.linear([[1.0]]), law))
+    net = second_order.network(second_order.linear(1.0), second_order.interaction(second_order.linear_relation([[1.0]]), law))
     for begin in (
-        lambda: assembly.check_start(net, 0.0, (np.array([q]),), (np.array([v]),)),
+        lambda: second_order.check_start(net, 0.0, (np.array([q]),), (np.array([v]),)),
         lambda: event_driven.run(net, 0.0, (np.array([q]),), (np.array([v]),), [1.0]),
         lambda: march(net, (np.array([q]),), (np.array([v]),), 1e-2, 1),
     ):

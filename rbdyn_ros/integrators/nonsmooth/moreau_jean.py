@@ -23,9 +23,9 @@ import numpy as np
 
 from rbdyn_ros.integrators.nonsmooth import one_step
 from rbdyn_ros.solvers.solution import Solution, explain
-from rbdyn_ros.systems import assembly
+from rbdyn_ros.systems import second_order
 from rbdyn_ros.systems.arguments import count, number
-from rbdyn_ros.systems.assembly import Network, joined
+from rbdyn_ros.systems.second_order import Network, joined
 from rbdyn_ros.systems.laws import Equality
 
 
@@ -72,20 +72,20 @@ def step(net: Network, t: float, q: tuple, v: tuple, h: float, options: Options 
     """One step of h [s] from (t, q, v); q and v are tuples, a part for each system.
 
     ValueError for h <= 0 and for what is no state of the network; all else comes back in the Step. A contact that overlaps
-    is one that a step before has missed; `assembly.check_start` refuses it where a run begins.
+    is one that a step before has missed; `second_order.check_start` refuses it where a run begins.
     """
     number(h, "h", 0.0, open_low=True)
     number(t, "t", -np.inf)
-    assembly.check_state(net, q, v)
+    second_order.check_state(net, q, v)
     speeds = [velocity(net, one, t, q, v) for one in net.interactions]
     closed = [k for k, one in enumerate(net.interactions) if closes(one, t, q, speeds[k], h, options)]
     before = [speeds[k] for k in closed]
-    force = assembly.forces(net, t, q, v)
+    force = second_order.forces(net, t, q, v)
     end, residual = v, np.inf
     for iteration in range(1, options.max_iterations + 1):
         try:
             end, solution, rows = _newton(net, closed, before, force, t, q, v, end, h, options)
-        except assembly.Singular as reason:
+        except second_order.Singular as reason:
             stopped = f"the step to t = {t + h:g} s is not solved: {reason}"
             return Step(t + h, q, v, _shared(net, [], np.empty(0)), iteration, float("nan"), False, stopped)
         residual = _residual(net, closed, rows, solution.z, force, t, q, v, end, h, options)
@@ -106,7 +106,7 @@ def closes(one, t: float, q: tuple, u: np.ndarray, h: float, options: Options) -
 
 def velocity(net: Network, one, t: float, q: tuple, v: tuple) -> np.ndarray:
     """u (m,) of an interaction (N.7)."""
-    return assembly.velocity(assembly.rows(net, one, t, q), one.relation.drift(t, joined(q, one)), v)
+    return second_order.velocity(second_order.rows(net, one, t, q), one.relation.drift(t, joined(q, one)), v)
 
 
 def _position(net, q, v, end, h, theta) -> tuple:
@@ -128,14 +128,14 @@ def _newton(net, closed, before, force, t, q, v, end, h, options) -> tuple:
         R, M, y = _smooth(s, F, t, x, a, b, h, options.theta)
         k = h * options.theta
         W.append(M - k * s.damping(t + h, y, b) - k * k * s.stiffness(t + h, y, b))
-        free.append(b - assembly.solved(W[-1], R, f"iteration matrix of system {len(W) - 1}"))
+        free.append(b - second_order.solved(W[-1], R, f"iteration matrix of system {len(W) - 1}"))
         after.append(y)
     some = [net.interactions[k] for k in closed]
-    rows = [assembly.rows(net, one, t + h, after) for one in some]
+    rows = [second_order.rows(net, one, t + h, after) for one in some]
     if not rows:
         return tuple(free), one_step.solve(np.empty((0, 0)), np.empty(0), []), rows
-    G, carried = assembly.delassus(rows, tuple(W))
-    u = [assembly.velocity(H, one.relation.drift(t + h, joined(after, one)), free) for H, one in zip(rows, some)]
+    G, carried = second_order.delassus(rows, tuple(W))
+    u = [second_order.velocity(H, one.relation.drift(t + h, joined(after, one)), free) for H, one in zip(rows, some)]
     for one, now, then in zip(some, u, before):
         now[0] += one.law.restitution * then[0]
     solution = one_step.solve(G, np.concatenate(u), [(one.relation.rows, one.law) for one in some])
@@ -150,7 +150,7 @@ def _residual(net, closed, rows, P, force, t, q, v, end, h, options) -> float:
     slips, at = [0.0], 0
     for H, k in zip(rows, closed):
         one = net.interactions[k]
-        new, m = assembly.rows(net, one, t + h, after), one.relation.rows
+        new, m = second_order.rows(net, one, t + h, after), one.relation.rows
         for i, block in H.items():
             rest[i] -= new[i].T @ P[at : at + m]
             slip = (new[i] - block) @ end[i]

@@ -17,7 +17,7 @@ from rbdyn_ros.kernel import kernel
 from rbdyn_ros.solvers import lcp, lcp_lemke
 from rbdyn_ros.solvers.solution import Options as SolverOptions
 from rbdyn_ros.systems.arguments import matrix, number, vector
-from rbdyn_ros.systems.assembly import solved
+from rbdyn_ros.systems.second_order import solved
 from rbdyn_ros.types import Array
 
 

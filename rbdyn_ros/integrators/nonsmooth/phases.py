@@ -18,7 +18,7 @@ import numpy as np
 
 from rbdyn_ros.integrators.nonsmooth import one_step
 from rbdyn_ros.solvers.solution import Solution
-from rbdyn_ros.systems.assembly import Network
+from rbdyn_ros.systems.second_order import Network
 from rbdyn_ros.systems.laws import WITH_TANGENTS, Complementarity, Equality
 from rbdyn_ros.types import Array
 

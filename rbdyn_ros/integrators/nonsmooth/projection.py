@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.integrators.nonsmooth import one_step
-from rbdyn_ros.systems.assembly import Network, joined
+from rbdyn_ros.systems.second_order import Network, joined
 from rbdyn_ros.systems.laws import Complementarity, Equality
 
 

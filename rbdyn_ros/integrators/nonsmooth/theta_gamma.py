@@ -26,9 +26,8 @@ import numpy as np
 from rbdyn_ros.integrators.nonsmooth import one_step
 from rbdyn_ros.solvers.solution import explain
 from rbdyn_ros.systems.arguments import count, number, vector
-from rbdyn_ros.systems.assembly import Singular, solved
-from rbdyn_ros.systems.first_order import FirstOrder
-from rbdyn_ros.systems.relative_degree import reach
+from rbdyn_ros.systems.second_order import Singular, solved
+from rbdyn_ros.systems.first_order import FirstOrder, reach
 from rbdyn_ros.types import Array
 
 

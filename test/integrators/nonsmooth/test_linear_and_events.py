@@ -7,7 +7,7 @@ from rbdyn_ros.experiments import cam_orbits
 from rbdyn_ros.experiments.nonsmooth_runs import march, march_linear
 from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean_linear
 from rbdyn_ros.models import bouncing_ball, cam_follower, cam_profile
-from rbdyn_ros.systems import assembly, lagrangian, laws, relations
+from rbdyn_ros.systems import laws, second_order
 
 BALL = bouncing_ball.Params()
 FREE = moreau_jean_linear.prepare(1.0, 0.0, 0.0, [[1.0]], 0.0, 0.5, 1e-3)
@@ -44,8 +44,8 @@ def test_a_ball_that_never_rests_is_stopped_by_the_bound_and_loses_nothing():
 
 def test_events_hold_a_contact_and_release_it():
     """A mass pressed on a wall by 1 - 2t N leaves it at t = 1/2 and has moved (t - 1/2)^3 / 3 since."""
-    pulled = lagrangian.linear(1.0, force=lambda t: np.array([2.0 * t - 1.0]))
-    net = assembly.network(pulled, relations.interaction(relations.linear([[1.0]]), laws.newton_impact(0.5)))
+    pulled = second_order.linear(1.0, force=lambda t: np.array([2.0 * t - 1.0]))
+    net = second_order.network(pulled, second_order.interaction(second_order.linear_relation([[1.0]]), laws.newton_impact(0.5)))
     run = event_driven.run(net, 0.0, (np.zeros(1),), (np.zeros(1),), np.linspace(0.1, 1.5, 15))
     assert run.ok and [e.kind for e in run.events] == ["release"]
     assert run.events[0].t == pytest.approx(0.5, abs=1e-8)
@@ -60,13 +60,13 @@ def test_events_refuse_an_overlap():
 @pytest.mark.parametrize(
     "system, words",
     [
-        (lagrangian.linear(1.0, force=lambda t: np.array([np.nan if t > 0.2 else -9.81])), "force or a mass is not finite"),
-        (lagrangian.nonlinear(1, lambda q: np.zeros((1, 1)), lambda t, q, v: np.zeros(1)), "mass of system 0 is singular"),
+        (second_order.linear(1.0, force=lambda t: np.array([np.nan if t > 0.2 else -9.81])), "force or a mass is not finite"),
+        (second_order.nonlinear(1, lambda q: np.zeros((1, 1)), lambda t, q, v: np.zeros(1)), "mass of system 0 is singular"),
     ],
 )
 def test_events_stop_at_a_force_that_is_not_finite_and_at_a_mass_that_is_none(system, words):
-    contact = relations.interaction(relations.linear([[1.0]]), laws.newton_impact(0.5))
-    run = event_driven.run(assembly.network(system, contact), 0.0, *DROPPED, [1.0])
+    contact = second_order.interaction(second_order.linear_relation([[1.0]]), laws.newton_impact(0.5))
+    run = event_driven.run(second_order.network(system, contact), 0.0, *DROPPED, [1.0])
     assert not run.ok and words in run.message
 
 
@@ -78,9 +78,9 @@ def test_times_that_are_none_are_refused(times):
 
 def test_events_stop_where_equalities_contradict_each_other():
     """q = 0 and q = t^2/2: both are met by the start and its velocity, but not by one acceleration."""
-    rest = relations.interaction(relations.linear([[1.0]]), laws.Equality())
-    driven = relations.Relation(1, lambda t, q: q - 0.5 * t * t, lambda t, q: np.eye(1), lambda t, q: np.array([-t]))
-    net = assembly.network(lagrangian.linear(1.0), [rest, relations.interaction(driven, laws.Equality())])
+    rest = second_order.interaction(second_order.linear_relation([[1.0]]), laws.Equality())
+    driven = second_order.Relation(1, lambda t, q: q - 0.5 * t * t, lambda t, q: np.eye(1), lambda t, q: np.array([-t]))
+    net = second_order.network(second_order.linear(1.0), [rest, second_order.interaction(driven, laws.Equality())])
     run = event_driven.run(net, 0.0, (np.zeros(1),), (np.zeros(1),), [1.0])
     assert not run.ok and "interactions 0, 1 cannot hold together" in run.message
 
@@ -103,8 +103,8 @@ def test_linear_stepper_names_what_it_cannot_take(call, words):
 def test_a_thrown_mass_lands_slides_and_stops_in_the_plane():
     """With e = 0 the landing takes mu times the normal impulse; what is left slides to a stop."""
     weight, mu, fall = np.array([0.0, -9.81]), 0.3, np.sqrt(0.2 / 9.81)
-    contact = relations.interaction(relations.linear([[0.0, 1.0], [1.0, 0.0]]), laws.friction_2d(mu))
-    net = assembly.network(lagrangian.linear(np.eye(2), force=lambda t: weight), contact)
+    contact = second_order.interaction(second_order.linear_relation([[0.0, 1.0], [1.0, 0.0]]), laws.friction_2d(mu))
+    net = second_order.network(second_order.linear(np.eye(2), force=lambda t: weight), contact)
     run = event_driven.run(net, 0.0, (np.array([0.0, 0.1]),), (np.array([1.0, 0.0]),), [1.0])
     left = 1.0 - mu * 9.81 * fall
     assert run.ok and [e.kind for e in run.events] == ["impact", "stop"]
@@ -117,9 +117,9 @@ def test_linear_stepper_is_the_general_one_with_several_contacts():
     M, C, K = np.diag([1.0, 2.0]), 0.1 * np.eye(2), np.array([[30.0, -10.0], [-10.0, 30.0]])
     H, b, e, h = np.array([[1.0, 0.0], [-1.0, 1.0], [0.0, -1.0]]), np.array([0.05, 0.02, 0.05]), 0.7, 2e-3
     force = lambda t: np.array([8.0 * np.sin(9.0 * t), -4.0])  # noqa: E731
-    contacts = [relations.interaction(relations.linear(H[i : i + 1], b[i]), laws.newton_impact(e)) for i in range(3)]
+    contacts = [second_order.interaction(second_order.linear_relation(H[i : i + 1], b[i]), laws.newton_impact(e)) for i in range(3)]
     q, v, n = np.array([0.01, 0.0]), np.array([1.0, 0.0]), 400
-    general = march(assembly.network(lagrangian.linear(M, C, K, force), contacts), (q,), (v,), h, n)
+    general = march(second_order.network(second_order.linear(M, C, K, force), contacts), (q,), (v,), h, n)
     linear = moreau_jean_linear.prepare(M, C, K, H, b, e, h)
     compiled = march_linear(linear, np.array([force(h * k) for k in range(n + 1)]), q, v)
     assert (compiled.impulses > 0.0).any(axis=0).all()

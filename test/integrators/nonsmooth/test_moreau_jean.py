@@ -10,7 +10,7 @@ from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean, projectio
 from rbdyn_ros.mechanics import model, network
 from rbdyn_ros.mechanics.description import joints
 from rbdyn_ros.models import bouncing_ball, scenes
-from rbdyn_ros.systems import assembly, lagrangian, laws, relations
+from rbdyn_ros.systems import laws, second_order
 
 FREE_TOP = (0.0801587, 0.0825397, 0.00396825)  # kg m^2
 
@@ -40,7 +40,7 @@ def double_pendulum():
         s = np.sin(q[0] - q[1])
         return np.array([-s * v[1] ** 2 - 2.0 * 9.81 * np.sin(q[0]), s * v[0] ** 2 - 9.81 * np.sin(q[1])])
 
-    return lagrangian.nonlinear(2, mass, force)
+    return second_order.nonlinear(2, mass, force)
 
 
 def test_order_two_on_a_nonlinear_lagrangian_system():
@@ -49,7 +49,7 @@ def test_order_two_on_a_nonlinear_lagrangian_system():
     exact = solve_ivp(rate, (0.0, 0.5), np.r_[q, v], "DOP853", rtol=1e-12, atol=1e-12).y[:, -1]
     errors = []
     for n in (25, 50, 100):
-        (a,), (b,) = advanced(assembly.network(system, ()), (q,), (v,), 0.5 / n, n)
+        (a,), (b,) = advanced(second_order.network(system, ()), (q,), (v,), 0.5 / n, n)
         errors.append(np.abs(np.r_[a, b] - exact).max())
     assert np.polyfit(np.log([4.0, 2.0, 1.0]), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.15)
 
@@ -103,8 +103,8 @@ def test_friction_in_the_plane_is_friction_in_space_without_the_third_axis():
         rows = np.eye(3)[[2, 0, 1][: tangents + 1]]
         weight = np.array([0.0, 0.0, -9.81])
         law = laws.friction_2d(0.4, 0.5) if tangents == 1 else laws.friction_3d(0.4, 0.5)
-        contact = relations.interaction(relations.linear(rows, 0.0), law)
-        net = assembly.network(lagrangian.linear(np.eye(3), force=lambda t: weight), contact)
+        contact = second_order.interaction(second_order.linear_relation(rows, 0.0), law)
+        net = second_order.network(second_order.linear(np.eye(3), force=lambda t: weight), contact)
         return advanced(net, (np.array([0.0, 0.0, 0.1]),), (np.array([2.0, 0.0, -1.0]),), 5e-3, 80)
 
     (q2,), (v2,) = thrown(1)
@@ -115,9 +115,9 @@ def test_friction_in_the_plane_is_friction_in_space_without_the_third_axis():
 
 def test_two_systems_collide_and_keep_their_momentum():
     """Newton's cradle of two: equal masses, e = 1, exchange velocities through one interaction."""
-    balls = (lagrangian.linear(1.0), lagrangian.linear(1.0))
-    gap = relations.interaction(relations.linear([[-1.0, 1.0]], -0.1), laws.newton_impact(1.0), (0, 1))
-    q, v = advanced(assembly.network(balls, gap), (np.zeros(1), np.array([0.2])), (np.ones(1), np.zeros(1)), 1e-2, 40)
+    balls = (second_order.linear(1.0), second_order.linear(1.0))
+    gap = second_order.interaction(second_order.linear_relation([[-1.0, 1.0]], -0.1), laws.newton_impact(1.0), (0, 1))
+    q, v = advanced(second_order.network(balls, gap), (np.zeros(1), np.array([0.2])), (np.ones(1), np.zeros(1)), 1e-2, 40)
     assert (v[0][0], v[1][0]) == pytest.approx((0.0, 1.0), abs=1e-12)
 
 
@@ -153,42 +153,42 @@ def test_projection_with_the_norm_row_closes_the_joint_and_keeps_the_quaternion(
 
 def test_projection_pushes_out_what_overlaps_and_leaves_what_is_open():
     """A point in a corner of two walls: one gap is negative, the other positive; a third row pulls on both."""
-    rows = [relations.interaction(relations.linear([H], b), laws.newton_impact(0.5)) for H, b in (((1.0, 0.0), 0.0), ((0.0, 1.0), 0.0))]
-    tied = relations.interaction(relations.linear([[1.0, 1.0]], -0.5), laws.Equality())
-    found = projection.project(assembly.network(lagrangian.linear(np.eye(2)), [*rows, tied]), 0.0, (np.array([-0.1, 0.4]),))
+    rows = [second_order.interaction(second_order.linear_relation([H], b), laws.newton_impact(0.5)) for H, b in (((1.0, 0.0), 0.0), ((0.0, 1.0), 0.0))]
+    tied = second_order.interaction(second_order.linear_relation([[1.0, 1.0]], -0.5), laws.Equality())
+    found = projection.project(second_order.network(second_order.linear(np.eye(2)), [*rows, tied]), 0.0, (np.array([-0.1, 0.4]),))
     assert found.ok and found.q[0] == pytest.approx([0.0, 0.5], abs=1e-12)
-    open_ones = projection.project(assembly.network(lagrangian.linear(np.eye(2)), rows), 0.0, (np.array([0.1, 0.4]),))
+    open_ones = projection.project(second_order.network(second_order.linear(np.eye(2)), rows), 0.0, (np.array([0.1, 0.4]),))
     assert open_ones.iterations == 0 and open_ones.q[0] == pytest.approx([0.1, 0.4], abs=0.0)
 
 
 def test_projection_on_rows_that_contradict_each_other_is_told():
-    rows = [relations.interaction(relations.linear([[1.0]], b), laws.Equality()) for b in (0.0, -1.0)]
-    found = projection.project(assembly.network(lagrangian.linear(1.0), rows), 0.0, (np.zeros(1),))
+    rows = [second_order.interaction(second_order.linear_relation([[1.0]], b), laws.Equality()) for b in (0.0, -1.0)]
+    found = projection.project(second_order.network(second_order.linear(1.0), rows), 0.0, (np.zeros(1),))
     assert not found.ok and found.residual == pytest.approx(1.0)
 
 
 def test_redundant_joints_are_solved_and_contradicting_ones_refused():
-    system = lagrangian.linear(np.eye(2), force=lambda t: np.array([1.0, 0.0]))
-    wall = lambda speed: relations.interaction(  # noqa: E731
-        relations.Relation(1, lambda t, q: q[:1] - speed * t, lambda t, q: np.eye(2)[:1], lambda t, q: np.array([-speed])), laws.Equality()
+    system = second_order.linear(np.eye(2), force=lambda t: np.array([1.0, 0.0]))
+    wall = lambda speed: second_order.interaction(  # noqa: E731
+        second_order.Relation(1, lambda t, q: q[:1] - speed * t, lambda t, q: np.eye(2)[:1], lambda t, q: np.array([-speed])), laws.Equality()
     )
     start = (np.zeros(2),), (np.zeros(2),)
-    twice = moreau_jean.step(assembly.network(system, [wall(0.0), wall(0.0)]), 0.0, *start, 1e-2)
+    twice = moreau_jean.step(second_order.network(system, [wall(0.0), wall(0.0)]), 0.0, *start, 1e-2)
     assert twice.ok and sum(twice.impulses) == pytest.approx([-1e-2])
-    torn = moreau_jean.step(assembly.network(system, [wall(0.0), wall(1.0)]), 0.0, *start, 1e-2)
+    torn = moreau_jean.step(second_order.network(system, [wall(0.0), wall(1.0)]), 0.0, *start, 1e-2)
     assert not torn.ok and "redundant or inconsistent" in torn.message
 
 
 def test_linearised_is_one_newton_step_and_exact_for_constant_matrices():
     M, K = np.diag([1.0, 2.0]), np.array([[3.0, -1.0], [-1.0, 3.0]])
-    wall = relations.interaction(relations.linear([[1.0, 0.0]], 0.01), laws.newton_impact(0.5))
+    wall = second_order.interaction(second_order.linear_relation([[1.0, 0.0]], 0.01), laws.newton_impact(0.5))
     start = (np.zeros(2),), (np.array([-1.0, 0.5]),)
     full, once = (
-        advanced(assembly.network(lagrangian.linear(M, K=K), wall), *start, 1e-2, 50, linearised=linearised) for linearised in (False, True)
+        advanced(second_order.network(second_order.linear(M, K=K), wall), *start, 1e-2, 50, linearised=linearised) for linearised in (False, True)
     )
     assert once[0][0] == pytest.approx(full[0][0], abs=1e-13) and once[1][0] == pytest.approx(full[1][0], abs=1e-13)
     bent = moreau_jean.step(
-        assembly.network(double_pendulum(), ()), 0.0, (np.array([1.0, 0.3]),), (np.array([0.0, 1.0]),), 0.05, moreau_jean.options(linearised=True)
+        second_order.network(double_pendulum(), ()), 0.0, (np.array([1.0, 0.3]),), (np.array([0.0, 1.0]),), 0.05, moreau_jean.options(linearised=True)
     )
     assert bent.ok and bent.iterations == 1 and bent.residual > 1e-6
 
@@ -197,15 +197,15 @@ def test_linearised_is_one_newton_step_and_exact_for_constant_matrices():
 def test_contacts_that_squeeze_a_body_are_named_by_both_integrators(friction):
     """A floor, and a ceiling that comes down at 1 m/s: a Delassus matrix of rank one, and no impulse that helps."""
     tangent = ([[1.0, 0.0]] if friction else []), [0.0] * friction
-    down = relations.Relation(
+    down = second_order.Relation(
         1 + friction,
         lambda t, q: np.array([-q[1] - t, *tangent[1]]),
         lambda t, q: np.array([[0.0, -1.0], *tangent[0]]),
         lambda t, q: np.array([-1.0, *tangent[1]]),
     )
     law = laws.friction_2d(0.3) if friction else laws.newton_impact(0.0)
-    contacts = [relations.interaction(relation, law) for relation in (relations.linear([[0.0, 1.0], *tangent[0]]), down)]
-    net, start = assembly.network(lagrangian.linear(np.eye(2)), contacts), ((np.zeros(2),), (np.zeros(2),))
+    contacts = [second_order.interaction(relation, law) for relation in (second_order.linear_relation([[0.0, 1.0], *tangent[0]]), down)]
+    net, start = second_order.network(second_order.linear(np.eye(2)), contacts), ((np.zeros(2),), (np.zeros(2),))
     step, run = moreau_jean.step(net, 0.0, *start, 1e-2), event_driven.run(net, 0.0, *start, [0.1])
     assert not step.ok and "interactions 0, 1 at t = 0.01 s" in step.message and "residual" in step.message
     assert not run.ok and "impact of interactions 0, 1 is not solved" in run.message and "residual" in run.message
@@ -213,8 +213,8 @@ def test_contacts_that_squeeze_a_body_are_named_by_both_integrators(friction):
 
 def test_a_step_that_newton_cannot_solve_is_told():
     """dv/dt = v^2 from 30 m/s: v = 30 + (h/2)(900 + v^2) has no real solution at h = 0.5."""
-    runaway = lagrangian.nonlinear(1, lambda q: np.eye(1), lambda t, q, v: v**2)
-    step = moreau_jean.step(assembly.network(runaway, ()), 0.0, (np.zeros(1),), (np.array([30.0]),), 0.5)
+    runaway = second_order.nonlinear(1, lambda q: np.eye(1), lambda t, q, v: v**2)
+    step = moreau_jean.step(second_order.network(runaway, ()), 0.0, (np.zeros(1),), (np.array([30.0]),), 0.5)
     assert not step.ok and "smaller step" in step.message and step.residual > 1e-12
 
 
@@ -222,13 +222,13 @@ def test_a_step_that_newton_cannot_solve_is_told():
 @pytest.mark.parametrize(
     "system, words",
     [
-        (lagrangian.linear(1.0, force=lambda t: np.array([np.nan])), "not finite"),
-        (lagrangian.nonlinear(1, lambda q: np.zeros((1, 1)), still, flat, flat), "iteration matrix of system 0 is singular"),
+        (second_order.linear(1.0, force=lambda t: np.array([np.nan])), "not finite"),
+        (second_order.nonlinear(1, lambda q: np.zeros((1, 1)), still, flat, flat), "iteration matrix of system 0 is singular"),
     ],
 )
 def test_a_force_that_is_not_finite_and_a_mass_that_is_none_fail_the_step(system, words, contact):
-    floor = relations.interaction(relations.linear([[1.0]]), laws.newton_impact(0.5))
-    step = moreau_jean.step(assembly.network(system, [floor] * contact), 0.0, (np.zeros(1),), (np.zeros(1),), 1e-2)
+    floor = second_order.interaction(second_order.linear_relation([[1.0]]), laws.newton_impact(0.5))
+    step = moreau_jean.step(second_order.network(system, [floor] * contact), 0.0, (np.zeros(1),), (np.zeros(1),), 1e-2)
     assert not step.ok and words in step.message and not step.residual <= 1e-12
 
 

@@ -6,15 +6,15 @@ import pytest
 from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean
 from rbdyn_ros.mechanics import model, network
 from rbdyn_ros.models import scenes
-from rbdyn_ros.systems import assembly, lagrangian, laws, relations
+from rbdyn_ros.systems import laws, second_order
 
 G = 9.81
 
 
 def point_mass(mu, force):
     """1 kg on the plane z = 0 under gravity and force(t) (3,), q = (z, x, y)."""
-    system = lagrangian.linear(np.eye(3), force=lambda t: np.array([-G, 0.0, 0.0]) + force(t))
-    return assembly.network(system, relations.interaction(relations.linear(np.eye(3)), laws.friction_3d(mu)))
+    system = second_order.linear(np.eye(3), force=lambda t: np.array([-G, 0.0, 0.0]) + force(t))
+    return second_order.network(system, second_order.interaction(second_order.linear_relation(np.eye(3)), laws.friction_3d(mu)))
 
 
 def begun(params, speed):

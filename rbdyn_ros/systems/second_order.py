@@ -1,16 +1,129 @@
-"""From systems and interactions to the matrices of one step: u = G P + u_free   (N.11 to N.13)."""
+"""Second-order systems, the relations that couple them, and the matrices of one step.
 
-from typing import NamedTuple
+    M(q) dv/dt = F(t, q, v) + H^T lambda,     dq/dt = T(q) v                               (N.1)
+    y = h(t, q),     u = dy/dt = H v + dh/dt,     H = (dh/dq) T(q)                         (N.7)
+    u = G P + u_free                                                               (N.11 to N.13)
+
+q lives where it likes (R^n, or positions and unit quaternions), v in R^n. A displacement is a
+vector w of velocity coordinates; q (+) w moves along it: q + w in R^n, the exponential on
+rotations. Gradients with respect to q are taken along such displacements. An interaction is a
+relation, its law and the systems that it couples, whose q and v it takes one after the other;
+tangential rows of a contact have a direction but no y: their value is zero.
+"""
+
+from typing import Callable, NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.systems import laws
+from rbdyn_ros.systems.arguments import matrix
 from rbdyn_ros.systems.laws import Equality
-from rbdyn_ros.systems.mechanical import Mechanical
-from rbdyn_ros.systems.relations import Interaction
 from rbdyn_ros.types import Array
 
 OVERLAP = 1e-9  # [m] what a contact may overlap, or a joint be open, where a run begins
-UNIT = 1e-3  # by how much the norm of a quaternion may differ from 1: more than any drift, less than one that was never normalised
+# by how much the norm of a quaternion may differ from 1: more than any drift, less than one that
+# was never normalized
+UNIT = 1e-3
+
+
+class Mechanical(NamedTuple):
+    """The functions that a stepper needs."""
+
+    degrees: int  # n, the length of v
+    mass: Callable  # q -> M (n, n)
+    force: Callable  # (t, q, v) -> F (n,), quadratic terms included
+    stiffness: Callable  # (t, q, v) -> dF/dq along displacements (n, n)
+    damping: Callable  # (t, q, v) -> dF/dv (n, n)
+    tangent: Callable  # q -> T (n_q, n)
+    moved: Callable  # (q, w) -> q (+) w
+    norms: Callable  # q -> (values (k,), gradient (k, n_q)): what q must keep zero, |Q| - 1
+
+
+def differentiated(function: Callable, point: Array, degrees: int, moved: Callable = np.add) -> Array:
+    """d function / d point along displacements, (m, degrees); central differences, error about 1e-10 of the scale.
+
+    The way out where a system comes without its gradients.
+    """
+    step = 1e-5
+    columns = [(function(moved(point, step * e)) - function(moved(point, -step * e))) / (2.0 * step) for e in np.eye(degrees)]
+    return np.stack(columns, axis=-1)
+
+
+def nonlinear(
+    degrees: int, mass: Callable, force: Callable, stiffness: Callable | None = None, damping: Callable | None = None
+) -> Mechanical:
+    """M(q) dv/dt = F(t, q, v): mass(q) -> (n, n) [kg], force(t, q, v) -> (n,) [N] with the quadratic terms on this side.
+
+    stiffness and damping are dF/dq and dF/dv (n, n), functions of (t, q, v); without them, finite differences.
+    """
+    identity, none = np.eye(degrees), (np.empty(0), np.empty((0, degrees)))
+    return Mechanical(
+        degrees,
+        mass,
+        force,
+        stiffness or (lambda t, q, v: differentiated(lambda x: force(t, x, v), q, degrees)),
+        damping or (lambda t, q, v: differentiated(lambda x: force(t, q, x), v, degrees)),
+        lambda q: identity,
+        lambda q, w: q + w,
+        lambda q: none,
+    )
+
+
+def linear(M, C=None, K=None, force: Callable | None = None) -> Mechanical:
+    """M dv/dt + C v + K q = F(t): M, C, K (n, n) constant (C, K zero where left out), force(t) -> (n,) [N]   (N.2).
+
+    ValueError names a matrix that is not (n, n), not finite, or an M that is not positive definite.
+    """
+    M = matrix(M, "M")
+    n = len(M)
+    C, K = (np.zeros((n, n)) if A is None else matrix(A, name, n) for A, name in ((C, "C"), (K, "K")))
+    if np.linalg.eigvalsh(0.5 * (M + M.T)).min() <= 0.0:
+        raise ValueError("M is not positive definite; every direction needs a mass > 0")
+    external = force or (lambda t: np.zeros(n))
+    return nonlinear(n, lambda q: M, lambda t, q, v: external(t) - C @ v - K @ q, lambda t, q, v: -K, lambda t, q, v: -C)
+
+
+class Relation(NamedTuple):
+    """y = h(t, q) and its gradients."""
+
+    rows: int  # m
+    value: Callable  # (t, q) -> (m,)
+    gradient: Callable  # (t, q) -> dh/dq (m, n_q)
+    drift: Callable  # t, q -> partial dh/dt (m,)
+    bias: Callable | None = None  # (t, q, v) -> dH/dt v + d(dh/dt)/dt (m,); left out: a difference quotient
+
+
+class Interaction(NamedTuple):
+    """A relation with its law between some systems; make it with `interaction`, which checks."""
+
+    relation: Relation
+    law: tuple  # one of laws.py
+    systems: tuple  # indices
+
+
+def interaction(relation: Relation, law: tuple, systems: tuple = (0,)) -> Interaction:
+    """ValueError where the law is none or takes another number of rows than the relation has, and where no system is coupled."""
+    law = laws.checked(law)
+    if not systems:
+        raise ValueError("the interaction couples no system; systems holds their numbers, counted from 0")
+    rows = laws.ROWS.get(type(law), relation.rows)
+    if rows != relation.rows:
+        raise ValueError(f"the relation has {relation.rows} rows, but {type(law).__name__} takes {rows}")
+    return Interaction(relation, law, tuple(systems))
+
+
+def linear_relation(H, b=0.0) -> Relation:
+    """y = H q + b: H (m, n_q), b (m,) or a number."""
+    H = np.atleast_2d(np.asarray(H, float))
+    H = matrix(H, "H", *H.shape)
+    b, still = np.broadcast_to(np.asarray(b, float), (len(H),)), np.zeros(len(H))
+    return Relation(len(H), lambda t, q: H @ q + b, lambda t, q: H, lambda t, q: still)
+
+
+def above(height: Callable, speed: Callable) -> Relation:
+    """y = q - c(t) for a point that a moving wall pushes: height(t) -> c [m], speed(t) -> dc/dt [m/s]."""
+    H = np.ones((1, 1))
+    return Relation(1, lambda t, q: np.array([q[0] - height(t)]), lambda t, q: H, lambda t, q: np.array([-speed(t)]))
 
 
 class Singular(ValueError):
