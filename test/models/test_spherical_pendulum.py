@@ -17,6 +17,7 @@ from rbdyn_ros.models.spherical_pendulum import (
     quantities,
     upright,
 )
+from rbdyn_ros.types import OBSTACLE
 
 
 def test_default_rod_is_the_cylinder_of_the_reference_data():
@@ -45,7 +46,9 @@ def numbers(value):
 def test_every_number_of_a_system_is_a_float():
     """An integer would compile every kernel once more."""
     system = build(Params(gravity=10, cart_mass=2, rod_mass=1, rod_inertia=(1, 1, 1), rod_center_of_mass=1))
-    assert all(type(number) is float for number in numbers(system))
+    *contacts, obstacles = system.contacts
+    assert all(type(n) is float for n in numbers((*system._replace(contacts=()), *contacts)))
+    assert obstacles.dtype == OBSTACLE
 
 
 @pytest.mark.parametrize(("tilt", "azimuth"), [(0.1, 0.0), (0.5, 1.0), (3.0, -2.5), (math.pi, 0.3)])

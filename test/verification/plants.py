@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from rbdyn_ros.models.spherical_pendulum import Params, build, no_input
-from rbdyn_ros.types import Input, State, System
+from rbdyn_ros.types import Contacts, Input, State, System
 
 REFERENCE = Params(gravity=9.81, cart_mass=2.0, rod_mass=1.0, rod_center_of_mass=1.2, rod_inertia=(0.4801, 0.4801, 0.0002))
 THICK = (0.3, 0.2, 0.12)  # [kg m^2] no symmetry
@@ -67,6 +67,7 @@ systems = st.builds(
     inertia=st.tuples(*[_floats(1e-4, 1.0)] * 3),
     joint_damping=_floats(0.0, 0.1),
     gravity=_floats(0.0, 20.0),
+    contacts=st.just(Contacts()),
 )
 quaternions = _vector(-1.0, 1.0, 4).filter(lambda q: q @ q > 0.01).map(lambda q: q / np.sqrt(q @ q))
 states = st.builds(
