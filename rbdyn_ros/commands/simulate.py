@@ -69,7 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         option(f"--{word}", metavar="VALUE", help=f"short for --set {name}=VALUE{of_model}")
     option("--controller", metavar="NAME", help="a control law in closed loop, by name or path/to/law.py; period, reference, faults.* can be set too")
     option("--model", metavar="FILE", help="instead of the pendulum: bodies, joints and contacts in FILE.yaml or FILE.urdf, or the name of a shipped model")
-    option("--impact-law", metavar="LAW", help="with --model: bounded_newton (default), newton, poisson or energetic")
+    laws = "with --model: bounded_newton (default), newton, poisson or energetic"
+    option("--impact-law", metavar="LAW", help=laws)
     option("--duration", metavar="T", help="simulated time [s]; default 10, or what the model's file says")
     option("--every", metavar="S", help="simulated time from row to row [s], a multiple of the step (of the control period); default: that")
     option("--events", metavar="FILE", help="FILE.csv with one row per impact; needs contact.*, or a model with contacts")
@@ -135,7 +136,8 @@ def job(arguments: argparse.Namespace) -> "Job | ModelJob":
     if arguments.picture:
         raise ValueError("--picture is given without --model; it draws models only")
     if arguments.impact_law:
-        raise ValueError("--impact-law is given without --model; of the pendulum set contact.newton_restitution")
+        advice = "of the pendulum set contact.newton_restitution"
+        raise ValueError(f"--impact-law is given without --model; {advice}")
     short = [
         Override(name, getattr(arguments, word), f"--{word}")
         for word, name in SHORT.items()

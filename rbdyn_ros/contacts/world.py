@@ -1,8 +1,10 @@
 """What the rod and the cart can meet, one candidate at a time: floor, rail ends, obstacles.
 
 The candidates are numbered: `NAMES`, then the rows of `Contacts.obstacles` (`contacts.obstacles`),
-which move. Each has a gap g [m], negative when it is penetrated, a unit normal n out of the obstacle [world], and the point that touches: at the height rho along the rod's axis [m, from the joint], or the cart
-itself. The rod's foot is the joint; it slides in z = 0 and never meets a floor below it.
+which move. Each has a gap g [m], negative when it is penetrated, a unit normal n out of the
+obstacle [world], and the point that touches: at the height rho along the rod's axis [m, from the
+joint], or the cart itself. The rod's foot is the joint; it slides in z = 0 and never meets a floor
+below it.
 """
 
 from typing import NamedTuple

@@ -7,8 +7,9 @@ the step before) obeys Newton's law at the end velocity, a PERSISTENT contact ke
     u = T ((r_{k+1} - r_k)/h - V),  w = beta min(g_k, 0)/h     persistent                    (P.2)
     K_mu  contains  P  orthogonal to  u + (w + mu |u_T|) e_N  in  K_mu*                                   (P.3)
 
-V is the velocity of the obstacle. The smooth step is solved for given P; then P follows from (P.3) with the Delassus matrix W at k, u = u(P_old) + c W (P - P_old),
-c = 2 at an impact (both half impulses reach the end velocity), 1 else. W is off by O(h), which is the factor of each round.
+V is the velocity of the obstacle. The smooth step is solved for given P; then P follows from (P.3)
+with the Delassus matrix W at k, u = u(P_old) + c W (P - P_old), c = 2 at an impact (both half
+impulses reach the end velocity), 1 else. W is off by O(h), which is the factor of each round.
 
 A persistent contact leaves the end velocity swinging about its mean. The oblique projection of the velocities on the closed
 rows, along directions that keep P_T/P_N (so no friction is invented), removes that and nothing else.

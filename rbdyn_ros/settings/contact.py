@@ -21,24 +21,55 @@ def _direction(normal: tuple) -> tuple:
     return tuple(n / length for n in normal)
 
 
+def _restitution(group: str, what: str) -> Parameter:
+    description = f"Sets the coefficient of restitution of {what}."
+    return Parameter(f"contact.{group}.restitution", 0.0, "", description, low=0.0, high=1.0)
+
+
 def _surface(group: str, what: str) -> tuple:
     return (
-        Parameter(f"contact.{group}.friction", 0.0, "", f"Sets the coefficient of Coulomb friction of {what}.", low=0.0),
-        Parameter(f"contact.{group}.restitution", 0.0, "", f"Sets the coefficient of restitution of {what}.", low=0.0, high=1.0),
+        Parameter(
+            f"contact.{group}.friction",
+            0.0,
+            "",
+            f"Sets the coefficient of Coulomb friction of {what}.",
+            low=0.0,
+        ),
+        _restitution(group, what),
     )
 
 
 CONTACT = (
-    Parameter("contact.floor.enabled", False, "", "Adds a floor that the rod's tip can hit.", "bool"),
-    Parameter("contact.floor.height", -0.1, "m", "Sets the height of the floor, below the joint, which slides at 0.", high=0.0),
+    Parameter(
+        "contact.floor.enabled", False, "", "Adds a floor that the rod's tip can hit.", "bool"
+    ),
+    Parameter(
+        "contact.floor.height",
+        -0.1,
+        "m",
+        "Sets the height of the floor, below the joint, which slides at 0.",
+        high=0.0,
+    ),
     *_surface("floor", "the floor"),
     *(
-        Parameter(f"contact.stops.{axis}_{end}", sign * _FAR, "m", "Sets where the cart's rail ends; 1e9 is no end.")
+        Parameter(
+            f"contact.stops.{axis}_{end}",
+            sign * _FAR,
+            "m",
+            "Sets where the cart's rail ends; 1e9 is no end.",
+        )
         for axis in "xy"
         for end, sign in (("min", -1.0), ("max", 1.0))
     ),
-    Parameter("contact.stops.restitution", 0.0, "", "Sets the coefficient of restitution of the rail ends.", low=0.0, high=1.0),
-    Parameter("contact.obstacle.kind", "none", "", "Adds an obstacle: a sphere, or a half space for the tip.", "string", choices=_KINDS),
+    _restitution("stops", "the rail ends"),
+    Parameter(
+        "contact.obstacle.kind",
+        "none",
+        "",
+        "Adds an obstacle: a sphere, or a half space for the tip.",
+        "string",
+        choices=_KINDS,
+    ),
     Parameter(
         "contact.obstacle.center",
         (1.0, 0.0, 1.0),
@@ -56,10 +87,22 @@ CONTACT = (
         length=(3,),
         refine=_direction,
     ),
-    Parameter("contact.obstacle.radius", 0.1, "m", "Sets the radius of the sphere.", low=0.0, low_open=True),
+    Parameter(
+        "contact.obstacle.radius",
+        0.1,
+        "m",
+        "Sets the radius of the sphere.",
+        low=0.0,
+        low_open=True,
+    ),
     *_surface("obstacle", "the obstacle"),
     Parameter(
-        "contact.bias", 0.1, "", "Sets the fraction of a penetration that a step gives back to a resting contact.", low=0.0, high=1.0
+        "contact.bias",
+        0.1,
+        "",
+        "Sets the fraction of a penetration that a step gives back to a resting contact.",
+        low=0.0,
+        high=1.0,
     ),
     Parameter(
         "contact.newton_restitution",

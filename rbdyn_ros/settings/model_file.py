@@ -35,6 +35,7 @@ class ModelFile(NamedTuple):
     every: float | None  # [s] from row to row
     view: str  # the plane of its picture: "xz", "yz", "xy"
     impact_law: str  # one of `restitution.LAWS`
+    whole_steps: bool  # impacts do not split a step
     notes: tuple  # sentences about what was read and has no effect
 
 
@@ -77,6 +78,7 @@ TOP = _table(
     Parameter("urdf", None, "", "", kind="string"),
     Parameter("view", None, "", "", kind="string", choices=("xz", "yz", "xy")),
     Parameter("impact_law", None, "", "", kind="string", choices=restitution.LAWS),
+    Parameter("whole_steps", None, "", "", kind="bool"),
     Parameter("step", None, **TIME),
     Parameter("duration", None, **TIME),
     Parameter("every", None, **TIME),
@@ -163,7 +165,7 @@ def read(path: Path) -> ModelFile:
         found = urdf.read(path)
         given = scene.Scene(found.bodies, found.joints, found.geoms)
         law = restitution.LAWS[0]
-        return ModelFile(given, found.name, None, None, None, "xz", law, found.notes)
+        return ModelFile(given, found.name, None, None, None, "xz", law, False, found.notes)
     top, groups, starts = _grouped(path)
     bodies, joints, geoms, notes = {}, {}, {}, ()
     if "urdf" in top:
@@ -191,6 +193,7 @@ def read(path: Path) -> ModelFile:
         *(top.get(word) for word in ("step", "duration", "every")),
         top.get("view", "xz"),
         top.get("impact_law", restitution.LAWS[0]),
+        top.get("whole_steps", False),
         notes,
     )
 

@@ -60,8 +60,9 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
         known = ", ".join(restitution.LAWS)
         raise ValueError(f"--impact-law is {law}; it must be one of {known}")
     planned = rows_of.plan(duration, every, step)
+    options = models.Options(impact_law=law, whole_steps=file.whole_steps)
     with notice(COMPILING):
-        model = model_file.build(file, path, impacts=IMPACTS, options=models.Options(impact_law=law))
+        model = model_file.build(file, path, impacts=IMPACTS, options=options)
     composition = arguments.composition or "none"
     if composition != "none" and (composition not in COMPOSITIONS or file.scene.contacts):
         fit = "none, for it has contacts" if file.scene.contacts else f"one of {', '.join(COMPOSITIONS)}"
@@ -109,9 +110,9 @@ def columns(model: models.Model, record: runs.Record) -> dict:
     [m/s, world], wx wy wz [rad/s, body]; of each joint JOINT.fx fy fz [N, world] and tx ty tz
     [N m, axes and center of mass of the first body]: what it does to its first body, the mean since
     the row before; of each contact CONTACT.Pn along the normals and Px Py Pz [N s, world] on the
-    first body of its pairs, since the row before; E [J], work [J] that moving walls have done, less what dampers have taken,
-    Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s,
-    about the origin], opening: what the joints are open by [m] or [-].
+    first body of its pairs, since the row before; E [J], work [J] that moving walls have done, less
+    what dampers have taken, Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s, about the origin], opening: what
+    the joints are open by [m] or [-].
     """
     table = {"t": record.t}
     for i, name in enumerate(model.names.bodies):

@@ -102,7 +102,8 @@ def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
     assert max(ticks) - min(ticks) >= 3_000_000_000
 
 
-# The demo's own process, which sleeps in the middle of the trial until the plant is past the end by more than a reader keeps.
+# The demo's own process, which sleeps in the middle of the trial until the plant is past the end by
+# more than a reader keeps.
 STANDS_STILL = """
 import sys, time
 from rclpy.qos import QoSProfile
@@ -120,7 +121,8 @@ def turn(stage):
     awake(stage)
     if not clock:
         clock.append(Polled(stage.node))
-        clock[0].listen(Clock, "/clock", lambda taken: now.append(nanoseconds(taken.message.clock)), QoSProfile(depth=1))
+        newest = QoSProfile(depth=1)
+        clock[0].listen(Clock, "/clock", lambda t: now.append(nanoseconds(t.message.clock)), newest)
     if stage.audience.simulator == "playing":
         seen.append(stage.audience.stamp)
     if seen and seen[-1] > seen[0] + 500_000_000:

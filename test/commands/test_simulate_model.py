@@ -89,6 +89,18 @@ def test_the_impact_law_is_an_option_and_a_line_of_the_file(simulate):
     assert after[1] == after[2] and abs(after[1] - after[0]) > 1e-3
 
 
+def test_whole_steps_are_a_line_of_the_file(simulate):
+    """A ball falls, stays on the floor and keeps no speed; restitution is refused."""
+    Path("ball.yaml").write_text("whole_steps: true\n" + BALL)
+    code, _, err = simulate("--model", "ball.yaml", "--duration", "0.6")
+    assert code == 2 and "but contact bounce has restitution 0.5; it must be 0" in err
+    Path("ball.yaml").write_text("whole_steps: true\n" + BALL.replace("0.5}", "0}"))
+    assert simulate("--model", "ball.yaml", "--duration", "0.6")[0] == 0
+    rows = table()
+    assert rows["ball.z"][-1] == pytest.approx(0.1, abs=1e-6) and abs(rows["ball.vz"][-1]) < 1e-9
+    assert np.diff(rows["E"]).max() < 1e-9
+
+
 def test_the_reactions_carry_the_weight(simulate):
     """Of a door whose axis is upright: half of it at each hinge."""
     text = (ROOT / "config" / "models" / "door.yaml").read_text()

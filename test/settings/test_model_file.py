@@ -24,6 +24,7 @@ def read(tmp_path, monkeypatch):
 def test_values_reach_the_scene(read):
     file = read(
         "title: All of it\nstep: 2e-3\nduration: 3\nevery: 0.01\nview: yz\ngravity: [0, 0, -1]\nclose: true\n"
+        "whole_steps: true\n"
         "bodies:\n"
         "  a: {shape: capsule, radius: 0.1, length: 0.4, density: 1000, position: [1, 2, 3], rpy: [0, 0.5, 0],\n"
         "      velocity: [1, 0, 0], angular_velocity: [0, 0, 2], held: [0, 1, 0, 0, 0, 0]}\n"
@@ -35,7 +36,7 @@ def test_values_reach_the_scene(read):
     )
     assert (file.title, file.step, file.duration, file.every, file.view) == ("All of it", 2e-3, 3.0, 0.01, "yz")
     whole = file.scene
-    assert whole.gravity == (0, 0, -1) and whole.close and list(whole.bodies) == ["a", "b", "c"]
+    assert file.whole_steps and whole.gravity == (0, 0, -1) and whole.close and list(whole.bodies) == ["a", "b", "c"]
     a, c = whole.bodies["a"], whole.bodies["c"]
     volume = np.pi * 0.1**2 * (0.4 + 4.0 / 3.0 * 0.1)
     assert a.mass == pytest.approx(1000.0 * volume) and a.held == (0, 1, 0, 0, 0, 0)
