@@ -1,10 +1,12 @@
 """The smooth part of a step: bodies and joints under given impulses at the node (doc/nonsmooth.md,
 M.5 to M.11).
 
-b = p + (h/2) f + A^T lambda + D^T Lambda                lambda, Lambda: the whole impulses of the
-node m (x_1 - x) / h = b_x,     (2/h) (w J v + v x J v + gamma (1 - w) v) = b_w,      q_1 = q o
-F(v),      Phi(x_1, q_1) = 0 p_1 = (m (x_1 - x)/h, (2/h) (w J v - v x J v + gamma (1 - w) v)) +
-(h/2) f       the next node's reactions are not in it
+    b = p + (h/2) f + A^T lambda + D^T Lambda          lambda, Lambda: whole impulses of the node
+    m (x_1 - x) / h = b_x,   (2/h) (w J v + v x J v + gamma (1 - w) v) = b_w
+    q_1 = q o F(v),   Phi(x_1, q_1) = 0
+    p_1 = (m (x_1 - x)/h, (2/h) (w J v - v x J v + gamma (1 - w) v)) + (h/2) f
+
+The next node's reactions are not in p_1.
 """
 
 from rbdyn_ros.geometry import unit_quaternion, vec

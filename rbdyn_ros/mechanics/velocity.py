@@ -1,8 +1,9 @@
 """Velocities of an instant: of the node, with the joints obeyed, and those that impulses give
 (doc/nonsmooth.md, M.12, M.13).
 
-M v = p + A^T nu + D^T P,   A v = 0         the velocities of the node; nu, P: the part of its
-reactions that has acted by then
+    M v = p + A^T nu + D^T P,   A v = 0
+
+v are the velocities of the node; nu and P are the part of its reactions that has acted by then.
 """
 
 from rbdyn_ros.geometry import vec
