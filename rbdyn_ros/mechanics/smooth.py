@@ -9,6 +9,8 @@ M.5 to M.11).
 The next node's reactions are not in p_1.
 """
 
+from math import sqrt
+
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, sparse, turn
@@ -140,13 +142,15 @@ def linearize_bodies(m, h):
 @part
 def correct(m, h):
     """v and the ends of the joined bodies after a change of the joints' impulses, whose torque is
-    in TORQUE; the largest change of v.
+    in TORQUE; the largest change of v, or geometric mean of it and of the change of place [m].
     """
     bodies, f, largest, bad = arena.bodies(m), 2.0 / h, 0.0, 0.0
     for i in range(len(bodies)):
         if bodies[i, c.JOINTED] == 0.0:
             continue
-        put(bodies, i, c.X_1, reached(bodies, i, h, get(bodies, i, c.D_X)))
+        x_1 = reached(bodies, i, h, get(bodies, i, c.D_X))
+        moved = vec.size(vec.sub(x_1, get(bodies, i, c.X_1)))
+        put(bodies, i, c.X_1, x_1)
         put(bodies, i, c.P_1, get(bodies, i, c.D_X))
         if bodies[i, c.TURNS] != 0.0:
             v, torque = get(bodies, i, c.V), get(bodies, i, c.TORQUE)
@@ -159,7 +163,8 @@ def correct(m, h):
             b = vec.transposed_matvec(get9(bodies, i, c.R), torque)
             b = vec.add(get(bodies, i, c.L_1), b)
             put(bodies, i, c.L_1, vec.axpy(-2.0, turn.sideways(f, get(bodies, i, c.J), v), b))
-            largest = max(largest, vec.size(d))
+            # Newton's method leaves open the products of these changes
+            largest = max(largest, vec.size(d), sqrt(vec.size(d) * moved))
             bad += 0.0 * vec.size(d)  # nan, which a maximum may pass over
     return largest + bad
 
