@@ -4,7 +4,7 @@ from rbdyn_ros.controllers import options, select
 from rbdyn_ros.settings.faults import FAULTS
 from rbdyn_ros.settings.parameter import Parameter
 from rbdyn_ros.settings.plant import PLANT
-from rbdyn_ros.settings.tables import nearest
+from rbdyn_ros.settings.tables import known, nearest
 
 
 def _start(name: str, unit: str, description: str, **bounds) -> Parameter:
@@ -38,14 +38,7 @@ RUN = (
         low=0.0,
         low_open=True,
     ),
-    Parameter(
-        "period",
-        0.002,
-        "s",
-        "Sets the control period that the law is designed for.",
-        low=0.0,
-        low_open=True,
-    ),
+    known("pendulum_controller")["period"],
     Parameter(
         "step",
         0.001,
