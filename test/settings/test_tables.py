@@ -2,6 +2,7 @@
 
 import pytest
 
+from benchmarks.size import is_sentence
 from rbdyn_ros.settings import tables
 from rbdyn_ros.settings.parameter import check, expected
 
@@ -16,8 +17,7 @@ def test_every_default_passes_its_own_check(parameter):
 @pytest.mark.parametrize("parameter", ALL, ids=lambda parameter: parameter.name)
 def test_every_parameter_is_described_in_sentences(parameter):
     """They begin with a verb: "Sets the mass of the cart."."""
-    first = parameter.description.partition(" ")[0]
-    assert first[0].isupper() and first.endswith("s") and parameter.description.endswith(".")
+    assert is_sentence(parameter.description)
     assert expected(parameter)
 
 
