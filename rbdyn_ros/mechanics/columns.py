@@ -32,8 +32,8 @@ V, W, B_X, B_W, A_X, A_W, X_1, P_1, L_1, Q_1, R_1, K, EXCESS, TORQUE, D_X, D_W, 
     _n + c for c in offsets(3, 1, 3, 3, 3, 3, 3, 3, 3, 4, 9, 9, 3, 3, 3, 3, 3, 3)
 )
 # How far its shapes reach from its center; the way that no point of them has exceeded until the
-# node, and in the step [m].
-REACH, WAY, STEP_WAY, BODY = (_n + c for c in offsets(1, 1, 1))
+# node, and in the step [m]. How far it has moved and turned since its contacts were aimed.
+REACH, WAY, STEP_WAY, DRIFT, BODY = (_n + c for c in offsets(1, 1, 1, 1))
 
 # Joint blocks of three rows. Points or directions in a and directions or points in b, offsets c,
 # kinds k of the rows; multipliers (impulse of the node), sum of the impulses (force and torque on
@@ -79,7 +79,8 @@ LA, SLACK, U_P, TOTAL, _m = (_n + c for c in offsets(3, 1, 2, 4))
 # mu |u_T| of the augmented Lagrangian, tangential velocity of this step, shift of the friction
 # law, what the contact does, velocity before an impact, impulse put by; velocity z of the
 # alternating directions, and what they have found; sum of the ways of a and b below which the pair
-# stays open.
+# stays open; whether frame, points and levers stand for bodies that have not drifted since; own
+# block of a step whose joints react, and whether there is one.
 (
     FRAME,
     ON_A,
@@ -100,8 +101,11 @@ LA, SLACK, U_P, TOTAL, _m = (_n + c for c in offsets(3, 1, 2, 4))
     Z,
     KEEP_2,
     WAKE,
+    AIMED,
+    W_JOINED,
+    COUPLED,
     PAIR,
-) = (_m + c for c in offsets(9, 3, 3, 1, 1, 9, 3, 9, 9, 3, 1, 2, 2, 1, 3, 3, 3, 4, 1))
+) = (_m + c for c in offsets(9, 3, 3, 1, 1, 9, 3, 9, 9, 3, 1, 2, 2, 1, 3, 3, 3, 4, 1, 1, 9, 1))
 KEPT = np.int64(_m - LA)
 CLOSED = ROWS  # in a pair's integers: 1 if the contact persists
 FACE, BALLS = np.int64(0), np.int64(1)
@@ -126,9 +130,10 @@ WORLD = np.int64(-1)
 
 # Impacts: time, contact, impulse (normal, tangents), normal velocity before and after.
 IMPACT = np.int64(7)
-# Counters of a run, and where a step has failed.
+# Counters of a run, and where a step has failed. RESPONDED: whether U_X, U_W and D are the
+# response to the impulses of the only contact of bodies with joints.
 ACTIVE, ROUNDS, SWEEPS, FACTORS, IMPACTS, TRIALS, ITERATIONS, FRESH, _n = offsets(*[1] * 8)
-STALLS, FAILURE, WHERE, NEAR, COUNTERS = (_n + c for c in offsets(1, 1, 1, 1))
+STALLS, FAILURE, WHERE, NEAR, RESPONDED, COUNTERS = (_n + c for c in offsets(1, 1, 1, 1, 1))
 # The clock: time of the node [s]; options: impacts within a step, the law of restitution (its
 # place in `restitution.LAWS`), whether steps are whole; whether the run has started; the margin of
 # the list of near pairs, and how far a body may have moved since it was made [m].

@@ -8,11 +8,13 @@ there the impulses are those of `lagrangian`. A single contact of bodies with jo
 with the joints reacting, and needs no more than the exact law.
 """
 
+from math import sqrt
+
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get9, put
+from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.lagrangian import (
     FAILED,
     ROUND_OFF,
@@ -23,6 +25,7 @@ from rbdyn_ros.mechanics.lagrangian import (
 )
 from rbdyn_ros.mechanics.pairs import accelerate, push, velocity
 from rbdyn_ros.mechanics.velocity import respond
+from rbdyn_ros.solvers.fc3d import projected
 from rbdyn_ros.solvers.fc3d_one_contact import NONE, contact
 
 SWEEPS = 2000
@@ -63,8 +66,9 @@ def solve(m, tolerance, h, at_node):
     found. U_X, U_W: what the impulses change of the bodies' velocities, where there are no joints.
     """
     pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)
-    clear_velocities(m)
     n, joined = count[c.ACTIVE], len(arena.blocks(m)) > 0
+    count[c.RESPONDED] = 0
+    clear_velocities(m)
     for at in range(n):
         put(pairs, active[at], c.L_B, get(pairs, active[at], c.LA))
     has_matrix = len(arena.skyline(m)) > 0
@@ -74,6 +78,11 @@ def solve(m, tolerance, h, at_node):
             return moved / (tolerance + ROUND_OFF * size)
         restart(m)
     if joined:
+        if n == 1 and not at_node:
+            change = solve_again(m, tolerance, h)
+            if change < FAILED:
+                return change
+            restart(m)
         couple_all(m, h, at_node)
     first, moved, size, farthest, where, lawful = 0.0, 0.0, 0.0, 0.0, 0, True
     is_whole = arena.clock(m)[c.WHOLE] != 0.0
@@ -115,6 +124,34 @@ def solve(m, tolerance, h, at_node):
 
 
 @part
+def solve_again(m, tolerance, h):
+    """As `solve`, for the only contact of bodies with joints, with the W of an earlier step: right to
+    the order of its change, which the response to the new impulse tells. FAILED if that is too much.
+    """
+    pairs, k = arena.pairs(m), arena.active(m)[0]
+    if pairs[k, c.COUPLED] == 0.0:
+        return FAILED
+    W, old, u = get9(pairs, k, c.W_JOINED), get(pairs, k, c.LA), get(pairs, k, c.U)
+    found = contact(W, vec.sub(u, vec.matvec(W, old)), pairs[k, c.MU], old)
+    put(pairs, k, c.LA, found.r)
+    pairs[k, c.STATUS] = found.kind
+    respond_to_changes(m, h, False)
+    arena.counters(m)[c.SWEEPS] += 1
+    is_taken, size = found.kind != NONE, W[0][0] * vec.size(found.r)
+    if is_taken:
+        u = vec.add(u, velocity(m, k))
+        slip = pairs[k, c.MU] * sqrt(u[1] * u[1] + u[2] * u[2])
+        x = vec.axpy(-1.0 / W[0][0], (u[0] + slip, u[1], u[2]), found.r)
+        rest = W[0][0] * vec.size(vec.sub(projected(x, pairs[k, c.MU]), found.r))
+        is_taken = rest <= tolerance + ROUND_OFF * size
+    if not is_taken:
+        return FAILED
+    arena.counters(m)[c.RESPONDED] = 1
+    moved = W[0][0] * vec.size(vec.sub(found.r, old))
+    return moved / (tolerance + ROUND_OFF * size)
+
+
+@part
 def couple_all(m, h, at_node):
     """W_OWN of the active pairs with the joints reacting."""
     active = arena.active(m)
@@ -133,6 +170,9 @@ def couple(m, k, h, at_node):
         u = velocity(m, k)
         for r in range(3):
             pairs[k, c.W_OWN + 3 * r + j] = u[r]
+    if not at_node:
+        put9(pairs, k, c.W_JOINED, get9(pairs, k, c.W_OWN))
+        pairs[k, c.COUPLED] = 1.0
     clear_velocities(m)
 
 

@@ -72,6 +72,7 @@ def steps(m, h, theta, gamma, tolerance, n, most, takes_any):
     arena.counters(m)[c.FRESH] = 0
     for j in range(len(arena.pairs(m))):
         arena.pair_integers(m)[j, c.CLOSED] = 0
+        arena.pairs(m)[j, c.AIMED] = 0.0
     for k in range(n):
         if not step(m, h, theta, gamma, tolerance, most, takes_any):
             return k

@@ -24,6 +24,7 @@ ROUND_OFF = 4e-15  # of the places, per step: the least velocity that a contact 
 LINEAR = 30.0  # tolerances: a change of the impulses that moves the bodies linearly
 # [m] of a change of one contact whose W has the joints in it, as far as that is exact: to O(h w)
 SHORT = 5e-12
+STILL = 1e-13  # [m] and [rad]: a way after which frames and levers still hold
 FEW_ROUNDS = 3  # in whole steps
 COARSE = 1e-6  # [m/s] for each contact: what impulses are found to in whole steps
 # a sliding velocity over that which friction takes within a step: friction follows the mean of
@@ -37,24 +38,37 @@ OBSERVE = np.int64(-1)
 @part
 def collect(m):
     """The closed pairs become the active ones, with frames and the shift of their friction law
-    (M.17). Those that have left the extent of what they touched are opened.
+    (M.17). Those that have left the extent of what they touched are opened. Frames of bodies that
+    rest are kept.
     """
-    pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
-    n = 0
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    active, n = arena.active(m), 0
     for k in range(len(pairs)):
-        if integers[k, c.CLOSED] != 0 and integers[k, c.KIND] > c.BALLS and is_left(m, k):
+        if integers[k, c.CLOSED] == 0:
+            pairs[k, c.AIMED] = 0.0
+            continue
+        b = integers[k, c.B]
+        is_aimed = pairs[k, c.AIMED] != 0.0 and bodies[integers[k, c.A], c.DRIFT] <= STILL
+        is_aimed = is_aimed and (b == c.WORLD or bodies[b, c.DRIFT] <= STILL)
+        if not is_aimed and integers[k, c.KIND] > c.BALLS and is_left(m, k):
             integers[k, c.CLOSED] = 0
             put(pairs, k, c.LA, (0.0, 0.0, 0.0))
-        if integers[k, c.CLOSED] != 0:
+            pairs[k, c.AIMED] = 0.0
+        else:
             active[n] = k
             n += 1
-            aim(m, k)
+            if not is_aimed:
+                aim(m, k)
+                pairs[k, c.AIMED] = 1.0
             s, t = pairs[k, c.U_P], pairs[k, c.U_P + 1]
             stopped = (
                 max(pairs[k, c.W_OWN + 4], pairs[k, c.W_OWN + 8]) * pairs[k, c.MU] * pairs[k, c.LA]
             )
             far = sqrt(s * s + t * t) > FAR * stopped
             pairs[k, c.SHIFT], pairs[k, c.SHIFT + 1] = (s, t) if far else (0.0, 0.0)
+    for i in range(len(bodies)):
+        if bodies[i, c.DRIFT] > STILL:
+            bodies[i, c.DRIFT] = 0.0
     arena.counters(m)[c.ACTIVE] = n
     return n
 
@@ -68,7 +82,8 @@ def nudge(m, h):
     bodies, blocks = arena.bodies(m), arena.blocks(m)
     joined = len(blocks) > 0
     if joined:
-        friction.respond_to_changes(m, h, False)
+        if arena.counters(m)[c.RESPONDED] == 0:
+            friction.respond_to_changes(m, h, False)
         for j in range(len(blocks)):
             arena.add(blocks, j, c.LAM, get(blocks, j, c.D))
     for i in range(len(bodies)):
@@ -184,7 +199,11 @@ def take(m, h, whole):
     """Make the part that was solved the node: its impulses are summed up, contacts that have
     parted are opened.
     """
-    pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    active = arena.active(m)
+    for i in range(len(bodies)):
+        moved = vec.size(vec.sub(get(bodies, i, c.X_1), get(bodies, i, c.X)))
+        bodies[i, c.DRIFT] += moved + vec.size(get(bodies, i, c.V))
     smooth.commit(m, h, h > 1e-3 * whole)
     springs.update(m, h)
     arena.clock(m)[c.TIME] += h
@@ -312,7 +331,7 @@ def undo(m, saved):
     pairs, blocks = arena.pairs(m), arena.blocks(m)
     for k in range(len(pairs)):
         put(pairs, k, c.LA, (0.0, 0.0, 0.0))
-        pairs[k, c.WAKE] = 0.0
+        pairs[k, c.WAKE] = pairs[k, c.AIMED] = 0.0
     for j in range(len(blocks)):
         put(blocks, j, c.LAM, (0.0, 0.0, 0.0))
     return False

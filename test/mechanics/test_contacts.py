@@ -7,6 +7,7 @@ import pytest
 
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import jacobian, joints
 from rbdyn_ros.mechanics.description import pairs
@@ -241,3 +242,33 @@ def test_stack_of_boxes_rests_after_one_falls():
     run = Run(bodies, q, rigid_bodies.motion(bodies), ground + upper).take(2e-3, 300)
     assert run.q[:, 2] == pytest.approx((0.1, 0.3, 0.5), abs=1e-12)
     assert np.abs(run.v).max() < 1e-12 and len(run.impacts) == 4
+
+
+def lying_rod(speed):
+    """A rod on the joint of a cart that slides at a speed, whose tip lies on the floor."""
+    bodies = rigid_bodies.build((2.0, 1.0), [(1.0,) * 3, (0.48, 0.48, 2e-4)])
+    bodies = bodies._replace(held=np.array([(0, 0, 1, 1, 1, 1), (0,) * 6], float))
+    turned = quaternion.exp((0.0, np.arccos(-0.1 / 2.4), 0.0))
+    center = quaternion.rotate(turned, np.array([0.0, 0.0, 1.2]))
+    q = np.array([[0, 0, 0, 1, 0, 0, 0], [*center, *turned]])
+    v = np.zeros((2, 6))
+    v[:, :3] = (speed, 0.5 * speed, 0.0)
+    tip = pairs.corner(1, (0.0, 0.0, 1.2), s=(0.0, 0.0, -0.1), mu=0.3)
+    joint = joints.ball_joint(1, (0.0, 0.0, -1.2), 0, (0.0, 0.0, 0.0))
+    return Run(bodies, q, v, [tip], joints.assembled(2, joint))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: block(0.3), lambda: block(0.0, 0.2), lambda: lying_rod(0.0), lambda: lying_rod(2.0)],
+)
+def test_what_is_kept_from_step_to_step_changes_nothing(make):
+    """Frames of bodies at rest and W of a tip, against steps that make them anew."""
+    kept, anew = make(), make()
+    for _ in range(200):
+        kept.take(1e-3, 1)
+        models.part(anew.model, "pairs")[:, [c.AIMED, c.COUPLED]] = 0.0
+        anew.take(1e-3, 1)
+    assert kept.q == pytest.approx(anew.q, abs=1e-12)
+    assert kept.v == pytest.approx(anew.v, abs=1e-9)
+    assert (models.part(kept.model, "pairs")[:, [c.AIMED, c.COUPLED]] == 1.0).any()
