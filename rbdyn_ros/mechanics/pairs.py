@@ -67,8 +67,9 @@ def shape_gap(m, k, x, R, before):
 
 @part
 def end_gap(m, k, d):
-    """The gap of the closed pair k of two shapes at the end of a step in which its points moved
-    apart by d; of edges that are nearly parallel to first order, for their normal may turn round.
+    """(gap, where they touch) of the closed pair k of two shapes at the end of a step in which its
+    points moved apart by d; of edges that are nearly parallel to first order, for their normal may
+    turn round.
     """
     pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
     normal = get(pairs, k, c.FRAME)
@@ -76,8 +77,36 @@ def end_gap(m, k, d):
         A, B = pose(m, integers[k, c.A], c.X, c.R), pose(m, integers[k, c.B], c.X, c.R)
         i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
         if features.is_skew(arena.geoms(m), i, j, feature, A, B):
-            return pairs[k, c.GAP] + vec.dot(normal, d)
-    return shape_gap(m, k, c.X_1, c.R_1, normal)[0]
+            b = integers[k, c.B]
+            on_b = locate(arena.bodies(m), b, get(pairs, k, c.ON_B), c.X_1, c.R_1)
+            return pairs[k, c.GAP] + vec.dot(normal, d), on_b
+    g, _, point = shape_gap(m, k, c.X_1, c.R_1, normal)
+    return g, point
+
+
+@inlined
+def rolls(pairs, integers, k):
+    """Whether pair k touches with another point of its bodies as they turn: not so the corners of
+    boxes, which stay where they are, also to round-off.
+    """
+    kind = integers[k, c.KIND]
+    if kind <= c.BALLS:
+        return pairs[k, c.RADIUS] > 0.0
+    return kind > features.EDGES or pairs[k, c.SIZE] > 0.0
+
+
+@inlined
+def carried(bodies, i, p, point):
+    """How far body i has carried the point of contact, which was p in it and is now `point` in the
+    world: x_1 - x_0 + (2 w v) x (the mean of its levers)   (M.14a).
+    """
+    if i == c.WORLD:
+        return _ORIGIN
+    x, R = get(bodies, i, c.X_1), get9(bodies, i, c.R)
+    moved = vec.sub(x, get(bodies, i, c.X))
+    turn = vec.matvec(R, vec.scale(2.0 * bodies[i, c.W], get(bodies, i, c.V)))
+    levers = vec.add(vec.matvec(R, p), vec.sub(point, x))
+    return vec.axpy(0.5, vec.cross(turn, levers), moved)
 
 
 @part
@@ -220,9 +249,13 @@ def displacements(m, h, whole):
         on_a = locate(bodies, a, get(pairs, k, c.ON_A), c.X_1, c.R_1)
         d = vec.sub(on_a, locate(bodies, b, get(pairs, k, c.ON_B), c.X_1, c.R_1))
         if integers[k, c.KIND] > c.BALLS:
-            g = end_gap(m, k, d)
+            g, point = end_gap(m, k, d)
         else:
-            g = gap(m, k, c.X_1, c.R_1)[0]
+            g, normal, center = gap(m, k, c.X_1, c.R_1)
+            point = vec.axpy(-pairs[k, c.RADIUS], normal, center)
+        if rolls(pairs, integers, k):
+            d = carried(bodies, a, get(pairs, k, c.ON_A), point)
+            d = vec.sub(d, carried(bodies, b, get(pairs, k, c.ON_B), point))
         pairs[k, c.GAP_1] = g
         keep = min(pairs[k, c.GAP], 0.0) * (1.0 - h / whole)
         s = vec.dot(get(pairs, k, c.FRAME + 3), d) / h

@@ -127,10 +127,16 @@ def equations(bodies, q, q_1, P, L, reactions, contacts, model):
     return residual, np.hstack([linear + force, straight - sideways])
 
 
-def point_at(q, body, p):
-    return (
-        np.array(p) if body == WORLD else q[body, :3] + quaternion.rotate(q[body, 3:], np.array(p))
-    )
+def carried(q, q_1, body, p, p_1):
+    """How far a body has carried the contact, which moves over it from p to p_1 [in it]: with the
+    vector of the skew part of R_1 R^T, which is the sine of the turn.
+    """
+    if body == WORLD:
+        return np.zeros(3)
+    R, R_1 = quaternion.to_matrix(q[body, 3:]), quaternion.to_matrix(q_1[body, 3:])
+    skew = 0.5 * (R_1 @ R.T - R @ R_1.T)
+    sine = np.array([skew[2, 1], skew[0, 2], skew[1, 0]])
+    return q_1[body, :3] - q[body, :3] + np.cross(sine, 0.5 * (R @ p + R_1 @ p_1))
 
 
 def checked_step(model):
@@ -157,9 +163,10 @@ def checked_step(model):
         a, b, touch = model.pairs.a[k], model.pairs.b[k], pairs.touch(model.pairs, k, q)
         contacts.append(((a, b, touch.on_a, touch.on_b), impulses[k]))
         T = np.array(world.frame(touch.normal))
-        moved = point_at(q_1, a, touch.on_a) - point_at(q_1, b, touch.on_b)
-        u = T @ moved / H
-        u[0] = (pairs.touch(model.pairs, k, q_1).gap) / H
+        after = pairs.touch(model.pairs, k, q_1)
+        u = T @ (carried(q, q_1, a, touch.on_a, after.on_a)) / H
+        u -= T @ (carried(q, q_1, b, touch.on_b, after.on_b)) / H
+        u[0] = after.gap / H
         u[1:] += models.part(model, "pairs")[k, c.SHIFT : c.SHIFT + 2]
         natural = fc3d.natural(
             tuple(T @ impulses[k]), tuple(u), float(model.pairs.mu[k]), 1.0 / bodies.mass.mean()
