@@ -1,5 +1,5 @@
-"""Models with contacts against results of the textbooks: the falling rod, the tippe top, a house of
-two cards, the semicircular arch.
+"""Models with contacts against results of the textbooks: the falling rod, the tippe top, a house
+of two cards, the semicircular arch.
 """
 
 import numpy as np
@@ -133,7 +133,7 @@ def test_tippe_top_turns_over_and_keeps_jelletts_integral():
 
 @pytest.mark.parametrize("ground", list(GROUNDS))
 def test_top_that_rolls_while_it_spins_loses_nothing(ground):
-    """Friction does no work at a contact that rolls, though another point touches at every step."""
+    """Friction does no work at a contact that rolls, though other points touch at every step."""
     model = top(ground, 1.0, 0.1)
     advance(model, 1e-4, 800)  # it slips at first
     before = models.energy(model)
@@ -144,7 +144,7 @@ def test_top_that_rolls_while_it_spins_loses_nothing(ground):
 
 
 def card_house(share):
-    """Two cards that lean against each other, on a table with a share of the friction they need."""
+    """Two cards that lean against each other; the table has a share of the friction they need."""
     lean, length, thick = np.radians(20.0), 0.09, 1e-3
     mu = share * 0.5 * np.tan(lean)
     bodies, geoms, contacts = {}, {"table": scene.plane()}, {}
@@ -175,7 +175,7 @@ def test_house_of_two_cards_stands_if_friction_bears_it(share, stands):
 
 
 def arch(count, thick, mu):
-    """A semicircular arch of `count` wedges with center line of radius 1, on two fixed springers."""
+    """A semicircular arch of `count` wedges, its center line of radius 1, on two fixed springers."""
     step = np.pi / count
     bodies, geoms, contacts = {}, {}, {}
     inner, outer, deep = 1.0 - 0.5 * thick, 1.0 + 0.5 * thick, 0.2
@@ -194,7 +194,8 @@ def arch(count, thick, mu):
         for side in (-1.0, 1.0):  # faces at +-step/2; the tangent axis 3 points to larger angles
             normal = np.array([-np.sin(0.5 * step), 0.0, side * np.cos(0.5 * step)])
             for j, (r, y) in enumerate((r, y) for r in (inner, outer) for y in (-deep, deep)):
-                point = np.array([r * np.cos(0.5 * step) - middle, y, side * r * np.sin(0.5 * step)])
+                c, s = np.cos(0.5 * step), side * np.sin(0.5 * step)
+                point = np.array([r * c - middle, y, r * s])
                 word = "after" if side < 0.0 else "before"
                 geoms[f"{word}_{k}_{j}"] = scene.Geom("point", f"stone_{k}", (), tuple(point))
             if side < 0.0:
