@@ -5,6 +5,7 @@ constants. A record with one array for each part takes five times as long to com
 beyond a dozen arrays inlining stops.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from numba import config, types
@@ -252,24 +253,81 @@ def near(m):
     return _vector(m.z, m.z[48], m.z[49])
 
 
-@inlined
-def get(table, i, column):
-    """Three columns of a row as a vector."""
-    return (table[i, column], table[i, column + 1], table[i, column + 2])
+def _numbers(builder, context, signature, arguments):
+    """Pointer to a number of a row, of (table, i, column, ...): i is not below 0 and inside."""
+    table, i, column = arguments[:3]
+    view = make_array(signature.args[0])(context, builder, table)
+    width = builder.extract_value(view.shape, 1)
+    at = builder.add(builder.mul(i, width), column)
+    return lambda k: builder.gep(view.data, [builder.add(at, context.get_constant(types.intp, k))])
 
 
-@inlined
-def put(table, i, column, value):
-    """Write a vector."""
-    table[i, column], table[i, column + 1], table[i, column + 2] = value[0], value[1], value[2]
+def _reader(table, count: int) -> tuple:
+    """Signature and code of a tuple of `count` columns of a row."""
+
+    def codegen(context, builder, signature, arguments):
+        number = _numbers(builder, context, signature, arguments)
+        loaded = [builder.load(number(k)) for k in range(count)]
+        return context.make_tuple(builder, signature.return_type, loaded)
+
+    return types.UniTuple(table.dtype, count)(table, types.intp, types.intp), codegen
 
 
-@inlined
-def add(table, i, column, value):
+def _writer(table, value, change: Callable) -> tuple:
+    """Signature and code of a change of as many columns of a row as `value` has."""
+
+    def codegen(context, builder, signature, arguments):
+        number = _numbers(builder, context, signature, arguments)
+        for k in range(len(value)):
+            new = builder.extract_value(arguments[3], k)
+            builder.store(change(builder, number(k), new), number(k))
+        return context.get_dummy_value()
+
+    values = types.UniTuple(table.dtype, len(value))
+    return types.void(table, types.intp, types.intp, values), codegen
+
+
+@intrinsic
+def get(typingctx, table, i, column):
+    """Three columns of a row as a vector.
+
+    Like `get4`, `put` and `add` it reads memory as it is: Numba's own access to each number would
+    wrap negative indices, which makes three times as much code.
+    """
+    return _reader(table, 3)
+
+
+@intrinsic
+def get4(typingctx, table, i, column):
+    """A quaternion."""
+    return _reader(table, 4)
+
+
+@intrinsic
+def put(typingctx, table, i, column, value):
+    """Write a vector or a quaternion."""
+    return _writer(table, value, lambda builder, at, new: new)
+
+
+@intrinsic
+def add(typingctx, table, i, column, value):
     """Add a vector."""
-    table[i, column] += value[0]
-    table[i, column + 1] += value[1]
-    table[i, column + 2] += value[2]
+    return _writer(table, value, lambda builder, at, new: builder.fadd(builder.load(at), new))
+
+def _get(table, i, column):
+    return table[i, column], table[i, column + 1], table[i, column + 2]
+
+
+def _put(table, i, column, value):
+    table[i, column : column + len(value)] = value
+
+
+def _add(table, i, column, value):
+    table[i, column : column + len(value)] += value
+
+
+get, get4 = _interpreted(get, _get), _interpreted(get4, lambda t, i, k: tuple(t[i, k : k + 4]))
+put, add = _interpreted(put, _put), _interpreted(add, _add)
 
 
 @inlined
@@ -284,16 +342,3 @@ def put9(table, i, column, value):
     put(table, i, column, value[0])
     put(table, i, column + 3, value[1])
     put(table, i, column + 6, value[2])
-
-
-@inlined
-def get4(table, i, column):
-    """A quaternion."""
-    return (table[i, column], table[i, column + 1], table[i, column + 2], table[i, column + 3])
-
-
-@inlined
-def put4(table, i, column, value):
-    """Write a quaternion."""
-    table[i, column], table[i, column + 1] = value[0], value[1]
-    table[i, column + 2], table[i, column + 3] = value[2], value[3]

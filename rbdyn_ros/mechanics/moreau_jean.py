@@ -20,7 +20,7 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, friction, impact, joints, smooth, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics.arena import get, get4, get9, put, put4, put9
+from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
 from rbdyn_ros.mechanics.packing import bound
 from rbdyn_ros.mechanics.pairs import aim, any_gap, push
 from rbdyn_ros.mechanics.pairs import velocity as pair_velocity
@@ -112,7 +112,7 @@ def begin(m, h, theta):
         p, l = get(bodies, i, c.P), get(bodies, i, c.L)
         v, w = vec.times(get(bodies, i, c.IM), p), vec.times(get(bodies, i, c.IJ), l)
         put(bodies, i, c.X_1, get(bodies, i, c.X))
-        put4(bodies, i, c.Q_1, get4(bodies, i, c.Q))
+        put(bodies, i, c.Q_1, get4(bodies, i, c.Q))
         put(bodies, i, c.V_2, v)
         put(bodies, i, c.V_3, w)
         put(bodies, i, c.U_X, v)
@@ -179,7 +179,7 @@ def place(m, h, theta):
 @inlined
 def put_attitude(bodies, i, q):
     """Q and R of body i."""
-    put4(bodies, i, c.Q, q)
+    put(bodies, i, c.Q, q)
     put9(bodies, i, c.R, unit_quaternion.matrix(q))
 
 

@@ -15,7 +15,7 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, sparse, turn
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get4, get9, put, put4, put9
+from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
 
 ITERATIONS = 20
 # a change of v after which Newton's method stops; the error is its square, and goes into the
@@ -61,7 +61,7 @@ def finish(bodies, i, v, w):
     """The attitude at the end of the step."""
     bodies[i, c.W] = w
     q = unit_quaternion.product(get4(bodies, i, c.Q), (w, v[0], v[1], v[2]))
-    put4(bodies, i, c.Q_1, q)
+    put(bodies, i, c.Q_1, q)
     put9(bodies, i, c.R_1, unit_quaternion.matrix(q))
 
 
@@ -225,7 +225,7 @@ def commit(m, h, has_rate):
         put(bodies, i, c.P, vec.axpy(0.5 * h, get(bodies, i, c.F), get(bodies, i, c.P_1)))
         if bodies[i, c.TURNS] != 0.0:
             put(bodies, i, c.L, vec.axpy(0.5 * h, get(bodies, i, c.TAU), get(bodies, i, c.L_1)))
-            put4(bodies, i, c.Q, unit_quaternion.repaired(get4(bodies, i, c.Q_1)))
+            put(bodies, i, c.Q, unit_quaternion.repaired(get4(bodies, i, c.Q_1)))
             put9(bodies, i, c.R, get9(bodies, i, c.R_1))
             if has_rate:
                 put(bodies, i, c.V_3, get(bodies, i, c.V_2))
