@@ -12,7 +12,7 @@ try:
 except ImportError:
     mujoco = None
 
-MISSING = "MuJoCo is not installed, so there is nothing to compare with: `pip install mujoco` (the extra 'benchmarks')"
+MISSING = "MuJoCo is not installed, so there is nothing to compare with: `./testbed setup` installs it (the extra 'benchmarks')"
 
 _XML = """
 <mujoco>

@@ -11,33 +11,46 @@ from bootstrap.place import ROOT
 from bootstrap.steps import STATE, Step
 
 PINS = ROOT / 'bootstrap' / 'pins'
-LIBRARIES = 'libraries.in'
+LIBRARIES, TESTS = 'libraries.in', 'tests.in'
 
 
 def steps(place):
-    """Return the steps that lead to a working environment in this place."""
-    return sourced_steps(place) if place.sourced else wheel_steps(place)
+    """Return the steps that lead to an environment in which the demo and the nodes run."""
+    return [environment_step(place), *([] if place.sourced else wheel_steps(place)), package_step(place)]
+
+
+def extra_steps(place):
+    """Return the steps to what the tests, the benchmarks and single commands need besides.
+
+    They follow upon the environment itself, so that neither they nor the package are done again for each other's sake.
+    """
+    about = 'what the demo does not need: pytest, MuJoCo, Pinocchio, pyarrow, Dask'
+    if place.sourced:
+        step = Step('tests', (PINS / TESTS).read_text(), partial(install_libraries, place, 'tests.log', TESTS), about)
+    else:
+        step = Step('tests', '\n'.join(pins(place, '-tests')), partial(install_wheels, place, 'tests.log', '-tests'), f'{about}; 1 GB on disk')
+    return [environment_step(place), step]
+
+
+def environment_step(place):
+    """Return the first step; a changed pin makes the environment anew, for pip would leave the rest of the old one in it."""
+    if place.sourced:
+        return Step('environment', f'{identity(place)} {(PINS / LIBRARIES).read_text()}', partial(make_environment_beside_ros, place),
+                    f'the Python libraries that ROS 2 {place.distro} lacks')
+    return Step('environment', f'{identity(place)} {pins(place)}', partial(make_environment, place))
 
 
 def wheel_steps(place):
     """Return the steps for a machine without ROS 2."""
-    pins = (PINS / f'{place.distro}.txt').read_text()
     return [
-        # A changed pin makes the environment anew: pip would leave the rest of the old one in it.
-        Step('environment', f'{identity(place)} {pins}', partial(make_environment, place)),
-        Step('wheels', '', partial(install_wheels, place), f'ROS 2 {place.distro} and Python libraries, 1.9 GB on disk'),
+        Step('wheels', '', partial(install_wheels, place, 'wheels.log', ''), f'ROS 2 {place.distro} and Python libraries, 0.9 GB on disk'),
         Step('tf2_msgs', tf2_sources(), partial(tf2_messages.build, place), 'compiled from its message'),
-        package_step(place),
     ]
 
 
-def sourced_steps(place):
-    """Return the steps for a shell that has sourced ROS 2: only what ROS 2 does not bring is installed."""
-    return [
-        Step('environment', f'{identity(place)} {(PINS / LIBRARIES).read_text()}',
-             partial(make_environment_beside_ros, place), f'the Python libraries that ROS 2 {place.distro} lacks'),
-        package_step(place),
-    ]
+def pins(place, kind=''):
+    """Return the lines that name the wheels of a distribution: those of the demo, or with '-tests' the others."""
+    return (PINS / f'{place.distro}{kind}.txt').read_text().splitlines()
 
 
 def package_step(place):
@@ -61,8 +74,7 @@ def replace_setuptools(place, keep_open):
 
 def pinned_setuptools(place):
     """Return the requirement of the pinned setuptools; none where ROS 2 is sourced, which has no pins."""
-    pins = [] if place.sourced else (PINS / f'{place.distro}.txt').read_text().splitlines()
-    return [line for line in pins if line.startswith('setuptools==')]
+    return [] if place.sourced else [line for line in pins(place) if line.startswith('setuptools==')]
 
 
 def identity(place):
@@ -96,15 +108,10 @@ def set_aside(path):
     say(f'{path.name} was not made by testbed: it is now {aside.name}.')
 
 
-def install_wheels(place, keep_open):
-    """Install every pinned wheel; those that an interrupted run half installed are written over.
-
-    The setuptools that venv brings is removed before: pip would write the pinned one over it and leave the files that only the old one has,
-    of which `colcon build` dies.
-    """
-    pip.uninstall(place, 'wheels.log', keep_open, 'setuptools')
-    pip.install(place, 'wheels.log', keep_open, '--no-deps', '--ignore-installed', '--use-pep517',
-                '--requirement', PINS / f'{place.distro}.txt')
+def install_wheels(place, log, kind, keep_open):
+    """Install every pinned wheel of a kind; those that an interrupted run half installed are written over."""
+    uv = [line for line in pins(place) if line.startswith('uv==')]
+    pip.install_pinned(place, log, keep_open, uv, [line for line in pins(place, kind) if line not in uv])
 
 
 def make_environment_beside_ros(place, keep_open):
@@ -115,7 +122,13 @@ def make_environment_beside_ros(place, keep_open):
     make_environment(place, keep_open)
     constraints = place.prefix / STATE / 'constraints.txt'
     constraints.write_text(f'numpy=={metadata.version("numpy")}\n' if find_spec('numpy') else '')
-    pip.install(place, 'libraries.log', keep_open, '--constraint', constraints, '--requirement', PINS / LIBRARIES)
+    install_libraries(place, 'libraries.log', LIBRARIES, keep_open)
+
+
+def install_libraries(place, log, name, keep_open):
+    """Install libraries beside a sourced ROS 2, whose own numpy stays."""
+    constraints = place.prefix / STATE / 'constraints.txt'
+    pip.install(place, log, keep_open, '--constraint', constraints, '--requirement', PINS / name)
 
 
 def tf2_sources():

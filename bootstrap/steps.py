@@ -45,15 +45,16 @@ def pending(prefix, steps):
 
 
 def carry_out(prefix, steps):
-    """Do what is pending, one process at a time; a step is stamped when it has ended, never before."""
+    """Do what is pending, one process at a time; a step is stamped when it has ended, never before. Return how many."""
     with locked() as lock:
-        stamps = digests(steps)
-        for index in pending(prefix, steps):
+        stamps, todo = digests(steps), pending(prefix, steps)
+        for index in todo:
             step, start = steps[index], time.monotonic()
-            say(f'[{index + 1}/{len(steps)}] {step.name}{step.about and f" ({step.about})"}')
+            say(f'{step.name}{step.about and f" ({step.about})"}')
             step.act((lock,))
             stamp(prefix / STATE / f'{step.name}.stamp', stamps[index])
-            say(f'[{index + 1}/{len(steps)}] {step.name}: done in {time.monotonic() - start:.0f} s')
+            say(f'{step.name}: done in {time.monotonic() - start:.0f} s')
+        return len(todo)
 
 
 def stamp(path, digest):

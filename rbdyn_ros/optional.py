@@ -11,14 +11,17 @@ class MissingLibrary(ValueError):
 def library(name: str, extra: str, job: str):
     """Import the module `name` for a `job` (what wants it, as the user calls it).
 
-    MissingLibrary, naming the extra of this package that brings it, where it is not installed.
+    MissingLibrary, naming the command that installs it, where it is not installed.
     """
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name != name.split(".")[0]:
             raise
-        raise MissingLibrary(f"{job} needs {error.name}, which is not installed: pip install 'rbdyn_ros[{extra}]' or pip install {error.name}") from None
+        raise MissingLibrary(
+            f"{job} needs {error.name}, which is not installed: run ./testbed setup, "
+            f"or without it pip install 'rbdyn_ros[{extra}]'"
+        ) from None
 
 
 def no_ros(way_out: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from bootstrap import command_line, old_python
 from bootstrap.command_line import distro_first, main, make_parser
-from bootstrap.place import ROOT
+from bootstrap.place import ROOT, Place
 
 
 def testbed(*arguments):
@@ -63,9 +63,25 @@ def test_a_folder_of_another_user(monkeypatch, capsys):
     assert '/elsewhere/.venv cannot be written. Clone the project into' in capsys.readouterr().err
 
 
-def refused(distro):
+def refused(distro, everything):
     """Fail as mkdir does in a folder that belongs to somebody else."""
     raise PermissionError(13, 'Permission denied', '/elsewhere/.venv')
+
+
+@pytest.mark.parametrize('command, names', [
+    (['demo'], ['environment', 'wheels', 'tf2_msgs', 'rbdyn_ros']),
+    (['exec', 'true'], ['environment', 'wheels', 'tf2_msgs', 'rbdyn_ros']),
+    (['test'], ['environment', 'wheels', 'tf2_msgs', 'rbdyn_ros', 'environment', 'tests']),
+    (['setup'], ['environment', 'wheels', 'tf2_msgs', 'rbdyn_ros', 'environment', 'tests']),
+])
+def test_each_command_sets_up_what_it_needs(command, names, tmp_path, monkeypatch):
+    """The environment stands twice: both chains begin with it, and the second finds it done."""
+    asked = []
+    monkeypatch.setattr(command_line, 'find', lambda distro: Place('jazzy', tmp_path, sourced=False))
+    monkeypatch.setattr(command_line, 'carry_out', lambda prefix, steps: asked.extend(step.name for step in steps) or len(steps))
+    monkeypatch.setattr(command_line, 'become', lambda place, options: 0)
+    assert main(command) == 0
+    assert asked == names
 
 
 def test_an_old_python_hears_of_a_newer_one(tmp_path, monkeypatch):

@@ -37,6 +37,19 @@ def test_a_changed_input_redoes_its_step_and_those_after_it(prefix):
     assert done == ['a', 'b', 'c', 'b', 'c']
 
 
+def test_two_chains_share_their_beginning(prefix):
+    """The tests' wheels follow upon the environment, as the demo's do: neither redoes the other."""
+    done = []
+    for demo, tests in (('1', '1'), ('1', 'changed'), ('changed', 'changed')):
+        carry_out(prefix, recording(done, environment='1', package=demo))
+        carry_out(prefix, recording(done, environment='1', tests=tests))
+    assert done == ['environment', 'package', 'tests', 'tests', 'package']
+
+
+def test_how_many_were_done_is_told(prefix):
+    assert [carry_out(prefix, recording([], a='1', b='2')) for _ in range(2)] == [2, 0]
+
+
 def test_digests_tell_a_name_from_an_input():
     assert digests([Step('ab', 'c', print)]) != digests([Step('a', 'bc', print)])
 

@@ -130,5 +130,5 @@ def test_without_pyarrow_there_is_a_sentence(tmp_path, monkeypatch):
         raise ModuleNotFoundError(f"No module named '{name}'", name=name)
 
     monkeypatch.setattr(optional, "import_module", absent)
-    with pytest.raises(ValueError, match="sweep needs pyarrow, which is not installed: pip install"):
+    with pytest.raises(ValueError, match="sweep needs pyarrow, which is not installed: run ./testbed setup, or"):
         Store(tmp_path, PLAN, compiled=True)

@@ -154,7 +154,7 @@ def test_a_cart_that_is_fixed_has_no_plan():
 
 def test_without_osqp_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "osqp", None)
-    with pytest.raises(ValueError, match=r"controller mpc needs osqp, which is not installed: pip install 'rbdyn_ros\[mpc\]'"):
+    with pytest.raises(ValueError, match=r"controller mpc needs osqp, which is not installed: run ./testbed setup, .*'rbdyn_ros\[mpc\]'"):
         designed()
 
 
