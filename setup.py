@@ -55,6 +55,7 @@ setup(
             'controller = rbdyn_ros.nodes.start:controller',
             'hil_bridge = rbdyn_ros.nodes.start:hil_bridge',
             'monitor = rbdyn_ros.nodes.start:monitor',
+            'rbdyn_ros = rbdyn_ros.console:command',
             'recorder = rbdyn_ros.nodes.start:recorder',
             'referee = rbdyn_ros.nodes.start:referee',
             'replay = rbdyn_ros.nodes.start:replay',

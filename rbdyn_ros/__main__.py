@@ -1,4 +1,4 @@
-"""`python -m rbdyn_ros COMMAND ...`: finds the command by its file name in rbdyn_ros/commands."""
+"""Run `rbdyn_ros COMMAND ...`: each command is a file of rbdyn_ros/commands."""
 
 from rbdyn_ros import console
 
@@ -15,8 +15,12 @@ from rbdyn_ros import commands  # noqa: E402
 from rbdyn_ros.settings.tables import nearest  # noqa: E402
 
 INTRODUCTION = """\
-A spherical-pendulum testbed: a rod, ball-jointed to a cart that slides in a plane, simulated with variational
-integrators. Every command takes the parameters from the same YAML files as the ROS 2 nodes."""
+A testbed for the spherical pendulum: mechanics, control laws and ROS 2 nodes,
+all of which take their parameters from the same YAML files."""
+EXAMPLES = """\
+  rbdyn_ros demo --tilt 15 --seed 3
+  rbdyn_ros simulate --controller lqr --out run.csv
+  rbdyn_ros evaluate --controller mpc --quick --out score"""
 
 
 def main(argv: list | None = None) -> int:
@@ -46,14 +50,13 @@ def command_names() -> tuple:
 
 
 def introduction() -> str:
-    """What `--help` prints: what this is, the commands, an example of each."""
+    """What `--help` prints, on one screen: what this is, a line for each command, three examples."""
     modules = {name: _module(name) for name in command_names()}
     width = max(map(len, modules))
-    lines = [f"usage: {PROGRAM} COMMAND [options]", "", INTRODUCTION, "", "commands:"]
+    lines = ["usage: rbdyn_ros COMMAND [options]   or   python -m rbdyn_ros COMMAND [options]"]
+    lines += ["", INTRODUCTION, ""]
     lines += [f"  {name:{width}}  {module.HELP}" for name, module in modules.items()]
-    lines += ["", "examples:"]
-    lines += [_indented(module.EXAMPLES) for module in modules.values()]
-    return "\n".join([*lines, "", f"`{PROGRAM} COMMAND --help` explains the options of a command."])
+    return "\n".join([*lines, "", EXAMPLES, "", "More of each: rbdyn_ros COMMAND --help"])
 
 
 def parser(name: str) -> argparse.ArgumentParser:

@@ -10,6 +10,7 @@ result that is on its way to a file. What could not be written is said at the en
 import errno
 import io
 import os
+import runpy
 import signal
 import sys
 from collections.abc import Callable
@@ -51,6 +52,11 @@ class Output(io.RawIOBase):
             except OSError as error:
                 self.error = error
         return size
+
+
+def command() -> None:
+    """Run the console command `rbdyn_ros`, which is `python -m rbdyn_ros` by a shorter name."""
+    runpy.run_module("rbdyn_ros", run_name="__main__", alter_sys=True)
 
 
 def begin(program: str) -> None:

@@ -15,7 +15,7 @@ from rbdyn_ros.settings.overrides import offline_values
 from rbdyn_ros.settings.parameter import Parameter
 
 COMMAND = "python -m rbdyn_ros demo"
-HELP = "watch the pendulum being caught and balanced over ROS 2; then a summary, a picture and a bag"
+HELP = "balance a falling rod over ROS 2: verdict, picture, bag"
 EXAMPLES = f"""\
 {COMMAND}                                    # 20 s, from 10 degrees, two pushes
 {COMMAND} --tilt 15 --seed 7 --processes 2   # another fall, each node in a process of its own

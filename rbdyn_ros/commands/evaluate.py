@@ -14,7 +14,7 @@ from rbdyn_ros.settings.command_line import number, parameter_files, voice
 from rbdyn_ros.settings.parameter import Parameter
 
 COMMAND = "python -m rbdyn_ros evaluate"
-HELP = "score a control law: what it recovers, follows, withstands; table, JSON and HTML report"
+HELP = "score a control law: table, JSON and a page with pictures"
 EXAMPLES = f"""\
 {COMMAND} --controller lqr --out scored                      # the standard suite: about a minute
 {COMMAND} --controller mine --params-file mine.yaml --quick  # a law of your own, in seconds

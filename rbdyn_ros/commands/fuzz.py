@@ -13,7 +13,7 @@ from rbdyn_ros.settings.command_line import number, voice
 from rbdyn_ros.settings.parameter import Parameter
 
 COMMAND = "python -m rbdyn_ros fuzz"
-HELP = "send malformed frames to the wire and to a running bridge: nothing may crash, everything is counted"
+HELP = "send malformed frames to the wire and to a running bridge"
 EXAMPLES = f"""\
 {COMMAND}                                  # 100000 at the wire, 20000 at a bridge
 {COMMAND} --frames 1000000 --bridge 0      # without ROS 2

@@ -8,7 +8,7 @@ from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.settings.command_line import voice
 
 COMMAND = "python -m rbdyn_ros gains"
-HELP = "design a linear law and write its gains, for a microcontroller too"
+HELP = "design a linear law; write its gains, for a microcontroller too"
 EXAMPLES = f"""\
 {COMMAND}                                            # what the default plant needs
 {COMMAND} --controller pd --format json           # gains of one's own, checked for this plant

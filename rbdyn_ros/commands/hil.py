@@ -17,7 +17,7 @@ from rbdyn_ros.settings.hil import HIL
 from rbdyn_ros.settings.parameter import Parameter
 
 COMMAND = "python -m rbdyn_ros hil"
-HELP = "put a controller board on trial: does it balance the simulated rod, and how good is the wire?"
+HELP = "test a controller board against the simulated rod"
 EXAMPLES = f"""\
 {COMMAND}                                       # wait for a board on UDP port 47001 of this machine
 {COMMAND} --serial /dev/ttyACM0 --duration 60   # a microcontroller on USB

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to
     from rbdyn_ros.types import Input, State, System
 
 COMMAND = "python -m rbdyn_ros simulate"
-HELP = "simulate the pendulum, or a model of several bodies, without ROS and write its trajectory to a file"
+HELP = "simulate the pendulum or another mechanism, without ROS"
 EXAMPLES = f"""\
 # ten seconds of the default plant, dropped from 10 degrees
 {COMMAND} --set initial.orientation=[0.9961947,0,0.0871557,0] --out drop.csv

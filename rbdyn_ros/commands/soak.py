@@ -12,7 +12,7 @@ from rbdyn_ros.settings.command_line import fresh_folder, number, voice
 from rbdyn_ros.settings.parameter import Parameter
 
 COMMAND = "python -m rbdyn_ros soak"
-HELP = "run the nodes for long, kill them, disturb them; a verdict, figures as JSON, a picture"
+HELP = "run the nodes for long, kill and disturb them: a verdict"
 EXAMPLES = f"""\
 {COMMAND} --minutes 10        # memory flat, no drift of the loop, no growing queue
 {COMMAND} --kills 50          # kill simulator, controller and recorder at any moment and start them anew

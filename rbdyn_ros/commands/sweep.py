@@ -16,7 +16,7 @@ from rbdyn_ros.settings.overrides import Override, assignment
 from rbdyn_ros.settings.parameter import Parameter
 
 COMMAND = "python -m rbdyn_ros sweep"
-HELP = "run a campaign: grids and random draws of starts and parameters; Parquet, a summary, a picture"
+HELP = "run a campaign: grids and random draws of starts, parameters"
 EXAMPLES = f"""\
 {COMMAND} --preset region_of_attraction --out roa       # 200 x 200 starts, lqr and swing_up: seconds
 {COMMAND} --preset mismatch --controller swing_up --set draws=500 --out wrong

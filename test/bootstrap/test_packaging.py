@@ -131,6 +131,11 @@ def test_ros2_run_finds_the_nodes(name):
     assert 'main' in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
+def test_the_package_is_a_command():
+    scripts = ast.literal_eval(call_of_setup()['entry_points'])['console_scripts']
+    assert 'rbdyn_ros = rbdyn_ros.console:command' in scripts
+
+
 def test_the_environment_has_one_setuptools():
     """With the files of two, `colcon build` dies of a command that only the old one knows."""
     found = [d.version for d in importlib.metadata.distributions(path=[sysconfig.get_path('purelib')]) if d.metadata['Name'] == 'setuptools']

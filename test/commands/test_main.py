@@ -17,11 +17,26 @@ TYPED = re.compile(r"^(?:    )?(?:\S+=\S+ )*(?:\./testbed exec )?(?:python -m rb
 
 
 @pytest.mark.parametrize("argv", [[], ["--help"], ["-h"]])
-def test_help_names_every_command_with_an_example(argv, capsys):
+def test_help_names_every_command_and_fits_a_screen(argv, capsys):
     assert program.main(argv) == 0
-    text = capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 79
     for name in program.command_names():
-        assert f"\n  {name} " in text and f"python -m rbdyn_ros {name}" in text
+        assert [line for line in lines if line.startswith(f"  {name} ")]
+
+
+def test_the_examples_of_the_help_can_be_typed():
+    examples = [shlex.split(line) for line in program.EXAMPLES.splitlines()]
+    assert len(examples) == 3
+    for name, *words in (words[1:] for words in examples):
+        program.parser(name).parse_args(words)
+
+
+def test_the_console_command_is_the_module():
+    """In a process of its own: it replaces the standard streams."""
+    start = "import sys; sys.argv[1:] = ['simlate']; from rbdyn_ros.console import command; command()"
+    shown = subprocess.run([sys.executable, "-c", start], cwd=ROOT, capture_output=True, text=True)
+    assert shown.returncode == 2 and "simlate is not a command" in shown.stderr
 
 
 @pytest.mark.parametrize("name", program.command_names())
