@@ -1,7 +1,7 @@
 """The contacts of one step against each other: their Delassus matrix and their impulses by Gauss-Seidel.
 
 Contact a, b, ... of the active ones; W_ab = T_a D_a M^-1 D_b^T T_b^T. Sweeps of the exact one-contact law (doc/nonsmooth.md,
-S.15 to S.17) solve u = W P + q with (P.3). Most often one is closed.
+S.15 to S.17) solve u = W P + q with (P.2). Most often one is closed.
 
 A tip that sticks while the cart leans on a rail end couples both so strongly that thousands of sweeps would be needed. Every few sweeps
 the linear equations of what sticks, slides and is open are solved instead; the next sweep judges the answer as any other. In a corner of
@@ -19,7 +19,6 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.numerics import linear
 from rbdyn_ros.solvers import fc3d_one_contact
 
-IMPACT, PERSISTENT = 0, 1  # modes of a contact
 SWEEPS = 2000
 TOLERANCE = 1e-13  # of the impulses, relative
 LEAP = 20  # sweeps between two solutions of the linear equations
@@ -192,9 +191,9 @@ def sticking_on_a_fixed_cart(W, q, mu):
 
 @inlined
 def alone(c, i, W, q, guess):
-    """The law of contact i for itself; q_N of one that has to rebound is not what no impulse changes."""
+    """The law of contact i for itself; q_N of one that has to rebound no impulse may leave."""
     mu = c.law[i, 0]
-    if c.fixed[0] == 1 and q[0] < 0.0 and (c.mode[i] == PERSISTENT or c.law[i, 1] == 0.0):
+    if c.fixed[0] == 1 and q[0] < 0.0 and (c.rebound[i] == 0.0 or c.law[i, 1] == 0.0):
         r, sticks = sticking_on_a_fixed_cart(W, q, mu)
         if sticks:
             return fc3d_one_contact.Contact(r, fc3d_one_contact.STICK)

@@ -6,9 +6,9 @@ from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.integrators import (
     contact_memory,
-    contact_recovery,
     contact_step,
     discrete_rod,
+    end_of_step,
     impact,
     maximal_rod,
     memory,
@@ -18,21 +18,13 @@ from rbdyn_ros.kernel import inlined, part
 _UNKNOWN = world.Clear((0.0, 0.0), (0.0, 0.0, 0.0), -1.0, -1.0, 0.0, 0.0)
 
 
-@inlined
-def open_ahead(C, clear, t, h, state):
-    """Whether surely nothing is met at t, the start of a step of h, and half a step ahead, where
-    `detect` looks.
-    """
-    x, Q, R, w, u, V = state
-    x_more, d_more = 0.5 * h * (abs(u[0]) + abs(u[1])), 0.5 * h * (abs(w[0]) + abs(w[1]))
-    return world.is_open(C, clear, x, touching.axis(R), t + 0.5 * h, x_more, d_more)
-
-
 @part
 def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
-    """`advance` with contacts: what is far away costs a comparison, closed contacts join the step (`contact_step`).
+    """`advance` with contacts: what is far away costs a comparison, closed contacts join the step
+    (`contact_step`).
 
-    With `options.split` a step that would penetrate ends at the impact (`impact`) and goes on from there.
+    A step whose end would overlap is mended there (`end_of_step`) or, with `options.split`, ends
+    at the impact and goes on from there (`impact`).
     """
     tolerance, max_iterations, gamma = options.tolerance, options.max_iterations, options.gamma
     C, split = system.contacts, options.split == 1
@@ -50,22 +42,16 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
     for i in range(n):
         start, s = state, t + i * h
         now = s - c.since[0]
-        recorded, done, free = c.recorded[0], c.work[0], split and clear.cart >= 0.0
+        recorded, done, free = c.recorded[0], c.work[0], clear.cart >= 0.0
         u0, u1 = u1, rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, s + h))
         guess = 1.0 - h * h * (2.0 * bend - bend_old)
         if touched:
             c.force[:] = 0.0
             touched = False
         count = 0
-        if split:
-            if not free:
-                contact_recovery.remember(C, c)
-                count = impact.held(C, c, h, now, state)
-        elif not open_ahead(C, clear, now, h, state):
-            contact_recovery.remember(C, c)
-            x, Q, R, w, u, V = state
-            count = contact_step.detect(system, C, c, now, h, x, R, w, u)
-            clear = world.clear(C, x, touching.axis(R), now) if count == 0 else _UNKNOWN
+        if not free:
+            end_of_step.remember(C, c)
+            count = contact_step.hold(C, c, h, now, state)
         if count == 0:
             new, turn, impulse = maximal_rod.stage(
                 E, system, load, tolerance, max_iterations, u0, u1, state, guess, None
@@ -73,36 +59,32 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
             error = turn.error
         else:
             new, turn, impulse, error = contact_step.solve(
-                system, load, E, tolerance, max_iterations, now, u0, u1, state, guess, c, count
+                system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count
             )
         met = False
-        if split and not world.is_open(C, clear, new[0], touching.axis(new[2]), now + h, 0.0, 0.0):
+        if not world.is_open(C, clear, new[0], touching.axis(new[2]), now + h, 0.0, 0.0):
             met = error <= tolerance and impact.penetrated(C, c, now + h, new) >= 0
             clear = _UNKNOWN
             if not met and count == 0:
                 clear = world.clear(C, new[0], touching.axis(new[2]), now + h)
-        if met:
-            state, turn, impulse, error, touched = impact.step(
-                system, C, options, load, E, u0, u1, state, guess, c, now
-            )
-        else:
-            state = new
-            if count > 0:
-                contact_step.record(c, count, now + 0.5 * h, h, state[2], state[3], state[4])
-                if error <= tolerance:
-                    c.work[0] += c.work[1]
-                touched = True
-                if split:
-                    impact.release(C, c)
-        if not error <= tolerance and count > 0 and not split:
-            contact_recovery.forget(C, c, recorded, done, free)
+        if error <= tolerance and count > 0 and not (met and split):
+            impact.take(C, c, h)
+            touched = True
+        state, fails = new, not error <= tolerance
+        if met and not split:
+            state, impulse, ok = end_of_step.mend(system, C, c, E, now, new, impulse)
+            touched, fails = True, not ok
+        if met and split or fails and (met or count > 0) and not split:
+            if not split:
+                end_of_step.forget(C, c, recorded, done, free)
             state, turn, impulse, error, touched = impact.step(
                 system, C, options, load, E, u0, u1, start, guess, c, now
             )
+            fails = not error <= tolerance
             touched, clear = True, _UNKNOWN
-        if not error <= tolerance and (met or count > 0):
-            contact_recovery.forget(C, c, recorded, done, free)
-            state, turn, impulse, error = contact_recovery.step(
+        if fails and (met or count > 0):
+            end_of_step.forget(C, c, recorded, done, free)
+            state, turn, impulse, error = end_of_step.step(
                 system, C, options, load, E, u0, u1, start, guess, c, now
             )
             touched, clear = True, _UNKNOWN

@@ -34,14 +34,13 @@ _ROWS = [  # one row for each of the candidates of `contacts.world`
     ("force", np.float64, (3,)),  # mean force on the pendulum over the last step [N, world]
     ("impulse", np.float64, ()),  # normal impulse since the start [N s]
     ("active", np.int64, ()),  # the contacts of this step
-    ("mode", np.int64, ()),
     ("axes", np.float64, (3, 3)),  # contact frames, rows n t1 t2
     ("rho", np.float64, ()),
     ("moving", np.float64, (3,)),  # velocity of the obstacle [m/s, contact frame]
     ("law", np.float64, (2,)),  # mu, w
     ("rebound", np.float64, ()),  # e_n u_N^- of an impact, w but for what the energy allows
+    ("depth", np.float64, ()),  # [m] how far an impact is found below the surface
     ("before", np.float64, (3,)),  # u^-
-    ("kept", np.float64, (3,)),  # P at the start of the step
     ("closed_before", np.float64, ()),  # `closed` at the start of the step
     ("P", np.float64, (3,)),  # half-step impulses [N s, contact frame]
     ("dP", np.float64, (3,)),  # their change in the last sweep
@@ -146,13 +145,13 @@ def on_world(c, i):
 
 
 @part
-def event(c, t, i, P, after):
+def event(c, t, i, P, before, after):
     """Append one impact; counted even when the rows are full."""
     k = c.recorded[0]
     if k < c.events.shape[0]:
         c.events[k, 0], c.events[k, 1] = t + c.since[0], i
         c.events[k, 2], c.events[k, 3], c.events[k, 4] = P
-        c.events[k, 5], c.events[k, 6], c.events[k, 7] = c.before[i, 0], after, c.status[i]
+        c.events[k, 5], c.events[k, 6], c.events[k, 7] = before, after, c.status[i]
     c.recorded[0] = k + 1
 
 

@@ -1,18 +1,19 @@
-"""A step with contacts: more rows on the same equations (doc/nonsmooth.md, The pendulum meets the world).
+"""A step with persistent contacts: more rows on the same equations (doc/nonsmooth.md, The pendulum
+meets the world).
 
-The contacts' half-step impulses P push at both ends of the step of `maximal_rod.stage`. An IMPACT (not touching in
-the step before) obeys Newton's law at the end velocity, a PERSISTENT contact keeps its gap over the step,
+The contacts' half-step impulses P push at both ends of the step of `maximal_rod.stage` and keep
+the gaps over the step,
 
-    u = D_{k+1} v_{k+1} - T V,  w = e_n min(u_N^-, 0)          impact                        (P.1)
-    u = T ((r_{k+1} - r_k)/h - V),  w = beta min(g_k, 0)/h     persistent                    (P.2)
-    K_mu  contains  P  orthogonal to  u + (w + mu |u_T|) e_N  in  K_mu*                                   (P.3)
+    u = T ((r_{k+1} - r_k)/h - V),  w = beta min(g_k, 0)/h                                (P.1)
+    K_mu  contains  P  orthogonal to  u + (w + mu |u_T|) e_N  in  K_mu*                   (P.2)
 
-V is the velocity of the obstacle. The smooth step is solved for given P; then P follows from (P.3)
-with the Delassus matrix W at k, u = u(P_old) + c W (P - P_old), c = 2 at an impact (both half
-impulses reach the end velocity), 1 else. W is off by O(h), which is the factor of each round.
+V is the velocity of the obstacle. The smooth step is solved for given P; then P follows from (P.2)
+with the Delassus matrix W at k, u = u(P_old) + W (P - P_old). W is off by O(h), which is the factor
+of each round. What meets its obstacle in the step is an impact at its end, or within (`impact`).
 
-A persistent contact leaves the end velocity swinging about its mean. The oblique projection of the velocities on the closed
-rows, along directions that keep P_T/P_N (so no friction is invented), removes that and nothing else.
+A persistent contact leaves the end velocity swinging about its mean. The oblique projection of the
+velocities on the closed rows, along directions that keep P_T/P_N (so no friction is invented),
+removes that and nothing else.
 """
 
 import numpy as np
@@ -21,21 +22,21 @@ from rbdyn_ros.bodies import rod_on_cart as body
 from rbdyn_ros.contacts import rod_on_cart as touching
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.integrators import contact_law, landing, maximal_rod
+from rbdyn_ros.integrators import contact_law, maximal_rod
 from rbdyn_ros.integrators import contact_memory as memory
-from rbdyn_ros.integrators.contact_law import IMPACT, PERSISTENT
-from rbdyn_ros.integrators.contact_memory import aim, event, frame, on_world, put, vector
+from rbdyn_ros.integrators.contact_memory import aim, frame, on_world, put, vector
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.numerics import linear
-from rbdyn_ros.solvers import fc3d
 
 ROUNDS = 50
 _CALM = 8  # rounds with one W
-_STOPS = 1e-2  # [rad/s, m/s] a projection that takes more than the swing of smooth motion: friction that locks
+# [rad/s, m/s] a projection that takes more than the swing of smooth motion: friction that locks
+_STOPS = 1e-2
 _LIFTS = 1e-6  # [m/s] a bias that is more than round-off
 _NUDGE = 1e-4  # of the impulses, for differences
 _ROUND_OFF = 2e-15  # of a position, relative
-_ENLARGED = 100.0  # times what is allowed is taken after the last round: nearly dependent contacts enlarge round-off
+# times what is allowed is taken after the last round: nearly dependent contacts enlarge round-off
+_ENLARGED = 100.0
 
 
 @inlined
@@ -53,39 +54,20 @@ def push(c, count):
 
 
 @part
-def detect(system, C, c, t, h, x, R, w, u):
-    """How many contacts are active: closed at the configuration half a step ahead, or pressed in the last step.
-
-    Their data go into c. What pressed is left to the law to open: the configuration ahead is only of order 1.
+def hold(C, c, h, t, state):
+    """Make the closed contacts the active ones; returns how many. What overlaps comes back at the
+    rate of steps of h.
     """
-    d, count = (R[0][2], R[1][2], R[2][2]), 0
-    rate = vec.matvec(R, (w[1], -w[0], 0.0))
-    ahead = vec.axpy(0.5 * h, rate, d)
-    ahead = vec.scale(1.0 / vec.norm(ahead), ahead)
-    x_ahead = (x[0] + 0.5 * h * u[0], x[1] + 0.5 * h * u[1])
+    x, R = state[0], state[2]
+    d, count = touching.axis(R), 0
     for i in range(world.count(C)):
-        if not world.exists(C, i):
-            continue
-        g, n, rho = world.touch(C, i, x_ahead, ahead, t + 0.5 * h)
-        pressed = c.closed[i] == 1.0 and c.P[i, 0] > 0.0
-        if g > 0.0 and not pressed:
-            c.closed[i] = 0.0
-            continue
-        aim(c, i, count, n, rho, world.velocity(C, i))
-        before = relative_velocity(c, i, R, w, u)
-        put(c.before, i, before)
-        mu, e = world.law(C, i)
-        c.law[i, 0] = mu
-        if c.closed[i] == 1.0:
-            c.mode[i] = PERSISTENT
-            c.law[i, 1] = C.bias * min(world.touch(C, i, x, d, t)[0], 0.0) / h
-            c.rebound[i] = 0.0
-        else:
-            c.mode[i] = IMPACT
-            c.law[i, 1] = c.rebound[i] = e * min(before[0], 0.0)
+        if c.closed[i] == 0.0:
             put(c.P, i, (0.0, 0.0, 0.0))
-        put(c.kept, i, vector(c.P, i))
-        c.closed[i] = 1.0
+            continue
+        g, n, rho = world.touch(C, i, x, d, t)
+        aim(c, i, count, n, rho, world.velocity(C, i))
+        c.law[i, 0], c.law[i, 1] = world.law(C, i)[0], C.bias * min(g, 0.0) / h
+        c.rebound[i] = 0.0
         count += 1
     return count
 
@@ -107,41 +89,40 @@ def relative_velocity(c, i, R, w, u):
 
 
 @inlined
-def velocity(c, i, h, x0, R0, x1, R1, w1, u1):
-    """u of contact i (P.1, P.2) in its frame; half of it at an impact, which both half impulses reach."""
+def velocity(c, i, h, x0, R0, x1, R1):
+    """u of contact i (P.1) in its frame."""
     rho = c.rho[i]
-    if c.mode[i] != PERSISTENT:
-        return vec.scale(0.5, relative_velocity(c, i, R1, w1, u1))
     D = (x1[0] - x0[0], x1[1] - x0[1], 0.0)
     if rho != world.ON_CART:
-        D = vec.axpy(rho, (R1[0][2] - R0[0][2], R1[1][2] - R0[1][2], R1[2][2] - R0[2][2]), D)
+        D = vec.axpy(rho, vec.sub(touching.axis(R1), touching.axis(R0)), D)
     return vec.sub(vec.scale(1.0 / h, vec.matvec(frame(c, i), D)), vector(c.moving, i))
 
 
 @part
-def law(system, c, count, h, x0, R0, x1, R1, w1, u1):
-    """One round of (P.3): u at the present P, then P; returns its change, of which 1 is allowed.
+def law(system, c, count, h, x0, R0, x1, R1):
+    """One round of (P.2): u at the present P, then P; returns its change, of which 1 is allowed.
 
-    The change is measured against 1e-12 of P and against the round-off of (P.2), whose u is a difference of positions.
-    The work of the present P is left in `c.work[1]`: 2 P.(u + T V), where all contacts persist.
+    The change is measured against 1e-12 of P and against the round-off of (P.1), whose u is a
+    difference of positions. The work of the present P is left in `c.work[1]`: 2 P.(u + T V).
     """
     c.work[1] = 0.0
     for a in range(count):
         i = c.active[a]
-        u = velocity(c, i, h, x0, R0, x1, R1, w1, u1)
+        u = velocity(c, i, h, x0, R0, x1, R1)
         c.work[1] += 2.0 * vec.dot(vector(c.P, i), vec.add(u, vector(c.moving, i)))
-        q = (u[0] + (1.0 if c.mode[i] == PERSISTENT else 0.5) * c.law[i, 1], u[1], u[2])
+        q = (u[0] + c.law[i, 1], u[1], u[2])
         for b in range(count):
             q = vec.sub(q, vec.matvec(contact_law.block(c, a, b), vector(c.P, c.active[b])))
         put(c.q, i, q)
     change, size = contact_law.sweeps(c, count)
     reach = system.contacts.length + abs(x1[0]) + abs(x1[1])
-    return change / (1e-12 * size + _ROUND_OFF * (system.cart_mass + system.rod_mass) * reach / h)
+    mass = system.cart_mass + system.rod_mass
+    return change / (1e-12 * size + _ROUND_OFF * mass * reach / h)
 
 
 @part
 def settle(system, c, count, R, w, u):
-    """The oblique projection of (w, x') on the rows of the closed persistent contacts; adds its impulse to P / 2 each.
+    """The oblique projection of (w, x') on the rows of the closed contacts; adds its impulse to P / 2 each.
 
     Only that part of it is taken which the cones allow: none pulls, none rubs more than it may.
     """
@@ -190,9 +171,9 @@ def settle(system, c, count, R, w, u):
 
 @inlined
 def rows(c, i):
-    """How many rows contact i holds: 3 sticking, 1 sliding, 0 if it is an impact or carries nothing."""
+    """How many rows contact i holds: 3 sticking, 1 sliding, 0 if it carries nothing."""
     mu, P = c.law[i, 0], vector(c.P, i)
-    if c.mode[i] != PERSISTENT or not P[0] > 0.0:
+    if not P[0] > 0.0:
         return 0
     return 3 if P[1] * P[1] + P[2] * P[2] < (1.0 - 1e-9) * (mu * P[0]) ** 2 else 1
 
@@ -231,91 +212,43 @@ def sharpen(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c,
             c.P[j, k] = P + side * e
             new = stage(system, load, E, tolerance, max_iterations, u0, u1, state, guess, push(c, count))[0]
             for a in range(count):
-                u = velocity(c, c.active[a], E.h, x, R, new[0], new[2], new[3], new[4])
+                u = velocity(c, c.active[a], E.h, x, R, new[0], new[2])
                 for row in range(3):
                     c.W[3 * a + row, column] = u[row] if side > 0.0 else 0.5 / e * (c.W[3 * a + row, column] - u[row])
         c.P[j, k] = P
 
 
 @inlined
-def rebounds(c, count):
-    """Whether an impact has a restitution."""
-    w = 0.0
+def gives_back(c, count):
+    """Whether a contact gives a penetration back: 2 P.u is not all of the work then."""
     for a in range(count):
-        i = c.active[a]
-        if c.mode[i] == IMPACT:
-            w = min(w, c.rebound[i])
-    return w < 0.0
-
-
-@inlined
-def meets(c, count):
-    """Whether one of the active contacts is an impact, or gives a penetration back: 2 P.u is not all of the work then."""
-    for a in range(count):
-        if c.mode[c.active[a]] == IMPACT or c.law[c.active[a], 1] < -_LIFTS:
+        if c.law[c.active[a], 1] < -_LIFTS:
             return True
     return False
 
 
 @part
 def work(system, c, count, R, w, u, before):
-    """(work [J], its size) of the half-step impulses at R; (w, x') is the velocity `before` them (1.0) or after (-1.0)."""
-    dw, du = (0.0, 0.0, 0.0), (0.0, 0.0)
+    """The work [J] of the half-step impulses at R; (w, x') is the velocity `before` them (1.0) or
+    after (-1.0).
+    """
+    dw, du, total = (0.0, 0.0, 0.0), (0.0, 0.0), 0.0
     for a in range(count):
         i = c.active[a]
-        add_w, add_u = touching.kick(system, R, vec.scale(0.5 * before, on_world(c, i)), c.rho[i])
+        f = vec.scale(0.5 * before, on_world(c, i))
+        add_w, add_u = touching.kick(system, R, f, c.rho[i])
         dw, du = vec.add(dw, add_w), (du[0] + add_u[0], du[1] + add_u[1])
-    total, size = 0.0, 0.0
     mean, cart = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
     for a in range(count):
         i = c.active[a]
-        f = on_world(c, i)
-        total += vec.dot(f, touching.point_velocity(R, mean, cart, c.rho[i]))
-        size += abs(vec.dot(f, touching.point_velocity(R, w, u, c.rho[i])))
-    return total, size
-
-
-@inlined
-def driven(c, count):
-    """The work [J] that moving obstacles do by the half-step impulses."""
-    total = 0.0
-    for a in range(count):
-        total += 2.0 * vec.dot(vector(c.P, c.active[a]), vector(c.moving, c.active[a]))
+        total += vec.dot(on_world(c, i), touching.point_velocity(R, mean, cart, c.rho[i]))
     return total
 
 
 @part
-def solve(system, load, E, tolerance, max_iterations, t, u0, u1, state, guess, c, count):
-    """One step from t with `count` active contacts: (state, turn, joint impulse, relative error of
-    turn and of P).
-
-    Where the contacts would gain energy, or find no impulses, the restitution of the impacts is cut back to the share that
-    does not (P.7).
-    """
-    low, high, share, elastic = 0.0, 1.0, 1.0, system.contacts.newton == 0.0 and rebounds(c, count)
-    for k in range(fc3d.HALVINGS + 2):
-        new, turn, impulse, error, gain = attempt(
-            system, load, E, tolerance, max_iterations, t, u0, u1, state, guess, c, count
-        )
-        if not elastic:
-            break
-        low, high, share, found = fc3d.narrow(low, high, share, 1.0, not error <= tolerance or gain > 0.0)
-        if found:
-            break
-        share = low if k == fc3d.HALVINGS else share
-        for a in range(count):
-            i = c.active[a]
-            put(c.P, i, vector(c.kept, i))
-            if c.mode[i] == IMPACT:
-                c.law[i, 1] = share * c.rebound[i]
-        memory.failed(c, memory.NONE, 0)
-    return new, turn, impulse, error
-
-
-@inlined
-def attempt(system, load, E, tolerance, max_iterations, t, u0, u1, state, guess, c, count):
-    """`solve` with the restitution as it stands, and the energy [J] that the contacts gain, less
-    round-off. What moving obstacles do is no gain of that kind.
+def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
+    """One step with `count` active contacts: (state, turn, joint impulse, relative error of turn
+    and of P). P is left in c, its work in c.work[1].
     """
     x, Q, R, w, u, V = state
     contact_law.couple(system, c, count, R)
@@ -323,45 +256,32 @@ def attempt(system, load, E, tolerance, max_iterations, t, u0, u1, state, guess,
         if k > 0 and k % _CALM == 0:
             sharpen(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count)
         f = push(c, count)
-        new, turn, impulse = stage(system, load, E, tolerance, max_iterations, u0, u1, state, guess, f)
+        new, turn, impulse = stage(
+            system, load, E, tolerance, max_iterations, u0, u1, state, guess, f
+        )
         if not turn.error <= tolerance:
             if k > 0:  # the impulses are such that no step bears them
                 memory.failed(c, memory.NO_ROUNDS, c.active[0])
-            return state, turn, impulse, turn.error, 0.0
+            return state, turn, impulse, turn.error
         guess = turn.w
-        error = law(system, c, count, E.h, x, R, new[0], new[2], new[3], new[4])
+        error = law(system, c, count, E.h, x, R, new[0], new[2])
         if not 1.0 < error < np.inf:
             break
     if not error <= _ENLARGED:
         if error < np.inf:
             memory.failed(c, memory.NO_ROUNDS, c.active[0])
-        return state, turn, impulse, 1e-12 * error, 0.0
-    size, impacts = 0.0, meets(c, count)
-    if impacts:
-        start, size = work(system, c, count, R, w, u, 1.0)
-        c.work[1] = start + work(system, c, count, new[2], new[3], new[4], -1.0)[0] - body.energy(system, new[2], new[3], new[4])
-    x, Q, R, w, u, V1 = new
-    x, Q, R, w, u = landing.lifted(system, c, count, IMPACT, t + E.h, x, Q, R, w, u)
-    w_0, u_0 = w, u
-    w, u = settle(system, c, count, R, w, u)
-    if not impacts and vec.size(vec.sub(w, w_0)) + abs(u[0] - u_0[0]) + abs(u[1] - u_0[1]) > _STOPS:
+        return state, turn, impulse, 1e-12 * error
+    lifts = gives_back(c, count)
+    if lifts:
+        c.work[1] = work(system, c, count, R, w, u, 1.0)
+        c.work[1] += work(system, c, count, new[2], new[3], new[4], -1.0)
+    x, Q, R, w_0, u_0, V1 = new
+    w, u = settle(system, c, count, R, w_0, u_0)
+    if lifts or vec.size(vec.sub(w, w_0)) + abs(u[0] - u_0[0]) + abs(u[1] - u_0[1]) > _STOPS:
         c.work[1] += body.energy(system, R, w, u) - body.energy(system, R, w_0, u_0)
-    if impacts:
-        c.work[1] += body.energy(system, R, w, u)
     V1 = body.center_velocity(system, R, w, u)
     f_r = maximal_rod.forces(system, load, R)[0]
     f = push(c, count)[0]
-    impulse = vec.axpy(-2.0, f, vec.axpy(-E.h, f_r, vec.scale(system.rod_mass, vec.sub(V1, V))))
-    gain = c.work[1] - driven(c, count) - fc3d.CONSERVED * size
-    return (x, Q, R, w, u, V1), turn, impulse, turn.error, gain
-
-
-@part
-def record(c, count, t, h, R, w, u):
-    """Write the mean forces of the step and its impacts."""
-    for a in range(count):
-        i = c.active[a]
-        put(c.force, i, vec.scale(2.0 / h, on_world(c, i)))
-        if c.mode[i] == IMPACT and c.P[i, 0] > 0.0:
-            after = relative_velocity(c, i, R, w, u)
-            event(c, t, i, vec.scale(2.0, vector(c.P, i)), after[0])
+    change = vec.scale(system.rod_mass, vec.sub(V1, V))
+    impulse = vec.axpy(-2.0, f, vec.axpy(-E.h, f_r, change))
+    return (x, Q, R, w, u, V1), turn, impulse, turn.error

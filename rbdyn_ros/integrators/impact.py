@@ -1,4 +1,5 @@
-"""Steps that end at an impact and go on from there: restitution and rest exact to round-off.
+"""Impacts, and steps that end at an impact and go on from there: restitution and rest exact to
+round-off.
 
 A step whose end would penetrate an open contact is taken only up to the instant s of g(s) = 0 (a bracketed secant on the
 step itself, not on an interpolation of it). There the velocities jump by the exact law of the closed contacts together,
@@ -17,13 +18,13 @@ from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.integrators import contact_law, contact_step, discrete_rod
 from rbdyn_ros.integrators import contact_memory as memory
-from rbdyn_ros.integrators.contact_law import IMPACT, PERSISTENT
 from rbdyn_ros.integrators.contact_memory import aim, event, on_world, put, vector
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.solvers import fc3d
 
 _SPLITS = 200  # impacts in one step; then whatever still bounces has landed
 _REST = 1e-3  # of h: a shorter flight is a landing
+_LATEST = 1.0 - 1e-3  # of h: an impact of this step
 _TOUCHING = 1e-12  # of the rod's length: a smaller gap is closed
 
 
@@ -50,29 +51,12 @@ def advance_part(system, C, options, load, whole, t, h, u0, u1, state, guess, c)
     """
     E = discrete_rod.equations(system, options.gamma, h)
     tolerance, most = options.tolerance, options.max_iterations
-    count = held(C, c, whole, t, state)
+    count = contact_step.hold(C, c, whole, t, state)
     if count == 0:
         c.work[1] = 0.0
         new, turn, impulse = contact_step.stage(system, load, E, tolerance, most, u0, u1, state, guess, None)
         return new, turn, impulse, turn.error
-    return contact_step.solve(system, load, E, tolerance, most, t, u0, u1, state, guess, c, count)
-
-
-@part
-def held(C, c, h, t, state):
-    """Make the closed contacts the active, persistent ones; returns how many. What overlaps comes back at the rate of steps of h."""
-    x, R = state[0], state[2]
-    d, count = (R[0][2], R[1][2], R[2][2]), 0
-    for i in range(world.count(C)):
-        if c.closed[i] == 0.0:
-            put(c.P, i, (0.0, 0.0, 0.0))
-            continue
-        g, n, rho = world.touch(C, i, x, d, t)
-        aim(c, i, count, n, rho, world.velocity(C, i))
-        c.mode[i] = PERSISTENT
-        c.law[i, 0], c.law[i, 1] = world.law(C, i)[0], C.bias * min(g, 0.0) / h
-        count += 1
-    return count
+    return contact_step.solve(system, load, E, tolerance, most, u0, u1, state, guess, c, count)
 
 
 @part
@@ -133,23 +117,26 @@ def instant(system, C, options, load, whole, t, h, u0, u1, state, guess, c, i, g
 
 @part
 def exchange(C, c, count, spent):
-    """P of the active contacts (P.4) with the largest share of their restitution that gains no energy, `spent` [J] included (P.7).
+    """P of the active contacts (P.4) with the largest share of their restitution that gains no
+    energy, `spent` [J] included (P.7).
 
-    Whether there is one: without restitution impulses always exist, for the state before is allowed.
+    Whether there is one: without restitution impulses always exist, for the state before is
+    allowed.
     """
     low, high, share = 0.0, 1.0, 1.0
     for k in range(fc3d.HALVINGS + 1):
         elastic = 0.0
         for a in range(count):
             i = c.active[a]
-            w = share * c.law[i, 1] * min(c.before[i, 0], 0.0)
+            w = c.law[i, 1] = share * c.rebound[i]
             elastic = min(elastic, w)
             put(c.q, i, (c.before[i, 0] + w, c.before[i, 1], c.before[i, 2]))
             put(c.P, i, (0.0, 0.0, 0.0))
         solved = contact_law.sweeps(c, count)[0] < np.inf
         if not elastic < 0.0:
             return solved
-        refused = not solved or (C.newton == 0.0 and gain(c, count) + spent > 0.0)
+        gains = gain(c, count) + spent > fc3d.CONSERVED * abs(spent)
+        refused = not solved or C.newton == 0.0 and gains
         low, high, share, found = fc3d.narrow(low, high, share, 1.0, refused)
         if found:
             memory.failed(c, memory.NONE, 0)
@@ -174,11 +161,20 @@ def gain(c, count):
     return total - fc3d.CONSERVED * size
 
 
+@inlined
+def at_surface(c, i, W, spent):
+    """The speed of contact i into the surface [m/s], from that where `spent` has been gained."""
+    u = min(c.before[i, 0], 0.0)
+    return max(u * u - 2.0 * W * spent, 0.0) ** 0.5 if u < 0.0 else 0.0
+
+
 @part
 def jump(system, C, c, h, t, state, landed, spent):
-    """The impact (P.4) of all contacts that touch: (state, ok). What rebounds too little, or `landed`, stays closed.
+    """The impact (P.4) of all contacts that touch: (state, ok). What rebounds too little, or
+    `landed`, stays closed.
 
-    `spent` [J]: energy gained on the way to this pose, which the impact has to take.
+    `spent` [J]: energy gained on the way to this pose from one up to c.depth below, which the
+    impact has to take. The rebound is that of the speed at the surface.
     """
     x, Q, R, w, u, V = state
     d, count = (R[0][2], R[1][2], R[2][2]), 0
@@ -187,16 +183,19 @@ def jump(system, C, c, h, t, state, landed, spent):
         if not world.exists(C, i):
             continue
         g, n, rho = world.touch(C, i, x, d, t)
-        if g > 1e-9 * C.length and c.closed[i] == 0.0:
+        if g > 1e-9 * C.length and c.closed[i] == 0.0 and c.depth[i] == 0.0:
             continue
         aim(c, i, count, n, rho, world.velocity(C, i))
         count += 1
         before = contact_step.relative_velocity(c, i, R, w, u)
         mu, e = world.law(C, i)
-        e = 0.0 if landed or c.closed[i] == 1.0 or -e * before[0] < slow else e
         put(c.before, i, before)
-        c.mode[i], c.law[i, 0], c.law[i, 1] = IMPACT, mu, e
+        c.law[i, 0], c.law[i, 1], c.rebound[i] = mu, 0.0, -e
     contact_law.couple(system, c, count, R)
+    for a in range(count):
+        i = c.active[a]
+        e, speed = -c.rebound[i], at_surface(c, i, c.W[3 * a, 3 * a], spent)
+        c.rebound[i] = 0.0 if landed or c.closed[i] == 1.0 or e * speed < slow else -e * speed
     if not exchange(C, c, count, spent):
         return state, False
     for a in range(count):
@@ -209,7 +208,9 @@ def jump(system, C, c, h, t, state, landed, spent):
         mean = vec.axpy(0.5, vec.add(vector(c.before, i), after), vector(c.moving, i))
         c.work[0] += vec.dot(vector(c.P, i), mean)
         if c.P[i, 0] > 0.0 and c.closed[i] == 0.0:
-            event(c, t, i, vector(c.P, i), after[0])
+            speed = at_surface(c, i, c.W[3 * a, 3 * a], spent)
+            ago = min(2.0 * c.depth[i] / (speed - c.before[i, 0] + 1e-300), _LATEST * h)
+            event(c, t - ago, i, vector(c.P, i), -speed, after[0])
         c.closed[i] = 1.0 if after[0] < slow + 1e-15 else 0.0
     return (x, Q, R, w, u, body.center_velocity(system, R, w, u)), True
 
@@ -220,6 +221,16 @@ def add_forces(C, c, factor):
     for i in range(world.count(C)):
         if c.P[i, 0] > 0.0:
             put(c.force, i, vec.axpy(factor, on_world(c, i), vector(c.force, i)))
+
+
+@part
+def on_rod(C, c):
+    """The sum of the impulses in P that act on the rod [N s, world]."""
+    f = (0.0, 0.0, 0.0)
+    for i in range(world.count(C)):
+        if c.P[i, 0] > 0.0 and c.rho[i] != world.ON_CART:
+            f = vec.add(f, on_world(c, i))
+    return f
 
 
 @inlined
@@ -265,6 +276,7 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
             take(C, c, h)
         left -= s
         V = state[5]
+        c.depth[:] = 0.0
         lands = k >= _SPLITS - world.count(C)
         state, ok = jump(system, C, c, h, t + h - left, state, lands, 0.0)
         if not ok:
@@ -278,13 +290,3 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
         )
     memory.failed(c, memory.NO_SPLITS, c.active[0])
     return state, turn, total, np.inf, touched
-
-
-@part
-def on_rod(C, c):
-    """The sum of the impulses in P that act on the rod [N s, world]."""
-    f = (0.0, 0.0, 0.0)
-    for i in range(world.count(C)):
-        if c.P[i, 0] > 0.0 and c.rho[i] != world.ON_CART:
-            f = vec.add(f, on_world(c, i))
-    return f

@@ -9,7 +9,7 @@ import random_falls
 
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.integrators import contact_recovery
+from rbdyn_ros.integrators import end_of_step
 from rbdyn_ros.integrators.contact_memory import memory, trouble
 from rbdyn_ros.integrators.select import select
 from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, quantities, upright
@@ -110,8 +110,8 @@ def overlapping(contacts, tilt):
     system, state = build(Params(contacts=contacts)), upright(tilt)
     Q, c = tuple(state.q[2:].tolist()), memory()
     R = unit_quaternion.matrix(Q)
-    x, _, R, deepest = contact_recovery.projected(system, system.contacts, c, (0.0, 0.0), Q, R, 0.0)
-    return deepest, contact_recovery.is_jammed(system, system.contacts, c, x, R, 0.0)
+    x, _, R, deepest = end_of_step.lift(system, system.contacts, c, (0.0, 0.0), Q, R, 0.0)
+    return deepest, end_of_step.is_jammed(system, system.contacts, c, x, R, 0.0)
 
 
 def test_a_jam_is_proved_where_no_motion_opens_what_overlaps():

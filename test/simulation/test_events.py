@@ -8,10 +8,9 @@ from rbdyn_ros.solvers.fc3d_one_contact import SLIDE
 
 def test_a_file_has_the_columns_names_for_numbers_and_counts_what_did_not_fit(tmp_path):
     kept = memory(events=1)
-    kept.before[world.FLOOR] = (-8.0, 0.5, 0.0)
     kept.status[world.FLOOR] = SLIDE
     for t in (0.25, 0.5):
-        event(kept, t, world.FLOOR, (2.0, -0.5, 0.0), 4.0)
+        event(kept, t, world.FLOOR, (2.0, -0.5, 0.0), -8.0, 4.0)
     assert write_events(kept, tmp_path / "events.csv") == 1
     header, row = (tmp_path / "events.csv").read_text().split()
     assert header == "t,contact,P_n,P_t1,P_t2,u_n_minus,u_n_plus,status"
