@@ -9,14 +9,47 @@ from rbdyn_ros.simulation.closed_loop import ACTING, COMMANDED
 
 OBSERVERS = ("none", "encoders", "imu")
 CONDITIONS = (
-    Parameter("force_limit", 20.0, "N", "largest norm of the force, of plant and law", low=0.0),
-    Parameter("travel", 0.0, "m", "how far the cart may go from the origin, of plant and law; 0 is anywhere", low=0.0),
-    Parameter("period", 0.002, "s", "control period, for which the law is designed", low=0.0, low_open=True),
-    Parameter("step", 0.001, "s", "step of the integrator", low=0.0, low_open=True),
-    Parameter("integrator", "rk4", "", "the plant's integrator", "string"),
-    Parameter("observer", "none", "", "the law sees the state, or what an observer makes of sensors", "string", choices=OBSERVERS),
-    Parameter("observer_force", ACTING, "", "force that the observer is given: after limit, faults and delay, or as commanded", "string", choices=(ACTING, COMMANDED)),
-    Parameter("imu_position", 0.3, "m", "from the joint to the IMU"),
+    Parameter(
+        "force_limit",
+        20.0,
+        "N",
+        "Limits the norm of the force, of the plant and of the law.",
+        low=0.0,
+    ),
+    Parameter(
+        "travel",
+        0.0,
+        "m",
+        "Limits the distance of the cart from the origin, of plant and law; 0 is no limit.",
+        low=0.0,
+    ),
+    Parameter(
+        "period",
+        0.002,
+        "s",
+        "Sets the control period that the law is designed for.",
+        low=0.0,
+        low_open=True,
+    ),
+    Parameter("step", 0.001, "s", "Sets the step of the integrator.", low=0.0, low_open=True),
+    Parameter("integrator", "rk4", "", "Names the integrator of the plant.", "string"),
+    Parameter(
+        "observer",
+        "none",
+        "",
+        "Names the sensors of the observer; with none the law sees the state.",
+        "string",
+        choices=OBSERVERS,
+    ),
+    Parameter(
+        "observer_force",
+        ACTING,
+        "",
+        "Chooses the force that the observer gets: after limit, faults, delay, or as commanded.",
+        "string",
+        choices=(ACTING, COMMANDED),
+    ),
+    Parameter("imu_position", 0.3, "m", "Sets the distance from the joint to the IMU."),
     *FAULTS,
 )
 

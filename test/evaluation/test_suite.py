@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from rbdyn_ros.controllers import select
+from benchmarks.size import is_sentence
+from rbdyn_ros.controllers import options, select
 from rbdyn_ros.evaluation import measures, suite
+from rbdyn_ros.evaluation.conditions import CONDITIONS
 from rbdyn_ros.evaluation.judged import judged, not_meant
 from rbdyn_ros.evaluation.measured import Measured
 from rbdyn_ros.evaluation.requirement import Requirement
@@ -160,3 +162,16 @@ def test_a_law_is_measured_at_what_it_is_meant_for():
     meant, others = applying(suite.read(STANDARD), ("tracking",))
     assert {case.row for case in meant} == {"S1", "S2", "S20", "S21", "S30"}
     assert dict((case.row, why) for case, why in others)["S3"] == "for balance"
+
+
+@pytest.mark.parametrize("name", measures.names())
+def test_every_setting_is_described_in_sentences(name):
+    """As the parameters of the nodes: "Sets the tilt of the rod at the start."."""
+    described = [setting.description for setting in (*measures.load(name).SETTINGS, *CONDITIONS)]
+    assert [text for text in described if not is_sentence(text)] == []
+
+
+@pytest.mark.parametrize("name", select.names())
+def test_every_option_of_a_law_is_described_in_sentences(name):
+    described = [option.description for option in options.table(name, select.load(name))]
+    assert [text for text in described if not is_sentence(text)] == []

@@ -19,9 +19,9 @@ from rbdyn_ros.settings.parameter import Parameter
 QUESTION = "is the law done with a command before the next one is due?"
 OVER_ROS = False  # the times of a node are told by the monitor
 SETTINGS = (
-    Parameter("tilt", 10.0, "deg", "of the rod at the start", low=0.0, high=180.0),
-    Parameter("azimuth", 23.0, "deg", "where it leans to"),
-    Parameter("duration", 4.0, "s", "of the run", low=0.0, low_open=True),
+    Parameter("tilt", 10.0, "deg", "Sets the tilt of the rod at the start.", low=0.0, high=180.0),
+    Parameter("azimuth", 23.0, "deg", "Sets the azimuth of the tilt, from x towards y."),
+    Parameter("duration", 4.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
 )
 VALUES = {
     "of_period": Value(

@@ -10,9 +10,23 @@ from rbdyn_ros.settings.parameter import Parameter
 QUESTION = "how late may the force come?"
 OVER_ROS = False  # the theory needs the law itself
 SETTINGS = (
-    Parameter("tilt", 0.05, "deg", "of the rod at the start: small, so that the loop is linear", low=0.0, low_open=True),
-    Parameter("duration", 40.0, "s", "of a run", low=0.0, low_open=True),
-    Parameter("largest", 0.3, "s", "delay at which the search begins", low=0.0, low_open=True),
+    Parameter(
+        "tilt",
+        0.05,
+        "deg",
+        "Sets the tilt of the rod at the start, so small that the loop is linear.",
+        low=0.0,
+        low_open=True,
+    ),
+    Parameter("duration", 40.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
+    Parameter(
+        "largest",
+        0.3,
+        "s",
+        "Sets the delay at which the search begins.",
+        low=0.0,
+        low_open=True,
+    ),
 )
 VALUES = {
     "delay_margin": Value("ms", "largest delay, in whole control periods, under which the motion decays"),

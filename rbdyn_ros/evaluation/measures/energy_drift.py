@@ -13,9 +13,9 @@ from rbdyn_ros.types import State
 QUESTION = "does the plant keep its energy?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter("tilt", 10.0, "deg", "of the rod at the start", low=0.0, high=180.0),
-    Parameter("duration", 60.0, "s", "of the run", low=0.0, low_open=True),
-    Parameter("composition", "none", "", "of the integrator", "string"),
+    Parameter("tilt", 10.0, "deg", "Sets the tilt of the rod at the start.", low=0.0, high=180.0),
+    Parameter("duration", 60.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
+    Parameter("composition", "none", "", "Names the composition of the integrator.", "string"),
 )
 VALUES = {"drift": Value("", "largest change of the energy, relative to that of the rod upright")}
 

@@ -10,9 +10,23 @@ from rbdyn_ros.settings.parameter import Parameter
 QUESTION = "how much weaker or stronger may the force be?"
 OVER_ROS = False  # the force of a node is not amplified on its way
 SETTINGS = (
-    Parameter("tilt", 0.01, "deg", "of the rod at the start: small, so that the loop is linear", low=0.0, low_open=True),
-    Parameter("duration", 20.0, "s", "of a run", low=0.0, low_open=True),
-    Parameter("tolerance", 3.0, "%", "of the bisection", low=0.0, low_open=True),
+    Parameter(
+        "tilt",
+        0.01,
+        "deg",
+        "Sets the tilt of the rod at the start, so small that the loop is linear.",
+        low=0.0,
+        low_open=True,
+    ),
+    Parameter("duration", 20.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
+    Parameter(
+        "tolerance",
+        3.0,
+        "%",
+        "Sets the width at which the bisection ends.",
+        low=0.0,
+        low_open=True,
+    ),
 )
 VALUES = {
     "gain_low": Value("", "smallest factor under which the motion decays"),

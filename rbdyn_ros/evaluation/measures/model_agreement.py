@@ -14,10 +14,23 @@ from rbdyn_ros.types import State
 QUESTION = "does the plant obey the equations of motion, taken down by another road?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter("duration", 3.0, "s", "of a run", low=0.0, low_open=True),
-    Parameter("runs", 5, "", "random starts and forces", "int", low=1),
-    Parameter("amplitude", 10.0, "N", "of the force, a sine along each axis", low=0.0),
-    Parameter("composition", "none", "", "of the integrator", "string"),
+    Parameter("duration", 3.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
+    Parameter(
+        "runs",
+        5,
+        "",
+        "Sets the number of runs, each with a random start and force.",
+        "int",
+        low=1,
+    ),
+    Parameter(
+        "amplitude",
+        10.0,
+        "N",
+        "Sets the amplitude of the force, a sine along each axis.",
+        low=0.0,
+    ),
+    Parameter("composition", "none", "", "Names the composition of the integrator.", "string"),
 )
 VALUES = {
     "difference": Value("", "largest, of direction, its rate, cart and its velocity [1, 1/s, m, m/s]"),

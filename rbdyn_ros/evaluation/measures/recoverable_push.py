@@ -12,11 +12,32 @@ from rbdyn_ros.simulation.closed_loop import Push
 QUESTION = "after how strong a push on the tip does a standing rod stand again?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter("azimuth", 0.0, "deg", "direction of the push"),
-    Parameter("contact_time", 0.01, "s", "for which the push lasts", low=0.0, low_open=True),
-    Parameter("duration", 20.0, "s", "within which it must settle", low=0.0, low_open=True),
-    Parameter("largest", 4.0, "N s", "push at which the search begins", low=0.0, low_open=True),
-    Parameter("tolerance", 0.005, "N s", "of the bisection", low=0.0, low_open=True),
+    Parameter("azimuth", 0.0, "deg", "Sets the direction of the push."),
+    Parameter("contact_time", 0.01, "s", "Sets how long the push lasts.", low=0.0, low_open=True),
+    Parameter(
+        "duration",
+        20.0,
+        "s",
+        "Limits the time within which a run must settle.",
+        low=0.0,
+        low_open=True,
+    ),
+    Parameter(
+        "largest",
+        4.0,
+        "N s",
+        "Sets the push at which the search begins.",
+        low=0.0,
+        low_open=True,
+    ),
+    Parameter(
+        "tolerance",
+        0.005,
+        "N s",
+        "Sets the width at which the bisection ends.",
+        low=0.0,
+        low_open=True,
+    ),
 )
 VALUES = {
     "push": Value("N s", "by bisection, which takes for granted that all weaker pushes are recovered"),

@@ -13,10 +13,40 @@ from rbdyn_ros.settings.parameter import Parameter
 QUESTION = "from how large a tilt at rest does the rod come to stand?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter("azimuths", 1, "", "directions of the fall, equally spaced", "int", low=1, high=360),
-    Parameter("duration", 15.0, "s", "within which it must settle", low=0.0, low_open=True),
-    Parameter("largest", 89.0, "deg", "tilt at which the search begins; beyond 90 the rod has fallen", low=0.0, high=89.0, low_open=True),
-    Parameter("tolerance", 0.05, "deg", "of the bisection", low=0.0, low_open=True),
+    Parameter(
+        "azimuths",
+        1,
+        "",
+        "Sets the number of directions of the fall, equally spaced.",
+        "int",
+        low=1,
+        high=360,
+    ),
+    Parameter(
+        "duration",
+        15.0,
+        "s",
+        "Limits the time within which a run must settle.",
+        low=0.0,
+        low_open=True,
+    ),
+    Parameter(
+        "largest",
+        89.0,
+        "deg",
+        "Sets the tilt at which the search begins; beyond 90 the rod has fallen.",
+        low=0.0,
+        high=89.0,
+        low_open=True,
+    ),
+    Parameter(
+        "tolerance",
+        0.05,
+        "deg",
+        "Sets the width at which the bisection ends.",
+        low=0.0,
+        low_open=True,
+    ),
 )
 VALUES = {
     "tilt": Value("deg", "the smallest over the azimuths; by bisection, which takes for granted that below it all are recovered"),

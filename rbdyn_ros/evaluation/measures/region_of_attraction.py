@@ -12,11 +12,42 @@ from rbdyn_ros.settings.parameter import Parameter
 QUESTION = "from which tilts and rates does the rod come to stand?"
 OVER_ROS = False  # thousands of starts
 SETTINGS = (
-    Parameter("grid", 200, "", "tilts, and rates, for a law with a compiled form", "int", low=2, high=2000),
-    Parameter("grid_one_by_one", 20, "", "the same for a law without", "int", low=2, high=2000),
-    Parameter("tilt", 180.0, "deg", "largest, to both sides", low=0.0, high=180.0, low_open=True),
-    Parameter("rate", 6.0, "rad/s", "largest, to both sides", low=0.0),
-    Parameter("duration", 10.0, "s", "within which it must have settled", low=0.0, low_open=True),
+    Parameter(
+        "grid",
+        200,
+        "",
+        "Sets the number of tilts, and of rates, for a law with a compiled form.",
+        "int",
+        low=2,
+        high=2000,
+    ),
+    Parameter(
+        "grid_one_by_one",
+        20,
+        "",
+        "Sets the number of tilts, and of rates, for a law without a compiled form.",
+        "int",
+        low=2,
+        high=2000,
+    ),
+    Parameter(
+        "tilt",
+        180.0,
+        "deg",
+        "Sets the largest tilt, to both sides.",
+        low=0.0,
+        high=180.0,
+        low_open=True,
+    ),
+    Parameter("rate", 6.0, "rad/s", "Sets the largest rate, to both sides.", low=0.0),
+    Parameter(
+        "duration",
+        10.0,
+        "s",
+        "Limits the time within which a run must settle.",
+        low=0.0,
+        low_open=True,
+    ),
 )
 VALUES = {
     "fraction": Value("%", "of the grid: settled in time, never beyond the travel"),

@@ -12,9 +12,9 @@ from rbdyn_ros.settings.parameter import Parameter
 QUESTION = "how soon does a rod stand that is let go at a tilt, and at what price?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter("tilt", 10.0, "deg", "of the rod at rest", low=0.0, high=180.0),
-    Parameter("azimuth", 0.0, "deg", "where it leans to"),
-    Parameter("duration", 10.0, "s", "of the run", low=0.0, low_open=True),
+    Parameter("tilt", 10.0, "deg", "Sets the tilt of the rod at the start.", low=0.0, high=180.0),
+    Parameter("azimuth", 0.0, "deg", "Sets the azimuth of the tilt, from x towards y."),
+    Parameter("duration", 10.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
 )
 VALUES = {
     "settling_time": Value("s", "since when the tilt is at most 0.5 degrees and the cart within 2 cm"),

@@ -13,10 +13,16 @@ from rbdyn_ros.simulation import trial
 QUESTION = "how still does the rod stand, with these sensors?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter("tilt", 10.0, "deg", "of the rod at the start", low=0.0, high=180.0),
-    Parameter("azimuth", 23.0, "deg", "where it leans to"),
-    Parameter("waiting", 9.0, "s", "before the values are taken", low=0.0),
-    Parameter("duration", 15.0, "s", "of the run", low=0.0, low_open=True),
+    Parameter("tilt", 10.0, "deg", "Sets the tilt of the rod at the start.", low=0.0, high=180.0),
+    Parameter("azimuth", 23.0, "deg", "Sets the azimuth of the tilt, from x towards y."),
+    Parameter(
+        "waiting",
+        9.0,
+        "s",
+        "Sets the time from the start until the values are taken.",
+        low=0.0,
+    ),
+    Parameter("duration", 15.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
 )
 VALUES = {
     "tilt_rms": Value("deg", "root of the mean square of the tilt"),

@@ -12,9 +12,16 @@ from rbdyn_ros.settings.parameter import Parameter
 QUESTION = "how does the cart come to a set point that jumps?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter("distance", 0.5, "m", "of the new set point from the old one", low=0.0, low_open=True),
-    Parameter("azimuth", 0.0, "deg", "in which direction it is"),
-    Parameter("duration", 15.0, "s", "of the run", low=0.0, low_open=True),
+    Parameter(
+        "distance",
+        0.5,
+        "m",
+        "Sets the distance of the new set point from the old one.",
+        low=0.0,
+        low_open=True,
+    ),
+    Parameter("azimuth", 0.0, "deg", "Sets the direction of the new set point."),
+    Parameter("duration", 15.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
 )
 VALUES = {
     "settling_time": Value("s", "since when the tilt is at most 0.5 degrees and the cart within 2 cm of the set point"),

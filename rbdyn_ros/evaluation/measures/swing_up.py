@@ -12,12 +12,54 @@ from rbdyn_ros.settings.parameter import Parameter
 QUESTION = "how often, and how soon, does the rod come up from anywhere?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter("start", "hanging", "", "how the starts are drawn", "string", choices=tuple(kinds.KINDS)),
-    Parameter("starts", 2000, "", "how many, for a law with a compiled form", "int", low=1),
-    Parameter("starts_one_by_one", 200, "", "how many, for a law without, or behind faults or an observer", "int", low=1),
-    Parameter("starts_over_ros", 5, "", "how many, over topics", "int", low=1),
-    Parameter("mismatch_spread", 0.0, "", "each start has a plant of its own: its masses, length and frictions differ by up to this part", low=0.0, high=0.9),
-    Parameter("duration", 25.0, "s", "within which it must have settled", low=0.0, low_open=True),
+    Parameter(
+        "start",
+        "hanging",
+        "",
+        "Chooses how the starts are drawn.",
+        "string",
+        choices=tuple(kinds.KINDS),
+    ),
+    Parameter(
+        "starts",
+        2000,
+        "",
+        "Sets the number of starts for a law with a compiled form.",
+        "int",
+        low=1,
+    ),
+    Parameter(
+        "starts_one_by_one",
+        200,
+        "",
+        "Sets the number of starts for a law without one, or behind faults or an observer.",
+        "int",
+        low=1,
+    ),
+    Parameter(
+        "starts_over_ros",
+        5,
+        "",
+        "Sets the number of starts for a law behind topics.",
+        "int",
+        low=1,
+    ),
+    Parameter(
+        "mismatch_spread",
+        0.0,
+        "",
+        "Spreads mass, length and friction of the plant, anew for each start, by up to this part.",
+        low=0.0,
+        high=0.9,
+    ),
+    Parameter(
+        "duration",
+        25.0,
+        "s",
+        "Limits the time within which a run must settle.",
+        low=0.0,
+        low_open=True,
+    ),
 )
 DRAWN = ("rod_mass", "rod_length", "cart_mass", "cart_damping", "joint_damping")  # what `mismatch_spread` draws
 VALUES = {

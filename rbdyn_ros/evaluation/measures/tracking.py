@@ -13,11 +13,31 @@ from rbdyn_ros.settings.parameter import Parameter
 QUESTION = "how near does the cart keep to its path?"
 OVER_ROS = True
 SETTINGS = (
-    Parameter("path", "circle", "", "of the cart; the law is given the options path, size, frequency", "string", choices=("circle", "eight")),
-    Parameter("size", 0.5, "m", "radius of the circle, half width of the eight", low=0.0, low_open=True),
-    Parameter("frequency", 0.25, "Hz", "rounds per second", low=0.0, low_open=True),
-    Parameter("waiting", 12.0, "s", "before the values are taken", low=0.0),
-    Parameter("duration", 24.0, "s", "of the run", low=0.0, low_open=True),
+    Parameter(
+        "path",
+        "circle",
+        "",
+        "Names the path of the cart, which the law gets as its options path, size and frequency.",
+        "string",
+        choices=("circle", "eight"),
+    ),
+    Parameter(
+        "size",
+        0.5,
+        "m",
+        "Sets the radius of the circle, or half the width of the eight.",
+        low=0.0,
+        low_open=True,
+    ),
+    Parameter("frequency", 0.25, "Hz", "Sets the rounds per second.", low=0.0, low_open=True),
+    Parameter(
+        "waiting",
+        12.0,
+        "s",
+        "Sets the time from the start until the values are taken.",
+        low=0.0,
+    ),
+    Parameter("duration", 24.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
 )
 VALUES = {
     "error_rms": Value("mm", "root of the mean square of the distance from the path at each time"),
