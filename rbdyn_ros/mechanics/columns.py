@@ -15,16 +15,17 @@ def offsets(*widths: int) -> tuple:
 
 # Bodies. State: position [m, world], attitude wxyz, momenta that arrive at the node without the
 # node's own reactions (linear [world], angular [body]), the attitude as a matrix, and the rates
-# v/h of the last three steps (for the guess).
-X, Q, P, L, R, V_1, V_2, V_3, STATE = offsets(3, 4, 3, 3, 9, 3, 3, 3)
+# v/h of the last four steps (for the guess).
+X, Q, P, L, R, V_1, V_2, V_3, V_4, STATE = offsets(3, 4, 3, 3, 9, 3, 3, 3, 3)
 # Constants: masses along the world's axes (0: held), their inverses, principal inertias, their
 # inverses, force [N, world], torque [N m, body], gamma [kg m^2], whether it turns, whether a joint
-# block holds it, the force without springs, the velocity that is prescribed where it is held.
-M, IM, J, IJ, F, TAU, GAMMA, TURNS, JOINTED, F_0, DRIVE, _n = (
-    STATE + c for c in offsets(3, 3, 3, 3, 3, 3, 1, 1, 1, 3, 3)
+# block holds it, whether a MIXED one does, the force without springs, the velocity that is
+# prescribed where it is held.
+M, IM, J, IJ, F, TAU, GAMMA, TURNS, JOINTED, SLIDES, F_0, DRIVE, _n = (
+    STATE + c for c in offsets(3, 3, 3, 3, 3, 3, 1, 1, 1, 1, 3, 3)
 )
 # Work: relative turn v and its w, momenta without reactions, contact impulses (linear, angular),
-# end of the step (position, momenta without its force, attitude, matrix); of bodies with joints
+# end of the step (position, momenta with all impulses of the node, attitude, matrix); of bodies with joints
 # the inverse of the gradient, from a torque [world] to a turn [world], the turn that the residual
 # stands for [world] and the torque of the joints' impulses [world]; all impulses, velocities of an
 # impulse response.

@@ -283,6 +283,7 @@ def finish(m, h, hit):
             put(bodies, i, c.V_1, rate)
             put(bodies, i, c.V_2, rate)
             put(bodies, i, c.V_3, rate)
+            put(bodies, i, c.V_4, rate)
 
 
 @part

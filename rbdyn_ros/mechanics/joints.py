@@ -209,8 +209,10 @@ def torque(blocks, integers, j, side, impulse):
 
 
 @part
-def spread(m, column, is_change):
-    """D_X, TORQUE += A^T of the impulses in `column`; lambda += these if they are its change."""
+def spread(m, column, on_x, is_change):
+    """Columns `on_x` and TORQUE of the bodies += A^T of the impulses in `column`; lambda += these
+    if they are its change.
+    """
     bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
     for j in range(len(blocks)):
         impulse = get(blocks, j, column)
@@ -220,8 +222,21 @@ def spread(m, column, is_change):
             i = integers[j, c.A + side]
             if i != c.WORLD:
                 if integers[j, c.KIND] != c.DIRECTIONS:
-                    arena.add(bodies, i, c.D_X, force(blocks, integers, j, side, impulse))
+                    arena.add(bodies, i, on_x, force(blocks, integers, j, side, impulse))
                 arena.add(bodies, i, c.TORQUE, torque(blocks, integers, j, side, impulse))
+
+
+@part
+def push(m, j):
+    """P_1, L_1 += A^T of the impulse of block j."""
+    bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
+    impulse = get(blocks, j, c.LAM)
+    for side in range(2):
+        i = integers[j, c.A + side]
+        if i != c.WORLD:
+            arena.add(bodies, i, c.P_1, force(blocks, integers, j, side, impulse))
+            turning = torque(blocks, integers, j, side, impulse)
+            arena.add(bodies, i, c.L_1, vec.transposed_matvec(get9(bodies, i, c.R), turning))
 
 
 @inlined

@@ -227,7 +227,7 @@ def apply_impulses(m, ahead):
         put(bodies, i, c.D_X, get(bodies, i, c.B_X))
         put(bodies, i, c.D_W, get(bodies, i, c.B_W))
         put(bodies, i, c.TORQUE, (0.0, 0.0, 0.0))
-    joints.spread(m, c.LAM, False)
+    joints.spread(m, c.LAM, c.D_X, False)
     for i in range(len(bodies)):
         torque = get(bodies, i, c.TORQUE)
         arena.add(bodies, i, c.D_W, vec.transposed_matvec(get9(bodies, i, c.R), torque))
@@ -307,6 +307,7 @@ def put_rates(bodies, i, w):
     put(bodies, i, c.V_1, rate)
     put(bodies, i, c.V_2, rate)
     put(bodies, i, c.V_3, rate)
+    put(bodies, i, c.V_4, rate)
 
 
 @part

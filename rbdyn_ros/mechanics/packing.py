@@ -80,13 +80,13 @@ def _bodies(bodies: Bodies, q: Array, v: Array, gamma: Array, integers: Array) -
     rows[:, c.M : c.M + 3], rows[:, c.IM : c.IM + 3] = mass, free / bodies.mass[:, None]
     rows[:, c.J : c.J + 3], rows[:, c.IJ : c.IJ + 3] = inertia, turns[:, None] / bodies.inertia
     rows[:, c.P : c.P + 3], rows[:, c.L : c.L + 3] = mass * v[:, :3], inertia * v[:, 3:]
-    for column in (c.V_1, c.V_2, c.V_3):
+    for column in (c.V_1, c.V_2, c.V_3, c.V_4):
         rows[:, column : column + 3] = 0.5 * v[:, 3:]
     rows[:, c.F : c.F + 3] = rows[:, c.F_0 : c.F_0 + 3] = mass * bodies.gravity
     rows[:, c.DRIVE : c.DRIVE + 3] = v[:, :3] * bodies.held[:, :3]
     rows[:, c.GAMMA], rows[:, c.TURNS], rows[:, c.W] = gamma, turns, 1.0
-    held = set(integers[:, [c.A, c.B]].ravel().tolist()) - {WORLD}
-    rows[sorted(held), c.JOINTED] = 1.0
+    for column, of in ((c.JOINTED, integers), (c.SLIDES, integers[integers[:, c.KIND] == c.MIXED])):
+        rows[sorted(set(of[:, [c.A, c.B]].ravel().tolist()) - {WORLD}), column] = 1.0
     return rows
 
 

@@ -22,6 +22,7 @@ ITERATIONS = 20
 # momentum
 HALF_TURN = 3.2  # the angle of a turn over |v| is at most pi
 CLOSE = 1e-7
+LONGEST_CHANGE = 0.1  # of v by the guess
 BODY_FAILED, JOINT_FAILED = 1, 2
 
 
@@ -37,14 +38,19 @@ def load(m, h):
 
 @inlined
 def guess(m, h):
-    """v := h (3 r_1 - 3 r_2 + r_3) from the rates of the last three steps: correct to h^4 in
-    smooth motion.
+    """v := h (4 r_1 - 6 r_2 + 4 r_3 - r_4) from the rates of the last four steps: correct to h^5
+    in smooth motion; h r_1 where that changes too much from one step to the next.
     """
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
         if bodies[i, c.TURNS] != 0.0:
-            a, b = get(bodies, i, c.V_1), get(bodies, i, c.V_2)
-            put(bodies, i, c.V, vec.scale(h, vec.axpy(3.0, vec.sub(a, b), get(bodies, i, c.V_3))))
+            old = vec.axpy(6.0, get(bodies, i, c.V_2), get(bodies, i, c.V_4))
+            old = vec.axpy(-4.0, get(bodies, i, c.V_3), old)
+            rate = get(bodies, i, c.V_1)
+            change = vec.axpy(3.0 * h, rate, vec.scale(-h, old))
+            if not vec.size(change) <= LONGEST_CHANGE:  # the steps before were not smooth
+                change = (0.0, 0.0, 0.0)
+            put(bodies, i, c.V, vec.axpy(h, rate, change))
 
 
 @part
@@ -103,9 +109,27 @@ def move_free(m, h):
             arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = BODY_FAILED, i
             return -1
         put(bodies, i, c.V, v)
-        put(bodies, i, c.L_1, vec.axpy(-2.0, turn.sideways(f, J, v), b))
+        put(bodies, i, c.L_1, b)
         finish(bodies, i, v, w)
     return total
+
+
+@inlined
+def begin_joined(m):
+    """The momenta P_1, L_1 of the joined bodies without the joints' impulses, which are linear
+    unknowns: any start serves. Rows whose residual has products of turns and displacements begin
+    with those of the step before.
+    """
+    bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
+    for i in range(len(bodies)):
+        if bodies[i, c.JOINTED] != 0.0:
+            put(bodies, i, c.P_1, vec.add(get(bodies, i, c.B_X), get(bodies, i, c.A_X)))
+            put(bodies, i, c.L_1, vec.add(get(bodies, i, c.B_W), get(bodies, i, c.A_W)))
+    for j in range(len(blocks)):
+        if integers[j, c.KIND] == c.MIXED:
+            joints.push(m, j)
+        else:
+            put(blocks, j, c.LAM, (0.0, 0.0, 0.0))
 
 
 @part
@@ -115,28 +139,21 @@ def linearize_bodies(m, h):
     """
     bodies, f = arena.bodies(m), 2.0 / h
     for i in range(len(bodies)):
-        if bodies[i, c.JOINTED] != 0.0:
-            put(bodies, i, c.D_X, vec.add(get(bodies, i, c.B_X), get(bodies, i, c.A_X)))
-            put(bodies, i, c.TORQUE, (0.0, 0.0, 0.0))
-    joints.spread(m, c.LAM, False)
-    for i in range(len(bodies)):
         if bodies[i, c.JOINTED] == 0.0:
             continue
-        put(bodies, i, c.X_1, reached(bodies, i, h, get(bodies, i, c.D_X)))
+        put(bodies, i, c.X_1, reached(bodies, i, h, get(bodies, i, c.P_1)))
+        put(bodies, i, c.TORQUE, (0.0, 0.0, 0.0))
         if bodies[i, c.TURNS] != 0.0:
             v, J, gamma = get(bodies, i, c.V), get(bodies, i, c.J), bodies[i, c.GAMMA]
             w = turn.cosine(v)
             finish(bodies, i, v, w)
             R, R_1 = get9(bodies, i, c.R), get9(bodies, i, c.R_1)
-            b = vec.add(get(bodies, i, c.B_W), get(bodies, i, c.A_W))
-            b = vec.add(b, vec.transposed_matvec(R, get(bodies, i, c.TORQUE)))
             forward, sideways = turn.momentum(f, J, gamma, v, w)
+            r = vec.sub(vec.add(forward, sideways), get(bodies, i, c.L_1))
             inverse = turn.inverse(turn.momentum_gradient(f, J, gamma, v, w))
             turned = turn.product(R_1, inverse)
-            put(bodies, i, c.EXCESS, vec.matvec(turned, vec.sub(vec.add(forward, sideways), b)))
+            put(bodies, i, c.EXCESS, vec.matvec(turned, r))
             put9(bodies, i, c.K, turn.product_transposed(turned, R))
-            put(bodies, i, c.L_1, b)  # `correct` adds what is missing
-            put(bodies, i, c.TORQUE, (0.0, 0.0, 0.0))
 
 
 @part
@@ -144,14 +161,13 @@ def correct(m, h):
     """v and the ends of the joined bodies after a change of the joints' impulses, whose torque is
     in TORQUE; the largest change of v, or geometric mean of it and of the change of place [m].
     """
-    bodies, f, largest, bad = arena.bodies(m), 2.0 / h, 0.0, 0.0
+    bodies, largest, bad = arena.bodies(m), 0.0, 0.0
     for i in range(len(bodies)):
         if bodies[i, c.JOINTED] == 0.0:
             continue
-        x_1 = reached(bodies, i, h, get(bodies, i, c.D_X))
-        moved = vec.size(vec.sub(x_1, get(bodies, i, c.X_1)))
+        x_1 = reached(bodies, i, h, get(bodies, i, c.P_1))
+        moved = vec.size(vec.sub(x_1, get(bodies, i, c.X_1))) if bodies[i, c.SLIDES] else 0.0
         put(bodies, i, c.X_1, x_1)
-        put(bodies, i, c.P_1, get(bodies, i, c.D_X))
         if bodies[i, c.TURNS] != 0.0:
             v, torque = get(bodies, i, c.V), get(bodies, i, c.TORQUE)
             o = vec.sub(vec.matvec(get9(bodies, i, c.K), torque), get(bodies, i, c.EXCESS))
@@ -160,9 +176,7 @@ def correct(m, h):
             v = vec.add(v, d)
             put(bodies, i, c.V, v)
             finish(bodies, i, v, turn.cosine(v))
-            b = vec.transposed_matvec(get9(bodies, i, c.R), torque)
-            b = vec.add(get(bodies, i, c.L_1), b)
-            put(bodies, i, c.L_1, vec.axpy(-2.0, turn.sideways(f, get(bodies, i, c.J), v), b))
+            arena.add(bodies, i, c.L_1, vec.transposed_matvec(get9(bodies, i, c.R), torque))
             # Newton's method leaves open the products of these changes
             largest = max(largest, vec.size(d), sqrt(vec.size(d) * moved))
             bad += 0.0 * vec.size(d)  # nan, which a maximum may pass over
@@ -173,12 +187,13 @@ def correct(m, h):
 def move_joined(m, h):
     """Newton's method for all bodies with joints; the number of iterations, -1 where it fails."""
     largest, iterations = 0.0, 0
+    begin_joined(m)
     for _ in range(ITERATIONS):
         linearize_bodies(m, h)
         joints.linearize(m)
         joints.fill(m, h, c.END_WA)
         sparse.factor_and_solve(m)
-        joints.spread(m, c.D, True)
+        joints.spread(m, c.D, c.P_1, True)
         largest = correct(m, h)
         iterations += 1
         if not largest >= CLOSE:
@@ -224,10 +239,13 @@ def commit(m, h, has_rate):
         put(bodies, i, c.X, get(bodies, i, c.X_1))
         put(bodies, i, c.P, vec.axpy(0.5 * h, get(bodies, i, c.F), get(bodies, i, c.P_1)))
         if bodies[i, c.TURNS] != 0.0:
-            put(bodies, i, c.L, vec.axpy(0.5 * h, get(bodies, i, c.TAU), get(bodies, i, c.L_1)))
+            b = vec.axpy(0.5 * h, get(bodies, i, c.TAU), get(bodies, i, c.L_1))
+            back = turn.sideways(2.0 / h, get(bodies, i, c.J), get(bodies, i, c.V))
+            put(bodies, i, c.L, vec.axpy(-2.0, back, b))
             put(bodies, i, c.Q, unit_quaternion.repaired(get4(bodies, i, c.Q_1)))
             put9(bodies, i, c.R, get9(bodies, i, c.R_1))
             if has_rate:
+                put(bodies, i, c.V_4, get(bodies, i, c.V_3))
                 put(bodies, i, c.V_3, get(bodies, i, c.V_2))
                 put(bodies, i, c.V_2, get(bodies, i, c.V_1))
                 put(bodies, i, c.V_1, vec.scale(1.0 / h, get(bodies, i, c.V)))

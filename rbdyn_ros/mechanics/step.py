@@ -92,11 +92,9 @@ def nudge(m, h):
         arena.add(bodies, i, c.P_1, vec.times(get(bodies, i, c.M), u))
         if bodies[i, c.TURNS] != 0.0:
             u, J, v = get(bodies, i, c.U_W), get(bodies, i, c.J), get(bodies, i, c.V)
-            given = vec.axpy(2.0, turn.sideways(2.0 / h, J, v), get(bodies, i, c.L_1))
-            given = vec.add(given, get(bodies, i, c.D_W) if joined else vec.times(J, u))
+            arena.add(bodies, i, c.L_1, get(bodies, i, c.D_W) if joined else vec.times(J, u))
             v = vec.axpy(0.5 * h, u, v)
             w = turn.cosine(v)
-            put(bodies, i, c.L_1, vec.axpy(-2.0, turn.sideways(2.0 / h, J, v), given))
             put(bodies, i, c.V, v)
             smooth.finish(bodies, i, v, w)
 
@@ -404,5 +402,6 @@ def advance_composed(m, weights, h, n):
             for i in range(len(bodies)):  # stages differ in length: no rate but the last is a guess
                 put(bodies, i, c.V_2, get(bodies, i, c.V_1))
                 put(bodies, i, c.V_3, get(bodies, i, c.V_1))
+                put(bodies, i, c.V_4, get(bodies, i, c.V_1))
         arena.clock(m)[c.TIME] = end
     return n

@@ -48,7 +48,7 @@ def velocities_of(m, h, at_node, drive):
                 d = vec.sub(d, vec.matvec(by_turn, get(bodies, i, c.U_W)))
             put(blocks, j, c.D, d)
         sparse.solve_again(m)
-        joints.spread(m, c.D, False)
+        joints.spread(m, c.D, c.D_X, False)
         for i in range(len(bodies)):
             torque = vec.transposed_matvec(get9(bodies, i, c.R), get(bodies, i, c.TORQUE))
             arena.add(bodies, i, c.D_W, torque)
