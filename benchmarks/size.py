@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 from rbdyn_ros.settings import tables  # noqa: E402
 
 PRODUCT = "rbdyn_ros"
-FOLDERS = (PRODUCT, "benchmarks", "bootstrap", "examples", "launch", "test")
+FOLDERS = (PRODUCT, "benchmarks", "bootstrap", "doc", "examples", "launch", "test")
 WIDTH, LINES, CODE_LINES, KERNEL_LINES, PARAMETERS = 99, 400, 60, 80, 8
 LISTS_OF_QUESTIONS = ("experiments",)  # one file a question: the goal of a room does not bind them
 NO_CODE = {
