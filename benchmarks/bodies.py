@@ -59,7 +59,8 @@ class Errors(NamedTuple):
 
 def row(name: str, scene: Scene, rounds: int) -> dict:
     """The medians over `rounds` pairs of measurements of one scene."""
-    ours, other = Ours(scene), mujoco and Peer(scene)
+    other = mujoco and Peer(scene)
+    ours = Ours(scene, other.smallest_gap if other and scene.colliders else None)
     times, theirs = [], []
     for _ in range(rounds):
         times.append(ours.seconds())
@@ -83,12 +84,15 @@ def row(name: str, scene: Scene, rounds: int) -> dict:
 class Ours:
     """A scene by rbdyn_ros/mechanics, after its first `settle` steps."""
 
-    def __init__(self, scene: Scene):
+    def __init__(self, scene: Scene, measure: Callable | None = None):
+        """`measure`: the smallest gap of colliders at q, by somebody else."""
+        self.measure = measure
         self.scene, self.model = (
             scene,
             models.build(
                 *(scene.bodies, scene.q, scene.v, scene.constraints, scene.pairs),
-                options=models.Options(whole_steps=scene.whole_steps),
+                options=models.Options(whole_steps=scene.colliders is not None),
+                colliders=scene.colliders,
             ),
         )
         self.advance = bound(step.advance, self.model.arena, 1e-3, 1)
@@ -122,7 +126,7 @@ class Ours:
         return Errors(
             float(np.abs(energy - energy[0]).max()) if self.scene.conservative else None,
             float(opening.max()) if self.scene.constraints.names else None,
-            float(max(0.0, -gap.min())) if len(self.scene.pairs.kind) else None,
+            float(max(0.0, -gap.min())) if len(self.scene.pairs.kind) or self.measure else None,
         )
 
     def _state(self) -> tuple:
@@ -132,7 +136,7 @@ class Ours:
         return (
             rigid_bodies.energy(scene.bodies, q, v),
             opening,
-            pairs.gaps(scene.pairs, q).min(initial=np.inf),
+            pairs.gaps(scene.pairs, q).min(initial=self.measure(q) if self.measure else np.inf),
         )
 
 
@@ -155,6 +159,12 @@ class Peer:
     def reset(self) -> None:
         mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:], self.data.qvel[:], self.data.qacc_warmstart[:] = self.start
+
+    def smallest_gap(self, q) -> float:
+        """Of the bodies at q (n, 7), by MuJoCo's detection of collisions."""
+        self.data.qpos[:] = q.reshape(-1)
+        mujoco.mj_fwdPosition(self.model, self.data)
+        return min((contact.dist for contact in self.data.contact), default=np.inf)
 
     def seconds(self) -> float:
         self.reset()
@@ -179,7 +189,7 @@ class Peer:
         return Errors(
             error if self.scene.conservative else None,
             None,
-            deepest if len(self.scene.pairs.kind) else None,
+            deepest if len(self.scene.pairs.kind) or self.scene.colliders else None,
         )
 
 

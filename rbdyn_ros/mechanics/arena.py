@@ -53,6 +53,11 @@ PARTS = (
     ("spring_integers", 3, False),
     ("bounds", 1, True),  # for whole steps
     ("near", 1, False),
+    ("colliders", c.COLLIDER, True),  # shapes that can touch each other
+    ("collider_integers", c.COLLIDER_INTEGERS, False),
+    ("slots", c.SLOT, False),  # the last rows of the pairs, which shapes share
+    ("used", 1, False),
+    ("polygon", c.POLYGON, True),
 )
 HEADER = 2 * len(PARTS)
 
@@ -251,6 +256,36 @@ def bounds(m):
 def near(m):
     """(k,) the pairs that can touch, `counters[NEAR]` of them."""
     return _vector(m.z, m.z[48], m.z[49])
+
+
+@inlined
+def colliders(m):
+    """(g, COLLIDER) shapes that can touch each other."""
+    return _matrix(m.f, m.z[50], m.z[51], c.COLLIDER)
+
+
+@inlined
+def collider_integers(m):
+    """(g, 4): what it is, body, first slot, place in the sorted list."""
+    return _matrix(m.z, m.z[52], m.z[53], c.COLLIDER_INTEGERS)
+
+
+@inlined
+def slots(m):
+    """(s, 4) of the last s pairs: other shape, number, next slot, when it was last seen."""
+    return _matrix(m.z, m.z[54], m.z[55], c.SLOT)
+
+
+@inlined
+def used(m):
+    """(s,) the pairs of slots that are taken, `counters[USED]` of them."""
+    return _vector(m.z, m.z[56], m.z[57])
+
+
+@inlined
+def polygon(m):
+    """(32, 5) corners of a face that is cut, and room for a copy."""
+    return _matrix(m.f, m.z[58], m.z[59], c.POLYGON)
 
 
 def _numbers(builder, context, signature, arguments):

@@ -23,18 +23,59 @@ from rbdyn_ros.mechanics.lagrangian import (
     solve_lagrangian,
     unlawful,
 )
-from rbdyn_ros.mechanics.pairs import accelerate, push, velocity
+from rbdyn_ros.mechanics.pairs import STILL, accelerate, aim, is_left, push, velocity
 from rbdyn_ros.mechanics.velocity import respond
 from rbdyn_ros.solvers.fc3d import projected
 from rbdyn_ros.solvers.fc3d_one_contact import NONE, contact
 
+# a sliding velocity over that which friction takes within a step: friction follows the mean of
+# both ends
+FAR = 1.5
 SWEEPS = 2000
-FEW_SWEEPS = 100  # in whole steps
+FEW_SWEEPS = 40  # in whole steps
 # of the impulses, relative: a change per sweep that is taken where all sweeps are spent
 STALLED = 1e-6
 SWEPT = 8  # contacts: more of them are not swept first
 CONTACT_FAILED = 3
 _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+@part
+def collect(m):
+    """The closed pairs become the active ones, with frames and the shift of their friction law
+    (M.17). Those that have left the extent of what they touched are opened. Frames of bodies that
+    rest are kept.
+    """
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    active, n = arena.active(m), 0
+    for k in range(len(pairs)):
+        if integers[k, c.CLOSED] == 0:
+            pairs[k, c.AIMED] = 0.0
+            continue
+        b = integers[k, c.B]
+        is_aimed = pairs[k, c.AIMED] != 0.0 and bodies[integers[k, c.A], c.DRIFT] <= STILL
+        is_aimed = is_aimed and (b == c.WORLD or bodies[b, c.DRIFT] <= STILL)
+        if not is_aimed and integers[k, c.KIND] > c.BALLS and is_left(m, k):
+            integers[k, c.CLOSED] = 0
+            put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+            pairs[k, c.AIMED] = 0.0
+        else:
+            active[n] = k
+            n += 1
+            if not is_aimed:
+                aim(m, k)
+                pairs[k, c.AIMED] = 1.0
+            s, t = pairs[k, c.U_P], pairs[k, c.U_P + 1]
+            stopped = (
+                max(pairs[k, c.W_OWN + 4], pairs[k, c.W_OWN + 8]) * pairs[k, c.MU] * pairs[k, c.LA]
+            )
+            far = sqrt(s * s + t * t) > FAR * stopped
+            pairs[k, c.SHIFT], pairs[k, c.SHIFT + 1] = (s, t) if far else (0.0, 0.0)
+    for i in range(len(bodies)):
+        if bodies[i, c.DRIFT] > STILL:
+            bodies[i, c.DRIFT] = 0.0
+    arena.counters(m)[c.ACTIVE] = n
+    return n
 
 
 @inlined
@@ -88,8 +129,9 @@ def solve(m, tolerance, h, at_node):
     is_whole = arena.clock(m)[c.WHOLE] != 0.0
     for sweep in range(FEW_SWEEPS if is_whole else SWEEPS):
         moved, size, farthest, lawful = 0.0, 1e-300, -1.0, True
+        is_back = is_whole and sweep % 2 == 1  # piles are long ways for a change
         for at in range(n):
-            k = active[at]
+            k = active[n - 1 - at if is_back else at]
             old, u = get(pairs, k, c.LA), get(pairs, k, c.U)
             if sweep > 0 or at > 0:
                 u = vec.add(u, velocity(m, k))
@@ -125,8 +167,9 @@ def solve(m, tolerance, h, at_node):
 
 @part
 def solve_again(m, tolerance, h):
-    """As `solve`, for the only contact of bodies with joints, with the W of an earlier step: right to
-    the order of its change, which the response to the new impulse tells. FAILED if that is too much.
+    """As `solve`, for the only contact of bodies with joints, with the W of an earlier step: right
+    to the order of its change, which the response to the new impulse tells. FAILED if that is too
+    much.
     """
     pairs, k = arena.pairs(m), arena.active(m)[0]
     if pairs[k, c.COUPLED] == 0.0:

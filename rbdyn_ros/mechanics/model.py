@@ -16,11 +16,13 @@ from rbdyn_ros.bodies.rigid_bodies import Bodies
 from rbdyn_ros.geometry import arguments
 from rbdyn_ros.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics import friction, impact, packing, restitution, smooth, step, velocity
+from rbdyn_ros.mechanics import friction, impact, packing, restitution, slots, smooth, step
+from rbdyn_ros.mechanics import velocity
 from rbdyn_ros.mechanics.arena import Arena
-from rbdyn_ros.mechanics.description import jacobian, joints, redundancy
+from rbdyn_ros.mechanics.description import geoms, jacobian, joints, redundancy
 from rbdyn_ros.mechanics.description import pairs as contacts
 from rbdyn_ros.mechanics.description import springs as of_springs
+from rbdyn_ros.mechanics.description.geoms import Colliders
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
 from rbdyn_ros.mechanics.description.rows import WORLD
@@ -63,6 +65,7 @@ class Model(NamedTuple):
     owners: tuple  # of each joint block: the joint, from 0 on
     names: Names
     springs: Springs
+    colliders: Colliders
 
 
 def build(
@@ -77,6 +80,7 @@ def build(
     impacts: int = 1000,
     names: Names = Names(),
     springs: Springs | None = None,
+    colliders: Colliders | None = None,
 ) -> Model:
     """The model that starts at q (n, 7), v (n, 6) and writes down at most `impacts` impacts. In the
     directions in which a body is held it keeps the velocity of its start.
@@ -89,6 +93,7 @@ def build(
     constraints = joints.assembled(n) if constraints is None else constraints
     pairs = contacts.build(n) if pairs is None else pairs
     springs = of_springs.build(n) if springs is None else springs
+    colliders = geoms.colliders(()) if colliders is None else colliders
     names = _named(names, n, pairs)
     q, v = start(bodies, constraints, q, v, names.bodies)
     for i, gap in enumerate(contacts.gaps(pairs, q)):
@@ -118,13 +123,21 @@ def build(
         if pairs.kind[i] > contacts.BALLS:
             rule = "take corners and spheres on planes and on each other"
             raise ValueError(f"{called} is between shapes with faces that end; {rule}")
+    if colliders.geoms and not options.whole_steps:
+        raise ValueError("there are colliders, but whole_steps is False; it must be True")
+    for geom in colliders.geoms:
+        if geom.body >= n:
+            what = f"a {geom.kind} of body {geom.body} is among the colliders"
+            raise ValueError(f"{what}; there are {n} bodies")
     law = restitution.LAWS.index(options.impact_law)
     numbers = options.max_impacts, law, options.whole_steps
     arena, owners = packing.arena_of(
-        bodies, q, v, gamma, joints.selected(constraints, kept), pairs, impacts, numbers, springs
+        bodies, q, v, gamma, joints.selected(constraints, kept), pairs, impacts, numbers,
+        springs, colliders,
     )
-    model = Model(bodies, constraints, kept, pairs, arena, owners, names, springs)
+    model = Model(bodies, constraints, kept, pairs, arena, owners, names, springs, colliders)
     observe(model)
+    _require_apart(model, overlap)
     add_node_reactions(model, -1.0)
     return model
 
@@ -280,7 +293,7 @@ def contact_impulses(model: Model) -> Array:
     """(k, 4) impulses of each pair since the last call [N s]: along its normal, and the vector on
     a [world]; forgets them.
     """
-    sums = part(model, "pairs")[:, c.TOTAL : c.TOTAL + 4]
+    sums = part(model, "pairs")[: len(model.pairs.kind), c.TOTAL : c.TOTAL + 4]
     found = sums.copy()
     sums[:] = 0.0
     return found
@@ -320,6 +333,9 @@ def failure(model: Model) -> str:
             f"{contact_name(model, where)} meets another contact in one impact; the energetic law "
             "knows one at a time: take impact_law poisson"
         )
+    if code == slots.NO_ROOM:
+        most = model.colliders.contacts
+        return f"there are more than {most} contacts of colliders; give room for more"
     if code == step.ROUNDS_FAILED:
         rounds = f"bodies and impulses do not agree within {step.ROUNDS} rounds"
         return f"{rounds}; {contact_name(model, where)} is one of them"
@@ -328,8 +344,10 @@ def failure(model: Model) -> str:
 
 def contact_name(model: Model, pair: int) -> str:
     """The name of the contact of a pair, and its bodies."""
-    name, bodies = model.names.contacts[model.names.contact_of[pair]], model.names.bodies
-    a, b = int(model.pairs.a[pair]), int(model.pairs.b[pair])
+    bodies = model.names.bodies
+    a, b = (int(body) for body in part(model, "pair_integers")[pair, [c.A, c.B]])
+    is_listed = pair < len(model.pairs.kind)
+    name = model.names.contacts[model.names.contact_of[pair]] if is_listed else "a contact"
     return f"{name} ({bodies[a]} on {'the world' if b == WORLD else bodies[b]})"
 
 
@@ -341,6 +359,20 @@ def joint_name(model: Model, number: int) -> str:
 def part(model: Model, name: str) -> Array:
     """A view of a part of the arena as (rows, columns)."""
     return packing.part(model.arena, name)
+
+
+def _require_apart(model: Model, overlap: float) -> None:
+    """ValueError for colliders that overlap at the start, or have more contacts than room."""
+    if part(model, "counters")[c.FAILURE, 0] == slots.NO_ROOM:
+        raise ValueError(failure(model))
+    count = part(model, "counters")[c.USED, 0]
+    for pair in part(model, "used")[:count, 0]:
+        gap = part(model, "pairs")[pair, c.GAP]
+        if gap < -overlap:
+            raise ValueError(
+                f"{contact_name(model, pair)} overlaps by {-gap:.3g} m at the start; "
+                f"it must not by more than {overlap:g} m: move its body"
+            )
 
 
 def _named(names: Names, n: int, pairs: Pairs) -> Names:

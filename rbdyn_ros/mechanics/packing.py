@@ -12,6 +12,7 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import skyline, sparse
 from rbdyn_ros.mechanics.arena import HEADER, PARTS, Arena
+from rbdyn_ros.mechanics.description.geoms import COLLIDING, Colliders
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import BALLS, Pairs, reach
 from rbdyn_ros.mechanics.description.rows import POINT, WORLD
@@ -32,6 +33,7 @@ def arena_of(
     impacts: int,
     options: tuple,
     springs: Springs,
+    colliders: Colliders,
 ) -> tuple:
     """(Arena, owners) of a model at q (n, 7), v (n, 6) whose rows are independent, with room for
     so many impacts; owners says which joint each block belongs to.
@@ -41,9 +43,11 @@ def arena_of(
     blocks, integers, owners = _blocks(constraints)
     rows = _bodies(bodies, q, v, gamma, integers)
     rows[:, c.REACH] = reach(pairs, len(q))
+    rows[:, c.X_1 : c.X_1 + 3] = rows[:, c.X : c.X + 3]
     parts = _parts(rows, blocks, integers, _pairs(pairs), pairs, impacts) | _springs(springs)
     if options[2]:
         _prepare_whole_steps(parts, pairs)
+    _add_colliders(parts, colliders)
     parts["clock"][[c.MAX_IMPACTS, c.LAW, c.WHOLE], 0] = options
     return _packed(parts), owners
 
@@ -198,6 +202,7 @@ def _parts(
         "pair_shapes": pairs.shapes,
         "bounds": np.zeros((0, 1)),
         "near": np.zeros((0, 1), np.int64),
+        "polygon": np.zeros((0, c.POLYGON)),
     }
 
 
@@ -212,6 +217,49 @@ def _prepare_whole_steps(parts: dict, pairs: Pairs) -> None:
     parts["near"] = np.zeros((len(two), 1), np.int64)
     if len(parts["skyline"]) > WIDEST * 6 * len(bodies):
         parts["skyline"] = np.zeros((0, 1))
+
+
+def _add_colliders(parts: dict, colliders: Colliders) -> None:
+    """The shapes that can all touch each other, and the slots of their contacts: rows of pairs
+    that are taken when two of them come near.
+    """
+    n, slots = len(colliders.geoms), colliders.contacts
+    rows, integers = np.zeros((n, c.COLLIDER)), np.zeros((n, c.COLLIDER_INTEGERS), np.int64)
+    for geom, row, numbers in zip(colliders.geoms, rows, integers):
+        turn = geom.orientation
+        if geom.kind == "plane":
+            axes = np.zeros((3, 3))
+            axes[2] = turn
+        else:
+            axes = quaternion.to_matrix(np.array(turn)).T
+        row[c.PLACE_IN : c.PLACE_IN + 3] = geom.position
+        row[c.AXES_IN : c.AXES_IN + 9] = axes.ravel()
+        row[c.EXTENT : c.EXTENT + 3], row[c.ROUND] = geom.half, geom.radius
+        numbers[[c.SHAPE, c.BODY_OF]] = COLLIDING.index(geom.kind), geom.body
+        if geom.body != WORLD:
+            reach = np.linalg.norm(geom.position) + np.linalg.norm(geom.half) + geom.radius
+            body = parts["bodies"][geom.body]
+            body[c.REACH] = max(body[c.REACH], reach)
+    integers[:, c.HEAD], integers[:, c.ORDER] = -1, np.arange(n)
+    table = np.zeros((slots, c.SLOT), np.int64)
+    table[:, c.NEXT] = np.append(np.arange(1, slots), -1)[:slots]
+    more, flags = np.zeros((slots, c.PAIR)), np.zeros((slots, c.INTEGERS), np.int64)
+    more[:, c.SIZE], flags[:, [c.A, c.B]] = -1.0, WORLD  # touches nothing
+    parts |= {"colliders": rows, "collider_integers": integers, "slots": table}
+    parts["used"], parts["polygon"] = np.zeros((slots, 1), np.int64), np.zeros((32, c.POLYGON))
+    for name, added in (
+        ("pairs", more),
+        ("pair_integers", flags),
+        ("pair_shapes", np.full((slots, 3), -1)),
+        ("active", np.zeros((slots, 1), np.int64)),
+        ("saved", np.zeros((slots * int(c.KEPT), 1))),
+        ("saved_flags", np.zeros((slots, 1), np.int64)),
+    ):
+        parts[name] = np.concatenate([parts[name], added])
+    if n:
+        parts["skyline"] = np.zeros((0, 1))
+        parts["counters"][c.FREE] = 0 if slots else -1
+    parts["clock"][[c.MU_ALL, c.E_ALL], 0] = colliders.friction, colliders.restitution
 
 
 def _packed(parts: dict) -> Arena:

@@ -19,6 +19,7 @@ _ORIGIN = (0.0, 0.0, 0.0)
 JUMP = 5e-6  # [m] by which a gap may close without a way (see `features.OUTSIDE`)
 FAR = 1e-3  # [m] of a gap that is not looked at again before its bodies have moved
 LEFT = 5e-7  # [m] of a gap at the start of a step in which the contact would be closed
+STILL = 1e-13  # [m] and [rad]: a way of bodies after which frames and levers still hold
 _UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 

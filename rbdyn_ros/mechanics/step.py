@@ -7,16 +7,15 @@ rest of the step follows. The last of too many impacts within a step is without 
 that a bouncing ball comes to rest.
 """
 
-from math import sqrt
-
 import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import part
-from rbdyn_ros.mechanics import arena, friction, impact, joints, smooth, springs, turn, whole
+from rbdyn_ros.mechanics import arena, broad_phase, friction, impact, joints, slots, smooth
 from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics import springs, turn, whole
 from rbdyn_ros.mechanics.arena import get, put
-from rbdyn_ros.mechanics.pairs import aim, any_gap, displacements, is_left, push, smallest
+from rbdyn_ros.mechanics.pairs import any_gap, displacements, push, smallest
 
 CLOSED = 1e-14  # [m] the gap at which a part of a step ends
 ROUNDS = 50  # between bodies and impulses
@@ -24,53 +23,11 @@ ROUND_OFF = 4e-15  # of the places, per step: the least velocity that a contact 
 LINEAR = 30.0  # tolerances: a change of the impulses that moves the bodies linearly
 # [m] of a change of one contact whose W has the joints in it, as far as that is exact: to O(h w)
 SHORT = 5e-12
-STILL = 1e-13  # [m] and [rad]: a way after which frames and levers still hold
-FEW_ROUNDS = 3  # in whole steps
-COARSE = 1e-6  # [m/s] for each contact: what impulses are found to in whole steps
-# a sliding velocity over that which friction takes within a step: friction follows the mean of
-# both ends
-FAR = 1.5
+FEW_ROUNDS = 1  # in each pass of a whole step
+COARSE = 1e-9  # [m/s] for each contact: what impulses are found to in whole steps
 FALSE_POSITIONS = 30  # before bisection
 ROUNDS_FAILED, IMPACT_FAILED = 4, 5
 OBSERVE = np.int64(-1)
-
-
-@part
-def collect(m):
-    """The closed pairs become the active ones, with frames and the shift of their friction law
-    (M.17). Those that have left the extent of what they touched are opened. Frames of bodies that
-    rest are kept.
-    """
-    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
-    active, n = arena.active(m), 0
-    for k in range(len(pairs)):
-        if integers[k, c.CLOSED] == 0:
-            pairs[k, c.AIMED] = 0.0
-            continue
-        b = integers[k, c.B]
-        is_aimed = pairs[k, c.AIMED] != 0.0 and bodies[integers[k, c.A], c.DRIFT] <= STILL
-        is_aimed = is_aimed and (b == c.WORLD or bodies[b, c.DRIFT] <= STILL)
-        if not is_aimed and integers[k, c.KIND] > c.BALLS and is_left(m, k):
-            integers[k, c.CLOSED] = 0
-            put(pairs, k, c.LA, (0.0, 0.0, 0.0))
-            pairs[k, c.AIMED] = 0.0
-        else:
-            active[n] = k
-            n += 1
-            if not is_aimed:
-                aim(m, k)
-                pairs[k, c.AIMED] = 1.0
-            s, t = pairs[k, c.U_P], pairs[k, c.U_P + 1]
-            stopped = (
-                max(pairs[k, c.W_OWN + 4], pairs[k, c.W_OWN + 8]) * pairs[k, c.MU] * pairs[k, c.LA]
-            )
-            far = sqrt(s * s + t * t) > FAR * stopped
-            pairs[k, c.SHIFT], pairs[k, c.SHIFT + 1] = (s, t) if far else (0.0, 0.0)
-    for i in range(len(bodies)):
-        if bodies[i, c.DRIFT] > STILL:
-            bodies[i, c.DRIFT] = 0.0
-    arena.counters(m)[c.ACTIVE] = n
-    return n
 
 
 @part
@@ -104,7 +61,7 @@ def advance_part(m, h, whole):
     """Bodies, joints and closed contacts by h, a part of a step `whole`; whether it was solved."""
     pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)
     smooth.clear_impulses(m)
-    n, joined = collect(m), len(arena.blocks(m)) > 0
+    n, joined = friction.collect(m), len(arena.blocks(m)) > 0
     if n == 0:
         done = smooth.move(m, h)
         count[c.ITERATIONS] += done
@@ -132,7 +89,8 @@ def advance_part(m, h, whole):
         if change <= (1.0 if joined else LINEAR) or stalled or is_exact:
             nudge(m, h)
             return True
-    if change < 1e6:  # round-off of a hyperstatic model: 4e-9 m/s for each contact at 1 ms
+    # another pass goes on; or round-off of a hyperstatic model: 4e-9 m/s for each contact at 1 ms
+    if least > 0.0 or change < 1e6:
         nudge(m, h)
         count[c.STALLS] += 1
         return True
@@ -267,13 +225,12 @@ def whole_step(m, h):
         return undo(m, False)
     longest = whole.fastest(m)
     whole.look_around(m, longest)
-    whole.close(m, whole.AHEAD * longest)
+    whole.close(m, whole.AHEAD * longest, -1e300)
     for _ in range(whole.PASSES):
-        if not attempt(m, h, h, 1.0):
+        if arena.counters(m)[c.FAILURE] == slots.NO_ROOM or not attempt(m, h, h, 1.0):
             return undo(m, False)
         longest = whole.fastest(m)
-        whole.look_around(m, longest)
-        if whole.close(m, 0.0) == 0:
+        if whole.close_all(m, longest) == 0:
             break
     arena.clock(m)[c.MOVED] += longest
     take(m, h, h)
@@ -364,6 +321,8 @@ def advance(m, h, n):
     if n == OBSERVE or arena.clock(m)[c.STARTED] == 0.0:
         springs.update(m, 0.0)
     if n == OBSERVE:
+        if arena.clock(m)[c.STARTED] == 0.0 and len(arena.colliders(m)) > 0:
+            broad_phase.find_contacts(m, 0.0, False)
         return 1 if impact.observe(m) else 0
     if arena.clock(m)[c.STARTED] == 0.0:
         if not impact.strike(m, h, 1.0):

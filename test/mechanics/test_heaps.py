@@ -33,7 +33,7 @@ def test_heap_of_spheres_settles():
     energy = [models.energy(model)]
     for _ in range(40):
         assert models.advance(model, H, 25) == 25, models.failure(model)
-        assert pairs.gaps(model.pairs, models.places(model)).min() > -1e-6
+        assert pairs.gaps(model.pairs, models.places(model)).min() > -5e-6
         energy.append(models.energy(model))
     assert max(np.diff(energy)) < 1e-4
     q = models.places(model)

@@ -20,6 +20,7 @@ from rbdyn_ros.mechanics.description.rows import WORLD
 
 # of its radius: how far inside of its rim four points of a cylinder's end carry it when it stands
 INSIDE = 1e-6
+COLLIDING = "sphere", "box", "plane"  # in the order of `columns.BALL_SHAPE` and so on
 _ORIGIN, _UPRIGHT = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
@@ -76,6 +77,38 @@ def plane(normal=(0.0, 0.0, 1.0), offset: float = 0.0, body: int = WORLD) -> Geo
         raise ValueError(f"the offset of a plane is {offset} m; it must be finite")
     at = tuple(map(float, offset * n))
     return Geom("plane", _ORIGIN, 0.0, _body(body), at, tuple(map(float, n)))
+
+
+class Colliders(NamedTuple):
+    """Shapes each of which can touch every other one of another body."""
+
+    geoms: tuple  # of Geom
+    friction: float  # Coulomb's mu
+    restitution: float  # e_n
+    contacts: int  # at most, at one time
+
+
+def colliders(geoms, friction=0.0, restitution=0.0, contacts: int | None = None) -> Colliders:
+    """Spheres, boxes and planes that all can touch each other, for whole steps; contacts: room for
+    so many at one time, by default 16 for each shape.
+    """
+    geoms = tuple(geoms)
+    for geom in geoms:
+        if geom.kind not in COLLIDING:
+            known = ", ".join(COLLIDING)
+            raise ValueError(f"a {geom.kind} is among the colliders; they can be {known}")
+        if geom.kind == "plane" and geom.body != WORLD:
+            raise ValueError(
+                f"a plane of body {geom.body} is among the colliders; it must be of the world"
+            )
+    for name, value, most in (("friction", friction, np.inf), ("restitution", restitution, 1.0)):
+        if not (np.isfinite(value) and 0.0 <= value <= most):
+            rule = "finite and >= 0" if most == np.inf else "from 0 to 1"
+            raise ValueError(f"the {name} of the colliders is {value}; it must be {rule}")
+    contacts = 16 * len(geoms) if contacts is None else contacts
+    if contacts != int(contacts) or contacts < 1 and geoms:
+        raise ValueError(f"contacts is {contacts}; it must be a whole number >= 1")
+    return Colliders(geoms, float(friction), float(restitution), int(contacts))
 
 
 def pairs_between(a: Geom, b: Geom, mu: float = 0.0, e: float = 0.0) -> list:

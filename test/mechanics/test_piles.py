@@ -1,0 +1,175 @@
+"""Shapes that can all touch each other, in whole steps: they settle without overlaps, and what
+cannot be is refused.
+"""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.description import geoms, pairs
+
+G, H, FLOOR = 9.81, 2e-3, geoms.plane()
+CUBE = (0.2, 0.2, 0.2)
+
+
+def pile(parts, shaped, friction=0.5, restitution=0.0, contacts=None):
+    """A model of bodies whose shapes can all touch each other."""
+    bodies, q, v = shapes.assembled(parts, (0.0, 0.0, -G))
+    colliders = geoms.colliders(shaped, friction, restitution, contacts)
+    options = models.Options(whole_steps=True)
+    return models.build(bodies, q, v, options=options, colliders=colliders)
+
+
+def cubes(*places, **start):
+    """(bodies, shapes) of cubes of 1 kg, and a floor."""
+    parts = [shapes.box(CUBE, mass=1.0, position=at, **start) for at in places]
+    return parts, [FLOOR] + [geoms.box(CUBE, i) for i in range(len(parts))]
+
+
+def take(model, n, h=H):
+    assert models.advance(model, h, n) == n, models.failure(model)
+    return models.state(model)
+
+
+def smallest_gap(model):
+    """Of all shapes, by the candidates of each pair of them."""
+    found = [
+        candidate
+        for a, b in combinations(model.colliders.geoms, 2)
+        if a.body != b.body
+        for candidate in listed(geoms.pairs_between(a, b))
+    ]
+    q = models.places(model)
+    return pairs.gaps(pairs.build(len(q), *found), q).min()
+
+
+def listed(found):
+    return found if isinstance(found, list) else [found]
+
+
+def mixed(count):
+    """Spheres and boxes that fall into a bin, four to a layer."""
+    random, wall = np.random.default_rng(3), 0.3
+    sides = [(1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, -1.0, 0.0)]
+    parts, shaped = [], [FLOOR] + [geoms.plane(n, -wall) for n in sides]
+    for i in range(count):
+        x, y = 0.26 * np.array([i % 2 - 0.5, i // 2 % 2 - 0.5]) + random.uniform(-0.02, 0.02, 2)
+        start = {"position": (x, y, 0.2 + 0.27 * (i // 4))}
+        if i % 2:
+            turned = tuple(quaternion.exp(random.uniform(-0.8, 0.8, 3)))
+            parts.append(shapes.box((0.16, 0.14, 0.12), mass=1.0, orientation=turned, **start))
+            shaped.append(geoms.box((0.16, 0.14, 0.12), i))
+        else:
+            parts.append(shapes.sphere(0.1, mass=1.0, **start))
+            shaped.append(geoms.sphere(0.1, i))
+    return pile(parts, shaped)
+
+
+def test_spheres_and_boxes_settle():
+    """Nothing overlaps by the candidates of test_geoms, and energy only falls."""
+    model = mixed(16)
+    energy = [models.energy(model)]
+    for _ in range(50):
+        take(model, 20)
+        energy.append(models.energy(model))
+        assert smallest_gap(model) > -3e-5
+    assert max(np.diff(energy)) < 1e-4
+    q, v = take(model, 500)
+    assert np.median(np.abs(v[1::2]).max(axis=1)) < 1e-4  # spheres may roll, and spin for ever
+    heights = q[:, 2]
+    assert heights.min() > 0.05 and heights.max() < 0.7
+
+
+def test_stack_of_cubes_rests_and_the_floor_carries_it():
+    model = pile(*cubes((0.0, 0.0, 0.1), (0.01, 0.0, 0.32), (-0.01, 0.02, 0.54)))
+    q, v = take(model, 1600)
+    assert q[:, 2] == pytest.approx((0.1, 0.3, 0.5), abs=1e-9)
+    assert np.abs(v).max() < 1e-6
+    q_1, _ = take(model, 400)
+    assert q_1 == pytest.approx(q, abs=1e-7)
+    rows = models.part(model, "pairs")
+    on_floor = models.part(model, "pair_integers")[:, c.B] == -1
+    assert rows[on_floor, c.LA].sum() == pytest.approx(3.0 * G * H, rel=1e-4)
+
+
+def test_cube_over_the_edge_of_a_table_falls():
+    """Faces have an extent: 60 % of it over the edge tips it, 40 % does not."""
+    for over, falls in ((0.12, True), (0.08, False)):
+        parts, shaped = cubes((0.5 + over - 0.1, 0.0, 0.1 + 1e-5))
+        table = geoms.box((1.0, 1.0, 0.4), position=(0.0, 0.0, -0.2))
+        model = pile(parts, [table, *shaped[1:]])
+        q, _ = take(model, 500)
+        assert (q[0, 2] < -0.5) == falls
+        if not falls:
+            assert q[0, 2] == pytest.approx(0.1, abs=1e-8)
+
+
+def test_crossed_edges_and_corners_meet_where_they_are():
+    """A cube on its edge falls onto another that stands on its edge, turned: edge on edge."""
+    up = np.array([np.cos(np.pi / 8), np.sin(np.pi / 8), 0.0, 0.0])  # an edge along x is lowest
+    lying = quaternion.product(
+        np.array([np.cos(np.pi / 4), 0.0, 0.0, np.sin(np.pi / 4)]), up
+    )
+    high = 0.1 * np.sqrt(2.0)
+    parts = [
+        shapes.box(CUBE, mass=1.0, position=(0.0, 0.0, high), orientation=tuple(lying)),
+        shapes.box(CUBE, mass=1.0, position=(0.02, 0.0, 3.0 * high + 0.05), orientation=tuple(up)),
+    ]
+    model = pile(parts, cubes((0, 0, 0), (0, 0, 0))[1])
+    energy, met = [models.energy(model)], 0
+    for _ in range(100):
+        take(model, 10)
+        energy.append(models.energy(model))
+        count = models.part(model, "counters")[c.USED, 0]
+        met = max(met, count)
+        assert smallest_gap(model) > -2e-5
+    assert max(np.diff(energy)) < 1e-5 and met > 2
+    assert (models.places(model)[:, 2] < 0.2).all()
+
+
+def test_sphere_rolls_down_from_a_box():
+    """It leaves the edge of the face, and never overlaps with the edge."""
+    parts, shaped = cubes((0.0, 0.0, 0.1))
+    parts.append(shapes.sphere(0.05, mass=1.0, position=(0.0, 0.0, 0.25), velocity=(0.5, 0, 0)))
+    model = pile(parts, [*shaped, geoms.sphere(0.05, 1)])
+    for _ in range(60):
+        take(model, 10)
+        assert smallest_gap(model) > -1e-6
+    q = models.places(model)
+    assert q[1, 2] == pytest.approx(0.05, abs=1e-6) and q[1, 0] > 0.2
+
+
+def test_slots_are_given_back():
+    """A cube that bounces between contacts needs no more room than those of one instant."""
+    turned = tuple(quaternion.exp((0.3, 0.4, 0.1)))
+    parts, shaped = cubes((0.0, 0.0, 0.6), orientation=turned, velocity=(1.0, 0.0, 0.0))
+    model = pile(parts, shaped, contacts=8)
+    take(model, 1000)
+    assert models.part(model, "counters")[c.USED, 0] == 4
+    assert (models.part(model, "pair_integers")[:, c.A] >= 0).sum() == 4
+
+
+def test_what_cannot_be_is_refused():
+    parts, shaped = cubes((0.0, 0.0, 0.1))
+    with pytest.raises(ValueError, match="more than 2 contacts of colliders; give room for more"):
+        pile(parts, shaped, contacts=2)
+    parts, shaped = cubes((0.0, 0.0, 0.1), (0.0, 0.05, 0.25))
+    with pytest.raises(ValueError, match=r"body . on body .\) overlaps by 0.05 m at the start"):
+        pile(parts, shaped)
+    with pytest.raises(ValueError, match="a cylinder is among the colliders; they can be sphere"):
+        geoms.colliders([geoms.cylinder(0.1, 0.2, 0)])
+    with pytest.raises(ValueError, match="the friction of the colliders is -1.0; it must be"):
+        geoms.colliders([FLOOR], -1.0)
+    with pytest.raises(ValueError, match="a plane of body 0 is among the colliders"):
+        geoms.colliders([geoms.plane(body=0)])
+    bodies, q, v = shapes.assembled(parts[:1])
+    with pytest.raises(ValueError, match="there are colliders, but whole_steps is False"):
+        models.build(bodies, q, v, colliders=geoms.colliders([FLOOR]))
+    options, unknown = models.Options(whole_steps=True), geoms.colliders([geoms.box(CUBE, 7)])
+    with pytest.raises(ValueError, match="a box of body 7 is among the colliders; there are 1 bo"):
+        models.build(bodies, q, v, options=options, colliders=unknown)
