@@ -25,8 +25,14 @@ def normalized(q):
 @inlined
 def repaired(q):
     """q / |q| for a q whose norm is 1 up to round-off: one Newton step for 1/|q|, no root."""
-    s = 1.5 - 0.5 * (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    s = repair(q)
     return (s * q[0], s * q[1], s * q[2], s * q[3])
+
+
+@inlined
+def repair(q):
+    """1/|q| of such a q."""
+    return 1.5 - 0.5 * (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
 
 
 @inlined

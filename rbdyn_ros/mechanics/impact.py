@@ -12,7 +12,7 @@ others of at least s e times their size; Stronge's is that of one contact (`rest
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, friction, restitution, velocity
+from rbdyn_ros.mechanics import arena, friction, restitution, smooth, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put
 from rbdyn_ros.mechanics.pairs import accelerate, aim, any_gap, push
@@ -279,11 +279,7 @@ def finish(m, h, hit):
             pairs[k, c.U_P] = pairs[k, c.U_P + 1] = 0.0
     if hit:
         for i in range(len(bodies)):
-            rate = vec.scale(0.5, get(bodies, i, c.U_W))
-            put(bodies, i, c.V_1, rate)
-            put(bodies, i, c.V_2, rate)
-            put(bodies, i, c.V_3, rate)
-            put(bodies, i, c.V_4, rate)
+            smooth.put_rates(bodies, i, vec.scale(0.5, get(bodies, i, c.U_W)))
 
 
 @part

@@ -137,39 +137,39 @@ def fill(m, h, on_w):
         arena.matrix(m),
     )
     gather, pivots = arena.gather(m), arena.pivots(m)
-    S[:] = 0.0
+    last = -1
     for g in range(len(gather)):
         k, j, on_j, l, on_l = gather[g, 0], gather[g, 1], gather[g, 2], gather[g, 3], gather[g, 4]
+        is_first, last = k != last, k
         i = integers[j, c.A + on_j]
         K, mobility = get9(bodies, i, c.K), vec.scale(h, get(bodies, i, c.IM))
         if integers[j, c.KIND] == c.POINTS and integers[l, c.KIND] == c.POINTS:
             s = 1.0 if on_j == on_l else -1.0
             x, y, z = vec.scale(s, get(blocks, j, on_w + 9 * on_j))
             E = turn.product_with_cross(K, get(blocks, l, c.NODE_WA + 9 * on_l))
-            for r in range(3):
-                S[k, 4 * r] += s * mobility[r]
-            arena.add(S, k, 0, vec.axpy(z, E[1], vec.scale(-y, E[2])))
-            arena.add(S, k, 3, vec.axpy(x, E[2], vec.scale(-z, E[0])))
-            arena.add(S, k, 6, vec.axpy(y, E[0], vec.scale(-x, E[1])))
+            u, v, w = vec.scale(s, mobility)
+            a = vec.axpy(z, E[1], vec.scale(-y, E[2]))
+            b = vec.axpy(x, E[2], vec.scale(-z, E[0]))
+            d = vec.axpy(y, E[0], vec.scale(-x, E[1]))
+            A = ((a[0] + u, a[1], a[2]), (b[0], b[1] + v, b[2]), (d[0], d[1], d[2] + w))
         else:
+            x = turn.product(rotation(blocks, integers, j, on_j, on_w), K)
+            A = turn.product_transposed(x, rotation(blocks, integers, l, on_l, c.NODE_WA))
             if integers[j, c.KIND] != c.DIRECTIONS and integers[l, c.KIND] != c.DIRECTIONS:
                 x = displacement(blocks, integers, j, on_j, on_w - 18)
                 y = displacement(blocks, integers, l, on_l, c.NODE_XA)
-                add_block(S, k, turn.product_transposed(turn.scaled_columns(x, mobility), y))
-            x = turn.product(rotation(blocks, integers, j, on_j, on_w), K)
-            y = rotation(blocks, integers, l, on_l, c.NODE_WA)
-            add_block(S, k, turn.product_transposed(x, y))
+                x = turn.product_transposed(turn.scaled_columns(x, mobility), y)
+                A = vec.add(A[0], x[0]), vec.add(A[1], x[1]), vec.add(A[2], x[2])
+        if is_first:
+            put9(S, k, 0, A)
+        else:
+            arena.add(S, k, 0, A[0])
+            arena.add(S, k, 3, A[1])
+            arena.add(S, k, 6, A[2])
+    S[last + 1 :] = 0.0
     for e in range(len(pivots)):
         for r in range(integers[pivots[e, 0], c.ROWS], 3):
             S[pivots[e, 1], 4 * r] = 1.0
-
-
-@inlined
-def add_block(S, k, A):
-    """S_k += A."""
-    arena.add(S, k, 0, A[0])
-    arena.add(S, k, 3, A[1])
-    arena.add(S, k, 6, A[2])
 
 
 @inlined

@@ -297,17 +297,7 @@ def finish(m, h):
         moved = vec.size(vec.sub(get(bodies, i, c.X), get(bodies, i, c.X_1)))
         turned = vec.size(get(bodies, i, c.U_W)) + vec.size(get(bodies, i, c.V_3))
         bodies[i, c.WAY] += moved + h * turned * bodies[i, c.REACH]
-        put_rates(bodies, i, get(bodies, i, c.U_W))
-
-
-@inlined
-def put_rates(bodies, i, w):
-    """The rates of turning that the variational step begins from."""
-    rate = vec.scale(0.5, w)
-    put(bodies, i, c.V_1, rate)
-    put(bodies, i, c.V_2, rate)
-    put(bodies, i, c.V_3, rate)
-    put(bodies, i, c.V_4, rate)
+        smooth.put_rates(bodies, i, vec.scale(0.5, get(bodies, i, c.U_W)))
 
 
 @part
@@ -321,7 +311,7 @@ def undo(m):
             put_attitude(bodies, i, get4(bodies, i, c.Q_1))
         put(bodies, i, c.P, vec.times(get(bodies, i, c.M), get(bodies, i, c.V_2)))
         put(bodies, i, c.L, vec.times(get(bodies, i, c.J), w))
-        put_rates(bodies, i, w)
+        smooth.put_rates(bodies, i, vec.scale(0.5, w))
     for k in range(len(pairs)):
         put(pairs, k, c.LA, (0.0, 0.0, 0.0))
     for j in range(len(blocks)):

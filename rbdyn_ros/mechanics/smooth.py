@@ -22,7 +22,7 @@ ITERATIONS = 20
 # momentum
 HALF_TURN = 3.2  # the angle of a turn over |v| is at most pi
 CLOSE = 1e-7
-LONGEST_CHANGE = 0.1  # of v by the guess
+LONGEST_CHANGE = 0.03  # of v from one step to the next, in what the guess takes for smooth motion
 BODY_FAILED, JOINT_FAILED = 1, 2
 
 
@@ -39,18 +39,14 @@ def load(m, h):
 @inlined
 def guess(m, h):
     """v := h (4 r_1 - 6 r_2 + 4 r_3 - r_4) from the rates of the last four steps: correct to h^5
-    in smooth motion; h r_1 where that changes too much from one step to the next.
+    in smooth motion.
     """
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
         if bodies[i, c.TURNS] != 0.0:
             old = vec.axpy(6.0, get(bodies, i, c.V_2), get(bodies, i, c.V_4))
             old = vec.axpy(-4.0, get(bodies, i, c.V_3), old)
-            rate = get(bodies, i, c.V_1)
-            change = vec.axpy(3.0 * h, rate, vec.scale(-h, old))
-            if not vec.size(change) <= LONGEST_CHANGE:  # the steps before were not smooth
-                change = (0.0, 0.0, 0.0)
-            put(bodies, i, c.V, vec.axpy(h, rate, change))
+            put(bodies, i, c.V, vec.axpy(4.0 * h, get(bodies, i, c.V_1), vec.scale(-h, old)))
 
 
 @part
@@ -91,20 +87,23 @@ def move_free(m, h):
         if bodies[i, c.TURNS] == 0.0:
             continue
         J, gamma, v = get(bodies, i, c.J), bodies[i, c.GAMMA], get(bodies, i, c.V)
-        b, close, w = vec.add(get(bodies, i, c.B_W), get(bodies, i, c.A_W)), False, 1.0
+        b, close = vec.add(get(bodies, i, c.B_W), get(bodies, i, c.A_W)), False
+        w = turn.cosine(v)
         for _ in range(ITERATIONS):
-            w = turn.cosine(v)
-            if close:
-                break
             forward, sideways = turn.momentum(f, J, gamma, v, w)
             r = vec.sub(vec.add(forward, sideways), b)
             if vec.size(r) <= 1e-15 * vec.size(forward):
                 close = True
                 break
-            d = turn.change(v, w, vec.solve(turn.momentum_gradient(f, J, gamma, v, w), r))
-            v = vec.sub(v, d)
+            o = vec.solve(turn.momentum_gradient(2.0, J, gamma, v, w), vec.scale(-h, r))
+            d = turn.change(v, w, o)
+            v = vec.add(v, d)
             total += 1
             close = vec.size(d) < CLOSE
+            if close:
+                w = turn.next_cosine(v, w)
+                break
+            w = turn.cosine(v)
         if not close:
             arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = BODY_FAILED, i
             return -1
@@ -150,10 +149,12 @@ def linearize_bodies(m, h):
             R, R_1 = get9(bodies, i, c.R), get9(bodies, i, c.R_1)
             forward, sideways = turn.momentum(f, J, gamma, v, w)
             r = vec.sub(vec.add(forward, sideways), get(bodies, i, c.L_1))
-            inverse = turn.inverse(turn.momentum_gradient(f, J, gamma, v, w))
-            turned = turn.product(R_1, inverse)
-            put(bodies, i, c.EXCESS, vec.matvec(turned, r))
-            put9(bodies, i, c.K, turn.product_transposed(turned, R))
+            inverse, det = turn.adjugate(turn.momentum_gradient(2.0, J, gamma, v, w))
+            turned, s = turn.product(R_1, inverse), h / det
+            put(bodies, i, c.REST, r)
+            put(bodies, i, c.EXCESS, vec.scale(s, vec.matvec(turned, r)))
+            put9(bodies, i, c.K, turn.scaled(s, turn.product_transposed(turned, R)))
+            put9(bodies, i, c.INVERSE, turn.scaled(s, inverse))
 
 
 @part
@@ -169,14 +170,14 @@ def correct(m, h):
         moved = vec.size(vec.sub(x_1, get(bodies, i, c.X_1))) if bodies[i, c.SLIDES] else 0.0
         put(bodies, i, c.X_1, x_1)
         if bodies[i, c.TURNS] != 0.0:
-            v, torque = get(bodies, i, c.V), get(bodies, i, c.TORQUE)
-            o = vec.sub(vec.matvec(get9(bodies, i, c.K), torque), get(bodies, i, c.EXCESS))
-            o = vec.transposed_matvec(get9(bodies, i, c.R_1), o)
-            d = turn.change(v, bodies[i, c.W], o)
+            v, w = get(bodies, i, c.V), bodies[i, c.W]
+            given = vec.transposed_matvec(get9(bodies, i, c.R), get(bodies, i, c.TORQUE))
+            o = vec.matvec(get9(bodies, i, c.INVERSE), vec.sub(given, get(bodies, i, c.REST)))
+            d = turn.change(v, w, o)
             v = vec.add(v, d)
             put(bodies, i, c.V, v)
-            finish(bodies, i, v, turn.cosine(v))
-            arena.add(bodies, i, c.L_1, vec.transposed_matvec(get9(bodies, i, c.R), torque))
+            finish(bodies, i, v, turn.next_cosine(v, w))
+            arena.add(bodies, i, c.L_1, given)
             # Newton's method leaves open the products of these changes
             largest = max(largest, vec.size(d), sqrt(vec.size(d) * moved))
             bad += 0.0 * vec.size(d)  # nan, which a maximum may pass over
@@ -228,6 +229,15 @@ def way(bodies, i):
     return moved + HALF_TURN * turned * bodies[i, c.REACH]
 
 
+@inlined
+def put_rates(bodies, i, rate):
+    """The rates that the guess of the next step is made of, where the steps before tell nothing."""
+    put(bodies, i, c.V_1, rate)
+    put(bodies, i, c.V_2, rate)
+    put(bodies, i, c.V_3, rate)
+    put(bodies, i, c.V_4, rate)
+
+
 @part
 def commit(m, h, has_rate):
     """Make the end of the step the node; `has_rate`: h is long enough to tell a rate."""
@@ -242,10 +252,16 @@ def commit(m, h, has_rate):
             b = vec.axpy(0.5 * h, get(bodies, i, c.TAU), get(bodies, i, c.L_1))
             back = turn.sideways(2.0 / h, get(bodies, i, c.J), get(bodies, i, c.V))
             put(bodies, i, c.L, vec.axpy(-2.0, back, b))
-            put(bodies, i, c.Q, unit_quaternion.repaired(get4(bodies, i, c.Q_1)))
+            # the norm of the node before, which is known long before Q_1 is
+            s, q = unit_quaternion.repair(get4(bodies, i, c.Q)), get4(bodies, i, c.Q_1)
+            put(bodies, i, c.Q, (s * q[0], s * q[1], s * q[2], s * q[3]))
             put9(bodies, i, c.R, get9(bodies, i, c.R_1))
             if has_rate:
-                put(bodies, i, c.V_4, get(bodies, i, c.V_3))
-                put(bodies, i, c.V_3, get(bodies, i, c.V_2))
-                put(bodies, i, c.V_2, get(bodies, i, c.V_1))
-                put(bodies, i, c.V_1, vec.scale(1.0 / h, get(bodies, i, c.V)))
+                v, rate = get(bodies, i, c.V), get(bodies, i, c.V_1)
+                if vec.size(vec.axpy(-h, rate, v)) <= LONGEST_CHANGE:
+                    put(bodies, i, c.V_4, get(bodies, i, c.V_3))
+                    put(bodies, i, c.V_3, get(bodies, i, c.V_2))
+                    put(bodies, i, c.V_2, rate)
+                    put(bodies, i, c.V_1, vec.scale(1.0 / h, v))
+                else:
+                    put_rates(bodies, i, vec.scale(1.0 / h, v))

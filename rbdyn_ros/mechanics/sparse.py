@@ -30,18 +30,20 @@ def plan(sides: list) -> tuple:
             fill[k] |= set(reached[j]) - {k}
         order.append(j)
     place = {(j, j): j for j in blocks}
+    for key in ((j, l) for j in blocks for l in blocks if shared[j][l]):
+        place.setdefault(key, len(place))
     for j in order:
         for k in reached[j]:
             for key in ((k, j), (j, k), *((k, l) for l in reached[j])):
                 place.setdefault(key, len(place))
-    gather = [
+    gather = sorted(
         (place[j, l], j, on_j, l, on_l)
         for j in blocks
         for l in blocks
         for on_j in (0, 1)
         for on_l in (0, 1)
         if sides[j][on_j] == sides[l][on_l] != c.WORLD
-    ]
+    )
     pivots, reach, updates = [], [], []
     for j in order:
         first = len(reach)
@@ -66,21 +68,17 @@ def factor_and_solve(m):
     pivots, reach, updates = arena.pivots(m), arena.reach(m), arena.updates(m)
     for e in range(len(pivots)):
         j, diagonal = pivots[e, 0], pivots[e, 1]
-        inverse = turn.inverse(get9(S, diagonal, 0))
-        put9(S, diagonal, 0, inverse)
-        y = get(blocks, j, c.D)
+        inverse, det = turn.adjugate(get9(S, diagonal, 0))
+        s, y = 1.0 / det, get(blocks, j, c.D)
+        put9(S, diagonal, 0, turn.scaled(s, inverse))
+        put(blocks, j, c.D, vec.scale(s, vec.matvec(inverse, y)))
         for k in range(pivots[e, 2], pivots[e, 3]):
             factor = turn.product(get9(S, reach[k, 1], 0), inverse)
-            put(
-                blocks,
-                reach[k, 0],
-                c.D,
-                vec.sub(get(blocks, reach[k, 0], c.D), vec.matvec(factor, y)),
-            )
+            arena.add(blocks, reach[k, 0], c.D, vec.scale(-s, vec.matvec(factor, y)))
             for u in range(reach[k, 3], reach[k, 4]):
                 change = turn.product(factor, get9(S, updates[u, 1], 0))
                 for r in range(3):
-                    put(S, updates[u, 0], 3 * r, vec.sub(get(S, updates[u, 0], 3 * r), change[r]))
+                    arena.add(S, updates[u, 0], 3 * r, vec.scale(-s, change[r]))
     substitute(m)
 
 
@@ -89,10 +87,12 @@ def substitute(m):
     """The second half of the solution: from the last pivot back."""
     blocks, S, pivots, reach = arena.blocks(m), arena.matrix(m), arena.pivots(m), arena.reach(m)
     for e in range(len(pivots) - 1, -1, -1):
-        y = get(blocks, pivots[e, 0], c.D)
+        if pivots[e, 2] == pivots[e, 3]:
+            continue
+        y = (0.0, 0.0, 0.0)
         for k in range(pivots[e, 2], pivots[e, 3]):
             y = vec.sub(y, vec.matvec(get9(S, reach[k, 2], 0), get(blocks, reach[k, 0], c.D)))
-        put(blocks, pivots[e, 0], c.D, vec.matvec(get9(S, pivots[e, 1], 0), y))
+        arena.add(blocks, pivots[e, 0], c.D, vec.matvec(get9(S, pivots[e, 1], 0), y))
 
 
 @part
@@ -101,7 +101,8 @@ def solve_again(m):
     blocks, S, pivots, reach = arena.blocks(m), arena.matrix(m), arena.pivots(m), arena.reach(m)
     for e in range(len(pivots)):
         z = vec.matvec(get9(S, pivots[e, 1], 0), get(blocks, pivots[e, 0], c.D))
+        put(blocks, pivots[e, 0], c.D, z)
         for k in range(pivots[e, 2], pivots[e, 3]):
             lower = vec.matvec(get9(S, reach[k, 1], 0), z)
-            put(blocks, reach[k, 0], c.D, vec.sub(get(blocks, reach[k, 0], c.D), lower))
+            arena.add(blocks, reach[k, 0], c.D, vec.scale(-1.0, lower))
     substitute(m)

@@ -359,8 +359,6 @@ def advance_composed(m, weights, h, n):
                 undo(m, True)
                 return k
             for i in range(len(bodies)):  # stages differ in length: no rate but the last is a guess
-                put(bodies, i, c.V_2, get(bodies, i, c.V_1))
-                put(bodies, i, c.V_3, get(bodies, i, c.V_1))
-                put(bodies, i, c.V_4, get(bodies, i, c.V_1))
+                smooth.put_rates(bodies, i, get(bodies, i, c.V_1))
         arena.clock(m)[c.TIME] = end
     return n

@@ -44,17 +44,31 @@ def product_with_cross(A, r):
 
 
 @inlined
-def inverse(A):
-    """A^-1 by cofactors; inf or nan if A is singular."""
+def scaled(s, A):
+    """s A."""
+    return vec.scale(s, A[0]), vec.scale(s, A[1]), vec.scale(s, A[2])
+
+
+@inlined
+def adjugate(A):
+    """(adj A, det A), A^-1 = adj A/det A. A product with adj A needs not wait for the division."""
     a, b, c = vec.cross(A[1], A[2]), vec.cross(A[2], A[0]), vec.cross(A[0], A[1])
-    s = 1.0 / vec.dot(A[0], a)
-    return vec.transposed((vec.scale(s, a), vec.scale(s, b), vec.scale(s, c)))
+    return vec.transposed((a, b, c)), vec.dot(A[0], a)
 
 
 @inlined
 def cosine(v):
     """w of F(v); nan where |v| > 1, a turn of more than half a revolution."""
-    return np.sqrt(1.0 - vec.dot(v, v))
+    return np.sqrt(((1.0 - v[0] * v[0]) - v[1] * v[1]) - v[2] * v[2])
+
+
+@inlined
+def next_cosine(v, w):
+    """`cosine` of a v that is close to that of w: a step of Newton's method for the root, whose
+    division does not depend on v.
+    """
+    change = (((1.0 - w * w) - v[0] * v[0]) - v[1] * v[1]) - v[2] * v[2]
+    return w + (0.5 / w) * change
 
 
 @inlined
@@ -78,7 +92,7 @@ def change(v, w, o):
     """The change of v of a small turn o [rad, body] after F(v): (w o + v x o)/2; w changes by
     -v.o/2.
     """
-    return vec.scale(0.5, vec.axpy(w, o, vec.cross(v, o)))
+    return vec.axpy(0.5 * w, o, vec.cross(vec.scale(0.5, v), o))
 
 
 @inlined
