@@ -12,7 +12,7 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
-from rbdyn_ros.mechanics.description import features
+from rbdyn_ros.mechanics.description import cylinders, features
 from rbdyn_ros.mechanics.smooth import way
 
 _ORIGIN = (0.0, 0.0, 0.0)
@@ -63,7 +63,7 @@ def shape_gap(m, k, x, R, before):
     p, n, size = get(pairs, k, c.CA), get(pairs, k, c.CB), pairs[k, c.SIZE]
     i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
     kind = integers[k, c.KIND]
-    return features.gap(arena.geoms(m), kind, i, j, feature, A, B, p, n, size, before)
+    return cylinders.gap(arena.geoms(m), kind, i, j, feature, A, B, p, n, size, before)
 
 
 @part
@@ -74,10 +74,10 @@ def end_gap(m, k, d):
     """
     pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
     normal = get(pairs, k, c.FRAME)
-    if integers[k, c.KIND] == features.EDGES:
+    kind = integers[k, c.KIND]
+    if kind == features.EDGES or kind == cylinders.LATERAL:
         A, B = pose(m, integers[k, c.A], c.X, c.R), pose(m, integers[k, c.B], c.X, c.R)
-        i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
-        if features.is_skew(arena.geoms(m), i, j, feature, A, B):
+        if cylinders.is_skew(arena.geoms(m), kind, shapes[k, 0], shapes[k, 1], shapes[k, 2], A, B):
             b = integers[k, c.B]
             on_b = locate(arena.bodies(m), b, get(pairs, k, c.ON_B), c.X_1, c.R_1)
             return pairs[k, c.GAP] + vec.dot(normal, d), on_b
@@ -87,13 +87,13 @@ def end_gap(m, k, d):
 
 @inlined
 def rolls(pairs, integers, k):
-    """Whether pair k touches with another point of its bodies as they turn: not so the corners of
-    boxes, which stay where they are, also to round-off.
+    """Whether pair k touches with another point of its bodies as they turn: not so corners and
+    points, which stay where they are, also to round-off.
     """
     kind = integers[k, c.KIND]
     if kind <= c.BALLS:
         return pairs[k, c.RADIUS] > 0.0
-    return kind > features.EDGES or pairs[k, c.SIZE] > 0.0
+    return kind >= cylinders.LATERAL or kind == features.RIM or pairs[k, c.SIZE] > 0.0
 
 
 @inlined
@@ -310,11 +310,12 @@ def smallest_of_shapes(m, x, R):
 def clearance(m, k, x, R, g):
     """What the bodies of pair k of two shapes, whose gap is g, can move before it closes [m]."""
     pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
-    if integers[k, c.KIND] != features.EDGES:
+    kind = integers[k, c.KIND]
+    if kind != features.EDGES and kind < cylinders.LATERAL:
         return g
     A, B = pose(m, integers[k, c.A], x, R), pose(m, integers[k, c.B], x, R)
     i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
-    return features.apart(arena.geoms(m), i, j, feature, A, B, pairs[k, c.SIZE])
+    return cylinders.apart(arena.geoms(m), kind, i, j, feature, A, B, pairs[k, c.SIZE])
 
 
 @inlined

@@ -1,5 +1,5 @@
 """Gaps between shapes with faces, edges and corners: rounded boxes, cylinders, planes
-(doc/nonsmooth.md, C.10 to C.13).
+(doc/nonsmooth.md, C.10 to C.12).
 
 A rounded box is all that is nearer than rho to a core of half edges h: a box (rho = 0), a capsule
 (h_1 = h_2 = 0), a sphere (h = 0). Two of them are apart by the smallest of the distances of these
@@ -50,21 +50,21 @@ CONE = 1e-6  # [rad] by which a normal may leave its cone
 
 
 @inlined
-def _three(table, i, column):
+def three(table, i, column):
     return table[i, column], table[i, column + 1], table[i, column + 2]
 
 
 @inlined
 def _nine(table, i, column):
-    return _three(table, i, column), _three(table, i, column + 3), _three(table, i, column + 6)
+    return three(table, i, column), three(table, i, column + 3), three(table, i, column + 6)
 
 
 @inlined
-def _placed(geoms, i, pose):
+def placed(geoms, i, pose):
     """(center, rows of the attitude) of shape i [world]."""
     R, G = pose[1], vec.transposed(_nine(geoms, i, TURN))
     turned = vec.matvec(R, G[0]), vec.matvec(R, G[1]), vec.matvec(R, G[2])  # its axes, as rows
-    return vec.add(pose[0], vec.matvec(R, _three(geoms, i, PLACE))), turned
+    return vec.add(pose[0], vec.matvec(R, three(geoms, i, PLACE))), turned
 
 
 @part
@@ -82,12 +82,12 @@ def gap(geoms, kind, i, j, feature, A, B, p, n, size, before):
         return rim(geoms, i, feature, A, B, n, size)
     if kind == BALL_ON_BOX or kind == BALL_ON_CYLINDER:
         center = vec.add(A[0], vec.matvec(A[1], p))
-        x, axes = _placed(geoms, j, B)
+        x, axes = placed(geoms, j, B)
         ball = kind == BALL_ON_BOX
         s, N = distance(geoms, ball, j, i, feature, x, axes, A[1], center, MARGIN, before)
         return s - size, N, vec.axpy(-geoms[i, RHO], N, center)
     center = vec.add(B[0], vec.matvec(B[1], p))
-    x, axes = _placed(geoms, i, A)
+    x, axes = placed(geoms, i, A)
     ball, back = kind == BOX_ON_BALL, vec.scale(-1.0, before)
     s, N = distance(geoms, ball, i, j, feature, x, axes, B[1], center, -MARGIN, back)
     N = vec.scale(-1.0, N)
@@ -97,10 +97,12 @@ def gap(geoms, kind, i, j, feature, A, B, p, n, size, before):
 @inlined
 def distance(geoms, is_box, i, j, feature, x, axes, R, center, margin, before):
     """(s, N) of a point from shape i at x with its axes; feature >= 0: it is that sharp corner of
-    shape j, whose body has R.
+    shape j, whose body has R; of a cylinder only `TIP` is asked for.
     """
-    p, half = vec.matvec(axes, vec.sub(center, x)), _three(geoms, i, HALF)
-    if not is_box:
+    p, half = vec.matvec(axes, vec.sub(center, x)), three(geoms, i, HALF)
+    if not is_box and feature == TIP and vec.size(before) > 0.0:
+        s, N = side_distance(p, half, vec.matvec(axes, before))
+    elif not is_box:
         s, N = cylinder_distance(p, half)
     elif feature < 0:
         s, N = box_distance(p, half)
@@ -208,19 +210,34 @@ def cylinder_distance(p, half):
 
 
 @inlined
+def side_distance(p, half, n):
+    """As `cylinder_distance`, from the plane of the end that n looks out of most, or the side."""
+    r = sqrt(p[0] * p[0] + p[1] * p[1])
+    if 2.0 * n[2] * n[2] > vec.dot(n, n) or r == 0.0:
+        return _sign(n[2]) * p[2] - half[2], (0.0, 0.0, _sign(n[2]))
+    return r - half[0], (p[0] / r, p[1] / r, 0.0)
+
+
+@inlined
 def rim(geoms, i, feature, A, B, n, size):
     """The lowest point of an end of a cylinder over a plane."""
     N = vec.matvec(B[1], n)
-    x, axes = _placed(geoms, i, A)
-    z, c = axes[2], vec.dot(N, axes[2])
-    down = vec.sub(vec.scale(c, z), N)
+    x, axes = placed(geoms, i, A)
+    end = vec.axpy((1.0 if feature == 1 else -1.0) * geoms[i, HALF + 2], axes[2], x)
+    depth, u = lowest(axes, geoms[i, HALF], N)
+    return vec.dot(N, vec.sub(end, B[0])) - depth - size, N, vec.add(end, u)
+
+
+@inlined
+def lowest(axes, radius, N):
+    """(how far a rim reaches below its center along N, its lowest point from there) (C.12)."""
+    z = axes[2]
+    down = vec.sub(vec.scale(vec.dot(N, z), z), N)
     length = vec.norm(down)
     u = vec.scale(1.0 / length, down) if length > 0.0 else axes[0]
     w = sqrt(length * length + FLAT * FLAT)
-    reach, arm = w - 2.0 * FLAT * FLAT / w, (1.0 + 2.0 * FLAT * FLAT / (w * w)) * length / w
-    end = vec.axpy((1.0 if feature == 1 else -1.0) * geoms[i, HALF + 2], z, x)
-    height = vec.dot(N, vec.sub(end, B[0]))
-    return height - geoms[i, HALF] * reach - size, N, vec.axpy(arm * geoms[i, HALF], u, end)
+    arm = (1.0 + 2.0 * FLAT * FLAT / (w * w)) * length / w
+    return radius * (w - 2.0 * FLAT * FLAT / w), vec.scale(arm * radius, u)
 
 
 @inlined
@@ -228,10 +245,10 @@ def edges(geoms, i, j, feature, A, B, size, before):
     """Edges along axis `feature // 12` of shape i and axis `feature // 4 % 3` of shape j, of those
     two that each has with a sign (bits 1 and 0) the ones that face each other.
     """
-    x_a, a_axes = _placed(geoms, i, A)
-    x_b, b_axes = _placed(geoms, j, B)
+    x_a, a_axes = placed(geoms, i, A)
+    x_b, b_axes = placed(geoms, j, B)
     along_a, along_b = feature // 12, feature // 4 % 3
-    a, b = _axis(a_axes, along_a), _axis(b_axes, along_b)
+    a, b = axis(a_axes, along_a), axis(b_axes, along_b)
     d, normal, closed = vec.sub(x_a, x_b), vec.cross(a, b), vec.size(before) > 0.0
     square, out = vec.dot(normal, normal), before if closed else d
     if square > PARALLEL:
@@ -239,8 +256,8 @@ def edges(geoms, i, j, feature, A, B, size, before):
     else:
         N = vec.axpy(-vec.dot(a, d), a, d)
         N = vec.scale(1.0 / max(vec.norm(N), 1e-300), N)
-    of_a, out_a = _edge(geoms, i, a_axes, along_a, feature & 2, vec.scale(-1.0, N))
-    of_b, out_b = _edge(geoms, j, b_axes, along_b, feature & 1, N)
+    of_a, out_a = edge(geoms, i, a_axes, along_a, feature & 2, vec.scale(-1.0, N))
+    of_b, out_b = edge(geoms, j, b_axes, along_b, feature & 1, N)
     m_a, m_b = vec.add(x_a, of_a), vec.add(x_b, of_b)
     half_a, half_b = geoms[i, HALF + along_a], geoms[j, HALF + along_b]
     r = vec.sub(m_a, m_b)
@@ -252,7 +269,7 @@ def edges(geoms, i, j, feature, A, B, size, before):
         over = 0.0 if closed else over + (half_a + half_b) * max(max(out_a, out_b) - CONE, 0.0)
         depth = vec.dot(N, r)
         if over == 0.0 and depth < 0.0 and not closed:  # or another axis says that they are apart
-            least = separation(d, a_axes, _three(geoms, i, HALF), b_axes, _three(geoms, j, HALF))
+            least = separation(d, a_axes, three(geoms, i, HALF), b_axes, three(geoms, j, HALF))
             over = OUTSIDE if depth < 2.0 * least - SHALLOW else 0.0
         outside = min(over, OUTSIDE)
         if over == 0.0:
@@ -270,8 +287,8 @@ def edges(geoms, i, j, feature, A, B, size, before):
 @part
 def is_skew(geoms, i, j, feature, A, B):
     """Whether two edges are so near to parallel that their normal turns much faster than they."""
-    a = _axis(_placed(geoms, i, A)[1], feature // 12)
-    c = vec.dot(a, _axis(_placed(geoms, j, B)[1], feature // 4 % 3))
+    a = axis(placed(geoms, i, A)[1], feature // 12)
+    c = vec.dot(a, axis(placed(geoms, j, B)[1], feature // 4 % 3))
     return 1.0 - c * c < SKEW
 
 
@@ -280,12 +297,12 @@ def apart(geoms, i, j, feature, A, B, size):
     """The least distance between the two edges of each shape that `edges` may choose of; it changes
     no faster than they move.
     """
-    x_a, a_axes = _placed(geoms, i, A)
-    x_b, b_axes = _placed(geoms, j, B)
+    x_a, a_axes = placed(geoms, i, A)
+    x_b, b_axes = placed(geoms, j, B)
     along_a, along_b = feature // 12, feature // 4 % 3
-    a, b = _axis(a_axes, along_a), _axis(b_axes, along_b)
-    of_a = _edge(geoms, i, a_axes, along_a, feature & 2, b)[0]
-    of_b = _edge(geoms, j, b_axes, along_b, feature & 1, a)[0]
+    a, b = axis(a_axes, along_a), axis(b_axes, along_b)
+    of_a = edge(geoms, i, a_axes, along_a, feature & 2, b)[0]
+    of_b = edge(geoms, j, b_axes, along_b, feature & 1, a)[0]
     d, c, least = vec.sub(x_a, x_b), vec.dot(a, b), 1e300
     for k in range(4):
         r = vec.axpy(1.0 if k & 1 else -1.0, of_a, d)
@@ -305,11 +322,11 @@ def separation(d, a, h, b, f):
     most = -1e300
     for k in range(15):
         if k < 3:
-            n = _axis(a, k)
+            n = axis(a, k)
         elif k < 6:
-            n = _axis(b, k - 3)
+            n = axis(b, k - 3)
         else:
-            n = vec.cross(_axis(a, (k - 6) // 3), _axis(b, (k - 6) % 3))
+            n = vec.cross(axis(a, (k - 6) // 3), axis(b, (k - 6) % 3))
         square = vec.dot(n, n)
         if square > PARALLEL:
             of_a = vec.size(vec.times(h, vec.matvec(a, n)))
@@ -319,18 +336,18 @@ def separation(d, a, h, b, f):
 
 
 @inlined
-def _axis(axes, k):
+def axis(axes, k):
     return axes[0] if k == 0 else axes[1] if k == 1 else axes[2]
 
 
 @inlined
-def _edge(geoms, i, axes, along, same, N):
+def edge(geoms, i, axes, along, same, N):
     """(middle of the edge from the center, sine by which N is out of its cone) of the two edges
     whose offsets along the other axes have the same signs, or not: the one further along N.
     """
     k, l = (1 if along == 0 else 0), (1 if along == 2 else 2)
     h, f = geoms[i, HALF + k], geoms[i, HALF + l]
-    u, v = _axis(axes, k), _axis(axes, l)
+    u, v = axis(axes, k), axis(axes, l)
     if not same:
         v = vec.scale(-1.0, v)
     x, y = vec.dot(N, u), vec.dot(N, v)

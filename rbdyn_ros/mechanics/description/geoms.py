@@ -4,9 +4,7 @@
     cube = geoms.box((0.1, 0.1, 0.1), body=0)
     pairs.build(1, *geoms.pairs_between(cube, table, mu=0.5, e=0.2))
 
-Boxes, spheres, capsules and points against each other and against planes are exact, and cylinders
-against planes, spheres and points; a cylinder against anything else is refused, for its distance
-has no closed form.
+Boxes, spheres, capsules, cylinders and points are exact against each other and against planes.
 """
 
 from itertools import product
@@ -15,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import arguments, quaternion
-from rbdyn_ros.mechanics.description import features, pairs
+from rbdyn_ros.mechanics.description import cylinders, features, pairs
 from rbdyn_ros.mechanics.description.rows import WORLD
 
 # of its radius: how far inside of its rim four points of a cylinder's end carry it when it stands
-INSIDE = 1e-6
+INSIDE = 1e-3
 COLLIDING = "sphere", "box", "plane"  # in the order of `columns.BALL_SHAPE` and so on
 _ORIGIN, _UPRIGHT = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
@@ -131,18 +129,7 @@ def pairs_between(a: Geom, b: Geom, mu: float = 0.0, e: float = 0.0) -> list:
     if b.kind == "plane":
         return _on_plane(a, b, mu, e)
     if "cylinder" in kinds:
-        if not kinds & {"sphere", "point"}:
-            other = b.kind if a.kind == "cylinder" else a.kind
-            instead = {
-                "box": "give the face that it meets as a plane",
-                "capsule": "give spheres along the capsule",
-                "cylinder": "give one of them as a capsule, or spheres along it",
-            }
-            raise ValueError(
-                f"{a.kind} against {b.kind} is not there, for their distance has no closed form; "
-                f"a cylinder can touch planes, spheres and points: {instead[other]}"
-            )
-        return [_sphere_and_cylinder(a, b, mu, e)]
+        return _with_cylinder(a, b, mu, e)
     if kinds <= {"sphere", "point"}:
         return [pairs.balls(a.body, a.radius, b.body, b.radius, a.position, b.position, mu, e)]
     return _rounded_boxes(a, b, mu, e)
@@ -156,16 +143,59 @@ def _on_plane(a: Geom, b: Geom, mu: float, e: float) -> list:
     r, _, half = a.half
     size = float(np.dot(b.orientation, b.position))
     found = [_candidate(features.RIM, a, b, b.orientation, size, mu, e, end) for end in (0, 1)]
+    return found + [pairs.corner(a.body, p, **law) for p in _points_of_ends(a)]
+
+
+def _points_of_ends(geom: Geom) -> list:
+    """Four points of each end of a cylinder, in the body."""
+    r, _, half = geom.half
     inner = (1.0 - INSIDE) * r
     around = ((inner, 0.0), (0.0, inner), (-inner, 0.0), (0.0, -inner))
-    points = [(x, y, z) for z in (-half, half) for x, y in around]
-    return found + [pairs.corner(a.body, _in_body(a, p), **law) for p in points]
+    return [_in_body(geom, (x, y, z)) for z in (-half, half) for x, y in around]
 
 
-def _sphere_and_cylinder(a: Geom, b: Geom, mu: float, e: float) -> tuple:
-    if b.kind == "cylinder":
-        return _candidate(features.BALL_ON_CYLINDER, a, b, a.position, a.radius, mu, e)
-    return _candidate(features.CYLINDER_ON_BALL, a, b, b.position, b.radius, mu, e)
+def _with_cylinder(a: Geom, b: Geom, mu: float, e: float) -> list:
+    """Corners of each on the other, and the cylinder's ends, rims and side (`cylinders`)."""
+    size, found = a.radius + b.radius, []
+    for point, other in ((a, b), (b, a)):
+        if max(other.half) == 0.0:
+            continue
+        to_b, is_round = other is b, other.kind == "cylinder"
+        on_cylinder = features.BALL_ON_CYLINDER if to_b else features.CYLINDER_ON_BALL
+        on_box = features.BALL_ON_BOX if to_b else features.BOX_ON_BALL
+        corners = list(_corners(point, point.half).values())
+        if point.kind == "cylinder":
+            corners = _points_of_ends(point) if other.kind != "capsule" else []
+        sharp = features.TIP if size == 0.0 else -1
+        kind = on_cylinder if is_round else on_box
+        found += [_candidate(kind, a, b, p, size, mu, e, sharp) for p in corners]
+    for cylinder, other in ((a, b), (b, a)):
+        if cylinder.kind == "cylinder" and max(other.half) > 0.0:
+            flags = int(cylinders.SWAPPED) * (cylinder is b)
+            flags += int(cylinders.ROUND) * (other.kind == "cylinder")
+            for kind, number in _of_cylinder(other):
+                if cylinder is a or other.kind != "cylinder" or kind in _ONE_SIDED:
+                    found.append(_candidate(kind, a, b, _ORIGIN, size, mu, e, 4 * number + flags))
+    return found
+
+
+_ONE_SIDED = (cylinders.RIM_FACE, cylinders.RIM_LINE)  # the rim is that of one of two cylinders
+
+
+def _of_cylinder(other: Geom) -> list:
+    """(kind, number) of what of a cylinder can touch a box, a capsule or another cylinder."""
+    is_box, is_round = other.kind == "box", other.kind == "cylinder"
+    lines = [2] if not is_box else range(3)
+    found = [(cylinders.LATERAL, 2 * k + same) for k in lines for same in range(1 + is_box)]
+    for end in (0, 1):
+        faces = range(3) if is_box else [2] if is_round else []
+        found += [(cylinders.RIM_FACE, 3 * end + face) for face in faces]
+        for branch, along, signs in product((0, 1), lines, range(4 if is_box else 1)):
+            number = 12 * (2 * end + branch) + 4 * along + signs
+            found.append((cylinders.RIM_LINE, number))
+        if is_round:
+            found += [(cylinders.RIM_RIM, 4 * end + number) for number in range(4)]
+    return found
 
 
 def _rounded_boxes(a: Geom, b: Geom, mu: float, e: float) -> list:

@@ -5,7 +5,7 @@
     BALLS   a ball at p of a and a ball at s of b:   g = |d| - rho_a - rho_b,   N = d/|d|,   d = x_a + R_a p - x_b - R_b s
 
 g [m] is the gap, negative where they overlap; N points out of b. The world is body -1. The other kinds belong to shapes
-with faces that end (features.py); geoms.py makes them.
+with faces that end (features.py, cylinders.py); geoms.py makes them.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ import numpy as np
 from rbdyn_ros.bodies import quaternion_body as body
 from rbdyn_ros.geometry import arguments, quaternion, unit_quaternion, vec
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.description import features
+from rbdyn_ros.mechanics.description import cylinders, features
 from rbdyn_ros.mechanics.description.rows import WORLD, place, vector
 from rbdyn_ros.types import Array
 
@@ -53,7 +53,7 @@ def touch(pairs, i, q):
     A, B, p, n = place(q, pairs.a[i]), place(q, pairs.b[i]), vector(pairs.p, i), vector(pairs.n, i)
     center = vec.add(A[0], body.turned(A[1], p))
     if pairs.kind[i] > BALLS:
-        gap, N, point = features.gap(
+        gap, N, point = cylinders.gap(
             pairs.geoms, pairs.kind[i], pairs.shapes[i, 0], pairs.shapes[i, 1], pairs.shapes[i, 2],
             (A[0], unit_quaternion.matrix(A[1])), (B[0], unit_quaternion.matrix(B[1])), p, n, pairs.size[i], (0.0, 0.0, 0.0),
         )  # fmt: skip

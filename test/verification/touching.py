@@ -1,0 +1,73 @@
+"""What the tests of shapes share: random poses, gaps and their gradients, and short runs."""
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.description import geoms, pairs
+
+TURNED = tuple(quaternion.exp((0.4, -0.8, 0.3)))
+AWRY = {"position": (0.1, -0.05, 0.02), "orientation": TURNED}
+TABLE = geoms.box((1.0, 1.0, 0.1), position=(0.0, 0.0, -0.05))
+
+
+def poses(seed, count, apart=0.4):
+    random = np.random.default_rng(seed)
+    for _ in range(count):
+        q = np.zeros((2, 7))
+        q[0, :3] = apart * random.normal(size=3)
+        q[:, 3:] = quaternion.normalized(random.normal(size=(2, 4)))
+        yield q
+
+
+def placed(geom, q):
+    """(center, attitude) of a shape in the world."""
+    x, turn = q[geom.body, :3], q[geom.body, 3:]
+    R = quaternion.to_matrix(quaternion.product(turn, np.array(geom.orientation)))
+    return x + quaternion.rotate(turn, np.array(geom.position)), R
+
+
+def gaps(a, b, q):
+    return pairs.gaps(pairs.build(2, *geoms.pairs_between(a, b)), q)
+
+
+def turned(q, body, d):
+    """q after a displacement d of a body (3 of its place, 3 of its attitude in its axes)."""
+    q = q.copy()
+    q[body, :3] += d[:3]
+    q[body, 3:] = quaternion.product(q[body, 3:], quaternion.exp(d[3:]))
+    return q
+
+
+def check_gradient(a, b, count=12, deepest=np.inf):
+    """Of the smallest gap, at poses that overlap by at most `deepest` [m]."""
+    table, step, checked = pairs.build(2, *geoms.pairs_between(a, b)), 1e-6, 0
+    for q in poses(4, count):
+        k = int(np.argmin(pairs.gaps(table, q)))
+        touch = pairs.touch(table, k, q)
+        if touch.gap < -deepest:
+            continue
+        for body, on, sign in ((0, touch.on_a, 1.0), (1, touch.on_b, -1.0)):
+            n = sign * np.array(touch.normal)
+            back = quaternion.rotate(quaternion.conjugate(q[body, 3:]), n)
+            expected = np.hstack([n, np.cross(on, back)])
+            for i, e in enumerate(step * np.eye(6)):
+                up, down = (pairs.touch(table, k, turned(q, body, s * e)).gap for s in (1, -1))
+                if abs(up - 2.0 * touch.gap + down) < 1e-10:
+                    checked += 1
+                    assert (up - down) / (2.0 * step) == pytest.approx(expected[i], abs=1e-7)
+    assert checked > 120
+
+
+def run(parts, candidates, h, n):
+    """(model, q, v) after n steps."""
+    bodies, q, v = shapes.assembled(parts)
+    model = models.build(bodies, q, v, None, pairs.build(len(parts), *candidates))
+    assert models.advance(model, h, n) == n, models.failure(model)
+    return model, *models.state(model)
+
+
+def least_gap(model, q):
+    return pairs.gaps(model.pairs, q).min()
