@@ -36,7 +36,10 @@ setup(
         'hil': ['cobs'],
         'mpc': ['osqp'],
         'sweep': ['pyarrow'],
-        'test': ['basedpyright', 'casadi', 'control', 'do-mpc', 'gymnasium', 'hypothesis', 'mujoco', 'pin', 'pytest', 'pytest-rerunfailures', 'pytest-timeout', 'pytest-xdist', 'ruff'],
+        'test': [
+            'basedpyright', 'casadi', 'control', 'do-mpc', 'gymnasium', 'hypothesis', 'mujoco',
+            'pin', 'pytest', 'pytest-rerunfailures', 'pytest-timeout', 'pytest-xdist', 'ruff',
+        ],
         'urdf': ['urdf-parser-py'],
     },
     data_files=[

@@ -43,7 +43,7 @@ def sourced_distro(environ):
     if not environ.get('ROS_DISTRO') or not prefixes or any(prefix.parent == ROOT for prefix in prefixes):
         return None
     rclpy = importlib.util.find_spec('rclpy')
-    if rclpy is None or not compiled_for_us(Path(rclpy.origin).parent):
+    if rclpy is None or rclpy.origin is None or not compiled_for_us(Path(rclpy.origin).parent):
         return None
     return environ['ROS_DISTRO']
 

@@ -3,8 +3,9 @@ import fcntl
 import hashlib
 import os
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 from bootstrap.console import say
 from bootstrap.place import ROOT

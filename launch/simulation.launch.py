@@ -9,7 +9,16 @@ from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
-from rbdyn_ros.nodes.launching import argument, begin_after, existing_file, if_given, if_is, only_with, started, unless_is
+from rbdyn_ros.nodes.launching import (
+    argument,
+    begin_after,
+    existing_file,
+    if_given,
+    if_is,
+    only_with,
+    started,
+    unless_is,
+)
 
 
 def generate_launch_description():

@@ -12,9 +12,9 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Callable, Iterator
 
 AGAIN = 0.01  # [s]
 LONGEST_IMPORT = 5.0  # [s] for which a signal waits for the end of an import

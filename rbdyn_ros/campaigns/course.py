@@ -4,7 +4,20 @@ import math
 from typing import NamedTuple
 
 from rbdyn_ros.campaigns.lanes import (
-    ASKED_X, ASKED_Y, EFFORT, END, FAR, KZ, LANES, PERIODS, SINCE, UX, UY, X, Y, step,
+    ASKED_X,
+    ASKED_Y,
+    EFFORT,
+    END,
+    FAR,
+    KZ,
+    LANES,
+    PERIODS,
+    SINCE,
+    UX,
+    UY,
+    X,
+    Y,
+    step,
 )  # fmt: skip
 from rbdyn_ros.kernel import kernel
 

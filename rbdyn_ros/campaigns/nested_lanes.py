@@ -6,7 +6,20 @@ from typing import NamedTuple
 from rbdyn_ros.campaigns import queue
 from rbdyn_ros.campaigns.lane_tilt import tilt
 from rbdyn_ros.campaigns.lanes import (
-    ASKED_X, ASKED_Y, CHOSEN, DTHX, DTHY, LANES, LEVEL, THX, THY, VX, VY, X, Y, state,
+    ASKED_X,
+    ASKED_Y,
+    CHOSEN,
+    DTHX,
+    DTHY,
+    LANES,
+    LEVEL,
+    THX,
+    THY,
+    VX,
+    VY,
+    X,
+    Y,
+    state,
 )  # fmt: skip
 from rbdyn_ros.controllers.feedback import unsaturated
 from rbdyn_ros.controllers.nested_lqr import DOWN

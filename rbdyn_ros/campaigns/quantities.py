@@ -109,8 +109,10 @@ COMMON = RUN + START + PLANT + WRONG
 
 
 def table(laws: tuple) -> dict:
-    """name -> Parameter of everything that can be fixed or varied where these laws are asked. "
-    "ValueError: an unknown law."""
+    """name -> Parameter of everything that can be fixed or varied where these laws are asked.
+
+    ValueError: an unknown law.
+    """
     of_laws = [parameter for name in laws for parameter in options.table(name, select.load(name))]
     return {parameter.name: parameter for parameter in (*COMMON, *of_laws)}
 

@@ -7,8 +7,28 @@ import numpy as np
 
 from rbdyn_ros.campaigns.course import LATE, RUNNING, go
 from rbdyn_ros.campaigns.lanes import (
-    ACROSS, CART, CATCH, CAUGHT, DAMPING, EFFORT, END, FADED, FADING, FAR, FRICTION, GRAVITY, LANES, LEVER, LOOKED, P3, PERIODS,
-    ROD, SINCE, SIZE, START, put,
+    ACROSS,
+    CART,
+    CATCH,
+    CAUGHT,
+    DAMPING,
+    EFFORT,
+    END,
+    FADED,
+    FADING,
+    FAR,
+    FRICTION,
+    GRAVITY,
+    LANES,
+    LEVER,
+    LOOKED,
+    P3,
+    PERIODS,
+    ROD,
+    SINCE,
+    SIZE,
+    START,
+    put,
 )  # fmt: skip
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.models import sphere_state

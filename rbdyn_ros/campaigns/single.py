@@ -35,6 +35,7 @@ class Rests:
         self.course, self.since = course, 0.0
 
     def __call__(self, t: float, q: Array, v: Array) -> str:
+        """Look at the state at time t; what ends the run, or ""."""
         upright = 1.0 - 2.0 * (q[3] * q[3] + q[4] * q[4]) >= math.cos(self.course.tilt)
         if not (upright and math.hypot(q[0], q[1]) <= self.course.radius):
             self.since = t

@@ -8,8 +8,27 @@ from rbdyn_ros.campaigns import queue
 from rbdyn_ros.campaigns.course import RUNNING
 from rbdyn_ros.campaigns.lane_tilt import tilt
 from rbdyn_ros.campaigns.lanes import (
-    ASKED_X, ASKED_Y, CATCH, CAUGHT, DRAG, END, GAIN_DTH, GAIN_TH, GAIN_V, GAIN_X, HEAVY, KZ, LANES, LENGTH, LOOKED, MASS, P3, PERIODS,
-    PUSHED_X, PUSHED_Y, state,
+    ASKED_X,
+    ASKED_Y,
+    CATCH,
+    CAUGHT,
+    DRAG,
+    END,
+    GAIN_DTH,
+    GAIN_TH,
+    GAIN_V,
+    GAIN_X,
+    HEAVY,
+    KZ,
+    LANES,
+    LENGTH,
+    LOOKED,
+    MASS,
+    P3,
+    PERIODS,
+    PUSHED_X,
+    PUSHED_Y,
+    state,
 )  # fmt: skip
 from rbdyn_ros.controllers import identification, swing_up
 from rbdyn_ros.controllers.catching import is_catchable

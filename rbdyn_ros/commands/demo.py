@@ -4,8 +4,9 @@ import argparse
 import math
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Iterable, NamedTuple
+from typing import NamedTuple
 
 from rbdyn_ros.files import make_folder, write_or_rescue
 from rbdyn_ros.optional import no_ros

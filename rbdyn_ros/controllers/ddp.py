@@ -20,7 +20,7 @@ import numpy as np
 
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.models import sphere_state
-from rbdyn_ros.types import Array, System
+from rbdyn_ros.types import Array
 
 SIZE = 10  # k (3), k' (3), x (2), x' (2)
 _STEP = 1e-5  # of the differences

@@ -97,8 +97,10 @@ _NOTHING = Memory(SWINGING, -math.inf, 0.0, 0.0)
 
 
 class Ilqr:
-    """The law. It remembers what it is at, when to ask next, and the plant as identified so "
-    "far."""
+    """The law.
+
+    It remembers what it is at, when to ask next, and the plant as identified so far.
+    """
 
     def __init__(self, swing: swing_up.Plan, options: Options):
         self._swing, self._options, self._plan = swing, options, None
@@ -106,8 +108,10 @@ class Ilqr:
         self.reset()
 
     def prepare(self) -> None:
-        """Find the motion, a longer one where that of `duration` is none. RuntimeError if none "
-        "is found."""
+        """Find the motion, a longer one where that of `duration` is none.
+
+        RuntimeError if none is found.
+        """
         if self._plan is None:
             self._plan = Plan(self._path(), self._swing)
 
@@ -173,8 +177,10 @@ def _command(plan, memory, m, t, q, v, reference):
 
 @kernel
 def decide(plan, memory, m, t, p3, s, reference):
-    """(memory, u_x, u_y) of s = (k, k', x, x') at time t; `m` is the memory of `swing_up`, "
-    "which goes on."""
+    """(memory, u_x, u_y) of s = (k, k', x, x') at time t.
+
+    `m` is the memory of `swing_up`, which goes on.
+    """
     phase, asked, begun, angle = memory
     path, swing = plan.path, plan.swing
     swing_up.count_impulse(m, t)

@@ -66,8 +66,10 @@ class Lqr:
         self.force_limit = force_limit  # [N]
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another "
-        "shape or not unit."""
+        """Force on the cart (2,) [N, world].
+
+        ValueError names what is not finite, of another shape or not unit.
+        """
         return np.array(feedback(*admitted(state, reference), self.gains, self.force_limit))
 
     def reset(self) -> None:

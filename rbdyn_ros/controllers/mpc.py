@@ -129,8 +129,10 @@ LONGEST = 2000  # periods of the horizon
 
 
 class Program:
-    """(K.16) in OSQP: its matrices never change, only the bounds do. Unknowns: c along x, c "
-    "along y, then s."""
+    """(K.16) in OSQP: its matrices never change, only the bounds do.
+
+    Unknowns: c along x, c along y, then s.
+    """
 
     def __init__(self, prediction: Prediction, options: Options):
         osqp = library("osqp", "mpc", "controller mpc")
@@ -190,8 +192,10 @@ class Mpc:
         self.reset()
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another "
-        "shape or not unit."""
+        """Force on the cart (2,) [N, world].
+
+        ValueError names what is not finite, of another shape or not unit.
+        """
         q, v, r = admitted(state, reference)
         th = tilt(q, v)
         e = np.array(((q[0] - r[0], v[0], th[0], th[2]), (q[1] - r[1], v[1], th[1], th[3])))
@@ -211,8 +215,7 @@ class Mpc:
         self._program.forget()
 
     def evidence(self) -> dict:
-        """How many programs were solved, in place of how many the feedback answered, and the "
-        "longest solve [ms]."""
+        """Programs solved, answers of the feedback in their place, longest solve [ms]."""
         return {
             "programs_solved": self.solved,
             "programs_replaced": self.replaced,
@@ -220,8 +223,10 @@ class Mpc:
         }
 
     def _turned(self, z: Array) -> Array:
-        """The axes of the octagon as columns (2, 2): along z, or against it, whichever is "
-        "nearer to the last ones."""
+        """The axes of the octagon as columns (2, 2).
+
+        Along z, or against it, whichever is nearer to the last ones.
+        """
         size = math.hypot(*z)
         if size > 0.0:
             self._axis = z / math.copysign(size, z @ self._axis)
@@ -229,8 +234,10 @@ class Mpc:
         return np.array(((x, -y), (y, x)))
 
     def _plan(self, expected: Array) -> Array | None:
-        """c_0 (2,) in the octagon's axes, if `expected` is what the rows are without any c; "
-        "None if there was no time."""
+        """c_0 (2,) in the octagon's axes, if `expected` is what the rows are without any c.
+
+        None if there was no time.
+        """
         if (np.abs(expected) <= self._bound).all():
             return np.zeros(2)
         c, seconds, solved = self._program.solve(-self._bound - expected, self._bound - expected)

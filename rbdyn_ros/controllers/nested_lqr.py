@@ -80,8 +80,10 @@ class NestedLqr:
         self.reset()
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another "
-        "shape or not unit."""
+        """Force on the cart (2,) [N, world].
+
+        ValueError names what is not finite, of another shape or not unit.
+        """
         q, v, r = admitted(state, reference)
         self.level, ux, uy = _nested(q, v, r, self.gains, self.forms, self.level, self.force_limit)
         return np.array((ux, uy))

@@ -50,8 +50,10 @@ class Pd:
         self.force_limit = force_limit  # [N]
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another "
-        "shape or not unit."""
+        """Force on the cart (2,) [N, world].
+
+        ValueError names what is not finite, of another shape or not unit.
+        """
         return np.array(feedback(*admitted(state, reference), self.gains, self.force_limit))
 
     def reset(self) -> None:
@@ -59,8 +61,10 @@ class Pd:
 
 
 def design(model, params, options: Options) -> Pd:
-    """The feedback. ValueError if an option is out of range, or if the rod of this plant falls "
-    "under these gains."""
+    """The feedback.
+
+    ValueError if an option is out of range, or if the rod of this plant falls under these gains.
+    """
     *gains, h, force_limit = checked(options, PARAMETERS)
     K = -np.array(gains)
     if not is_stable(model.build(params), K, h):

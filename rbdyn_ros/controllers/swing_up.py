@@ -138,16 +138,20 @@ SIZE = CAUGHT + 7
 
 
 class SwingUp:
-    """Shaping, then a catch. It remembers whether the rod is caught, when to ask next, and the "
-    "plant as identified so far."""
+    """Shaping, then a catch.
+
+    It remembers whether the rod is caught, when to ask next, and the plant as identified so far.
+    """
 
     def __init__(self, plan: Plan):
         self.plan, self.memory = plan, np.zeros(SIZE)
         self.reset()
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another "
-        "shape or not unit."""
+        """Force on the cart (2,) [N, world].
+
+        ValueError names what is not finite, of another shape or not unit.
+        """
         q, v, r = admitted(state, reference)
         if t < self.memory[ASKED]:  # time was set back
             self.reset()
@@ -163,8 +167,10 @@ class SwingUp:
         return bool(self.memory[CAUGHT] > 0.0)
 
     def evidence(self) -> dict:
-        """The plant as identified: length and masses over those believed, and the delay of the "
-        "force [s]."""
+        """The plant as identified.
+
+        Length and masses over those believed, and the delay of the force [s].
+        """
         return identification.evidence(self.memory)
 
 
@@ -271,8 +277,10 @@ def count_impulse(m, t):
 
 @kernel
 def identify(plan, m, t, p3, s):
-    """Let the identification look at s; the regulator and its unstable mode become those of the "
-    "plant that it finds."""
+    """Let the identification look at s.
+
+    The regulator and its unstable mode become those of the plant that it finds.
+    """
     if plan.options.identify_plant:
         force, impulse = (m[COMMANDED], m[COMMANDED + 1]), (m[PUSHED], m[PUSHED + 1])
         if identification.look(m, plan.net.system, t, p3, s, force, impulse):
@@ -282,8 +290,10 @@ def identify(plan, m, t, p3, s):
 
 @kernel
 def _adapt(plan, m):
-    """The numbers of `ADAPTED`: those of the believed plant times the powers of the factors by "
-    "which it was wrong."""
+    """The numbers of `ADAPTED`.
+
+    Those of the believed plant times the powers of the factors by which it was wrong.
+    """
     net, E, f = plan.net, plan.exponents, identification.FACTORS
     believed = (
         net.gains[0],
@@ -312,8 +322,10 @@ def identified_net(plan, m):
 
 @inlined
 def swing(system, o, p3, s, reference):
-    """The force of (K.9), not yet cut [N]. No call in it to what a loop over many states could "
-    "not vectorise."""
+    """The force of (K.9), not yet cut [N].
+
+    No call in it to what a loop over many states could not vectorise.
+    """
     (x, y), (vx, vy) = s[2], s[3]
     ax, ay = _shaping(system, o, s)
     ax -= o.position_gain * (x - reference[0]) + o.velocity_gain * vx
@@ -346,8 +358,10 @@ def _shaping(system, o, s):
 
 @inlined
 def _kept_inside(o, ax, ay, x, v):
-    """a with its outward part at most BRAKE (v_lim - v_r): v_lim is the speed from which "
-    "`braking` stops at the edge."""
+    """a with its outward part at most BRAKE (v_lim - v_r).
+
+    Here v_lim is the speed from which `braking` stops at the edge.
+    """
     r = math.sqrt(x[0] * x[0] + x[1] * x[1])
     if r == 0.0:
         return ax, ay

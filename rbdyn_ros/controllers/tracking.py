@@ -86,8 +86,10 @@ class Tracking:
         self.force_limit = force_limit  # [N]
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world]; the path lies about `reference`. ValueError for a "
-        "state of no use."""
+        """Force on the cart (2,) [N, world]; the path lies about `reference`.
+
+        ValueError for a state of no use.
+        """
         q, v, r = admitted(state, reference)
         return np.array(_tracking(q, v, r, self.gains, self.motion, self.w * t, self.force_limit))
 

@@ -1,6 +1,7 @@
 """Where it stops to hold: bisection over one number. It takes for granted that there is one such place."""
 
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 
 class Edge(NamedTuple):

@@ -56,6 +56,7 @@ class Calm:
         self._fallen, self._patient, self._since = math.cos(fallen), patient, None
 
     def __call__(self, t: float, q: Array, v: Array) -> str:
+        """Look at the state at time t; what ends the run, or ""."""
         x, y, _, i, j, _ = q.tolist()
         if 1.0 - 2.0 * (i * i + j * j) < self._fallen:
             return FALLEN
@@ -98,7 +99,10 @@ def compute(run: ClosedLoop) -> dict:
 
 
 def decays(run: ClosedLoop) -> bool:
-    """Whether tilt and force are smaller in the last tenth than in the first. (A force that chatters hardly moves the rod.)"""
+    """Whether tilt and force are smaller in the last tenth than in the first.
+
+    A force that chatters hardly moves the rod.
+    """
 
     def shrinks(size: Array) -> bool:
         tenth = max(1, len(size) // 10)

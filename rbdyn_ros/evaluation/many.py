@@ -60,6 +60,7 @@ class Held:
         self.since = 0.0
 
     def __call__(self, t: float, q: Array, v: Array) -> str:
+        """Look at the state at time t; what ends the run, or ""."""
         x, y, _, i, j, _ = q.tolist()
         if 2.0 * math.asin(min(1.0, math.hypot(i, j))) > TILT or math.hypot(x, y) > CART:
             self.since = t

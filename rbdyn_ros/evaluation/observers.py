@@ -5,7 +5,7 @@ plant and what the sensors are (quantum^2 / 12 and noise^2), as whoever builds a
 """
 
 import math
-from typing import Callable
+from collections.abc import Callable
 
 from rbdyn_ros.controllers.estimator import Estimator, Instant, Options
 from rbdyn_ros.evaluation.conditions import Conditions

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from rbdyn_ros.evaluation import measures
-from rbdyn_ros.evaluation.judged import Judged
 from rbdyn_ros.evaluation.suite import Row, setting, unit_of
 
 PALETTE = ("#1f6fb4", "#d9732b", "#2a9d6f", "#7a5195", "#c2649f", "#8a6d3b", "#58b4d6", "#edae49", "#0b2f5b", "#d1495b")

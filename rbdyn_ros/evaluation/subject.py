@@ -1,8 +1,6 @@
 """The law under test, from what the command line and the parameter files say."""
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from types import ModuleType
 
 from rbdyn_ros.controllers import options, select
 from rbdyn_ros.controllers.provenance import identity

@@ -3,8 +3,9 @@
 import multiprocessing
 import signal
 from collections import deque
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
-from typing import Callable, Iterator, NamedTuple
+from typing import NamedTuple
 
 from rbdyn_ros.evaluation.bench import Subject
 from rbdyn_ros.interrupts import blocked

@@ -18,8 +18,11 @@ from rbdyn_ros.faults.options import Faults
 
 
 class Actuator:
-    """A drive with a memory. `counts` has the ticks in the dead_band, saturated, rate_limited; `missing` [N s] is the integral
-    of |asked for - given|, in which lag and loss show too."""
+    """A drive with a memory.
+
+    `counts` has the ticks in the dead_band, saturated, rate_limited; `missing` [N s] is the
+    integral of |asked for - given|, in which lag and loss show too.
+    """
 
     def __init__(self, options: Faults, h: float):
         """h [s] is the time for which a force is held."""

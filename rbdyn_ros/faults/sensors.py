@@ -21,8 +21,11 @@ from rbdyn_ros.types import State
 
 
 class Sensors:
-    """Sensors with a memory. `counts` has the instants that were disturbed (the state read otherwise than it is), imu_disturbed
-    and frozen."""
+    """Sensors with a memory.
+
+    `counts` has the instants that were disturbed (the state read otherwise than it is),
+    imu_disturbed and frozen.
+    """
 
     def __init__(self, options: Faults, seed: int):
         self.counts = Counter()

@@ -53,8 +53,10 @@ class Layout:
     """Where numbers stand in the messages of a topic. One of another layout is looked at from the beginning."""
 
     def __init__(self, look: Callable):
-        """`look(walk)`, from behind the stamp, -> (same, doubles): the slices by which the layout is known, and the place and the
-        number of each block of doubles to be read. ValueError where it misses something.
+        """`look(walk)`, from behind the stamp, -> (same, doubles).
+
+        The slices by which the layout is known, and the place and the number of each block of
+        doubles to be read. ValueError where it misses something.
         """
         self._look, self._size, self._same = look, -1, ()
 

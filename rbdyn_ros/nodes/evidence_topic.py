@@ -25,8 +25,9 @@ LABELS = (
 
 
 def labels(impulses: tuple) -> tuple:
-    """The labels where these can be met: their impulses along the normal since the last reset [N s]
-    follow the others.
+    """The labels where these can be met.
+
+    Their impulses along the normal since the last reset [N s] follow the others.
     """
     return (*LABELS, *(f"contact_impulse_{name}" for name in impulses))
 

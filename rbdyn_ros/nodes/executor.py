@@ -2,7 +2,6 @@
 
 from rclpy.executors import Executor, SingleThreadedExecutor
 
-
 patient = SingleThreadedExecutor  # heeds callback groups, so it is for nodes with `polled` subscriptions
 
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable
 
 from rclpy.duration import Duration
-from rclpy.publisher import Publisher
 
 from rbdyn_ros.nodes import qos
 

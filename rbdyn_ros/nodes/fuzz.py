@@ -2,8 +2,9 @@
 
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray

@@ -3,7 +3,7 @@
 import math
 import time
 from collections import Counter
-from typing import Callable
+from collections.abc import Callable
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.duration import Duration

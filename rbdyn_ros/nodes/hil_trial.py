@@ -3,8 +3,8 @@
 import math
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Callable
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
@@ -68,7 +68,7 @@ class HilTrial:
                 stillness.restart()
                 self._answering.restart()
             self.failure = self._failure(stillness.look(self._audience.stamp))
-            show(lambda: self._audience.line(EPOCH_NS) if playing else self.bridge or "starting")
+            show(lambda playing=playing: self._audience.line(EPOCH_NS) if playing else self.bridge or "starting")
         self._settle()
         return self._audience.trial(EPOCH_NS, end, wall_time=time.monotonic() - began, failure=self.failure, interrupted=bool(interrupted()))
 

@@ -12,7 +12,14 @@ from rbdyn_ros.nodes import qos
 from rbdyn_ros.nodes.frames import Frames
 from rbdyn_ros.nodes.messages import xyz
 from rbdyn_ros.nodes.wrench_bytes import WrenchBytes
-from rbdyn_ros.simulation.command import UNSTAMPED, Command, Rejected, check_lockstep, check_stamp, force_of
+from rbdyn_ros.simulation.command import (
+    UNSTAMPED,
+    Command,
+    Rejected,
+    check_lockstep,
+    check_stamp,
+    force_of,
+)
 from rbdyn_ros.simulation.disturbance import towards
 from rbdyn_ros.simulation.runner import Runner
 

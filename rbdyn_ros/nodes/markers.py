@@ -38,8 +38,8 @@ class Markers:
         self.surroundings.fill(sample)
         if len(self.message.markers) < len(self._own) + len(self.surroundings.markers):
             self.message.markers = [*self._own, *self.surroundings.markers]
-        for marker in self.message.markers:
-            set_stamp(marker.header.stamp, sample.stamp)
+        for drawn in self.message.markers:
+            set_stamp(drawn.header.stamp, sample.stamp)
         params, joint = sample.setup.params, (*sample.x, 0.0)
         tip = sample.world((0.0, 0.0, params.rod_length))
         set_xyz(self.rod.pose.position, sample.world((0.0, 0.0, 0.5 * params.rod_length)))

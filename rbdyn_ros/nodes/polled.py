@@ -4,7 +4,8 @@ An executor wakes up for every message and looks at every entity of the process 
 thousands of messages a second, and need not answer, takes them in batches instead.
 """
 
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
@@ -16,9 +17,11 @@ class Unspun(CallbackGroup):
     """Keeps its members from every executor."""
 
     def can_execute(self, entity) -> bool:
+        """Never."""
         return False
 
     def begin_execution(self, entity) -> bool:
+        """Never."""
         return False
 
 

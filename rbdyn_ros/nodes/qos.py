@@ -1,10 +1,16 @@
 """Quality of service, by what a topic is; and who asks for what is not offered."""
 
-from typing import Iterator
+from collections.abc import Iterator
 
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, ReliabilityPolicy, qos_check_compatible
+from rclpy.qos import (
+    DurabilityPolicy,
+    QoSCompatibility,
+    QoSProfile,
+    ReliabilityPolicy,
+    qos_check_compatible,
+)
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 OFFERED = QoSProfile(depth=10)  # what publishers offer: reliable, volatile

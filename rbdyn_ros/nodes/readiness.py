@@ -40,8 +40,11 @@ class StartCondition:
     """Calls `begin()` once every named node receives all topics that carry messages, or `fail(why)` after the timeout."""
 
     def __init__(self, node: Node, names: Iterable, timeout: float, carrying: Callable[[], set | None], begin: Callable, fail: Callable):
-        """`names` are relative to the node's namespace. `carrying()` returns the topics with messages, as resolved names, or
-        None while something else keeps time from beginning: the timeout [s] counts from its first other value."""
+        """`names` are relative to the node's namespace.
+
+        `carrying()` returns the topics with messages, as resolved names, or None while something
+        else keeps time from beginning: the timeout [s] counts from its first other value.
+        """
         self._node, self._timeout = node, timeout
         self._carrying, self._begin, self._fail = carrying, begin, fail
         self._reports: dict = {name: None for name in names}

@@ -1,8 +1,9 @@
 """A bag as it is replayed: which of its topics, of which class, with which quality of service."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator, NamedTuple
+from typing import NamedTuple
 
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosbags.rosbag2 import Reader, ReaderError

@@ -1,7 +1,8 @@
 """What the simulator's messages are filled from: one tick, in the quantities that they ask for."""
 
+from collections.abc import Callable
 from functools import cache
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

@@ -7,7 +7,7 @@ at most per turn, and a page that is not in memory is waited for. Nothing here m
 
 import gc
 import os
-from typing import Callable
+from collections.abc import Callable
 
 PRIVILEGE = "give the user an `rtprio` and a `nice` limit (/etc/security/limits.d), or the process CAP_SYS_NICE, or leave it 0"
 

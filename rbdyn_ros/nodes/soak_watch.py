@@ -6,7 +6,7 @@ Instants are those at which a message was sent: all nodes are on one machine, an
 import math
 import struct
 import time
-from typing import Callable
+from collections.abc import Callable
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray

@@ -1,8 +1,8 @@
 """The demo's own process: its node, the recorder and the audience, turned over by one loop."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Callable
 
 import rclpy
 from geometry_msgs.msg import WrenchStamped

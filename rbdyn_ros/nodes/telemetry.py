@@ -1,8 +1,8 @@
 """Everything that the simulator publishes, each topic at its rate of simulation time."""
 
 import math
+from collections.abc import Callable
 from time import monotonic
-from typing import Callable
 
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry

@@ -5,7 +5,7 @@ numbers where they stand in the bytes of the last one takes two.
 """
 
 import struct
-from typing import Callable
+from collections.abc import Callable
 
 from rclpy.serialization import serialize_message
 

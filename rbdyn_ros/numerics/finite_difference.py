@@ -4,7 +4,8 @@ The check that every hand-derived Jacobian of this package passes. Not for use i
 and exact.
 """
 
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 

@@ -2,7 +2,7 @@
 
 from numba import types
 from numba.core.cgutils import ir  # llvmlite's, which comes with Numba
-from numba.core.typing import signature
+from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 
 _WORD = ir.IntType(64)

@@ -83,7 +83,10 @@ def multiply(A, x, y):
 
 @kernel
 def solution(A, b):
-    """A^-1 b; nan if A is singular or not finite. (LAPACK's would take five seconds to compile.)"""
+    """A^-1 b; nan if A is singular or not finite.
+
+    LAPACK's would take five seconds to compile.
+    """
     x = b.copy()
     solve_in_place(A.copy(), x)
     return x if np.isfinite(x).all() else np.full_like(b, np.nan)

@@ -150,16 +150,20 @@ FAULTS = (
 
 
 def actual_plant(values: Mapping) -> "Params":
-    """The plant that is simulated, from checked values by name: the declared one, but for "
-    "`faults.mismatch`."""
+    """The plant that is simulated, from checked values by name.
+
+    The declared one, but for `faults.mismatch`.
+    """
     from rbdyn_ros.faults.mismatch import actual
 
     return actual(plant_params(values), Faults(mismatch=_group(values, "mismatch")))
 
 
 def faults(values: Mapping) -> Faults:
-    """What is wrong, from checked values by name: `faults.noise.cart` is noise.cart, "
-    "`faults.command.delay` command_delay."""
+    """What is wrong, from checked values by name.
+
+    `faults.noise.cart` is noise.cart, `faults.command.delay` command_delay.
+    """
     made = {}
     for field in Faults._fields:
         if field in _GROUPS:

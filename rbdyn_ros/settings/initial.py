@@ -59,8 +59,10 @@ INITIAL = (
 
 
 def initial_state(values: Mapping) -> State:
-    """The state at t = 0 from checked values by name. ValueError if a cart that is fixed has a "
-    "velocity."""
+    """The state at t = 0 from checked values by name.
+
+    ValueError if a cart that is fixed has a velocity.
+    """
     if values["cart.fixed"] and any(values["initial.cart_velocity"]):
         velocity = shown(values["initial.cart_velocity"], "m/s")
         raise ValueError(

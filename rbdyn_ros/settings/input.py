@@ -20,8 +20,10 @@ INPUT = (
 
 
 def plant_input(values: Mapping) -> Input:
-    """What acts on the plant from checked values by name: the sines, no held force, no "
-    "disturbance."""
+    """What acts on the plant from checked values by name.
+
+    The sines, no held force, no disturbance.
+    """
     axes = (values["input.force_x"], values["input.force_y"])
     sines = [
         (axis, *flat[i : i + 3]) for axis, flat in enumerate(axes) for i in range(0, len(flat), 3)

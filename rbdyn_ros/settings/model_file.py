@@ -1,5 +1,6 @@
-"""A model of several bodies from a YAML file or a URDF: every value is checked, and named with its
-line where it is wrong.
+"""A model of several bodies from a YAML file or a URDF.
+
+Every value is checked, and named with its line where it is wrong.
 
     bodies:   {NAME: {shape: box, size: [0.3, 0.2, 0.1], mass: 1.0, position: [0, 0, 0]}}
     joints:   {NAME: {type: hinge, between: [rod, cart], point: [0, 0, 0], axis: [0, 1, 0]}}
@@ -10,7 +11,6 @@ line where it is wrong.
 A body with a shape that can touch is its own geom, under the same name. doc/bodies.md teaches it.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 

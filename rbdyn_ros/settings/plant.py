@@ -22,8 +22,10 @@ def _on_axis(point: tuple) -> tuple:
 
 
 def _of_a_body(inertia: tuple) -> tuple:
-    """Principal moments of a mass distribution: none exceeds the sum of the others (it is equal "
-    "for a thin rod)."""
+    """Principal moments of a mass distribution.
+
+    None exceeds the sum of the others (it is equal for a thin rod).
+    """
     largest = max(inertia, default=0.0)
     others = math.fsum(inertia) - largest
     if largest > others * (1.0 + 1e-9):

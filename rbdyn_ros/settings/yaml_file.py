@@ -1,7 +1,8 @@
 """A parameter file as ROS 2 writes it, read with line numbers by PyYAML's safe loader."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator, NamedTuple
+from typing import NamedTuple
 
 import yaml
 

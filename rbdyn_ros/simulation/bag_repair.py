@@ -9,8 +9,9 @@ for readers without an index insist on the order of time. https://mcap.dev/spec
 import shutil
 import struct
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Callable, Iterator, NamedTuple
+from typing import NamedTuple
 
 from rbdyn_ros.files import make_folder
 

@@ -6,7 +6,8 @@ observer, and the plant's force limit.
 
 import math
 import time
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -152,7 +153,7 @@ class _Loop:
 
     @property
     def time(self) -> float:
-        """[s]"""
+        """The time of the newest row [s]."""
         return self.start + self.rows * self.period
 
     def advance(self, calls: Patience) -> None:

@@ -5,8 +5,9 @@ options of the law.
 """
 
 import math
+from collections.abc import Callable
 from types import ModuleType
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

@@ -2,7 +2,8 @@
 
 import shutil
 import time
-from typing import Callable, TextIO
+from collections.abc import Callable
+from typing import TextIO
 
 IN_PLACE, LINES = 0.1, 1.0  # [s] between two updates
 _ERASE = "\r\x1b[2K"

@@ -1,5 +1,7 @@
-"""The picture of a model's run: its shapes at several instants, seen along an axis of the world,
-the paths of the centers of mass, and the energy over time.
+"""The picture of a model's run.
+
+Its shapes at several instants, seen along an axis of the world, the paths of the centers of mass,
+and the energy over time.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 import ctypes
 import time
-from typing import Callable
+from collections.abc import Callable
 
 _SET_TIMER_SLACK = 29  # of Linux's prctl
 SLICE = 0.02  # [s] the longest sleep: a stop or a change of pace is seen this soon

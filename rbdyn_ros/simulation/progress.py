@@ -1,9 +1,9 @@
 """What a person sees when something takes longer than two seconds; before that, nothing."""
 
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
-from typing import Callable, Iterator
 
 _PATIENCE = 2.0  # [s]
 

@@ -3,9 +3,9 @@
 import threading
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Callable, Protocol
+from typing import Protocol
 
 from rbdyn_ros.faults.chain import Chain
 from rbdyn_ros.simulation.command import Command, Mailbox, Rejected, check_stamp, limited
@@ -16,7 +16,16 @@ from rbdyn_ros.simulation.pace import Pace
 from rbdyn_ros.simulation.pacing import SLICE, Pacer, exact_sleeps
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.statistics import Statistics
-from rbdyn_ros.simulation.stretch import ASKED, COMPUTED, DONE, REFUSED, SILENT, Departures, Stretch, steady
+from rbdyn_ros.simulation.stretch import (
+    ASKED,
+    COMPUTED,
+    DONE,
+    REFUSED,
+    SILENT,
+    Departures,
+    Stretch,
+    steady,
+)
 from rbdyn_ros.types import Array, State
 
 STOPPED, PAUSED, PLAYING = "stopped", "paused", "playing"
@@ -364,8 +373,11 @@ class Runner:
         return self.pace.watchdog.force(newest.force, age)
 
     def _bring_commands(self, now: float) -> None:
-        """Let the commands go their way to the cart. One that was under way counts as received when it arrives, if it is still
-        an answer to a state that is young enough."""
+        """Let the commands go their way to the cart.
+
+        One that was under way counts as received when it arrives, if it is still an answer to a
+        state that is young enough.
+        """
         instant, way = self._instant, self.chain.commands
         for command in self.mailbox.taken(now):
             way.send(instant, (instant, command))

@@ -1,7 +1,7 @@
 """How long nothing has moved, of the time in which somebody looked: whoever stands still sees nothing move."""
 
 import time
-from typing import Callable
+from collections.abc import Callable
 
 LOOK = 0.5  # [s] that the time from one look to the next counts for at most
 

@@ -14,8 +14,9 @@ and plant: no fault, no push, no lockstep. Whatever else there is to do ends the
 import ctypes
 import math
 import sys
-from functools import lru_cache
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numba import config
@@ -23,10 +24,10 @@ from numba import config
 from rbdyn_ros.kernel import bound, inlined, specialised
 from rbdyn_ros.models.gimbal_joints import motion
 from rbdyn_ros.numerics.foreign import called
-from rbdyn_ros.simulation.command import Mail, Mailbox, limited
+from rbdyn_ros.simulation.command import Mailbox, limited
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.plant import EPOCH_NS, Plant
-from rbdyn_ros.simulation.statistics import Sent, Statistics
+from rbdyn_ros.simulation.statistics import Statistics
 from rbdyn_ros.simulation.work import balance
 from rbdyn_ros.types import Array
 
@@ -162,7 +163,7 @@ def _ticks(clock, asked, mail, sent, terms, departures, n, system, options, inpu
         t = steps[0] * terms.step_ns * 1e-9
         power, _, _ = balance(system, input, t, q, v)
         start = _now(clock)
-        done, iterations, residual = advance(system, options, input, h, terms.tick_steps, t, q, v, reaction)
+        done, iterations, residual = advance(system, options, input, h, terms.tick_steps, t, q, v, reaction)  # noqa: F821, by `specialised`
         report.times[0] = (_now(clock) - start) / terms.tick_steps
         steps[0] += done
         power_after, quantities, norm_error = balance(system, input, steps[0] * terms.step_ns * 1e-9, q, v)
@@ -185,7 +186,7 @@ def _ticks(clock, asked, mail, sent, terms, departures, n, system, options, inpu
     return DONE
 
 
-@lru_cache(maxsize=None)
+@cache
 def _kernel(name: str, advance: Callable) -> Callable:
     return specialised(_ticks, name, advance=advance)
 
@@ -220,8 +221,10 @@ class Stretch:
             self._pass(plant, Mailbox(), Statistics(), History(1), at_once, nowhere, 0)
 
     def run(self, runner, period: float, departures: Departures, n: int) -> tuple:
-        """Up to n ticks of a `Runner`, of `period` [s] each: (how they ended, the reason of a fault). All is as if Python had done them,
-        but that a tick which is COMPUTED has not been counted.
+        """Up to n ticks of a `Runner`, of `period` [s] each.
+
+        (how they ended, the reason of a fault). All is as if Python had done them, but that a tick
+        which is COMPUTED has not been counted.
         """
         plant, mailbox, report = runner.plant, runner.mailbox, self._report
         for part in report:

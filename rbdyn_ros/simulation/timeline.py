@@ -1,7 +1,7 @@
 """Recorded time against a steady clock: faster, slower, paused; what is late leaves at once, and time does not burst."""
 
 import time
-from typing import Callable
+from collections.abc import Callable
 
 SLICE = 0.02  # [s] the longest sleep: a stop, a pause or another rate is seen this soon
 LATE = 0.1  # [s] beyond which time slides: nobody wants what piled up in a process that was suspended

@@ -4,7 +4,8 @@ import math
 import random
 import struct
 from binascii import crc32
-from typing import Callable, Iterator, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from rbdyn_ros.optional import library
 from rbdyn_ros.wire import frame

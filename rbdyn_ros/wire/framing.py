@@ -4,7 +4,7 @@ A receiver that joins late, or that has lost bytes, is in step again after the n
 bytes, one or more frames each. Cheshire and Baker, Consistent Overhead Byte Stuffing, IEEE/ACM ToN 7 (1999).
 """
 
-from typing import Iterator
+from collections.abc import Iterator
 
 from rbdyn_ros.optional import library
 from rbdyn_ros.wire import frame

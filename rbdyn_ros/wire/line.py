@@ -2,7 +2,7 @@
 
 import threading
 import time
-from typing import Callable
+from collections.abc import Callable
 
 from rbdyn_ros.wire.frame import HEARTBEAT
 from rbdyn_ros.wire.link import Link

@@ -4,14 +4,13 @@ Time is an argument everywhere, in [ns] of this end's steady clock: nothing here
 """
 
 from collections import deque
-from typing import Iterator
+from collections.abc import Iterator
 
 from rbdyn_ros.wire.clock import SLACK, ClockOffset
 from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, LONGEST_HELD, SAFE, SEQUENCES, Frame, Malformed
 from rbdyn_ros.wire.framing import Framing
 from rbdyn_ros.wire.sequence import NEW, Sequence
 from rbdyn_ros.wire.statistics import Statistics, percentiles
-
 
 ECHOES = 2048  # frames of ours whose echo is recognized: four seconds at 500 Hz
 UNECHOED = 20_000_000  # [ns] after which a frame is taken for received by an end that has echoed none

@@ -69,4 +69,5 @@ class After:
         self._stop, self._time = stop, time
 
     def __call__(self, t, q, v) -> str:
+        """Look at the state at time t; what ends the run, or ""."""
         return self._stop(t, q, v) if t > self._time else ""

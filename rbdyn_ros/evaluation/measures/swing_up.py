@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import many, starts as kinds
+from rbdyn_ros.evaluation import many
+from rbdyn_ros.evaluation import starts as kinds
 from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.faults.options import Mismatch
 from rbdyn_ros.settings.parameter import Parameter
