@@ -43,7 +43,7 @@ class Contacts(NamedTuple):
     obstacle_restitution: float = 0.0  # e_n
     length: float = 2.4  # L of the rod [m]
     bias: float = 0.1  # beta: the part of a penetration that a step gives back
-    newton: float = 0.0  # 1 Newton's restitution also where it gains energy
+    impact_law: float = 0.0  # its place in `mechanics.restitution.LAWS`
     obstacles: Array = NO_OBSTACLES  # (n,) of OBSTACLE: candidates beside those above
 
 

@@ -136,7 +136,7 @@ def job(arguments: argparse.Namespace) -> "Job | ModelJob":
     if arguments.picture:
         raise ValueError("--picture is given without --model; it draws models only")
     if arguments.impact_law:
-        advice = "of the pendulum set contact.newton_restitution"
+        advice = "of the pendulum set contact.impact_law"
         raise ValueError(f"--impact-law is given without --model; {advice}")
     short = [
         Override(name, getattr(arguments, word), f"--{word}")

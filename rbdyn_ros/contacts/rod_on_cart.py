@@ -36,7 +36,7 @@ def momenta_of_impulse(R, f, rho):
 
 
 @inlined
-def kick(system, R, f, rho):
+def impulse_response(system, R, f, rho):
     """M^-1 D^T f: the change of (w, x') by an impulse f."""
     p, P = momenta_of_impulse(R, f, rho)
     return rod_on_cart.velocities(system, R, p, P)

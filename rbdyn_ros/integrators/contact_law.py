@@ -13,15 +13,15 @@ import numpy as np
 
 from rbdyn_ros.contacts import rod_on_cart as touching
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.integrators import contact_memory as memory
-from rbdyn_ros.integrators.contact_memory import frame, put, vector
+from rbdyn_ros.integrators import contact_state
+from rbdyn_ros.integrators.contact_state import frame, put, vector
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.numerics import linear
 from rbdyn_ros.solvers import fc3d_one_contact
 
 SWEEPS = 2000
 TOLERANCE = 1e-13  # of the impulses, relative
-LEAP = 20  # sweeps between two solutions of the linear equations
+ACTIVE_SET_EVERY = 20  # sweeps between two solutions of the linear equations
 _FARTHEST = 1e4  # of the impulses: a stress that no cone ends until then has no end
 _STALLED = 1e-11  # [m/s] of W_NN dP: at the edge of its cone a stress comes and goes by round-off
 _WITHIN = 1.0 - 1e-9  # of mu: a line that is steeper ends inside the cone
@@ -35,7 +35,7 @@ def couple(system, c, count, R):
     for b in range(count):
         S, sigma = frame(c, c.active[b]), c.rho[c.active[b]]
         for k in range(3):
-            dw, dx = touching.kick(system, R, S[k], sigma)
+            dw, dx = touching.impulse_response(system, R, S[k], sigma)
             for a in range(count):
                 i = c.active[a]
                 u = vec.matvec(frame(c, i), touching.point_velocity(R, dw, dx, c.rho[i]))
@@ -70,7 +70,7 @@ def direction(c, i, k):
 
 
 @part
-def leap(c, count):
+def solve_active_set(c, count):
     """P := what gives all contacts the velocities of their kinds, sliding directions as they are; whether the cones allow it."""
     n = 0
     for b in range(count):
@@ -125,7 +125,7 @@ def admitted(mu, P, change):
 
 
 @part
-def creep(c, count, farthest):
+def advance_to_cone(c, count, farthest):
     """P := P + s dP with the largest s that the cones allow; unchanged where that is not below `farthest`."""
     low, high = 0.0, 1.0
     while high < farthest and allowed(c, count, high):
@@ -212,7 +212,7 @@ def sweep(c, count):
                 q = vec.add(q, vec.matvec(block(c, a, b), vector(c.P, c.active[b])))
         solved = alone(c, i, block(c, a, a), q, guess)
         if solved.kind == fc3d_one_contact.NONE:
-            memory.failed(c, memory.NO_LAW, i)
+            contact_state.failed(c, contact_state.NO_LAW, i)
             return np.inf, 1.0
         change = vec.sub(solved.r, guess)
         moved += vec.size(change)
@@ -231,15 +231,15 @@ def repeated(c, count):
         moved, size = sweep(c, count)
         if not TOLERANCE * size < moved < np.inf:
             return (0.0 if moved < np.inf else np.inf), size
-        if k % LEAP == LEAP - 1 and not leap(c, count):
-            creep(c, count, _FARTHEST * size / moved)
-    for a in range(count):  # once more from nothing and without leaps, which can lead in circles about a free inner stress
+        if k % ACTIVE_SET_EVERY == ACTIVE_SET_EVERY - 1 and not solve_active_set(c, count):
+            advance_to_cone(c, count, _FARTHEST * size / moved)
+    for a in range(count):  # once more from nothing and without that, which can lead in circles about a free inner stress
         put(c.P, c.active[a], (0.0, 0.0, 0.0))
     for k in range(SWEEPS):
         if not _STALLED < moved * c.W[0, 0] < np.inf:
             return (0.0 if moved < np.inf else np.inf), size
         moved, size = sweep(c, count)
-    memory.failed(c, memory.NO_SWEEPS, count)
+    contact_state.failed(c, contact_state.NO_SWEEPS, count)
     return np.inf, 1.0
 
 

@@ -5,13 +5,13 @@ from rbdyn_ros.contacts import rod_on_cart as touching
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.integrators import (
-    contact_memory,
+    contact_state,
     contact_step,
     discrete_rod,
     end_of_step,
-    impact,
     maximal_rod,
     memory,
+    split_step,
 )
 from rbdyn_ros.kernel import inlined, part
 
@@ -24,7 +24,7 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
     (`contact_step`).
 
     A step whose end would overlap is mended there (`end_of_step`) or, with `options.split`, ends
-    at the impact and goes on from there (`impact`).
+    at the impact and goes on from there (`split_step`).
     """
     tolerance, max_iterations, gamma = options.tolerance, options.max_iterations, options.gamma
     C, split = system.contacts, options.split == 1
@@ -37,8 +37,8 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
     bend = bend_old = 0.125 * vec.dot(w, w)
     iterations, worst, touched = 0, 0.0, True
     clear = _UNKNOWN
-    contact_memory.failed(c, contact_memory.NONE, 0)
-    contact_memory.begin(c, q, v, n * h)
+    contact_state.failed(c, contact_state.NONE, 0)
+    contact_state.begin(c, q, v, n * h)
     for i in range(n):
         start, s = state, t + i * h
         now = s - c.since[0]
@@ -63,12 +63,12 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
             )
         met = False
         if not world.is_open(C, clear, new[0], touching.axis(new[2]), now + h, 0.0, 0.0):
-            met = error <= tolerance and impact.penetrated(C, c, now + h, new) >= 0
+            met = error <= tolerance and split_step.penetrated(C, c, now + h, new) >= 0
             clear = _UNKNOWN
             if not met and count == 0:
                 clear = world.clear(C, new[0], touching.axis(new[2]), now + h)
         if error <= tolerance and count > 0 and not (met and split):
-            impact.take(C, c, h)
+            split_step.take(c, count, h)
             touched = True
         state, fails = new, not error <= tolerance
         if met and not split:
@@ -77,7 +77,7 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
         if met and split or fails and (met or count > 0) and not split:
             if not split:
                 end_of_step.forget(C, c, recorded, done, free)
-            state, turn, impulse, error, touched = impact.step(
+            state, turn, impulse, error, touched = split_step.step(
                 system, C, options, load, E, u0, u1, start, guess, c, now
             )
             fails = not error <= tolerance
@@ -95,7 +95,7 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
             c.interval[0] = i * h
             return i, iterations, error
         if touched:
-            contact_memory.account(C, c, h)
+            contact_state.account(C, c, h)
         worst = max(worst, error)
         memory.write_reaction(reaction, vec.scale(1.0 / h, impulse))
     memory.write(q, v, state[0], state[1], state[3], state[4])

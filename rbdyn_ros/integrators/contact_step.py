@@ -23,8 +23,8 @@ from rbdyn_ros.contacts import rod_on_cart as touching
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.integrators import contact_law, maximal_rod
-from rbdyn_ros.integrators import contact_memory as memory
-from rbdyn_ros.integrators.contact_memory import aim, frame, on_world, put, vector
+from rbdyn_ros.integrators import contact_state
+from rbdyn_ros.integrators.contact_state import aim, frame, on_world, put, vector
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.numerics import linear
 
@@ -121,7 +121,7 @@ def law(system, c, count, h, x0, R0, x1, R1):
 
 
 @part
-def settle(system, c, count, R, w, u):
+def project_velocity(system, c, count, R, w, u):
     """The oblique projection of (w, x') on the rows of the closed contacts; adds its impulse to P / 2 each.
 
     Only that part of it is taken which the cones allow: none pulls, none rubs more than it may.
@@ -131,7 +131,7 @@ def settle(system, c, count, R, w, u):
         j = c.active[b]
         for l in range(rows(c, j)):
             f = direction(c, j, l)
-            dw, du = touching.kick(system, R, f, c.rho[j])
+            dw, du = touching.impulse_response(system, R, f, c.rho[j])
             row = 0
             for a in range(count):
                 i = c.active[a]
@@ -163,7 +163,7 @@ def settle(system, c, count, R, w, u):
     for b in range(count):
         j = c.active[b]
         half = vec.scale(part, vector(c.dP, j))
-        dw, du = touching.kick(system, R, vec.transposed_matvec(frame(c, j), vec.scale(2.0, half)), c.rho[j])
+        dw, du = touching.impulse_response(system, R, vec.transposed_matvec(frame(c, j), vec.scale(2.0, half)), c.rho[j])
         w, u = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
         put(c.P, j, vec.add(vector(c.P, j), half))
     return w, u
@@ -195,7 +195,7 @@ def stage(system, load, E, tolerance, max_iterations, u0, u1, state, guess, push
 
 
 @part
-def sharpen(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
+def numerical_delassus(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
     """W := du/dP of the whole step, by differences, instead of that of its start.
 
     Near a jam, where a rod that is almost flat sticks and the cart leans on a rail end, the O(h) between them decides
@@ -236,7 +236,7 @@ def work(system, c, count, R, w, u, before):
     for a in range(count):
         i = c.active[a]
         f = vec.scale(0.5 * before, on_world(c, i))
-        add_w, add_u = touching.kick(system, R, f, c.rho[i])
+        add_w, add_u = touching.impulse_response(system, R, f, c.rho[i])
         dw, du = vec.add(dw, add_w), (du[0] + add_u[0], du[1] + add_u[1])
     mean, cart = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
     for a in range(count):
@@ -254,14 +254,14 @@ def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, c
     contact_law.couple(system, c, count, R)
     for k in range(ROUNDS):
         if k > 0 and k % _CALM == 0:
-            sharpen(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count)
+            numerical_delassus(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count)
         f = push(c, count)
         new, turn, impulse = stage(
             system, load, E, tolerance, max_iterations, u0, u1, state, guess, f
         )
         if not turn.error <= tolerance:
             if k > 0:  # the impulses are such that no step bears them
-                memory.failed(c, memory.NO_ROUNDS, c.active[0])
+                contact_state.failed(c, contact_state.NO_ROUNDS, c.active[0])
             return state, turn, impulse, turn.error
         guess = turn.w
         error = law(system, c, count, E.h, x, R, new[0], new[2])
@@ -269,14 +269,14 @@ def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, c
             break
     if not error <= _ENLARGED:
         if error < np.inf:
-            memory.failed(c, memory.NO_ROUNDS, c.active[0])
+            contact_state.failed(c, contact_state.NO_ROUNDS, c.active[0])
         return state, turn, impulse, 1e-12 * error
     lifts = gives_back(c, count)
     if lifts:
         c.work[1] = work(system, c, count, R, w, u, 1.0)
         c.work[1] += work(system, c, count, new[2], new[3], new[4], -1.0)
     x, Q, R, w_0, u_0, V1 = new
-    w, u = settle(system, c, count, R, w_0, u_0)
+    w, u = project_velocity(system, c, count, R, w_0, u_0)
     if lifts or vec.size(vec.sub(w, w_0)) + abs(u[0] - u_0[0]) + abs(u[1] - u_0[1]) > _STOPS:
         c.work[1] += body.energy(system, R, w, u) - body.energy(system, R, w_0, u_0)
     V1 = body.center_velocity(system, R, w, u)

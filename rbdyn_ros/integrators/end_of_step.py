@@ -21,9 +21,9 @@ from rbdyn_ros.bodies import rod_on_cart as body
 from rbdyn_ros.contacts import rod_on_cart as touching
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.integrators import contact_memory as memory
-from rbdyn_ros.integrators import contact_step, impact
-from rbdyn_ros.integrators.contact_memory import aim, put, vector
+from rbdyn_ros.integrators import contact_state
+from rbdyn_ros.integrators import contact_step, impact, split_step
+from rbdyn_ros.integrators.contact_state import aim, put, vector
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.numerics import linear
 
@@ -86,7 +86,7 @@ def project_position(system, C, c, x, Q, R, t):
             break
         for b in range(n):
             j = c.active[b]
-            dw, dx = touching.kick(system, R, vector(c.axes[j], 0), c.rho[j])
+            dw, dx = touching.impulse_response(system, R, vector(c.axes[j], 0), c.rho[j])
             for a in range(n):
                 i = c.active[a]
                 v = touching.point_velocity(R, dw, dx, c.rho[i])
@@ -96,7 +96,7 @@ def project_position(system, C, c, x, Q, R, t):
         for b in range(n):
             j = c.active[b]
             f = vec.scale(c.z[b], vector(c.axes[j], 0))
-            add_w, add_x = touching.kick(system, R, f, c.rho[j])
+            add_w, add_x = touching.impulse_response(system, R, f, c.rho[j])
             dw, dx = vec.add(dw, add_w), (dx[0] + add_x[0], dx[1] + add_x[1])
             c.q[j, 0] = max(c.q[j, 0] + c.z[b], 0.0)
         x, Q, R = moved(x, Q, dw, dx)
@@ -120,7 +120,7 @@ def lift(system, C, c, x, Q, R, t):
                 continue
             deepest = min(deepest, g)
             c.depth[i] = max(c.depth[i], -g)
-            dw, dx = touching.kick(system, R, n, rho)
+            dw, dx = touching.impulse_response(system, R, n, rho)
             W = vec.dot(n, touching.point_velocity(R, dw, dx, rho))
             if not W * system.rod_mass > _FLAT:
                 c.z[i] = 1.0  # nothing moves along n
@@ -143,7 +143,7 @@ def is_jammed(system, C, c, x, R, t):
     for i in range(world.count(C)):
         if c.z[i] > 0.0:
             g, n, rho = world.touch(C, i, x, touching.axis(R), t)
-            add_w, add_x = touching.kick(system, R, vec.scale(c.z[i], n), rho)
+            add_w, add_x = touching.impulse_response(system, R, vec.scale(c.z[i], n), rho)
             dw, dx = vec.add(dw, add_w), (dx[0] + add_x[0], dx[1] + add_x[1])
             lift -= c.z[i] * g
     p, P = body.momenta(system, R, dw, dx)
@@ -168,18 +168,18 @@ def mend(system, C, c, E, t, start, impulse):
     w, u = body.velocities(system, R, p, P)
     state = (x, Q, R, w, u, V)
     if not deepest > -_TOUCHING * C.length:
-        why = memory.JAMMED if is_jammed(system, C, c, x, R, end) else memory.NO_POSE
-        memory.failed(c, why, impact.deepest(C, c, end, state, np.inf, True))
+        why = contact_state.JAMMED if is_jammed(system, C, c, x, R, end) else contact_state.NO_POSE
+        contact_state.failed(c, why, split_step.deepest(C, c, end, state, np.inf, True))
         return start, impulse, False
     spent = body.energy(system, R, w, u) - before
     for i in range(world.count(C)):
-        if c.closed[i] == 1.0 and impact.gap(C, i, state, end) > _TOUCHING * C.length:
+        if c.closed[i] == 1.0 and split_step.gap(C, i, state, end) > _TOUCHING * C.length:
             c.closed[i] = 0.0
     state, ok = impact.jump(system, C, c, E.h, end, state, False, spent)
     if not ok:
         return start, impulse, False
     c.work[0] += spent
-    memory.failed(c, memory.NONE, 0)
+    contact_state.failed(c, contact_state.NONE, 0)
     impact.add_forces(C, c, 0.5 * E.f)
     change = vec.scale(system.rod_mass, vec.sub(state[5], V))
     impulse = vec.sub(vec.add(impulse, change), impact.on_rod(C, c))

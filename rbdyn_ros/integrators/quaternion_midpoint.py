@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.integrators import contact_loop, discrete_rod, maximal_rod, memory
-from rbdyn_ros.integrators.contact_memory import Memory
+from rbdyn_ros.integrators.contact_state import ContactState
 from rbdyn_ros.kernel import hot
 from rbdyn_ros.types import Array
 
@@ -24,7 +24,7 @@ class Options(NamedTuple):
     tolerance: float  # relative residual of the discrete equations
     max_iterations: int
     gamma: float  # [kg m^2] kinetic-energy parameter; 4/3 I_3 turns a spinning rod with order 4
-    contact: Memory | None  # what the contacts remember; None where there is nothing to touch
+    contact: ContactState | None  # what the contacts remember; None where there is nothing to touch
     split: int  # 1 a step ends at an impact and goes on from there, 0 impacts are resolved at its end
 
 

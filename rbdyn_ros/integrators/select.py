@@ -8,7 +8,7 @@ from typing import Callable, NamedTuple
 import numpy as np
 
 from rbdyn_ros.contacts.world import candidates, exist, gaps, parameter
-from rbdyn_ros.integrators import contact_memory, rk4
+from rbdyn_ros.integrators import contact_state, rk4
 from rbdyn_ros.integrators.composition import COMPOSITIONS, ORDERS
 from rbdyn_ros.types import Input, State, System
 
@@ -105,11 +105,11 @@ def select(
     )
 
 
-def _memory(system: System) -> contact_memory.Memory | None:
+def _memory(system: System) -> contact_state.ContactState | None:
     """What contacts remember; None where there is nothing to touch."""
     if not exist(system.contacts):
         return None
-    return contact_memory.memory(candidates(system.contacts))
+    return contact_state.create(candidates(system.contacts))
 
 
 def _check_contacts(name: str, composition: str, method, system: System, state: State) -> None:

@@ -25,7 +25,7 @@ from rbdyn_ros.contacts import rod_on_cart as touching
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.integrators import contact_law, memory, rk4
-from rbdyn_ros.integrators.contact_memory import aim, on_world, put
+from rbdyn_ros.integrators.contact_state import aim, on_world, put
 from rbdyn_ros.kernel import hot, inlined, specialised
 from rbdyn_ros.solvers import fc3d_one_contact
 
@@ -119,7 +119,7 @@ def contact_accelerations(system, c, work, t, x, R, w, u, dw, du):
         return dw, du, False
     for k in range(count):
         i = work.active[k]
-        more_w, more_u = touching.kick(system, R, on_world(work, i), work.rho[i])
+        more_w, more_u = touching.impulse_response(system, R, on_world(work, i), work.rho[i])
         dw, du = vec.add(dw, more_w), (du[0] + more_u[0], du[1] + more_u[1])
     return dw, du, True
 

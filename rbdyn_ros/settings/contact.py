@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # the tables are read without Numba, so that --help is quick
 
 _FAR = 1e9  # [m] a rail that long has no end
 _KINDS = ("none", "sphere", "half_space")
+IMPACT_LAWS = ("bounded_newton", "newton", "poisson", "energetic")
 
 
 def _direction(normal: tuple) -> tuple:
@@ -105,11 +106,20 @@ CONTACT = (
         high=1.0,
     ),
     Parameter(
+        "contact.impact_law",
+        IMPACT_LAWS[0],
+        "",
+        "Sets the law of impacts with friction: Newton's restitution, reduced where it would gain "
+        "energy (bounded_newton) or kept (newton), Poisson's of impulses, or Stronge's of the "
+        "work of the normal force (energetic; where several contacts meet at once, Poisson's).",
+        "string",
+        choices=IMPACT_LAWS,
+    ),
+    Parameter(
         "contact.newton_restitution",
         False,
         "",
-        "Keeps Newton's restitution also where it gains energy, in impacts with friction; "
-        "otherwise it is reduced there.",
+        "Is the former way to set contact.impact_law to newton.",
         "bool",
     ),
 )
@@ -128,6 +138,14 @@ def contacts(values: Mapping, length: float) -> "Contacts":
     for axis, (low, high) in ends.items():
         if not low < high:
             raise ValueError(f"contact.stops.{axis}_min is {low:g} m; it must be < contact.stops.{axis}_max, {high:g} m")
+    law = value["impact_law"]
+    if value["newton_restitution"]:
+        if law not in (IMPACT_LAWS[0], "newton"):
+            raise ValueError(
+                f"contact.newton_restitution is true; contact.impact_law, {law!r}, must be "
+                "'newton' or left out then"
+            )
+        law = "newton"
     return Contacts(
         floor=float(value["floor.enabled"]),
         floor_height=value["floor.height"],
@@ -144,7 +162,7 @@ def contacts(values: Mapping, length: float) -> "Contacts":
         obstacle_restitution=value["obstacle.restitution"],
         length=length,
         bias=value["bias"],
-        newton=float(value["newton_restitution"]),
+        impact_law=float(IMPACT_LAWS.index(law)),
         obstacles=obstacles(values),
     )
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rbdyn_ros.integrators.contact_memory import Memory, candidate
+from rbdyn_ros.integrators.contact_state import ContactState, candidate
 from rbdyn_ros.simulation.record import write_table
 from rbdyn_ros.solvers.fc3d_one_contact import SLIDE, STICK
 
@@ -12,7 +12,7 @@ COLUMNS = ("t", "contact", "P_n", "P_t1", "P_t2", "u_n_minus", "u_n_plus", "stat
 _STATUS = {STICK: "stick", SLIDE: "slide"}
 
 
-def events(memory: Memory) -> dict:
+def events(memory: ContactState) -> dict:
     """The columns of the impacts that `memory` holds, each (n,).
 
     t [s], the contact's name, its impulse P [N s] along normal and tangents, its normal velocity before and after
@@ -25,7 +25,7 @@ def events(memory: Memory) -> dict:
     return table
 
 
-def write_events(memory: Memory, path: str | Path) -> int:
+def write_events(memory: ContactState, path: str | Path) -> int:
     """Write the impacts to a .csv file, names for numbers; returns how many did not fit into the memory."""
     table = events(memory)
     table["contact"] = np.array([candidate(memory, i) for i in table["contact"]], object)

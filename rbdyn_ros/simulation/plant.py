@@ -7,8 +7,8 @@ import numpy as np
 
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.integrators import contact_memory
-from rbdyn_ros.integrators.contact_memory import Memory, forget
+from rbdyn_ros.integrators import contact_state
+from rbdyn_ros.integrators.contact_state import ContactState, forget
 from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.kernel import bound
 from rbdyn_ros.models import imu, spherical_pendulum
@@ -91,7 +91,7 @@ class Plant:
         return self.setup.step_ns * self.setup.tick_steps
 
     @property
-    def contact(self) -> Memory | None:
+    def contact(self) -> ContactState | None:
         """What the contacts remember; None where there is nothing to touch."""
         return getattr(self.setup.options, "contact", None)
 
@@ -207,7 +207,7 @@ class Plant:
         self._balance = bound(work.balance, setup.system, self.input, *state)
         self._advance = bound(setup.integrator.advance, setup.system, setup.options, self.input, 0.0, 0, *state, self.reaction)
         names = world.candidates(setup.system.contacts)
-        self._work = None if self.contact is None else contact_memory.memory(names)
+        self._work = None if self.contact is None else contact_state.create(names)
         loads = self.input, self.contact, self._work
         felt = imu.specific_force(setup.integrator.name, setup.integrator.accelerations)
         self._specific_force = bound(felt, setup.system, *loads, *state, setup.imu_position)

@@ -6,7 +6,7 @@ import numpy as np
 
 from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.integrators.contact_memory import Memory
+from rbdyn_ros.integrators.contact_state import ContactState
 from rbdyn_ros.types import Array
 
 
@@ -19,7 +19,7 @@ class Touch(NamedTuple):
     force: tuple  # mean over the step, on the pendulum (3,) [N, world]
 
 
-def touches(memory: Memory | None, q: Array) -> tuple:
+def touches(memory: ContactState | None, q: Array) -> tuple:
     """The contacts whose force is not zero, at the pose q (6,); () where there is nothing to touch."""
     if memory is None or not memory.force.any():
         return ()
@@ -30,7 +30,7 @@ def touches(memory: Memory | None, q: Array) -> tuple:
     )
 
 
-def _height(memory: Memory, i: int) -> float:
+def _height(memory: ContactState, i: int) -> float:
     return 0.0 if memory.rho[i] == world.ON_CART else float(memory.rho[i])
 
 

@@ -7,7 +7,8 @@ import pytest
 from rbdyn_ros import settings
 from rbdyn_ros.contacts.world import HALF_SPACE
 from rbdyn_ros.settings import tables
-from rbdyn_ros.settings.contact import CONTACT, contacts
+from rbdyn_ros.mechanics.restitution import LAWS
+from rbdyn_ros.settings.contact import CONTACT, IMPACT_LAWS, contacts
 from rbdyn_ros.settings.parameter import check
 from rbdyn_ros.types import Contacts
 
@@ -56,14 +57,14 @@ def test_every_parameter_arrives_at_its_place():
         "contact.stops.x_min": -0.31, "contact.stops.x_max": 0.32, "contact.stops.y_min": -0.33, "contact.stops.y_max": 0.34,
         "contact.stops.restitution": 0.35, "contact.obstacle.kind": "half_space", "contact.obstacle.center": (0.41, 0.42, 0.43),
         "contact.obstacle.normal": (0.6, 0.0, 0.8), "contact.obstacle.radius": 0.44, "contact.obstacle.friction": 0.45,
-        "contact.obstacle.restitution": 0.46, "contact.bias": 0.51, "contact.newton_restitution": True,
+        "contact.obstacle.restitution": 0.46, "contact.bias": 0.51, "contact.impact_law": "newton", "contact.newton_restitution": True,
     }  # fmt: skip
     assert set(numbers) == {parameter.name for parameter in CONTACT}
     assert contacts(values() | numbers, 1.9) == Contacts(
         floor=1.0, floor_height=-0.21, floor_friction=0.22, floor_restitution=0.23,
         stop_low=(-0.31, -0.33), stop_high=(0.32, 0.34), stop_restitution=0.35,
         obstacle=HALF_SPACE, obstacle_point=(0.41, 0.42, 0.43), obstacle_normal=(0.6, 0.0, 0.8), obstacle_radius=0.44,
-        obstacle_friction=0.45, obstacle_restitution=0.46, bias=0.51, newton=1.0, length=1.9,
+        obstacle_friction=0.45, obstacle_restitution=0.46, bias=0.51, impact_law=1.0, length=1.9,
     )  # fmt: skip
 
 
@@ -73,3 +74,15 @@ def test_the_normal_of_a_half_space_is_made_unit():
 
 def test_the_rod_in_the_plant_is_the_rod_that_touches():
     assert settings.plant_params(values(contact__floor__enabled=True, rod__length=1.7)).contacts.length == 1.7
+
+
+@pytest.mark.parametrize("place, law", list(enumerate(LAWS)))
+def test_the_laws_of_impacts_are_those_of_models(place, law):
+    assert IMPACT_LAWS == LAWS
+    assert contacts(values(contact__impact_law=law), 2.4).impact_law == place
+
+
+def test_the_former_name_of_newtons_law_contradicts_another_law():
+    assert contacts(values(contact__newton_restitution=True), 2.4).impact_law == 1.0
+    with pytest.raises(ValueError, match="contact.impact_law, 'poisson', must be 'newton' or left out"):
+        contacts(values(contact__newton_restitution=True, contact__impact_law="poisson"), 2.4)

@@ -1,13 +1,13 @@
 """The table of impacts that `simulate --events` writes."""
 
 from rbdyn_ros.contacts import world
-from rbdyn_ros.integrators.contact_memory import event, memory
+from rbdyn_ros.integrators.contact_state import event, create
 from rbdyn_ros.simulation.events import write_events
 from rbdyn_ros.solvers.fc3d_one_contact import SLIDE
 
 
 def test_a_file_has_the_columns_names_for_numbers_and_counts_what_did_not_fit(tmp_path):
-    kept = memory(events=1)
+    kept = create(events=1)
     kept.status[world.FLOOR] = SLIDE
     for t in (0.25, 0.5):
         event(kept, t, world.FLOOR, (2.0, -0.5, 0.0), -8.0, 4.0)

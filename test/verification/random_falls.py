@@ -1,6 +1,6 @@
 """Random falls of the pendulum over a floor, between rail ends, with a sphere: how many end in a fault, and what they gain.
 
-    python test/verification/random_falls.py [--falls N] [--seed K] [--seconds S] [--obstacles]
+    python test/verification/random_falls.py [--falls N] [--seed K] [--seconds S] [--obstacles] [--laws]
 
 With --obstacles boxes, cylinders and spheres stand around, and in one of three falls a wall comes slowly.
 
@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.contacts import obstacles, world
-from rbdyn_ros.integrators.contact_memory import trouble
+from rbdyn_ros.integrators.contact_state import trouble
 from rbdyn_ros.integrators.select import select
+from rbdyn_ros.mechanics.restitution import LAWS, NEWTON
 from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, quantities, upright
 from rbdyn_ros.types import Contacts
 
@@ -66,6 +67,12 @@ def draw(rng, fixed_share: float = 0.2) -> Fall:
             return fall
 
 
+def with_law(fall: Fall, law: float) -> Fall:
+    """The same fall with another law of impacts."""
+    contacts = fall.params.contacts._replace(impact_law=law)
+    return fall._replace(params=fall.params._replace(contacts=contacts))
+
+
 def draw_among_obstacles(rng) -> Fall:
     """A random fall that begins above everything, one to three obstacles among it."""
     while True:
@@ -110,7 +117,8 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
         before, energy = energy, quantities(system, state.q, state.v)[0]
         velocities = [world.velocity(contacts, i) for i in range(world.count(contacts))]
         moving = sum(force @ velocity for force, velocity in zip(memory.force, velocities))
-        gain = max(gain, energy - before - fall.h * moving)
+        if contacts.impact_law != NEWTON:
+            gain = max(gain, energy - before - fall.h * moving)
         for i in np.flatnonzero(memory.force.any(axis=1)):
             force = memory.axes[i] @ memory.force[i]
             excess = max(excess, np.hypot(*force[1:]) - world.law(contacts, i)[0] * force[0])
@@ -125,11 +133,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--fixed", type=float, default=0.2, help="share of fixed carts")
     parser.add_argument("--obstacles", action="store_true", help="boxes, cylinders, spheres and a wall that moves")
+    parser.add_argument("--laws", action="store_true", help="the laws of impacts in turn")
     parser.add_argument("--verbose", action="store_true", help="name each fall that faults or gains 0.05 J")
     arguments = parser.parse_args()
     rng, outcomes, gains = np.random.default_rng(arguments.seed), [], {}
     for k in range(arguments.falls):
         fall = draw_among_obstacles(rng) if arguments.obstacles else draw(rng, arguments.fixed)
+        if arguments.laws:
+            fall = with_law(fall, float(k % len(LAWS)))
         outcomes.append(run(fall, arguments.seconds))
         gains.setdefault((fall.h, fall.split), []).append(outcomes[-1].gain)
         if arguments.verbose and (outcomes[-1].reason or outcomes[-1].gain > 0.05):

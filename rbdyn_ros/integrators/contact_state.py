@@ -41,6 +41,7 @@ _ROWS = [  # one row for each of the candidates of `contacts.world`
     ("rebound", np.float64, ()),  # e_n u_N^- of an impact, w but for what the energy allows
     ("depth", np.float64, ()),  # [m] how far an impact is found below the surface
     ("before", np.float64, (3,)),  # u^-
+    ("compressed", np.float64, (3,)),  # P of an impact without its restitution
     ("closed_before", np.float64, ()),  # `closed` at the start of the step
     ("P", np.float64, (3,)),  # half-step impulses [N s, contact frame]
     ("dP", np.float64, (3,)),  # their change in the last sweep
@@ -48,10 +49,12 @@ _ROWS = [  # one row for each of the candidates of `contacts.world`
     ("status", np.int64, ()),
     ("name", np.int32, (_LONGEST,)),  # characters; Numba knows no arrays of strings in a record
 ]
-Memory = np.record  # of the fields above and `events` (m, 8): t, contact, P_n, P_t1, P_t2 [N s], u_n before, after [m/s], status
+# The fields above and `events` (m, 8): t, contact, P_n, P_t1, P_t2 [N s], u_n before, after [m/s],
+# status.
+ContactState = np.record
 
 
-def memory(names: tuple = world.NAMES, events: int = 1000) -> Memory:
+def create(names: tuple = world.NAMES, events: int = 1000) -> ContactState:
     """Nothing touches, nothing happened yet; room for the candidates of these names and for so many
     `events`.
 
@@ -70,25 +73,25 @@ def memory(names: tuple = world.NAMES, events: int = 1000) -> Memory:
     return made
 
 
-def forget(memory: Memory, now: float = 0.0) -> None:
+def forget(state: ContactState, now: float = 0.0) -> None:
     """Nothing touches, nothing happened yet; `now` [s] the obstacles are at their places."""
-    for name in memory.dtype.names:
+    for name in state.dtype.names:
         if name != "name":
-            memory[name][...] = 0
-    memory.since[0] = now
+            state[name][...] = 0
+    state.since[0] = now
 
 
-def candidate(memory: Memory, i: int) -> str:
+def candidate(state: ContactState, i: int) -> str:
     """The name of candidate i."""
-    return str(np.ascontiguousarray(memory.name[i]).view(f"U{_LONGEST}")[0])
+    return str(np.ascontiguousarray(state.name[i]).view(f"U{_LONGEST}")[0])
 
 
-def trouble(memory: Memory | None) -> str:
+def trouble(state: ContactState | None) -> str:
     """Why the contacts failed in the last step, "" if they did not."""
-    if memory is None or memory.trouble[0] == NONE:
+    if state is None or state.trouble[0] == NONE:
         return ""
-    kind, contact = memory.trouble.tolist()
-    who = contact if kind == NO_SWEEPS else world.parameter(candidate(memory, contact))
+    kind, contact = state.trouble.tolist()
+    who = contact if kind == NO_SWEEPS else world.parameter(candidate(state, contact))
     return _WHY[kind].format(who)
 
 
