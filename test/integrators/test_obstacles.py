@@ -10,6 +10,7 @@ from rbdyn_ros.contacts import rod_on_cart as touching
 from rbdyn_ros.contacts import world
 from rbdyn_ros.contacts.obstacles import Obstacle, candidates
 from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.integrators import contact_memory
 from rbdyn_ros.integrators.select import select
 from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, point, quantities, upright
 from rbdyn_ros.simulation.events import events
@@ -277,6 +278,29 @@ def test_a_plane_that_moves_along_itself_carries_the_tip_by_friction(split):
     energy = energies(among(table), rows)
     begun = quantities(build(Params()), *_arrays(upright(np.arccos(-0.1 / L))))[0]
     assert energy[-1] - begun == pytest.approx(memory.work[0], abs=1e-3)
+
+
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize(
+    "normal, friction, restitution, angle",
+    [((-1.0, 0.0, 0.0), 0.0, 0.0, np.pi), ((-0.8, 0.0, 0.6), 0.4, 0.5, np.pi),
+     ((-1.0, 0.0, 0.0), 0.8, 0.0, 2.0)],
+)  # fmt: skip
+def test_a_wall_that_comes_to_a_fixed_cart_jams_it(split, normal, friction, restitution, angle):
+    """At the instant at which the wall is at the cart: impulses prove it (P.8), or W_NN = 0."""
+    law = {"friction": friction, "restitution": restitution}
+    velocity = (-0.5, 0.0, 0.0)
+    wall = Obstacle("wall", "wall", (2.6, 0.0, 0.0), normal=normal, velocity=velocity, **law)
+    system, start = build(Params(contacts=among(wall), cart_fixed=True)), upright(angle)
+    integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=split)
+    options, h = integrator.options(system), 2e-3
+    reaction = np.zeros(3)
+    done, _, _ = integrator.advance(
+        system, options, no_input(), h, 4000, 0.0, start.q, start.v, reaction
+    )
+    assert done * h == pytest.approx(5.2, abs=2.5 * h)
+    said = contact_memory.trouble(options.contact)
+    assert said.startswith("obstacle.wall") and said.endswith("the pendulum is jammed there")
 
 
 def _arrays(state) -> tuple:
