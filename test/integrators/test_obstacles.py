@@ -10,7 +10,7 @@ from rbdyn_ros.contacts import rod_on_cart as touching
 from rbdyn_ros.contacts import world
 from rbdyn_ros.contacts.obstacles import Obstacle, candidates
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.integrators import contact_memory
+from rbdyn_ros.integrators import contact_state
 from rbdyn_ros.integrators.select import select
 from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, point, quantities, upright
 from rbdyn_ros.simulation.events import events
@@ -299,7 +299,7 @@ def test_a_wall_that_comes_to_a_fixed_cart_jams_it(split, normal, friction, rest
         system, options, no_input(), h, 4000, 0.0, start.q, start.v, reaction
     )
     assert done * h == pytest.approx(5.2, abs=2.5 * h)
-    said = contact_memory.trouble(options.contact)
+    said = contact_state.trouble(options.contact)
     assert said.startswith("obstacle.wall") and said.endswith("the pendulum is jammed there")
 
 
