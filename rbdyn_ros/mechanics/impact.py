@@ -260,12 +260,7 @@ def impulses(m, h, share):
 @part
 def finish(m, h, hit):
     """Close what does not part, write impacts down, let the rates of turning follow the jump."""
-    bodies, pairs, integers, active = (
-        arena.bodies(m),
-        arena.pairs(m),
-        arena.pair_integers(m),
-        arena.active(m),
-    )
+    pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
     push_all(m)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
@@ -278,8 +273,15 @@ def finish(m, h, hit):
         if integers[k, c.CLOSED] == 0 or hit:
             pairs[k, c.U_P] = pairs[k, c.U_P + 1] = 0.0
     if hit:
-        for i in range(len(bodies)):
-            smooth.put_rates(bodies, i, vec.scale(0.5, get(bodies, i, c.U_W)))
+        follow_rates(m)
+
+
+@part
+def follow_rates(m):
+    """Let the rates of turning, from which steps guess, be those of U_W."""
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        smooth.put_rates(bodies, i, vec.scale(0.5, get(bodies, i, c.U_W)))
 
 
 @part

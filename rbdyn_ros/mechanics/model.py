@@ -42,7 +42,7 @@ class Options(NamedTuple):
     # where it would gain energy, "newton" does not; "poisson": ratio of impulses; "energetic": of
     # works (Stronge), for one contact at a time
     impact_law: str = "bounded_newton"
-    # impacts do not split steps: for heaps of spheres, without restitution, of first order in time
+    # impacts do not split steps: for heaps, of first order in time
     whole_steps: bool = False
 
 
@@ -117,9 +117,6 @@ def build(
         raise ValueError(f"impact_law is '{options.impact_law}'; it must be one of {known}")
     for i in range(len(pairs.e)) if options.whole_steps else ():
         called = f"whole_steps is True, but {names.contacts[names.contact_of[i]]}"
-        if pairs.e[i] > 0.0:
-            rule = "it must be 0: impacts within whole steps have none"
-            raise ValueError(f"{called} has restitution {pairs.e[i]:g}; {rule}")
         if pairs.kind[i] > contacts.BALLS:
             rule = "take corners and spheres on planes and on each other"
             raise ValueError(f"{called} is between shapes with faces that end; {rule}")

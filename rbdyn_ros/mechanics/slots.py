@@ -77,6 +77,7 @@ def take(m, i, j, number):
     table[slot, c.OTHER], table[slot, c.NUMBER] = max(i, j), number
     table[slot, c.NEXT], heads[low, c.HEAD] = heads[low, c.HEAD], slot
     arena.used(m)[count[c.USED]] = row_of(m, slot)
+    arena.saved_flags(m)[row_of(m, slot)] = 0
     count[c.USED] += 1
     return slot
 

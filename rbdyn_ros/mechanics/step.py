@@ -221,6 +221,7 @@ def whole_step(m, h):
     """One step that no impact splits; whether it was solved."""
     smooth.guess(m, h)
     joints.node_gradients(m)
+    whole.note_closed(m)
     if not whole.foresee(m, h):
         return undo(m, False)
     longest = whole.fastest(m)
@@ -233,7 +234,11 @@ def whole_step(m, h):
         if whole.close_all(m, longest) == 0:
             break
     arena.clock(m)[c.MOVED] += longest
+    arrived, energy = whole.find_arrivals(m, h)
     take(m, h, h)
+    whole.open_idle(m)
+    if arrived > 0:
+        whole.throw_back(m, energy)
     return True
 
 

@@ -52,7 +52,7 @@ def listed(found):
     return found if isinstance(found, list) else [found]
 
 
-def mixed(count):
+def mixed(count, **law):
     """Spheres and boxes that fall into a bin, four to a layer."""
     random, wall = np.random.default_rng(3), 0.3
     sides = [(1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, -1.0, 0.0)]
@@ -67,7 +67,7 @@ def mixed(count):
         else:
             parts.append(shapes.sphere(0.1, mass=1.0, **start))
             shaped.append(geoms.sphere(0.1, i))
-    return pile(parts, shaped)
+    return pile(parts, shaped, **law)
 
 
 def test_spheres_and_boxes_settle():
@@ -83,6 +83,38 @@ def test_spheres_and_boxes_settle():
     assert np.median(np.abs(v[1::2]).max(axis=1)) < 1e-4  # spheres may roll, and spin for ever
     heights = q[:, 2]
     assert heights.min() > 0.05 and heights.max() < 0.7
+
+
+@pytest.mark.parametrize("e", [0.5, 1.0])
+def test_a_sphere_bounces_in_whole_steps(e):
+    """It parts at e times the velocity of its arrival, gains no energy, and rests for e < 1."""
+    parts = [shapes.sphere(0.1, mass=1.0, position=(0.0, 0.0, 1.1))]
+    model = pile(parts, [FLOOR, geoms.sphere(0.1, 0)], 0.3, e)
+    energy = [models.energy(model)]
+    for _ in range(2000):
+        q, _ = take(model, 1, 1e-3)
+        assert q[0, 2] > 0.1 - 1e-12
+        energy.append(models.energy(model))
+    impacts = models.impacts(model)
+    assert max(np.diff(energy)) < 1e-12
+    assert impacts[0, 5] == pytest.approx(-np.sqrt(2.0 * G), rel=2e-3)
+    assert impacts[:, 6] == pytest.approx(-e * impacts[:, 5], rel=1e-12)
+    if e == 1.0:
+        assert energy[-1] > 0.98 * energy[0] and len(impacts) == 2
+    else:
+        assert len(impacts) > 4 and q[0, 2] == pytest.approx(0.1, abs=1e-12)
+
+
+def test_a_pile_with_restitution_gains_no_energy():
+    """Spheres and boxes with friction that bounce on each other."""
+    model = mixed(16, restitution=0.6)
+    energy = [models.energy(model)]
+    for _ in range(60):
+        take(model, 10)
+        energy.append(models.energy(model))
+        assert smallest_gap(model) > -5e-5
+    assert max(np.diff(energy)) < 1e-4 and models.impact_count(model) > 20
+    assert energy[-1] < 0.7 * energy[0]
 
 
 def test_stack_of_cubes_rests_and_the_floor_carries_it():
