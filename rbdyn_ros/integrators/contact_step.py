@@ -245,7 +245,7 @@ def work(system, c, count, R, w, u, before):
     return total
 
 
-@part
+@inlined
 def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
     """One step with `count` active contacts: (state, turn, joint impulse, relative error of turn
     and of P). P is left in c, its work in c.work[1].
@@ -254,7 +254,9 @@ def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, c
     contact_law.couple(system, c, count, R)
     for k in range(ROUNDS):
         if k > 0 and k % _CALM == 0:
-            numerical_delassus(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count)
+            numerical_delassus(
+                system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count
+            )
         f = push(c, count)
         new, turn, impulse = stage(
             system, load, E, tolerance, max_iterations, u0, u1, state, guess, f
@@ -285,3 +287,9 @@ def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, c
     change = vec.scale(system.rod_mass, vec.sub(V1, V))
     impulse = vec.axpy(-2.0, f, vec.axpy(-E.h, f_r, change))
     return (x, Q, R, w, u, V1), turn, impulse, turn.error
+
+
+@part
+def solve_part(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
+    """`solve` as a call, for all but the loop, where a step is faster without one."""
+    return solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count)

@@ -48,7 +48,7 @@ def advance_part(system, C, options, load, whole, t, h, u0, u1, state, guess, c)
         c.work[1] = 0.0
         new, turn, impulse = contact_step.stage(system, load, E, tolerance, most, u0, u1, state, guess, None)
         return new, turn, impulse, turn.error
-    return contact_step.solve(system, load, E, tolerance, most, u0, u1, state, guess, c, count)
+    return contact_step.solve_part(system, load, E, tolerance, most, u0, u1, state, guess, c, count)
 
 
 @part
