@@ -32,7 +32,7 @@ BOXES = (
     Box("tick", "simulation/runner.py", "Runner", 500, 70),
     Box("publishers", "nodes/telemetry.py", "Telemetry", 730, 70),
     Box("faults of commands", "faults/chain.py", "Chain", 270, 170),
-    Box("command queue", "simulation/command.py", "Mailbox", 40, 170),
+    Box("command queue", "simulation/command.py", "CommandQueue", 40, 170),
     Box("state of one stamp", "nodes/state_join.py", "StateJoin", 730, 340),
     Box("observer", "controllers/observer.py", "Observer", 500, 340),
     Box("control law", "nodes/law.py", "Law", 270, 340),

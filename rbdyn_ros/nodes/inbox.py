@@ -57,7 +57,7 @@ class Inbox:
             try:
                 take(message)
             except Rejected as rejected:
-                self._runner.mailbox.reject(rejected)
+                self._runner.command_queue.reject(rejected)
                 if rejected.reason == UNSTAMPED:
                     self._report_unstamped(str(rejected))
                 else:

@@ -149,7 +149,7 @@ class RosBench:
         values |= {"cart.travel": conditions.travel or 1e6, "controller": self.subject.controller, "state_timeout": 10.0}
         words = [word for name, value in values.items() if value != () for word in ("-p", f"{name}:={_word(value)}")]
         self._cast, self._cast_for, self._heard, self._status = Cast((("controller",),), words, self._log), wanted, False, ""
-        self.runner.mailbox.clear()
+        self.runner.command_queue.clear()
 
     def _aim(self, reference: tuple) -> None:
         message = PoseStamped()
@@ -165,7 +165,7 @@ class RosBench:
         def heard() -> bool:
             if time.monotonic() - began > patience:
                 raise (LawFailed if self._heard else CannotGoOn)(self._silence(patience))
-            return self.runner.mailbox.newest is not None
+            return self.runner.command_queue.newest is not None
 
         self._turn_until(heard)
         self._heard = self._ever_heard = True
@@ -173,7 +173,7 @@ class RosBench:
     def _silence(self, patience: float) -> str:
         domain = "ROS_DOMAIN_ID"
         advice = f"start your controller in the same {domain}: it hears joint_states and odometry, and answers with a WrenchStamped"
-        rejection = self.runner.mailbox.rejection
+        rejection = self.runner.command_queue.rejection
         why = f" (one was rejected: {rejection})" if rejection else ""
         return f"no command came on cart/command within {patience:g} s{why}{self._of_controller()}; {advice} that repeats their stamp"
 

@@ -145,18 +145,18 @@ def _plant(runner: Runner) -> tuple:
 
 
 def _command(runner: Runner) -> tuple:
-    findings, mailbox, counts = [], runner.mailbox, runner.statistics
+    findings, command_queue, counts = [], runner.command_queue, runner.statistics
     if counts.watchdog_expired:
         findings.append((WARN, f"the newest command is too old: {runner.pace.watchdog.reaction}"))
-    if mailbox.rejection:
-        findings.append((WARN, f"the newest command was rejected: {mailbox.rejection}"))
-    if mailbox.accepted == 0:
+    if command_queue.rejection:
+        findings.append((WARN, f"the newest command was rejected: {command_queue.rejection}"))
+    if command_queue.accepted == 0:
         findings.append((OK, "waiting for the first command"))
     p50, p99, most = counts.percentiles()
     values = {
-        "accepted": mailbox.accepted,
-        "late": mailbox.late,
-        **{f"rejected, {reason}": count for reason, count in sorted(mailbox.rejected.items())},
+        "accepted": command_queue.accepted,
+        "late": command_queue.late,
+        **{f"rejected, {reason}": count for reason, count in sorted(command_queue.rejected.items())},
         "watchdog_trips": counts.watchdog_trips,
         "lockstep_timeouts": counts.lockstep_timeouts,
         "round_trip_p50_ms": 1e3 * p50,

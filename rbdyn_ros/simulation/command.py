@@ -22,7 +22,7 @@ class Command(NamedTuple):
     received: float  # [s] steady
 
 
-class Mail(NamedTuple):
+class CommandRing(NamedTuple):
     """The newest commands as arrays: command k, counted from 0, is in the row k mod n."""
 
     count: Array  # (1,) so far
@@ -78,14 +78,14 @@ def limited(force: tuple, limit: float) -> tuple:
     return (force[0] * scale, force[1] * scale), True
 
 
-class Mailbox:
+class CommandQueue:
     """Keeps the newest command, and those that nobody has taken; one thread puts, another one takes or waits."""
 
     def __init__(self):
         self._changed = threading.Condition()
         self.newest: Command | None = None
         self._waiting = deque(maxlen=WAITING)
-        self.mail = Mail(np.zeros(1, np.int64), np.zeros(WAITING), np.zeros((WAITING, 2)))  # for who cannot wait for a lock
+        self.ring = CommandRing(np.zeros(1, np.int64), np.zeros(WAITING), np.zeros((WAITING, 2)))  # for who cannot wait for a lock
         self.accepted = 0
         self.late = 0  # in lockstep: commands that do not answer the present state, or answer it again
         self.rejected = Counter()
@@ -116,12 +116,12 @@ class Mailbox:
 
     @property
     def read(self) -> int:
-        """How many of the `mail` were taken, or too many to be kept."""
+        """How many of the `ring` were taken, or too many to be kept."""
         with self._changed:
-            return self.mail.count.item() - len(self._waiting)
+            return self.ring.count.item() - len(self._waiting)
 
     def take(self, count: int) -> Command | None:
-        """The last of the next so many commands, which were read in the `mail`; None of none."""
+        """The last of the next so many commands, which were read in the `ring`; None of none."""
         with self._changed:
             command = None
             for _ in range(min(count, len(self._waiting))):
@@ -133,7 +133,7 @@ class Mailbox:
         with self._changed:
             self.newest, self.rejection = None, ""
             self._waiting.clear()
-            self.mail.count[0] = 0
+            self.ring.count[0] = 0
 
     def reset_counts(self) -> None:
         """Count from zero again; the newest command stays."""
@@ -152,7 +152,7 @@ class Mailbox:
             return self._changed.wait_for(lambda: until(self.newest), timeout)
 
     def _enter(self, command: Command) -> None:
-        count, received, force = self.mail
+        count, received, force = self.ring
         number = count.item()
         row = number % WAITING
         received[row], (force[row, 0], force[row, 1]) = command.received, command.force

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rbdyn_ros.faults.chain import Chain
-from rbdyn_ros.simulation.command import Command, Mailbox, Rejected, check_stamp, limited
+from rbdyn_ros.simulation.command import Command, CommandQueue, Rejected, check_stamp, limited
 from rbdyn_ros.simulation.disturbance import Disturbance
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.measurement import Measurement, measure
@@ -59,7 +59,7 @@ class Runner:
 
     def __init__(self, setup: Setup, pace: Pace, prepare: Callable, on_status: Callable, express: Express | None = None):
         self.plant, self.pace = Plant(setup), pace
-        self.mailbox, self.disturbance = Mailbox(), Disturbance()
+        self.command_queue, self.disturbance = CommandQueue(), Disturbance()
         self.history, self.statistics = History(pace.history_rows), Statistics()
         self.pacer, self.chain = Pacer(), Chain(pace.faults, pace.seed, self.plant.tick_ns * 1e-9)
         self.status = STOPPED
@@ -111,7 +111,7 @@ class Runner:
         """Stop the thread, at once also where it sleeps or waits."""
         self._ending = True
         self._stretch.asked[0] = 1
-        self.mailbox.wake()
+        self.command_queue.wake()
         if self._thread:
             self._thread.join()
             self._thread = None
@@ -123,10 +123,10 @@ class Runner:
         In lockstep the first answer to the present state counts, and no other: a command without a stamp answers none.
         """
         if self.pace.lockstep and not self._is_first_answer(command.stamp):
-            self.mailbox.late += 1
+            self.command_queue.late += 1
             return
         self.statistics.answered(command.stamp, command.received)
-        self.mailbox.put(command)
+        self.command_queue.put(command)
         if COMMAND in self._held:
             self.release(COMMAND)
 
@@ -182,7 +182,7 @@ class Runner:
             self.plant.reset(state)
             self.force = (0.0, 0.0)
             self.disturbance = Disturbance()
-            self.mailbox.clear()
+            self.command_queue.clear()
             self.chain.restart()
             self.acting = self.measurement = None
             self._measure()
@@ -217,7 +217,7 @@ class Runner:
         """Count from zero again."""
         with self._asking():
             self.statistics, self.pacer = Statistics(), Pacer()
-            self.mailbox.reset_counts()
+            self.command_queue.reset_counts()
             self.chain.reset_counts()
 
     def leaves(self) -> None:
@@ -313,7 +313,7 @@ class Runner:
     def _idle(self) -> None:
         with self._between_ticks:
             self._publish()
-        self.mailbox.wait(lambda newest: self._ending or self.status == PLAYING, self.pace.idle_period)
+        self.command_queue.wait(lambda newest: self._ending or self.status == PLAYING, self.pace.idle_period)
         self.pacer.restart()
 
     def _resting(self) -> bool:
@@ -331,7 +331,7 @@ class Runner:
 
         The state is sent again while it waits: a reader may have lost it, and asks for the best effort only.
         """
-        if not self.pace.lockstep or self.mailbox.accepted == 0 or not self.told:
+        if not self.pace.lockstep or self.command_queue.accepted == 0 or not self.told:
             return True
 
         def is_answered(newest) -> bool:
@@ -339,7 +339,7 @@ class Runner:
             return self._resting() or (newest is not None and newest.stamp == self.awaited)
 
         deadline = time.monotonic() + self.pace.lockstep_timeout
-        while not self.mailbox.wait(is_answered, self.pace.idle_period):
+        while not self.command_queue.wait(is_answered, self.pace.idle_period):
             if time.monotonic() > deadline:
                 self.statistics.lockstep_timeouts += 1
                 return False
@@ -349,7 +349,7 @@ class Runner:
 
     def _rejection(self) -> str:
         """Why the newest command was not applied, "" if it was."""
-        return f"; one was rejected: {self.mailbox.rejection}" if self.mailbox.rejection else ""
+        return f"; one was rejected: {self.command_queue.rejection}" if self.command_queue.rejection else ""
 
     @property
     def _instant(self) -> int:
@@ -357,7 +357,7 @@ class Runner:
         return self.plant.steps // self.plant.setup.tick_steps
 
     def _is_first_answer(self, stamp: int) -> bool:
-        newest = self.mailbox.newest
+        newest = self.command_queue.newest
         return stamp == self.awaited and (newest is None or newest.stamp != stamp)
 
     def _commanded(self, now: float) -> tuple:
@@ -379,7 +379,7 @@ class Runner:
         state that is young enough.
         """
         instant, way = self._instant, self.chain.commands
-        for command in self.mailbox.taken(now):
+        for command in self.command_queue.taken(now):
             way.send(instant, (instant, command))
         if (arrived := way.arrived(instant)) is None:
             return
@@ -389,7 +389,7 @@ class Runner:
             try:
                 check_stamp(command.stamp, self.plant.stamp, self.pace.oldest_stamp, "a delayed command")
             except Rejected as rejected:
-                self.mailbox.reject(rejected)
+                self.command_queue.reject(rejected)
                 return
         self.acting = command
 
@@ -423,7 +423,7 @@ class Runner:
 
     def _become(self, status: str) -> None:
         changed, self.status = status != self.status, status
-        self.mailbox.wake()
+        self.command_queue.wake()
         if changed:
             self._on_status(status)
 

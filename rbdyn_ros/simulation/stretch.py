@@ -24,7 +24,7 @@ from numba import config
 from rbdyn_ros.kernel import bound, inlined, specialised
 from rbdyn_ros.models.gimbal_joints import motion
 from rbdyn_ros.numerics.foreign import called
-from rbdyn_ros.simulation.command import Mailbox, limited
+from rbdyn_ros.simulation.command import CommandQueue, limited
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.plant import EPOCH_NS, Plant
 from rbdyn_ros.simulation.statistics import Statistics
@@ -141,7 +141,7 @@ def _account(report, done, iterations, residual, work, quantities, norm_error):
     report.balance[6] = norm_error
 
 
-def _ticks(clock, asked, mail, sent, terms, departures, n, system, options, input, q, v, reaction, steps, stamps, rows, first, report):
+def _ticks(clock, asked, ring, sent, terms, departures, n, system, options, input, q, v, reaction, steps, stamps, rows, first, report):
     """Up to n ticks; why they ended. `advance` is the integrator's.
 
     `asked` (1,): somebody waits; `steps` (1,) the plant's; `stamps`, `rows` (m, 14): the history as whole numbers and as doubles, the
@@ -151,13 +151,13 @@ def _ticks(clock, asked, mail, sent, terms, departures, n, system, options, inpu
     for k in range(n):
         if asked[0]:
             return ASKED
-        count, now = mail.count[0], _now(clock)
-        slot = (count - 1) % len(mail.received)
-        if count == 0 or now - mail.received[slot] > terms.patience:
+        count, now = ring.count[0], _now(clock)
+        slot = (count - 1) % len(ring.received)
+        if count == 0 or now - ring.received[slot] > terms.patience:
             return SILENT
         report.ticks[2] += max(0, count - report.ticks[3] - 1)
         report.ticks[3] = count
-        (force[0], force[1]), cut = _limited((mail.force[slot, 0], mail.force[slot, 1]), terms.limit)
+        (force[0], force[1]), cut = _limited((ring.force[slot, 0], ring.force[slot, 1]), terms.limit)
         input.force[0], input.force[1] = force[0], force[1]
         report.ticks[1] += cut
         t = steps[0] * terms.step_ns * 1e-9
@@ -218,7 +218,7 @@ class Stretch:
         if self.possible:
             none = np.zeros(0, np.int64)
             nowhere, at_once = Departures(0, none, none, np.zeros(0), none, none, np.zeros(3)), Terms(1, 1, 1.0, 0.0, 0, 1.0, 1.0, 1.0)
-            self._pass(plant, Mailbox(), Statistics(), History(1), at_once, nowhere, 0)
+            self._pass(plant, CommandQueue(), Statistics(), History(1), at_once, nowhere, 0)
 
     def run(self, runner, period: float, departures: Departures, n: int) -> tuple:
         """Up to n ticks of a `Runner`, of `period` [s] each.
@@ -226,12 +226,12 @@ class Stretch:
         (how they ended, the reason of a fault). All is as if Python had done them, but that a tick
         which is COMPUTED has not been counted.
         """
-        plant, mailbox, report = runner.plant, runner.mailbox, self._report
+        plant, command_queue, report = runner.plant, runner.command_queue, self._report
         for part in report:
             part[...] = 0
-        report.ticks[3], report.balance[0] = mailbox.read, plant.work
+        report.ticks[3], report.balance[0] = command_queue.read, plant.work
         plant.input.disturbance[:] = 0.0
-        how = self._pass(plant, mailbox, runner.statistics, runner.history, _terms(runner, period), departures, n)
+        how = self._pass(plant, command_queue, runner.statistics, runner.history, _terms(runner, period), departures, n)
         told, saturated, outrun, seen = report.ticks.tolist()
         if told or how == COMPUTED:
             step_time, longest = report.times.tolist()
@@ -239,17 +239,17 @@ class Stretch:
             runner.statistics.passed(told, saturated, longest)
             runner.history.passed(told + (how == COMPUTED))
             runner.force = runner.chain.actuator.applied(tuple(report.force.tolist()))
-            runner.acting = mailbox.take(seen - mailbox.read) or runner.acting
+            runner.acting = command_queue.take(seen - command_queue.read) or runner.acting
             runner.chain.commands.counts["outrun"] += outrun
             work, *quantities, norm_error = report.balance.tolist()
             done, iterations, residual = report.solved.tolist()
             return how, plant.account(work, quantities, norm_error, int(done), int(iterations), residual, step_time)
         return how, ""
 
-    def _pass(self, plant: Plant, mailbox: Mailbox, statistics: Statistics, history: History, terms: Terms, departures: Departures, n: int) -> int:
+    def _pass(self, plant: Plant, command_queue: CommandQueue, statistics: Statistics, history: History, terms: Terms, departures: Departures, n: int) -> int:
         setup, (stamps, rows, first) = plant.setup, history.memory
         given = (
-            *(self._clock, self.asked, mailbox.mail, statistics.sent, terms, departures, n),
+            *(self._clock, self.asked, command_queue.ring, statistics.sent, terms, departures, n),
             *(setup.system, setup.options, plant.input, plant.q, plant.v, plant.reaction, plant.count),
             *(stamps, rows, first, self._report),
         )

@@ -65,10 +65,10 @@ def test_rejects_are_counted_and_never_applied(graph):
         (effort, Float64MultiArray(data=[1.0, math.nan]), "not finite"),
     )
     for publisher, message, reason in rejects:
-        before = simulator.runner.mailbox.rejected[reason]
+        before = simulator.runner.command_queue.rejected[reason]
         publisher.publish(message)
-        graph.until(lambda: simulator.runner.mailbox.rejected[reason] == before + 1)
-    assert simulator.runner.mailbox.accepted == 0 and simulator.runner.force == (0.0, 0.0)
+        graph.until(lambda: simulator.runner.command_queue.rejected[reason] == before + 1)
+    assert simulator.runner.command_queue.accepted == 0 and simulator.runner.force == (0.0, 0.0)
     assert any("rejected, stale" in values for _, _, values in simulator.findings())
 
 
@@ -79,8 +79,8 @@ def test_a_command_repeats_the_stamp_of_the_state(graph):
     message = wrench((1.0, 0.0, 0.0), "cart_link")
     message.header.stamp = heard[-1].header.stamp
     cart.publish(message)
-    graph.until(lambda: simulator.runner.mailbox.accepted == 1)
-    assert simulator.runner.mailbox.newest.stamp > 0
+    graph.until(lambda: simulator.runner.command_queue.accepted == 1)
+    assert simulator.runner.command_queue.newest.stamp > 0
 
 
 def test_disturbance_in_world_and_body_frames(graph):
@@ -102,7 +102,7 @@ def test_disturbance_in_world_and_body_frames(graph):
     assert acting(wrench((1.0, 0.0, 0.0), "cart_link")) == pytest.approx((1, 0, 0, 0, 0, 0, 0, 0, 0))
     push.publish(wrench((1.0, 0.0, 0.0), "elsewhere"))
     push.publish(wrench((math.nan, 0.0, 0.0)))
-    graph.until(lambda: simulator.runner.mailbox.rejected == {"frame": 1, "not finite": 1})
+    graph.until(lambda: simulator.runner.command_queue.rejected == {"frame": 1, "not finite": 1})
 
 
 @pytest.mark.parametrize("height", [2.4, -0.1, 7.0])  # of the tip, of the ground, of nothing

@@ -146,9 +146,9 @@ def test_commands_without_a_stamp_are_refused_ten_times_out_of_ten(graph, beside
     for _ in range(REPEATS):
         simulator, status = graph.simulator(**START), graph.listen(String, "/pendulum_simulator/status", latched=True)
         node = beside(Unstamped(topic))
-        graph.until(lambda: node.answers > 20 and simulator.runner.mailbox.rejected[UNSTAMPED] > 5)
+        graph.until(lambda: node.answers > 20 and simulator.runner.command_queue.rejected[UNSTAMPED] > 5)
         graph.until(lambda: status and status[-1].data.startswith("paused: "))
-        assert simulator.runner.mailbox.accepted == 0 and simulator.runner.mailbox.late == 0
+        assert simulator.runner.command_queue.accepted == 0 and simulator.runner.command_queue.late == 0
         runs.append((simulator.runner.plant.stamp, simulator.runner.plant.q.tobytes(), status[-1].data))
         assert any("rejected: " + topic in sentence for _, findings, _ in simulator.findings() for _, sentence in findings)
         beside.end()
@@ -172,7 +172,7 @@ def test_a_stray_command_without_a_stamp_does_not_change_a_run(graph, beside):
     def ended() -> bool:
         if simulator.runner.plant.stamp > 1_200_000_000 and len(sent) < 5:
             sent.append(stray.publish(Float64MultiArray(data=[20.0, 0.0])))
-        return simulator.runner.plant.stamp > END and simulator.runner.mailbox.rejected[UNSTAMPED] > 0
+        return simulator.runner.plant.stamp > END and simulator.runner.command_queue.rejected[UNSTAMPED] > 0
 
     graph.until(ended)
     assert abs(simulator.runner.plant.q[3:5]).max() < 0.1 and simulator.runner.status == "playing"

@@ -35,12 +35,12 @@ def test_a_signal_ends_the_controller_with_one_zero_command(graph, number):
     simulator = graph.simulator(start="paused", initial__orientation=[0.96, 0.28, 0.0, 0.0])
     commands = graph.listen(WrenchStamped, "/cart/command")
     controller = graph.process("controller", "-p", "state_timeout:=100.0")
-    graph.until(lambda: commands and simulator.runner.mailbox.newest)
-    assert simulator.runner.mailbox.newest.force != (0.0, 0.0)  # the state stands still, and so does the law's answer
+    graph.until(lambda: commands and simulator.runner.command_queue.newest)
+    assert simulator.runner.command_queue.newest.force != (0.0, 0.0)  # the state stands still, and so does the law's answer
     controller.send_signal(number)
     graph.until(lambda: controller.poll() is not None)
     assert controller.returncode == 0
-    graph.until(lambda: simulator.runner.mailbox.newest.force == (0.0, 0.0))
+    graph.until(lambda: simulator.runner.command_queue.newest.force == (0.0, 0.0))
     assert [xyz(c.wrench.force) for c in commands].count((0.0, 0.0, 0.0)) == 1
 
 

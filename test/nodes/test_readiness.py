@@ -60,7 +60,7 @@ def test_the_bag_of_a_fast_lockstep_run_has_every_message_from_the_first_stamp_o
     """Although the recorder is started when the controller has answered already, and is nice."""
     path = graph.directory / "bag"
     simulator, _ = graph.simulator(start_after=["pendulum_recorder"], **LOCKSTEP), graph.controller()
-    graph.until(lambda: simulator.runner.mailbox.accepted)
+    graph.until(lambda: simulator.runner.command_queue.accepted)
     recorder = graph.process("recorder", "-p", f"bag.path:={path}")
     graph.until(lambda: simulator.runner.plant.stamp > EPOCH_NS + 1000 * TICK)
     assert graph.call(SetBool, "/pendulum_simulator/pause", data=True).success
@@ -86,7 +86,7 @@ def test_a_node_that_is_missing_ends_the_start_in_a_sentence(graph):
 def test_a_topic_that_does_not_arrive_is_named(graph):
     simulator, _ = graph.simulator(start_after=["pendulum_recorder"], start_timeout=0.5), graph.controller()
     report = graph.probe.create_publisher(String, "/pendulum_recorder/received", qos.LATCHED)
-    graph.until(lambda: simulator.runner.mailbox.accepted)
+    graph.until(lambda: simulator.runner.command_queue.accepted)
     lines = [f"{topic} received" for topic in simulator.telemetry.topics - {"/imu/data"}]
     report.publish(String(data="\n".join(["* waiting", "/cart/command received", "/pendulum_controller/controller_state received", *lines])))
     graph.until(lambda: simulator.runner.status.startswith("fault: "))
@@ -101,7 +101,7 @@ def test_nobody_is_waited_for_where_time_is_begun_by_hand(graph):
 
 def test_a_monitor_has_every_state_from_the_first_on(graph):
     simulator, _ = graph.simulator(start_after=["pendulum_monitor"], **LOCKSTEP), graph.controller()
-    graph.until(lambda: simulator.runner.mailbox.accepted)
+    graph.until(lambda: simulator.runner.command_queue.accepted)
     folder = graph.directory / "report"
     monitor = graph.process("monitor", "-p", f"monitor.path:={folder}", "-p", "monitor.warm_up:=0.0")
     graph.until(lambda: simulator.runner.plant.stamp > EPOCH_NS + 500 * TICK)

@@ -42,10 +42,10 @@ def test_pause_step_reset(graph):
 def test_reset_statistics(graph):
     simulator = graph.simulator(start="immediately")
     graph.until(lambda: simulator.runner.statistics.ticks > 10)
-    simulator.runner.mailbox.rejected["frame"] = 7
+    simulator.runner.command_queue.rejected["frame"] = 7
     assert graph.call(SetBool, f"{NODE}/pause", data=True).success
     assert graph.call(Trigger, f"{NODE}/reset_statistics").success
-    assert simulator.runner.statistics.ticks == 0 and not simulator.runner.mailbox.rejected
+    assert simulator.runner.statistics.ticks == 0 and not simulator.runner.command_queue.rejected
 
 
 def read(bag) -> dict:

@@ -1,4 +1,4 @@
-"""What becomes of a commanded force: validity, age, limit, watchdog, mailbox."""
+"""What becomes of a commanded force: validity, age, limit, watchdog, command_queue."""
 
 import math
 import threading
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdyn_ros.simulation.command import UNSTAMPED, Command, Mailbox, Rejected, Watchdog, check_lockstep, check_stamp, force_of, limited
+from rbdyn_ros.simulation.command import UNSTAMPED, Command, CommandQueue, Rejected, Watchdog, check_lockstep, check_stamp, force_of, limited
 
 forces = st.tuples(*[st.floats(-1e6, 1e6)] * 2)
 
@@ -56,11 +56,11 @@ def test_lockstep_takes_no_command_without_a_stamp():
 
 
 def test_the_newest_rejection_is_known_until_a_command_is_taken():
-    mailbox = Mailbox()
-    mailbox.reject(Rejected("frame", "command is in the frame 'moon'"))
-    assert mailbox.rejection == "command is in the frame 'moon'" and mailbox.rejected["frame"] == 1
-    mailbox.put(Command((0.0, 0.0), 1, 0.0))
-    assert mailbox.rejection == ""
+    command_queue = CommandQueue()
+    command_queue.reject(Rejected("frame", "command is in the frame 'moon'"))
+    assert command_queue.rejection == "command is in the frame 'moon'" and command_queue.rejected["frame"] == 1
+    command_queue.put(Command((0.0, 0.0), 1, 0.0))
+    assert command_queue.rejection == ""
 
 
 def test_without_a_limit_no_stamp_is_stale():
@@ -83,13 +83,13 @@ def test_watchdog_zero_is_off():
 
 
 def test_a_waiting_thread_gets_the_command_that_it_waits_for():
-    mailbox = Mailbox()
-    timers = [threading.Timer(0.02 * stamp, mailbox.put, [Command((0.0, 0.0), stamp, 0.0)]) for stamp in (1, 2)]
+    command_queue = CommandQueue()
+    timers = [threading.Timer(0.02 * stamp, command_queue.put, [Command((0.0, 0.0), stamp, 0.0)]) for stamp in (1, 2)]
     for timer in timers:
         timer.start()
-    assert mailbox.wait(lambda newest: newest is not None and newest.stamp == 2, 30.0)
-    assert mailbox.newest.stamp == 2 and mailbox.accepted == 2
+    assert command_queue.wait(lambda newest: newest is not None and newest.stamp == 2, 30.0)
+    assert command_queue.newest.stamp == 2 and command_queue.accepted == 2
 
 
 def test_waiting_ends_at_the_timeout():
-    assert not Mailbox().wait(lambda newest: newest is not None, 0.01)
+    assert not CommandQueue().wait(lambda newest: newest is not None, 0.01)

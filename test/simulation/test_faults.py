@@ -245,7 +245,7 @@ def test_a_command_that_arrives_too_late_is_stale(running):
     """The state that it answers is then older than the watchdog allows."""
     runner = running(watchdog__timeout=0.05, faults__command__delay=0.2)
     runner.command(Command((2.0, 0.0), runner.plant.stamp, time.monotonic()))
-    wait(lambda: runner.mailbox.rejected["stale"] == 1)
+    wait(lambda: runner.command_queue.rejected["stale"] == 1)
     assert runner.force == (0.0, 0.0)
 
 

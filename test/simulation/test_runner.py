@@ -104,7 +104,7 @@ def test_reset_puts_the_state_back_and_lets_time_go_on(running):
         steps = runner.plant.steps
         runner.reset()
         assert runner.plant.steps == steps and np.array_equal(runner.plant.q, runner.plant.setup.initial.q)
-        assert runner.force == (0.0, 0.0) and runner.mailbox.newest is None
+        assert runner.force == (0.0, 0.0) and runner.command_queue.newest is None
 
 
 def forces_of_ticks(running, ticks=6, before=lambda runner, k: None, after=lambda runner, k: None) -> list:
@@ -226,20 +226,20 @@ def test_lockstep_waits_for_the_answer(running):
         time.sleep(0.05)
         assert runner.plant.stamp == published[-1]  # no tick without an answer
         runner.command(command(stamp=published[0]))
-        assert runner.mailbox.late == 1  # an answer to the past is not applied
+        assert runner.command_queue.late == 1  # an answer to the past is not applied
         runner.pause()
         runner.command(command((7.0, 0.0), published[-1]))
         runner.command(command((8.0, 0.0), published[-1]))
-        assert runner.mailbox.late == 2 and runner.mailbox.newest.force == (7.0, 0.0)  # the first answer counts
+        assert runner.command_queue.late == 2 and runner.command_queue.newest.force == (7.0, 0.0)  # the first answer counts
         for stamp in (0, published[-1] + 1):
             runner.command(command((9.0, 0.0), stamp))
-        assert runner.mailbox.late == 4 and runner.mailbox.newest.force == (7.0, 0.0)  # the others answer no state that is
+        assert runner.command_queue.late == 4 and runner.command_queue.newest.force == (7.0, 0.0)  # the others answer no state that is
 
 
 def test_a_lockstep_fault_tells_what_was_rejected(running):
     with running(lockstep__enabled=True, lockstep__timeout=0.02, lockstep__reaction="fault") as runner:
         runner.command(command((2.0, 0.0), runner.plant.stamp))
-        runner.mailbox.reject(Rejected("not finite", "cart/command is [nan]; it must be finite"))
+        runner.command_queue.reject(Rejected("not finite", "cart/command is [nan]; it must be finite"))
         wait(lambda: runner.status == "fault: no command answered the state within 0.02 s; one was rejected: cart/command is [nan]; it must be finite")
 
 

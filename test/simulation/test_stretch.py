@@ -192,8 +192,8 @@ def test_the_newest_command_counts_those_before_it_are_overtaken_and_a_large_one
 
 def test_without_a_command_that_counts_nothing_moves(resting, passed, virtual):
     runner, late = resting(), resting(watchdog__timeout=0.1)
-    runner.mailbox.clear()
-    late.mailbox.clear()
+    runner.command_queue.clear()
+    late.command_queue.clear()
     commanded(late, (1.0, 0.0), virtual.now - 0.2)
     for silent in (runner, late):
         assert passed(silent, 3) == (SILENT, "") and silent.plant.steps == 0 and silent.statistics.ticks == 0
