@@ -18,7 +18,7 @@ from rbdyn_ros.nodes.evidence_topic import LABELS
 from rbdyn_ros.nodes.messages import nanoseconds, wxyz
 from rbdyn_ros.nodes.polled import Polled
 from rbdyn_ros.simulation.runner import FAULT, phase
-from rbdyn_ros.simulation.stillness import Stillness
+from rbdyn_ros.simulation.stall_detector import StallDetector
 from rbdyn_ros.simulation.trial import Trial, tilt
 
 SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
@@ -36,7 +36,7 @@ class Audience:
         self.simulator, self.controller = "", ""  # ~/status
         self.stamp, self.answered = 0, 0  # [ns] of the newest state, and of the state that the newest command answers
         self.commands = 0  # how many were seen
-        self._refusing, self._refusal = Stillness(), ""
+        self._refusing, self._refusal = StallDetector(), ""
         self._knows_the_truth = False  # its topic has come
         self._polled = Polled(node)
         everything = matching([qos.OFFERED])

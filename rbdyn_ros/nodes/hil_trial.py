@@ -19,7 +19,7 @@ from rbdyn_ros.nodes.cast import Cast
 from rbdyn_ros.nodes.recorder import POLITE
 from rbdyn_ros.simulation.plant import EPOCH_NS
 from rbdyn_ros.simulation.runner import PLAYING
-from rbdyn_ros.simulation.stillness import Stillness
+from rbdyn_ros.simulation.stall_detector import StallDetector
 from rbdyn_ros.simulation.trial import Trial
 
 BRIDGE = "pendulum_hil"
@@ -37,7 +37,7 @@ class HilTrial:
         self._cast = Cast((("simulator", "hil_bridge"),), parameters, log)
         rclpy.init(args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node("pendulum_hil_trial")
-        self._audience, self._answering = Audience(self._node), Stillness()
+        self._audience, self._answering = Audience(self._node), StallDetector()
         self._node.create_subscription(DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED)
         self._node.create_subscription(String, f"{BRIDGE}/status", self._status, qos.LATCHED)
         self._commands, self._commanded = 0, 0  # how many came from the board, and the stamp [ns] when the newest was seen
@@ -56,7 +56,7 @@ class HilTrial:
 
     def play(self, duration: float, interrupted: Callable, show: Callable) -> Trial:
         """Watch `duration` [s] from the first command of the board on; `show(line)` is called all the while."""
-        end, stillness, began = EPOCH_NS + round(1e9 * duration), Stillness(), math.nan
+        end, stillness, began = EPOCH_NS + round(1e9 * duration), StallDetector(), math.nan
         while self._audience.stamp < end and not interrupted() and not self.failure:
             self._executor.spin_once(timeout_sec=0.02)
             self._audience.look()

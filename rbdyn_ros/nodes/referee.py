@@ -11,7 +11,7 @@ from rbdyn_ros.nodes.readiness import RECEIVED, WAITING, ReceptionReport
 from rbdyn_ros.settings.tables import NODES
 from rbdyn_ros.simulation.plant import EPOCH_NS
 from rbdyn_ros.simulation.runner import PLAYING
-from rbdyn_ros.simulation.stillness import Stillness
+from rbdyn_ros.simulation.stall_detector import StallDetector
 from rbdyn_ros.simulation.verdict import Verdict, verdict
 
 NAME = "pendulum_referee"
@@ -27,7 +27,7 @@ class Referee(Node):
         self.verdict: Verdict | None = None
         self.parameters = Parameters(self, NODES[NAME], validate=lambda values: None, changed=lambda values: None)
         self._audience, self._reception = Audience(self), ReceptionReport(self)
-        self._stillness = Stillness()
+        self._stillness = StallDetector()
 
     def autostart(self) -> None:
         """Begin to watch."""

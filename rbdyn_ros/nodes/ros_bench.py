@@ -32,7 +32,7 @@ from rbdyn_ros.simulation.closed_loop import ClosedLoop
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.progress import estimate
 from rbdyn_ros.simulation.runner import FAULT
-from rbdyn_ros.simulation.stillness import Stillness
+from rbdyn_ros.simulation.stall_detector import StallDetector
 from rbdyn_ros.types import State
 
 LOOKS_EVERY = 0.05  # [s] real time
@@ -67,7 +67,7 @@ class RosBench:
         self.subject, self.params = subject, plant_params(subject.values)
         self._ours, self._waiting, self._log, self._stop = waiting is None, waiting or COMING_UP, out / "controller.log", stop
         self._cast, self._cast_for, self._heard = None, None, False
-        self._status, self._statuses, self._refusing, self._ever_heard = "", None, Stillness(), False
+        self._status, self._statuses, self._refusing, self._ever_heard = "", None, StallDetector(), False
         overrides = {p.name: subject.values[p.name] for p in PLANT if subject.values[p.name] != ()} | {
             "start": "paused", "lockstep.enabled": not real_time, "lockstep.timeout": subject.patience, "lockstep.reaction": "fault",
             "real_time_factor": float(real_time), "history.duration": LONGEST, "integrator.name": "rk4", "integrator.step": 0.001,

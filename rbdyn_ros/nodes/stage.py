@@ -17,7 +17,7 @@ from rbdyn_ros.nodes.cast import Cast
 from rbdyn_ros.nodes.recorder import POLITE, CannotRecord, Recorder
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.live_line import LiveLine
-from rbdyn_ros.simulation.stillness import Stillness
+from rbdyn_ros.simulation.stall_detector import StallDetector
 
 
 class Over(Exception):
@@ -77,7 +77,7 @@ class Stage:
 
     def until(self, condition: Callable, line: Callable, patience: float, in_vain: str) -> None:
         """Watch until it holds. Interrupted; Over: a node has ended or given up, or no time was simulated for `patience` [s]."""
-        stillness = Stillness()
+        stillness = StallDetector()
         while not condition():
             if self.stop.signal:
                 raise Interrupted

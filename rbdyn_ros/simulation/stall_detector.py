@@ -6,7 +6,7 @@ from collections.abc import Callable
 LOOK = 0.5  # [s] that the time from one look to the next counts for at most
 
 
-class Stillness:
+class StallDetector:
     """A stopwatch that begins anew whenever what it is shown differs from the last."""
 
     def __init__(self, clock: Callable = time.monotonic):

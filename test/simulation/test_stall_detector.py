@@ -4,14 +4,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from rbdyn_ros.simulation.stillness import LOOK, Stillness
+from rbdyn_ros.simulation.stall_detector import LOOK, StallDetector
 
 
 @pytest.fixture
 def watch():
     """look(seconds later, what is shown) -> for how long it has been the same."""
     time = SimpleNamespace(now=100.0)
-    stillness = Stillness(lambda: time.now)
+    stillness = StallDetector(lambda: time.now)
 
     def look(later: float, shown) -> float:
         time.now += later
