@@ -6,7 +6,7 @@ import time
 import pytest
 
 from rbdyn_ros.interrupts import arrives
-from rbdyn_ros.simulation.patience import Patience, TooLong
+from rbdyn_ros.simulation.call_timeout import CallTimeout, CallTimedOut
 
 PROGRAM = """
 import os, signal, time
@@ -77,7 +77,7 @@ def test_what_is_raised_in_a_call_of_llvms_does_not_arrive():
 
 def test_patience_waits_until_its_exception_arrives():
     slept = scope_of_llvm("import time\ndef called_back(seconds): time.sleep(seconds)")
-    with pytest.raises(TooLong), Patience(0.02) as calls:
+    with pytest.raises(CallTimedOut), CallTimeout(0.02) as calls:
         calls.edges += 1
         slept(0.2)
         survived = time.monotonic()
@@ -87,7 +87,7 @@ def test_patience_waits_until_its_exception_arrives():
 
 def test_the_handler_before_patience_comes_back():
     before = signal.getsignal(signal.SIGALRM)
-    with Patience(1.0):
+    with CallTimeout(1.0):
         pass
     assert signal.getsignal(signal.SIGALRM) is before
 

@@ -19,8 +19,8 @@ from rbdyn_ros.integrators import boundary
 from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.kernel import bound
 from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.simulation.call_timeout import CallTimedOut, CallTimeout
 from rbdyn_ros.simulation.loop import failure
-from rbdyn_ros.simulation.patience import Patience, TooLong
 from rbdyn_ros.types import Array, State
 
 FIRST = 120.0  # [s] for one of the first commands, which may compile
@@ -92,13 +92,13 @@ def run(
     or where the integrator does not apply.
     """
     loop = _Loop(params, integrator, law, state, duration, period, conditions)
-    with Patience(conditions.patience) as calls:
+    with CallTimeout(conditions.patience) as calls:
         try:
             while loop.rows < loop.planned and not (loop.ended or loop.fault):
                 loop.advance(calls)
         except Misbehaved as error:
             loop.fault = str(error)
-        except TooLong:
+        except CallTimedOut:
             loop.fault = f"{conditions.name} thought longer than {conditions.patience:g} s about the state at t = {loop.time:.3f} s"
     return loop.record()
 
@@ -156,8 +156,8 @@ class _Loop:
         """The time of the newest row [s]."""
         return self.start + self.rows * self.period
 
-    def advance(self, calls: Patience) -> None:
-        """One control period. Misbehaved; TooLong."""
+    def advance(self, calls: CallTimeout) -> None:
+        """One control period. Misbehaved; CallTimedOut."""
         i, t, c = self.rows, self.time, self.conditions
         shown = self._shown(i, t)
         self.seen[i, :6], self.seen[i, 6:] = shown.q, shown.v

@@ -6,12 +6,12 @@ import threading
 from rbdyn_ros.interrupts import arrives
 
 
-class TooLong(BaseException):
+class CallTimedOut(BaseException):
     """Raised inside the call that took too long; no `except Exception` of that code keeps it from the caller."""
 
 
-class Patience:
-    """`with Patience(seconds) as calls:`, then `calls.edges += 1` before each call and after it.
+class CallTimeout:
+    """`with CallTimeout(seconds) as calls:`, then `calls.edges += 1` before each call and after it.
 
     One timer looks every `seconds` whether the same call still lasts, so a call costs nothing and ends between
     one and two times that. Outside the main thread, and inside compiled code, nothing can be ended.
@@ -21,7 +21,7 @@ class Patience:
         self.edges, self._seen, self._seconds = 0, 0, seconds  # an odd number of edges: within a call
         self._armed = threading.current_thread() is threading.main_thread()
 
-    def __enter__(self) -> "Patience":
+    def __enter__(self) -> "CallTimeout":
         if self._armed:
             self._before = signal.signal(signal.SIGALRM, self._look)
             signal.setitimer(signal.ITIMER_REAL, self._seconds, self._seconds)
@@ -34,5 +34,5 @@ class Patience:
 
     def _look(self, _number, frame) -> None:
         if self.edges % 2 and self.edges == self._seen and arrives(frame):
-            raise TooLong
+            raise CallTimedOut
         self._seen = self.edges
