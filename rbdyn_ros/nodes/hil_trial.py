@@ -14,9 +14,9 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from rbdyn_ros.nodes import qos
-from rbdyn_ros.nodes.audience import Audience
 from rbdyn_ros.nodes.cast import Cast
 from rbdyn_ros.nodes.recorder import POLITE
+from rbdyn_ros.nodes.topic_observer import TopicObserver
 from rbdyn_ros.simulation.plant import EPOCH_NS
 from rbdyn_ros.simulation.runner import PLAYING
 from rbdyn_ros.simulation.stall_detector import StallDetector
@@ -37,7 +37,7 @@ class HilTrial:
         self._cast = Cast((("simulator", "hil_bridge"),), parameters, log)
         rclpy.init(args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node("pendulum_hil_trial")
-        self._audience, self._answering = Audience(self._node), StallDetector()
+        self._audience, self._answering = TopicObserver(self._node), StallDetector()
         self._node.create_subscription(DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED)
         self._node.create_subscription(String, f"{BRIDGE}/status", self._status, qos.LATCHED)
         self._commands, self._commanded = 0, 0  # how many came from the board, and the stamp [ns] when the newest was seen

@@ -4,10 +4,10 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
-from rbdyn_ros.nodes.audience import Audience
 from rbdyn_ros.nodes.parameters import Parameters
 from rbdyn_ros.nodes.process import run
 from rbdyn_ros.nodes.readiness import RECEIVED, WAITING, ReceptionReport
+from rbdyn_ros.nodes.topic_observer import TopicObserver
 from rbdyn_ros.settings.tables import NODES
 from rbdyn_ros.simulation.plant import EPOCH_NS
 from rbdyn_ros.simulation.runner import PLAYING
@@ -26,7 +26,7 @@ class Referee(Node):
         super().__init__(NAME, **options)
         self.verdict: Verdict | None = None
         self.parameters = Parameters(self, NODES[NAME], validate=lambda values: None, changed=lambda values: None)
-        self._audience, self._reception = Audience(self), ReceptionReport(self)
+        self._audience, self._reception = TopicObserver(self), ReceptionReport(self)
         self._stillness = StallDetector()
 
     def autostart(self) -> None:

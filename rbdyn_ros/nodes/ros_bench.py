@@ -18,7 +18,6 @@ from rbdyn_ros.evaluation.bench import LawFailed, Subject
 from rbdyn_ros.evaluation.conditions import Conditions, of_fault
 from rbdyn_ros.evaluation.measured import CannotGoOn
 from rbdyn_ros.nodes import qos
-from rbdyn_ros.nodes.audience import CONTROLLER, GIVEN_UP
 from rbdyn_ros.nodes.cast import Cast
 from rbdyn_ros.nodes.controller import REFUSES
 from rbdyn_ros.nodes.executor import prompt
@@ -26,6 +25,7 @@ from rbdyn_ros.nodes.frames import frames
 from rbdyn_ros.nodes.messages import set_xyz
 from rbdyn_ros.nodes.process import SWITCH_INTERVAL
 from rbdyn_ros.nodes.simulator import Simulator
+from rbdyn_ros.nodes.topic_observer import CONTROLLER, GIVEN_UP
 from rbdyn_ros.settings.faults import FAULTS
 from rbdyn_ros.settings.plant import PLANT, plant_params
 from rbdyn_ros.simulation.closed_loop import ClosedLoop

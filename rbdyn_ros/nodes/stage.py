@@ -12,9 +12,9 @@ from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.nodes import qos
-from rbdyn_ros.nodes.audience import SIMULATOR, Audience
 from rbdyn_ros.nodes.cast import Cast
 from rbdyn_ros.nodes.recorder import POLITE, CannotRecord, Recorder
+from rbdyn_ros.nodes.topic_observer import SIMULATOR, TopicObserver
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.live_line import LiveLine
 from rbdyn_ros.simulation.stall_detector import StallDetector
@@ -38,7 +38,7 @@ class Stage:
         self.cast, self.live, self.stop = cast, live, stop
         rclpy.init(args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO)
         self.node = rclpy.create_node("pendulum_demo")
-        self.audience = Audience(self.node)
+        self.audience = TopicObserver(self.node)
         self.recorder = Recorder(parameter_overrides=[Parameter("bag.path", value=str(bag))])
         self.disturbance = self.node.create_publisher(WrenchStamped, f"{SIMULATOR}/disturbance", qos.OFFERED)
         self.pause = self.node.create_client(SetBool, f"{SIMULATOR}/pause")

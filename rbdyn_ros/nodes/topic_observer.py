@@ -26,7 +26,7 @@ GIVEN_UP = 2.0  # [s] real time for which the controller may refuse states befor
 PACED_OVER = 1.0  # [s] over which the real-time factor is taken
 
 
-class Audience:
+class TopicObserver:
     """Reads the topics of one simulator and one controller when `look` is called; the true state where the plant tells it."""
 
     def __init__(self, node: Node):
