@@ -6,12 +6,12 @@ from collections import deque
 from geometry_msgs.msg import Point
 from visualization_msgs.msg import Marker, MarkerArray
 
+from rbdyn_ros.nodes.contact_markers import ContactMarkers
 from rbdyn_ros.nodes.description import CART
 from rbdyn_ros.nodes.drawing import BLUE, GREY, ORANGE, RED, WHITE, arrow, marker, point_along
 from rbdyn_ros.nodes.frames import Frames
 from rbdyn_ros.nodes.messages import set_quaternion, set_stamp, set_xyz
 from rbdyn_ros.nodes.sample import Sample
-from rbdyn_ros.nodes.surroundings import Surroundings
 
 TRAIL = 150  # points: five seconds at the default rate
 
@@ -28,7 +28,7 @@ class Markers:
         self.text = marker(frames, 5, "text", Marker.TEXT_VIEW_FACING, WHITE)
         self.trail.scale.x, self.text.scale.z = 0.01, 0.15
         set_xyz(self.cart.scale, CART)
-        self.surroundings = Surroundings(frames)
+        self.surroundings = ContactMarkers(frames)
         self._own = [self.rod, self.cart, self.force, self.disturbance, self.trail, self.text]
         self.message = MarkerArray(markers=[*self._own, *self.surroundings.markers])
         self._tips = deque(maxlen=TRAIL)

@@ -28,7 +28,7 @@ _SOLIDS = {
 }
 
 
-class Surroundings:
+class ContactMarkers:
     """The markers of contacts; those of what cannot be met are not shown."""
 
     def __init__(self, frames: Frames):
