@@ -33,7 +33,7 @@ BOXES = (
     Box("publishers", "nodes/telemetry.py", "Telemetry", 730, 70),
     Box("faults of commands", "faults/chain.py", "Chain", 270, 170),
     Box("command queue", "simulation/command.py", "CommandQueue", 40, 170),
-    Box("state of one stamp", "nodes/state_join.py", "StateJoin", 730, 340),
+    Box("state of one stamp", "nodes/state_synchronizer.py", "StateSynchronizer", 730, 340),
     Box("observer", "controllers/observer.py", "Observer", 500, 340),
     Box("control law", "nodes/law.py", "Law", 270, 340),
     Box("publisher", "nodes/controller.py", "Controller", 40, 340),

@@ -26,7 +26,7 @@ from rbdyn_ros.nodes.messages import labelled, xyz
 from rbdyn_ros.nodes.node import ManagedNode
 from rbdyn_ros.nodes.parameters import first
 from rbdyn_ros.nodes.process import run
-from rbdyn_ros.nodes.sensor_join import join
+from rbdyn_ros.nodes.sensor_synchronizer import join
 from rbdyn_ros.settings.tables import NODES, lookup
 from rbdyn_ros.simulation.runner import FAULT
 

@@ -11,7 +11,7 @@ from rclpy.duration import Duration
 from rbdyn_ros.nodes import qos
 from rbdyn_ros.nodes.force_command import ForceCommand
 from rbdyn_ros.nodes.node import ManagedNode
-from rbdyn_ros.nodes.state_join import StateJoin
+from rbdyn_ros.nodes.state_synchronizer import StateSynchronizer
 from rbdyn_ros.simulation.command import limited
 from rbdyn_ros.wire.frame import FORCE, STATE, Frame
 from rbdyn_ros.wire.line import Line
@@ -29,7 +29,7 @@ class ControllerBoard:
 
     def __init__(self, node: ManagedNode, line: Line, values: dict):
         self._node, self._line = node, line
-        self._join, self._asked, self._newest = StateJoin(), {}, 0  # stamps that may be answered; the newest
+        self._join, self._asked, self._newest = StateSynchronizer(), {}, 0  # stamps that may be answered; the newest
         self._commanding = False  # there was a force, and no zero after it
         self._unanswered = math.inf  # [s, steady] when the first state after the newest force was sent
         self.counts = Counter(states=0, forces=0, saturated=0)

@@ -19,7 +19,7 @@ from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
 from rbdyn_ros.nodes.law import Abort, Law  # noqa: E402
 from rbdyn_ros.nodes.messages import nanoseconds, set_stamp, set_xyz, xyz  # noqa: E402
-from rbdyn_ros.nodes.state_join import StateJoin  # noqa: E402
+from rbdyn_ros.nodes.state_synchronizer import StateSynchronizer  # noqa: E402
 
 NODE = "/pendulum_controller"
 TEN_DEGREES = [math.cos(math.radians(5.0)), 0.0, math.sin(math.radians(5.0)), 0.0]
@@ -245,7 +245,7 @@ def test_a_plan_that_cannot_be_made_does_not_start(graph):
 
 
 def test_a_state_is_joined_from_messages_of_one_instant():
-    join, joints, odometry = StateJoin(), JointState(), Odometry()
+    join, joints, odometry = StateSynchronizer(), JointState(), Odometry()
     joints.name, joints.position, joints.velocity = ["cart_y_joint", "cart_x_joint"], [2.0, 1.0], [4.0, 3.0]
     odometry.pose.pose.orientation.w = 1.0
     set_stamp(joints.header.stamp, 5)

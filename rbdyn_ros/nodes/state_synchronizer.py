@@ -16,7 +16,7 @@ from rbdyn_ros.types import State
 CART = JOINTS[:2]
 
 
-class StateJoin:
+class StateSynchronizer:
     """Keeps the newest of both messages; `leapt` says whether the last state was put where it is: its past is of no use."""
 
     nis, compute_time = math.nan, 0.0  # nothing is estimated

@@ -14,15 +14,15 @@ from rbdyn_ros.models import spherical_pendulum
 from rbdyn_ros.nodes.diagnostics import OK, WARN
 from rbdyn_ros.nodes.joint_bytes import columns
 from rbdyn_ros.nodes.messages import nanoseconds, xyz
-from rbdyn_ros.nodes.state_join import CART, StateJoin
+from rbdyn_ros.nodes.state_synchronizer import CART, StateSynchronizer
 from rbdyn_ros.nodes.state_topics import JOINTS
 from rbdyn_ros.settings import plant_params
 
 DOUBTFUL = 3.0  # mean normalised innovation per value, beyond which plant or sensors are not what the observer believes
 
 
-class SensorJoin:
-    """Keeps the newest message of each sensor. To the controller it is what `StateJoin` is."""
+class SensorSynchronizer:
+    """Keeps the newest message of each sensor. To the controller it is what `StateSynchronizer` is."""
 
     def __init__(self, values: dict):
         self._with_imu = values["observer.sensors"] == "imu"
@@ -92,9 +92,9 @@ class SensorJoin:
         return [("observer", [level], values)]
 
 
-def join(values: dict) -> StateJoin | SensorJoin:
+def join(values: dict) -> StateSynchronizer | SensorSynchronizer:
     """What makes states of the messages, as the parameter observer.sensors has it."""
-    return StateJoin() if values["observer.sensors"] == "none" else SensorJoin(values)
+    return StateSynchronizer() if values["observer.sensors"] == "none" else SensorSynchronizer(values)
 
 
 def _options(values: dict) -> Options:
