@@ -3,9 +3,9 @@
 from importlib.util import find_spec
 
 from rbdyn_ros.nodes import bag
+from rbdyn_ros.nodes.command_subscribers import CommandSubscribers
 from rbdyn_ros.nodes.diagnostics import ERROR, OK, WARN
 from rbdyn_ros.nodes.executor import prompt
-from rbdyn_ros.nodes.inbox import Inbox
 from rbdyn_ros.nodes.node import ManagedNode
 from rbdyn_ros.nodes.parameters import first
 from rbdyn_ros.nodes.process import run
@@ -74,7 +74,7 @@ class Simulator(ManagedNode):
         self.telemetry.rehearse(self.runner)
         if not (self.runner.compiles and self.telemetry.express.possible):
             self.get_logger().info("every tick is Python's: machine code needs a 64-bit Linux and a librcl.so that tells its functions")
-        self.inbox = Inbox(self, self.runner, self.frames)
+        self.inbox = CommandSubscribers(self, self.runner, self.frames)
         self.desk = ServiceDesk(self, self.runner, self._dump)
         self.standard = standard_desk(self, self.runner)
 

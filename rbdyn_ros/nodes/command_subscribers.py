@@ -26,7 +26,7 @@ from rbdyn_ros.simulation.runner import Runner
 WARN_PERIOD = 1.0  # [s] one warning of a kind per period
 
 
-class Inbox:
+class CommandSubscribers:
     """Subscriptions that hand what is valid to the runner."""
 
     def __init__(self, node: Node, runner: Runner, frames: Frames):
