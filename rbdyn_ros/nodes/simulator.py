@@ -10,7 +10,7 @@ from rbdyn_ros.nodes.node import ManagedNode
 from rbdyn_ros.nodes.parameters import first
 from rbdyn_ros.nodes.process import run
 from rbdyn_ros.nodes.readiness import StartCondition, answers
-from rbdyn_ros.nodes.service_desk import ServiceDesk
+from rbdyn_ros.nodes.simulator_services import SimulatorServices
 from rbdyn_ros.nodes.telemetry import Telemetry
 from rbdyn_ros.settings import obstacles
 from rbdyn_ros.settings.faults import FAULTS
@@ -27,9 +27,9 @@ def standard_desk(node: ManagedNode, runner: Runner) -> tuple:
     """The services of `simulation_interfaces`, where that package is installed; one element, or none."""
     if find_spec("simulation_interfaces") is None:
         return ()
-    from rbdyn_ros.nodes.standard_desk import StandardDesk
+    from rbdyn_ros.nodes.simulation_interfaces_services import SimulationInterfacesServices
 
-    return (StandardDesk(node, runner),)
+    return (SimulationInterfacesServices(node, runner),)
 
 
 class Simulator(ManagedNode):
@@ -75,7 +75,7 @@ class Simulator(ManagedNode):
         if not (self.runner.compiles and self.telemetry.express.possible):
             self.get_logger().info("every tick is Python's: machine code needs a 64-bit Linux and a librcl.so that tells its functions")
         self.inbox = CommandSubscribers(self, self.runner, self.frames)
-        self.desk = ServiceDesk(self, self.runner, self._dump)
+        self.desk = SimulatorServices(self, self.runner, self._dump)
         self.standard = standard_desk(self, self.runner)
 
     def activate(self) -> None:

@@ -39,7 +39,7 @@ FEATURES = (
 )
 
 
-class StandardDesk:
+class SimulationInterfacesServices:
     """get_simulator_features, get/set_simulation_state, reset_simulation, step_simulation, get_entities, get/set_entity_state."""
 
     def __init__(self, node: Node, runner: Runner):

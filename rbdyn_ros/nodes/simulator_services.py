@@ -6,7 +6,7 @@ from std_srvs.srv import SetBool, Trigger
 from rbdyn_ros.simulation.runner import Runner
 
 
-class ServiceDesk:
+class SimulatorServices:
     """~/pause, ~/reset, ~/step, ~/reset_statistics, ~/dump."""
 
     def __init__(self, node: Node, runner: Runner, dump):
