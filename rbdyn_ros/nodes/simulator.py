@@ -23,7 +23,7 @@ NAME = "pendulum_simulator"
 READERS = "readers"  # a condition of the start
 
 
-def standard_desk(node: ManagedNode, runner: Runner) -> tuple:
+def simulation_interfaces_services(node: ManagedNode, runner: Runner) -> tuple:
     """The services of `simulation_interfaces`, where that package is installed; one element, or none."""
     if find_spec("simulation_interfaces") is None:
         return ()
@@ -76,7 +76,7 @@ class Simulator(ManagedNode):
             self.get_logger().info("every tick is Python's: machine code needs a 64-bit Linux and a librcl.so that tells its functions")
         self.inbox = CommandSubscribers(self, self.runner, self.frames)
         self.desk = SimulatorServices(self, self.runner, self._dump)
-        self.standard = standard_desk(self, self.runner)
+        self.standard = simulation_interfaces_services(self, self.runner)
 
     def activate(self) -> None:
         """Start the simulation's thread; time begins when the nodes of `start_after` receive everything."""
