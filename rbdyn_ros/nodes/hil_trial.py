@@ -37,7 +37,7 @@ class HilTrial:
         self._cast = Cast((("simulator", "hil_bridge"),), parameters, log)
         rclpy.init(args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node("pendulum_hil_trial")
-        self._audience, self._answering = TopicObserver(self._node), StallDetector()
+        self._topic_observer, self._answering = TopicObserver(self._node), StallDetector()
         self._node.create_subscription(DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED)
         self._node.create_subscription(String, f"{BRIDGE}/status", self._status, qos.LATCHED)
         self._commands, self._commanded = 0, 0  # how many came from the board, and the stamp [ns] when the newest was seen
@@ -56,21 +56,21 @@ class HilTrial:
 
     def play(self, duration: float, interrupted: Callable, show: Callable) -> Trial:
         """Watch `duration` [s] from the first command of the board on; `show(line)` is called all the while."""
-        end, stillness, began = EPOCH_NS + round(1e9 * duration), StallDetector(), math.nan
-        while self._audience.stamp < end and not interrupted() and not self.failure:
+        end, stall, began = EPOCH_NS + round(1e9 * duration), StallDetector(), math.nan
+        while self._topic_observer.stamp < end and not interrupted() and not self.failure:
             self._executor.spin_once(timeout_sec=0.02)
-            self._audience.look()
-            playing = self._audience.simulator == PLAYING
+            self._topic_observer.look()
+            playing = self._topic_observer.simulator == PLAYING
             if playing and math.isnan(began):
                 began = time.monotonic()
                 self._reset.call_async(Trigger.Request())  # the figures begin with the trial
             if not playing:
-                stillness.restart()
+                stall.restart()
                 self._answering.restart()
-            self.failure = self._failure(stillness.look(self._audience.stamp))
-            show(lambda playing=playing: self._audience.line(EPOCH_NS) if playing else self.bridge or "starting")
+            self.failure = self._failure(stall.look(self._topic_observer.stamp))
+            show(lambda playing=playing: self._topic_observer.line(EPOCH_NS) if playing else self.bridge or "starting")
         self._settle()
-        return self._audience.trial(EPOCH_NS, end, wall_time=time.monotonic() - began, failure=self.failure, interrupted=bool(interrupted()))
+        return self._topic_observer.trial(EPOCH_NS, end, wall_time=time.monotonic() - began, failure=self.failure, interrupted=bool(interrupted()))
 
     def _settle(self) -> None:
         """Wait for the newest diagnostics: they come once per second."""
@@ -81,10 +81,10 @@ class HilTrial:
     def _failure(self, still: float) -> str:
         if reason := self._cast.ended():
             return reason
-        if reason := self._audience.failure():
+        if reason := self._topic_observer.failure():
             return reason
-        gone = self._answering.look(self._audience.commands) > GONE or self._unanswered() > GONE
-        if (gone or not self._audience.commands) and (frames := self.figures.get(NOT_FINITE)):
+        gone = self._answering.look(self._topic_observer.commands) > GONE or self._unanswered() > GONE
+        if (gone or not self._topic_observer.commands) and (frames := self.figures.get(NOT_FINITE)):
             return f"the board sends forces that are not finite ({frames:g} frames); they are never applied"
         if gone:
             return f"the board gave no force for {GONE:g} s; the bridge reports: {self.bridge}{self._malformed()}"
@@ -92,9 +92,9 @@ class HilTrial:
 
     def _unanswered(self) -> float:
         """Simulated time [s] since the newest force of the board: it passes also while a busy machine keeps this process from looking."""
-        if self._commands != self._audience.commands:
-            self._commands, self._commanded = self._audience.commands, self._audience.stamp
-        return (self._audience.stamp - self._commanded) * 1e-9 if self._commands else 0.0
+        if self._commands != self._topic_observer.commands:
+            self._commands, self._commanded = self._topic_observer.commands, self._topic_observer.stamp
+        return (self._topic_observer.stamp - self._commanded) * 1e-9 if self._commands else 0.0
 
     def _malformed(self) -> str:
         """What the bridge could not use of what the board sent, "" for nothing."""

@@ -22,7 +22,7 @@ class Performance:
     """One demo of a script on a stage."""
 
     def __init__(self, script: Script, stage: Stage):
-        self._script, self._stage, self._audience = script, stage, stage.audience
+        self._script, self._stage, self._topic_observer = script, stage, stage.topic_observer
         self._start = 0  # [ns] simulated, of the release
         self._released, self._ended = 0.0, 0.0  # [s] steady
         self._pushes = []  # and the stamp that was in view when each was sent
@@ -47,11 +47,11 @@ class Performance:
         wall_time = (self._ended or time.monotonic()) - self._released if self._released else 0.0
         end = self._start + round(self._script.duration * 1e9) if self._released else -1
         pushes = tuple(push._replace(felt=self._felt(sent)) for push, sent in self._pushes)
-        return self._audience.trial(self._start, end, pushes, wall_time, failure, interrupted)
+        return self._topic_observer.trial(self._start, end, pushes, wall_time, failure, interrupted)
 
     def _felt(self, sent: int) -> float:
         """When a push acted that was sent in view of the state of the stamp `sent` [ns]: [s] since the release; nan: it was not seen to."""
-        return (next((stamp for stamp in self._audience.disturbed if stamp >= sent), math.nan) - self._start) * 1e-9
+        return (next((stamp for stamp in self._topic_observer.disturbed if stamp >= sent), math.nan) - self._start) * 1e-9
 
     def _come_up(self) -> None:
         began = time.monotonic()
@@ -60,32 +60,32 @@ class Performance:
             return f"the nodes come up: {time.monotonic() - began:.0f} s (the first start on a machine compiles)"
 
         def up() -> bool:
-            return self._stage.complete and self._audience.controller == RUNNING
+            return self._stage.complete and self._topic_observer.controller == RUNNING
 
         self._stage.until(up, line, COMING_UP, f"the nodes did not come up within {COMING_UP:g} s")
 
     def _release(self) -> None:
         self._stage.call(self._stage.reset_statistics, Trigger.Request(), STILL)
-        self._audience.forget()
-        self._start, self._released = self._audience.stamp, time.monotonic()
+        self._topic_observer.forget()
+        self._start, self._released = self._topic_observer.stamp, time.monotonic()
         self._stage.call(self._stage.pause, SetBool.Request(data=False), STILL)
 
     def _wait_for(self, seconds: float) -> None:
         end = self._start + round(seconds * 1e9)
 
         def reached() -> bool:
-            return self._audience.stamp >= end
+            return self._topic_observer.stamp >= end
 
-        self._stage.until(reached, lambda: self._audience.line(self._start), STILL, f"no new state for {STILL:g} s")
+        self._stage.until(reached, lambda: self._topic_observer.line(self._start), STILL, f"no new state for {STILL:g} s")
 
     def _push(self, push: Push) -> None:
         message = WrenchStamped()
         message.header.frame_id = frames().tip
         set_xyz(message.wrench.force, (push.force * math.cos(push.azimuth), push.force * math.sin(push.azimuth), 0.0))
         self._stage.disturbance.publish(message)
-        self._pushes.append((push, self._audience.stamp))
+        self._pushes.append((push, self._topic_observer.stamp))
 
     def _count(self) -> None:
         self._stage.call(self._stage.pause, SetBool.Request(data=True), STILL)
-        seen = self._audience.diagnosed
-        self._stage.until(lambda: self._audience.diagnosed > seen, lambda: "counting", COUNTING, "no /diagnostics came")
+        seen = self._topic_observer.diagnosed
+        self._stage.until(lambda: self._topic_observer.diagnosed > seen, lambda: "counting", COUNTING, "no /diagnostics came")

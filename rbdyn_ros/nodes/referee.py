@@ -26,7 +26,7 @@ class Referee(Node):
         super().__init__(NAME, **options)
         self.verdict: Verdict | None = None
         self.parameters = Parameters(self, NODES[NAME], validate=lambda values: None, changed=lambda values: None)
-        self._audience, self._reception = TopicObserver(self), ReceptionReport(self)
+        self._topic_observer, self._reception = TopicObserver(self), ReceptionReport(self)
         self._stillness = StallDetector()
 
     def autostart(self) -> None:
@@ -37,21 +37,21 @@ class Referee(Node):
         """Nothing is left to do."""
 
     def _look(self) -> None:
-        audience = self._audience
-        audience.look()
-        received = {"odometry": audience.states, "joint_states": audience.forces}
+        topic_observer = self._topic_observer
+        topic_observer.look()
+        received = {"odometry": topic_observer.states, "joint_states": topic_observer.forces}
         self._reception.publish({self.resolve_topic_name(topic): RECEIVED if rows else WAITING for topic, rows in received.items()})
-        if audience.simulator != PLAYING:
+        if topic_observer.simulator != PLAYING:
             self._stillness.restart()
         end = EPOCH_NS + round(self.parameters.values["duration"] * 1e9)
-        failure = self._failure(self._stillness.look(audience.stamp))
-        if self.verdict is None and (failure or audience.stamp >= end):
-            self.verdict = verdict(audience.trial(EPOCH_NS, end, failure=failure))
+        failure = self._failure(self._stillness.look(topic_observer.stamp))
+        if self.verdict is None and (failure or topic_observer.stamp >= end):
+            self.verdict = verdict(topic_observer.trial(EPOCH_NS, end, failure=failure))
             say = self.get_logger().info if self.verdict.stood else self.get_logger().error
             say(self.verdict.sentence)
 
     def _failure(self, still: float) -> str:
-        return self._audience.failure() or (f"no new state for {STILL:g} s" if still > STILL else "")
+        return self._topic_observer.failure() or (f"no new state for {STILL:g} s" if still > STILL else "")
 
 
 def main(args=None) -> int:

@@ -1,4 +1,4 @@
-"""The demo's own process: its node, the recorder and the audience, turned over by one loop."""
+"""The demo's own process: its node, the recorder and the topic observer, turned over by one loop."""
 
 import os
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class Stage:
         self.cast, self.live, self.stop = cast, live, stop
         rclpy.init(args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO)
         self.node = rclpy.create_node("pendulum_demo")
-        self.audience = TopicObserver(self.node)
+        self.topic_observer = TopicObserver(self.node)
         self.recorder = Recorder(parameter_overrides=[Parameter("bag.path", value=str(bag))])
         self.disturbance = self.node.create_publisher(WrenchStamped, f"{SIMULATOR}/disturbance", qos.OFFERED)
         self.pause = self.node.create_client(SetBool, f"{SIMULATOR}/pause")
@@ -77,13 +77,13 @@ class Stage:
 
     def until(self, condition: Callable, line: Callable, patience: float, in_vain: str) -> None:
         """Watch until it holds. Interrupted; Over: a node has ended or given up, or no time was simulated for `patience` [s]."""
-        stillness = StallDetector()
+        stall = StallDetector()
         while not condition():
             if self.stop.signal:
                 raise Interrupted
-            if reason := self.cast.ended() or self.audience.failure():
+            if reason := self.cast.ended() or self.topic_observer.failure():
                 raise Over(reason)
-            if stillness.look(self.audience.stamp) > patience:
+            if stall.look(self.topic_observer.stamp) > patience:
                 raise Over(in_vain)
             self._turn()
             self.live.show(line)
@@ -93,7 +93,7 @@ class Stage:
             self.executor.spin_once(timeout_sec=0.02)
         except CannotRecord as error:
             raise Over(str(error)) from None
-        self.audience.look()
+        self.topic_observer.look()
 
     def call(self, client, request, patience: float) -> None:
         """Call a service of the simulator. Over: it refuses, or does not answer for `patience` [s]."""

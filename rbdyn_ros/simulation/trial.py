@@ -1,4 +1,4 @@
-"""A balancing trial as somebody in the audience saw it: curves, pushes, counts."""
+"""A balancing trial as the topics show it: curves, pushes, counts."""
 
 from typing import NamedTuple
 

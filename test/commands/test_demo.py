@@ -123,8 +123,8 @@ def turn(stage):
         clock.append(Polled(stage.node))
         newest = QoSProfile(depth=1)
         clock[0].listen(Clock, "/clock", lambda t: now.append(nanoseconds(t.message.clock)), newest)
-    if stage.audience.simulator == "playing":
-        seen.append(stage.audience.stamp)
+    if stage.topic_observer.simulator == "playing":
+        seen.append(stage.topic_observer.stamp)
     if seen and seen[-1] > seen[0] + 500_000_000:
         Stage._turn = awake
         while not now or now[-1] < seen[0] + END + 1.2 * DEPTH * TICK:

@@ -11,13 +11,13 @@ from rbdyn_ros.simulation.stall_detector import LOOK, StallDetector
 def watch():
     """look(seconds later, what is shown) -> for how long it has been the same."""
     time = SimpleNamespace(now=100.0)
-    stillness = StallDetector(lambda: time.now)
+    stall = StallDetector(lambda: time.now)
 
     def look(later: float, shown) -> float:
         time.now += later
-        return stillness.look(shown)
+        return stall.look(shown)
 
-    look.restart = stillness.restart
+    look.restart = stall.restart
     return look
 
 
