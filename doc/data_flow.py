@@ -31,7 +31,7 @@ BOXES = (
     Box("plant", "simulation/plant.py", "Plant", 270, 70),
     Box("tick", "simulation/runner.py", "Runner", 500, 70),
     Box("publishers", "nodes/telemetry.py", "Telemetry", 730, 70),
-    Box("faults of commands", "faults/chain.py", "Chain", 270, 170),
+    Box("faults of commands", "faults/pipeline.py", "FaultPipeline", 270, 170),
     Box("command queue", "simulation/command.py", "CommandQueue", 40, 170),
     Box("state of one stamp", "nodes/state_synchronizer.py", "StateSynchronizer", 730, 340),
     Box("observer", "controllers/observer.py", "Observer", 500, 340),

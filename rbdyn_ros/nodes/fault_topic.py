@@ -4,7 +4,7 @@ import array
 
 from std_msgs.msg import Float64MultiArray
 
-from rbdyn_ros.faults.chain import COUNTED
+from rbdyn_ros.faults.pipeline import COUNTED
 from rbdyn_ros.nodes.messages import labelled
 from rbdyn_ros.nodes.sample import Sample
 

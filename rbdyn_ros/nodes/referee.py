@@ -27,7 +27,7 @@ class Referee(Node):
         self.verdict: Verdict | None = None
         self.parameters = Parameters(self, NODES[NAME], validate=lambda values: None, changed=lambda values: None)
         self._topic_observer, self._reception = TopicObserver(self), ReceptionReport(self)
-        self._stillness = StallDetector()
+        self._stall = StallDetector()
 
     def autostart(self) -> None:
         """Begin to watch."""
@@ -42,9 +42,9 @@ class Referee(Node):
         received = {"odometry": topic_observer.states, "joint_states": topic_observer.forces}
         self._reception.publish({self.resolve_topic_name(topic): RECEIVED if rows else WAITING for topic, rows in received.items()})
         if topic_observer.simulator != PLAYING:
-            self._stillness.restart()
+            self._stall.restart()
         end = EPOCH_NS + round(self.parameters.values["duration"] * 1e9)
-        failure = self._failure(self._stillness.look(topic_observer.stamp))
+        failure = self._failure(self._stall.look(topic_observer.stamp))
         if self.verdict is None and (failure or topic_observer.stamp >= end):
             self.verdict = verdict(topic_observer.trial(EPOCH_NS, end, failure=failure))
             say = self.get_logger().info if self.verdict.stood else self.get_logger().error

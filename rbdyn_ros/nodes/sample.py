@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.faults.chain import Chain
 from rbdyn_ros.faults.covariance import Covariances, covariances
+from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.models.gimbal_joints import GimbalJoints
 from rbdyn_ros.simulation.measurement import Measurement
@@ -39,7 +39,7 @@ class Sample(NamedTuple):
     specific_force: Callable[[], tuple] = tuple  # the true one at the IMU [m/s^2, body]
     inertial: tuple = ()  # (angular velocity, specific force) as the IMU told it; () where it tells the truth
     covariances: Callable[[], Covariances] = Covariances  # of what is measured; or zeros
-    faults: Chain | None = None  # which counts what has gone wrong
+    faults: FaultPipeline | None = None  # which counts what has gone wrong
 
     def body(self, vector) -> tuple:
         """A vector (3,) of the world in body axes."""

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros import tracebacks
-from rbdyn_ros.faults.chain import Chain
 from rbdyn_ros.faults.mismatch import actual
 from rbdyn_ros.faults.options import Faults
+from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.integrators import boundary
 from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.kernel import bound
@@ -134,7 +134,7 @@ class _Loop:
         self.integrator, self.law, self.conditions = integrator, law, conditions
         self.start, self.period, self.steps = state.t, period, steps(period, conditions.step)
         self.system = spherical_pendulum.build(actual(params, conditions.faults))
-        self.chain = Chain(conditions.faults, conditions.seed, period) if conditions.faults != Faults() else None
+        self.chain = FaultPipeline(conditions.faults, conditions.seed, period) if conditions.faults != Faults() else None
         self.input = spherical_pendulum.no_input()
         if conditions.sines is not None:
             self.input = boundary.accepted(self.input._replace(sines=conditions.sines))
@@ -168,13 +168,13 @@ class _Loop:
         self.compute[i] = time.thread_time() - began
         self.commanded = _cut(command, c.force_limit)
         force = self.commanded if c.gain == 1.0 else _cut(c.gain * command, c.force_limit)
-        self.acting = self.force[i] = self.chain.acts(i, tuple(force.tolist())) if self.chain else force
+        self.acting = self.force[i] = self.chain.actuate(i, tuple(force.tolist())) if self.chain else force
         self._step(t)
 
     def _shown(self, i: int, t: float) -> State:
         """What the law is shown at instant i."""
         truth = State(t, self.q.copy(), self.v.copy())
-        shown = self.chain.sees(i, truth) if self.chain else truth
+        shown = self.chain.measure(i, truth) if self.chain else truth
         if self.conditions.observer is None:
             return shown
         force = self.commanded if self.conditions.observer_force == COMMANDED else self.acting

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from rbdyn_ros.faults.chain import Chain
+from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.simulation.command import Command, CommandQueue, Rejected, check_stamp, limited
 from rbdyn_ros.simulation.disturbance import Disturbance
 from rbdyn_ros.simulation.history import History
@@ -61,7 +61,7 @@ class Runner:
         self.plant, self.pace = Plant(setup), pace
         self.command_queue, self.disturbance = CommandQueue(), Disturbance()
         self.history, self.statistics = History(pace.history_rows), Statistics()
-        self.pacer, self.chain = Pacer(), Chain(pace.faults, pace.seed, self.plant.tick_ns * 1e-9)
+        self.pacer, self.chain = Pacer(), FaultPipeline(pace.faults, pace.seed, self.plant.tick_ns * 1e-9)
         self.status = STOPPED
         self.force = (0.0, 0.0)  # [N] applied to the cart in the last tick
         self.measurement: Measurement | None = None  # the newest that has arrived; None: the truth, at once

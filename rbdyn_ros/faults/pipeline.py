@@ -18,7 +18,7 @@ _PARTS = (("command", COMMANDS), ("state", STATES), ("sensors", SENSORS), ("actu
 COUNTED = (*(f"{part}_{word}" for part, words in _PARTS for word in words), "actuator_missing_impulse")  # the last [N s]
 
 
-class Chain:
+class FaultPipeline:
     """The parts `sensors`, `states`, `commands`, `actuator`, one seed, one count."""
 
     def __init__(self, options: Faults, seed: int, tick: float):
@@ -54,7 +54,7 @@ class Chain:
         """Whether what arrives of a state is the state itself, at once."""
         return self.sensors.perfect and self.states.clear
 
-    def sees(self, step: int, state: State) -> State:
+    def measure(self, step: int, state: State) -> State:
         """What a law sees at a step, when the plant is in `state`: the newest that has arrived. The first state is known at once."""
         measured = self.sensors.measured(state)
         if self._seen is None:
@@ -65,7 +65,7 @@ class Chain:
             self._seen = arrived
         return self._seen
 
-    def acts(self, step: int, force: tuple) -> tuple:
+    def actuate(self, step: int, force: tuple) -> tuple:
         """What of a law's force (2,) [N] acts on the cart from a step on: the newest that has arrived, through the drive."""
         self.commands.send(step, force)
         if (arrived := self.commands.arrived(step)) is not None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rbdyn_ros.faults.chain import Chain
+from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.faults.options import Drive, Faults, Noise
 from rbdyn_ros.types import State
 
@@ -17,17 +17,17 @@ def state(k: int) -> State:
     return State(k * TICK, np.array((0.1 * k, 0.0, 1.0, 0.0, 0.0, 0.0)), np.zeros(5))
 
 
-def played(chain: Chain, steps: int = 200) -> list:
+def played(chain: FaultPipeline, steps: int = 200) -> list:
     """What the law sees of a cart that rolls, and what acts of a force that grows."""
     rows = []
     for k in range(steps):
-        seen = chain.sees(k, state(k))
-        rows.append((seen.t, *seen.q, *seen.v, *chain.acts(k, (0.01 * k, 0.05))))
+        seen = chain.measure(k, state(k))
+        rows.append((seen.t, *seen.q, *seen.v, *chain.actuate(k, (0.01 * k, 0.05))))
     return rows
 
 
 def test_a_perfect_world():
-    chain = Chain(Faults(), 0, TICK)
+    chain = FaultPipeline(Faults(), 0, TICK)
     assert chain.sees_truth
     for k, row in enumerate(played(chain)):
         assert row[:8] == (k * TICK, *state(k).q, 0.0) and row[-2:] == (0.01 * k, 0.05)
@@ -35,7 +35,7 @@ def test_a_perfect_world():
 
 
 def test_the_same_seed_gives_the_same_run():
-    first, second, other = (Chain(ALL, seed, TICK) for seed in (5, 5, 6))
+    first, second, other = (FaultPipeline(ALL, seed, TICK) for seed in (5, 5, 6))
     run = played(first)
     assert run == played(second) and run != played(other)
     unseen = {name for name, count in first.counts().items() if not count}
@@ -47,20 +47,20 @@ def test_the_same_seed_gives_the_same_run():
 
 
 def test_a_delayed_state_keeps_its_instant_and_the_first_one_is_known():
-    chain = Chain(Faults(state_delay=0.010), 0, TICK)
+    chain = FaultPipeline(Faults(state_delay=0.010), 0, TICK)
     assert [row[0] for row in played(chain, 12)] == [0.0] * 6 + [TICK * k for k in range(1, 7)]
 
 
 def test_a_command_acts_until_another_one_arrives():
-    chain = Chain(Faults(command_drop=0.5), 3, TICK)
+    chain = FaultPipeline(Faults(command_drop=0.5), 3, TICK)
     forces = [row[-2] for row in played(chain, 400)]
     repeated = sum(a == b for a, b in zip(forces, forces[1:]))
     assert 150 < chain.counts()["command_dropped"] < 250 and abs(repeated - chain.counts()["command_dropped"]) <= 1
 
 
 def test_other_numbers_and_another_seed():
-    chain = Chain(Faults(), 0, TICK)
+    chain = FaultPipeline(Faults(), 0, TICK)
     chain.become(Faults(command_delay=0.004), 0)
-    assert [chain.acts(k, (float(k), 0.0))[0] for k in range(4)] == [0.0, 0.0, 0.0, 1.0]
+    assert [chain.actuate(k, (float(k), 0.0))[0] for k in range(4)] == [0.0, 0.0, 0.0, 1.0]
     chain.become(Faults(command_delay=0.004), 1)
-    assert chain.acts(9, (1.0, 0.0)) == (0.0, 0.0)  # a restart: nothing is under way
+    assert chain.actuate(9, (1.0, 0.0)) == (0.0, 0.0)  # a restart: nothing is under way
