@@ -180,6 +180,7 @@ def stepper(model: Model, composition: str = "none") -> Callable:
         return bound(step.advance, model.arena, 1e-3, 1)
     if composition not in COMPOSITIONS:
         raise ValueError(f"composition is '{composition}'; known are {', '.join(COMPOSITIONS)}")
+    require_no_colliders(model, f"composition '{composition}'")
     if len(model.pairs.kind):
         raise ValueError(f"composition is '{composition}', but contacts need 'none'")
     weights = COMPOSITIONS[composition]
@@ -337,6 +338,12 @@ def failure(model: Model) -> str:
         rounds = f"bodies and impulses do not agree within {step.ROUNDS} rounds"
         return f"{rounds}; {contact_name(model, where)} is one of them"
     return "the instant of an impact is not found"
+
+
+def require_no_colliders(model: Model, called: str) -> None:
+    """ValueError for a model with colliders, which only the variational step knows."""
+    if model.colliders.geoms:
+        raise ValueError(f"the model has colliders; {called} knows contact pairs only")
 
 
 def contact_name(model: Model, pair: int) -> str:

@@ -41,6 +41,7 @@ def advance(model: models.Model, h: float, n: int, options: Options = Options())
     with springs or moving walls, which the scheme does not know.
     """
     h = number(h, "h", 0.0, open_low=True)
+    models.require_no_colliders(model, "moreau_jean")
     if len(model.springs.kind) or models.part(model, "bodies")[:, c.DRIVE : c.DRIVE + 3].any():
         raise ValueError("the model has springs or moving walls; moreau_jean knows none of them")
     most = 1 if options.linearised else options.max_iterations

@@ -39,6 +39,7 @@ def network(model: models.Model, wrench: Callable | None = None) -> tuple:
     q and v are tuples of one part, of 7 and 6 numbers for each body. Joints keep the rows that are
     independent; a pair without friction is a NewtonImpact of one row, the others are Friction3d.
     """
+    models.require_no_colliders(model, "a network")
     q, v = models.state(model)
     if len(model.springs.kind) or (v * model.bodies.held).any():
         raise ValueError("the model has springs or moving walls; a network knows none of them")

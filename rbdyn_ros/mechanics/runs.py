@@ -115,6 +115,7 @@ def multiplier_run(
     _require_counts(rows, steps_per_row)
     if not 0.0 <= alpha < np.inf:
         raise ValueError(f"alpha is {alpha}; it must be finite and >= 0 (0: no stabilization)")
+    models.require_no_colliders(model, "a run by multipliers")
     if len(model.pairs.kind):
         raise ValueError(
             f"the model has {len(model.pairs.kind)} contact pairs; its multipliers know joints only"

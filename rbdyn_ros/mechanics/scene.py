@@ -97,6 +97,13 @@ class Contact(NamedTuple):
     restitution: float = 0.0  # Newton's e_n, from 0 to 1
 
 
+class Colliders(NamedTuple):
+    """All geoms can touch each other, for whole steps: spheres, boxes and planes of the world."""
+
+    friction: float = 0.0
+    restitution: float = 0.0
+
+
 class Spring(NamedTuple):
     """A spring with a damper: between points of two bodies, or with `hinge` about its axis."""
 
@@ -122,6 +129,7 @@ class Scene(NamedTuple):
     # as the joints' impulses would
     close: bool = False
     springs: Mapping = _NOTHING  # name -> Spring
+    colliders: Colliders | None = None
 
 
 KINDS = {  # whether a joint has a point, how many axes
@@ -179,10 +187,13 @@ def build(scene: Scene, **options) -> models.Model:
     names = models.Names(
         tuple(scene.bodies), tuple(f"contact {name}" for name in scene.contacts), tuple(owners)
     )
-    touching = pairs.build(len(q), *candidates)
+    found = pairs.build(len(q), *candidates)
     made = [_spring(*item, at, q) for item, at in zip(scene.springs.items(), ends)]
+    if scene.colliders:
+        shaped = [_shape(geom, numbers[geom.body]) for geom in scene.geoms.values()]
+        options["colliders"] = touching.colliders(shaped, *scene.colliders)
     options |= {"names": names, "springs": springs.build(len(q), *made)}
-    return models.build(bodies, q, v, constraints, touching, **options)
+    return models.build(bodies, q, v, constraints, found, **options)
 
 
 def opening(constraints: Constraints, q: Array) -> float:

@@ -6,6 +6,7 @@ Every value is checked, and named with its line where it is wrong.
     joints:   {NAME: {type: hinge, between: [rod, cart], point: [0, 0, 0], axis: [0, 1, 0]}}
     geoms:    {NAME: {shape: plane, normal: [0, 0, 1], point: [0, 0, -1]}}
     contacts: {NAME: {between: [ball, floor], friction: 0.4, restitution: 0.5}}
+    colliders: {friction: 0.4, restitution: 0.0}
     springs:  {NAME: {between: [cart, world], end: [1, 0, 0], stiffness: 20.0, damping: 0.5}}
 
 A body with a shape that can touch is its own geom, under the same name. doc/bodies.md teaches it.
@@ -126,6 +127,10 @@ SPRING = _table(
     Parameter("angle", None, "rad", ""),
     Parameter("damping", None, "", "", low=0.0),
 )
+COLLIDERS = {  # of all geoms: numbers without a name
+    "friction": Parameter("friction", None, "", "", low=0.0),
+    "restitution": Parameter("restitution", None, "", "", low=0.0, high=1.0),
+}
 GROUPS = {
     "bodies": BODY,
     "joints": JOINT,
@@ -187,6 +192,8 @@ def read(path: Path) -> ModelFile:
     contacts = {name: _contact(f"contacts.{name}", values) for name, values in groups["contacts"].items()}
     springs = {name: _spring(f"springs.{name}", values) for name, values in groups["springs"].items()}
     whole = {word: top[word] for word in ("gravity", "close") if word in top}
+    if top["colliders"]:
+        whole["colliders"] = scene.Colliders(**top["colliders"])
     return ModelFile(
         scene.Scene(bodies, joints, geoms, contacts, springs=springs, **whole),
         top.get("title", path.stem),
@@ -209,6 +216,7 @@ def build(file: ModelFile, path: Path, **options):
 def _grouped(path: Path) -> tuple:
     """(checked values by name, group -> name -> key -> Value, positions and rates) of a file."""
     top, groups, starts = {}, {group: {} for group in GROUPS}, {word: {} for word in STARTS}
+    top["colliders"] = {}
     for entry in yaml_file.read(path, "model file"):
         source, (first, *rest) = f"{path}:{entry.line}", entry.name.split(".", 2)
         if entry.section:
@@ -226,10 +234,17 @@ def _grouped(path: Path) -> tuple:
             groups[first].setdefault(name, {})[key] = Value(value, source)
         elif first in STARTS and len(rest) == 1:
             starts[first][rest[0]] = Value(check(STARTS[first]._replace(name=entry.name), entry.value, source), source)
+        elif first == "colliders" and len(rest) == 1 and rest[0] in COLLIDERS:
+            value = check(COLLIDERS[rest[0]]._replace(name=entry.name), entry.value, source)
+            top["colliders"][rest[0]] = value
+        elif first == "colliders":
+            raise ValueError(
+                f"{source}: {entry.name} is not known; write colliders: {{friction: 0.5, restitution: 0}}"
+            )
         elif first in GROUPS or first in STARTS:
             raise ValueError(f"{source}: {entry.name} has no parts; write {first}: {{NAME: {{...}}}}")
         else:
-            known = (*TOP, *GROUPS, *STARTS)
+            known = (*TOP, *GROUPS, "colliders", *STARTS)
             raise ValueError(f"{source}: {entry.name} is not known; {nearest(first, known)}known are {', '.join(known)}")
     return top, groups, starts
 

@@ -133,15 +133,17 @@ def columns(model: models.Model, record: runs.Record) -> dict:
 
 def impact_columns(model: models.Model, record: runs.Record) -> dict:
     """The columns of the impacts: t [s], contact, bodies, P_n P_t1 P_t2 [N s], u_n before and after [m/s]."""
-    pairs = record.impacts[:, 1].astype(int)
+    # contacts of colliders change their bodies; only those of pairs have a name
+    impacts = record.impacts[record.impacts[:, 1] < len(model.pairs.kind)]
+    pairs = impacts[:, 1].astype(int)
     names, bodies = contact_names(model), (*model.names.bodies, "world")
     between = [f"{bodies[model.pairs.a[k]]} on {bodies[model.pairs.b[k]]}" for k in pairs]
     words = ("P_n", "P_t1", "P_t2", "u_n_minus", "u_n_plus")
     return {
-        "t": record.impacts[:, 0],
+        "t": impacts[:, 0],
         "contact": np.array([names[model.names.contact_of[k]] for k in pairs], object),
         "bodies": np.array(between, object),
-    } | {word: record.impacts[:, 2 + k] for k, word in enumerate(words)}
+    } | {word: impacts[:, 2 + k] for k, word in enumerate(words)}
 
 
 def joint_names(record: runs.Record) -> tuple:

@@ -230,3 +230,21 @@ def test_the_columns_of_the_page_are_those_of_the_file(simulate):
     words = {word.rpartition(".")[2] for word in table()}
     told = set(re.findall(r"`(?:\w+\.)?(\w+)`", PAGE.split("## What comes out")[1].split("## Joints")[0]))
     assert {"t", "x", "z", "qw", "qz", "vx", "wz", "fx", "fz", "tx", "tz", "Pn", "Px", "Pz", "Lx", "E", "opening"} <= words & told
+
+
+def test_colliders_of_a_file_fall_on_each_other(simulate):
+    """A ball, a cube and a floor, and no list of contacts."""
+    Path("pile.yaml").write_text(
+        "whole_steps: true\ncolliders: {friction: 0.5}\n"
+        "bodies:\n"
+        "  cube: {shape: box, size: [0.2, 0.2, 0.2], mass: 1, position: [0, 0, 0.15]}\n"
+        "  ball: {shape: sphere, radius: 0.1, mass: 1, position: [0, 0, 0.4]}\n"
+        "geoms: {floor: {shape: plane}}\n"
+    )
+    assert simulate("--model", "pile.yaml", "--duration", "0.5", "--step", "0.002")[0] == 0
+    rows = table()
+    assert rows["cube.z"][-1] == pytest.approx(0.1, abs=1e-6)
+    assert rows["ball.z"][-1] == pytest.approx(0.3, abs=1e-6)
+    Path("pile.yaml").write_text(Path("pile.yaml").read_text().replace("whole_steps: true\n", ""))
+    code, _, err = simulate("--model", "pile.yaml", "--duration", "0.5")
+    assert code == 2 and "there are colliders, but whole_steps is False" in err

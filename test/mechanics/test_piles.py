@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics import moreau_jean, network, runs, shapes
 from rbdyn_ros.mechanics.description import geoms, pairs
 
 G, H, FLOOR = 9.81, 2e-3, geoms.plane()
@@ -184,6 +185,18 @@ def test_slots_are_given_back():
     take(model, 1000)
     assert models.part(model, "counters")[c.USED, 0] == 4
     assert (models.part(model, "pair_integers")[:, c.A] >= 0).sum() == 4
+
+
+def test_schemes_that_know_no_colliders_say_so():
+    model = pile(*cubes((0.0, 0.0, 0.1)))
+    for called, run in (
+        ("moreau_jean", lambda: moreau_jean.advance(model, 1e-3, 1)),
+        ("a network", lambda: network.network(model)),
+        ("a run by multipliers", lambda: runs.multiplier_run(model, 1.0, 1e-3, 1, 1)),
+        ("composition", lambda: models.advance(model, 1e-3, 1, list(COMPOSITIONS)[1])),
+    ):
+        with pytest.raises(ValueError, match=f"the model has colliders; {called}"):
+            run()
 
 
 def test_what_cannot_be_is_refused():

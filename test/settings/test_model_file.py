@@ -24,7 +24,7 @@ def read(tmp_path, monkeypatch):
 def test_values_reach_the_scene(read):
     file = read(
         "title: All of it\nstep: 2e-3\nduration: 3\nevery: 0.01\nview: yz\ngravity: [0, 0, -1]\nclose: true\n"
-        "whole_steps: true\n"
+        "whole_steps: true\ncolliders: {friction: 0.6, restitution: 0.1}\n"
         "bodies:\n"
         "  a: {shape: capsule, radius: 0.1, length: 0.4, density: 1000, position: [1, 2, 3], rpy: [0, 0.5, 0],\n"
         "      velocity: [1, 0, 0], angular_velocity: [0, 0, 2], held: [0, 1, 0, 0, 0, 0]}\n"
@@ -36,6 +36,7 @@ def test_values_reach_the_scene(read):
     )
     assert (file.title, file.step, file.duration, file.every, file.view) == ("All of it", 2e-3, 3.0, 0.01, "yz")
     whole = file.scene
+    assert whole.colliders == (0.6, 0.1)
     assert file.whole_steps and whole.gravity == (0, 0, -1) and whole.close and list(whole.bodies) == ["a", "b", "c"]
     a, c = whole.bodies["a"], whole.bodies["c"]
     volume = np.pi * 0.1**2 * (0.4 + 4.0 / 3.0 * 0.1)
@@ -127,3 +128,11 @@ def test_joints_that_contradict_each_other_are_named(read):
     )
     with pytest.raises(ValueError, match="joint (left|right) .*the joints contradict each other"):
         model_file.build(file, model_file.Path("m.yaml"))
+
+
+def test_colliders_that_cannot_be_are_named(read):
+    assert read(BOX).scene.colliders is None
+    with pytest.raises(ValueError, match=r"m.yaml:2: colliders.mu is not known; write colliders: {friction: 0.5"):
+        read(BOX + "colliders: {mu: 0.5}")
+    with pytest.raises(ValueError, match="m.yaml:2: colliders.restitution is 2"):
+        read(BOX + "colliders: {restitution: 2}")
