@@ -23,7 +23,7 @@ from rbdyn_ros.mechanics.lagrangian import (
     solve_lagrangian,
     unlawful,
 )
-from rbdyn_ros.mechanics.pairs import STILL, accelerate, aim, is_left, push, velocity
+from rbdyn_ros.mechanics.pairs import STILL, accelerate, aim, hold, push, velocity
 from rbdyn_ros.mechanics.velocity import respond
 from rbdyn_ros.solvers.fc3d import projected
 from rbdyn_ros.solvers.fc3d_one_contact import NONE, contact
@@ -55,7 +55,8 @@ def collect(m):
         b = integers[k, c.B]
         is_aimed = pairs[k, c.AIMED] != 0.0 and bodies[integers[k, c.A], c.DRIFT] <= STILL
         is_aimed = is_aimed and (b == c.WORLD or bodies[b, c.DRIFT] <= STILL)
-        if not is_aimed and integers[k, c.KIND] > c.BALLS and is_left(m, k):
+        of_shapes = integers[k, c.KIND] > c.BALLS
+        if not is_aimed and of_shapes and not hold(m, k):
             integers[k, c.CLOSED] = 0
             put(pairs, k, c.LA, (0.0, 0.0, 0.0))
             pairs[k, c.AIMED] = 0.0
@@ -63,7 +64,8 @@ def collect(m):
             active[n] = k
             n += 1
             if not is_aimed:
-                aim(m, k)
+                if not of_shapes:
+                    aim(m, k)
                 pairs[k, c.AIMED] = 1.0
             s, t = pairs[k, c.U_P], pairs[k, c.U_P + 1]
             stopped = (

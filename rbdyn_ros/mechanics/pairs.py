@@ -18,6 +18,7 @@ from rbdyn_ros.mechanics.smooth import way
 _ORIGIN = (0.0, 0.0, 0.0)
 JUMP = 5e-6  # [m] by which a gap may close without a way (see `features.OUTSIDE`)
 FAR = 1e-3  # [m] of a gap that is not looked at again before its bodies have moved
+DIFFERS = 2e-6  # [m] of the gap between features that are met, with the normal given or not
 LEFT = 5e-7  # [m] of a gap at the start of a step in which the contact would be closed
 STILL = 1e-13  # [m] and [rad]: a way of bodies after which frames and levers still hold
 _UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -111,11 +112,22 @@ def carried(bodies, i, p, point):
 
 
 @part
-def is_left(m, k):
-    """Whether the closed pair k has left what it was closed on: an edge's end, a face's rim."""
-    pairs = arena.pairs(m)
-    g, normal, _ = shape_gap(m, k, c.X, c.R, _ORIGIN)
-    return g > LEFT or vec.dot(normal, get(pairs, k, c.FRAME)) < 0.5
+def hold(m, k):
+    """Aim the closed pair k of two shapes; False where it has left what it was closed on: an
+    edge's end, a face's rim.
+
+    Its gap is the one that the end of the step is asked for, with the normal given: what that
+    differs by from the gap of an open pair would be a velocity without bound in a short part of a
+    step.
+    """
+    g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
+    if g > LEFT or vec.dot(normal, get(arena.pairs(m), k, c.FRAME)) < 0.5:
+        return False
+    held = shape_gap(m, k, c.X, c.R, normal)[0]
+    if abs(g - held) > DIFFERS:
+        return False
+    set_contact(m, k, held, normal, point)
+    return True
 
 
 @inlined

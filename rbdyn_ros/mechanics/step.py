@@ -26,6 +26,8 @@ SHORT = 5e-12
 FEW_ROUNDS = 1  # in each pass of a whole step
 COARSE = 1e-9  # [m/s] for each contact: what impulses are found to in whole steps
 FALSE_POSITIONS = 30  # before bisection
+# of the step: shorter parts are not taken, for round-off of places over their length is a velocity
+SHORTEST = 1e-8
 ROUNDS_FAILED, IMPACT_FAILED = 4, 5
 OBSERVE = np.int64(-1)
 
@@ -116,7 +118,7 @@ def attempt(m, h, whole, scale):
 @part
 def find_impact(m, left, whole):
     """The part of a step at whose end the first gap is just closed, and which is then solved; 0 if
-    none is that short, -1: failed.
+    it is too short to be taken, -1: failed.
 
     False position with halving (Illinois), then bisection, for gaps that jump or hide behind one
     that stays small; it ends on the side where nothing overlaps.
@@ -126,7 +128,7 @@ def find_impact(m, left, whole):
     for k in range(100):
         share = g_low / (g_low - g_high) if g_low > 0.0 and k < FALSE_POSITIONS else 0.5
         narrow = high - low <= 1e-13 * whole
-        if narrow and low == 0.0:
+        if high <= SHORTEST * whole:
             return 0.0
         tau = low if narrow else low + (high - low) * min(max(share, 1e-3), 1.0 - 1e-3)
         arena.counters(m)[c.TRIALS] += 1
@@ -135,7 +137,7 @@ def find_impact(m, left, whole):
         at = tau
         g = smallest(m, c.X_1, c.R_1)
         if narrow or 0.0 <= g <= CLOSED:
-            return tau
+            return finish_part(m, tau, left, whole)
         if g >= 0.0:
             low, g_low = tau, g
             if side == 1:
@@ -148,6 +150,18 @@ def find_impact(m, left, whole):
             side = -1
     arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = IMPACT_FAILED, 0
     return -1.0
+
+
+@part
+def finish_part(m, tau, left, whole):
+    """The part tau of what is left of a step, which is solved; nothing, or all that is left, where
+    it or the rest would be too short; -1: failed.
+    """
+    if tau <= SHORTEST * whole:
+        return 0.0
+    if left - tau > SHORTEST * whole or tau == left:
+        return tau
+    return left if attempt(m, left, whole, left / tau) else -1.0
 
 
 @part
