@@ -70,9 +70,9 @@ class Simulator(ManagedNode):
             self.get_logger().warning(f"the first tick fails: {refusal}")
         self.telemetry = Telemetry(self, self.frames, values)
         self.telemetry.describe(plant, values)
-        self.runner = Runner(plant, setup.pace(values), self.telemetry, self._on_status, self.telemetry.express)
+        self.runner = Runner(plant, setup.pace(values), self.telemetry, self._on_status, self.telemetry.native_publisher)
         self.telemetry.rehearse(self.runner)
-        if not (self.runner.compiles and self.telemetry.express.possible):
+        if not (self.runner.compiles and self.telemetry.native_publisher.possible):
             self.get_logger().info("every tick is Python's: machine code needs a 64-bit Linux and a librcl.so that tells its functions")
         self.inbox = CommandSubscribers(self, self.runner, self.frames)
         self.desk = SimulatorServices(self, self.runner, self._dump)

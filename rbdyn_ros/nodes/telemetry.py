@@ -16,12 +16,12 @@ from visualization_msgs.msg import MarkerArray
 from rbdyn_ros.models.gimbal_joints import GimbalJoints
 from rbdyn_ros.nodes import description, qos, sample, state_topics, transforms, wrench_topics
 from rbdyn_ros.nodes.evidence_topic import IntegratorEvidence
-from rbdyn_ros.nodes.express import Express
 from rbdyn_ros.nodes.fault_topic import FaultCounts
 from rbdyn_ros.nodes.flow_control import FlowControl
 from rbdyn_ros.nodes.frames import Frames
 from rbdyn_ros.nodes.markers import Markers
 from rbdyn_ros.nodes.messages import set_stamp
+from rbdyn_ros.nodes.native_publisher import NativePublisher
 from rbdyn_ros.simulation.plant import Setup
 from rbdyn_ros.simulation.runner import PLAYING, Runner
 
@@ -41,7 +41,7 @@ class Telemetry:
         self._static_sent = False
         self._joints, self._pose = state_topics.Joints(frames), state_topics.Pose(frames)
         self._groups = self._make_groups(values)
-        self.express = Express(self, self._joints, self._pose)
+        self.native_publisher = NativePublisher(self, self._joints, self._pose)
         self._time = Clock()
         self._tells_time, self.heard, self._look = False, [], 0.0  # what of it somebody hears; when to look again [s, steady]
 

@@ -3,8 +3,8 @@
 from rbdyn_ros.faults.options import Faults, Noise
 from rbdyn_ros.faults.sensors import Sensors
 from rbdyn_ros.simulation.measurement import measure
+from rbdyn_ros.simulation.native_loop import NativeLoop, steady
 from rbdyn_ros.simulation.plant import Plant, Setup
-from rbdyn_ros.simulation.stretch import Stretch, steady
 
 _NOISY = Faults(noise=Noise(*(1.0 for _ in Noise._fields)))
 
@@ -15,7 +15,7 @@ def rehearse(setup: Setup) -> str:
     copy.to_world(copy.point((0.0, 0.0, 0.0)))  # as a push in the rod's axes, or a click, asks for it
     failure = copy.tick((0.0, 0.0), [0.0] * 9)
     measure(copy, (0.0, 0.0), Sensors(_NOISY, 0))
-    Stretch(steady()).rehearse(copy)
+    NativeLoop(steady()).rehearse(copy)
     copy.steps = 0
     copy.reset()
     return failure

@@ -12,20 +12,20 @@ from rbdyn_ros.simulation.command import Command, CommandQueue, Rejected, check_
 from rbdyn_ros.simulation.disturbance import Disturbance
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.measurement import Measurement, measure
+from rbdyn_ros.simulation.native_loop import (
+    COMMAND_TIMEOUT,
+    DONE,
+    INTERRUPTED,
+    PUBLISH_FAILED,
+    UNPUBLISHED,
+    NativeLoop,
+    PublishBuffers,
+    steady,
+)
 from rbdyn_ros.simulation.pace import Pace
 from rbdyn_ros.simulation.pacing import SLICE, Pacer, exact_sleeps
 from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.statistics import Statistics
-from rbdyn_ros.simulation.stretch import (
-    ASKED,
-    COMPUTED,
-    DONE,
-    REFUSED,
-    SILENT,
-    Departures,
-    Stretch,
-    steady,
-)
 from rbdyn_ros.types import Array, State
 
 STOPPED, PAUSED, PLAYING = "stopped", "paused", "playing"
@@ -39,10 +39,10 @@ def phase(status: str) -> str:
     return status if status.startswith(FAULT) else status.partition(": ")[0]
 
 
-class Express(Protocol):
+class NativePublisher(Protocol):
     """What publishes ticks that Python does not see."""
 
-    def begin(self, runner: "Runner") -> tuple[Departures, int] | None:
+    def begin(self, runner: "Runner") -> tuple[PublishBuffers, int] | None:
         """Where messages are written and sent, and for how many ticks nothing else is due; None where that is now."""
 
     def end(self) -> None:
@@ -53,11 +53,11 @@ class Runner:
     """Ticks a `Plant` in a thread. Whatever others ask for happens between two ticks.
 
     `prepare(runner)` is called in the thread after every tick, and at `idle_period` while time stands still; it returns what publishes the
-    state then, and calls `leaves()`. `on_status(status)` is called after every change of the status. Where there is an `express`, plain ticks
+    state then, and calls `leaves()`. `on_status(status)` is called after every change of the status. Where there is an `native_publisher`, plain ticks
     run in machine code, a stretch at a time.
     """
 
-    def __init__(self, setup: Setup, pace: Pace, prepare: Callable, on_status: Callable, express: Express | None = None):
+    def __init__(self, setup: Setup, pace: Pace, prepare: Callable, on_status: Callable, native_publisher: NativePublisher | None = None):
         self.plant, self.pace = Plant(setup), pace
         self.command_queue, self.disturbance = CommandQueue(), Disturbance()
         self.history, self.statistics = History(pace.history_rows), Statistics()
@@ -67,8 +67,8 @@ class Runner:
         self.measurement: Measurement | None = None  # the newest that has arrived; None: the truth, at once
         self.told = True  # whether it arrived in this tick
         self.acting: Command | None = None  # the newest that has arrived at the cart
-        self._prepare, self._on_status, self._express = prepare, on_status, express
-        self._stretch = Stretch(steady())
+        self._prepare, self._on_status, self._native_publisher = prepare, on_status, native_publisher
+        self._native_loop = NativeLoop(steady())
         self._ready: Callable | None = None  # publishes the last tick, when its time has come
         self._work = 0.0  # [s] that it took
         self._between_ticks = threading.RLock()
@@ -80,14 +80,14 @@ class Runner:
     @contextmanager
     def _asking(self) -> Iterator[None]:
         """Between two ticks: a stretch ends for it."""
-        self._stretch.asked[0] = 1
+        self._native_loop.asked[0] = 1
         with self._between_ticks:
             yield
 
     @property
     def compiles(self) -> bool:
         """Whether plain ticks can pass in machine code here."""
-        return self._stretch.possible
+        return self._native_loop.possible
 
     @property
     def awaited(self) -> int:
@@ -110,7 +110,7 @@ class Runner:
     def end(self) -> None:
         """Stop the thread, at once also where it sleeps or waits."""
         self._ending = True
-        self._stretch.asked[0] = 1
+        self._native_loop.asked[0] = 1
         self.command_queue.wake()
         if self._thread:
             self._thread.join()
@@ -206,7 +206,7 @@ class Runner:
     def push(self, wrench: Array, end: int) -> None:
         """Let a wrench (9,) (see `types.Input`) act on the rod until the simulated time `end` [ns]."""
         self.disturbance.push(wrench, end)
-        self._stretch.asked[0] = 1
+        self._native_loop.asked[0] = 1
 
     def past(self) -> tuple:
         """(stamps (n,), rows (n, 13)) of the newest ticks, as `History.read` gives them."""
@@ -243,8 +243,8 @@ class Runner:
         """A stretch of ticks in machine code or, where there is more to do, one tick in Python, published at its deadline."""
         factor = self.pace.real_time_factor
         period = self.plant.tick_ns * 1e-9 / factor if factor else 0.0
-        how = self._stretched(period)
-        if how in (DONE, ASKED, REFUSED) or (how == SILENT and not self._stepped(period)):
+        how = self._compiled_ticks(period)
+        if how in (DONE, INTERRUPTED, PUBLISH_FAILED) or (how == COMMAND_TIMEOUT and not self._stepped(period)):
             return
         late = self.pacer.wait(period, self._resting, self.pace.overrun)
         with self._between_ticks:
@@ -254,23 +254,23 @@ class Runner:
                 self._ready()
                 self._ready = None
 
-    def _stretched(self, period: float) -> int:
-        """Let plain ticks pass in machine code; how that ended, SILENT also where it could not begin."""
+    def _compiled_ticks(self, period: float) -> int:
+        """Let plain ticks pass in machine code; how that ended, COMMAND_TIMEOUT also where it could not begin."""
         with self._between_ticks:
-            if self._stretch.asked[0] or not self._is_plain(period):
-                self._stretch.asked[0] = 0  # whoever asks gets the lock while Python sleeps
-                return SILENT
-            express = self._express.begin(self)
-            if express is None:
-                return SILENT
+            if self._native_loop.asked[0] or not self._is_plain(period):
+                self._native_loop.asked[0] = 0  # whoever asks gets the lock while Python sleeps
+                return COMMAND_TIMEOUT
+            native_publisher = self._native_publisher.begin(self)
+            if native_publisher is None:
+                return COMMAND_TIMEOUT
             try:
-                how, fault = self._stretch.run(self, period, *express)
+                how, fault = self._native_loop.run(self, period, *native_publisher)
             finally:
-                self._express.end()
-            if how == COMPUTED:
+                self._native_publisher.end()
+            if how == UNPUBLISHED:
                 self._ticked(fault)
                 self._ready = self._prepare(self)
-            elif how == REFUSED:
+            elif how == PUBLISH_FAILED:
                 self._publish()  # says what the middleware has against it
             return how
 
@@ -279,7 +279,7 @@ class Runner:
         chain, pace = self.chain, self.pace
         clear = chain.sees_truth and chain.commands.clear and chain.actuator.ideal and not self.disturbance.acts
         paced = 0.0 < period <= SLICE and not pace.lockstep and self.pacer.beat(period) is not None
-        return self._express is not None and self._stretch.possible and clear and paced and self.acting is not None and not self._resting()
+        return self._native_publisher is not None and self._native_loop.possible and clear and paced and self.acting is not None and not self._resting()
 
     def _stepped(self, period: float) -> bool:
         """Sleep, and step with what has been commanded before; whether there is something to publish.

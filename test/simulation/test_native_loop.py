@@ -17,7 +17,7 @@ from rbdyn_ros.simulation.command import Command
 from rbdyn_ros.simulation.pacing import Pacer
 from rbdyn_ros.simulation.plant import Plant
 from rbdyn_ros.simulation.runner import FAULT, PAUSED, PLAYING, Runner
-from rbdyn_ros.simulation.stretch import ASKED, COMPUTED, DONE, REFUSED, SILENT, Clock, Departures, Stretch, steady
+from rbdyn_ros.simulation.native_loop import INTERRUPTED, UNPUBLISHED, DONE, PUBLISH_FAILED, COMMAND_TIMEOUT, Clock, PublishBuffers, NativeLoop, steady
 
 pytestmark = pytest.mark.skipif(steady() is None, reason="stretches need a 64-bit Linux and compiled kernels")
 
@@ -48,14 +48,14 @@ class Virtual:
 
 
 class Press:
-    """Departures of two publishers; what was published: (publisher, message, stamp, 28 numbers)."""
+    """PublishBuffers of two publishers; what was published: (publisher, message, stamp, 28 numbers)."""
 
     def __init__(self, refuses=lambda count: False):
         self.issues, self._refuses = [], refuses
         self._function = FUNCTION(self._publish)
         self.words, self.angles = np.zeros(40), np.zeros(3)
         arrays = np.array([7, 8]), np.array([70, 80]), self.words, np.array([STAMP]), np.arange(28), self.angles
-        self.departures = Departures(ctypes.cast(self._function, ctypes.c_void_p).value, *arrays)
+        self.buffers = PublishBuffers(ctypes.cast(self._function, ctypes.c_void_p).value, *arrays)
         self.stretches, self.longest = 0, 10
 
     def _publish(self, publisher: int, message: int, *_) -> int:
@@ -64,12 +64,12 @@ class Press:
         return int(self._refuses(len(self.issues)))
 
     def begin(self, runner: Runner) -> tuple:
-        """As an `Express`."""
+        """As an `NativePublisher`."""
         self.stretches += 1
-        return self.departures, self.longest
+        return self.buffers, self.longest
 
     def end(self) -> None:
-        """As an `Express`."""
+        """As an `NativePublisher`."""
 
 
 @pytest.fixture
@@ -80,11 +80,11 @@ def virtual():
 
 @pytest.fixture
 def made(values):
-    """`made(express, **changes)`: a runner at rest."""
+    """`made(native_publisher, **changes)`: a runner at rest."""
 
-    def make(express=None, **changes) -> Runner:
+    def make(native_publisher=None, **changes) -> Runner:
         changed = values(**{"initial__orientation": LEANING, "start": "immediately", "watchdog__timeout": 0.0, **changes})
-        return Runner(setup.plant_setup(changed), setup.pace(changed), lambda runner: lambda: None, lambda status: None, express)
+        return Runner(setup.plant_setup(changed), setup.pace(changed), lambda runner: lambda: None, lambda status: None, native_publisher)
 
     return make
 
@@ -108,9 +108,9 @@ def resting(made, virtual):
 def passed(virtual):
     """`passed(runner, n, press, stretch)`: what came of n ticks."""
 
-    def run(runner: Runner, n: int, press: Press | None = None, stretch: Stretch | None = None) -> tuple:
+    def run(runner: Runner, n: int, press: Press | None = None, stretch: NativeLoop | None = None) -> tuple:
         press = press or Press()  # which must live as long as its function is called
-        return (stretch or Stretch(virtual.clock)).run(runner, TICK, press.departures, n)
+        return (stretch or NativeLoop(virtual.clock)).run(runner, TICK, press.buffers, n)
 
     return run
 
@@ -168,15 +168,15 @@ def test_each_tick_is_told_at_its_deadline_and_its_instant_is_known(resting, pas
 
 def test_the_systems_clock_is_that_of_python(made):
     runner = made()
-    Stretch(steady()).rehearse(runner.plant)
+    NativeLoop(steady()).rehearse(runner.plant)
     commanded(runner, (1.0, 0.0), time.monotonic())
     runner.pacer.wait(TICK, lambda: True)
     runner.pacer.passed(50)  # the first deadline is 0.1 s away
-    press, stretch, began = Press(), Stretch(steady()), time.monotonic()
-    how, _ = stretch.run(runner, TICK, press.departures, 3)
+    press, stretch, began = Press(), NativeLoop(steady()), time.monotonic()
+    how, _ = stretch.run(runner, TICK, press.buffers, 3)
     base, past = runner.pacer.beat(TICK)
     count, _, instants = runner.statistics.sent
-    assert how in (DONE, COMPUTED) and past == 51 + count[0]  # another process may have made it late
+    assert how in (DONE, UNPUBLISHED) and past == 51 + count[0]  # another process may have made it late
     assert began <= base + 52 * TICK <= instants[0] <= time.monotonic()
 
 
@@ -196,30 +196,30 @@ def test_without_a_command_that_counts_nothing_moves(resting, passed, virtual):
     late.command_queue.clear()
     commanded(late, (1.0, 0.0), virtual.now - 0.2)
     for silent in (runner, late):
-        assert passed(silent, 3) == (SILENT, "") and silent.plant.steps == 0 and silent.statistics.ticks == 0
+        assert passed(silent, 3) == (COMMAND_TIMEOUT, "") and silent.plant.steps == 0 and silent.statistics.ticks == 0
     commanded(late, (1.0, 0.0), virtual.now)
     assert passed(late, 3) == (DONE, "")
 
 
 def test_a_command_that_grows_too_old_ends_it(resting, passed):
     runner, press = resting(watchdog__timeout=0.1), Press()
-    assert passed(runner, 5000, press) == (SILENT, "")
+    assert passed(runner, 5000, press) == (COMMAND_TIMEOUT, "")
     ticks = runner.statistics.ticks
     assert ticks == 49 and len(press.issues) == 98  # of 2 ms; the first deadline was two away
     assert len(runner.history.read()[0]) == ticks == runner.plant.steps // runner.plant.setup.tick_steps
 
 
 def test_who_asks_ends_it_after_a_tick(resting, passed, virtual):
-    runner, stretch = resting(), Stretch(virtual.clock)
+    runner, stretch = resting(), NativeLoop(virtual.clock)
     press = Press(lambda count: stretch.asked.__setitem__(0, count == 4) or False)
-    assert passed(runner, 50, press, stretch) == (ASKED, "")
+    assert passed(runner, 50, press, stretch) == (INTERRUPTED, "")
     assert runner.statistics.ticks == 2 and len(press.issues) == 4
 
 
 def test_a_tick_that_is_late_is_left_to_python(resting, passed, virtual):
     runner, press = resting(), Press()
     virtual.now += 3.0 * TICK
-    assert passed(runner, 5, press) == (COMPUTED, "")
+    assert passed(runner, 5, press) == (UNPUBLISHED, "")
     assert runner.plant.steps == runner.plant.setup.tick_steps and len(runner.history.read()[0]) == 1
     assert not press.issues and runner.statistics.ticks == 0
 
@@ -234,12 +234,12 @@ def test_a_tick_that_is_late_is_left_to_python(resting, passed, virtual):
 def test_a_fault_is_left_to_python(resting, passed, changes, sentence):
     runner, press = resting(**changes), Press()
     how, fault = passed(runner, 5, press)
-    assert how == COMPUTED and sentence in fault and not press.issues
+    assert how == UNPUBLISHED and sentence in fault and not press.issues
 
 
 def test_what_the_middleware_does_not_take_ends_it(resting, passed):
     runner = resting()
-    assert passed(runner, 5, Press(lambda count: count == 4)) == (REFUSED, "") and runner.statistics.ticks == 2
+    assert passed(runner, 5, Press(lambda count: count == 4)) == (PUBLISH_FAILED, "") and runner.statistics.ticks == 2
 
 
 @contextmanager

@@ -12,14 +12,14 @@ from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
 
 from rbdyn_ros.models.gimbal_joints import GimbalJoints  # noqa: E402
-from rbdyn_ros.nodes import express, sample, state_topics  # noqa: E402
+from rbdyn_ros.nodes import native_publisher, sample, state_topics  # noqa: E402
 from rbdyn_ros.nodes.frames import frames  # noqa: E402
 from rbdyn_ros.nodes.messages import nanoseconds  # noqa: E402
 from rbdyn_ros.settings.tables import NODES, OFFLINE  # noqa: E402
-from rbdyn_ros.simulation import stretch  # noqa: E402
+from rbdyn_ros.simulation import native_loop  # noqa: E402
 from rbdyn_ros.simulation.setup import plant_setup  # noqa: E402
 
-if stretch.steady() is None or not express.publish_address():
+if native_loop.steady() is None or not native_publisher.publish_address():
     pytest.skip("stretches need a 64-bit Linux, compiled kernels and rcl's function", allow_module_level=True)
 
 SETUP = plant_setup({parameter.name: parameter.default for parameter in (*OFFLINE, *NODES["pendulum_simulator"])})
@@ -28,14 +28,14 @@ SETUP = plant_setup({parameter.name: parameter.default for parameter in (*OFFLIN
 @pytest.mark.parametrize("prefix", ["", "a", "ab/", "äöü_longer/"])
 def test_the_bytes_are_those_of_python(prefix):
     joints, pose = state_topics.Joints(frames(prefix)), state_topics.Pose(frames(prefix))
-    images = express.Images([express.clock_image(), joints.image, pose.image])
-    departures = stretch.Departures(0, *[np.zeros(0, np.int64)] * 2, images.words, images.stamps, images.numbers, np.zeros(3))
+    images = native_publisher.Images([native_publisher.clock_image(), joints.image, pose.image])
+    buffers = native_loop.PublishBuffers(0, *[np.zeros(0, np.int64)] * 2, images.words, images.stamps, images.numbers, np.zeros(3))
     memory, gimbal, rng = images.words.view(np.uint8), GimbalJoints(), np.random.default_rng(6)
     starts = [4 * (stamp - 1) for stamp in images.stamps]
     for stamp in rng.integers(10**9, 2**60, 20).tolist():
         Q = rng.normal(size=4)
         q, v = np.array([*rng.normal(size=2), *Q / np.linalg.norm(Q)]), rng.normal(size=5) * 10.0 ** rng.integers(-100, 5)
-        stretch.tell(departures, stamp, q, v, np.array([1.5, -0.0]))
+        native_loop.tell(buffers, stamp, q, v, np.array([1.5, -0.0]))
         taken = sample.of(SETUP, stamp, q.tolist(), v.tolist(), (1.5, -0.0), gimbal)
         told, posed = joints.packed(taken), pose.packed(taken)
         time, *both = (bytes(memory[start : start + size]) for start, size in zip(starts, (12, len(told), len(posed))))
@@ -60,14 +60,14 @@ def numbers(message) -> list:
 @pytest.fixture
 def counted(monkeypatch):
     """The ticks that passed in machine code, one number for each stretch."""
-    found, run = [], stretch.Stretch.run
+    found, run = [], native_loop.NativeLoop.run
 
     def counting(self, *arguments):
         answer = run(self, *arguments)
         found.append(int(self._report.ticks[0]))
         return answer
 
-    monkeypatch.setattr(stretch.Stretch, "run", counting)
+    monkeypatch.setattr(native_loop.NativeLoop, "run", counting)
     return found
 
 
@@ -103,7 +103,7 @@ def test_what_is_due_more_rarely_comes_between_stretches(graph, counted):
 
 
 def test_without_rcls_function_python_does_it(graph, counted, monkeypatch, capfd):
-    monkeypatch.setattr(express, "publish_address", lambda: 0)
+    monkeypatch.setattr(native_publisher, "publish_address", lambda: 0)
     simulator = graph.simulator(**START)
     assert "every tick is Python's" in capfd.readouterr().err
     states = graph.listen(Odometry, "odometry")

@@ -1,14 +1,14 @@
-"""A stretch of ticks in machine code: step, sleep to the deadline, publish; and nobody needs the interpreter.
+"""A compiled loop of ticks: step, sleep to the deadline, publish; and nobody needs the interpreter.
 
 A tick in Python takes 0.2 ms of a processor that has slept since the last one and has to find all of it in its memory again; here it
 takes what the sleep and the middleware take. It is a tick of `simulation.runner`, where nothing stands between law
 and plant: no fault, no push, no lockstep. Whatever else there is to do ends the stretch, and Python takes over:
 
-    DONE      all ticks are told
-    ASKED     somebody wants something between two ticks
-    SILENT    there is no command that still counts: the next tick is the watchdog's
-    COMPUTED  the last tick is not told: it is late, it failed, or the cart is beyond its travel
-    REFUSED   the middleware did not take a message of the last tick
+    DONE             all ticks are published
+    INTERRUPTED      somebody wants something between two ticks
+    COMMAND_TIMEOUT  there is no command that still counts: the next tick is the watchdog's
+    UNPUBLISHED      the last tick is late, it failed, or the cart is beyond its travel
+    PUBLISH_FAILED   the middleware did not take a message of the last tick
 """
 
 import ctypes
@@ -31,7 +31,7 @@ from rbdyn_ros.simulation.statistics import Statistics
 from rbdyn_ros.simulation.work import balance
 from rbdyn_ros.types import Array
 
-DONE, ASKED, SILENT, COMPUTED, REFUSED = range(5)
+DONE, INTERRUPTED, COMMAND_TIMEOUT, UNPUBLISHED, PUBLISH_FAILED = range(5)
 _MONOTONIC, _AT = 1, 1  # CLOCK_MONOTONIC, TIMER_ABSTIME of Linux
 
 
@@ -44,7 +44,7 @@ class Clock(NamedTuple):
     place: int  # its address
 
 
-class Departures(NamedTuple):
+class PublishBuffers(NamedTuple):
     """Messages that are ready but for their stamps and numbers, and who sends them."""
 
     publish: int  # address of int f(publisher, message, 0), 0 where it was taken
@@ -58,7 +58,7 @@ class Departures(NamedTuple):
     angles: Array  # (3,) roll, pitch, spin [rad] of the last tick
 
 
-class Terms(NamedTuple):
+class LoopConfig(NamedTuple):
     """How long a tick is, and which command counts."""
 
     step_ns: int
@@ -71,7 +71,7 @@ class Terms(NamedTuple):
     patience: float  # [s] real, how old a command may be
 
 
-class Report(NamedTuple):
+class LoopResult(NamedTuple):
     """What came of it."""
 
     ticks: Array  # (4,) told, saturated, commands that a newer one overtook before a tick, commands seen
@@ -101,12 +101,12 @@ def _sleep(clock, instant):
 
 
 @inlined
-def tell(departures, stamp, q, v, force):
+def tell(buffers, stamp, q, v, force):
     """Write a stamp [ns] and the state into the messages."""
-    halves, words, at = departures.words.view(np.int32), departures.words, departures.numbers
-    for place in departures.stamps:
+    halves, words, at = buffers.words.view(np.int32), buffers.words, buffers.numbers
+    for place in buffers.stamps:
         halves[place], halves[place + 1] = stamp // 1_000_000_000, stamp % 1_000_000_000
-    last = departures.angles
+    last = buffers.angles
     Q, u, w = (q[2], q[3], q[4], q[5]), (v[0], v[1]), (v[2], v[3], v[4])
     _, angles, rates, V = motion(Q, u, w, (last[0], last[1], last[2]))
     words[at[0]], words[at[1]] = q[0], q[1]
@@ -141,7 +141,7 @@ def _account(report, done, iterations, residual, work, quantities, norm_error):
     report.balance[6] = norm_error
 
 
-def _ticks(clock, asked, ring, sent, terms, departures, n, system, options, input, q, v, reaction, steps, stamps, rows, first, report):
+def _ticks(clock, asked, ring, sent, terms, buffers, n, system, options, input, q, v, reaction, steps, stamps, rows, first, report):
     """Up to n ticks; why they ended. `advance` is the integrator's.
 
     `asked` (1,): somebody waits; `steps` (1,) the plant's; `stamps`, `rows` (m, 14): the history as whole numbers and as doubles, the
@@ -150,11 +150,11 @@ def _ticks(clock, asked, ring, sent, terms, departures, n, system, options, inpu
     h, force = 1e-9 * terms.step_ns, report.force
     for k in range(n):
         if asked[0]:
-            return ASKED
+            return INTERRUPTED
         count, now = ring.count[0], _now(clock)
         slot = (count - 1) % len(ring.received)
         if count == 0 or now - ring.received[slot] > terms.patience:
-            return SILENT
+            return COMMAND_TIMEOUT
         report.ticks[2] += max(0, count - report.ticks[3] - 1)
         report.ticks[3] = count
         (force[0], force[1]), cut = _limited((ring.force[slot, 0], ring.force[slot, 1]), terms.limit)
@@ -172,17 +172,17 @@ def _ticks(clock, asked, ring, sent, terms, departures, n, system, options, inpu
         _write((first + k) % len(rows), stamp, q, v, force, stamps, rows)
         deadline = terms.base + (terms.deadlines + k + 1) * terms.period
         if done < terms.tick_steps or max(abs(q[0]), abs(q[1])) > terms.travel or _now(clock) > deadline:
-            return COMPUTED
+            return UNPUBLISHED
         report.times[1] = max(report.times[1], report.times[0])
-        tell(departures, stamp, q, v, force)
+        tell(buffers, stamp, q, v, force)
         _sleep(clock, deadline)
         place = sent.count[0] % len(sent.stamps)
         sent.stamps[place], sent.instants[place] = stamp, _now(clock)
         sent.count[0] += 1  # before it leaves: its answer may come before the last topic has left
         report.ticks[0] += 1
-        for i in range(len(departures.publishers)):
-            if called(departures.publish, departures.publishers[i], departures.messages[i], 0, 0):
-                return REFUSED
+        for i in range(len(buffers.publishers)):
+            if called(buffers.publish, buffers.publishers[i], buffers.messages[i], 0, 0):
+                return PUBLISH_FAILED
     return DONE
 
 
@@ -200,12 +200,12 @@ def steady() -> Clock | None:
     return Clock(read, sleep, time, time.ctypes.data)
 
 
-class Stretch:
+class NativeLoop:
     """Runs stretches, one at a time. `asked[0] = 1` ends one after its tick."""
 
     def __init__(self, clock: Clock | None):
         self.asked = np.zeros(1, np.int64)
-        self._report = Report(np.zeros(4, np.int64), np.zeros(2), np.zeros(2), np.zeros(3), np.zeros(7))
+        self._report = LoopResult(np.zeros(4, np.int64), np.zeros(2), np.zeros(2), np.zeros(3), np.zeros(7))
         self._clock, self._setup, self._ticks = clock, None, None
 
     @property
@@ -217,27 +217,27 @@ class Stretch:
         """Have the code for a plant, where stretches are possible."""
         if self.possible:
             none = np.zeros(0, np.int64)
-            nowhere, at_once = Departures(0, none, none, np.zeros(0), none, none, np.zeros(3)), Terms(1, 1, 1.0, 0.0, 0, 1.0, 1.0, 1.0)
+            nowhere, at_once = PublishBuffers(0, none, none, np.zeros(0), none, none, np.zeros(3)), LoopConfig(1, 1, 1.0, 0.0, 0, 1.0, 1.0, 1.0)
             self._pass(plant, CommandQueue(), Statistics(), History(1), at_once, nowhere, 0)
 
-    def run(self, runner, period: float, departures: Departures, n: int) -> tuple:
+    def run(self, runner, period: float, buffers: PublishBuffers, n: int) -> tuple:
         """Up to n ticks of a `Runner`, of `period` [s] each.
 
         (how they ended, the reason of a fault). All is as if Python had done them, but that a tick
-        which is COMPUTED has not been counted.
+        which is UNPUBLISHED has not been counted.
         """
         plant, command_queue, report = runner.plant, runner.command_queue, self._report
         for part in report:
             part[...] = 0
         report.ticks[3], report.balance[0] = command_queue.read, plant.work
         plant.input.disturbance[:] = 0.0
-        how = self._pass(plant, command_queue, runner.statistics, runner.history, _terms(runner, period), departures, n)
+        how = self._pass(plant, command_queue, runner.statistics, runner.history, _terms(runner, period), buffers, n)
         told, saturated, outrun, seen = report.ticks.tolist()
-        if told or how == COMPUTED:
+        if told or how == UNPUBLISHED:
             step_time, longest = report.times.tolist()
             runner.pacer.passed(told)
             runner.statistics.passed(told, saturated, longest)
-            runner.history.passed(told + (how == COMPUTED))
+            runner.history.passed(told + (how == UNPUBLISHED))
             runner.force = runner.chain.actuator.applied(tuple(report.force.tolist()))
             runner.acting = command_queue.take(seen - command_queue.read) or runner.acting
             runner.chain.commands.counts["outrun"] += outrun
@@ -246,10 +246,10 @@ class Stretch:
             return how, plant.account(work, quantities, norm_error, int(done), int(iterations), residual, step_time)
         return how, ""
 
-    def _pass(self, plant: Plant, command_queue: CommandQueue, statistics: Statistics, history: History, terms: Terms, departures: Departures, n: int) -> int:
+    def _pass(self, plant: Plant, command_queue: CommandQueue, statistics: Statistics, history: History, terms: LoopConfig, buffers: PublishBuffers, n: int) -> int:
         setup, (stamps, rows, first) = plant.setup, history.memory
         given = (
-            *(self._clock, self.asked, command_queue.ring, statistics.sent, terms, departures, n),
+            *(self._clock, self.asked, command_queue.ring, statistics.sent, terms, buffers, n),
             *(setup.system, setup.options, plant.input, plant.q, plant.v, plant.reaction, plant.count),
             *(stamps, rows, first, self._report),
         )
@@ -258,8 +258,8 @@ class Stretch:
         return self._ticks(*given)
 
 
-def _terms(runner, period: float) -> Terms:
+def _terms(runner, period: float) -> LoopConfig:
     setup, pace, timeout = runner.plant.setup, runner.pace, runner.pace.watchdog.timeout
     patience = timeout * pace.slowdown if timeout else math.inf
     limits = float(pace.force_limit), float(setup.travel), float(patience)
-    return Terms(setup.step_ns, setup.tick_steps, period, *runner.pacer.beat(period), *limits)
+    return LoopConfig(setup.step_ns, setup.tick_steps, period, *runner.pacer.beat(period), *limits)

@@ -1,7 +1,7 @@
 """What a stretch of ticks needs to publish without Python: /clock and the state topics as bytes in one block of memory, and rcl.
 
 rclpy's publishers are rcl's; `rcl_publish_serialized_message` is what they call with bytes. Here its address, theirs and those of
-the messages are handed to `simulation.stretch`.
+the messages are handed to `simulation.native_loop`.
 """
 
 import ctypes
@@ -12,7 +12,7 @@ from rosgraph_msgs.msg import Clock
 
 from rbdyn_ros.nodes.cdr import HEAD
 from rbdyn_ros.nodes.template import Template
-from rbdyn_ros.simulation.stretch import Departures
+from rbdyn_ros.simulation.native_loop import PublishBuffers
 
 _WORD = 8  # bytes
 
@@ -57,8 +57,8 @@ def clock_image() -> tuple | None:
     return Template(Clock(), lambda clock: None, ()).image
 
 
-class Express:
-    """The `simulation.runner.Express` of a `Telemetry`."""
+class NativePublisher:
+    """The `simulation.runner.NativePublisher` of a `Telemetry`."""
 
     def __init__(self, telemetry, joints, pose):
         """`joints`, `pose`: the sources of the two state topics that are sent as bytes."""
@@ -76,7 +76,7 @@ class Express:
         return self._images is not None
 
     def begin(self, runner) -> tuple | None:
-        """See `simulation.runner.Express`."""
+        """See `simulation.runner.NativePublisher`."""
         n = self._telemetry.ticks_of_states(runner, self._places) if self.possible else 0
         if not n:
             return None
@@ -88,7 +88,7 @@ class Express:
         return self._departures, n
 
     def end(self) -> None:
-        """See `simulation.runner.Express`."""
+        """See `simulation.runner.NativePublisher`."""
         self._held.close()
         self._telemetry.gimbal.angles = tuple(self._angles.tolist())
 
@@ -97,7 +97,7 @@ class Express:
         sent += [(p, self._places[fill]) for _, topics in heard for fill, measured, true in topics if fill in self._places for p in measured + true]
         images, addresses = self._images, self._images.addresses
         self._heard, self._passengers = heard, tuple(publisher for publisher, _ in sent)
-        self._departures = Departures(
+        self._departures = PublishBuffers(
             self._publish,
             np.array([publisher.handle.pointer for publisher, _ in sent], np.int64),
             np.array([addresses[image] for _, image in sent], np.int64),
