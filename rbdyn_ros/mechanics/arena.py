@@ -303,9 +303,12 @@ def _reader(table, count: int) -> tuple:
     def codegen(context, builder, signature, arguments):
         number = _numbers(builder, context, signature, arguments)
         loaded = [builder.load(number(k)) for k in range(count)]
+        if count == 1:
+            return loaded[0]
         return context.make_tuple(builder, signature.return_type, loaded)
 
-    return types.UniTuple(table.dtype, count)(table, types.intp, types.intp), codegen
+    found = table.dtype if count == 1 else types.UniTuple(table.dtype, count)
+    return found(table, types.intp, types.intp), codegen
 
 
 def _writer(table, value, change: Callable) -> tuple:
@@ -330,6 +333,12 @@ def get(typingctx, table, i, column):
     wrap negative indices, which makes three times as much code.
     """
     return _reader(table, 3)
+
+
+@intrinsic
+def number(typingctx, table, i, column):
+    """A number of a row whose index was read from a table."""
+    return _reader(table, 1)
 
 
 @intrinsic
@@ -362,6 +371,7 @@ def _add(table, i, column, value):
 
 
 get, get4 = _interpreted(get, _get), _interpreted(get4, lambda t, i, k: tuple(t[i, k : k + 4]))
+number = _interpreted(number, lambda t, i, k: t[i, k])
 put, add = _interpreted(put, _put), _interpreted(add, _add)
 
 

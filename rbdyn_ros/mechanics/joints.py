@@ -14,7 +14,7 @@ from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, turn
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
+from rbdyn_ros.mechanics.arena import get, get4, get9, number, put, put9
 from rbdyn_ros.mechanics.description.rows import TURN
 
 @inlined
@@ -141,21 +141,26 @@ def fill(m, h, on_w):
     for g in range(len(gather)):
         k, j, on_j, l, on_l = gather[g, 0], gather[g, 1], gather[g, 2], gather[g, 3], gather[g, 4]
         is_first, last = k != last, k
-        i = integers[j, c.A + on_j]
-        K, mobility = get9(bodies, i, c.K), vec.scale(h, get(bodies, i, c.IM))
-        if integers[j, c.KIND] == c.POINTS and integers[l, c.KIND] == c.POINTS:
+        i = number(integers, j, c.A + on_j)
+        mobility = vec.scale(h, get(bodies, i, c.IM))
+        kind_j, kind_l = number(integers, j, c.KIND), number(integers, l, c.KIND)
+        if kind_j == c.POINTS and kind_l == c.POINTS:
             s = 1.0 if on_j == on_l else -1.0
-            x, y, z = vec.scale(s, get(blocks, j, on_w + 9 * on_j))
-            E = turn.product_with_cross(K, get(blocks, l, c.NODE_WA + 9 * on_l))
             u, v, w = vec.scale(s, mobility)
-            a = vec.axpy(z, E[1], vec.scale(-y, E[2]))
-            b = vec.axpy(x, E[2], vec.scale(-z, E[0]))
-            d = vec.axpy(y, E[0], vec.scale(-x, E[1]))
-            A = ((a[0] + u, a[1], a[2]), (b[0], b[1] + v, b[2]), (d[0], d[1], d[2] + w))
+            if number(bodies, i, c.TURNS) != 0.0:
+                K = get9(bodies, i, c.K)
+                x, y, z = vec.scale(s, get(blocks, j, on_w + 9 * on_j))
+                E = turn.product_with_cross(K, get(blocks, l, c.NODE_WA + 9 * on_l))
+                a = vec.axpy(z, E[1], vec.scale(-y, E[2]))
+                b = vec.axpy(x, E[2], vec.scale(-z, E[0]))
+                d = vec.axpy(y, E[0], vec.scale(-x, E[1]))
+                A = ((a[0] + u, a[1], a[2]), (b[0], b[1] + v, b[2]), (d[0], d[1], d[2] + w))
+            else:
+                A = ((u, 0.0, 0.0), (0.0, v, 0.0), (0.0, 0.0, w))
         else:
-            x = turn.product(rotation(blocks, integers, j, on_j, on_w), K)
+            x = turn.product(rotation(blocks, integers, j, on_j, on_w), get9(bodies, i, c.K))
             A = turn.product_transposed(x, rotation(blocks, integers, l, on_l, c.NODE_WA))
-            if integers[j, c.KIND] != c.DIRECTIONS and integers[l, c.KIND] != c.DIRECTIONS:
+            if kind_j != c.DIRECTIONS and kind_l != c.DIRECTIONS:
                 x = displacement(blocks, integers, j, on_j, on_w - 18)
                 y = displacement(blocks, integers, l, on_l, c.NODE_XA)
                 x = turn.product_transposed(turn.scaled_columns(x, mobility), y)

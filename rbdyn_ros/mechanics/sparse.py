@@ -11,7 +11,7 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import part
 from rbdyn_ros.mechanics import arena, turn
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, get9, put, put9
+from rbdyn_ros.mechanics.arena import get, get9, number, put, put9
 
 
 def plan(sides: list) -> tuple:
@@ -73,12 +73,12 @@ def factor_and_solve(m):
         put9(S, diagonal, 0, turn.scaled(s, inverse))
         put(blocks, j, c.D, vec.scale(s, vec.matvec(inverse, y)))
         for k in range(pivots[e, 2], pivots[e, 3]):
-            factor = turn.product(get9(S, reach[k, 1], 0), inverse)
-            arena.add(blocks, reach[k, 0], c.D, vec.scale(-s, vec.matvec(factor, y)))
-            for u in range(reach[k, 3], reach[k, 4]):
-                change = turn.product(factor, get9(S, updates[u, 1], 0))
+            factor = turn.product(get9(S, number(reach, k, 1), 0), inverse)
+            arena.add(blocks, number(reach, k, 0), c.D, vec.scale(-s, vec.matvec(factor, y)))
+            for u in range(number(reach, k, 3), number(reach, k, 4)):
+                change = turn.product(factor, get9(S, number(updates, u, 1), 0))
                 for r in range(3):
-                    arena.add(S, updates[u, 0], 3 * r, vec.scale(-s, change[r]))
+                    arena.add(S, number(updates, u, 0), 3 * r, vec.scale(-s, change[r]))
     substitute(m)
 
 
@@ -91,7 +91,8 @@ def substitute(m):
             continue
         y = (0.0, 0.0, 0.0)
         for k in range(pivots[e, 2], pivots[e, 3]):
-            y = vec.sub(y, vec.matvec(get9(S, reach[k, 2], 0), get(blocks, reach[k, 0], c.D)))
+            found = get(blocks, number(reach, k, 0), c.D)
+            y = vec.sub(y, vec.matvec(get9(S, number(reach, k, 2), 0), found))
         arena.add(blocks, pivots[e, 0], c.D, vec.matvec(get9(S, pivots[e, 1], 0), y))
 
 
@@ -103,6 +104,6 @@ def solve_again(m):
         z = vec.matvec(get9(S, pivots[e, 1], 0), get(blocks, pivots[e, 0], c.D))
         put(blocks, pivots[e, 0], c.D, z)
         for k in range(pivots[e, 2], pivots[e, 3]):
-            lower = vec.matvec(get9(S, reach[k, 1], 0), z)
-            arena.add(blocks, reach[k, 0], c.D, vec.scale(-1.0, lower))
+            lower = vec.matvec(get9(S, number(reach, k, 1), 0), z)
+            arena.add(blocks, number(reach, k, 0), c.D, vec.scale(-1.0, lower))
     substitute(m)
