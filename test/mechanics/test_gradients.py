@@ -51,6 +51,17 @@ def test_momentum_of_a_relative_turn(gamma):
         assert np.abs(np.array(turn.change(t, w, tuple(o))) - change @ o).max() < 1e-8
 
 
+def test_cosine_near_a_known_one_and_adjugate():
+    random = np.random.default_rng(3)
+    for _ in range(20):
+        v, A = random.uniform(-0.5, 0.5, 3), random.normal(size=(3, 3))
+        near = tuple(v + 1e-8 * random.normal(size=3))
+        w = turn.next_cosine(near, turn.cosine(tuple(v)))
+        assert abs(w - np.sqrt(1.0 - np.dot(near, near))) < 4e-16
+        adjugate, det = turn.adjugate(tuple(map(tuple, A)))
+        assert np.abs(np.array(adjugate) / det - np.linalg.inv(A)).max() < 1e-12 / abs(det)
+
+
 def mechanism():
     """Seven bodies in a loop and a branch, with every kind of joint."""
     n, random = 7, np.random.default_rng(2)

@@ -102,7 +102,7 @@ def test_chain_keeps_joints_norms_and_energy():
     assert np.abs(jacobian.jacobian(constraints.rows, q) @ v.ravel()).max() < 1e-13
     assert np.abs(np.linalg.norm(q[:, 3:], axis=1) - 1.0).max() < 1e-15
     assert abs(rigid_bodies.energy(bodies, q, v) - before) < 2e-2  # J, of 22 J that fall; bounded
-    assert models.iterations(model) / 2000 <= 2.1
+    assert models.iterations(model) / 2000 <= 1.3
 
 
 def test_free_bodies_keep_momenta_and_energy():
