@@ -1,12 +1,13 @@
 """Several bodies with joints and contacts beside MuJoCo's mj_step on the same scene, step and
 integrator class.
 
-    python benchmarks/bodies.py [--json FILE] [--quick]
+    python benchmarks/bodies.py [--json FILE] [--quick] [--peers]
 
 MuJoCo runs Euler with elliptic cones and Newton's method. Each measurement of ours is followed by
 one of mj_step, both from the same state; the ratio is the median over such pairs. Beside the
 times: energy error of conservative scenes, opening of the joints and the deepest penetration of
-both, over the steps that were timed.
+both, over the steps that were timed. With --peers Drake runs the scenes that it can run, each of
+its measurements after one of ours, too.
 """
 
 import json
@@ -19,6 +20,8 @@ import numpy as np
 from bodies_scenes import SCENES, Scene
 from command_line import read
 from peer import MISSING, mujoco
+from peer_drake import LEFT_OUT, Drake, Simulator
+from peer_drake import MISSING as MISSING_DRAKE
 
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.kernel import bound
@@ -29,21 +32,32 @@ from rbdyn_ros.mechanics.description import pairs
 
 _ROWS = """write rows {scene, step [s], ns, mj_ns, ratio_to_mj_step, energy_error,
 mj_energy_error [J], opening [m], penetration, mj_penetration [m]}; the ratio is mj_step's time
-over ours, more is faster; null: MuJoCo is not installed, or it does not apply"""
+over ours, more is faster; null: MuJoCo is not installed, or it does not apply; with --peers also
+drake_ns, ratio_to_drake, drake_energy_error [J] and drake_penetration [m]"""
+_PEERS = "run the scenes in Drake, too, where it is installed"
 
 
 def main() -> int:
-    arguments = read(__doc__, _ROWS, "fewer rounds")
+    arguments = read(__doc__, _ROWS, "fewer rounds", _PEERS)
     if mujoco is None:
         print(MISSING, file=sys.stderr)
+    with_drake = arguments.peers and Simulator is not None
+    if arguments.peers and not with_drake:
+        print(MISSING_DRAKE, file=sys.stderr)
     rows = []
     print(
         f"{'scene':>16} {'ns':>9} {'mj_step':>9} {'ratio':>6}   energy error, mj [J]"
         "   opening [m]   penetration, mj [m]"
+        + "     Drake  ratio   energy error [J]   penetration [m]" * with_drake
     )
-    for name, scene in SCENES.items():
-        rows.append(row(name, scene(), 3 if arguments.quick else 15))
+    for name, make in SCENES.items():
+        scene = make()
+        drake = Drake(scene) if with_drake and name not in LEFT_OUT else None
+        rows.append(row(name, scene, 3 if arguments.quick else 15, drake))
         print(line(rows[-1]), flush=True)
+    if with_drake:
+        for name, why in LEFT_OUT.items():
+            print(f"Drake does not run {name}: {why}.")
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
     return 0
@@ -57,15 +71,17 @@ class Errors(NamedTuple):
     penetration: float | None
 
 
-def row(name: str, scene: Scene, rounds: int) -> dict:
+def row(name: str, scene: Scene, rounds: int, drake: Drake | None = None) -> dict:
     """The medians over `rounds` pairs of measurements of one scene."""
     other = mujoco and Peer(scene)
     ours = Ours(scene, other.smallest_gap if other and scene.colliders else None)
-    times, theirs = [], []
+    times, theirs, of_drake = [], [], []
     for _ in range(rounds):
         times.append(ours.seconds())
         if other:
             theirs.append(other.seconds())
+        if drake:
+            of_drake.append(drake.seconds())
     errors, others = ours.errors(), other.errors() if other else Errors(None, None, None)
     return {
         "scene": name,
@@ -78,6 +94,17 @@ def row(name: str, scene: Scene, rounds: int) -> dict:
         "opening": errors.opening,
         "penetration": errors.penetration,
         "mj_penetration": others.penetration,
+    } | (drake_columns(drake, times, of_drake) if drake else {})
+
+
+def drake_columns(drake: Drake, times: list[float], theirs: list[float]) -> dict:
+    """What Drake adds to a row."""
+    energy, _, penetration = drake.errors()
+    return {
+        "drake_ns": 1e9 * median(theirs),
+        "ratio_to_drake": median(b / a for a, b in zip(times, theirs)),
+        "drake_energy_error": energy,
+        "drake_penetration": penetration,
     }
 
 
@@ -195,13 +222,19 @@ class Peer:
 
 def line(found: dict) -> str:
     """A row for people."""
-    show: Callable = lambda value, form: "-" if value is None else format(value, form)  # noqa: E731
+    show: Callable = lambda x, form: "-" if x is None else format(x, form)  # noqa: E731
     return (
         f"{found['scene']:>16} {found['ns']:9.0f} {show(found['mj_ns'], '9.0f'):>9}"
         f" {show(found['ratio_to_mj_step'], '6.2f'):>6}"
         f"   {show(found['energy_error'], '.1e'):>8}, {show(found['mj_energy_error'], '.1e'):>8}"
         f"    {show(found['opening'], '.0e'):>8}"
         f"      {show(found['penetration'], '.1e'):>8}, {show(found['mj_penetration'], '.1e'):>8}"
+    ) + (
+        f" {found['drake_ns']:9.0f} {found['ratio_to_drake']:6.1f}"
+        f"   {show(found['drake_energy_error'], '.1e'):>16}"
+        f"   {show(found['drake_penetration'], '.1e'):>15}"
+        if "drake_ns" in found
+        else ""
     )
 
 
