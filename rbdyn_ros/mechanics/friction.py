@@ -12,13 +12,12 @@ from math import sqrt
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena
+from rbdyn_ros.mechanics import arena, smooth
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.lagrangian import (
     FAILED,
     ROUND_OFF,
-    clear_velocities,
     restart,
     solve_lagrangian,
     unlawful,
@@ -111,7 +110,7 @@ def solve(m, tolerance, h, at_node):
     pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)
     n, joined = count[c.ACTIVE], len(arena.blocks(m)) > 0
     count[c.RESPONDED] = 0
-    clear_velocities(m)
+    smooth.clear(m, c.U_X, c.U_W)
     for at in range(n):
         put(pairs, active[at], c.L_B, get(pairs, active[at], c.LA))
     has_matrix = len(arena.skyline(m)) > 0
@@ -209,7 +208,7 @@ def couple(m, k, h, at_node):
     """W_OWN of pair k with the joints reacting."""
     pairs = arena.pairs(m)
     for j in range(3):
-        clear_changes(m)
+        smooth.clear(m, c.D_X, c.D_W)
         push(m, k, _UNIT[j], c.D_X, c.D_W)
         respond(m, h, at_node)
         u = velocity(m, k)
@@ -218,16 +217,7 @@ def couple(m, k, h, at_node):
     if not at_node:
         put9(pairs, k, c.W_JOINED, get9(pairs, k, c.W_OWN))
         pairs[k, c.COUPLED] = 1.0
-    clear_velocities(m)
-
-
-@part
-def clear_changes(m):
-    """D_X, D_W := 0."""
-    bodies = arena.bodies(m)
-    for i in range(len(bodies)):
-        put(bodies, i, c.D_X, (0.0, 0.0, 0.0))
-        put(bodies, i, c.D_W, (0.0, 0.0, 0.0))
+    smooth.clear(m, c.U_X, c.U_W)
 
 
 @part
@@ -236,7 +226,7 @@ def respond_to_changes(m, h, at_node):
     the joints react.
     """
     pairs, active = arena.pairs(m), arena.active(m)
-    clear_changes(m)
+    smooth.clear(m, c.D_X, c.D_W)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         push(m, k, vec.sub(get(pairs, k, c.LA), get(pairs, k, c.L_B)), c.D_X, c.D_W)

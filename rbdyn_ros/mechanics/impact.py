@@ -167,7 +167,7 @@ def expand(m, h, share):
         put(pairs, active[at], c.U, pair_velocity(m, active[at]))
         put(pairs, active[at], c.L_B, get(pairs, active[at], c.LA))
     if coupling:  # then U_X, U_W are what has changed since
-        friction.clear_velocities(m)
+        smooth.clear(m, c.U_X, c.U_W)
     lawful = True
     for _ in range(friction.SWEEPS):
         moved, size, lawful = 0.0, 1e-300, True

@@ -13,7 +13,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, joints, skyline
+from rbdyn_ros.mechanics import arena, joints, skyline, smooth
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.pairs import velocity
@@ -35,15 +35,6 @@ ACCEPTED, STALLING = 1e-5, 0.5
 PROJECTED, PROJECTED_AGAIN, HELD, HELD_AGAIN = (np.int64(i) for i in range(4))
 FAILED = 1e300
 _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-
-
-@part
-def clear_velocities(m):
-    """U_X, U_W := 0."""
-    bodies = arena.bodies(m)
-    for i in range(len(bodies)):
-        put(bodies, i, c.U_X, (0.0, 0.0, 0.0))
-        put(bodies, i, c.U_W, (0.0, 0.0, 0.0))
 
 
 @part
@@ -98,7 +89,7 @@ def projection_gradient(x, mu):
 def restart(m):
     """LA := L_B, at which U holds, and what follows from that."""
     pairs, active = arena.pairs(m), arena.active(m)
-    clear_velocities(m)
+    smooth.clear(m, c.U_X, c.U_W)
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         put(pairs, k, c.LA, get(pairs, k, c.L_B))

@@ -206,29 +206,30 @@ def own_row(row, T, S, im, ij, r):
 @inlined
 def push(m, k, impulse, on_x, on_w):
     """Add the impulse of pair k, in its frame, to the columns on_x, on_w of its bodies."""
-    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
-    force = vec.transposed_matvec(get9(pairs, k, c.FRAME), impulse)
-    for side in range(2):
-        i = integers[k, c.A + side]
-        if i != c.WORLD:
-            sign = 1.0 if side == 0 else -1.0
-            torque = vec.transposed_matvec(get9(pairs, k, c.T_A + 9 * side), impulse)
-            arena.add(bodies, i, on_x, vec.scale(sign, force))
-            arena.add(bodies, i, on_w, vec.scale(sign, torque))
+    apply(m, k, impulse, on_x, on_w, False)
 
 
 @inlined
 def accelerate(m, k, impulse):
     """Add to U_X, U_W what the impulse of pair k gives its bodies, joints left aside."""
+    apply(m, k, impulse, c.U_X, c.U_W, True)
+
+
+@inlined
+def apply(m, k, impulse, on_x, on_w, as_velocity):
+    """Add the impulse of pair k to columns of its bodies, or the velocities that it gives them."""
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
     force = vec.transposed_matvec(get9(pairs, k, c.FRAME), impulse)
     for side in range(2):
         i = integers[k, c.A + side]
         if i != c.WORLD:
-            sign = 1.0 if side == 0 else -1.0
-            torque = vec.transposed_matvec(get9(pairs, k, c.T_A + 9 * side), impulse)
-            arena.add(bodies, i, c.U_X, vec.scale(sign, vec.times(get(bodies, i, c.IM), force)))
-            arena.add(bodies, i, c.U_W, vec.scale(sign, vec.times(get(bodies, i, c.IJ), torque)))
+            x = vec.scale(1.0 if side == 0 else -1.0, force)
+            w = vec.transposed_matvec(get9(pairs, k, c.T_A + 9 * side), impulse)
+            w = vec.scale(1.0 if side == 0 else -1.0, w)
+            if as_velocity:
+                x, w = vec.times(get(bodies, i, c.IM), x), vec.times(get(bodies, i, c.IJ), w)
+            arena.add(bodies, i, on_x, x)
+            arena.add(bodies, i, on_w, w)
 
 
 @inlined

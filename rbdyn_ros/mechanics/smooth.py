@@ -50,12 +50,12 @@ def guess(m, h):
 
 
 @part
-def clear_impulses(m):
-    """No contact impulses."""
+def clear(m, on_x, on_w):
+    """The vectors in columns on_x, on_w of all bodies := 0."""
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
-        put(bodies, i, c.A_X, (0.0, 0.0, 0.0))
-        put(bodies, i, c.A_W, (0.0, 0.0, 0.0))
+        put(bodies, i, on_x, (0.0, 0.0, 0.0))
+        put(bodies, i, on_w, (0.0, 0.0, 0.0))
 
 
 @inlined

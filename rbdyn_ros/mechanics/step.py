@@ -62,7 +62,7 @@ def nudge(m, h):
 def advance_part(m, h, whole):
     """Bodies, joints and closed contacts by h, a part of a step `whole`; whether it was solved."""
     pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)
-    smooth.clear_impulses(m)
+    smooth.clear(m, c.A_X, c.A_W)
     n, joined = friction.collect(m), len(arena.blocks(m)) > 0
     if n == 0:
         done = smooth.move(m, h)
@@ -73,7 +73,7 @@ def advance_part(m, h, whole):
     change = friction.FAILED
     for k in range(FEW_ROUNDS if least > 0.0 else ROUNDS):
         if k > 0:
-            smooth.clear_impulses(m)
+            smooth.clear(m, c.A_X, c.A_W)
         for at in range(n):
             push(m, active[at], get(pairs, active[at], c.LA), c.A_X, c.A_W)
         done = smooth.move(m, h)

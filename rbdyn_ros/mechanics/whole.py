@@ -89,7 +89,7 @@ def foresee(m, h):
     """The end of the step with the impulses of the step before."""
     pairs, integers = arena.pairs(m), arena.pair_integers(m)
     smooth.load(m, h)
-    smooth.clear_impulses(m)
+    smooth.clear(m, c.A_X, c.A_W)
     for at in range(count_near(m)):
         k = near_pair(m, at)
         if integers[k, c.CLOSED] != 0:
