@@ -1,12 +1,16 @@
-"""The contacts of one step against each other: their Delassus matrix and their impulses by Gauss-Seidel.
+"""The contacts of one step against each other: their Delassus matrix and their impulses by
+Gauss-Seidel.
 
-Contact a, b, ... of the active ones; W_ab = T_a D_a M^-1 D_b^T T_b^T. Sweeps of the exact one-contact law (doc/nonsmooth.md,
-S.15 to S.17) solve u = W P + q with (P.2). Most often one is closed.
+Contact a, b, ... of the active ones; W_ab = T_a D_a M^-1 D_b^T T_b^T. Sweeps of the exact
+one-contact law (doc/nonsmooth.md, S.15 to S.17) solve u = W P + q with (P.2). Most often one is
+closed.
 
-A tip that sticks while the cart leans on a rail end couples both so strongly that thousands of sweeps would be needed. Every few sweeps
-the linear equations of what sticks, slides and is open are solved instead; the next sweep judges the answer as any other. In a corner of
-the rails such a tip is held by more rows than there are motions, which contradict each other by the step's curvature. The sweeps then wind
-up the same inner stress again and again, until friction gives way or a contact opens; there they are sent at once.
+A tip that sticks while the cart leans on a rail end couples both so strongly that thousands of
+sweeps would be needed. Every few sweeps the linear equations of what sticks, slides and is open
+are solved instead; the next sweep judges the answer as any other. In a corner of the rails such a
+tip is held by more rows than there are motions, which contradict each other by the step's
+curvature. The sweeps then wind up the same inner stress again and again, until friction gives way
+or a contact opens; there they are sent at once.
 """
 
 import numpy as np
@@ -63,7 +67,9 @@ def rows(c, i):
 
 @inlined
 def direction(c, i, k):
-    """The k-th direction of the impulse at contact i [contact frame]: an axis, or n + (P_T/P_N) t where it slides."""
+    """The k-th direction of the impulse at contact i [contact frame]: an axis, or n + (P_T/P_N) t
+    where it slides.
+    """
     if c.status[i] == fc3d_one_contact.STICK:
         return 1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2)
     return 1.0, c.P[i, 1] / c.P[i, 0], c.P[i, 2] / c.P[i, 0]
@@ -71,7 +77,9 @@ def direction(c, i, k):
 
 @part
 def solve_active_set(c, count):
-    """P := what gives all contacts the velocities of their kinds, sliding directions as they are; whether the cones allow it."""
+    """P := what gives all contacts the velocities of their kinds, sliding directions as they are;
+    whether the cones allow it.
+    """
     n = 0
     for b in range(count):
         for l in range(rows(c, c.active[b])):
@@ -104,7 +112,9 @@ def allowed(c, count, s):
     """Whether the cones hold P + s dP, dP the change of the last sweep."""
     for a in range(count):
         i = c.active[a]
-        if not fc3d_one_contact.inside(vec.axpy(s, vector(c.dP, i), vector(c.P, i)), c.law[i, 0] * _ROUND):
+        if not fc3d_one_contact.inside(
+            vec.axpy(s, vector(c.dP, i), vector(c.P, i)), c.law[i, 0] * _ROUND
+        ):
             return False
     return True
 
@@ -126,7 +136,9 @@ def admitted(mu, P, change):
 
 @part
 def advance_to_cone(c, count, farthest):
-    """P := P + s dP with the largest s that the cones allow; unchanged where that is not below `farthest`."""
+    """P := P + s dP with the largest s that the cones allow; unchanged where that is not below
+    `farthest`.
+    """
     low, high = 0.0, 1.0
     while high < farthest and allowed(c, count, high):
         low, high = high, 2.0 * high
@@ -156,7 +168,9 @@ def largest_cross(a, b, c):
 
 @part
 def into_cone(r, n, mu):
-    """(r + s n, whether K_mu holds it): s = 0 if that does, else the one whose tangential part is smallest, or the first that does."""
+    """(r + s n, whether K_mu holds it): s = 0 if that does, else the one whose tangential part is
+    smallest, or the first that does.
+    """
     if fc3d_one_contact.inside(r, mu):
         return r, True
     T = (n[1] * n[1] + n[2] * n[2]) ** 0.5
@@ -177,8 +191,9 @@ def into_cone(r, n, mu):
 def sticking_on_a_fixed_cart(W, q, mu):
     """(r, whether K_mu holds it) with u = 0 but for the part of q that no impulse changes.
 
-    The joint does not move, so the contact point does not move along the rod: l^T W = 0, W n = 0. That row is left out and r
-    is the smallest impulse, W r = l (l.q) - q, n.r = 0; along n the joint and the contact press each other, which moves nothing.
+    The joint does not move, so the contact point does not move along the rod: l^T W = 0, W n = 0.
+    That row is left out and r is the smallest impulse, W r = l (l.q) - q, n.r = 0; along n the
+    joint and the contact press each other, which moves nothing.
     """
     a, b, c = W
     n = largest_cross(a, b, c)
@@ -202,7 +217,9 @@ def alone(c, i, W, q, guess):
 
 @inlined
 def sweep(c, count):
-    """Each active contact once at the impulses of the others: (change of P, size of P); inf where a contact has none."""
+    """Each active contact once at the impulses of the others: (change of P, size of P); inf where
+    a contact has none.
+    """
     moved, size = 0.0, 1e-300
     for a in range(count):
         i = c.active[a]
@@ -233,7 +250,8 @@ def repeated(c, count):
             return (0.0 if moved < np.inf else np.inf), size
         if k % ACTIVE_SET_EVERY == ACTIVE_SET_EVERY - 1 and not solve_active_set(c, count):
             advance_to_cone(c, count, _FARTHEST * size / moved)
-    for a in range(count):  # once more from nothing and without that, which can lead in circles about a free inner stress
+    # once more from nothing and without that, which can lead in circles about a free inner stress
+    for a in range(count):
         put(c.P, c.active[a], (0.0, 0.0, 0.0))
     for k in range(SWEEPS):
         if not _STALLED < moved * c.W[0, 0] < np.inf:
@@ -245,9 +263,12 @@ def repeated(c, count):
 
 @part
 def sweeps(c, count):
-    """P of the active contacts at their q: (change of P in the first sweep, size of P); inf where there is none."""
+    """P of the active contacts at their q: (change of P in the first sweep, size of P); inf where
+    there is none.
+    """
     first, size = sweep(c, count)
     if count == 1 or not TOLERANCE * size < first < np.inf:
         return first, size
     more, wound = repeated(c, count)
-    return first + more, min(size, wound)  # where the impulses grew, `first` is not small beside what they were
+    # where the impulses grew, `first` is not small beside what they were
+    return first + more, min(size, wound)

@@ -6,27 +6,34 @@ from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 
-NONE, NO_LAW, NO_SWEEPS, NO_ROUNDS, NO_SPLITS, NO_POSE, JAMMED = range(7)  # what went wrong in a step that failed
+# what went wrong in a step that failed
+NONE, NO_LAW, NO_SWEEPS, NO_ROUNDS, NO_SPLITS, NO_POSE, JAMMED = range(7)
 _WHY = {
-    NO_LAW: "{} has no impulse that obeys its law, its Delassus matrix is singular or nearly so: the pendulum is jammed there",
-    NO_SWEEPS: "{} contacts at once did not agree on their impulses in 2000 sweeps of Gauss-Seidel",
+    NO_LAW: "{} has no impulse that obeys its law, its Delassus matrix is singular or nearly so: "
+    "the pendulum is jammed there",
+    NO_SWEEPS: "{} contacts at once did not agree on their impulses in 2000 sweeps of "
+    "Gauss-Seidel",
     NO_ROUNDS: "the impulse at {} and the step did not agree in 50 rounds",
     NO_POSE: "{} overlaps and 2000 projections did not lift it",
-    JAMMED: "{} overlaps and no motion within reach lifts it and what else touches: the pendulum is jammed there",
+    JAMMED: "{} overlaps and no motion within reach lifts it and what else touches: the pendulum "
+    "is jammed there",
     NO_SPLITS: "it met {} and others more than 200 times in one step",
 }
 
 
 _ROOM = 16, 64, 256, 1024  # candidates; for another room the kernels are compiled once more
 _ONCE = [
-    ("work", np.float64, (2,)),  # of the contacts on the pendulum [J]: since the start; in the step that was solved last
-    ("recorded", np.int64, (1,)),  # impacts so far; those beyond the rows of `events` are counted only
+    # of the contacts on the pendulum [J]: since the start; in the step that was solved last
+    ("work", np.float64, (2,)),
+    # impacts so far; those beyond the rows of `events` are counted only
+    ("recorded", np.int64, (1,)),
     ("recorded_before", np.int64, (1,)),  # impacts before the last call of `advance`
     ("start", np.float64, (11,)),  # q (6), v (5) at its start
     ("interval", np.float64, (1,)),  # [s] that it advanced
     ("trouble", np.int64, (2,)),  # why the last step failed, and at which contact (or at how many)
     ("fixed", np.int64, (1,)),  # 1 the cart is: each block of W has rank 2
-    ("since", np.float64, (1,)),  # [s] when the obstacles were at their places, from where they move
+    # [s] when the obstacles were at their places, from where they move
+    ("since", np.float64, (1,)),
 ]
 _LONGEST = 48
 _ROWS = [  # one row for each of the candidates of `contacts.world`
@@ -55,8 +62,8 @@ ContactState = np.record
 
 
 def create(names: tuple = world.NAMES, events: int = 1000) -> ContactState:
-    """Nothing touches, nothing happened yet; room for the candidates of these names and for so many
-    `events`.
+    """Nothing touches, nothing happened yet; room for the candidates of these names and for so
+    many `events`.
 
     One record and not many arrays: a kernel hands it on as one address, where 18 arrays are 126
     numbers at each call.
@@ -131,8 +138,8 @@ def frame(c, i):
 
 @inlined
 def aim(c, i, count, n, rho, velocity):
-    """Write the frame and the height of contact i, the count-th active one, and the velocity of its
-    obstacle [world].
+    """Write the frame and the height of contact i, the count-th active one, and the velocity of
+    its obstacle [world].
     """
     T = world.frame(n)
     put(c.moving, i, vec.matvec(T, velocity))

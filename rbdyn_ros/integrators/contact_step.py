@@ -8,8 +8,9 @@ the gaps over the step,
     K_mu  contains  P  orthogonal to  u + (w + mu |u_T|) e_N  in  K_mu*                   (P.2)
 
 V is the velocity of the obstacle. The smooth step is solved for given P; then P follows from (P.2)
-with the Delassus matrix W at k, u = u(P_old) + W (P - P_old). W is off by O(h), which is the factor
-of each round. What meets its obstacle in the step is an impact at its end, or within (`impact`).
+with the Delassus matrix W at k, u = u(P_old) + W (P - P_old). W is off by O(h), which is the
+factor of each round. What meets its obstacle in the step is an impact at its end, or within
+(`impact`).
 
 A persistent contact leaves the end velocity swinging about its mean. The oblique projection of the
 velocities on the closed rows, along directions that keep P_T/P_N (so no friction is invented),
@@ -41,7 +42,9 @@ _ENLARGED = 100.0
 
 @inlined
 def push(c, count):
-    """(f, g, f_cart) of all half-step impulses: sum f on the rod, sum rho f (its lever), sum f_xy on the cart."""
+    """(f, g, f_cart) of all half-step impulses: sum f on the rod, sum rho f (its lever), sum f_xy
+    on the cart.
+    """
     f, g, cart = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0)
     for a in range(count):
         i = c.active[a]
@@ -122,7 +125,8 @@ def law(system, c, count, h, x0, R0, x1, R1):
 
 @part
 def project_velocity(system, c, count, R, w, u):
-    """The oblique projection of (w, x') on the rows of the closed contacts; adds its impulse to P / 2 each.
+    """The oblique projection of (w, x') on the rows of the closed contacts; adds its impulse to P
+    / 2 each.
 
     Only that part of it is taken which the cones allow: none pulls, none rubs more than it may.
     """
@@ -163,7 +167,9 @@ def project_velocity(system, c, count, R, w, u):
     for b in range(count):
         j = c.active[b]
         half = vec.scale(part, vector(c.dP, j))
-        dw, du = touching.impulse_response(system, R, vec.transposed_matvec(frame(c, j), vec.scale(2.0, half)), c.rho[j])
+        dw, du = touching.impulse_response(
+            system, R, vec.transposed_matvec(frame(c, j), vec.scale(2.0, half)), c.rho[j]
+        )
         w, u = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
         put(c.P, j, vec.add(vector(c.P, j), half))
     return w, u
@@ -180,7 +186,9 @@ def rows(c, i):
 
 @inlined
 def direction(c, i, k):
-    """The k-th impulse direction of contact i [world]: n, t1, t2 sticking; n + (P_T/P_N) t sliding."""
+    """The k-th impulse direction of contact i [world]: n, t1, t2 sticking; n + (P_T/P_N) t
+    sliding.
+    """
     T = frame(c, i)
     if rows(c, i) == 3:
         return T[k]
@@ -191,15 +199,17 @@ def direction(c, i, k):
 @part
 def stage(system, load, E, tolerance, max_iterations, u0, u1, state, guess, push):
     """`maximal_rod.stage`, compiled once for all that call it here."""
-    return maximal_rod.stage(E, system, load, tolerance, max_iterations, u0, u1, state, guess, push)
+    return maximal_rod.stage(
+        E, system, load, tolerance, max_iterations, u0, u1, state, guess, push
+    )
 
 
 @part
 def numerical_delassus(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
     """W := du/dP of the whole step, by differences, instead of that of its start.
 
-    Near a jam, where a rod that is almost flat sticks and the cart leans on a rail end, the O(h) between them decides
-    whether rounds converge.
+    Near a jam, where a rod that is almost flat sticks and the cart leans on a rail end, the O(h)
+    between them decides whether rounds converge.
     """
     x, R = state[0], state[2]
     e = 1e-9 * system.rod_mass
@@ -210,11 +220,15 @@ def numerical_delassus(system, load, E, tolerance, max_iterations, u0, u1, state
         P = c.P[j, k]
         for side in (1.0, -1.0):
             c.P[j, k] = P + side * e
-            new = stage(system, load, E, tolerance, max_iterations, u0, u1, state, guess, push(c, count))[0]
+            new = stage(
+                system, load, E, tolerance, max_iterations, u0, u1, state, guess, push(c, count)
+            )[0]
             for a in range(count):
                 u = velocity(c, c.active[a], E.h, x, R, new[0], new[2])
                 for row in range(3):
-                    c.W[3 * a + row, column] = u[row] if side > 0.0 else 0.5 / e * (c.W[3 * a + row, column] - u[row])
+                    c.W[3 * a + row, column] = (
+                        u[row] if side > 0.0 else 0.5 / e * (c.W[3 * a + row, column] - u[row])
+                    )
         c.P[j, k] = P
 
 

@@ -43,8 +43,8 @@ def remember(C, c):
 
 @part
 def forget(C, c, recorded, work, free):
-    """Undo what a failed step noted: its impacts, its forces, its work, and what it closed; nothing
-    touched before where all was `free`.
+    """Undo what a failed step noted: its impacts, its forces, its work, and what it closed;
+    nothing touched before where all was `free`.
     """
     c.recorded[0], c.work[0] = recorded, work
     for i in range(world.count(C)):
@@ -64,7 +64,8 @@ def moved(x, Q, dw, dx):
 @part
 def project_position(system, C, c, x, Q, R, t):
     """(x, Q, R, largest gap that is left [m]): what overlaps at t is lifted to the surface and
-    closed contacts keep their gaps, by Newton's method (P.5); c.depth are the overlaps that it met.
+    closed contacts keep their gaps, by Newton's method (P.5); c.depth are the overlaps that it
+    met.
     """
     left = 0.0
     for i in range(world.count(C)):
@@ -190,7 +191,9 @@ def mend(system, C, c, E, t, start, impulse):
 
 @part
 def step(system, C, options, load, E, u0, u1, state, guess, c, t):
-    """One step without the closed contacts, mended at its end: (state, turn, joint impulse, error)."""
+    """One step without the closed contacts, mended at its end: (state, turn, joint impulse,
+    error).
+    """
     tolerance, most = options.tolerance, options.max_iterations
     new, turn, impulse = contact_step.stage(
         system, load, E, tolerance, most, u0, u1, state, guess, None

@@ -5,8 +5,8 @@
 
 is Newton's law with the share s of the restitution that gains no energy (P.7); those of Poisson
 and Stronge are as in `mechanics.impact` and share its `restitution` of one contact. Stronge's law
-is that of a single contact; where several touch, or where no impulse gives the work back, Poisson's
-takes its place.
+is that of a single contact; where several touch, or where no impulse gives the work back,
+Poisson's takes its place.
 """
 
 import numpy as np
@@ -30,8 +30,8 @@ _STICKS = 1e-20  # of a velocity, squared: that of a contact that sticks
 
 @part
 def exchange(C, c, count, spent):
-    """P of the active contacts by the law of the world, with the largest share of their restitution
-    that gains no energy, `spent` [J] included (P.7).
+    """P of the active contacts by the law of the world, with the largest share of their
+    restitution that gains no energy, `spent` [J] included (P.7).
 
     Whether there is one: without restitution impulses always exist, for the state before is
     allowed.
@@ -134,7 +134,9 @@ def gain(c, count):
         before = vector(c.before, i)
         after = before
         for b in range(count):
-            after = vec.add(after, vec.matvec(contact_law.block(c, a, b), vector(c.P, c.active[b])))
+            after = vec.add(
+                after, vec.matvec(contact_law.block(c, a, b), vector(c.P, c.active[b]))
+            )
         P = vector(c.P, i)
         total += 0.5 * (vec.dot(P, before) + vec.dot(P, after))
         size += abs(vec.dot(P, before)) + abs(vec.dot(P, after))

@@ -38,23 +38,27 @@ def opening(C, i, state, t):
 
 @part
 def advance_part(system, C, options, load, whole, t, h, u0, u1, state, guess, c):
-    """A step of h from t, a part of the `whole`, with the closed contacts held: (state, turn, joint
-    impulse, error). P is left in c.
+    """A step of h from t, a part of the `whole`, with the closed contacts held: (state, turn,
+    joint impulse, error). P is left in c.
     """
     E = discrete_rod.equations(system, options.gamma, h)
     tolerance, most = options.tolerance, options.max_iterations
     count = contact_step.hold(C, c, whole, t, state)
     if count == 0:
         c.work[1] = 0.0
-        new, turn, impulse = contact_step.stage(system, load, E, tolerance, most, u0, u1, state, guess, None)
+        new, turn, impulse = contact_step.stage(
+            system, load, E, tolerance, most, u0, u1, state, guess, None
+        )
         return new, turn, impulse, turn.error
-    return contact_step.solve_part(system, load, E, tolerance, most, u0, u1, state, guess, c, count)
+    return contact_step.solve_part(
+        system, load, E, tolerance, most, u0, u1, state, guess, c, count
+    )
 
 
 @part
 def deepest(C, c, t, state, limit, with_closed):
-    """The candidate whose gap is smallest at t and below `limit`, -1 if none is: of the open ones, or
-    of all.
+    """The candidate whose gap is smallest at t and below `limit`, -1 if none is: of the open
+    ones, or of all.
     """
     found = -1
     for i in range(world.count(C)):
@@ -73,13 +77,15 @@ def penetrated(C, c, t, state):
 
 @part
 def instant(system, C, options, load, whole, t, h, u0, u1, state, guess, c, i, g1):
-    """The s in (0, h) after t where the gap of candidate i, which ends at g1 < 0, closes: Illinois,
-    every fourth time a bisection.
+    """The s in (0, h) after t where the gap of candidate i, which ends at g1 < 0, closes:
+    Illinois, every fourth time a bisection.
     """
     a, b, ga, gb, side = 0.0, h, gap(C, i, state, t), g1, 0
     rise = opening(C, i, state, t)
     if rise > 0.0:
-        # a flight that begins and ends in this step: g = rise s - k s^2 with g(h) = g1 has its apex here
+        # a flight that begins and ends in this step: g = rise s - k s^2 with g(h) = g1 has its
+        # apex here
+
         a = 0.5 * h * rise * h / (rise * h - g1)
         new = advance_part(system, C, options, load, whole, t, a, u0, u1, state, guess, c)[0]
         ga = gap(C, i, new, t + a)
@@ -101,8 +107,8 @@ def instant(system, C, options, load, whole, t, h, u0, u1, state, guess, c, i, g
 
 @part
 def take(c, count, h):
-    """Account for a part of the step of h that is kept, with `count` active contacts, and open what
-    carries nothing.
+    """Account for a part of the step of h that is kept, with `count` active contacts, and open
+    what carries nothing.
     """
     for a in range(count):
         i = c.active[a]
@@ -115,7 +121,9 @@ def take(c, count, h):
 
 @part
 def step(system, C, options, load, E, u0, u1, state, guess, c, t):
-    """One step that splits at each impact: (state, turn, joint impulse, error, whether anything touched)."""
+    """One step that splits at each impact: (state, turn, joint impulse, error, whether anything
+    touched).
+    """
     h, left, total, touched = E.h, E.h, (0.0, 0.0, 0.0), False
     new, turn, impulse, error = advance_part(
         system, C, options, load, h, t, h, u0, u1, state, guess, c
@@ -133,7 +141,9 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
         g = gap(C, i, new, t + h)
         s = instant(system, C, options, load, h, now, left, u0, u1, state, guess, c, i, g)
         if s == 0.0 and opening(C, i, state, now) >= 0.0:
-            c.closed[i] = 1.0  # it parts and comes back without a flight in between; the law lets go what need not be held
+            # it parts and comes back without a flight in between; the law lets go what need not be
+            # held
+            c.closed[i] = 1.0
             new, turn, impulse, error = advance_part(
                 system, C, options, load, h, now, left, u0, u1, state, guess, c
             )
