@@ -35,7 +35,7 @@ BOXES = (
     Box("command queue", "simulation/command.py", "CommandQueue", 40, 170),
     Box("state of one stamp", "nodes/state_synchronizer.py", "StateSynchronizer", 730, 340),
     Box("observer", "controllers/observer.py", "Observer", 500, 340),
-    Box("control law", "nodes/law.py", "Law", 270, 340),
+    Box("control law", "nodes/controller_supervisor.py", "ControllerSupervisor", 270, 340),
     Box("publisher", "nodes/controller.py", "Controller", 40, 340),
 )
 FRAMES = (("pendulum_simulator", 20, 30, 920, 220), ("pendulum_controller", 20, 300, 920, 120))

@@ -18,10 +18,10 @@ from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.controllers import options, select
 from rbdyn_ros.nodes import qos, readiness
+from rbdyn_ros.nodes.controller_supervisor import ZERO, Abort, ControllerSupervisor, ControlOutput
 from rbdyn_ros.nodes.diagnostics import ERROR, OK, WARN
 from rbdyn_ros.nodes.executor import prompt
 from rbdyn_ros.nodes.force_command import ForceCommand
-from rbdyn_ros.nodes.law import ZERO, Abort, Answer, Law
 from rbdyn_ros.nodes.messages import labelled, xyz
 from rbdyn_ros.nodes.node import ManagedNode
 from rbdyn_ros.nodes.parameters import first
@@ -46,7 +46,7 @@ OFTEN, MEMORY = 0.5, 50  # part of the last answers, about so many, that came to
 
 
 class Controller(ManagedNode):
-    """A `Law` behind topics, services and parameters."""
+    """A `ControllerSupervisor` behind topics, services and parameters."""
 
     def __init__(self, **node_options):
         self.law = None  # while configured
@@ -63,7 +63,7 @@ class Controller(ManagedNode):
 
     def validate(self, values: dict) -> None:
         """ValueError if no law follows from the values, or none that could go on at once."""
-        _ = self.law.continued(values) if self.law else Law(values)
+        _ = self.law.continued(values) if self.law else ControllerSupervisor(values)
 
     def changed(self, values: dict) -> None:
         """Design anew where that changes something: the gains belong to the plant."""
@@ -75,7 +75,7 @@ class Controller(ManagedNode):
     def configure(self) -> None:
         """Design the law, compile it by one answer, make topics, services and timers."""
         values = self.parameters.values
-        self.law, self.join, self.leaps, self.late_answers = Law(values), join(values), 0, 0
+        self.law, self.join, self.leaps, self.late_answers = ControllerSupervisor(values), join(values), 0, 0
         self.slowness = 0.0
         self.reference, self.armed = values["reference"], values["armed"]
         self.get_logger().info(f"law: {self.law.name}; warming up, and planning if it plans")
@@ -197,7 +197,7 @@ class Controller(ManagedNode):
             self._send(answer.force if self.armed else ZERO)
             self._report(answer)
 
-    def _answer(self) -> Answer:
+    def _answer(self) -> ControlOutput:
         """The law's answer; a state that is repeated, while time stands still, gets the same one again."""
         stamp, state = self.newest
         question = (stamp, state.q.tobytes(), state.v.tobytes(), self.reference)
@@ -205,7 +205,7 @@ class Controller(ManagedNode):
             self.answered = (question, self.law.answer(state, self.reference))
         return self.answered[1]
 
-    def _time(self, answer: Answer) -> None:
+    def _time(self, answer: ControlOutput) -> None:
         """Count an answer that took longer than the budget."""
         self.slowness += (answer.late - self.slowness) / MEMORY
         if answer.late:
@@ -267,7 +267,7 @@ class Controller(ManagedNode):
         stamp = self.newest[0] - (not answers) if self.newest else 0
         self.commands.publish(self.command.packed(stamp, force))
 
-    def _report(self, answer: Answer) -> None:
+    def _report(self, answer: ControlOutput) -> None:
         if self.arrival >= self.look:  # to ask takes as long as half an answer
             self.look, self.reported = self.arrival + LOOK_PERIOD, bool(self.reports.get_subscription_count())
         if not self.reported:

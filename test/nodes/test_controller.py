@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
-from rbdyn_ros.nodes.law import Abort, Law  # noqa: E402
+from rbdyn_ros.nodes.controller_supervisor import Abort, ControllerSupervisor  # noqa: E402
 from rbdyn_ros.nodes.messages import nanoseconds, set_stamp, set_xyz, xyz  # noqa: E402
 from rbdyn_ros.nodes.state_synchronizer import StateSynchronizer  # noqa: E402
 
@@ -189,7 +189,7 @@ def test_a_law_that_misbehaves_is_aborted(command, why):
     from rbdyn_ros.models.spherical_pendulum import upright
     from rbdyn_ros.settings import tables
 
-    law = Law({p.name: p.default for p in tables.NODES["pendulum_controller"]})
+    law = ControllerSupervisor({p.name: p.default for p in tables.NODES["pendulum_controller"]})
     law._law = SimpleNamespace(command=misbehave)
     with pytest.raises(Abort, match=why):
         law.answer(upright(), (0.0, 0.0))

@@ -21,7 +21,7 @@ class Abort(Exception):
     """The controller must give up; the message says why."""
 
 
-class Answer(NamedTuple):
+class ControlOutput(NamedTuple):
     """What the law says to a state."""
 
     force: tuple  # (2,) [N]
@@ -32,7 +32,7 @@ class Answer(NamedTuple):
     late: bool  # it took more than the budget
 
 
-class Law:
+class ControllerSupervisor:
     """A designed law with its limits."""
 
     def __init__(self, values: dict):
@@ -46,12 +46,12 @@ class Law:
         self._abort_tilt, self._abort_travel = values["abort.tilt"], values["abort.travel"]
         self._abort_time, self._budget = values["abort.compute_time"], values["budget"] or values["period"]
 
-    def continued(self, values: dict) -> "Law":
+    def continued(self, values: dict) -> "ControllerSupervisor":
         """The law for other values: with what this one remembers, where its design is the same.
 
         ValueError if it is another one, and would have to be prepared.
         """
-        law = Law(values)
+        law = ControllerSupervisor(values)
         if law._asked_for == self._asked_for:
             law._law = self._law
         elif hasattr(law._law, "prepare"):
@@ -74,7 +74,7 @@ class Law:
         """What the law reports of itself, by name; nothing if it has no `evidence`. Abort if it raises."""
         return self._call(self._law.evidence) if hasattr(self._law, "evidence") else {}
 
-    def answer(self, state: State, reference: tuple) -> Answer:
+    def answer(self, state: State, reference: tuple) -> ControlOutput:
         """The force for a state. ValueError: the state is of no use. Abort: beyond the limits, or the law misbehaves."""
         start = time.perf_counter()
         force = self._force(state, reference)
@@ -84,7 +84,7 @@ class Law:
         error = (x - reference[0], y - reference[1])
         self._check_limits(math.hypot(*lean), math.hypot(x, y))
         saturated = math.hypot(*force) >= self._force_limit * (1.0 - 1e-9)
-        return Answer(force, error, lean, saturated, compute_time, compute_time > self._budget)
+        return ControlOutput(force, error, lean, saturated, compute_time, compute_time > self._budget)
 
     def _force(self, state: State, reference: tuple) -> tuple:
         try:
