@@ -138,9 +138,9 @@ def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
 
 def _shown(planned: Plan) -> int:
     from rbdyn_ros.nodes.cast import ONE, TWO, Cast
+    from rbdyn_ros.simulation.demo_plan import script
     from rbdyn_ros.simulation.interruption import Interruption
     from rbdyn_ros.simulation.live_line import LiveLine
-    from rbdyn_ros.simulation.script import script
 
     play = script(planned.duration, planned.tilt, planned.seed)
     start = [f"initial.orientation:={list(play.orientation)}"] if play.orientation else []
@@ -149,11 +149,11 @@ def _shown(planned: Plan) -> int:
     with Interruption() as stop:
         cast = Cast(ONE if planned.processes == 1 else TWO, parameters, planned.log)  # they come up while we import
 
-        from rbdyn_ros.nodes.performance import Performance
-        from rbdyn_ros.nodes.stage import Stage
+        from rbdyn_ros.nodes.demo_run import DemoRun
+        from rbdyn_ros.nodes.demo_session import DemoSession
 
-        with Stage(cast, planned.bag, LiveLine(sys.stdout), stop) as stage:
-            trial = Performance(play, stage).play()
+        with DemoSession(cast, planned.bag, LiveLine(sys.stdout), stop) as stage:
+            trial = DemoRun(play, stage).play()
             if trial.failure:  # before the nodes are ended and the picture is drawn
                 stage.live.close()
                 print(f"ends early: {trial.failure}", flush=True)

@@ -26,7 +26,7 @@ PATIENCE = 400.0  # [s] of a command; a loaded machine may compile first
 PROGRAM = """
 import sys
 from rbdyn_ros.__main__ import main
-from rbdyn_ros.nodes import hil_trial, stage
+from rbdyn_ros.nodes import hil_trial, demo_session
 hil_trial.POLITE = stage.POLITE = 0
 sys.exit(main(sys.argv[1:]))
 """

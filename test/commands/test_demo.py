@@ -16,7 +16,7 @@ from matplotlib.image import imread  # noqa: E402
 from rosbags.highlevel import AnyReader  # noqa: E402
 
 from rbdyn_ros.__main__ import main  # noqa: E402
-from rbdyn_ros.simulation.script import script  # noqa: E402
+from rbdyn_ros.simulation.demo_plan import script  # noqa: E402
 
 PATIENCE = 120.0  # [s] a loaded machine may compile first
 TICK = 2_000_000  # [ns] of the state topics
@@ -48,7 +48,7 @@ def demo(tmp_path):
 STEPS_NOT_BACK = """
 import sys
 from rbdyn_ros.__main__ import main
-from rbdyn_ros.nodes import stage
+from rbdyn_ros.nodes import demo_session
 stage.POLITE = 0
 sys.exit(main(sys.argv[1:]))
 """
@@ -109,11 +109,11 @@ import sys, time
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from rbdyn_ros.__main__ import main
-from rbdyn_ros.nodes import stage
+from rbdyn_ros.nodes import demo_session
 from rbdyn_ros.nodes.bag_qos import DEPTH
 from rbdyn_ros.nodes.messages import nanoseconds
 from rbdyn_ros.nodes.polled import Polled
-from rbdyn_ros.nodes.stage import Stage
+from rbdyn_ros.nodes.demo_session import DemoSession
 stage.POLITE = 0
 TICK, END = 2_000_000, 4_000_000_000  # [ns]
 
@@ -126,12 +126,12 @@ def turn(stage):
     if stage.topic_observer.simulator == "playing":
         seen.append(stage.topic_observer.stamp)
     if seen and seen[-1] > seen[0] + 500_000_000:
-        Stage._turn = awake
+        DemoSession._turn = awake
         while not now or now[-1] < seen[0] + END + 1.2 * DEPTH * TICK:
             time.sleep(0.1)
             clock[0].empty()
 
-awake, Stage._turn, seen, clock, now = Stage._turn, turn, [], [], []
+awake, DemoSession._turn, seen, clock, now = DemoSession._turn, turn, [], [], []
 sys.exit(main(sys.argv[1:]))
 """
 

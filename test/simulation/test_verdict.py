@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdyn_ros.simulation import trial_figure
-from rbdyn_ros.simulation.script import PUSH, Push, leaning, script
+from rbdyn_ros.simulation.demo_plan import PUSH, Push, leaning, script
 from rbdyn_ros.simulation.trial import Trial, axis, tilt
 from rbdyn_ros.simulation.trial_summary import summary
 from rbdyn_ros.simulation.verdict import settling, verdict

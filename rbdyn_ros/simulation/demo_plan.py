@@ -18,7 +18,7 @@ class Push(NamedTuple):
     felt: float = math.nan  # [s] since the release, when it was seen to act; nan: it was not
 
 
-class Script(NamedTuple):
+class DemoPlan(NamedTuple):
     """One demo."""
 
     duration: float  # [s] simulated
@@ -26,12 +26,12 @@ class Script(NamedTuple):
     pushes: tuple
 
 
-def script(duration: float, tilt: float | None, seed: int) -> Script:
+def script(duration: float, tilt: float | None, seed: int) -> DemoPlan:
     """The demo of `duration` [s] that begins at `tilt` [rad]; equal seeds give equal demos."""
     draw = Random(seed)
     azimuth, strength = draw.uniform(-math.pi, math.pi), min(1.0, duration / TIME_FOR_BOTH)
     pushes = tuple(Push(part * duration, strength * draw.uniform(*PUSH), draw.uniform(-math.pi, math.pi)) for part in PUSHED_AT)
-    return Script(duration, None if tilt is None else leaning(tilt, azimuth), pushes)
+    return DemoPlan(duration, None if tilt is None else leaning(tilt, azimuth), pushes)
 
 
 def leaning(tilt: float, azimuth: float) -> tuple:

@@ -28,7 +28,7 @@ class Interrupted(Exception):
     """Somebody wants it to end."""
 
 
-class Stage:
+class DemoSession:
     """What the demo sees and says of a simulator; the simulator itself is in a process of the cast.
 
     At the end of the context the cast leaves before the recorder, who hears its last words.
@@ -47,7 +47,7 @@ class Stage:
         for node in (self.node, self.recorder):
             self.executor.add_node(node)
 
-    def __enter__(self) -> "Stage":
+    def __enter__(self) -> "DemoSession":
         os.nice(POLITE)
         return self
 

@@ -7,10 +7,10 @@ from geometry_msgs.msg import WrenchStamped
 from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.nodes.controller import RUNNING
+from rbdyn_ros.nodes.demo_session import DemoSession, Interrupted, Over
 from rbdyn_ros.nodes.frames import frames
 from rbdyn_ros.nodes.messages import set_xyz
-from rbdyn_ros.nodes.stage import Interrupted, Over, Stage
-from rbdyn_ros.simulation.script import Push, Script
+from rbdyn_ros.simulation.demo_plan import DemoPlan, Push
 from rbdyn_ros.simulation.trial import Trial
 
 COMING_UP = 180.0  # [s] real time that the nodes may take: the first start on a machine compiles
@@ -18,10 +18,10 @@ STILL = 10.0  # [s] real time without a new state, or an answer, after which the
 COUNTING = 3.0  # [s] real time to wait for the counts at the end: /diagnostics comes once per second
 
 
-class Performance:
+class DemoRun:
     """One demo of a script on a stage."""
 
-    def __init__(self, script: Script, stage: Stage):
+    def __init__(self, script: DemoPlan, stage: DemoSession):
         self._script, self._stage, self._topic_observer = script, stage, stage.topic_observer
         self._start = 0  # [ns] simulated, of the release
         self._released, self._ended = 0.0, 0.0  # [s] steady
