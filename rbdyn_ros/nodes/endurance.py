@@ -9,7 +9,7 @@ from rbdyn_ros.nodes.crew import Crew
 from rbdyn_ros.nodes.kills import Kills
 from rbdyn_ros.nodes.soak import soak
 from rbdyn_ros.nodes.soak_watch import Over, Watch
-from rbdyn_ros.nodes.troubles import Troubles
+from rbdyn_ros.nodes.stress_test import StressTest
 from rbdyn_ros.simulation import endurance_figure
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.live_line import LiveLine
@@ -66,7 +66,7 @@ class Endurance:
             return soak(crew, watch, size)
         if name == "kills":
             return Kills(crew, watch, self._folder, self._seed).run(size)
-        return [], Troubles(crew, watch, self._seed).run()
+        return [], StressTest(crew, watch, self._seed).run()
 
 
 def words(law: str) -> list:

@@ -1,4 +1,4 @@
-"""Troubles under load: pauses, resets, changes of pace, losses; the machine is kept busy meanwhile."""
+"""StressTest under load: pauses, resets, changes of pace, losses; the machine is kept busy meanwhile."""
 
 import math
 import os
@@ -35,7 +35,7 @@ def busy():
             burner.wait()
 
 
-class Troubles:
+class StressTest:
     """What is done to the loop, and whether it goes on."""
 
     def __init__(self, crew: Crew, watch: Watch, seed: int):
