@@ -58,7 +58,7 @@ STYLE = """\
   .box { fill: #ffffff; stroke: #2f5d8a; stroke-width: 1.5; }
   .node { font-size: 13px; fill: #55616d; }
   .title { font-size: 15px; font-weight: bold; }
-  .name { font-size: 12px; }
+  .name { font-size: 11px; }
   .topic { font-size: 13px; font-style: italic; }
   .arrow { fill: none; stroke: #2f5d8a; stroke-width: 2; marker-end: url(#head); }"""
 
