@@ -49,7 +49,7 @@ STEPS_NOT_BACK = """
 import sys
 from rbdyn_ros.__main__ import main
 from rbdyn_ros.nodes import demo_session
-stage.POLITE = 0
+demo_session.POLITE = 0
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -114,7 +114,7 @@ from rbdyn_ros.nodes.bag_qos import DEPTH
 from rbdyn_ros.nodes.messages import nanoseconds
 from rbdyn_ros.nodes.polled import Polled
 from rbdyn_ros.nodes.demo_session import DemoSession
-stage.POLITE = 0
+demo_session.POLITE = 0
 TICK, END = 2_000_000, 4_000_000_000  # [ns]
 
 def turn(stage):
