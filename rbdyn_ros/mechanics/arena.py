@@ -44,7 +44,7 @@ PARTS = (
     ("envelope", 2, False),
     ("right_side", 1, True),
     ("impacts", c.IMPACT, True),
-    ("saved", 1, True),  # the state at the start of the step
+    ("saved", 1, True),  # two copies of the state
     ("saved_flags", 1, False),
     ("clock", 1, True),  # time, step, restitution
     ("geoms", features.GEOM, True),  # shapes with faces that end
@@ -202,13 +202,13 @@ def impacts(m):
 
 @inlined
 def saved(m):
-    """State of the bodies, pairs and blocks at the start of the step."""
+    """State of the bodies, pairs, blocks and dampers: at the first impact, at the start."""
     return _vector(m.f, m.z[32], m.z[33])
 
 
 @inlined
 def saved_flags(m):
-    """(k,) which contacts were closed there."""
+    """(2 k,) which contacts were closed there."""
     return _vector(m.z, m.z[34], m.z[35])
 
 

@@ -45,7 +45,9 @@ def arena_of(
     rows = _bodies(bodies, q, v, gamma, integers)
     rows[:, c.REACH] = reach(pairs, len(q))
     rows[:, c.X_1 : c.X_1 + 3] = rows[:, c.X : c.X + 3]
-    parts = _parts(rows, blocks, integers, _pairs(pairs), pairs, impacts) | _springs(springs)
+    count = len(springs.kind)
+    parts = _parts(rows, blocks, integers, _pairs(pairs), pairs, count, impacts)
+    parts |= _springs(springs)
     if options[2]:
         _prepare_whole_steps(parts, pairs)
     _add_colliders(parts, colliders)
@@ -175,7 +177,13 @@ def _springs(springs: Springs) -> dict:
 
 
 def _parts(
-    bodies: Array, blocks: Array, integers: Array, pair_rows: Array, pairs: Pairs, impacts: int
+    bodies: Array,
+    blocks: Array,
+    integers: Array,
+    pair_rows: Array,
+    pairs: Pairs,
+    springs: int,
+    impacts: int,
 ) -> dict:
     """All parts of the arena by name."""
     n, k = len(bodies), len(pair_rows)
@@ -188,7 +196,7 @@ def _parts(
     numbers, envelope = skyline.plan(n, touching)
     flags = np.zeros((k, c.INTEGERS), np.int64)
     flags[:, c.KIND], flags[:, c.A], flags[:, c.B] = pairs.kind, pairs.a, pairs.b
-    saved = n * c.STATE + k * c.KEPT + len(blocks) * (c.PHI - c.LAM) + 2
+    saved = n * c.STATE + k * c.KEPT + len(blocks) * (c.PHI - c.LAM) + springs + 2
     return {
         "bodies": bodies,
         "blocks": blocks,
@@ -206,8 +214,8 @@ def _parts(
         "envelope": envelope,
         "right_side": np.zeros((6 * n, 1)),
         "impacts": np.zeros((impacts, c.IMPACT)),
-        "saved": np.zeros((saved, 1)),
-        "saved_flags": np.zeros((k, 1), np.int64),
+        "saved": np.zeros((2 * saved, 1)),
+        "saved_flags": np.zeros((2 * k, 1), np.int64),
         "clock": np.zeros((c.CLOCK, 1)),
         "geoms": pairs.geoms,
         "pair_shapes": pairs.shapes,
@@ -263,8 +271,8 @@ def _add_colliders(parts: dict, colliders: Colliders) -> None:
         ("pair_integers", flags),
         ("pair_shapes", np.full((slots, 3), -1)),
         ("active", np.zeros((slots, 1), np.int64)),
-        ("saved", np.zeros((slots * int(c.KEPT), 1))),
-        ("saved_flags", np.zeros((slots, 1), np.int64)),
+        ("saved", np.zeros((2 * slots * int(c.KEPT), 1))),
+        ("saved_flags", np.zeros((2 * slots, 1), np.int64)),
     ):
         parts[name] = np.concatenate([parts[name], added])
     if n:

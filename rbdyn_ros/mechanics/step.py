@@ -28,6 +28,8 @@ COARSE = 1e-9  # [m/s] for each contact: what impulses are found to in whole ste
 FALSE_POSITIONS = 30  # before bisection
 # of the step: shorter parts are not taken, for round-off of places over their length is a velocity
 SHORTEST = 1e-8
+LEAST_PIECE = 1.0 / 64.0  # of a step that fails as a whole
+NOT_SAVED, AT_IMPACT, AT_START = np.int64(-1), np.int64(0), np.int64(1)  # copies of a state
 ROUNDS_FAILED, IMPACT_FAILED = 4, 5
 OBSERVE = np.int64(-1)
 
@@ -202,16 +204,16 @@ def step(m, h):
     """One step; whether it was solved."""
     smooth.guess(m, h)
     joints.node_gradients(m)
-    left, scale, last, saved = h, 1.0, int(arena.clock(m)[c.MAX_IMPACTS]), False
+    left, scale, last, saved = h, 1.0, int(arena.clock(m)[c.MAX_IMPACTS]), NOT_SAVED
     for part in range(last + 1):
         if not attempt(m, left, h, scale):
             return undo(m, saved)
         if part == last or smallest(m, c.X_1, c.R_1) >= 0.0:
             take(m, left, h)
             return True
-        if not saved:
-            copy_state(m, True)
-            saved = True
+        if saved == NOT_SAVED:
+            saved = AT_IMPACT
+            copy_state(m, saved, True)
         tau = find_impact(m, left, h)
         if tau < 0.0:
             return undo(m, saved)
@@ -237,13 +239,13 @@ def whole_step(m, h):
     joints.node_gradients(m)
     whole.note_closed(m)
     if not whole.foresee(m, h):
-        return undo(m, False)
+        return undo(m, NOT_SAVED)
     longest = whole.fastest(m)
     whole.look_around(m, longest)
     whole.close(m, whole.AHEAD * longest, -1e300)
     for _ in range(whole.PASSES):
         if arena.counters(m)[c.FAILURE] == slots.NO_ROOM or not attempt(m, h, h, 1.0):
-            return undo(m, False)
+            return undo(m, NOT_SAVED)
         longest = whole.fastest(m)
         if whole.close_all(m, longest) == 0:
             break
@@ -257,23 +259,25 @@ def whole_step(m, h):
 
 
 @part
-def copy_state(m, to_saved):
-    """Save the state of the node, or restore it."""
+def copy_state(m, place, to_saved):
+    """Save the state of the node in one of two places, or restore it."""
     bodies, pairs, blocks, integers = (
         arena.bodies(m),
         arena.pairs(m),
         arena.blocks(m),
         arena.pair_integers(m),
     )
-    store, flags, at = arena.saved(m), arena.saved_flags(m), 0
+    store, flags = arena.saved(m), arena.saved_flags(m)
+    at, first = place * (len(store) // 2), place * (len(flags) // 2)
     at = copy_columns(bodies, 0, c.STATE, store, at, to_saved)
     at = copy_columns(pairs, c.LA, c.KEPT, store, at, to_saved)
     at = copy_columns(blocks, c.LAM, c.PHI - c.LAM, store, at, to_saved)
+    at = copy_columns(arena.springs(m), c.LOSS, 1, store, at, to_saved)
     for k in range(len(pairs)):
         if to_saved:
-            flags[k] = integers[k, c.CLOSED]
+            flags[first + k] = integers[k, c.CLOSED]
         else:
-            integers[k, c.CLOSED] = flags[k]
+            integers[k, c.CLOSED] = flags[first + k]
     if to_saved:
         store[at], store[at + 1] = arena.clock(m)[c.TIME], arena.counters(m)[c.IMPACTS]
     else:
@@ -296,11 +300,11 @@ def copy_columns(table, first, width, store, at, to_saved):
 
 @part
 def undo(m, saved):
-    """Go back to the start of the step; the impulses there are forgotten, they only were a guess.
-    Returns False.
+    """Go back to the start of the step, which was saved in one of the places unless it still is the
+    node; the impulses there are forgotten, they only were a guess. Returns False.
     """
-    if saved:
-        copy_state(m, False)
+    if saved != NOT_SAVED:
+        copy_state(m, saved, False)
         springs.update(m, 0.0)
     pairs, blocks = arena.pairs(m), arena.blocks(m)
     for k in range(len(pairs)):
@@ -320,7 +324,7 @@ def step_without_pairs(m, h):
     springs.damp(m, h, False)
     done = smooth.move(m, h)
     if done < 0:
-        return undo(m, False)
+        return undo(m, NOT_SAVED)
     arena.counters(m)[c.ITERATIONS] += done
     smooth.commit(m, h, True)
     springs.update(m, h)
@@ -335,7 +339,7 @@ def advance(m, h, n):
     that the solvers are compiled once.
 
     Before the first step what touches and does not part is closed, and what approaches there has
-    its impact.
+    its impact. A step that fails is tried in halves, down to LEAST_PIECE of it.
     """
     if n == OBSERVE or arena.clock(m)[c.STARTED] == 0.0:
         springs.update(m, 0.0)
@@ -353,10 +357,21 @@ def advance(m, h, n):
             if not step_without_pairs(m, h):
                 return k
         return n
-    is_whole = arena.clock(m)[c.WHOLE] != 0.0
-    for k in range(n):
-        if not (whole_step(m, h) if is_whole else step(m, h)):
-            return k
+    is_whole, taken, left, piece = arena.clock(m)[c.WHOLE] != 0.0, 0, h, h
+    while taken < n:
+        if whole_step(m, h) if is_whole else step(m, piece):
+            left -= piece
+            if left <= 0.0:
+                taken, left, piece = taken + 1, h, h
+            continue
+        if is_whole:
+            return taken
+        if piece == h:
+            copy_state(m, AT_START, True)
+        piece *= 0.5
+        if piece < LEAST_PIECE * h:
+            undo(m, AT_START)
+            return taken
     return n
 
 
@@ -370,12 +385,12 @@ def advance_composed(m, weights, h, n):
     bodies = arena.bodies(m)
     arena.clock(m)[c.STARTED] = 1.0
     for k in range(n):
-        copy_state(m, True)
+        copy_state(m, AT_START, True)
         end = arena.clock(m)[c.TIME] + h
         for stage in range(len(weights)):
             part = h * weights[stage]
             if not step_without_pairs(m, part):
-                undo(m, True)
+                undo(m, AT_START)
                 return k
             for i in range(len(bodies)):  # stages differ in length: no rate but the last is a guess
                 smooth.put_rates(bodies, i, get(bodies, i, c.V_1))
