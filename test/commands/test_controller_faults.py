@@ -26,8 +26,8 @@ PATIENCE = 400.0  # [s] of a command; a loaded machine may compile first
 PROGRAM = """
 import sys
 from rbdyn_ros.__main__ import main
-from rbdyn_ros.nodes import hil_trial, demo_session
-hil_trial.POLITE = stage.POLITE = 0
+from rbdyn_ros.nodes import demo_session, hil_trial
+hil_trial.POLITE = demo_session.POLITE = 0
 sys.exit(main(sys.argv[1:]))
 """
 LAW = """\
