@@ -132,16 +132,9 @@ class Scene(NamedTuple):
     colliders: Colliders | None = None
 
 
-KINDS = {  # whether a joint has a point, how many axes
-    "anchor": (True, 0),
-    "ball": (True, 0),
-    "hinge": (True, 1),
-    "universal": (True, 2),
-    "plane": (True, 1),
-    "planar": (True, 1),
-    "prismatic": (True, 1),
-    "fixed": (True, 0),
-}
+# how many axes a joint has
+KINDS = {"anchor": 0, "ball": 0, "hinge": 1, "universal": 2, "plane": 1, "planar": 1}
+KINDS |= {"prismatic": 1, "fixed": 0}
 SIZES = {  # what a geom's size is made of; that of a box are its three edges
     "plane": (),
     "sphere": ("radius",),
@@ -209,12 +202,8 @@ def _joint(name: str, joint: Joint, numbers: dict, q: Array) -> joints.Joint:
         rule = "take two bodies, or a body and then the world"
         raise ValueError(f"{called} is between {' and '.join(joint.between)}; {rule}")
     p, s = _points(called, joint, a, b, q)
-    axes = [
-        _axis(called, word, value)
-        for word, value in (("axis", joint.axis), ("axis_b", joint.axis_b))[
-            : KINDS[joint.kind][1]
-        ]
-    ]
+    given = (("axis", joint.axis), ("axis_b", joint.axis_b))[: KINDS[joint.kind]]
+    axes = [_axis(called, word, value) for word, value in given]
     in_a = [_turned_into(q, a, axis) for axis in axes]
     in_b = [_turned_into(q, b, axis) for axis in axes]
     relative = quaternion.product(

@@ -310,7 +310,7 @@ def _between_ends(called: str, values: dict) -> dict:
 def _joint(called: str, values: dict) -> scene.Joint:
     kind = _need(called, values, "type", f"write one of {', '.join(scene.KINDS)}")
     between = _need(called, values, "between", "write [BODY, OTHER], the other may be world")
-    axes = ("axis", "axis_b")[: scene.KINDS[kind][1]]
+    axes = ("axis", "axis_b")[: scene.KINDS[kind]]
     allowed = {"type", "between", "point", "point_a", "point_b", *axes}
     _refuse_others(called, values, allowed, f"a joint of type {kind}")
     for word in axes:

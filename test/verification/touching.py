@@ -71,3 +71,32 @@ def run(parts, candidates, h, n):
 
 def least_gap(model, q):
     return pairs.gaps(model.pairs, q).min()
+
+
+def random_start(random, apart, height):
+    """Where a thrown body starts: above a table, turning, with a random velocity."""
+    return {
+        "position": (*random.uniform(-apart, apart, 2), height),
+        "orientation": tuple(quaternion.normalized(random.normal(size=4))),
+        "velocity": tuple(random.normal(size=3)),
+        "angular_velocity": tuple(3.0 * random.normal(size=3)),
+    }
+
+
+def drop(parts, carried, law):
+    """A second in which bodies come down on a small table, the ground under it and each other,
+    in pieces: no step fails and energy only falls; the model after each of them.
+    """
+    grounds = (geoms.box((0.6, 0.6, 0.1), position=(0, 0, -0.05)), geoms.plane(offset=-0.5))
+    touches = []
+    for i, geom in enumerate(carried):
+        for other in (*grounds, *carried[:i]):
+            touches += geoms.pairs_between(geom, other, **law)
+    model = run(parts, touches, 2e-3, 1)[0]
+    energy = models.energy(model)
+    for _ in range(20):
+        assert models.advance(model, 2e-3, 25) == 25, models.failure(model)
+        before, energy = energy, models.energy(model)
+        assert energy < before + 1e-3
+        assert least_gap(model, models.state(model)[0]) > -1e-4
+        yield model
