@@ -245,13 +245,13 @@ def bare_names(annotation: ast.expr | None) -> list[str]:
     """Return the containers of a type that do not tell their contents."""
     if annotation is None:
         return []
-    told = {
+    with_contents = {
         id(node.value) for node in ast.walk(annotation) if isinstance(node, ast.Subscript)
     }
     return [
         node.id
         for node in ast.walk(annotation)
-        if isinstance(node, ast.Name) and node.id in CONTAINERS and id(node) not in told
+        if isinstance(node, ast.Name) and node.id in CONTAINERS and id(node) not in with_contents
     ]
 
 

@@ -97,11 +97,7 @@ def build(
     names = _named(names, n, pairs)
     q, v = start(bodies, constraints, q, v, names.bodies)
     for i, gap in enumerate(contacts.gaps(pairs, q)):
-        if not gap >= -overlap:
-            raise ValueError(
-                f"{names.contacts[names.contact_of[i]]} overlaps by {-gap:.3g} m at the start; "
-                f"it must not by more than {overlap:g} m: move its body"
-            )
+        _require_gap(names.contacts[names.contact_of[i]], gap, overlap)
     gamma = np.broadcast_to(np.array(gamma, dtype=float), (n,))
     for i, value in enumerate(gamma):
         if not (np.isfinite(value) and value >= 0.0):
@@ -371,12 +367,16 @@ def _require_apart(model: Model, overlap: float) -> None:
         raise ValueError(failure(model))
     count = part(model, "counters")[c.USED, 0]
     for pair in part(model, "used")[:count, 0]:
-        gap = part(model, "pairs")[pair, c.GAP]
-        if gap < -overlap:
-            raise ValueError(
-                f"{contact_name(model, pair)} overlaps by {-gap:.3g} m at the start; "
-                f"it must not by more than {overlap:g} m: move its body"
-            )
+        _require_gap(contact_name(model, pair), part(model, "pairs")[pair, c.GAP], overlap)
+
+
+def _require_gap(called: str, gap: float, overlap: float) -> None:
+    """ValueError for a contact that overlaps too much, or has no number for a gap."""
+    if not gap >= -overlap:
+        raise ValueError(
+            f"{called} overlaps by {-gap:.3g} m at the start; "
+            f"it must not by more than {overlap:g} m: move its body"
+        )
 
 
 def _named(names: Names, n: int, pairs: Pairs) -> Names:
