@@ -94,7 +94,7 @@ class Controller(ManagedNode):
             (PointStamped, "~/reference", self._reference, qos.OFFERED, False),
         )
         self.inputs = [self.create_subscription(*topic, raw=raw, **qos.subscribing()) for *topic, raw in topics]
-        self.desk = [
+        self.own_services = [
             self.create_service(SetBool, "~/arm", self._arm),
             self.create_service(Trigger, "~/emergency_stop", self._emergency_stop),
         ]
@@ -121,7 +121,7 @@ class Controller(ManagedNode):
         """Take everything off the graph that `configure` made."""
         for timer in self.watch:
             self.destroy_timer(timer)
-        for service in self.desk:
+        for service in self.own_services:
             self.destroy_service(service)
         for subscription in self.inputs:
             self.destroy_subscription(subscription)

@@ -28,16 +28,16 @@ class Markers:
         self.text = marker(frames, 5, "text", Marker.TEXT_VIEW_FACING, WHITE)
         self.trail.scale.x, self.text.scale.z = 0.01, 0.15
         set_xyz(self.cart.scale, CART)
-        self.surroundings = ContactMarkers(frames)
+        self.contact_markers = ContactMarkers(frames)
         self._own = [self.rod, self.cart, self.force, self.disturbance, self.trail, self.text]
-        self.message = MarkerArray(markers=[*self._own, *self.surroundings.markers])
+        self.message = MarkerArray(markers=[*self._own, *self.contact_markers.markers])
         self._tips = deque(maxlen=TRAIL)
 
     def fill(self, sample: Sample) -> MarkerArray:
         """The message, refilled from a sample."""
-        self.surroundings.fill(sample)
-        if len(self.message.markers) < len(self._own) + len(self.surroundings.markers):
-            self.message.markers = [*self._own, *self.surroundings.markers]
+        self.contact_markers.fill(sample)
+        if len(self.message.markers) < len(self._own) + len(self.contact_markers.markers):
+            self.message.markers = [*self._own, *self.contact_markers.markers]
         for drawn in self.message.markers:
             set_stamp(drawn.header.stamp, sample.stamp)
         params, joint = sample.setup.params, (*sample.x, 0.0)

@@ -74,8 +74,8 @@ class Simulator(ManagedNode):
         self.telemetry.rehearse(self.runner)
         if not (self.runner.compiles and self.telemetry.native_publisher.possible):
             self.get_logger().info("every tick is Python's: machine code needs a 64-bit Linux and a librcl.so that tells its functions")
-        self.inbox = CommandSubscribers(self, self.runner, self.frames)
-        self.desk = SimulatorServices(self, self.runner, self._dump)
+        self.command_subscribers = CommandSubscribers(self, self.runner, self.frames)
+        self.simulator_services = SimulatorServices(self, self.runner, self._dump)
         self.standard = simulation_interfaces_services(self, self.runner)
 
     def activate(self) -> None:
@@ -98,7 +98,8 @@ class Simulator(ManagedNode):
 
     def cleanup(self) -> None:
         """Take everything off the graph that `configure` made."""
-        for part in (*self.standard, self.desk, self.inbox, self.telemetry):
+        subscribers, services = self.command_subscribers, self.simulator_services
+        for part in (*self.standard, services, subscribers, self.telemetry):
             part.destroy()
         self.runner = None
 
@@ -106,7 +107,7 @@ class Simulator(ManagedNode):
         """The topics that carry messages before time begins; None while the first command has not come."""
         if not self.runner.waits_for(READERS):
             return None
-        return self.telemetry.topics | answers(self, self.inbox.command_topics)
+        return self.telemetry.topics | answers(self, self.command_subscribers.command_topics)
 
     def _begin(self) -> None:
         self.runner.release(READERS)
