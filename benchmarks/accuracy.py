@@ -54,10 +54,18 @@ def main() -> int:
         print(MISSING, file=sys.stderr)
     times = tuple(np.arange(1, ROWS + 1) * 10.0 / ROWS)
     distance = float(np.abs(reference.tips(times) - reference.tips_by_dop853(times)).max())
-    print(f"reference: Kahan-Li 8 at {reference.STEP * 1e3:g} ms, {distance:.1e} m from SciPy's DOP853 at 1e-13\n")
-    methods = [method for method in (peer("RK4"), peer("Euler")) if method] + [stepper(*name) for name in OURS]
+    print(
+        f"reference: Kahan-Li 8 at {reference.STEP * 1e3:g} ms, {distance:.1e} m from SciPy's DOP853 at 1e-13\n"
+    )
+    methods = [method for method in (peer("RK4"), peer("Euler")) if method] + [
+        stepper(*name) for name in OURS
+    ]
     long = 100.0 if arguments.quick else 1000.0
-    result = {"reference_difference": distance, "errors": errors(methods, long), "work": work(methods, long)}
+    result = {
+        "reference_difference": distance,
+        "errors": errors(methods, long),
+        "work": work(methods, long),
+    }
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=1) + "\n")
     return 0
@@ -65,15 +73,24 @@ def main() -> int:
 
 def errors(methods: list, long: float) -> list:
     """The table of errors at equal step; printed as it grows."""
-    print(f"{f'energy 10 s, energy {long:g} s, tip 10 s':32}" + "".join(f"{h * 1e3:>24g} ms" for h in STEPS))
+    print(
+        f"{f'energy 10 s, energy {long:g} s, tip 10 s':32}"
+        + "".join(f"{h * 1e3:>24g} ms" for h in STEPS)
+    )
     rows = []
     for method in methods:
         print(f"{method.name:20} {method.composition:11}", end="", flush=True)
         for h in STEPS:
             short, far = error(method, h, 10.0), error(method, h, long)
             print(f"   {short.energy:7.1e} {far.energy:7.1e} {short.tip:7.1e}", end="", flush=True)
-            found = {"energy_10": short.energy, f"energy_{long:g}": far.energy, "tip_10": short.tip}
-            rows.append({"name": method.name, "composition": method.composition, "step": h, **found})
+            found = {
+                "energy_10": short.energy,
+                f"energy_{long:g}": far.energy,
+                "tip_10": short.tip,
+            }
+            rows.append(
+                {"name": method.name, "composition": method.composition, "step": h, **found}
+            )
         print()
     print()
     return rows
@@ -94,8 +111,14 @@ def work(methods: list, long: float) -> list:
                 yardstick[target] = time
             ratio = yardstick[target] / time if time and yardstick.get(target) else None
             print(f"{as_text(time, ratio):>22}", end="", flush=True)
-            found = {"step": steps and 10.0 / steps, "us_per_s": time, "ratio_to_mujoco_rk4": ratio}
-            rows.append({"name": method.name, "composition": method.composition, "target": target, **found})
+            found = {
+                "step": steps and 10.0 / steps,
+                "us_per_s": time,
+                "ratio_to_mujoco_rk4": ratio,
+            }
+            rows.append(
+                {"name": method.name, "composition": method.composition, "target": target, **found}
+            )
         print()
     return rows
 
@@ -132,7 +155,10 @@ def fewest_steps(method, what: str, target: float, span: float) -> int | None:
     """The fewest steps in 10 s, in fifths of an octave, that meet the target; None if that takes less than FINEST."""
     steps = 2 * ROWS
     while 10.0 / steps >= FINEST:
-        if all(getattr(error(method, 10.0 / steps, length), what) <= target for length in sorted({10.0, span})):
+        if all(
+            getattr(error(method, 10.0 / steps, length), what) <= target
+            for length in sorted({10.0, span})
+        ):
             return steps
         steps = ROWS * math.ceil(steps * 2**0.2 / ROWS)
     return None

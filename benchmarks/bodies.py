@@ -48,7 +48,8 @@ def main() -> int:
     print(
         f"{'scene':>16} {'ns':>9} {'mj_step':>9} {'ratio':>6}   energy error, mj [J]"
         "   opening [m]   penetration, mj [m]"
-        + "     Drake  ratio   energy error [J]   penetration [m]" * with_drake
+        + "     Drake  ratio   energy error [J]   penetration [m]"
+        * with_drake
     )
     for name, make in SCENES.items():
         scene = make()

@@ -8,7 +8,9 @@ def read(description: str, rows: str, quick: str, peers: str = "") -> argparse.N
     """The checked --json FILE, --quick and, if there are any, --peers; the strings say in --help
     what they mean.
     """
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help=rows)
     parser.add_argument("--quick", action="store_true", help=quick)
     if peers:

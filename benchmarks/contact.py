@@ -29,8 +29,22 @@ except ImportError:
 
 STEP, BATCH = 1e-3, 300  # [s], steps
 FLOOR = Contacts(floor=1.0, floor_height=-0.1, floor_friction=0.3)
-FAR = Contacts(1.0, -9.0, stop_low=(-90.0, -90.0), stop_high=(90.0, 90.0), obstacle=1.0, obstacle_point=(20.0, 0.0, 9.0))
-NEAR = Contacts(1.0, -3.0, stop_low=(-0.5, -0.05), stop_high=(0.5, 0.05), obstacle=1.0, obstacle_point=(0.0, 1.0, 1.2))
+FAR = Contacts(
+    1.0,
+    -9.0,
+    stop_low=(-90.0, -90.0),
+    stop_high=(90.0, 90.0),
+    obstacle=1.0,
+    obstacle_point=(20.0, 0.0, 9.0),
+)
+NEAR = Contacts(
+    1.0,
+    -3.0,
+    stop_low=(-0.5, -0.05),
+    stop_high=(0.5, 0.05),
+    obstacle=1.0,
+    obstacle_point=(0.0, 1.0, 1.2),
+)
 LYING = math.acos(-0.1 / 2.4)
 _XML = """
 <mujoco>
@@ -53,7 +67,11 @@ _XML = """
 
 
 def main() -> int:
-    arguments = read(__doc__, "write rows {name, ns, least_ns, ratio_to_without, mj_step_over_it}", "fewer rounds")
+    arguments = read(
+        __doc__,
+        "write rows {name, ns, least_ns, ratio_to_without, mj_step_over_it}",
+        "fewer rounds",
+    )
     print("compiling (some seconds the first time) …", file=sys.stderr)
     cases = _cases()
     times = {name: [] for name in cases}
@@ -70,9 +88,16 @@ def main() -> int:
 def _cases() -> dict:
     falling, resting, sliding = upright(math.radians(10.0)), upright(LYING), upright(LYING)
     sliding.v[0] = 2.0
-    cases = {"without": ours(Contacts(), falling), "open, far": ours(FAR, falling), "open, near": ours(NEAR, falling)}
+    cases = {
+        "without": ours(Contacts(), falling),
+        "open, far": ours(FAR, falling),
+        "open, near": ours(NEAR, falling),
+    }
     for split in (False, True):
-        cases |= {f"{name}{', split' * split}": ours(FLOOR, start, split) for name, start in (("resting", resting), ("sliding", sliding))}
+        cases |= {
+            f"{name}{', split' * split}": ours(FLOOR, start, split)
+            for name, start in (("resting", resting), ("sliding", sliding))
+        }
     cases["open, far, split"] = ours(FAR, falling, True)
     return cases | ({"mujoco, resting": theirs()} if mujoco else {})
 
@@ -81,7 +106,12 @@ def ours(contacts: Contacts, start: State, split: bool = False) -> Callable:
     """A measurement of one step [ns] from `start`, after ten steps that let contacts close."""
     system = build(PARAMS._replace(contacts=contacts))
     integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=split)
-    options, q, v, reaction = integrator.options(system), start.q.copy(), start.v.copy(), np.zeros(3)
+    options, q, v, reaction = (
+        integrator.options(system),
+        start.q.copy(),
+        start.v.copy(),
+        np.zeros(3),
+    )
 
     def advance(q, v, n: int) -> None:
         if integrator.advance(system, options, INPUT, STEP, n, 0.0, q, v, reaction)[0] < n:
@@ -118,12 +148,22 @@ def row(name: str, times: dict) -> dict:
     ratio = median(t / o for t, o in zip(times[name], times["without"]))
     peer = times.get("mujoco, resting")
     faster = median(p / t for t, p in zip(times[name], peer)) if peer else None
-    return {"name": name, "ns": median(times[name]), "least_ns": min(times[name]), "ratio_to_without": ratio, "mj_step_over_it": faster}
+    return {
+        "name": name,
+        "ns": median(times[name]),
+        "least_ns": min(times[name]),
+        "ratio_to_without": ratio,
+        "mj_step_over_it": faster,
+    }
 
 
 def line(row: dict) -> str:
     """A row as text."""
-    faster = "" if row["mj_step_over_it"] is None else f"  mj_step takes {row['mj_step_over_it']:6.2f} x as long"
+    faster = (
+        ""
+        if row["mj_step_over_it"] is None
+        else f"  mj_step takes {row['mj_step_over_it']:6.2f} x as long"
+    )
     return f"{row['name']:18} {row['ns']:8.0f} ns (least {row['least_ns']:6.0f})  {row['ratio_to_without']:7.2f} x without contacts{faster}"
 
 

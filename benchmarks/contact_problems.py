@@ -17,7 +17,9 @@ class Heap:
             R = np.eye(3) if rotation is None else rotation[b]
             k = 6 * b
             self.M_inverse[k : k + 3, k : k + 3] = np.eye(3) / mass[b]
-            self.M_inverse[k + 3 : k + 6, k + 3 : k + 6] = R @ np.diag(1.0 / np.asarray(inertia[b])) @ R.T
+            self.M_inverse[k + 3 : k + 6, k + 3 : k + 6] = (
+                R @ np.diag(1.0 / np.asarray(inertia[b])) @ R.T
+            )
         self.rows = []
 
     def touch(self, upper, arm_upper, lower=None, arm_lower=None, normal=(0.0, 0.0, 1.0)):
@@ -56,12 +58,18 @@ def box(rng) -> fc3d.Problem:
 
 def bodies(rng, n: int, contacts: int) -> fc3d.Problem:
     """n random bodies, random contacts between them and with the ground, everywhere at random velocities."""
-    heap = Heap(rng.uniform(0.2, 5.0, n), [_inertia(rng) for _ in range(n)], [_rotation(rng) for _ in range(n)])
+    heap = Heap(
+        rng.uniform(0.2, 5.0, n),
+        [_inertia(rng) for _ in range(n)],
+        [_rotation(rng) for _ in range(n)],
+    )
     for _ in range(contacts):
         upper = rng.integers(n)
         lower = rng.integers(n)
         lower = None if lower == upper else lower
-        heap.touch(upper, rng.normal(size=3) * 0.4, lower, rng.normal(size=3) * 0.4, rng.normal(size=3))
+        heap.touch(
+            upper, rng.normal(size=3) * 0.4, lower, rng.normal(size=3) * 0.4, rng.normal(size=3)
+        )
     return heap.problem(rng.normal(size=6 * n), rng.uniform(0.1, 1.0, contacts))
 
 

@@ -35,30 +35,48 @@ class Question(NamedTuple):
 
 
 QUESTIONS = {
-    "command.delay": Question(lambda x: Faults(command_delay=x), 0.2, lambda x: f"{1e3 * x:.0f} ms"),
+    "command.delay": Question(
+        lambda x: Faults(command_delay=x), 0.2, lambda x: f"{1e3 * x:.0f} ms"
+    ),
     "state.delay": Question(lambda x: Faults(state_delay=x), 0.2, lambda x: f"{1e3 * x:.0f} ms"),
-    "command.jitter": Question(lambda x: Faults(command_jitter=x), 0.4, lambda x: f"{1e3 * x:.0f} ms"),
+    "command.jitter": Question(
+        lambda x: Faults(command_jitter=x), 0.4, lambda x: f"{1e3 * x:.0f} ms"
+    ),
     "command.jitter, 30 % lost": Question(
         lambda x: Faults(command_jitter=x, command_drop=0.3), 0.4, lambda x: f"{1e3 * x:.0f} ms"
     ),
     "command.drop": Question(lambda x: Faults(command_drop=x), 1.0),
     "state.drop": Question(lambda x: Faults(state_drop=x), 1.0),
     "state.freeze": Question(lambda x: Faults(state_freeze=x), 1.0),
-    "noise.angle": Question(lambda x: Faults(noise=Noise(angle=x)), 0.1, lambda x: f"{math.degrees(x):.2g}°"),
-    "encoder.gimbal": Question(
-        lambda x: Faults(encoder=Encoder(gimbal=1.0 / x if x else 0.0)), 0.02, lambda x: f"{1.0 / x:.0f} counts"
+    "noise.angle": Question(
+        lambda x: Faults(noise=Noise(angle=x)), 0.1, lambda x: f"{math.degrees(x):.2g}°"
     ),
-    "actuator.dead_band": Question(lambda x: Faults(actuator=Drive(dead_band=x)), 10.0, lambda x: f"{x:.2g} N"),
+    "encoder.gimbal": Question(
+        lambda x: Faults(encoder=Encoder(gimbal=1.0 / x if x else 0.0)),
+        0.02,
+        lambda x: f"{1.0 / x:.0f} counts",
+    ),
+    "actuator.dead_band": Question(
+        lambda x: Faults(actuator=Drive(dead_band=x)), 10.0, lambda x: f"{x:.2g} N"
+    ),
     "actuator.saturation": Question(
         lambda x: Faults(actuator=Drive(saturation=20.0 - x)), 19.9, lambda x: f"{20.0 - x:.2g} N"
     ),
     "actuator.rate_limit": Question(
-        lambda x: Faults(actuator=Drive(rate_limit=1.0 / x if x else 0.0)), 0.1, lambda x: f"{1.0 / x:.0f} N/s"
+        lambda x: Faults(actuator=Drive(rate_limit=1.0 / x if x else 0.0)),
+        0.1,
+        lambda x: f"{1.0 / x:.0f} N/s",
     ),
-    "actuator.lag": Question(lambda x: Faults(actuator=Drive(lag=x)), 0.4, lambda x: f"{1e3 * x:.0f} ms"),
+    "actuator.lag": Question(
+        lambda x: Faults(actuator=Drive(lag=x)), 0.4, lambda x: f"{1e3 * x:.0f} ms"
+    ),
     "actuator.loss": Question(lambda x: Faults(actuator=Drive(loss=x)), 1.0),
-    "mismatch.rod_length": Question(lambda x: Faults(mismatch=Mismatch(rod_length=x)), 3.0, "+{:.2g}".format),
-    "mismatch.rod_mass": Question(lambda x: Faults(mismatch=Mismatch(rod_mass=x)), 9.0, "+{:.2g}".format),
+    "mismatch.rod_length": Question(
+        lambda x: Faults(mismatch=Mismatch(rod_length=x)), 3.0, "+{:.2g}".format
+    ),
+    "mismatch.rod_mass": Question(
+        lambda x: Faults(mismatch=Mismatch(rod_mass=x)), 9.0, "+{:.2g}".format
+    ),
 }
 
 
@@ -75,12 +93,20 @@ def stands(law, faults: Faults, seeds: tuple) -> bool:
 
 def main() -> None:
     """Ask, print the table, write the numbers."""
-    asked = read(__doc__, "the edges as JSON", "one seed, and edges to a twentieth of their range instead of a hundredth")
+    asked = read(
+        __doc__,
+        "the edges as JSON",
+        "one seed, and edges to a twentieth of their range instead of a hundredth",
+    )
     law = lqr.design(spherical_pendulum, PLANT, lqr.Options())
     edges = {}
     for name, question in tqdm(QUESTIONS.items(), unit="fault"):
         seeds, parts = (SEEDS[:1], 20) if asked.quick else (SEEDS, 100)
-        edges[name] = edge(lambda x: stands(law, question.fault(x), seeds), question.largest, question.largest / parts).holds
+        edges[name] = edge(
+            lambda x: stands(law, question.fault(x), seeds),
+            question.largest,
+            question.largest / parts,
+        ).holds
     for name, x in edges.items():
         print(f"| `{name}` | {QUESTIONS[name].shown(x)} |")
     if asked.json:

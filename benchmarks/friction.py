@@ -14,7 +14,9 @@ import sys
 import time
 from pathlib import Path
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy: two threads on a 60x60 system only wait for each other
+os.environ["OPENBLAS_NUM_THREADS"] = (
+    "1"  # before NumPy: two threads on a 60x60 system only wait for each other
+)
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np  # noqa: E402
@@ -43,7 +45,9 @@ def main() -> int:
         for solver, limit in OURS.items():
             rows.append(row(name, solver, given, ours(solver, limit, given, arguments.repeats)))
         for solver, limit in PEERS.items() if siconos else ():
-            rows.append(row(name, solver, given, theirs(siconos, solver, limit, given, arguments.repeats)))
+            rows.append(
+                row(name, solver, given, theirs(siconos, solver, limit, given, arguments.repeats))
+            )
     if arguments.json:
         Path(arguments.json).write_text(json.dumps(rows, indent=1) + "\n")
     return 0
@@ -51,7 +55,9 @@ def main() -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument("--json", metavar="FILE", help="write the rows there")
     p.add_argument("--seed", type=int, default=0, help="of the random problems (default 0)")
     p.add_argument("--repeats", type=int, default=3, help="calls for each problem (default 3)")
@@ -74,7 +80,10 @@ def ours(solver: str, limit: int, given: list, repeats: int) -> list:
 
 def theirs(siconos, solver: str, limit: int, given: list, repeats: int) -> list:
     """(impulses, seconds) for each problem by one of Siconos's solvers."""
-    return [best(lambda p: peer_siconos.solve(siconos, solver, p, TOLERANCE, limit), p, repeats) for p in given]
+    return [
+        best(lambda p: peer_siconos.solve(siconos, solver, p, TOLERANCE, limit), p, repeats)
+        for p in given
+    ]
 
 
 def best(call, problem, repeats: int) -> tuple:
@@ -95,7 +104,10 @@ def row(name: str, solver: str, given: list, results: list) -> dict:
         "mean_us": round(1e6 * float(times.mean()), 2),
     }
     counts = f"{found['solved']:4} of {len(given):4}"
-    print(f"{name:24} {solver:12} {counts}   median {found['median_us']:9.1f} us   mean {found['mean_us']:9.1f} us", flush=True)
+    print(
+        f"{name:24} {solver:12} {counts}   median {found['median_us']:9.1f} us   mean {found['mean_us']:9.1f} us",
+        flush=True,
+    )
     return found
 
 

@@ -36,11 +36,21 @@ _ROWS = """write {goals, rows}; a row is one measurement: who was measured, proc
 
 
 def main() -> int:
-    arguments = read(__doc__, _ROWS, f"two measurements of {QUICK:g} s each, not five of {LONG:g} s")
+    arguments = read(
+        __doc__, _ROWS, f"two measurements of {QUICK:g} s each, not five of {LONG:g} s"
+    )
     seconds, rounds = (QUICK, 2) if arguments.quick else (LONG, 5)
-    rows = [measured(who, processes, seconds) for _ in range(rounds) for processes in (1, 2) for who in (OURS, PEER)]
+    rows = [
+        measured(who, processes, seconds)
+        for _ in range(rounds)
+        for processes in (1, 2)
+        for who in (OURS, PEER)
+    ]
     for processes in (1, 2):
-        print("\n".join(table(processes, [row for row in rows if row["processes"] == processes])), flush=True)
+        print(
+            "\n".join(table(processes, [row for row in rows if row["processes"] == processes])),
+            flush=True,
+        )
     if arguments.json:
         goals = {key: goal for key, (_, _, goal) in SHOWN.items() if goal}
         arguments.json.write_text(json.dumps({"goals": goals, "rows": rows}, indent=1) + "\n")
@@ -50,14 +60,28 @@ def main() -> int:
 def measured(who: str, processes: int, seconds: float) -> dict:
     """One measurement."""
     load = os.getloadavg()[0]
-    probe = [sys.executable, Path(__file__).with_name(who), str(processes), str(WARM_UP), str(seconds)]
-    environment = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_DOMAIN_ID": str(1 + os.getpid() % 100), **os.environ}
+    probe = [
+        sys.executable,
+        Path(__file__).with_name(who),
+        str(processes),
+        str(WARM_UP),
+        str(seconds),
+    ]
+    environment = {
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+        "ROS_DOMAIN_ID": str(1 + os.getpid() % 100),
+        **os.environ,
+    }
     done = subprocess.run(probe, env=environment, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit(f"benchmarks/loop.py: {who} ended with exit code {done.returncode}; see above")
     row = {"who": who, "processes": processes, "load": load, **json.loads(done.stdout)}
-    print(f"{'rclpy alone' if who == PEER else 'the nodes'}, {processes} process{'es' if processes > 1 else ''}: "
-          f"period p99 {row['period_p99_ms']:.3f} ms, round trip p50 {row['round_trip_p50_ms']:.3f} ms", file=sys.stderr, flush=True)
+    print(
+        f"{'rclpy alone' if who == PEER else 'the nodes'}, {processes} process{'es' if processes > 1 else ''}: "
+        f"period p99 {row['period_p99_ms']:.3f} ms, round trip p50 {row['round_trip_p50_ms']:.3f} ms",
+        file=sys.stderr,
+        flush=True,
+    )
     return row
 
 
@@ -65,14 +89,19 @@ def table(processes: int, rows: list) -> list:
     """The rows of one number of processes, a line for each figure."""
     ours, peers = ([row for row in rows if row["who"] == who] for who in (OURS, PEER))
     heads = ("best", "median", "goal", "rclpy", "best ratio")
-    lines = [f"\n{processes} process{'es' if processes > 1 else ''}, {len(ours)} measurements of each", f"{'':20}" + "".join(f"{head:>12}" for head in heads)]
+    lines = [
+        f"\n{processes} process{'es' if processes > 1 else ''}, {len(ours)} measurements of each",
+        f"{'':20}" + "".join(f"{head:>12}" for head in heads),
+    ]
     for key, (name, unit, goal) in SHOWN.items():
         best, alone = _best(key, ours), _best(key, peers)
         aim = f"{goal[processes]:g}" if goal else ""
         beside = "" if alone is None else f"{alone:.3f}"
         ratio = f"{best / alone:.2f}" if alone else ""
         middle = median(row[key] for row in ours)
-        lines.append(f"{name:20}{round(best, 3) + 0.0:12.3f}{round(middle, 3) + 0.0:12.3f}{aim:>12}{beside:>12}{ratio:>12}  {unit}")
+        lines.append(
+            f"{name:20}{round(best, 3) + 0.0:12.3f}{round(middle, 3) + 0.0:12.3f}{aim:>12}{beside:>12}{ratio:>12}  {unit}"
+        )
     return lines
 
 

@@ -37,14 +37,28 @@ class Plant:
 
     def __init__(self, warm_up: float, seconds: float):
         self.node = rclpy.create_node("plant")
-        joints = JointState(name=list(JOINTS), position=[0.0] * 5, velocity=[0.0] * 5, effort=[0.0] * 5)
+        joints = JointState(
+            name=list(JOINTS), position=[0.0] * 5, velocity=[0.0] * 5, effort=[0.0] * 5
+        )
         self._states = [
-            (self.node.create_publisher(type(message), topic, qos.OFFERED, **qos.publishing()), serialize_message(message))
+            (
+                self.node.create_publisher(type(message), topic, qos.OFFERED, **qos.publishing()),
+                serialize_message(message),
+            )
             for topic, message in (("joint_states", joints), ("odometry", Odometry()))
         ]
-        self.node.create_subscription(WrenchStamped, "cart/command", self._answered, qos.COMMAND, raw=True, **qos.subscribing())
+        self.node.create_subscription(
+            WrenchStamped,
+            "cart/command",
+            self._answered,
+            qos.COMMAND,
+            raw=True,
+            **qos.subscribing(),
+        )
         self._warm_up, self._seconds = warm_up, seconds
-        self._instants, self._trips = np.full((2, round(2.0 * max(warm_up, seconds) / PERIOD)), np.nan)  # written, so that the memory is theirs
+        self._instants, self._trips = np.full(
+            (2, round(2.0 * max(warm_up, seconds) / PERIOD)), np.nan
+        )  # written, so that the memory is theirs
         self._sent, self._answers, self._counts = 0, 0, False
         self.found = None  # the figures
         self.thread = threading.Thread(target=self._run, name="simulation", daemon=True)
@@ -59,7 +73,9 @@ class Plant:
         self._counts = False
         elapsed = time.monotonic() - begin
         times = time.thread_time() - step, time.process_time() - whole
-        self.found = figures(self._instants[: self._sent], self._trips[: self._answers], *times, elapsed)
+        self.found = figures(
+            self._instants[: self._sent], self._trips[: self._answers], *times, elapsed
+        )
 
     def _turn(self, pacer: Pacer, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -80,8 +96,14 @@ class Plant:
 def answering() -> rclpy.node.Node:
     """A node that takes both states and answers the second."""
     node = rclpy.create_node("law")
-    command, ready = node.create_publisher(WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing()), serialize_message(WrenchStamped())
-    hears = {"joint_states": (JointState, lambda data: None), "odometry": (Odometry, lambda data: command.publish(ready))}
+    command, ready = (
+        node.create_publisher(WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing()),
+        serialize_message(WrenchStamped()),
+    )
+    hears = {
+        "joint_states": (JointState, lambda data: None),
+        "odometry": (Odometry, lambda data: command.publish(ready)),
+    }
     for topic, (kind, take) in hears.items():
         node.create_subscription(kind, topic, take, qos.NEWEST, raw=True, **qos.subscribing())
     return node
@@ -113,4 +135,8 @@ def answer() -> None:
 if __name__ == "__main__":
     sys.setswitchinterval(SWITCH_INTERVAL)
     rclpy.init()
-    sys.exit(answer() if sys.argv[1] == ANSWERING else main(int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])))
+    sys.exit(
+        answer()
+        if sys.argv[1] == ANSWERING
+        else main(int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]))
+    )

@@ -1,6 +1,6 @@
 """The process that `loop.py` looks into: the simulator, and the controller in it or beside it; prints figures as JSON.
 
-    python benchmarks/loop_probe.py PROCESSES WARM_UP SECONDS
+python benchmarks/loop_probe.py PROCESSES WARM_UP SECONDS
 """
 
 import gc
@@ -24,7 +24,12 @@ from rbdyn_ros.simulation.runner import PLAYING
 from rbdyn_ros.simulation.statistics import Sent, Statistics
 
 # A tick of 1 ms; the history is full when the warm-up ends, for a ring that fills touches new memory.
-SETTINGS = ("rates.state:=1000.0", "integrator.step:=0.001", "controller:=lqr", "history.duration:=1.0")
+SETTINGS = (
+    "rates.state:=1000.0",
+    "integrator.step:=0.001",
+    "controller:=lqr",
+    "history.duration:=1.0",
+)
 SAMPLED_EVERY = 0.5  # [s] memory
 
 
@@ -32,7 +37,10 @@ class Trips:
     """Round trips [s] in an array that is there before. /diagnostics, which would sort a list that grows, gets none."""
 
     def __init__(self, room: int):
-        self._array, self._count = np.full(room, np.nan), 0  # written, so that the memory is theirs
+        self._array, self._count = (
+            np.full(room, np.nan),
+            0,
+        )  # written, so that the memory is theirs
 
     def append(self, trip: float) -> None:
         self._array[self._count] = trip
@@ -51,7 +59,10 @@ class Kept(Statistics):
 
     def __init__(self, room: int):
         super().__init__()
-        self.sent, self.round_trips = Sent(np.zeros(1, np.int64), np.full(room, -1), np.full(room, np.nan)), Trips(room)
+        self.sent, self.round_trips = (
+            Sent(np.zeros(1, np.int64), np.full(room, -1), np.full(room, np.nan)),
+            Trips(room),
+        )
 
 
 class Probe:
@@ -82,7 +93,9 @@ class Probe:
 
     def _begin(self) -> None:
         runner = self.simulator.runner
-        self._clock = time.pthread_getcpuclockid(next(t.ident for t in threading.enumerate() if t.name == "simulation"))
+        self._clock = time.pthread_getcpuclockid(
+            next(t.ident for t in threading.enumerate() if t.name == "simulation")
+        )
         gc.collect()
         runner.reset_statistics()
         runner.statistics = self._kept = Kept(round(4e3 * self._seconds))
@@ -93,10 +106,18 @@ class Probe:
         """What was measured, from the beginning until now; the thread still runs."""
         elapsed, runner, kept = time.monotonic() - self._start, self.simulator.runner, self._kept
         step, whole = time.clock_gettime(self._clock) - self._step, time.process_time() - self._all
-        t, rss, blocks = np.array(self._memory[len(self._memory) // 2 :], float).T  # rings and caches have filled by then
+        t, rss, blocks = np.array(
+            self._memory[len(self._memory) // 2 :], float
+        ).T  # rings and caches have filled by then
         return {
             "ticks": kept.ticks,
-            **figures(kept.sent.instants[: kept.sent.count[0]], kept.round_trips.all(), step, whole, elapsed),
+            **figures(
+                kept.sent.instants[: kept.sent.count[0]],
+                kept.round_trips.all(),
+                step,
+                whole,
+                elapsed,
+            ),
             "missed_percent": 100.0 * runner.pacer.missed / (kept.ticks + runner.pacer.missed),
             "blocks_per_second": slope(t, blocks),
             "rss_kib_per_second": slope(t, rss) / 1024.0,
@@ -112,7 +133,9 @@ def main(processes: int, warm_up: float, seconds: float) -> int:
     """Measure and print."""
     files = [str(share.config() / f"{name}.yaml") for name in ("pendulum", "simulation", "lqr")]
     words = ["--ros-args", "--log-level", "warn"]
-    words += [word for file in files for word in ("--params-file", file)] + [word for setting in SETTINGS for word in ("-p", setting)]
+    words += [word for file in files for word in ("--params-file", file)] + [
+        word for setting in SETTINGS for word in ("-p", setting)
+    ]
     probe, found = Probe(warm_up, seconds), []
 
     def until() -> bool:
@@ -121,8 +144,20 @@ def main(processes: int, warm_up: float, seconds: float) -> int:
         return bool(found)
 
     kinds = (probe.make, Controller) if processes == 1 else (probe.make,)
-    other = None if processes == 1 else subprocess.Popen(
-        [sys.executable, "-m", "rbdyn_ros.nodes.attached", str(os.getpid()), "controller", *words], stdout=subprocess.DEVNULL
+    other = (
+        None
+        if processes == 1
+        else subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "rbdyn_ros.nodes.attached",
+                str(os.getpid()),
+                "controller",
+                *words,
+            ],
+            stdout=subprocess.DEVNULL,
+        )
     )
     code = run(kinds, words, until=until, executor=prompt)
     if other:

@@ -21,14 +21,22 @@ def three_balls() -> dict:
         (0.15, 2.0, [-0.8, 0.03, 0.3, *UPRIGHT], [2.0, 0.0, 0.0, 0.0, 5.0, 3.0]),
         (0.12, 1.5, [0.05, 0.01, 0.7, *UPRIGHT], [0.0, 0.0, 0.0, 1.0, 2.0, 3.0]),
     )
-    balls = [{"radius": r, "mass": m, "inertia": 0.4 * m * r * r, "q": q, "v": v} for r, m, q, v in starts]
+    balls = [
+        {"radius": r, "mass": m, "inertia": 0.4 * m * r * r, "q": q, "v": v}
+        for r, m, q, v in starts
+    ]
     return {"h": 1e-3, "steps": 1000, "restitution": 0.7, "friction": 0.3, "balls": balls}
 
 
 def two_rods() -> dict:
     """What siconos_chain.py reads: the chain falls from horizontal while it turns about z; the rods spin against each other."""
     rods = [
-        {"mass": m, "inertia": [0.3, 0.2, 0.1], "q": [i + 0.5, 0.0, 0.0, *UPRIGHT], "v": [0.0, i + 0.5, 0.0, spin, 0.0, 1.0]}
+        {
+            "mass": m,
+            "inertia": [0.3, 0.2, 0.1],
+            "q": [i + 0.5, 0.0, 0.0, *UPRIGHT],
+            "v": [0.0, i + 0.5, 0.0, spin, 0.0, 1.0],
+        }
         for i, (m, spin) in enumerate(((1.0, 5.0), (2.0, -3.0)))
     ]
     return {"h": 1e-3, "steps": 200, "rods": rods}
@@ -38,8 +46,18 @@ def compared(name: str, case: dict, theirs: dict) -> dict:
     """A row of the table, without impulses: our scheme beside what Siconos has made of the case."""
     bodies = case.get("balls") or case["rods"]
     rows, ours = _rolled(case) if "balls" in case else _swung(case, len(bodies))
-    dq, dv = (float(np.abs(np.array(part) - theirs[key]).max()) for part, key in zip(zip(*rows), ("q", "v")))
-    return {"case": name, "steps": len(rows), "dq": dq, "dv": dv, "ours_us": ours, "siconos_us": 1e6 * theirs["seconds"] / len(rows)}
+    dq, dv = (
+        float(np.abs(np.array(part) - theirs[key]).max())
+        for part, key in zip(zip(*rows), ("q", "v"))
+    )
+    return {
+        "case": name,
+        "steps": len(rows),
+        "dq": dq,
+        "dv": dv,
+        "ours_us": ours,
+        "siconos_us": 1e6 * theirs["seconds"] / len(rows),
+    }
 
 
 def _rolled(case: dict) -> tuple:
@@ -72,15 +90,21 @@ def _swung(case: dict, count: int) -> tuple:
 
 
 def _started(parts: list, constraints=None, contacts=None) -> model.Model:
-    bodies = rigid_bodies.build([b["mass"] for b in parts], [np.broadcast_to(b["inertia"], 3) for b in parts])
-    return model.build(bodies, [b["q"] for b in parts], [b["v"] for b in parts], constraints, contacts)
+    bodies = rigid_bodies.build(
+        [b["mass"] for b in parts], [np.broadcast_to(b["inertia"], 3) for b in parts]
+    )
+    return model.build(
+        bodies, [b["q"] for b in parts], [b["v"] for b in parts], constraints, contacts
+    )
 
 
 def _rolling(case: dict) -> model.Model:
     """The balls over the plane z = 0, with friction, and against each other, without."""
     e, radii = case["restitution"], [b["radius"] for b in case["balls"]]
     contacts = [pairs.ball(i, r, mu=case["friction"], e=e) for i, r in enumerate(radii)]
-    contacts += [pairs.balls(i, radii[i], j, radii[j], e=e) for i in range(len(radii)) for j in range(i)]
+    contacts += [
+        pairs.balls(i, radii[i], j, radii[j], e=e) for i in range(len(radii)) for j in range(i)
+    ]
     return _started(case["balls"], None, pairs.build(len(radii), *contacts))
 
 
@@ -88,4 +112,6 @@ def _chained(case: dict) -> model.Model:
     """The rods with their joints."""
     near, far, n = (-0.5, 0.0, 0.0), (0.5, 0.0, 0.0), len(case["rods"])
     links = [joints.ball_joint(i - 1, far, i, near) for i in range(1, n)]
-    return _started(case["rods"], joints.assembled(n, joints.nail(0, near, (0.0, 0.0, 0.0)), *links))
+    return _started(
+        case["rods"], joints.assembled(n, joints.nail(0, near, (0.0, 0.0, 0.0)), *links)
+    )

@@ -29,11 +29,20 @@ BOUND = 1e-12  # on positions; velocities and impulses follow with a factor of t
 
 def main() -> int:
     """Measure, print the table, write the rows; 1 where a difference is above the bound."""
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument("--json", metavar="FILE", help="write the rows there")
-    p.add_argument("--siconos-python", default="/usr/bin/python3", metavar="PATH", help="the Python that has Siconos")
+    p.add_argument(
+        "--siconos-python",
+        default="/usr/bin/python3",
+        metavar="PATH",
+        help="the Python that has Siconos",
+    )
     arguments = p.parse_args()
-    print(f"{'case':>16} {'steps':>7} {'dq [m]':>9} {'dv [m/s]':>9} {'dP [N s]':>9} {'ours [us]':>10} {'Siconos [us]':>13}")
+    print(
+        f"{'case':>16} {'steps':>7} {'dq [m]':>9} {'dv [m/s]':>9} {'dP [N s]':>9} {'ours [us]':>10} {'Siconos [us]':>13}"
+    )
     rows = []
     for name, (peer, case) in cases().items():
         try:
@@ -41,12 +50,19 @@ def main() -> int:
         except (OSError, subprocess.CalledProcessError) as error:
             reason = (getattr(error, "stderr", "") or str(error)).strip().splitlines()[-1]
             advice = "Debian and Ubuntu: apt-get install python3-siconos"
-            print(f"{arguments.siconos_python} cannot run Siconos: {reason}. {advice}", file=sys.stderr)
+            print(
+                f"{arguments.siconos_python} cannot run Siconos: {reason}. {advice}",
+                file=sys.stderr,
+            )
             return 2
-        rows.append((compared if peer == "runs" else newton_euler_runs.compared)(name, case, theirs))
+        rows.append(
+            (compared if peer == "runs" else newton_euler_runs.compared)(name, case, theirs)
+        )
         r = rows[-1]
         differences = " ".join(f"{r.get(key, float('nan')):9.1e}" for key in ("dq", "dv", "dP"))
-        print(f"{name:>16} {r['steps']:7d} {differences} {r['ours_us']:10.3f} {r['siconos_us']:13.1f}")
+        print(
+            f"{name:>16} {r['steps']:7d} {differences} {r['ours_us']:10.3f} {r['siconos_us']:13.1f}"
+        )
     if arguments.json:
         Path(arguments.json).write_text(json.dumps(rows, indent=1) + "\n")
     return int(any(r["dq"] > BOUND for r in rows))
@@ -56,32 +72,66 @@ def cases() -> dict:
     """name -> (the peer's script, what it reads)."""
     ball = bouncing_ball.Params()
     weight = -ball.mass * ball.gravity
-    found = {"bouncing ball": ("runs", _case(ball.mass, 0.0, 0.0, ball.restitution, 1e-3, ball.gap, 0.0, [weight] * 5001))}
+    found = {
+        "bouncing ball": (
+            "runs",
+            _case(ball.mass, 0.0, 0.0, ball.restitution, 1e-3, ball.gap, 0.0, [weight] * 5001),
+        )
+    }
     for rpm in (358.0, 660.0, 700.0):
         params = cam_follower.Params(rpm)
-        (u, v), (c, dc, _) = cam_follower.lifted(params), cam_profile.motion(cam_follower.rate(params), 0.0)
+        (u, v), (c, dc, _) = (
+            cam_follower.lifted(params),
+            cam_profile.motion(cam_follower.rate(params), 0.0),
+        )
         forces = cam_follower.cam_force(params, 1e-4 * np.arange(30001))[:, 0].tolist()
-        case = _case(params.mass, params.damping, params.stiffness, params.restitution, 1e-4, u - c, v - dc, forces)
+        case = _case(
+            params.mass,
+            params.damping,
+            params.stiffness,
+            params.restitution,
+            1e-4,
+            u - c,
+            v - dc,
+            forces,
+        )
         found[f"cam {rpm:g} rpm"] = "runs", case
-    return {**found, "three balls": ("balls", newton_euler_runs.three_balls()), "two rods": ("chain", newton_euler_runs.two_rods())}
+    return {
+        **found,
+        "three balls": ("balls", newton_euler_runs.three_balls()),
+        "two rods": ("chain", newton_euler_runs.two_rods()),
+    }
 
 
 def _case(mass, damping, stiffness, restitution, h, q, v, forces) -> dict:
-    machine = {"mass": mass, "damping": damping, "stiffness": stiffness, "restitution": restitution}
+    machine = {
+        "mass": mass,
+        "damping": damping,
+        "stiffness": stiffness,
+        "restitution": restitution,
+    }
     return {**machine, "h": h, "q": q, "v": v, "forces": forces}
 
 
 def asked(peer: str, case: dict, python: str) -> dict:
     """What siconos_<peer>.py answers."""
     script = str(Path(__file__).with_name(f"siconos_{peer}.py"))
-    said = subprocess.run([python, script], input=json.dumps(case), capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        [python, script], input=json.dumps(case), capture_output=True, text=True, check=True
+    ).stdout
     return json.loads(said.splitlines()[-1])
 
 
 def compared(name: str, case: dict, theirs: dict) -> dict:
     """One row of the table."""
     linear = moreau_jean_linear.prepare(
-        case["mass"], case["damping"], case["stiffness"], [[1.0]], 0.0, case["restitution"], case["h"]
+        case["mass"],
+        case["damping"],
+        case["stiffness"],
+        [[1.0]],
+        0.0,
+        case["restitution"],
+        case["h"],
     )
     forces, start = np.array(case["forces"])[:, None], ([case["q"]], [case["v"]])
     march_linear(linear, forces[:2], *start)

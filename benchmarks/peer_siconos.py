@@ -41,7 +41,13 @@ def library() -> ctypes.CDLL:
     lib.NM_create_from_data.restype = c_void_p
     lib.NM_create_from_data.argtypes = [c_int, c_int, c_int, c_void_p]
     lib.frictionContactProblem_new_with_data.restype = c_void_p
-    lib.frictionContactProblem_new_with_data.argtypes = [c_int, c_int, c_void_p, c_void_p, c_void_p]
+    lib.frictionContactProblem_new_with_data.argtypes = [
+        c_int,
+        c_int,
+        c_void_p,
+        c_void_p,
+        c_void_p,
+    ]
     lib.fc3d_driver.argtypes = [c_void_p, c_void_p, c_void_p, POINTER(SolverOptions)]
     return lib
 
@@ -51,7 +57,9 @@ def solve(lib, solver: str, problem, tolerance: float, iterations: int) -> tuple
     method, _, local = solver.removeprefix("S:").partition("+")
     W, q, mu = np.asfortranarray(problem.W), problem.q.copy(), problem.mu.copy()
     matrix = lib.NM_create_from_data(0, len(q), len(q), W.ctypes.data)
-    theirs = lib.frictionContactProblem_new_with_data(3, len(mu), matrix, q.ctypes.data, mu.ctypes.data)
+    theirs = lib.frictionContactProblem_new_with_data(
+        3, len(mu), matrix, q.ctypes.data, mu.ctypes.data
+    )
     options = lib.solver_options_create(IDS[method])
     if local:
         lib.solver_options_update_internal(options, 0, IDS[local])
@@ -60,5 +68,7 @@ def solve(lib, solver: str, problem, tolerance: float, iterations: int) -> tuple
     start = time.perf_counter()
     lib.fc3d_driver(theirs, r.ctypes.data, u.ctypes.data, options)
     seconds = time.perf_counter() - start
-    lib.solver_options_delete(options)  # the problem's arrays are NumPy's, its two small structs are left
+    lib.solver_options_delete(
+        options
+    )  # the problem's arrays are NumPy's, its two small structs are left
     return r, seconds

@@ -53,7 +53,9 @@ class Stepper(NamedTuple):
 
     def advance(self, q: Array, v: Array, h: float, n: int) -> bool:
         """n steps of h [s] in place; whether all of them converged."""
-        done, *_ = self.integrator.advance(SYSTEM, self.options, INPUT, h, n, 0.0, q, v, np.zeros(3))
+        done, *_ = self.integrator.advance(
+            SYSTEM, self.options, INPUT, h, n, 0.0, q, v, np.zeros(3)
+        )
         return done == n
 
 
@@ -74,7 +76,9 @@ def applicable(compositions: tuple) -> list:
         if refusal(integrator, start()) is not None:
             continue
         admitted = compositions if integrator.symmetric else ("none",)
-        found += [stepper(name, composition) for composition in COMPOSITIONS if composition in admitted]
+        found += [
+            stepper(name, composition) for composition in COMPOSITIONS if composition in admitted
+        ]
     return found
 
 

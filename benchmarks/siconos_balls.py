@@ -18,7 +18,10 @@ def main() -> None:
     """One run of MoreauJeanOSI with NewtonEuler spheres and Gauss-Seidel, theta = 1/2."""
     given = json.load(sys.stdin)
     model = kernel.NonSmoothDynamicalSystem(0.0, given["h"] * (given["steps"] + 1))
-    balls = [bodies.SphereNEDS(b["radius"], b["mass"], b["inertia"] * np.eye(3), b["q"], b["v"]) for b in given["balls"]]
+    balls = [
+        bodies.SphereNEDS(b["radius"], b["mass"], b["inertia"] * np.eye(3), b["q"], b["v"])
+        for b in given["balls"]
+    ]
     contacts = []
 
     def touch(relation, friction: float, *touching) -> None:
@@ -36,7 +39,9 @@ def main() -> None:
             touch(bodies.SphereNEDSSphereNEDSR(radii[i], radii[j]), 0.0, ball, balls[j])
     friction = kernel.FrictionContact(3, numerics.SICONOS_FRICTION_3D_NSGS)
     friction.numericsSolverOptions().dparam[0] = 1e-13
-    simulation = kernel.TimeStepping(model, kernel.TimeDiscretisation(0.0, given["h"]), kernel.MoreauJeanOSI(0.5), friction)
+    simulation = kernel.TimeStepping(
+        model, kernel.TimeDiscretisation(0.0, given["h"]), kernel.MoreauJeanOSI(0.5), friction
+    )
     march(simulation, balls, given["steps"])
 
 

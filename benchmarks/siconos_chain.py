@@ -18,7 +18,10 @@ def main() -> None:
     """One run of MoreauJeanOSI with NewtonEulerDS and KneeJointR, theta = 1/2."""
     given = json.load(sys.stdin)
     model = kernel.NonSmoothDynamicalSystem(0.0, given["h"] * (given["steps"] + 1))
-    rods = [kernel.NewtonEulerDS(r["q"], r["v"], r["mass"], np.diag(r["inertia"])) for r in given["rods"]]
+    rods = [
+        kernel.NewtonEulerDS(r["q"], r["v"], r["mass"], np.diag(r["inertia"]))
+        for r in given["rods"]
+    ]
     kept = []
     for i, (rod, r) in enumerate(zip(rods, given["rods"])):
         rod.setFExtPtr(np.array([0.0, 0.0, -9.81 * r["mass"]]))
@@ -28,7 +31,9 @@ def main() -> None:
         kept.append((knee, kernel.Interaction(kernel.EqualityConditionNSL(3), knee)))
         model.link(kept[-1][1], *touching)
     problem = kernel.MLCP()
-    simulation = kernel.TimeStepping(model, kernel.TimeDiscretisation(0.0, given["h"]), kernel.MoreauJeanOSI(0.5), problem)
+    simulation = kernel.TimeStepping(
+        model, kernel.TimeDiscretisation(0.0, given["h"]), kernel.MoreauJeanOSI(0.5), problem
+    )
     simulation.setNewtonTolerance(1e-16)
     simulation.setNewtonMaxIteration(8)
     march(simulation, rods, given["steps"])

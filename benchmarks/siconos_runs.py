@@ -19,12 +19,17 @@ def main() -> None:
     ball = kernel.LagrangianLinearTIDS([given["q"]], [given["v"]], [[given["mass"]]])
     ball.setKPtr(np.array([[given["stiffness"]]]))
     ball.setCPtr(np.array([[given["damping"]]]))
-    law, relation = kernel.NewtonImpactNSL(given["restitution"]), kernel.LagrangianLinearTIR([[1.0]])
+    law, relation = (
+        kernel.NewtonImpactNSL(given["restitution"]),
+        kernel.LagrangianLinearTIR([[1.0]]),
+    )
     contact = kernel.Interaction(law, relation)
     model = kernel.NonSmoothDynamicalSystem(0.0, h * len(forces))
     model.insertDynamicalSystem(ball)
     model.link(contact, ball)
-    simulation = kernel.TimeStepping(model, kernel.TimeDiscretisation(0.0, h), kernel.MoreauJeanOSI(0.5), kernel.LCP())
+    simulation = kernel.TimeStepping(
+        model, kernel.TimeDiscretisation(0.0, h), kernel.MoreauJeanOSI(0.5), kernel.LCP()
+    )
     rows, spent = [], 0.0
     for before, after in zip(forces, forces[1:]):
         ball.setFExtPtr(np.array([0.5 * (before + after)]))

@@ -52,7 +52,10 @@ def row(stepper: Stepper, other: Peer | None, h: float, spin: float, rounds: int
     about, _ = nanoseconds(lambda q, v: stepper.advance(q, v, h, 50), spin, 50)
     batch = round(min(2000.0, max(50.0, MEASUREMENT / about)))
     for _ in range(rounds):
-        reference = other and nanoseconds(lambda q, v: other.advance(q, v, h, PEER_BATCH), 0.0, PEER_BATCH)[0]
+        reference = (
+            other
+            and nanoseconds(lambda q, v: other.advance(q, v, h, PEER_BATCH), 0.0, PEER_BATCH)[0]
+        )
         time, ok = nanoseconds(lambda q, v: stepper.advance(q, v, h, batch), spin, batch)
         times.append(time)
         ratios.append(reference and reference / time)
@@ -78,7 +81,9 @@ def nanoseconds(advance: Callable, spin: float, steps: int) -> tuple:
 def line(row: dict) -> str:
     """A row as text."""
     ns = "no convergence" if row["ns"] is None else f"{row['ns']:8.1f} ns"
-    ratio = "" if row["ratio_to_mj_step"] is None else f"  {row['ratio_to_mj_step']:6.2f} x mj_step"
+    ratio = (
+        "" if row["ratio_to_mj_step"] is None else f"  {row['ratio_to_mj_step']:6.2f} x mj_step"
+    )
     return f"{row['name']:20} {row['composition']:10} {row['step'] * 1e3:4g} ms {row['spin']:4g} rad/s  {ns}{ratio}"
 
 

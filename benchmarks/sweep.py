@@ -41,10 +41,15 @@ processor time of a MuJoCo rollout step over ours, more is faster; null: MuJoCo 
 
 
 def main() -> int:
-    arguments = read(__doc__, _ROWS, "a region of 60 x 60 starts instead of 200 x 200, fewer rounds")
+    arguments = read(
+        __doc__, _ROWS, "a region of 60 x 60 starts instead of 200 x 200, fewer rounds"
+    )
     if mujoco is None:
         print(MISSING, file=sys.stderr)
-    print(f"{THREADS} threads; regions of attraction of 10 s within 2 m; compiling first (half a minute, the first time) …", file=sys.stderr)
+    print(
+        f"{THREADS} threads; regions of attraction of 10 s within 2 m; compiling first (half a minute, the first time) …",
+        file=sys.stderr,
+    )
     starts = region(60 if arguments.quick else 200)
     rounds, rows = 2 if arguments.quick else 5, []
     euler, rk4 = (rollout(integrator) for integrator in ("Euler", "RK4"))
@@ -53,7 +58,14 @@ def main() -> int:
         print(line(rows[-1]), flush=True)
     for name, other in (("MuJoCo rollout, Euler", euler), ("MuJoCo rollout, RK4", rk4)):
         if other:
-            rows.append({"name": name, "cpu_ns": 1e9 * median(measured(other)[0] for _ in range(rounds)) / (ROLLOUTS * ROLLOUT_STEPS)})
+            rows.append(
+                {
+                    "name": name,
+                    "cpu_ns": 1e9
+                    * median(measured(other)[0] for _ in range(rounds))
+                    / (ROLLOUTS * ROLLOUT_STEPS),
+                }
+            )
             print(f"{name:34} {rows[-1]['cpu_ns']:8.1f} ns")
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
@@ -62,13 +74,18 @@ def main() -> int:
 
 def region(n: int) -> Array:
     """(n^2, 11) planar starts: tilt to 180 degrees, rate to 6 rad/s."""
-    tilt, rate = (grid.ravel() for grid in np.meshgrid(np.linspace(-math.pi, math.pi, n), np.linspace(-6.0, 6.0, n)))
+    tilt, rate = (
+        grid.ravel()
+        for grid in np.meshgrid(np.linspace(-math.pi, math.pi, n), np.linspace(-6.0, 6.0, n))
+    )
     starts = np.zeros((n * n, 11))
     starts[:, 2], starts[:, 4], starts[:, 9] = np.cos(tilt / 2), np.sin(tilt / 2), rate
     return starts
 
 
-def row(name: str, law, period: float, step: float, starts: Array, rounds: int, other: Callable | None) -> dict:
+def row(
+    name: str, law, period: float, step: float, starts: Array, rounds: int, other: Callable | None
+) -> dict:
     """The medians over rounds, each of which also asks the other one."""
     designed = law.design(spherical_pendulum, PLANT, law.Options(period=period))
     course = Course(period=period, steps=round(period / step))
@@ -117,7 +134,11 @@ def measured(work: Callable) -> tuple:
 
 def line(row: dict) -> str:
     """A row as text."""
-    ratio = "" if row["ratio_to_rollout_euler"] is None else f"  {row['ratio_to_rollout_euler']:5.0f} x rollout"
+    ratio = (
+        ""
+        if row["ratio_to_rollout_euler"] is None
+        else f"  {row['ratio_to_rollout_euler']:5.0f} x rollout"
+    )
     speed = f"{row['cpu_ns']:6.1f} ns, {row['per_second_and_core']:.2g} steps/s and core"
     return f"{row['name']:34} {speed}  {row['wall_s']:6.2f} s  {100 * row['success']:6.2f} % settle{ratio}"
 

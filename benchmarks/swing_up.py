@@ -53,20 +53,30 @@ def swing(plan, system, p3, s, duration, delay):
 
 def hanging(rng) -> tuple:
     """Hanging, a little disturbed."""
-    return start(rng, math.pi - rng.uniform(0.0, 0.05), *rng.normal(0.0, 0.02, 2), rng.uniform(-3.0, 3.0))
+    return start(
+        rng, math.pi - rng.uniform(0.0, 0.05), *rng.normal(0.0, 0.02, 2), rng.uniform(-3.0, 3.0)
+    )
 
 
 def precessing(rng) -> tuple:
     """On a cone of up to 40 degrees about hanging: precession to 3 rad/s, swing to 1.5 rad/s."""
     tilt = math.pi - rng.uniform(0.0, math.radians(40.0))
-    return start(rng, tilt, rng.uniform(-1.5, 1.5), rng.uniform(-3.0, 3.0) * math.sin(tilt), rng.uniform(-10.0, 10.0))
+    return start(
+        rng,
+        tilt,
+        rng.uniform(-1.5, 1.5),
+        rng.uniform(-3.0, 3.0) * math.sin(tilt),
+        rng.uniform(-10.0, 10.0),
+    )
 
 
 def anywhere(rng) -> tuple:
     """Any attitude, a rate of up to 3 rad/s in any direction."""
     rate, course = 3.0 * math.sqrt(rng.uniform()), rng.uniform(0.0, 2.0 * math.pi)
     tilt = math.acos(rng.uniform(-1.0, 1.0))
-    return start(rng, tilt, rate * math.cos(course), rate * math.sin(course), rng.uniform(-10.0, 10.0))
+    return start(
+        rng, tilt, rate * math.cos(course), rate * math.sin(course), rng.uniform(-10.0, 10.0)
+    )
 
 
 def start(rng, tilt: float, down: float, across: float, spin: float) -> tuple:
@@ -74,7 +84,11 @@ def start(rng, tilt: float, down: float, across: float, spin: float) -> tuple:
     azimuth = rng.uniform(0.0, 2.0 * math.pi)
     c, s = math.cos(azimuth), math.sin(azimuth)
     k = (math.sin(tilt) * c, math.sin(tilt) * s, math.cos(tilt))
-    dk = vec.axpy(down, (math.cos(tilt) * c, math.cos(tilt) * s, -math.sin(tilt)), vec.scale(across, (-s, c, 0.0)))
+    dk = vec.axpy(
+        down,
+        (math.cos(tilt) * c, math.cos(tilt) * s, -math.sin(tilt)),
+        vec.scale(across, (-s, c, 0.0)),
+    )
     return (tuple(map(float, k)), tuple(map(float, dk)), (0.0, 0.0), (0.0, 0.0)), float(spin)
 
 
@@ -102,8 +116,14 @@ def line(name: str, rows: np.ndarray) -> str:
 
 def known_plant(n: int, seed: int) -> None:
     """Travels, forces and starts, as the law expects them."""
-    cases = [(f"2 m, {name}", {}, name) for name in STARTS] + [(f"1 m, {name}", ONE_METRE, name) for name in STARTS]
-    cases += [(f"{limit:g} N, {name}", {"force_limit": limit}, name) for limit in (15.0, 30.0) for name in ("hanging", "anywhere")]
+    cases = [(f"2 m, {name}", {}, name) for name in STARTS] + [
+        (f"1 m, {name}", ONE_METRE, name) for name in STARTS
+    ]
+    cases += [
+        (f"{limit:g} N, {name}", {"force_limit": limit}, name)
+        for limit in (15.0, 30.0)
+        for name in ("hanging", "anywhere")
+    ]
     for title, options, name in cases:
         law = swing_up.design(spherical_pendulum, PLANT, swing_up.Options(**options))
         print(line(title, campaign(law, STARTS[name], n, np.random.default_rng(seed))), flush=True)
@@ -119,7 +139,13 @@ def wrong_plant(n: int, seed: int) -> None:
             rows = campaign(law, hanging, n, np.random.default_rng(seed), plant)
             print(line(f"true {', '.join(fields)} x {factor:g}", rows), flush=True)
     for delay in (5, 10, 20):
-        print(line(f"{2 * delay} ms late, hanging", campaign(law, hanging, n, np.random.default_rng(seed), delay=delay)), flush=True)
+        print(
+            line(
+                f"{2 * delay} ms late, hanging",
+                campaign(law, hanging, n, np.random.default_rng(seed), delay=delay),
+            ),
+            flush=True,
+        )
 
 
 def main() -> None:
@@ -127,7 +153,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--starts", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--wrong", action="store_true", help="a plant other than the one that the law knows")
+    parser.add_argument(
+        "--wrong", action="store_true", help="a plant other than the one that the law knows"
+    )
     arguments = parser.parse_args()
     print(f"{'':34} success  settled p50 / p99 / max   caught   travel p50 / p99")
     (wrong_plant if arguments.wrong else known_plant)(arguments.starts, arguments.seed)

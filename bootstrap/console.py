@@ -1,4 +1,5 @@
 """What the user sees of a command that takes a while: its name, its last line, its time."""
+
 import re
 import shutil
 import subprocess
@@ -7,7 +8,7 @@ import time
 
 from bootstrap.trouble import Trouble
 
-HEARTBEAT = 0.2    # [s] between two looks at the command
+HEARTBEAT = 0.2  # [s] between two looks at the command
 
 
 def run(command, log, env=None, keep_open=()):
@@ -17,14 +18,20 @@ def run(command, log, env=None, keep_open=()):
     Raises Trouble with the log's end when the command fails.
     """
     start, begin = time.monotonic(), log.stat().st_size if log.exists() else 0
-    with log.open('ab') as sink:
-        process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=sink,
-                                   stderr=subprocess.STDOUT, env=env, pass_fds=keep_open)
+    with log.open("ab") as sink:
+        process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            env=env,
+            pass_fds=keep_open,
+        )
     try:
         while still_running(process):
-            show(f'{time.monotonic() - start:5.0f} s  {last_line(log)}')
+            show(f"{time.monotonic() - start:5.0f} s  {last_line(log)}")
     finally:
-        show('')
+        show("")
         if process.poll() is None:
             process.terminate()
             process.wait()
@@ -45,7 +52,7 @@ def show(line):
     """Replace the terminal's last line; nothing is written where nobody watches."""
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns - 1
-        print(f'\r\033[K{line[:width]}', end='', file=sys.stderr, flush=True)
+        print(f"\r\033[K{line[:width]}", end="", file=sys.stderr, flush=True)
 
 
 def say(line):
@@ -55,29 +62,35 @@ def say(line):
 
 def tail(log, begin=0):
     """Return the lines at the end of a log, none from before the offset begin."""
-    with log.open('rb') as file:
+    with log.open("rb") as file:
         file.seek(max(begin, log.stat().st_size - 4000))
-        return file.read().decode(errors='replace').splitlines()
+        return file.read().decode(errors="replace").splitlines()
 
 
 def last_line(log):
     """Return the newest line of a log."""
-    return next((line.strip() for line in reversed(tail(log)) if line.strip()), '')
+    return next((line.strip() for line in reversed(tail(log)) if line.strip()), "")
 
 
-KEPT = 'and run the same command again: what is done is kept.'
+KEPT = "and run the same command again: what is done is kept."
 
 # What stands in the log of a failed command, and what the user can do about it; the first that fits is said.
 KNOWN = (
-    (r'No space left on device',
-     f'the disk is full, or the folder for temporary files is (TMPDIR). Free about 2 GB {KEPT}'),
-    (r'NewConnectionError|ConnectTimeout|ProxyError|Read timed out|Network is unreachable|Connection refused|'
-     r'[Cc]ould not resolve|name resolution|Name or service not known',
-     'the package index cannot be reached. Connect this machine to the network, or name a mirror (PIP_INDEX_URL, '
-     f'HTTPS_PROXY), {KEPT}'),
-    (r'No matching distribution found',
-     f'there is no wheel for Python {sys.version_info[0]}.{sys.version_info[1]} on this kind of machine. '
-     'Run testbed with another Python, for example: python3.12 ./testbed setup'),
+    (
+        r"No space left on device",
+        f"the disk is full, or the folder for temporary files is (TMPDIR). Free about 2 GB {KEPT}",
+    ),
+    (
+        r"NewConnectionError|ConnectTimeout|ProxyError|Read timed out|Network is unreachable|Connection refused|"
+        r"[Cc]ould not resolve|name resolution|Name or service not known",
+        "the package index cannot be reached. Connect this machine to the network, or name a mirror (PIP_INDEX_URL, "
+        f"HTTPS_PROXY), {KEPT}",
+    ),
+    (
+        r"No matching distribution found",
+        f"there is no wheel for Python {sys.version_info[0]}.{sys.version_info[1]} on this kind of machine. "
+        "Run testbed with another Python, for example: python3.12 ./testbed setup",
+    ),
 )
 
 
@@ -85,7 +98,7 @@ def explain(command, code, lines, log):
     """Return why a command failed: a sentence for what is known, else the end of its output."""
     for sign, sentence in KNOWN:
         if any(re.search(sign, line) for line in lines):
-            return f'{sentence} (All output: {log})'
-    end = '\n'.join(f'    {line}' for line in lines[-12:])
-    named = ' '.join(str(part) for part in command[:4])
-    return f'`{named} ...` ended with code {code}. All of its output is in {log}; its end:\n{end}'
+            return f"{sentence} (All output: {log})"
+    end = "\n".join(f"    {line}" for line in lines[-12:])
+    named = " ".join(str(part) for part in command[:4])
+    return f"`{named} ...` ended with code {code}. All of its output is in {log}; its end:\n{end}"

@@ -1,4 +1,5 @@
 """What the machine itself must have before anything can be made on it."""
+
 import importlib.util
 import os
 import shutil
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from bootstrap.console import say
 from bootstrap.trouble import Trouble
 
-SYSTEM_FOLDERS = '/usr/local/sbin:/usr/sbin:/sbin'    # where dpkg looks for what it runs
+SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"  # where dpkg looks for what it runs
 
 
 class Need(NamedTuple):
@@ -19,20 +20,28 @@ class Need(NamedTuple):
 
     what: str
     there: bool
-    package: str    # of Debian and Ubuntu
+    package: str  # of Debian and Ubuntu
 
 
 def needs(sourced):
     """Return what an environment needs of the machine; a compiler and headers only where tf2_msgs must be built."""
-    version = f'python{sys.version_info[0]}.{sys.version_info[1]}'
-    venv = [Need('the venv module of Python', importlib.util.find_spec('ensurepip') is not None, f'{version}-venv')]
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    venv = [
+        Need(
+            "the venv module of Python",
+            importlib.util.find_spec("ensurepip") is not None,
+            f"{version}-venv",
+        )
+    ]
     if sourced:
         return venv
-    headers = Path(sysconfig.get_path('include'), 'Python.h')
-    return [*venv,
-            Need('the C headers of Python', headers.exists(), f'{version}-dev'),
-            Need('a C compiler', any(map(shutil.which, ('cc', 'gcc', 'clang'))), 'gcc'),
-            Need('a C++ compiler', any(map(shutil.which, ('c++', 'g++', 'clang++'))), 'g++')]
+    headers = Path(sysconfig.get_path("include"), "Python.h")
+    return [
+        *venv,
+        Need("the C headers of Python", headers.exists(), f"{version}-dev"),
+        Need("a C compiler", any(map(shutil.which, ("cc", "gcc", "clang"))), "gcc"),
+        Need("a C++ compiler", any(map(shutil.which, ("c++", "g++", "clang++"))), "g++"),
+    ]
 
 
 def ensure(sourced):
@@ -40,24 +49,46 @@ def ensure(sourced):
     missing = [need for need in needs(sourced) if not need.there]
     if not missing:
         return
-    named = ', '.join(need.what for need in missing)
-    install = ['apt-get', 'install', '-y', '--no-install-recommends', *(need.package for need in missing)]
-    if os.geteuid() != 0 or not shutil.which('apt-get'):
-        raise Trouble(f'this machine lacks {named}. Install it, then run the same command again:\n'
-                      f'    sudo {" ".join(install)}')
-    say(f'This machine lacks {named}: installing {", ".join(install[4:])}.')
-    apt(['apt-get', 'update'])
+    named = ", ".join(need.what for need in missing)
+    install = [
+        "apt-get",
+        "install",
+        "-y",
+        "--no-install-recommends",
+        *(need.package for need in missing),
+    ]
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        raise Trouble(
+            f"this machine lacks {named}. Install it, then run the same command again:\n"
+            f"    sudo {' '.join(install)}"
+        )
+    say(f"This machine lacks {named}: installing {', '.join(install[4:])}.")
+    apt(["apt-get", "update"])
     apt(install)
     importlib.invalidate_caches()
     if still := [need for need in needs(sourced) if not need.there]:
-        raise Trouble(f'{" ".join(install)} ended well, yet {sys.executable} still lacks '
-                      f'{", ".join(need.what for need in still)}: run ./testbed with the system\'s own /usr/bin/python3.')
+        raise Trouble(
+            f"{' '.join(install)} ended well, yet {sys.executable} still lacks "
+            f"{', '.join(need.what for need in still)}: run ./testbed with the system's own /usr/bin/python3."
+        )
 
 
 def apt(command):
     """Run apt-get without questions."""
-    env = dict(os.environ, DEBIAN_FRONTEND='noninteractive', PATH=f'{os.environ.get("PATH", os.defpath)}:{SYSTEM_FOLDERS}')
-    done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True)
+    env = dict(
+        os.environ,
+        DEBIAN_FRONTEND="noninteractive",
+        PATH=f"{os.environ.get('PATH', os.defpath)}:{SYSTEM_FOLDERS}",
+    )
+    done = subprocess.run(
+        command,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     if done.returncode != 0:
-        raise Trouble(f'{done.stdout[-2000:]}\n`{" ".join(command)}` failed: mend that, then run the same command again.')
+        raise Trouble(
+            f"{done.stdout[-2000:]}\n`{' '.join(command)}` failed: mend that, then run the same command again."
+        )

@@ -1,4 +1,5 @@
 """The steps that make each kind of environment."""
+
 import shutil
 import sys
 from functools import partial
@@ -10,13 +11,17 @@ from bootstrap.console import run, say
 from bootstrap.place import ROOT
 from bootstrap.steps import STATE, Step
 
-PINS = ROOT / 'bootstrap' / 'pins'
-LIBRARIES, TESTS = 'libraries.in', 'tests.in'
+PINS = ROOT / "bootstrap" / "pins"
+LIBRARIES, TESTS = "libraries.in", "tests.in"
 
 
 def steps(place):
     """Return the steps that lead to an environment in which the demo and the nodes run."""
-    return [environment_step(place), *([] if place.sourced else wheel_steps(place)), package_step(place)]
+    return [
+        environment_step(place),
+        *([] if place.sourced else wheel_steps(place)),
+        package_step(place),
+    ]
 
 
 def extra_steps(place):
@@ -24,62 +29,94 @@ def extra_steps(place):
 
     They follow upon the environment itself, so that neither they nor the package are done again for each other's sake.
     """
-    about = 'what the demo does not need: pytest, MuJoCo, Pinocchio, pyarrow, Dask'
+    about = "what the demo does not need: pytest, MuJoCo, Pinocchio, pyarrow, Dask"
     if place.sourced:
-        step = Step('tests', (PINS / TESTS).read_text(), partial(install_libraries, place, 'tests.log', TESTS), about)
+        step = Step(
+            "tests",
+            (PINS / TESTS).read_text(),
+            partial(install_libraries, place, "tests.log", TESTS),
+            about,
+        )
     else:
-        step = Step('tests', '\n'.join(pins(place, '-tests')), partial(install_wheels, place, 'tests.log', '-tests'), f'{about}; 1 GB on disk')
+        step = Step(
+            "tests",
+            "\n".join(pins(place, "-tests")),
+            partial(install_wheels, place, "tests.log", "-tests"),
+            f"{about}; 1 GB on disk",
+        )
     return [environment_step(place), step]
 
 
 def environment_step(place):
     """Return the first step; a changed pin makes the environment anew, for pip would leave the rest of the old one in it."""
     if place.sourced:
-        return Step('environment', f'{identity(place)} {(PINS / LIBRARIES).read_text()}', partial(make_environment_beside_ros, place),
-                    f'the Python libraries that ROS 2 {place.distro} lacks')
-    return Step('environment', f'{identity(place)} {pins(place)}', partial(make_environment, place))
+        return Step(
+            "environment",
+            f"{identity(place)} {(PINS / LIBRARIES).read_text()}",
+            partial(make_environment_beside_ros, place),
+            f"the Python libraries that ROS 2 {place.distro} lacks",
+        )
+    return Step(
+        "environment", f"{identity(place)} {pins(place)}", partial(make_environment, place)
+    )
 
 
 def wheel_steps(place):
     """Return the steps for a machine without ROS 2."""
     return [
-        Step('wheels', '', partial(install_wheels, place, 'wheels.log', ''), f'ROS 2 {place.distro} and Python libraries, 0.9 GB on disk'),
-        Step('tf2_msgs', tf2_sources(), partial(tf2_messages.build, place), 'compiled from its message'),
+        Step(
+            "wheels",
+            "",
+            partial(install_wheels, place, "wheels.log", ""),
+            f"ROS 2 {place.distro} and Python libraries, 0.9 GB on disk",
+        ),
+        Step(
+            "tf2_msgs",
+            tf2_sources(),
+            partial(tf2_messages.build, place),
+            "compiled from its message",
+        ),
     ]
 
 
-def pins(place, kind=''):
+def pins(place, kind=""):
     """Return the lines that name the wheels of a distribution: those of the demo, or with '-tests' the others."""
-    return (PINS / f'{place.distro}{kind}.txt').read_text().splitlines()
+    return (PINS / f"{place.distro}{kind}.txt").read_text().splitlines()
 
 
 def package_step(place):
     """Return the step that both kinds of environment end with."""
-    return Step('rbdyn_ros', f'{package.sources()} {pinned_setuptools(place)}', partial(install_package, place))
+    return Step(
+        "rbdyn_ros",
+        f"{package.sources()} {pinned_setuptools(place)}",
+        partial(install_package, place),
+    )
 
 
 def install_package(place, keep_open):
     """Install this package; an environment that an earlier version made gets one setuptools first."""
-    if not place.sourced and len([*place.site_packages.glob('setuptools-*.dist-info')]) > 1:
+    if not place.sourced and len([*place.site_packages.glob("setuptools-*.dist-info")]) > 1:
         replace_setuptools(place, keep_open)
     package.install(place, keep_open)
 
 
 def replace_setuptools(place, keep_open):
     """Remove every setuptools of the environment, with all its files, and install the pinned one."""
-    while [*place.site_packages.glob('setuptools-*.dist-info')]:
-        pip.uninstall(place, 'setuptools.log', keep_open, 'setuptools')
-    pip.install(place, 'setuptools.log', keep_open, '--no-deps', *pinned_setuptools(place))
+    while [*place.site_packages.glob("setuptools-*.dist-info")]:
+        pip.uninstall(place, "setuptools.log", keep_open, "setuptools")
+    pip.install(place, "setuptools.log", keep_open, "--no-deps", *pinned_setuptools(place))
 
 
 def pinned_setuptools(place):
     """Return the requirement of the pinned setuptools; none where ROS 2 is sourced, which has no pins."""
-    return [] if place.sourced else [line for line in pins(place) if line.startswith('setuptools==')]
+    return (
+        [] if place.sourced else [line for line in pins(place) if line.startswith("setuptools==")]
+    )
 
 
 def identity(place):
     """Return what an environment is tied to: where it lies and the interpreter that it was made by."""
-    return f'{place.prefix} {sys.version_info[:2]}'
+    return f"{place.prefix} {sys.version_info[:2]}"
 
 
 def make_environment(place, keep_open):
@@ -91,27 +128,37 @@ def make_environment(place, keep_open):
         set_aside(place.prefix)
     state = place.prefix / STATE
     state.mkdir(parents=True)
-    (place.prefix / 'COLCON_IGNORE').touch()
-    packages = ['--system-site-packages'] if place.sourced else []
-    run([base_python(), '-m', 'venv', *packages, place.prefix], state / 'environment.log', keep_open=keep_open)
+    (place.prefix / "COLCON_IGNORE").touch()
+    packages = ["--system-site-packages"] if place.sourced else []
+    run(
+        [base_python(), "-m", "venv", *packages, place.prefix],
+        state / "environment.log",
+        keep_open=keep_open,
+    )
 
 
 def base_python():
     """Return the interpreter itself, also when this script runs inside a virtual environment."""
-    return getattr(sys, '_base_executable', None) or sys.executable
+    return getattr(sys, "_base_executable", None) or sys.executable
 
 
 def set_aside(path):
     """Rename a folder that testbed did not make, so that nothing is lost."""
-    number = next(number for number in range(1, 1000) if not path.with_name(f'{path.name}.aside-{number}').exists())
-    aside = path.rename(path.with_name(f'{path.name}.aside-{number}'))
-    say(f'{path.name} was not made by testbed: it is now {aside.name}.')
+    number = next(
+        number
+        for number in range(1, 1000)
+        if not path.with_name(f"{path.name}.aside-{number}").exists()
+    )
+    aside = path.rename(path.with_name(f"{path.name}.aside-{number}"))
+    say(f"{path.name} was not made by testbed: it is now {aside.name}.")
 
 
 def install_wheels(place, log, kind, keep_open):
     """Install every pinned wheel of a kind; those that an interrupted run half installed are written over."""
-    uv = [line for line in pins(place) if line.startswith('uv==')]
-    pip.install_pinned(place, log, keep_open, uv, [line for line in pins(place, kind) if line not in uv])
+    uv = [line for line in pins(place) if line.startswith("uv==")]
+    pip.install_pinned(
+        place, log, keep_open, uv, [line for line in pins(place, kind) if line not in uv]
+    )
 
 
 def make_environment_beside_ros(place, keep_open):
@@ -120,17 +167,17 @@ def make_environment_beside_ros(place, keep_open):
     The messages of ROS 2 are compiled against its own numpy, so that one stays.
     """
     make_environment(place, keep_open)
-    constraints = place.prefix / STATE / 'constraints.txt'
-    constraints.write_text(f'numpy=={metadata.version("numpy")}\n' if find_spec('numpy') else '')
-    install_libraries(place, 'libraries.log', LIBRARIES, keep_open)
+    constraints = place.prefix / STATE / "constraints.txt"
+    constraints.write_text(f"numpy=={metadata.version('numpy')}\n" if find_spec("numpy") else "")
+    install_libraries(place, "libraries.log", LIBRARIES, keep_open)
 
 
 def install_libraries(place, log, name, keep_open):
     """Install libraries beside a sourced ROS 2, whose own numpy stays."""
-    constraints = place.prefix / STATE / 'constraints.txt'
-    pip.install(place, log, keep_open, '--constraint', constraints, '--requirement', PINS / name)
+    constraints = place.prefix / STATE / "constraints.txt"
+    pip.install(place, log, keep_open, "--constraint", constraints, "--requirement", PINS / name)
 
 
 def tf2_sources():
     """Return the sources of tf2_msgs."""
-    return '\n'.join(path.read_text() for path in sorted(tf2_messages.SOURCE.rglob('*.*')))
+    return "\n".join(path.read_text() for path in sorted(tf2_messages.SOURCE.rglob("*.*")))

@@ -1,4 +1,5 @@
 """tf2_msgs, which no wheel holds, built from its one message by the interface generator's wheels."""
+
 import re
 import shutil
 import sysconfig
@@ -7,7 +8,7 @@ from bootstrap.console import run
 from bootstrap.place import ROOT, environment
 from bootstrap.steps import STATE
 
-SOURCE = ROOT / 'bootstrap' / 'tf2_msgs'
+SOURCE = ROOT / "bootstrap" / "tf2_msgs"
 
 # The wheels' CMake files name folders of the machine that built them.
 BUILDER_INCLUDE = re.compile(r'/opt/python/[^;"/]*/include/python3\.\d+')
@@ -18,13 +19,29 @@ def build(place, keep_open):
     """Build tf2_msgs with CMake and install it into the environment."""
     point_at_this_machine(place)
     state, env = place.prefix / STATE, environment(place)
-    log, folder = state / 'tf2_msgs.log', state / 'tf2_msgs.build'
+    log, folder = state / "tf2_msgs.log", state / "tf2_msgs.build"
     shutil.rmtree(folder, ignore_errors=True)
-    cmake = place.prefix / 'bin' / 'cmake'
-    run([cmake, '-S', SOURCE, '-B', folder, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Release', '-DBUILD_TESTING=OFF',
-         f'-DCMAKE_INSTALL_PREFIX={place.prefix}', f'-DPython3_EXECUTABLE={place.python}'], log, env, keep_open)
-    run([cmake, '--build', folder], log, env, keep_open)
-    run([cmake, '--install', folder], log, env, keep_open)
+    cmake = place.prefix / "bin" / "cmake"
+    run(
+        [
+            cmake,
+            "-S",
+            SOURCE,
+            "-B",
+            folder,
+            "-G",
+            "Ninja",
+            "-DCMAKE_BUILD_TYPE=Release",
+            "-DBUILD_TESTING=OFF",
+            f"-DCMAKE_INSTALL_PREFIX={place.prefix}",
+            f"-DPython3_EXECUTABLE={place.python}",
+        ],
+        log,
+        env,
+        keep_open,
+    )
+    run([cmake, "--build", folder], log, env, keep_open)
+    run([cmake, "--install", folder], log, env, keep_open)
     shutil.rmtree(folder)
 
 
@@ -33,10 +50,10 @@ def point_at_this_machine(place):
 
     A changed file is a new one: uv links those of an environment to its cache, where the old text must stay.
     """
-    include, packages = sysconfig.get_path('include'), str(place.site_packages)
-    for file in place.prefix.glob('share/*/cmake/*.cmake'):
-        text = file.read_text(encoding='utf-8')
+    include, packages = sysconfig.get_path("include"), str(place.site_packages)
+    for file in place.prefix.glob("share/*/cmake/*.cmake"):
+        text = file.read_text(encoding="utf-8")
         mended = BUILDER_PACKAGES.sub(packages, BUILDER_INCLUDE.sub(include, text))
         if mended != text:
             file.unlink()
-            file.write_text(mended, encoding='utf-8')
+            file.write_text(mended, encoding="utf-8")

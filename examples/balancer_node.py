@@ -19,7 +19,11 @@ NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 def lean(q, w):
     """Tilt towards x and y [rad] and their rates [rad/s] of the quaternion q and the angular velocity w [rad/s, body]."""
-    k = (2.0 * (q.x * q.z + q.w * q.y), 2.0 * (q.y * q.z - q.w * q.x), 1.0 - 2.0 * (q.x**2 + q.y**2))
+    k = (
+        2.0 * (q.x * q.z + q.w * q.y),
+        2.0 * (q.y * q.z - q.w * q.x),
+        1.0 - 2.0 * (q.x**2 + q.y**2),
+    )
     size = math.hypot(k[0], k[1])
     angle = math.atan2(size, k[2]) / size if size else 1.0
     Wx = (1.0 - 2.0 * (q.y**2 + q.z**2)) * w.x + 2.0 * (q.x * q.y - q.w * q.z) * w.y
@@ -57,7 +61,9 @@ class Balancer(Node):
         command.header.stamp, command.header.frame_id = self.cart.header.stamp, "world"
         for i, axis in enumerate("xy"):
             x, v = self.cart.position[i] - self.goal[i], self.cart.velocity[i]
-            setattr(command.wrench.force, axis, K[0] * x + K[1] * v + K[2] * tilt[i] + K[3] * rate[i])
+            setattr(
+                command.wrench.force, axis, K[0] * x + K[1] * v + K[2] * tilt[i] + K[3] * rate[i]
+            )
         self.commands.publish(command)
 
 

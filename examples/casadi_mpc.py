@@ -13,7 +13,19 @@ import casadi
 import do_mpc
 import numpy as np
 
-STATES = ("x", "y", "qw", "qx", "qy", "qz", "vx", "vy", "wx", "wy", "wz")  # q (6,), v (5,) of `rbdyn_ros.types.State`
+STATES = (
+    "x",
+    "y",
+    "qw",
+    "qx",
+    "qy",
+    "qz",
+    "vx",
+    "vy",
+    "wx",
+    "wy",
+    "wz",
+)  # q (6,), v (5,) of `rbdyn_ros.types.State`
 
 
 class Options(NamedTuple):
@@ -40,9 +52,12 @@ def derivative(system, s, u):
     )
     c = casadi.DM([0, 0, l])
     J = casadi.DM(np.diag((I[0] + m * l * l, I[1] + m * l * l, I[2])))
-    coupling = m * casadi.mtimes(casadi.skew(c), R.T)[:, :2]  # of the cart's acceleration into the torque about the joint
+    coupling = (
+        m * casadi.mtimes(casadi.skew(c), R.T)[:, :2]
+    )  # of the cart's acceleration into the torque about the joint
     mass = casadi.vertcat(
-        casadi.horzcat((system.cart_mass + m) * casadi.DM.eye(2), coupling.T), casadi.horzcat(coupling, J)
+        casadi.horzcat((system.cart_mass + m) * casadi.DM.eye(2), coupling.T),
+        casadi.horzcat(coupling, J),
     )
     weight = -m * system.gravity * casadi.cross(c, R[2, :].T)
     torque = weight - system.joint_damping * omega - casadi.cross(omega, casadi.mtimes(J, omega))
@@ -66,14 +81,28 @@ def planner(system, options: Options) -> do_mpc.controller.MPC:
     model.set_rhs("s", derivative(system, s, u))
     model.setup()
     s, reference = model.x["s"], model.tvp["reference"]  # do-mpc makes new symbols in `setup`
-    lean = casadi.vertcat(2 * (s[3] * s[5] + s[2] * s[4]), 2 * (s[4] * s[5] - s[2] * s[3]))  # horizontal part of the rod's axis
-    cost = 40 * casadi.sumsqr(s[:2] - reference) + 10 * casadi.sumsqr(s[6:8]) + 100 * casadi.sumsqr(lean) + 10 * casadi.sumsqr(s[8:10])
+    lean = casadi.vertcat(
+        2 * (s[3] * s[5] + s[2] * s[4]), 2 * (s[4] * s[5] - s[2] * s[3])
+    )  # horizontal part of the rod's axis
+    cost = (
+        40 * casadi.sumsqr(s[:2] - reference)
+        + 10 * casadi.sumsqr(s[6:8])
+        + 100 * casadi.sumsqr(lean)
+        + 10 * casadi.sumsqr(s[8:10])
+    )
     mpc = do_mpc.controller.MPC(model)
-    mpc.settings.n_horizon, mpc.settings.t_step, mpc.settings.store_full_solution = options.horizon, options.interval, False
+    mpc.settings.n_horizon, mpc.settings.t_step, mpc.settings.store_full_solution = (
+        options.horizon,
+        options.interval,
+        False,
+    )
     mpc.settings.supress_ipopt_output()
     mpc.set_objective(lterm=cost, mterm=20 * cost)
     mpc.set_rterm(u=0.01)
-    mpc.bounds["lower", "_u", "u"], mpc.bounds["upper", "_u", "u"] = -options.force_limit, options.force_limit
+    mpc.bounds["lower", "_u", "u"], mpc.bounds["upper", "_u", "u"] = (
+        -options.force_limit,
+        options.force_limit,
+    )
     mpc.aim = np.zeros(2)
     template = mpc.get_tvp_template()
 
@@ -128,7 +157,9 @@ def main() -> None:
     run = closed_loop.run(params, select("rk4"), law, start, 4.0, 0.01, patient)
     lean = 2.0 * np.degrees(np.hypot(run.q[:, 3], run.q[:, 4]))
     for i in range(0, len(run.t), 50):
-        print(f"{run.t[i]:3.1f} s  tilt {lean[i]:5.2f} deg  cart {run.q[i, 0]:+.3f} {run.q[i, 1]:+.3f} m")
+        print(
+            f"{run.t[i]:3.1f} s  tilt {lean[i]:5.2f} deg  cart {run.q[i, 0]:+.3f} {run.q[i, 1]:+.3f} m"
+        )
     print(run.fault or f"at the end the rod leans by {lean[-1]:.2f} deg")
 
 

@@ -39,11 +39,19 @@ class Pendulum(gymnasium.Env):
         force = np.clip(np.asarray(action, float), -1.0, 1.0) * self.force_limit
         self.input.force[:] = force * min(1.0, self.force_limit / max(np.hypot(*force), 1e-300))
         t, n = self.i * self.substeps * self.h, self.substeps
-        done, _, _ = self.stepper.advance(self.system, self.numbers, self.input, self.h, n, t, self.q, self.v, self.reaction)
+        done, _, _ = self.stepper.advance(
+            self.system, self.numbers, self.input, self.h, n, t, self.q, self.v, self.reaction
+        )
         self.i += 1
         upright = 1.0 - 2.0 * (self.q[3] ** 2 + self.q[4] ** 2)  # the cosine of the tilt
         reward = upright - 0.1 * (self.q[:2] @ self.q[:2]) - 0.001 * (force @ force)
-        return self._seen(), float(reward), bool(upright < self.fallen or done < n), self.i >= self.last, {}
+        return (
+            self._seen(),
+            float(reward),
+            bool(upright < self.fallen or done < n),
+            self.i >= self.last,
+            {},
+        )
 
     def _seen(self):
         return np.concatenate((self.q, self.v))
@@ -52,7 +60,12 @@ class Pendulum(gymnasium.Env):
 def regulator(observation) -> np.ndarray:
     """A linear policy, which balances: the gains of examples/balancer_node.py for small tilts (2 x, 2 y of the quaternion)."""
     x, y, _, qx, qy, _, vx, vy, wx, wy, _ = observation
-    force = 20.0 * np.array((x, y)) + 31.0 * np.array((vx, vy)) + 468.0 * np.array((qy, -qx)) + 91.0 * np.array((wy, -wx))
+    force = (
+        20.0 * np.array((x, y))
+        + 31.0 * np.array((vx, vy))
+        + 468.0 * np.array((qy, -qx))
+        + 91.0 * np.array((wy, -wx))
+    )
     return np.clip(force / 20.0, -1.0, 1.0)
 
 
@@ -70,7 +83,10 @@ def episode(policy, seed: int = 0) -> tuple:
 def main() -> None:
     """One episode with the regulator, one with chance."""
     chance = np.random.default_rng(0)
-    for name, policy in (("regulator", regulator), ("chance", lambda observation: chance.uniform(-1.0, 1.0, 2))):
+    for name, policy in (
+        ("regulator", regulator),
+        ("chance", lambda observation: chance.uniform(-1.0, 1.0, 2)),
+    ):
         total, actions, _ = episode(policy)
         print(f"{name}: {actions} actions, reward {total:.1f}")
 

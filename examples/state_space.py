@@ -45,7 +45,9 @@ def margins(opened: control.StateSpace) -> tuple:
     Do not ask `control.stability_margins(opened)` itself: for a sampled model it looks for the roots of polynomials in z whose coefficients
     agree to eight digits at 2 ms, because all poles crowd around z = 1; it returns numbers, without a warning, that are wrong.
     """
-    grid = np.geomspace(1e-2, 0.999 * math.pi / opened.dt, 5000)  # [rad/s], up to the frequency of the sampling
+    grid = np.geomspace(
+        1e-2, 0.999 * math.pi / opened.dt, 5000
+    )  # [rad/s], up to the frequency of the sampling
     gain, phase, _, _, crossing, _ = control.stability_margins(control.frd(opened, grid))
     return gain, phase, math.radians(phase) / crossing
 
@@ -82,9 +84,13 @@ def main() -> None:
     opened = loop(sampled, K)
     gain, phase, delay = margins(opened)
     print("u = -K e, K =", np.round(K, 3))
-    print(f"from the frequency response: gain down to {gain:.3f}, phase {phase:.1f} deg, delay {1e3 * delay:.0f} ms")
+    print(
+        f"from the frequency response: gain down to {gain:.3f}, phase {phase:.1f} deg, delay {1e3 * delay:.0f} ms"
+    )
     gain, phase, *_ = control.stability_margins(opened)
-    print(f"stability_margins of the model at {1e3 * options.period:g} ms, which is wrong: gain {gain:.3f}, phase {phase:.1f} deg")
+    print(
+        f"stability_margins of the model at {1e3 * options.period:g} ms, which is wrong: gain {gain:.3f}, phase {phase:.1f} deg"
+    )
 
 
 if __name__ == "__main__":

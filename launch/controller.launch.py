@@ -9,7 +9,11 @@ def generate_launch_description():
     return LaunchDescription(
         [
             *shared(),
-            argument("controller", "the control law; its options are in config/<controller>.yaml", default="lqr"),
+            argument(
+                "controller",
+                "the control law; its options are in config/<controller>.yaml",
+                default="lqr",
+            ),
             argument("use_sim_time", "follow /clock", default="true", choices=SWITCH),
             started(
                 "controller",

@@ -17,8 +17,14 @@ def generate_launch_description():
     return LaunchDescription(
         [
             *shared(),
-            argument("board", "what the board is", default="controller", choices=("controller", "plant")),
-            argument("transport", "how it is reached; serial where serial_port is given", choices=("", "udp", "serial")),
+            argument(
+                "board", "what the board is", default="controller", choices=("controller", "plant")
+            ),
+            argument(
+                "transport",
+                "how it is reached; serial where serial_port is given",
+                choices=("", "udp", "serial"),
+            ),
             argument("udp_port", "of this end"),
             argument("serial_port", "the device"),
             started(
@@ -34,9 +40,13 @@ def generate_launch_description():
                 },
                 implied={"serial_port": ("transport", "serial")},
             ),
-            IncludeLaunchDescription([folder, "/simulator.launch.py"], condition=if_is("board", "controller")),
             IncludeLaunchDescription(
-                [folder, "/controller.launch.py"], launch_arguments=[("use_sim_time", "false")], condition=if_is("board", "plant")
+                [folder, "/simulator.launch.py"], condition=if_is("board", "controller")
+            ),
+            IncludeLaunchDescription(
+                [folder, "/controller.launch.py"],
+                launch_arguments=[("use_sim_time", "false")],
+                condition=if_is("board", "plant"),
             ),
         ]
     )

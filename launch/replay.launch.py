@@ -16,7 +16,11 @@ def generate_launch_description():
             argument("bag", "folder of the bag"),
             argument("rate", "recorded seconds per second"),
             argument("loop", "begin again at the end", choices=SWITCH),
-            argument("what", "what the plant said, so that a controller may answer anew; or everything", choices=("", "plant", "all")),
+            argument(
+                "what",
+                "what the plant said, so that a controller may answer anew; or everything",
+                choices=("", "plant", "all"),
+            ),
             argument("start_paused", "wait for a call of ~/pause", choices=SWITCH),
             started(
                 "replay",

@@ -25,11 +25,29 @@ def generate_launch_description():
     folder = PathJoinSubstitution([FindPackageShare("rbdyn_ros"), "launch"])
     return LaunchDescription(
         [
-            argument("plant", "what is behind the topics: the simulator, a board, or a recorded bag", "sim", ("sim", "hil", "replay")),
+            argument(
+                "plant",
+                "what is behind the topics: the simulator, a board, or a recorded bag",
+                "sim",
+                ("sim", "hil", "replay"),
+            ),
             argument("rviz", "show it in RViz", default="false", choices=("true", "false")),
-            argument("record", "record all topics into a bag in the working directory", default="false", choices=("true", "false")),
-            argument("monitor", "measure periods, ages and losses; the report is in the working directory", default="false", choices=("true", "false")),
-            argument("duration", "simulated seconds until the verdict; without it, it runs until it is interrupted"),
+            argument(
+                "record",
+                "record all topics into a bag in the working directory",
+                default="false",
+                choices=("true", "false"),
+            ),
+            argument(
+                "monitor",
+                "measure periods, ages and losses; the report is in the working directory",
+                default="false",
+                choices=("true", "false"),
+            ),
+            argument(
+                "duration",
+                "simulated seconds until the verdict; without it, it runs until it is interrupted",
+            ),
             only_with("plant", "sim", "duration", "lockstep", "real_time_factor", "seed"),
             only_with("plant", "replay", "bag", "rate", "loop", "what"),
             only_with("plant", "hil", "serial_port", "udp_port", "transport"),
@@ -40,15 +58,35 @@ def generate_launch_description():
                 ("duration", "", "pendulum_referee"),
                 ("plant", "replay", "pendulum_controller"),
             ),
-            SetLaunchConfiguration("use_sim_time", "false", condition=if_is("plant", "hil")),  # a board's time is the system's
+            SetLaunchConfiguration(
+                "use_sim_time", "false", condition=if_is("plant", "hil")
+            ),  # a board's time is the system's
             # first: where RViz is missing, launch ends here, and would leave behind what it has started before
-            IncludeLaunchDescription([folder, "/display.launch.py"], condition=IfCondition(LaunchConfiguration("rviz"))),
-            IncludeLaunchDescription([folder, "/simulator.launch.py"], condition=if_is("plant", "sim")),
-            IncludeLaunchDescription([folder, "/hil.launch.py"], launch_arguments=[("board", "plant")], condition=if_is("plant", "hil")),
-            IncludeLaunchDescription([folder, "/replay.launch.py"], condition=if_is("plant", "replay")),
-            IncludeLaunchDescription([folder, "/controller.launch.py"], condition=unless_is("plant", "hil")),
+            IncludeLaunchDescription(
+                [folder, "/display.launch.py"], condition=IfCondition(LaunchConfiguration("rviz"))
+            ),
+            IncludeLaunchDescription(
+                [folder, "/simulator.launch.py"], condition=if_is("plant", "sim")
+            ),
+            IncludeLaunchDescription(
+                [folder, "/hil.launch.py"],
+                launch_arguments=[("board", "plant")],
+                condition=if_is("plant", "hil"),
+            ),
+            IncludeLaunchDescription(
+                [folder, "/replay.launch.py"], condition=if_is("plant", "replay")
+            ),
+            IncludeLaunchDescription(
+                [folder, "/controller.launch.py"], condition=unless_is("plant", "hil")
+            ),
             started("recorder", condition=IfCondition(LaunchConfiguration("record"))),
-            started("monitor", files=("pendulum.yaml",), condition=IfCondition(LaunchConfiguration("monitor"))),
-            started("referee", parameters={"duration": "duration"}, condition=if_given("duration")),
+            started(
+                "monitor",
+                files=("pendulum.yaml",),
+                condition=IfCondition(LaunchConfiguration("monitor")),
+            ),
+            started(
+                "referee", parameters={"duration": "duration"}, condition=if_given("duration")
+            ),
         ]
     )

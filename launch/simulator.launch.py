@@ -11,9 +11,17 @@ def generate_launch_description():
             *shared(),
             *start_conditions(),
             argument("lockstep", "wait for the command that answers each state", choices=SWITCH),
-            argument("real_time_factor", "simulated seconds per second; zero is as fast as it goes"),
-            argument("seed", "of what the faults draw; the same seed in lockstep gives the same run"),
-            argument("start_paused", "let time begin at a call of ~/pause, not at the first command", choices=SWITCH),
+            argument(
+                "real_time_factor", "simulated seconds per second; zero is as fast as it goes"
+            ),
+            argument(
+                "seed", "of what the faults draw; the same seed in lockstep gives the same run"
+            ),
+            argument(
+                "start_paused",
+                "let time begin at a call of ~/pause, not at the first command",
+                choices=SWITCH,
+            ),
             started(
                 "simulator",
                 files=("pendulum.yaml", "simulation.yaml"),

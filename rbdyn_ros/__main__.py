@@ -31,7 +31,9 @@ def main(argv: list | None = None) -> int:
         return 0
     command, names = argv[0], command_names()
     if command not in names:
-        sentence = f"{command} is not a command; {nearest(command, names)}known are {', '.join(names)}"
+        sentence = (
+            f"{command} is not a command; {nearest(command, names)}known are {', '.join(names)}"
+        )
         print(f"{PROGRAM}: {sentence}; see `{PROGRAM} --help`", file=sys.stderr)
         return 2
     try:
@@ -40,7 +42,10 @@ def main(argv: list | None = None) -> int:
         print(f"{PROGRAM} {command}: interrupted before there was a result", file=sys.stderr)
         return console.SIGNAL + console.received()
     except OSError as error:  # that the command does not expect
-        print(f"{PROGRAM} {command}: cannot read or write {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        print(
+            f"{PROGRAM} {command}: cannot read or write {error.filename or 'a file'}: {error.strerror or error}",
+            file=sys.stderr,
+        )
         return console.CANNOT_WRITE
 
 

@@ -18,18 +18,29 @@ from types import FrameType
 
 AGAIN = 0.01  # [s]
 LONGEST_IMPORT = 5.0  # [s] for which a signal waits for the end of an import
-_CALLED_BACK = "llvmlite.binding.executionengine"  # the only file in use here whose functions C calls back
+_CALLED_BACK = (
+    "llvmlite.binding.executionengine"  # the only file in use here whose functions C calls back
+)
 _IMPORT = ("importlib._bootstrap", "_frozen_importlib")
 
 
-def raising(exception: type, numbers: tuple = (signal.SIGINT,), when: Callable[[int], bool] = lambda number: True) -> None:
+def raising(
+    exception: type,
+    numbers: tuple = (signal.SIGINT,),
+    when: Callable[[int], bool] = lambda number: True,
+) -> None:
     """Let these signals raise `exception`, as soon as it arrives, while `when(number)` is true."""
-    waiting: dict[int, float] = {}  # signal -> since when it waits for an import to end [s, steady]
+    waiting: dict[
+        int, float
+    ] = {}  # signal -> since when it waits for an import to end [s, steady]
 
     def handle(number: int, frame: FrameType | None) -> None:
         if not when(number):
             return
-        importing = calls(frame, _IMPORT) and time.monotonic() - waiting.setdefault(number, time.monotonic()) < LONGEST_IMPORT
+        importing = (
+            calls(frame, _IMPORT)
+            and time.monotonic() - waiting.setdefault(number, time.monotonic()) < LONGEST_IMPORT
+        )
         if arrives(frame) and not importing:
             waiting.clear()
             raise exception

@@ -30,13 +30,17 @@ from numba.core.dispatcher import Dispatcher
 from rbdyn_ros import kernel_parts
 from rbdyn_ros.kernel_parts import WholeCompiler, link_as_part
 
-_OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract"}, _nrt=True)  # what is not said is its first caller's
+_OPTIONS = dict(
+    cache=True, error_model="numpy", nogil=True, fastmath={"contract"}, _nrt=True
+)  # what is not said is its first caller's
 
 _LOAD_GLOBAL = dis.opmap["LOAD_GLOBAL"]
 _FLAGS = int(sys.version_info >= (3, 11))  # [bits] of its argument that are not the name's number
 
 # Machine code is also that of the compiler: of this file and of `kernel_parts`.
-_COMPILER = hashlib.sha1("".join(map(inspect.getsource, (sys.modules[__name__], kernel_parts))).encode()).digest()
+_COMPILER = hashlib.sha1(
+    "".join(map(inspect.getsource, (sys.modules[__name__], kernel_parts))).encode()
+).digest()
 
 
 def kernel(function: Callable | None = None, **options) -> Callable:
@@ -84,8 +88,13 @@ def specialised(template: Callable, name: str, **scope) -> Callable:
 
     One for each `name`, by which its machine code is kept. (A kernel that is an argument would be another type in each process.)
     """
-    function = types.FunctionType(template.__code__, {**template.__globals__, **scope}, template.__name__)
-    function.__qualname__, function.__module__ = f"{template.__qualname__}_{name}", template.__module__
+    function = types.FunctionType(
+        template.__code__, {**template.__globals__, **scope}, template.__name__
+    )
+    function.__qualname__, function.__module__ = (
+        f"{template.__qualname__}_{name}",
+        template.__module__,
+    )
     return hot(function)
 
 
@@ -113,7 +122,13 @@ def _nouns(scope: dict) -> list:
     """The NamedTuples that a file names, or a module that it imports: a kernel reads their fields by place."""
     modules = [v for v in scope.values() if isinstance(v, types.ModuleType) and _is_ours(v)]
     values = [*scope.values(), *(v for module in modules for v in vars(module).values())]
-    return sorted({(v.__qualname__, v._fields) for v in values if isinstance(v, type) and hasattr(v, "_fields")})
+    return sorted(
+        {
+            (v.__qualname__, v._fields)
+            for v in values
+            if isinstance(v, type) and hasattr(v, "_fields")
+        }
+    )
 
 
 def _is_ours(module: types.ModuleType) -> bool:
@@ -126,14 +141,20 @@ def _returning_numbers(dispatcher: Dispatcher) -> Callable:
 
     def checked(compiled) -> None:
         if _has_array(compiled.signature.return_type):
-            raise TypeError(f"{dispatcher.__name__} returns an array: nobody would count who holds it; let it be a kernel, not a hot one")
+            raise TypeError(
+                f"{dispatcher.__name__} returns an array: nobody would count who holds it; let it be a kernel, not a hot one"
+            )
         add(compiled)
 
     return checked
 
 
 def _has_array(type) -> bool:
-    return isinstance(type, nb.Array) or isinstance(type, nb.BaseTuple) and any(map(_has_array, type.types))
+    return (
+        isinstance(type, nb.Array)
+        or isinstance(type, nb.BaseTuple)
+        and any(map(_has_array, type.types))
+    )
 
 
 def _stamped_by(dispatcher: Dispatcher, base: type) -> type:
@@ -147,13 +168,19 @@ def _save(file, key, data) -> None:
 
     Whoever loses a race for the index compiles again; what the index no longer tells of is removed.
     """
-    name = file._data_name(int(hashlib.sha1(repr((file._source_stamp, key)).encode()).hexdigest()[:15], 16))
+    name = file._data_name(
+        int(hashlib.sha1(repr((file._source_stamp, key)).encode()).hexdigest()[:15], 16)
+    )
     file._save_data(name, data)
     overloads = {**file._load_index(), key: name}
     file._save_index(overloads)
     stem = file._index_name.removesuffix("nbi")
     for path in Path(file._cache_path).iterdir():
-        if path.name.startswith(stem) and path.suffix == ".nbc" and path.name not in overloads.values():
+        if (
+            path.name.startswith(stem)
+            and path.suffix == ".nbc"
+            and path.name not in overloads.values()
+        ):
             path.unlink(missing_ok=True)
 
 

@@ -26,4 +26,8 @@ def library(name: str, extra: str, job: str):
 
 def no_ros(way_out: str) -> str:
     """Why there is no ROS 2, and the way out; empty where there is one."""
-    return "" if find_spec("rclpy") else f"there is no ROS 2 here: rclpy cannot be imported; {way_out}, or source a ROS 2"
+    return (
+        ""
+        if find_spec("rclpy")
+        else f"there is no ROS 2 here: rclpy cannot be imported; {way_out}, or source a ROS 2"
+    )

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 _PACKAGE = str(Path(__file__).parent)
-_CRASHED = re.compile(r"^(?:Current thread|Thread) .*\(most recent call first\):\n((?:  File .*\n?)+)", re.MULTILINE)
+_CRASHED = re.compile(
+    r"^(?:Current thread|Thread) .*\(most recent call first\):\n((?:  File .*\n?)+)", re.MULTILINE
+)
 _FRAME = re.compile(r'  File "(.+)", line (\d+)')
 
 
@@ -22,7 +24,9 @@ def described(error: BaseException, file: str = "") -> str:
 
 def sentence(error: BaseException) -> str:
     """The error's own words, if it is one of those that carry a sentence: ValueError, RuntimeError, those of this package; else `described`."""
-    in_words = isinstance(error, (ValueError, RuntimeError)) or type(error).__module__.startswith(__package__)
+    in_words = isinstance(error, (ValueError, RuntimeError)) or type(error).__module__.startswith(
+        __package__
+    )
     return str(error) if in_words else described(error)
 
 
@@ -34,7 +38,9 @@ def place(error: BaseException, file: str = "") -> str:
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({error.filename}:{error.lineno})"
-    frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    frames = [
+        (frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)
+    ]
     named = [frame for frame in frames if frame[0] == file]
     foreign = [frame for frame in frames if not _is_ours(frame[0])]
     if not (named or foreign):

@@ -74,7 +74,9 @@ class Input(NamedTuple):
 
     force: Array  # (2,) [N, world] held during the step
     sines: Array  # (n, 4) axis (0 x, 1 y), amplitude [N], angular frequency [rad/s], phase [rad]
-    disturbance: Array  # (9,) force [N, world] | torque [N m, world] | point [m, body, from the joint]
+    disturbance: (
+        Array  # (9,) force [N, world] | torque [N m, world] | point [m, body, from the joint]
+    )
 
 
 class Step(NamedTuple):

@@ -10,7 +10,12 @@ settings.register_profile("kernels", deadline=None, derandomize=True)
 settings.load_profile("kernels")
 
 FOLDER = Path(__file__).parent
-REAL_TIME = ("commands", "launch", "nodes", "wire")  # folders of tests that start nodes and other processes
+REAL_TIME = (
+    "commands",
+    "launch",
+    "nodes",
+    "wire",
+)  # folders of tests that start nodes and other processes
 
 
 def pytest_collection_modifyitems(config, items) -> None:

@@ -7,7 +7,18 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FLOORS = {
-    0: {"types", "kernel", "kernel_parts", "interrupts", "optional", "tracebacks", "files", "console", "geometry", "numerics"},
+    0: {
+        "types",
+        "kernel",
+        "kernel_parts",
+        "interrupts",
+        "optional",
+        "tracebacks",
+        "files",
+        "console",
+        "geometry",
+        "numerics",
+    },
     1: {"bodies", "solvers"},
     2: {"contacts", "systems"},
     3: {"systems", "integrators", "mechanics"},
@@ -17,7 +28,11 @@ FLOORS = {
     7: {"nodes", "experiments", "commands", "__main__"},
 }
 FLOOR = {room: floor for floor, rooms in FLOORS.items() for room in rooms}
-FILES = [f for f in sorted((ROOT / "rbdyn_ros").rglob("*.py")) if f != ROOT / "rbdyn_ros" / "__init__.py"]
+FILES = [
+    f
+    for f in sorted((ROOT / "rbdyn_ros").rglob("*.py"))
+    if f != ROOT / "rbdyn_ros" / "__init__.py"
+]
 ROS = {"rclpy", "ament_index_python", "rosgraph_msgs", "tf2_ros"}
 
 
@@ -47,5 +62,9 @@ def test_imports_point_down(file):
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(ROOT)))
 def test_only_nodes_know_ros(file):
-    ros = {n for n in imports(file) if n.split(".")[0] in ROS or n.split(".")[0].endswith(("_msgs", "_interfaces"))}
+    ros = {
+        n
+        for n in imports(file)
+        if n.split(".")[0] in ROS or n.split(".")[0].endswith(("_msgs", "_interfaces"))
+    }
     assert not ros or room(file) == "nodes", f"{file.name} imports {ros}"

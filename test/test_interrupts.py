@@ -52,7 +52,9 @@ def run(tmp_path_factory):
     def run(what: str, call: str = "") -> tuple:
         path = folder / "program.py"
         path.write_text(PROGRAM.format(what=what, call=call))
-        done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=60.0)
+        done = subprocess.run(
+            [sys.executable, str(path)], capture_output=True, text=True, timeout=60.0
+        )
         return done.stdout, done.stderr, done.returncode
 
     return run
@@ -62,7 +64,9 @@ def test_a_signal_that_falls_into_a_destructor_is_heard(run):
     assert run("dying = Dying(); del dying") == ("heard\n", "", 0)
 
 
-@pytest.mark.parametrize("what, call", [("f(1)", "_object_compiled_hook"), ("f(1.0)", "_object_getbuffer_hook")])
+@pytest.mark.parametrize(
+    "what, call", [("f(1)", "_object_compiled_hook"), ("f(1.0)", "_object_getbuffer_hook")]
+)
 def test_a_signal_that_falls_into_a_call_of_llvms_is_heard(run, what, call):
     """There an exception is lost, and the code that is kept or read with it: an empty module, a write to address 0."""
     run("f(1.0); raise KeyboardInterrupt")  # in the cache now

@@ -38,14 +38,20 @@ CALLER = "def f(x):\n    return g(x) + c\n"
 
 
 def test_fingerprint_is_that_of_the_code_and_not_of_its_place():
-    assert fingerprint(define("def f(x): return x + 1.0")) == fingerprint(define("\n\ndef f(x): return x + 1.0"))
+    assert fingerprint(define("def f(x): return x + 1.0")) == fingerprint(
+        define("\n\ndef f(x): return x + 1.0")
+    )
 
 
-@pytest.mark.parametrize("value", [1, 1.0, "a", np.int64(1), np.float64(1.0), np.arange(2)], ids=repr)
+@pytest.mark.parametrize(
+    "value", [1, 1.0, "a", np.int64(1), np.float64(1.0), np.arange(2)], ids=repr
+)
 def test_fingerprint_follows_a_constant_of_every_kind(value):
     """A NumPy scalar was not hashed: a kernel with np.int64 columns kept its old machine code when a column moved."""
     other = value + value
-    assert fingerprint(define(CALLER, g=None, c=value)) != fingerprint(define(CALLER, g=None, c=other))
+    assert fingerprint(define(CALLER, g=None, c=value)) != fingerprint(
+        define(CALLER, g=None, c=other)
+    )
 
 
 def test_fingerprint_follows_the_code_its_constants_and_its_callees():
@@ -55,8 +61,12 @@ def test_fingerprint_follows_the_code_its_constants_and_its_callees():
         "caller": fingerprint(define(CALLER, g=callee, c=1.0)),
         "another constant": fingerprint(define(CALLER, g=callee, c=2.0)),
         "an edited callee": fingerprint(define(CALLER, g=edited, c=1.0)),
-        "a callee's callee": fingerprint(define(CALLER, g=stand_in(define(CALLER, g=edited, c=0.0)), c=1.0)),
-        "another operation": fingerprint(define("def f(x):\n    return g(x) - c\n", g=callee, c=1.0)),
+        "a callee's callee": fingerprint(
+            define(CALLER, g=stand_in(define(CALLER, g=edited, c=0.0)), c=1.0)
+        ),
+        "another operation": fingerprint(
+            define("def f(x):\n    return g(x) - c\n", g=callee, c=1.0)
+        ),
         "other options": fingerprint(define(CALLER, g=callee, c=1.0), {"parallel": True}),
         "sine": fingerprint(sine),
         "cosine": fingerprint(cosine),
@@ -74,7 +84,9 @@ print(_of_kernel(step.advance))
 def test_the_globals_that_a_function_reads_are_those_that_the_disassembler_finds():
     """Among more than 256 names, whose numbers need two bytes, too."""
     many = compile(
-        f"def many(x):\n    return {' + '.join(f'a{i}.b{i}(c{i})' for i in range(200))}", "", "exec"
+        f"def many(x):\n    return {' + '.join(f'a{i}.b{i}(c{i})' for i in range(200))}",
+        "",
+        "exec",
     )
     codes = [c for c in many.co_consts if hasattr(c, "co_code")]
     codes += [f.__code__ for f in vars(dis).values() if hasattr(f, "__code__")]
@@ -89,7 +101,11 @@ def test_fingerprint_is_the_same_in_every_process():
     for seed in "34":
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed}
         command = [sys.executable, "-c", STAMPS]
-        stamps.add(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+        stamps.add(
+            subprocess.run(
+                command, env=environment, capture_output=True, text=True, check=True
+            ).stdout
+        )
     assert len(stamps) == 1 and stamps.pop().strip()
 
 
@@ -111,9 +127,21 @@ def answer(folder: Path, factor: str) -> list:
 def printed(folder: Path) -> list:
     """The words that main.py in the folder prints, in a process of its own with a cache of its own."""
     paths = os.pathsep.join([str(folder), str(ROOT)])
-    environment = {**os.environ, "PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": paths,
+        "NUMBA_CACHE_DIR": str(folder / "cache"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     environment.pop("NUMBA_DISABLE_JIT", None)
-    result = subprocess.run([sys.executable, "main.py"], cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "main.py"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return result.stdout.split()
 
 
@@ -136,8 +164,14 @@ def low(x):
 
 
 def test_edited_callee_recompiles_a_caller_that_stands_above_it(tmp_path):
-    (tmp_path / "main.py").write_text("from both import high\nprint(high(10.0), sum(high.stats.cache_hits.values()))\n")
-    for factor, expected in (("2.0", ["21.0", "0"]), ("2.0", ["21.0", "1"]), ("3.5", ["36.0", "0"])):
+    (tmp_path / "main.py").write_text(
+        "from both import high\nprint(high(10.0), sum(high.stats.cache_hits.values()))\n"
+    )
+    for factor, expected in (
+        ("2.0", ["21.0", "0"]),
+        ("2.0", ["21.0", "1"]),
+        ("3.5", ["36.0", "0"]),
+    ):
         (tmp_path / "both.py").write_text(UPSIDE_DOWN.format(factor=factor))
         assert printed(tmp_path) == expected
 
@@ -157,7 +191,11 @@ print(f(10.0), g(10.0), sum(f.stats.cache_hits.values()), sum(g.stats.cache_hits
 
 
 def test_each_special_kernel_has_machine_code_of_its_own_and_keeps_it(tmp_path):
-    for factor, expected in (("2.0", ["21.0", "41.0", "0", "0"]), ("2.0", ["21.0", "41.0", "1", "1"]), ("3.5", ["36.0", "71.0", "0", "0"])):
+    for factor, expected in (
+        ("2.0", ["21.0", "41.0", "0", "0"]),
+        ("2.0", ["21.0", "41.0", "1", "1"]),
+        ("3.5", ["36.0", "71.0", "0", "0"]),
+    ):
         (tmp_path / "special.py").write_text(SPECIAL.format(factor=factor))
         (tmp_path / "main.py").write_text("import special\n")
         assert printed(tmp_path) == expected
@@ -192,7 +230,9 @@ print(module.f(3.0), sum(module.f.stats.cache_hits.values()))
 def test_cache_that_names_a_module_of_the_past_compiles_anew(tmp_path):
     """Numba's own cache ends in `No module named 'before'` where a script was loaded under another name."""
     (tmp_path / "scripts").mkdir()
-    (tmp_path / "scripts" / "script.py").write_text("from rbdyn_ros.kernel import kernel\n@kernel\ndef f(x):\n    return 2.0 * x\n")
+    (tmp_path / "scripts" / "script.py").write_text(
+        "from rbdyn_ros.kernel import kernel\n@kernel\ndef f(x):\n    return 2.0 * x\n"
+    )
     for name, hits in (("before", "0"), ("before", "1"), ("after", "0"), ("after", "1")):
         (tmp_path / "main.py").write_text(SCRIPT.format(name=name))
         assert printed(tmp_path) == ["6.0", hits]
@@ -221,7 +261,9 @@ def test_fields_in_another_order_compile_anew(tmp_path):
 def cache_files(tmp_path, monkeypatch):
     """What two processes have of the cache of one kernel."""
     monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path / "cache"))
-    (tmp_path / "alone.py").write_text("from rbdyn_ros.kernel import kernel\n@kernel\ndef f(x):\n    return 2.0 * x\n")
+    (tmp_path / "alone.py").write_text(
+        "from rbdyn_ros.kernel import kernel\n@kernel\ndef f(x):\n    return 2.0 * x\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     import alone
 
@@ -229,7 +271,9 @@ def cache_files(tmp_path, monkeypatch):
     sys.modules.pop("alone")
 
 
-def test_two_processes_that_compile_at_once_never_read_the_code_of_the_other(cache_files, monkeypatch):
+def test_two_processes_that_compile_at_once_never_read_the_code_of_the_other(
+    cache_files, monkeypatch
+):
     """Numba's own names are 1 for both: the second argument type would run the machine code of the first."""
     ours, theirs = cache_files
     late = []
@@ -258,7 +302,15 @@ def test_code_of_the_past_is_removed(cache_files, monkeypatch):
 def arguments(name: str, plant: str, input=FORCED) -> tuple:
     """(integrator, those of `advance` but for h, n, t)."""
     integrator, state = select(name), spinning()
-    return integrator, PLANTS[plant], integrator.options(PLANTS[plant]), input, state.q, state.v, np.zeros(3)
+    return (
+        integrator,
+        PLANTS[plant],
+        integrator.options(PLANTS[plant]),
+        input,
+        state.q,
+        state.v,
+        np.zeros(3),
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -287,7 +339,10 @@ def test_steps_allocate_nothing(name):
     _nrt_python.memsys_enable_stats()
     integrator, system, options, input, q, v, reaction = arguments(name, "cart")
     first, one, many = (
-        allocations(lambda n: integrator.advance(system, options, input, 1e-3, n, 0.0, q, v, reaction), n) for n in (1, 1, 100_000)
+        allocations(
+            lambda n: integrator.advance(system, options, input, 1e-3, n, 0.0, q, v, reaction), n
+        )
+        for n in (1, 1, 100_000)
     )
     assert many == one
 
@@ -295,11 +350,21 @@ def test_steps_allocate_nothing(name):
 @pytest.mark.parametrize("split", [False, True])
 def test_steps_with_a_tip_that_bounces_and_comes_to_rest_allocate_nothing(split):
     _nrt_python.memsys_enable_stats()
-    system = PENDULUM._replace(contacts=Contacts(floor=1.0, floor_height=-0.1, floor_friction=0.8, floor_restitution=0.3))
-    integrator, state = select("quaternion_midpoint", max_iterations=50, split_at_impact=split), upright(1.0)
+    system = PENDULUM._replace(
+        contacts=Contacts(floor=1.0, floor_height=-0.1, floor_friction=0.8, floor_restitution=0.3)
+    )
+    integrator, state = (
+        select("quaternion_midpoint", max_iterations=50, split_at_impact=split),
+        upright(1.0),
+    )
     options = integrator.options(system)
     first, one, many = (
-        allocations(lambda n: integrator.advance(system, options, no_input(), 1e-3, n, 0.0, state.q, state.v, np.zeros(3)), n)
+        allocations(
+            lambda n: integrator.advance(
+                system, options, no_input(), 1e-3, n, 0.0, state.q, state.v, np.zeros(3)
+            ),
+            n,
+        )
         for n in (1, 1, 5000)
     )
     assert many == one and options.contact.recorded[0] > 1 and options.contact.closed[0] == 1.0
@@ -312,7 +377,12 @@ def test_a_bound_kernel_is_the_kernel(name):
 
     def taken(advance) -> tuple:
         q, v, reaction = (array.copy() for array in start)
-        return advance(system, options, input, 1e-3, 50, 0.0, q, v, reaction), q.tobytes(), v.tobytes(), reaction.tobytes()
+        return (
+            advance(system, options, input, 1e-3, 50, 0.0, q, v, reaction),
+            q.tobytes(),
+            v.tobytes(),
+            reaction.tobytes(),
+        )
 
     found, compiled = taken(integrator.advance), len(integrator.advance.overloads)
     assert taken(bound(integrator.advance, system, options, input, 0.0, 0, 0.0, *start)) == found
@@ -349,7 +419,15 @@ def test_division_by_zero_gives_inf_and_nan_keeps_its_meaning():
 def test_everything_runs_without_the_compiler():
     """NUMBA_DISABLE_JIT=1, for the debugger: the fast tests of bodies and steps pass there too."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test/integrators/test_discrete_rod.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "test/integrators/test_discrete_rod.py",
+    ]
     result = subprocess.run(
         [*command, "test/bodies/test_rod_on_cart.py", "-k", "jacobian or joint or sines"],
         cwd=ROOT, env=environment, capture_output=True, text=True,

@@ -13,7 +13,9 @@ def test_what_is_there_is_imported():
 
 
 def test_what_is_not_there_is_named_with_the_extra_that_brings_it():
-    with pytest.raises(MissingLibrary, match=r"mpc needs no_such_solver, .* pip install 'rbdyn_ros\[mpc\]'"):
+    with pytest.raises(
+        MissingLibrary, match=r"mpc needs no_such_solver, .* pip install 'rbdyn_ros\[mpc\]'"
+    ):
         library("no_such_solver", "mpc", "mpc")
 
 
@@ -26,6 +28,9 @@ def test_a_library_that_is_broken_keeps_its_own_error(tmp_path, monkeypatch):
 
 def test_a_missing_ros_is_one_sentence(monkeypatch):
     monkeypatch.setattr(optional, "find_spec", lambda name: None)
-    assert optional.no_ros("take --bridge 0") == "there is no ROS 2 here: rclpy cannot be imported; take --bridge 0, or source a ROS 2"
+    assert (
+        optional.no_ros("take --bridge 0")
+        == "there is no ROS 2 here: rclpy cannot be imported; take --bridge 0, or source a ROS 2"
+    )
     monkeypatch.setattr(optional, "find_spec", lambda name: object())
     assert optional.no_ros("take --bridge 0") == ""

@@ -43,13 +43,17 @@ def test_the_innermost_line_of_the_file_that_was_called(law):
     module, file = law
     error = raised(module.command, -1.0)
     assert tracebacks.place(error) == tracebacks.place(error, str(file)) == f" ({file}:7)"
-    assert tracebacks.described(error) == f"{type(error).__name__}: {error} ({file}:7)" and not tracebacks.is_own(error)
+    assert tracebacks.described(
+        error
+    ) == f"{type(error).__name__}: {error} ({file}:7)" and not tracebacks.is_own(error)
 
 
 def test_a_file_with_a_wrong_syntax_has_a_line(tmp_path, monkeypatch):
     (tmp_path / "no_python.py").write_text("def command(:\n    pass\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert tracebacks.place(raised(import_module, "no_python")) == f" ({tmp_path / 'no_python.py'}:1)"
+    assert (
+        tracebacks.place(raised(import_module, "no_python")) == f" ({tmp_path / 'no_python.py'}:1)"
+    )
 
 
 def test_what_this_package_raises_on_purpose_has_none():
@@ -60,7 +64,9 @@ def test_what_this_package_raises_on_purpose_has_none():
     exec(code, names := {})
     error = raised(names["ours"])
     assert tracebacks.is_own(error) and tracebacks.place(error) == ""
-    assert tracebacks.place(error, so3.__file__) == f" ({so3.__file__}:2)"  # unless it is a law of ours that is asked for
+    assert (
+        tracebacks.place(error, so3.__file__) == f" ({so3.__file__}:2)"
+    )  # unless it is a law of ours that is asked for
     assert tracebacks.place(raised(ours)) != ""
 
 
@@ -71,8 +77,12 @@ def test_where_a_function_is_defined(law):
 
 def test_where_a_process_crashed(tmp_path):
     """A real one, as `faulthandler` writes it."""
-    (tmp_path / "crash.py").write_text("import ctypes, faulthandler\n\nfaulthandler.enable()\n\ndef command():\n    ctypes.string_at(0)\n\ncommand()\n")
-    done = subprocess.run([sys.executable, str(tmp_path / "crash.py")], capture_output=True, text=True)
+    (tmp_path / "crash.py").write_text(
+        "import ctypes, faulthandler\n\nfaulthandler.enable()\n\ndef command():\n    ctypes.string_at(0)\n\ncommand()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "crash.py")], capture_output=True, text=True
+    )
     assert done.returncode < 0
     seen = tracebacks.place_of_crash(f"[INFO] a line before\n{done.stderr}")
     assert seen.startswith(" (") and seen.endswith(")") and "crash.py:8" in seen

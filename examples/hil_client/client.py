@@ -23,13 +23,21 @@ from cobs import cobs
 
 VERSION, HEARTBEAT, STATE, FORCE, SAFE = 1, 1, 2, 3, 1
 HEADER = struct.Struct("<BBHIQQI")  # version, kind, flags, sequence, time, echo, held
-PAYLOADS = {HEARTBEAT: struct.Struct("<"), STATE: struct.Struct("<Q11f"), FORCE: struct.Struct("<Q2f")}
+PAYLOADS = {
+    HEARTBEAT: struct.Struct("<"),
+    STATE: struct.Struct("<Q11f"),
+    FORCE: struct.Struct("<Q2f"),
+}
 BEAT, TIMEOUT = 20_000_000, 100_000_000  # [ns]
 
 
-def encode(kind: int, flags: int, sequence: int, now: int, echo: int, held: int, *payload) -> bytes:
+def encode(
+    kind: int, flags: int, sequence: int, now: int, echo: int, held: int, *payload
+) -> bytes:
     """A frame as it goes over the wire."""
-    body = HEADER.pack(VERSION, kind, flags, sequence % 2**32, now, echo, min(held, 2**32 - 1)) + PAYLOADS[kind].pack(*payload)
+    body = HEADER.pack(
+        VERSION, kind, flags, sequence % 2**32, now, echo, min(held, 2**32 - 1)
+    ) + PAYLOADS[kind].pack(*payload)
     return cobs.encode(body + struct.pack("<I", crc32(body))) + b"\0"
 
 
@@ -42,7 +50,11 @@ def decode(piece: bytes) -> tuple | None:
         payload = PAYLOADS[kind].unpack(body[HEADER.size :])
     except (cobs.DecodeError, struct.error, KeyError):
         return None
-    return (kind, *rest, *payload) if seal == crc32(body) and version == VERSION and all(map(math.isfinite, payload)) else None
+    return (
+        (kind, *rest, *payload)
+        if seal == crc32(body) and version == VERSION and all(map(math.isfinite, payload))
+        else None
+    )
 
 
 def lqr(law: dict, x, y, qw, qx, qy, qz, vx, vy, w1, w2, w3) -> tuple:
@@ -56,7 +68,13 @@ def lqr(law: dict, x, y, qw, qx, qy, qz, vx, vy, w1, w2, w3) -> tuple:
     )
     K, limit = law["gains"], law["force_limit"]
     pull = cut((-K[0] * x, -K[0] * y), limit)
-    return cut([p - K[1] * v - K[2] * scale * th - K[3] * rate for p, v, th, rate in zip(pull, (vx, vy), k, rates)], limit)
+    return cut(
+        [
+            p - K[1] * v - K[2] * scale * th - K[3] * rate
+            for p, v, th, rate in zip(pull, (vx, vy), k, rates)
+        ],
+        limit,
+    )
 
 
 def cut(force, limit: float) -> tuple:
@@ -77,7 +95,11 @@ class Board:
         now = time.monotonic_ns()
         up = now - self.arrived < TIMEOUT
         held = now - self.arrived if up else 0
-        self.write(encode(kind, 0 if up else SAFE, self.sequence, now, self.echo if up else 0, held, *payload))
+        self.write(
+            encode(
+                kind, 0 if up else SAFE, self.sequence, now, self.echo if up else 0, held, *payload
+            )
+        )
         self.sequence += 1
 
     def take(self, data: bytes) -> None:
@@ -86,7 +108,11 @@ class Board:
         for frame in filter(None, map(decode, filter(None, pieces))):
             kind, _, sequence, sent, *rest = frame
             now = time.monotonic_ns()
-            fresh = self.newest is None or now - self.arrived > TIMEOUT or 0 < (sequence - self.newest) % 2**32 < 10_000
+            fresh = (
+                self.newest is None
+                or now - self.arrived > TIMEOUT
+                or 0 < (sequence - self.newest) % 2**32 < 10_000
+            )
             if fresh:
                 self.newest, self.echo, self.arrived = sequence, sent, now
                 if kind == STATE:
@@ -97,7 +123,9 @@ def opened(words: list) -> tuple:
     """(what select waits for, read, write) of a UDP address and port, or of a serial device."""
     if len(words) == 2:
         if not (words[1].isdecimal() and 0 < int(words[1]) < 65536):
-            sys.exit(f"client.py: the port is {words[1]}; it must be a whole number from 1 to 65535")
+            sys.exit(
+                f"client.py: the port is {words[1]}; it must be a whole number from 1 to 65535"
+            )
         port = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         port.connect((words[0], int(words[1])))
         return port, lambda: port.recv(2048), port.send

@@ -102,7 +102,9 @@ def _checked(i: int, joint: Joint) -> Joint:
     name = f"joint {i}"
     arguments.choice(joint.kind, f"the kind of {name}", KINDS)
     if joint.parent not in range(i + 1):
-        raise ValueError(f"the parent of {name} is {joint.parent}; it must be a link before it, 0 (the base) to {i}")
+        raise ValueError(
+            f"the parent of {name} is {joint.parent}; it must be a link before it, 0 (the base) to {i}"
+        )
     return Joint(
         joint.kind,
         joint.parent,

@@ -52,7 +52,9 @@ def equations(joints: tuple[chain.Joint, ...], links: tuple[Link, ...], q, u) ->
         J_P, J_R, Theta = J[:3], J[3:], at.R[i] @ link.inertia @ at.R[i].T
         Omega = J_R @ u
         M += J_P.T * link.mass @ J_P + J_R.T @ Theta @ J_R
-        g += J_P.T @ (link.mass * bias[:3]) + J_R.T @ (Theta @ bias[3:] + np.cross(Omega, Theta @ Omega))
+        g += J_P.T @ (link.mass * bias[:3]) + J_R.T @ (
+            Theta @ bias[3:] + np.cross(Omega, Theta @ Omega)
+        )
     return Equations(M, g)
 
 
@@ -60,7 +62,10 @@ def applied(joints: tuple[chain.Joint, ...], q, loads: tuple[Load, ...]) -> np.n
     """f (n_u,): the generalised force of the loads."""
     f = np.zeros(chain.BASE + len(joints))
     for load in loads:
-        wrench = [arguments.array(load.force, "force", 3), arguments.array(load.torque, "torque", 3)]
+        wrench = [
+            arguments.array(load.force, "force", 3),
+            arguments.array(load.torque, "torque", 3),
+        ]
         f += chain.jacobian(joints, q, load.link, load.point).T @ np.concatenate(wrench)
     return f
 
@@ -68,7 +73,9 @@ def applied(joints: tuple[chain.Joint, ...], q, loads: tuple[Load, ...]) -> np.n
 def weight(links: tuple[Link, ...], gravity) -> tuple[Load, ...]:
     """The links' weights as loads, for the gravity (3,) [m/s^2, world]."""
     gravity = arguments.array(gravity, "gravity", 3)
-    return tuple(Load(i, link.center, link.mass * gravity, np.zeros(3)) for i, link in enumerate(links))
+    return tuple(
+        Load(i, link.center, link.mass * gravity, np.zeros(3)) for i, link in enumerate(links)
+    )
 
 
 def acceleration(equations: Equations, f, W=None, lam=None) -> np.ndarray:
@@ -86,7 +93,9 @@ def velocity_change(equations: Equations, f, dt: float, W=None, P=None) -> np.nd
     try:
         return np.linalg.solve(equations.M, momentum)
     except np.linalg.LinAlgError:
-        raise ValueError("the mass matrix is singular; every motion must move some mass or inertia") from None
+        raise ValueError(
+            "the mass matrix is singular; every motion must move some mass or inertia"
+        ) from None
 
 
 def transformed(M_bar, h_bar, B, dB, u) -> tuple[np.ndarray, np.ndarray]:
@@ -99,7 +108,9 @@ def transformed(M_bar, h_bar, B, dB, u) -> tuple[np.ndarray, np.ndarray]:
 
 def _require_one_link_each(joints: tuple[chain.Joint, ...], links: tuple[Link, ...]) -> None:
     if len(links) != len(joints) + 1:
-        raise ValueError(f"links has {len(links)} entries; {len(joints)} joints need {len(joints) + 1}, base first")
+        raise ValueError(
+            f"links has {len(links)} entries; {len(joints)} joints need {len(joints) + 1}, base first"
+        )
     for i, link in enumerate(links):
         arguments.array(link.center, f"the centre of link {i}", 3)
         arguments.array(link.inertia, f"the inertia of link {i}", 3, 3)

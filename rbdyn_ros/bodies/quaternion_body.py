@@ -92,7 +92,9 @@ def momentum_gradient(J, gamma, q, v, d):
 @kernel
 def velocity_gradient(J, gamma, q, p, d):
     """d(M^-1 p)/dq d = -M^-1 d(M v)/dq d at v = M^-1 p, for |q| = 1 (Q.26): the derivative of the inverse."""
-    return scaled(-1.0, velocity(J, gamma, q, momentum_gradient(J, gamma, q, velocity(J, gamma, q, p), d)))
+    return scaled(
+        -1.0, velocity(J, gamma, q, momentum_gradient(J, gamma, q, velocity(J, gamma, q, p), d))
+    )
 
 
 @kernel
@@ -127,7 +129,9 @@ def acceleration(J, gamma, q, v, torque):
 
     M q'' + 8 L^T(q') J_gamma L(q) q' = 2 L^T(q) torque - q lambda,     q . q'' + q' . q' = 0.
     """
-    free = velocity(J, gamma, q, plus(scaled(2.0, LT(q, torque)), scaled(-1.0, quadratic_term(J, gamma, q, v))))
+    free = velocity(
+        J, gamma, q, plus(scaled(2.0, LT(q, torque)), scaled(-1.0, quadratic_term(J, gamma, q, v)))
+    )
     excess = dot(q, free) + dot(v, v)  # M^-1 q = q / (4 gamma)
     return plus(free, scaled(-excess, q)), 4.0 * gamma * excess
 

@@ -18,7 +18,9 @@ class Bodies(NamedTuple):
     mass: Array  # (n,) [kg]
     inertia: Array  # (n, 3) [kg m^2] principal, about the centre of mass, body axes
     gravity: Array  # (3,) [m/s^2, world]
-    held: Array  # (n, 6) 1: it cannot move along x, y, z of the world, nor turn (all three, or none)
+    held: (
+        Array  # (n, 6) 1: it cannot move along x, y, z of the world, nor turn (all three, or none)
+    )
 
 
 def build(mass, inertia, gravity=(0.0, 0.0, -9.81), held=(0.0,) * 6) -> Bodies:
@@ -29,7 +31,9 @@ def build(mass, inertia, gravity=(0.0, 0.0, -9.81), held=(0.0,) * 6) -> Bodies:
     mass = np.atleast_1d(arguments.array(mass, "mass")).copy()
     inertia = np.atleast_2d(arguments.array(inertia, "inertia", 3)).copy()
     if len(mass) != len(inertia):
-        raise ValueError(f"mass is given for {len(mass)} bodies and inertia for {len(inertia)}; give both for each body")
+        raise ValueError(
+            f"mass is given for {len(mass)} bodies and inertia for {len(inertia)}; give both for each body"
+        )
     for i, (m, J) in enumerate(zip(mass, inertia)):
         if not m > 0.0:
             raise ValueError(f"the mass of body {i} is {m} kg; it must be > 0")
@@ -40,7 +44,9 @@ def build(mass, inertia, gravity=(0.0, 0.0, -9.81), held=(0.0,) * 6) -> Bodies:
     held = np.broadcast_to(arguments.array(held, "held", 6), (len(mass), 6)).copy()
     for i, row in enumerate(held):
         if not np.isin(row, (0.0, 1.0)).all() or len(set(row[3:])) != 1:
-            raise ValueError(f"held of body {i} is {tuple(map(float, row))}; take 0 or 1 each, and one number for all three turns")
+            raise ValueError(
+                f"held of body {i} is {tuple(map(float, row))}; take 0 or 1 each, and one number for all three turns"
+            )
     return Bodies(mass, inertia, arguments.array(gravity, "gravity", 3).copy(), held)
 
 
@@ -48,14 +54,22 @@ def configuration(bodies: Bodies, position, orientation=(1.0, 0.0, 0.0, 0.0)) ->
     """q (n, 7) of positions (n, 3) [m] and orientations (n, 4) wxyz, or one orientation for all."""
     n = len(bodies.mass)
     r = np.broadcast_to(arguments.array(position, "position", 3), (n, 3))
-    return np.ascontiguousarray(np.hstack([r, np.broadcast_to(arguments.unit_quaternion(orientation, "orientation"), (n, 4))]))
+    return np.ascontiguousarray(
+        np.hstack(
+            [r, np.broadcast_to(arguments.unit_quaternion(orientation, "orientation"), (n, 4))]
+        )
+    )
 
 
 def motion(bodies: Bodies, velocity=(0.0, 0.0, 0.0), angular_velocity=(0.0, 0.0, 0.0)) -> Array:
     """v (n, 6) of velocities [m/s, world] and angular velocities [rad/s, body], each (n, 3) or one for all."""
     n = len(bodies.mass)
     parts = (velocity, "velocity"), (angular_velocity, "angular_velocity")
-    return np.ascontiguousarray(np.hstack([np.broadcast_to(arguments.array(value, name, 3), (n, 3)) for value, name in parts]))
+    return np.ascontiguousarray(
+        np.hstack(
+            [np.broadcast_to(arguments.array(value, name, 3), (n, 3)) for value, name in parts]
+        )
+    )
 
 
 def energy(bodies: Bodies, q, v) -> Array:

@@ -80,7 +80,12 @@ class Load(NamedTuple):
 def load(input):
     """The numbers of an `Input` that do not change with time."""
     d = input.disturbance
-    return Load((input.force[0], input.force[1]), (d[0], d[1], d[2]), (d[3], d[4], d[5]), (d[6], d[7], d[8]))
+    return Load(
+        (input.force[0], input.force[1]),
+        (d[0], d[1], d[2]),
+        (d[3], d[4], d[5]),
+        (d[6], d[7], d[8]),
+    )
 
 
 @inlined
@@ -137,7 +142,10 @@ def quantities(system, q, v):
 def energy(system, R, w, x):
     """E (1.5) [J] of an attitude and velocities; x' = x."""
     p, P = momenta(system, R, w, x)
-    return 0.5 * (vec.dot(p, w) + P[0] * x[0] + P[1] * x[1]) + system.rod_mass * system.gravity * system.center * R[2][2]
+    return (
+        0.5 * (vec.dot(p, w) + P[0] * x[0] + P[1] * x[1])
+        + system.rod_mass * system.gravity * system.center * R[2][2]
+    )
 
 
 @inlined

@@ -24,12 +24,21 @@ from rbdyn_ros.controllers.swing_up import SwingUp
 from rbdyn_ros.models import spherical_pendulum
 from rbdyn_ros.types import Array, System
 
-CHUNK = 8192  # starts that a thread takes at once, at most: while the last ones end, lanes stand empty
-WORDS = {SETTLED: "settled", LEFT: "left the travel", LATE: "not settled in time", LOST: "numbers overflowed"}
+CHUNK = (
+    8192  # starts that a thread takes at once, at most: while the last ones end, lanes stand empty
+)
+WORDS = {
+    SETTLED: "settled",
+    LEFT: "left the travel",
+    LATE: "not settled in time",
+    LOST: "numbers overflowed",
+}
 
 
 _FEEDBACK, _NESTED, _SWING_UP = (Lqr, Pd), (NestedLqr,), (SwingUp,)
-MODULES = tuple(law.__module__ for law in (*_FEEDBACK, *_NESTED, *_SWING_UP))  # of the laws that have a compiled form
+MODULES = tuple(
+    law.__module__ for law in (*_FEEDBACK, *_NESTED, *_SWING_UP)
+)  # of the laws that have a compiled form
 
 
 class Outcomes(NamedTuple):
@@ -47,13 +56,22 @@ class Outcomes(NamedTuple):
 def compiled(law) -> tuple | None:
     """(kernel, its numbers) of a designed law, or None where it has no compiled form. A class that inherits is another law."""
     if type(law) in _FEEDBACK:
-        return feedback_lanes.run, feedback_lanes.Feedback(tuple(map(float, law.gains)), float(law.force_limit))
+        return feedback_lanes.run, feedback_lanes.Feedback(
+            tuple(map(float, law.gains)), float(law.force_limit)
+        )
     if type(law) in _NESTED:
         return nested_lanes.run, nested_lanes.Ladder(law.gains, law.forms, float(law.force_limit))
     return (swing_up_lanes.run, law.plan) if type(law) in _SWING_UP else None
 
 
-def run(law, params, starts: Array, course: Course, threads: int | None = None, show: Callable | None = None) -> Outcomes:
+def run(
+    law,
+    params,
+    starts: Array,
+    course: Course,
+    threads: int | None = None,
+    show: Callable | None = None,
+) -> Outcomes:
     """Each of the starts (n, 11), q and v, under a designed law, until it has settled or failed.
 
     `params` is the true plant, or one for each start; `show(done)` hears of progress. The outcome of a start depends on
@@ -62,14 +80,19 @@ def run(law, params, starts: Array, course: Course, threads: int | None = None, 
     """
     form = compiled(law)
     if form is None:
-        raise ValueError(f"{type(law).__module__} has no compiled form; run it through simulation.closed_loop")
+        raise ValueError(
+            f"{type(law).__module__} has no compiled form; run it through simulation.closed_loop"
+        )
     kernel, numbers = form
     course, starts = checked(course), _checked(starts)
     plants, results = _plants(params, len(starts)), np.full((len(starts), OUTCOME), np.nan)
     threads = threads or os.cpu_count() or 1
     parts, done = _parts(len(starts), threads), 0
     with ThreadPoolExecutor(threads) as pool:
-        for part, _ in zip(parts, pool.map(lambda p: kernel(numbers, course, starts[p], plants[p], results[p]), parts)):
+        for part, _ in zip(
+            parts,
+            pool.map(lambda p: kernel(numbers, course, starts[p], plants[p], results[p]), parts),
+        ):
             done += part.stop - part.start
             if show:
                 show(done)
@@ -85,23 +108,34 @@ def _parts(n: int, threads: int) -> list:
 
 def checked(course: Course) -> Course:
     """The course in numbers that a kernel takes without compiling again. ValueError names one of no use."""
-    course = Course(**{name: type(Course._field_defaults[name])(value) for name, value in course._asdict().items()})
+    course = Course(
+        **{
+            name: type(Course._field_defaults[name])(value)
+            for name, value in course._asdict().items()
+        }
+    )
     for name in ("duration", "period", "travel", "tilt", "radius", "hold"):
         if not getattr(course, name) > 0.0:
             raise ValueError(f"the course's {name} is {getattr(course, name)}; it must be > 0")
     if course.steps < 1 or course.delay < 0:
-        raise ValueError(f"the course has {course.steps} steps a period and a delay of {course.delay} periods; at least 1 and 0")
+        raise ValueError(
+            f"the course has {course.steps} steps a period and a delay of {course.delay} periods; at least 1 and 0"
+        )
     return course
 
 
 def plant(system: System) -> tuple:
     """(M, b, m, l, I1, I3, d, g). ValueError for what the equations on the sphere do not describe."""
     if system.inertia[0] != system.inertia[1]:
-        raise ValueError(f"rod.inertia is {list(system.inertia)} kg m^2; the first two must be equal in a compiled campaign")
+        raise ValueError(
+            f"rod.inertia is {list(system.inertia)} kg m^2; the first two must be equal in a compiled campaign"
+        )
     if not system.cart_free:
         raise ValueError("cart.fixed is true; no force balances a rod on a cart that is held")
     if exist(system.contacts):
-        raise ValueError("the plant has contacts; a compiled campaign knows none: leave contact.* out")
+        raise ValueError(
+            "the plant has contacts; a compiled campaign knows none: leave contact.* out"
+        )
     across, _, along = system.inertia
     return (
         system.cart_mass, system.cart_damping, system.rod_mass, system.center, across, along, system.joint_damping, system.gravity,
@@ -112,22 +146,32 @@ def _plants(params, n: int) -> Array:
     if not isinstance(params, Sequence) or isinstance(params, spherical_pendulum.Params):
         return np.tile(plant(spherical_pendulum.build(params)), (n, 1))
     if len(params) != n:
-        raise ValueError(f"there are {len(params)} plants for {n} starts; give one plant, or one for each start")
+        raise ValueError(
+            f"there are {len(params)} plants for {n} starts; give one plant, or one for each start"
+        )
     return np.array([plant(spherical_pendulum.build(p)) for p in params])
 
 
 def _checked(starts: Array) -> Array:
     starts = np.array(starts, float, ndmin=2, order="C")
     if starts.ndim != 2 or starts.shape[1] != 11:
-        raise ValueError(f"the starts have shape {starts.shape}; each is a row of 11 numbers: x y, w x y z, then the 5 velocities")
-    wrong = ~np.isfinite(starts).all(axis=1) | ~(abs(np.linalg.norm(starts[:, 2:6], axis=1) - 1.0) < 1e-6)
+        raise ValueError(
+            f"the starts have shape {starts.shape}; each is a row of 11 numbers: x y, w x y z, then the 5 velocities"
+        )
+    wrong = ~np.isfinite(starts).all(axis=1) | ~(
+        abs(np.linalg.norm(starts[:, 2:6], axis=1) - 1.0) < 1e-6
+    )
     if wrong.any():
         i = int(np.argmax(wrong))
-        raise ValueError(f"start {i} is {starts[i].tolist()}; its numbers must be finite, and its quaternion of norm 1")
+        raise ValueError(
+            f"start {i} is {starts[i].tolist()}; its numbers must be finite, and its quaternion of norm 1"
+        )
     return starts
 
 
 def _outcomes(results: Array) -> Outcomes:
     ended, since, caught, travel, effort, lasted = results.T.copy()
     success = ended == SETTLED
-    return Outcomes(ended, success, np.where(success, since, np.nan), caught, travel, effort, lasted)
+    return Outcomes(
+        ended, success, np.where(success, since, np.nan), caught, travel, effort, lasted
+    )

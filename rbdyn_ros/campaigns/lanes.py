@@ -45,7 +45,17 @@ def system(a, j):
     """The plant of lane j; its third moment is in P3 alone."""
     across = a[ACROSS + j]
     inertia = (across, across, across)
-    return System(a[CART + j], 1.0, a[DAMPING + j], a[ROD + j], a[LEVER + j], inertia, a[FRICTION + j], a[GRAVITY + j], _FREE)
+    return System(
+        a[CART + j],
+        1.0,
+        a[DAMPING + j],
+        a[ROD + j],
+        a[LEVER + j],
+        inertia,
+        a[FRICTION + j],
+        a[GRAVITY + j],
+        _FREE,
+    )
 
 
 @kernel
@@ -56,6 +66,8 @@ def step(a, h):
     """
     for j in range(LANES):
         p3 = a[P3 + j]
-        s = sphere_state.step(system(a, j), p3 * a[FADING + j], (a[UX + j], a[UY + j]), state(a, j), h)
+        s = sphere_state.step(
+            system(a, j), p3 * a[FADING + j], (a[UX + j], a[UY + j]), state(a, j), h
+        )
         put(a, j, s)
         a[P3 + j] = p3 * a[FADED + j]

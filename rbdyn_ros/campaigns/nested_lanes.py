@@ -57,7 +57,10 @@ def _choose(ladder, a):
     for i in range(rungs - 1, -1, -1):
         S = ladder.forms[i]
         for j in range(LANES):
-            ex, ey = (a[X + j], a[VX + j], a[THX + j], a[DTHX + j]), (a[Y + j], a[VY + j], a[THY + j], a[DTHY + j])
+            ex, ey = (
+                (a[X + j], a[VX + j], a[THX + j], a[DTHX + j]),
+                (a[Y + j], a[VY + j], a[THY + j], a[DTHY + j]),
+            )
             value = _form(S, ex) + _form(S, ey)
             a[CHOSEN + j] = i if value <= (DOWN if i < a[LEVEL + j] else 1.0) else a[CHOSEN + j]
 
@@ -65,8 +68,18 @@ def _choose(ladder, a):
 @inlined
 def _form(S, e):
     """e.S e of a symmetric S (4, 4)."""
-    mixed = e[0] * (S[0, 1] * e[1] + S[0, 2] * e[2] + S[0, 3] * e[3]) + e[1] * (S[1, 2] * e[2] + S[1, 3] * e[3]) + S[2, 3] * e[2] * e[3]
-    return S[0, 0] * e[0] * e[0] + S[1, 1] * e[1] * e[1] + S[2, 2] * e[2] * e[2] + S[3, 3] * e[3] * e[3] + 2.0 * mixed
+    mixed = (
+        e[0] * (S[0, 1] * e[1] + S[0, 2] * e[2] + S[0, 3] * e[3])
+        + e[1] * (S[1, 2] * e[2] + S[1, 3] * e[3])
+        + S[2, 3] * e[2] * e[3]
+    )
+    return (
+        S[0, 0] * e[0] * e[0]
+        + S[1, 1] * e[1] * e[1]
+        + S[2, 2] * e[2] * e[2]
+        + S[3, 3] * e[3] * e[3]
+        + 2.0 * mixed
+    )
 
 
 @kernel
@@ -79,6 +92,8 @@ def _command(ladder, a):
         K = ladder.gains[rung]
         gains, pull = (K[0], K[1], K[2], K[3]), math.inf if inside else ladder.force_limit
         th = (a[THX + j], a[THY + j], a[DTHX + j], a[DTHY + j])
-        ux, uy = unsaturated((a[X + j], a[Y + j]), (a[VX + j], a[VY + j]), th, (0.0, 0.0), gains, pull)
+        ux, uy = unsaturated(
+            (a[X + j], a[Y + j]), (a[VX + j], a[VY + j]), th, (0.0, 0.0), gains, pull
+        )
         a[ASKED_X + j], a[ASKED_Y + j] = saturated(ux, uy, ladder.force_limit)
         a[LEVEL + j] = rung

@@ -19,7 +19,9 @@ def write(results: Results, path: Path) -> None:
     from matplotlib.figure import Figure
 
     plan = results.plan
-    numeric = [axis for axis in plan.axes if not isinstance(axis.values[0], str) and len(axis.values) > 1]
+    numeric = [
+        axis for axis in plan.axes if not isinstance(axis.values[0], str) and len(axis.values) > 1
+    ]
     facets = _facets(plan)
     figure = Figure(layout="constrained")
     if len(numeric) >= 2:
@@ -43,7 +45,11 @@ def _facets(plan: Plan) -> dict:
     columns = numbers(plan, 0, plan.size)
     facets = {dict(plan.fixed).get("controller", ""): np.ones(plan.size, bool)}
     for axis in words:
-        facets = {f"{title} {value}".strip(): where & (columns[axis.name] == value) for title, where in facets.items() for value in axis.values}
+        facets = {
+            f"{title} {value}".strip(): where & (columns[axis.name] == value)
+            for title, where in facets.items()
+            for value in axis.values
+        }
     return facets
 
 
@@ -56,13 +62,23 @@ def _maps(figure, results: Results, facets: dict, numeric: list) -> None:
     most = np.nanmax(results.settled, initial=1e-9) if single else 1.0
     for i, (title, where) in enumerate(facets.items()):
         axes = figure.add_subplot(1, len(facets), i + 1)
-        shown = cells.mean(results.settled, where & results.success) if single else cells.mean(results.success, where & _done(results))
+        shown = (
+            cells.mean(results.settled, where & results.success)
+            if single
+            else cells.mean(results.success, where & _done(results))
+        )
         image = cells.draw(axes, shown, cmap="viridis", vmin=0.0, vmax=most)
         if single:
             _shade(axes, results, where, cells)
         part = results.success[where].sum() / max(1, _done(results)[where].sum())
-        axes.set(xlabel=label(results.plan, x.name), ylabel=label(results.plan, y.name), title=f"{title}: {100 * part:.2f} % settle")
-    figure.colorbar(image, ax=figure.axes, label="settled after [s]" if single else "part that settles")
+        axes.set(
+            xlabel=label(results.plan, x.name),
+            ylabel=label(results.plan, y.name),
+            title=f"{title}: {100 * part:.2f} % settle",
+        )
+    figure.colorbar(
+        image, ax=figure.axes, label="settled after [s]" if single else "part that settles"
+    )
 
 
 class _Cells:
@@ -71,7 +87,9 @@ class _Cells:
     def __init__(self, plan: Plan, x: Axis, y: Axis):
         columns = numbers(plan, 0, plan.size)
         self._shape, self._edges = (len(x.values), len(y.values)), (_edges(x), _edges(y))
-        self._i, self._j = (np.unique(columns[axis.name], return_inverse=True)[1] for axis in (x, y))
+        self._i, self._j = (
+            np.unique(columns[axis.name], return_inverse=True)[1] for axis in (x, y)
+        )
 
     def mean(self, values: Array, where: Array) -> Array:
         """Of the samples `where`, cell by cell; nan where there is none."""
@@ -102,7 +120,9 @@ def _shade(axes, results: Results, where: Array, cells: _Cells) -> None:
     for code, word in enumerate(ENDS[1:], start=1):
         chosen = where & (results.ended == code)
         if chosen.any():
-            cells.draw(axes, cells.mean(results.ended, chosen), cmap=ListedColormap([SHADES[word]]))
+            cells.draw(
+                axes, cells.mean(results.ended, chosen), cmap=ListedColormap([SHADES[word]])
+            )
             patches.append(Patch(color=SHADES[word], label=MEANING[word]))
     if patches:
         axes.legend(handles=patches, loc="upper right", fontsize="small", framealpha=0.9)
@@ -118,7 +138,9 @@ def _curves(figure, results: Results, facets: dict, name: str, values: Array) ->
     above, below = figure.subplots(2, 1, sharex=True)
     column = numbers(results.plan, 0, results.plan.size)[name]
     for title, where in facets.items():
-        _curve(above, below, results, [where & (column == value) for value in values], values, title)
+        _curve(
+            above, below, results, [where & (column == value) for value in values], values, title
+        )
     above.set(ylabel="part that settles", ylim=(-0.02, 1.02))
     below.set(xlabel=label(results.plan, name), ylabel="settled after [s]")
     above.legend()
@@ -129,7 +151,9 @@ def _curve(above, below, results: Results, groups: list, at: Array, title: str) 
     n = [int(_done(results)[group].sum()) for group in groups]
     good = [int(results.success[group].sum()) for group in groups]
     ends = np.array([interval(*pair) for pair in zip(good, n)])
-    line = above.plot(at, np.array(good) / np.maximum(1, n), marker="o", markersize=3, label=title)[0]
+    line = above.plot(
+        at, np.array(good) / np.maximum(1, n), marker="o", markersize=3, label=title
+    )[0]
     above.fill_between(at, *ends.T, color=line.get_color(), alpha=0.2)
     settled = [results.settled[group & results.success] for group in groups]
     times = np.array([np.percentile(t, (50, 95)) if len(t) else (np.nan, np.nan) for t in settled])
@@ -140,7 +164,9 @@ def _curve(above, below, results: Results, groups: list, at: Array, title: str) 
 def _drawn(figure, results: Results, facets: dict) -> None:
     """The part that settles over each number that was drawn, in bins of equally many samples."""
     columns = numbers(results.plan, 0, results.plan.size)
-    names = [draw.name for draw in results.plan.drawn if columns[draw.name].dtype.kind == "f"][:PANELS]
+    names = [draw.name for draw in results.plan.drawn if columns[draw.name].dtype.kind == "f"][
+        :PANELS
+    ]
     wide = min(3, max(1, len(names)))
     tall = max(1, -(-len(names) // wide))
     figure.set_size_inches(1.0 + 3.8 * wide, 0.8 + 3.2 * tall)
@@ -157,7 +183,15 @@ def _binned(axes, results: Results, column: Array, where: Array, title: str) -> 
     edges = np.quantile(column[where], np.linspace(0.0, 1.0, BINS + 1))
     bins = np.clip(np.searchsorted(edges, column, side="right") - 1, 0, BINS - 1)
     groups = [where & (bins == i) & _done(results) for i in range(BINS)]
-    good, n = ([int(of[group].sum()) for group in groups] for of in (results.success, np.ones(len(column), bool)))
-    middles, ends = 0.5 * (edges[:-1] + edges[1:]), np.array([interval(*pair) for pair in zip(good, n)])
-    line = axes.plot(middles, np.array(good) / np.maximum(1, n), marker="o", markersize=3, label=title)[0]
+    good, n = (
+        [int(of[group].sum()) for group in groups]
+        for of in (results.success, np.ones(len(column), bool))
+    )
+    middles, ends = (
+        0.5 * (edges[:-1] + edges[1:]),
+        np.array([interval(*pair) for pair in zip(good, n)]),
+    )
+    line = axes.plot(
+        middles, np.array(good) / np.maximum(1, n), marker="o", markersize=3, label=title
+    )[0]
     axes.fill_between(middles, *ends.T, color=line.get_color(), alpha=0.2)

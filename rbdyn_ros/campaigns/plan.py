@@ -74,7 +74,9 @@ class Plan(NamedTuple):
     @property
     def laws(self) -> tuple:
         """The names of the laws."""
-        of_axis = {axis.name: axis.values for axis in self.axes} | {draw.name: draw.numbers for draw in self.drawn}
+        of_axis = {axis.name: axis.values for axis in self.axes} | {
+            draw.name: draw.numbers for draw in self.drawn
+        }
         return of_axis.get("controller") or (dict(self.fixed)["controller"],)
 
 
@@ -90,20 +92,38 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
 
     ValueError with file and line, or the option: unknown name, a value out of range, an empty grid, nothing that varies.
     """
-    lines = {line.name: line for line in (_line(entry, f"{path}:{entry.line}") for entry in yaml_file.read(path))}
+    lines = {
+        line.name: line
+        for line in (_line(entry, f"{path}:{entry.line}") for entry in yaml_file.read(path))
+    }
     for override in overrides:
         lines |= {line.name: line for line in _of(override)}
-    whole = {p.name: check(p, lines[p.name].value, lines[p.name].source) if p.name in lines else p.default for p in quantities.OF_THE_WHOLE}
+    whole = {
+        p.name: check(p, lines[p.name].value, lines[p.name].source)
+        if p.name in lines
+        else p.default
+        for p in quantities.OF_THE_WHOLE
+    }
     rest = [_absolute(line, path.parent) for line in lines.values() if line.name not in whole]
-    known = quantities.table(next((_laws(line) for line in rest if line.name == "controller"), _laws(None)))
-    base = {name: p.default for name, p in known.items()} | _of_files(whole["params_files"], path, known)
+    known = quantities.table(
+        next((_laws(line) for line in rest if line.name == "controller"), _laws(None))
+    )
+    base = {name: p.default for name, p in known.items()} | _of_files(
+        whole["params_files"], path, known
+    )
     plan = _plan(rest, known, base, whole["draws"], whole["seed"])
     if not plan.varied and plan.draws == 1:
-        raise ValueError(f"{path}: nothing varies; give a name a grid, such as `start.tilt: {{grid: [-30, 30, 61]}}`, or something to draw")
+        raise ValueError(
+            f"{path}: nothing varies; give a name a grid, such as `start.tilt: {{grid: [-30, 30, 61]}}`, or something to draw"
+        )
     if plan.draws > 1 and not plan.drawn:
-        raise ValueError(f"{path}: draws is {plan.draws}, but nothing is drawn; leave it out, or draw something, such as {{uniform: [0, 1]}}")
+        raise ValueError(
+            f"{path}: draws is {plan.draws}, but nothing is drawn; leave it out, or draw something, such as {{uniform: [0, 1]}}"
+        )
     if plan.size > MOST:
-        raise ValueError(f"{path}: the campaign has {plan.size:.3g} samples; at most {MOST:.0e}: take a coarser grid or fewer draws")
+        raise ValueError(
+            f"{path}: the campaign has {plan.size:.3g} samples; at most {MOST:.0e}: take a coarser grid or fewer draws"
+        )
     if not {"period", "step"} & set(plan.varied):
         _steps(dict(plan.fixed), path)
     return plan
@@ -111,7 +131,11 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
 
 def _line(entry: yaml_file.Entry, source: str) -> _Line:
     name, _, way = entry.name.rpartition(".")
-    return _Line(name, way, entry.value, source) if name and way in WAYS else _Line(entry.name, "", entry.value, source)
+    return (
+        _Line(name, way, entry.value, source)
+        if name and way in WAYS
+        else _Line(entry.name, "", entry.value, source)
+    )
 
 
 def _of(override: Override) -> list:
@@ -120,7 +144,9 @@ def _of(override: Override) -> list:
     if not isinstance(value, dict):
         return [_Line(override.name, "", value, override.source)]
     if len(value) != 1 or next(iter(value)) not in WAYS:
-        raise ValueError(f"{override.source}: {shown(value)} is no way to vary; write one of {', '.join(WAYS)}, such as {{grid: [0, 1, 11]}}")
+        raise ValueError(
+            f"{override.source}: {shown(value)} is no way to vary; write one of {', '.join(WAYS)}, such as {{grid: [0, 1, 11]}}"
+        )
     return [_Line(override.name, *next(iter(value.items())), override.source)]
 
 
@@ -142,7 +168,9 @@ def _laws(line: _Line | None) -> tuple:
 
 def _of_files(files: tuple, path: Path, known: dict) -> dict:
     """What parameter files say of the plant."""
-    places = [path.parent / name if (path.parent / name).is_file() else config(name) for name in files]
+    places = [
+        path.parent / name if (path.parent / name).is_file() else config(name) for name in files
+    ]
     return {name: value for name, (value, _) in read_files(places).items() if name in known}
 
 
@@ -157,7 +185,13 @@ def _plan(lines: list, known: dict, base: dict, draws: int, seed: int) -> Plan:
         else:
             drawn.append(Draw(line.name, line.way, _numbers(line, parameter)))
     varied = {entry.name for entry in (*axes, *drawn)}
-    return Plan(tuple((n, v) for n, v in sorted(base.items()) if n not in varied), tuple(axes), tuple(drawn), draws, seed)
+    return Plan(
+        tuple((n, v) for n, v in sorted(base.items()) if n not in varied),
+        tuple(axes),
+        tuple(drawn),
+        draws,
+        seed,
+    )
 
 
 def _axis(line: _Line, parameter: Parameter) -> tuple:
@@ -165,26 +199,34 @@ def _axis(line: _Line, parameter: Parameter) -> tuple:
         return _apart(_listed(line, parameter), line)
     low, high, count = _these(line, 3, "from, to and how many points")
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST:
-        raise ValueError(f"{line.source}: the grid of {line.name} has {shown(count)} points; it must be a whole number >= 1 and <= {MOST:.0e}")
+        raise ValueError(
+            f"{line.source}: the grid of {line.name} has {shown(count)} points; it must be a whole number >= 1 and <= {MOST:.0e}"
+        )
     ends = (check(_a_number(line, parameter), end, line.source) for end in (low, high))
     return _apart(tuple(np.linspace(*ends, count).tolist()), line)
 
 
 def _apart(values: tuple, line: _Line) -> tuple:
     if len(set(values)) < len(values):
-        raise ValueError(f"{line.source}: {line.way} of {line.name} has a value twice; an axis has each value once")
+        raise ValueError(
+            f"{line.source}: {line.way} of {line.name} has a value twice; an axis has each value once"
+        )
     return values
 
 
 def _numbers(line: _Line, parameter: Parameter) -> tuple:
     if line.way == CHOICE:
         return _listed(line, parameter)
-    first, second = _these(line, 2, "from and to" if line.way == UNIFORM else "mean and standard deviation")
+    first, second = _these(
+        line, 2, "from and to" if line.way == UNIFORM else "mean and standard deviation"
+    )
     parameter = _a_number(line, parameter)
     if line.way == UNIFORM:
         ends = tuple(check(parameter, end, line.source) for end in (first, second))
         if ends[0] > ends[1]:
-            raise ValueError(f"{line.source}: {line.name} is drawn from {ends[0]:g} to {ends[1]:g}; the smaller number comes first")
+            raise ValueError(
+                f"{line.source}: {line.name} is drawn from {ends[0]:g} to {ends[1]:g}; the smaller number comes first"
+            )
         return ends
     spread = Parameter(f"the standard deviation of {line.name}", 0.0, parameter.unit, "", low=0.0)
     return check(parameter, first, line.source), check(spread, second, line.source)
@@ -192,13 +234,17 @@ def _numbers(line: _Line, parameter: Parameter) -> tuple:
 
 def _these(line: _Line, count: int, what: str) -> list:
     if not isinstance(line.value, list) or len(line.value) != count:
-        raise ValueError(f"{line.source}: {line.way} of {line.name} is {shown(line.value)}; it must be a list of {count}: {what}")
+        raise ValueError(
+            f"{line.source}: {line.way} of {line.name} is {shown(line.value)}; it must be a list of {count}: {what}"
+        )
     return line.value
 
 
 def _listed(line: _Line, parameter: Parameter) -> tuple:
     if not isinstance(line.value, list) or not line.value:
-        raise ValueError(f"{line.source}: {line.way} of {line.name} is {shown(line.value)}; it must be a list of one value or more")
+        raise ValueError(
+            f"{line.source}: {line.way} of {line.name} is {shown(line.value)}; it must be a list of one value or more"
+        )
     if parameter.kind.endswith("_array"):
         raise ValueError(f"{line.source}: {line.name} is a list itself and cannot vary; fix it")
     return tuple(check(parameter, value, line.source) for value in line.value)
@@ -206,7 +252,9 @@ def _listed(line: _Line, parameter: Parameter) -> tuple:
 
 def _a_number(line: _Line, parameter: Parameter) -> Parameter:
     if parameter.kind not in ("float", "int"):
-        raise ValueError(f"{line.source}: {line.name} is no number; vary it by {VALUES} or {CHOICE}, each a list")
+        raise ValueError(
+            f"{line.source}: {line.name} is no number; vary it by {VALUES} or {CHOICE}, each a list"
+        )
     return parameter
 
 

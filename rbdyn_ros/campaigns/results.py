@@ -43,7 +43,9 @@ class Results(NamedTuple):
 def read(store: Store) -> Results:
     """The results in a campaign's folder."""
     n = store.plan.size
-    found = Results(store.plan, np.full(n, ABSENT, np.uint8), np.full(n, np.nan), np.full(n, np.nan), Counter())
+    found = Results(
+        store.plan, np.full(n, ABSENT, np.uint8), np.full(n, np.nan), np.full(n, np.nan), Counter()
+    )
     for columns in store.batches():
         i = columns["sample"]
         found.ended[i] = [ENDS.index(word) for word in columns["ended"]]
@@ -73,10 +75,14 @@ def summary(results: Results) -> str:
     for row in rows(results):
         n, low, high = row["samples"], *row["interval"]
         between = f" (95 %: {100 * low:.2f} to {100 * high:.2f} %)" if results.plan.drawn else ""
-        lines.append(f"{row['controller']}: {row['settled']} of {n} settled, {100 * row['fraction']:.2f} %{between}")
+        lines.append(
+            f"{row['controller']}: {row['settled']} of {n} settled, {100 * row['fraction']:.2f} %{between}"
+        )
         if row["settled"]:
             t = row["settling_time"]
-            lines.append(f"  after {t['median']:.2f} s in the median, {t['p99']:.2f} s at 99 %, {t['largest']:.2f} s at most")
+            lines.append(
+                f"  after {t['median']:.2f} s in the median, {t['p99']:.2f} s at 99 %, {t['largest']:.2f} s at most"
+            )
         lines += [f"  {row[word]} {MEANING[word]}" for word in ENDS[1:] if row[word]]
     lines += [f"  {count} times: {reason}" for reason, count in results.reasons.most_common(3)]
     return "\n".join(lines)
@@ -84,7 +90,11 @@ def summary(results: Results) -> str:
 
 def write(results: Results, path: Path, provenance: dict | None = None) -> None:
     """The rows as JSON, with where they come from. OSError."""
-    told = {"rows": rows(results), "reasons": dict(results.reasons.most_common(20)), "provenance": provenance or {}}
+    told = {
+        "rows": rows(results),
+        "reasons": dict(results.reasons.most_common(20)),
+        "provenance": provenance or {},
+    }
     path.write_text(json.dumps(told, indent=1) + "\n")
 
 
@@ -99,9 +109,16 @@ def _laws(plan: Plan) -> dict:
 def _row(name: str, results: Results, where: Array) -> dict:
     counts = {word: int((results.ended[where] == i).sum()) for i, word in enumerate(ENDS)}
     done = sum(counts.values())
-    row = {"controller": name, "samples": done, **counts, "fraction": counts["settled"] / max(1, done)}
+    row = {
+        "controller": name,
+        "samples": done,
+        **counts,
+        "fraction": counts["settled"] / max(1, done),
+    }
     row["interval"] = list(interval(counts["settled"], done))
     if counts["settled"]:
         t = results.settled[where & results.success]
-        row["settling_time"] = dict(zip(("median", "p99", "largest"), np.percentile(t, (50, 99, 100)).tolist()))
+        row["settling_time"] = dict(
+            zip(("median", "p99", "largest"), np.percentile(t, (50, 99, 100)).tolist())
+        )
     return row

@@ -19,7 +19,9 @@ def numbers(plan: Plan, begin: int, end: int) -> dict:
     for axis in reversed(plan.axes):
         columns[axis.name] = np.array(axis.values)[point % len(axis.values)]
         point //= len(axis.values)
-    drawn = {draw.name: _drawn(draw, uniform(plan.seed, draw.name, begin, end)) for draw in plan.drawn}
+    drawn = {
+        draw.name: _drawn(draw, uniform(plan.seed, draw.name, begin, end)) for draw in plan.drawn
+    }
     return {name: columns[name] for name in reversed(columns)} | drawn
 
 

@@ -50,7 +50,9 @@ def steps(period: float, step: float) -> int:
     return n
 
 
-def run(law, params: Params, wrong: Faults, start: Array, course: Course, force_limit: float, seed: int) -> Outcome:
+def run(
+    law, params: Params, wrong: Faults, start: Array, course: Course, force_limit: float, seed: int
+) -> Outcome:
     """The sample that begins at `start` (11,), q and v, with `params` declared and `wrong` going wrong.
 
     ValueError where the plant is not one. What a law does wrong is in the outcome.
@@ -58,7 +60,15 @@ def run(law, params: Params, wrong: Faults, start: Array, course: Course, force_
     try:
         law.reset()
     except Exception as error:  # whatever a stranger's law raises
-        return Outcome(LOST, math.nan, math.nan, 0.0, 0.0, 0.0, f"resetting the law raised {type(error).__name__}: {error}")
+        return Outcome(
+            LOST,
+            math.nan,
+            math.nan,
+            0.0,
+            0.0,
+            0.0,
+            f"resetting the law raised {type(error).__name__}: {error}",
+        )
     rests = Rests(course)
     conditions = closed_loop.Conditions(
         force_limit=force_limit,
@@ -70,7 +80,12 @@ def run(law, params: Params, wrong: Faults, start: Array, course: Course, force_
         patience=PATIENCE,
     )
     state = State(0.0, start[:6].copy(), start[6:].copy())
-    return _scored(closed_loop.run(params, select("rk4"), law, state, course.duration, course.period, conditions), rests)
+    return _scored(
+        closed_loop.run(
+            params, select("rk4"), law, state, course.duration, course.period, conditions
+        ),
+        rests,
+    )
 
 
 def _scored(run: closed_loop.ClosedLoop, rests: Rests) -> Outcome:
@@ -78,4 +93,12 @@ def _scored(run: closed_loop.ClosedLoop, rests: Rests) -> Outcome:
     ended = LOST if run.fault else SETTLED if settled else LEFT if run.ended else LATE
     travel = float(np.hypot(run.q[1:, 0], run.q[1:, 1]).max(initial=0.0))
     effort = float((run.force**2).sum() * rests.course.period)
-    return Outcome(ended, rests.since if settled else math.nan, math.nan, travel, effort, float(run.t[-1]), run.fault)
+    return Outcome(
+        ended,
+        rests.since if settled else math.nan,
+        math.nan,
+        travel,
+        effort,
+        float(run.t[-1]),
+        run.fault,
+    )

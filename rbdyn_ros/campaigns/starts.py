@@ -16,7 +16,9 @@ def rows(values: dict, n: int) -> Array:
     c, s = np.cos(azimuth), np.sin(azimuth)
     half, rate, precession = tilt / 2.0, values["start.rate"], values["start.precession"]
     starts = np.zeros((n, 11))
-    starts[:, 0], starts[:, 1], starts[:, 6], starts[:, 7] = (values[f"start.{name}"] for name in ("x", "y", "vx", "vy"))
+    starts[:, 0], starts[:, 1], starts[:, 6], starts[:, 7] = (
+        values[f"start.{name}"] for name in ("x", "y", "vx", "vy")
+    )
     starts[:, 2], starts[:, 3], starts[:, 4] = np.cos(half), -np.sin(half) * s, np.sin(half) * c
     starts[:, 8], starts[:, 9] = -rate * s - precession * c, rate * c - precession * s
     starts[:, 10] = values["start.spin"]

@@ -1,7 +1,7 @@
 """A campaign's folder: what it asks for, and one Parquet file for each batch of samples, whole or not there.
 
-    campaign.json                 the plan, another one is refused; its laws, with others it begins anew; when and where it was computed
-    parts/part-000000.parquet     written beside, flushed, then renamed: a run that is cut off leaves no half of a file
+campaign.json                 the plan, another one is refused; its laws, with others it begins anew; when and where it was computed
+parts/part-000000.parquet     written beside, flushed, then renamed: a run that is cut off leaves no half of a file
 """
 
 import hashlib
@@ -18,16 +18,30 @@ from rbdyn_ros.files import make_folder, write_whole
 from rbdyn_ros.optional import library
 
 HEADING, PARTS = "campaign.json", "parts"
-LAWS, SITTINGS = "laws", "sittings"  # of the heading: the identity of each law; when and where it was computed
+LAWS, SITTINGS = (
+    "laws",
+    "sittings",
+)  # of the heading: the identity of each law; when and where it was computed
 _SHOWN = 3  # changes that are listed
-LARGEST, SMALLEST, ABOUT = 8192, 256, 16  # samples in a compiled batch; batches in a campaign that is not large
+LARGEST, SMALLEST, ABOUT = (
+    8192,
+    256,
+    16,
+)  # samples in a compiled batch; batches in a campaign that is not large
 LARGEST_SLOW, ABOUT_SLOW = 64, 64  # the same where samples run one by one
 
 
 class Store:
     """The folder of one campaign."""
 
-    def __init__(self, folder: Path, plan: Plan, compiled: bool, laws: dict | None = None, sitting: dict | None = None):
+    def __init__(
+        self,
+        folder: Path,
+        plan: Plan,
+        compiled: bool,
+        laws: dict | None = None,
+        sitting: dict | None = None,
+    ):
         """`laws`: the identity of each law by its name, as `controllers.provenance` has it; `sitting`: when and where.
 
         MissingLibrary where there is no pyarrow. Touches nothing yet.
@@ -39,7 +53,9 @@ class Store:
         self.batch = min(LARGEST, max(SMALLEST, fast)) if compiled else min(LARGEST_SLOW, slow)
         self.heading, self.laws = _heading(plan, self.batch), json.loads(json.dumps(laws or {}))
         self.sittings = [sitting] if sitting else []
-        self._print = hashlib.sha256(json.dumps([self.heading, self.laws], sort_keys=True).encode()).hexdigest()
+        self._print = hashlib.sha256(
+            json.dumps([self.heading, self.laws], sort_keys=True).encode()
+        ).hexdigest()
 
     @property
     def count(self) -> int:
@@ -50,7 +66,12 @@ class Store:
     def provenance(self) -> dict:
         """Where the results come from: when and where, of which laws, with which seed and tolerances."""
         settled = {name: value for name, value in self.plan.fixed if name.startswith("settled.")}
-        return {SITTINGS: self.sittings, LAWS: self.laws, "seeds": [self.plan.seed], "tolerances": settled}
+        return {
+            SITTINGS: self.sittings,
+            LAWS: self.laws,
+            "seeds": [self.plan.seed],
+            "tolerances": settled,
+        }
 
     def span(self, part: int) -> tuple:
         """(begin, end) of its samples."""
@@ -69,13 +90,17 @@ class Store:
         if heading.is_file():
             before = self._compared(heading)
             if not resume and any((self.folder / PARTS).glob("*.parquet")):
-                raise ValueError(f"{self.folder} already holds results of this campaign; add --resume to go on, or choose another --out")
+                raise ValueError(
+                    f"{self.folder} already holds results of this campaign; add --resume to go on, or choose another --out"
+                )
             if changes := _changes(before.get(LAWS) or {}, self.laws):
                 anew = self._anew(changes)
             else:
                 self.sittings = [*before.get(SITTINGS, ()), *self.sittings]
         elif self.folder.is_dir() and any(self.folder.iterdir()):
-            raise ValueError(f"{self.folder} is not empty and holds no campaign; choose another --out, so that nothing is lost")
+            raise ValueError(
+                f"{self.folder} is not empty and holds no campaign; choose another --out, so that nothing is lost"
+            )
         make_folder(self.folder)
         (self.folder / PARTS).mkdir(exist_ok=True)
         told = {**self.heading, LAWS: self.laws, SITTINGS: self.sittings}
@@ -118,19 +143,34 @@ class Store:
             return f"{path} is cut off or damaged ({str(error).splitlines()[0]}); it is computed again"
         begin, end = self.span(part)
         known = (table.schema.metadata or {}).get(b"campaign") == self._print.encode()
-        return None if known and table.num_rows == end - begin else f"{path} is not of this campaign; it is computed again"
+        return (
+            None
+            if known and table.num_rows == end - begin
+            else f"{path} is not of this campaign; it is computed again"
+        )
 
     def _compared(self, heading: Path) -> dict:
         """What the folder says of itself. ValueError: it is another campaign."""
         try:
             before = json.loads(heading.read_text())
             names = {**before, **self.heading}.keys() - {LAWS, SITTINGS}
-            differing = [name for name in {**before, **self.heading} if name in names and before.get(name) != self.heading.get(name)]
+            differing = [
+                name
+                for name in {**before, **self.heading}
+                if name in names and before.get(name) != self.heading.get(name)
+            ]
         except (ValueError, TypeError):
-            raise ValueError(f"{heading} is damaged; delete it if the campaign is the same, or choose another --out") from None
+            raise ValueError(
+                f"{heading} is damaged; delete it if the campaign is the same, or choose another --out"
+            ) from None
         if differing:
-            changes = "; ".join(f"{name} was {_shown(before.get(name))}, now {_shown(self.heading.get(name))}" for name in differing[:3])
-            raise ValueError(f"{self.folder} holds another campaign: {changes}; choose another --out, or take the change back")
+            changes = "; ".join(
+                f"{name} was {_shown(before.get(name))}, now {_shown(self.heading.get(name))}"
+                for name in differing[:3]
+            )
+            raise ValueError(
+                f"{self.folder} holds another campaign: {changes}; choose another --out, or take the change back"
+            )
         return before
 
     def _anew(self, changes: list) -> str:
@@ -146,19 +186,31 @@ class Store:
 
 def identities(plan: Plan) -> dict:
     """The identity of each law of a plan, by its name: its files, options and versions. ValueError: an option out of range."""
-    return {name: identity(select.short(name), select.load(name), dict(plan.fixed)) for name in plan.laws}
+    return {
+        name: identity(select.short(name), select.load(name), dict(plan.fixed))
+        for name in plan.laws
+    }
 
 
 def _changes(before: dict, now: dict) -> list:
     """What has changed of the laws, in words."""
-    return list(dict.fromkeys(change for law in now for change in differences(before.get(law) or {}, now[law])))
+    return list(
+        dict.fromkeys(
+            change for law in now for change in differences(before.get(law) or {}, now[law])
+        )
+    )
 
 
 def _heading(plan: Plan, batch: int) -> dict:
     """name -> what the campaign says about it."""
     axes = {axis.name: {"values": list(axis.values)} for axis in plan.axes}
     drawn = {draw.name: {draw.way: list(draw.numbers)} for draw in plan.drawn}
-    whole = {"draws": plan.draws, "seed": plan.seed, "batch": batch, "axes": [axis.name for axis in plan.axes]}
+    whole = {
+        "draws": plan.draws,
+        "seed": plan.seed,
+        "batch": batch,
+        "axes": [axis.name for axis in plan.axes],
+    }
     return json.loads(json.dumps({**whole, **axes, **drawn, **dict(plan.fixed)}))
 
 

@@ -63,11 +63,26 @@ def _look(plan, period, a, memory):
             if a[LOOKED + j] == -math.inf:  # another start than before
                 swing_up.forget(plan, m)
             a[LOOKED + j] = t
-            m[COMMANDED], m[COMMANDED + 1], m[PUSHED], m[PUSHED + 1] = a[ASKED_X + j], a[ASKED_Y + j], a[PUSHED_X + j], a[PUSHED_Y + j]
+            m[COMMANDED], m[COMMANDED + 1], m[PUSHED], m[PUSHED + 1] = (
+                a[ASKED_X + j],
+                a[ASKED_Y + j],
+                a[PUSHED_X + j],
+                a[PUSHED_Y + j],
+            )
             a[PUSHED_X + j] = a[PUSHED_Y + j] = 0.0
             swing_up.identify(plan, m, t, p3, s)
-            a[LENGTH + j], a[MASS + j], a[HEAVY + j], a[DRAG + j] = m[FACTORS], m[FACTORS + 1], m[FACTORS + 2], m[FACTORS + 3]
-            a[GAIN_X + j], a[GAIN_V + j], a[GAIN_TH + j], a[GAIN_DTH + j] = m[ADAPTED], m[ADAPTED + 1], m[ADAPTED + 2], m[ADAPTED + 3]
+            a[LENGTH + j], a[MASS + j], a[HEAVY + j], a[DRAG + j] = (
+                m[FACTORS],
+                m[FACTORS + 1],
+                m[FACTORS + 2],
+                m[FACTORS + 3],
+            )
+            a[GAIN_X + j], a[GAIN_V + j], a[GAIN_TH + j], a[GAIN_DTH + j] = (
+                m[ADAPTED],
+                m[ADAPTED + 1],
+                m[ADAPTED + 2],
+                m[ADAPTED + 3],
+            )
             caught = is_catchable(swing_up.identified_net(plan, m), p3, s, (0.0, 0.0), WIDEST)
             a[CAUGHT + j] = 1.0 if caught else 0.0
             if caught and a[CATCH + j] != a[CATCH + j]:
@@ -81,11 +96,15 @@ def _command(plan, period, a):
     for j in range(LANES):
         s = state(a, j)
         gains = (a[GAIN_X + j], a[GAIN_V + j], a[GAIN_TH + j], a[GAIN_DTH + j])
-        system = identification.scaled(net.system, a[LENGTH + j], a[MASS + j], a[HEAVY + j], a[DRAG + j])
+        system = identification.scaled(
+            net.system, a[LENGTH + j], a[MASS + j], a[HEAVY + j], a[DRAG + j]
+        )
         held = unsaturated(s[2], s[3], tilt(s[0], s[1]), (0.0, 0.0), gains, net.force_limit)
         swung = swing(system, plan.options, a[P3 + j], s, (0.0, 0.0))
         caught = a[CAUGHT + j] > 0.0
-        ux, uy = saturated(held[0] if caught else swung[0], held[1] if caught else swung[1], net.force_limit)
+        ux, uy = saturated(
+            held[0] if caught else swung[0], held[1] if caught else swung[1], net.force_limit
+        )
         a[ASKED_X + j], a[ASKED_Y + j] = ux, uy
         a[PUSHED_X + j] += period * ux
         a[PUSHED_Y + j] += period * uy

@@ -55,7 +55,9 @@ def outcomes(plan: Plan, begin: int, end: int) -> dict:
 
 def is_compiled(plan: Plan) -> bool:
     """Whether every sample runs in compiled lanes, so that threads are enough."""
-    return _is_easy(plan) and all(select.load(name).__name__ in batch.MODULES for name in plan.laws)
+    return _is_easy(plan) and all(
+        select.load(name).__name__ in batch.MODULES for name in plan.laws
+    )
 
 
 def _is_easy(plan: Plan) -> bool:
@@ -91,7 +93,13 @@ def _law(values: dict):
     """The law, designed for the declared plant. ValueError."""
     name = values["controller"]
     module = select.load(name)
-    return select.make_law(name, module, spherical_pendulum, plant_params(values), options.from_values(name, module, values))
+    return select.make_law(
+        name,
+        module,
+        spherical_pendulum,
+        plant_params(values),
+        options.from_values(name, module, values),
+    )
 
 
 def _course(values: dict) -> Course:
@@ -124,11 +132,18 @@ def _together(group: Group, seeds: Array, columns: dict) -> None:
 
 def _plants(values: dict, n: int):
     """The true plant, or one for each sample."""
-    varied = [name for name, value in values.items() if name.startswith(MISMATCH) and isinstance(value, np.ndarray)]
+    varied = [
+        name
+        for name, value in values.items()
+        if name.startswith(MISMATCH) and isinstance(value, np.ndarray)
+    ]
     if not varied:
         return actual(plant_params(values), faults(values))
     declared = plant_params(values)
-    return [actual(declared, faults(values | {name: values[name][i].item() for name in varied})) for i in range(n)]
+    return [
+        actual(declared, faults(values | {name: values[name][i].item() for name in varied}))
+        for i in range(n)
+    ]
 
 
 def _one_by_one(group: Group, seeds: Array, columns: dict) -> None:
@@ -136,8 +151,19 @@ def _one_by_one(group: Group, seeds: Array, columns: dict) -> None:
     law, course = _law(group.values), _course(group.values)
     starts = rows(group.values, len(group.places))
     for i, place in enumerate(group.places.tolist()):
-        own = {name: value[i].item() if isinstance(value, np.ndarray) else value for name, value in group.values.items()}
-        found = single.run(law, plant_params(own), faults(own), starts[i], course, own["cart.force_limit"], seeds[place].item())
+        own = {
+            name: value[i].item() if isinstance(value, np.ndarray) else value
+            for name, value in group.values.items()
+        }
+        found = single.run(
+            law,
+            plant_params(own),
+            faults(own),
+            starts[i],
+            course,
+            own["cart.force_limit"],
+            seeds[place].item(),
+        )
         columns["ended"][place] = FAILED if found.reason else WORDS[found.ended]
         columns["reason"][place] = found.reason
         for name in MEASURED:

@@ -52,16 +52,26 @@ def cluster(address: str, jobs: int) -> Iterator[tuple]:
     distributed = library("distributed", "cluster", "--scheduler")
     local = address == LOCAL
     try:
-        with blocked():  # a worker that Ctrl-C ends takes its batch with it, and nobody waits in vain
-            place = distributed.LocalCluster(jobs, threads_per_worker=1, dashboard_address=None) if local else address
+        with (
+            blocked()
+        ):  # a worker that Ctrl-C ends takes its batch with it, and nobody waits in vain
+            place = (
+                distributed.LocalCluster(jobs, threads_per_worker=1, dashboard_address=None)
+                if local
+                else address
+            )
             client = distributed.Client(place, timeout=TIMEOUT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         advice = "start one with `dask scheduler`, check the address, or take --scheduler local"
-        raise ValueError(f"--scheduler {address}: no scheduler answers ({' '.join(str(error).split())[:120]}); {advice}") from error
+        raise ValueError(
+            f"--scheduler {address}: no scheduler answers ({' '.join(str(error).split())[:120]}); {advice}"
+        ) from error
     try:
         workers = sum(client.nthreads().values())
         if not workers:
-            raise ValueError(f"--scheduler {address}: it has no workers; start some with `dask worker {address}`")
+            raise ValueError(
+                f"--scheduler {address}: it has no workers; start some with `dask worker {address}`"
+            )
         yield client.get_executor(pure=False, retries=ATTEMPTS), workers
     finally:
         client.close()
@@ -69,7 +79,9 @@ def cluster(address: str, jobs: int) -> Iterator[tuple]:
             place.close()
 
 
-def computed(plan: Plan, spans: dict, executor: Executor, workers: int, go_on: Callable) -> Iterator[tuple]:
+def computed(
+    plan: Plan, spans: dict, executor: Executor, workers: int, go_on: Callable
+) -> Iterator[tuple]:
     """(part, its columns) of each part of `spans`, part -> (begin, end), in the order in which they are done.
 
     No more than `AHEAD` of them for each worker are under way, so memory stays bounded. Where `go_on()` is false no new one
@@ -79,7 +91,10 @@ def computed(plan: Plan, spans: dict, executor: Executor, workers: int, go_on: C
     while True:
         while len(under_way) < AHEAD * workers and go_on() and (following := next(waiting, None)):
             part, span = following
-            with _deaths_named(), blocked():  # a worker may die between two batches too; Ctrl-C is for this process alone
+            with (
+                _deaths_named(),
+                blocked(),
+            ):  # a worker may die between two batches too; Ctrl-C is for this process alone
                 under_way[executor.submit(outcomes, plan, *span)] = part
         if not under_way:
             return
@@ -99,5 +114,7 @@ def _deaths_named() -> Iterator[None]:
         raise WorkersDied("a worker process died (out of memory, or killed)") from None
     except Exception as error:
         if type(error).__name__ == "KilledWorker":
-            raise WorkersDied(f"workers of the cluster died over one batch ({ATTEMPTS} times)") from None
+            raise WorkersDied(
+                f"workers of the cluster died over one batch ({ATTEMPTS} times)"
+            ) from None
         raise

@@ -64,21 +64,58 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `plan`."""
     option = parser.add_argument
     option("--duration", metavar="T", default="20", help="simulated time [s]; default 20")
-    option("--tilt", metavar="DEGREES", help="how far the rod leans at the start; default 10, or what the scenario says")
-    option("--processes", type=int, choices=(1, 2), default=1, help="simulator and controller in one process or in two; default 1")
-    option("--seed", metavar="N", default="0", help="chooses the direction of the fall, the pushes, and what faults draw; default 0")
-    option("--real-time-factor", metavar="F", help="simulated seconds per second; 0 is as fast as it goes, in lockstep")
-    option("--controller", metavar="NAME", help="the control law, by name or path/to/law.py; default lqr, or what the scenario says; rest is no force at all")
-    option("--scenario", metavar="NAME", help="another start: a file of config/scenarios, without .yaml")
-    option("--params-file", metavar="F", action="append", default=[], help="parameters over all these, ROS YAML; may be repeated")
-    option("--out", metavar="DIR", help="folder of the results, new or empty; default: demo_<time>")
+    option(
+        "--tilt",
+        metavar="DEGREES",
+        help="how far the rod leans at the start; default 10, or what the scenario says",
+    )
+    option(
+        "--processes",
+        type=int,
+        choices=(1, 2),
+        default=1,
+        help="simulator and controller in one process or in two; default 1",
+    )
+    option(
+        "--seed",
+        metavar="N",
+        default="0",
+        help="chooses the direction of the fall, the pushes, and what faults draw; default 0",
+    )
+    option(
+        "--real-time-factor",
+        metavar="F",
+        help="simulated seconds per second; 0 is as fast as it goes, in lockstep",
+    )
+    option(
+        "--controller",
+        metavar="NAME",
+        help="the control law, by name or path/to/law.py; default lqr, or what the scenario says; rest is no force at all",
+    )
+    option(
+        "--scenario",
+        metavar="NAME",
+        help="another start: a file of config/scenarios, without .yaml",
+    )
+    option(
+        "--params-file",
+        metavar="F",
+        action="append",
+        default=[],
+        help="parameters over all these, ROS YAML; may be repeated",
+    )
+    option(
+        "--out", metavar="DIR", help="folder of the results, new or empty; default: demo_<time>"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Play the demo; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written."""
     if missing := no_ros("start it as ./testbed demo"):
         return _say(missing, NO_ROS)
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")  # two demos in one network do not meet
+    os.environ.setdefault(
+        "ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"
+    )  # two demos in one network do not meet
     try:
         planned = plan(arguments)
     except ValueError as error:
@@ -87,7 +124,10 @@ def run(arguments: argparse.Namespace) -> int:
         make_folder(planned.out)
         return _shown(planned)
     except OSError as error:
-        return _say(f"cannot write {error.filename or planned.out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
+        return _say(
+            f"cannot write {error.filename or planned.out}: {error.strerror}; make room, or choose another --out",
+            CANNOT_WRITE,
+        )
 
 
 def plan(arguments: argparse.Namespace) -> Plan:
@@ -120,7 +160,12 @@ def _files(arguments: argparse.Namespace) -> tuple:
 
 def _law(arguments: argparse.Namespace, files: Iterable) -> str:
     """The control law: that of --controller, else of the last file that names one, else lqr."""
-    named = [entry.value for file in files for entry in yaml_file.read(file) if entry.name == "controller"]
+    named = [
+        entry.value
+        for file in files
+        for entry in yaml_file.read(file)
+        if entry.name == "controller"
+    ]
     from rbdyn_ros.controllers.select import absolute
 
     return absolute(str(arguments.controller or (named or ["lqr"])[-1]))
@@ -129,7 +174,12 @@ def _law(arguments: argparse.Namespace, files: Iterable) -> str:
 def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
     law = f"controller:={_law(arguments, files)}"
     # for the node by its name too: a file's section for that node would win over what is for all
-    words = [law, f"pendulum_controller:{law}", "start:=paused", f"seed:={number(SEED, arguments.seed)}"]
+    words = [
+        law,
+        f"pendulum_controller:{law}",
+        "start:=paused",
+        f"seed:={number(SEED, arguments.seed)}",
+    ]
     if arguments.real_time_factor is not None:
         factor = number(FACTOR, arguments.real_time_factor)
         words += [f"real_time_factor:={factor}", f"lockstep.enabled:={str(factor == 0.0).lower()}"]
@@ -147,7 +197,9 @@ def _shown(planned: Plan) -> int:
     parameters = [word for file in planned.files for word in ("--params-file", str(file))]
     parameters += [word for setting in (*planned.words, *start) for word in ("-p", setting)]
     with Interruption() as stop:
-        cast = Cast(ONE if planned.processes == 1 else TWO, parameters, planned.log)  # they come up while we import
+        cast = Cast(
+            ONE if planned.processes == 1 else TWO, parameters, planned.log
+        )  # they come up while we import
 
         from rbdyn_ros.nodes.demo_run import DemoRun
         from rbdyn_ros.nodes.demo_session import DemoSession
@@ -172,7 +224,8 @@ def _told(planned: Plan, trial, recorded: str) -> int:
     if len(trial.t):
         title = _title(planned)
         picture, elsewhere = write_or_rescue(
-            planned.picture, lambda draft: trial_figure.write(trial, judged, planned.rod_length, title, draft)
+            planned.picture,
+            lambda draft: trial_figure.write(trial, judged, planned.rod_length, title, draft),
         )
         written.insert(0, picture)
     print("\n".join(f"wrote {path}" for path in written))

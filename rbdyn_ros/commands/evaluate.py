@@ -38,25 +38,81 @@ class Plan(NamedTuple):
     resume: bool
     quick: bool
     chosen: tuple  # rows; empty: all
-    ros: tuple | None  # (how long to wait for somebody else's node [s] or None to start ours, in real time); None: without ROS
+    ros: (
+        tuple | None
+    )  # (how long to wait for somebody else's node [s] or None to start ours, in real time); None: without ROS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `plan`."""
     option = parser.add_argument
-    option("--controller", metavar="NAME", required=True, help="the law: a name of this package or of an entry point rbdyn_ros.controllers, or path/to/law.py")
-    option("--params-file", metavar="F", action="append", default=[], help="parameters of law and plant, ROS YAML; may be repeated")
-    option("--kind", metavar="KINDS", help="what it is meant for, such as balance,wide; default: what the law says, else balance")
-    option("--suite", metavar="FILE", help="rows of your own; default: the standard suite, config/suites/standard.yaml")
+    option(
+        "--controller",
+        metavar="NAME",
+        required=True,
+        help="the law: a name of this package or of an entry point rbdyn_ros.controllers, or path/to/law.py",
+    )
+    option(
+        "--params-file",
+        metavar="F",
+        action="append",
+        default=[],
+        help="parameters of law and plant, ROS YAML; may be repeated",
+    )
+    option(
+        "--kind",
+        metavar="KINDS",
+        help="what it is meant for, such as balance,wide; default: what the law says, else balance",
+    )
+    option(
+        "--suite",
+        metavar="FILE",
+        help="rows of your own; default: the standard suite, config/suites/standard.yaml",
+    )
     option("--rows", metavar="S3,S4", help="only these rows")
-    option("--quick", action="store_true", help="the short form of the rows that have one: seconds instead of minutes")
-    option("--out", metavar="DIR", help="folder of the results, new or empty; default: evaluation_NAME_<time>")
-    option("--resume", action="store_true", help="go on with the evaluation in --out that was ended before its time")
-    option("--jobs", metavar="N", default="0", help="processes that measure; default: one for each processor")
-    option("--patience", metavar="S", default="2", help="how long one command of the law may take [s]; default 2")
-    option("--over-ros", action="store_true", help="measure a controller node over topics, in lockstep; starts ours with this law")
-    option("--external", action="store_true", help="with --over-ros: start none, yours answers on cart/command; NAME is any word")
-    option("--waiting", metavar="S", default="20", help="with --external: how long to wait for its first command [s]; default 20")
+    option(
+        "--quick",
+        action="store_true",
+        help="the short form of the rows that have one: seconds instead of minutes",
+    )
+    option(
+        "--out",
+        metavar="DIR",
+        help="folder of the results, new or empty; default: evaluation_NAME_<time>",
+    )
+    option(
+        "--resume",
+        action="store_true",
+        help="go on with the evaluation in --out that was ended before its time",
+    )
+    option(
+        "--jobs",
+        metavar="N",
+        default="0",
+        help="processes that measure; default: one for each processor",
+    )
+    option(
+        "--patience",
+        metavar="S",
+        default="2",
+        help="how long one command of the law may take [s]; default 2",
+    )
+    option(
+        "--over-ros",
+        action="store_true",
+        help="measure a controller node over topics, in lockstep; starts ours with this law",
+    )
+    option(
+        "--external",
+        action="store_true",
+        help="with --over-ros: start none, yours answers on cart/command; NAME is any word",
+    )
+    option(
+        "--waiting",
+        metavar="S",
+        default="20",
+        help="with --external: how long to wait for its first command [s]; default 20",
+    )
     option("--real-time", action="store_true", help="with --over-ros: in real time")
 
 
@@ -65,7 +121,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.over_ros:
         if missing := no_ros("start it as ./testbed exec ..."):
             return _say(missing, NO_ROS)
-        os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")  # two evaluations in one network do not meet
+        os.environ.setdefault(
+            "ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"
+        )  # two evaluations in one network do not meet
     from rbdyn_ros.evaluation.measured import CannotGoOn
 
     try:
@@ -75,12 +133,17 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(str(error), BAD_INPUT)
     except OSError as error:
         advice = "make room, or choose another --out; --resume goes on with what has been measured"
-        return _say(f"cannot write {error.filename or arguments.out}: {error.strerror}; {advice}", CANNOT_WRITE)
+        return _say(
+            f"cannot write {error.filename or arguments.out}: {error.strerror}; {advice}",
+            CANNOT_WRITE,
+        )
 
 
 def plan(arguments: argparse.Namespace) -> Plan:
     """The evaluation that the arguments ask for; ValueError with one sentence for what does not fit."""
-    jobs, patience, waiting = (number(p, getattr(arguments, p.name[2:])) for p in (JOBS, PATIENCE, WAITING))
+    jobs, patience, waiting = (
+        number(p, getattr(arguments, p.name[2:])) for p in (JOBS, PATIENCE, WAITING)
+    )
     parameter_files(arguments.params_file)
     from rbdyn_ros.evaluation.subject import stranger, subject
     from rbdyn_ros.evaluation.suite import read
@@ -93,9 +156,17 @@ def plan(arguments: argparse.Namespace) -> Plan:
         raise ValueError("--external is for a node of somebody else; add --over-ros")
     make = stranger if arguments.external else subject
     law = make(arguments.controller, arguments.params_file, arguments.kind, suite.plant, patience)
-    out = Path(arguments.out or f"evaluation_{law.name}_{datetime.now():%Y-%m-%d_%H-%M-%S}").expanduser()
-    ros = (waiting if arguments.external else None, arguments.real_time) if arguments.over_ros else None
-    return Plan(suite, law, jobs or os.cpu_count() or 1, out, arguments.resume, arguments.quick, rows, ros)
+    out = Path(
+        arguments.out or f"evaluation_{law.name}_{datetime.now():%Y-%m-%d_%H-%M-%S}"
+    ).expanduser()
+    ros = (
+        (waiting if arguments.external else None, arguments.real_time)
+        if arguments.over_ros
+        else None
+    )
+    return Plan(
+        suite, law, jobs or os.cpu_count() or 1, out, arguments.resume, arguments.quick, rows, ros
+    )
 
 
 def _measured(planned: Plan) -> int:
@@ -107,7 +178,12 @@ def _measured(planned: Plan) -> int:
     meant, others = applying(planned.suite, planned.subject.kinds)
     if planned.ros:
         meant, others = _over_ros(meant, others)
-    results = Results(planned.out, planned.subject.heading(planned.ros is not None), planned.resume, _sitting(planned))
+    results = Results(
+        planned.out,
+        planned.subject.heading(planned.ros is not None),
+        planned.resume,
+        _sitting(planned),
+    )
     if results.anew:
         _say(results.anew, HOLDS)
     left = [case for case in meant if case.key not in results.cases]
@@ -124,9 +200,23 @@ def _sitting(planned: Plan) -> dict:
     from rbdyn_ros.controllers import select
     from rbdyn_ros.controllers.provenance import sitting
 
-    laws = () if planned.ros and planned.ros[0] is not None else (select.load(planned.subject.controller),)
-    how = {"quick": planned.quick, "rows": list(planned.chosen) or "all", "jobs": planned.jobs, "patience": planned.subject.patience}
-    return {**sitting(*laws), **how, "over_ros": planned.ros is not None, "real_time": bool(planned.ros and planned.ros[1])}
+    laws = (
+        ()
+        if planned.ros and planned.ros[0] is not None
+        else (select.load(planned.subject.controller),)
+    )
+    how = {
+        "quick": planned.quick,
+        "rows": list(planned.chosen) or "all",
+        "jobs": planned.jobs,
+        "patience": planned.subject.patience,
+    }
+    return {
+        **sitting(*laws),
+        **how,
+        "over_ros": planned.ros is not None,
+        "real_time": bool(planned.ros and planned.ros[1]),
+    }
 
 
 def _over_ros(meant: list, others: list) -> tuple[list, list]:
@@ -139,7 +229,11 @@ def _over_ros(meant: list, others: list) -> tuple[list, list]:
 
 def _announcement(planned: Plan, meant: list, left: list) -> str:
     kinds = ", ".join(planned.subject.kinds) or "nothing in particular"
-    said = "" if planned.subject.said else " (the law has no KINDS, nothing else was said: see --kind)"
+    said = (
+        ""
+        if planned.subject.said
+        else " (the law has no KINDS, nothing else was said: see --kind)"
+    )
     done = f", {len(meant) - len(left)} of them measured before" if len(left) < len(meant) else ""
     return f"{planned.suite.title}: the law {planned.subject.name}, for {kinds}{said}; {len(meant)} cases{done}"
 
@@ -153,7 +247,9 @@ def _work(planned: Plan, left: list, results, stop) -> None:
 
     form = "{percentage:3.0f} %|{bar}| {n:.1f} of {total} cases [{elapsed} so far, {remaining} to go]{postfix}"
     pace = 0.1 if sys.stderr.isatty() else 5.0  # [s] a log file needs fewer lines
-    with tqdm(total=len(left), bar_format=form, mininterval=pace, file=sys.stderr, disable=not left) as bar:
+    with tqdm(
+        total=len(left), bar_format=form, mininterval=pace, file=sys.stderr, disable=not left
+    ) as bar:
 
         def keep(case) -> None:
             results.add(case)
@@ -197,5 +293,8 @@ def _told(planned: Plan, cases: dict, sittings: list, missing: int, signal: int)
     for path in report.write(planned.suite, planned.subject, cases, sittings, planned.out):
         print(f"wrote {path}")
     if signal:
-        return _say(f"interrupted: {missing} cases are left; go on with --out {planned.out} --resume", SIGNAL + signal)
+        return _say(
+            f"interrupted: {missing} cases are left; go on with --out {planned.out} --resume",
+            SIGNAL + signal,
+        )
     return FAILS if any(case.verdict in (MISSES, BROKEN) for case in cases.values()) else HOLDS

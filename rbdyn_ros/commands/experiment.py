@@ -36,11 +36,28 @@ def names() -> tuple:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    parser.add_argument("name", nargs="?", help="which one; without a name they are listed, a line each")
-    parser.add_argument("--list", action="store_true", help="list the experiments and their questions")
-    parser.add_argument("--out", metavar="DIR", default=".", help="folder for NAME.png, NAME_TABLE.csv and films; default: here")
-    parser.add_argument("--short", action="store_true", help="the form for continuous integration: shorter, the same claims")
-    parser.add_argument("--animate", choices=("gif", "mp4"), help="write a film as well, where the experiment has one (mp4 needs ffmpeg)")
+    parser.add_argument(
+        "name", nargs="?", help="which one; without a name they are listed, a line each"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="list the experiments and their questions"
+    )
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        default=".",
+        help="folder for NAME.png, NAME_TABLE.csv and films; default: here",
+    )
+    parser.add_argument(
+        "--short",
+        action="store_true",
+        help="the form for continuous integration: shorter, the same claims",
+    )
+    parser.add_argument(
+        "--animate",
+        choices=("gif", "mp4"),
+        help="write a film as well, where the experiment has one (mp4 needs ffmpeg)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -54,13 +71,18 @@ def run(arguments: argparse.Namespace) -> int:
         advice = f"{nearest(arguments.name, names())}known are {', '.join(names())}"
         return _say(f"'{arguments.name}' is not an experiment; {advice}", BAD_INPUT)
     try:
-        return _answer(arguments.name, Path(arguments.out).expanduser(), arguments.short, arguments.animate)
+        return _answer(
+            arguments.name, Path(arguments.out).expanduser(), arguments.short, arguments.animate
+        )
     except ValueError as error:
         if console.is_interrupted():  # Matplotlib makes a ValueError of it
             raise KeyboardInterrupt from error
         return _say(str(error), BAD_INPUT)
     except OSError as error:
-        return _say(f"cannot write {error.filename or arguments.out}: {error.strerror}; make room, or choose another --out", BAD_INPUT)
+        return _say(
+            f"cannot write {error.filename or arguments.out}: {error.strerror}; make room, or choose another --out",
+            BAD_INPUT,
+        )
 
 
 def _listed() -> int:
@@ -85,9 +107,15 @@ def _answer(name: str, out: Path, short: bool, animate: str | None) -> int:
     with bar(1.0, "of the work") as show:
         outcome = experiment.run(short, show)
     print(outcomes.verdict(outcome), flush=True)
-    written = [write_or_rescue(out / file, write) for file, write in _files(name, experiment, outcome)]
+    written = [
+        write_or_rescue(out / file, write) for file, write in _files(name, experiment, outcome)
+    ]
     if animate:
-        written.append(write_or_rescue(out / f"{name}.{animate}", lambda draft: _film(experiment, outcome, draft, animate)))
+        written.append(
+            write_or_rescue(
+                out / f"{name}.{animate}", lambda draft: _film(experiment, outcome, draft, animate)
+            )
+        )
     print("\n".join(f"  wrote {path}" for path, _ in written))
     elsewhere = [sentence for _, sentence in written if sentence]
     if elsewhere:
@@ -102,7 +130,9 @@ def _require_film(name: str, experiment, kind: str | None) -> None:
         filmed = ", ".join(known for known in names() if hasattr(_load(known), "animate"))
         raise ValueError(f"{name} has no film; leave --animate out, or take one of {filmed}")
     if kind == "mp4" and not FFMpegWriter.isAvailable():
-        raise ValueError("--animate mp4 needs ffmpeg; install it (apt-get install ffmpeg) or take --animate gif")
+        raise ValueError(
+            "--animate mp4 needs ffmpeg; install it (apt-get install ffmpeg) or take --animate gif"
+        )
 
 
 def _files(name: str, experiment, outcome) -> Iterator[tuple]:
@@ -132,7 +162,9 @@ def _film(experiment, outcome, path: Path, kind: str) -> None:
     writer = (PillowWriter if kind == "gif" else FFMpegWriter)(fps=film.rate)
     moving = FuncAnimation(film.figure, film.update, frames=film.frames, blit=False)
     with bar(float(film.frames), "frames") as show:
-        moving.save(path, writer=writer, dpi=80, progress_callback=lambda frame, _: show(frame + 1.0))
+        moving.save(
+            path, writer=writer, dpi=80, progress_callback=lambda frame, _: show(frame + 1.0)
+        )
 
 
 def _load(name: str):

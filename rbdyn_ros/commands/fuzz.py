@@ -28,16 +28,32 @@ SEED = Parameter("--seed", 0, "", "", kind="int", low=0)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    parser.add_argument("--frames", metavar="N", default=str(FRAMES.default), help=f"at the wire's code; default {FRAMES.default}")
-    parser.add_argument("--bridge", metavar="N", default=str(BRIDGE.default), help=f"at a bridge in a process, over UDP; default {BRIDGE.default}")
-    parser.add_argument("--seed", metavar="N", default="0", help="another one, other frames; default 0")
+    parser.add_argument(
+        "--frames",
+        metavar="N",
+        default=str(FRAMES.default),
+        help=f"at the wire's code; default {FRAMES.default}",
+    )
+    parser.add_argument(
+        "--bridge",
+        metavar="N",
+        default=str(BRIDGE.default),
+        help=f"at a bridge in a process, over UDP; default {BRIDGE.default}",
+    )
+    parser.add_argument(
+        "--seed", metavar="N", default="0", help="another one, other frames; default 0"
+    )
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Fuzz; 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2, 4 the figures cannot be written where they should be."""
     try:
-        sizes = number(FRAMES, arguments.frames), number(BRIDGE, arguments.bridge), number(SEED, arguments.seed)
+        sizes = (
+            number(FRAMES, arguments.frames),
+            number(BRIDGE, arguments.bridge),
+            number(SEED, arguments.seed),
+        )
         if arguments.json:
             try_file(arguments.json, "--json")
         if sizes[1] and (missing := no_ros("take --bridge 0")):
@@ -66,7 +82,11 @@ def _at_the_wire(number: int, seed: int) -> dict:
 
     counted = through_a_link(number, seed, _bar)
     total = sum(counted.counts.values())
-    print(f"wire: {number} frames sent, {total} counted: {_listed(counted.counts)}", *counted.mistaken, sep="\n  ")
+    print(
+        f"wire: {number} frames sent, {total} counted: {_listed(counted.counts)}",
+        *counted.mistaken,
+        sep="\n  ",
+    )
     return {"passed": total == number and not counted.mistaken, **counted._asdict()}
 
 
@@ -86,8 +106,12 @@ def _at_a_bridge(number: int, seed: int) -> dict:
         finally:
             bridge.close()
     lost = f", {survived.dropped} dropped by the system before" if survived.dropped else ""
-    print(f"bridge: {number} frames sent, {survived.counted} counted{lost}: {_listed(survived.counts)}")
-    print(f"  alive: {survived.alive}; commands meanwhile: {survived.commands}; hears the next right frame: {survived.answered}")
+    print(
+        f"bridge: {number} frames sent, {survived.counted} counted{lost}: {_listed(survived.counts)}"
+    )
+    print(
+        f"  alive: {survived.alive}; commands meanwhile: {survived.commands}; hears the next right frame: {survived.answered}"
+    )
     return {"passed": survived.passed, **survived._asdict()}
 
 

@@ -17,14 +17,29 @@ EXAMPLES = f"""\
 _say = voice(COMMAND)
 DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4
 LAWS = ("lqr", "pd")
-ROWS = (("x", "N/m", "cart - reference"), ("x'", "N s/m", "cart's velocity"), ("th", "N/rad", "tilt"), ("th'", "N s/rad", "tilt's rate"))
+ROWS = (
+    ("x", "N/m", "cart - reference"),
+    ("x'", "N s/m", "cart's velocity"),
+    ("th", "N/rad", "tilt"),
+    ("th'", "N s/rad", "tilt's rate"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which law, for which plant, and in which form."""
-    parser.add_argument("--controller", metavar="LAW", choices=LAWS, default="lqr", help="lqr or pd; default lqr")
-    parser.add_argument("--params-file", metavar="F", action="append", default=[], help="plant and weights, ROS YAML; may be repeated, the last wins")
-    parser.add_argument("--format", choices=("text", "c", "json"), default="text", help="default text")
+    parser.add_argument(
+        "--controller", metavar="LAW", choices=LAWS, default="lqr", help="lqr or pd; default lqr"
+    )
+    parser.add_argument(
+        "--params-file",
+        metavar="F",
+        action="append",
+        default=[],
+        help="plant and weights, ROS YAML; may be repeated, the last wins",
+    )
+    parser.add_argument(
+        "--format", choices=("text", "c", "json"), default="text", help="default text"
+    )
     parser.add_argument("--out", metavar="FILE", help="write it there, not to the terminal")
 
 
@@ -33,7 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         out = try_file(arguments.out, "--out") if arguments.out else None
         options, gains = designed(arguments.controller, arguments.params_file)
-        text = {"text": _text, "c": _header, "json": _json}[arguments.format](arguments.controller, options, gains)
+        text = {"text": _text, "c": _header, "json": _json}[arguments.format](
+            arguments.controller, options, gains
+        )
         if not arguments.out:
             print(text, end="")
             return DONE
@@ -54,7 +71,9 @@ def designed(name: str, files: list) -> tuple:
     module = select.load(name)
     values = _values(files, name, module)
     chosen = options.from_values(name, module, values)
-    return chosen, select.make_law(name, module, spherical_pendulum, plant_params(values), chosen).gains.tolist()
+    return chosen, select.make_law(
+        name, module, spherical_pendulum, plant_params(values), chosen
+    ).gains.tolist()
 
 
 def _values(files: list, name: str, module: ModuleType) -> dict:
@@ -69,12 +88,26 @@ def _values(files: list, name: str, module: ModuleType) -> dict:
 
 
 def _text(name: str, options, gains: list) -> str:
-    rows = "".join(f"  {symbol:4}{gain:12.5g} {unit:9}{meaning}\n" for gain, (symbol, unit, meaning) in zip(gains, ROWS))
+    rows = "".join(
+        f"  {symbol:4}{gain:12.5g} {unit:9}{meaning}\n"
+        for gain, (symbol, unit, meaning) in zip(gains, ROWS)
+    )
     return f"{name}: u = -K e per axis, every {options.period:g} s, |u| at most {options.force_limit:g} N\n{rows}"
 
 
 def _json(name: str, options, gains: list) -> str:
-    return json.dumps({"law": name, "gains": gains, "force_limit": options.force_limit, "period": options.period}, indent=2) + "\n"
+    return (
+        json.dumps(
+            {
+                "law": name,
+                "gains": gains,
+                "force_limit": options.force_limit,
+                "period": options.period,
+            },
+            indent=2,
+        )
+        + "\n"
+    )
 
 
 def _header(name: str, options, gains: list) -> str:

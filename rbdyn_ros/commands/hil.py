@@ -27,12 +27,27 @@ _say = voice(COMMAND)
 STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
 DURATION = Parameter("--duration", 20.0, "s", "", low=0.0, low_open=True)
 ROWS = (
-    ("frames from the board", "{accepted:d} accepted, {lost:d} lost ({loss_percent:.3g} %), {reordered:d} reordered, {duplicates:d} doubled"),
-    ("answers", "{forces:d} forces to {states:d} states; {held_back:d} states held back, {saturated:d} forces cut at the limit"),
+    (
+        "frames from the board",
+        "{accepted:d} accepted, {lost:d} lost ({loss_percent:.3g} %), {reordered:d} reordered, {duplicates:d} doubled",
+    ),
+    (
+        "answers",
+        "{forces:d} forces to {states:d} states; {held_back:d} states held back, {saturated:d} forces cut at the limit",
+    ),
     ("age of a frame", "p50 {age_p50_ms:.3f} ms, p99 {age_p99_ms:.3f}, max {age_max_ms:.3f}"),
-    ("jitter of the way", "p50 {jitter_p50_ms:.3f} ms, p99 {jitter_p99_ms:.3f}, max {jitter_max_ms:.3f}"),
-    ("there and back", "p50 {delay_p50_ms:.3f} ms, p99 {delay_p99_ms:.3f}, max {delay_max_ms:.3f}"),
-    ("the board's clock", "drifts by {clock_drift_ppm:.3g} ppm, known to {clock_uncertainty_ms:.3g} ms"),
+    (
+        "jitter of the way",
+        "p50 {jitter_p50_ms:.3f} ms, p99 {jitter_p99_ms:.3f}, max {jitter_max_ms:.3f}",
+    ),
+    (
+        "there and back",
+        "p50 {delay_p50_ms:.3f} ms, p99 {delay_p99_ms:.3f}, max {delay_max_ms:.3f}",
+    ),
+    (
+        "the board's clock",
+        "drifts by {clock_drift_ppm:.3g} ppm, known to {clock_uncertainty_ms:.3g} ms",
+    ),
     ("outages", "{outages:d}"),
 )
 
@@ -41,12 +56,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The wire, the trial, and where its figures go."""
     option = parser.add_argument
     wire = parser.add_mutually_exclusive_group()
-    wire.add_argument("--udp", metavar="PORT", default="47001", help="UDP port on 127.0.0.1 that the board sends to; default 47001")
-    wire.add_argument("--serial", metavar="DEVICE", help="a serial port instead, such as /dev/ttyACM0")
+    wire.add_argument(
+        "--udp",
+        metavar="PORT",
+        default="47001",
+        help="UDP port on 127.0.0.1 that the board sends to; default 47001",
+    )
+    wire.add_argument(
+        "--serial", metavar="DEVICE", help="a serial port instead, such as /dev/ttyACM0"
+    )
     option("--baud", metavar="N", default="921600", help="of the serial port; default 921600")
-    option("--duration", metavar="T", default="20", help="simulated time [s] from the board's first command on; default 20")
-    option("--scenario", metavar="NAME", help="another start: a file of config/scenarios, without .yaml")
-    option("--params-file", metavar="F", action="append", default=[], help="parameters over all these, ROS YAML; may be repeated")
+    option(
+        "--duration",
+        metavar="T",
+        default="20",
+        help="simulated time [s] from the board's first command on; default 20",
+    )
+    option(
+        "--scenario",
+        metavar="NAME",
+        help="another start: a file of config/scenarios, without .yaml",
+    )
+    option(
+        "--params-file",
+        metavar="F",
+        action="append",
+        default=[],
+        help="parameters over all these, ROS YAML; may be repeated",
+    )
     option("--json", metavar="FILE", help="write the figures there")
 
 
@@ -54,7 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Hold the trial; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written."""
     if missing := no_ros("start it in `./testbed exec bash`"):
         return _say(missing, NO_ROS)
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")  # two trials in one network do not meet
+    os.environ.setdefault(
+        "ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"
+    )  # two trials in one network do not meet
     try:
         duration, words = number(DURATION, arguments.duration), _words(arguments)
         if arguments.json:
@@ -64,7 +103,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return _held(arguments, duration, words)
     except OSError as error:
-        return _say(f"cannot write {error.filename or arguments.json}: {error.strerror}", CANNOT_WRITE)
+        return _say(
+            f"cannot write {error.filename or arguments.json}: {error.strerror}", CANNOT_WRITE
+        )
 
 
 def _words(arguments: argparse.Namespace) -> list:
@@ -73,11 +114,20 @@ def _words(arguments: argparse.Namespace) -> list:
 
     config, table = share.config(), {parameter.name: parameter for parameter in HIL}
     start = [scenario(config, arguments.scenario)] if arguments.scenario else []
-    files = [config / "pendulum.yaml", config / "simulation.yaml", *start, *parameter_files(arguments.params_file)]
+    files = [
+        config / "pendulum.yaml",
+        config / "simulation.yaml",
+        *start,
+        *parameter_files(arguments.params_file),
+    ]
     read_files(files)
     chosen = {"udp.port": number(table["udp.port"], arguments.udp)}
     if arguments.serial:
-        chosen = {"transport": "serial", "serial.port": arguments.serial, "serial.baud": number(table["serial.baud"], arguments.baud)}
+        chosen = {
+            "transport": "serial",
+            "serial.port": arguments.serial,
+            "serial.baud": number(table["serial.baud"], arguments.baud),
+        }
     words = [word for path in files for word in ("--params-file", str(path))]
     return words + [word for name, value in chosen.items() for word in ("-p", f"{name}:={value}")]
 
@@ -103,7 +153,13 @@ def _held(arguments: argparse.Namespace, duration: float, words: list) -> int:
         print("\n".join(f"{title:22} {_filled(row, trial.figures)}" for title, row in ROWS))
     print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}")
     if arguments.json:
-        text = json.dumps({"stood": judged.stood, "verdict": judged.sentence} | _finite(trial.figures), indent=2) + "\n"
+        text = (
+            json.dumps(
+                {"stood": judged.stood, "verdict": judged.sentence} | _finite(trial.figures),
+                indent=2,
+            )
+            + "\n"
+        )
         _, elsewhere = write_or_rescue(arguments.json, lambda draft: draft.write_text(text))
         if elsewhere:
             return _say(elsewhere, CANNOT_WRITE)

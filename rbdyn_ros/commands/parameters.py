@@ -18,7 +18,9 @@ DONE, BAD_INPUT = 0, 2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Names of groups or parameters to list."""
-    parser.add_argument("name", nargs="*", help="a parameter or a group such as rod; all if none is given")
+    parser.add_argument(
+        "name", nargs="*", help="a parameter or a group such as rod; all if none is given"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -54,7 +56,9 @@ def _sections(titled: dict, names: list) -> list:
         title: [p for p in table if not names or any(_belongs(p.name, name) for name in names)]
         for title, table in titled.items()
     }
-    return ["\n".join([title, *map(_described, table)]) for title, table in chosen.items() if table]
+    return [
+        "\n".join([title, *map(_described, table)]) for title, table in chosen.items() if table
+    ]
 
 
 def _belongs(parameter: str, name: str) -> bool:

@@ -19,7 +19,9 @@ DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     parser.add_argument("bag", metavar="BAG", type=Path, help="folder of the bag")
-    parser.add_argument("--out", metavar="DIR", type=Path, help="folder of the new bag; default: BAG_repaired")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="folder of the new bag; default: BAG_repaired"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,10 +32,19 @@ def run(arguments: argparse.Namespace) -> int:
 
     out = arguments.out or arguments.bag.with_name(f"{arguments.bag.name}_repaired")
     try:
-        saved = repair(arguments.bag, out, lambda messages: tqdm(messages, unit=" messages", disable=not sys.stderr.isatty()))
+        saved = repair(
+            arguments.bag,
+            out,
+            lambda messages: tqdm(messages, unit=" messages", disable=not sys.stderr.isatty()),
+        )
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     except OSError as error:
-        return _say(f"cannot read or write {error.filename or out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
-    print(f"wrote {out}: {saved.messages} messages of {saved.topics} topics over {saved.seconds:.1f} s; {saved.lost} bytes at the end were not whole")
+        return _say(
+            f"cannot read or write {error.filename or out}: {error.strerror}; make room, or choose another --out",
+            CANNOT_WRITE,
+        )
+    print(
+        f"wrote {out}: {saved.messages} messages of {saved.topics} topics over {saved.seconds:.1f} s; {saved.lost} bytes at the end were not whole"
+    )
     return DONE

@@ -38,7 +38,11 @@ EXAMPLES = f"""\
 _say = voice(COMMAND)
 DURATION = Parameter("--duration", 10.0, "s", "simulated time", low=0.0)
 EVERY = Parameter("--every", None, "s", "simulated time from row to row", low=0.0, low_open=True)
-SHORT = {"integrator": "integrator.name", "composition": "integrator.composition", "step": "integrator.step"}
+SHORT = {
+    "integrator": "integrator.name",
+    "composition": "integrator.composition",
+    "step": "integrator.step",
+}
 SUFFIXES = (".csv", ".npz")
 DONE, CANNOT_WRITE, BAD_INPUT, NOT_CONVERGED, SIGNAL = 0, 1, 2, 3, 128
 
@@ -62,21 +66,66 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `job`, as those of the files are."""
     option = parser.add_argument
     many = dict(action="append", default=[])
-    option("--params-file", metavar="F", help="parameters, ROS YAML; may be repeated, later files win", **many)
-    option("--set", metavar="NAME=VALUE", help="one parameter, over the files; may be repeated", **many)
+    option(
+        "--params-file",
+        metavar="F",
+        help="parameters, ROS YAML; may be repeated, later files win",
+        **many,
+    )
+    option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="one parameter, over the files; may be repeated",
+        **many,
+    )
     for word, name in SHORT.items():
         of_model = "; of a model its step [s], default 0.001" if word == "step" else ""
         option(f"--{word}", metavar="VALUE", help=f"short for --set {name}=VALUE{of_model}")
-    option("--controller", metavar="NAME", help="a control law in closed loop, by name or path/to/law.py; period, reference, faults.* can be set too")
-    option("--model", metavar="FILE", help="instead of the pendulum: bodies, joints and contacts in FILE.yaml or FILE.urdf, or the name of a shipped model")
+    option(
+        "--controller",
+        metavar="NAME",
+        help="a control law in closed loop, by name or path/to/law.py; period, reference, faults.* can be set too",
+    )
+    option(
+        "--model",
+        metavar="FILE",
+        help="instead of the pendulum: bodies, joints and contacts in FILE.yaml or FILE.urdf, or the name of a shipped model",
+    )
     laws = "with --model: bounded_newton (default), newton, poisson or energetic"
     option("--impact-law", metavar="LAW", help=laws)
-    option("--duration", metavar="T", help="simulated time [s]; default 10, or what the model's file says")
-    option("--every", metavar="S", help="simulated time from row to row [s], a multiple of the step (of the control period); default: that")
-    option("--events", metavar="FILE", help="FILE.csv with one row per impact; needs contact.*, or a model with contacts")
-    option("--picture", metavar="FILE", help="with --model: FILE.png, .svg or .pdf with the motion and its energy")
-    out = option("--out", metavar="FILE", required=True, help="FILE.csv or FILE.npz, replaced if it is there")
-    option("--list", action=_List, const=out, default=False, help="list the shipped models; needs no --out")
+    option(
+        "--duration",
+        metavar="T",
+        help="simulated time [s]; default 10, or what the model's file says",
+    )
+    option(
+        "--every",
+        metavar="S",
+        help="simulated time from row to row [s], a multiple of the step (of the control period); default: that",
+    )
+    option(
+        "--events",
+        metavar="FILE",
+        help="FILE.csv with one row per impact; needs contact.*, or a model with contacts",
+    )
+    option(
+        "--picture",
+        metavar="FILE",
+        help="with --model: FILE.png, .svg or .pdf with the motion and its energy",
+    )
+    out = option(
+        "--out",
+        metavar="FILE",
+        required=True,
+        help="FILE.csv or FILE.npz, replaced if it is there",
+    )
+    option(
+        "--list",
+        action=_List,
+        const=out,
+        default=False,
+        help="list the shipped models; needs no --out",
+    )
 
 
 class _List(argparse.Action):
@@ -118,7 +167,9 @@ def _listed() -> int:
     from rbdyn_ros.settings import model_file
 
     try:
-        known = [(name, model_file.read(model_file.find(name)).title) for name in model_file.names()]
+        known = [
+            (name, model_file.read(model_file.find(name)).title) for name in model_file.names()
+        ]
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     width = max(len(name) for name, _ in known)
@@ -152,6 +203,7 @@ def job(arguments: argparse.Namespace) -> "Job | ModelJob":
     from rbdyn_ros.contacts.world import exist
     from rbdyn_ros.models.spherical_pendulum import build
     from rbdyn_ros.settings.faults import actual_plant
+
     planned = Job(
         system=build(actual_plant(values)),
         state=settings.initial_state(values),
@@ -166,7 +218,9 @@ def job(arguments: argparse.Namespace) -> "Job | ModelJob":
     )
     planned.integrator.check(planned.system, planned.state, planned.input)
     if planned.events and not exist(planned.system.contacts):
-        raise ValueError("--events is given, but the pendulum meets nothing; set contact.floor.enabled=true, a stop or an obstacle")
+        raise ValueError(
+            "--events is given, but the pendulum meets nothing; set contact.floor.enabled=true, a stop or an obstacle"
+        )
     return planned
 
 
@@ -183,7 +237,9 @@ def _values(arguments: argparse.Namespace, overrides: list) -> tuple:
     name = arguments.controller
     module = select.load(name)
     given = options.from_files(name, module, arguments.params_file)
-    values = offline_values(arguments.params_file, overrides, closed_loop_table.parameters(name, module), given)
+    values = offline_values(
+        arguments.params_file, overrides, closed_loop_table.parameters(name, module), given
+    )
     return values, lambda: closed_loop_table.closed(name, module, values)
 
 
@@ -261,7 +317,10 @@ def _kept_loop(job: Job, run: "ClosedLoop", seconds: float, stop: "Interruption"
     try:
         out, elsewhere = write_or_rescue(job.out, lambda draft: write_table(table, draft))
     except OSError as error:
-        return _say(f"cannot write {job.out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
+        return _say(
+            f"cannot write {job.out}: {error.strerror}; make room, or choose another --out",
+            CANNOT_WRITE,
+        )
     pace = f"{run.t[-1] / seconds:.3g} times real time"
     work = f"{len(run.t) - 1} commands of the law {job.loop.name}, one in {job.loop.period:g} s, in {seconds:.2g} s, {pace}"
     print(f"{out}: {len(table['t'])} rows; {work}; {closed_loop_table.summary(job.loop, run)}")
@@ -287,7 +346,17 @@ def _simulated(job: Job, stop: "Interruption") -> tuple:
             return not stop.signal
 
         began = time.perf_counter()
-        record = loop(job.integrator, job.system, job.state, job.input, job.step, rows.count, rows.steps, go_on, options)
+        record = loop(
+            job.integrator,
+            job.system,
+            job.state,
+            job.input,
+            job.step,
+            rows.count,
+            rows.steps,
+            go_on,
+            options,
+        )
         seconds = time.perf_counter() - began
     return record._replace(t=times(rows.every, len(record.t))), seconds, options
 
@@ -300,12 +369,21 @@ def _kept(job: Job, record: "Record", seconds: float, options: tuple, stop: "Int
     try:
         out, elsewhere = write_or_rescue(job.out, lambda draft: write(record, draft))
         if job.events:
-            events, events_elsewhere = write_or_rescue(job.events, lambda draft: write_events(options.contact, draft))
+            events, events_elsewhere = write_or_rescue(
+                job.events, lambda draft: write_events(options.contact, draft)
+            )
             count, kept = int(options.contact.recorded[0]), len(options.contact.events)
-            _say(f"{events}: {min(count, kept)} impacts" + (f", {count - kept} more did not fit" if count > kept else ""), DONE)
+            _say(
+                f"{events}: {min(count, kept)} impacts"
+                + (f", {count - kept} more did not fit" if count > kept else ""),
+                DONE,
+            )
             elsewhere = "; ".join(filter(None, (elsewhere, events_elsewhere)))
     except OSError as error:
-        return _say(f"cannot write {error.filename or job.out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
+        return _say(
+            f"cannot write {error.filename or job.out}: {error.strerror}; make room, or choose another --out",
+            CANNOT_WRITE,
+        )
     print(_summary(job, out, record, seconds))
     if elsewhere:
         _say(elsewhere, CANNOT_WRITE)

@@ -27,11 +27,19 @@ SEED = Parameter("--seed", 0, "", "", kind="int", low=0)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    parser.add_argument("--minutes", metavar="N", help="soak for so long; the default, 10, if nothing else is asked for")
+    parser.add_argument(
+        "--minutes",
+        metavar="N",
+        help="soak for so long; the default, 10, if nothing else is asked for",
+    )
     parser.add_argument("--kills", metavar="N", help="kill and restart so many times")
-    parser.add_argument("--trouble", action="store_true", help="pause, reset, lose commands, on a busy machine")
+    parser.add_argument(
+        "--trouble", action="store_true", help="pause, reset, lose commands, on a busy machine"
+    )
     parser.add_argument("--seed", metavar="N", default="0", help="chooses the moments; default 0")
-    parser.add_argument("--out", metavar="DIR", help="folder of the results, new or empty; default: soak_<time>")
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder of the results, new or empty; default: soak_<time>"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -49,9 +57,15 @@ def run(arguments: argparse.Namespace) -> int:
         make_folder(out)
         return _judged(tests, seed, out)
     except KeyboardInterrupt as stop:  # with the signal's number, where a test has heard it
-        return _say(f"interrupted; what was written is in {out}", SIGNAL + (stop.args[0] if stop.args else received()))
+        return _say(
+            f"interrupted; what was written is in {out}",
+            SIGNAL + (stop.args[0] if stop.args else received()),
+        )
     except OSError as error:
-        return _say(f"cannot write {error.filename or out}: {error.strerror}; make room, or choose another --out", CANNOT_WRITE)
+        return _say(
+            f"cannot write {error.filename or out}: {error.strerror}; make room, or choose another --out",
+            CANNOT_WRITE,
+        )
 
 
 def _tests(arguments: argparse.Namespace) -> dict:
@@ -73,12 +87,24 @@ def _judged(tests: dict, seed: int, out: Path) -> int:
     for name, size in tests.items():
         (out / name).mkdir()
         results[name] = Endurance(out / name, seed).run(name, size)
-        print(f"{name}:", *(check.sentence for check in results[name].checks), sep="\n  ", flush=True)
+        print(
+            f"{name}:", *(check.sentence for check in results[name].checks), sep="\n  ", flush=True
+        )
         if results[name].failure:
             print(f"  FAIL {results[name].failure}")
     passed = all(result.passed for result in results.values())
     print("passed" if passed else "FAILED", flush=True)
-    text = json.dumps({"passed": passed, "seed": seed, **{name: result.written() for name, result in results.items()}}, indent=1) + "\n"
+    text = (
+        json.dumps(
+            {
+                "passed": passed,
+                "seed": seed,
+                **{name: result.written() for name, result in results.items()},
+            },
+            indent=1,
+        )
+        + "\n"
+    )
     _, elsewhere = write_or_rescue(out / "soak.json", lambda draft: draft.write_text(text))
     print(f"wrote {out}")
     if elsewhere:

@@ -43,15 +43,47 @@ class Job(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `job`."""
     option = parser.add_argument
-    option("file", nargs="?", metavar="FILE.yaml", help="the campaign; doc/campaigns.md explains how to write one")
+    option(
+        "file",
+        nargs="?",
+        metavar="FILE.yaml",
+        help="the campaign; doc/campaigns.md explains how to write one",
+    )
     option("--preset", metavar="NAME", help="a campaign that comes with the package; see --list")
-    option("--list", action="store_true", help="list the presets, and every name that a campaign can fix or vary")
-    option("--controller", metavar="NAME", help="the law, by name or path/to/law.py, instead of the one or those of the campaign")
-    option("--set", metavar="NAME=VALUE", action="append", default=[], help="over the file: 'rod.mass={grid: [0.5, 2, 16]}'; may be repeated")
-    option("--out", metavar="DIR", help="folder of the results, new or empty; default: the campaign's name")
+    option(
+        "--list",
+        action="store_true",
+        help="list the presets, and every name that a campaign can fix or vary",
+    )
+    option(
+        "--controller",
+        metavar="NAME",
+        help="the law, by name or path/to/law.py, instead of the one or those of the campaign",
+    )
+    option(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="over the file: 'rod.mass={grid: [0.5, 2, 16]}'; may be repeated",
+    )
+    option(
+        "--out",
+        metavar="DIR",
+        help="folder of the results, new or empty; default: the campaign's name",
+    )
     option("--resume", action="store_true", help="go on with the results that are in DIR")
-    option("--jobs", metavar="N", default="0", help="threads, or processes where the law is not compiled; default: one for each processor")
-    option("--scheduler", metavar="ADDRESS", help="compute on Dask: its scheduler's address, or local: a cluster of --jobs processes here")
+    option(
+        "--jobs",
+        metavar="N",
+        default="0",
+        help="threads, or processes where the law is not compiled; default: one for each processor",
+    )
+    option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="compute on Dask: its scheduler's address, or local: a cluster of --jobs processes here",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -66,14 +98,26 @@ def run(arguments: argparse.Namespace) -> int:
             _say(anew, DONE)
         return _computed(planned)
     except KeyboardInterrupt:
-        return _say("interrupted; what was computed before is kept: add --resume to go on", console.SIGNAL + console.received())
+        return _say(
+            "interrupted; what was computed before is kept: add --resume to go on",
+            console.SIGNAL + console.received(),
+        )
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     except WorkersDied as error:
-        return _say(f"{error}; what was computed is kept: take fewer --jobs and add --resume", WORKERS_DIED)
+        return _say(
+            f"{error}; what was computed is kept: take fewer --jobs and add --resume", WORKERS_DIED
+        )
     except OSError as error:
-        advice = "make room, then add --resume" if error.errno == errno.ENOSPC else "choose another --out"
-        return _say(f"cannot write {error.filename or arguments.out}: {error.strerror}; {advice}", CANNOT_WRITE)
+        advice = (
+            "make room, then add --resume"
+            if error.errno == errno.ENOSPC
+            else "choose another --out"
+        )
+        return _say(
+            f"cannot write {error.filename or arguments.out}: {error.strerror}; {advice}",
+            CANNOT_WRITE,
+        )
 
 
 def job(arguments: argparse.Namespace) -> Job:
@@ -90,7 +134,9 @@ def job(arguments: argparse.Namespace) -> Job:
     planned = plan.read(path, overrides)
     compiled = trial.is_compiled(planned)
     sitting = provenance.sitting(*map(select.load, planned.laws))
-    kept = store.Store(Path(arguments.out or path.stem), planned, compiled, store.identities(planned), sitting)
+    kept = store.Store(
+        Path(arguments.out or path.stem), planned, compiled, store.identities(planned), sitting
+    )
     return Job(planned, kept, jobs, compiled, arguments.scheduler)
 
 
@@ -104,7 +150,9 @@ def _file(arguments: argparse.Namespace) -> Path:
         return Path(arguments.file)
     known = _presets()
     if arguments.preset not in known:
-        raise ValueError(f"--preset {arguments.preset} is not known; {nearest(arguments.preset, known)}known are {', '.join(known)}")
+        raise ValueError(
+            f"--preset {arguments.preset} is not known; {nearest(arguments.preset, known)}known are {', '.join(known)}"
+        )
     return config("campaigns", f"{arguments.preset}.yaml")
 
 
@@ -120,7 +168,11 @@ def _listed() -> int:
     from rbdyn_ros.settings.parameter import expected
 
     print("presets: " + ", ".join(_presets()))
-    print("laws: " + ", ".join(select.names()) + "; an option of a law is NAME.OPTION, such as lqr.tilt_weight\n")
+    print(
+        "laws: "
+        + ", ".join(select.names())
+        + "; an option of a law is NAME.OPTION, such as lqr.tilt_weight\n"
+    )
     for p in (*quantities.OF_THE_WHOLE, *quantities.COMMON):
         unit = f" [{p.unit}]" if p.unit else ""
         print(f"{p.name}{unit}\n    {p.description} Allowed: {expected(p)}.")
@@ -147,7 +199,10 @@ def _computed(job: Job) -> int:
     left = len(job.store.missing()[0])
     if left:
         code = console.SIGNAL + (stop.signal or signal.SIGINT)
-        return _say(f"interrupted with {job.store.count - left} of {job.store.count} parts done; add --resume to go on", code)
+        return _say(
+            f"interrupted with {job.store.count - left} of {job.store.count} parts done; add --resume to go on",
+            code,
+        )
     return _told(job, time.perf_counter() - began, before)
 
 
@@ -158,7 +213,9 @@ def _warm_up(job: Job) -> None:
 
     with notice("compiling, once on this machine: less than a minute ..."):
         if job.compiled:
-            first = job.plan._replace(fixed=tuple((n, 0.02 if n == "duration" else value) for n, value in job.plan.fixed))
+            first = job.plan._replace(
+                fixed=tuple((n, 0.02 if n == "duration" else value) for n, value in job.plan.fixed)
+            )
             for begin in range(0, job.plan.size, max(1, job.plan.size // len(job.plan.laws))):
                 outcomes(first, begin, begin + 1)
 
@@ -169,10 +226,16 @@ def _carry_out(job: Job, stop) -> None:
     from rbdyn_ros.simulation.progress import bar
 
     spans = {part: job.store.span(part) for part in job.store.missing()[0]}
-    place = workers.cluster(job.scheduler, job.jobs) if job.scheduler else workers.here(job.jobs, job.compiled)
+    place = (
+        workers.cluster(job.scheduler, job.jobs)
+        if job.scheduler
+        else workers.here(job.jobs, job.compiled)
+    )
     total, done = sum(end - begin for begin, end in spans.values()), 0
     with place as (executor, count), bar(total, "samples") as show:
-        for part, columns in workers.computed(job.plan, spans, executor, count, lambda: not stop.signal):
+        for part, columns in workers.computed(
+            job.plan, spans, executor, count, lambda: not stop.signal
+        ):
             job.store.write(part, columns)
             done += len(columns["sample"])
             show(done)
@@ -183,8 +246,13 @@ def _told(job: Job, seconds: float, parts: int) -> int:
 
     found, folder = results.read(job.store), job.store.folder
     print(results.summary(found))
-    print(f"{job.plan.size} samples, {parts} of {job.store.count} parts computed in {seconds:.1f} s", flush=True)
-    summary, why = write_or_rescue(folder / "summary.json", partial(results.write, found, provenance=job.store.provenance))
+    print(
+        f"{job.plan.size} samples, {parts} of {job.store.count} parts computed in {seconds:.1f} s",
+        flush=True,
+    )
+    summary, why = write_or_rescue(
+        folder / "summary.json", partial(results.write, found, provenance=job.store.provenance)
+    )
     drawn, why_not = write_or_rescue(folder / "campaign.png", partial(picture.write, found))
     print("\n".join(f"wrote {path}" for path in (drawn, summary, folder / "parts")))
     elsewhere = "; ".join(filter(None, (why, why_not)))

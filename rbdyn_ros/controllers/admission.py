@@ -41,4 +41,6 @@ def _refusal(q: Array, v: Array, r: Array) -> ValueError:
         if not np.isfinite(numbers).all():
             return ValueError(f"{name} is {numbers.tolist()}; every number must be finite")
     norm = np.linalg.norm(q[2:])
-    return ValueError(f"the orientation has norm {norm:.6g}; it must be 1 within {_UNIT:g}: send a unit quaternion")
+    return ValueError(
+        f"the orientation has norm {norm:.6g}; it must be 1 within {_UNIT:g}: send a unit quaternion"
+    )

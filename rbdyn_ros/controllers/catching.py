@@ -77,7 +77,10 @@ def is_catchable(net, p3, s, reference, widest):
     th, w = leaning(s), net.mode.weights
     zx = w[0] * (s[2][0] - reference[0]) + w[1] * s[3][0] + w[2] * th[0] + w[3] * th[2]
     zy = w[0] * (s[2][1] - reference[1]) + w[1] * s[3][1] + w[2] * th[1] + w[3] * th[3]
-    if math.hypot(th[0], th[1]) >= widest or math.hypot(zx, zy) >= net.part * net.mode.reach * net.force_limit:
+    if (
+        math.hypot(th[0], th[1]) >= widest
+        or math.hypot(zx, zy) >= net.part * net.mode.reach * net.force_limit
+    ):
         return False
     return is_caught(net, p3, s, reference)
 
@@ -91,6 +94,8 @@ def is_caught(net, p3, s, reference):
         if i >= SETTLING and calm and s[0][2] > UPRIGHT and math.hypot(s[1][0], s[1][1]) < SLOW:
             return True
         s = sphere_state.step(net.system, p3, saturated(ux, uy, net.force_limit), s, STEP)
-        if math.hypot(s[2][0], s[2][1]) > NARROW * net.travel or not s[0][2] > math.cos(LARGEST_TILT):
+        if math.hypot(s[2][0], s[2][1]) > NARROW * net.travel or not s[0][2] > math.cos(
+            LARGEST_TILT
+        ):
             return False
     return False

@@ -28,14 +28,20 @@ class Course:
         """Whether the state cannot follow the last one; one that is not finite is passed over."""
         if not math.isfinite(sum(state.q.tolist())):
             return False
-        last, self._last = self._last, (state.t, np.array(state.q, float))  # its own, and of the type that is bound
+        last, self._last = (
+            self._last,
+            (state.t, np.array(state.q, float)),
+        )  # its own, and of the type that is bound
         return last is not None and not self._continues(last[1], self._last[1], state.t - last[0])
 
 
 @kernel
 def continues(before, after, h):
     """Whether q (6,) `after` can follow q (6,) `before` within h [s]."""
-    if not 0.0 <= h <= LONGEST or math.hypot(after[0] - before[0], after[1] - before[1]) > CART + CART_SPEED * h:
+    if (
+        not 0.0 <= h <= LONGEST
+        or math.hypot(after[0] - before[0], after[1] - before[1]) > CART + CART_SPEED * h
+    ):
         return False
     chord = vec.norm(vec.sub(_direction(after), _direction(before)))
     return 2.0 * math.asin(min(1.0, 0.5 * chord)) <= ROD + ROD_SPEED * h

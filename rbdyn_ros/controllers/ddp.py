@@ -97,7 +97,10 @@ def price(cost, states, forces, h):
     for i in range(len(forces)):
         over, _, _ = _beyond(forces[i], cost.force_edge)
         out, _, _ = _beyond(states[i, 6:8], cost.travel_edge)
-        total += h * (cost.force * (forces[i, 0] ** 2 + forces[i, 1] ** 2) + cost.wall * (over * over + out * out))
+        total += h * (
+            cost.force * (forces[i, 0] ** 2 + forces[i, 1] ** 2)
+            + cost.wall * (over * over + out * out)
+        )
     for i in range(SIZE):
         total += cost.end[i] * (states[-1, i] - (i == 2)) ** 2
     return total
@@ -123,7 +126,12 @@ def backward(system, cost, states, forces, h, damping, gains, steps):
     v[2] -= 2.0 * cost.end[2]
     for i in range(len(forces) - 1, -1, -1):
         linearised(system, states[i], forces[i], h, A, B)
-        l_s, l_ss, l_u, l_uu = np.zeros(SIZE), np.zeros((SIZE, SIZE)), 2.0 * h * cost.force * forces[i], 2.0 * h * cost.force * np.eye(2)
+        l_s, l_ss, l_u, l_uu = (
+            np.zeros(SIZE),
+            np.zeros((SIZE, SIZE)),
+            2.0 * h * cost.force * forces[i],
+            2.0 * h * cost.force * np.eye(2),
+        )
         _wall(h * cost.wall, states[i, 6:8], cost.travel_edge, l_s, l_ss, 6)
         _wall(h * cost.wall, forces[i], cost.force_edge, l_u, l_uu, 0)
         VA, K, k = product(V, A), gains[i], steps[i]
@@ -194,7 +202,9 @@ def forward(system, states, forces, gains, steps, a, h, new_states, new_forces):
             new_forces[i, j] = forces[i, j] + a * steps[i, j]
             for n in range(SIZE):
                 new_forces[i, j] -= gains[i, j, n] * (new_states[i, n] - states[i, n])
-        advanced(system, 0.0, new_states[i], new_forces[i, 0], new_forces[i, 1], h, new_states[i + 1])
+        advanced(
+            system, 0.0, new_states[i], new_forces[i, 0], new_forces[i, 1], h, new_states[i + 1]
+        )
 
 
 @kernel

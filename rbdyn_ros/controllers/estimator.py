@@ -14,7 +14,10 @@ from rbdyn_ros.controllers.observer import Noise, Observer
 from rbdyn_ros.models import measurements
 from rbdyn_ros.types import State, System
 
-FIRST_VELOCITY, FIRST_RATE = 1.0, 3.0  # [m/s], [rad/s] deviation of what the encoders do not tell at the start
+FIRST_VELOCITY, FIRST_RATE = (
+    1.0,
+    3.0,
+)  # [m/s], [rad/s] deviation of what the encoders do not tell at the start
 LONGEST = 0.1  # [s] without a measurement, after which the filter starts anew
 MEMORY = 500  # instants over which the innovations are averaged
 
@@ -47,8 +50,14 @@ class Estimator:
 
     def __init__(self, system: System, options: Options):
         o = options
-        noise = o.noise._replace(position=2.0 * o.cart, attitude=2.0 * o.angle, velocity=FIRST_VELOCITY, rate=FIRST_RATE)
-        self._system, self._options, self._filter = system, options, Observer(system, at_rest(_NOTHING), 1.0, noise)
+        noise = o.noise._replace(
+            position=2.0 * o.cart, attitude=2.0 * o.angle, velocity=FIRST_VELOCITY, rate=FIRST_RATE
+        )
+        self._system, self._options, self._filter = (
+            system,
+            options,
+            Observer(system, at_rest(_NOTHING), 1.0, noise),
+        )
         self.reset()
 
     def reset(self) -> None:
@@ -76,7 +85,9 @@ class Estimator:
         o, seen = self._options, self._filter
         total = seen.correct(measurements.cart(seen.state, instant.cart, o.cart**2))
         if o.imu:
-            total += seen.correct(measurements.gyroscope(seen.state, seen.bias, instant.rate, o.gyroscope**2))
+            total += seen.correct(
+                measurements.gyroscope(seen.state, seen.bias, instant.rate, o.gyroscope**2)
+            )
             felt = (instant.force, instant.felt, o.imu_position, o.accelerometer**2)
             total += seen.correct(measurements.accelerometer(self._system, seen.state, *felt))
         else:
@@ -90,10 +101,16 @@ _NOTHING = Instant(0.0, (0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0))
 
 def at_rest(instant: Instant) -> State:
     """Where the encoders say, without a velocity."""
-    return State(instant.t, np.array((*instant.cart, *measurements.turned(*map(float, instant.angles)))), np.zeros(5))
+    return State(
+        instant.t,
+        np.array((*instant.cart, *measurements.turned(*map(float, instant.angles)))),
+        np.zeros(5),
+    )
 
 
 def _check(instant: Instant) -> None:
     for name, numbers in zip(instant._fields[1:], instant[1:]):
         if numbers is not None and not all(map(math.isfinite, numbers)):
-            raise ValueError(f"of what was measured, {name} is {list(numbers)}; every number must be finite")
+            raise ValueError(
+                f"of what was measured, {name} is {list(numbers)}; every number must be finite"
+            )

@@ -37,7 +37,9 @@ def feedback(q, v, reference, K, limit):
     return saturated(ux, uy, limit)
 
 
-def regulator(system: System, weights, force_weight: float, h: float, gain: Callable = riccati.gain) -> tuple[Array, Array]:
+def regulator(
+    system: System, weights, force_weight: float, h: float, gain: Callable = riccati.gain
+) -> tuple[Array, Array]:
     """(K (4,), S (4, 4)) that minimise the sum of h (e.Q e + R u^2) along the stepper's own linearisation.
 
     `weights` (4,) is the diagonal of Q, `force_weight` is R; `gain` is one of `riccati`. ValueError if there is no such gain.

@@ -17,7 +17,11 @@ from typing import Protocol
 
 from rbdyn_ros.types import Array, State
 
-SHARED = {"period": "period", "force_limit": "cart.force_limit", "travel": "cart.travel"}  # option: parameter
+SHARED = {
+    "period": "period",
+    "force_limit": "cart.force_limit",
+    "travel": "cart.travel",
+}  # option: parameter
 
 
 class Controller(Protocol):

@@ -44,7 +44,12 @@ def predict(system, options, force, h, q, v, P, walk):
 def _stepped(system, options, force, h, q, v):
     """Whether one step of the plant, in place, converged."""
     load = rod_on_cart.Load(force, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    return quaternion_midpoint.steps(system, options, load, (1.0,), None, h, 1, 0.0, q, v, np.zeros(3))[0] == 1
+    return (
+        quaternion_midpoint.steps(
+            system, options, load, (1.0,), None, h, 1, 0.0, q, v, np.zeros(3)
+        )[0]
+        == 1
+    )
 
 
 @kernel

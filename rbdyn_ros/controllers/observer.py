@@ -42,8 +42,13 @@ class Observer:
         self._options = select("quaternion_midpoint").options(self.system)
         n = noise
         blocks = (2, 3, 2, 3, 3)
-        self._first = np.diag(np.repeat((n.position, n.attitude, n.velocity, n.rate, n.first_bias), blocks) ** 2)
-        self._density = np.array((*(0.0,) * 5, n.cart, n.cart, n.rod, n.rod, n.spin, n.bias, n.bias, n.bias)) ** 2
+        self._first = np.diag(
+            np.repeat((n.position, n.attitude, n.velocity, n.rate, n.first_bias), blocks) ** 2
+        )
+        self._density = (
+            np.array((*(0.0,) * 5, n.cart, n.cart, n.rod, n.rod, n.spin, n.bias, n.bias, n.bias))
+            ** 2
+        )
         self.reset(start)
 
     @property
@@ -59,7 +64,9 @@ class Observer:
     def predict(self, force: Array, h: float | None = None) -> bool:
         """One period, or h [s], on, under the force (2,) [N] that acted; False, and no change, if the step did not converge."""
         u, h = (float(force[0]), float(force[1])), self.h if h is None else float(h)
-        if not kalman.predict(self.system, self._options, u, h, self._q, self._v, self.P, h * self._density):
+        if not kalman.predict(
+            self.system, self._options, u, h, self._q, self._v, self.P, h * self._density
+        ):
             return False
         self._t += h
         return True
@@ -70,5 +77,7 @@ class Observer:
         ValueError for a reading that is not finite: the estimate stays.
         """
         if not np.isfinite(reading.residual).all():
-            raise ValueError(f"a reading differs from the estimate by {reading.residual.tolist()}; every number must be finite")
+            raise ValueError(
+                f"a reading differs from the estimate by {reading.residual.tolist()}; every number must be finite"
+            )
         return kalman.correct(self._q, self._v, self.bias, self.P, *reading)

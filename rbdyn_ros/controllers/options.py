@@ -9,7 +9,12 @@ from rbdyn_ros.controllers.select import short
 from rbdyn_ros.settings import tables, yaml_file
 from rbdyn_ros.settings.parameter import Parameter, check
 
-_REACHES = ("", "*", "**", "pendulum_controller")  # sections of a file that the controller node reads
+_REACHES = (
+    "",
+    "*",
+    "**",
+    "pendulum_controller",
+)  # sections of a file that the controller node reads
 _KINDS = {bool: "bool", int: "int", float: "float", str: "string", tuple: "float_array"}
 
 
@@ -34,8 +39,13 @@ def table(name: str, law: ModuleType) -> tuple:
     if declared is None:
         return tuple(_derived(name, option, options) for option in own)
     if [parameter.name for parameter in declared] != [f"{name}.{option}" for option in own]:
-        listed, expected = ", ".join(p.name for p in declared), ", ".join(f"{name}.{option}" for option in own)
-        raise ValueError(f"controller {name}: PARAMETERS lists {listed}; after its Options it must list {expected}")
+        listed, expected = (
+            ", ".join(p.name for p in declared),
+            ", ".join(f"{name}.{option}" for option in own),
+        )
+        raise ValueError(
+            f"controller {name}: PARAMETERS lists {listed}; after its Options it must list {expected}"
+        )
     return tuple(declared)
 
 
@@ -52,10 +62,16 @@ def from_files(name: str, law: ModuleType, files: Iterable) -> dict:
 
     ValueError, with file and line, for an option that the law has not, or a value out of range.
     """
-    parameters, values, group = {parameter.name: parameter for parameter in table(name, law)}, {}, short(name)
+    parameters, values, group = (
+        {parameter.name: parameter for parameter in table(name, law)},
+        {},
+        short(name),
+    )
     for path in files:
         for entry in yaml_file.read(path):
-            if entry.section.rpartition("/")[2] not in _REACHES or not entry.name.startswith(f"{group}."):
+            if entry.section.rpartition("/")[2] not in _REACHES or not entry.name.startswith(
+                f"{group}."
+            ):
                 continue
             source = f"{path}:{entry.line}"
             if entry.name not in parameters:
@@ -69,13 +85,18 @@ def from_files(name: str, law: ModuleType, files: Iterable) -> dict:
 def checked(options: NamedTuple, parameters: tuple, source: str = "controller") -> NamedTuple:
     """The options, each in its own type; ValueError for the first that is out of the range of its parameter."""
     by_option = _by_option(type(options), parameters)
-    return type(options)(*(check(by_option[option], value, source) for option, value in options._asdict().items()))
+    return type(options)(
+        *(check(by_option[option], value, source) for option, value in options._asdict().items())
+    )
 
 
 def _by_option(options: type, parameters: tuple) -> dict:
     """option -> its parameter: the law's own by the last part of the name, the shared ones from the nodes' tables."""
     named = {parameter.name.rpartition(".")[2]: parameter for parameter in parameters}
-    return {option: tables.lookup(SHARED[option], "") if option in SHARED else named[option] for option in options._fields}
+    return {
+        option: tables.lookup(SHARED[option], "") if option in SHARED else named[option]
+        for option in options._fields
+    }
 
 
 def _derived(name: str, option: str, options: type) -> Parameter:
@@ -86,4 +107,6 @@ def _derived(name: str, option: str, options: type) -> Parameter:
             f"controller {name}: its option {option} has the default {default!r}; "
             "it must be a bool, an int, a float, a str or a tuple of floats"
         )
-    return Parameter(f"{name}.{option}", default, "", f"Sets the option {option} of the law {name}.", kind)
+    return Parameter(
+        f"{name}.{option}", default, "", f"Sets the option {option} of the law {name}.", kind
+    )

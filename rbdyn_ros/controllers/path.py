@@ -74,7 +74,12 @@ def arrives(path, net, p3, time, s):
 def nearest(path, s):
     """(angle [rad] by which the motion is turned, node) where the state s [world] has least to go: the least d.S_i d."""
     best, angle, node = math.inf, 0.0, 0
-    for i in (0, 3, 6, 8):  # the planes of the rod, of its rate, of the cart and of its velocity; both ways
+    for i in (
+        0,
+        3,
+        6,
+        8,
+    ):  # the planes of the rod, of its rate, of the cart and of its velocity; both ways
         for half in (0.0, math.pi):
             turn = math.atan2(s[i + 1], s[i]) + half
             here = turned(s, -turn)

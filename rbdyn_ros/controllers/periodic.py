@@ -70,8 +70,13 @@ def nonlinear(system: System, path: Array, w: float, h: float) -> Array:
     size = np.hypot(*n.T)[:, None]
     th = np.arctan2(size, k_z) / np.where(size > 0.0, size, 1.0) * n
     k, dk = np.hstack((n, k_z)), np.hstack((dn, dk_z))
-    u = [reduced_pendulum.force(system, 0.0, *(tuple(map(float, row)) for row in rows)) for rows in zip(a, k, dk, dx)]
-    motion = np.fft.rfft(np.hstack((x, dx, th, k_z * dn - n * dk_z, u)), axis=0)[: KEPT + 1] / SAMPLES
+    u = [
+        reduced_pendulum.force(system, 0.0, *(tuple(map(float, row)) for row in rows))
+        for rows in zip(a, k, dk, dx)
+    ]
+    motion = (
+        np.fft.rfft(np.hstack((x, dx, th, k_z * dn - n * dk_z, u)), axis=0)[: KEPT + 1] / SAMPLES
+    )
     motion[1:] *= 2.0
     motion[:, 8:] *= np.exp(0.5j * h * w * np.arange(KEPT + 1))[:, None]
     return motion
@@ -89,7 +94,10 @@ def _rod_over(system: System, a: Array, w: float) -> tuple[Array, Array]:
         J = np.kron(I, D @ D)
         for j in range(2):
             step = 1e-30j * I[j]
-            by_n, by_dn = _acceleration(system, n + step, dn, a).imag, _acceleration(system, n, dn + step, a).imag
+            by_n, by_dn = (
+                _acceleration(system, n + step, dn, a).imag,
+                _acceleration(system, n, dn + step, a).imag,
+            )
             for i in range(2):
                 block = J[i * size : (i + 1) * size, j * size : (j + 1) * size]
                 block -= 1e30 * (np.diag(by_n[:, i]) + by_dn[:, i, None] * D)
@@ -97,7 +105,9 @@ def _rod_over(system: System, a: Array, w: float) -> tuple[Array, Array]:
         if not (n**2).sum(1).max() < 1.0:
             raise ValueError("the rod would have to pass the horizontal")
     else:
-        raise ValueError(f"no motion of the rod was found (residual {np.abs(r).max():.2g} 1/s^2 after {ITERATIONS} iterations)")
+        raise ValueError(
+            f"no motion of the rod was found (residual {np.abs(r).max():.2g} 1/s^2 after {ITERATIONS} iterations)"
+        )
     return n, D @ n
 
 
@@ -115,4 +125,6 @@ def _differentiation(w: float) -> Array:
     """d/dt of a series with the fundamental w, from its samples to its samples, (SAMPLES, SAMPLES)."""
     order = np.fft.fftfreq(SAMPLES, 1.0 / SAMPLES)
     order[SAMPLES // 2] = 0.0  # the sawtooth's derivative is not seen by the samples
-    return np.real(np.fft.ifft(1j * w * order[:, None] * np.fft.fft(np.eye(SAMPLES), axis=0), axis=0))
+    return np.real(
+        np.fft.ifft(1j * w * order[:, None] * np.fft.fft(np.eye(SAMPLES), axis=0), axis=0)
+    )

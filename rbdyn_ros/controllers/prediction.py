@@ -40,7 +40,9 @@ def predicted(A: Array, B: Array, W: Array, S: Array, periods: list) -> Predicti
     gains, cost = _backward(blocks, S)
     N = len(periods)
     now, by = np.eye(4), np.zeros((4, N))  # e_k = now e_0 + by c
-    rows = Prediction(gains[0], cost, np.zeros((N, 4)), np.eye(N), np.zeros((N, 4)), np.zeros((N, N)))
+    rows = Prediction(
+        gains[0], cost, np.zeros((N, 4)), np.eye(N), np.zeros((N, 4)), np.zeros((N, N))
+    )
     for k, ((A_k, B_k, _), K) in enumerate(zip(blocks, gains)):
         rows.force[k], rows.force_by[k] = -K @ now, rows.force_by[k] - K @ by
         closed = A_k - B_k * K

@@ -7,7 +7,9 @@ _CIRCLE = 1e-9  # a mode this near to the unit circle neither decays nor grows
 _NONE = "the Riccati equation has no stabilising solution"
 
 
-def gain(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def gain(
+    A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """(K, S): u = -K e minimises sum e.Q e + u.R u = e0.S e0 subject to e' = A e + B u.
 
         S = Q + A^T S (A - B K),    K = (R + B^T S B)^-1 B^T S A
@@ -22,11 +24,15 @@ def gain(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> tuple[np
         raise ValueError(f"{_NONE}: {str(error).rstrip('.')}") from error
     radius = max(abs(np.linalg.eigvals(A - B @ K)))
     if not radius < 1.0 - _CIRCLE:
-        raise ValueError(f"{_NONE}: the best that was found has a pole at distance {radius:.9g} from the origin")
+        raise ValueError(
+            f"{_NONE}: the best that was found has a pole at distance {radius:.9g} from the origin"
+        )
     return K, S
 
 
-def unchecked_gain(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def unchecked_gain(
+    A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """(K, S) of `gain` for a plant of which a neighbor has a solution: a seventh of the time. LinAlgError if none is found."""
     S = solve_discrete_are(A, B, Q, R)
     return np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A), S
@@ -37,7 +43,9 @@ def _require_solution(A: np.ndarray, B: np.ndarray, Q: np.ndarray) -> None:
     for mode in np.linalg.eigvals(A):
         shifted = A - mode * np.eye(len(A))
         if abs(mode) > 1.0 - _CIRCLE and _is_rank_deficient(np.hstack((shifted, B))):
-            raise ValueError(f"{_NONE}: the input does not reach the mode with eigenvalue {mode:.6g}")
+            raise ValueError(
+                f"{_NONE}: the input does not reach the mode with eigenvalue {mode:.6g}"
+            )
         if abs(abs(mode) - 1.0) < _CIRCLE and _is_rank_deficient(np.vstack((shifted, Q))):
             raise ValueError(f"{_NONE}: no weight sees the mode with eigenvalue {mode:.6g}")
 

@@ -32,10 +32,16 @@ def load(name: str) -> ModuleType:
     foreign = [point for point in entry_points(group=GROUP) if point.name == name]
     own = [name] if name in _own() else []
     if not own and not foreign:
-        raise ValueError(f"controller is '{name}'; known are {', '.join(names())}, and the path of a law of your own, such as ./law.py")
+        raise ValueError(
+            f"controller is '{name}'; known are {', '.join(names())}, and the path of a law of your own, such as ./law.py"
+        )
     if len(own) + len(foreign) > 1:
-        packages = " and by ".join([__package__ for _ in own] + [_package(point) for point in foreign])
-        raise ValueError(f"controller '{name}' is offered by {packages}; rename one, or uninstall its package")
+        packages = " and by ".join(
+            [__package__ for _ in own] + [_package(point) for point in foreign]
+        )
+        raise ValueError(
+            f"controller '{name}' is offered by {packages}; rename one, or uninstall its package"
+        )
     return import_module(f"{__package__}.{name}") if own else _foreign(foreign[0])
 
 
@@ -57,23 +63,34 @@ def absolute(name: str, *folders: Path) -> str:
     return str(next((place for place in places if place.is_file()), places[0]).resolve())
 
 
-def make_law(name: str, module: ModuleType, model: ModuleType, params: NamedTuple, options: NamedTuple):
+def make_law(
+    name: str, module: ModuleType, model: ModuleType, params: NamedTuple, options: NamedTuple
+):
     """The law of the module, designed. ValueError, in one sentence, if its `design` raises or what it returns is no law."""
     who = f"the law {short(name)}"
     try:
         law = module.design(model, params, options)
     except (Exception, SystemExit) as error:  # whatever a law of somebody else raises
-        if tracebacks.is_signal(error) or (isinstance(error, ValueError) and tracebacks.is_own(error)):
+        if tracebacks.is_signal(error) or (
+            isinstance(error, ValueError) and tracebacks.is_own(error)
+        ):
             raise
         file = getattr(module, "__file__", None) or ""
         if isinstance(error, ValueError):  # the sentence of its author
             raise ValueError(f"{who}: {error}{tracebacks.place(error, file)}") from error
-        raise ValueError(f"{who}: designing it raised {tracebacks.described(error, file)}") from error
+        raise ValueError(
+            f"{who}: designing it raised {tracebacks.described(error, file)}"
+        ) from error
     missing = [method for method in METHODS if not callable(getattr(law, method, None))]
     if missing:
         what = "the None" if law is None else f"the {type(law).__name__}"
-        signature = {"command": "command(self, t, state, reference)", "reset": "reset(self), which forgets the past"}
-        raise ValueError(f"{who}: {what} that design() returned has no method {signature[missing[0]]}; write it, even if it does nothing")
+        signature = {
+            "command": "command(self, t, state, reference)",
+            "reset": "reset(self), which forgets the past",
+        }
+        raise ValueError(
+            f"{who}: {what} that design() returned has no method {signature[missing[0]]}; write it, even if it does nothing"
+        )
     return law
 
 
@@ -86,7 +103,10 @@ def _foreign(point: EntryPoint) -> ModuleType:
     which = f"controller '{point.name}' of {_package(point)} ({point.value})"
     try:
         law = point.load()
-    except (Exception, SystemExit) as error:  # whatever a stranger's module raises while it is imported
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # whatever a stranger's module raises while it is imported
         if tracebacks.is_signal(error):
             raise
         raise ValueError(f"{which} does not load: {tracebacks.described(error)}") from error
@@ -97,18 +117,28 @@ def _of_file(path: Path) -> ModuleType:
     """The module of a law's file, as it is now: an edit makes another module. ValueError."""
     which = f"controller '{path}'"
     if path.is_dir():
-        raise ValueError(f"{which} is a folder; name the file of a law in it, such as {path / 'law.py'}")
+        raise ValueError(
+            f"{which} is a folder; name the file of a law in it, such as {path / 'law.py'}"
+        )
     if path.suffix != ".py":
         raise ValueError(f"{which} is not the path of a law; it must end in .py")
     if not path.stem.isidentifier() or path.stem in {name.partition(".")[0] for name in known()}:
-        raise ValueError(f"{which}: {path.stem} cannot begin the names of its options; rename the file, for instance to my_law.py")
+        raise ValueError(
+            f"{which}: {path.stem} cannot begin the names of its options; rename the file, for instance to my_law.py"
+        )
     try:
         source = path.read_bytes()
     except OSError as error:
-        raise ValueError(f"{which} cannot be read: {error.strerror}; check its path, or take one of {', '.join(names())}") from None
+        raise ValueError(
+            f"{which} cannot be read: {error.strerror}; check its path, or take one of {', '.join(names())}"
+        ) from None
     path = path.resolve()
     name = f"law_{path.stem}_{crc32(bytes(path) + source):08x}"
-    return sys.modules[name] if name in sys.modules else _checked(_executed(name, path, source, which), which)
+    return (
+        sys.modules[name]
+        if name in sys.modules
+        else _checked(_executed(name, path, source, which), which)
+    )
 
 
 def _executed(name: str, path: Path, source: bytes, which: str) -> ModuleType:
@@ -120,17 +150,24 @@ def _executed(name: str, path: Path, source: bytes, which: str) -> ModuleType:
     sys.modules[name] = module
     try:
         exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
-    except (Exception, SystemExit) as error:  # whatever a law of somebody else raises while it is imported
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # whatever a law of somebody else raises while it is imported
         del sys.modules[name]
         if tracebacks.is_signal(error):
             raise
-        raise ValueError(f"{which} does not load: {tracebacks.described(error, str(path))}") from error
+        raise ValueError(
+            f"{which} does not load: {tracebacks.described(error, str(path))}"
+        ) from error
     return module
 
 
 def _checked(law: ModuleType, which: str) -> ModuleType:
     if not callable(getattr(law, "design", None)):
-        raise ValueError(f"{which} has no function `design(model, params, options)`; a law exports one")
+        raise ValueError(
+            f"{which} has no function `design(model, params, options)`; a law exports one"
+        )
     return law
 
 

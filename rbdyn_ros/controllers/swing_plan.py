@@ -16,7 +16,11 @@ NODE = 0.02  # [s] between two nodes
 EFFORT, WALL = 1e-3, 10.0  # R and W of (K.18)
 END = (300.0, 300.0, 300.0, 100.0, 100.0, 100.0, 300.0, 300.0, 100.0, 100.0)  # the diagonal of Q_N
 GUESSES = (0.25, -0.5, 0.1)  # of the limit: a force that swings at the rod's own frequency
-ITERATIONS, CONVERGED, LOST = 400, 1e-6, 1e6  # relative fall of the cost; damping at which nothing helps any more
+ITERATIONS, CONVERGED, LOST = (
+    400,
+    1e-6,
+    1e6,
+)  # relative fall of the cost; damping at which nothing helps any more
 HANGING = (0.0, 0.0, -1.0) + (0.0,) * 7  # k k' x x'
 
 
@@ -29,7 +33,11 @@ def path(net: Net, duration: float, force_edge: float, travel_edge: float, perio
     motion = _cheapest(net.system[:-1], duration, force_edge, travel_edge)
     found = _regulated(net.system, motion, period)
     force, far = (np.hypot(*columns.T).max() for columns in (motion.forces, motion.states[:, 6:8]))
-    if force > net.force_limit or far > net.travel or not arrives(found, net, 0.0, 0.0, motion.states[0]):
+    if (
+        force > net.force_limit
+        or far > net.travel
+        or not arrives(found, net, 0.0, 0.0, motion.states[0])
+    ):
         tilt = math.degrees(math.acos(max(-1.0, min(1.0, motion.states[-1, 2]))))
         raise ValueError(
             f"the best swing-up of {duration:g} s that was found needs {force:.3g} N of {net.force_limit:g} and {far:.3g} m of "
@@ -39,7 +47,9 @@ def path(net: Net, duration: float, force_edge: float, travel_edge: float, perio
 
 
 @lru_cache(maxsize=8)
-def _cheapest(numbers: tuple, duration: float, force_edge: float, travel_edge: float) -> ddp.Motion:
+def _cheapest(
+    numbers: tuple, duration: float, force_edge: float, travel_edge: float
+) -> ddp.Motion:
     system = System(*numbers)  # without contacts, which have arrays
     cost = ddp.Cost(EFFORT, force_edge, travel_edge, WALL, np.array(END))
     firsts = [swung(system, np.array(HANGING), duration, guess * force_edge) for guess in GUESSES]

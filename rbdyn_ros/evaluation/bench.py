@@ -40,8 +40,17 @@ class Subject(NamedTuple):
 
     def heading(self, over_ros: bool) -> dict:
         """What results belong to, as JSON has it."""
-        parameters = {name: list(value) if isinstance(value, tuple) else value for name, value in self.values.items()}
-        return {"law": self.name, "over_ros": over_ros, "kinds": list(self.kinds), "parameters": parameters, "identity": self.identity}
+        parameters = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in self.values.items()
+        }
+        return {
+            "law": self.name,
+            "over_ros": over_ros,
+            "kinds": list(self.kinds),
+            "parameters": parameters,
+            "identity": self.identity,
+        }
 
 
 class Bench:
@@ -67,16 +76,31 @@ class Bench:
     def options(self, conditions: Conditions) -> tuple:
         """The law's `Options` under the conditions."""
         name = self.subject.name
-        given = {option: value for option, value in conditions.law if option.startswith(f"{name}.")}
+        given = {
+            option: value for option, value in conditions.law if option.startswith(f"{name}.")
+        }
         known = [f"{name}.{field}" for field in options.type_of(self.module)._fields]
         for option in given:
             if option not in known:
                 raise NotForThisLaw(f"{name} has no option {option.partition('.')[2]}")
-        limits = {"cart.force_limit": conditions.force_limit, "cart.travel": conditions.travel or ANYWHERE, "period": conditions.period}
+        limits = {
+            "cart.force_limit": conditions.force_limit,
+            "cart.travel": conditions.travel or ANYWHERE,
+            "period": conditions.period,
+        }
         return options.from_values(name, self.module, {**self.subject.values, **given, **limits})
 
     def run(
-        self, conditions: Conditions, start: State, duration: float, *, reference=(0.0, 0.0), pushes=(), stop=None, gain=1.0, wrap=None
+        self,
+        conditions: Conditions,
+        start: State,
+        duration: float,
+        *,
+        reference=(0.0, 0.0),
+        pushes=(),
+        stop=None,
+        gain=1.0,
+        wrap=None,
     ) -> ClosedLoop:
         """The law around the plant for `duration` [s]; its force comes `gain` times as strong; `wrap(law)` runs in its place. LawFailed."""
         law, c = self.law(conditions), conditions
@@ -87,22 +111,34 @@ class Bench:
             observer=watching, observer_force=c.observer_force, gain=gain, pushes=pushes, stop=stop,
             name=f"the law {self.subject.name}", patience=self.subject.patience,
         )  # fmt: skip
-        run = closed_loop.run(params, method, wrap(law) if wrap else law, start, duration, c.period, conditions)
+        run = closed_loop.run(
+            params, method, wrap(law) if wrap else law, start, duration, c.period, conditions
+        )
         if run.fault:
             raise LawFailed(run.fault)
         return run
 
     def _design(self, conditions: Conditions):
         try:
-            return select.make_law(self.subject.name, self.module, spherical_pendulum, self.params, self.options(conditions))
+            return select.make_law(
+                self.subject.name,
+                self.module,
+                spherical_pendulum,
+                self.params,
+                self.options(conditions),
+            )
         except ValueError as error:
             who = f"the law {self.subject.name}: "
             raise LawFailed(who + str(error).removeprefix(who)) from error
 
     def _warm(self, law, conditions: Conditions):
         c = conditions
-        asked = closed_loop.Conditions(step=c.step, force_limit=c.force_limit, name=f"the law {self.subject.name}")
-        if fault := closed_loop.warm_up(self.params, integrator(c.integrator), law, c.period, asked):
+        asked = closed_loop.Conditions(
+            step=c.step, force_limit=c.force_limit, name=f"the law {self.subject.name}"
+        )
+        if fault := closed_loop.warm_up(
+            self.params, integrator(c.integrator), law, c.period, asked
+        ):
             raise LawFailed(fault)
         return law
 
@@ -112,4 +148,6 @@ class Bench:
         except NotForThisLaw:
             raise
         except Exception as error:  # whatever a law of somebody else raises
-            raise LawFailed(f"the law {self.subject.name}: {what} raised {type(error).__name__}: {error}") from error
+            raise LawFailed(
+                f"the law {self.subject.name}: {what} raised {type(error).__name__}: {error}"
+            ) from error

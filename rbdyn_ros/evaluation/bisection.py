@@ -13,7 +13,9 @@ class Edge(NamedTuple):
     outcomes: list  # 1 held, 0 did not
 
 
-def edge(holds: Callable[[float], bool], largest: float, tolerance: float, near: float | None = None) -> Edge:
+def edge(
+    holds: Callable[[float], bool], largest: float, tolerance: float, near: float | None = None
+) -> Edge:
     """The largest x in [0, largest], to the tolerance, for which `holds(x)`; 0 counts as holding.
 
     `near` is a guess: an edge there is found by two questions, one farther away by a few more.

@@ -79,4 +79,8 @@ def conditions(values: dict, law: dict) -> Conditions:
 def of_fault(faults: Faults, name: str) -> object:
     """The value of a parameter of `settings.faults`, such as faults.command.delay."""
     group, _, field = name.removeprefix("faults.").partition(".")
-    return getattr(getattr(faults, group), field) if hasattr(faults, group) else getattr(faults, f"{group}_{field}")
+    return (
+        getattr(getattr(faults, group), field)
+        if hasattr(faults, group)
+        else getattr(faults, f"{group}_{field}")
+    )

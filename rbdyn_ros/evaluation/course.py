@@ -8,7 +8,10 @@ from rbdyn_ros.simulation import trial
 from rbdyn_ros.simulation.closed_loop import ClosedLoop
 from rbdyn_ros.types import Array
 
-TILT, CART = math.radians(0.5), 0.02  # [rad], [m]: near upright, settled is within these from then on
+TILT, CART = (
+    math.radians(0.5),
+    0.02,
+)  # [rad], [m]: near upright, settled is within these from then on
 FALLEN = "fallen"
 _CALM = 0.1  # of the tolerances, and of them per second: a run that stays within this for `_FOR` has settled
 _FOR = 0.5  # [s]
@@ -24,7 +27,9 @@ def distances(run: ClosedLoop, reference=(0.0, 0.0)) -> Array:
     return np.hypot(run.q[:, 0] - reference[0], run.q[:, 1] - reference[1])
 
 
-def settling_time(run: ClosedLoop, reference=(0.0, 0.0), tilt: float = TILT, cart: float = CART) -> float:
+def settling_time(
+    run: ClosedLoop, reference=(0.0, 0.0), tilt: float = TILT, cart: float = CART
+) -> float:
     """Since when tilt and cart are within the tolerances [s]; inf if they are not at the end, or the run broke off."""
     if run.ended and run.ended != SETTLED:
         return math.inf
@@ -60,7 +65,10 @@ class Calm:
         x, y, _, i, j, _ = q.tolist()
         if 1.0 - 2.0 * (i * i + j * j) < self._fallen:
             return FALLEN
-        near = 2.0 * math.hypot(i, j) < _CALM * TILT and math.hypot(x - self._x, y - self._y) < _CALM * CART
+        near = (
+            2.0 * math.hypot(i, j) < _CALM * TILT
+            and math.hypot(x - self._x, y - self._y) < _CALM * CART
+        )
         if self._patient or not near or not self._is_slow(v):
             self._since = None
             return ""

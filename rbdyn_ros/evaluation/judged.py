@@ -29,9 +29,20 @@ class Judged(NamedTuple):
 
 def judged(case: Case, measured: Measured) -> Judged:
     """Hold what was measured against the requirements."""
-    kept = tuple((str(requirement), requirement.holds(measured.values)) for requirement in case.requirements)
+    kept = tuple(
+        (str(requirement), requirement.holds(measured.values)) for requirement in case.requirements
+    )
     verdict = HOLDS if all(holds for _, holds in kept) else MISSES
-    return Judged(case.row, case.label, verdict, measured.values, kept, measured.note, measured.curves, case.key)
+    return Judged(
+        case.row,
+        case.label,
+        verdict,
+        measured.values,
+        kept,
+        measured.note,
+        measured.curves,
+        case.key,
+    )
 
 
 def broken(case: Case, sentence: str) -> Judged:
@@ -52,11 +63,23 @@ def of_row(cases: list) -> str:
 
 def plain(case: Judged) -> dict:
     """As JSON has it: numbers that are not finite become words."""
-    values = {name: value if math.isfinite(value) else str(value) for name, value in case.values.items()}
-    return {**case._asdict(), "values": values, "requirements": [list(kept) for kept in case.requirements]}
+    values = {
+        name: value if math.isfinite(value) else str(value) for name, value in case.values.items()
+    }
+    return {
+        **case._asdict(),
+        "values": values,
+        "requirements": [list(kept) for kept in case.requirements],
+    }
 
 
 def from_plain(fields: dict) -> Judged:
     """The converse of `plain`. KeyError, TypeError, ValueError for something else."""
     values = {name: float(value) for name, value in fields["values"].items()}
-    return Judged(**{**fields, "values": values, "requirements": tuple((text, bool(holds)) for text, holds in fields["requirements"])})
+    return Judged(
+        **{
+            **fields,
+            "values": values,
+            "requirements": tuple((text, bool(holds)) for text, holds in fields["requirements"]),
+        }
+    )

@@ -27,7 +27,12 @@ def compiled(bench: Bench, conditions: Conditions) -> bool:
     delay = conditions.faults.command_delay
     plain = Faults(command_delay=delay, mismatch=conditions.faults.mismatch)
     whole = abs(delay / conditions.period - round(delay / conditions.period)) < 1e-9
-    simple = conditions.faults == plain and whole and conditions.observer == "none" and conditions.integrator == "rk4"
+    simple = (
+        conditions.faults == plain
+        and whole
+        and conditions.observer == "none"
+        and conditions.integrator == "rk4"
+    )
     return simple and batch.compiled(bench.law(conditions)) is not None
 
 

@@ -30,7 +30,10 @@ from rbdyn_ros.models import measurements, spherical_pendulum, step_linearisatio
 from rbdyn_ros.simulation.closed_loop import COMMANDED
 from rbdyn_ros.types import Array, State, System
 
-LATEST, STRONGEST = 0.3, 200.0  # delay [s] and factor up to which the edge behind an observer is looked for
+LATEST, STRONGEST = (
+    0.3,
+    200.0,
+)  # delay [s] and factor up to which the edge behind an observer is looked for
 GRID = 5000  # frequencies, up to that of the sampling
 _STEP = 1e-6  # of the differences, in each of x, x', th, th'
 # Of xi = (x, y, theta (3), x', y', w (3), bias (3)) for the axis x: a lean towards +x is a turn about +y.
@@ -78,6 +81,7 @@ def behind_encoders(
 
     if not decays(0, 1.0):
         return Margins(math.nan, math.nan, math.nan)
+
     def gain_margin(way: float) -> float:
         farthest = edge(lambda far: decays(0, math.exp(way * far)), math.log(STRONGEST), 1e-3)
         return math.exp(way * farthest.holds)
@@ -94,7 +98,11 @@ def of_law(law, params, h: float) -> Margins:
 def stands(bench, conditions, settings, gain: float = 1.0) -> bool:
     """Whether the motion decays that begins with a lean of settings["tilt"] [deg], small enough for the theory; seen in a run."""
     start = spherical_pendulum.upright(math.radians(settings["tilt"]))
-    return course.decays(bench.run(conditions, start, settings["duration"], gain=gain, stop=course.Calm(patient=True)))
+    return course.decays(
+        bench.run(
+            conditions, start, settings["duration"], gain=gain, stop=course.Calm(patient=True)
+        )
+    )
 
 
 def gains(law, reference=(0.0, 0.0)) -> Array:
@@ -103,7 +111,9 @@ def gains(law, reference=(0.0, 0.0)) -> Array:
     for i, place in enumerate(_AXIS):
         xi = np.zeros(measurements.SIZE)
         xi[place] = _STEP
-        ahead, behind = (_force(law, measurements.moved(upright, sign * xi), reference) for sign in (1.0, -1.0))
+        ahead, behind = (
+            _force(law, measurements.moved(upright, sign * xi), reference) for sign in (1.0, -1.0)
+        )
         K[i] = -(ahead - behind) / (2.0 * _STEP)
     return K
 
@@ -116,11 +126,23 @@ def margins(system: System, K: Array, h: float) -> Margins:
     w = np.geomspace(1e-2, math.pi / h, GRID)
     z = np.exp(1j * h * w)
     L = np.linalg.solve(z[:, None, None] * np.eye(4) - A, B[None])[..., 0] @ K
-    delays = [((math.pi + angle) % (2.0 * math.pi)) / at for at, angle in _crossings(w, np.log(np.abs(L)), np.angle(L))]
-    edges = [math.exp(-size) for _, size in _crossings(w, np.sin(np.angle(L)), np.log(np.abs(L)), np.cos(np.angle(L)) < 0.0)]
+    delays = [
+        ((math.pi + angle) % (2.0 * math.pi)) / at
+        for at, angle in _crossings(w, np.log(np.abs(L)), np.angle(L))
+    ]
+    edges = [
+        math.exp(-size)
+        for _, size in _crossings(
+            w, np.sin(np.angle(L)), np.log(np.abs(L)), np.cos(np.angle(L)) < 0.0
+        )
+    ]
     edges.append(1.0 / abs(L[-1]))  # at half the sampling rate L is real
     low, high = [g for g in edges if g < 1.0], [g for g in edges if g > 1.0]
-    return Margins(float(min(delays, default=math.inf)), float(max(low, default=0.0)), float(min(high, default=math.inf)))
+    return Margins(
+        float(min(delays, default=math.inf)),
+        float(max(low, default=0.0)),
+        float(min(high, default=math.inf)),
+    )
 
 
 def _filter_gain(A: Array, deviations: tuple, h: float) -> Array:

@@ -31,7 +31,9 @@ class Filtered:
         self.options = Options(
             imu=conditions.observer == "imu",
             cart=deviation(noise.cart, encoder.cart),
-            angle=deviation(noise.angle, 2.0 * math.pi / encoder.gimbal if encoder.gimbal else 0.0),
+            angle=deviation(
+                noise.angle, 2.0 * math.pi / encoder.gimbal if encoder.gimbal else 0.0
+            ),
             gyroscope=deviation(noise.gyroscope),
             accelerometer=deviation(noise.accelerometer),
             imu_position=conditions.imu_position,
@@ -43,11 +45,15 @@ class Filtered:
         u = float(force[0]), float(force[1])
         angles = self.joints.follow(unit_quaternion.matrix(tuple(measured.q[2:].tolist())))
         inertial = self._inertial(truth, u, sensors) if self.options.imu else (None, None)
-        return self.filter.estimate(Instant(truth.t, tuple(measured.q[:2].tolist()), tuple(angles), u, *inertial))
+        return self.filter.estimate(
+            Instant(truth.t, tuple(measured.q[:2].tolist()), tuple(angles), u, *inertial)
+        )
 
     def _inertial(self, truth: State, u: tuple, sensors) -> tuple:
         """(rate, specific force) that the IMU reads."""
-        felt = measurements.specific_force(self.system, truth.q, truth.v, u, self.options.imu_position)
+        felt = measurements.specific_force(
+            self.system, truth.q, truth.v, u, self.options.imu_position
+        )
         rate = tuple(truth.v[2:].tolist())
         return sensors.inertial(rate, felt) if sensors else (rate, felt)
 

@@ -9,7 +9,18 @@ import numpy as np
 from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.suite import Row, setting, unit_of
 
-PALETTE = ("#1f6fb4", "#d9732b", "#2a9d6f", "#7a5195", "#c2649f", "#8a6d3b", "#58b4d6", "#edae49", "#0b2f5b", "#d1495b")
+PALETTE = (
+    "#1f6fb4",
+    "#d9732b",
+    "#2a9d6f",
+    "#7a5195",
+    "#c2649f",
+    "#8a6d3b",
+    "#58b4d6",
+    "#edae49",
+    "#0b2f5b",
+    "#d1495b",
+)
 GREY, RED = "#8a8a8a", "#c1272d"
 
 
@@ -17,10 +28,14 @@ def picture(row: Row, cases: list) -> str:
     """An SVG as the address of an <img>; "" where there is nothing to draw."""
     drawn = [case for case in cases if case.curves]
     for key, draw in (("path_x", _paths), ("t", _runs), ("settled", _settled)):
-        chosen = [case for case in drawn if len(case.curves.get(key, ())) > 1]  # one start is no histogram
+        chosen = [
+            case for case in drawn if len(case.curves.get(key, ())) > 1
+        ]  # one start is no histogram
         if chosen and not row.picture:
             return _address(draw(row, chosen))
-    measured = {case.name: case for case in cases if row.picture and row.picture["y"] in case.values}
+    measured = {
+        case.name: case for case in cases if row.picture and row.picture["y"] in case.values
+    }
     return _address(_sweep(row, measured)) if measured else ""
 
 
@@ -54,7 +69,13 @@ def _paths(row: Row, cases: list):
         axes.set_aspect("equal", adjustable="datalim")
         _quiet(axes, "x [m]", "y [m]")
         axes.set_title(case.label, fontsize=9, loc="left")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize=8)
+    figure.legend(
+        *axes.get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=2,
+        frameon=False,
+        fontsize=8,
+    )
     return figure
 
 
@@ -70,7 +91,9 @@ def _settled(row: Row, cases: list):
     for case, t, colour in zip(cases, times, PALETTE):
         share = np.full(len(t), 100.0 / len(case.curves["settled"]))
         kind = "stepfilled" if len(cases) == 1 else "step"
-        axes.hist(t, bins, weights=share, histtype=kind, color=colour, linewidth=1.4, label=case.label)
+        axes.hist(
+            t, bins, weights=share, histtype=kind, color=colour, linewidth=1.4, label=case.label
+        )
     _quiet(axes, "settled after [s]", "starts [%]")
     if len(cases) > 1:
         axes.legend(frameon=False, fontsize=8)
@@ -84,7 +107,14 @@ def _maps(cases: list):
         grid = np.array([[math.nan if t is None else t for t in line] for line in c["settled"]])
         extent = (-c["tilt"], c["tilt"], -c["rate"], c["rate"])
         axes.set_facecolor("#e6e2dc")
-        image = axes.imshow(grid, extent=extent, origin="lower", aspect="auto", cmap="viridis_r", interpolation="nearest")
+        image = axes.imshow(
+            grid,
+            extent=extent,
+            origin="lower",
+            aspect="auto",
+            cmap="viridis_r",
+            interpolation="nearest",
+        )
         figure.colorbar(image, ax=axes, shrink=0.85).set_label("settled after [s]", fontsize=8)
         _quiet(axes, "tilt [°]", "rate [rad/s]")
         axes.grid(False)
@@ -96,14 +126,29 @@ def _sweep(row: Row, measured: dict):
     """A value of each case over a setting of it, and what was asked for."""
     figure = _figure(7.5, 3.6)
     axes, y = figure.subplots(), row.picture["y"]
-    cases = sorted((case for case in row.cases if case.name in measured), key=lambda case: setting(case, row.picture["x"]))
+    cases = sorted(
+        (case for case in row.cases if case.name in measured),
+        key=lambda case: setting(case, row.picture["x"]),
+    )
     x = [setting(case, row.picture["x"]) for case in cases]
-    axes.plot(x, [measured[case.name].values[y] for case in cases], "o-", color=PALETTE[0], label="measured")
-    bounds = [(at, r.bound) for at, case in zip(x, cases) for r in case.requirements if r.value == y]
+    axes.plot(
+        x,
+        [measured[case.name].values[y] for case in cases],
+        "o-",
+        color=PALETTE[0],
+        label="measured",
+    )
+    bounds = [
+        (at, r.bound) for at, case in zip(x, cases) for r in case.requirements if r.value == y
+    ]
     if bounds:
-        axes.plot(*zip(*bounds), "_", color=RED, markersize=16, markeredgewidth=1.6, label="asked for")
+        axes.plot(
+            *zip(*bounds), "_", color=RED, markersize=16, markeredgewidth=1.6, label="asked for"
+        )
     unit = measures.load(cases[0].measure).VALUES[y].unit
-    _quiet(axes, _labelled(row.picture["x"], unit_of(cases[0], row.picture["x"])), _labelled(y, unit))
+    _quiet(
+        axes, _labelled(row.picture["x"], unit_of(cases[0], row.picture["x"])), _labelled(y, unit)
+    )
     axes.set_title(row.picture.get("title", row.title), fontsize=10, loc="left")
     axes.set_ylim(bottom=0.0)
     axes.legend(frameon=False, fontsize=8)
@@ -111,7 +156,9 @@ def _sweep(row: Row, measured: dict):
 
 
 def _labelled(name: str, unit: str) -> str:
-    return name.removeprefix("faults.").replace("_", " ").replace(".", " ") + (f" [{unit}]" if unit else "")
+    return name.removeprefix("faults.").replace("_", " ").replace(".", " ") + (
+        f" [{unit}]" if unit else ""
+    )
 
 
 def _figure(width: float, height: float):
@@ -131,7 +178,9 @@ def _quiet(axes, x: str, y: str) -> None:
 
 def _legend(figure, axes, cases: list) -> None:
     if len(cases) > 1:
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=8)
+        figure.legend(
+            *axes.get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=8
+        )
 
 
 def _address(figure) -> str:

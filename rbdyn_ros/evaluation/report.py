@@ -17,14 +17,20 @@ from rbdyn_ros.settings.faults import FAULTS
 JSON, PAGE = "evaluation.json", "report.html"
 TOLERANCES = {  # within which rod and cart have settled; those of the bisections are settings of their cases
     "settled": {"tilt_deg": math.degrees(course.TILT), "cart_m": course.CART},
-    "settled_after_swing_up": {"tilt_deg": math.degrees(many.TILT), "cart_m": many.CART, "for_s": many.HOLD},
+    "settled_after_swing_up": {
+        "tilt_deg": math.degrees(many.TILT),
+        "cart_m": many.CART,
+        "for_s": many.HOLD,
+    },
 }
 
 
 def write(suite: Suite, subject: Subject, cases: dict, sittings: list, folder: Path) -> Iterable:
     """Write both files into the folder, and yield their paths; `sittings` says when and where it was measured. OSError."""
     path = folder / JSON
-    path.write_text(json.dumps(content(suite, subject, cases, sittings), indent=1) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps(content(suite, subject, cases, sittings), indent=1) + "\n", encoding="utf-8"
+    )
     yield path
     path = folder / PAGE
     path.write_text(page(suite, subject, cases, sittings), encoding="utf-8")
@@ -36,13 +42,36 @@ def content(suite: Suite, subject: Subject, cases: dict, sittings: list) -> dict
     rows = []
     for row, found in _by_row(suite, cases):
         by_name = {case.name: case for case in row.cases}
-        told = [_kept(judged.plain(case)) | ({} if case.verdict == NOT_MEANT else asked(by_name[case.name])) for case in found]
+        told = [
+            _kept(judged.plain(case))
+            | ({} if case.verdict == NOT_MEANT else asked(by_name[case.name]))
+            for case in found
+        ]
         verdict = judged.of_row(found) if found else "open"
-        rows.append({"row": row.name, "title": row.title, "verdict": verdict, "counts": not row.of_plant, "cases": told})
+        rows.append(
+            {
+                "row": row.name,
+                "title": row.title,
+                "verdict": verdict,
+                "counts": not row.of_plant,
+                "cases": told,
+            }
+        )
     heading = subject.heading(False)
     heading = {key: heading[key] for key in ("law", "kinds", "parameters")}
-    provenance = {"sittings": sittings, **subject.identity, "tolerances": TOLERANCES, "seeds": _seeds(suite)}
-    return {"suite": suite.title, "summary": table.summary(suite, cases), **heading, "provenance": provenance, "rows": rows}
+    provenance = {
+        "sittings": sittings,
+        **subject.identity,
+        "tolerances": TOLERANCES,
+        "seeds": _seeds(suite),
+    }
+    return {
+        "suite": suite.title,
+        "summary": table.summary(suite, cases),
+        **heading,
+        "provenance": provenance,
+        "rows": rows,
+    }
 
 
 def _kept(case: dict) -> dict:
@@ -53,8 +82,17 @@ def asked(case: Case) -> dict:
     """Everything that the case sets, with its seed and its tolerances; of the faults those that are not zero."""
     conditions = case.conditions._asdict()
     wrong, law = conditions.pop("faults"), dict(conditions.pop("law"))
-    faults = {p.name: value for p in FAULTS if p.name.startswith("faults.") and np.any(value := of_fault(wrong, p.name))}
-    return {"measure": case.measure, "settings": case.settings, "conditions": conditions | faults, "options": law}
+    faults = {
+        p.name: value
+        for p in FAULTS
+        if p.name.startswith("faults.") and np.any(value := of_fault(wrong, p.name))
+    }
+    return {
+        "measure": case.measure,
+        "settings": case.settings,
+        "conditions": conditions | faults,
+        "options": law,
+    }
 
 
 def _seeds(suite: Suite) -> list:
@@ -65,11 +103,22 @@ def page(suite: Suite, subject: Subject, cases: dict, sittings: list) -> str:
     """What people read, in one file."""
     from jinja2 import Environment, PackageLoader
 
-    environment = Environment(loader=PackageLoader("rbdyn_ros.evaluation", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=PackageLoader("rbdyn_ros.evaluation", "."),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters["number"] = table.number
     rows = [_section(row, found) for row, found in _by_row(suite, cases)]
-    options = {name: _written(option) for name, option in subject.identity.get("options", {}).items()}
-    plant = {name: value for name, value in subject.values.items() if not name.startswith(f"{subject.name}.") and value != ()}
+    options = {
+        name: _written(option) for name, option in subject.identity.get("options", {}).items()
+    }
+    plant = {
+        name: value
+        for name, value in subject.values.items()
+        if not name.startswith(f"{subject.name}.") and value != ()
+    }
     kinds = {kind: KINDS[kind] for kind in subject.kinds}
     return environment.get_template("report.html").render(
         suite=suite, subject=subject, kinds=kinds, options=options, plant=plant, rows=rows,
@@ -84,7 +133,9 @@ def _written(option: dict) -> str:
 
 
 def _by_row(suite: Suite, cases: dict) -> list:
-    return [(row, [cases[case.name] for case in row.cases if case.name in cases]) for row in suite.rows]
+    return [
+        (row, [cases[case.name] for case in row.cases if case.name in cases]) for row in suite.rows
+    ]
 
 
 def _section(row: Row, found: list) -> dict:
@@ -112,18 +163,35 @@ def _notes(cases: list) -> list:
     for case in cases:
         if case.note and case.verdict != judged.BROKEN:
             labels.setdefault(case.note, []).append(case.label)
-    return [note if len(about) == len(cases) else f"{', '.join(about)}: {note}" for note, about in labels.items()]
+    return [
+        note if len(about) == len(cases) else f"{', '.join(about)}: {note}"
+        for note, about in labels.items()
+    ]
 
 
 def _cases(measure: str, cases: list) -> dict:
     """The cases of one measure as a table: a line per case, a column per value."""
     module = measures.load(measure)
     seen = [name for name in module.VALUES if any(name in case.values for case in cases)]
-    lines = [(case.label, case.verdict, [_cell(case, name) for name in seen]) for case in cases if case.verdict != judged.BROKEN]
-    return {"question": module.QUESTION, "columns": [(name, module.VALUES[name]) for name in seen], "lines": lines}
+    lines = [
+        (case.label, case.verdict, [_cell(case, name) for name in seen])
+        for case in cases
+        if case.verdict != judged.BROKEN
+    ]
+    return {
+        "question": module.QUESTION,
+        "columns": [(name, module.VALUES[name]) for name in seen],
+        "lines": lines,
+    }
 
 
 def _cell(case: Judged, name: str) -> dict:
     asked = [(text, holds) for text, holds in case.requirements if text.split()[0] == name]
-    bound = ", ".join(text.partition(" ")[2].replace("<=", "≤").replace(">=", "≥") for text, _ in asked)
-    return {"value": case.values.get(name, math.nan), "bound": bound, "holds": all(holds for _, holds in asked)}
+    bound = ", ".join(
+        text.partition(" ")[2].replace("<=", "≤").replace(">=", "≥") for text, _ in asked
+    )
+    return {
+        "value": case.values.get(name, math.nan),
+        "bound": bound,
+        "holds": all(holds for _, holds in asked),
+    }

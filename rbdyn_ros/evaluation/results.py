@@ -9,7 +9,10 @@ from rbdyn_ros.evaluation.judged import Judged, from_plain, plain
 from rbdyn_ros.files import make_folder, write_whole
 
 FILE = "cases.jsonl"
-SUBJECT, SITTINGS = ("law", "over_ros"), "sittings"  # of the heading: what a folder is about; when and where it was measured
+SUBJECT, SITTINGS = (
+    ("law", "over_ros"),
+    "sittings",
+)  # of the heading: what a folder is about; when and where it was measured
 _SHOWN = 3  # changes that are listed
 
 
@@ -28,8 +31,14 @@ class Results:
         if resume:
             self._read(heading)
         elif any(folder.iterdir()):
-            advice = "add --resume to go on with it, or choose another" if self.path.exists() else "choose another"
-            raise ValueError(f"--out is {folder}, which is not empty; {advice}, so that nothing is lost")
+            advice = (
+                "add --resume to go on with it, or choose another"
+                if self.path.exists()
+                else "choose another"
+            )
+            raise ValueError(
+                f"--out is {folder}, which is not empty; {advice}, so that nothing is lost"
+            )
         self._rewrite({**heading, SITTINGS: self.sittings})
 
     def add(self, case: Judged) -> None:
@@ -43,11 +52,19 @@ class Results:
     def _read(self, heading: dict) -> None:
         if not self.path.exists():
             raise ValueError(f"--resume: there is no {self.path}; leave --resume out to begin")
-        first, *lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
+        first, *lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines() or [
+            ""
+        ]
         before = _parsed(first)
-        different = [key for key in SUBJECT if key in heading and (not isinstance(before, dict) or before.get(key) != heading[key])]
+        different = [
+            key
+            for key in SUBJECT
+            if key in heading and (not isinstance(before, dict) or before.get(key) != heading[key])
+        ]
         if different or not isinstance(before, dict):
-            raise ValueError(f"--resume: {self.path} was measured with another {', '.join(different) or 'heading'}; choose another --out")
+            raise ValueError(
+                f"--resume: {self.path} was measured with another {', '.join(different) or 'heading'}; choose another --out"
+            )
         if changes := _changes(before, heading):
             more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
             kept = _aside(self.path)
@@ -57,25 +74,39 @@ class Results:
         for line in lines:
             try:
                 case = from_plain(json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError):  # the line that was being written when the power went
+            except (
+                ValueError,
+                KeyError,
+                TypeError,
+                AttributeError,
+            ):  # the line that was being written when the power went
                 continue
             self.cases[case.key] = case
 
     def _rewrite(self, heading: dict) -> None:
         """Whole lines only, in one step: what is appended later begins on a line of its own."""
-        text = "".join(json.dumps(line) + "\n" for line in (heading, *map(plain, self.cases.values())))
+        text = "".join(
+            json.dumps(line) + "\n" for line in (heading, *map(plain, self.cases.values()))
+        )
         write_whole(self.path, text)
 
 
 def _changes(before: dict, now: dict) -> list:
     """What the results depend on and has changed since, in words."""
-    parameters = [{"options": {**heading.get("parameters", {}), "kinds": heading.get("kinds")}} for heading in (before, now)]
-    return differences(before.get("identity") or {}, now.get("identity") or {}) + differences(*parameters)
+    parameters = [
+        {"options": {**heading.get("parameters", {}), "kinds": heading.get("kinds")}}
+        for heading in (before, now)
+    ]
+    return differences(before.get("identity") or {}, now.get("identity") or {}) + differences(
+        *parameters
+    )
 
 
 def _aside(path: Path) -> Path:
     """Rename a file to a free name beside it. OSError."""
-    number = next(n for n in range(1, 10_000) if not path.with_suffix(f".{n}{path.suffix}").exists())
+    number = next(
+        n for n in range(1, 10_000) if not path.with_suffix(f".{n}{path.suffix}").exists()
+    )
     return path.rename(path.with_suffix(f".{number}{path.suffix}"))
 
 

@@ -40,7 +40,11 @@ def server(bench: Bench) -> Callable:
         try:
             if hasattr(measure, "measure"):
                 return measure.measure(*arguments)
-            return Count(measure.starts(*arguments)) if part is None else measure.outcomes(*arguments, part)
+            return (
+                Count(measure.starts(*arguments))
+                if part is None
+                else measure.outcomes(*arguments, part)
+            )
         except NotForThisLaw as reason:
             return not_meant(case, str(reason))
         except LawFailed as failure:
@@ -49,7 +53,10 @@ def server(bench: Bench) -> Callable:
             raise
         except Exception as error:  # a row that crashes is reported, the others go on
             where = traceback.extract_tb(error.__traceback__)[-1]
-            return broken(case, f"{type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})")
+            return broken(
+                case,
+                f"{type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})",
+            )
 
     return answer
 
@@ -113,7 +120,9 @@ class Score:
 
     def _divide(self, case: Case, starts: int) -> None:
         size = max(PART, -(-starts // PARTS))
-        parts = [Task(case, range(begin, min(begin + size, starts))) for begin in range(0, starts, size)]
+        parts = [
+            Task(case, range(begin, min(begin + size, starts))) for begin in range(0, starts, size)
+        ]
         self._gathered[case.name] = {}, starts
         self.tasks.extendleft(reversed(parts))
 
@@ -125,7 +134,9 @@ class Score:
         self._advance(len(rows) / starts)
         if sum(map(len, parts.values())) == starts:
             together = np.vstack([parts[begin] for begin in sorted(parts)])
-            self._finish(task.case, measures.load(task.case.measure).summary(task.case.settings, together))
+            self._finish(
+                task.case, measures.load(task.case.measure).summary(task.case.settings, together)
+            )
 
     def _finish(self, case: Case, answer) -> None:
         parts, starts = self._gathered.pop(case.name, ({}, 1))
@@ -140,4 +151,3 @@ class Score:
     def _advance(self, part: float) -> None:
         self._done += part
         self._show(self._done)
-

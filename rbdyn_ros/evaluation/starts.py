@@ -10,7 +10,9 @@ from rbdyn_ros.types import Array
 
 def drawn(kind: str, seed: int, numbers: Iterable) -> Array:
     """The starts (n, 11), q and v, of a kind of `KINDS`, by their numbers."""
-    return np.array([KINDS[kind](np.random.default_rng((seed, number))) for number in numbers]).reshape(-1, 11)
+    return np.array(
+        [KINDS[kind](np.random.default_rng((seed, number))) for number in numbers]
+    ).reshape(-1, 11)
 
 
 def exact(rng) -> tuple:
@@ -20,21 +22,34 @@ def exact(rng) -> tuple:
 
 def hanging(rng) -> tuple:
     """Hanging, a little disturbed: 0.05 rad, 0.02 rad/s, a spin of 3 rad/s."""
-    return _start(math.pi - rng.uniform(0.0, 0.05), _azimuth(rng), *rng.normal(0.0, 0.02, 2), rng.uniform(-3.0, 3.0))
+    return _start(
+        math.pi - rng.uniform(0.0, 0.05),
+        _azimuth(rng),
+        *rng.normal(0.0, 0.02, 2),
+        rng.uniform(-3.0, 3.0),
+    )
 
 
 def precessing(rng) -> tuple:
     """On a cone of up to 40 degrees about hanging: precession to 3 rad/s, swing to 1.5 rad/s, spin to 10 rad/s."""
     tilt = math.pi - rng.uniform(0.0, math.radians(40.0))
     swing, precession = rng.uniform(-1.5, 1.5), rng.uniform(-3.0, 3.0)
-    return _start(tilt, _azimuth(rng), swing, precession * math.sin(tilt), rng.uniform(-10.0, 10.0))
+    return _start(
+        tilt, _azimuth(rng), swing, precession * math.sin(tilt), rng.uniform(-10.0, 10.0)
+    )
 
 
 def anywhere(rng) -> tuple:
     """Any attitude, a rate of up to 3 rad/s in any direction, spin to 10 rad/s."""
     rate, course = 3.0 * math.sqrt(rng.uniform()), rng.uniform(0.0, 2.0 * math.pi)
     tilt = math.acos(rng.uniform(-1.0, 1.0))
-    return _start(tilt, _azimuth(rng), rate * math.cos(course), rate * math.sin(course), rng.uniform(-10.0, 10.0))
+    return _start(
+        tilt,
+        _azimuth(rng),
+        rate * math.cos(course),
+        rate * math.sin(course),
+        rng.uniform(-10.0, 10.0),
+    )
 
 
 KINDS = {kind.__name__: kind for kind in (exact, hanging, precessing, anywhere)}

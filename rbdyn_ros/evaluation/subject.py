@@ -15,7 +15,9 @@ NODE = "pendulum_controller"
 UNSAID = ("balance",)  # kinds of a law that does not say its own
 
 
-def subject(name: str, files: Iterable, kinds: str | None, plant: Mapping, patience: float) -> Subject:
+def subject(
+    name: str, files: Iterable, kinds: str | None, plant: Mapping, patience: float
+) -> Subject:
     """The law `name`, or of the file of that path, with the parameters of the files, over those of the suite's `plant`.
 
     `kinds` as "balance,wide".
@@ -30,7 +32,9 @@ def subject(name: str, files: Iterable, kinds: str | None, plant: Mapping, patie
     return Subject(name, values, chosen, said, patience, identity(name, module, values), path)
 
 
-def stranger(name: str, files: Iterable, kinds: str | None, plant: Mapping, patience: float) -> Subject:
+def stranger(
+    name: str, files: Iterable, kinds: str | None, plant: Mapping, patience: float
+) -> Subject:
     """A law in somebody else's node, of which only the plant is known here. ValueError."""
     values, chosen = _plant(tuple(files), plant), UNSAID if kinds is None else _kinds(kinds)
     return Subject(name, values, chosen, kinds is not None, patience, identity(name, None, values))
@@ -38,20 +42,28 @@ def stranger(name: str, files: Iterable, kinds: str | None, plant: Mapping, pati
 
 def _plant(files: tuple, plant: Mapping) -> dict:
     values = {parameter.name: parameter.default for parameter in PLANT}
-    values |= {key: check(_of_plant(key), value, "the suite's plant") for key, value in plant.items()}
-    return values | {key: value for key, (value, _) in read_files(files, (NODE,)).items() if key in values}
+    values |= {
+        key: check(_of_plant(key), value, "the suite's plant") for key, value in plant.items()
+    }
+    return values | {
+        key: value for key, (value, _) in read_files(files, (NODE,)).items() if key in values
+    }
 
 
 def _kinds(given: str) -> tuple:
     kinds = tuple(kind.strip() for kind in given.split(",") if kind.strip())
     for kind in kinds:
         if kind not in KINDS:
-            raise ValueError(f"--kind: {kind} is not a kind of law; {nearest(kind, KINDS)}known are {', '.join(KINDS)}")
+            raise ValueError(
+                f"--kind: {kind} is not a kind of law; {nearest(kind, KINDS)}known are {', '.join(KINDS)}"
+            )
     return kinds
 
 
 def _of_plant(name: str):
     if name not in {parameter.name for parameter in PLANT}:
         alike = nearest(name, [p.name for p in PLANT])
-        raise ValueError(f"the suite's plant: {name} is not a parameter of the plant; {alike}see `python -m rbdyn_ros parameters`")
+        raise ValueError(
+            f"the suite's plant: {name} is not a parameter of the plant; {alike}see `python -m rbdyn_ros parameters`"
+        )
     return lookup(name, "the suite's plant")

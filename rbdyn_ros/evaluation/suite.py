@@ -1,19 +1,19 @@
 """A suite: rows of questions about a law, each with cases, settings and requirements, read from a file.
 
-    title: My suite
-    plant: {joint: {damping: 0.005}}    # parameters of the plant; files of parameters win
-    rows:
-      S3:
-        title: release from 10 degrees
-        measure: release                # a file of evaluation/measures
-        for: balance                    # a kind of law, a list of kinds, any, or plant: no law takes part
-        settings: {tilt: 10}            # of `conditions` and of the measure
-        law: {lqr: {force_weight: 0.1}} # options of laws, for this row
-        require: [settling_time <= 3.5, travel <= 0.7]
-        quick: {duration: 5}            # settings of the quick form; true: as it is; absent: not in it
-        cases:                          # each with its own settings, law, require, measure, for, quick over the row's
-          10 N: {settings: {force_limit: 10}, require: [settling_time <= 4]}
-        picture: {x: force_limit, y: settling_time, title: ...}   # the cases as a curve
+title: My suite
+plant: {joint: {damping: 0.005}}    # parameters of the plant; files of parameters win
+rows:
+  S3:
+    title: release from 10 degrees
+    measure: release                # a file of evaluation/measures
+    for: balance                    # a kind of law, a list of kinds, any, or plant: no law takes part
+    settings: {tilt: 10}            # of `conditions` and of the measure
+    law: {lqr: {force_weight: 0.1}} # options of laws, for this row
+    require: [settling_time <= 3.5, travel <= 0.7]
+    quick: {duration: 5}            # settings of the quick form; true: as it is; absent: not in it
+    cases:                          # each with its own settings, law, require, measure, for, quick over the row's
+      10 N: {settings: {force_limit: 10}, require: [settling_time <= 4]}
+    picture: {x: force_limit, y: settling_time, title: ...}   # the cases as a curve
 """
 
 from pathlib import Path
@@ -97,30 +97,53 @@ def read(path: Path, chosen: tuple = (), quick: bool = False) -> Suite:
     _known(content, ("title", "plant", "rows"), str(path))
     rows = content.get("rows")
     if not isinstance(rows, dict) or not rows:
-        raise ValueError(f"{path}: rows is missing or empty; write at least one row, such as `S3: {{measure: release, ...}}`")
+        raise ValueError(
+            f"{path}: rows is missing or empty; write at least one row, such as `S3: {{measure: release, ...}}`"
+        )
     names = tuple(map(str, rows))
     for name in chosen:
         if name not in names:
-            raise ValueError(f"--rows: {path} has no row {name}; {nearest(name, names)}known are {', '.join(names)}")
+            raise ValueError(
+                f"--rows: {path} has no row {name}; {nearest(name, names)}known are {', '.join(names)}"
+            )
     read_rows = [_row(str(name), row, f"{path}: rows.{name}", quick) for name, row in rows.items()]
     kept = [row for row in read_rows if row.cases and (not chosen or row.name in chosen)]
     if not kept:
-        raise ValueError(f"{path}: no row is left; " + ("none of those chosen has a quick form" if quick else "choose others"))
-    return Suite(str(content.get("title", path.stem)), _flat(content, "plant", f"{path}: the suite's"), tuple(kept))
+        raise ValueError(
+            f"{path}: no row is left; "
+            + ("none of those chosen has a quick form" if quick else "choose others")
+        )
+    return Suite(
+        str(content.get("title", path.stem)),
+        _flat(content, "plant", f"{path}: the suite's"),
+        tuple(kept),
+    )
 
 
 def _row(name: str, row: object, where: str, quick: bool) -> Row:
     _known(row, _OF_A_ROW, where)
     given = row.get("cases", {"": {}})
     if not isinstance(given, dict) or not given:
-        raise ValueError(f"{where}.cases is empty; leave it out, or name cases, such as `10 N: {{settings: ...}}`")
-    cases = [_case(name, str(label), row, case, f"{where}.cases.{label}" if label else where, quick) for label, case in given.items()]
+        raise ValueError(
+            f"{where}.cases is empty; leave it out, or name cases, such as `10 N: {{settings: ...}}`"
+        )
+    cases = [
+        _case(name, str(label), row, case, f"{where}.cases.{label}" if label else where, quick)
+        for label, case in given.items()
+    ]
     picture = row.get("picture", {})
     _known(picture, ("x", "y", "title"), f"{where}.picture")
-    return Row(name, str(row.get("title", name)), tuple(case for case in cases if case), _drawn(picture, cases, where))
+    return Row(
+        name,
+        str(row.get("title", name)),
+        tuple(case for case in cases if case),
+        _drawn(picture, cases, where),
+    )
 
 
-def _case(row_name: str, label: str, row: dict, own: object, where: str, quick: bool) -> Case | None:
+def _case(
+    row_name: str, label: str, row: dict, own: object, where: str, quick: bool
+) -> Case | None:
     """The case, its own words over the row's; None if it has no quick form and that is asked for."""
     own = {} if own is None else own
     _known(own, _OF_A_CASE, where)
@@ -133,7 +156,15 @@ def _case(row_name: str, label: str, row: dict, own: object, where: str, quick: 
     name = own.get("measure", row.get("measure"))
     required = _required({**row, **own}.get("require"), tuple(measure.VALUES), where)
     values, mine = _checked(settings, measure, name, where)
-    case = Case(row_name, label, name, _kinds({**row, **own}, where), conditions(values, law), mine, required)
+    case = Case(
+        row_name,
+        label,
+        name,
+        _kinds({**row, **own}, where),
+        conditions(values, law),
+        mine,
+        required,
+    )
     return case if short or not quick else None
 
 
@@ -142,7 +173,9 @@ def _measure(case: dict, where: str) -> ModuleType:
         raise ValueError(f"{where}: measure is missing; known are {', '.join(measures.names())}")
     if case["measure"] not in measures.names():
         alike = nearest(str(case["measure"]), measures.names())
-        raise ValueError(f"{where}: measure is '{case['measure']}'; {alike}known are {', '.join(measures.names())}")
+        raise ValueError(
+            f"{where}: measure is '{case['measure']}'; {alike}known are {', '.join(measures.names())}"
+        )
     return measures.load(case["measure"])
 
 
@@ -152,15 +185,22 @@ def _checked(settings: dict, measure: ModuleType, name: str, where: str) -> tupl
     for setting in settings:
         if setting not in common and setting not in own:
             advice = f"{nearest(setting, [*own, *common])}its own are {', '.join(own) or 'none'}"
-            raise ValueError(f"{where}.settings: {setting} is not a setting of the measure {name}; {advice}")
-    values = ({n: check(p, settings[n], where) if n in settings else p.default for n, p in table.items()} for table in (common, own))
+            raise ValueError(
+                f"{where}.settings: {setting} is not a setting of the measure {name}; {advice}"
+            )
+    values = (
+        {n: check(p, settings[n], where) if n in settings else p.default for n, p in table.items()}
+        for table in (common, own)
+    )
     return tuple(values)
 
 
 def _required(texts: object, known: tuple, where: str) -> tuple:
     texts = [texts] if isinstance(texts, str) else texts
     if not isinstance(texts, list) or not texts:
-        raise ValueError(f"{where}: require is missing; name what must hold, such as [{known[0]} <= 3.5]")
+        raise ValueError(
+            f"{where}: require is missing; name what must hold, such as [{known[0]} <= 3.5]"
+        )
     return tuple(requirement.parse(text, known, f"{where}.require") for text in texts)
 
 
@@ -169,9 +209,13 @@ def _kinds(case: dict, where: str) -> tuple:
     kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds) if isinstance(kinds, list) else ()
     for kind in kinds or ("",):
         if kind not in (ANY, PLANT, *KINDS):
-            raise ValueError(f"{where}: for is '{kind}'; known are {ANY}, {PLANT}, {', '.join(KINDS)}")
+            raise ValueError(
+                f"{where}: for is '{kind}'; known are {ANY}, {PLANT}, {', '.join(KINDS)}"
+            )
     if PLANT in kinds and len(kinds) > 1:
-        raise ValueError(f"{where}: for is {list(kinds)}; {PLANT} stands alone: such a case counts for no law")
+        raise ValueError(
+            f"{where}: for is {list(kinds)}; {PLANT} stands alone: such a case counts for no law"
+        )
     return kinds
 
 
@@ -179,10 +223,14 @@ def _drawn(picture: dict, cases: list, where: str) -> dict:
     if not picture:
         return {}
     if not {"x", "y"} <= set(picture):
-        raise ValueError(f"{where}.picture: it needs x, a setting that differs from case to case, and y, a value")
+        raise ValueError(
+            f"{where}.picture: it needs x, a setting that differs from case to case, and y, a value"
+        )
     known = {value for case in cases if case for value in measures.load(case.measure).VALUES}
     if known and picture["y"] not in known:
-        raise ValueError(f"{where}.picture: y is {picture['y']}, which is not measured; known are {', '.join(sorted(known))}")
+        raise ValueError(
+            f"{where}.picture: y is {picture['y']}, which is not measured; known are {', '.join(sorted(known))}"
+        )
     return picture
 
 
@@ -198,7 +246,9 @@ def _known(given: object, known: tuple, where: str) -> None:
         raise ValueError(f"{where} is {given!r}; it must be a mapping of {', '.join(known)}")
     for key in given:
         if key not in known:
-            raise ValueError(f"{where}: {key} is not known here; {nearest(str(key), known)}known are {', '.join(known)}")
+            raise ValueError(
+                f"{where}: {key} is not known here; {nearest(str(key), known)}known are {', '.join(known)}"
+            )
 
 
 def setting(case: Case, name: str) -> float:
@@ -212,4 +262,7 @@ def setting(case: Case, name: str) -> float:
 
 def unit_of(case: Case, name: str) -> str:
     """The unit of a setting."""
-    return next((p.unit for p in (*measures.load(case.measure).SETTINGS, *CONDITIONS) if p.name == name), "")
+    return next(
+        (p.unit for p in (*measures.load(case.measure).SETTINGS, *CONDITIONS) if p.name == name),
+        "",
+    )

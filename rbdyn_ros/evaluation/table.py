@@ -41,7 +41,11 @@ def _counted(verdicts: list, rows: int) -> str:
     """How many of those that apply hold, miss, are broken, are open."""
     meant = [verdict for verdict in verdicts if verdict != NOT_MEANT]
     parts = [f"{meant.count(HOLDS)} of {len(meant)} rows hold"]
-    parts += [f"{meant.count(verdict)} {word}" for verdict, word in ((MISSES, "miss"), (BROKEN, "broken")) if verdict in meant]
+    parts += [
+        f"{meant.count(verdict)} {word}"
+        for verdict, word in ((MISSES, "miss"), (BROKEN, "broken"))
+        if verdict in meant
+    ]
     parts += [f"{rows - len(verdicts)} open"] if len(verdicts) < rows else []
     return ", ".join(parts)
 
@@ -65,10 +69,16 @@ def _line(row: Row, case: Judged) -> str:
         return f"{label}{case.note}"
     measure = next(c.measure for c in row.cases if c.name == case.name)
     shown = [_required(measure, case, text, holds) for text, holds in case.requirements]
-    return label + ", ".join(shown) + (f"  ({case.note})" if case.note and case.verdict == MISSES else "")
+    return (
+        label
+        + ", ".join(shown)
+        + (f"  ({case.note})" if case.note and case.verdict == MISSES else "")
+    )
 
 
 def _required(measure: str, case: Judged, text: str, holds: bool) -> str:
     name, sign, bound = text.split()
     value = case.values.get(name, math.nan)
-    return f"{name} {with_unit(measure, name, value)}" + ("" if holds else f" (must be {sign} {bound})")
+    return f"{name} {with_unit(measure, name, value)}" + (
+        "" if holds else f" (must be {sign} {bound})"
+    )

@@ -12,7 +12,9 @@ class _Loader(yaml.SafeLoader):
         seen = set()
         for key, _ in node.value:
             if key.value in seen:
-                raise yaml.MarkedYAMLError(problem=f"{key.value} is given twice", problem_mark=key.start_mark)
+                raise yaml.MarkedYAMLError(
+                    problem=f"{key.value} is given twice", problem_mark=key.start_mark
+                )
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -28,8 +30,13 @@ def read(path: Path) -> dict:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else path
-        raise ValueError(f"{where}: broken YAML: {getattr(error, 'problem', None) or ' '.join(str(error).split())}") from None
-    except (ValueError, RecursionError) as error:  # such as a date that does not exist, or nesting without end
+        raise ValueError(
+            f"{where}: broken YAML: {getattr(error, 'problem', None) or ' '.join(str(error).split())}"
+        ) from None
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # such as a date that does not exist, or nesting without end
         raise ValueError(f"{path}: broken YAML: {error}") from None
     if not isinstance(content, dict):
         raise ValueError(f"{path}: is not a mapping; it must have `title:` and `rows:`")

@@ -16,7 +16,9 @@ UNTURNED = (1.0, 0.0, 0.0, 0.0)
 def dzhanibekov() -> tuple:
     """(System, State): the body about its intermediate axis, attitude and velocity of the notebook's unit test."""
     a = np.pi / 8.0
-    return free_body.build(free_body.DZHANIBEKOV), free_body.turning((np.cos(a), 0.0, np.sin(a), 0.0), (6.0, 0.01, 0.0))
+    return free_body.build(free_body.DZHANIBEKOV), free_body.turning(
+        (np.cos(a), 0.0, np.sin(a), 0.0), (6.0, 0.01, 0.0)
+    )
 
 
 def cylinder() -> System:
@@ -42,7 +44,14 @@ def pendulum(cart_mass: float = 0.0, **params) -> System:
 def point_mass() -> System:
     """1 kg at 1.2 m from a fixed joint; its own inertia is too small to be seen."""
     speck = 1e-12  # [kg m^2] 0 would leave the spin without inertia
-    return build(Params(gravity=GRAVITY, cart_fixed=True, rod_center_of_mass=HALF_LENGTH, rod_inertia=(speck,) * 3))
+    return build(
+        Params(
+            gravity=GRAVITY,
+            cart_fixed=True,
+            rod_center_of_mass=HALF_LENGTH,
+            rod_inertia=(speck,) * 3,
+        )
+    )
 
 
 def leaning(pitch: float, cone: float) -> State:
@@ -53,10 +62,15 @@ def leaning(pitch: float, cone: float) -> State:
 
 def notebook_scheme(coupling: int = tqdl.STALE) -> Integrator:
     """`tqdl`, its two halves coupled as `coupling` says: STALE, FROZEN or COUPLED."""
-    return select("tqdl")._replace(options=lambda system: tqdl.Options(coupling, np.full(3, np.nan)))
+    return select("tqdl")._replace(
+        options=lambda system: tqdl.Options(coupling, np.full(3, np.nan))
+    )
 
 
 def pseudo_energy(system: System, q, v) -> np.ndarray:
     """w.I w/2 + m g l k_3 (n,) [J]: the energy of the notebook's model, a rod turning about its centre of mass."""
     k3 = 1.0 - 2.0 * (q[:, 3] ** 2 + q[:, 4] ** 2)
-    return 0.5 * (v[:, 2:] ** 2) @ np.array(system.inertia) + system.rod_mass * system.gravity * system.center * k3
+    return (
+        0.5 * (v[:, 2:] ** 2) @ np.array(system.inertia)
+        + system.rod_mass * system.gravity * system.center * k3
+    )

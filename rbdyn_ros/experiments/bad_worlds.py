@@ -30,7 +30,11 @@ SEEN, TRUE = "#e08e79", "#1f6fb4"
 def run(short: bool, progress) -> Outcome:
     """The perfect world, the shipped ones, and one in which commands come too late."""
     duration = 6.0 if short else 12.0
-    worlds = {"perfect": Faults(), **{name: shipped(name) for name in WORLDS}, "too late": Faults(command_delay=TOO_LATE)}
+    worlds = {
+        "perfect": Faults(),
+        **{name: shipped(name) for name in WORLDS},
+        "too late": Faults(command_delay=TOO_LATE),
+    }
     tables = {}
     for i, (name, wrong) in enumerate(worlds.items()):
         tables[name.replace(" ", "_")] = played(wrong, duration)
@@ -42,16 +46,43 @@ def run(short: bool, progress) -> Outcome:
 def shipped(scenario: str) -> Faults:
     """The faults of a file of config/scenarios."""
     values = {parameter.name: parameter.default for parameter in FAULTS}
-    return faults({**values, **{name: value for name, (value, _) in read_files([config("scenarios", f"{scenario}.yaml")]).items()}})
+    return faults(
+        {
+            **values,
+            **{
+                name: value
+                for name, (value, _) in read_files(
+                    [config("scenarios", f"{scenario}.yaml")]
+                ).items()
+            },
+        }
+    )
 
 
 def played(wrong: Faults, duration: float) -> dict:
     """A run from ten degrees under the law for the declared plant: t, the true tilt, the one that the law saw, cart, force."""
     given = read_files([config("pendulum.yaml")])
-    declared = plant_params({**{p.name: p.default for p in OFFLINE}, **{name: value for name, (value, _) in given.items()}})
+    declared = plant_params(
+        {
+            **{p.name: p.default for p in OFFLINE},
+            **{name: value for name, (value, _) in given.items()},
+        }
+    )
     law = lqr.design(spherical_pendulum, declared, lqr.Options(force_limit=FORCE_LIMIT))
-    conditions = Conditions(force_limit=FORCE_LIMIT, faults=wrong, stop=lambda t, q, v: "it fell" if tilt(q[None])[0] > 1.2 else "")
-    loop = closed_loop(declared, select("moser_veselov"), law, spherical_pendulum.upright(START), duration, PERIOD, conditions)
+    conditions = Conditions(
+        force_limit=FORCE_LIMIT,
+        faults=wrong,
+        stop=lambda t, q, v: "it fell" if tilt(q[None])[0] > 1.2 else "",
+    )
+    loop = closed_loop(
+        declared,
+        select("moser_veselov"),
+        law,
+        spherical_pendulum.upright(START),
+        duration,
+        PERIOD,
+        conditions,
+    )
     n = len(loop.force)
     return {
         "t": loop.t[:n],
@@ -66,8 +97,14 @@ def _claims(tables: dict, again: dict) -> tuple:
     ends = {name: np.degrees(table["tilt"][-500:].max()) for name, table in tables.items()}
     stand = [below(f"{name}: tilt in the last second", ends[name], 0.5, "°") for name in WORLDS]
     same = max(float(np.abs(again[name] - tables["lossy"][name]).max()) for name in again)
-    late = above(f"commands {1e3 * TOO_LATE:g} ms late: tilt at the end", ends["too_late"], 2.0, "°")
-    return (*stand, late, below("lossy, the same seed once more: difference of any number", same, 1e-300))
+    late = above(
+        f"commands {1e3 * TOO_LATE:g} ms late: tilt at the end", ends["too_late"], 2.0, "°"
+    )
+    return (
+        *stand,
+        late,
+        below("lossy, the same seed once more: difference of any number", same, 1e-300),
+    )
 
 
 def draw(outcome: Outcome, figure) -> None:
@@ -76,11 +113,26 @@ def draw(outcome: Outcome, figure) -> None:
     tilts, forces = figure.subplots(2, len(WORLDS), sharex=True, sharey="row")
     for above, below_it, name in zip(tilts, forces, WORLDS):
         table = outcome.tables[name]
-        above.plot(perfect["t"], np.degrees(perfect["tilt"]), color=figures.GREY, linewidth=3.5, alpha=0.35, label="in a perfect world")
-        above.plot(table["t"], np.degrees(table["tilt_seen"]), color=SEEN, linewidth=0.8, label="seen by the law")
+        above.plot(
+            perfect["t"],
+            np.degrees(perfect["tilt"]),
+            color=figures.GREY,
+            linewidth=3.5,
+            alpha=0.35,
+            label="in a perfect world",
+        )
+        above.plot(
+            table["t"],
+            np.degrees(table["tilt_seen"]),
+            color=SEEN,
+            linewidth=0.8,
+            label="seen by the law",
+        )
         above.plot(table["t"], np.degrees(table["tilt"]), color=TRUE, linewidth=1.4, label="true")
         below_it.plot(table["t"], table["force"], color=TRUE, linewidth=0.7)
-        below_it.plot(perfect["t"], perfect["force"], color=figures.GREY, linewidth=3.5, alpha=0.35)
+        below_it.plot(
+            perfect["t"], perfect["force"], color=figures.GREY, linewidth=3.5, alpha=0.35
+        )
         figures.titled(above, name, "", "tilt [°]")
         figures.titled(below_it, "", "time [s]", "force that acts [N]")
         above.set_xlim(0.0, 3.5)

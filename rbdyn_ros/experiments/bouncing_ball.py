@@ -27,7 +27,9 @@ def run(short: bool, progress) -> Outcome:
         progress(0.5 * (i + 1) / len(steps))
     general = march(bouncing_ball.build(BALL), (np.array([BALL.gap]),), (np.zeros(1),), 1e-2, 500)
     times = np.linspace(0.01, DURATION, 500)
-    events = event_driven.run(bouncing_ball.build(BALL), 0.0, (np.array([BALL.gap]),), (np.zeros(1),), times)
+    events = event_driven.run(
+        bouncing_ball.build(BALL), 0.0, (np.array([BALL.gap]),), (np.zeros(1),), times
+    )
     progress(1.0)
     names = ("step", "trajectory_error", "impact_late", "penetration", "rest_speed")
     tables = {
@@ -58,13 +60,23 @@ def _errors(run, h: float) -> tuple:
     exact = bouncing_ball.impact_times(BALL, 60)
     exact = exact[exact < SETTLED]
     late = np.array([np.abs(seen - t).min() for t in exact]) / (h * np.arange(1, len(exact) + 1))
-    return np.abs(run.q[:, 0] - y)[early].max(), late.max(), -run.q.min(), np.abs(run.v[run.t > DURATION - 0.2]).max()
+    return (
+        np.abs(run.q[:, 0] - y)[early].max(),
+        late.max(),
+        -run.q.min(),
+        np.abs(run.v[run.t > DURATION - 0.2]).max(),
+    )
 
 
 def _impacts(events) -> dict:
     times = np.array([e.t for e in events.events if e.kind == "impact"])
     exact = bouncing_ball.impact_times(BALL, len(times))
-    return {"number": np.arange(1, len(times) + 1), "t": times, "exact": exact, "error": times - exact}
+    return {
+        "number": np.arange(1, len(times) + 1),
+        "t": times,
+        "exact": exact,
+        "error": times - exact,
+    }
 
 
 def _claims(tables: dict, events, difference: float) -> tuple:
@@ -74,15 +86,34 @@ def _claims(tables: dict, events, difference: float) -> tuple:
     bound = 0.5 * h * speed * (2.0 - e) + BALL.gravity * h * h
     rest = next(e.t for e in events.events if e.kind == "rest")
     return (
-        between("time-stepping: order of the trajectory before 3 s", slope(h, steps["trajectory_error"]), 0.75, 1.25),
+        between(
+            "time-stepping: order of the trajectory before 3 s",
+            slope(h, steps["trajectory_error"]),
+            0.75,
+            1.25,
+        ),
         between("its error at 1 ms", steps["trajectory_error"][2], 1e-3, 1e-2, "m"),
-        below("impact instants before 3 s, in steps for each impact so far", steps["impact_late"].max(), 2.0),
+        below(
+            "impact instants before 3 s, in steps for each impact so far",
+            steps["impact_late"].max(),
+            2.0,
+        ),
         below("penetration, in parts of h v (2 - e)/2", (steps["penetration"] / bound).max(), 1.0),
         below("speed after the accumulation", steps["rest_speed"].max(), 1e-9, "m/s"),
         below("compiled and general stepper differ by", difference, 1e-12, "m"),
         below("event-driven: impact instants", np.abs(impacts["error"]).max(), 1e-9, "s"),
-        below("its trajectory, accumulation and rest included", np.abs(track["event_driven"] - track["exact"]).max(), 1e-9, "m"),
-        below("it comes to rest this much before the accumulation", bouncing_ball.rest_time(BALL) - rest, 1e-5, "s"),
+        below(
+            "its trajectory, accumulation and rest included",
+            np.abs(track["event_driven"] - track["exact"]).max(),
+            1e-9,
+            "m",
+        ),
+        below(
+            "it comes to rest this much before the accumulation",
+            bouncing_ball.rest_time(BALL) - rest,
+            1e-5,
+            "s",
+        ),
     )
 
 
@@ -91,23 +122,46 @@ def draw(outcome: Outcome, figure) -> None:
     t = outcome.tables
     (track, close), (order, instants) = figure.subplots(2, 2)
     for axes in (track, close):
-        axes.plot(t["trajectory"]["t"], t["trajectory"]["stepped_10ms"], color=COARSE, linewidth=1.2, label="steps of 10 ms")
+        axes.plot(
+            t["trajectory"]["t"],
+            t["trajectory"]["stepped_10ms"],
+            color=COARSE,
+            linewidth=1.2,
+            label="steps of 10 ms",
+        )
         fine = np.linspace(0.0, DURATION, 20001)
-        axes.plot(fine, bouncing_ball.exact(BALL, fine)[0], color=EXACT, linewidth=0.9, label="exact")
-        axes.plot(t["trajectory"]["t"], t["trajectory"]["event_driven"], ".", color=EVENTS, markersize=3, label="event-driven")
+        axes.plot(
+            fine, bouncing_ball.exact(BALL, fine)[0], color=EXACT, linewidth=0.9, label="exact"
+        )
+        axes.plot(
+            t["trajectory"]["t"],
+            t["trajectory"]["event_driven"],
+            ".",
+            color=EVENTS,
+            markersize=3,
+            label="event-driven",
+        )
         axes.axhline(0.0, color=figures.GREY, linewidth=0.6)
     track.legend(frameon=False, fontsize=9)
     close.set(xlim=(3.3, 4.3), ylim=(-0.012, 0.05))
     figures.titled(track, "A ball with e = 0.8", "time [s]", "gap [m]")
     figures.titled(close, "Where the impacts accumulate", "time [s]", "gap [m]")
     h = t["steps"]["step"]
-    order.loglog(h, t["steps"]["trajectory_error"], "o-", color=COARSE, label="trajectory before 3 s")
+    order.loglog(
+        h, t["steps"]["trajectory_error"], "o-", color=COARSE, label="trajectory before 3 s"
+    )
     order.loglog(h, t["steps"]["penetration"], "s-", color=FINE, label="penetration")
     figures.slope_guide(order, h, t["steps"]["trajectory_error"][0], 1)
     order.legend(frameon=False, fontsize=9)
     figures.titled(order, "Time-stepping: order 1 through impacts", "step [s]", "error [m]")
     n = t["impacts"]["number"]
-    instants.semilogy(n, np.maximum(np.abs(t["impacts"]["error"]), 1e-17), ".", color=EVENTS, label="event-driven: error of the instant")
+    instants.semilogy(
+        n,
+        np.maximum(np.abs(t["impacts"]["error"]), 1e-17),
+        ".",
+        color=EVENTS,
+        label="event-driven: error of the instant",
+    )
     left = bouncing_ball.rest_time(BALL) - t["impacts"]["exact"]
     instants.semilogy(n, left, color=EXACT, label="time left until the accumulation")
     instants.legend(frameon=False, fontsize=9)

@@ -42,8 +42,22 @@ def starts(side: int) -> dict:
             for v in np.linspace(-8.0, 8.0, side):
                 orbit = cam_orbits.follow(Params(rpm), *lifted(Params(rpm), lift, v), 900, 600)
                 late = orbit.impacts[:, 0] > 600 * revolution(Params(rpm))
-                rows.append((rpm, lift, v, np.count_nonzero(late) / 300.0, orbit.exponent, period(orbit.strobes)))
-    return dict(zip(("rpm", "lift", "velocity", "impacts_per_turn", "exponent", "period"), map(np.array, zip(*rows))))
+                rows.append(
+                    (
+                        rpm,
+                        lift,
+                        v,
+                        np.count_nonzero(late) / 300.0,
+                        orbit.exponent,
+                        period(orbit.strobes),
+                    )
+                )
+    return dict(
+        zip(
+            ("rpm", "lift", "velocity", "impacts_per_turn", "exponent", "period"),
+            map(np.array, zip(*rows)),
+        )
+    )
 
 
 def period(strobes) -> int:
@@ -60,11 +74,20 @@ def _general(turns: int) -> float:
     u, v = lifted(params)
     times = revolution(params) * np.arange(1, turns + 1)
     found = event_driven.run(
-        build(params), 0.0, (np.array([u]),), (np.array([v]),), times, event_driven.options(max_step=times[0] / 40)
+        build(params),
+        0.0,
+        (np.array([u]),),
+        (np.array([v]),),
+        times,
+        event_driven.options(max_step=times[0] / 40),
     )
     if not found.ok:
         raise ValueError(found.message)
-    return float(np.abs(np.hstack([found.q, found.v]) - cam_orbits.follow(params, u, v, turns).strobes[1:]).max())
+    return float(
+        np.abs(
+            np.hstack([found.q, found.v]) - cam_orbits.follow(params, u, v, turns).strobes[1:]
+        ).max()
+    )
 
 
 def _tables(params: Params, orbit, runs: list) -> dict:
@@ -78,18 +101,33 @@ def _tables(params: Params, orbit, runs: list) -> dict:
     agreement = {
         "step": np.array([r.h for r in runs]),
         "ks": np.array([ks_2samp(r.strobes[SKIPPED:, 0], tail[:, 0]).statistic for r in runs]),
-        "distance_mean": np.array([_distance(r.strobes[SKIPPED:, 0], tail[-12:, 0]).mean() for r in runs]),
+        "distance_mean": np.array(
+            [_distance(r.strobes[SKIPPED:, 0], tail[-12:, 0]).mean() for r in runs]
+        ),
         "lowest": np.array([r.strobes[SKIPPED:, 0].min() for r in runs]),
         "highest": np.array([r.strobes[SKIPPED:, 0].max() for r in runs]),
         "penetration": np.array([r.penetration for r in runs]),
     }
     return {
-        f"{name}_strobes": {"u": tail[:, 0], "v": tail[:, 1], "u_stepped": strobes[:, 0], "v_stepped": strobes[:, 1]},
-        f"{name}_impacts": {"angle": (rate(params) * late[:, 0]) % (2.0 * np.pi), "speed": late[:, 1]},
-        f"{name}_impacts_stepped": {"angle": settled[:, 0] % (2.0 * np.pi), "speed": settled[:, 1]},
+        f"{name}_strobes": {
+            "u": tail[:, 0],
+            "v": tail[:, 1],
+            "u_stepped": strobes[:, 0],
+            "v_stepped": strobes[:, 1],
+        },
+        f"{name}_impacts": {
+            "angle": (rate(params) * late[:, 0]) % (2.0 * np.pi),
+            "speed": late[:, 1],
+        },
+        f"{name}_impacts_stepped": {
+            "angle": settled[:, 0] % (2.0 * np.pi),
+            "speed": settled[:, 1],
+        },
         f"{name}_series": {"t": t, "u": cam_orbits.sampled(params, orbit, t)[:, 0]},
         f"{name}_series_stepped": {"t": stepped.t[::5], "u": stepped.u[::5]},
-        f"{name}_space": dict(zip(("t", "u", "v"), (space, *cam_orbits.sampled(params, orbit, space).T))),
+        f"{name}_space": dict(
+            zip(("t", "u", "v"), (space, *cam_orbits.sampled(params, orbit, space).T))
+        ),
         f"{name}_agreement": agreement,
     }
 
@@ -101,7 +139,9 @@ def _distance(u, orbit):
 
 def _claims(tables: dict, exact: dict, general: float) -> tuple:
     slow, chaotic, fast = (exact[rpm] for rpm in SPEEDS)
-    settled = {rpm: np.count_nonzero(o.impacts[:, 0] > SKIPPED * 60.0 / rpm) for rpm, o in exact.items()}
+    settled = {
+        rpm: np.count_nonzero(o.impacts[:, 0] > SKIPPED * 60.0 / rpm) for rpm, o in exact.items()
+    }
     per_turn = {rpm: settled[rpm] / (len(o.strobes) - 1 - SKIPPED) for rpm, o in exact.items()}
     a358, a660, a700 = (tables[f"{rpm:g}_agreement"] for rpm in SPEEDS)
     notes, fine, spread, all_starts = 1, 2, a700["highest"] - a700["lowest"], tables["starts"]
@@ -110,7 +150,9 @@ def _claims(tables: dict, exact: dict, general: float) -> tuple:
         between("358 rpm: period, in revolutions", period(slow.strobes), 3, 3),
         between("impacts in a period", 3.0 * per_turn[358.0], 7.99, 8.01),
         between("Lyapunov exponent", slow.exponent, -0.45, -0.39, "per revolution"),
-        between("660 rpm: Lyapunov exponent, chaos", chaotic.exponent, 0.33, 0.5, "per revolution"),
+        between(
+            "660 rpm: Lyapunov exponent, chaos", chaotic.exponent, 0.33, 0.5, "per revolution"
+        ),
         between("impacts per revolution", per_turn[660.0], 1.22, 1.32),
         between("700 rpm: period", period(fast.strobes), 1, 1),
         between("impacts per revolution", per_turn[700.0], 0.999, 1.001),
@@ -118,12 +160,27 @@ def _claims(tables: dict, exact: dict, general: float) -> tuple:
         between("place once per revolution", fast.strobes[-1, 0], 1.42, 1.435, "m"),
         above("starts at 358 rpm that end in period 3", np.mean(reached(358.0) == 3), 0.5),
         above("starts at 700 rpm that end in period 1", np.mean(reached(700.0) == 1), 0.999),
-        below("general event-driven integrator, 12 revolutions at 358 rpm", general, 1e-8, "m, m/s"),
-        below("time-stepping, 660 rpm: KS distance of the strobes at 0.1 ms", a660["ks"][notes], 0.08),
+        below(
+            "general event-driven integrator, 12 revolutions at 358 rpm", general, 1e-8, "m, m/s"
+        ),
+        below(
+            "time-stepping, 660 rpm: KS distance of the strobes at 0.1 ms", a660["ks"][notes], 0.08
+        ),
         below("at 20 µs", a660["ks"][fine], 0.06),
-        below("358 rpm: mean distance from the orbit at 0.1 ms", a358["distance_mean"][notes], 0.05, "m"),
+        below(
+            "358 rpm: mean distance from the orbit at 0.1 ms",
+            a358["distance_mean"][notes],
+            0.05,
+            "m",
+        ),
         below("at 20 µs", a358["distance_mean"][fine], 6e-3, "m"),
-        between("700 rpm at 0.1 ms: lowest place once per revolution", a700["lowest"][notes], 1.25, 1.428, "m"),
+        between(
+            "700 rpm at 0.1 ms: lowest place once per revolution",
+            a700["lowest"][notes],
+            1.25,
+            1.428,
+            "m",
+        ),
         between("highest", a700["highest"][notes], 1.428, 1.55, "m"),
         below("spread at 20 µs over that at 0.1 ms", spread[fine] / spread[notes], 0.5),
     )
@@ -134,19 +191,41 @@ def draw(outcome: Outcome, figure) -> None:
     figure.set_size_inches(16.0, 10.5)
     words = {358.0: "period 3", 660.0: "chaos", 700.0: "period 1"}
     for rpm, row in zip(SPEEDS, figure.subplots(len(SPEEDS), 4)):
-        t = {key.removeprefix(f"{rpm:g}_"): table for key, table in outcome.tables.items() if key.startswith(f"{rpm:g}_")}
+        t = {
+            key.removeprefix(f"{rpm:g}_"): table
+            for key, table in outcome.tables.items()
+            if key.startswith(f"{rpm:g}_")
+        }
         _series(row[0], t, f"{rpm:g} rpm: {words[rpm]}")
         row[1].plot(t["space"]["u"], t["space"]["v"], ".", color=EXACT, markersize=0.8)
         figures.titled(row[1], "State space, 12 revolutions", "u [m]", "v [m/s]")
         settled = 6.0 if "period" in words[rpm] else 2.2  # an orbit of few points
         for key, colour, size in (("impacts_stepped", COARSE, 1.2), ("impacts", EXACT, settled)):
-            row[2].plot(np.degrees(t[key]["angle"]), t[key]["speed"], ".", color=colour, markersize=size)
+            row[2].plot(
+                np.degrees(t[key]["angle"]), t[key]["speed"], ".", color=colour, markersize=size
+            )
         figures.titled(row[2], "Impact map", "cam angle [deg]", "impact speed [m/s]")
-        row[3].plot(t["strobes"]["u_stepped"], t["strobes"]["v_stepped"], ".", color=COARSE, markersize=1.2, label="steps of 0.1 ms")
-        row[3].plot(t["strobes"]["u"], t["strobes"]["v"], ".", color=EXACT, markersize=settled, label="event-driven")
+        row[3].plot(
+            t["strobes"]["u_stepped"],
+            t["strobes"]["v_stepped"],
+            ".",
+            color=COARSE,
+            markersize=1.2,
+            label="steps of 0.1 ms",
+        )
+        row[3].plot(
+            t["strobes"]["u"],
+            t["strobes"]["v"],
+            ".",
+            color=EXACT,
+            markersize=settled,
+            label="event-driven",
+        )
         figures.titled(row[3], "Once per revolution", "u [m]", "v [m/s]")
     handles, labels = row[3].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, markerscale=3)
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=2, frameon=False, markerscale=3
+    )
 
 
 def _series(axes, t: dict, title: str) -> None:
@@ -156,6 +235,13 @@ def _series(axes, t: dict, title: str) -> None:
     times = np.linspace(0.0, 1.0, 2000)
     axes.fill_between(times, [motion(w, x)[0] for x in times], color="#cccccc", linewidth=0.0)
     early = t["series_stepped"]["t"] < 1.0
-    axes.plot(t["series_stepped"]["t"][early], t["series_stepped"]["u"][early], color=COARSE, linewidth=1.6)
-    axes.plot(t["series"]["t"], t["series"]["u"], color=EXACT, linewidth=0.9, linestyle=(0, (4, 2)))
+    axes.plot(
+        t["series_stepped"]["t"][early],
+        t["series_stepped"]["u"][early],
+        color=COARSE,
+        linewidth=1.6,
+    )
+    axes.plot(
+        t["series"]["t"], t["series"]["u"], color=EXACT, linewidth=0.9, linestyle=(0, (4, 2))
+    )
     figures.titled(axes, title, "time [s]", "u [m] (grey: cam)")

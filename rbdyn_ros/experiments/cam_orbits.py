@@ -42,7 +42,12 @@ class Orbit(NamedTuple):
 def machine(params: cam_follower.Params) -> Machine:
     """The numbers of `params`."""
     s = params.damping / (2.0 * params.mass)
-    return Machine(cam_follower.rate(params), s, math.sqrt(params.stiffness / params.mass - s * s), params.restitution)
+    return Machine(
+        cam_follower.rate(params),
+        s,
+        math.sqrt(params.stiffness / params.mass - s * s),
+        params.restitution,
+    )
 
 
 def follow(params: cam_follower.Params, u: float, v: float, turns: int, skipped: int = 0) -> Orbit:
@@ -52,11 +57,19 @@ def follow(params: cam_follower.Params, u: float, v: float, turns: int, skipped:
     """
     cam = machine(cam_follower.check(params))
     if u < motion(cam.rate, 0.0)[0]:
-        raise ValueError(f"the follower starts at {u} m, below the cam at {motion(cam.rate, 0.0)[0]:g} m")
-    strobes, impacts, growth = np.empty((turns + 1, 2)), np.empty((200 * turns, 3)), np.empty(turns)
+        raise ValueError(
+            f"the follower starts at {u} m, below the cam at {motion(cam.rate, 0.0)[0]:g} m"
+        )
+    strobes, impacts, growth = (
+        np.empty((turns + 1, 2)),
+        np.empty((200 * turns, 3)),
+        np.empty(turns),
+    )
     count = revolve(cam, float(u), float(v), strobes, impacts, growth)
     if count > len(impacts):
-        raise ValueError(f"more than 200 impacts per revolution at {params.rpm} rpm: too slow for an orbit of impacts")
+        raise ValueError(
+            f"more than 200 impacts per revolution at {params.rpm} rpm: too slow for an orbit of impacts"
+        )
     return Orbit(strobes, impacts[:count], float(np.mean(growth[skipped:])))
 
 

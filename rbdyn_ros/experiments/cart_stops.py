@@ -25,14 +25,26 @@ def run(short: bool, progress) -> Outcome:
         system, state, input, STEPS, DURATION, IMPACTS, lambda f: progress(0.7 * f)
     )
     seconds = 5.0 if short else 10.0
-    elastic = {m: contact_runs.stepped(_railed(1.0), state, no_input(), m, ELASTIC, round(seconds / ELASTIC), 1) for m in METHODS}
+    elastic = {
+        m: contact_runs.stepped(
+            _railed(1.0), state, no_input(), m, ELASTIC, round(seconds / ELASTIC), 1
+        )
+        for m in METHODS
+    }
     progress(1.0)
-    tables = {"errors": errors, "impacts": impacts, "motion": _motion(truth, drawn), "elastic": _elastic_table(elastic)}
+    tables = {
+        "errors": errors,
+        "impacts": impacts,
+        "motion": _motion(truth, drawn),
+        "elastic": _elastic_table(elastic),
+    }
     return Outcome(tables, _claims(errors, exact, drawn, elastic))
 
 
 def _railed(e: float):
-    return build(Params(contacts=Contacts(stop_low=(-END, -END), stop_high=(END, END), stop_restitution=e)))
+    return build(
+        Params(contacts=Contacts(stop_low=(-END, -END), stop_high=(END, END), stop_restitution=e))
+    )
 
 
 def _start():
@@ -56,13 +68,19 @@ def _motion(truth, drawn: dict) -> dict:
 
 
 def _elastic_table(elastic: dict) -> dict:
-    gained = {f"energy_{m.replace(' ', '_')}": (run.energy - run.energy[0])[::50] for m, run in elastic.items()}
+    gained = {
+        f"energy_{m.replace(' ', '_')}": (run.energy - run.energy[0])[::50]
+        for m, run in elastic.items()
+    }
     return {"t": elastic["split"].t[::50], **gained}
 
 
 def _claims(errors: dict, exact: list, drawn: dict, elastic: dict) -> tuple:
     stepping = of(errors, "time stepping", "instants") / np.array(STEPS)
-    orders = {column: slope(STEPS, of(errors, "split", column)) for column in ("instants", "velocities_after", "state_at_the_end")}
+    orders = {
+        column: slope(STEPS, of(errors, "split", column))
+        for column in ("instants", "velocities_after", "state_at_the_end")
+    }
     found = drawn["split"].impacts
     ratio = -found["u_n_plus"] / found["u_n_minus"]
     beyond = {m: np.abs(run.y[:, :2]).max() - END for m, run in elastic.items()}
@@ -72,7 +90,9 @@ def _claims(errors: dict, exact: list, drawn: dict, elastic: dict) -> tuple:
         below("time stepping: the impacts are off by so many steps", stepping.max(), 15.0),
         between("split: order of the impact instants", orders["instants"], 1.8, 2.2),
         between("split: order of the velocities after them", orders["velocities_after"], 1.7, 2.3),
-        between("split: order of the state after the impacts", orders["state_at_the_end"], 1.7, 2.3),
+        between(
+            "split: order of the state after the impacts", orders["state_at_the_end"], 1.7, 2.3
+        ),
         below("split: restitution against 0.7", np.abs(ratio - RESTITUTION).max(), 1e-11),
         below("split: the cart beyond an end of the rails", beyond["split"], 1e-11, "m"),
         below("time stepping: the same, in steps of 1 ms", beyond["time stepping"], 2e-3, "m"),
@@ -91,7 +111,9 @@ def draw(outcome: Outcome, figure) -> None:
         if method != "exact":
             ends.loglog(STEPS, of(errors, method, "state_at_the_end"), "o-", **line)
             energy.plot(elastic["t"], elastic[f"energy_{name}"], **line)
-    path.plot([-END, END, END, -END, -END], [-END, -END, END, END, -END], color=figures.GREY, linewidth=1)
+    path.plot(
+        [-END, END, END, -END, -END], [-END, -END, END, END, -END], color=figures.GREY, linewidth=1
+    )
     path.set_aspect("equal")
     position.axhline(END, color=figures.GREY, linewidth=1)
     position.axhline(-END, color=figures.GREY, linewidth=1)
@@ -101,5 +123,7 @@ def draw(outcome: Outcome, figure) -> None:
     position.legend(frameon=False, fontsize=9, loc="upper right")
     figures.titled(path, "The cart between the ends of its rails", "x [m]", "y [m]")
     figures.titled(position, "It turns around there (0.5 ms)", "time [s]", "x [m]")
-    figures.titled(ends, f"Where it is at {DURATION} s", "step [s]", "largest error of the state [SI]")
+    figures.titled(
+        ends, f"Where it is at {DURATION} s", "step [s]", "largest error of the state [SI]"
+    )
     figures.titled(energy, "Elastic ends, no drive (1 ms)", "time [s]", "energy gained [J]")

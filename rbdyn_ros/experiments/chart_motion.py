@@ -7,14 +7,18 @@ from rbdyn_ros.integrators import pitch_cone
 from rbdyn_ros.types import Array, System
 
 
-def solved(system: System, pitch: float, cone: float, t: Array, method: str, tolerance: float) -> Array:
+def solved(
+    system: System, pitch: float, cone: float, t: Array, method: str, tolerance: float
+) -> Array:
     """(d, e, d', e') (n, 4) at the times t, from rest at the angles [rad]. ValueError if the solver gives up."""
 
     def rates(_, y):
         return (y[2], y[3], *pitch_cone.accelerations(system, y[0], y[1], y[2], y[3]))
 
     start = np.array([pitch, cone, 0.0, 0.0])
-    solution = solve_ivp(rates, (t[0], t[-1]), start, method=method, t_eval=t, rtol=tolerance, atol=tolerance)
+    solution = solve_ivp(
+        rates, (t[0], t[-1]), start, method=method, t_eval=t, rtol=tolerance, atol=tolerance
+    )
     if not solution.success:
         raise ValueError(f"{method} gave up on the pitch-cone equations: {solution.message}")
     return solution.y.T

@@ -69,5 +69,11 @@ def massless_cart_cycle(inertia: float, ml2: float, mgl: float, theta0: float) -
         return 1.0 - ml2 / mgl * (bend * s + rate2(theta) * c)
 
     # theta = theta0 + u^2 takes the root out of the integrand
-    time, _ = quad(lambda u: 2.0 * u / np.sqrt(rate2(theta0 + u * u)), 0.0, np.sqrt(np.pi - theta0), epsabs=1e-12, epsrel=1e-12)
+    time, _ = quad(
+        lambda u: 2.0 * u / np.sqrt(rate2(theta0 + u * u)),
+        0.0,
+        np.sqrt(np.pi - theta0),
+        epsabs=1e-12,
+        epsrel=1e-12,
+    )
     return time, force

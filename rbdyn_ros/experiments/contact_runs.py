@@ -12,7 +12,11 @@ from rbdyn_ros.simulation.events import events
 from rbdyn_ros.types import Array, Input, State, System
 
 METHODS = {"time stepping": False, "split": True}
-_LINES = {"exact": ("#222222", 4.0), "time stepping": ("#58b4d6", 2.6), "split": ("#d1495b", 1.0)}  # thin ones lie on top
+_LINES = {
+    "exact": ("#222222", 4.0),
+    "time stepping": ("#58b4d6", 2.6),
+    "split": ("#d1495b", 1.0),
+}  # thin ones lie on top
 
 
 class Run(NamedTuple):
@@ -25,7 +29,9 @@ class Run(NamedTuple):
     force: Array  # (4, 3) of the contacts in the last step [N, world]
 
 
-def stepped(system: System, state: State, input: Input, method: str, h: float, rows: int, every: int) -> Run:
+def stepped(
+    system: System, state: State, input: Input, method: str, h: float, rows: int, every: int
+) -> Run:
     """`rows` times `every` steps of h [s] by one of METHODS. ArithmeticError if it does not converge."""
     integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=METHODS[method])
     options = integrator.options(system)
@@ -33,10 +39,14 @@ def stepped(system: System, state: State, input: Input, method: str, h: float, r
     if not record.ok:
         raise ArithmeticError(record.message)
     y = np.hstack([record.q, record.v])
-    return Run(record.t, y, record.quantities[:, 0], events(options.contact), options.contact.force.copy())
+    return Run(
+        record.t, y, record.quantities[:, 0], events(options.contact), options.contact.force.copy()
+    )
 
 
-def against(system: System, state: State, input: Input, steps, duration: float, first: int, progress) -> tuple:
+def against(
+    system: System, state: State, input: Input, steps, duration: float, first: int, progress
+) -> tuple:
     """(errors table, impacts table, exact rows, exact Impacts, {method: Run at the smallest step}).
 
     Errors of both methods at each step: the `first` impacts' instants and velocities after them, and the whole state at the end.
@@ -79,8 +89,18 @@ def _listed(method: str, h: float, exact: list) -> tuple:
 
 def _table(listed: list) -> dict:
     rows = [
-        (method, h, NAMES[columns["contact"][k]], *(columns[name][k] for name in ("t", "P_n", "u_n_minus", "u_n_plus")))
+        (
+            method,
+            h,
+            NAMES[columns["contact"][k]],
+            *(columns[name][k] for name in ("t", "P_n", "u_n_minus", "u_n_plus")),
+        )
         for method, h, columns in listed
         for k in range(len(columns["t"]))
     ]
-    return dict(zip(("method", "step", "contact", "t", "P_n", "u_n_minus", "u_n_plus"), map(np.array, zip(*rows))))
+    return dict(
+        zip(
+            ("method", "step", "contact", "t", "P_n", "u_n_minus", "u_n_plus"),
+            map(np.array, zip(*rows)),
+        )
+    )

@@ -15,7 +15,16 @@ QUESTION = (
 )
 DURATION = 20.0  # [s]
 STEPS = (0.005, 0.01, 0.02)  # [s] for the orders; the last is sampled and drawn
-METHODS = ("tqdl", "rk4", "moser_veselov", "modified", "quaternion_midpoint", "se3_variational", "se3 newton", "se3 riqn")
+METHODS = (
+    "tqdl",
+    "rk4",
+    "moser_veselov",
+    "modified",
+    "quaternion_midpoint",
+    "se3_variational",
+    "se3 newton",
+    "se3 riqn",
+)
 LONG_STEPS = (0.01, 0.03, 0.1)  # [s]
 
 
@@ -29,8 +38,16 @@ def run(short: bool, progress) -> Outcome:
         "flips": {"t": truth.t, **_columns("exact", truth.w), **_columns("tqdl", drawn["tqdl"].w)},
         "twenty_seconds": twenty,
         "momentum": {"t": truth.t, **{m: free_top.tilt_of_momentum(drawn[m]) for m in METHODS}},
-        "attitude": {"t": truth.t, **{m: free_top.attitude_error(drawn[m], truth) for m in METHODS}},
-        "film": {"t": truth.t, **_columns("exact", truth.Q), **_columns("tqdl", drawn["tqdl"].Q), **_columns("L", drawn["tqdl"].momentum)},
+        "attitude": {
+            "t": truth.t,
+            **{m: free_top.attitude_error(drawn[m], truth) for m in METHODS},
+        },
+        "film": {
+            "t": truth.t,
+            **_columns("exact", truth.Q),
+            **_columns("tqdl", drawn["tqdl"].Q),
+            **_columns("L", drawn["tqdl"].momentum),
+        },
         **_long_runs(system, state, long, lambda f: progress(0.3 + 0.6 * f)),
     }
     screw = [free_top.drift_of_the_screw(system, state, h, DURATION) for h in LONG_STEPS]
@@ -55,12 +72,24 @@ def _twenty_seconds(system, state, truth, progress) -> tuple:
     rows, drawn = [], {}
     for i, method in enumerate(METHODS):
         for h in STEPS:
-            run = turned(method, system, state, h, round(DURATION / STEPS[-1]), round(STEPS[-1] / h))
-            tilt, angle = free_top.tilt_of_momentum(run).max(), free_top.attitude_error(run, truth).max()
+            run = turned(
+                method, system, state, h, round(DURATION / STEPS[-1]), round(STEPS[-1] / h)
+            )
+            tilt, angle = (
+                free_top.tilt_of_momentum(run).max(),
+                free_top.attitude_error(run, truth).max(),
+            )
             rows.append((method, h, free_top.worst_energy(run), tilt, angle, run.iterations))
         drawn[method] = run
         progress((i + 1) / len(METHODS))
-    names = ("method", "step", "energy_error", "momentum_tilt_deg", "attitude_error_rad", "iterations")
+    names = (
+        "method",
+        "step",
+        "energy_error",
+        "momentum_tilt_deg",
+        "attitude_error_rad",
+        "iterations",
+    )
     return dict(zip(names, map(np.array, zip(*rows)))), drawn
 
 
@@ -68,9 +97,19 @@ def _long_runs(system, state, steps: int, progress) -> dict:
     """{'long': errors over many steps, 'energy': their envelope in 100 windows at 30 ms}."""
     rows, envelopes = [], {"step_number": np.arange(1, 101) * (steps // 100)}
     for i, method in enumerate(METHODS):
-        for h in LONG_STEPS if method != "tqdl" else LONG_STEPS[:2]:  # tqdl turns more than once around in 0.1 s of error
+        for h in (
+            LONG_STEPS if method != "tqdl" else LONG_STEPS[:2]
+        ):  # tqdl turns more than once around in 0.1 s of error
             run = turned(method, system, state, h, steps // 10, 10)
-            rows.append((method, h, free_top.worst_energy(run), free_top.worst_momentum(run), run.iterations))
+            rows.append(
+                (
+                    method,
+                    h,
+                    free_top.worst_energy(run),
+                    free_top.worst_momentum(run),
+                    run.iterations,
+                )
+            )
             if h == 0.03:
                 relative = np.abs(run.energy[1:] / run.energy[0] - 1.0)
                 envelopes[method] = relative.reshape(100, -1).max(axis=1)
@@ -95,23 +134,68 @@ def _claims(tables: dict, elliptic: float) -> tuple:
     order = lambda method, column: slope(STEPS, _of(short, method, column))  # noqa: E731
     log = [_of(long, "se3 newton", "energy_error", h) for h in LONG_STEPS]
     return (
-        below("reference against Jacobi's elliptic functions, angular velocity", elliptic, 1e-7, "rad/s"),
+        below(
+            "reference against Jacobi's elliptic functions, angular velocity",
+            elliptic,
+            1e-7,
+            "rad/s",
+        ),
         between("flips in 20 s", float(np.count_nonzero(np.diff(np.sign(w1)))), 6, 6),
-        between("tqdl: the momentum of a free body turns, at 10 ms by", _of(short, "tqdl", "momentum_tilt_deg", 0.01), 1.26, 1.30, "deg"),
+        between(
+            "tqdl: the momentum of a free body turns, at 10 ms by",
+            _of(short, "tqdl", "momentum_tilt_deg", 0.01),
+            1.26,
+            1.30,
+            "deg",
+        ),
         between("tqdl: order of that error", order("tqdl", "momentum_tilt_deg"), 0.95, 1.05),
-        below("rk4, attitude and velocity together: the same at 10 ms", _of(short, "rk4", "momentum_tilt_deg", 0.01), 5e-5, "deg"),
-        between("Moser-Veselov: order of the attitude", order("moser_veselov", "attitude_error_rad"), 1.9, 2.1),
+        below(
+            "rk4, attitude and velocity together: the same at 10 ms",
+            _of(short, "rk4", "momentum_tilt_deg", 0.01),
+            5e-5,
+            "deg",
+        ),
+        between(
+            "Moser-Veselov: order of the attitude",
+            order("moser_veselov", "attitude_error_rad"),
+            1.9,
+            2.1,
+        ),
         between("with the modified inertia", order("modified", "attitude_error_rad"), 3.9, 4.1),
-        between("midpoint quaternion", order("quaternion_midpoint", "attitude_error_rad"), 1.9, 2.1),
+        between(
+            "midpoint quaternion", order("quaternion_midpoint", "attitude_error_rad"), 1.9, 2.1
+        ),
         between("SE(3) logarithm", order("se3 newton", "attitude_error_rad"), 1.9, 2.1),
-        below("Moser-Veselov, relative energy error of the long run at 0.1 s", _of(long, "moser_veselov", "energy_error", 0.1), 1e-10),
-        below("Moser-Veselov, relative momentum error of it", _of(long, "moser_veselov", "momentum_error", 0.1), 1e-10),
+        below(
+            "Moser-Veselov, relative energy error of the long run at 0.1 s",
+            _of(long, "moser_veselov", "energy_error", 0.1),
+            1e-10,
+        ),
+        below(
+            "Moser-Veselov, relative momentum error of it",
+            _of(long, "moser_veselov", "momentum_error", 0.1),
+            1e-10,
+        ),
         between("SE(3) logarithm, relative energy error at 10 ms", log[0], 1.6e-4, 1.7e-4),
         between("at 30 ms", log[1], 1.45e-3, 1.52e-3),
         between("at 0.1 s", log[2], 1.64e-2, 1.69e-2),
-        below("SE(3) logarithm, relative momentum error at 0.1 s", _of(long, "se3 newton", "momentum_error", 0.1), 1e-10),
-        below("RIQN against Newton, energy error at 0.1 s", abs(_of(long, "se3 riqn", "energy_error", 0.1) - log[2]), 1e-6),
-        between("SE(3): a body at 0.62 m/s leaves its line in 20 s, at 10 ms", 1e3 * tables["screw"]["off_the_line"][0], 3.6, 3.9, "mm"),
+        below(
+            "SE(3) logarithm, relative momentum error at 0.1 s",
+            _of(long, "se3 newton", "momentum_error", 0.1),
+            1e-10,
+        ),
+        below(
+            "RIQN against Newton, energy error at 0.1 s",
+            abs(_of(long, "se3 riqn", "energy_error", 0.1) - log[2]),
+            1e-6,
+        ),
+        between(
+            "SE(3): a body at 0.62 m/s leaves its line in 20 s, at 10 ms",
+            1e3 * tables["screw"]["off_the_line"][0],
+            3.6,
+            3.9,
+            "mm",
+        ),
         between("at 0.1 s", 1e3 * tables["screw"]["off_the_line"][2], 355, 375, "mm"),
     )
 
@@ -121,17 +205,33 @@ def draw(outcome: Outcome, figure) -> None:
     t = outcome.tables
     (flips, momentum), (attitude, energy) = figure.subplots(2, 2)
     for i, shade in enumerate((1.0, 0.55, 0.3)):
-        flips.plot(t["flips"]["t"], t["flips"][f"exact_{i + 1}"], color=figures.COLOURS["truth"], alpha=shade, label=f"ω{'₁₂₃'[i]}")
+        flips.plot(
+            t["flips"]["t"],
+            t["flips"][f"exact_{i + 1}"],
+            color=figures.COLOURS["truth"],
+            alpha=shade,
+            label=f"ω{'₁₂₃'[i]}",
+        )
     flips.legend(loc="upper right", ncols=3, fontsize=8, frameon=False)
     flips.set_ylim(top=9.5)
-    figures.titled(flips, "It flips every 3.5 s (exact)", "time [s]", "angular velocity, body [rad/s]")
+    figures.titled(
+        flips, "It flips every 3.5 s (exact)", "time [s]", "angular velocity, body [rad/s]"
+    )
     for method in METHODS:
         line = {**figures.named(method), "linewidth": 1.2}
-        momentum.semilogy(t["momentum"]["t"][1:], np.maximum(t["momentum"][method][1:], 1e-16), **line)
-        attitude.semilogy(t["attitude"]["t"][1:], np.maximum(t["attitude"][method][1:], 1e-14), **line)
+        momentum.semilogy(
+            t["momentum"]["t"][1:], np.maximum(t["momentum"][method][1:], 1e-16), **line
+        )
+        attitude.semilogy(
+            t["attitude"]["t"][1:], np.maximum(t["attitude"][method][1:], 1e-14), **line
+        )
         energy.loglog(t["energy"]["step_number"], np.maximum(t["energy"][method], 1e-17), **line)
-    figures.titled(momentum, "Its momentum must not turn (20 ms)", "time [s]", "angle from the start [deg]")
-    figures.titled(attitude, "Attitude error (20 ms)", "time [s]", "angle from the exact attitude [rad]")
+    figures.titled(
+        momentum, "Its momentum must not turn (20 ms)", "time [s]", "angle from the start [deg]"
+    )
+    figures.titled(
+        attitude, "Attitude error (20 ms)", "time [s]", "angle from the exact attitude [rad]"
+    )
     figures.titled(energy, "Energy, many steps of 30 ms", "steps", "relative error")
     handles, labels = energy.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9, frameon=False)
@@ -143,8 +243,14 @@ def animate(outcome: Outcome) -> Animation:
 
     film = outcome.tables["film"]
     figure = Figure(figsize=(9.0, 4.6), layout="constrained")
-    scenes = [_Scene(figure.add_subplot(1, 2, i + 1, projection="3d"), name) for i, name in enumerate(("exact", "tqdl"))]
-    Q = {name: np.column_stack([film[f"{name}_{i}"] for i in range(1, 5)]) for name in ("exact", "tqdl")}
+    scenes = [
+        _Scene(figure.add_subplot(1, 2, i + 1, projection="3d"), name)
+        for i, name in enumerate(("exact", "tqdl"))
+    ]
+    Q = {
+        name: np.column_stack([film[f"{name}_{i}"] for i in range(1, 5)])
+        for name in ("exact", "tqdl")
+    }
     L = np.column_stack([film[f"L_{i}"] for i in range(1, 4)])
     L = {"tqdl": L, "exact": np.broadcast_to(L[0], L.shape)}
 
@@ -167,9 +273,18 @@ class _Scene:
         axes.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1))
         axes.set_box_aspect((1, 1, 1), zoom=1.4)
         axes.set_axis_off()
-        axes.set_title(figures.LABELS[{"exact": "truth"}.get(name, name)], color=figures.COLOURS[{"exact": "truth"}.get(name, name)])
-        self.bars = [axes.plot([], [], [], color="#555555", linewidth=3, solid_capstyle="round")[0] for _ in range(2)]
-        self.balls = [axes.plot([], [], [], "o", color=c, markersize=s)[0] for c, s in zip(self.BALLS, (11, 11, 15, 15))]
+        axes.set_title(
+            figures.LABELS[{"exact": "truth"}.get(name, name)],
+            color=figures.COLOURS[{"exact": "truth"}.get(name, name)],
+        )
+        self.bars = [
+            axes.plot([], [], [], color="#555555", linewidth=3, solid_capstyle="round")[0]
+            for _ in range(2)
+        ]
+        self.balls = [
+            axes.plot([], [], [], "o", color=c, markersize=s)[0]
+            for c, s in zip(self.BALLS, (11, 11, 15, 15))
+        ]
         self.arrow = axes.plot([], [], [], color="#c2187a", linewidth=2.5)[0]
         self.trace = axes.plot([], [], [], color="#c2187a", linewidth=1, alpha=0.6)[0]
         self.clock = axes.text2D(0.02, 0.02, "", transform=axes.transAxes, fontsize=9)
@@ -183,4 +298,6 @@ class _Scene:
         end = 1.3 * L / np.linalg.norm(L[0])
         self.arrow.set_data_3d(*np.stack([np.zeros(3), end[-1]]).T)
         self.trace.set_data_3d(*end.T)
-        self.clock.set_text(f"t = {t:5.2f} s   momentum turned by {np.degrees(np.arccos(min(1.0, end[-1] @ end[0] / 1.69))):.2f}°")
+        self.clock.set_text(
+            f"t = {t:5.2f} s   momentum turned by {np.degrees(np.arccos(min(1.0, end[-1] @ end[0] / 1.69))):.2f}°"
+        )

@@ -25,15 +25,33 @@ def run(short: bool, progress) -> Outcome:
     rows, drawn = [], {}
     for k, mu in enumerate(FRICTIONS):
         system = _floored(mu)
-        exact = event_driven.follow(system, _start(), no_input(), np.array((0.0, 2.0)), most=1)[1][0]
+        exact = event_driven.follow(system, _start(), no_input(), np.array((0.0, 2.0)), most=1)[1][
+            0
+        ]
         for method in METHODS:
             for h in steps:
-                landing = contact_runs.stepped(system, _start(), no_input(), method, h, round(0.6 / h), 1)
-                run = contact_runs.stepped(system, _start(), no_input(), method, h, round(12.0 / 0.02), round(0.02 / h))
-                rows.append((mu, method, h, *_errors(system, mu, run, exact), -height(landing.y).min()))
+                landing = contact_runs.stepped(
+                    system, _start(), no_input(), method, h, round(0.6 / h), 1
+                )
+                run = contact_runs.stepped(
+                    system, _start(), no_input(), method, h, round(12.0 / 0.02), round(0.02 / h)
+                )
+                rows.append(
+                    (mu, method, h, *_errors(system, mu, run, exact), -height(landing.y).min())
+                )
                 drawn[mu, method] = run
         progress((k + 1) / len(FRICTIONS))
-    names = ("friction", "method", "step", "landing_error", "impulse_error", "stop_error", "last_gap", "energy_gain", "deepest")
+    names = (
+        "friction",
+        "method",
+        "step",
+        "landing_error",
+        "impulse_error",
+        "stop_error",
+        "last_gap",
+        "energy_gain",
+        "deepest",
+    )
     table = dict(zip(names, map(np.array, zip(*rows))))
     return Outcome({"landing": table, "motion": _motion(drawn)}, _claims(table))
 
@@ -49,7 +67,13 @@ def deceleration(system, mu: float) -> float:
 
 
 def _floored(mu: float):
-    return build(Params(contacts=Contacts(floor=1.0, floor_height=-0.1, floor_friction=mu, floor_restitution=0.0)))
+    return build(
+        Params(
+            contacts=Contacts(
+                floor=1.0, floor_height=-0.1, floor_friction=mu, floor_restitution=0.0
+            )
+        )
+    )
 
 
 def _start():
@@ -81,16 +105,42 @@ def _claims(table: dict) -> tuple:
     stepping, split = (table["method"] == method for method in METHODS)
     steps = table["step"]
     return (
-        below("time stepping: the landing is found within so many steps", (table["landing_error"] / steps)[stepping].max(), 1.0),
-        below("time stepping: impulse of the landing, in units of h", (table["impulse_error"] / steps)[stepping].max(), 10.0, "N"),
-        below("split: landing, in units of h^2", (table["landing_error"] / steps**2)[split].max(), 1.0, "s^-1"),
-        below("split: impulse, in units of h^2", (table["impulse_error"] / steps**2)[split].max(), 1.0, "N/s"),
+        below(
+            "time stepping: the landing is found within so many steps",
+            (table["landing_error"] / steps)[stepping].max(),
+            1.0,
+        ),
+        below(
+            "time stepping: impulse of the landing, in units of h",
+            (table["impulse_error"] / steps)[stepping].max(),
+            10.0,
+            "N",
+        ),
+        below(
+            "split: landing, in units of h^2",
+            (table["landing_error"] / steps**2)[split].max(),
+            1.0,
+            "s^-1",
+        ),
+        below(
+            "split: impulse, in units of h^2",
+            (table["impulse_error"] / steps**2)[split].max(),
+            1.0,
+            "N/s",
+        ),
         below("split: stopping place against v^2/2a", table["stop_error"][split].max(), 1e-5, "m"),
         below("time stepping: the same", table["stop_error"][stepping].max(), 1e-5, "m"),
         below("split: deepest penetration", table["deepest"][split].max(), 1e-11, "m"),
         below("time stepping: deepest penetration", table["deepest"][stepping].max(), 1e-12, "m"),
-        below("time stepping: penetration at the end", table["last_gap"][stepping].max(), 1e-12, "m"),
-        below("split: energy gained in 20 ms while it slides", table["energy_gain"][split].max(), 1e-9, "J"),
+        below(
+            "time stepping: penetration at the end", table["last_gap"][stepping].max(), 1e-12, "m"
+        ),
+        below(
+            "split: energy gained in 20 ms while it slides",
+            table["energy_gain"][split].max(),
+            1e-9,
+            "J",
+        ),
     )
 
 
@@ -102,7 +152,11 @@ def draw(outcome: Outcome, figure) -> None:
     for mu in FRICTIONS:
         for method in METHODS:
             name = f"{method.replace(' ', '_')}_mu_{mu:g}"
-            line = {**contact_runs.line(method), "linestyle": dashes[mu], "label": f"{method}, μ = {mu:g}"}
+            line = {
+                **contact_runs.line(method),
+                "linestyle": dashes[mu],
+                "label": f"{method}, μ = {mu:g}",
+            }
             speed.plot(motion["t"], motion[f"vx_{name}"], **line)
             way.plot(motion["t"], motion[f"x_{name}"], **line)
             chosen = (table["method"] == method) & (table["friction"] == mu)
@@ -110,7 +164,9 @@ def draw(outcome: Outcome, figure) -> None:
                 axes.loglog(table["step"][chosen], table[column][chosen], "o", **line)
     for axes, column in ((instant, "landing_error"), (impulse, "impulse_error")):
         for method, order in zip(METHODS, (1, 2)):
-            figures.slope_guide(axes, table["step"], 2.0 * table[column][table["method"] == method].max(), order)
+            figures.slope_guide(
+                axes, table["step"], 2.0 * table[column][table["method"] == method].max(), order
+            )
     speed.legend(frameon=False, fontsize=8, ncols=2)
     figures.titled(speed, "Friction stops the cart", "time [s]", "cart velocity [m/s]")
     figures.titled(way, "after a way that Coulomb's law gives", "time [s]", "cart position [m]")

@@ -53,5 +53,18 @@ def titled(axes, title: str, x: str, y: str) -> None:
 def slope_guide(axes, steps, error: float, order: int) -> None:
     """A thin line of the given order through `error` at the largest step, with its order beside it."""
     low, high = min(steps), max(steps)
-    axes.plot([low, high], [error * (low / high) ** order, error], color=GREY, linewidth=0.8, linestyle=":")
-    axes.annotate(f"{order}", (low, error * (low / high) ** order), color=GREY, fontsize=9, ha="right", va="center")
+    axes.plot(
+        [low, high],
+        [error * (low / high) ** order, error],
+        color=GREY,
+        linewidth=0.8,
+        linestyle=":",
+    )
+    axes.annotate(
+        f"{order}",
+        (low, error * (low / high) ** order),
+        color=GREY,
+        fontsize=9,
+        ha="right",
+        va="center",
+    )

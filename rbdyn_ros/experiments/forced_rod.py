@@ -14,8 +14,16 @@ QUESTION = (
 )
 TORQUE = -1.0  # [N m, world], about y
 STEP = 0.01  # [s]
-ROLL = 0.7  # [rad] the rod is turned about its axis first, so that the torque lies along no body axis
-METHODS = {"tqdl": 3e-2, "rk4": 1e-7, "moser_veselov": 5e-3, "se3_variational": 1e-9, "quaternion_midpoint": 5e-3}  # bounds of the angle [rad]
+ROLL = (
+    0.7  # [rad] the rod is turned about its axis first, so that the torque lies along no body axis
+)
+METHODS = {
+    "tqdl": 3e-2,
+    "rk4": 1e-7,
+    "moser_veselov": 5e-3,
+    "se3_variational": 1e-9,
+    "quaternion_midpoint": 5e-3,
+}  # bounds of the angle [rad]
 
 
 def run(short: bool, progress) -> Outcome:
@@ -29,7 +37,10 @@ def run(short: bool, progress) -> Outcome:
         integrator = apparatus.notebook_scheme() if method == "tqdl" else select(method)
         turning = free_top.turned(integrator, system, start, STEP, round(duration / STEP), 1, push)
         axis = quaternion.rotate(turning.Q, np.array([0.0, 0.0, 1.0]))
-        angle[method], off[method] = np.unwrap(np.arctan2(axis[:, 0], axis[:, 2])), np.abs(axis[:, 1])
+        angle[method], off[method] = (
+            np.unwrap(np.arctan2(axis[:, 0], axis[:, 2])),
+            np.abs(axis[:, 1]),
+        )
         progress((i + 1) / len(METHODS))
     t = turning.t
     tables = {
@@ -48,8 +59,21 @@ def _claims(tables: dict, ratio: float) -> tuple:
     angle, off = tables["angle"], tables["out_of_plane"]
     return (
         *(below(f"{m}: the axis leaves the plane by", off[m].max(), 1e-9) for m in METHODS),
-        *(below(f"{m}: angle against torque t^2/2 I", np.abs(angle[m] - angle["exact"]).max(), METHODS[m], "rad") for m in METHODS),
-        between("the inertia that the notebook uses is too small by the factor", 1.0 / ratio, 5.76, 5.77),
+        *(
+            below(
+                f"{m}: angle against torque t^2/2 I",
+                np.abs(angle[m] - angle["exact"]).max(),
+                METHODS[m],
+                "rad",
+            )
+            for m in METHODS
+        ),
+        between(
+            "the inertia that the notebook uses is too small by the factor",
+            1.0 / ratio,
+            5.76,
+            5.77,
+        ),
     )
 
 
@@ -58,11 +82,32 @@ def draw(outcome: Outcome, figure) -> None:
     (angle, error) = figure.subplots(1, 2)
     t, columns = outcome.tables["angle"]["t"], outcome.tables["angle"]
     angle.plot(t, np.degrees(columns["exact"]), **figures.named("truth"))
-    angle.plot(t, np.degrees(columns["with_the_cylinders_inertia"]), ":", color=figures.GREY, label="with the inertia that the notebook uses")
+    angle.plot(
+        t,
+        np.degrees(columns["with_the_cylinders_inertia"]),
+        ":",
+        color=figures.GREY,
+        label="with the inertia that the notebook uses",
+    )
     for i, method in enumerate(METHODS):
-        angle.plot(t[20 * i :: 100], np.degrees(columns[method][20 * i :: 100]), "o", markersize=5, **figures.named(method))
-        error.semilogy(t[1:], np.maximum(np.abs(columns[method] - columns["exact"])[1:], 1e-17), **figures.named(method))
+        angle.plot(
+            t[20 * i :: 100],
+            np.degrees(columns[method][20 * i :: 100]),
+            "o",
+            markersize=5,
+            **figures.named(method),
+        )
+        error.semilogy(
+            t[1:],
+            np.maximum(np.abs(columns[method] - columns["exact"])[1:], 1e-17),
+            **figures.named(method),
+        )
     angle.legend(fontsize=9, frameon=False)
-    figures.titled(angle, "A rod turns in its plane: no precession, no nutation", "time [s]", "angle about y [deg]")
+    figures.titled(
+        angle,
+        "A rod turns in its plane: no precession, no nutation",
+        "time [s]",
+        "angle about y [deg]",
+    )
     error.legend(fontsize=9, frameon=False)
     figures.titled(error, "Error of the angle at 10 ms", "time [s]", "error [rad]")

@@ -26,17 +26,33 @@ def run(short: bool, progress) -> Outcome:
     runs = {}
     for i, method in enumerate(METHODS):
         integrator = apparatus.notebook_scheme() if method == "tqdl" else select(method)
-        runs[method] = free_top.turned(integrator, system, start, STEP, round(duration / 0.005), 5, apparatus.torque(*TORQUE))
+        runs[method] = free_top.turned(
+            integrator, system, start, STEP, round(duration / 0.005), 5, apparatus.torque(*TORQUE)
+        )
         progress((i + 1) / len(METHODS))
-    t, axis = runs["moser_veselov"].t, quaternion.rotate(runs["moser_veselov"].Q, np.array([0.0, 0.0, 1.0]))
+    t, axis = (
+        runs["moser_veselov"].t,
+        quaternion.rotate(runs["moser_veselov"].Q, np.array([0.0, 0.0, 1.0])),
+    )
     exact = runs["moser_veselov"].momentum[0] + t[:, None] * TORQUE
-    wobble = np.degrees(np.arccos(np.clip(np.sum(axis * exact, axis=1) / np.linalg.norm(exact, axis=1), -1.0, 1.0)))
+    wobble = np.degrees(
+        np.arccos(np.clip(np.sum(axis * exact, axis=1) / np.linalg.norm(exact, axis=1), -1.0, 1.0))
+    )
     tables = {
         "axis": {"t": t, "x": axis[:, 0], "y": axis[:, 1], "z": axis[:, 2]},
-        "momentum_direction": {"t": t, **dict(zip("xyz", (exact / np.linalg.norm(exact, axis=1)[:, None]).T))},
+        "momentum_direction": {
+            "t": t,
+            **dict(zip("xyz", (exact / np.linalg.norm(exact, axis=1)[:, None]).T)),
+        },
         "energy": {"t": t, "wobble_deg": wobble, **{m: runs[m].energy for m in METHODS}},
-        "momentum_error": {"t": t, **{m: np.linalg.norm(runs[m].momentum - exact, axis=1) for m in METHODS}},
-        "work_error": {"t": t, **{m: np.abs(runs[m].energy - runs[m].energy[0] - _work(runs[m])) for m in METHODS}},
+        "momentum_error": {
+            "t": t,
+            **{m: np.linalg.norm(runs[m].momentum - exact, axis=1) for m in METHODS},
+        },
+        "work_error": {
+            "t": t,
+            **{m: np.abs(runs[m].energy - runs[m].energy[0] - _work(runs[m])) for m in METHODS},
+        },
     }
     return Outcome(tables, _claims(tables, system.inertia))
 
@@ -60,13 +76,34 @@ def _claims(tables: dict, inertia: tuple) -> tuple:
     reached = {m: tables["momentum_error"][m][-1] for m in METHODS}
     return (
         between("nutation: one loop takes 2 pi I_t/L", rate / (middle / inertia[0]), 0.97, 1.03),
-        between("its width against 2 torque I_t/L^2", np.radians(early.max()) / (2.0 * np.linalg.norm(TORQUE) * inertia[0] / L0**2), 0.97, 1.03),
-        below("it fades: while the energy is above 37 J it is narrower by", np.ptp(late) / np.ptp(early), 0.5),
-        below("Moser-Veselov: momentum L0 + torque t, error", reached["moser_veselov"], 1e-10, "kg m²/s"),
+        between(
+            "its width against 2 torque I_t/L^2",
+            np.radians(early.max()) / (2.0 * np.linalg.norm(TORQUE) * inertia[0] / L0**2),
+            0.97,
+            1.03,
+        ),
+        below(
+            "it fades: while the energy is above 37 J it is narrower by",
+            np.ptp(late) / np.ptp(early),
+            0.5,
+        ),
+        below(
+            "Moser-Veselov: momentum L0 + torque t, error",
+            reached["moser_veselov"],
+            1e-10,
+            "kg m²/s",
+        ),
         below("rk4: the same", reached["rk4"], 1e-7, "kg m²/s"),
         between("tqdl, order 1: the same", reached["tqdl"], 1e-5, 1e-1, "kg m²/s"),
-        below("rk4: energy gained against work done", tables["work_error"]["rk4"].max(), 1e-6, "J"),
-        below("Moser-Veselov: the same, order 2", tables["work_error"]["moser_veselov"].max(), 1e-3, "J"),
+        below(
+            "rk4: energy gained against work done", tables["work_error"]["rk4"].max(), 1e-6, "J"
+        ),
+        below(
+            "Moser-Veselov: the same, order 2",
+            tables["work_error"]["moser_veselov"].max(),
+            1e-3,
+            "J",
+        ),
     )
 
 
@@ -77,15 +114,36 @@ def draw(outcome: Outcome, figure) -> None:
     path, wobble, error = axes["path"], axes["wobble"], axes["error"]
     path.plot(t["axis"]["x"], t["axis"]["y"], **figures.named("moser_veselov"), linewidth=1.2)
     momentum = t["momentum_direction"]
-    path.plot(momentum["x"], momentum["y"], "--", color=figures.COLOURS["truth"], label="direction of the momentum, exact")
+    path.plot(
+        momentum["x"],
+        momentum["y"],
+        "--",
+        color=figures.COLOURS["truth"],
+        label="direction of the momentum, exact",
+    )
     path.plot(0.0, 0.0, "o", color=figures.GREY)
-    path.annotate("start", (0.0, 0.0), xytext=(-8, 8), textcoords="offset points", fontsize=9, ha="right")
+    path.annotate(
+        "start", (0.0, 0.0), xytext=(-8, 8), textcoords="offset points", fontsize=9, ha="right"
+    )
     path.set_aspect("equal", adjustable="datalim")
     path.legend(fontsize=8, frameon=False, loc="lower right")
-    figures.titled(path, "The top's axis, from above: it precesses in nutation loops", "axis x [-]", "axis y [-]")
-    wobble.plot(t["energy"]["t"], t["energy"]["wobble_deg"], color=figures.COLOURS["moser_veselov"])
-    figures.titled(wobble, "The nutation fades as the momentum grows", "time [s]", "axis from momentum [deg]")
+    figures.titled(
+        path,
+        "The top's axis, from above: it precesses in nutation loops",
+        "axis x [-]",
+        "axis y [-]",
+    )
+    wobble.plot(
+        t["energy"]["t"], t["energy"]["wobble_deg"], color=figures.COLOURS["moser_veselov"]
+    )
+    figures.titled(
+        wobble, "The nutation fades as the momentum grows", "time [s]", "axis from momentum [deg]"
+    )
     for method in METHODS:
-        error.semilogy(t["momentum_error"]["t"][1:], np.maximum(t["momentum_error"][method][1:], 1e-17), **figures.named(method))
+        error.semilogy(
+            t["momentum_error"]["t"][1:],
+            np.maximum(t["momentum_error"][method][1:], 1e-17),
+            **figures.named(method),
+        )
     error.legend(fontsize=8, frameon=False)
     figures.titled(error, "The momentum is known: L₀ + τ t (1 ms)", "time [s]", "error [kg m²/s]")

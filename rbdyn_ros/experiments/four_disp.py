@@ -45,12 +45,17 @@ def _scheme() -> dict:
     fall, energy = {}, {}
     for name, coupling in COUPLINGS.items():
         for h in (0.01, 0.001, 0.0001):
-            record = pendulum_run.swung(apparatus.notebook_scheme(coupling), rig, upright(TILT), h, 12.0, 0.01)
+            record = pendulum_run.swung(
+                apparatus.notebook_scheme(coupling), rig, upright(TILT), h, 12.0, 0.01
+            )
             error = apparatus.pseudo_energy(rig, record.q, record.v)
             angle = pendulum_run.plane_angle(record.q)
             over = pendulum_run.first(record.t, np.abs(angle - np.pi) > np.pi)
             rows.append((name, h, error[100] - error[0], error[1000] - error[0], over))
-            fall[f"{name}_{h:g}"], energy[f"{name}_{h:g}"] = np.degrees(angle), np.abs(error - error[0])
+            fall[f"{name}_{h:g}"], energy[f"{name}_{h:g}"] = (
+                np.degrees(angle),
+                np.abs(error - error[0]),
+            )
     names = ("scheme", "step", "gain_1s", "gain_10s", "over_the_top")
     gain = dict(zip(names, map(np.array, zip(*rows))))
     return {"fall": {"t": record.t, **fall}, "energy": {"t": record.t, **energy}, "gain": gain}
@@ -61,17 +66,28 @@ def _order() -> dict:
     rig = apparatus.pendulum()
 
     def angle(coupling: int, h: float) -> float:
-        return pendulum_run.plane_angle(pendulum_run.swung(apparatus.notebook_scheme(coupling), rig, upright(TILT), h, 1.0, 0.01).q)[-1]
+        return pendulum_run.plane_angle(
+            pendulum_run.swung(
+                apparatus.notebook_scheme(coupling), rig, upright(TILT), h, 1.0, 0.01
+            ).q
+        )[-1]
 
     exact = angle(tqdl.COUPLED, 1e-4)
-    errors = {name: np.array([abs(angle(coupling, h) - exact) for h in STEPS]) for name, coupling in COUPLINGS.items()}
+    errors = {
+        name: np.array([abs(angle(coupling, h) - exact) for h in STEPS])
+        for name, coupling in COUPLINGS.items()
+    }
     return {"step": np.array(STEPS), **errors}
 
 
 def _model() -> dict:
     """{'force': joint force by angle, exact and simulated, 'cycle': how long a cycle takes in each model}."""
     rig = apparatus.pendulum()
-    mgl, ml2, across = rig.rod_mass * rig.gravity * rig.center, rig.rod_mass * rig.center**2, rig.inertia[0]
+    mgl, ml2, across = (
+        rig.rod_mass * rig.gravity * rig.center,
+        rig.rod_mass * rig.center**2,
+        rig.inertia[0],
+    )
     quarter, force = closed_form.massless_cart_cycle(across, ml2, mgl, TILT)
     h = 1e-4
     record = pendulum_run.swung(select("moser_veselov"), rig, upright(TILT), h, 1.2, 1e-3)
@@ -81,12 +97,21 @@ def _model() -> dict:
     measured = pendulum_run.first(record.t[1:], angle > np.pi)
     frozen = closed_form.pendulum_period(TILT, np.sqrt(mgl / across))
     cycle = {
-        "model": np.array(["joint force frozen at m g", "massless cart", "massless cart, simulated"]),
+        "model": np.array(
+            ["joint force frozen at m g", "massless cart", "massless cart, simulated"]
+        ),
         "cycle": np.array([frozen, 4.0 * quarter, 4.0 * measured]),
     }
     shown = angle < np.pi
     exact = np.array([force(a) for a in angle[shown]])
-    return {"force": {"angle_deg": np.degrees(angle[shown]), "exact": exact, "moser_veselov": simulated[shown]}, "cycle": cycle}
+    return {
+        "force": {
+            "angle_deg": np.degrees(angle[shown]),
+            "exact": exact,
+            "moser_veselov": simulated[shown],
+        },
+        "cycle": cycle,
+    }
 
 
 def _chart() -> dict:
@@ -113,19 +138,31 @@ def _lasting(duration: float, progress) -> dict:
             record = pendulum_run.swung(select(name), system, start, h, duration, every * h)
             kept = pendulum_run.conservation(record, system, every)
             rows.append((name, h, *kept))
-            drift[f"{name}_{h:g}"] = pendulum_run.largest_so_far(record.quantities[1:, 0] - record.quantities[0, 0])
+            drift[f"{name}_{h:g}"] = pendulum_run.largest_so_far(
+                record.quantities[1:, 0] - record.quantities[0, 0]
+            )
         progress((i + 1) / len(LASTING))
     names = ("method", "step", "energy", "trend", "Lz", "P", "p3", "iterations")
     lasting = dict(zip(names, map(np.array, zip(*rows))))
-    return {"lasting": lasting, "drift": {"t": np.arange(1, 101) * duration / 100.0, **drift}, "film": _film()}
+    return {
+        "lasting": lasting,
+        "drift": {"t": np.arange(1, 101) * duration / 100.0, **drift},
+        "film": _film(),
+    }
 
 
 def _film() -> dict:
     """10 s of both pendulums on their massless carts: configuration columns."""
     rig, columns = apparatus.pendulum(), {"t": np.arange(1001) * 0.01}
-    for name, integrator in (("tqdl", apparatus.notebook_scheme()), ("moser_veselov", select("moser_veselov"))):
+    for name, integrator in (
+        ("tqdl", apparatus.notebook_scheme()),
+        ("moser_veselov", select("moser_veselov")),
+    ):
         q = pendulum_run.swung(integrator, rig, upright(TILT), 0.01, 10.0, 0.01).q
-        columns |= {f"{name}_{letter}": column for letter, column in zip(("x", "y", "qw", "qx", "qy", "qz"), q.T)}
+        columns |= {
+            f"{name}_{letter}": column
+            for letter, column in zip(("x", "y", "qw", "qx", "qy", "qz"), q.T)
+        }
     return columns
 
 
@@ -140,29 +177,83 @@ def _claims(tables: dict, duration: float) -> tuple:
     died = chart["t"][np.isnan(chart["euler_lagrange_pitch"])][0] - 0.01
     worst_force = np.abs(force["moser_veselov"] - force["exact"]).max()
     return (
-        between("the notebook's scheme at 10 ms: first full turn after", gain("tqdl", 0.01, "over_the_top"), 1.2, 1.4, "s"),
+        between(
+            "the notebook's scheme at 10 ms: first full turn after",
+            gain("tqdl", 0.01, "over_the_top"),
+            1.2,
+            1.4,
+            "s",
+        ),
         between("energy that it makes in 1 s", gain("tqdl", 0.01, "gain_1s"), 3.4, 3.6, "J"),
-        above("a hundred times finer, still enough to turn over later", gain("tqdl", 0.0001), 0.17, "J"),
+        above(
+            "a hundred times finer, still enough to turn over later",
+            gain("tqdl", 0.0001),
+            0.17,
+            "J",
+        ),
         between("order of the scheme", slope(STEPS[3:], order["frozen"][3:]), 0.95, 1.1),
-        between("the same model, attitude and velocity stepped together: order", slope(STEPS[:4], order["coupled"][:4]), 3.9, 4.1),
+        between(
+            "the same model, attitude and velocity stepped together: order",
+            slope(STEPS[:4], order["coupled"][:4]),
+            3.9,
+            4.1,
+        ),
         below("its energy error at 10 ms in 10 s", abs(gain("coupled", 0.01)), 1e-5, "J"),
-        between("the model: cycle with the joint force frozen at m g", tables["cycle"]["cycle"][0], 3.09, 3.10, "s"),
-        between("the right cycle on a massless cart, simulated", tables["cycle"]["cycle"][2], 4.32, 4.34, "s"),
-        between("joint force at 45 degrees, in m g", np.interp(45.0, force["angle_deg"], force["moser_veselov"]), 0.20, 0.22),
+        between(
+            "the model: cycle with the joint force frozen at m g",
+            tables["cycle"]["cycle"][0],
+            3.09,
+            3.10,
+            "s",
+        ),
+        between(
+            "the right cycle on a massless cart, simulated",
+            tables["cycle"]["cycle"][2],
+            4.32,
+            4.34,
+            "s",
+        ),
+        between(
+            "joint force at 45 degrees, in m g",
+            np.interp(45.0, force["angle_deg"], force["moser_veselov"]),
+            0.20,
+            0.22,
+        ),
         between("and at the bottom", force["moser_veselov"][-1], 12.7, 13.0),
         below("joint force against the closed form, in m g", worst_force, 0.02),
-        between("discrete Euler-Lagrange at 10 ms ends at the chart's pole after", died, 6.1, 6.2, "s"),
-        below("RATTLE at 10 ms, energy error in the same time", np.nanmax(np.abs(chart["rattle_s2_energy"])), 1e-2, "J"),
+        between(
+            "discrete Euler-Lagrange at 10 ms ends at the chart's pole after", died, 6.1, 6.2, "s"
+        ),
+        below(
+            "RATTLE at 10 ms, energy error in the same time",
+            np.nanmax(np.abs(chart["rattle_s2_energy"])),
+            1e-2,
+            "J",
+        ),
         *_lasting_claims(kept, duration),
-        below(f"rk4, 10 ms for {duration:g} s: energy error, growing", kept("rk4", 0.01, "energy"), 1e-3, "J"),
+        below(
+            f"rk4, 10 ms for {duration:g} s: energy error, growing",
+            kept("rk4", 0.01, "energy"),
+            1e-3,
+            "J",
+        ),
     )
 
 
 def _lasting_claims(kept, duration: float) -> list:
     claims = []
-    for name, bound in (("moser_veselov", 1.5e-2), ("se3_variational", 1.0e-2), ("rattle_s2", 1.5e-2)):
+    for name, bound in (
+        ("moser_veselov", 1.5e-2),
+        ("se3_variational", 1.0e-2),
+        ("rattle_s2", 1.5e-2),
+    ):
         claims += [
-            below(f"{name}, 10 ms for {duration:g} s: energy error", kept(name, 0.01, "energy"), bound, "J"),
+            below(
+                f"{name}, 10 ms for {duration:g} s: energy error",
+                kept(name, 0.01, "energy"),
+                bound,
+                "J",
+            ),
             below("  its trend", kept(name, 0.01, "trend"), 1e-7 * 1000.0 / duration, "J/s"),
             below("  vertical angular momentum", kept(name, 0.01, "Lz"), 1e-10, "kg m²/s"),
             below("  at 30 ms: energy error", kept(name, 0.03, "energy"), 0.12, "J"),
@@ -174,18 +265,41 @@ def draw(outcome: Outcome, figure) -> None:
     """The fall, its energy, the order; the force, the chart, the long run."""
     t = outcome.tables
     (fall, energy, order), (force, chart, drift) = figure.subplots(2, 3)
-    lines = (("tqdl_0.01", "10 ms", "-"), ("tqdl_0.001", "1 ms", "--"), ("tqdl_0.0001", "0.1 ms", ":"))
+    lines = (
+        ("tqdl_0.01", "10 ms", "-"),
+        ("tqdl_0.001", "1 ms", "--"),
+        ("tqdl_0.0001", "0.1 ms", ":"),
+    )
     for key, label, dash in lines:
-        fall.plot(t["fall"]["t"], t["fall"][key], dash, color=figures.COLOURS["tqdl"], label=f"notebook, {label}")
-        energy.semilogy(t["energy"]["t"][1:], t["energy"][key][1:], dash, color=figures.COLOURS["tqdl"])
-    fall.plot(t["fall"]["t"], t["fall"]["coupled_0.01"], color=figures.COLOURS["coupled"], label="coupled RK4, 10 ms")
-    energy.semilogy(t["energy"]["t"][1:], np.maximum(t["energy"]["coupled_0.01"][1:], 1e-12), color=figures.COLOURS["coupled"])
+        fall.plot(
+            t["fall"]["t"],
+            t["fall"][key],
+            dash,
+            color=figures.COLOURS["tqdl"],
+            label=f"notebook, {label}",
+        )
+        energy.semilogy(
+            t["energy"]["t"][1:], t["energy"][key][1:], dash, color=figures.COLOURS["tqdl"]
+        )
+    fall.plot(
+        t["fall"]["t"],
+        t["fall"]["coupled_0.01"],
+        color=figures.COLOURS["coupled"],
+        label="coupled RK4, 10 ms",
+    )
+    energy.semilogy(
+        t["energy"]["t"][1:],
+        np.maximum(t["energy"]["coupled_0.01"][1:], 1e-12),
+        color=figures.COLOURS["coupled"],
+    )
     fall.set(ylim=(-100, 1000), yticks=(0, 180, 360, 540, 720, 900))
     fall.legend(fontsize=8, frameon=False, loc="upper right")
     figures.titled(fall, "It goes over the top …", "time [s]", "angle from upright [deg]")
     figures.titled(energy, "… on energy from nowhere …", "time [s]", "energy error [J]")
     for name in COUPLINGS:
-        order.loglog(t["order"]["step"], t["order"][name], "o-", markersize=4, **figures.named(name))
+        order.loglog(
+            t["order"]["step"], t["order"][name], "o-", markersize=4, **figures.named(name)
+        )
     figures.titled(order, "… because it is of order 1", "step [s]", "angle error after 1 s [rad]")
     order.legend(fontsize=8, frameon=False, loc="center left")
     _draw_models(t, force, chart, drift)
@@ -194,11 +308,21 @@ def draw(outcome: Outcome, figure) -> None:
 def _draw_models(t: dict, force, chart, drift) -> None:
     f = t["force"]
     force.axhline(1.0, color=figures.COLOURS["tqdl"], label="frozen at m g (notebook)")
-    force.plot(f["angle_deg"], f["exact"], color=figures.COLOURS["truth"], label="massless cart, exact")
-    force.plot(f["angle_deg"][::40], f["moser_veselov"][::40], "o", markersize=4, **figures.named("moser_veselov"))
+    force.plot(
+        f["angle_deg"], f["exact"], color=figures.COLOURS["truth"], label="massless cart, exact"
+    )
+    force.plot(
+        f["angle_deg"][::40],
+        f["moser_veselov"][::40],
+        "o",
+        markersize=4,
+        **figures.named("moser_veselov"),
+    )
     force.legend(fontsize=8, frameon=False)
     force.set_xticks((0, 45, 90, 135, 180))
-    figures.titled(force, "The model is wrong too", "angle from upright [deg]", "joint force / m g")
+    figures.titled(
+        force, "The model is wrong too", "angle from upright [deg]", "joint force / m g"
+    )
     for name in ("rattle_s2", "euler_lagrange"):
         chart.plot(t["chart"]["t"], t["chart"][f"{name}_pitch"], **figures.named(name))
     for pole in (-90, 90):
@@ -210,10 +334,26 @@ def _draw_models(t: dict, force, chart, drift) -> None:
         for h, dash in ((0.01, "-"), (0.03, "--")):
             label = {"label": figures.LABELS[name]} if h == 0.01 else {}
             width = 4.0 if name == "moser_veselov" else 1.5  # RATTLE is the same map, on top of it
-            drift.loglog(t["drift"]["t"], t["drift"][f"{name}_{h:g}"], dash, color=figures.COLOURS[name], linewidth=width, **label)
+            drift.loglog(
+                t["drift"]["t"],
+                t["drift"][f"{name}_{h:g}"],
+                dash,
+                color=figures.COLOURS[name],
+                linewidth=width,
+                **label,
+            )
     drift.set_ylim(1e-6, 300.0)
-    drift.legend(fontsize=8, frameon=False, loc="upper left", title="10 ms solid, 30 ms dashed", title_fontsize=8, alignment="left")
-    figures.titled(drift, "What lasts, on a cart of 2 kg", "time [s]", "largest energy error so far [J]")
+    drift.legend(
+        fontsize=8,
+        frameon=False,
+        loc="upper left",
+        title="10 ms solid, 30 ms dashed",
+        title_fontsize=8,
+        alignment="left",
+    )
+    figures.titled(
+        drift, "What lasts, on a cart of 2 kg", "time [s]", "largest energy error so far [J]"
+    )
 
 
 def animate(outcome: Outcome) -> Animation:
@@ -222,8 +362,16 @@ def animate(outcome: Outcome) -> Animation:
 
     film, figure = outcome.tables["film"], Figure(figsize=(9.0, 4.8), layout="constrained")
     names = ("tqdl", "moser_veselov")
-    scenes = [PendulumScene(figure.add_subplot(1, 2, i + 1, projection="3d"), name) for i, name in enumerate(names)]
-    q = {name: np.column_stack([film[f"{name}_{letter}"] for letter in ("x", "y", "qw", "qx", "qy", "qz")]) for name in names}
+    scenes = [
+        PendulumScene(figure.add_subplot(1, 2, i + 1, projection="3d"), name)
+        for i, name in enumerate(names)
+    ]
+    q = {
+        name: np.column_stack(
+            [film[f"{name}_{letter}"] for letter in ("x", "y", "qw", "qx", "qy", "qz")]
+        )
+        for name in names
+    }
 
     def update(frame: int) -> None:
         for scene, name in zip(scenes, names):

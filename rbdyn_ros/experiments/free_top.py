@@ -25,21 +25,48 @@ class Turning(NamedTuple):
     ok: bool
 
 
-def turned(integrator: Integrator, system: System, state: State, h: float, rows: int, every: int, input: Input | None = None) -> Turning:
+def turned(
+    integrator: Integrator,
+    system: System,
+    state: State,
+    h: float,
+    rows: int,
+    every: int,
+    input: Input | None = None,
+) -> Turning:
     """`rows` times `every` steps of h [s] by a stepper of the package."""
     record = loop.run(integrator, system, state, input or no_input(), h, rows, every)
-    return _turning(system, record.t, record.q[:, 2:], record.v[:, 2:], _mean(record.iterations, every), record.ok)
+    return _turning(
+        system,
+        record.t,
+        record.q[:, 2:],
+        record.v[:, 2:],
+        _mean(record.iterations, every),
+        record.ok,
+    )
 
 
-def turned_modified(integrator: Integrator, system: System, state: State, h: float, rows: int, every: int) -> Turning:
+def turned_modified(
+    integrator: Integrator, system: System, state: State, h: float, rows: int, every: int
+) -> Turning:
     """The same with Hairer and Vilmart's modified inertia (`models.free_body`)."""
     modified, start = free_body.preprocessed(system, state, h)
     record = loop.run(integrator, modified, start, no_input(), h, rows, every)
     w = record.v[:, 2:] * np.divide(modified.inertia, system.inertia)
-    return _turning(system, record.t, record.q[:, 2:], w, _mean(record.iterations, every), record.ok)
+    return _turning(
+        system, record.t, record.q[:, 2:], w, _mean(record.iterations, every), record.ok
+    )
 
 
-def turned_se3(newton: bool, system: System, state: State, h: float, rows: int, every: int, tolerance: float = 1e-13) -> Turning:
+def turned_se3(
+    newton: bool,
+    system: System,
+    state: State,
+    h: float,
+    rows: int,
+    every: int,
+    tolerance: float = 1e-13,
+) -> Turning:
     """The same by the DREPE on SE(3), solved by Newton or by RIQN."""
     options = se3_free.Options(tolerance, 500, int(newton))
     q, v = np.r_[np.zeros(3), state.q[2:]], np.r_[np.zeros(3), state.v[2:]]

@@ -11,8 +11,20 @@ QUESTION = (
     "On a slope a block sticks, slides, or, pushed uphill, stops and comes back. Which of these does time-stepping get\n"
     "  exactly, and what does it cost to turn round inside a step?"
 )
-CASES = ((10.0, 0.3, 1.0), (20.0, 0.3, 0.0), (20.0, 0.3, 1.0), (15.0, 0.2, -1.0), (16.69, 0.3, 0.5))  # slope [deg], mu, v0
-NAMES = ("slides to a stop", "slides off", "slides on", "uphill, back down", "at the friction angle")
+CASES = (
+    (10.0, 0.3, 1.0),
+    (20.0, 0.3, 0.0),
+    (20.0, 0.3, 1.0),
+    (15.0, 0.2, -1.0),
+    (16.69, 0.3, 0.5),
+)  # slope [deg], mu, v0
+NAMES = (
+    "slides to a stop",
+    "slides off",
+    "slides on",
+    "uphill, back down",
+    "at the friction angle",
+)
 STEPS = (2e-2, 1e-2, 5e-3, 2e-3)  # [s]
 DURATION = 1.0  # [s]
 
@@ -40,17 +52,30 @@ def _claims(tables: dict, steps: tuple) -> tuple:
     cases = tables["cases"]
 
     def error(case: int, h: float) -> float:
-        mine = np.all([cases[n] == x for n, x in zip(("slope_deg", "mu", "v0"), CASES[case])], axis=0)
+        mine = np.all(
+            [cases[n] == x for n, x in zip(("slope_deg", "mu", "v0"), CASES[case])], axis=0
+        )
         return abs(float(cases["way_error"][mine & np.isclose(cases["step"], h)][0]))
 
     turning = lambda h: 2.0 * h * CASES[3][1] * 9.81 * np.cos(np.radians(CASES[3][0])) * DURATION  # noqa: E731
     return (
-        below("sliding, from rest: way after 1 s, any step", max(error(1, h) for h in steps), 1e-10, "m"),
+        below(
+            "sliding, from rest: way after 1 s, any step",
+            max(error(1, h) for h in steps),
+            1e-10,
+            "m",
+        ),
         below("sliding, pushed downhill", max(error(2, h) for h in steps), 1e-10, "m"),
-        below("sliding 0.01 deg from the friction angle", max(error(4, h) for h in steps), 1e-10, "m"),
+        below(
+            "sliding 0.01 deg from the friction angle", max(error(4, h) for h in steps), 1e-10, "m"
+        ),
         below("sliding to a stop, at 10 ms", error(0, 1e-2), 1e-4, "m"),
         below("uphill and back, at 10 ms", error(3, 1e-2), 1e-2, "m"),
-        below("at any step, over what a step of wrong friction costs, 2 h mu g cos a T", max(error(3, h) / turning(h) for h in steps), 1.0),
+        below(
+            "at any step, over what a step of wrong friction costs, 2 h mu g cos a T",
+            max(error(3, h) / turning(h) for h in steps),
+            1.0,
+        ),
         below("creep while sticking on 10 deg", float(np.ptp(tables["stick"]["s"])), 1e-10, "m"),
     )
 
@@ -59,12 +84,32 @@ def draw(outcome: Outcome, figure) -> None:
     """Ways, errors."""
     ways, errors = figure.subplots(1, 2)
     cases = outcome.tables["cases"]
-    for i, ((degrees, mu, v0), name, colour) in enumerate(zip(CASES, NAMES, (*COLOURS, "#edae49"))):
+    for i, ((degrees, mu, v0), name, colour) in enumerate(
+        zip(CASES, NAMES, (*COLOURS, "#edae49"))
+    ):
         track, params = outcome.tables[f"track_{i + 1}"], scenes.Block(mu, np.radians(degrees))
-        ways.plot(track["t"], [scenes.slide(params, v0, t)[0] for t in track["t"]], color=figures.GREY, linewidth=3.5, alpha=0.35)
-        ways.plot(track["t"], track["s"], color=colour, linewidth=1.2, label=f"{name}: {degrees:g}°, μ = {mu:g}, {v0:g} m/s")
+        ways.plot(
+            track["t"],
+            [scenes.slide(params, v0, t)[0] for t in track["t"]],
+            color=figures.GREY,
+            linewidth=3.5,
+            alpha=0.35,
+        )
+        ways.plot(
+            track["t"],
+            track["s"],
+            color=colour,
+            linewidth=1.2,
+            label=f"{name}: {degrees:g}°, μ = {mu:g}, {v0:g} m/s",
+        )
         mine = (cases["slope_deg"] == degrees) & (cases["v0"] == v0)
-        errors.loglog(cases["step"][mine], np.maximum(np.abs(cases["way_error"][mine]), 1e-16), "o-", color=colour, label=name)
+        errors.loglog(
+            cases["step"][mine],
+            np.maximum(np.abs(cases["way_error"][mine]), 1e-16),
+            "o-",
+            color=colour,
+            label=name,
+        )
     ways.legend(frameon=False, fontsize=9)
     errors.legend(frameon=False, fontsize=9, loc="center right")
     figures.titled(ways, "Downhill (grey: exact)", "time [s]", "way [m]")

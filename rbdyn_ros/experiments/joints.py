@@ -59,7 +59,9 @@ def moved(machine: Scene, method: str, h: float, rows: int, every: int = 1) -> r
 def support(machine: Scene, record: runs.Record) -> np.ndarray:
     """The force (rows, 3) [N] with which all joints to the world hold the machine."""
     world = machine.constraints.rows.b == WORLD
-    of_world = [world[machine.constraints.joint.index(joint)] for joint in range(len(record.names))]
+    of_world = [
+        world[machine.constraints.joint.index(joint)] for joint in range(len(record.names))
+    ]
     return record.reactions[:, of_world, 0, :3].sum(axis=1)
 
 
@@ -76,7 +78,10 @@ def _orders(machine) -> dict:
     """Distance of the variational steps from the multipliers' motion after half a second."""
     steps = np.array([50, 100, 200])
     truth = moved(machine, "multipliers", 0.5 / 4000, 1, 4000).q[-1]
-    errors = [np.abs(moved(machine, "variational", 0.5 / n, 1, n).q[-1, :, :3] - truth[:, :3]).max() for n in steps]
+    errors = [
+        np.abs(moved(machine, "variational", 0.5 / n, 1, n).q[-1, :, :3] - truth[:, :3]).max()
+        for n in steps
+    ]
     return {"step": 0.5 / steps, "distance": np.array(errors)}
 
 
@@ -89,18 +94,56 @@ def _claims(records: dict, orders: dict) -> tuple:
             worst = np.abs(record.energy - record.energy[0]).max() / scale
             bound = {"chain": 0.05, "door": 1e-3, "top": 5e-3}[name]
             if method == "variational":
-                claims.append(below(f"{name}: the joints of the variational step open by", record.opening.max(), 1e-12))
-                claims.append(below(f"{name}: its energy error, over the largest kinetic energy", worst, bound))
-                claims.append(below(f"{name}: that error in the second half, over the first's", _growth(record), 3.0))
+                claims.append(
+                    below(
+                        f"{name}: the joints of the variational step open by",
+                        record.opening.max(),
+                        1e-12,
+                    )
+                )
+                claims.append(
+                    below(
+                        f"{name}: its energy error, over the largest kinetic energy", worst, bound
+                    )
+                )
+                claims.append(
+                    below(
+                        f"{name}: that error in the second half, over the first's",
+                        _growth(record),
+                        3.0,
+                    )
+                )
             elif method == "multipliers":
-                claims.append(above(f"{name}: joints open without stabilisation by", record.opening.max(), 1e-12))
+                claims.append(
+                    above(
+                        f"{name}: joints open without stabilisation by",
+                        record.opening.max(),
+                        1e-12,
+                    )
+                )
             else:
                 plain = records[name, "multipliers"].opening[-1]
-                claims.append(below(f"{name}: stabilised, over unstabilised", record.opening[-1] / plain, 1.0))
+                claims.append(
+                    below(
+                        f"{name}: stabilised, over unstabilised", record.opening[-1] / plain, 1.0
+                    )
+                )
     first = round(1.0 / STEP)
-    mean, at = (support(scenes.door(), records["door", method])[: first + 1] for method in ("variational", "stabilised"))
-    apart = np.linalg.norm(mean[1:] - 0.5 * (at[1:] + at[:-1]), axis=1).max() / np.linalg.norm(at, axis=1).max()
-    claims.append(below("door: what its hinges bear in the first second, by both roads, differs by", apart, 2e-4))
+    mean, at = (
+        support(scenes.door(), records["door", method])[: first + 1]
+        for method in ("variational", "stabilised")
+    )
+    apart = (
+        np.linalg.norm(mean[1:] - 0.5 * (at[1:] + at[:-1]), axis=1).max()
+        / np.linalg.norm(at, axis=1).max()
+    )
+    claims.append(
+        below(
+            "door: what its hinges bear in the first second, by both roads, differs by",
+            apart,
+            2e-4,
+        )
+    )
     order = float(np.polyfit(np.log(orders["step"]), np.log(orders["distance"]), 1)[0])
     claims.append(between("chain: both roads meet with order", order, 1.9, 2.1))
     return tuple(claims)
@@ -120,9 +163,17 @@ def draw(outcome: Outcome, figure) -> None:
         energy, opening = axes[:, column]
         for method, (colour, label) in METHODS.items():
             line = {"color": colour, "label": label, "linewidth": 1.2}
-            energy.semilogy(table["t"][1:], np.maximum(np.abs(table[f"{method}_energy_error"][1:]), 1e-16), **line)
-            opening.semilogy(table["t"][1:], np.maximum(table[f"{method}_opening"][1:], 1e-18), **line)
+            energy.semilogy(
+                table["t"][1:],
+                np.maximum(np.abs(table[f"{method}_energy_error"][1:]), 1e-16),
+                **line,
+            )
+            opening.semilogy(
+                table["t"][1:], np.maximum(table[f"{method}_opening"][1:], 1e-18), **line
+            )
         figures.titled(energy, title, "", "|energy error| [J]" if column == 0 else "")
-        figures.titled(opening, "", "time [s]", "opening of the joints [m, –]" if column == 0 else "")
+        figures.titled(
+            opening, "", "time [s]", "opening of the joints [m, –]" if column == 0 else ""
+        )
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9, frameon=False)

@@ -24,7 +24,9 @@ class March(NamedTuple):
     impulses: Array  # (k, m), all interactions side by side; moreau_jean_linear: its contacts
 
 
-def march(net: Network, q: tuple, v: tuple, h: float, steps: int, progress=lambda fraction: None) -> March:
+def march(
+    net: Network, q: tuple, v: tuple, h: float, steps: int, progress=lambda fraction: None
+) -> March:
     """`steps` steps of moreau_jean; ValueError where none can begin, and with the stepper's sentence if one fails."""
     second_order.check_start(net, 0.0, q, v)
     rows_q, rows_v, rows_p = [q[0]], [v[0]], []
@@ -64,7 +66,11 @@ def march_linear(linear: moreau_jean_linear.Linear, forces: Array, q: Array, v: 
     positions, velocities = np.empty((n + 1, len(q))), np.empty((n + 1, len(q)))
     positions[0], velocities[0] = q, v
     impulses = np.empty((n, len(linear.b)))
-    done = moreau_jean_linear.advance(linear, forces, q, v, positions[1:], velocities[1:], impulses)
+    done = moreau_jean_linear.advance(
+        linear, forces, q, v, positions[1:], velocities[1:], impulses
+    )
     if done < n:
-        raise ValueError(f"step {done} is not solved or its force is not finite; take a smaller step than {linear.h:g} s")
+        raise ValueError(
+            f"step {done} is not solved or its force is not finite; take a smaller step than {linear.h:g} s"
+        )
     return March(linear.h * np.arange(n + 1), positions, velocities, impulses)

@@ -21,7 +21,15 @@ QUESTION = (
 DURATION = 1.6  # [s]: through the bottom and up again
 FLOOR = 1e-11  # errors below this are round-off
 STEPS = {1: 0.02, 2: 0.02, 4: 0.04, 6: 0.08, 8: 0.16}  # [s] the coarsest, by order
-METHODS = ("tqdl", "euler_lagrange", "rk4", "se3_variational", "quaternion_midpoint", "rattle_s2", "moser_veselov")
+METHODS = (
+    "tqdl",
+    "euler_lagrange",
+    "rk4",
+    "se3_variational",
+    "quaternion_midpoint",
+    "rattle_s2",
+    "moser_veselov",
+)
 STOUT = (0.3, 0.3, 0.12)  # [kg m^2] a rod whose spin matters
 
 
@@ -38,9 +46,16 @@ def run(short: bool, progress) -> Outcome:
     halvings = 3 if short else 5
     problems = {name: problem(name) for name in METHODS}
     rows, slopes = [], []
-    pairs = [(name, c) for name in METHODS for c in COMPOSITIONS if c == "none" or select(name).symmetric]
+    pairs = [
+        (name, c)
+        for name in METHODS
+        for c in COMPOSITIONS
+        if c == "none" or select(name).symmetric
+    ]
     for i, (name, composition) in enumerate(pairs):
-        integrator = apparatus.notebook_scheme(tqdl.FROZEN) if name == "tqdl" else select(name, composition)
+        integrator = (
+            apparatus.notebook_scheme(tqdl.FROZEN) if name == "tqdl" else select(name, composition)
+        )
         h = STEPS[integrator.order] / 2.0 ** np.arange(halvings + 1)
         e = np.array([error(integrator, problems[name], step) for step in h])
         rows += [(name, composition, step, value) for step, value in zip(h, e)]
@@ -48,9 +63,13 @@ def run(short: bool, progress) -> Outcome:
         progress((i + 1) / len(pairs))
     tables = {
         "errors": dict(zip(("method", "composition", "step", "error"), map(np.array, zip(*rows)))),
-        "slopes": dict(zip(("method", "composition", "order", "measured"), map(np.array, zip(*slopes)))),
+        "slopes": dict(
+            zip(("method", "composition", "order", "measured"), map(np.array, zip(*slopes)))
+        ),
     }
-    claims = (between(f"{n}, {c}" if c != "none" else n, m, o - 0.35, o + 1.3) for n, c, o, m in slopes)
+    claims = (
+        between(f"{n}, {c}" if c != "none" else n, m, o - 0.35, o + 1.3) for n, c, o, m in slopes
+    )
     return Outcome(tables, tuple(claims))
 
 
@@ -62,13 +81,18 @@ def problem(name: str) -> Problem:
     """
     if name == "tqdl":
         system, start = apparatus.pendulum(), apparatus.leaning(10.0, 5.0)
-        fine = pendulum_run.swung(apparatus.notebook_scheme(tqdl.COUPLED), system, start, 5e-4, DURATION, DURATION)
+        fine = pendulum_run.swung(
+            apparatus.notebook_scheme(tqdl.COUPLED), system, start, 5e-4, DURATION, DURATION
+        )
         return Problem(system, start, place(fine.q[-1]))
     if name == "euler_lagrange":
         w0 = np.sqrt(apparatus.GRAVITY / apparatus.HALF_LENGTH)
         n = closed_form.from_rest(np.radians(10.0), np.radians(5.0), w0, np.array([DURATION]))[0]
         return Problem(apparatus.point_mass(), apparatus.leaning(10.0, 5.0), np.r_[0.0, 0.0, n])
-    system, start = apparatus.pendulum(cart_mass=2.0, rod_inertia=STOUT), apparatus.leaning(40.0, 20.0)
+    system, start = (
+        apparatus.pendulum(cart_mass=2.0, rod_inertia=STOUT),
+        apparatus.leaning(40.0, 20.0),
+    )
     start = start._replace(v=np.array([0.3, -0.2, 0.4, -0.3, 0.0 if name == "rattle_s2" else 2.0]))
     return Problem(system, start, place(solved(system, start)))
 
@@ -84,7 +108,9 @@ def solved(system: System, start: State, duration: float = DURATION) -> np.ndarr
 
     def rates(_, y):
         y = y.tolist()
-        dx, dQ, dw, du = rk4.rates(system, load, (0.0, 0.0), tuple(y[2:6]), tuple(y[8:]), tuple(y[6:8]))
+        dx, dQ, dw, du = rk4.rates(
+            system, load, (0.0, 0.0), tuple(y[2:6]), tuple(y[8:]), tuple(y[6:8])
+        )
         return (*dx, *dQ, *du, *dw)
 
     y0 = np.r_[start.q, start.v]
@@ -112,11 +138,17 @@ def draw(outcome: Outcome, figure) -> None:
         for name in METHODS:
             rows = (errors["method"] == name) & (errors["composition"] == composition)
             if rows.any():
-                order = slopes["measured"][(slopes["method"] == name) & (slopes["composition"] == composition)][0]
+                order = slopes["measured"][
+                    (slopes["method"] == name) & (slopes["composition"] == composition)
+                ][0]
                 style = {**figures.named(name), "label": f"{figures.LABELS[name]}: {order:.2f}"}
-                axes.loglog(errors["step"][rows], errors["error"][rows], "o-", markersize=4, **style)
+                axes.loglog(
+                    errors["step"][rows], errors["error"][rows], "o-", markersize=4, **style
+                )
         axes.axhspan(1e-16, FLOOR, color="#f0f0f0", zorder=0)
         axes.set_ylim(bottom=1e-15)
-        axes.legend(fontsize=8, frameon=False, loc="lower right", title="measured order", title_fontsize=8)
+        axes.legend(
+            fontsize=8, frameon=False, loc="lower right", title="measured order", title_fontsize=8
+        )
         title = "The methods alone" if composition == "none" else f"Composed: {composition}"
         figures.titled(axes, title, "step [s]", "error after 1.6 s [m, rad]")

@@ -42,7 +42,9 @@ def above(text: str, value: float, bound: float, unit: str = "") -> Claim:
 
 def between(text: str, value: float, low: float, high: float, unit: str = "") -> Claim:
     """The claim low <= value <= high."""
-    return Claim(text, float(value), f"{low:g} to {high:g} {unit}".rstrip(), bool(low <= value <= high))
+    return Claim(
+        text, float(value), f"{low:g} to {high:g} {unit}".rstrip(), bool(low <= value <= high)
+    )
 
 
 def verdict(outcome: Outcome) -> str:

@@ -25,14 +25,23 @@ def run(short: bool, progress) -> Outcome:
         system, state, no_input(), STEPS, FLIGHT, IMPACTS, lambda f: progress(0.7 * f)
     )
     seconds = 12.0 if short else 20.0
-    rests = {m: contact_runs.stepped(system, state, no_input(), m, REST, round(seconds / 0.02), 10) for m in METHODS}
+    rests = {
+        m: contact_runs.stepped(system, state, no_input(), m, REST, round(seconds / 0.02), 10)
+        for m in METHODS
+    }
     progress(1.0)
     tables = {"errors": errors, "impacts": impacts, "rest": _rest_table(rests)}
     return Outcome(tables, _claims(errors, exact, rests))
 
 
 def _fallen(mu: float):
-    return build(Params(contacts=Contacts(floor=1.0, floor_height=-0.1, floor_friction=mu, floor_restitution=0.5)))
+    return build(
+        Params(
+            contacts=Contacts(
+                floor=1.0, floor_height=-0.1, floor_friction=mu, floor_restitution=0.5
+            )
+        )
+    )
 
 
 def _start():
@@ -62,7 +71,10 @@ def _rest_table(rests: dict) -> dict:
 
 def _claims(errors: dict, exact: list, rests: dict) -> tuple:
     stepping, split = (of(errors, method, "instants") / np.array(STEPS) for method in METHODS)
-    orders = {column: slope(STEPS, of(errors, "split", column)) for column in ("instants", "velocities_after", "state_at_the_end")}
+    orders = {
+        column: slope(STEPS, of(errors, "split", column))
+        for column in ("instants", "velocities_after", "state_at_the_end")
+    }
     first = of(errors, "time stepping", "state_at_the_end")
     rest = rests["split"].impacts
     ratio = -rest["u_n_plus"][:IMPACTS] / rest["u_n_minus"][:IMPACTS]
@@ -71,18 +83,36 @@ def _claims(errors: dict, exact: list, rests: dict) -> tuple:
         below("time stepping: state after the impacts, 0.5 ms", first[-1], 2e-2),
         between("split: order of the impact instants", orders["instants"], 1.8, 2.2),
         between("split: order of the velocities after them", orders["velocities_after"], 1.8, 2.3),
-        between("split: order of the state after the impacts", orders["state_at_the_end"], 1.7, 2.3),
+        between(
+            "split: order of the state after the impacts", orders["state_at_the_end"], 1.7, 2.3
+        ),
         below("split: restitution against 0.5", np.abs(ratio - 0.5).max(), 1e-11),
     ]
     for method, run in rests.items():
         late = tip(run.y[run.t > run.t[-1] - 2.0])
         claims += [
-            below(f"{method}: the tip has stopped: way in the last 2 s", np.ptp(late[:, :2], axis=0).max(), 1e-11, "m"),
+            below(
+                f"{method}: the tip has stopped: way in the last 2 s",
+                np.ptp(late[:, :2], axis=0).max(),
+                1e-11,
+                "m",
+            ),
             below(f"{method}: its penetration then", np.abs(late[:, 2] + 0.1).max(), 1e-11, "m"),
-            below(f"{method}: floor carries half the rod, but for", abs(run.force[FLOOR, 2] - 0.5 * 9.81), 0.01, "N"),
-            below(f"{method}: energy gained in 20 ms, at most", np.diff(run.energy).max(), 2e-3, "J"),
+            below(
+                f"{method}: floor carries half the rod, but for",
+                abs(run.force[FLOOR, 2] - 0.5 * 9.81),
+                0.01,
+                "N",
+            ),
+            below(
+                f"{method}: energy gained in 20 ms, at most", np.diff(run.energy).max(), 2e-3, "J"
+            ),
         ]
-    claims.append(below("split: deepest penetration at any time", -height(rests["split"].y).min(), 1e-10, "m"))
+    claims.append(
+        below(
+            "split: deepest penetration at any time", -height(rests["split"].y).min(), 1e-10, "m"
+        )
+    )
     return tuple(claims)
 
 
@@ -103,5 +133,9 @@ def draw(outcome: Outcome, figure) -> None:
     gap.legend(frameon=False, fontsize=9)
     figures.titled(gap, "The tip bounces and rests", "time [s]", "gap [m]")
     figures.titled(energy, "Impacts and friction take energy", "time [s]", "energy [J]")
-    figures.titled(instants, "When it hits", "step [s]", f"largest error of {IMPACTS} instants [s]")
-    figures.titled(ends, f"Where it is at {FLIGHT} s", "step [s]", "largest error of the state [SI]")
+    figures.titled(
+        instants, "When it hits", "step [s]", f"largest error of {IMPACTS} instants [s]"
+    )
+    figures.titled(
+        ends, f"Where it is at {FLIGHT} s", "step [s]", "largest error of the state [SI]"
+    )

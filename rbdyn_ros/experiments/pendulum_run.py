@@ -10,9 +10,25 @@ from rbdyn_ros.simulation import loop
 from rbdyn_ros.types import Array, Input, State, System
 
 
-def swung(integrator: Integrator, system: System, state: State, h: float, duration: float, every: float, input: Input | None = None) -> loop.Record:
+def swung(
+    integrator: Integrator,
+    system: System,
+    state: State,
+    h: float,
+    duration: float,
+    every: float,
+    input: Input | None = None,
+) -> loop.Record:
     """The pendulum for `duration` [s] in steps of h, a row every `every` [s]; it may end early (`ok`)."""
-    return loop.run(integrator, system, state, input or no_input(), h, round(duration / every), round(every / h))
+    return loop.run(
+        integrator,
+        system,
+        state,
+        input or no_input(),
+        h,
+        round(duration / every),
+        round(every / h),
+    )
 
 
 class Conservation(NamedTuple):
@@ -31,13 +47,22 @@ def conservation(record: loop.Record, system: System, steps_per_row: int) -> Con
     error = np.abs(record.quantities - record.quantities[0])
     trend = np.polyfit(record.t, record.quantities[:, 0], 1)[0]
     P = error[:, 2:4].max() * system.cart_free
-    return Conservation(error[:, 0].max(), abs(trend), error[:, 1].max(), P, error[:, 4].max(), record.iterations[1:].mean() / steps_per_row)
+    return Conservation(
+        error[:, 0].max(),
+        abs(trend),
+        error[:, 1].max(),
+        P,
+        error[:, 4].max(),
+        record.iterations[1:].mean() / steps_per_row,
+    )
 
 
 def direction(q: Array) -> Array:
     """The rod's direction n = R e3 (..., 3) of configurations (..., 6)."""
     w, x, y, z = np.moveaxis(q[..., 2:], -1, 0)
-    return np.stack([2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)], axis=-1)
+    return np.stack(
+        [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)], axis=-1
+    )
 
 
 def plane_angle(q: Array) -> Array:

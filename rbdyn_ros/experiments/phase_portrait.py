@@ -27,11 +27,16 @@ def run(short: bool, progress) -> Outcome:
         energy[label] = np.abs(chart_motion.energy(system, y) - chart_motion.energy(system, y[:1]))
         progress(0.4 * (i + 1))
     for label, composition in STEPPERS.items():
-        record = pendulum_run.swung(select("rattle_s2", composition), system, start, ROW, duration, ROW)
+        record = pendulum_run.swung(
+            select("rattle_s2", composition), system, start, ROW, duration, ROW
+        )
         energy[label] = np.abs(record.quantities[:, 0] - record.quantities[0, 0])
     progress(1.0)
     windows = {label: pendulum_run.largest_so_far(error) for label, error in energy.items()}
-    tables = {"portrait": portrait, "energy": {"t": np.linspace(duration / 100, duration, 100), **windows}}
+    tables = {
+        "portrait": portrait,
+        "energy": {"t": np.linspace(duration / 100, duration, 100), **windows},
+    }
     return Outcome(tables, _claims(windows, portrait, duration))
 
 
@@ -41,8 +46,17 @@ def _exact(t) -> dict:
     pitch, cone = chart_motion.angles(closed_form.from_rest(PITCH, CONE, w0, t))
     ahead = chart_motion.angles(closed_form.from_rest(PITCH, CONE, w0, t + small))
     behind = chart_motion.angles(closed_form.from_rest(PITCH, CONE, w0, t - small))
-    rate = [np.degrees((np.unwrap(a - b + np.pi, axis=0) - np.pi) / (2.0 * small)) for a, b in zip(ahead, behind)]
-    return {"t": t, "pitch": np.degrees(pitch), "cone": np.degrees(np.unwrap(cone)), "pitch_rate": rate[0], "cone_rate": rate[1]}
+    rate = [
+        np.degrees((np.unwrap(a - b + np.pi, axis=0) - np.pi) / (2.0 * small))
+        for a, b in zip(ahead, behind)
+    ]
+    return {
+        "t": t,
+        "pitch": np.degrees(pitch),
+        "cone": np.degrees(np.unwrap(cone)),
+        "pitch_rate": rate[0],
+        "cone_rate": rate[1],
+    }
 
 
 def _claims(energy: dict, portrait: dict, duration: float) -> tuple:
@@ -52,7 +66,9 @@ def _claims(energy: dict, portrait: dict, duration: float) -> tuple:
         above("how much it grew from the first quarter to the end", loose[-1] / loose[24], 1.3),
         below("DOP853 at 1e-13: energy error", tight[-1], 1e-8, "J"),
         below("RATTLE at 10 ms: energy error", rattle[-1], 1e-2, "J"),
-        below("how much it grew from the first quarter to the end", rattle[-1] / rattle[24], 1.0001),
+        below(
+            "how much it grew from the first quarter to the end", rattle[-1] / rattle[24], 1.0001
+        ),
         below("RATTLE composed to order 8 at 10 ms: energy error", eighth[-1], 1e-8, "J"),
         above("cos(pitch) never falls below", np.cos(np.radians(portrait["pitch"])).min(), 0.443),
     )
@@ -65,9 +81,21 @@ def draw(outcome: Outcome, figure) -> None:
     pitch, cone, energy = axes["pitch"], axes["cone"], axes["energy"]
     for axes, name, colour in ((pitch, "pitch", "moser_veselov"), (cone, "cone", "rattle_s2")):
         axes.plot(p[name], p[f"{name}_rate"], color=figures.COLOURS[colour], linewidth=0.6)
-        figures.titled(axes, f"Exact: {name} for {p['t'][-1]:g} s, one thin line", f"{name} [deg]", "rate [deg/s]")
+        figures.titled(
+            axes,
+            f"Exact: {name} for {p['t'][-1]:g} s, one thin line",
+            f"{name} [deg]",
+            "rate [deg/s]",
+        )
     colours = ("tqdl", "truth", "rattle_s2", "moser_veselov")
     for (label, values), colour in zip(list(e.items())[1:], colours):
-        energy.semilogy(e["t"], np.maximum(values, 1e-17), color=figures.COLOURS[colour], label=label)
+        energy.semilogy(
+            e["t"], np.maximum(values, 1e-17), color=figures.COLOURS[colour], label=label
+        )
     energy.legend(fontsize=9, frameon=False, loc="center right", bbox_to_anchor=(1.0, 0.82))
-    figures.titled(energy, "What thickens is the solver's error", "time [s]", "largest energy error so far [J]")
+    figures.titled(
+        energy,
+        "What thickens is the solver's error",
+        "time [s]",
+        "largest energy error so far [J]",
+    )

@@ -20,11 +20,21 @@ def run(short: bool, progress) -> Outcome:
     duration = 100.0 if short else 400.0
     system, start = apparatus.point_mass(), apparatus.leaning(10.0, 5.0)
     t = np.arange(round(duration / ROW) + 1) * ROW
-    exact = closed_form.from_rest(PITCH, CONE, np.sqrt(apparatus.GRAVITY / apparatus.HALF_LENGTH), t)
+    exact = closed_form.from_rest(
+        PITCH, CONE, np.sqrt(apparatus.GRAVITY / apparatus.HALF_LENGTH), t
+    )
     solved = chart_motion.direction(chart_motion.solved(system, PITCH, CONE, t, "DOP853", 1e-13))
     distance = apparatus.HALF_LENGTH * np.linalg.norm(solved - exact, axis=1)
     progress(0.3)
-    tables = {"truth": {"t": t, "x": exact[:, 0], "y": exact[:, 1], "z": exact[:, 2], "dop853_error": distance}}
+    tables = {
+        "truth": {
+            "t": t,
+            "x": exact[:, 0],
+            "y": exact[:, 1],
+            "z": exact[:, 2],
+            "dop853_error": distance,
+        }
+    }
     tables |= _chart(system, start)
     progress(0.6)
     tables |= _rattle(system, start, duration, exact)
@@ -40,7 +50,9 @@ def _chart(system, start) -> dict:
         azimuth = swing_planes(record)
         energy = np.abs(record.quantities[:, 0] - record.quantities[0, 0]).max()
         ends.append((h, record.t[-1], azimuth[1], energy, np.abs(record.quantities[:, 1]).max()))
-        planes[f"{1e3 * h:g} ms"] = np.pad(azimuth[:8], (0, max(0, 8 - len(azimuth))), constant_values=np.nan)
+        planes[f"{1e3 * h:g} ms"] = np.pad(
+            azimuth[:8], (0, max(0, 8 - len(azimuth))), constant_values=np.nan
+        )
     names = ("step", "end", "plane_after_one_pass_deg", "energy_error", "Lz")
     return {"ends": dict(zip(names, map(np.array, zip(*ends)))), "planes": planes}
 
@@ -48,7 +60,10 @@ def _chart(system, start) -> dict:
 def swing_planes(record) -> np.ndarray:
     """Azimuth [deg, 0 to 180] of the horizontal velocity at each pass through the bottom."""
     n = pendulum_run.direction(record.q)
-    lowest = np.flatnonzero((n[1:-1, 2] < n[:-2, 2]) & (n[1:-1, 2] <= n[2:, 2]) & (n[1:-1, 2] < -0.5)) + 1
+    lowest = (
+        np.flatnonzero((n[1:-1, 2] < n[:-2, 2]) & (n[1:-1, 2] <= n[2:, 2]) & (n[1:-1, 2] < -0.5))
+        + 1
+    )
     speed = n[lowest + 1] - n[lowest - 1]
     return np.degrees(np.arctan2(speed[:, 1], speed[:, 0])) % 180.0
 
@@ -62,29 +77,66 @@ def _rattle(system, start, duration: float, exact) -> dict:
     across = apparatus.HALF_LENGTH * np.abs(n @ np.array([-np.sin(azimuth), np.cos(azimuth), 0.0]))
     errors = []
     for h in STEPS:
-        end = pendulum_run.direction(pendulum_run.swung(select("rattle_s2"), system, start, h, 5.0, ROW).q)[-1]
+        end = pendulum_run.direction(
+            pendulum_run.swung(select("rattle_s2"), system, start, h, 5.0, ROW).q
+        )[-1]
         errors.append(apparatus.HALF_LENGTH * np.linalg.norm(end - exact[500]))
     energy = record.quantities[:, 0] - record.quantities[0, 0]
-    table = {"t": record.t, "position_error": distance, "out_of_plane": across, "energy_error": energy, "Lz": record.quantities[:, 1]}
-    return {"rattle": table, "rattle_order": {"step": np.array(STEPS), "position_error": np.array(errors)}}
+    table = {
+        "t": record.t,
+        "position_error": distance,
+        "out_of_plane": across,
+        "energy_error": energy,
+        "Lz": record.quantities[:, 1],
+    }
+    return {
+        "rattle": table,
+        "rattle_order": {"step": np.array(STEPS), "position_error": np.array(errors)},
+    }
 
 
 def _claims(tables: dict, duration: float) -> tuple:
     truth, ends, rattle = tables["truth"], tables["ends"], tables["rattle"]
-    period = closed_form.pendulum_period(np.arccos(np.cos(PITCH) * np.cos(CONE)), np.sqrt(apparatus.GRAVITY / apparatus.HALF_LENGTH))
+    period = closed_form.pendulum_period(
+        np.arccos(np.cos(PITCH) * np.cos(CONE)), np.sqrt(apparatus.GRAVITY / apparatus.HALF_LENGTH)
+    )
     seconds25 = rattle["t"] <= 25.0
     lag = 26.3024863453 - ends["plane_after_one_pass_deg"]
     return (
         between("period of the exact motion", period, 5.2078661852, 5.2078661854, "s"),
-        below("closed form against DOP853 of the chart's equations, 25 s", truth["dop853_error"][truth["t"] <= 25.0].max(), 1e-8, "m"),
+        below(
+            "closed form against DOP853 of the chart's equations, 25 s",
+            truth["dop853_error"][truth["t"] <= 25.0].max(),
+            1e-8,
+            "m",
+        ),
         below(f"for {duration:g} s", truth["dop853_error"].max(), 2e-6, "m"),
         *(
-            between(f"discrete Euler-Lagrange at {1e3 * h:g} ms meets the pole after", ends["end"][i], low, high, "s")
-            for i, (h, low, high) in enumerate(zip(STEPS, (6.1, 11.3, 21.7, 45.0), (6.2, 11.5, 21.9, 45.5)))
+            between(
+                f"discrete Euler-Lagrange at {1e3 * h:g} ms meets the pole after",
+                ends["end"][i],
+                low,
+                high,
+                "s",
+            )
+            for i, (h, low, high) in enumerate(
+                zip(STEPS, (6.1, 11.3, 21.7, 45.0), (6.2, 11.5, 21.9, 45.5))
+            )
         ),
-        between("its swing plane after one upright pass at 10 ms (exact: 26.30)", ends["plane_after_one_pass_deg"][0], 18.8, 19.3, "deg"),
+        between(
+            "its swing plane after one upright pass at 10 ms (exact: 26.30)",
+            ends["plane_after_one_pass_deg"][0],
+            18.8,
+            19.3,
+            "deg",
+        ),
         between("order of that turn", slope(STEPS, lag), 1.9, 2.1),
-        below("RATTLE at 10 ms, 25 s: position error", rattle["position_error"][seconds25].max(), 2e-2, "m"),
+        below(
+            "RATTLE at 10 ms, 25 s: position error",
+            rattle["position_error"][seconds25].max(),
+            2e-2,
+            "m",
+        ),
         between("its order", slope(STEPS, tables["rattle_order"]["position_error"]), 1.95, 2.05),
         below(f"{duration:g} s: energy error", np.abs(rattle["energy_error"]).max(), 1e-2, "J"),
         below("vertical angular momentum", np.abs(rattle["Lz"]).max(), 1e-11, "kg m²/s"),
@@ -98,18 +150,35 @@ def draw(outcome: Outcome, figure) -> None:
     (above, planes), (ends, long) = figure.subplots(2, 2)
     system, start = apparatus.point_mass(), apparatus.leaning(10.0, 5.0)
     for name, width in (("euler_lagrange", 1.2), ("rattle_s2", 2.0)):
-        n = pendulum_run.direction(pendulum_run.swung(select(name), system, start, ROW, 12.0, ROW).q)
-        above.plot(apparatus.HALF_LENGTH * n[:, 0], apparatus.HALF_LENGTH * n[:, 1], linewidth=width, **figures.named(name))
+        n = pendulum_run.direction(
+            pendulum_run.swung(select(name), system, start, ROW, 12.0, ROW).q
+        )
+        above.plot(
+            apparatus.HALF_LENGTH * n[:, 0],
+            apparatus.HALF_LENGTH * n[:, 1],
+            linewidth=width,
+            **figures.named(name),
+        )
     above.set_aspect("equal", adjustable="datalim")
     above.legend(fontsize=8, frameon=False, loc="upper left")
     figures.titled(above, "From above, 10 ms: the swing plane must not turn", "x [m]", "y [m]")
     for h, shade in zip(STEPS, (1.0, 0.75, 0.5, 0.3)):
         label = f"{1e3 * h:g} ms"
-        style = {"markersize": 4, "color": figures.COLOURS["euler_lagrange"], "alpha": shade, "label": f"DELE, {label}"}
+        style = {
+            "markersize": 4,
+            "color": figures.COLOURS["euler_lagrange"],
+            "alpha": shade,
+            "label": f"DELE, {label}",
+        }
         planes.plot(t["planes"]["pass"], t["planes"][label], "o-", **style)
     planes.axhline(26.3024863453, **figures.named("truth"), linewidth=1.0)
     planes.legend(fontsize=8, frameon=False, ncols=2)
-    figures.titled(planes, "It turns at each upright pass, by O(h²) …", "pass through the bottom", "azimuth of the swing [deg]")
+    figures.titled(
+        planes,
+        "It turns at each upright pass, by O(h²) …",
+        "pass through the bottom",
+        "azimuth of the swing [deg]",
+    )
     _draw_ends(t, ends, long)
 
 
@@ -118,7 +187,9 @@ def _draw_ends(t: dict, ends, long) -> None:
     ends.set_xticks([10, 5, 2.5, 1.25], ["10", "5", "2.5", "1.25"])
     ends.minorticks_off()
     ends.set_yticks([6, 12, 25, 50], ["6", "12", "25", "50"])
-    figures.titled(ends, "… until the chart's pole: no step escapes it", "step [ms]", "time of failure [s]")
+    figures.titled(
+        ends, "… until the chart's pole: no step escapes it", "step [ms]", "time of failure [s]"
+    )
     for table, column, label, colour in (
         ("rattle", "position_error", "RATTLE, position [m]", "rattle_s2"),
         ("rattle", "energy_error", "RATTLE, energy [J]", "moser_veselov"),
@@ -126,7 +197,12 @@ def _draw_ends(t: dict, ends, long) -> None:
         ("truth", "dop853_error", "DOP853 against closed form [m]", "truth"),
     ):
         time = np.linspace(0.0, t[table]["t"][-1], 101)[1:]
-        long.semilogy(time, pendulum_run.largest_so_far(t[table][column]), color=figures.COLOURS[colour], label=label)
+        long.semilogy(
+            time,
+            pendulum_run.largest_so_far(t[table][column]),
+            color=figures.COLOURS[colour],
+            label=label,
+        )
     long.set_ylim(1e-15, 1e3)
     long.legend(fontsize=8, frameon=False, ncols=2, loc="upper center")
     figures.titled(long, "Without a chart: RATTLE at 10 ms", "time [s]", "largest error so far")

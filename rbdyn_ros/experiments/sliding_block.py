@@ -25,7 +25,16 @@ def run(short: bool, progress) -> Outcome:
         params = scenes.Block(mu)
         for h in steps:
             track, tilt = slid(params, v0, h, 1.1 * v0 / (mu * params.gravity))
-            rows.append((v0, mu, h, track["s"][-1] - v0**2 / (2.0 * mu * params.gravity), abs(track["v"][-1]), tilt))
+            rows.append(
+                (
+                    v0,
+                    mu,
+                    h,
+                    track["s"][-1] - v0**2 / (2.0 * mu * params.gravity),
+                    abs(track["v"][-1]),
+                    tilt,
+                )
+            )
         tracks[f"track_{i + 1}"] = track
         progress(0.8 * (i + 1) / len(CASES))
     rest, _ = slid(scenes.Block(0.3), 0.2, 1e-2, 2.0 if short else 10.0)
@@ -39,7 +48,12 @@ def slid(params: scenes.Block, v0: float, h: float, duration: float) -> tuple:
     """(the track, the largest tilt of the quaternion) of a slide."""
     run = march_model(model.build(*scenes.block(params, v0)), h, int(np.ceil(duration / h)))
     _, downhill = scenes.slope_axes(params)
-    track = {"t": run.t, "s": run.q[:, :3] @ downhill, "v": run.v[:, :3] @ downhill, "height": run.q[:, 2] - params.edges[2] / 2.0}
+    track = {
+        "t": run.t,
+        "s": run.q[:, :3] @ downhill,
+        "v": run.v[:, :3] @ downhill,
+        "height": run.q[:, 2] - params.edges[2] / 2.0,
+    }
     return track, float(np.abs(run.q[:, 4:] - run.q[0, 4:]).max())
 
 
@@ -50,7 +64,11 @@ def _claims(tables: dict) -> tuple:
     still = rest["t"] > 0.2
     return (
         below("stop distance at 10 ms, the worst of four cases", error(1e-2).max(), 1e-5, "m"),
-        below("largest error over h^2 mu g; stopping inside a step costs at most 1/8", shares.max(), 0.1251),
+        below(
+            "largest error over h^2 mu g; stopping inside a step costs at most 1/8",
+            shares.max(),
+            0.1251,
+        ),
         below("speed after the stop", d["end_speed"].max(), 1e-9, "m/s"),
         below("tilt", d["tilt"].max(), 1e-9),
         below("creep at rest, to the end of the run", float(np.ptp(rest["s"][still])), 1e-9, "m"),
@@ -66,13 +84,29 @@ def draw(outcome: Outcome, figure) -> None:
         track = outcome.tables[f"track_{i + 1}"]
         name = f"v₀ = {v0:g} m/s, μ = {mu:g}"
         stop = v0 / (mu * 9.81)
-        speeds.plot([0.0, stop, track["t"][-1]], [v0, 0.0, 0.0], color=figures.GREY, linewidth=3.5, alpha=0.35)
+        speeds.plot(
+            [0.0, stop, track["t"][-1]],
+            [v0, 0.0, 0.0],
+            color=figures.GREY,
+            linewidth=3.5,
+            alpha=0.35,
+        )
         speeds.plot(track["t"], track["v"], color=colour, linewidth=1.2, label=name)
         mine = (d["v0"] == v0) & (d["mu"] == mu)
         h = d["step"][mine]
-        errors.loglog(h, np.maximum(np.abs(d["distance_error"][mine]), 1e-12), "o", color=colour, label=name)
-        errors.loglog(h, h**2 / 8.0 * 9.81 * mu, color=colour, linewidth=0.8, label="what stopping inside a step costs: h² μ g / 8" if i == 0 else "")
+        errors.loglog(
+            h, np.maximum(np.abs(d["distance_error"][mine]), 1e-12), "o", color=colour, label=name
+        )
+        errors.loglog(
+            h,
+            h**2 / 8.0 * 9.81 * mu,
+            color=colour,
+            linewidth=0.8,
+            label="what stopping inside a step costs: h² μ g / 8" if i == 0 else "",
+        )
     speeds.legend(frameon=False, fontsize=9)
     errors.legend(frameon=False, fontsize=9, loc="lower right")
     figures.titled(speeds, "Dry friction stops it (grey: exact)", "time [s]", "speed [m/s]")
-    figures.titled(errors, "Error of the stop distance, by where in its step it stops", "step [s]", "[m]")
+    figures.titled(
+        errors, "Error of the stop distance, by where in its step it stops", "step [s]", "[m]"
+    )

@@ -14,7 +14,10 @@ QUESTION = (
     "  the order 2 of the free motion, and what does the free parameter gamma of the quaternion's kinetic energy change?"
 )
 TOP = sliding_top.Params()
-AXIS, FAST = TOP.inertia[2], 1e-3  # [kg m^2] of the fast axis; [s] the step that the claims speak of
+AXIS, FAST = (
+    TOP.inertia[2],
+    1e-3,
+)  # [kg m^2] of the fast axis; [s] the step that the claims speak of
 STEPS = (8e-3, 4e-3, 2e-3, 1e-3, 5e-4)  # [s]
 DURATION, ROW = 2.0, 8e-3  # [s]
 GAMMAS = {
@@ -35,9 +38,13 @@ def run(short: bool, progress) -> Outcome:
     for i, (name, (gamma, _)) in enumerate(GAMMAS.items()):
         slides = [slid(gamma, h) for h in steps]
         errors[f"{name}_position"] = np.array([_distance(run.q[:, 0], truth) for run in slides])
-        errors[f"{name}_axis"] = np.array([_axis_error(run.q[:, 0], truth).max() for run in slides])
+        errors[f"{name}_axis"] = np.array(
+            [_axis_error(run.q[:, 0], truth).max() for run in slides]
+        )
         last = slides[steps.index(FAST)]
-        tracks |= _path(name, last.q[:, 0]) | {f"{name}_axis_error": _axis_error(last.q[:, 0], truth)}
+        tracks |= _path(name, last.q[:, 0]) | {
+            f"{name}_axis_error": _axis_error(last.q[:, 0], truth)
+        }
         tracks[f"{name}_gap"] = _gap(last.q[:, 0])
         progress(0.2 + 0.8 * (i + 1) / len(GAMMAS))
     return Outcome({"errors": errors, "tracks": tracks}, _claims(errors, tracks))
@@ -57,7 +64,9 @@ def _distance(q, truth) -> float:
 
 
 def _axis(q):
-    return quaternion.rotate(q[:, 3:] / np.linalg.norm(q[:, 3:], axis=1)[:, None], np.array([0.0, 0.0, 1.0]))
+    return quaternion.rotate(
+        q[:, 3:] / np.linalg.norm(q[:, 3:], axis=1)[:, None], np.array([0.0, 0.0, 1.0])
+    )
 
 
 def _axis_error(q, truth):
@@ -84,9 +93,23 @@ def _claims(errors: dict, tracks: dict) -> tuple:
         between("its order of the axis", slope(h, axis), 1.9, 2.1),
         below("its position error at 1 ms", position[at], 6e-6, "m"),
         below("its axis error at 1 ms", axis[at], 1.6e-3),
-        below("the tip leaves the floor, or enters it, by", np.abs(tracks[f"{best}_gap"]).max(), 1e-12, "m"),
-        below("its axis error over the smallest of the other gammas'", axis[at] / min(errors[f"{n}_axis"][at] for n in others), 0.5),
-        between("gamma = 33 J3: axis error at 1 ms, over that of 4/3 J3", errors["33 J3_axis"][at] / axis[at], 50.0, 500.0),
+        below(
+            "the tip leaves the floor, or enters it, by",
+            np.abs(tracks[f"{best}_gap"]).max(),
+            1e-12,
+            "m",
+        ),
+        below(
+            "its axis error over the smallest of the other gammas'",
+            axis[at] / min(errors[f"{n}_axis"][at] for n in others),
+            0.5,
+        ),
+        between(
+            "gamma = 33 J3: axis error at 1 ms, over that of 4/3 J3",
+            errors["33 J3_axis"][at] / axis[at],
+            50.0,
+            500.0,
+        ),
     )
 
 
@@ -94,17 +117,37 @@ def draw(outcome: Outcome, figure) -> None:
     """The axis seen from above, its error in time, and the orders."""
     tracks, errors = outcome.tables["tracks"], outcome.tables["errors"]
     (above, in_time), (position, axis) = figure.subplots(2, 2)
-    above.plot(tracks["exact_axis_x"], tracks["exact_axis_y"], color=figures.COLOURS["truth"], linewidth=2.2, label="reduced equations")
+    above.plot(
+        tracks["exact_axis_x"],
+        tracks["exact_axis_y"],
+        color=figures.COLOURS["truth"],
+        linewidth=2.2,
+        label="reduced equations",
+    )
     shown = {name: colour for name, (_, colour) in GAMMAS.items()}
     for name in ("33 J3", "4/3 J3"):
-        above.plot(tracks[f"{name}_axis_x"], tracks[f"{name}_axis_y"], color=shown[name], linewidth=0.9, label=f"γ = {name}")
+        above.plot(
+            tracks[f"{name}_axis_x"],
+            tracks[f"{name}_axis_y"],
+            color=shown[name],
+            linewidth=0.9,
+            label=f"γ = {name}",
+        )
     above.set(xlim=(-0.48, 1.12), ylim=(-0.48, 0.48))  # with room for the legend
     above.set_aspect("equal")
     above.legend(frameon=False, fontsize=9, loc="center right")
-    figures.titled(above, "The top's axis from above, 2 s at 1 ms", "x of the axis [–]", "y of the axis [–]")
+    figures.titled(
+        above, "The top's axis from above, 2 s at 1 ms", "x of the axis [–]", "y of the axis [–]"
+    )
     h = errors["step"]
     for name, colour in shown.items():
-        in_time.semilogy(tracks["t"][1:], tracks[f"{name}_axis_error"][1:], color=colour, linewidth=1.1, label=f"γ = {name}")
+        in_time.semilogy(
+            tracks["t"][1:],
+            tracks[f"{name}_axis_error"][1:],
+            color=colour,
+            linewidth=1.1,
+            label=f"γ = {name}",
+        )
         position.loglog(h, errors[f"{name}_position"], "o-", color=colour)
         axis.loglog(h, errors[f"{name}_axis"], "o-", color=colour)
     in_time.legend(frameon=False, fontsize=9, loc="lower right", ncols=2)

@@ -14,7 +14,11 @@ QUESTION = (
     "Five boxes fall onto each other and lie still; four lean over a table's edge; a ball rests on three. More contacts carry\n"
     "  them than are needed: are the forces the weights, does nothing creep, does what must fall fall, and which solver copes?"
 )
-STEP, REST, FALL = 2e-3, 0.2, 0.7  # [s]; the end of a run, in which nothing may move; the run of what falls
+STEP, REST, FALL = (
+    2e-3,
+    0.2,
+    0.7,
+)  # [s]; the end of a run, in which nothing may move; the run of what falls
 WEIGHT = scenes.GRAVITY  # [N] of a body of 1 kg
 LIMIT = np.tan(scenes.steepness() / 2.0)  # friction that the pyramid needs
 MARGIN = 0.02  # on each side of what statics allows
@@ -60,7 +64,10 @@ def run(short: bool, progress) -> Outcome:
     """Every stack in time, then the friction problems of the towers by every solver."""
     duration, keep, runs = (0.4 if short else 2.0), (20 if short else 10), {}
     for i, (name, stack) in enumerate(made().items()):
-        kept, on_a_level = (keep if name in ("tower", "top-heavy") else 0), (3 if name.startswith("pyramid") else 4)
+        kept, on_a_level = (
+            (keep if name in ("tower", "top-heavy") else 0),
+            (3 if name.startswith("pyramid") else 4),
+        )
         runs[name] = settled(stack, STEP, duration if name in STANDING else FALL, kept, on_a_level)
         progress(0.7 * (i + 1) / 6)
     tables = {name.replace(" ", "_"): _table(run) for name, run in runs.items()}
@@ -101,7 +108,16 @@ def _solved(runs: dict, most: int) -> dict:
             for problem in problems:
                 start = time.perf_counter()
                 found = select.solve(solver, problem)
-                rows.append((name, solver.name, found.ok, found.residual, found.iterations, time.perf_counter() - start))
+                rows.append(
+                    (
+                        name,
+                        solver.name,
+                        found.ok,
+                        found.residual,
+                        found.iterations,
+                        time.perf_counter() - start,
+                    )
+                )
     names = ("stack", "solver", "solved", "residual", "iterations", "seconds")
     return dict(zip(names, map(np.array, zip(*rows))))
 
@@ -111,16 +127,39 @@ def _claims(tables: dict) -> tuple:
     for i, name in enumerate(STANDING):
         claims.append(below(f"{name}: speed at rest", rest["speed"][i], 1e-9, "m/s"))
         claims.append(below(f"{name}: creep in the last 0.2 s", rest["creep"][i], 1e-12, "m"))
-        claims.append(below(f"{name}: deepest overlap, landing included", rest["overlap"][i], 1e-10, "m"))
-        claims.append(below(f"{name}: normal forces against the weights, relative", rest["force_error"][i], 1e-6))
+        claims.append(
+            below(f"{name}: deepest overlap, landing included", rest["overlap"][i], 1e-10, "m")
+        )
+        claims.append(
+            below(
+                f"{name}: normal forces against the weights, relative",
+                rest["force_error"][i],
+                1e-6,
+            )
+        )
     for name in FALLING:
         table = tables[name.replace(" ", "_")]
         last = max(int(column[2:]) for column in table if column.startswith("z_"))
-        claims.append(above(f"{name}: the top sinks by", table[f"z_{last}"][0] - table[f"z_{last}"][-1], 1e-3, "m"))
+        claims.append(
+            above(
+                f"{name}: the top sinks by",
+                table[f"z_{last}"][0] - table[f"z_{last}"][-1],
+                1e-3,
+                "m",
+            )
+        )
     solvers = tables["solvers"]
     hybrid = solvers["solver"] == "fc3d_hybrid"
-    claims.append(below("friction problems of the towers that the hybrid does not solve", np.sum(~solvers["solved"][hybrid]), 0.5))
-    claims.append(below("its largest residual", solvers["residual"][hybrid].max(), TOLERANCE * 1.001))
+    claims.append(
+        below(
+            "friction problems of the towers that the hybrid does not solve",
+            np.sum(~solvers["solved"][hybrid]),
+            0.5,
+        )
+    )
+    claims.append(
+        below("its largest residual", solvers["residual"][hybrid].max(), TOLERANCE * 1.001)
+    )
     return tuple(claims)
 
 
@@ -134,12 +173,21 @@ def draw(outcome: Outcome, figure) -> None:
         table = tables[name.replace(" ", "_")]
         seen = table["t"] <= 0.4
         sunk = 1e3 * (table["z_3"] - table["z_3"][0])
-        pyramid.plot(table["t"][seen], sunk[seen], color=COLOURS[name], label=name[8:] or "rough enough")
+        pyramid.plot(
+            table["t"][seen], sunk[seen], color=COLOURS[name], label=name[8:] or "rough enough"
+        )
     pyramid.legend(frameon=False, fontsize=9, loc="lower left")
-    figures.titled(pyramid, f"Ball on three, μ = {LIMIT:.3f} ± 2 %", "time [s]", "height of the upper ball [mm]")
+    figures.titled(
+        pyramid,
+        f"Ball on three, μ = {LIMIT:.3f} ± 2 %",
+        "time [s]",
+        "height of the upper ball [mm]",
+    )
     for name, colour in COLOURS.items():
         table = tables[name.replace(" ", "_")]
-        speed.semilogy(table["t"], np.maximum(table["speed"], 1e-18), color=colour, linewidth=1.1, label=name)
+        speed.semilogy(
+            table["t"], np.maximum(table["speed"], 1e-18), color=colour, linewidth=1.1, label=name
+        )
     speed.legend(frameon=False, fontsize=8)
     figures.titled(speed, "What stands is at rest", "time [s]", "largest speed [m/s]")
     _draw_forces(share, tables)
@@ -155,8 +203,16 @@ def _draw_overhang(axes, tables: dict) -> None:
         for i in range(4):
             x, z, pitch = (table[f"{key}_{i}"][-1] for key in ("x", "z", "pitch"))
             where = Affine2D().rotate(-pitch).translate(x, z) + axes.transData
-            look = {"facecolor": face, "edgecolor": "white" if face != "none" else COLOURS[name], "linewidth": 1.4}
-            axes.add_patch(Rectangle(-scenes.HALF[[0, 2]], *2.0 * scenes.HALF[[0, 2]], transform=where, **look))
+            look = {
+                "facecolor": face,
+                "edgecolor": "white" if face != "none" else COLOURS[name],
+                "linewidth": 1.4,
+            }
+            axes.add_patch(
+                Rectangle(
+                    -scenes.HALF[[0, 2]], *2.0 * scenes.HALF[[0, 2]], transform=where, **look
+                )
+            )
     axes.plot([-0.75, 0.0, 0.0], [0.0, 0.0, -0.15], color=figures.COLOURS["truth"], linewidth=2.0)
     axes.set(xlim=(-0.75, 0.9), ylim=(-0.15, 1.0))
     axes.set_aspect("equal")
@@ -168,16 +224,35 @@ def _draw_landing(axes, table: dict) -> None:
     seen = table["t"] <= 0.4
     for level, shade in enumerate(("#3b1f4f", "#7a5195", "#b07fc7")):
         index = 2 * level
-        axes.plot(table["t"][seen], table[f"force_{index}"][seen], color=shade, linewidth=1.3, label=f"under box {index + 1}")
-        axes.axhline(weights()["top-heavy"][index], color=figures.GREY, linewidth=0.6, linestyle=":")
+        axes.plot(
+            table["t"][seen],
+            table[f"force_{index}"][seen],
+            color=shade,
+            linewidth=1.3,
+            label=f"under box {index + 1}",
+        )
+        axes.axhline(
+            weights()["top-heavy"][index], color=figures.GREY, linewidth=0.6, linestyle=":"
+        )
     axes.legend(frameon=False, fontsize=9)
     figures.titled(axes, "Five boxes land, one of 20 kg", "time [s]", "normal force, weight [N]")
 
 
 def _draw_forces(axes, tables: dict) -> None:
     rest, places = tables["rest"], np.arange(len(STANDING))
-    axes.bar(places, np.maximum(rest["force_error"], 1e-17), color=[COLOURS[name] for name in STANDING], width=0.6)
-    axes.plot(places, np.maximum(rest["overlap"], 1e-17), "v", color=figures.COLOURS["truth"], label="deepest overlap [m]")
+    axes.bar(
+        places,
+        np.maximum(rest["force_error"], 1e-17),
+        color=[COLOURS[name] for name in STANDING],
+        width=0.6,
+    )
+    axes.plot(
+        places,
+        np.maximum(rest["overlap"], 1e-17),
+        "v",
+        color=figures.COLOURS["truth"],
+        label="deepest overlap [m]",
+    )
     axes.set_yscale("log")
     axes.set_axisbelow(True)
     axes.set_xticks(places, STANDING)
@@ -191,10 +266,25 @@ def _draw_solvers(axes, table: dict) -> None:
         for i, method in enumerate(SOLVERS):
             mine = (table["stack"] == stack) & (table["solver"] == method)
             times, at = 1e3 * table["seconds"][mine], i + 0.24 * k - 0.12
-            look = {"color": COLOURS[stack], "markersize": 5, "alpha": 0.6, "label": stack if i == 0 else ""}
+            look = {
+                "color": COLOURS[stack],
+                "markersize": 5,
+                "alpha": 0.6,
+                "label": stack if i == 0 else "",
+            }
             axes.semilogy(np.full(len(times), at), times, marker, **look)
-            words = {"textcoords": "offset points", "ha": "center", "fontsize": 8, "color": COLOURS[stack]}
-            axes.annotate(f"{table['solved'][mine].sum()}/{mine.sum()}", (at, times.max()), (0, 5 + 9 * k), **words)
+            words = {
+                "textcoords": "offset points",
+                "ha": "center",
+                "fontsize": 8,
+                "color": COLOURS[stack],
+            }
+            axes.annotate(
+                f"{table['solved'][mine].sum()}/{mine.sum()}",
+                (at, times.max()),
+                (0, 5 + 9 * k),
+                **words,
+            )
     axes.set_xticks(range(len(SOLVERS)), [name[5:] for name in SOLVERS])
     axes.margins(x=0.1, y=0.15)
     axes.legend(frameon=False, fontsize=9, loc="upper left")

@@ -56,9 +56,14 @@ def _problem(model: models.Model, h: float) -> fc3d.Problem:
     the contacts that touch, mu.
     """
     net, q, v = networks.network(model)
-    system, touching = net.systems[0], [
-        i for i, one in enumerate(net.interactions) if one.relation.value(0.0, q[0])[0] <= TOUCHING
-    ]
+    system, touching = (
+        net.systems[0],
+        [
+            i
+            for i, one in enumerate(net.interactions)
+            if one.relation.value(0.0, q[0])[0] <= TOUCHING
+        ],
+    )
     blocks = [second_order.rows(net, net.interactions[i], 0.0, q) for i in touching]
     M = system.mass(q[0])
     falling = v[0] + h * np.tile([*model.bodies.gravity, 0.0, 0.0, 0.0], len(model.bodies.mass))

@@ -40,7 +40,10 @@ def run(short: bool, progress) -> Outcome:
     end = _tip(solved(apparatus.pendulum(cart_mass=2.0), upright(np.radians(10.0)), DURATION))
     costs = []
     for i, (method, composition) in enumerate(pairs):
-        costs += [_cost(method, composition, h, end, 1 if short else 7) for h in (STEPS[:-1] if short else STEPS)]
+        costs += [
+            _cost(method, composition, h, end, 1 if short else 7)
+            for h in (STEPS[:-1] if short else STEPS)
+        ]
         progress((i + 1) / len(pairs))
     table = dict(zip(Cost._fields, map(np.array, zip(*costs))))
     return Outcome({"costs": table, "frontier": _frontier(table)}, _claims(table))
@@ -52,7 +55,11 @@ def _tip(q) -> np.ndarray:
 
 
 def _cost(method: str, composition: str, h: float, end, repeats: int) -> Cost:
-    integrator, system, start = select(method, composition), apparatus.pendulum(cart_mass=2.0), upright(np.radians(10.0))
+    integrator, system, start = (
+        select(method, composition),
+        apparatus.pendulum(cart_mass=2.0),
+        upright(np.radians(10.0)),
+    )
     record = pendulum_run.swung(integrator, system, start, h, DURATION, 0.2)
     tip = float(np.linalg.norm(_tip(record.q[-1]) - end)) if record.ok else np.nan
     energy = float(np.abs(record.quantities[:, 0] - record.quantities[0, 0]).max())
@@ -80,13 +87,21 @@ def _frontier(table: dict) -> dict:
 
 
 def _least(table: dict, method: str, composition: str, goal: float) -> float:
-    good = (table["method"] == method) & (table["composition"] == composition) & (table["tip_error"] <= goal)
+    good = (
+        (table["method"] == method)
+        & (table["composition"] == composition)
+        & (table["tip_error"] <= goal)
+    )
     return float(table["stages"][good].min()) if good.any() else np.nan
 
 
 def _claims(table: dict) -> tuple:
     def error(method: str, composition: str, h: float, column: str = "tip_error") -> float:
-        rows = (table["method"] == method) & (table["composition"] == composition) & np.isclose(table["step"], h)
+        rows = (
+            (table["method"] == method)
+            & (table["composition"] == composition)
+            & np.isclose(table["step"], h)
+        )
         return float(table[column][rows][0])
 
     eighth, rk4 = _least(table, "rattle_s2", "kahan_li8", 1e-6), _least(table, "rk4", "none", 1e-6)
@@ -95,10 +110,24 @@ def _claims(table: dict) -> tuple:
         below("Moser-Veselov at 10 ms, tip", error("moser_veselov", "none", 0.01), 1.5e-2, "m"),
         below("with suzuki4", error("moser_veselov", "suzuki4", 0.01), 2e-6, "m"),
         below("with kahan_li8", error("moser_veselov", "kahan_li8", 0.01), 5e-9, "m"),
-        below("its energy error", error("moser_veselov", "kahan_li8", 0.01, "energy_error"), 1e-10, "J"),
+        below(
+            "its energy error",
+            error("moser_veselov", "kahan_li8", 0.01, "energy_error"),
+            1e-10,
+            "J",
+        ),
         below("rk4 at 10 ms, tip", error("rk4", "none", 0.01), 1e-3, "m"),
-        above("work of rk4 over RATTLE with kahan_li8 for a tip within 1e-6 m, in stages", rk4 / eighth, 1.5),
-        below("RATTLE against Moser-Veselov at 10 ms: difference of their tip errors", same_map, 1e-8, "m"),
+        above(
+            "work of rk4 over RATTLE with kahan_li8 for a tip within 1e-6 m, in stages",
+            rk4 / eighth,
+            1.5,
+        ),
+        below(
+            "RATTLE against Moser-Veselov at 10 ms: difference of their tip errors",
+            same_map,
+            1e-8,
+            "m",
+        ),
     )
 
 
@@ -109,14 +138,32 @@ def draw(outcome: Outcome, figure) -> None:
     for method in METHODS:
         for composition, dash in DASHES.items():
             rows = (table["method"] == method) & (table["composition"] == composition)
-            style = {"color": figures.COLOURS[method], "linestyle": dash, "marker": "o", "markersize": 3.5}
+            style = {
+                "color": figures.COLOURS[method],
+                "linestyle": dash,
+                "marker": "o",
+                "markersize": 3.5,
+            }
             for axes, column in ((by_stages, "stages"), (by_time, "microseconds")):
                 axes.loglog(table[column][rows], table["tip_error"][rows], **style)
-    figures.titled(by_stages, "Work in stages", "stages per simulated second", "error of the tip after 10 s [m]")
-    figures.titled(by_time, "Work in processor time, on this machine", "microseconds per simulated second", "")
+    figures.titled(
+        by_stages,
+        "Work in stages",
+        "stages per simulated second",
+        "error of the tip after 10 s [m]",
+    )
+    figures.titled(
+        by_time, "Work in processor time, on this machine", "microseconds per simulated second", ""
+    )
     for method in METHODS:
         by_stages.plot([], [], **figures.named(method))
     for composition, dash in DASHES.items():
-        by_stages.plot([], [], color=figures.GREY, linestyle=dash, label="alone" if composition == "none" else composition)
+        by_stages.plot(
+            [],
+            [],
+            color=figures.GREY,
+            linestyle=dash,
+            label="alone" if composition == "none" else composition,
+        )
     handles, labels = by_stages.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=9, frameon=False)

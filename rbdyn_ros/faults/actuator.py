@@ -72,7 +72,10 @@ class Actuator:
         return _scaled(s / size, u)
 
     def _rate_limited(self, u: tuple) -> tuple:
-        step, most = (u[0] - self._limited[0], u[1] - self._limited[1]), self._drive.rate_limit * self._h
+        step, most = (
+            (u[0] - self._limited[0], u[1] - self._limited[1]),
+            self._drive.rate_limit * self._h,
+        )
         size = math.hypot(*step)
         if not 0.0 < most < size:
             return u

@@ -19,7 +19,17 @@ def believed(plant: Params, options: Faults) -> Params:
     return _scaled(plant, *(1.0 / (1.0 + part) for part in m)) if any(m) else plant
 
 
-def _scaled(params, gravity, cart_mass, cart_damping, rod_mass, rod_length, center_of_mass, inertia, joint_damping) -> Params:
+def _scaled(
+    params,
+    gravity,
+    cart_mass,
+    cart_damping,
+    rod_mass,
+    rod_length,
+    center_of_mass,
+    inertia,
+    joint_damping,
+) -> Params:
     mass, length = rod_mass * params.rod_mass, rod_length * params.rod_length
     center, moments = params.rod_center_of_mass, params.rod_inertia
     return params._replace(
@@ -29,6 +39,8 @@ def _scaled(params, gravity, cart_mass, cart_damping, rod_mass, rod_length, cent
         rod_mass=mass,
         rod_length=length,
         rod_center_of_mass=center_of_mass * (0.5 * length if center is None else center),
-        rod_inertia=tuple(inertia * I for I in moments or cylinder_inertia(mass, length, params.rod_radius)),
+        rod_inertia=tuple(
+            inertia * I for I in moments or cylinder_inertia(mass, length, params.rod_radius)
+        ),
         joint_damping=joint_damping * params.joint_damping,
     )

@@ -23,7 +23,16 @@ class Path:
     one) and outrun (arrived together with a newer one, which was read in its place).
     """
 
-    def __init__(self, delay: float, jitter: float, drop: float, duplicate: float, seed: int, tick: float, name: str = "command"):
+    def __init__(
+        self,
+        delay: float,
+        jitter: float,
+        drop: float,
+        duplicate: float,
+        seed: int,
+        tick: float,
+        name: str = "command",
+    ):
         """delay, jitter [s]; drop, duplicate [0..1]; `tick` [s] is the time of a step, `name` chooses the stream of draws."""
         self._tick, self._name = tick, name
         self.counts = Counter()

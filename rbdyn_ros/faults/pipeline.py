@@ -12,10 +12,19 @@ from rbdyn_ros.faults.path import Path
 from rbdyn_ros.faults.sensors import Sensors
 from rbdyn_ros.types import State
 
-COMMANDS, STATES = ("dropped", "duplicated", "delayed", "reordered", "outrun"), ("dropped", "delayed")
-SENSORS, ACTUATOR = ("disturbed", "imu_disturbed", "frozen"), ("dead_band", "saturated", "rate_limited")
+COMMANDS, STATES = (
+    ("dropped", "duplicated", "delayed", "reordered", "outrun"),
+    ("dropped", "delayed"),
+)
+SENSORS, ACTUATOR = (
+    ("disturbed", "imu_disturbed", "frozen"),
+    ("dead_band", "saturated", "rate_limited"),
+)
 _PARTS = (("command", COMMANDS), ("state", STATES), ("sensors", SENSORS), ("actuator", ACTUATOR))
-COUNTED = (*(f"{part}_{word}" for part, words in _PARTS for word in words), "actuator_missing_impulse")  # the last [N s]
+COUNTED = (
+    *(f"{part}_{word}" for part, words in _PARTS for word in words),
+    "actuator_missing_impulse",
+)  # the last [N s]
 
 
 class FaultPipeline:
@@ -86,7 +95,12 @@ class FaultPipeline:
 
 
 def _of_commands(options: Faults) -> tuple:
-    return options.command_delay, options.command_jitter, options.command_drop, options.command_duplicate
+    return (
+        options.command_delay,
+        options.command_jitter,
+        options.command_drop,
+        options.command_duplicate,
+    )
 
 
 def _of_states(options: Faults) -> tuple:

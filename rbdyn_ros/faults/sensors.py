@@ -39,11 +39,15 @@ class Sensors:
         self._quantum, self._counts_per_turn = options.encoder
         angles = (options.noise.angle, options.encoder.gimbal, *options.bias.angle)
         self._angles_differ, biased = any(angles), any(any(bias) for bias in options.bias)
-        self.perfect = not (any(options.noise) or any(options.encoder) or biased or options.state_freeze)
+        self.perfect = not (
+            any(options.noise) or any(options.encoder) or biased or options.state_freeze
+        )
 
     def restart(self, seed: int) -> None:
         """Draw from the beginning; what was measured is forgotten."""
-        self._normal, self._inertial, self._uniform = (draws(seed, name) for name in ("noise", "imu", "freeze"))
+        self._normal, self._inertial, self._uniform = (
+            draws(seed, name) for name in ("noise", "imu", "freeze")
+        )
         self._gimbal, self._frozen = GimbalJoints(), False
         self._last: tuple | None = None
         self._felt: tuple | None = None
@@ -69,13 +73,18 @@ class Sensors:
             n, b = self._noise, self._bias
             self._felt = (
                 tuple(w + e + n.gyroscope * z for w, e, z in zip(rate, b.gyroscope, normal[:3])),
-                tuple(f + e + n.accelerometer * z for f, e, z in zip(force, b.accelerometer, normal[3:])),
+                tuple(
+                    f + e + n.accelerometer * z
+                    for f, e, z in zip(force, b.accelerometer, normal[3:])
+                ),
             )
             self.counts["imu_disturbed"] += self._felt != (rate, force)
         return self._felt
 
     def _positions(self, q: list, normal: list) -> list:
-        measured = [x + bias + self._noise.cart * z for x, bias, z in zip(q, self._bias.cart, normal)]
+        measured = [
+            x + bias + self._noise.cart * z for x, bias, z in zip(q, self._bias.cart, normal)
+        ]
         attitude = self._attitude(q[2:], normal[2:5]) if self._angles_differ else q[2:]
         return [to_count(x, self._quantum) for x in measured] + attitude
 
@@ -83,8 +92,12 @@ class Sensors:
         angles = self._gimbal.follow(unit_quaternion.matrix(tuple(true)))
         count = 2.0 * math.pi / self._counts_per_turn if self._counts_per_turn else 0.0
         errors = zip(angles, self._bias.angle, normal)
-        turned = turn(*(to_count(angle + bias + self._noise.angle * z, count) for angle, bias, z in errors))
-        sign = math.copysign(1.0, sum(a * b for a, b in zip(true, turned)))  # of q and -q, the one that is nearer
+        turned = turn(
+            *(to_count(angle + bias + self._noise.angle * z, count) for angle, bias, z in errors)
+        )
+        sign = math.copysign(
+            1.0, sum(a * b for a, b in zip(true, turned))
+        )  # of q and -q, the one that is nearer
         return [sign * c for c in turned]
 
     def _velocities(self, v: list, normal: list) -> list:
@@ -99,7 +112,9 @@ def to_count(position: float, count: float) -> float:
 
 def turn(roll: float, pitch: float, spin: float) -> tuple:
     """The quaternion (4,) wxyz of Rx(roll) Ry(pitch) Rz(spin)."""
-    (cr, cp, cs), (sr, sp, ss) = (tuple(f(0.5 * a) for a in (roll, pitch, spin)) for f in (math.cos, math.sin))
+    (cr, cp, cs), (sr, sp, ss) = (
+        tuple(f(0.5 * a) for a in (roll, pitch, spin)) for f in (math.cos, math.sin)
+    )
     return (
         cr * cp * cs - sr * sp * ss,
         sr * cp * cs + cr * sp * ss,

@@ -22,7 +22,9 @@ def ad(V) -> np.ndarray:
     """ad_V = [[w^, 0], [v^, w^]] (..., 6, 6): the Lie bracket, ad_V W = (V^ W^ - W^ V^) vee."""
     V = arguments.array(V, "V", 6)
     S, Z = so3.hat(V[..., :3]), so3.hat(V[..., 3:])
-    return np.concatenate([np.concatenate([S, np.zeros_like(S)], -1), np.concatenate([Z, S], -1)], -2)
+    return np.concatenate(
+        [np.concatenate([S, np.zeros_like(S)], -1), np.concatenate([Z, S], -1)], -2
+    )
 
 
 def coAd(T) -> np.ndarray:

@@ -15,7 +15,9 @@ def array(value, name: str, *shape: int) -> np.ndarray:
     try:
         x = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} is {value!r}; it must be an array of numbers {_dots(shape)}") from None
+        raise ValueError(
+            f"{name} is {value!r}; it must be an array of numbers {_dots(shape)}"
+        ) from None
     if shape and x.shape[-len(shape) :] != shape:
         raise ValueError(f"{name} has shape {x.shape}; it must be {_dots(shape)}")
     _require(np.isfinite(x), x, name, len(shape), "not finite", "every number must be finite")
@@ -27,7 +29,9 @@ def unit(value, name: str, size: int, hint: str) -> np.ndarray:
     x = array(value, name, size)
     norm = length(x)
     good = np.abs(norm - 1.0) <= TOLERANCE
-    _require(good, x, name, 1, "not of norm 1", f"its norm must be 1 to within {TOLERANCE:g}: {hint}")
+    _require(
+        good, x, name, 1, "not of norm 1", f"its norm must be 1 to within {TOLERANCE:g}: {hint}"
+    )
     return x / norm
 
 
@@ -44,7 +48,14 @@ def rotation_matrix(value, name: str) -> np.ndarray:
     rule = f"|R^T R - 1| must not exceed {TOLERANCE:g}: project it, or use a quaternion"
     _require(defect <= TOLERANCE, R, name, 2, "not orthogonal", rule)
     right_handed = np.linalg.det(R)[..., None, None] > 0.0
-    _require(right_handed, R, name, 2, "left-handed", "its determinant must be +1: a reflection is no rotation")
+    _require(
+        right_handed,
+        R,
+        name,
+        2,
+        "left-handed",
+        "its determinant must be +1: a reflection is no rotation",
+    )
     return R
 
 

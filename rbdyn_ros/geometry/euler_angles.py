@@ -13,7 +13,9 @@ from rbdyn_ros.geometry import arguments, quaternion
 def zyx_to_quaternion(zyx) -> np.ndarray:
     """qz o qy o qx, canonical."""
     z, y, x = np.moveaxis(arguments.rotation_vector(zyx, "zyx"), -1, 0)
-    return quaternion.canonical(quaternion.product(quaternion.product(_about(2, z), _about(1, y)), _about(0, x)))
+    return quaternion.canonical(
+        quaternion.product(quaternion.product(_about(2, z), _about(1, y)), _about(0, x))
+    )
 
 
 def zyx_from_quaternion(q) -> np.ndarray:
@@ -32,7 +34,9 @@ def zyx_from_quaternion(q) -> np.ndarray:
 
 def xyz_to_quaternion(xyz) -> np.ndarray:
     """qx o qy o qz, canonical."""
-    return quaternion.conjugate(zyx_to_quaternion(-arguments.rotation_vector(xyz, "xyz")[..., ::-1]))
+    return quaternion.conjugate(
+        zyx_to_quaternion(-arguments.rotation_vector(xyz, "xyz")[..., ::-1])
+    )
 
 
 def xyz_from_quaternion(q) -> np.ndarray:

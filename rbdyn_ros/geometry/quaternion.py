@@ -97,7 +97,11 @@ def from_matrix(R) -> np.ndarray:
     """
     R = arguments.rotation_matrix(R, "R")
     a, b, c = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
-    xy, xz, yz = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
+    xy, xz, yz = (
+        R[..., 0, 1] + R[..., 1, 0],
+        R[..., 0, 2] + R[..., 2, 0],
+        R[..., 1, 2] + R[..., 2, 1],
+    )
     x, y, z = np.moveaxis(np.diagonal(R, axis1=-2, axis2=-1), -1, 0)
     K = _matrix(
         [

@@ -82,4 +82,6 @@ def _along(w, v, a, b, da, db) -> np.ndarray:
 
 
 def _dual(f: np.ndarray, df: np.ndarray) -> np.ndarray:
-    return np.concatenate([np.concatenate([f, np.zeros_like(f)], -1), np.concatenate([df, f], -1)], -2)
+    return np.concatenate(
+        [np.concatenate([f, np.zeros_like(f)], -1), np.concatenate([df, f], -1)], -2
+    )

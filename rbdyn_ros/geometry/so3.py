@@ -20,14 +20,17 @@ def hat(v) -> np.ndarray:
     """v^, the skew matrix with v^ b = v x b."""
     x, y, z = np.moveaxis(arguments.array(v, "v", 3), -1, 0)
     o = np.zeros_like(x)
-    return np.stack([np.stack(row, axis=-1) for row in ([o, -z, y], [z, o, -x], [-y, x, o])], axis=-2)
+    return np.stack(
+        [np.stack(row, axis=-1) for row in ([o, -z, y], [z, o, -x], [-y, x, o])], axis=-2
+    )
 
 
 def vee(S) -> np.ndarray:
     """The vector of a skew matrix, the inverse of hat; ValueError if S + S^T is not zero."""
     S = arguments.skew(S, "S")
     return 0.5 * np.stack(
-        [S[..., 2, 1] - S[..., 1, 2], S[..., 0, 2] - S[..., 2, 0], S[..., 1, 0] - S[..., 0, 1]], axis=-1
+        [S[..., 2, 1] - S[..., 1, 2], S[..., 0, 2] - S[..., 2, 0], S[..., 1, 0] - S[..., 0, 1]],
+        axis=-1,
     )
 
 
@@ -35,7 +38,11 @@ def exp(v) -> np.ndarray:
     """Rotation matrix of a rotation vector, Rodrigues: 1 + A v^ + B v^ v^ (A, B of coefficients.py)."""
     v = arguments.rotation_vector(v, "v")
     S = hat(v)
-    return np.eye(3) + coefficients.of(coefficients.A, v) * S + coefficients.of(coefficients.B, v) * (S @ S)
+    return (
+        np.eye(3)
+        + coefficients.of(coefficients.A, v) * S
+        + coefficients.of(coefficients.B, v) * (S @ S)
+    )
 
 
 def log(R) -> np.ndarray:
@@ -51,7 +58,11 @@ def dexp_right(v) -> np.ndarray:
     """Gamma(v) = 1 + B v^ + C v^ v^, the LEFT Jacobian: world angular velocity = Gamma(v) dv/dt."""
     v = arguments.rotation_vector(v, "v")
     S = hat(v)
-    return np.eye(3) + coefficients.of(coefficients.B, v) * S + coefficients.of(coefficients.C, v) * (S @ S)
+    return (
+        np.eye(3)
+        + coefficients.of(coefficients.B, v) * S
+        + coefficients.of(coefficients.C, v) * (S @ S)
+    )
 
 
 def dexp_left(v) -> np.ndarray:

@@ -59,7 +59,9 @@ def dexp(V, W):
     """dexp_V W = (Gamma a, Gamma b + Gamma' a) for W = (a, b)."""
     (w, v), (a, b) = V, W
     s = vec.dot(w, w)
-    off = along(w, v, a, coefficients.B(s), coefficients.C(s), coefficients.dB(s), coefficients.dC(s))
+    off = along(
+        w, v, a, coefficients.B(s), coefficients.C(s), coefficients.dB(s), coefficients.dC(s)
+    )
     return gamma(w, a), vec.add(gamma(w, b), off)
 
 

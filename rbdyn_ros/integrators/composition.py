@@ -19,7 +19,12 @@ COMPOSITIONS = {
     # Suzuki, Phys. Lett. A 146 (1990): order 4, five stages
     "suzuki4": _palindrome(_z, _z),
     # Kahan, Li, Math. Comp. 66 (1997): order 6, nine stages
-    "kahan_li6": _palindrome(0.39216144400731413928, 0.33259913678935943860, -0.70624617255763935981, 0.082213596293550800230),
+    "kahan_li6": _palindrome(
+        0.39216144400731413928,
+        0.33259913678935943860,
+        -0.70624617255763935981,
+        0.082213596293550800230,
+    ),
     # Kahan, Li, Math. Comp. 66 (1997): order 8, seventeen stages
     "kahan_li8": _palindrome(
         0.13020248308889008088,

@@ -59,7 +59,16 @@ def equations(system, gamma, h):
     i = (1.0 - mu) * m * l * l - gamma
     A = (f * (I[0] + i), f * (I[1] + i), f * (I[2] - gamma))
     return Equations(
-        h, f, A, f * gamma, system.joint_damping, 0.5 * f * mu * m * l * l, mu, h * i_Mt, l, system.cart_damping
+        h,
+        f,
+        A,
+        f * gamma,
+        system.joint_damping,
+        0.5 * f * mu * m * l * l,
+        mu,
+        h * i_Mt,
+        l,
+        system.cart_damping,
     )
 
 
@@ -68,7 +77,11 @@ def terms(E, v):
     """(w, A v, e) at v: what (2.10), (2.11) and the Jacobian are made of."""
     w = sqrt(1.0 - vec.dot(v, v))
     x, y, z = v
-    return w, vec.times(E.A, v), (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), -2.0 * (x * x + y * y))
+    return (
+        w,
+        vec.times(E.A, v),
+        (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), -2.0 * (x * x + y * y)),
+    )
 
 
 @inlined
@@ -130,7 +143,11 @@ def jacobian(E, k, v, w, Av):
     r2 = (z * A[0] - c + b * u[0], w * A[1] + G + b * u[1], a - x * A[2] + b * u[2])
     r3 = (b - y * A[0] + c * u[0], x * A[1] - a + c * u[1], w * A[2] + G + c * u[2])
     q, k3 = k[0] * y - k[1] * x, 2.0 * k[2]
-    half_ke = (z * k[0] - w * k[1] + q * u[0] - k3 * x, z * k[1] + w * k[0] + q * u[1] - k3 * y, k[0] * x + k[1] * y + q * u[2])
+    half_ke = (
+        z * k[0] - w * k[1] + q * u[0] - k3 * x,
+        z * k[1] + w * k[0] + q * u[1] - k3 * y,
+        k[0] * x + k[1] * y + q * u[2],
+    )
     s = 2.0 * E.s
     return vec.axpy(-s * k[1], half_ke, r1), vec.axpy(s * k[0], half_ke, r2), r3
 

@@ -55,7 +55,9 @@ def momentum_slope(xi, y, z):
     angular = vec.scale(0.5, vec.add(vec.cross(df, a), vec.cross(dg, b)))
     angular = vec.axpy(D, vec.add(d_ffa, d_mixed), angular)
     angular = vec.axpy(D1 * ds, vec.add(vec.cross(f, fa), mixed), angular)
-    angular = vec.axpy(2.0 * (D2 * ds * fg + D1 * dfg), ffb, vec.axpy(2.0 * D1 * fg, d_ffb, angular))
+    angular = vec.axpy(
+        2.0 * (D2 * ds * fg + D1 * dfg), ffb, vec.axpy(2.0 * D1 * fg, d_ffb, angular)
+    )
     linear = vec.axpy(D, d_ffb, vec.axpy(D1 * ds, ffb, vec.scale(0.5, vec.cross(df, b))))
     return angular, linear
 

@@ -36,9 +36,13 @@ class Options(NamedTuple):
 def check(system: System, state: State, input: Input) -> None:
     """ValueError unless the joint is fixed and only weight acts."""
     if system.cart_free != 0.0 or system.joint_damping != 0.0:
-        raise ValueError("euler_lagrange is for a fixed joint without damping; set cart.fixed: true, joint.damping: 0.0")
+        raise ValueError(
+            "euler_lagrange is for a fixed joint without damping; set cart.fixed: true, joint.damping: 0.0"
+        )
     if np.any(input.force) or np.any(input.sines) or np.any(input.disturbance):
-        raise ValueError("euler_lagrange knows no forces but weight; take off input.* and the disturbance")
+        raise ValueError(
+            "euler_lagrange knows no forces but weight; take off input.* and the disturbance"
+        )
 
 
 def explain(q: Array, v: Array) -> str:
@@ -114,7 +118,9 @@ def advance(system, options, input, h, n, t, q, v, reaction):
     for i in range(n):
         before = (d, e, p)
         for j in range(weights.shape[0]):
-            d, e, D, p, count, error = stage(J, V, h * weights[j], d, e, D, p, options.tolerance, options.max_iterations)
+            d, e, D, p, count, error = stage(
+                J, V, h * weights[j], d, e, D, p, options.tolerance, options.max_iterations
+            )
             iterations += count
             worst = max(worst, error) if isfinite(error) else np.inf
             if not cos(d) > _EDGE:
@@ -132,5 +138,7 @@ def advance(system, options, input, h, n, t, q, v, reaction):
         c = cos(d)
         Q0, w0 = pitch_cone.to_state(d, e, p[0] / J, p[1] / (J * c * c))
         load = rod_on_cart.load(input)
-        memory.write_reaction(reaction, rod_on_cart.joint_force(system, load, Q0, w0, u, Q1, w, u, h))
+        memory.write_reaction(
+            reaction, rod_on_cart.joint_force(system, load, Q0, w0, u, Q1, w, u, h)
+        )
     return done, iterations, worst

@@ -37,7 +37,11 @@ def forces(system, load, R):
 @inlined
 def about_joint(l, R, p_w, p_r):
     """p_w + c x R^T p_r: a momentum or torque about the joint [body]."""
-    return (p_w[0] - l * vec.dot(p_r, column(R, 1)), p_w[1] + l * vec.dot(p_r, column(R, 0)), p_w[2])
+    return (
+        p_w[0] - l * vec.dot(p_r, column(R, 1)),
+        p_w[1] + l * vec.dot(p_r, column(R, 0)),
+        p_w[2],
+    )
 
 
 @inlined
@@ -93,7 +97,9 @@ def stage(E, system, load, tolerance, max_iterations, u0, u1, state, guess, push
     f = M * i_h - 0.5 * E.cart_damping
     pi = (f * D[0] + half * u1[0] - ell[0], f * D[1] + half * u1[1] - ell[1])
     p_r, p_w, pi = pushed(l, R, p_r, p_w, pi, push)
-    w, u = rod_on_cart.velocities(system, R, about_joint(l, R, p_w, p_r), (pi[0] + p_r[0], pi[1] + p_r[1]))
+    w, u = rod_on_cart.velocities(
+        system, R, about_joint(l, R, p_w, p_r), (pi[0] + p_r[0], pi[1] + p_r[1])
+    )
     V = rod_on_cart.center_velocity(system, R, w, u)
     nu = vec.axpy(m, V, vec.scale(-1.0, p_r))
     impulse = vec.axpy(2.0, ell, nu)

@@ -89,7 +89,9 @@ def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
             w, u = rod_on_cart.velocities(system, start[2], start[3], start[4])
             Q0 = start[1]
             w1, u1 = write(system, q, v, state)
-            memory.write_reaction(reaction, rod_on_cart.joint_force(system, load, Q0, w, u, state[1], w1, u1, h))
+            memory.write_reaction(
+                reaction, rod_on_cart.joint_force(system, load, Q0, w, u, state[1], w1, u1, h)
+            )
     return n, iterations, worst
 
 

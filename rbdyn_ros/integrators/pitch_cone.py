@@ -25,7 +25,9 @@ def constants(system):
 def accelerations(system, d, e, dd, de):
     """(d'', e'') of (6.2) [rad/s^2]."""
     J, V = constants(system)
-    return V / J * cos(e) * sin(d) - sin(d) * cos(d) * de * de, V / J * sin(e) / cos(d) + 2.0 * sin(d) / cos(d) * dd * de
+    return V / J * cos(e) * sin(d) - sin(d) * cos(d) * de * de, V / J * sin(e) / cos(
+        d
+    ) + 2.0 * sin(d) / cos(d) * dd * de
 
 
 @kernel

@@ -24,8 +24,12 @@ class Options(NamedTuple):
     tolerance: float  # relative residual of the discrete equations
     max_iterations: int
     gamma: float  # [kg m^2] kinetic-energy parameter; 4/3 I_3 turns a spinning rod with order 4
-    contact: ContactState | None  # what the contacts remember; None where there is nothing to touch
-    split: int  # 1 a step ends at an impact and goes on from there, 0 impacts are resolved at its end
+    contact: (
+        ContactState | None
+    )  # what the contacts remember; None where there is nothing to touch
+    split: (
+        int  # 1 a step ends at an impact and goes on from there, 0 impacts are resolved at its end
+    )
 
 
 @hot
@@ -77,4 +81,17 @@ def walk(system, options, contact, load, weights, sines, h, n, t, q, v, reaction
 def advance(system, options, input, h, n, t, q, v, reaction):
     """Take n steps of size h in place; returns (steps done, iterations, largest relative residual)."""
     load = rod_on_cart.load(input)
-    return walk(system, options, options.contact, load, options.weights, input.sines, h, n, t, q, v, reaction)
+    return walk(
+        system,
+        options,
+        options.contact,
+        load,
+        options.weights,
+        input.sines,
+        h,
+        n,
+        t,
+        q,
+        v,
+        reaction,
+    )

@@ -44,7 +44,9 @@ def check(system: System, state: State, input: Input) -> None:
     if abs(I[0] - I[1]) > 1e-12 * max(I):
         raise ValueError(f"rattle_s2 needs an axisymmetric rod; rod.inertia is {I}")
     if abs(state.v[4]) > 1e-12:
-        raise ValueError(f"rattle_s2 is for a rod without spin; initial.angular_velocity[2] is {state.v[4]:g} rad/s")
+        raise ValueError(
+            f"rattle_s2 is for a rod without spin; initial.angular_velocity[2] is {state.v[4]:g} rad/s"
+        )
     if np.any(F[3:6] != 0.0) or np.any(F[6:8] != 0.0):
         raise ValueError("rattle_s2 takes a disturbance force on the rod's axis only, no torque")
 
@@ -90,7 +92,10 @@ def momenta(system, dn, u):
     ml = system.rod_mass * system.center
     J = system.inertia[0] + ml * system.center
     M = system.cart_mass + system.rod_mass
-    return vec.axpy(J, dn, (ml * u[0], ml * u[1], 0.0)), (M * u[0] + ml * dn[0], M * u[1] + ml * dn[1])
+    return vec.axpy(J, dn, (ml * u[0], ml * u[1], 0.0)), (
+        M * u[0] + ml * dn[0],
+        M * u[1] + ml * dn[1],
+    )
 
 
 @inlined
@@ -108,7 +113,10 @@ def stage(E, f_n, U0, U1, x, n, p_n, P):
     Dn = vec.axpy(lam, e, Kc)
     D = (E.h * E.i_Mt * Ph[0] - g * Dn[0], E.h * E.i_Mt * Ph[1] - g * Dn[1])
     p_n = vec.axpy(-E.damping, Dn, vec.axpy(lam, n, vec.axpy(half, f_n, p_h)))
-    P = (Ph[0] - E.cart_damping * D[0] + half * U1[0], Ph[1] - E.cart_damping * D[1] + half * U1[1])
+    P = (
+        Ph[0] - E.cart_damping * D[0] + half * U1[0],
+        Ph[1] - E.cart_damping * D[1] + half * U1[1],
+    )
     return (x[0] + D[0], x[1] + D[1]), vec.axpy(lam, e, a), p_n, P
 
 
@@ -143,7 +151,9 @@ def steps(system, load, attitude, weights, sines, h, n, t, q, v, reaction):
     d = (R[0][2], R[1][2], R[2][2])
     u = (system.cart_free * u[0], system.cart_free * u[1])
     p_n, P = momenta(system, vec.matvec(R, (w[1], -w[0], 0.0)), u)
-    f_n = vec.axpy(load.r[2], load.F, (0.0, 0.0, -system.rod_mass * system.gravity * system.center))
+    f_n = vec.axpy(
+        load.r[2], load.F, (0.0, 0.0, -system.rod_mass * system.gravity * system.center)
+    )
     U1 = rod_on_cart.horizontal(load, rod_on_cart.sines_at(sines, t))
     first, Q_first = d, Q
     for i in range(n):
@@ -159,7 +169,10 @@ def steps(system, load, attitude, weights, sines, h, n, t, q, v, reaction):
         failed = not vec.size(d) < 4.0
         if failed or i == n - 1:
             if attitude == 0:
-                Q0, Q = unit_quaternion.product(turn(first, d0), Q_first), unit_quaternion.product(turn(first, d), Q_first)
+                Q0, Q = (
+                    unit_quaternion.product(turn(first, d0), Q_first),
+                    unit_quaternion.product(turn(first, d), Q_first),
+                )
             if i > 0 or not failed:  # else q, v are the start itself, to the last bit
                 V0 = write(system, q, v, x0, Q0, d0, p0, P0)
             if failed:

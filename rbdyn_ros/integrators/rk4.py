@@ -79,13 +79,17 @@ def steps(system, load, sines, h, n, t, q, v, reaction):
         k3 = rates(system, load, f1, Q2, w2, u2)
         x3, Q3, w3, u3 = moved(state, h, k3)
         k4 = rates(system, load, f2, Q3, w3, u3)
-        x, Q, w, u = moved(moved(moved(moved(state, h / 6.0, k1), h / 3.0, k2), h / 3.0, k3), h / 6.0, k4)
+        x, Q, w, u = moved(
+            moved(moved(moved(state, h / 6.0, k1), h / 3.0, k2), h / 3.0, k3), h / 6.0, k4
+        )
         Q = unit_quaternion.normalized(Q)
         if not memory.finite(x, Q, w, u):
             memory.write(q, v, *state)
             return i, 0, np.inf
         if i == n - 1:
-            memory.write_reaction(reaction, rod_on_cart.joint_force(system, load, *state[1:], Q, w, u, h))
+            memory.write_reaction(
+                reaction, rod_on_cart.joint_force(system, load, *state[1:], Q, w, u, h)
+            )
     memory.write(q, v, x, Q, w, u)
     return n, 0, 0.0
 

@@ -70,8 +70,12 @@ def advance_free(system, options, disturbance, h, n, q, v):
     V_old, mu = V, discrete_twist.metric(I, m, V)
     done, iterations, worst = 0, 0, 0.0
     for i in range(n):
-        left = discrete_twist.sum(mu, discrete_twist.scaled(0.5 * h, wrench(system, disturbance, Q)))
-        guess = discrete_twist.sum(discrete_twist.scaled(2.0, V), discrete_twist.scaled(-1.0, V_old))
+        left = discrete_twist.sum(
+            mu, discrete_twist.scaled(0.5 * h, wrench(system, disturbance, Q))
+        )
+        guess = discrete_twist.sum(
+            discrete_twist.scaled(2.0, V), discrete_twist.scaled(-1.0, V_old)
+        )
         V_old = V
         V, rest, count, error = solve(system, h, guess, left, options, K, z)
         iterations += count
@@ -83,7 +87,9 @@ def advance_free(system, options, disturbance, h, n, q, v):
         Q = unit_quaternion.repaired(Q)
         mu = twist.dlog_transposed(discrete_twist.scaled(-h, V), discrete_twist.metric(I, m, V))
         mu = discrete_twist.sum(mu, discrete_twist.scaled(0.5 * h, wrench(system, disturbance, Q)))
-        mu = discrete_twist.sum(mu, discrete_twist.scaled(-1.0, twist.Ad_transposed(step, rest)))  # what the solver left
+        mu = discrete_twist.sum(
+            mu, discrete_twist.scaled(-1.0, twist.Ad_transposed(step, rest))
+        )  # what the solver left
         done += 1
     q[0], q[1], q[2] = r
     q[3], q[4], q[5], q[6] = Q

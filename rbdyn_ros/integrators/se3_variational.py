@@ -41,7 +41,9 @@ def wrench(system, load, Q):
     """F - T*dP at the centre of mass [body]: (R^T T + (r - c) x R^T F, R^T (F - m g e3))."""
     F = unit_quaternion.rotated_back(Q, load.F)
     arm = vec.sub(load.r, (0.0, 0.0, system.center))
-    f = unit_quaternion.rotated_back(Q, (load.F[0], load.F[1], load.F[2] - system.rod_mass * system.gravity))
+    f = unit_quaternion.rotated_back(
+        Q, (load.F[0], load.F[1], load.F[2] - system.rod_mass * system.gravity)
+    )
     return vec.add(unit_quaternion.rotated_back(Q, load.T), vec.cross(arm, F)), f
 
 
@@ -61,7 +63,10 @@ def residual(system, h, V, w, lam, Q, left, pi):
     mu = twist.dlog_transposed(xi, discrete_twist.metric(I, m, V))
     J = joint_wrench(system, Q, vec.scale(h, lam))
     damping = vec.scale(0.5 * h * system.joint_damping, V[0])
-    r1 = (vec.add(damping, vec.sub(vec.sub(mu[0], left[0]), J[0])), vec.sub(vec.sub(mu[1], left[1]), J[1]))
+    r1 = (
+        vec.add(damping, vec.sub(vec.sub(mu[0], left[0]), J[0])),
+        vec.sub(vec.sub(mu[1], left[1]), J[1]),
+    )
     Mb = system.cart_mass + 0.5 * h * system.cart_damping
     r2 = (Mb * w[0] - pi[0] + h * lam[0], Mb * w[1] - pi[1] + h * lam[1])
     F, Dr = twist.exp(xi)
@@ -149,7 +154,9 @@ def stage(system, load, h, tolerance, max_iterations, u0, u1, x, Q, w, u, guess,
     x = (x[0] + h * c[0], x[1] + h * c[1])
     Q = unit_quaternion.repaired(unit_quaternion.product(Q, step[0]))
     R = unit_quaternion.matrix(Q)
-    mu = twist.dlog_transposed(discrete_twist.scaled(-h, V), discrete_twist.metric(system.inertia, m, V))
+    mu = twist.dlog_transposed(
+        discrete_twist.scaled(-h, V), discrete_twist.metric(system.inertia, m, V)
+    )
     mu = discrete_twist.sum(mu, discrete_twist.scaled(half, wrench(system, load, Q)))
     mu = discrete_twist.sum(mu, discrete_twist.scaled(-1.0, twist.Ad_transposed(step, r1)))
     p = vec.axpy(-half * d, V[0], vec.add(mu[0], vec.cross((0.0, 0.0, system.center), mu[1])))
@@ -173,7 +180,9 @@ def advance(system, options, input, h, n, t, q, v, reaction):
     K, S, z = np.empty((6, 6)), np.empty((11, 11)), np.empty(11)
     u = (system.cart_free * u[0], system.cart_free * u[1])
     u1 = rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, t))
-    V = unit_quaternion.rotated_back(Q, rod_on_cart.center_velocity(system, unit_quaternion.matrix(Q), w, u))
+    V = unit_quaternion.rotated_back(
+        Q, rod_on_cart.center_velocity(system, unit_quaternion.matrix(Q), w, u)
+    )
     guess = ((w, V), u, (0.0, 0.0, 0.5 * system.rod_mass * system.gravity))
     iterations, worst = 0, 0.0
     for i in range(n):
@@ -195,6 +204,8 @@ def advance(system, options, input, h, n, t, q, v, reaction):
                 return i, iterations, error
             worst = max(worst, error)
         if i == n - 1:
-            memory.write_reaction(reaction, rod_on_cart.joint_force(system, load, Q0, w0, c0, Q, w, u, h))
+            memory.write_reaction(
+                reaction, rod_on_cart.joint_force(system, load, Q0, w0, c0, Q, w, u, h)
+            )
     memory.write(q, v, x, Q, w, u)
     return n, iterations, worst

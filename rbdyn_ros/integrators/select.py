@@ -53,7 +53,9 @@ def select(
     if name not in names():
         raise ValueError(f"integrator.name is '{name}'; known are {', '.join(names())}")
     if composition not in COMPOSITIONS:
-        raise ValueError(f"integrator.composition is '{composition}'; known are {', '.join(COMPOSITIONS)}")
+        raise ValueError(
+            f"integrator.composition is '{composition}'; known are {', '.join(COMPOSITIONS)}"
+        )
     method = import_module(f"rbdyn_ros.integrators.{name}")
     if composition != "none" and not method.SYMMETRIC:
         symmetric = [n for n in names() if import_module(f"rbdyn_ros.integrators.{n}").SYMMETRIC]
@@ -66,7 +68,9 @@ def select(
     if not 1 <= max_iterations <= 1000:
         raise ValueError(f"integrator.max_iterations is {max_iterations}; it must be 1 to 1000")
     if not (math.isfinite(gamma) and gamma >= 0.0):
-        raise ValueError(f"integrator.gamma is {gamma}; it must be >= 0 (0 is Moser and Veselov's discretisation)")
+        raise ValueError(
+            f"integrator.gamma is {gamma}; it must be >= 0 (0 is Moser and Veselov's discretisation)"
+        )
     numbers = {
         "weights": COMPOSITIONS[composition].copy(),
         "tolerance": float(tolerance),
@@ -118,7 +122,9 @@ def _check_contacts(name: str, composition: str, method, system: System, state: 
         advice = "take quaternion_midpoint, or leave contact.* and obstacles out"
         raise ValueError(f"integrator.name is '{name}', which knows no contacts; {advice}")
     if composition != "none":
-        raise ValueError(f"integrator.composition is '{composition}', but contacts need 'none': its stages step back in time")
+        raise ValueError(
+            f"integrator.composition is '{composition}', but contacts need 'none': its stages step back in time"
+        )
     for contact, gap in gaps(system.contacts, state).items():
         if gap < -_OVERLAP:
             raise ValueError(

@@ -17,6 +17,8 @@ def step(integrator: Integrator, system: System, state: State, input: Input, h: 
     (q, v), reaction = boundary.start(state), np.zeros(3)
     integrator.check(system, state, input)
     options = integrator.options(system)
-    done, iterations, residual = integrator.advance(system, options, input, float(h), 1, float(state.t), q, v, reaction)
+    done, iterations, residual = integrator.advance(
+        system, options, input, float(h), 1, float(state.t), q, v, reaction
+    )
     t = state.t + h if done == 1 else state.t
     return Step(State(t, q, v), reaction, iterations, residual, done == 1)

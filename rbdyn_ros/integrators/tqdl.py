@@ -30,7 +30,9 @@ STALE, FROZEN, COUPLED = 0, 1, 2
 class Options(NamedTuple):
     """How the two halves are coupled, and the lever of the step before, which the state does not hold."""
 
-    coupling: int  # STALE as written, FROZEN without the extra lag, COUPLED one Runge-Kutta for both
+    coupling: (
+        int  # STALE as written, FROZEN without the extra lag, COUPLED one Runge-Kutta for both
+    )
     lever: Array  # (3,) c_s of the step before [m, world]; nan: this is the first step
 
 

@@ -358,6 +358,7 @@ def add(typingctx, table, i, column, value):
     """Add a vector."""
     return _writer(table, value, lambda builder, at, new: builder.fadd(builder.load(at), new))
 
+
 def _get(table, i, column):
     return table[i, column], table[i, column + 1], table[i, column + 2]
 

@@ -17,6 +17,7 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, get9, number, put, put9
 from rbdyn_ros.mechanics.description.rows import TURN
 
+
 @inlined
 def place(bodies, i, x):
     """A position of body i, or that of the world."""
@@ -61,9 +62,7 @@ def linearize(m):
             s = rotate(bodies, b, c.R_1, get(blocks, j, c.NB))
             put(blocks, j, c.END_WA, p)
             put(blocks, j, c.END_WB, s)
-            phi = vec.add(
-                vec.sub(place(bodies, a, c.X_1), place(bodies, b, c.X_1)), vec.sub(p, s)
-            )
+            phi = vec.add(vec.sub(place(bodies, a, c.X_1), place(bodies, b, c.X_1)), vec.sub(p, s))
             put(blocks, j, c.PHI, phi)
             moved = vec.sub(vec.cross(on_a, p), vec.cross(on_b, s))
         else:

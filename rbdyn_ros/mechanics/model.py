@@ -125,8 +125,16 @@ def build(
     law = restitution.LAWS.index(options.impact_law)
     numbers = options.max_impacts, law, options.whole_steps
     arena, owners = packing.arena_of(
-        bodies, q, v, gamma, joints.selected(constraints, kept), pairs, impacts, numbers,
-        springs, colliders,
+        bodies,
+        q,
+        v,
+        gamma,
+        joints.selected(constraints, kept),
+        pairs,
+        impacts,
+        numbers,
+        springs,
+        colliders,
     )
     model = Model(bodies, constraints, kept, pairs, arena, owners, names, springs, colliders)
     observe(model)

@@ -45,7 +45,15 @@ def advance(model: models.Model, h: float, n: int, options: Options = Options())
     if len(model.springs.kind) or models.part(model, "bodies")[:, c.DRIVE : c.DRIVE + 3].any():
         raise ValueError("the model has springs or moving walls; moreau_jean knows none of them")
     most = 1 if options.linearised else options.max_iterations
-    numbers = (h, options.theta, options.gamma, options.tolerance, int(n), most, options.linearised)
+    numbers = (
+        h,
+        options.theta,
+        options.gamma,
+        options.tolerance,
+        int(n),
+        most,
+        options.linearised,
+    )
     return bound(steps, model.arena, *numbers)(model.arena, *numbers)
 
 

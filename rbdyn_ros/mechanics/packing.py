@@ -102,7 +102,10 @@ def _bodies(bodies: Bodies, q: Array, v: Array, gamma: Array, integers: Array) -
     rows[:, c.F : c.F + 3] = rows[:, c.F_0 : c.F_0 + 3] = mass * bodies.gravity
     rows[:, c.DRIVE : c.DRIVE + 3] = v[:, :3] * bodies.held[:, :3]
     rows[:, c.GAMMA], rows[:, c.TURNS], rows[:, c.W] = gamma, turns, 1.0
-    for column, of in ((c.JOINTED, integers), (c.SLIDES, integers[integers[:, c.KIND] == c.MIXED])):
+    for column, of in (
+        (c.JOINTED, integers),
+        (c.SLIDES, integers[integers[:, c.KIND] == c.MIXED]),
+    ):
         rows[sorted(set(of[:, [c.A, c.B]].ravel().tolist()) - {WORLD}), column] = 1.0
     return rows
 

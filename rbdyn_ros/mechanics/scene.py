@@ -396,4 +396,3 @@ def _two_names(called: str, between, known, what: str) -> tuple:
     for name in between:
         _one_of(called, what, name, known)
     return tuple(between)
-

@@ -392,7 +392,9 @@ def advance_composed(m, weights, h, n):
             if not step_without_pairs(m, part):
                 undo(m, AT_START)
                 return k
-            for i in range(len(bodies)):  # stages differ in length: no rate but the last is a guess
+            for i in range(
+                len(bodies)
+            ):  # stages differ in length: no rate but the last is a guess
                 smooth.put_rates(bodies, i, get(bodies, i, c.V_1))
         arena.clock(m)[c.TIME] = end
     return n

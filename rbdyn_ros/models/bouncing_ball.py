@@ -37,7 +37,12 @@ def build(params: Params) -> Network:
     check(params)
     weight = np.array([-params.mass * params.gravity])
     ball = second_order.linear(params.mass, force=lambda t: weight)
-    return network(ball, second_order.interaction(second_order.linear_relation([[1.0]]), laws.newton_impact(params.restitution)))
+    return network(
+        ball,
+        second_order.interaction(
+            second_order.linear_relation([[1.0]]), laws.newton_impact(params.restitution)
+        ),
+    )
 
 
 def rest_time(params: Params) -> float:
@@ -49,7 +54,9 @@ def rest_time(params: Params) -> float:
 def impact_times(params: Params, count: int) -> Array:
     """t_1 ... t_count [s] (N.25)."""
     first = np.sqrt(2.0 * params.gap / params.gravity)
-    return first * (1.0 + 2.0 * np.concatenate([[0.0], np.cumsum(params.restitution ** np.arange(1.0, count))]))
+    return first * (
+        1.0 + 2.0 * np.concatenate([[0.0], np.cumsum(params.restitution ** np.arange(1.0, count))])
+    )
 
 
 def exact(params: Params, t: Array) -> tuple:

@@ -34,7 +34,12 @@ def check(params: Params) -> Params:
     number(params.rpm, "the cam's rpm", 0.0, open_low=True)
     for name in ("mass", "stiffness"):
         number(getattr(params, name), f"the follower's {name}", 0.0, open_low=True)
-    number(params.damping, "the follower's damping", 0.0, 2.0 * math.sqrt(params.mass * params.stiffness) * (1.0 - 1e-9))
+    number(
+        params.damping,
+        "the follower's damping",
+        0.0,
+        2.0 * math.sqrt(params.mass * params.stiffness) * (1.0 - 1e-9),
+    )
     number(params.restitution, "the follower's restitution", 0.0, 1.0)
     return params
 
@@ -54,15 +59,29 @@ def build(params: Params) -> Network:
     check(params)
     w = rate(params)
     follower = second_order.linear(params.mass, params.damping, params.stiffness)
-    wall = second_order.above(lambda t: cam_profile.motion(w, t)[0], lambda t: cam_profile.motion(w, t)[1])
-    return network(follower, second_order.interaction(wall, laws.newton_impact(params.restitution)))
+    wall = second_order.above(
+        lambda t: cam_profile.motion(w, t)[0], lambda t: cam_profile.motion(w, t)[1]
+    )
+    return network(
+        follower, second_order.interaction(wall, laws.newton_impact(params.restitution))
+    )
 
 
 def build_shifted(params: Params) -> Network:
     """The shifted follower, q = (y,) (N.27)."""
     check(params)
-    follower = second_order.linear(params.mass, params.damping, params.stiffness, lambda t: cam_force(params, np.array([t]))[0])
-    return network(follower, second_order.interaction(second_order.linear_relation([[1.0]]), laws.newton_impact(params.restitution)))
+    follower = second_order.linear(
+        params.mass,
+        params.damping,
+        params.stiffness,
+        lambda t: cam_force(params, np.array([t]))[0],
+    )
+    return network(
+        follower,
+        second_order.interaction(
+            second_order.linear_relation([[1.0]]), laws.newton_impact(params.restitution)
+        ),
+    )
 
 
 def cam_force(params: Params, times: Array) -> Array:

@@ -21,15 +21,24 @@ DZHANIBEKOV = (0.0801587, 0.0825397, 0.00396825)
 def build(inertia: tuple, mass: float = 1.0) -> System:
     """A body with principal `inertia` [kg m^2] that nothing acts on; ValueError if it is no body's."""
     I = np.asarray(inertia, float)
-    if I.shape != (3,) or not np.all(np.isfinite(I)) or not np.all(I > 0.0) or 2.0 * I.max() > I.sum() * (1.0 + 1e-9):
-        raise ValueError(f"the inertia is {inertia}; it takes three positive numbers, none above the sum of the others")
+    if (
+        I.shape != (3,)
+        or not np.all(np.isfinite(I))
+        or not np.all(I > 0.0)
+        or 2.0 * I.max() > I.sum() * (1.0 + 1e-9)
+    ):
+        raise ValueError(
+            f"the inertia is {inertia}; it takes three positive numbers, none above the sum of the others"
+        )
     return System(0.0, 0.0, 0.0, float(mass), 0.0, tuple(I.tolist()), 0.0, 0.0)
 
 
 def turning(q: Array, w: Array) -> State:
     """The state with attitude q (4,) [wxyz] and angular velocity w (3,) [rad/s, body]."""
     q = np.asarray(q, float)
-    return State(0.0, np.r_[0.0, 0.0, q / np.linalg.norm(q)], np.r_[0.0, 0.0, np.asarray(w, float)])
+    return State(
+        0.0, np.r_[0.0, 0.0, q / np.linalg.norm(q)], np.r_[0.0, 0.0, np.asarray(w, float)]
+    )
 
 
 def momentum(system: System, state: State) -> Array:
@@ -49,9 +58,13 @@ def preprocessed(system: System, state: State, h: float) -> tuple:
     s = -H / 3.0 * np.sum(1.0 / I) + C * I.sum() / (6.0 * I.prod())
     d = H * I.sum() / (6.0 * I.prod()) - C / (3.0 * I.prod())
     modified = 1.0 / ((1.0 + h * h * s) / I + h * h * d)
-    return system._replace(inertia=tuple(modified.tolist())), state._replace(v=np.r_[state.v[:2], p / modified])
+    return system._replace(inertia=tuple(modified.tolist())), state._replace(
+        v=np.r_[state.v[:2], p / modified]
+    )
 
 
 def postprocessed(system: System, modified: System, state: State) -> State:
     """The state of the body with `system`'s inertia that has the momentum of `state` in the `modified` one."""
-    return state._replace(v=np.r_[state.v[:2], state.v[2:] * np.divide(modified.inertia, system.inertia)])
+    return state._replace(
+        v=np.r_[state.v[:2], state.v[2:] * np.divide(modified.inertia, system.inertia)]
+    )

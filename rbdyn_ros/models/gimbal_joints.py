@@ -23,9 +23,14 @@ def followed(R, last):
     pitch = math.atan2(R[0][2], cr * R[2][2] - sr * R[1][2])
     spin = math.atan2(cr * R[1][0] + sr * R[2][0], cr * R[1][1] + sr * R[2][1])
     angles = (roll, pitch, spin)
-    if vec.size(vec.sub(angles, last)) < math.pi:  # the other branch is 2 pi less that away, or more
+    if (
+        vec.size(vec.sub(angles, last)) < math.pi
+    ):  # the other branch is 2 pi less that away, or more
         return angles
-    one, other = _unwound(angles, last), _unwound((roll + math.pi, math.pi - pitch, spin + math.pi), last)
+    one, other = (
+        _unwound(angles, last),
+        _unwound((roll + math.pi, math.pi - pitch, spin + math.pi), last),
+    )
     return one if vec.size(vec.sub(one, last)) <= vec.size(vec.sub(other, last)) else other
 
 
@@ -62,7 +67,9 @@ class GimbalJoints:
 
     def __init__(self):
         self.angles = (0.0, 0.0, 0.0)  # roll, pitch, spin [rad]
-        self._motion = bound(motion, (1.0, 0.0, 0.0, 0.0), (0.0, 0.0), (0.0, 0.0, 0.0), self.angles)
+        self._motion = bound(
+            motion, (1.0, 0.0, 0.0, 0.0), (0.0, 0.0), (0.0, 0.0, 0.0), self.angles
+        )
 
     def follow(self, R: tuple) -> tuple:
         """The angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to the last ones."""

@@ -99,7 +99,9 @@ def gyroscope(state: State, bias: Array, rate: Array, variance: float) -> Readin
     return Reading(np.asarray(rate) - state.v[2:] - bias, H, variance * np.eye(3))
 
 
-def accelerometer(system: System, state: State, force: Array, felt: Array, position: float, variance: float) -> Reading:
+def accelerometer(
+    system: System, state: State, force: Array, felt: Array, position: float, variance: float
+) -> Reading:
     """R^T (a_p - g) [m/s^2, body] at p = (0, 0, position) under the cart's `force` (2,) [N]; variance [m^2/s^4].
 
     H by central differences: the accelerations are those of the plant, so its rod, free to turn, tells no tilt at the centre
@@ -130,7 +132,9 @@ def nudge(q, v, i, e):
         q[i] += e
     elif i < 5:
         turn = (1.0, 0.5 * e * (i == 2), 0.5 * e * (i == 3), 0.5 * e * (i == 4))
-        q[2], q[3], q[4], q[5] = unit_quaternion.normalized(unit_quaternion.product((q[2], q[3], q[4], q[5]), turn))
+        q[2], q[3], q[4], q[5] = unit_quaternion.normalized(
+            unit_quaternion.product((q[2], q[3], q[4], q[5]), turn)
+        )
     else:
         v[i - 5] += e
 

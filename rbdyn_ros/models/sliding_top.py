@@ -36,7 +36,9 @@ class Params(NamedTuple):
 def build(params: Params) -> Scene:
     """The top with its tip on a floor that passes through it."""
     bodies = rigid_bodies.build(params.mass, params.inertia, (0.0, 0.0, -params.gravity))
-    q = rigid_bodies.configuration(bodies, (0.0, 0.0, params.height), quaternion.exp((params.tilt, 0.0, 0.0)))
+    q = rigid_bodies.configuration(
+        bodies, (0.0, 0.0, params.height), quaternion.exp((params.tilt, 0.0, 0.0))
+    )
     floor = q[0, :3] + quaternion.rotate(q[0, 3:], np.array(params.tip))
     touch = pairs.corner(0, params.tip, s=floor, mu=params.friction)
     v = rigid_bodies.motion(bodies, (params.speed, 0.0, 0.0), (0.0, 0.0, params.spin))
@@ -48,9 +50,20 @@ def exact(params: Params, times) -> tuple:
     start = build(params)
     times = np.asarray(times, float)
     state = np.concatenate([start.q[0], start.v[0]])
-    found = solve_ivp(_derivative, (0.0, times[-1]), state, "DOP853", times, args=(params,), rtol=1e-13, atol=1e-13)
+    found = solve_ivp(
+        _derivative,
+        (0.0, times[-1]),
+        state,
+        "DOP853",
+        times,
+        args=(params,),
+        rtol=1e-13,
+        atol=1e-13,
+    )
     if not found.success:
-        raise RuntimeError(f"the reduced equations of the top stop at t = {found.t[-1]:.6g} s: {found.message}")
+        raise RuntimeError(
+            f"the reduced equations of the top stop at t = {found.t[-1]:.6g} s: {found.message}"
+        )
     return found.y[:7].T, found.y[7:].T
 
 
@@ -60,9 +73,18 @@ def _derivative(t: float, y: Array, params: Params) -> Array:
     J, p = np.array(params.inertia), np.array(params.tip)
     R = quaternion.to_matrix(quaternion.normalized(q))
     u = v + R @ np.cross(w, p)
-    F = np.array([0.0, 0.0, 1.0]) - params.friction * np.array([u[0], u[1], 0.0]) / np.hypot(u[0], u[1])
+    F = np.array([0.0, 0.0, 1.0]) - params.friction * np.array([u[0], u[1], 0.0]) / np.hypot(
+        u[0], u[1]
+    )
     free, turning = np.array([0.0, 0.0, -params.gravity]), np.cross(J * w, w) / J
     by_N, by_N_turning = F / params.mass, np.cross(p, R.T @ F) / J
     lift = free + R @ (np.cross(turning, p) + np.cross(w, np.cross(w, p)))
     N = -lift[2] / (by_N + R @ np.cross(by_N_turning, p))[2]
-    return np.concatenate([v, 0.5 * quaternion.product(q, np.array([0.0, *w])), free + N * by_N, turning + N * by_N_turning])
+    return np.concatenate(
+        [
+            v,
+            0.5 * quaternion.product(q, np.array([0.0, *w])),
+            free + N * by_N,
+            turning + N * by_N_turning,
+        ]
+    )

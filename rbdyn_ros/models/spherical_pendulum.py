@@ -13,7 +13,16 @@ from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.types import Contacts, Input, State, System
 
 
-__all__ = ["Params", "build", "center_of_mass", "cylinder_inertia", "no_input", "point", "quantities", "upright"]
+__all__ = [
+    "Params",
+    "build",
+    "center_of_mass",
+    "cylinder_inertia",
+    "no_input",
+    "point",
+    "quantities",
+    "upright",
+]
 
 
 class Params(NamedTuple):
@@ -68,15 +77,25 @@ def _in_floats(contacts: Contacts) -> Contacts:
 def _check(system: System) -> None:
     """ValueError for a number that is not finite or makes the mass matrix singular."""
     if len(system.inertia) != 3:
-        raise ValueError(f"rod.inertia is {system.inertia} kg m^2; it must be three principal moments")
-    positive = {"rod.mass": system.rod_mass} | {f"rod.inertia[{i}]": moment for i, moment in enumerate(system.inertia)}
-    not_negative = {"cart.mass": system.cart_mass, "cart.damping": system.cart_damping, "joint.damping": system.joint_damping}
+        raise ValueError(
+            f"rod.inertia is {system.inertia} kg m^2; it must be three principal moments"
+        )
+    positive = {"rod.mass": system.rod_mass} | {
+        f"rod.inertia[{i}]": moment for i, moment in enumerate(system.inertia)
+    }
+    not_negative = {
+        "cart.mass": system.cart_mass,
+        "cart.damping": system.cart_damping,
+        "joint.damping": system.joint_damping,
+    }
     any_sign = {"gravity": system.gravity, "rod.center_of_mass": system.center}
     for name, value in (positive | not_negative | any_sign).items():
         if not math.isfinite(value):
             raise ValueError(f"{name} is {value}; it must be finite")
         if value < 0.0 and name not in any_sign or value == 0.0 and name in positive:
-            raise ValueError(f"{name} is {value}; it must be {'> 0' if name in positive else '>= 0'}")
+            raise ValueError(
+                f"{name} is {value}; it must be {'> 0' if name in positive else '>= 0'}"
+            )
 
 
 def no_input() -> Input:
@@ -98,4 +117,6 @@ def center_of_mass(system: System, q: np.ndarray) -> np.ndarray:
 
 def point(q: np.ndarray, p_b: tuple) -> np.ndarray:
     """Where the rod's point `p_b` [m, body, from the joint] is, (3,) [m, world]."""
-    return np.array((q[0], q[1], 0.0)) + unit_quaternion.rotated(tuple(q[2:].tolist()), tuple(map(float, p_b)))
+    return np.array((q[0], q[1], 0.0)) + unit_quaternion.rotated(
+        tuple(q[2:].tolist()), tuple(map(float, p_b))
+    )

@@ -29,28 +29,39 @@ class Linear(NamedTuple):
     B: Array  # (10, 2)
 
 
-def along(integrator: Integrator, system: System, state: State, force: Array, h: float, n: int = 1) -> tuple[Linear, State]:
+def along(
+    integrator: Integrator, system: System, state: State, force: Array, h: float, n: int = 1
+) -> tuple[Linear, State]:
     """(Linear, state) after n steps of h [s] from `state` under the held `force` (2,) [N]: the product along the way.
 
     ValueError for an integrator that is not a step of (2.10), and where a step does not converge.
     """
     if integrator.name not in _SHARED:
-        raise ValueError(f"integrator.name is '{integrator.name}'; the linearisation is that of {' or '.join(_SHARED)}")
+        raise ValueError(
+            f"integrator.name is '{integrator.name}'; the linearisation is that of {' or '.join(_SHARED)}"
+        )
     options = integrator.options(system)
-    gamma, input = getattr(options, "gamma", 0.0), Input(np.array(force, float), np.zeros((0, 4)), np.zeros(9))
+    gamma, input = (
+        getattr(options, "gamma", 0.0),
+        Input(np.array(force, float), np.zeros((0, 4)), np.zeros(9)),
+    )
     one = integrator._replace(options=lambda system: options._replace(weights=np.ones(1)))
     total = Linear(np.eye(10), np.zeros((10, 2)))
     for weight in np.tile(options.weights, n):
         taken = step(one, system, state, input, weight * h)
         if not taken.ok:
-            raise ValueError(f"{integrator.name} did not converge at t = {state.t:g} s (residual {taken.residual:.3g}); take a smaller h")
+            raise ValueError(
+                f"{integrator.name} did not converge at t = {state.t:g} s (residual {taken.residual:.3g}); take a smaller h"
+            )
         part = of_step(system, gamma, weight * h, state, taken.state, force)
         total = Linear(part.A @ total.A, part.A @ total.B + part.B)
         state = taken.state
     return total, state
 
 
-def of_step(system: System, gamma: float, h: float, before: State, after: State, force: Array) -> Linear:
+def of_step(
+    system: System, gamma: float, h: float, before: State, after: State, force: Array
+) -> Linear:
     """The derivative of the step of h [s] that leads from `before` to `after` under `force` (2,) [N].
 
     `gamma` [kg m^2] as in the stepper's Options. Source: doc/control.md, (K.1) to (K.6).
@@ -153,7 +164,12 @@ def _mass(system: System, R: Array) -> Array:
     """d(p, P)/d(w, x'), (5, 5)."""
     m, c = system.rod_mass, _hat((0.0, 0.0, system.center))
     coupling = m * c @ R.T @ _XY
-    return np.block([[np.diag(system.inertia) - m * c @ c, coupling], [coupling.T, (system.cart_mass + m) * np.eye(2)]])
+    return np.block(
+        [
+            [np.diag(system.inertia) - m * c @ c, coupling],
+            [coupling.T, (system.cart_mass + m) * np.eye(2)],
+        ]
+    )
 
 
 def _attitude(system: System, R: Array, v: Array, theta: Array) -> Array:
@@ -163,14 +179,20 @@ def _attitude(system: System, R: Array, v: Array, theta: Array) -> Array:
     return np.vstack((dp, -m * _XY.T @ R @ _hat(np.cross(v[2:], c)) @ theta))
 
 
-def _momenta(system: System, R: Array, v: Array, theta: Array, dx: Array, dw: Array) -> tuple[Array, Array]:
+def _momenta(
+    system: System, R: Array, v: Array, theta: Array, dx: Array, dw: Array
+) -> tuple[Array, Array]:
     """(dp, dP) of (1.3), (1.4); a fixed cart does not move."""
     v = np.concatenate((system.cart_free * v[:2], v[2:]))
-    total = _mass(system, R) @ np.vstack((dw, system.cart_free * dx)) + _attitude(system, R, v, theta)
+    total = _mass(system, R) @ np.vstack((dw, system.cart_free * dx)) + _attitude(
+        system, R, v, theta
+    )
     return total[:3], total[3:]
 
 
-def _velocities(system: System, R: Array, v: Array, theta: Array, dp: Array, dP: Array) -> tuple[Array, Array]:
+def _velocities(
+    system: System, R: Array, v: Array, theta: Array, dp: Array, dP: Array
+) -> tuple[Array, Array]:
     """(dx', dw): the inverse of `_momenta`."""
     change, mass = np.vstack((dp, dP)) - _attitude(system, R, v, theta), _mass(system, R)
     if not system.cart_free:

@@ -10,7 +10,12 @@ from importlib import import_module
 
 from rbdyn_ros.nodes.signals import leave_at_once
 
-KINDS = {"simulator": "Simulator", "controller": "Controller", "recorder": "Recorder", "hil_bridge": "HilBridge"}
+KINDS = {
+    "simulator": "Simulator",
+    "controller": "Controller",
+    "recorder": "Recorder",
+    "hil_bridge": "HilBridge",
+}
 
 
 def main(argv: list) -> int:
@@ -23,7 +28,12 @@ def main(argv: list) -> int:
     options = argv.index("--ros-args")
     parent, names = int(argv[0]), argv[1:options]
     kinds = tuple(getattr(import_module(f"rbdyn_ros.nodes.{name}"), KINDS[name]) for name in names)
-    return run(kinds, argv[options:], until=lambda: os.getppid() != parent, executor=patient if "recorder" in names else prompt)
+    return run(
+        kinds,
+        argv[options:],
+        until=lambda: os.getppid() != parent,
+        executor=patient if "recorder" in names else prompt,
+    )
 
 
 if __name__ == "__main__":

@@ -17,7 +17,9 @@ from rbdyn_ros.nodes.frames import Frames
 from rbdyn_ros.simulation.plant import Setup
 
 
-def write(directory: str, why: str, namespace: str, frames: Frames, setup: Setup, past: tuple) -> Path:
+def write(
+    directory: str, why: str, namespace: str, frames: Frames, setup: Setup, past: tuple
+) -> Path:
     """Write what `Runner.past` gives as an MCAP bag named by the time and by `why`; its path. OSError if that cannot be done."""
     path = folder(directory) / f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S.%fZ}_{why}"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -29,10 +31,15 @@ def write(directory: str, why: str, namespace: str, frames: Frames, setup: Setup
     )
     store, gimbal = get_typestore(Stores.ROS2_JAZZY), GimbalJoints()
     with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as bag:
-        channels = [(bag.add_connection(topic, _name(kind), typestore=store), source) for topic, kind, source in topics]
+        channels = [
+            (bag.add_connection(topic, _name(kind), typestore=store), source)
+            for topic, kind, source in topics
+        ]
         for stamp, row in zip(*past):
             values = row.tolist()
-            state = sample.of(setup, int(stamp), values[:6], values[6:11], tuple(values[11:]), gimbal)
+            state = sample.of(
+                setup, int(stamp), values[:6], values[6:11], tuple(values[11:]), gimbal
+            )
             for channel, source in channels:
                 bag.write(channel, int(stamp), serialize_message(source.fill(state)))
     return path

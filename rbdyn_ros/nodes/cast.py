@@ -10,7 +10,9 @@ from pathlib import Path
 from rbdyn_ros import tracebacks
 
 ONE, TWO = (("simulator", "controller"),), (("simulator",), ("controller",))  # nodes per process
-_TIMED = re.compile(r"^\[(?:ERROR|FATAL)\] \[[\d.]+\] (?:\[[^]]*\]: )?")  # what a logger writes before the sentence
+_TIMED = re.compile(
+    r"^\[(?:ERROR|FATAL)\] \[[\d.]+\] (?:\[[^]]*\]: )?"
+)  # what a logger writes before the sentence
 PATIENCE = 5.0  # [s] to end in good order
 
 
@@ -22,8 +24,24 @@ class Cast:
         self._log, self._groups, self._processes = log, groups, []
         with open(log, "w") as said:
             for names in groups:
-                command = [sys.executable, "-m", "rbdyn_ros.nodes.attached", str(os.getpid()), *names, "--ros-args", *parameters]
-                self._processes.append(subprocess.Popen(command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, start_new_session=True))
+                command = [
+                    sys.executable,
+                    "-m",
+                    "rbdyn_ros.nodes.attached",
+                    str(os.getpid()),
+                    *names,
+                    "--ros-args",
+                    *parameters,
+                ]
+                self._processes.append(
+                    subprocess.Popen(
+                        command,
+                        stdout=said,
+                        stderr=said,
+                        stdin=subprocess.DEVNULL,
+                        start_new_session=True,
+                    )
+                )
 
     def ended(self) -> str:
         """Which of them is gone, and why, in its own words; "" while all are there."""
@@ -51,7 +69,11 @@ class Cast:
         if code < 0:
             return f"{were} ended by {signal.Signals(-code).name}{tracebacks.place_of_crash(log)}"
         lines = log.splitlines()
-        errors = [line for line in lines if line.startswith("rbdyn_ros: ") or "[ERROR]" in line or "[FATAL]" in line]
+        errors = [
+            line
+            for line in lines
+            if line.startswith("rbdyn_ros: ") or "[ERROR]" in line or "[FATAL]" in line
+        ]
         if errors:
             return f"ended: {_TIMED.sub('', errors[0]).removeprefix('rbdyn_ros: ')}"
         return f"ended with exit code {code}; its last line is: {lines[-1] if lines else 'none'}"

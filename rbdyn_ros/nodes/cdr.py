@@ -45,7 +45,9 @@ class Walk:
         """Go on by so many bytes; where they begin."""
         start, self.at = self.at, self.at + size
         if self.at > len(self.data):
-            raise ValueError(f"a message is cut off: of {self.at} bytes or more it has {len(self.data)}")
+            raise ValueError(
+                f"a message is cut off: of {self.at} bytes or more it has {len(self.data)}"
+            )
         return start
 
 
@@ -87,5 +89,8 @@ class Layout:
         same, doubles = self._look(walk)
         self._stamp = struct.Struct(f"{order}iI")
         self._doubles = [(struct.Struct(f"{order}{count}d"), place) for place, count in doubles]
-        self._size, self._same = len(data), [(part, data[part]) for part in (slice(0, HEAD), *same)]
+        self._size, self._same = (
+            len(data),
+            [(part, data[part]) for part in (slice(0, HEAD), *same)],
+        )
         return True

@@ -30,17 +30,30 @@ class CommandSubscribers:
     """Subscriptions that hand what is valid to the runner."""
 
     def __init__(self, node: Node, runner: Runner, frames: Frames):
-        self._node, self._runner, self._frames, self._wrench_bytes = node, runner, frames, WrenchBytes()
+        self._node, self._runner, self._frames, self._wrench_bytes = (
+            node,
+            runner,
+            frames,
+            WrenchBytes(),
+        )
         self._unstamped = set()  # sentences about commands that lockstep cannot use
         self.command_topics = set()  # those on which a valid command has come
         topics = (
             (WrenchStamped, "cart/command", qos.COMMAND, self._cart_command, True),  # as bytes
-            (Float64MultiArray, "effort_controller/commands", qos.COMMAND, self._effort_command, False),
+            (
+                Float64MultiArray,
+                "effort_controller/commands",
+                qos.COMMAND,
+                self._effort_command,
+                False,
+            ),
             (WrenchStamped, "~/disturbance", qos.OFFERED, self._disturbance, False),
             (PointStamped, "/clicked_point", qos.OFFERED, self._clicked_point, False),
         )
         self._subscriptions = [
-            node.create_subscription(kind, topic, self._guarded(take), profile, raw=raw, **qos.subscribing())
+            node.create_subscription(
+                kind, topic, self._guarded(take), profile, raw=raw, **qos.subscribing()
+            )
             for kind, topic, profile, take, raw in topics
         ]
 
@@ -61,7 +74,9 @@ class CommandSubscribers:
                 if rejected.reason == UNSTAMPED:
                     self._report_unstamped(str(rejected))
                 else:
-                    self._node.get_logger().warning(f"rejected: {rejected}", throttle_duration_sec=WARN_PERIOD)
+                    self._node.get_logger().warning(
+                        f"rejected: {rejected}", throttle_duration_sec=WARN_PERIOD
+                    )
 
         return callback
 
@@ -144,7 +159,9 @@ class CommandSubscribers:
 def _in_frame(frame: str, allowed: tuple, what: str) -> None:
     if frame not in allowed:
         known = ", ".join(name for name in allowed if name)
-        raise Rejected("frame", f"{what} is in the frame '{frame}'; it must be in {known}, or empty")
+        raise Rejected(
+            "frame", f"{what} is in the frame '{frame}'; it must be in {known}, or empty"
+        )
 
 
 def _finite(numbers, what: str) -> None:

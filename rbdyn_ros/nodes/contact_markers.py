@@ -94,7 +94,10 @@ class ContactMarkers:
             show(self.forces[touch.contact], True)
             point_along(self.forces[touch.contact], touch.point, touch.force)
         self.points.points = [_at(touch.point) for touch in touches]
-        ends = ((touch.point, [p + NORMAL * n for p, n in zip(touch.point, touch.normal)]) for touch in touches)
+        ends = (
+            (touch.point, [p + NORMAL * n for p, n in zip(touch.point, touch.normal)])
+            for touch in touches
+        )
         self.normals.points = [_at(end) for pair in ends for end in pair]
         show(self.points, bool(touches))
         show(self.normals, bool(touches))
@@ -108,7 +111,9 @@ def _solid(shape: Marker, row, place: tuple) -> None:
         _plane(shape, True, tuple(map(float, place)), tuple(row["axes"][0].tolist()))
         return
     set_xyz(shape.pose.position, tuple(map(float, place)))
-    set_quaternion(shape.pose.orientation, conversion.convert(row["axes"].T, "matrix", "quaternion"))
+    set_quaternion(
+        shape.pose.orientation, conversion.convert(row["axes"].T, "matrix", "quaternion")
+    )
     radii = {obstacles.SPHERE: (size[0],) * 3, obstacles.CYLINDER: (size[0], size[0], size[1])}
     set_xyz(shape.scale, [2.0 * half for half in radii.get(kind, size)])
 
@@ -121,7 +126,9 @@ def _plane(shape: Marker, shown: bool, point: tuple, normal: tuple) -> None:
     """A thin square whose upper face goes through `point`; the half angle's quaternion turns e3 to the normal."""
     show(shape, shown)
     c = math.sqrt(0.5 * max(0.0, 1.0 + normal[2]))
-    turn = (c, -0.5 * normal[1] / c, 0.5 * normal[0] / c, 0.0) if c > 1e-6 else (0.0, 1.0, 0.0, 0.0)
+    turn = (
+        (c, -0.5 * normal[1] / c, 0.5 * normal[0] / c, 0.0) if c > 1e-6 else (0.0, 1.0, 0.0, 0.0)
+    )
     set_quaternion(shape.pose.orientation, turn)
     set_xyz(shape.pose.position, [p - 0.5 * THICK * n for p, n in zip(point, normal)])
     set_xyz(shape.scale, (SIDE, SIDE, THICK))

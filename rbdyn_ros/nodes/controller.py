@@ -42,7 +42,10 @@ ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
 STOPPED, WAITING, RUNNING, DISARMED = "stopped", "waiting for a state", "running", "disarmed"
 LATE, SLOW = "state late", "law too slow"
 REFUSES = "state refused: "  # by the law, and why
-OFTEN, MEMORY = 0.5, 50  # part of the last answers, about so many, that came too late, or were refusals: then the status says so
+OFTEN, MEMORY = (
+    0.5,
+    50,
+)  # part of the last answers, about so many, that came too late, or were refusals: then the status says so
 
 
 class Controller(ManagedNode):
@@ -75,7 +78,12 @@ class Controller(ManagedNode):
     def configure(self) -> None:
         """Design the law, compile it by one answer, make topics, services and timers."""
         values = self.parameters.values
-        self.law, self.join, self.leaps, self.late_answers = ControllerSupervisor(values), join(values), 0, 0
+        self.law, self.join, self.leaps, self.late_answers = (
+            ControllerSupervisor(values),
+            join(values),
+            0,
+            0,
+        )
         self.slowness = 0.0
         self.reference, self.armed = values["reference"], values["armed"]
         self.get_logger().info(f"law: {self.law.name}; warming up, and planning if it plans")
@@ -86,27 +94,51 @@ class Controller(ManagedNode):
         self.command = ForceCommand(self.frames.world)
         self.terms = labelled(LABELS)
         # both keep more than is of use to the plant, for a recorder in lockstep; `reports` comes first, because publishers are discovered in the order in which they are made
-        self.reports = self.create_lifecycle_publisher(Float64MultiArray, "~/controller_state", qos.keeping(qos.KEPT_COMMANDS, qos.OFFERED), **qos.publishing())
-        self.commands = self.create_lifecycle_publisher(WrenchStamped, "cart/command", qos.keeping(qos.KEPT_COMMANDS, qos.COMMAND), **qos.publishing())
+        self.reports = self.create_lifecycle_publisher(
+            Float64MultiArray,
+            "~/controller_state",
+            qos.keeping(qos.KEPT_COMMANDS, qos.OFFERED),
+            **qos.publishing(),
+        )
+        self.commands = self.create_lifecycle_publisher(
+            WrenchStamped,
+            "cart/command",
+            qos.keeping(qos.KEPT_COMMANDS, qos.COMMAND),
+            **qos.publishing(),
+        )
         topics = (
-            *((kind, topic, self._hearing(topic, take), qos.NEWEST, raw) for kind, topic, take, raw in self.join.topics),
+            *(
+                (kind, topic, self._hearing(topic, take), qos.NEWEST, raw)
+                for kind, topic, take, raw in self.join.topics
+            ),
             (PoseStamped, "goal_pose", self._goal_pose, qos.OFFERED, False),
             (PointStamped, "~/reference", self._reference, qos.OFFERED, False),
         )
-        self.inputs = [self.create_subscription(*topic, raw=raw, **qos.subscribing()) for *topic, raw in topics]
+        self.inputs = [
+            self.create_subscription(*topic, raw=raw, **qos.subscribing())
+            for *topic, raw in topics
+        ]
         self.own_services = [
             self.create_service(SetBool, "~/arm", self._arm),
             self.create_service(Trigger, "~/emergency_stop", self._emergency_stop),
         ]
         self.watch = [self.create_timer(WATCH_PERIOD, self._watch, clock=self.steady)]
         if values["trigger"] == "timer":
-            self.watch.append(self.create_timer(values["period"], self._compute, clock=self.steady))
+            self.watch.append(
+                self.create_timer(values["period"], self._compute, clock=self.steady)
+            )
 
     def activate(self) -> None:
         """Wait for the first state."""
         self.law.reset()
         self.join.reset()
-        self.newest, self.answered, self.arrival, self.look, self.refusals = None, None, math.inf, 0.0, 0.0
+        self.newest, self.answered, self.arrival, self.look, self.refusals = (
+            None,
+            None,
+            math.inf,
+            0.0,
+            0.0,
+        )
         self._report_reception(readiness.WAITING)
         self._become(WAITING)
 
@@ -193,7 +225,9 @@ class Controller(ManagedNode):
             self._time(answer)
             self.refusals -= self.refusals / MEMORY
             if self.refusals <= OFTEN:
-                self._become(DISARMED if not self.armed else SLOW if self.slowness > OFTEN else RUNNING)
+                self._become(
+                    DISARMED if not self.armed else SLOW if self.slowness > OFTEN else RUNNING
+                )
             self._send(answer.force if self.armed else ZERO)
             self._report(answer)
 
@@ -216,13 +250,20 @@ class Controller(ManagedNode):
     def _count_refusal(self, error: ValueError) -> None:
         """Report a law that refuses the first state, or most of them, in ~/status: nobody holds the rod."""
         self.refusals += (1.0 - self.refusals) / MEMORY
-        if (self.status == WAITING or self.refusals > OFTEN) and not self.status.startswith(REFUSES):
+        if (self.status == WAITING or self.refusals > OFTEN) and not self.status.startswith(
+            REFUSES
+        ):
             self._become(f"{REFUSES}{error}")
 
     def _watch(self) -> None:
-        late = self.active and time.monotonic() - self.arrival > self.parameters.values["state_timeout"]
+        late = (
+            self.active
+            and time.monotonic() - self.arrival > self.parameters.values["state_timeout"]
+        )
         if late and (self.status in (RUNNING, DISARMED, SLOW) or self.status.startswith(REFUSES)):
-            self.get_logger().warning("the state is late: zero force", throttle_duration_sec=WARN_PERIOD)
+            self.get_logger().warning(
+                "the state is late: zero force", throttle_duration_sec=WARN_PERIOD
+            )
             self._become(LATE)
             self._send(ZERO, answers=False)
 
@@ -237,11 +278,17 @@ class Controller(ManagedNode):
     def _set_reference(self, what: str, frame: str, point: tuple) -> None:
         travel = self.parameters.values["cart.travel"]
         if frame not in ("", self.frames.world):
-            self._refuse(what, f"{what} is in the frame '{frame}'; it must be in {self.frames.world}, or empty")
+            self._refuse(
+                what,
+                f"{what} is in the frame '{frame}'; it must be in {self.frames.world}, or empty",
+            )
         elif not all(map(math.isfinite, point)):
             self._refuse(what, f"{what} is {list(point)}; it must be finite")
         elif max(abs(point[0]), abs(point[1])) > travel:
-            self._refuse(what, f"{what} is ({point[0]:g}, {point[1]:g}) m; it must be within cart.travel, {travel:g} m")
+            self._refuse(
+                what,
+                f"{what} is ({point[0]:g}, {point[1]:g}) m; it must be within cart.travel, {travel:g} m",
+            )
         else:
             self.reference = point[:2]
 
@@ -269,17 +316,29 @@ class Controller(ManagedNode):
 
     def _report(self, answer: ControlOutput) -> None:
         if self.arrival >= self.look:  # to ask takes as long as half an answer
-            self.look, self.reported = self.arrival + LOOK_PERIOD, bool(self.reports.get_subscription_count())
+            self.look, self.reported = (
+                self.arrival + LOOK_PERIOD,
+                bool(self.reports.get_subscription_count()),
+            )
         if not self.reported:
             return
         force = answer.force if self.armed else ZERO
         age, seen = time.monotonic() - self.arrival, self.join
-        terms = (*answer.error, *answer.tilt, *force, answer.saturated, age, 1e6 * answer.compute_time)
+        terms = (
+            *answer.error,
+            *answer.tilt,
+            *force,
+            answer.saturated,
+            age,
+            1e6 * answer.compute_time,
+        )
         self.terms.data = array.array("d", (*terms, 1e6 * seen.compute_time, seen.nis, self.leaps))
         self.reports.publish(self.terms)
 
     def _report_reception(self, state: str) -> None:
-        self._reception.publish({self.resolve_topic_name(topic): state for _, topic, _, _ in self.join.topics})
+        self._reception.publish(
+            {self.resolve_topic_name(topic): state for _, topic, _, _ in self.join.topics}
+        )
 
     def _refuse(self, what: str, why) -> None:
         self.refused[what] += 1
@@ -300,11 +359,20 @@ class Controller(ManagedNode):
 
     def findings(self) -> list:
         """(part, [(level, sentence)], values) of the line of diagnostics."""
-        level = ERROR if self.status.startswith(FAULT) else WARN if self.status in (LATE, DISARMED, SLOW) or self.refusals > OFTEN else OK
+        level = (
+            ERROR
+            if self.status.startswith(FAULT)
+            else WARN
+            if self.status in (LATE, DISARMED, SLOW) or self.refusals > OFTEN
+            else OK
+        )
         values = {f"rejected, {what}": n for what, n in sorted(self.refused.items())}
         if not self.law:
             return [("control", [(level, self.status)], values)]
-        return [("control", [(level, self.status)], {**values, **self._counts()}), *self.join.findings()]
+        return [
+            ("control", [(level, self.status)], {**values, **self._counts()}),
+            *self.join.findings(),
+        ]
 
     def _counts(self) -> dict:
         counts = {"leaps": self.leaps, "late_answers": self.late_answers}

@@ -44,7 +44,10 @@ class ControllerSupervisor:
         self._law = select.make_law(self.name, module, spherical_pendulum, *self._asked_for)
         self._force_limit = values["cart.force_limit"]
         self._abort_tilt, self._abort_travel = values["abort.tilt"], values["abort.travel"]
-        self._abort_time, self._budget = values["abort.compute_time"], values["budget"] or values["period"]
+        self._abort_time, self._budget = (
+            values["abort.compute_time"],
+            values["budget"] or values["period"],
+        )
 
     def continued(self, values: dict) -> "ControllerSupervisor":
         """The law for other values: with what this one remembers, where its design is the same.
@@ -55,14 +58,18 @@ class ControllerSupervisor:
         if law._asked_for == self._asked_for:
             law._law = self._law
         elif hasattr(law._law, "prepare"):
-            raise ValueError(f"controller {self.name} plans for seconds: deactivate and clean up the node to change its plant or its options")
+            raise ValueError(
+                f"controller {self.name} plans for seconds: deactivate and clean up the node to change its plant or its options"
+            )
         return law
 
     def warm_up(self) -> None:
         """Plan, if the law does; let everything that compiles compile: answer a state at rest, and forget it."""
         if hasattr(self._law, "prepare"):
             self._call(self._law.prepare, passing=(RuntimeError,))
-        self._force(spherical_pendulum.upright(), ZERO)  # which compiles, and may take longer than an answer may
+        self._force(
+            spherical_pendulum.upright(), ZERO
+        )  # which compiles, and may take longer than an answer may
         self.answer(spherical_pendulum.upright(), ZERO)
         self.reset()
 
@@ -84,22 +91,34 @@ class ControllerSupervisor:
         error = (x - reference[0], y - reference[1])
         self._check_limits(math.hypot(*lean), math.hypot(x, y))
         saturated = math.hypot(*force) >= self._force_limit * (1.0 - 1e-9)
-        return ControlOutput(force, error, lean, saturated, compute_time, compute_time > self._budget)
+        return ControlOutput(
+            force, error, lean, saturated, compute_time, compute_time > self._budget
+        )
 
     def _force(self, state: State, reference: tuple) -> tuple:
         try:
-            returned = self._call(self._law.command, state.t, state, np.array(reference), passing=(ValueError,))
+            returned = self._call(
+                self._law.command, state.t, state, np.array(reference), passing=(ValueError,)
+            )
         except Abort as abort:
-            if isinstance(abort.__cause__, ValueError):  # not in the words of this package, so they need a name and a place
+            if isinstance(
+                abort.__cause__, ValueError
+            ):  # not in the words of this package, so they need a name and a place
                 raise ValueError(str(abort)) from abort
             raise
         try:
             command = np.asarray(returned, float).tolist()
         except (TypeError, ValueError):
             command = returned
-        if not isinstance(command, list) or len(command) != 2 or not all(isinstance(f, float) and math.isfinite(f) for f in command):
+        if (
+            not isinstance(command, list)
+            or len(command) != 2
+            or not all(isinstance(f, float) and math.isfinite(f) for f in command)
+        ):
             where = tracebacks.place_of(self._law.command)
-            raise Abort(f"the law {self.name} returned {_shortened(command)}; it must be two finite forces [N]{where}")
+            raise Abort(
+                f"the law {self.name} returned {_shortened(command)}; it must be two finite forces [N]{where}"
+            )
         return tuple(command)
 
     def _call(self, function: Callable, *arguments, passing: tuple = ()):
@@ -109,20 +128,31 @@ class ControllerSupervisor:
         """
         try:
             return function(*arguments)
-        except (Exception, SystemExit) as error:  # whatever a law of somebody else raises; it may even call exit()
-            if tracebacks.is_signal(error) or (isinstance(error, passing) and tracebacks.is_own(error)):
+        except (
+            Exception,
+            SystemExit,
+        ) as error:  # whatever a law of somebody else raises; it may even call exit()
+            if tracebacks.is_signal(error) or (
+                isinstance(error, passing) and tracebacks.is_own(error)
+            ):
                 raise
-            raise Abort(f"the law {self.name} raised {tracebacks.described(error, self._file)}") from error
+            raise Abort(
+                f"the law {self.name} raised {tracebacks.described(error, self._file)}"
+            ) from error
 
     def _check_time(self, seconds: float) -> None:
         if seconds > self._abort_time:
-            raise Abort(f"the law {self.name} took {seconds:.3g} s for an answer; abort.compute_time is {self._abort_time:.3g} s")
+            raise Abort(
+                f"the law {self.name} took {seconds:.3g} s for an answer; abort.compute_time is {self._abort_time:.3g} s"
+            )
 
     def _check_limits(self, lean: float, distance: float) -> None:
         if lean > self._abort_tilt:
             raise Abort(f"the tilt is {lean:.3g} rad; abort.tilt is {self._abort_tilt:.3g} rad")
         if distance > self._abort_travel:
-            raise Abort(f"the cart is {distance:.3g} m from the origin; abort.travel is {self._abort_travel:.3g} m")
+            raise Abort(
+                f"the cart is {distance:.3g} m from the origin; abort.travel is {self._abort_travel:.3g} m"
+            )
 
 
 def _shortened(value) -> str:

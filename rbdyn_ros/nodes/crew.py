@@ -19,9 +19,20 @@ class Crew:
 
     def start(self, name: str, *words: str) -> None:
         """Start a node; `words` come after those for all."""
-        command = [sys.executable, "-m", "rbdyn_ros.nodes.attached", str(os.getpid()), name, "--ros-args", *self._words, *words]
+        command = [
+            sys.executable,
+            "-m",
+            "rbdyn_ros.nodes.attached",
+            str(os.getpid()),
+            name,
+            "--ros-args",
+            *self._words,
+            *words,
+        ]
         with open(self.log(name), "a") as said:
-            self.processes[name] = subprocess.Popen(command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, start_new_session=True)
+            self.processes[name] = subprocess.Popen(
+                command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, start_new_session=True
+            )
 
     def kill(self, name: str) -> None:
         """End a node as a crash does: it is not asked."""
@@ -30,7 +41,9 @@ class Crew:
 
     def gone(self) -> str:
         """The names of those who ended without being asked, "" mostly."""
-        return ", ".join(name for name, process in self.processes.items() if process.poll() is not None)
+        return ", ".join(
+            name for name, process in self.processes.items() if process.poll() is not None
+        )
 
     def end(self) -> None:
         """Ask all to end, and end those that do not."""

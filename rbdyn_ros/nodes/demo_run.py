@@ -15,7 +15,9 @@ from rbdyn_ros.simulation.trial import Trial
 
 COMING_UP = 180.0  # [s] real time that the nodes may take: the first start on a machine compiles
 STILL = 10.0  # [s] real time without a new state, or an answer, after which the trial is given up
-COUNTING = 3.0  # [s] real time to wait for the counts at the end: /diagnostics comes once per second
+COUNTING = (
+    3.0  # [s] real time to wait for the counts at the end: /diagnostics comes once per second
+)
 
 
 class DemoRun:
@@ -47,11 +49,16 @@ class DemoRun:
         wall_time = (self._ended or time.monotonic()) - self._released if self._released else 0.0
         end = self._start + round(self._script.duration * 1e9) if self._released else -1
         pushes = tuple(push._replace(felt=self._felt(sent)) for push, sent in self._pushes)
-        return self._topic_observer.trial(self._start, end, pushes, wall_time, failure, interrupted)
+        return self._topic_observer.trial(
+            self._start, end, pushes, wall_time, failure, interrupted
+        )
 
     def _felt(self, sent: int) -> float:
         """When a push acted that was sent in view of the state of the stamp `sent` [ns]: [s] since the release; nan: it was not seen to."""
-        return (next((stamp for stamp in self._topic_observer.disturbed if stamp >= sent), math.nan) - self._start) * 1e-9
+        return (
+            next((stamp for stamp in self._topic_observer.disturbed if stamp >= sent), math.nan)
+            - self._start
+        ) * 1e-9
 
     def _come_up(self) -> None:
         began = time.monotonic()
@@ -76,16 +83,29 @@ class DemoRun:
         def reached() -> bool:
             return self._topic_observer.stamp >= end
 
-        self._stage.until(reached, lambda: self._topic_observer.line(self._start), STILL, f"no new state for {STILL:g} s")
+        self._stage.until(
+            reached,
+            lambda: self._topic_observer.line(self._start),
+            STILL,
+            f"no new state for {STILL:g} s",
+        )
 
     def _push(self, push: Push) -> None:
         message = WrenchStamped()
         message.header.frame_id = frames().tip
-        set_xyz(message.wrench.force, (push.force * math.cos(push.azimuth), push.force * math.sin(push.azimuth), 0.0))
+        set_xyz(
+            message.wrench.force,
+            (push.force * math.cos(push.azimuth), push.force * math.sin(push.azimuth), 0.0),
+        )
         self._stage.disturbance.publish(message)
         self._pushes.append((push, self._topic_observer.stamp))
 
     def _count(self) -> None:
         self._stage.call(self._stage.pause, SetBool.Request(data=True), STILL)
         seen = self._topic_observer.diagnosed
-        self._stage.until(lambda: self._topic_observer.diagnosed > seen, lambda: "counting", COUNTING, "no /diagnostics came")
+        self._stage.until(
+            lambda: self._topic_observer.diagnosed > seen,
+            lambda: "counting",
+            COUNTING,
+            "no /diagnostics came",
+        )

@@ -36,11 +36,16 @@ class DemoSession:
 
     def __init__(self, cast: Cast, bag: Path, live: LiveLine, stop: Interruption):
         self.cast, self.live, self.stop = cast, live, stop
-        rclpy.init(args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(
+            args=["--ros-args", "--log-level", "warn"],
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
         self.node = rclpy.create_node("pendulum_demo")
         self.topic_observer = TopicObserver(self.node)
         self.recorder = Recorder(parameter_overrides=[Parameter("bag.path", value=str(bag))])
-        self.disturbance = self.node.create_publisher(WrenchStamped, f"{SIMULATOR}/disturbance", qos.OFFERED)
+        self.disturbance = self.node.create_publisher(
+            WrenchStamped, f"{SIMULATOR}/disturbance", qos.OFFERED
+        )
         self.pause = self.node.create_client(SetBool, f"{SIMULATOR}/pause")
         self.reset_statistics = self.node.create_client(Trigger, f"{SIMULATOR}/reset_statistics")
         self.executor = SingleThreadedExecutor()
@@ -63,7 +68,9 @@ class DemoSession:
     def complete(self) -> bool:
         """Whether everybody hears everybody. Over: there are two simulators."""
         if self.node.count_publishers("/clock") > 1:
-            raise Over("another simulator publishes /clock in this ROS_DOMAIN_ID; end it, or set another ROS_DOMAIN_ID")
+            raise Over(
+                "another simulator publishes /clock in this ROS_DOMAIN_ID; end it, or set another ROS_DOMAIN_ID"
+            )
         heard = all(self.recorder.counts[topic] for topic in ("/odometry", "/cart/command"))
         services = self.pause.service_is_ready() and self.reset_statistics.service_is_ready()
         return heard and services and self.disturbance.get_subscription_count() > 0
@@ -98,6 +105,11 @@ class DemoSession:
     def call(self, client, request, patience: float) -> None:
         """Call a service of the simulator. Over: it refuses, or does not answer for `patience` [s]."""
         future = client.call_async(request)
-        self.until(future.done, lambda: f"calling {client.srv_name}", patience, f"{client.srv_name} does not answer")
+        self.until(
+            future.done,
+            lambda: f"calling {client.srv_name}",
+            patience,
+            f"{client.srv_name} does not answer",
+        )
         if not future.result().success:
             raise Over(f"{client.srv_name}: {future.result().message}")

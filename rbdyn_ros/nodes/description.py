@@ -40,7 +40,11 @@ def urdf(setup: Setup, force_limit: float, imu_position: float) -> str:
     for name, parent, child, axis in _TURNING:
         joint = _joint(robot, name, "continuous", parent, child, axis)
         SubElement(joint, "dynamics", damping=_text((system.joint_damping,)))
-    for name, height in (("pendulum_com", system.center), ("pendulum_tip", params.rod_length), ("imu_link", imu_position)):
+    for name, height in (
+        ("pendulum_com", system.center),
+        ("pendulum_tip", params.rod_length),
+        ("imu_link", imu_position),
+    ):
         SubElement(robot, "link", name=name)
         joint = _joint(robot, f"{name}_joint", "fixed", "pendulum_link", name)
         SubElement(joint, "origin", xyz=_text((0.0, 0.0, height)))
@@ -57,10 +61,19 @@ def _joint(robot, name: str, kind: str, parent: str, child: str, axis: str = "")
     return joint
 
 
-def _sliding(robot, name: str, parent: str, child: str, axis: str, setup: Setup, force_limit: float) -> None:
+def _sliding(
+    robot, name: str, parent: str, child: str, axis: str, setup: Setup, force_limit: float
+) -> None:
     joint = _joint(robot, name, "prismatic", parent, child, axis)
     reach = 0.0 if setup.params.cart_fixed else setup.travel
-    SubElement(joint, "limit", lower=_text((-reach,)), upper=_text((reach,)), effort=_text((force_limit,)), velocity="1000")
+    SubElement(
+        joint,
+        "limit",
+        lower=_text((-reach,)),
+        upper=_text((reach,)),
+        effort=_text((force_limit,)),
+        velocity="1000",
+    )
     SubElement(joint, "dynamics", damping=_text((setup.system.cart_damping,)))
 
 

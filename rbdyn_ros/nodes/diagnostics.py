@@ -9,7 +9,9 @@ def status(name: str, findings: list, values: dict) -> DiagnosticStatus:
     """One line of diagnostics: `findings` are (level, sentence), the worst one gives level and message."""
     level, message = max(findings, key=lambda finding: finding[0], default=(OK, "ok"))
     pairs = [KeyValue(key=key, value=_text(value)) for key, value in values.items()]
-    return DiagnosticStatus(level=level, name=name, message=message, hardware_id="rbdyn_ros", values=pairs)
+    return DiagnosticStatus(
+        level=level, name=name, message=message, hardware_id="rbdyn_ros", values=pairs
+    )
 
 
 def array(stamp, statuses: list) -> DiagnosticArray:

@@ -33,7 +33,12 @@ class Result(NamedTuple):
     def written(self) -> dict:
         """As JSON has it."""
         checks = [{**check._asdict(), "ok": check.ok} for check in self.checks]
-        return {"passed": self.passed, "failure": self.failure, "checks": checks, "rows": [row._asdict() for row in self.rows]}
+        return {
+            "passed": self.passed,
+            "failure": self.failure,
+            "checks": checks,
+            "rows": [row._asdict() for row in self.rows],
+        }
 
 
 class Endurance:
@@ -72,4 +77,7 @@ class Endurance:
 def words(law: str) -> list:
     """The ROS command line of every node: the shipped parameters and the law's."""
     files = [share.config() / f"{name}.yaml" for name in ("pendulum", "simulation", law)]
-    return [word for file in files for word in ("--params-file", str(file))] + ["-p", f"controller:={law}"]
+    return [word for file in files for word in ("--params-file", str(file))] + [
+        "-p",
+        f"controller:={law}",
+    ]

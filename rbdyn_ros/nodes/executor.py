@@ -2,7 +2,9 @@
 
 from rclpy.executors import Executor, SingleThreadedExecutor
 
-patient = SingleThreadedExecutor  # heeds callback groups, so it is for nodes with `polled` subscriptions
+patient = (
+    SingleThreadedExecutor  # heeds callback groups, so it is for nodes with `polled` subscriptions
+)
 
 
 def prompt() -> Executor:

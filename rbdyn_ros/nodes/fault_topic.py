@@ -19,5 +19,7 @@ class FaultCounts:
 
     def fill(self, sample: Sample) -> Float64MultiArray:
         """The message, refilled from a sample."""
-        self.message.data = array.array("d", (sample.stamp * 1e-9, *sample.faults.counts().values()))
+        self.message.data = array.array(
+            "d", (sample.stamp * 1e-9, *sample.faults.counts().values())
+        )
         return self.message

@@ -30,7 +30,9 @@ class FlowControl:
         full = []
         for publishers, message in batch:
             for publisher in publishers:
-                if not self._behind([publisher]):  # the middleware may have asked by itself meanwhile: its memory is empty again
+                if not self._behind(
+                    [publisher]
+                ):  # the middleware may have asked by itself meanwhile: its memory is empty again
                     self._counts[publisher] = 0
                 publisher.publish(message)
                 self._counts[publisher] += 1
@@ -45,7 +47,9 @@ class FlowControl:
             behind = self._behind(behind)
         if behind:
             topics = ", ".join(sorted(publisher.topic_name for publisher in behind))
-            self._warn(f"a subscription has not acknowledged {topics} for {LIMIT:g} s and may lose messages; end it, or give it more of a processor")
+            self._warn(
+                f"a subscription has not acknowledged {topics} for {LIMIT:g} s and may lose messages; end it, or give it more of a processor"
+            )
         for publisher in full:
             self._counts[publisher] = 0
 
@@ -55,8 +59,14 @@ class FlowControl:
         Polled, because rclpy keeps the interpreter's lock while it waits.
         """
         try:
-            return [publisher for publisher in publishers if self._supported and not publisher.wait_for_all_acked(_AT_ONCE)]
+            return [
+                publisher
+                for publisher in publishers
+                if self._supported and not publisher.wait_for_all_acked(_AT_ONCE)
+            ]
         except RuntimeError as error:
             self._supported = False
-            self._warn(f"this middleware does not tell what was acknowledged ({error}): a reader may lose messages of a fast lockstep run")
+            self._warn(
+                f"this middleware does not tell what was acknowledged ({error}): a reader may lose messages of a fast lockstep run"
+            )
             return []

@@ -20,7 +20,9 @@ from rbdyn_ros.wire.frame import FORCE
 from rbdyn_ros.wire.link import Link
 
 BRIDGE = "pendulum_hil"
-ALIVE_EVERY = 20  # wrong frames between two heartbeats of ours, so that the bridge keeps listening to us
+ALIVE_EVERY = (
+    20  # wrong frames between two heartbeats of ours, so that the bridge keeps listening to us
+)
 PAUSE = 0.002  # [s] after each heartbeat: a socket's buffer is finite
 PATIENCE = 60.0  # [s]
 
@@ -39,20 +41,33 @@ class Survived(NamedTuple):
     @property
     def passed(self) -> bool:
         """Whether it lives, commanded nothing, and counted every frame that the system has given it."""
-        return self.alive and self.answered and self.commands == 0 and self.counted <= self.sent <= self.counted + self.dropped
+        return (
+            self.alive
+            and self.answered
+            and self.commands == 0
+            and self.counted <= self.sent <= self.counted + self.dropped
+        )
 
 
 class FuzzedBridge:
     """A bridge in a process of its own, and its peer, which is not well."""
 
     def __init__(self, folder: Path):
-        rclpy.init(args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(
+            args=["--ros-args", "--log-level", "warn"],
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
         self._node, self._executor = rclpy.create_node("pendulum_fuzz"), SingleThreadedExecutor()
         self._executor.add_node(self._node)
         self._malformed, self._accepted, self._commands = {}, 0, 0
-        self._node.create_subscription(DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED)
+        self._node.create_subscription(
+            DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED
+        )
         self._node.create_subscription(WrenchStamped, "cart/command", self._command, qos.OFFERED)
-        self._socket, self._link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), Link(timeout=10**9)
+        self._socket, self._link = (
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
+            Link(timeout=10**9),
+        )
         self._bridge = ("127.0.0.1", free_port())
         self._crew = Crew([], folder)
 
@@ -65,8 +80,19 @@ class FuzzedBridge:
 
     def run(self, number: int, seed: int, progress: Callable = lambda frames: frames) -> Survived:
         """Send so many wrong frames. Over if the bridge does not come up."""
-        self._crew.start("hil_bridge", "-p", f"udp.port:={self._bridge[1]}", "-p", "link_timeout:=5.0", "-p", "retry:=0.1")
-        self._until(self._greeted, f"the bridge did not hear us within {PATIENCE:g} s; see {self._crew.log('hil_bridge')}")
+        self._crew.start(
+            "hil_bridge",
+            "-p",
+            f"udp.port:={self._bridge[1]}",
+            "-p",
+            "link_timeout:=5.0",
+            "-p",
+            "retry:=0.1",
+        )
+        self._until(
+            self._greeted,
+            f"the bridge did not hear us within {PATIENCE:g} s; see {self._crew.log('hil_bridge')}",
+        )
         for k, wrong in enumerate(progress(Fuzz(seed).frames(number))):
             if k % ALIVE_EVERY == 0:
                 self._turn(PAUSE)
@@ -74,12 +100,24 @@ class FuzzedBridge:
             self._socket.sendto(wrong.data, self._bridge)
         counted = self._settled()
         alive, commands = not self._crew.gone(), self._commands
-        return Survived(number, counted, dropped(self._bridge[1]), self._malformed, commands, alive, alive and self._obeys())
+        return Survived(
+            number,
+            counted,
+            dropped(self._bridge[1]),
+            self._malformed,
+            commands,
+            alive,
+            alive and self._obeys(),
+        )
 
     def _settled(self) -> int:
         """What the bridge has counted, once that does not change any more."""
         before, end = -1, time.monotonic() + PATIENCE
-        while before != sum(self._malformed.values()) and time.monotonic() < end and not self._crew.gone():
+        while (
+            before != sum(self._malformed.values())
+            and time.monotonic() < end
+            and not self._crew.gone()
+        ):
             before = sum(self._malformed.values())
             for _ in range(25):
                 self._say()
@@ -99,7 +137,9 @@ class FuzzedBridge:
         return self._accepted > 0
 
     def _say(self, kind: int = 1, numbers: tuple = ()) -> None:
-        self._socket.sendto(self._link.outgoing(time.monotonic_ns(), kind, 0, numbers), self._bridge)
+        self._socket.sendto(
+            self._link.outgoing(time.monotonic_ns(), kind, 0, numbers), self._bridge
+        )
 
     def _until(self, condition: Callable, in_vain: str) -> None:
         end = time.monotonic() + PATIENCE
@@ -118,7 +158,11 @@ class FuzzedBridge:
             if BRIDGE in status.name:
                 values = {pair.key: pair.value for pair in status.values}
                 self._accepted = int(values.get("accepted", self._accepted))
-                self._malformed |= {key.partition(", ")[2]: int(value) for key, value in values.items() if key.startswith("malformed, ")}
+                self._malformed |= {
+                    key.partition(", ")[2]: int(value)
+                    for key, value in values.items()
+                    if key.startswith("malformed, ")
+                }
 
     def _command(self, message: WrenchStamped) -> None:
         self._commands += 1

@@ -57,7 +57,14 @@ class HilBridge(ManagedNode):
         """Make the link and the topics."""
         values = self.parameters.values
         link = Link(round(1e9 * values["link_timeout"]), values["send_window"])
-        self.line = Line(opener(values), link, values["heartbeat"], values["retry"], self._on_frame, self._on_change)
+        self.line = Line(
+            opener(values),
+            link,
+            values["heartbeat"],
+            values["retry"],
+            self._on_frame,
+            self._on_change,
+        )
         self.board = BOARDS[values["board"]](self, self.line, values)
         self._desk = self.create_service(Trigger, "~/reset_statistics", self._reset_statistics)
         self._watch = self.create_timer(WATCH_PERIOD, self._watch_board, clock=self.steady)
@@ -131,14 +138,21 @@ class HilBridge(ManagedNode):
             wire.append((WARN, "the board's watchdog has fired: it gives no force"))
         if self._idle_warning:
             wire.append((WARN, self._idle_warning))
-        return [("wire", wire, self.line.figures()), ("board", self.board.watch() if self.active else [], dict(self.board.counts))]
+        return [
+            ("wire", wire, self.line.figures()),
+            ("board", self.board.watch() if self.active else [], dict(self.board.counts)),
+        ]
 
 
 def opener(values: dict):
     """What opens the port that the parameters name."""
     if values["transport"] == "serial":
         return lambda: SerialPort(values["serial.port"], values["serial.baud"])
-    peer = (values["udp.peer_address"], values["udp.peer_port"]) if values["udp.peer_address"] else None
+    peer = (
+        (values["udp.peer_address"], values["udp.peer_port"])
+        if values["udp.peer_address"]
+        else None
+    )
     return lambda: Udp(values["udp.address"], values["udp.port"], peer)
 
 

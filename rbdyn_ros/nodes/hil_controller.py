@@ -29,14 +29,24 @@ class ControllerBoard:
 
     def __init__(self, node: ManagedNode, line: Line, values: dict):
         self._node, self._line = node, line
-        self._join, self._asked, self._newest = StateSynchronizer(), {}, 0  # stamps that may be answered; the newest
+        self._join, self._asked, self._newest = (
+            StateSynchronizer(),
+            {},
+            0,
+        )  # stamps that may be answered; the newest
         self._commanding = False  # there was a force, and no zero after it
-        self._unanswered = math.inf  # [s, steady] when the first state after the newest force was sent
+        self._unanswered = (
+            math.inf
+        )  # [s, steady] when the first state after the newest force was sent
         self.counts = Counter(states=0, forces=0, saturated=0)
         self._command = ForceCommand(node.frames.world)
-        self._commands = node.create_lifecycle_publisher(WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing())
+        self._commands = node.create_lifecycle_publisher(
+            WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing()
+        )
         self._subscriptions = [
-            node.create_subscription(kind, topic, self._hearing(topic, take), qos.NEWEST, raw=raw, **qos.subscribing())
+            node.create_subscription(
+                kind, topic, self._hearing(topic, take), qos.NEWEST, raw=raw, **qos.subscribing()
+            )
             for kind, topic, take, raw in self._join.topics
         ]
 
@@ -44,9 +54,14 @@ class ControllerBoard:
         """A frame of the board; a force must answer a state that was sent to it."""
         if frame.kind == FORCE and self._node.active:
             if frame.stamp and frame.stamp not in self._asked:
-                self._refuse("stamp", "a force answers a state that was not sent to it; its stamp must repeat that of a state, or be zero")
+                self._refuse(
+                    "stamp",
+                    "a force answers a state that was not sent to it; its stamp must repeat that of a state, or be zero",
+                )
             else:
-                force, cut = limited(frame.numbers, self._node.parameters.values["cart.force_limit"])
+                force, cut = limited(
+                    frame.numbers, self._node.parameters.values["cart.force_limit"]
+                )
                 self._commanding, self._unanswered = True, math.inf
                 self.counts["forces"] += 1
                 self.counts["saturated"] += cut

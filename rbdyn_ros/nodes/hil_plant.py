@@ -22,7 +22,9 @@ from rbdyn_ros.wire.frame import FORCE, STATE, Frame
 from rbdyn_ros.wire.line import Line
 
 REMEMBERED = 256  # states that a command may still answer
-STALE = 500_000_000  # [ns] a state that seems so old, or so early, has no stamp of the board's clock
+STALE = (
+    500_000_000  # [ns] a state that seems so old, or so early, has no stamp of the board's clock
+)
 ZERO = (0.0, 0.0)
 WARN_PERIOD = 1.0  # [s] one warning of a kind per period
 STATE_TIMEOUT = 1.0  # [s] within which a board sends a state
@@ -35,14 +37,25 @@ class PlantBoard:
     def __init__(self, node: ManagedNode, line: Line, values: dict):
         self._node, self._line = node, line
         self._states = HilStates(node, values)
-        self._epoch = node.get_clock().now().nanoseconds - time.monotonic_ns()  # [ns] system time when the steady clock was 0
+        self._epoch = (
+            node.get_clock().now().nanoseconds - time.monotonic_ns()
+        )  # [ns] system time when the steady clock was 0
         self._device, self._newest = {}, 0  # ROS stamp -> the board's [ns]; the newest ROS stamp
-        self._force, self._commanded = ZERO, math.inf  # what was sent last, and when its command came [s]
+        self._force, self._commanded = (
+            ZERO,
+            math.inf,
+        )  # what was sent last, and when its command came [s]
         self._measured = math.inf  # [s, steady] when the newest state came, or the board itself
         self.counts = Counter(states=0, early=0, commands=0, saturated=0, command_timeouts=0)
-        heard = ((WrenchStamped, "cart/command", self._cart_command), (Float64MultiArray, "effort_controller/commands", self._effort_command))
+        heard = (
+            (WrenchStamped, "cart/command", self._cart_command),
+            (Float64MultiArray, "effort_controller/commands", self._effort_command),
+        )
         self._subscriptions = [
-            node.create_subscription(kind, topic, self._guarded(take), qos.COMMAND, **qos.subscribing()) for kind, topic, take in heard
+            node.create_subscription(
+                kind, topic, self._guarded(take), qos.COMMAND, **qos.subscribing()
+            )
+            for kind, topic, take in heard
         ]
 
     # from the board
@@ -58,7 +71,12 @@ class PlantBoard:
             return
         age = now - self._line.link.clock.ours(frame.stamp, now)
         if abs(age) > STALE:
-            self._refuse(Rejected("stamp", f"a state of the board is {age * 1e-9:.3g} s old; its stamp must be an instant of the board's clock"))
+            self._refuse(
+                Rejected(
+                    "stamp",
+                    f"a state of the board is {age * 1e-9:.3g} s old; its stamp must be an instant of the board's clock",
+                )
+            )
             return
         self.counts["states"] += 1
         self._newest = max(self._newest + 1, self._epoch + now - max(0, age))
@@ -79,7 +97,9 @@ class PlantBoard:
         if time.monotonic() - self._commanded > timeout:
             self._commanded = math.inf
             self.counts["command_timeouts"] += 1
-            self._node.get_logger().warning(f"no command for {timeout:g} s: zero force", throttle_duration_sec=WARN_PERIOD)
+            self._node.get_logger().warning(
+                f"no command for {timeout:g} s: zero force", throttle_duration_sec=WARN_PERIOD
+            )
             self._send(ZERO, safe=True)
         return self._findings()
 
@@ -90,7 +110,11 @@ class PlantBoard:
     def _findings(self) -> list:
         if self._commanded < math.inf:
             return []
-        return [(WARN, "the newest command is too old: zero force") if self.counts["commands"] else (OK, "waiting for the first command")]
+        return [
+            (WARN, "the newest command is too old: zero force")
+            if self.counts["commands"]
+            else (OK, "waiting for the first command")
+        ]
 
     def destroy(self) -> None:
         """Take topics off the graph."""
@@ -114,13 +138,18 @@ class PlantBoard:
     def _cart_command(self, message: WrenchStamped) -> None:
         what, frames = "cart/command", self._node.frames
         if message.header.frame_id not in ("", frames.world, frames.cart):
-            raise Rejected("frame", f"{what} is in the frame '{message.header.frame_id}'; it must be in {frames.world}, {frames.cart}, or empty")
+            raise Rejected(
+                "frame",
+                f"{what} is in the frame '{message.header.frame_id}'; it must be in {frames.world}, {frames.cart}, or empty",
+            )
         stamp = nanoseconds(message.header.stamp)
         force = force_of(xyz(message.wrench.force)[:2], what)
         if force != ZERO:  # to stop is right however late it is
             limit = self._node.parameters.values["command_timeout"]
             check_stamp(min(stamp, self._newest), self._epoch + time.monotonic_ns(), limit, what)
-        self._command(force, self._device.get(stamp, 0))  # a stamp just beside a state's answers none
+        self._command(
+            force, self._device.get(stamp, 0)
+        )  # a stamp just beside a state's answers none
 
     def _effort_command(self, message: Float64MultiArray) -> None:
         self._command(force_of(message.data, "effort_controller/commands"), 0)

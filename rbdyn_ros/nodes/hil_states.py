@@ -25,12 +25,27 @@ class HilStates:
         self._node, self._setup, self._gimbal = node, described(values), GimbalJoints()
         self._drawn = 0  # [ns] stamp of the newest /tf
         frames, imu = node.frames, values["imu.position"]
-        self._joints, self._pose, self._moving = state_topics.Joints(frames), state_topics.Pose(frames), transforms.Moving(frames)
-        managed = ((JointState, "joint_states", qos.OFFERED), (Odometry, "odometry", qos.OFFERED), (TFMessage, "/tf", qos.TRANSFORMS))
-        latched = ((String, "robot_description", qos.LATCHED), (TFMessage, "/tf_static", qos.LATCHED))
-        self._managed = [node.create_lifecycle_publisher(*topic, **qos.publishing()) for topic in managed]
+        self._joints, self._pose, self._moving = (
+            state_topics.Joints(frames),
+            state_topics.Pose(frames),
+            transforms.Moving(frames),
+        )
+        managed = (
+            (JointState, "joint_states", qos.OFFERED),
+            (Odometry, "odometry", qos.OFFERED),
+            (TFMessage, "/tf", qos.TRANSFORMS),
+        )
+        latched = (
+            (String, "robot_description", qos.LATCHED),
+            (TFMessage, "/tf_static", qos.LATCHED),
+        )
+        self._managed = [
+            node.create_lifecycle_publisher(*topic, **qos.publishing()) for topic in managed
+        ]
         self._latched = [node.create_publisher(*topic, **qos.publishing()) for topic in latched]
-        self._latched[0].publish(String(data=description.urdf(self._setup, values["cart.force_limit"], imu)))
+        self._latched[0].publish(
+            String(data=description.urdf(self._setup, values["cart.force_limit"], imu))
+        )
         self._latched[1].publish(transforms.static(frames, self._setup, imu))
         self._sample(0, (0.0, 0.0, 1.0) + 8 * (0.0,), (0.0, 0.0))  # compiles
 
@@ -51,7 +66,9 @@ class HilStates:
             self._node.destroy_publisher(publisher)
 
     def _sample(self, stamp: int, numbers: tuple, force: tuple) -> sample.Sample:
-        norm = sum(component * component for component in numbers[2:6]) ** 0.5  # not 1: numbers of 32 bits
+        norm = (
+            sum(component * component for component in numbers[2:6]) ** 0.5
+        )  # not 1: numbers of 32 bits
         q = [*numbers[:2], *(component / norm for component in numbers[2:6])]
         return sample.of(self._setup, stamp, q, list(numbers[6:]), force, self._gimbal)
 

@@ -33,14 +33,26 @@ class HilTrial:
 
     def __init__(self, parameters: list, log: Path):
         """`parameters`: words of the ROS command line for both nodes; what they say goes into the file `log`."""
-        self.figures, self.bridge, self.failure = {}, "", ""  # of the newest /diagnostics of the bridge; its ~/status
+        self.figures, self.bridge, self.failure = (
+            {},
+            "",
+            "",
+        )  # of the newest /diagnostics of the bridge; its ~/status
         self._cast = Cast((("simulator", "hil_bridge"),), parameters, log)
-        rclpy.init(args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(
+            args=["--ros-args", "--log-level", "warn"],
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
         self._node = rclpy.create_node("pendulum_hil_trial")
         self._topic_observer, self._answering = TopicObserver(self._node), StallDetector()
-        self._node.create_subscription(DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED)
+        self._node.create_subscription(
+            DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED
+        )
         self._node.create_subscription(String, f"{BRIDGE}/status", self._status, qos.LATCHED)
-        self._commands, self._commanded = 0, 0  # how many came from the board, and the stamp [ns] when the newest was seen
+        self._commands, self._commanded = (
+            0,
+            0,
+        )  # how many came from the board, and the stamp [ns] when the newest was seen
         self._reset = self._node.create_client(Trigger, f"{BRIDGE}/reset_statistics")
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
@@ -68,9 +80,19 @@ class HilTrial:
                 stall.restart()
                 self._answering.restart()
             self.failure = self._failure(stall.look(self._topic_observer.stamp))
-            show(lambda playing=playing: self._topic_observer.line(EPOCH_NS) if playing else self.bridge or "starting")
+            show(
+                lambda playing=playing: (
+                    self._topic_observer.line(EPOCH_NS) if playing else self.bridge or "starting"
+                )
+            )
         self._settle()
-        return self._topic_observer.trial(EPOCH_NS, end, wall_time=time.monotonic() - began, failure=self.failure, interrupted=bool(interrupted()))
+        return self._topic_observer.trial(
+            EPOCH_NS,
+            end,
+            wall_time=time.monotonic() - began,
+            failure=self.failure,
+            interrupted=bool(interrupted()),
+        )
 
     def _settle(self) -> None:
         """Wait for the newest diagnostics: they come once per second."""
@@ -83,8 +105,12 @@ class HilTrial:
             return reason
         if reason := self._topic_observer.failure():
             return reason
-        gone = self._answering.look(self._topic_observer.commands) > GONE or self._unanswered() > GONE
-        if (gone or not self._topic_observer.commands) and (frames := self.figures.get(NOT_FINITE)):
+        gone = (
+            self._answering.look(self._topic_observer.commands) > GONE or self._unanswered() > GONE
+        )
+        if (gone or not self._topic_observer.commands) and (
+            frames := self.figures.get(NOT_FINITE)
+        ):
             return f"the board sends forces that are not finite ({frames:g} frames); they are never applied"
         if gone:
             return f"the board gave no force for {GONE:g} s; the bridge reports: {self.bridge}{self._malformed()}"
@@ -93,12 +119,19 @@ class HilTrial:
     def _unanswered(self) -> float:
         """Simulated time [s] since the newest force of the board: it passes also while a busy machine keeps this process from looking."""
         if self._commands != self._topic_observer.commands:
-            self._commands, self._commanded = self._topic_observer.commands, self._topic_observer.stamp
+            self._commands, self._commanded = (
+                self._topic_observer.commands,
+                self._topic_observer.stamp,
+            )
         return (self._topic_observer.stamp - self._commanded) * 1e-9 if self._commands else 0.0
 
     def _malformed(self) -> str:
         """What the bridge could not use of what the board sent, "" for nothing."""
-        found = [f"{figure:g} {name}" for name, figure in self.figures.items() if name.startswith(("malformed", "rejected")) and figure]
+        found = [
+            f"{figure:g} {name}"
+            for name, figure in self.figures.items()
+            if name.startswith(("malformed", "rejected")) and figure
+        ]
         return f" ({', '.join(found)})" if found else ""
 
     def _diagnostics(self, message: DiagnosticArray) -> None:

@@ -15,7 +15,10 @@ from rbdyn_ros.simulation.bag_repair import repair
 from rbdyn_ros.simulation.endurance import Check
 
 VICTIMS = ("controller", "recorder", "simulator")  # in turn
-RUNNING_FOR, STARTING_FOR = 1.0, 2.0  # [s] the longest time from the loop's, or a process's, start to the kill
+RUNNING_FOR, STARTING_FOR = (
+    1.0,
+    2.0,
+)  # [s] the longest time from the loop's, or a process's, start to the kill
 EARLY = 0.25  # part of the kills, after the first of each, that fall into a start
 RESUMED = 60.0  # [s] a machine under load starts Python slowly
 ON_THE_WAY = 0.1  # [s] from the simulator's decision to its sight here
@@ -40,7 +43,12 @@ class Kills:
     """Kills and restarts."""
 
     def __init__(self, crew: Crew, watch: Watch, folder: Path, seed: int):
-        self._crew, self._watch, self._folder, self._random = crew, watch, folder, random.Random(seed)
+        self._crew, self._watch, self._folder, self._random = (
+            crew,
+            watch,
+            folder,
+            random.Random(seed),
+        )
         self._bags = []
 
     def run(self, number: int) -> tuple:
@@ -49,7 +57,10 @@ class Kills:
             self._crew.start(name)
         self._record()
         self._resumed(after=time.time_ns(), patience=180.0)
-        kills = [self._kill(VICTIMS[k % len(VICTIMS)], may_be_early=k >= len(VICTIMS)) for k in range(number)]
+        kills = [
+            self._kill(VICTIMS[k % len(VICTIMS)], may_be_early=k >= len(VICTIMS))
+            for k in range(number)
+        ]
         return kills, judged(kills)
 
     def _kill(self, victim: str, may_be_early: bool) -> Kill:
@@ -73,7 +84,9 @@ class Kills:
     def _zero(self, at: int) -> tuple:
         """(real, simulated) time [s] until the last force that was not zero: since the kill, since the state last answered."""
         self._watch.rest(ON_THE_WAY + ZERO_FOR)
-        self._watch.until(lambda: self._watch.force == (0.0, 0.0), 5.0, "the force did not become zero")
+        self._watch.until(
+            lambda: self._watch.force == (0.0, 0.0), 5.0, "the force did not become zero"
+        )
         said, stamped = self._watch.pushed
         return max(0.0, (said - at) * 1e-9), (stamped - self._watch.answered) * 1e-9
 
@@ -82,7 +95,9 @@ class Kills:
 
         def acts() -> bool:
             if gone := self._crew.gone():
-                raise Over(f"the {gone} ended by itself; see {self._crew.log(gone.split(', ')[0])}")
+                raise Over(
+                    f"the {gone} ended by itself; see {self._crew.log(gone.split(', ')[0])}"
+                )
             return watch.pushed[0] > after and watch.runs
 
         return watch.until(acts, patience, "the loop did not come back")
@@ -90,9 +105,15 @@ class Kills:
     def _record(self) -> None:
         self._bags.append(self._folder / f"bag_{len(self._bags)}")
         topics = "[/odometry, /joint_states, /cart/command]"
-        self._crew.start("recorder", "-p", f"bag.path:={self._bags[-1]}", "-p", f"bag.topics:={topics}")
+        self._crew.start(
+            "recorder", "-p", f"bag.path:={self._bags[-1]}", "-p", f"bag.topics:={topics}"
+        )
         file = self._bags[-1] / f"{self._bags[-1].name}.mcap"
-        self._watch.until(lambda: file.exists() and file.stat().st_size > 10_000, RESUMED, "the recorder wrote nothing")
+        self._watch.until(
+            lambda: file.exists() and file.stat().st_size > 10_000,
+            RESUMED,
+            "the recorder wrote nothing",
+        )
 
     def _repaired(self, at: int) -> tuple:
         """(messages, [s] lost before the kill) of the newest bag, which is without an end."""
@@ -111,15 +132,49 @@ def judged(kills: list) -> list:
     plant is not pushed for more simulated time than twice that.
     """
     timeout = lookup("watchdog.timeout", "").default
-    known = {name: [getattr(kill, name) for kill in kills if not math.isnan(getattr(kill, name))] for name in Kill._fields[2:]}
+    known = {
+        name: [getattr(kill, name) for kill in kills if not math.isnan(getattr(kill, name))]
+        for name in Kill._fields[2:]
+    }
     readable = [kill.saved > 0.0 for kill in kills if kill.victim == "recorder"]
     checks = [
-        Check("kills after which the loop came back", float(len(kills)), float(len(kills)), "", least=True),
-        Check("from the last answered state to zero force, simulated, longest", max(known["pushed"], default=NAN), 2.0 * timeout, "s"),
-        Check("from a controller's kill to zero force, median", median(known["until_zero"] or [NAN]), timeout + ON_THE_WAY, "s"),
-        Check("from a start to a force, longest", max(known["until_resumed"], default=NAN), RESUMED, "s"),
+        Check(
+            "kills after which the loop came back",
+            float(len(kills)),
+            float(len(kills)),
+            "",
+            least=True,
+        ),
+        Check(
+            "from the last answered state to zero force, simulated, longest",
+            max(known["pushed"], default=NAN),
+            2.0 * timeout,
+            "s",
+        ),
+        Check(
+            "from a controller's kill to zero force, median",
+            median(known["until_zero"] or [NAN]),
+            timeout + ON_THE_WAY,
+            "s",
+        ),
+        Check(
+            "from a start to a force, longest",
+            max(known["until_resumed"], default=NAN),
+            RESUMED,
+            "s",
+        ),
     ]
     if readable:
-        checks.append(Check("bags of killed recorders that are read", float(sum(readable)), float(len(readable)), "", least=True))
-        checks.append(Check("what such a bag lacks, longest", max(known["lost"]), SAVED_EVERY + GAP, "s"))
+        checks.append(
+            Check(
+                "bags of killed recorders that are read",
+                float(sum(readable)),
+                float(len(readable)),
+                "",
+                least=True,
+            )
+        )
+        checks.append(
+            Check("what such a bag lacks, longest", max(known["lost"]), SAVED_EVERY + GAP, "s")
+        )
     return checks

@@ -18,21 +18,31 @@ SWITCH = ("", "true", "false")
 ENDING = "30"  # [s] after SIGTERM, which a busy machine may need for the index of a bag; launch's own 5 s left bags without
 
 
-def argument(name: str, description: str, default="", choices: tuple | None = None) -> DeclareLaunchArgument:
+def argument(
+    name: str, description: str, default="", choices: tuple | None = None
+) -> DeclareLaunchArgument:
     """A launch argument; without a default it is left empty."""
-    return DeclareLaunchArgument(name, default_value=default, description=description, choices=choices)
+    return DeclareLaunchArgument(
+        name, default_value=default, description=description, choices=choices
+    )
 
 
 def shared() -> list:
     """The arguments of every node of the plant and of the controller."""
     scenarios = sorted(file.stem for file in (share.config() / "scenarios").glob("*.yaml"))
     return [
-        argument("scenario", "another start: a file of config/scenarios", choices=("", *scenarios)),
+        argument(
+            "scenario", "another start: a file of config/scenarios", choices=("", *scenarios)
+        ),
         argument("params_file", "your parameters, over all the other files"),
         existing_file("params_file"),
         argument("namespace", "before every name but /clock, /tf, /tf_static and /diagnostics"),
         argument("frame_prefix", "before every frame name, without a leading slash"),
-        argument("autostart", "configure and activate at once, else wait for a lifecycle manager", choices=SWITCH),
+        argument(
+            "autostart",
+            "configure and activate at once, else wait for a lifecycle manager",
+            choices=SWITCH,
+        ),
         argument("log_level", "of the nodes", "info", ("debug", "info", "warn", "error", "fatal")),
     ]
 
@@ -40,7 +50,10 @@ def shared() -> list:
 def start_conditions() -> list:
     """The arguments of a plant that waits for other nodes."""
     return [
-        argument("start_after", "nodes that must receive every topic before time begins, such as [pendulum_recorder]"),
+        argument(
+            "start_after",
+            "nodes that must receive every topic before time begins, such as [pendulum_recorder]",
+        ),
         argument("start_timeout", "seconds that they may take; after that the start fails"),
     ]
 
@@ -62,8 +75,14 @@ def started(
 
     def start(context) -> list:
         given = context.launch_configurations
-        chosen = {name: LaunchConfiguration(word) for name, word in (parameters or {}).items() if given[word]}
-        chosen |= dict(setting for word, setting in (switched or {}).items() if given[word] == "true")
+        chosen = {
+            name: LaunchConfiguration(word)
+            for name, word in (parameters or {}).items()
+            if given[word]
+        }
+        chosen |= dict(
+            setting for word, setting in (switched or {}).items() if given[word] == "true"
+        )
         chosen = dict(setting for word, setting in (implied or {}).items() if given[word]) | chosen
         return [
             Node(
@@ -88,7 +107,9 @@ def _written(files: tuple, given: dict) -> list:
     paths = [share.config() / file.format_map(given) for file in files]
     if given["scenario"]:
         paths.append(share.config() / "scenarios" / f"{given['scenario']}.yaml")
-    return [str(path) for path in paths if path.is_file()] + ([given["params_file"]] if given["params_file"] else [])
+    return [str(path) for path in paths if path.is_file()] + (
+        [given["params_file"]] if given["params_file"] else []
+    )
 
 
 def begin_after(*launched: tuple) -> OpaqueFunction:
@@ -99,7 +120,11 @@ def begin_after(*launched: tuple) -> OpaqueFunction:
 
     def set_nodes(context) -> None:
         given = context.launch_configurations
-        names = [node for word, value, node in launched if given[word] and given[word] == (value or given[word])]
+        names = [
+            node
+            for word, value, node in launched
+            if given[word] and given[word] == (value or given[word])
+        ]
         names += [name for name in given.get("start_after", "").strip("[] ").split(",") if name]
         if names:
             given["start_after"] = f"[{', '.join(names)}]"
@@ -129,7 +154,9 @@ def only_with(name: str, value: str, *others: str) -> OpaqueFunction:
         given = context.launch_configurations
         wrong = [other for other in others if given.get(other)]
         if wrong and given[name] != value:
-            raise RuntimeError(f"{wrong[0]} is for {name}:={value}, and {name} is {given[name]}; leave it out")
+            raise RuntimeError(
+                f"{wrong[0]} is for {name}:={value}, and {name} is {given[name]}; leave it out"
+            )
 
     return OpaqueFunction(function=look)
 
@@ -140,7 +167,9 @@ def existing_file(name: str) -> OpaqueFunction:
     def look(context) -> None:
         path = context.launch_configurations.get(name)
         if path and not os.path.isfile(path):
-            raise RuntimeError(f"{name} is {path}, and there is no such file; check its path, which is relative to {os.getcwd()}")
+            raise RuntimeError(
+                f"{name} is {path}, and there is no such file; check its path, which is relative to {os.getcwd()}"
+            )
 
     return OpaqueFunction(function=look)
 
@@ -153,7 +182,9 @@ def needs(program: str) -> OpaqueFunction:
             get_package_prefix(program)
         except PackageNotFoundError:
             package = f"ros-{os.environ.get('ROS_DISTRO', '<distro>')}-{program}"
-            raise RuntimeError(f"{program} is not installed; install it (apt-get install {package}), or start without it") from None
+            raise RuntimeError(
+                f"{program} is not installed; install it (apt-get install {package}), or start without it"
+            ) from None
 
     return OpaqueFunction(function=look)
 

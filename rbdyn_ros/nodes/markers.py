@@ -44,10 +44,16 @@ class Markers:
         tip = sample.world((0.0, 0.0, params.rod_length))
         set_xyz(self.rod.pose.position, sample.world((0.0, 0.0, 0.5 * params.rod_length)))
         set_quaternion(self.rod.pose.orientation, sample.Q)
-        set_xyz(self.rod.scale, (2.0 * params.rod_radius, 2.0 * params.rod_radius, params.rod_length))
+        set_xyz(
+            self.rod.scale, (2.0 * params.rod_radius, 2.0 * params.rod_radius, params.rod_length)
+        )
         set_xyz(self.cart.pose.position, (*sample.x, -0.5 * CART[2]))
         point_along(self.force, joint, (*sample.force, 0.0))
-        point_along(self.disturbance, sample.world(tuple(sample.disturbance[6:].tolist())), sample.disturbance[:3])
+        point_along(
+            self.disturbance,
+            sample.world(tuple(sample.disturbance[6:].tolist())),
+            sample.disturbance[:3],
+        )
         self._tips.append(Point(x=tip[0], y=tip[1], z=tip[2]))
         self.trail.points = list(self._tips)
         set_xyz(self.text.pose.position, (joint[0], joint[1], params.rod_length + 0.3))

@@ -29,7 +29,12 @@ def xyz(message) -> tuple:
 
 def set_quaternion(message: Quaternion, wxyz) -> None:
     """message := the quaternion wxyz (4,)."""
-    message.w, message.x, message.y, message.z = float(wxyz[0]), float(wxyz[1]), float(wxyz[2]), float(wxyz[3])
+    message.w, message.x, message.y, message.z = (
+        float(wxyz[0]),
+        float(wxyz[1]),
+        float(wxyz[2]),
+        float(wxyz[3]),
+    )
 
 
 def wxyz(message: Quaternion) -> tuple:

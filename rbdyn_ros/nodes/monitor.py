@@ -39,24 +39,44 @@ class Monitor(Node):
 
     def __init__(self, **options):
         super().__init__(NAME, **options)
-        self.parameters = Parameters(self, NODES[NAME], validate=lambda values: None, changed=lambda values: None)
+        self.parameters = Parameters(
+            self, NODES[NAME], validate=lambda values: None, changed=lambda values: None
+        )
         self.latency: Latency | None = None
 
     def autostart(self) -> None:
         """Begin to listen."""
         latency_report.prepare()
         values = self.parameters.values
-        self.latency, self._taken, self._heard = Latency(values["monitor.warm_up"]), [], time.monotonic()
+        self.latency, self._taken, self._heard = (
+            Latency(values["monitor.warm_up"]),
+            [],
+            time.monotonic(),
+        )
         self._start = datetime.now().astimezone()
-        self.topics = {"states": self.resolve_topic_name(values["monitor.state"]), "commands": self.resolve_topic_name("cart/command")}
+        self.topics = {
+            "states": self.resolve_topic_name(values["monitor.state"]),
+            "commands": self.resolve_topic_name("cart/command"),
+        }
         self._polled, everything = Polled(self), matching([qos.OFFERED])
         for kind, topic, take in (
             (KINDS[values["monitor.state"]], self.topics["states"], self.latency.state),
             (WrenchStamped, self.topics["commands"], self.latency.command),
         ):
-            self._polled.listen(kind, topic, lambda taken, take=take: self._taken.append((taken, take)), everything, raw=True)
-        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.publishing())
-        self._reception, self._received = ReceptionReport(self), dict.fromkeys(self.topics.values(), WAITING)
+            self._polled.listen(
+                kind,
+                topic,
+                lambda taken, take=take: self._taken.append((taken, take)),
+                everything,
+                raw=True,
+            )
+        self._diagnostics = self.create_publisher(
+            DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.publishing()
+        )
+        self._reception, self._received = (
+            ReceptionReport(self),
+            dict.fromkeys(self.topics.values(), WAITING),
+        )
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(EMPTIED_EVERY, self._listen, clock=steady)
         self.create_timer(1.0, self._diagnose, clock=steady)
@@ -66,14 +86,25 @@ class Monitor(Node):
         if self.latency is None:
             return
         self._listen()
-        folder = Path(self.parameters.values["monitor.path"] or f"monitor_{self._start:%Y-%m-%d_%H-%M-%S}").expanduser()
-        made = latency_report.report(self.latency, self.topics, self.parameters.values, f"{self._start:%Y-%m-%d %H:%M:%S %Z}")
+        folder = Path(
+            self.parameters.values["monitor.path"] or f"monitor_{self._start:%Y-%m-%d_%H-%M-%S}"
+        ).expanduser()
+        made = latency_report.report(
+            self.latency,
+            self.topics,
+            self.parameters.values,
+            f"{self._start:%Y-%m-%d %H:%M:%S %Z}",
+        )
         try:
             written = latency_report.write(folder, made, self.latency)
         except OSError as error:
-            self.get_logger().error(f"monitor.path is {folder}, which cannot be written: {error.strerror}; here is the report: {made}")
+            self.get_logger().error(
+                f"monitor.path is {folder}, which cannot be written: {error.strerror}; here is the report: {made}"
+            )
             return
-        self.get_logger().info(f"{made['verdict']}{': ' if made['findings'] else ''}{'; '.join(made['findings'])}; wrote {' and '.join(map(str, written))}")
+        self.get_logger().info(
+            f"{made['verdict']}{': ' if made['findings'] else ''}{'; '.join(made['findings'])}; wrote {' and '.join(map(str, written))}"
+        )
 
     def _listen(self) -> None:
         """Take in what has arrived, in the order of its arrival."""
@@ -82,7 +113,9 @@ class Monitor(Node):
             take(stamp(taken.message), getattr(taken, self.parameters.values["monitor.instants"]))
             if take == self.latency.state:
                 self._heard = time.monotonic()
-            self._received[self.topics["states" if take == self.latency.state else "commands"]] = RECEIVED
+            self._received[self.topics["states" if take == self.latency.state else "commands"]] = (
+                RECEIVED
+            )
         self._taken.clear()
         self._reception.publish(self._received)
 
@@ -90,13 +123,24 @@ class Monitor(Node):
         """The newest second as one line of /diagnostics."""
         values, latency = self.parameters.values, self.latency
         found = self._strangers() + self._silence()
-        figures = {f"{name}_{key}_ms": 1e3 * figure.window.percentile(percent) for name, figure in latency.figures.items() for key, percent in (("p50", 50.0), ("p99", 99.0))}
+        figures = {
+            f"{name}_{key}_ms": 1e3 * figure.window.percentile(percent)
+            for name, figure in latency.figures.items()
+            for key, percent in (("p50", 50.0), ("p99", 99.0))
+        }
         counts = latency.window
         found += latency_limits.alarming(latency, counts, values)
         latency.turn_window()
-        numbers = {"states": counts["states"], "commands": counts["commands"], "lost": counts["lost"], **figures}
+        numbers = {
+            "states": counts["states"],
+            "commands": counts["commands"],
+            "lost": counts["lost"],
+            **figures,
+        }
         name = f"{self.get_fully_qualified_name().lstrip('/')}: {self.topics['states']} to {self.topics['commands']}"
-        line = diagnostics.status(name, [(LEVELS[rank], sentence) for rank, sentence in found], numbers)
+        line = diagnostics.status(
+            name, [(LEVELS[rank], sentence) for rank, sentence in found], numbers
+        )
         self._diagnostics.publish(diagnostics.array(self.get_clock().now().to_msg(), [line]))
 
     def _silence(self) -> list:
@@ -108,7 +152,11 @@ class Monitor(Node):
     def _strangers(self) -> list:
         """Two publishers of one topic: figures of both together mean nothing."""
         counts = {topic: self.count_publishers(topic) for topic in self.topics.values()}
-        return [(latency_limits.WARNING, f"{n} nodes publish {topic}; there should be one") for topic, n in counts.items() if n > 1]
+        return [
+            (latency_limits.WARNING, f"{n} nodes publish {topic}; there should be one")
+            for topic, n in counts.items()
+            if n > 1
+        ]
 
 
 def stamp(message: bytes) -> int:

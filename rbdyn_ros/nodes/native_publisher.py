@@ -20,13 +20,23 @@ _WORD = 8  # bytes
 class _Serialized(ctypes.Structure):
     """rcl_serialized_message_t: bytes that somebody else owns."""
 
-    _fields_ = [("buffer", ctypes.c_void_p), ("length", ctypes.c_size_t), ("capacity", ctypes.c_size_t), ("allocator", ctypes.c_void_p * 5)]
+    _fields_ = [
+        ("buffer", ctypes.c_void_p),
+        ("length", ctypes.c_size_t),
+        ("capacity", ctypes.c_size_t),
+        ("allocator", ctypes.c_void_p * 5),
+    ]
 
 
 def publish_address() -> int:
     """The address of rcl's function; 0 where this system does not tell it."""
     try:
-        return ctypes.cast(ctypes.CDLL("librcl.so").rcl_publish_serialized_message, ctypes.c_void_p).value or 0
+        return (
+            ctypes.cast(
+                ctypes.CDLL("librcl.so").rcl_publish_serialized_message, ctypes.c_void_p
+            ).value
+            or 0
+        )
     except (OSError, AttributeError):
         return 0
 
@@ -39,15 +49,24 @@ class Images:
         starts, size = [], HEAD
         for content, _ in images:
             starts.append(size)
-            size += -(-len(content) // _WORD) * _WORD  # the head of each lies half a word before a whole one
+            size += (
+                -(-len(content) // _WORD) * _WORD
+            )  # the head of each lies half a word before a whole one
         self.words = np.zeros(size // _WORD + 1)
         memory = self.words.view(np.uint8)
         for start, (content, _) in zip(starts, images):
             memory[start : start + len(content)] = np.frombuffer(content, np.uint8)
         self.stamps = np.array([(start + HEAD) // (_WORD // 2) for start in starts])
-        self.numbers = np.array([(start + place) // _WORD for start, (_, places) in zip(starts, images) for place in places])
+        self.numbers = np.array(
+            [
+                (start + place) // _WORD
+                for start, (_, places) in zip(starts, images)
+                for place in places
+            ]
+        )
         self._serialized = [
-            _Serialized(self.words.ctypes.data + start, len(content), len(content)) for start, (content, _) in zip(starts, images)
+            _Serialized(self.words.ctypes.data + start, len(content), len(content))
+            for start, (content, _) in zip(starts, images)
         ]
         self.addresses = [ctypes.addressof(message) for message in self._serialized]
 
@@ -94,7 +113,13 @@ class NativePublisher:
 
     def _board(self, heard: list, time_publishers: tuple) -> None:
         sent = [(publisher, 0) for publisher in time_publishers]
-        sent += [(p, self._places[fill]) for _, topics in heard for fill, measured, true in topics if fill in self._places for p in measured + true]
+        sent += [
+            (p, self._places[fill])
+            for _, topics in heard
+            for fill, measured, true in topics
+            if fill in self._places
+            for p in measured + true
+        ]
         images, addresses = self._images, self._images.addresses
         self._heard, self._passengers = heard, tuple(publisher for publisher, _ in sent)
         self._departures = PublishBuffers(

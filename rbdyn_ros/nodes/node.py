@@ -31,7 +31,9 @@ class ManagedNode(LifecycleNode):
         self.parameters = Parameters(self, self.table(), self.validate, self.changed)
         self.frames = frames(self.parameters.values["frame_prefix"])
         self._status = self.create_publisher(String, "~/status", qos.LATCHED, **qos.publishing())
-        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.publishing())
+        self._diagnostics = self.create_publisher(
+            DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.publishing()
+        )
         self._warned = set()
         self.create_timer(1.0, self._diagnose, clock=self.steady)
 
@@ -66,7 +68,9 @@ class ManagedNode(LifecycleNode):
 
     def on_activate(self, state) -> TransitionCallbackReturn:
         """The managed publishers, then `activate`."""
-        self._attempt(lambda: None, super().on_activate, state)  # publishers first: `activate` may publish
+        self._attempt(
+            lambda: None, super().on_activate, state
+        )  # publishers first: `activate` may publish
         result = self._attempt(self.activate, lambda state: SUCCESS, state)
         self.active = result == SUCCESS
         return result
@@ -99,7 +103,8 @@ class ManagedNode(LifecycleNode):
         self._warn_of_qos()
         name = self.get_fully_qualified_name().lstrip("/")
         statuses = [
-            diagnostics.status(f"{name}: {part}", findings, values) for part, findings, values in self.findings()
+            diagnostics.status(f"{name}: {part}", findings, values)
+            for part, findings, values in self.findings()
         ]
         self._diagnostics.publish(diagnostics.array(self.get_clock().now().to_msg(), statuses))
 

@@ -6,7 +6,13 @@ from rclpy.serialization import deserialize_message
 from rbdyn_ros.nodes.cdr import Layout, Walk
 from rbdyn_ros.nodes.messages import nanoseconds, wxyz, xyz
 
-_POSITION, _ORIENTATION, _COVARIANCE, _LINEAR, _ANGULAR = 3, 4, 36, 3, 3  # doubles, in the message's order
+_POSITION, _ORIENTATION, _COVARIANCE, _LINEAR, _ANGULAR = (
+    3,
+    4,
+    36,
+    3,
+    3,
+)  # doubles, in the message's order
 
 
 class OdometryBytes:
@@ -20,7 +26,11 @@ class OdometryBytes:
         found = self._layout.read(data)
         if found is None:
             message = deserialize_message(data, Odometry)
-            return nanoseconds(message.header.stamp), wxyz(message.pose.pose.orientation), xyz(message.twist.twist.angular)
+            return (
+                nanoseconds(message.header.stamp),
+                wxyz(message.pose.pose.orientation),
+                xyz(message.twist.twist.angular),
+            )
         stamp, (x, y, z, w, *angular) = found
         return stamp, (w, x, y, z), tuple(angular)
 

@@ -42,12 +42,16 @@ class Parameters:
         self.values = {parameter.name: parameter.default for parameter in self._table.values()}
         for name, value in written.items():
             if name in self._table:
-                self.values[name] = check(self._table[name], value, _source(name, node.get_fully_qualified_name()))
+                self.values[name] = check(
+                    self._table[name], value, _source(name, node.get_fully_qualified_name())
+                )
             elif obstacles.OBSTACLES.name in self._table and obstacles.find(name):
                 source = _source(name, node.get_fully_qualified_name())
                 obstacles.require_listed(name, first(node, obstacles.OBSTACLES), source)
             else:  # of another node, in a file for all of them; or of none, which is an error
-                _known_elsewhere(name, _source(name, node.get_fully_qualified_name()), written.get("controller"))
+                _known_elsewhere(
+                    name, _source(name, node.get_fully_qualified_name()), written.get("controller")
+                )
         validate(self.values)
         for parameter in self._table.values():
             _declare(node, parameter, self.values[parameter.name])
@@ -62,7 +66,9 @@ class Parameters:
         """The change in the parameter's own type; as it is where that fails, so that `_allowed` can say why."""
         parameter, value = self._table.get(change.name), change.value
         try:
-            if isinstance(value, str) and parameter and "string" not in parameter.kind:  # `ros2 param set` gives [1, 0.5] as text
+            if (
+                isinstance(value, str) and parameter and "string" not in parameter.kind
+            ):  # `ros2 param set` gives [1, 0.5] as text
                 value = yaml_file.value_of(value, "")
             return _ros(parameter, check(parameter, value, "")) if parameter else change
         except ValueError:
@@ -83,14 +89,21 @@ class Parameters:
 
     def _checked(self, changes: list) -> dict:
         ours = [change for change in changes if change.name in self._table]
-        return {change.name: check(self._table[change.name], change.value, "parameter set") for change in ours}
+        return {
+            change.name: check(self._table[change.name], change.value, "parameter set")
+            for change in ours
+        }
 
 
 def first(node: Node, parameter: Parameter):
     """The value that a parameter will have, before the others are known: the table may depend on it."""
     written = _written(node)
     source = _source(parameter.name, node.get_fully_qualified_name())
-    return check(parameter, written[parameter.name], source) if parameter.name in written else parameter.default
+    return (
+        check(parameter, written[parameter.name], source)
+        if parameter.name in written
+        else parameter.default
+    )
 
 
 def _known_elsewhere(name: str, source: str, controller: object) -> None:
@@ -98,7 +111,9 @@ def _known_elsewhere(name: str, source: str, controller: object) -> None:
     law = name.partition(".")[0]
     if isinstance(controller, str) and select.short(controller) == law:
         law = controller
-    if law not in (*select.names(), controller) or name not in [p.name for p in options.table(law, select.load(law))]:
+    if law not in (*select.names(), controller) or name not in [
+        p.name for p in options.table(law, select.load(law))
+    ]:
         tables.lookup(name, source)
 
 
@@ -110,7 +125,11 @@ def _written(node: Node) -> dict:
     it, rcl keeps a value of each type and rclpy takes the first type that it looks for: there the command line is read again, and the last counts.
     """
     overrides = node._parameter_overrides
-    written = {name: () if p.value is None else p.value for name, p in overrides.items() if not tables.is_of_ros(name)}
+    written = {
+        name: () if p.value is None else p.value
+        for name, p in overrides.items()
+        if not tables.is_of_ros(name)
+    }
     for name, entries in _definitions(node.get_fully_qualified_name()).items():
         if name in written and len({_type(value) for value, _ in entries}) > 1:
             written[name] = entries[-1][0]
@@ -128,21 +147,29 @@ def _definitions(node: str) -> dict:
         if flag == "--params-file":
             for entry in yaml_file.read(word):
                 if _reaches(entry.section, node):
-                    found.setdefault(entry.name, []).append((entry.value, _place(word, entry.line)))
+                    found.setdefault(entry.name, []).append(
+                        (entry.value, _place(word, entry.line))
+                    )
         elif flag in ("-p", "--param") and ":=" in word:
             name, _, text = word.partition(":=")
-            found.setdefault(name.rpartition(":")[2], []).append((yaml_file.value_of(text, word), f"{flag} {word}"))
+            found.setdefault(name.rpartition(":")[2], []).append(
+                (yaml_file.value_of(text, word), f"{flag} {word}")
+            )
     return found
 
 
 def _type(value) -> tuple:
     """The type of a value, and of the elements of a list."""
-    return type(value), *sorted({type(element).__name__ for element in value} if isinstance(value, list) else ())
+    return type(value), *sorted(
+        {type(element).__name__ for element in value} if isinstance(value, list) else ()
+    )
 
 
 def _reaches(section: str, node: str) -> bool:
     """Whether a section such as /**, /name or /namespace/name is for the node of this full name."""
-    pattern = re.escape("/" + section.strip("/")).replace(r"/\*\*", "(/.*)?").replace(r"\*", "[^/]+")
+    pattern = (
+        re.escape("/" + section.strip("/")).replace(r"/\*\*", "(/.*)?").replace(r"\*", "[^/]+")
+    )
     return re.fullmatch(pattern, node) is not None
 
 
@@ -157,11 +184,18 @@ def _declare(node: Node, parameter: Parameter, value) -> None:
         node.declare_parameter(parameter.name, [], descriptor, ignore_override=True)
         node.set_parameters([_ros(parameter, value)])
     else:
-        node.declare_parameter(parameter.name, list(value) if isinstance(value, tuple) else value, descriptor, ignore_override=True)
+        node.declare_parameter(
+            parameter.name,
+            list(value) if isinstance(value, tuple) else value,
+            descriptor,
+            ignore_override=True,
+        )
 
 
 def _ros(parameter: Parameter, value) -> RosParameter:
-    return RosParameter(parameter.name, _TYPES[parameter.kind], list(value) if isinstance(value, tuple) else value)
+    return RosParameter(
+        parameter.name, _TYPES[parameter.kind], list(value) if isinstance(value, tuple) else value
+    )
 
 
 def _descriptor(parameter: Parameter) -> ParameterDescriptor:
@@ -175,8 +209,13 @@ def _descriptor(parameter: Parameter) -> ParameterDescriptor:
     )
     bounds = parameter.low is not None or parameter.high is not None
     if bounds and parameter.kind == "float":
-        low, high = _or(parameter.low, -sys.float_info.max), _or(parameter.high, sys.float_info.max)
-        descriptor.floating_point_range = [FloatingPointRange(from_value=float(low), to_value=float(high))]
+        low, high = (
+            _or(parameter.low, -sys.float_info.max),
+            _or(parameter.high, sys.float_info.max),
+        )
+        descriptor.floating_point_range = [
+            FloatingPointRange(from_value=float(low), to_value=float(high))
+        ]
     if bounds and parameter.kind == "int":
         low, high = _or(parameter.low, -(2**63)), _or(parameter.high, 2**63 - 1)
         descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high), step=1)]

@@ -40,9 +40,13 @@ class Polled:
     def __init__(self, node: Node):
         self._node, self._group, self._listened = node, Unspun(), []
 
-    def listen(self, kind: type, topic: str, take: Callable, profile: QoSProfile, raw: bool = False) -> None:
+    def listen(
+        self, kind: type, topic: str, take: Callable, profile: QoSProfile, raw: bool = False
+    ) -> None:
         """Hand every message of the topic to `take(Taken)` when it is emptied; as bytes if `raw`."""
-        subscription = self._node.create_subscription(kind, topic, take, profile, callback_group=self._group, raw=raw)
+        subscription = self._node.create_subscription(
+            kind, topic, take, profile, callback_group=self._group, raw=raw
+        )
         self._listened.append((subscription, take))
 
     def empty(self) -> None:
@@ -55,6 +59,13 @@ class Polled:
 def _waiting(subscription: Subscription):
     """What waits in a subscription, as rclpy's executors take it."""
     with subscription.handle:
-        while (found := subscription.handle.take_message(subscription.msg_type, subscription.raw)) is not None:
+        while (
+            found := subscription.handle.take_message(subscription.msg_type, subscription.raw)
+        ) is not None:
             message, info = found
-            yield Taken(info["received_timestamp"], info["source_timestamp"], info["publication_sequence_number"], message)
+            yield Taken(
+                info["received_timestamp"],
+                info["source_timestamp"],
+                info["publication_sequence_number"],
+                message,
+            )

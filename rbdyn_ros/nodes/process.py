@@ -14,7 +14,9 @@ from rbdyn_ros.nodes import scheduling
 from rbdyn_ros.nodes.executor import patient
 from rbdyn_ros.nodes.signals import Signals
 
-SWITCH_INTERVAL = 5e-4  # [s] how soon a thread gets the interpreter from another; 5 ms is longer than a tick
+SWITCH_INTERVAL = (
+    5e-4  # [s] how soon a thread gets the interpreter from another; 5 ms is longer than a tick
+)
 
 
 def run(kinds: tuple, args=None, until=lambda: False, executor=patient, nice: int = 0) -> int:

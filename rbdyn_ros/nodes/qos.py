@@ -14,7 +14,9 @@ from rclpy.qos import (
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 OFFERED = QoSProfile(depth=10)  # what publishers offer: reliable, volatile
-NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)  # what readers of a state ask for
+NEWEST = QoSProfile(
+    depth=1, reliability=ReliabilityPolicy.BEST_EFFORT
+)  # what readers of a state ask for
 COMMAND = QoSProfile(depth=1)  # reliable; an older command is worth nothing
 CLOCK = QoSProfile(depth=1)
 TRANSFORMS = QoSProfile(depth=100)
@@ -55,5 +57,8 @@ def incompatible(node: Node) -> Iterator[str]:
         for giver in node.get_publishers_info_by_topic(topic):
             for reader in node.get_subscriptions_info_by_topic(topic):
                 verdict, why = qos_check_compatible(giver.qos_profile, reader.qos_profile)
-                if verdict == QoSCompatibility.ERROR and node.get_name() in (giver.node_name, reader.node_name):
+                if verdict == QoSCompatibility.ERROR and node.get_name() in (
+                    giver.node_name,
+                    reader.node_name,
+                ):
                     yield f"{reader.node_name} gets nothing on {topic} from {giver.node_name}, their QoS does not fit: {why}"

@@ -26,11 +26,15 @@ class ReceptionReport:
     def __init__(self, node: Node, others: str = IGNORED):
         """`others`: the state of the topics that the reports do not list; WAITING for a node that follows every topic."""
         self._others, self._newest = others, ""
-        self._publisher = node.create_publisher(String, "~/received", qos.LATCHED, **qos.publishing())
+        self._publisher = node.create_publisher(
+            String, "~/received", qos.LATCHED, **qos.publishing()
+        )
 
     def publish(self, states: dict) -> None:
         """Publish the states (topic -> RECEIVED, WAITING or IGNORED) if they have changed."""
-        text = "\n".join(f"{topic} {state}" for topic, state in {OTHERS: self._others, **states}.items())
+        text = "\n".join(
+            f"{topic} {state}" for topic, state in {OTHERS: self._others, **states}.items()
+        )
         if text != self._newest:
             self._newest = text
             self._publisher.publish(String(data=text))
@@ -39,7 +43,15 @@ class ReceptionReport:
 class StartCondition:
     """Calls `begin()` once every named node receives all topics that carry messages, or `fail(why)` after the timeout."""
 
-    def __init__(self, node: Node, names: Iterable, timeout: float, carrying: Callable[[], set | None], begin: Callable, fail: Callable):
+    def __init__(
+        self,
+        node: Node,
+        names: Iterable,
+        timeout: float,
+        carrying: Callable[[], set | None],
+        begin: Callable,
+        fail: Callable,
+    ):
         """`names` are relative to the node's namespace.
 
         `carrying()` returns the topics with messages, as resolved names, or None while something
@@ -50,7 +62,13 @@ class StartCondition:
         self._reports: dict = {name: None for name in names}
         self._since: float | None = None
         self._subscriptions = [
-            node.create_subscription(String, f"{name}/received", partial(self._take, name), qos.LATCHED, **qos.subscribing())
+            node.create_subscription(
+                String,
+                f"{name}/received",
+                partial(self._take, name),
+                qos.LATCHED,
+                **qos.subscribing(),
+            )
             for name in self._reports
         ]
         self._timer = node.create_timer(CHECK_PERIOD, self._check, clock=node.steady)
@@ -72,18 +90,26 @@ class StartCondition:
         missing = "; ".join(self._missing(carrying))
         waited = time.monotonic() - self._since
         if not missing:
-            self._node.get_logger().info(f"time begins: {', '.join(self._reports)} receive all {len(carrying)} topics, after {waited:.1f} s")
+            self._node.get_logger().info(
+                f"time begins: {', '.join(self._reports)} receive all {len(carrying)} topics, after {waited:.1f} s"
+            )
             self._timer.cancel()
             self._begin()
         elif waited > self._timeout:
             self._timer.cancel()
-            self._fail(f"time did not begin within start_timeout, {self._timeout:g} s: {missing}; start what is missing, or take it out of start_after")
+            self._fail(
+                f"time did not begin within start_timeout, {self._timeout:g} s: {missing}; start what is missing, or take it out of start_after"
+            )
 
     def _missing(self, carrying: set) -> Iterator[str]:
         for name, report in self._reports.items():
             if report is None:
                 yield f"{name} has not reported what it receives"
-            elif waiting := [topic for topic in sorted(carrying) if report.get(topic, report.get(OTHERS)) == WAITING]:
+            elif waiting := [
+                topic
+                for topic in sorted(carrying)
+                if report.get(topic, report.get(OTHERS)) == WAITING
+            ]:
                 yield f"{name} has not received {', '.join(waiting)}"
 
 

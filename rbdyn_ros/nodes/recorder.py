@@ -36,26 +36,36 @@ class Recorder(Node):
 
     def __init__(self, **options):
         super().__init__(NAME, **options)
-        self.parameters = Parameters(self, NODES[NAME], validate=lambda values: None, changed=lambda values: None)
+        self.parameters = Parameters(
+            self, NODES[NAME], validate=lambda values: None, changed=lambda values: None
+        )
         self.counts = Counter()  # messages per topic; a topic that is listened to is in it
         self.losses = Losses()
         self._refused = set()
         self._polled, self._taken, self._writer = Polled(self), [], None
         self._failure = ""
-        self._reception = ReceptionReport(self, IGNORED if self.parameters.values["bag.topics"] else WAITING)
+        self._reception = ReceptionReport(
+            self, IGNORED if self.parameters.values["bag.topics"] else WAITING
+        )
 
     def autostart(self) -> None:
         """Open the bag and begin. CannotRecord if it cannot be made."""
         values = self.parameters.values
-        self.path = Path(values["bag.path"] or f"rosbag2_{datetime.now():%Y_%m_%d-%H_%M_%S}").expanduser()
+        self.path = Path(
+            values["bag.path"] or f"rosbag2_{datetime.now():%Y_%m_%d-%H_%M_%S}"
+        ).expanduser()
         self._types = get_typestore(Stores.LATEST)
         try:
             writer = Writer(self.path, version=9, storage_plugin=StoragePlugin.MCAP)
             writer.open()
         except WriterError:
-            raise CannotRecord(f"bag.path is {self.path}, which is there already; choose another") from None
+            raise CannotRecord(
+                f"bag.path is {self.path}, which is there already; choose another"
+            ) from None
         except OSError as error:
-            raise CannotRecord(f"bag.path is {self.path}, which cannot be made: {error.strerror}") from None
+            raise CannotRecord(
+                f"bag.path is {self.path}, which cannot be made: {error.strerror}"
+            ) from None
         self._writer = writer
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOKED_EVERY, self._look, clock=steady)
@@ -77,17 +87,28 @@ class Recorder(Node):
 
     def tally(self) -> str:
         """How much was recorded, and how much was lost on the way; or why it is not complete."""
-        of = ", ".join(f"{count} of {topic}" for topic, count in sorted(self.losses.counts.items()) if count)
+        of = ", ".join(
+            f"{count} of {topic}" for topic, count in sorted(self.losses.counts.items()) if count
+        )
         lost = f"{self.losses.counts.total()} lost on the way{f' ({of})' if of else ''}"
-        return self._failure or f"{self.counts.total()} messages of {len(self.counts)} topics, {lost}"
+        return (
+            self._failure or f"{self.counts.total()} messages of {len(self.counts)} topics, {lost}"
+        )
 
     def _look(self) -> None:
         chosen = self.parameters.values["bag.topics"]
         for topic, kinds in self.get_topic_names_and_types():
-            if self._writer and topic not in self.counts and topic not in self._refused and (not chosen or topic in chosen):
+            if (
+                self._writer
+                and topic not in self.counts
+                and topic not in self._refused
+                and (not chosen or topic in chosen)
+            ):
                 self._listen(topic, kinds[0])
         states = {topic: RECEIVED if count else WAITING for topic, count in self.counts.items()}
-        self._reception.publish({**dict.fromkeys(chosen, WAITING), **dict.fromkeys(self._refused, IGNORED), **states})
+        self._reception.publish(
+            {**dict.fromkeys(chosen, WAITING), **dict.fromkeys(self._refused, IGNORED), **states}
+        )
 
     def _listen(self, topic: str, kind: str) -> None:
         offers = [info.qos_profile for info in self.get_publishers_info_by_topic(topic)]
@@ -96,13 +117,20 @@ class Recorder(Node):
         message = message_class(kind)
         if message is None or kind not in self._types.types:
             self._refused.add(topic)
-            self.get_logger().warning(f"{topic} is not recorded: its type {kind} is not known here")
+            self.get_logger().warning(
+                f"{topic} is not recorded: its type {kind} is not known here"
+            )
             return
         channel = self._writer.add_connection(
-            topic, kind, typestore=self._types, offered_qos_profiles=[bag_qos.written(offer) for offer in offers]
+            topic,
+            kind,
+            typestore=self._types,
+            offered_qos_profiles=[bag_qos.written(offer) for offer in offers],
         )
         profile = bag_qos.matching(offers)
-        self._polled.listen(message, topic, lambda taken: self._taken.append((taken, channel)), profile, raw=True)
+        self._polled.listen(
+            message, topic, lambda taken: self._taken.append((taken, channel)), profile, raw=True
+        )
         self.counts[topic] = 0
 
     def _write(self) -> None:

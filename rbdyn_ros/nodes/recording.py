@@ -12,8 +12,21 @@ from rbdyn_ros.nodes import bag_qos
 from rbdyn_ros.nodes.message_types import message_class
 
 MANY = 10  # messages in a bag, from which on a topic is a state and no event
-OF_NO_PLANT = ("cart/command", "effort_controller/commands", "goal_pose", "rosout", "parameter_events")  # how such topics end
-OF_OTHERS = ("pendulum_controller", "pendulum_recorder", "pendulum_monitor", "pendulum_hil", "pendulum_replay", "pendulum_referee")  # whose ~/ is left out
+OF_NO_PLANT = (
+    "cart/command",
+    "effort_controller/commands",
+    "goal_pose",
+    "rosout",
+    "parameter_events",
+)  # how such topics end
+OF_OTHERS = (
+    "pendulum_controller",
+    "pendulum_recorder",
+    "pendulum_monitor",
+    "pendulum_hil",
+    "pendulum_replay",
+    "pendulum_referee",
+)  # whose ~/ is left out
 
 
 class CannotReplay(RuntimeError):
@@ -35,23 +48,40 @@ class Recording:
         """`what` is "plant" or "all"; `topics` are the only ones, or none for all of those."""
         self.path = Path(path).expanduser()
         if not path:
-            raise CannotReplay("replay.path is empty; it must be the folder of a bag, such as rosbag2_2026_01_31-12_00_00")
+            raise CannotReplay(
+                "replay.path is empty; it must be the folder of a bag, such as rosbag2_2026_01_31-12_00_00"
+            )
         self._reader = _opened(self.path)
         there = {connection.topic for connection in self._reader.connections}
-        self.refusals = [f"{topic} is not in {self.path}; it has {', '.join(sorted(there))}" for topic in topics if topic not in there]
-        chosen = [c for c in self._reader.connections if (not topics or c.topic in topics) and (what == "all" or is_of_the_plant(c.topic))]
+        self.refusals = [
+            f"{topic} is not in {self.path}; it has {', '.join(sorted(there))}"
+            for topic in topics
+            if topic not in there
+        ]
+        chosen = [
+            c
+            for c in self._reader.connections
+            if (not topics or c.topic in topics) and (what == "all" or is_of_the_plant(c.topic))
+        ]
         self._connections = [connection for connection in chosen if self._is_known(connection)]
         if not self._connections:
             has = ", ".join(sorted(there)) or "no topics"
-            raise CannotReplay(f"{self.path} has nothing to replay: it has {has}; see replay.what and replay.topics")
+            raise CannotReplay(
+                f"{self.path} has nothing to replay: it has {has}; see replay.what and replay.topics"
+            )
 
     @property
     def tracks(self) -> list:
         """The topics, as `Track`."""
         offers = {}
         for connection in self._connections:  # one for each publisher that there was
-            offers.setdefault((connection.topic, connection.msgtype), []).extend(connection.ext.offered_qos_profiles)
-        return [Track(topic, message_class(kind), bag_qos.offered(profiles)) for (topic, kind), profiles in offers.items()]
+            offers.setdefault((connection.topic, connection.msgtype), []).extend(
+                connection.ext.offered_qos_profiles
+            )
+        return [
+            Track(topic, message_class(kind), bag_qos.offered(profiles))
+            for (topic, kind), profiles in offers.items()
+        ]
 
     def messages(self) -> Iterator[tuple]:
         """(topic, recorded at [ns], bytes), in the order of their times."""
@@ -67,7 +97,11 @@ class Recording:
         counts = Counter()
         for connection in self._connections:
             counts[connection.topic] += connection.msgcount
-        latched = {track.topic for track in self.tracks if track.profile.durability == DurabilityPolicy.TRANSIENT_LOCAL}
+        latched = {
+            track.topic
+            for track in self.tracks
+            if track.profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
+        }
         first, begin = {}, None
         for topic, stamp, data in self.messages():
             begin = stamp if begin is None else begin
@@ -79,7 +113,10 @@ class Recording:
 
     def summary(self) -> str:
         """What will be replayed, in a sentence."""
-        count, topics = sum(c.msgcount for c in self._connections), len({c.topic for c in self._connections})
+        count, topics = (
+            sum(c.msgcount for c in self._connections),
+            len({c.topic for c in self._connections}),
+        )
         return f"{self.path}: {count} messages of {topics} topics, {1e-9 * self._reader.duration:.1f} s"
 
     def close(self) -> None:
@@ -88,7 +125,9 @@ class Recording:
 
     def _is_known(self, connection) -> bool:
         if message_class(connection.msgtype) is None:
-            self.refusals.append(f"{connection.topic} is not replayed: its type {connection.msgtype} is not installed here")
+            self.refusals.append(
+                f"{connection.topic} is not replayed: its type {connection.msgtype} is not installed here"
+            )
             return False
         return True
 
@@ -104,8 +143,14 @@ def _opened(path: Path) -> Reader:
         reader.open()
     except FileNotFoundError:
         killed = path.is_dir() and any(path.glob("*.mcap"))
-        why = f"its recorder was killed; python -m rbdyn_ros repair {path} makes a bag of it" if killed else "there is no such bag"
+        why = (
+            f"its recorder was killed; python -m rbdyn_ros repair {path} makes a bag of it"
+            if killed
+            else "there is no such bag"
+        )
         raise CannotReplay(f"replay.path is {path}: {why}") from None
     except (ReaderError, OSError, ValueError, AssertionError) as error:
-        raise CannotReplay(f"replay.path is {path}, which is not a bag that can be read: {error}") from None
+        raise CannotReplay(
+            f"replay.path is {path}, which is not a bag that can be read: {error}"
+        ) from None
     return reader

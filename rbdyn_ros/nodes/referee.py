@@ -25,7 +25,9 @@ class Referee(Node):
     def __init__(self, **options):
         super().__init__(NAME, **options)
         self.verdict: Verdict | None = None
-        self.parameters = Parameters(self, NODES[NAME], validate=lambda values: None, changed=lambda values: None)
+        self.parameters = Parameters(
+            self, NODES[NAME], validate=lambda values: None, changed=lambda values: None
+        )
         self._topic_observer, self._reception = TopicObserver(self), ReceptionReport(self)
         self._stall = StallDetector()
 
@@ -40,7 +42,12 @@ class Referee(Node):
         topic_observer = self._topic_observer
         topic_observer.look()
         received = {"odometry": topic_observer.states, "joint_states": topic_observer.forces}
-        self._reception.publish({self.resolve_topic_name(topic): RECEIVED if rows else WAITING for topic, rows in received.items()})
+        self._reception.publish(
+            {
+                self.resolve_topic_name(topic): RECEIVED if rows else WAITING
+                for topic, rows in received.items()
+            }
+        )
         if topic_observer.simulator != PLAYING:
             self._stall.restart()
         end = EPOCH_NS + round(self.parameters.values["duration"] * 1e9)
@@ -51,7 +58,9 @@ class Referee(Node):
             say(self.verdict.sentence)
 
     def _failure(self, still: float) -> str:
-        return self._topic_observer.failure() or (f"no new state for {STILL:g} s" if still > STILL else "")
+        return self._topic_observer.failure() or (
+            f"no new state for {STILL:g} s" if still > STILL else ""
+        )
 
 
 def main(args=None) -> int:

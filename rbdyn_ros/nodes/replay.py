@@ -49,15 +49,23 @@ class Replay(ManagedNode):
     def configure(self) -> None:
         """Open the bag; make its topics. CannotReplay."""
         values = self.parameters.values
-        self.recording = Recording(values["replay.path"], values["replay.what"], values["replay.topics"])
+        self.recording = Recording(
+            values["replay.path"], values["replay.what"], values["replay.topics"]
+        )
         self.get_logger().info(self.recording.summary())
         for sentence in self.recording.refusals:
             self.get_logger().warning(sentence)
         self._voices = {
-            track.topic: self.create_lifecycle_publisher(track.kind, track.topic, track.profile, **qos.publishing())
+            track.topic: self.create_lifecycle_publisher(
+                track.kind, track.topic, track.profile, **qos.publishing()
+            )
             for track in self.recording.tracks
         }
-        self._own_clock = None if "/clock" in self._voices else self.create_lifecycle_publisher(Clock, "/clock", qos.CLOCK, **qos.publishing())
+        self._own_clock = (
+            None
+            if "/clock" in self._voices
+            else self.create_lifecycle_publisher(Clock, "/clock", qos.CLOCK, **qos.publishing())
+        )
         self._desk = self.create_service(SetBool, "~/pause", self._pause)
         self.counts, self._timeline, self._rounds = Counter(), Timeline(), 0
 
@@ -65,11 +73,22 @@ class Replay(ManagedNode):
         """Start the thread; time begins when the nodes of `start_after` receive everything."""
         values = self.parameters.values
         self._ending, self.over, self._rounds, self.failure = False, False, 0, ""
-        self._paused, self._may_begin, self._condition = values["replay.start_paused"], threading.Event(), None
+        self._paused, self._may_begin, self._condition = (
+            values["replay.start_paused"],
+            threading.Event(),
+            None,
+        )
         if values["start_after"]:
             self._first_stamp, self._first = self.recording.beginning(BEGINNING)
             timeout = values["start_timeout"]
-            self._condition = StartCondition(self, values["start_after"], timeout, self._carrying, self._may_begin.set, self._fail)
+            self._condition = StartCondition(
+                self,
+                values["start_after"],
+                timeout,
+                self._carrying,
+                self._may_begin.set,
+                self._fail,
+            )
         else:
             self._may_begin.set()
         self._thread = threading.Thread(target=self._run, name="replay", daemon=True)
@@ -93,8 +112,13 @@ class Replay(ManagedNode):
 
     def _carrying(self) -> set:
         """The topics that carry messages before time begins."""
-        publishers = [*(self._voices[topic] for topic in self._first), *([self._own_clock] if self._own_clock else [])]
-        return {publisher.topic_name for publisher in publishers} | answers(self, [COMMANDS], self.parameters.values["start_after"])
+        publishers = [
+            *(self._voices[topic] for topic in self._first),
+            *([self._own_clock] if self._own_clock else []),
+        ]
+        return {publisher.topic_name for publisher in publishers} | answers(
+            self, [COMMANDS], self.parameters.values["start_after"]
+        )
 
     def _fail(self, why: str) -> None:
         self.failure = why
@@ -117,7 +141,9 @@ class Replay(ManagedNode):
     def _run(self) -> None:
         try:
             self._hold()
-            while not self._ending and (self._rounds == 0 or self.parameters.values["replay.loop"]):
+            while not self._ending and (
+                self._rounds == 0 or self.parameters.values["replay.loop"]
+            ):
                 self._rounds += 1
                 self.announce(PAUSED if self._paused else PLAYING)
                 self._play()
@@ -154,7 +180,10 @@ class Replay(ManagedNode):
         self._paused = request.data
         if not request.data:
             self._may_begin.set()
-        response.success, response.message = not self.over, OVER if self.over else PAUSED if self._paused else PLAYING
+        response.success, response.message = (
+            not self.over,
+            OVER if self.over else PAUSED if self._paused else PLAYING,
+        )
         self.announce(response.message)
         return response
 
@@ -162,10 +191,16 @@ class Replay(ManagedNode):
         """(part, [(level, sentence)], values) of the line of diagnostics."""
         if not self.recording:
             return [("replay", [(OK, "not configured")], {})]
-        findings = [(OK, OVER if self.over else PAUSED if self.active and self._paused else PLAYING)]
+        findings = [
+            (OK, OVER if self.over else PAUSED if self.active and self._paused else PLAYING)
+        ]
         if self.count_publishers("/clock") > 1:
             findings.append((WARN, "another node publishes /clock; end it, or this replay"))
-        values = {"messages": self.counts.total(), "rounds": self._rounds, "slid_s": self._timeline.slid}
+        values = {
+            "messages": self.counts.total(),
+            "rounds": self._rounds,
+            "slid_s": self._timeline.slid,
+        }
         return [("replay", findings, values)]
 
 

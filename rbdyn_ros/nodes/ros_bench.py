@@ -47,7 +47,9 @@ def ros_bench(subject: Subject, ros: tuple, out: Path, stop: Interruption) -> It
     `ros` is (how long to wait for the first command of somebody else's node [s], None to start ours; whether in real time).
     """
     sys.setswitchinterval(SWITCH_INTERVAL)
-    rclpy.init(args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(
+        args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO
+    )
     bench = None
     try:
         bench = RosBench(subject, *ros, out, stop)
@@ -63,11 +65,28 @@ class RosBench:
 
     over_ros = True
 
-    def __init__(self, subject: Subject, waiting: float | None, real_time: bool, out: Path, stop: Interruption):
+    def __init__(
+        self,
+        subject: Subject,
+        waiting: float | None,
+        real_time: bool,
+        out: Path,
+        stop: Interruption,
+    ):
         self.subject, self.params = subject, plant_params(subject.values)
-        self._ours, self._waiting, self._log, self._stop = waiting is None, waiting or COMING_UP, out / "controller.log", stop
+        self._ours, self._waiting, self._log, self._stop = (
+            waiting is None,
+            waiting or COMING_UP,
+            out / "controller.log",
+            stop,
+        )
         self._cast, self._cast_for, self._heard = None, None, False
-        self._status, self._statuses, self._refusing, self._ever_heard = "", None, StallDetector(), False
+        self._status, self._statuses, self._refusing, self._ever_heard = (
+            "",
+            None,
+            StallDetector(),
+            False,
+        )
         overrides = {p.name: subject.values[p.name] for p in PLANT if subject.values[p.name] != ()} | {
             "start": "paused", "lockstep.enabled": not real_time, "lockstep.timeout": subject.patience, "lockstep.reaction": "fault",
             "real_time_factor": float(real_time), "history.duration": LONGEST, "integrator.name": "rk4", "integrator.step": 0.001,
@@ -95,7 +114,16 @@ class RosBench:
         for node in (self.simulator, self.node):
             node.destroy_node()
 
-    def run(self, conditions: Conditions, start: State, duration: float, *, reference=(0.0, 0.0), pushes=(), stop=None) -> ClosedLoop:
+    def run(
+        self,
+        conditions: Conditions,
+        start: State,
+        duration: float,
+        *,
+        reference=(0.0, 0.0),
+        pushes=(),
+        stop=None,
+    ) -> ClosedLoop:
         """As `Bench.run`. LawFailed; CannotGoOn if nobody answers."""
         self._prepare(conditions)
         self.runner.restart(start)
@@ -107,17 +135,25 @@ class RosBench:
         self._turn_until(self._showing(course.over, begun, duration), play=True)
         self.runner.pause()
         if self.runner.status.startswith(FAULT):
-            raise LawFailed(f"the law {self.subject.name}: {self.runner.status.removeprefix(FAULT)}{self._of_controller()}")
+            raise LawFailed(
+                f"the law {self.subject.name}: {self.runner.status.removeprefix(FAULT)}{self._of_controller()}"
+            )
         if self._status.startswith(REFUSES):
             raise LawFailed(f"the law {self.subject.name}: {self._status}")
         return course.record()
 
-    def _showing(self, over: Callable[[], bool], begun: int, duration: float) -> Callable[[], bool]:
+    def _showing(
+        self, over: Callable[[], bool], begun: int, duration: float
+    ) -> Callable[[], bool]:
         """`over`, which also shows how far the run is: with a slow node one of them takes minutes."""
         began = time.monotonic()
 
         def look() -> bool:
-            self.show(estimate(1e-9 * (self.runner.plant.stamp - begun), duration, time.monotonic() - began))
+            self.show(
+                estimate(
+                    1e-9 * (self.runner.plant.stamp - begun), duration, time.monotonic() - began
+                )
+            )
             return over()
 
         return look
@@ -127,9 +163,17 @@ class RosBench:
         if self.runner.status.startswith(FAULT):
             self.runner.reset()
         self.runner.pause()
-        values = {p.name: of_fault(conditions.faults, p.name) for p in FAULTS if p.name.startswith("faults.")}
+        values = {
+            p.name: of_fault(conditions.faults, p.name)
+            for p in FAULTS
+            if p.name.startswith("faults.")
+        }
         values |= {"seed": conditions.seed, "cart.force_limit": conditions.force_limit}
-        changed = {name: value for name, value in values.items() if self.simulator.parameters.values[name] != value}
+        changed = {
+            name: value
+            for name, value in values.items()
+            if self.simulator.parameters.values[name] != value
+        }
         if changed:
             result = self.simulator.set_parameters_atomically(_ros(changed))
             if not result.successful:
@@ -140,15 +184,38 @@ class RosBench:
     def _cast_controller(self, conditions: Conditions) -> None:
         """Our controller, anew where the law would be another, or has given up."""
         wanted = (conditions.force_limit, conditions.travel, conditions.law)
-        if self._cast and self._cast_for == wanted and not self._cast.ended() and not self._status.startswith(FAULT):
+        if (
+            self._cast
+            and self._cast_for == wanted
+            and not self._cast.ended()
+            and not self._status.startswith(FAULT)
+        ):
             return
         if self._cast:
             self._cast.end()
         self._hear_status()
-        values = {**self.subject.values, **dict(conditions.law), "cart.force_limit": conditions.force_limit}
-        values |= {"cart.travel": conditions.travel or 1e6, "controller": self.subject.controller, "state_timeout": 10.0}
-        words = [word for name, value in values.items() if value != () for word in ("-p", f"{name}:={_word(value)}")]
-        self._cast, self._cast_for, self._heard, self._status = Cast((("controller",),), words, self._log), wanted, False, ""
+        values = {
+            **self.subject.values,
+            **dict(conditions.law),
+            "cart.force_limit": conditions.force_limit,
+        }
+        values |= {
+            "cart.travel": conditions.travel or 1e6,
+            "controller": self.subject.controller,
+            "state_timeout": 10.0,
+        }
+        words = [
+            word
+            for name, value in values.items()
+            if value != ()
+            for word in ("-p", f"{name}:={_word(value)}")
+        ]
+        self._cast, self._cast_for, self._heard, self._status = (
+            Cast((("controller",),), words, self._log),
+            wanted,
+            False,
+            "",
+        )
         self.runner.command_queue.clear()
 
     def _aim(self, reference: tuple) -> None:
@@ -184,7 +251,9 @@ class RosBench:
         """Subscribe anew: what a controller that is gone has left behind is no news of the next one."""
         if self._statuses:
             self.node.destroy_subscription(self._statuses)
-        self._statuses = self.node.create_subscription(String, f"{CONTROLLER}/status", self._hear, qos.LATCHED)
+        self._statuses = self.node.create_subscription(
+            String, f"{CONTROLLER}/status", self._hear, qos.LATCHED
+        )
 
     def _hear(self, message: String) -> None:
         self._status = message.data
@@ -229,11 +298,17 @@ class _Course:
     def __init__(self, runner, start: State, begun: int, duration: float, travel: float, stop):
         self._runner, self._begun, self._travel, self._stop = runner, begun, travel, stop
         self._last = begun + round(duration * 1e9)
-        self._stamps, self._rows, self.ended = [begun], [np.concatenate((start.q, start.v, (0.0, 0.0)))], ""
+        self._stamps, self._rows, self.ended = (
+            [begun],
+            [np.concatenate((start.q, start.v, (0.0, 0.0)))],
+            "",
+        )
 
     def over(self) -> bool:
         """Take in what is new; whether that was all."""
-        ended = self._runner.plant.stamp >= self._last or self._runner.status.startswith(FAULT)  # before: what is read then is all
+        ended = self._runner.plant.stamp >= self._last or self._runner.status.startswith(
+            FAULT
+        )  # before: what is read then is all
         stamps, rows = self._runner.past()
         new = (stamps > self._stamps[-1]) & (stamps <= self._last)
         for stamp, row in zip(stamps[new], rows[new]):
@@ -255,12 +330,29 @@ class _Course:
         """The run. What the law saw, and what it cost, is not known here."""
         rows, n = np.array(self._rows), len(self._rows) - 1
         unknown = np.full((n, 11), math.nan), np.full(n, math.nan)
-        return ClosedLoop(1e-9 * np.array(self._stamps), rows[:, :6], rows[:, 6:11], rows[1:, 11:], *unknown, self.ended, "")
+        return ClosedLoop(
+            1e-9 * np.array(self._stamps),
+            rows[:, :6],
+            rows[:, 6:11],
+            rows[1:, 11:],
+            *unknown,
+            self.ended,
+            "",
+        )
 
 
 def _ros(values: dict) -> list:
-    return [Parameter(name, value=list(value) if isinstance(value, tuple) else value) for name, value in values.items()]
+    return [
+        Parameter(name, value=list(value) if isinstance(value, tuple) else value)
+        for name, value in values.items()
+    ]
 
 
 def _word(value) -> str:
-    return str(list(value) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else value)
+    return str(
+        list(value)
+        if isinstance(value, tuple)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else value
+    )

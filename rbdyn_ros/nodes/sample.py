@@ -52,7 +52,11 @@ class Sample(NamedTuple):
     def pressure(self) -> tuple:
         """(point, force, torque) [m, N, N m, world] of all contacts together; at the tip, and zero, where nothing presses."""
         point, force, torque = resultant(self.touches)
-        return (point if self.touches else self.world((0.0, 0.0, self.setup.params.rod_length))), force, torque
+        return (
+            (point if self.touches else self.world((0.0, 0.0, self.setup.params.rod_length))),
+            force,
+            torque,
+        )
 
 
 def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
@@ -84,7 +88,9 @@ def told(truth: Sample, measurement: Measurement, gimbal: GimbalJoints) -> Sampl
     return told._replace(covariances=claimed)
 
 
-def of(setup: Setup, stamp: int, q: list, v: list, force: tuple, gimbal: GimbalJoints, **more) -> Sample:
+def of(
+    setup: Setup, stamp: int, q: list, v: list, force: tuple, gimbal: GimbalJoints, **more
+) -> Sample:
     """The sample of a motion, as the history keeps it: q (6), v (5), cart force (2); `more` of its fields, where they are known."""
     Q, u, w = tuple(q[2:]), (v[0], v[1]), tuple(v[2:])
     R, angles, rates, V = gimbal.motion(Q, u, w)

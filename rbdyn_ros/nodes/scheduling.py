@@ -20,10 +20,18 @@ def apply(values: dict, warn: Callable) -> None:
     if values["process.processors"]:
         _pin(values["process.processors"])
     if values["process.nice"]:
-        _ask(f"process.nice is {values['process.nice']}", lambda thread: os.setpriority(os.PRIO_PROCESS, thread, values["process.nice"]), warn)
+        _ask(
+            f"process.nice is {values['process.nice']}",
+            lambda thread: os.setpriority(os.PRIO_PROCESS, thread, values["process.nice"]),
+            warn,
+        )
     if values["process.fifo"]:
         priority = os.sched_param(values["process.fifo"])
-        _ask(f"process.fifo is {values['process.fifo']}", lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, priority), warn)
+        _ask(
+            f"process.fifo is {values['process.fifo']}",
+            lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, priority),
+            warn,
+        )
 
 
 def settle(values: dict) -> None:
@@ -39,14 +47,18 @@ def settle(values: dict) -> None:
 def processors(text: str) -> set:
     """The numbers in a list such as 0,2-3."""
     ends = [part.partition("-") for part in text.split(",")]
-    return {number for first, _, last in ends for number in range(int(first), int(last or first) + 1)}
+    return {
+        number for first, _, last in ends for number in range(int(first), int(last or first) + 1)
+    }
 
 
 def _pin(text: str) -> None:
     wanted, there = processors(text), os.sched_getaffinity(0)
     if not wanted <= there:
         missing = ", ".join(map(str, sorted(wanted - there)[:4]))
-        raise ValueError(f"process.processors is {text}; this process may not have {missing}, only {', '.join(map(str, sorted(there)))}")
+        raise ValueError(
+            f"process.processors is {text}; this process may not have {missing}, only {', '.join(map(str, sorted(there)))}"
+        )
     _each_thread(lambda thread: os.sched_setaffinity(thread, wanted))
 
 

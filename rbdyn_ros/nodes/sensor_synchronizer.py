@@ -56,7 +56,10 @@ class SensorSynchronizer:
 
     def joints(self, message: JointState) -> None:
         """Take the encoders, and the force. ValueError if the message does not have its joints or their effort."""
-        self._seen = (*columns(message, JOINTS, ("position",)), *columns(message, CART, ("effort",)))
+        self._seen = (
+            *columns(message, JOINTS, ("position",)),
+            *columns(message, CART, ("effort",)),
+        )
         self._seen_stamp = nanoseconds(message.header.stamp)
 
     def imu(self, message: Imu) -> None:
@@ -69,7 +72,9 @@ class SensorSynchronizer:
         if self._seen is None or self._with_imu and self._felt_stamp != self._seen_stamp:
             return None
         begun = time.perf_counter()
-        seen = Instant(self._seen_stamp * 1e-9, self._seen[:2], self._seen[2:5], self._seen[5:], *self._felt)
+        seen = Instant(
+            self._seen_stamp * 1e-9, self._seen[:2], self._seen[2:5], self._seen[5:], *self._felt
+        )
         self.leapt = self._course.leaps(at_rest(seen))
         if self.leapt:
             self._estimator.reset()
@@ -88,17 +93,28 @@ class SensorSynchronizer:
         mean, failed = self._estimator.mean_nis, self._estimator.failures
         doubt = f"the innovations are {mean:.3g} times as large as believed; see observer.* and the plant's parameters"
         level = (WARN, doubt) if mean > DOUBTFUL else (OK, "as believed")
-        values = {"mean_nis": mean, "restarts": self.restarts, "predictions_failed": failed, "observer_time_us": 1e6 * self.compute_time}
+        values = {
+            "mean_nis": mean,
+            "restarts": self.restarts,
+            "predictions_failed": failed,
+            "observer_time_us": 1e6 * self.compute_time,
+        }
         return [("observer", [level], values)]
 
 
 def join(values: dict) -> StateSynchronizer | SensorSynchronizer:
     """What makes states of the messages, as the parameter observer.sensors has it."""
-    return StateSynchronizer() if values["observer.sensors"] == "none" else SensorSynchronizer(values)
+    return (
+        StateSynchronizer() if values["observer.sensors"] == "none" else SensorSynchronizer(values)
+    )
 
 
 def _options(values: dict) -> Options:
-    own = {name.removeprefix("observer."): value for name, value in values.items() if name.startswith("observer.")}
+    own = {
+        name.removeprefix("observer."): value
+        for name, value in values.items()
+        if name.startswith("observer.")
+    }
     noise = Noise(
         cart=own["cart_acceleration"],
         rod=own["rod_acceleration"],
@@ -107,4 +123,6 @@ def _options(values: dict) -> Options:
         first_bias=own["first_bias"],
     )
     deviations = {name: own[name] for name in ("cart", "angle", "gyroscope", "accelerometer")}
-    return Options(own["sensors"] == "imu", **deviations, imu_position=values["imu.position"], noise=noise)
+    return Options(
+        own["sensors"] == "imu", **deviations, imu_position=values["imu.position"], noise=noise
+    )

@@ -71,15 +71,25 @@ class SimulationInterfacesServices:
         stopped = self._stopped and status == PAUSED
         state = SimulationState.STATE_STOPPED if stopped else SimulationState.STATE_PAUSED
         response.state.state = SimulationState.STATE_PLAYING if status == PLAYING else state
-        response.result = Result(result=Result.RESULT_OK, error_message="" if status in (PAUSED, PLAYING) else status)
+        response.result = Result(
+            result=Result.RESULT_OK, error_message="" if status in (PAUSED, PLAYING) else status
+        )
         return response
 
     def _set_state(self, request, response):
         target = request.state.state
-        if target not in (SimulationState.STATE_PLAYING, SimulationState.STATE_PAUSED, SimulationState.STATE_STOPPED):
+        if target not in (
+            SimulationState.STATE_PLAYING,
+            SimulationState.STATE_PAUSED,
+            SimulationState.STATE_STOPPED,
+        ):
             response.result = _unsupported("the states are stopped, playing and paused")
             return response
-        refusal = self._runner.play() if target == SimulationState.STATE_PLAYING else self._runner.pause()
+        refusal = (
+            self._runner.play()
+            if target == SimulationState.STATE_PLAYING
+            else self._runner.pause()
+        )
         self._stopped = target == SimulationState.STATE_STOPPED and not refusal
         if self._stopped:
             self._runner.reset()
@@ -124,19 +134,28 @@ class SimulationInterfacesServices:
         state.header.frame_id = self._node.frames.world
         set_xyz(state.pose.position, (*plant.q[:2], 0.0))
         set_xyz(state.twist.linear, (*plant.v[:2], 0.0))
-        set_quaternion(state.pose.orientation, (1.0, 0.0, 0.0, 0.0) if request.entity == CART else plant.q[2:])
-        set_xyz(state.twist.angular, (0.0, 0.0, 0.0) if request.entity == CART else plant.to_world(plant.v[2:]))
+        set_quaternion(
+            state.pose.orientation, (1.0, 0.0, 0.0, 0.0) if request.entity == CART else plant.q[2:]
+        )
+        set_xyz(
+            state.twist.angular,
+            (0.0, 0.0, 0.0) if request.entity == CART else plant.to_world(plant.v[2:]),
+        )
         response.result = _result("")
         return response
 
     def _set_entity(self, request, response):
         if request.entity != ROD:
-            response.result = _unsupported(f"'{request.entity}' cannot be set; '{ROD}' can: its joint is the cart's position")
+            response.result = _unsupported(
+                f"'{request.entity}' cannot be set; '{ROD}' can: its joint is the cart's position"
+            )
             return response
         try:
             self._runner.reset(self._state_of(request))
         except ValueError as error:
-            response.result = Result(result=SetEntityState.Response.INVALID_POSE, error_message=str(error))
+            response.result = Result(
+                result=SetEntityState.Response.INVALID_POSE, error_message=str(error)
+            )
             return response
         response.result = _result("")
         return response
@@ -145,16 +164,26 @@ class SimulationInterfacesServices:
         """The plant's state with what the request sets, checked as initial.* is. Flags that an old version lacks are set."""
         plant, pose, twist = self._runner.plant, request.state.pose, request.state.twist
         if request.state.header.frame_id not in ("", self._node.frames.world):
-            raise ValueError(f"the state is in the frame '{request.state.header.frame_id}'; it must be in {self._node.frames.world}")
+            raise ValueError(
+                f"the state is in the frame '{request.state.header.frame_id}'; it must be in {self._node.frames.world}"
+            )
         q, v = plant.q.copy(), plant.v.copy()
         if getattr(request, "set_pose", True):
             q[:2], q[2:] = xyz(pose.position)[:2], wxyz(pose.orientation)
         if getattr(request, "set_twist", True):
             v[:2] = xyz(twist.linear)[:2]
             v[2:] = unit_quaternion.rotated_back(tuple(q[2:].tolist()), xyz(twist.angular))
-        names = ("initial.cart_position", "initial.orientation", "initial.cart_velocity", "initial.angular_velocity")
+        names = (
+            "initial.cart_position",
+            "initial.orientation",
+            "initial.cart_velocity",
+            "initial.angular_velocity",
+        )
         parts = (*np.split(q, [2]), *np.split(v, [2]))
-        given = {name: check(lookup(name, ""), part.tolist(), "set_entity_state") for name, part in zip(names, parts)}
+        given = {
+            name: check(lookup(name, ""), part.tolist(), "set_entity_state")
+            for name, part in zip(names, parts)
+        }
         return initial_state({**self._node.parameters.values, **given})
 
 
@@ -167,4 +196,7 @@ def _unsupported(why: str) -> Result:
 
 
 def _not_found(entity: str) -> Result:
-    return Result(result=Result.RESULT_NOT_FOUND, error_message=f"no entity '{entity}'; there are {CART} and {ROD}")
+    return Result(
+        result=Result.RESULT_NOT_FOUND,
+        error_message=f"no entity '{entity}'; there are {CART} and {ROD}",
+    )

@@ -64,25 +64,44 @@ class Simulator(ManagedNode):
         """Compile the stepper by taking a tick on a copy; make topics and services."""
         values = self.parameters.values
         plant = setup.plant_setup(values)
-        self.get_logger().info(f"warming up {plant.integrator.name}: the first start on a machine compiles, for up to a minute")
+        self.get_logger().info(
+            f"warming up {plant.integrator.name}: the first start on a machine compiles, for up to a minute"
+        )
         refusal = rehearse(plant)
         if refusal:
             self.get_logger().warning(f"the first tick fails: {refusal}")
         self.telemetry = Telemetry(self, self.frames, values)
         self.telemetry.describe(plant, values)
-        self.runner = Runner(plant, setup.pace(values), self.telemetry, self._on_status, self.telemetry.native_publisher)
+        self.runner = Runner(
+            plant,
+            setup.pace(values),
+            self.telemetry,
+            self._on_status,
+            self.telemetry.native_publisher,
+        )
         self.telemetry.rehearse(self.runner)
         if not (self.runner.compiles and self.telemetry.native_publisher.possible):
-            self.get_logger().info("every tick is Python's: machine code needs a 64-bit Linux and a librcl.so that tells its functions")
+            self.get_logger().info(
+                "every tick is Python's: machine code needs a 64-bit Linux and a librcl.so that tells its functions"
+            )
         self.command_subscribers = CommandSubscribers(self, self.runner, self.frames)
         self.simulator_services = SimulatorServices(self, self.runner, self._dump)
         self.standard = simulation_interfaces_services(self, self.runner)
 
     def activate(self) -> None:
         """Start the simulation's thread; time begins when the nodes of `start_after` receive everything."""
-        names, timeout = self.parameters.values["start_after"], self.parameters.values["start_timeout"]
+        names, timeout = (
+            self.parameters.values["start_after"],
+            self.parameters.values["start_timeout"],
+        )
         self.runner.begin({READERS} if names else ())
-        self.start_condition = StartCondition(self, names, timeout, self._carrying, self._begin, self.runner.refuse_start) if names else None
+        self.start_condition = (
+            StartCondition(
+                self, names, timeout, self._carrying, self._begin, self.runner.refuse_start
+            )
+            if names
+            else None
+        )
 
     def deactivate(self) -> None:
         """Stop the simulation's thread."""
@@ -126,13 +145,20 @@ class Simulator(ManagedNode):
     def _dump(self, why: str):
         directory = self.parameters.values["history.directory"]
         plant = self.runner.plant.setup
-        return bag.write(directory, why, self.get_namespace(), self.frames, plant, self.runner.past())
+        return bag.write(
+            directory, why, self.get_namespace(), self.frames, plant, self.runner.past()
+        )
 
     def findings(self) -> list:
         """(part, [(level, sentence)], values) of each line of diagnostics."""
         if not self.runner:
             return [("plant", [(OK, "not configured")], {})]
-        return [_plant(self.runner), _command(self.runner), _timing(self.runner), _faults(self.runner, self.parameters.values)]
+        return [
+            _plant(self.runner),
+            _command(self.runner),
+            _timing(self.runner),
+            _faults(self.runner, self.parameters.values),
+        ]
 
 
 def _plant(runner: Runner) -> tuple:
@@ -141,7 +167,12 @@ def _plant(runner: Runner) -> tuple:
         findings.append((ERROR, runner.status))
     if plant.off_travel:
         findings.append((WARN, f"travel exceeded: the cart is beyond {plant.setup.travel:g} m"))
-    values = {"status": runner.status, "time": plant.time, "excursions": counts.excursions, "saturated": counts.saturated}
+    values = {
+        "status": runner.status,
+        "time": plant.time,
+        "excursions": counts.excursions,
+        "saturated": counts.saturated,
+    }
     return "plant", findings or [(OK, runner.status)], values
 
 
@@ -157,7 +188,10 @@ def _command(runner: Runner) -> tuple:
     values = {
         "accepted": command_queue.accepted,
         "late": command_queue.late,
-        **{f"rejected, {reason}": count for reason, count in sorted(command_queue.rejected.items())},
+        **{
+            f"rejected, {reason}": count
+            for reason, count in sorted(command_queue.rejected.items())
+        },
         "watchdog_trips": counts.watchdog_trips,
         "lockstep_timeouts": counts.lockstep_timeouts,
         "round_trip_p50_ms": 1e3 * p50,
@@ -182,7 +216,11 @@ def _timing(runner: Runner) -> tuple:
 
 def _faults(runner: Runner, values: dict) -> tuple:
     """Which faults are on, and how often each has struck."""
-    on = [p.name.removeprefix("faults.") for p in FAULTS if p.name.startswith("faults.") and values[p.name] != p.default]
+    on = [
+        p.name.removeprefix("faults.")
+        for p in FAULTS
+        if p.name.startswith("faults.") and values[p.name] != p.default
+    ]
     return "faults", [(OK, f"on: {', '.join(on)}" if on else "none")], runner.chain.counts()
 
 

@@ -26,7 +26,9 @@ class SimulatorServices:
             self._node.destroy_service(service)
 
     def _pause(self, request, response):
-        return self._answer(response, self._runner.pause() if request.data else self._runner.play())
+        return self._answer(
+            response, self._runner.pause() if request.data else self._runner.play()
+        )
 
     def _step(self, request, response):
         return self._answer(response, self._runner.step())

@@ -41,26 +41,51 @@ class Watch:
     def __init__(self, stop: Interruption, show: Callable):
         """`show(text)` is called while it waits; a signal in `stop` ends every wait."""
         self._stop, self._show = stop, show
-        rclpy.init(args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(
+            args=["--ros-args", "--log-level", "warn"],
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
         self.node = rclpy.create_node("pendulum_soak")
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
         self.latency = Latency(warm_up=0.0)
-        self.force, self.pushed = (0.0, 0.0), (0, 0)  # newest [N]; when the newest that is not zero was said [ns], its stamp
+        self.force, self.pushed = (
+            (0.0, 0.0),
+            (0, 0),
+        )  # newest [N]; when the newest that is not zero was said [ns], its stamp
         self.answered = 0  # stamp of the state that the newest command answers
         self.state = (0, 1.0)  # stamp [ns], cosine of the tilt
         self.status = {SIMULATOR: "", CONTROLLER: ""}
-        self.counts, self.counted = {}, math.nan  # of the simulator's newest /diagnostics, and when [s] it said so
+        self.counts, self.counted = (
+            {},
+            math.nan,
+        )  # of the simulator's newest /diagnostics, and when [s] it said so
         self._polled, self._taken, everything = Polled(self.node), [], matching([qos.OFFERED])
         for kind, topic, take, profile in (
             (Odometry, "odometry", self._odometry, everything),
             (WrenchStamped, "cart/command", self._command, everything),
             (JointState, "joint_states", self._joint_states, everything),
             (DiagnosticArray, "/diagnostics", self._diagnostics, everything),
-            (String, f"{SIMULATOR}/status", lambda taken: self._said(SIMULATOR, taken), qos.LATCHED),
-            (String, f"{CONTROLLER}/status", lambda taken: self._said(CONTROLLER, taken), qos.LATCHED),
+            (
+                String,
+                f"{SIMULATOR}/status",
+                lambda taken: self._said(SIMULATOR, taken),
+                qos.LATCHED,
+            ),
+            (
+                String,
+                f"{CONTROLLER}/status",
+                lambda taken: self._said(CONTROLLER, taken),
+                qos.LATCHED,
+            ),
         ):
-            self._polled.listen(kind, topic, lambda taken, take=take: self._taken.append((taken, take)), profile, raw=True)
+            self._polled.listen(
+                kind,
+                topic,
+                lambda taken, take=take: self._taken.append((taken, take)),
+                profile,
+                raw=True,
+            )
 
     def close(self) -> None:
         """Leave the graph."""

@@ -50,4 +50,6 @@ def _main(module: str) -> int:
         code = left.code or 0
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)  # all is done; to tear down the interpreter takes half a second, in which a second signal would be an error
+    os._exit(
+        code
+    )  # all is done; to tear down the interpreter takes half a second, in which a second signal would be an error

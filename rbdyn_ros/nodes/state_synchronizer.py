@@ -22,8 +22,14 @@ class StateSynchronizer:
     nis, compute_time = math.nan, 0.0  # nothing is estimated
 
     def __init__(self):
-        self.topics = ((JointState, "joint_states", self.joints_bytes, True), (Odometry, "odometry", self.odometry_bytes, True))  # raw?
-        self._joint_bytes, self._odometry_bytes = JointBytes(CART, ("position", "velocity")), OdometryBytes()
+        self.topics = (
+            (JointState, "joint_states", self.joints_bytes, True),
+            (Odometry, "odometry", self.odometry_bytes, True),
+        )  # raw?
+        self._joint_bytes, self._odometry_bytes = (
+            JointBytes(CART, ("position", "velocity")),
+            OdometryBytes(),
+        )
         self.reset()
 
     def reset(self) -> None:

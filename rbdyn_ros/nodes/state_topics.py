@@ -14,7 +14,13 @@ from rbdyn_ros.nodes.messages import set_quaternion, set_stamp, set_xyz, xyzw
 from rbdyn_ros.nodes.sample import Sample
 from rbdyn_ros.nodes.template import Template
 
-JOINTS = ("cart_x_joint", "cart_y_joint", "pendulum_roll_joint", "pendulum_pitch_joint", "pendulum_spin_joint")
+JOINTS = (
+    "cart_x_joint",
+    "cart_y_joint",
+    "pendulum_roll_joint",
+    "pendulum_pitch_joint",
+    "pendulum_spin_joint",
+)
 BALL_JOINT = "pendulum_ball_joint"
 
 
@@ -54,7 +60,9 @@ class Joints(_Templated):
 
     @staticmethod
     def _put(message: JointState, position: tuple, velocity: tuple, effort: tuple) -> None:
-        message.position, message.velocity, message.effort = (array.array("d", block) for block in (position, velocity, effort))
+        message.position, message.velocity, message.effort = (
+            array.array("d", block) for block in (position, velocity, effort)
+        )
 
 
 class Pose(_Templated):

@@ -26,7 +26,10 @@ STANDING = math.cos(math.radians(30.0))
 @contextmanager
 def busy():
     """As many processes as there are processors, each of which computes without end."""
-    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    burners = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(os.cpu_count() or 1)
+    ]
     try:
         yield
     finally:
@@ -56,14 +59,24 @@ class StressTest:
         for _ in range(TIMES):
             self._rest()
             self._done(SetBool, "pause", data=True)
-            self._watch.until(lambda: self._watch.status[SIMULATOR] == PAUSED, PATIENCE, "the simulator did not pause")
+            self._watch.until(
+                lambda: self._watch.status[SIMULATOR] == PAUSED,
+                PATIENCE,
+                "the simulator did not pause",
+            )
             self._watch.rest(0.05)
             before = self._watch.simulated
             self._watch.rest(0.1)
             stood += self._watch.simulated == before
             self._done(SetBool, "pause", data=False)
             self._goes_on("after a pause")
-        return Check(f"pauses, of {TIMES}, in which time stood still and after which it went on", float(stood), float(TIMES), "", least=True)
+        return Check(
+            f"pauses, of {TIMES}, in which time stood still and after which it went on",
+            float(stood),
+            float(TIMES),
+            "",
+            least=True,
+        )
 
     def _reset(self) -> Check:
         """Time stays monotonic, the rod is caught again."""
@@ -75,7 +88,13 @@ class StressTest:
             self._goes_on("after a reset")
             monotonic += self._watch.simulated > before
         self._stands("after the resets")
-        return Check(f"resets, of {TIMES}, after which the loop went on", float(monotonic), float(TIMES), "", least=True)
+        return Check(
+            f"resets, of {TIMES}, after which the loop went on",
+            float(monotonic),
+            float(TIMES),
+            "",
+            least=True,
+        )
 
     def _paced(self) -> Check:
         """Other paces, while it runs."""
@@ -84,7 +103,9 @@ class StressTest:
             self._set("real_time_factor", factor)
             self._goes_on(f"at {factor} times real time")
             changed += 1
-        return Check("changes of pace after which the loop went on", float(changed), 4.0, "", least=True)
+        return Check(
+            "changes of pace after which the loop went on", float(changed), 4.0, "", least=True
+        )
 
     def _lossy(self) -> list:
         """The rod stands in spite of losses, and they are counted."""
@@ -99,9 +120,18 @@ class StressTest:
         after = self._watch.counts
         self._set("faults.command.drop", 0.0)
         self._set("faults.command.jitter", 0.0)
-        dropped = sum(float(after[key]) - float(before.get(key, 0.0)) for key in after if "command" in key and "drop" in key)
+        dropped = sum(
+            float(after[key]) - float(before.get(key, 0.0))
+            for key in after
+            if "command" in key and "drop" in key
+        )
         return [
-            Check(f"tilt with {100 * DROP:.0f} % of the commands lost and {1e3 * JITTER:.0f} ms of jitter, largest", math.degrees(math.acos(max(-1.0, min(lowest)))), 30.0, "degrees"),
+            Check(
+                f"tilt with {100 * DROP:.0f} % of the commands lost and {1e3 * JITTER:.0f} ms of jitter, largest",
+                math.degrees(math.acos(max(-1.0, min(lowest)))),
+                30.0,
+                "degrees",
+            ),
             Check("commands that were dropped, and counted", dropped, 100.0, "", least=True),
         ]
 
@@ -112,10 +142,18 @@ class StressTest:
 
     def _goes_on(self, when: str) -> None:
         before = self._watch.simulated
-        self._watch.until(lambda: self._runs() and self._watch.simulated > before + 0.05, PATIENCE, f"the loop did not go on {when}")
+        self._watch.until(
+            lambda: self._runs() and self._watch.simulated > before + 0.05,
+            PATIENCE,
+            f"the loop did not go on {when}",
+        )
 
     def _stands(self, when: str) -> None:
-        self._watch.until(lambda: self._runs() and self._watch.state[1] > STANDING, PATIENCE, f"the rod did not stand {when}")
+        self._watch.until(
+            lambda: self._runs() and self._watch.state[1] > STANDING,
+            PATIENCE,
+            f"the rod did not stand {when}",
+        )
 
     def _rest(self) -> None:
         self._watch.rest(self._random.uniform(0.0, 0.3))
@@ -127,6 +165,8 @@ class StressTest:
 
     def _set(self, name: str, value: float) -> None:
         asked = [Parameter(name, value=value).to_parameter_msg()]
-        (result,) = self._watch.call(SetParameters, f"{SIMULATOR}/set_parameters", PATIENCE, parameters=asked).results
+        (result,) = self._watch.call(
+            SetParameters, f"{SIMULATOR}/set_parameters", PATIENCE, parameters=asked
+        ).results
         if not result.successful:
             raise Over(f"{name} was not set: {result.reason}")

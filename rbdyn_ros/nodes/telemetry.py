@@ -36,14 +36,22 @@ class Telemetry:
         self._flow = FlowControl(node.get_logger().warning) if values["lockstep.enabled"] else None
         self.gimbal, self._measured_gimbal = GimbalJoints(), GimbalJoints()
         self._clock = self._publisher(Clock, "/clock", qos.CLOCK)
-        self._description = node.create_publisher(String, "robot_description", qos.LATCHED, **qos.publishing())
-        self._static = node.create_publisher(TFMessage, "/tf_static", qos.LATCHED, **qos.publishing())
+        self._description = node.create_publisher(
+            String, "robot_description", qos.LATCHED, **qos.publishing()
+        )
+        self._static = node.create_publisher(
+            TFMessage, "/tf_static", qos.LATCHED, **qos.publishing()
+        )
         self._static_sent = False
         self._joints, self._pose = state_topics.Joints(frames), state_topics.Pose(frames)
         self._groups = self._make_groups(values)
         self.native_publisher = NativePublisher(self, self._joints, self._pose)
         self._time = Clock()
-        self._tells_time, self.heard, self._look = False, [], 0.0  # what of it somebody hears; when to look again [s, steady]
+        self._tells_time, self.heard, self._look = (
+            False,
+            [],
+            0.0,
+        )  # what of it somebody hears; when to look again [s, steady]
 
     def __call__(self, runner: Runner) -> Callable:
         """What publishes a tick: what is due while time runs, everything while it stands still; nothing that nobody hears.
@@ -51,7 +59,11 @@ class Telemetry:
         What is measured differs from the truth where `runner.measurement` says so, and is silent where nothing arrived.
         """
         truth, still = sample.take(runner, self.gimbal), runner.status != PLAYING
-        told = sample.told(truth, runner.measurement, self._measured_gimbal) if runner.measurement else truth
+        told = (
+            sample.told(truth, runner.measurement, self._measured_gimbal)
+            if runner.measurement
+            else truth
+        )
         ticks, seconds = runner.plant.steps // truth.setup.tick_steps, runner.plant.tick_ns * 1e-9
         self._look_who_hears(still)
         ready = []
@@ -89,7 +101,12 @@ class Telemetry:
     def topics(self) -> set:
         """The resolved names of the topics that are published while time stands still, each as soon as somebody subscribes."""
         groups = [topics for rate, topics in self._groups if rate > 0.0]
-        publishers = [publisher for topics in groups for _, measured, true in topics for publisher in measured + true]
+        publishers = [
+            publisher
+            for topics in groups
+            for _, measured, true in topics
+            for publisher in measured + true
+        ]
         return {publisher.topic_name for publisher in (self._clock, *publishers)}
 
     def ticks_of_states(self, runner: Runner, sources: dict) -> int:
@@ -123,14 +140,20 @@ class Telemetry:
 
     def describe(self, setup: Setup, values: dict) -> None:
         """(Re)publish what is latched: the URDF and the static frames."""
-        self._description.publish(String(data=description.urdf(setup, values["cart.force_limit"], values["imu.position"])))
+        self._description.publish(
+            String(
+                data=description.urdf(setup, values["cart.force_limit"], values["imu.position"])
+            )
+        )
         if values["rates.tf"]:
             self._static.publish(transforms.static(self._frames, setup, values["imu.position"]))
             self._static_sent = True
         elif self._static_sent:
             self._static.publish(TFMessage())  # what is latched would contradict who publishes now
             self._static_sent = False
-        self._groups = [(values[f"rates.{name}"], topics) for name, (_, topics) in zip(_GROUPS, self._groups)]
+        self._groups = [
+            (values[f"rates.{name}"], topics) for name, (_, topics) in zip(_GROUPS, self._groups)
+        ]
         self._look = 0.0
 
     def destroy(self) -> None:
@@ -141,7 +164,12 @@ class Telemetry:
             self._node.destroy_lifecycle_publisher(publisher)
 
     def _managed(self) -> list:
-        return [self._clock] + [p for _, topics in self._groups for _, measured, true in topics for p in measured + true]
+        return [self._clock] + [
+            p
+            for _, topics in self._groups
+            for _, measured, true in topics
+            for p in measured + true
+        ]
 
     def _publisher(self, kind, topic: str, profile=qos.OFFERED):
         kept = qos.keeping(qos.KEPT, profile) if self._flow else profile
@@ -158,9 +186,21 @@ class Telemetry:
             return (self._publisher(*topic),)
 
         state = [
-            (self._joints.packed, make(JointState, "joint_states"), make(JointState, "ground_truth/joint_states")),
-            (self._pose.packed, make(Odometry, "odometry"), make(Odometry, "ground_truth/odometry")),
-            (state_topics.BallJoint(frames).fill, make(MultiDOFJointState, "multi_dof_joint_states"), ()),
+            (
+                self._joints.packed,
+                make(JointState, "joint_states"),
+                make(JointState, "ground_truth/joint_states"),
+            ),
+            (
+                self._pose.packed,
+                make(Odometry, "odometry"),
+                make(Odometry, "ground_truth/odometry"),
+            ),
+            (
+                state_topics.BallJoint(frames).fill,
+                make(MultiDOFJointState, "multi_dof_joint_states"),
+                (),
+            ),
             (state_topics.Inertial(frames).fill, make(Imu, "imu/data"), ()),
         ]
         wrench = [
@@ -186,7 +226,9 @@ def _heard_of(topics: list) -> list:
 
 
 def _heard(publishers: tuple) -> tuple:
-    return tuple([publisher for publisher in publishers if publisher.get_subscription_count()])  # a generator's is made too large, cut, and kept
+    return tuple(
+        [publisher for publisher in publishers if publisher.get_subscription_count()]
+    )  # a generator's is made too large, cut, and kept
 
 
 _GROUPS = ("state", "wrench", "integrator", "tf", "markers")

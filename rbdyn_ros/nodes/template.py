@@ -25,11 +25,16 @@ class Template:
         Where the middleware writes in another way `known` is false, and each message goes through it.
         """
         self._message, self._put = message, put
-        blocks = [tuple(float(1000 * i + j + 1) for j in range(size)) for i, size in enumerate(sizes)]
+        blocks = [
+            tuple(float(1000 * i + j + 1) for j in range(size)) for i, size in enumerate(sizes)
+        ]
         put(message, *blocks)
         self._bytes = bytearray(serialize_message(message))
         packers = [struct.Struct(f"<{size}d") for size in sizes]
-        self._places = [(packer, self._bytes.find(packer.pack(*block))) for packer, block in zip(packers, blocks)]
+        self._places = [
+            (packer, self._bytes.find(packer.pack(*block)))
+            for packer, block in zip(packers, blocks)
+        ]
         self.known = self._bytes[:2] == _LITTLE and all(place >= 0 for _, place in self._places)
 
     @property
@@ -37,7 +42,9 @@ class Template:
         """(bytes, where in them each number stands), where they are known."""
         if not self.known:
             return None
-        return bytes(self._bytes), [place + 8 * i for packer, place in self._places for i in range(packer.size // 8)]
+        return bytes(self._bytes), [
+            place + 8 * i for packer, place in self._places for i in range(packer.size // 8)
+        ]
 
     def packed(self, stamp: int, *blocks: tuple) -> bytes:
         """The message's bytes with another stamp [ns] and other numbers, one tuple for each block."""

@@ -30,11 +30,21 @@ class TopicObserver:
     """Reads the topics of one simulator and one controller when `look` is called; the true state where the plant tells it."""
 
     def __init__(self, node: Node):
-        self.states, self.forces, self.evidence = [], [], []  # rows: stamp [ns], then what was seen
+        self.states, self.forces, self.evidence = (
+            [],
+            [],
+            [],
+        )  # rows: stamp [ns], then what was seen
         self.disturbed = []  # stamps [ns] at which a disturbance acted
-        self.counts, self.diagnosed = {}, 0  # of the newest /diagnostics of the simulator, and how many came
+        self.counts, self.diagnosed = (
+            {},
+            0,
+        )  # of the newest /diagnostics of the simulator, and how many came
         self.simulator, self.controller = "", ""  # ~/status
-        self.stamp, self.answered = 0, 0  # [ns] of the newest state, and of the state that the newest command answers
+        self.stamp, self.answered = (
+            0,
+            0,
+        )  # [ns] of the newest state, and of the state that the newest command answers
         self.commands = 0  # how many were seen
         self._refusing, self._refusal = StallDetector(), ""
         self._knows_the_truth = False  # its topic has come
@@ -60,7 +70,10 @@ class TopicObserver:
         self._polled.empty()
         now, (seen, stamp) = time.monotonic(), self._seen
         if now - seen > PACED_OVER:
-            self._seen, self._factor = (now, self.stamp), (self.stamp - stamp) * 1e-9 / (now - seen)
+            self._seen, self._factor = (
+                (now, self.stamp),
+                (self.stamp - stamp) * 1e-9 / (now - seen),
+            )
 
     def failure(self) -> str:
         """Why simulator or controller cannot go on, in its own words; "" while both can. To be asked all the while."""
@@ -98,12 +111,34 @@ class TopicObserver:
         )
         return "  ".join(parts)
 
-    def trial(self, start: int, end: int, pushes: tuple = (), wall_time: float = math.nan, failure: str = "", interrupted: bool = False) -> Trial:
+    def trial(
+        self,
+        start: int,
+        end: int,
+        pushes: tuple = (),
+        wall_time: float = math.nan,
+        failure: str = "",
+        interrupted: bool = False,
+    ) -> Trial:
         """What was seen between two stamps [ns], as a trial."""
         t, q = _curve(self.states, start, end, 7)
         force_t, force = _curve(self.forces, start, end, 3)
         energy_t, energy = _curve(self.evidence, start, end, 3)
-        return Trial(t, q, force_t, force, energy_t, *energy.T, pushes, self.counts, wall_time, (end - start) * 1e-9, failure, interrupted, self._refusal)
+        return Trial(
+            t,
+            q,
+            force_t,
+            force,
+            energy_t,
+            *energy.T,
+            pushes,
+            self.counts,
+            wall_time,
+            (end - start) * 1e-9,
+            failure,
+            interrupted,
+            self._refusal,
+        )
 
     # the topics
 
@@ -118,7 +153,9 @@ class TopicObserver:
     def _see(self, message: Odometry) -> None:
         position = message.pose.pose.position
         self.stamp = nanoseconds(message.header.stamp)
-        self.states.append((self.stamp, position.x, position.y, *wxyz(message.pose.pose.orientation)))
+        self.states.append(
+            (self.stamp, position.x, position.y, *wxyz(message.pose.pose.orientation))
+        )
 
     def _joint_states(self, message: JointState) -> None:
         self.forces.append((nanoseconds(message.header.stamp), *message.effort[:2]))

@@ -47,7 +47,11 @@ class Moving:
 
 def static(frames: Frames, setup: Setup, imu_position: float) -> TFMessage:
     """/tf_static: what sits on the rod, in one message."""
-    along = ((frames.com, setup.system.center), (frames.tip, setup.params.rod_length), (frames.imu, imu_position))
+    along = (
+        (frames.com, setup.system.center),
+        (frames.tip, setup.params.rod_length),
+        (frames.imu, imu_position),
+    )
     message = TFMessage(transforms=[_edge(frames.rod, child) for child, _ in along])
     for transform, (_, distance) in zip(message.transforms, along):
         transform.transform.translation.z = distance

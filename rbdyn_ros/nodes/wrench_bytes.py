@@ -18,7 +18,12 @@ class WrenchBytes:
         found = self._layout.read(data)
         if found is None:
             message = deserialize_message(data, WrenchStamped)
-            return nanoseconds(message.header.stamp), message.header.frame_id, xyz(message.wrench.force), xyz(message.wrench.torque)
+            return (
+                nanoseconds(message.header.stamp),
+                message.header.frame_id,
+                xyz(message.wrench.force),
+                xyz(message.wrench.torque),
+            )
         stamp, numbers = found
         return stamp, self._frame, numbers[:3], numbers[3:]
 

@@ -41,12 +41,17 @@ def jacobian(
     if not step > 0.0:
         raise ValueError(f"step is {step}; it must be > 0")
     n = np.size(point) if dimension is None else dimension
-    columns = [_column(lambda e: function(plus(point, e)), direction, minus, step) for direction in np.eye(n)]
+    columns = [
+        _column(lambda e: function(plus(point, e)), direction, minus, step)
+        for direction in np.eye(n)
+    ]
     values, errors = zip(*columns)
     return Derivative(np.stack(values, axis=-1), max(errors))
 
 
-def _column(along: Callable, direction: np.ndarray, minus: Callable, step: float) -> tuple[np.ndarray, float]:
+def _column(
+    along: Callable, direction: np.ndarray, minus: Callable, step: float
+) -> tuple[np.ndarray, float]:
     """Ridders' tableau: row j has the central difference with step / SHRINK^j and its extrapolations."""
     best, best_error, last = None, np.inf, []
     for j in range(ROWS):
@@ -60,7 +65,9 @@ def _column(along: Callable, direction: np.ndarray, minus: Callable, step: float
                 best, best_error = row[k + 1], error
         last = row
     if best is None:
-        raise ValueError(f"the function is not finite within {step} of the point; choose a smaller step")
+        raise ValueError(
+            f"the function is not finite within {step} of the point; choose a smaller step"
+        )
     return best, best_error
 
 

@@ -45,7 +45,9 @@ class Histogram:
         """(time [s], share of all that do not exceed it), over the bins that are not empty: what to plot."""
         used = np.flatnonzero(self.counts)
         shares = np.cumsum(self.counts)[used] / max(1, self.total)
-        return np.array([min(max(_middle(i), self.least), self.most) for i in used.tolist()]), shares
+        return np.array(
+            [min(max(_middle(i), self.least), self.most) for i in used.tolist()]
+        ), shares
 
 
 def _bin(value: float) -> int:

@@ -58,7 +58,9 @@ def solve_consistent(A, b):
                 A[i, j] -= f * A[k, j]
             b[i] -= f * b[k]
         if k + 1 < n:
-            A[k + 1, k] = s  # nothing is read below a pivot: there stands whose unknown came to its place
+            A[k + 1, k] = (
+                s  # nothing is read below a pivot: there stands whose unknown came to its place
+            )
     for i in range(rank - 1, -1, -1):
         for j in range(i + 1, rank):
             b[i] -= A[i, j] * b[j]

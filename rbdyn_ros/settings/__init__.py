@@ -7,4 +7,12 @@ from rbdyn_ros.settings.integrator import integrator
 from rbdyn_ros.settings.parameter import Parameter, check
 from rbdyn_ros.settings.plant import plant_params
 
-__all__ = ["Parameter", "check", "initial_state", "integrator", "plant_input", "plant_params", "read_files"]
+__all__ = [
+    "Parameter",
+    "check",
+    "initial_state",
+    "integrator",
+    "plant_input",
+    "plant_params",
+    "read_files",
+]

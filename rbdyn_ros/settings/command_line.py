@@ -37,7 +37,9 @@ def fresh_folder(out: str | None, name: str) -> Path:
     """The folder of --out, by default `name` and the time, which holds nothing yet; it is not made."""
     folder = Path(out or f"{name}_{datetime.now():%Y-%m-%d_%H-%M-%S}").expanduser()
     if folder.is_dir() and any(folder.iterdir()):
-        raise ValueError(f"--out is {folder}, which is not empty; choose another, so that nothing is lost")
+        raise ValueError(
+            f"--out is {folder}, which is not empty; choose another, so that nothing is lost"
+        )
     return folder
 
 

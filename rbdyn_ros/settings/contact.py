@@ -133,11 +133,17 @@ def contacts(values: Mapping, length: float) -> "Contacts":
     from rbdyn_ros.settings.obstacles import obstacles
     from rbdyn_ros.types import Contacts
 
-    value = {parameter.name.removeprefix("contact."): values[parameter.name] for parameter in CONTACT}
-    ends = {axis: (_end(value[f"stops.{axis}_min"]), _end(value[f"stops.{axis}_max"])) for axis in "xy"}
+    value = {
+        parameter.name.removeprefix("contact."): values[parameter.name] for parameter in CONTACT
+    }
+    ends = {
+        axis: (_end(value[f"stops.{axis}_min"]), _end(value[f"stops.{axis}_max"])) for axis in "xy"
+    }
     for axis, (low, high) in ends.items():
         if not low < high:
-            raise ValueError(f"contact.stops.{axis}_min is {low:g} m; it must be < contact.stops.{axis}_max, {high:g} m")
+            raise ValueError(
+                f"contact.stops.{axis}_min is {low:g} m; it must be < contact.stops.{axis}_max, {high:g} m"
+            )
     law = value["impact_law"]
     if value["newton_restitution"]:
         if law not in (IMPACT_LAWS[0], "newton"):

@@ -28,10 +28,16 @@ def _read_file(path, nodes: tuple) -> dict:
     for entry in yaml_file.read(path):
         source = f"{path}:{entry.line}"
         node = entry.section.rpartition("/")[2]
-        if _is_foreign(node, source) or tables.is_of_ros(entry.name) or tables.is_of_a_law(entry.name, node):
+        if (
+            _is_foreign(node, source)
+            or tables.is_of_ros(entry.name)
+            or tables.is_of_a_law(entry.name, node)
+        ):
             continue
         is_for_all = node in ("", *_WILDCARDS)
-        value = check(tables.lookup(entry.name, source, None if is_for_all else node), entry.value, source)
+        value = check(
+            tables.lookup(entry.name, source, None if is_for_all else node), entry.value, source
+        )
         if is_for_all or node in nodes:
             settings[entry.name] = (value, source)
             named = named if is_for_all else _same(named, entry.section, source)

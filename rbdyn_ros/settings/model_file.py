@@ -85,7 +85,11 @@ TOP = _table(
     Parameter("every", None, **TIME),
 )
 PLACE = (_vector("position", "m"), _vector("orientation", "", 4), _vector("rpy", "rad"))
-SIZES = (_vector("size", "m")._replace(low=0.0, low_open=True), _length("radius"), _length("length"))
+SIZES = (
+    _vector("size", "m")._replace(low=0.0, low_open=True),
+    _length("radius"),
+    _length("length"),
+)
 BODY = _table(
     Parameter("shape", None, "", "", kind="string", choices=tuple(SHAPES)),
     Parameter("mass", None, "kg", "", low=0.0, low_open=True),
@@ -146,7 +150,11 @@ STARTS = {  # of a URDF's joints
 
 def names() -> tuple:
     """The shipped models, alphabetically."""
-    return tuple(sorted({file.stem for file in shipped.config("models").iterdir() if file.suffix in SUFFIXES}))
+    return tuple(
+        sorted(
+            {file.stem for file in shipped.config("models").iterdir() if file.suffix in SUFFIXES}
+        )
+    )
 
 
 def find(word: str) -> Path:
@@ -175,9 +183,16 @@ def read(path: Path) -> ModelFile:
     bodies, joints, geoms, notes = {}, {}, {}, ()
     if "urdf" in top:
         found = urdf.read(path.parent / top["urdf"], starts["positions"], starts["rates"])
-        bodies, joints, geoms, notes = dict(found.bodies), dict(found.joints), dict(found.geoms), found.notes
+        bodies, joints, geoms, notes = (
+            dict(found.bodies),
+            dict(found.joints),
+            dict(found.geoms),
+            found.notes,
+        )
     elif unused := [value.source for group in starts.values() for value in group.values()]:
-        raise ValueError(f"{unused[0]}: positions and rates are those of a URDF's joints; there is no `urdf:`")
+        raise ValueError(
+            f"{unused[0]}: positions and rates are those of a URDF's joints; there is no `urdf:`"
+        )
     for name, values in groups["bodies"].items():
         _fresh(name, bodies, values, "body")
         bodies[name], geom = _body(f"bodies.{name}", values)
@@ -189,8 +204,12 @@ def read(path: Path) -> ModelFile:
     for name, values in groups["geoms"].items():
         _fresh(name, geoms, values, "geom")
         geoms[name] = _geom(f"geoms.{name}", values)
-    contacts = {name: _contact(f"contacts.{name}", values) for name, values in groups["contacts"].items()}
-    springs = {name: _spring(f"springs.{name}", values) for name, values in groups["springs"].items()}
+    contacts = {
+        name: _contact(f"contacts.{name}", values) for name, values in groups["contacts"].items()
+    }
+    springs = {
+        name: _spring(f"springs.{name}", values) for name, values in groups["springs"].items()
+    }
     whole = {word: top[word] for word in ("gravity", "close") if word in top}
     if top["colliders"]:
         whole["colliders"] = scene.Colliders(**top["colliders"])
@@ -220,7 +239,9 @@ def _grouped(path: Path) -> tuple:
     for entry in yaml_file.read(path, "model file"):
         source, (first, *rest) = f"{path}:{entry.line}", entry.name.split(".", 2)
         if entry.section:
-            raise ValueError(f"{source}: a model file has no sections and no ros__parameters; leave them out")
+            raise ValueError(
+                f"{source}: a model file has no sections and no ros__parameters; leave them out"
+            )
         if first in TOP and not rest:
             top[first] = check(TOP[first], entry.value, source)
         elif first in GROUPS and len(rest) == 2:
@@ -233,7 +254,9 @@ def _grouped(path: Path) -> tuple:
             value = check(table[key]._replace(name=entry.name), entry.value, source)
             groups[first].setdefault(name, {})[key] = Value(value, source)
         elif first in STARTS and len(rest) == 1:
-            starts[first][rest[0]] = Value(check(STARTS[first]._replace(name=entry.name), entry.value, source), source)
+            starts[first][rest[0]] = Value(
+                check(STARTS[first]._replace(name=entry.name), entry.value, source), source
+            )
         elif first == "colliders" and len(rest) == 1 and rest[0] in COLLIDERS:
             value = check(COLLIDERS[rest[0]]._replace(name=entry.name), entry.value, source)
             top["colliders"][rest[0]] = value
@@ -242,38 +265,57 @@ def _grouped(path: Path) -> tuple:
                 f"{source}: {entry.name} is not known; write colliders: {{friction: 0.5, restitution: 0}}"
             )
         elif first in GROUPS or first in STARTS:
-            raise ValueError(f"{source}: {entry.name} has no parts; write {first}: {{NAME: {{...}}}}")
+            raise ValueError(
+                f"{source}: {entry.name} has no parts; write {first}: {{NAME: {{...}}}}"
+            )
         else:
             known = (*TOP, *GROUPS, "colliders", *STARTS)
-            raise ValueError(f"{source}: {entry.name} is not known; {nearest(first, known)}known are {', '.join(known)}")
+            raise ValueError(
+                f"{source}: {entry.name} is not known; {nearest(first, known)}known are {', '.join(known)}"
+            )
     return top, groups, starts
 
 
 def _fresh(name: str, known: dict, values: dict, what: str) -> None:
     if name in known:
-        raise ValueError(f"{_source(values)}: there are two {what} definitions called {name}; rename one")
+        raise ValueError(
+            f"{_source(values)}: there are two {what} definitions called {name}; rename one"
+        )
 
 
 def _body(called: str, values: dict) -> tuple:
     """(shapes.Body, its Geom or None)."""
-    shape = _need(called, values, "shape", "write sphere, box, cylinder, capsule, rod, or none with mass and inertia")
+    shape = _need(
+        called,
+        values,
+        "shape",
+        "write sphere, box, cylinder, capsule, rod, or none with mass and inertia",
+    )
     make, sizes = SHAPES[shape]
     values = _between_ends(called, values)
     allowed = {"shape", "mass", "density", *sizes, *(p.name for p in PLACE), "from", "to"}
     allowed |= {"velocity", "angular_velocity", "held"} | ({"radius"} if shape == "rod" else set())
     if shape == "none":
         allowed -= {"density", "from", "to"}
-    _refuse_others(called, values, allowed, f"a {shape}" if shape != "none" else "a body without a shape")
+    _refuse_others(
+        called, values, allowed, f"a {shape}" if shape != "none" else "a body without a shape"
+    )
     size = {word: _need(called, values, word, f"a {shape} needs it") for word in sizes}
     if shape == "rod" and "radius" in values:
         size["radius"] = values["radius"].value
-    start = {word: values[word].value for word in ("position", "velocity", "angular_velocity", "held") if word in values}
+    start = {
+        word: values[word].value
+        for word in ("position", "velocity", "angular_velocity", "held")
+        if word in values
+    }
     start["orientation"] = _orientation(called, values)
     if shape == "none":
         return shapes.Body(**size, **start), None
     one_of = {word: values[word].value for word in ("mass", "density") if word in values}
     if len(one_of) != 1:
-        raise ValueError(f"{_source(values)}: {called} has {'both ' if one_of else 'neither '}mass and density; give one")
+        raise ValueError(
+            f"{_source(values)}: {called} has {'both ' if one_of else 'neither '}mass and density; give one"
+        )
     edges = size.pop("size", None)
     try:
         body = make(edges, **one_of, **start) if edges else make(**size, **one_of, **start)
@@ -296,11 +338,15 @@ def _between_ends(called: str, values: dict) -> dict:
     ends = [np.array(_need(called, values, word, "give both ends")) for word in ("from", "to")]
     for word in ("length", "position", "orientation", "rpy"):
         if word in values:
-            raise ValueError(f"{values[word].source}: {called}.{word} follows from its ends; leave it out")
+            raise ValueError(
+                f"{values[word].source}: {called}.{word} follows from its ends; leave it out"
+            )
     along, source = ends[1] - ends[0], values["from"].source
     length = float(np.linalg.norm(along))
     if not length > 0.0:
-        raise ValueError(f"{source}: {called}.from and to are the same point; a body between them has no length")
+        raise ValueError(
+            f"{source}: {called}.from and to are the same point; a body between them has no length"
+        )
     turn = scene.plane(along).orientation
     made = {"length": length, "position": tuple(0.5 * (ends[0] + ends[1])), "orientation": turn}
     rest = {word: value for word, value in values.items() if word not in ("from", "to")}
@@ -329,7 +375,9 @@ def _geom(called: str, values: dict) -> scene.Geom:
     if kind == "plane":
         given = {word: values[word].value for word in ("normal", "point") if word in values}
         if not np.any(given.get("normal", 1.0)):
-            raise ValueError(f"{values['normal'].source}: {called}.normal is zero; a direction must not be")
+            raise ValueError(
+                f"{values['normal'].source}: {called}.normal is zero; a direction must not be"
+            )
         return scene.plane(**given, body=body, velocity=velocity)
     size = [_need(called, values, word, f"a {kind} needs it") for word in sizes]
     size = size[0] if sizes == ("size",) else tuple(size)
@@ -346,7 +394,12 @@ def _spring(called: str, values: dict) -> scene.Spring:
     _need(called, values, "stiffness", "write it in N/m, at a hinge in N m/rad")
     at_hinge = "hinge" in values
     if not at_hinge:
-        _need(called, values, "between", "write [BODY, OTHER], the other may be world, or hinge: NAME")
+        _need(
+            called,
+            values,
+            "between",
+            "write [BODY, OTHER], the other may be world, or hinge: NAME",
+        )
     allowed = {"hinge", "angle"} if at_hinge else {"between", "start", "end", "length"}
     what = "a spring at a hinge" if at_hinge else "a spring between two points"
     _refuse_others(called, values, allowed | {"stiffness", "damping"}, what)
@@ -357,14 +410,18 @@ def _orientation(called: str, values: dict) -> tuple:
     """wxyz of `orientation`, or of `rpy`: roll, pitch and yaw about the fixed axes x, y, z [rad]."""
     if "rpy" in values:
         if "orientation" in values:
-            raise ValueError(f"{values['rpy'].source}: {called} has both rpy and orientation; give one")
+            raise ValueError(
+                f"{values['rpy'].source}: {called} has both rpy and orientation; give one"
+            )
         return urdf.attitude(values["rpy"].value)
     if "orientation" not in values:
         return (1.0, 0.0, 0.0, 0.0)
     given, source = values["orientation"]
     norm = float(np.linalg.norm(given))
     if not abs(norm - 1.0) <= 1e-3:
-        raise ValueError(f"{source}: {called}.orientation is {list(given)}; its norm is {norm:.4g} and must be 1 (wxyz)")
+        raise ValueError(
+            f"{source}: {called}.orientation is {list(given)}; its norm is {norm:.4g} and must be 1 (wxyz)"
+        )
     return tuple(quaternion.normalized(given).tolist())
 
 
@@ -377,10 +434,10 @@ def _need(called: str, values: dict, word: str, advice: str):
 def _refuse_others(called: str, values: dict, allowed: set, what: str) -> None:
     for word, value in values.items():
         if word not in allowed:
-            raise ValueError(f"{value.source}: {called}.{word} has no meaning for {what}; leave it out")
+            raise ValueError(
+                f"{value.source}: {called}.{word} has no meaning for {what}; leave it out"
+            )
 
 
 def _source(values: dict) -> str:
     return next(iter(values.values())).source
-
-

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from typing import NamedTuple
 
-_EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")  # "1e-3": a number to people, a string to YAML 1.1
+_EXPONENT = re.compile(
+    r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+"
+)  # "1e-3": a number to people, a string to YAML 1.1
 
 
 class Parameter(NamedTuple):
@@ -21,9 +23,13 @@ class Parameter(NamedTuple):
     high: float | None = None
     low_open: bool = False  # the value `low` itself is excluded
     length: tuple | range = ()  # the lengths that a list may have; () is any
-    choices: tuple | Callable[[], tuple] = ()  # the strings that are allowed, or what finds them; () is any
+    choices: (
+        tuple | Callable[[], tuple]
+    ) = ()  # the strings that are allowed, or what finds them; () is any
     read_only: bool = False  # structural: fixed once the node is configured
-    refine: Callable | None = None  # a further condition: value -> value, or ValueError with the rest of the sentence
+    refine: Callable | None = (
+        None  # a further condition: value -> value, or ValueError with the rest of the sentence
+    )
 
 
 def check(parameter: Parameter, value: object, source: str) -> object:
@@ -146,7 +152,11 @@ _WORDS = {
 
 
 def _range(parameter: Parameter) -> str:
-    low = [f"{'>' if parameter.low_open else '>='} {parameter.low:g}"] if parameter.low is not None else []
+    low = (
+        [f"{'>' if parameter.low_open else '>='} {parameter.low:g}"]
+        if parameter.low is not None
+        else []
+    )
     high = [f"<= {parameter.high:g}"] if parameter.high is not None else []
     return "".join(f" {bounds}" for bounds in [" and ".join(low + high)] if bounds)
 

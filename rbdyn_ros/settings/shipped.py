@@ -8,9 +8,15 @@ from pathlib import Path
 def config(*parts: str) -> Path:
     """A file or folder of config/, such as config("suites", "standard.yaml"). ValueError if it is nowhere."""
     here = Path(__file__).parents[2] / "config"  # the source tree
-    prefixes = [Path(prefix) for prefix in (*os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep), sys.prefix) if prefix]
+    prefixes = [
+        Path(prefix)
+        for prefix in (*os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep), sys.prefix)
+        if prefix
+    ]
     places = [here, *(prefix / "share" / "rbdyn_ros" / "config" for prefix in prefixes)]
     for place in places:
         if (found := place.joinpath(*parts)).exists():
             return found
-    raise ValueError(f"config/{'/'.join(parts)} is not installed; looked in {', '.join(map(str, places))}")
+    raise ValueError(
+        f"config/{'/'.join(parts)} is not installed; looked in {', '.join(map(str, places))}"
+    )

@@ -41,7 +41,11 @@ TITLED = {
 # what a simulation without nodes reads
 OFFLINE = PLANT + MISMATCH + CONTACT + (OBSTACLES,) + INITIAL + INPUT + INTEGRATOR
 NODES = {
-    "pendulum_simulator": OFFLINE + NODE + WAITING + SIMULATOR + tuple(p for p in FAULTS if p not in MISMATCH),
+    "pendulum_simulator": OFFLINE
+    + NODE
+    + WAITING
+    + SIMULATOR
+    + tuple(p for p in FAULTS if p not in MISMATCH),
     "pendulum_controller": PLANT + NODE + CONTROLLER + OBSERVER,
     "pendulum_hil": PLANT + NODE + HIL,
     "pendulum_replay": NODE + WAITING + REPLAY,

@@ -61,12 +61,16 @@ def read(path: Path, positions: Mapping = _NOTHING, rates: Mapping = _NOTHING) -
     robot = _parsed(path)
     try:
         above, order = _tree(robot)
-        moving = {joint.name: joint for joint in robot.joints if joint.type in (*HINGES, "prismatic")}
+        moving = {
+            joint.name: joint for joint in robot.joints if joint.type in (*HINGES, "prismatic")
+        }
         for name, (_, source) in (*positions.items(), *rates.items()):
             if name not in moving:
                 known = f"{nearest(name, moving)}known are {', '.join(moving)}"
                 raise ValueError(f"{source}: {name} is no hinge or slide of {path.name}; {known}")
-        values = [{name: value for name, (value, _) in given.items()} for given in (positions, rates)]
+        values = [
+            {name: value for name, (value, _) in given.items()} for given in (positions, rates)
+        ]
         frames = _frames(above, order, *values)
         owner = {}  # link -> the topmost link of its body; the root's is the world
         for link in order:
@@ -76,7 +80,9 @@ def read(path: Path, positions: Mapping = _NOTHING, rates: Mapping = _NOTHING) -
         return _robot(robot, above, frames, owner)
     except ValueError as error:
         sentence = str(error)
-        known = any(sentence.startswith(source) for _, source in (*positions.values(), *rates.values()))
+        known = any(
+            sentence.startswith(source) for _, source in (*positions.values(), *rates.values())
+        )
         raise ValueError(sentence if known else f"{path}: {sentence}") from None
 
 
@@ -102,7 +108,9 @@ def _tree(robot) -> tuple:
             if link not in links:
                 raise ValueError(f"joint {joint.name} names the link {link}, which is not there")
         if joint.child in above:
-            raise ValueError(f"link {joint.child} is the child of joints {above[joint.child].name} and {joint.name}; keep one")
+            raise ValueError(
+                f"link {joint.child} is the child of joints {above[joint.child].name} and {joint.name}; keep one"
+            )
         above[joint.child] = joint
     order = [link.name for link in robot.links if link.name not in above]
     if len(order) != 1:
@@ -110,7 +118,9 @@ def _tree(robot) -> tuple:
     for link in order:
         order += [joint.child for joint in robot.joints if joint.parent == link]
     if missing := sorted(links - set(order)):
-        raise ValueError(f"the joints of {', '.join(missing)} go round in a circle; a URDF is a tree")
+        raise ValueError(
+            f"the joints of {', '.join(missing)} go round in a circle; a URDF is a tree"
+        )
     return above, order
 
 
@@ -120,7 +130,11 @@ def _frames(above: dict, order: list, positions: dict, rates: dict) -> dict:
     frames = {order[0]: Frame(zero, np.array([1.0, 0.0, 0.0, 0.0]), zero, zero)}
     for link in order[1:]:
         joint = above[link]
-        f, at, value = frames[joint.parent], _placed(frames[joint.parent], joint.origin), positions.get(joint.name, 0.0)
+        f, at, value = (
+            frames[joint.parent],
+            _placed(frames[joint.parent], joint.origin),
+            positions.get(joint.name, 0.0),
+        )
         axis, rate = quaternion.rotate(at.q, _axis(joint)), rates.get(joint.name, 0.0)
         q, x, w, v = at.q, at.x, f.w, 0.0 * axis
         if joint.type in HINGES:
@@ -136,7 +150,9 @@ def _robot(robot, above: dict, frames: dict, owner: dict) -> Robot:
     bodies, joints, geoms, notes = {}, {}, {}, []
     for name in dict.fromkeys(owner.values()):
         if name != scene.GROUND:
-            bodies[name] = _body(name, [links[link] for link in owner if owner[link] == name], frames)
+            bodies[name] = _body(
+                name, [links[link] for link in owner if owner[link] == name], frames
+            )
     for joint in robot.joints:
         notes += _notes(joint)
         if joint.type in ("fixed", "floating"):
@@ -153,7 +169,9 @@ def _robot(robot, above: dict, frames: dict, owner: dict) -> Robot:
             name = link.name if len(link.collisions) == 1 else f"{link.name}_{i + 1}"
             shape = _shape(collision.geometry)
             if shape is None:
-                notes.append(f"the mesh of link {link.name} touches nothing; only box, sphere and cylinder do")
+                notes.append(
+                    f"the mesh of link {link.name} touches nothing; only box, sphere and cylinder do"
+                )
                 continue
             at, body = _placed(frames[link.name], collision.origin), owner[link.name]
             x, q = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
@@ -161,7 +179,9 @@ def _robot(robot, above: dict, frames: dict, owner: dict) -> Robot:
                 x, q = np.array(bodies[body].position), np.array(bodies[body].orientation)
             back = quaternion.conjugate(q)
             position = tuple(quaternion.rotate(back, at.x - x).tolist())
-            geoms[name] = scene.Geom(*shape, position, tuple(quaternion.product(back, at.q).tolist()))._replace(body=body)
+            geoms[name] = scene.Geom(
+                *shape, position, tuple(quaternion.product(back, at.q).tolist())
+            )._replace(body=body)
     return Robot(robot.name, bodies, joints, geoms, tuple(dict.fromkeys(notes)))
 
 
@@ -172,10 +192,16 @@ def _body(name: str, links: list, frames: dict) -> shapes.Body:
         if link.inertial is not None and link.inertial.mass:
             at = _placed(frames[link.name], link.inertial.origin)
             R = quaternion.to_matrix(at.q)
-            inertia = np.zeros((3, 3)) if link.inertial.inertia is None else np.array(link.inertial.inertia.to_matrix())
+            inertia = (
+                np.zeros((3, 3))
+                if link.inertial.inertia is None
+                else np.array(link.inertial.inertia.to_matrix())
+            )
             parts.append((float(link.inertial.mass), at.x, R @ inertia @ R.T))
     if not parts:
-        raise ValueError(f"link {name} moves and has no mass; give it an <inertial>, or a fixed joint")
+        raise ValueError(
+            f"link {name} moves and has no mass; give it an <inertial>, or a fixed joint"
+        )
     mass = sum(m for m, _, _ in parts)
     center = sum(m * x for m, x, _ in parts) / mass
     total = np.zeros((3, 3))
@@ -200,9 +226,15 @@ def _body(name: str, links: list, frames: dict) -> shapes.Body:
 def _notes(joint) -> list:
     """Sentences about what of a joint has no effect; ValueError for what would have too much."""
     if joint.mimic is not None:
-        raise ValueError(f"joint {joint.name} mimics {joint.mimic.joint}, which is not there for a model; take it out")
+        raise ValueError(
+            f"joint {joint.name} mimics {joint.mimic.joint}, which is not there for a model; take it out"
+        )
     notes, limit, dynamics = [], joint.limit, joint.dynamics
-    if joint.type in ("revolute", "prismatic") and limit is not None and (limit.lower or limit.upper):
+    if (
+        joint.type in ("revolute", "prismatic")
+        and limit is not None
+        and (limit.lower or limit.upper)
+    ):
         notes.append(f"the limits of joint {joint.name} are no stops: it moves past them")
     if dynamics is not None and (dynamics.damping or dynamics.friction):
         notes.append(f"damping and friction of joint {joint.name} have no effect")
@@ -213,7 +245,9 @@ def _axis(joint) -> Array:
     axis = np.array([1.0, 0.0, 0.0] if joint.axis is None else joint.axis, dtype=float)
     length = np.linalg.norm(axis)
     if not (np.isfinite(length) and length > 0.0):
-        raise ValueError(f"the axis of joint {joint.name} is {axis.tolist()}; a direction must be finite and not zero")
+        raise ValueError(
+            f"the axis of joint {joint.name} is {axis.tolist()}; a direction must be finite and not zero"
+        )
     return axis / length
 
 
@@ -223,7 +257,9 @@ def _placed(frame: Frame, origin) -> Frame:
     if origin is not None:
         xyz, rpy = origin.xyz or xyz, origin.rpy or rpy
     q = quaternion.product(frame.q, np.array(attitude(rpy)))
-    return Frame(frame.x + quaternion.rotate(frame.q, np.array(xyz, dtype=float)), q, frame.v, frame.w)
+    return Frame(
+        frame.x + quaternion.rotate(frame.q, np.array(xyz, dtype=float)), q, frame.v, frame.w
+    )
 
 
 def _shape(geometry) -> tuple | None:

@@ -24,7 +24,9 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent, index):
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark
-            raise yaml.composer.ComposerError(None, None, "ROS does not read aliases: write the value again", mark)
+            raise yaml.composer.ComposerError(
+                None, None, "ROS does not read aliases: write the value again", mark
+            )
         return super().compose_node(parent, index)
 
 
@@ -50,11 +52,15 @@ def read(path: str | Path, what: str = "parameter file") -> list[Entry]:
         entries = list(_entries(loader, loader.get_single_node(), path))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise ValueError(f"{path}:{mark.line + 1}: broken YAML: {error.problem or error.context}") from None
+        raise ValueError(
+            f"{path}:{mark.line + 1}: broken YAML: {error.problem or error.context}"
+        ) from None
     except yaml.YAMLError as error:  # a character that YAML forbids: it has no mark
         raise ValueError(f"{path}: broken YAML: {' '.join(str(error).split())}") from None
     except RecursionError:
-        raise ValueError(f"{path}: broken YAML: nested too deeply; parameters need two or three levels") from None
+        raise ValueError(
+            f"{path}: broken YAML: nested too deeply; parameters need two or three levels"
+        ) from None
     _refuse_repetition(entries, path)
     return entries
 
@@ -73,9 +79,13 @@ def text(path: str | Path, what: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        raise ValueError(f"{path}: cannot read the {what}: {error.strerror}; check its path") from None
+        raise ValueError(
+            f"{path}: cannot read the {what}: {error.strerror}; check its path"
+        ) from None
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: cannot read the {what}: it is not UTF-8 text; check its path") from None
+        raise ValueError(
+            f"{path}: cannot read the {what}: it is not UTF-8 text; check its path"
+        ) from None
 
 
 def _entries(loader: _Loader, root: yaml.Node | None, path) -> Iterator[Entry]:
@@ -98,7 +108,9 @@ def _refuse_bare_sections(root: yaml.MappingNode, path) -> None:
     for key, _ in _pairs(root, path):
         if key.value.startswith("/"):
             advice = "write it between the section and the values"
-            raise ValueError(f"{path}:{_line(key)}: section {key.value} has no `{_MARK}:`; {advice}")
+            raise ValueError(
+                f"{path}:{_line(key)}: section {key.value} has no `{_MARK}:`; {advice}"
+            )
 
 
 def _sections(loader: _Loader, node: yaml.MappingNode, path, section: str) -> Iterator[Entry]:
@@ -114,7 +126,9 @@ def _sections(loader: _Loader, node: yaml.MappingNode, path, section: str) -> It
             )
 
 
-def _values(loader: _Loader, node: yaml.MappingNode, path, section: str, prefix: str) -> Iterator[Entry]:
+def _values(
+    loader: _Loader, node: yaml.MappingNode, path, section: str, prefix: str
+) -> Iterator[Entry]:
     for key, value in _pairs(node, path):
         name = prefix + key.value
         if isinstance(value, yaml.MappingNode):

@@ -37,7 +37,9 @@ def repair(bag: Path, repaired: Path, progress: Callable = lambda messages: mess
     """
     source = _file(bag)
     if repaired.exists():
-        raise ValueError(f"{repaired} is there already; choose another folder for the repaired bag")
+        raise ValueError(
+            f"{repaired} is there already; choose another folder for the repaired bag"
+        )
     try:
         make_folder(repaired.absolute().parent)
     except OSError as error:
@@ -63,7 +65,9 @@ def sound_end(file: Path) -> int:
         end = len(MAGIC)
         while len(head := read.read(9)) == 9:
             kind, length = struct.unpack("<BQ", head)
-            if kind in (_DATA_END, _FOOTER) or end + 9 + length > size:  # no message comes after these two
+            if (
+                kind in (_DATA_END, _FOOTER) or end + 9 + length > size
+            ):  # no message comes after these two
                 break
             end += 9 + length
             read.seek(end)
@@ -87,7 +91,9 @@ def _file(bag: Path) -> Path:
     if not bag.is_dir():
         raise ValueError(f"{bag} is not the folder of a bag")
     if (bag / "metadata.yaml").exists():
-        raise ValueError(f"{bag} has its metadata.yaml: its recorder ended in good order, there is nothing to repair")
+        raise ValueError(
+            f"{bag} has its metadata.yaml: its recorder ended in good order, there is nothing to repair"
+        )
     files = sorted(bag.glob("*.mcap"))
     if len(files) != 1:
         raise ValueError(f"{bag} has {len(files)} files *.mcap; it must have one")
@@ -101,11 +107,19 @@ def _rewritten(part: Path, made: Path, progress: Callable) -> tuple:
 
     store = get_typestore(Stores.LATEST)
     try:
-        with Reader(part) as reader, Writer(made, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        with (
+            Reader(part) as reader,
+            Writer(made, version=9, storage_plugin=StoragePlugin.MCAP) as writer,
+        ):
             if not reader.message_count:
                 raise ValueError("there is not one whole message in the bag")
             channels = {
-                old.id: writer.add_connection(old.topic, old.msgtype, typestore=store, offered_qos_profiles=old.ext.offered_qos_profiles)
+                old.id: writer.add_connection(
+                    old.topic,
+                    old.msgtype,
+                    typestore=store,
+                    offered_qos_profiles=old.ext.offered_qos_profiles,
+                )
                 for old in reader.connections
             }
             for channel, stamp, data in progress(messages(part)):
@@ -114,7 +128,9 @@ def _rewritten(part: Path, made: Path, progress: Callable) -> tuple:
     except (OSError, ValueError):
         raise
     except Exception as error:  # records with random bytes let a reader stumble anywhere
-        reason = str(error) if isinstance(error, ReaderError) else f"{type(error).__name__} {error}"
+        reason = (
+            str(error) if isinstance(error, ReaderError) else f"{type(error).__name__} {error}"
+        )
         raise ValueError(f"the bag's records make no sense: {reason}") from error
 
 
@@ -134,7 +150,9 @@ def _in_chunk(chunk: bytes) -> Iterator[tuple]:
     """A chunk: two stamps, size, CRC, compression, size, records."""
     (name,) = struct.unpack_from("<I", chunk, 28)
     if name:
-        raise ValueError(f"the bag is compressed ({chunk[32 : 32 + name].decode()}), which this recorder does not do; take `mcap recover`")
+        raise ValueError(
+            f"the bag is compressed ({chunk[32 : 32 + name].decode()}), which this recorder does not do; take `mcap recover`"
+        )
     at = 40
     while at < len(chunk):
         kind, length = struct.unpack_from("<BQ", chunk, at)

@@ -18,7 +18,11 @@ class CallTimeout:
     """
 
     def __init__(self, seconds: float):
-        self.edges, self._seen, self._seconds = 0, 0, seconds  # an odd number of edges: within a call
+        self.edges, self._seen, self._seconds = (
+            0,
+            0,
+            seconds,
+        )  # an odd number of edges: within a call
         self._armed = threading.current_thread() is threading.main_thread()
 
     def __enter__(self) -> "CallTimeout":

@@ -41,17 +41,26 @@ class Push(NamedTuple):
 class Conditions(NamedTuple):
     """What a law meets. By default: the true state at once, its whole force acts, nobody pushes."""
 
-    reference: tuple | Callable = (0.0, 0.0)  # where the cart shall be (2,) [m], or a function of t
+    reference: tuple | Callable = (
+        0.0,
+        0.0,
+    )  # where the cart shall be (2,) [m], or a function of t
     force_limit: float = math.inf  # [N] at which the norm is cut
     travel: float = math.inf  # [m] from the origin, beyond which the run ends
     step: float = 0.001  # [s] of the integrator; the control period is a multiple
-    faults: Faults = Faults()  # a tick is a control period; the true plant is `faults.mismatch.actual(params, faults)`
+    faults: Faults = (
+        Faults()
+    )  # a tick is a control period; the true plant is `faults.mismatch.actual(params, faults)`
     seed: int = 0  # of the faults
-    observer: Callable | None = None  # (measured, true state, force, `faults.sensors.Sensors`) -> State for the law
+    observer: Callable | None = (
+        None  # (measured, true state, force, `faults.sensors.Sensors`) -> State for the law
+    )
     observer_force: str = ACTING  # which force of the last period the observer is given: the one that acted, or the one commanded
     gain: float = 1.0  # factor on the commanded force on its way to the cart
     pushes: tuple = ()  # of `Push`
-    sines: Array | None = None  # (n, 4) as in `types.Input`: forces on the cart that are known in advance, beside the law's
+    sines: Array | None = (
+        None  # (n, 4) as in `types.Input`: forces on the cart that are known in advance, beside the law's
+    )
     stop: Callable | None = None  # (t, q, v) -> a word that ends the run, "" to go on
     name: str = "the law"  # in sentences
     patience: float = 2.0  # [s] for one command
@@ -103,11 +112,24 @@ def run(
     return loop.record()
 
 
-def warm_up(params: spherical_pendulum.Params, integrator: Integrator, law, period: float, conditions: Conditions) -> str:
+def warm_up(
+    params: spherical_pendulum.Params,
+    integrator: Integrator,
+    law,
+    period: float,
+    conditions: Conditions,
+) -> str:
     """Some commands near upright and some farther away: what compiles, or loads a library, does it here. The fault, or ""."""
-    first = Conditions(step=conditions.step, force_limit=conditions.force_limit, name=conditions.name, patience=FIRST)
+    first = Conditions(
+        step=conditions.step,
+        force_limit=conditions.force_limit,
+        name=conditions.name,
+        patience=FIRST,
+    )
     for tilt in WARM_UP:
-        if fault := run(params, integrator, law, spherical_pendulum.upright(tilt), 20 * period, period, first).fault:
+        if fault := run(
+            params, integrator, law, spherical_pendulum.upright(tilt), 20 * period, period, first
+        ).fault:
             return fault
     return ""
 
@@ -117,13 +139,17 @@ def answer(law, t: float, state: State, reference: Array, name: str = "the law")
     try:
         returned = law.command(t, state, reference)
     except Exception as error:  # whatever a law of somebody else raises
-        raise Misbehaved(f"{name} raised {type(error).__name__} at t = {t:.3f} s: {error}{tracebacks.place(error)}") from error
+        raise Misbehaved(
+            f"{name} raised {type(error).__name__} at t = {t:.3f} s: {error}{tracebacks.place(error)}"
+        ) from error
     try:
         force = np.asarray(returned, float)
     except (TypeError, ValueError):
         force = np.empty(0)
     if force.shape != (2,) or not (math.isfinite(force[0]) and math.isfinite(force[1])):
-        raise Misbehaved(f"{name} returned {_written(returned)} at t = {t:.3f} s; it must return two finite forces [N]")
+        raise Misbehaved(
+            f"{name} returned {_written(returned)} at t = {t:.3f} s; it must return two finite forces [N]"
+        )
     return force
 
 
@@ -134,20 +160,39 @@ class _Loop:
         self.integrator, self.law, self.conditions = integrator, law, conditions
         self.start, self.period, self.steps = state.t, period, steps(period, conditions.step)
         self.system = spherical_pendulum.build(actual(params, conditions.faults))
-        self.chain = FaultPipeline(conditions.faults, conditions.seed, period) if conditions.faults != Faults() else None
+        self.chain = (
+            FaultPipeline(conditions.faults, conditions.seed, period)
+            if conditions.faults != Faults()
+            else None
+        )
         self.input = spherical_pendulum.no_input()
         if conditions.sines is not None:
             self.input = boundary.accepted(self.input._replace(sines=conditions.sines))
         (self.q, self.v), self.reaction = boundary.start(state), np.zeros(3)
         integrator.check(self.system, state, self.input)
         self.options = integrator.options(self.system)
-        self.stepper = bound(integrator.advance, self.system, self.options, self.input, 0.0, 0, 0.0, self.q, self.v, self.reaction)
+        self.stepper = bound(
+            integrator.advance,
+            self.system,
+            self.options,
+            self.input,
+            0.0,
+            0,
+            0.0,
+            self.q,
+            self.v,
+            self.reaction,
+        )
         fixed = conditions.reference
         self.aim = fixed if callable(fixed) else lambda t, at=np.array(fixed, float): at
         self.rows, self.planned, self.ended, self.fault = 0, round(duration / period), "", ""
         n = self.planned
         self.t = state.t + period * np.arange(n + 1)
-        self.states, self.force, self.seen = np.zeros((n + 1, 11)), np.zeros((n, 2)), np.zeros((n, 11))
+        self.states, self.force, self.seen = (
+            np.zeros((n + 1, 11)),
+            np.zeros((n, 2)),
+            np.zeros((n, 11)),
+        )
         self.compute, self.acting, self.commanded = np.zeros(n), np.zeros(2), np.zeros(2)
         self.states[0, :6], self.states[0, 6:] = self.q, self.v
 
@@ -168,7 +213,9 @@ class _Loop:
         self.compute[i] = time.thread_time() - began
         self.commanded = _cut(command, c.force_limit)
         force = self.commanded if c.gain == 1.0 else _cut(c.gain * command, c.force_limit)
-        self.acting = self.force[i] = self.chain.actuate(i, tuple(force.tolist())) if self.chain else force
+        self.acting = self.force[i] = (
+            self.chain.actuate(i, tuple(force.tolist())) if self.chain else force
+        )
         self._step(t)
 
     def _shown(self, i: int, t: float) -> State:
@@ -185,9 +232,20 @@ class _Loop:
         self.input.force[:] = self.acting
         if c.pushes:
             self.input.disturbance[:] = _pushed(c.pushes, t)
-        done, iterations, residual = self.stepper(self.system, self.options, self.input, h, n, t, self.q, self.v, self.reaction)
+        done, iterations, residual = self.stepper(
+            self.system, self.options, self.input, h, n, t, self.q, self.v, self.reaction
+        )
         if done < n:
-            self.fault = failure(self.integrator, self.options, t + done * h, h, iterations, residual, self.q, self.v)
+            self.fault = failure(
+                self.integrator,
+                self.options,
+                t + done * h,
+                h,
+                iterations,
+                residual,
+                self.q,
+                self.v,
+            )
             return
         self.rows += 1
         self.states[self.rows, :6], self.states[self.rows, 6:] = self.q, self.v
@@ -199,7 +257,16 @@ class _Loop:
     def record(self) -> ClosedLoop:
         """The rows so far."""
         n, states = self.rows, self.states[: self.rows + 1]
-        return ClosedLoop(self.t[: n + 1], states[:, :6], states[:, 6:], self.force[:n], self.seen[:n], self.compute[:n], self.ended, self.fault)
+        return ClosedLoop(
+            self.t[: n + 1],
+            states[:, :6],
+            states[:, 6:],
+            self.force[:n],
+            self.seen[:n],
+            self.compute[:n],
+            self.ended,
+            self.fault,
+        )
 
 
 def _cut(force: Array, limit: float) -> Array:
@@ -216,7 +283,9 @@ def steps(period: float, step: float) -> int:
     """The integrator's steps in a control period. ValueError if it is no multiple."""
     n = round(period / step)
     if n < 1 or abs(period / step - n) > 1e-9 * n:
-        raise ValueError(f"the control period is {period:g} s; it must be a multiple of the step, {step:g} s")
+        raise ValueError(
+            f"the control period is {period:g} s; it must be a multiple of the step, {step:g} s"
+        )
     return n
 
 

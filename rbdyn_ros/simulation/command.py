@@ -41,7 +41,9 @@ class Rejected(ValueError):
 def force_of(components, what: str) -> tuple:
     """(Fx, Fy) of a list. Rejected if it has not two elements, or one that is not finite."""
     if len(components) != 2:
-        raise Rejected("length", f"{what} has {len(components)} elements; it must have 2: [Fx, Fy] in N")
+        raise Rejected(
+            "length", f"{what} has {len(components)} elements; it must have 2: [Fx, Fy] in N"
+        )
     force = (float(components[0]), float(components[1]))
     if not all(map(math.isfinite, force)):
         raise Rejected("not finite", f"{what} is {list(force)} N; it must be finite")
@@ -53,10 +55,14 @@ def check_stamp(stamp: int, now: int, limit: float, what: str) -> None:
     age = (now - stamp) * 1e-9
     if stamp and now - stamp < -FUTURE_NS:
         raise Rejected(
-            "future", f"{what} is stamped {-age:.3f} s ahead of the simulation; it must repeat the stamp of the state it answers, or be zero"
+            "future",
+            f"{what} is stamped {-age:.3f} s ahead of the simulation; it must repeat the stamp of the state it answers, or be zero",
         )
     if stamp and age > limit:
-        raise Rejected("stale", f"{what} answers a state that is {age:.3f} s old; it must be at most {limit:.3g} s old")
+        raise Rejected(
+            "stale",
+            f"{what} answers a state that is {age:.3f} s old; it must be at most {limit:.3g} s old",
+        )
 
 
 def check_lockstep(stamp: int, what: str) -> None:
@@ -85,9 +91,13 @@ class CommandQueue:
         self._changed = threading.Condition()
         self.newest: Command | None = None
         self._waiting = deque(maxlen=WAITING)
-        self.ring = CommandRing(np.zeros(1, np.int64), np.zeros(WAITING), np.zeros((WAITING, 2)))  # for who cannot wait for a lock
+        self.ring = CommandRing(
+            np.zeros(1, np.int64), np.zeros(WAITING), np.zeros((WAITING, 2))
+        )  # for who cannot wait for a lock
         self.accepted = 0
-        self.late = 0  # in lockstep: commands that do not answer the present state, or answer it again
+        self.late = (
+            0  # in lockstep: commands that do not answer the present state, or answer it again
+        )
         self.rejected = Counter()
         self.rejection = ""  # the sentence of the newest one
 

@@ -5,7 +5,10 @@ from random import Random
 from typing import NamedTuple
 
 PUSHED_AT = (0.3, 0.6)  # of the duration
-PUSH = (2.0, 4.0)  # [N] smallest and largest, on the tip, for as long as the simulator lets a disturbance act
+PUSH = (
+    2.0,
+    4.0,
+)  # [N] smallest and largest, on the tip, for as long as the simulator lets a disturbance act
 TIME_FOR_BOTH = 10.0  # [s] a shorter demo, which leaves less time to recover, has weaker pushes
 
 
@@ -30,7 +33,10 @@ def script(duration: float, tilt: float | None, seed: int) -> DemoPlan:
     """The demo of `duration` [s] that begins at `tilt` [rad]; equal seeds give equal demos."""
     draw = Random(seed)
     azimuth, strength = draw.uniform(-math.pi, math.pi), min(1.0, duration / TIME_FOR_BOTH)
-    pushes = tuple(Push(part * duration, strength * draw.uniform(*PUSH), draw.uniform(-math.pi, math.pi)) for part in PUSHED_AT)
+    pushes = tuple(
+        Push(part * duration, strength * draw.uniform(*PUSH), draw.uniform(-math.pi, math.pi))
+        for part in PUSHED_AT
+    )
     return DemoPlan(duration, None if tilt is None else leaning(tilt, azimuth), pushes)
 
 

@@ -52,9 +52,24 @@ def judged(samples: list, names: tuple, period: float) -> list:
     for i, name in enumerate(names):
         rss = [sample.rss[i] for sample in late]
         checks += [
-            Check(f"memory of the {name}, growth over the last {100 * (1 - SETTLED):.0f} %", growth(late, rss), 1.0, "MiB"),
-            Check(f"threads of the {name}, more at the end", float(late[-1].threads[i] - late[0].threads[i]), 0.0, ""),
-            Check(f"open files of the {name}, more at the end", float(late[-1].files[i] - late[0].files[i]), 0.0, ""),
+            Check(
+                f"memory of the {name}, growth over the last {100 * (1 - SETTLED):.0f} %",
+                growth(late, rss),
+                1.0,
+                "MiB",
+            ),
+            Check(
+                f"threads of the {name}, more at the end",
+                float(late[-1].threads[i] - late[0].threads[i]),
+                0.0,
+                "",
+            ),
+            Check(
+                f"open files of the {name}, more at the end",
+                float(late[-1].files[i] - late[0].files[i]),
+                0.0,
+                "",
+            ),
         ]
     return [*checks, *_loop(late, period)]
 
@@ -63,11 +78,20 @@ def _loop(late: list, period: float) -> list:
     """Skipped periods are counted by the simulator, so what is left over is drift."""
     first, last = late[0], late[-1]
     due = last.clock - first.clock
-    drift = (last.simulated - first.simulated + (last.missed - first.missed) * period) / due - 1.0 if due else math.nan
+    drift = (
+        (last.simulated - first.simulated + (last.missed - first.missed) * period) / due - 1.0
+        if due
+        else math.nan
+    )
     begin, end = late[: max(1, len(late) // 3)], late[-max(1, len(late) // 3) :]
     rise = _median(end, "round_trip") - _median(begin, "round_trip")
     return [
-        Check("drift of the loop, skipped periods apart", 1e6 * abs(drift), 100.0 + 2e6 * period / max(due, period), "ppm"),
+        Check(
+            "drift of the loop, skipped periods apart",
+            1e6 * abs(drift),
+            100.0 + 2e6 * period / max(due, period),
+            "ppm",
+        ),
         Check("round trip, longer in the last third", rise, 1.0, "ms"),
     ]
 

@@ -16,9 +16,13 @@ def write(samples: list, path: Path) -> None:
     figure = Figure(figsize=(10.0, 7.0), layout="constrained")
     memory, trip, missed = figure.subplots(3, 1, sharex=True)
     t = np.array([sample.t for sample in samples]) / 60.0
-    for rss, name, colour in zip(np.array([sample.rss for sample in samples]).T, ("simulator", "controller"), (BLUE, ORANGE)):
+    for rss, name, colour in zip(
+        np.array([sample.rss for sample in samples]).T, ("simulator", "controller"), (BLUE, ORANGE)
+    ):
         memory.plot(t, rss - rss[0], color=colour, label=f"{name}: {rss[-1]:.0f} MiB at the end")
-    memory.axvspan(0.0, SETTLED * t[-1], color=GREY, alpha=0.12, linewidth=0, label="left out: caches fill")
+    memory.axvspan(
+        0.0, SETTLED * t[-1], color=GREY, alpha=0.12, linewidth=0, label="left out: caches fill"
+    )
     memory.legend(loc="upper right", fontsize=8, frameon=False)
     memory.set_ylabel("memory, more than\nat the start [MiB]")
     memory.set_ylim(-0.5, max(3.0, 1.2 * memory.get_ylim()[1]))

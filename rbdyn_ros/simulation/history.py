@@ -13,7 +13,9 @@ class History:
 
     def __init__(self, rows: int):
         self._rows, self._bytes, self._count = rows, bytearray(rows * _ROW.size), 0
-        self._memory = tuple(np.frombuffer(self._bytes, kind).reshape(rows, 14) for kind in (np.int64, float))
+        self._memory = tuple(
+            np.frombuffer(self._bytes, kind).reshape(rows, 14) for kind in (np.int64, float)
+        )
 
     @property
     def memory(self) -> tuple:
@@ -32,5 +34,7 @@ class History:
     def read(self) -> tuple:
         """(stamps (n,), rows (n, 13)), a copy, oldest first."""
         n = min(self._count, self._rows)
-        rows = np.frombuffer(bytes(self._bytes), _AS_ARRAY)[np.arange(self._count - n, self._count) % self._rows]
+        rows = np.frombuffer(bytes(self._bytes), _AS_ARRAY)[
+            np.arange(self._count - n, self._count) % self._rows
+        ]
         return rows["stamp"].copy(), rows["numbers"].copy()

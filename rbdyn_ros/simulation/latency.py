@@ -35,11 +35,17 @@ class Latency:
     """Counts states and commands; what comes within `warm_up` [s] of the first state is counted apart."""
 
     def __init__(self, warm_up: float):
-        self.period, self.age, self.round_trip = figures = tuple(Figure(Histogram(), Histogram(), Trend()) for _ in range(3))
+        self.period, self.age, self.round_trip = figures = tuple(
+            Figure(Histogram(), Histogram(), Trend()) for _ in range(3)
+        )
         self.figures = dict(zip(("period", "age", "round_trip"), figures))
         self.counts, self.window = Counter(), Counter()
         self._warm_up, self._first = round(warm_up * 1e9), None
-        self._stamp, self._arrived, self._steps = None, None, deque(maxlen=STEPS)  # [ns] of the newest state; of the stamps
+        self._stamp, self._arrived, self._steps = (
+            None,
+            None,
+            deque(maxlen=STEPS),
+        )  # [ns] of the newest state; of the stamps
         self._open = {}  # stamp -> arrival of states that wait for their answer
 
     @property
@@ -95,7 +101,9 @@ class Latency:
         if self._arrived is None:
             return
         if arrived < self._arrived:
-            self._count("clock_jumps")  # the system's clock was set back: the warm-up's end moves with it
+            self._count(
+                "clock_jumps"
+            )  # the system's clock was set back: the warm-up's end moves with it
             self._first += arrived - self._arrived
         else:
             self._add(self.period, arrived, (arrived - self._arrived) * 1e-9)

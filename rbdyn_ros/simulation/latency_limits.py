@@ -31,19 +31,41 @@ def loss(counts: Counter) -> float:
 
 def unanswered(counts: Counter) -> float:
     """The share of the states that arrived here whose command did not."""
-    return max(0, counts["states"] - counts["answered"]) / counts["states"] if counts["states"] else 0.0
+    return (
+        max(0, counts["states"] - counts["answered"]) / counts["states"]
+        if counts["states"]
+        else 0.0
+    )
 
 
 def _measured(latency: Latency, counts: Counter, window: bool) -> list:
     """(name of the limit, value, sentence); what was not measured yet is nan, which is beyond nothing."""
-    period, age, trip = (figure.window if window else figure.run for figure in latency.figures.values())
+    period, age, trip = (
+        figure.window if window else figure.run for figure in latency.figures.values()
+    )
     ratio = period.percentile(99) / period.percentile(50) if period.total else 0.0
     return [
-        ("period_ratio", ratio, f"the period's p99 is {ratio:.1f} times its median of {1e3 * period.percentile(50):.3g} ms"),
-        ("age", age.percentile(99), f"the commands' age has a p99 of {1e3 * age.percentile(99):.3g} ms"),
-        ("round_trip", trip.percentile(99), f"the round trip has a p99 of {1e3 * trip.percentile(99):.3g} ms"),
+        (
+            "period_ratio",
+            ratio,
+            f"the period's p99 is {ratio:.1f} times its median of {1e3 * period.percentile(50):.3g} ms",
+        ),
+        (
+            "age",
+            age.percentile(99),
+            f"the commands' age has a p99 of {1e3 * age.percentile(99):.3g} ms",
+        ),
+        (
+            "round_trip",
+            trip.percentile(99),
+            f"the round trip has a p99 of {1e3 * trip.percentile(99):.3g} ms",
+        ),
         ("loss", loss(counts), f"{100.0 * loss(counts):.3g} % of the states did not arrive"),
-        ("unanswered", unanswered(counts), f"{100.0 * unanswered(counts):.3g} % of the states had no command"),
+        (
+            "unanswered",
+            unanswered(counts),
+            f"{100.0 * unanswered(counts):.3g} % of the states had no command",
+        ),
     ]
 
 

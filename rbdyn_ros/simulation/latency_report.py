@@ -29,18 +29,38 @@ def report(latency: Latency, topics: dict, values: dict, start: str) -> dict:
         "instants": values["monitor.instants"],
         "usual_step": latency.tick,
         **{name: times(figure.run) for name, figure in latency.figures.items()},
-        "loss": {"states": counts["states"], "lost": counts["lost"], "share": latency_limits.loss(counts)},
-        "answers": {"commands": counts["commands"], "unstamped": counts["unstamped"], "unanswered_share": latency_limits.unanswered(counts)},
+        "loss": {
+            "states": counts["states"],
+            "lost": counts["lost"],
+            "share": latency_limits.loss(counts),
+        },
+        "answers": {
+            "commands": counts["commands"],
+            "unstamped": counts["unstamped"],
+            "unanswered_share": latency_limits.unanswered(counts),
+        },
         "events": {name: counts[name] for name in ("restarts", "out_of_order", "clock_jumps")},
-        "limits": {name: value for name, value in values.items() if name.startswith(("monitor.warn", "monitor.error"))},
+        "limits": {
+            name: value
+            for name, value in values.items()
+            if name.startswith(("monitor.warn", "monitor.error"))
+        },
     }
 
 
 def times(histogram) -> dict:
     """A histogram in a few numbers [s]; null before the first value."""
     named = {"min": histogram.least, "mean": histogram.mean, "max": histogram.most}
-    named |= {f"p{percent:g}".replace(".", "_"): histogram.percentile(percent) for percent in PERCENTS}
-    return {"count": histogram.total, **{name: value if histogram.total and math.isfinite(value) else None for name, value in named.items()}}
+    named |= {
+        f"p{percent:g}".replace(".", "_"): histogram.percentile(percent) for percent in PERCENTS
+    }
+    return {
+        "count": histogram.total,
+        **{
+            name: value if histogram.total and math.isfinite(value) else None
+            for name, value in named.items()
+        },
+    }
 
 
 def prepare() -> None:

@@ -54,11 +54,26 @@ def run(
     ok, message, last = True, "", 0
     for row in range(1, rows + 1):
         t = state.t + (row - 1) * steps_per_row * h
-        done, iterations, residual = advance(system, options, input, h, steps_per_row, t, q, v, reaction)
+        done, iterations, residual = advance(
+            system, options, input, h, steps_per_row, t, q, v, reaction
+        )
         if done < steps_per_row:
-            ok, message = False, failure(integrator, options, t + done * h, h, iterations, residual, q, v)
+            ok, message = (
+                False,
+                failure(integrator, options, t + done * h, h, iterations, residual, q, v),
+            )
             break
-        _write(record, row, state.t + row * steps_per_row * h, q, v, measure(system, q, v), reaction, iterations, residual)
+        _write(
+            record,
+            row,
+            state.t + row * steps_per_row * h,
+            q,
+            v,
+            measure(system, q, v),
+            reaction,
+            iterations,
+            residual,
+        )
         last = row
         if not progress(row):
             ok, message = False, f"interrupted at t = {record[0][row]:.6g} s"
@@ -67,10 +82,21 @@ def run(
 
 
 def failure(
-    integrator: Integrator, options: tuple, t: float, h: float, iterations: int, residual: float, q: Array, v: Array
+    integrator: Integrator,
+    options: tuple,
+    t: float,
+    h: float,
+    iterations: int,
+    residual: float,
+    q: Array,
+    v: Array,
 ) -> str:
     """The sentence for a step that did not converge."""
-    why = trouble(getattr(options, "contact", None)) or integrator.explain(q, v) or "the rod may turn at most about 1.8 rad in one"
+    why = (
+        trouble(getattr(options, "contact", None))
+        or integrator.explain(q, v)
+        or "the rod may turn at most about 1.8 rad in one"
+    )
     return (
         f"{integrator.name} did not converge at t = {t:.9g} s: residual {residual:.3g} after {iterations} iterations "
         f"with a step of {h:g} s; take a smaller integrator.step ({why})"

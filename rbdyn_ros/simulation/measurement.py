@@ -27,4 +27,3 @@ def measure(plant: Plant, force: tuple, sensors: Sensors) -> Measurement:
     gyroscope, felt = sensors.inertial(tuple(plant.v[2:].tolist()), plant.specific_force())
     q, v, reaction = state.q.tolist(), state.v.tolist(), tuple(plant.reaction.tolist())
     return Measurement(plant.stamp, q, v, gyroscope, felt, force, reaction, sensors.options)
-

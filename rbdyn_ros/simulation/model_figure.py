@@ -52,7 +52,9 @@ def _draw_motion(axes, file: ModelFile, model: models.Model, record: Record) -> 
         shapeless = set(names) - {geom.body for geom in file.scene.geoms.values()}
         for name in shapeless:
             i = names[name]
-            axes.plot(*record.q[row, i][list(at)], "o", color=COLORS[i % len(COLORS)], alpha=strength)
+            axes.plot(
+                *record.q[row, i][list(at)], "o", color=COLORS[i % len(COLORS)], alpha=strength
+            )
     axes.set_aspect("equal", adjustable="datalim")
     axes.autoscale_view()
     box = (*axes.get_xlim(), *axes.get_ylim())
@@ -88,10 +90,16 @@ def outline(geom: scene.Geom, pose: Array) -> Array:
             half = 0.5 * geom.size[1] if geom.kind == "capsule" else 0.0
             height = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 17)
             ball = np.vstack([np.cos(a) * ring + (0.0, 0.0, np.sin(a)) for a in height])
-            points = geom.size[0] * ball + np.where(ball[:, 2:] < 0.0, -half, half) * [0.0, 0.0, 1.0]
+            points = geom.size[0] * ball + np.where(ball[:, 2:] < 0.0, -half, half) * [
+                0.0,
+                0.0,
+                1.0,
+            ]
         case _:
             points = np.zeros((1, 3))
-    points = np.asarray(geom.position) + quaternion.rotate(np.asarray(geom.orientation, float), points)
+    points = np.asarray(geom.position) + quaternion.rotate(
+        np.asarray(geom.orientation, float), points
+    )
     return pose[:3] + quaternion.rotate(pose[3:], points)
 
 

@@ -49,11 +49,17 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
     for word in PENDULUM_ONLY:
         if getattr(arguments, word):
             option = f"--{word.replace('_', '-')}"
-            raise ValueError(f"{option} is given with --model, but it is the pendulum's; leave one of them out")
+            raise ValueError(
+                f"{option} is given with --model, but it is the pendulum's; leave one of them out"
+            )
     path = model_file.find(arguments.model)
     file = model_file.read(path)
     step = number(STEP, arguments.step) if arguments.step else file.step or STEP.default
-    duration = number(DURATION, arguments.duration) if arguments.duration else file.duration or DURATION.default
+    duration = (
+        number(DURATION, arguments.duration)
+        if arguments.duration
+        else file.duration or DURATION.default
+    )
     every = number(EVERY, arguments.every) if arguments.every else file.every or step
     law = arguments.impact_law or file.impact_law
     if law not in restitution.LAWS:
@@ -65,10 +71,16 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
         model = model_file.build(file, path, impacts=IMPACTS, options=options)
     composition = arguments.composition or "none"
     if composition != "none" and (composition not in COMPOSITIONS or file.scene.contacts):
-        fit = "none, for it has contacts" if file.scene.contacts else f"one of {', '.join(COMPOSITIONS)}"
+        fit = (
+            "none, for it has contacts"
+            if file.scene.contacts
+            else f"one of {', '.join(COMPOSITIONS)}"
+        )
         raise ValueError(f"--composition is {composition}; for {path} it must be {fit}")
     if events and not file.scene.contacts:
-        raise ValueError(f"--events is given, but {path} has no contacts; write some below contacts:")
+        raise ValueError(
+            f"--events is given, but {path} has no contacts; write some below contacts:"
+        )
     width = 13 * len(file.scene.bodies) + 6 * len(file.scene.joints) + 4 * len(file.scene.contacts)
     if planned.count * width > MOST_NUMBERS:
         least = every * planned.count * width / MOST_NUMBERS
@@ -76,7 +88,17 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
             f"--duration {duration:g} s with a row every {every:g} s is more than {MOST_NUMBERS} numbers; "
             f"take an --every of at least {least:.1g} s"
         )
-    return Job(file, model, composition, step, planned, duration, out, events, _for_picture(arguments.picture))
+    return Job(
+        file,
+        model,
+        composition,
+        step,
+        planned,
+        duration,
+        out,
+        events,
+        _for_picture(arguments.picture),
+    )
 
 
 def run(planned: Job, say) -> int:
@@ -120,9 +142,15 @@ def columns(model: models.Model, record: runs.Record) -> dict:
         for block, columns_of in zip((record.q[:, i], record.v[:, i]), words):
             table |= {f"{name}.{word}": block[:, k] for k, word in enumerate(columns_of)}
     for i, name in enumerate(joint_names(record)):
-        table |= {f"{name}.{word}": record.reactions[:, i, 0, k] for k, word in enumerate("fx fy fz tx ty tz".split())}
+        table |= {
+            f"{name}.{word}": record.reactions[:, i, 0, k]
+            for k, word in enumerate("fx fy fz tx ty tz".split())
+        }
     for i, name in enumerate(contact_names(model)):
-        table |= {f"{name}.{word}": record.contacts[:, i, k] for k, word in enumerate("Pn Px Py Pz".split())}
+        table |= {
+            f"{name}.{word}": record.contacts[:, i, k]
+            for k, word in enumerate("Pn Px Py Pz".split())
+        }
     table["E"], table["work"] = record.energy, record.work
     linear = rigid_bodies.momentum(model.bodies, record.v)
     angular = rigid_bodies.angular_momentum(model.bodies, record.q, record.v)
@@ -176,7 +204,9 @@ def _kept(planned: Job, record: runs.Record, seconds: float, signal: int, say) -
     try:
         places.append(keep(planned.out, lambda draft: write_table(columns(model, record), draft)))
         if planned.events:
-            path = keep(planned.events, lambda draft: write_table(impact_columns(model, record), draft))
+            path = keep(
+                planned.events, lambda draft: write_table(impact_columns(model, record), draft)
+            )
             lost = models.impact_count(model) - len(record.impacts)
             more = f", {lost} more did not fit" if lost else ""
             say(f"{path}: {len(record.impacts)} impacts{more}", DONE)
@@ -187,7 +217,10 @@ def _kept(planned: Job, record: runs.Record, seconds: float, signal: int, say) -
             say(f"{keep(planned.picture, drawn.savefig)}: the motion and its energy", DONE)
     except OSError as error:
         place = error.filename or planned.out
-        return say(f"cannot write {place}: {error.strerror}; make room, or choose another place", CANNOT_WRITE)
+        return say(
+            f"cannot write {place}: {error.strerror}; make room, or choose another place",
+            CANNOT_WRITE,
+        )
     print(_summary(planned, places[0], record, seconds))
     for sentence in elsewhere:
         say(sentence, CANNOT_WRITE)

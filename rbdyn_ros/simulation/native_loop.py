@@ -111,7 +111,13 @@ def tell(buffers, stamp, q, v, force):
     _, angles, rates, V = motion(Q, u, w, (last[0], last[1], last[2]))
     words[at[0]], words[at[1]] = q[0], q[1]
     words[at[5]], words[at[6]] = u
-    words[at[10]], words[at[11]], words[at[12]], words[at[13]], words[at[14]] = force[0], force[1], 0.0, 0.0, 0.0
+    words[at[10]], words[at[11]], words[at[12]], words[at[13]], words[at[14]] = (
+        force[0],
+        force[1],
+        0.0,
+        0.0,
+        0.0,
+    )
     words[at[15]], words[at[16]], words[at[17]] = q[0], q[1], 0.0
     words[at[18]], words[at[19]], words[at[20]], words[at[21]] = Q[1], Q[2], Q[3], Q[0]
     for i in range(3):
@@ -141,7 +147,26 @@ def _account(report, done, iterations, residual, work, quantities, norm_error):
     report.balance[6] = norm_error
 
 
-def _ticks(clock, asked, ring, sent, terms, buffers, n, system, options, input, q, v, reaction, steps, stamps, rows, first, report):
+def _ticks(
+    clock,
+    asked,
+    ring,
+    sent,
+    terms,
+    buffers,
+    n,
+    system,
+    options,
+    input,
+    q,
+    v,
+    reaction,
+    steps,
+    stamps,
+    rows,
+    first,
+    report,
+):
     """Up to n ticks; why they ended. `advance` is the integrator's.
 
     `asked` (1,): somebody waits; `steps` (1,) the plant's; `stamps`, `rows` (m, 14): the history as whole numbers and as doubles, the
@@ -157,21 +182,39 @@ def _ticks(clock, asked, ring, sent, terms, buffers, n, system, options, input, 
             return COMMAND_TIMEOUT
         report.ticks[2] += max(0, count - report.ticks[3] - 1)
         report.ticks[3] = count
-        (force[0], force[1]), cut = _limited((ring.force[slot, 0], ring.force[slot, 1]), terms.limit)
+        (force[0], force[1]), cut = _limited(
+            (ring.force[slot, 0], ring.force[slot, 1]), terms.limit
+        )
         input.force[0], input.force[1] = force[0], force[1]
         report.ticks[1] += cut
         t = steps[0] * terms.step_ns * 1e-9
         power, _, _ = balance(system, input, t, q, v)
         start = _now(clock)
-        done, iterations, residual = advance(system, options, input, h, terms.tick_steps, t, q, v, reaction)  # noqa: F821, by `specialised`
+        done, iterations, residual = advance(
+            system, options, input, h, terms.tick_steps, t, q, v, reaction
+        )  # noqa: F821, by `specialised`
         report.times[0] = (_now(clock) - start) / terms.tick_steps
         steps[0] += done
-        power_after, quantities, norm_error = balance(system, input, steps[0] * terms.step_ns * 1e-9, q, v)
-        _account(report, done, iterations, residual, 0.5 * (power + power_after) * done * h, quantities, norm_error)
+        power_after, quantities, norm_error = balance(
+            system, input, steps[0] * terms.step_ns * 1e-9, q, v
+        )
+        _account(
+            report,
+            done,
+            iterations,
+            residual,
+            0.5 * (power + power_after) * done * h,
+            quantities,
+            norm_error,
+        )
         stamp = EPOCH_NS + steps[0] * terms.step_ns
         _write((first + k) % len(rows), stamp, q, v, force, stamps, rows)
         deadline = terms.base + (terms.deadlines + k + 1) * terms.period
-        if done < terms.tick_steps or max(abs(q[0]), abs(q[1])) > terms.travel or _now(clock) > deadline:
+        if (
+            done < terms.tick_steps
+            or max(abs(q[0]), abs(q[1])) > terms.travel
+            or _now(clock) > deadline
+        ):
             return UNPUBLISHED
         report.times[1] = max(report.times[1], report.times[0])
         tell(buffers, stamp, q, v, force)
@@ -196,7 +239,9 @@ def steady() -> Clock | None:
     if sys.platform != "linux" or ctypes.sizeof(ctypes.c_long) != 8 or config.DISABLE_JIT:
         return None
     c, time = ctypes.CDLL(None), np.zeros(2, np.int64)
-    read, sleep = (ctypes.cast(f, ctypes.c_void_p).value for f in (c.clock_gettime, c.clock_nanosleep))
+    read, sleep = (
+        ctypes.cast(f, ctypes.c_void_p).value for f in (c.clock_gettime, c.clock_nanosleep)
+    )
     return Clock(read, sleep, time, time.ctypes.data)
 
 
@@ -205,7 +250,9 @@ class NativeLoop:
 
     def __init__(self, clock: Clock | None):
         self.asked = np.zeros(1, np.int64)
-        self._report = LoopResult(np.zeros(4, np.int64), np.zeros(2), np.zeros(2), np.zeros(3), np.zeros(7))
+        self._report = LoopResult(
+            np.zeros(4, np.int64), np.zeros(2), np.zeros(2), np.zeros(3), np.zeros(7)
+        )
         self._clock, self._setup, self._ticks = clock, None, None
 
     @property
@@ -217,7 +264,10 @@ class NativeLoop:
         """Have the code for a plant, where stretches are possible."""
         if self.possible:
             none = np.zeros(0, np.int64)
-            nowhere, at_once = PublishBuffers(0, none, none, np.zeros(0), none, none, np.zeros(3)), LoopConfig(1, 1, 1.0, 0.0, 0, 1.0, 1.0, 1.0)
+            nowhere, at_once = (
+                PublishBuffers(0, none, none, np.zeros(0), none, none, np.zeros(3)),
+                LoopConfig(1, 1, 1.0, 0.0, 0, 1.0, 1.0, 1.0),
+            )
             self._pass(plant, CommandQueue(), Statistics(), History(1), at_once, nowhere, 0)
 
     def run(self, runner, period: float, buffers: PublishBuffers, n: int) -> tuple:
@@ -231,7 +281,15 @@ class NativeLoop:
             part[...] = 0
         report.ticks[3], report.balance[0] = command_queue.read, plant.work
         plant.input.disturbance[:] = 0.0
-        how = self._pass(plant, command_queue, runner.statistics, runner.history, _terms(runner, period), buffers, n)
+        how = self._pass(
+            plant,
+            command_queue,
+            runner.statistics,
+            runner.history,
+            _terms(runner, period),
+            buffers,
+            n,
+        )
         told, saturated, outrun, seen = report.ticks.tolist()
         if told or how == UNPUBLISHED:
             step_time, longest = report.times.tolist()
@@ -243,18 +301,40 @@ class NativeLoop:
             runner.chain.commands.counts["outrun"] += outrun
             work, *quantities, norm_error = report.balance.tolist()
             done, iterations, residual = report.solved.tolist()
-            return how, plant.account(work, quantities, norm_error, int(done), int(iterations), residual, step_time)
+            return how, plant.account(
+                work, quantities, norm_error, int(done), int(iterations), residual, step_time
+            )
         return how, ""
 
-    def _pass(self, plant: Plant, command_queue: CommandQueue, statistics: Statistics, history: History, terms: LoopConfig, buffers: PublishBuffers, n: int) -> int:
+    def _pass(
+        self,
+        plant: Plant,
+        command_queue: CommandQueue,
+        statistics: Statistics,
+        history: History,
+        terms: LoopConfig,
+        buffers: PublishBuffers,
+        n: int,
+    ) -> int:
         setup, (stamps, rows, first) = plant.setup, history.memory
         given = (
             *(self._clock, self.asked, command_queue.ring, statistics.sent, terms, buffers, n),
-            *(setup.system, setup.options, plant.input, plant.q, plant.v, plant.reaction, plant.count),
+            *(
+                setup.system,
+                setup.options,
+                plant.input,
+                plant.q,
+                plant.v,
+                plant.reaction,
+                plant.count,
+            ),
             *(stamps, rows, first, self._report),
         )
         if setup is not self._setup:
-            self._ticks, self._setup = bound(_kernel(setup.integrator.name, setup.integrator.advance), *given), setup
+            self._ticks, self._setup = (
+                bound(_kernel(setup.integrator.name, setup.integrator.advance), *given),
+                setup,
+            )
         return self._ticks(*given)
 
 

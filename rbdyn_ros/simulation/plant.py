@@ -24,7 +24,9 @@ class Setup(NamedTuple):
     """What a plant is made of: an immutable snapshot, swapped between two ticks."""
 
     params: spherical_pendulum.Params
-    declared: spherical_pendulum.Params  # what the parameters say, and a controller believes, where faults.mismatch differs
+    declared: (
+        spherical_pendulum.Params
+    )  # what the parameters say, and a controller believes, where faults.mismatch differs
     system: System
     sines: Array  # (n, 4) of `types.Input`
     initial: State
@@ -41,7 +43,9 @@ class Evidence(NamedTuple):
     """What the stepper says about its own work, after a tick."""
 
     energy: float = 0.0  # [J]
-    balance: float = 0.0  # [J] energy - energy at the start - work done since, that of the contacts included
+    balance: float = (
+        0.0  # [J] energy - energy at the start - work done since, that of the contacts included
+    )
     momentum: tuple = (0.0, 0.0)  # (Px, Py) [kg m/s]
     angular: float = 0.0  # Lz [kg m^2/s] about the world's origin
     spin: float = 0.0  # p3 [kg m^2/s]
@@ -184,19 +188,40 @@ class Plant:
         power_before, _, _ = self._balance(setup.system, self.input, self.time, self.q, self.v)
         start = time.perf_counter()
         done, iterations, residual = self._advance(
-            setup.system, setup.options, self.input, h, steps, self.time, self.q, self.v, self.reaction
+            setup.system,
+            setup.options,
+            self.input,
+            h,
+            steps,
+            self.time,
+            self.q,
+            self.v,
+            self.reaction,
         )
         step_time = (time.perf_counter() - start) / steps
         self.steps += done
-        power_after, quantities, norm_error = self._balance(setup.system, self.input, self.time, self.q, self.v)
+        power_after, quantities, norm_error = self._balance(
+            setup.system, self.input, self.time, self.q, self.v
+        )
         work = self.work + 0.5 * (power_before + power_after) * done * h
         return self.account(work, quantities, norm_error, done, iterations, residual, step_time)
 
-    def account(self, work: float, quantities: tuple, norm_error: float, done: int, iterations: int, residual: float, step_time: float) -> str:
+    def account(
+        self,
+        work: float,
+        quantities: tuple,
+        norm_error: float,
+        done: int,
+        iterations: int,
+        residual: float,
+        step_time: float,
+    ) -> str:
         """Take down what ticks came to: `work` [J] done since the energy was balanced, the rest of the last one. The reason of a fault, or ""."""
         steps = self.setup.tick_steps
         self.work = work
-        self.evidence = self._measure(quantities, norm_error, residual, iterations / steps, step_time)
+        self.evidence = self._measure(
+            quantities, norm_error, residual, iterations / steps, step_time
+        )
         return self._fault(done < steps, iterations, residual)
 
     def _become(self, setup: Setup) -> None:
@@ -205,7 +230,16 @@ class Plant:
         self.input = self.input._replace(sines=setup.sines)
         state = 0.0, self.q, self.v
         self._balance = bound(work.balance, setup.system, self.input, *state)
-        self._advance = bound(setup.integrator.advance, setup.system, setup.options, self.input, 0.0, 0, *state, self.reaction)
+        self._advance = bound(
+            setup.integrator.advance,
+            setup.system,
+            setup.options,
+            self.input,
+            0.0,
+            0,
+            *state,
+            self.reaction,
+        )
         names = world.candidates(setup.system.contacts)
         self._work = None if self.contact is None else contact_state.create(names)
         loads = self.input, self.contact, self._work
@@ -214,30 +248,54 @@ class Plant:
 
     def _load(self, force, wrench) -> None:
         given = self.input
-        given.force[0], given.force[1] = force  # each: NumPy takes ten times as long to look through a tuple
+        given.force[0], given.force[1] = (
+            force  # each: NumPy takes ten times as long to look through a tuple
+        )
         given.disturbance[:] = wrench
 
     def _restart_balance(self) -> None:
-        _, quantities, norm_error = self._balance(self.setup.system, self.input, self.time, self.q, self.v)
+        _, quantities, norm_error = self._balance(
+            self.setup.system, self.input, self.time, self.q, self.v
+        )
         self.work, self._energy = 0.0, quantities[0] - self._contact_work
         self.evidence = self._measure(quantities, norm_error, 0.0, 0.0, 0.0)
 
-    def _measure(self, quantities: tuple, norm_error: float, residual: float, iterations: float, step_time: float) -> Evidence:
+    def _measure(
+        self,
+        quantities: tuple,
+        norm_error: float,
+        residual: float,
+        iterations: float,
+        step_time: float,
+    ) -> Evidence:
         E, Lz, Px, Py, p3 = quantities
         balance = E - self._energy - self.work - self._contact_work
-        evidence = Evidence(E, balance, (Px, Py), Lz, p3, norm_error, residual, iterations, step_time)
+        evidence = Evidence(
+            E, balance, (Px, Py), Lz, p3, norm_error, residual, iterations, step_time
+        )
         if self.contact is None:
             return evidence
         names = world.candidates(self.setup.system.contacts)
         sums = dict.fromkeys(names, 0.0)
         for name, impulse in zip(names, self.contact.impulse.tolist()):
             sums[name] += impulse
-        return evidence._replace(impacts=int(self.contact.recorded[0]), impulses=tuple(sums.values()))
+        return evidence._replace(
+            impacts=int(self.contact.recorded[0]), impulses=tuple(sums.values())
+        )
 
     def _fault(self, stopped: bool, iterations: int, residual: float) -> str:
         if stopped:
             h = self.setup.step_ns * 1e-9
-            return failure(self.setup.integrator, self.setup.options, self.time, h, iterations, residual, self.q, self.v)
+            return failure(
+                self.setup.integrator,
+                self.setup.options,
+                self.time,
+                h,
+                iterations,
+                residual,
+                self.q,
+                self.v,
+            )
         if self.off_travel and self.setup.fault_at_travel:
             return f"the cart left its travel of {self.setup.travel:g} m: x = {self.q[0]:.4g} m, y = {self.q[1]:.4g} m"
         return ""

@@ -13,9 +13,15 @@ def bar(total: float, unit: str) -> Iterator[Callable[[float], None]]:
     """A function `show(done)` that draws a progress bar of `total` units on stderr."""
     from tqdm import tqdm  # here: the start of a program need not wait for it
 
-    form = "{percentage:3.0f} %|{bar}| {n:.4g} of {total:.4g}" + f" {unit} " + "[{elapsed} so far, {remaining} to go]"
+    form = (
+        "{percentage:3.0f} %|{bar}| {n:.4g} of {total:.4g}"
+        + f" {unit} "
+        + "[{elapsed} so far, {remaining} to go]"
+    )
     pace = 0.1 if sys.stderr.isatty() else _PATIENCE  # a log file needs fewer lines
-    with tqdm(total=total, delay=_PATIENCE, mininterval=pace, bar_format=form, file=sys.stderr) as drawn:
+    with tqdm(
+        total=total, delay=_PATIENCE, mininterval=pace, bar_format=form, file=sys.stderr
+    ) as drawn:
         yield lambda done: drawn.update(done - drawn.n) and None
 
 

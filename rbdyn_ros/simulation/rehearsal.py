@@ -12,7 +12,9 @@ _NOISY = Faults(noise=Noise(*(1.0 for _ in Noise._fields)))
 def rehearse(setup: Setup) -> str:
     """Why the first tick of a plant would fail, or ""; the plant's contacts remember nothing of it."""
     copy = Plant(setup)
-    copy.to_world(copy.point((0.0, 0.0, 0.0)))  # as a push in the rod's axes, or a click, asks for it
+    copy.to_world(
+        copy.point((0.0, 0.0, 0.0))
+    )  # as a push in the rod's axes, or a click, asks for it
     failure = copy.tick((0.0, 0.0), [0.0] * 9)
     measure(copy, (0.0, 0.0), Sensors(_NOISY, 0))
     NativeLoop(steady()).rehearse(copy)

@@ -34,7 +34,9 @@ def plan(duration: float, every: float, step: float) -> Rows:
     if abs(every / step - steps) > 1e-9 * steps:
         below = max(1, int(every / step))
         near = f"{below * step:.9g} or {(below + 1) * step:.9g}"
-        raise ValueError(f"--every is {every:g} s; it must be a multiple of the step, {step:g} s, such as {near}")
+        raise ValueError(
+            f"--every is {every:g} s; it must be a multiple of the step, {step:g} s, such as {near}"
+        )
     return Rows(every, int(duration / every * (1.0 + 1e-12) + 1e-9), steps)
 
 

@@ -57,17 +57,33 @@ class Runner:
     run in machine code, a stretch at a time.
     """
 
-    def __init__(self, setup: Setup, pace: Pace, prepare: Callable, on_status: Callable, native_publisher: NativePublisher | None = None):
+    def __init__(
+        self,
+        setup: Setup,
+        pace: Pace,
+        prepare: Callable,
+        on_status: Callable,
+        native_publisher: NativePublisher | None = None,
+    ):
         self.plant, self.pace = Plant(setup), pace
         self.command_queue, self.disturbance = CommandQueue(), Disturbance()
         self.history, self.statistics = History(pace.history_rows), Statistics()
-        self.pacer, self.chain = Pacer(), FaultPipeline(pace.faults, pace.seed, self.plant.tick_ns * 1e-9)
+        self.pacer, self.chain = (
+            Pacer(),
+            FaultPipeline(pace.faults, pace.seed, self.plant.tick_ns * 1e-9),
+        )
         self.status = STOPPED
         self.force = (0.0, 0.0)  # [N] applied to the cart in the last tick
-        self.measurement: Measurement | None = None  # the newest that has arrived; None: the truth, at once
+        self.measurement: Measurement | None = (
+            None  # the newest that has arrived; None: the truth, at once
+        )
         self.told = True  # whether it arrived in this tick
         self.acting: Command | None = None  # the newest that has arrived at the cart
-        self._prepare, self._on_status, self._native_publisher = prepare, on_status, native_publisher
+        self._prepare, self._on_status, self._native_publisher = (
+            prepare,
+            on_status,
+            native_publisher,
+        )
         self._native_loop = NativeLoop(steady())
         self._ready: Callable | None = None  # publishes the last tick, when its time has come
         self._work = 0.0  # [s] that it took
@@ -102,7 +118,12 @@ class Runner:
         Unless it is to begin paused, time begins when every one of the `conditions` has been released too.
         """
         start = self.pace.start
-        self._held, self._ending = set() if start == "paused" else {*conditions, *({COMMAND} if start == "on_command" else ())}, False
+        self._held, self._ending = (
+            set()
+            if start == "paused"
+            else {*conditions, *({COMMAND} if start == "on_command" else ())},
+            False,
+        )
         self._become(PAUSED if self._held or start == "paused" else PLAYING)
         self._thread = threading.Thread(target=self._run, name="simulation", daemon=True)
         self._thread.start()
@@ -244,7 +265,9 @@ class Runner:
         factor = self.pace.real_time_factor
         period = self.plant.tick_ns * 1e-9 / factor if factor else 0.0
         how = self._compiled_ticks(period)
-        if how in (DONE, INTERRUPTED, PUBLISH_FAILED) or (how == COMMAND_TIMEOUT and not self._stepped(period)):
+        if how in (DONE, INTERRUPTED, PUBLISH_FAILED) or (
+            how == COMMAND_TIMEOUT and not self._stepped(period)
+        ):
             return
         late = self.pacer.wait(period, self._resting, self.pace.overrun)
         with self._between_ticks:
@@ -277,9 +300,21 @@ class Runner:
     def _is_plain(self, period: float) -> bool:
         """Whether a tick is nothing but the newest command, a step and its publication."""
         chain, pace = self.chain, self.pace
-        clear = chain.sees_truth and chain.commands.clear and chain.actuator.ideal and not self.disturbance.acts
+        clear = (
+            chain.sees_truth
+            and chain.commands.clear
+            and chain.actuator.ideal
+            and not self.disturbance.acts
+        )
         paced = 0.0 < period <= SLICE and not pace.lockstep and self.pacer.beat(period) is not None
-        return self._native_publisher is not None and self._native_loop.possible and clear and paced and self.acting is not None and not self._resting()
+        return (
+            self._native_publisher is not None
+            and self._native_loop.possible
+            and clear
+            and paced
+            and self.acting is not None
+            and not self._resting()
+        )
 
     def _stepped(self, period: float) -> bool:
         """Sleep, and step with what has been commanded before; whether there is something to publish.
@@ -294,7 +329,9 @@ class Runner:
             if self._resting():
                 return False
             if not in_time and self.pace.lockstep_reaction == "fault":
-                self._become(f"{FAULT}no command answered the state within {self.pace.lockstep_timeout:g} s{self._rejection()}")
+                self._become(
+                    f"{FAULT}no command answered the state within {self.pace.lockstep_timeout:g} s{self._rejection()}"
+                )
                 return False
             self._step(begun, drop=not in_time and self.pace.lockstep_reaction == "zero")
             return True
@@ -313,7 +350,9 @@ class Runner:
     def _idle(self) -> None:
         with self._between_ticks:
             self._publish()
-        self.command_queue.wait(lambda newest: self._ending or self.status == PLAYING, self.pace.idle_period)
+        self.command_queue.wait(
+            lambda newest: self._ending or self.status == PLAYING, self.pace.idle_period
+        )
         self.pacer.restart()
 
     def _resting(self) -> bool:
@@ -349,7 +388,11 @@ class Runner:
 
     def _rejection(self) -> str:
         """Why the newest command was not applied, "" if it was."""
-        return f"; one was rejected: {self.command_queue.rejection}" if self.command_queue.rejection else ""
+        return (
+            f"; one was rejected: {self.command_queue.rejection}"
+            if self.command_queue.rejection
+            else ""
+        )
 
     @property
     def _instant(self) -> int:
@@ -387,7 +430,9 @@ class Runner:
         if sent < instant:
             command = command._replace(received=now)
             try:
-                check_stamp(command.stamp, self.plant.stamp, self.pace.oldest_stamp, "a delayed command")
+                check_stamp(
+                    command.stamp, self.plant.stamp, self.pace.oldest_stamp, "a delayed command"
+                )
             except Rejected as rejected:
                 self.command_queue.reject(rejected)
                 return

@@ -34,7 +34,9 @@ def plant_setup(values: dict) -> Setup:
 
 def pace(values: dict) -> Pace:
     """How the checked values let the plant run."""
-    watchdog = Watchdog(values["watchdog.timeout"], values["watchdog.reaction"], values["watchdog.ramp_time"])
+    watchdog = Watchdog(
+        values["watchdog.timeout"], values["watchdog.reaction"], values["watchdog.ramp_time"]
+    )
     return Pace(
         real_time_factor=values["real_time_factor"],
         overrun=values["overrun"],
@@ -55,5 +57,7 @@ def nanoseconds(step: float) -> int:
     """A time step [s] in whole nanoseconds, in which /clock counts."""
     ns = round(step * 1e9)
     if ns < 1 or abs(step * 1e9 - ns) > 1e-3:
-        raise ValueError(f"integrator.step is {step} s; with /clock it must be a whole number of nanoseconds")
+        raise ValueError(
+            f"integrator.step is {step} s; with /clock it must be a whole number of nanoseconds"
+        )
     return ns

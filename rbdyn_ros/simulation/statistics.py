@@ -33,7 +33,9 @@ class Statistics:
         self.excursions = 0  # beyond cart.travel
         self.off_travel = False  # now
         self.step_time = 0.0  # [s] largest
-        self.round_trips = deque(maxlen=TRIPS)  # [s] from a state's publication to the command that answers it
+        self.round_trips = deque(
+            maxlen=TRIPS
+        )  # [s] from a state's publication to the command that answers it
         self.sent = Sent(np.zeros(1, np.int64), np.zeros(SENT, np.int64), np.zeros(SENT))
 
     def published(self, stamp: int) -> None:
@@ -78,4 +80,8 @@ class Statistics:
         trips = sorted(self.round_trips)
         if not trips:
             return (float("nan"),) * 3
-        return trips[len(trips) // 2], trips[min(len(trips) - 1, len(trips) * 99 // 100)], trips[-1]
+        return (
+            trips[len(trips) // 2],
+            trips[min(len(trips) - 1, len(trips) * 99 // 100)],
+            trips[-1],
+        )

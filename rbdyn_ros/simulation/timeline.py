@@ -4,7 +4,9 @@ import time
 from collections.abc import Callable
 
 SLICE = 0.02  # [s] the longest sleep: a stop, a pause or another rate is seen this soon
-LATE = 0.1  # [s] beyond which time slides: nobody wants what piled up in a process that was suspended
+LATE = (
+    0.1  # [s] beyond which time slides: nobody wants what piled up in a process that was suspended
+)
 
 
 class Timeline:

@@ -23,9 +23,17 @@ def touches(memory: ContactState | None, q: Array) -> tuple:
     """The contacts whose force is not zero, at the pose q (6,); () where there is nothing to touch."""
     if memory is None or not memory.force.any():
         return ()
-    joint, d = np.array((q[0], q[1], 0.0)), np.array(unit_quaternion.rotated(tuple(q[2:].tolist()), (0.0, 0.0, 1.0)))
+    joint, d = (
+        np.array((q[0], q[1], 0.0)),
+        np.array(unit_quaternion.rotated(tuple(q[2:].tolist()), (0.0, 0.0, 1.0))),
+    )
     return tuple(
-        Touch(i, tuple((joint + _height(memory, i) * d).tolist()), tuple(memory.axes[i, 0].tolist()), tuple(memory.force[i].tolist()))
+        Touch(
+            i,
+            tuple((joint + _height(memory, i) * d).tolist()),
+            tuple(memory.axes[i, 0].tolist()),
+            tuple(memory.force[i].tolist()),
+        )
         for i in np.flatnonzero(memory.force.any(axis=1)).tolist()
     )
 
@@ -42,7 +50,9 @@ def resultant(touches: tuple) -> tuple:
     """
     if not touches:
         return (0.0,) * 3, (0.0,) * 3, (0.0,) * 3
-    points, forces = (np.array([getattr(touch, name) for touch in touches]) for name in ("point", "force"))
+    points, forces = (
+        np.array([getattr(touch, name) for touch in touches]) for name in ("point", "force")
+    )
     sizes = np.linalg.norm(forces, axis=1)
     point = points[0] if len(touches) == 1 else sizes @ points / sizes.sum()
     torque = np.cross(points - point, forces).sum(axis=0)

@@ -25,12 +25,19 @@ def write(trial: Trial, verdict: Verdict, rod_length: float, title: str, path: P
         _quiet(axes, trial, last=axes is rows[-1])
     _name_events(rows[0], trial)
     _space(figure.add_subplot(grid[:, 1], projection="3d"), trial, rod_length)
-    figure.suptitle(f"{title} – {verdict.sentence}", fontsize=13, fontweight="bold", color="black" if verdict.stood else RED)
+    figure.suptitle(
+        f"{title} – {verdict.sentence}",
+        fontsize=13,
+        fontweight="bold",
+        color="black" if verdict.stood else RED,
+    )
     figure.savefig(path, dpi=120)
 
 
 def _tilt(axes, trial: Trial) -> None:
-    axes.axhline(math.degrees(STANDING), color=GREY, linewidth=0.8, linestyle="--", label="stands below")
+    axes.axhline(
+        math.degrees(STANDING), color=GREY, linewidth=0.8, linestyle="--", label="stands below"
+    )
     axes.plot(trial.t, np.degrees(tilt(trial.q)), color=ORANGE, linewidth=1.4)
     axes.set_ylim(bottom=0.0)
     _legend(axes)
@@ -54,7 +61,14 @@ def _force(axes, trial: Trial) -> None:
 def _energy(axes, trial: Trial) -> None:
     axes.plot(trial.energy_t, trial.energy, color=BLUE, linewidth=1.4, label="energy")
     if len(trial.energy):
-        axes.plot(trial.energy_t, trial.energy - trial.balance, color=ORANGE, linewidth=1.2, linestyle=":", label="at the start + work since")
+        axes.plot(
+            trial.energy_t,
+            trial.energy - trial.balance,
+            color=ORANGE,
+            linewidth=1.2,
+            linestyle=":",
+            label="at the start + work since",
+        )
         _legend(axes)
     axes.set_ylabel("energy [J]")
     axes.set_xlabel("simulated time since the release [s]")
@@ -99,7 +113,13 @@ def _space(axes, trial: Trial, rod_length: float) -> None:
     tip = cart + rod_length * axis(trial.q)
     for i in _along(tip, RODS):
         axes.plot(*np.stack((cart[i], tip[i])).T, color=GREY, linewidth=0.8, alpha=0.5)
-    axes.plot(*np.stack((cart[-1], tip[-1])).T, color="black", linewidth=3.0, label="rod at the end", solid_capstyle="round")
+    axes.plot(
+        *np.stack((cart[-1], tip[-1])).T,
+        color="black",
+        linewidth=3.0,
+        label="rod at the end",
+        solid_capstyle="round",
+    )
     axes.plot(*tip.T, color=ORANGE, linewidth=1.4, label="way of the tip")
     axes.plot(*cart.T, color=BLUE, linewidth=1.4, label="way of the cart")
     axes.scatter(*cart[-1], color=BLUE, s=70, marker="s", depthshade=False)

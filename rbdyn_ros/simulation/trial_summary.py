@@ -11,7 +11,14 @@ from rbdyn_ros.simulation.verdict import SETTLED, settling
 
 def summary(trial: Trial, recorded: str) -> str:
     """One line per quantity, the last one says what was recorded. What was not seen is a dash."""
-    rows = [_settling(trial), *_pushes(trial), *_extremes(trial), *_timing(trial), _energy(trial), ("recorded", recorded)]
+    rows = [
+        _settling(trial),
+        *_pushes(trial),
+        *_extremes(trial),
+        *_timing(trial),
+        _energy(trial),
+        ("recorded", recorded),
+    ]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"  {name:{width}}  {text}" for name, text in rows)
 
@@ -22,7 +29,9 @@ def _settling(trial: Trial) -> tuple:
 
 
 def _pushes(trial: Trial) -> list:
-    told = [f"{_number(push.felt, '.2f')} s, asked for at {push.time:.2f} s" for push in trial.pushes]
+    told = [
+        f"{_number(push.felt, '.2f')} s, asked for at {push.time:.2f} s" for push in trial.pushes
+    ]
     return [("pushes felt at", "; ".join(told))] if told else []
 
 
@@ -38,16 +47,27 @@ def _extremes(trial: Trial) -> list:
 
 def _timing(trial: Trial) -> list:
     counts = trial.counts
-    trips = " / ".join(_number(counts.get(f"round_trip_{part}_ms"), ".2f") for part in ("p50", "p99", "max"))
+    trips = " / ".join(
+        _number(counts.get(f"round_trip_{part}_ms"), ".2f") for part in ("p50", "p99", "max")
+    )
     commands = min(TRIPS, counts.get("accepted", 0.0))
     seconds = trial.t[-1] if len(trial.t) else 0.0
     rate = seconds / trial.wall_time if trial.wall_time else math.nan
     return [
         ("round trip p50 / p99 / max", f"{trips} ms, over the last {commands:.0f} commands"),
-        ("missed deadlines", f"{_number(counts.get('missed'), '.0f')} of {_number(counts.get('ticks'), '.0f')}"),
+        (
+            "missed deadlines",
+            f"{_number(counts.get('missed'), '.0f')} of {_number(counts.get('ticks'), '.0f')}",
+        ),
         ("watchdog trips", _number(counts.get("watchdog_trips"), ".0f")),
-        ("simulated and seen", f"{seconds:.2f} s in {trial.wall_time:.2f} s, real time × {_number(rate, '.2f')}"),
-        ("longest time without a state", f"{unseen(trial, 0.0, seconds if trial.interrupted or trial.failure else trial.duration):.3f} s"),
+        (
+            "simulated and seen",
+            f"{seconds:.2f} s in {trial.wall_time:.2f} s, real time × {_number(rate, '.2f')}",
+        ),
+        (
+            "longest time without a state",
+            f"{unseen(trial, 0.0, seconds if trial.interrupted or trial.failure else trial.duration):.3f} s",
+        ),
     ]
 
 

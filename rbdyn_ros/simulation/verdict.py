@@ -34,15 +34,23 @@ def verdict(trial: Trial) -> Verdict:
     if trial.failure:
         return Verdict(False, trial.failure)
     if not len(trial.t):
-        return Verdict(trial.interrupted, "interrupted before the start" if trial.interrupted else "no state was seen")
+        return Verdict(
+            trial.interrupted,
+            "interrupted before the start" if trial.interrupted else "no state was seen",
+        )
     lean, end = tilt(trial.q), trial.t[-1]
     if trial.interrupted and lean[-1] < math.pi / 2:
-        return Verdict(True, f"interrupted after {end:.1f} s, the rod at {math.degrees(lean[-1]):.1f}°")
+        return Verdict(
+            True, f"interrupted after {end:.1f} s, the rod at {math.degrees(lean[-1]):.1f}°"
+        )
     end = end if trial.interrupted else trial.duration
     worst = math.degrees(lean[trial.t >= end - LAST].max(initial=0.0))
     if worst >= math.degrees(STANDING):
         why = f"; the controller reported: {trial.remark}" if trial.remark else ""
-        return Verdict(False, f"the rod did not stand: up to {worst:.0f}° in the last second, {math.degrees(STANDING):g}° allowed{why}")
+        return Verdict(
+            False,
+            f"the rod did not stand: up to {worst:.0f}° in the last second, {math.degrees(STANDING):g}° allowed{why}",
+        )
     blind = unseen(trial, max(0.0, end - LAST), end)
     if blind > BLINK:
         sentence = f"nobody saw whether the rod stood: no state in view for {blind:.1f} s of the last second; the plant ran ahead of who watched"
@@ -53,14 +61,25 @@ def verdict(trial: Trial) -> Verdict:
 def _missed(trial: Trial) -> str:
     """What a rod that stood did not have to stand."""
     late = sum(not push.felt <= trial.duration for push in trial.pushes)
-    return f"; but {late} of {len(trial.pushes)} pushes came after the end, or were not seen to act" if late else ""
+    return (
+        f"; but {late} of {len(trial.pushes)} pushes came after the end, or were not seen to act"
+        if late
+        else ""
+    )
 
 
 def settling(trial: Trial) -> list:
     """`Settling` after the release and after each push."""
-    starts = [("release", 0.0)] + [(f"push {i}", push.felt) for i, push in enumerate(trial.pushes, 1)]
-    ends = [min((later for _, later in starts[i:] if not math.isnan(later)), default=math.inf) for i in range(1, len(starts) + 1)]
-    return [Settling(event, _settled(trial, start, end)) for (event, start), end in zip(starts, ends)]
+    starts = [("release", 0.0)] + [
+        (f"push {i}", push.felt) for i, push in enumerate(trial.pushes, 1)
+    ]
+    ends = [
+        min((later for _, later in starts[i:] if not math.isnan(later)), default=math.inf)
+        for i in range(1, len(starts) + 1)
+    ]
+    return [
+        Settling(event, _settled(trial, start, end)) for (event, start), end in zip(starts, ends)
+    ]
 
 
 def _settled(trial: Trial, start: float, end: float) -> float:

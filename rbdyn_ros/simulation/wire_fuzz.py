@@ -27,7 +27,10 @@ class Fuzz:
     """Makes wrong frames, the same ones for the same seed."""
 
     def __init__(self, seed: int):
-        self._random, self._cobs = random.Random(seed), library("cobs.cobs", "hil", "the wire to a board")
+        self._random, self._cobs = (
+            random.Random(seed),
+            library("cobs.cobs", "hil", "the wire to a board"),
+        )
         self._ways = (
             self._noise, self._flipped, self._cut, self._longer, self._version, self._kind,
             self._payload, self._not_finite, self._not_unit, self._too_long, self._stuffing,
@@ -39,7 +42,11 @@ class Fuzz:
             yield self._random.choice(self._ways)()
 
     def _noise(self) -> Wrong:
-        return Wrong(bytes(self._random.randint(1, 255) for _ in range(self._random.randint(1, 80))) + b"\0", ANY)
+        return Wrong(
+            bytes(self._random.randint(1, 255) for _ in range(self._random.randint(1, 80)))
+            + b"\0",
+            ANY,
+        )
 
     def _flipped(self) -> Wrong:
         body = bytearray(self._sound())
@@ -51,7 +58,12 @@ class Fuzz:
         return Wrong(self._stuffed(body[: self._random.randrange(1, len(body))]), ANY)
 
     def _longer(self) -> Wrong:
-        return Wrong(self._stuffed(self._sound()[:-4] + self._random.randbytes(4 * self._random.randint(1, 3))), ANY)
+        return Wrong(
+            self._stuffed(
+                self._sound()[:-4] + self._random.randbytes(4 * self._random.randint(1, 3))
+            ),
+            ANY,
+        )
 
     def _version(self) -> Wrong:
         return Wrong(self._changed(0, self._random.choice([0, *range(2, 256)])), "version")
@@ -65,27 +77,49 @@ class Fuzz:
     def _not_finite(self) -> Wrong:
         force = [self._random.choice((math.nan, math.inf, -math.inf)), 1.0]
         self._random.shuffle(force)
-        return Wrong(self._stuffed(frame.encode(Frame(FORCE, 0, 0, 1, 0, 0, 1, tuple(force)))), "not finite")
+        return Wrong(
+            self._stuffed(frame.encode(Frame(FORCE, 0, 0, 1, 0, 0, 1, tuple(force)))), "not finite"
+        )
 
     def _not_unit(self) -> Wrong:
         scale = self._random.choice((0.0, 0.5, 0.99, 1.01, 2.0, 1e30))
         numbers = _STATE[:2] + tuple(scale * c for c in _STATE[2:6]) + _STATE[6:]
-        return Wrong(self._stuffed(frame.encode(Frame(STATE, 0, 0, 1, 0, 0, 1, numbers))), "not unit")
+        return Wrong(
+            self._stuffed(frame.encode(Frame(STATE, 0, 0, 1, 0, 0, 1, numbers))), "not unit"
+        )
 
     def _too_long(self) -> Wrong:
         return Wrong(b"\x01" * self._random.randint(200, 2000) + b"\0", "too long")
 
     def _stuffing(self) -> Wrong:
         """A code byte that points beyond the end."""
-        return Wrong(bytes((self._random.randint(40, 255),)) + b"\x01" * self._random.randint(1, 30) + b"\0", "framing")
+        return Wrong(
+            bytes((self._random.randint(40, 255),))
+            + b"\x01" * self._random.randint(1, 30)
+            + b"\0",
+            "framing",
+        )
 
     def _sound(self) -> bytes:
         """The body of a frame with nothing wrong in it."""
         kind = self._random.choice((FORCE, STATE))
         numbers = _STATE if kind == STATE else (self._random.gauss(0.0, 10.0), 1.0)
-        return frame.encode(Frame(kind, 0, self._random.getrandbits(32), self._random.getrandbits(60), 0, 0, 1, numbers))
+        return frame.encode(
+            Frame(
+                kind,
+                0,
+                self._random.getrandbits(32),
+                self._random.getrandbits(60),
+                0,
+                0,
+                1,
+                numbers,
+            )
+        )
 
-    def _changed(self, at: int, value: int, sent: Frame = Frame(FORCE, 0, 0, 1, 0, 0, 1, (1.0, 2.0))) -> bytes:
+    def _changed(
+        self, at: int, value: int, sent: Frame = Frame(FORCE, 0, 0, 1, 0, 0, 1, (1.0, 2.0))
+    ) -> bytes:
         """A sound frame with one byte changed, and the CRC that belongs to it."""
         body = bytearray(frame.encode(sent)[:-4])
         body[at] = value
@@ -113,5 +147,7 @@ def through_a_link(number: int, seed: int, progress: Callable = lambda frames: f
         new = link.statistics.malformed - before
         right = not taken and new.total() == 1 and wrong.reason in (ANY, *new)
         if not right and len(mistaken) < 5:
-            mistaken.append(f"{wrong.data[:40].hex()} should be '{wrong.reason}' and is {dict(new)}, taken {len(taken)}")
+            mistaken.append(
+                f"{wrong.data[:40].hex()} should be '{wrong.reason}' and is {dict(new)}, taken {len(taken)}"
+            )
     return Counted(number, dict(link.statistics.malformed), mistaken)

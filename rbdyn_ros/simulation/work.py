@@ -18,7 +18,12 @@ def power(system, input, t, q, v):
     R = unit_quaternion.matrix((q[2], q[3], q[4], q[5]))
     w, x = (v[2], v[3], v[4]), (system.cart_free * v[0], system.cart_free * v[1])
     V = vec.add((x[0], x[1], 0.0), vec.matvec(R, vec.cross(w, load.r)))
-    given = (load.force[0] + u[0]) * x[0] + (load.force[1] + u[1]) * x[1] + vec.dot(load.F, V) + vec.dot(load.T, vec.matvec(R, w))
+    given = (
+        (load.force[0] + u[0]) * x[0]
+        + (load.force[1] + u[1]) * x[1]
+        + vec.dot(load.F, V)
+        + vec.dot(load.T, vec.matvec(R, w))
+    )
     lost = system.cart_damping * (x[0] * x[0] + x[1] * x[1]) + system.joint_damping * vec.dot(w, w)
     return given - lost
 

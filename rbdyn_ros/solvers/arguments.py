@@ -28,7 +28,9 @@ def coefficients(value, name: str, size: int) -> Array:
     """Friction coefficients (size,), each >= 0."""
     mu = vector(value, name, size)
     for i in np.flatnonzero(mu < 0.0):
-        raise ValueError(f"{name}[{i}] is {mu[i]}; a friction coefficient must be >= 0 (0 is frictionless)")
+        raise ValueError(
+            f"{name}[{i}] is {mu[i]}; a friction coefficient must be >= 0 (0 is frictionless)"
+        )
     return mu
 
 

@@ -22,7 +22,9 @@ class Problem(NamedTuple):
 def problem(W, q, mu) -> Problem:
     """The problem of W (2n, 2n), q (2n,), mu (n,) or one number for all; ValueError names what does not fit."""
     W = arguments.square(W, "W", block=2)
-    return Problem(W, arguments.vector(q, "q", len(W)), arguments.coefficients(mu, "mu", len(W) // 2))
+    return Problem(
+        W, arguments.vector(q, "q", len(W)), arguments.coefficients(mu, "mu", len(W) // 2)
+    )
 
 
 def in_space(problem: Problem) -> fc3d.Problem:

@@ -36,7 +36,9 @@ class Problem(NamedTuple):
 def problem(W, q, mu) -> Problem:
     """The problem of W (3n, 3n), q (3n,), mu (n,) or one number for all; ValueError names what does not fit."""
     W = arguments.square(W, "W", block=3)
-    return Problem(W, arguments.vector(q, "q", len(W)), arguments.coefficients(mu, "mu", len(W) // 3))
+    return Problem(
+        W, arguments.vector(q, "q", len(W)), arguments.coefficients(mu, "mu", len(W) // 3)
+    )
 
 
 @inlined

@@ -28,7 +28,9 @@ def iterate(problem, r, u, tolerance, max_iterations):
     best, least = r.copy(), residual
     for attempt in range(3):
         if attempt == 1:
-            steps, residual = fc3d_admm.iterate(problem, r, u, tolerance, np.int64(ADMM_ITERATIONS))
+            steps, residual = fc3d_admm.iterate(
+                problem, r, u, tolerance, np.int64(ADMM_ITERATIONS)
+            )
             done += steps
         elif attempt == 2:
             r[:] = 0.0

@@ -45,7 +45,11 @@ def pieces(r, u, mu, rho):
     c, s = x / T, y / T
     G11, G12, G22 = R / T * s * s, -R / T * c * s, R / T * c * c
     A = (zero, (-mu * c, 1.0 - G11, -G12), (-mu * s, -G12, 1.0 - G22))
-    B = ((rho, 0.0, 0.0), (mu * rho * c, rho * G11, rho * G12), (mu * rho * s, rho * G12, rho * G22))
+    B = (
+        (rho, 0.0, 0.0),
+        (mu * rho * c, rho * G11, rho * G12),
+        (mu * rho * s, rho * G12, rho * G22),
+    )
     return A, B
 
 

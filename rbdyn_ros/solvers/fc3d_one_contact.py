@@ -44,7 +44,9 @@ class Contact(NamedTuple):
 def check(problem: fc3d.Problem) -> None:
     """ValueError for more or fewer contacts than one."""
     if len(problem.mu) != 1:
-        raise ValueError(f"fc3d_one_contact solves one contact, not {len(problem.mu)}; take fc3d_hybrid")
+        raise ValueError(
+            f"fc3d_one_contact solves one contact, not {len(problem.mu)}; take fc3d_hybrid"
+        )
 
 
 @inlined
@@ -178,5 +180,7 @@ def contact(W, q, mu, guess):
 @kernel
 def solve(problem, guess, options):
     """The Solution of a problem with one contact; `guess` (3,) points the way where it slides."""
-    found = contact(fc3d.block(problem.W, 0), fc3d.part(problem.q, 0), problem.mu[0], fc3d.part(guess, 0))
+    found = contact(
+        fc3d.block(problem.W, 0), fc3d.part(problem.q, 0), problem.mu[0], fc3d.part(guess, 0)
+    )
     return fc3d.finished(problem, np.array(found.r), 1, options.tolerance)

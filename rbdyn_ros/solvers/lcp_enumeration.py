@@ -18,7 +18,9 @@ LARGEST = 20  # unknowns
 def check(problem: lcp.Problem) -> None:
     """ValueError for a problem that would take too long."""
     if len(problem.q) > LARGEST:
-        raise ValueError(f"lcp_enumeration takes at most {LARGEST} unknowns, not {len(problem.q)}; take lcp_lemke")
+        raise ValueError(
+            f"lcp_enumeration takes at most {LARGEST} unknowns, not {len(problem.q)}; take lcp_lemke"
+        )
 
 
 @kernel
@@ -36,4 +38,6 @@ def solve(problem, guess, options):
         residual = lcp.error(problem, z)
         if residual < least:
             best, least = z, residual
-    return lcp.finished(problem, best, tried, options.tolerance, EXHAUSTED if tried == 2**n else STALLED)
+    return lcp.finished(
+        problem, best, tried, options.tolerance, EXHAUSTED if tried == 2**n else STALLED
+    )

@@ -1,6 +1,6 @@
 """The mixed linear complementarity problem and its error (doc/nonsmooth.md, S.5, S.6).
 
-    w = M z + q,    w_i = 0, z_i free  for i < equations,    0 <= z_i  _|_  w_i >= 0  for the others         (S.5)
+w = M z + q,    w_i = 0, z_i free  for i < equations,    0 <= z_i  _|_  w_i >= 0  for the others         (S.5)
 """
 
 from typing import NamedTuple
@@ -23,7 +23,9 @@ def problem(M, q, equations: int) -> Problem:
     """The problem of M (n, n), q (n,) with 0 <= equations <= n; ValueError names what does not fit."""
     M = arguments.square(M, "M")
     if equations != int(equations) or not 0 <= equations <= len(M):
-        raise ValueError(f"equations is {equations}; it must be a whole number from 0 to {len(M)}, the rows of M")
+        raise ValueError(
+            f"equations is {equations}; it must be a whole number from 0 to {len(M)}, the rows of M"
+        )
     return Problem(M, arguments.vector(q, "q", len(M)), int(equations))
 
 

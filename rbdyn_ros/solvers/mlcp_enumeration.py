@@ -16,7 +16,9 @@ def check(problem: mlcp.Problem) -> None:
     """ValueError for a problem that would take too long."""
     inequalities, largest = len(problem.q) - problem.equations, lcp_enumeration.LARGEST
     if inequalities > largest:
-        raise ValueError(f"mlcp_enumeration takes at most {largest} inequalities, not {inequalities}; take mlcp_lemke")
+        raise ValueError(
+            f"mlcp_enumeration takes at most {largest} inequalities, not {inequalities}; take mlcp_lemke"
+        )
 
 
 @kernel
@@ -34,4 +36,6 @@ def solve(problem, guess, options):
         residual = mlcp.error(problem, z)
         if residual < least:
             best, least = z, residual
-    return mlcp.finished(problem, best, tried, options.tolerance, EXHAUSTED if tried == all_of_them else STALLED)
+    return mlcp.finished(
+        problem, best, tried, options.tolerance, EXHAUSTED if tried == all_of_them else STALLED
+    )

@@ -38,7 +38,9 @@ def select(name: str, tolerance: float | None = None, max_iterations: int | None
     if not 0.0 < tolerance <= 1e-3:
         raise ValueError(f"the solver's tolerance is {tolerance}; it must be > 0 and at most 1e-3")
     if max_iterations != int(max_iterations) or not 1 <= max_iterations <= 10**9:
-        raise ValueError(f"the solver's max_iterations is {max_iterations}; it must be a whole number, 1 to 1e9")
+        raise ValueError(
+            f"the solver's max_iterations is {max_iterations}; it must be a whole number, 1 to 1e9"
+        )
     problem = import_module(f"rbdyn_ros.solvers.{name.split('_')[0]}")
     check = getattr(method, "check", _applies_everywhere)
     return Solver(name, problem, method.solve, Options(tolerance, int(max_iterations)), check)
@@ -52,7 +54,9 @@ def solve(solver: Solver, problem, guess=None) -> Solution:
     if not isinstance(problem, solver.problem.Problem):
         kind = solver.problem.__name__.rpartition(".")[2]
         given = type(problem).__name__
-        raise ValueError(f"{solver.name} solves a {kind}.Problem, not a {given}; make one with {kind}.problem")
+        raise ValueError(
+            f"{solver.name} solves a {kind}.Problem, not a {given}; make one with {kind}.problem"
+        )
     solver.check(problem)
     size = len(problem.q)
     guess = np.zeros(size) if guess is None else arguments.vector(guess, "guess", size)

@@ -41,7 +41,9 @@ def judged(z, residual, iterations, tolerance, failure):
     """The Solution z of that residual; its status is `failure` where the residual exceeds the tolerance."""
     if residual <= tolerance:
         return Solution(z, SOLVED, residual, iterations, True)
-    return Solution(z, failure if math.isfinite(residual) else NOT_FINITE, residual, iterations, False)
+    return Solution(
+        z, failure if math.isfinite(residual) else NOT_FINITE, residual, iterations, False
+    )
 
 
 def explain(solution: Solution) -> str:

@@ -30,7 +30,14 @@ def vector(value, name: str, size: int) -> Array:
     return a
 
 
-def number(value, name: str, low: float, high: float = float("inf"), open_low: bool = False, infinite: bool = False) -> float:
+def number(
+    value,
+    name: str,
+    low: float,
+    high: float = float("inf"),
+    open_low: bool = False,
+    infinite: bool = False,
+) -> float:
     """A float in [low, high], or (low, high]; infinity only where it is allowed."""
     try:
         x = float(value)

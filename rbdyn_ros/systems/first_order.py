@@ -66,11 +66,23 @@ class Relation(NamedTuple):
 
 def dynamics(n: int, f: Callable, A: Callable | None = None, M=None) -> Dynamics:
     """M dx/dt = f(t, x), n states; A = df/dx by finite differences where it is left out."""
-    return Dynamics(np.eye(n) if M is None else matrix(M, "M", n), f, A or (lambda t, x: differentiated(lambda z: f(t, z), x, n)))
+    return Dynamics(
+        np.eye(n) if M is None else matrix(M, "M", n),
+        f,
+        A or (lambda t, x: differentiated(lambda z: f(t, z), x, n)),
+    )
 
 
 def relation(
-    m: int, h: Callable, g: Callable, C=None, D=None, K=None, B=None, law: tuple = laws.Complementarity(), systems: tuple = (0,)
+    m: int,
+    h: Callable,
+    g: Callable,
+    C=None,
+    D=None,
+    K=None,
+    B=None,
+    law: tuple = laws.Complementarity(),
+    systems: tuple = (0,),
 ) -> Relation:
     """y = h(t, x, lambda) (m,), r = g(t, x, lambda); gradients that are left out are finite differences."""
 
@@ -81,7 +93,17 @@ def relation(
         return lambda t, x, s: differentiated(lambda z: function(t, x, z), s, m)
 
     _require_law(law)
-    return Relation(h, C or by_x(h), D or by_multiplier(h), g, K or by_x(g), B or by_multiplier(g), m, law, tuple(systems))
+    return Relation(
+        h,
+        C or by_x(h),
+        D or by_multiplier(h),
+        g,
+        K or by_x(g),
+        B or by_multiplier(g),
+        m,
+        law,
+        tuple(systems),
+    )
 
 
 def linear_dynamics(A, b: Callable | None = None, M=None) -> Dynamics:
@@ -91,11 +113,22 @@ def linear_dynamics(A, b: Callable | None = None, M=None) -> Dynamics:
     return dynamics(len(A), lambda t, x: A @ x + b(t), lambda t, x: A, M)
 
 
-def linear_relation(B, C, D=None, e: Callable | None = None, law: tuple = laws.Complementarity(), systems: tuple = (0,)) -> Relation:
+def linear_relation(
+    B,
+    C,
+    D=None,
+    e: Callable | None = None,
+    law: tuple = laws.Complementarity(),
+    systems: tuple = (0,),
+) -> Relation:
     """y = C x + D lambda + e(t), r = B lambda: C (m, n), B (n, m), n all states of the coupled systems; D zero where left out."""
     C = matrix(C, "C", *np.atleast_2d(np.asarray(C, float)).shape)
     m, n = C.shape
-    B, D, K = matrix(B, "B", n, m), np.zeros((m, m)) if D is None else matrix(D, "D", m), np.zeros((n, n))
+    B, D, K = (
+        matrix(B, "B", n, m),
+        np.zeros((m, m)) if D is None else matrix(D, "D", m),
+        np.zeros((n, n)),
+    )
     e = e or (lambda t: np.zeros(m))
     return relation(
         m,
@@ -110,7 +143,9 @@ def linear_relation(B, C, D=None, e: Callable | None = None, law: tuple = laws.C
     )
 
 
-def linear(A, B, C, D=None, b=None, e=None, M=None, law: tuple = laws.Complementarity()) -> FirstOrder:
+def linear(
+    A, B, C, D=None, b=None, e=None, M=None, law: tuple = laws.Complementarity()
+) -> FirstOrder:
     """M dx/dt = A x + b(t) + B lambda, y = C x + D lambda + e(t)   (N.9).
 
     A (n, n), B (n, m), C (m, n), D (m, m) zero where left out; b and e functions of time; ValueError names a wrong shape.
@@ -118,7 +153,9 @@ def linear(A, B, C, D=None, b=None, e=None, M=None, law: tuple = laws.Complement
     alone = linear_dynamics(A, b, M)
     n = len(alone.M)
     C = np.atleast_2d(np.asarray(C, float))
-    return assembled(alone, linear_relation(matrix(B, "B", n, len(C)), matrix(C, "C", len(C), n), D, e, law))
+    return assembled(
+        alone, linear_relation(matrix(B, "B", n, len(C)), matrix(C, "C", len(C), n), D, e, law)
+    )
 
 
 def assembled(systems, relations) -> FirstOrder:
@@ -126,8 +163,12 @@ def assembled(systems, relations) -> FirstOrder:
     systems = (systems,) if isinstance(systems, Dynamics) else tuple(systems)
     relations = (relations,) if isinstance(relations, Relation) else tuple(relations)
     for k, one in enumerate(relations):
-        if len(set(one.systems)) != len(one.systems) or not set(one.systems) <= set(range(len(systems))):
-            raise ValueError(f"relation {k} couples systems {one.systems}; take different ones of 0 to {len(systems) - 1}")
+        if len(set(one.systems)) != len(one.systems) or not set(one.systems) <= set(
+            range(len(systems))
+        ):
+            raise ValueError(
+                f"relation {k} couples systems {one.systems}; take different ones of 0 to {len(systems) - 1}"
+            )
     own = _ranges([len(s.M) for s in systems])
     rows = _ranges([one.rows for one in relations])
     states = [np.concatenate([own[i] for i in one.systems]) for one in relations]
@@ -159,7 +200,9 @@ def assembled(systems, relations) -> FirstOrder:
 
 def _require_law(law: tuple) -> None:
     if not isinstance(law, (laws.Complementarity, laws.Equality)):
-        raise ValueError(f"the law of a first-order system is {law!r}; it must be Complementarity() or Equality()")
+        raise ValueError(
+            f"the law of a first-order system is {law!r}; it must be Complementarity() or Equality()"
+        )
 
 
 def _ranges(sizes: list) -> list:
@@ -195,11 +238,16 @@ def reach(system: FirstOrder, t: float, x: Array, multiplier: Array) -> list:
     found = [None] * len(multiplier)
     for shift in (0.0, _NEARBY):
         at = t, x + shift * (1.0 + np.abs(x)), multiplier + shift * (1.0 + np.abs(multiplier))
-        A, B = np.linalg.solve(system.M, system.A(*at[:2]) + system.K(*at)), np.linalg.solve(system.M, system.B(*at))
+        A, B = (
+            np.linalg.solve(system.M, system.A(*at[:2]) + system.K(*at)),
+            np.linalg.solve(system.M, system.B(*at)),
+        )
         C, D = system.C(*at), system.D(*at)
         for j in range(len(found)):
             degree = _least(A, B, C[j], D[j])
-            found[j] = degree if found[j] is None else min(found[j], n + 1 if degree is None else degree)
+            found[j] = (
+                degree if found[j] is None else min(found[j], n + 1 if degree is None else degree)
+            )
     return found
 
 

@@ -51,14 +51,24 @@ class Friction3d(NamedTuple):
 
 KNOWN = (Equality, Complementarity, NewtonImpact, Friction2d, Friction3d)
 WITH_TANGENTS = (Friction2d, Friction3d)
-ROWS = {Complementarity: 1, NewtonImpact: 1, Friction2d: 2, Friction3d: 3}  # of one contact, which has one gap; equalities take any number
+ROWS = {
+    Complementarity: 1,
+    NewtonImpact: 1,
+    Friction2d: 2,
+    Friction3d: 3,
+}  # of one contact, which has one gap; equalities take any number
 
 
 def checked(law: tuple) -> tuple:
     """The law itself; ValueError for one that is none of these, or whose numbers are out of range."""
     if not isinstance(law, KNOWN):
-        raise ValueError(f"the law is {law!r}; known are {', '.join(kind.__name__ for kind in KNOWN)}")
-    return law._replace(restitution=number(law.restitution, "restitution", 0.0, 1.0), friction=number(law.friction, "friction", 0.0))
+        raise ValueError(
+            f"the law is {law!r}; known are {', '.join(kind.__name__ for kind in KNOWN)}"
+        )
+    return law._replace(
+        restitution=number(law.restitution, "restitution", 0.0, 1.0),
+        friction=number(law.friction, "friction", 0.0),
+    )
 
 
 def newton_impact(restitution: float) -> NewtonImpact:

@@ -39,18 +39,27 @@ class Mechanical(NamedTuple):
     norms: Callable  # q -> (values (k,), gradient (k, n_q)): what q must keep zero, |Q| - 1
 
 
-def differentiated(function: Callable, point: Array, degrees: int, moved: Callable = np.add) -> Array:
+def differentiated(
+    function: Callable, point: Array, degrees: int, moved: Callable = np.add
+) -> Array:
     """d function / d point along displacements, (m, degrees); central differences, error about 1e-10 of the scale.
 
     The way out where a system comes without its gradients.
     """
     step = 1e-5
-    columns = [(function(moved(point, step * e)) - function(moved(point, -step * e))) / (2.0 * step) for e in np.eye(degrees)]
+    columns = [
+        (function(moved(point, step * e)) - function(moved(point, -step * e))) / (2.0 * step)
+        for e in np.eye(degrees)
+    ]
     return np.stack(columns, axis=-1)
 
 
 def nonlinear(
-    degrees: int, mass: Callable, force: Callable, stiffness: Callable | None = None, damping: Callable | None = None
+    degrees: int,
+    mass: Callable,
+    force: Callable,
+    stiffness: Callable | None = None,
+    damping: Callable | None = None,
 ) -> Mechanical:
     """M(q) dv/dt = F(t, q, v): mass(q) -> (n, n) [kg], force(t, q, v) -> (n,) [N] with the quadratic terms on this side.
 
@@ -76,11 +85,19 @@ def linear(M, C=None, K=None, force: Callable | None = None) -> Mechanical:
     """
     M = matrix(M, "M")
     n = len(M)
-    C, K = (np.zeros((n, n)) if A is None else matrix(A, name, n) for A, name in ((C, "C"), (K, "K")))
+    C, K = (
+        np.zeros((n, n)) if A is None else matrix(A, name, n) for A, name in ((C, "C"), (K, "K"))
+    )
     if np.linalg.eigvalsh(0.5 * (M + M.T)).min() <= 0.0:
         raise ValueError("M is not positive definite; every direction needs a mass > 0")
     external = force or (lambda t: np.zeros(n))
-    return nonlinear(n, lambda q: M, lambda t, q, v: external(t) - C @ v - K @ q, lambda t, q, v: -K, lambda t, q, v: -C)
+    return nonlinear(
+        n,
+        lambda q: M,
+        lambda t, q, v: external(t) - C @ v - K @ q,
+        lambda t, q, v: -K,
+        lambda t, q, v: -C,
+    )
 
 
 class Relation(NamedTuple):
@@ -90,7 +107,9 @@ class Relation(NamedTuple):
     value: Callable  # (t, q) -> (m,)
     gradient: Callable  # (t, q) -> dh/dq (m, n_q)
     drift: Callable  # t, q -> partial dh/dt (m,)
-    bias: Callable | None = None  # (t, q, v) -> dH/dt v + d(dh/dt)/dt (m,); left out: a difference quotient
+    bias: Callable | None = (
+        None  # (t, q, v) -> dH/dt v + d(dh/dt)/dt (m,); left out: a difference quotient
+    )
 
 
 class Interaction(NamedTuple):
@@ -105,10 +124,14 @@ def interaction(relation: Relation, law: tuple, systems: tuple = (0,)) -> Intera
     """ValueError where the law is none or takes another number of rows than the relation has, and where no system is coupled."""
     law = laws.checked(law)
     if not systems:
-        raise ValueError("the interaction couples no system; systems holds their numbers, counted from 0")
+        raise ValueError(
+            "the interaction couples no system; systems holds their numbers, counted from 0"
+        )
     rows = laws.ROWS.get(type(law), relation.rows)
     if rows != relation.rows:
-        raise ValueError(f"the relation has {relation.rows} rows, but {type(law).__name__} takes {rows}")
+        raise ValueError(
+            f"the relation has {relation.rows} rows, but {type(law).__name__} takes {rows}"
+        )
     return Interaction(relation, law, tuple(systems))
 
 
@@ -123,7 +146,12 @@ def linear_relation(H, b=0.0) -> Relation:
 def above(height: Callable, speed: Callable) -> Relation:
     """y = q - c(t) for a point that a moving wall pushes: height(t) -> c [m], speed(t) -> dc/dt [m/s]."""
     H = np.ones((1, 1))
-    return Relation(1, lambda t, q: np.array([q[0] - height(t)]), lambda t, q: H, lambda t, q: np.array([-speed(t)]))
+    return Relation(
+        1,
+        lambda t, q: np.array([q[0] - height(t)]),
+        lambda t, q: H,
+        lambda t, q: np.array([-speed(t)]),
+    )
 
 
 class Singular(ValueError):
@@ -140,11 +168,15 @@ class Network(NamedTuple):
 def network(systems, interactions) -> Network:
     """ValueError where an interaction names a system that is not there."""
     systems = (systems,) if isinstance(systems, Mechanical) else tuple(systems)
-    interactions = (interactions,) if isinstance(interactions, Interaction) else tuple(interactions)
+    interactions = (
+        (interactions,) if isinstance(interactions, Interaction) else tuple(interactions)
+    )
     for k, one in enumerate(interactions):
         unknown = [i for i in one.systems if not 0 <= i < len(systems)]
         if unknown:
-            raise ValueError(f"interaction {k} couples system {unknown[0]}; there are {len(systems)}, counted from 0")
+            raise ValueError(
+                f"interaction {k} couples system {unknown[0]}; there are {len(systems)}, counted from 0"
+            )
     return Network(systems, interactions)
 
 
@@ -152,36 +184,57 @@ def check_state(net: Network, q: tuple, v: tuple) -> None:
     """ValueError where (q, v) is no state of the network: parts, sizes, numbers that are not finite, quaternions not of norm 1."""
     for name, parts in (("q", q), ("v", v)):
         if len(parts) != len(net.systems):
-            raise ValueError(f"{name} has {len(parts)} parts; the network has {len(net.systems)} systems, a part for each")
+            raise ValueError(
+                f"{name} has {len(parts)} parts; the network has {len(net.systems)} systems, a part for each"
+            )
         for i, part in enumerate(parts):
             if not np.isfinite(part).all():
-                raise ValueError(f"{name} of system {i} is {np.asarray(part).tolist()}; every number must be finite")
+                raise ValueError(
+                    f"{name} of system {i} is {np.asarray(part).tolist()}; every number must be finite"
+                )
     for i, (system, x, w) in enumerate(zip(net.systems, q, v)):
         if np.shape(w) != (system.degrees,):
-            raise ValueError(f"v of system {i} has shape {np.shape(w)}; it must be ({system.degrees},)")
+            raise ValueError(
+                f"v of system {i} has shape {np.shape(w)}; it must be ({system.degrees},)"
+            )
         if np.shape(x) != system.tangent(x).shape[:1]:
-            raise ValueError(f"q of system {i} has shape {np.shape(x)}; it must be {system.tangent(x).shape[:1]}")
+            raise ValueError(
+                f"q of system {i} has shape {np.shape(x)}; it must be {system.tangent(x).shape[:1]}"
+            )
         for miss in system.norms(x)[0]:
             if not abs(miss) <= UNIT:
-                raise ValueError(f"a quaternion in q of system {i} has norm {1.0 + miss:.9g}; it must be 1: divide it by its norm")
+                raise ValueError(
+                    f"a quaternion in q of system {i} has norm {1.0 + miss:.9g}; it must be 1: divide it by its norm"
+                )
         if np.shape(system.mass(x)) != (system.degrees, system.degrees):
-            raise ValueError(f"the mass of system {i} has shape {np.shape(system.mass(x))}; it must be {(system.degrees,) * 2}")
+            raise ValueError(
+                f"the mass of system {i} has shape {np.shape(system.mass(x))}; it must be {(system.degrees,) * 2}"
+            )
 
 
 def check_start(net: Network, t: float, q: tuple, v: tuple) -> None:
     """ValueError where no run can begin at (t, q, v): no state, contacts that overlap, equalities not met by q or by v."""
     check_state(net, q, v)
     for k, one in enumerate(net.interactions):
-        y, u = one.relation.value(t, joined(q, one)), velocity(rows(net, one, t, q), one.relation.drift(t, joined(q, one)), v)
+        y, u = (
+            one.relation.value(t, joined(q, one)),
+            velocity(rows(net, one, t, q), one.relation.drift(t, joined(q, one)), v),
+        )
         if not isinstance(one.law, Equality):
             if not y[0] >= -OVERLAP:
-                raise ValueError(f"interaction {k} starts with a gap of {y[0]:g} m; contacts may not overlap")
+                raise ValueError(
+                    f"interaction {k} starts with a gap of {y[0]:g} m; contacts may not overlap"
+                )
             continue
         for j in range(len(y)):
             if not abs(y[j]) <= OVERLAP:
-                raise ValueError(f"row {j} of interaction {k} is {y[j]:g} at the start; an equality must be met: projection.project closes it")
+                raise ValueError(
+                    f"row {j} of interaction {k} is {y[j]:g} at the start; an equality must be met: projection.project closes it"
+                )
             if not abs(u[j]) <= OVERLAP * (1.0 + max(np.abs(x).max(initial=0.0) for x in v)):
-                raise ValueError(f"row {j} of interaction {k} changes at the rate {u[j]:g} at the start; v must keep an equality")
+                raise ValueError(
+                    f"row {j} of interaction {k} changes at the rate {u[j]:g} at the start; v must keep an equality"
+                )
 
 
 def forces(net: Network, t: float, q: tuple, v: tuple) -> list:
@@ -189,7 +242,9 @@ def forces(net: Network, t: float, q: tuple, v: tuple) -> list:
     found = [s.force(t, x, w) for s, x, w in zip(net.systems, q, v)]
     for i, (system, F) in enumerate(zip(net.systems, found)):
         if np.shape(F) != (system.degrees,):
-            raise ValueError(f"the force of system {i} has shape {np.shape(F)}; it must be ({system.degrees},)")
+            raise ValueError(
+                f"the force of system {i} has shape {np.shape(F)}; it must be ({system.degrees},)"
+            )
     return found
 
 
@@ -211,7 +266,9 @@ def rows(net: Network, interaction: Interaction, t: float, q: tuple) -> dict:
     gradient, blocks, at = interaction.relation.gradient(t, joined(q, interaction)), {}, 0
     size = sum(len(q[i]) for i in interaction.systems)
     if np.shape(gradient) != (interaction.relation.rows, size):
-        raise ValueError(f"a relation's gradient has shape {np.shape(gradient)}; its rows and systems make {(interaction.relation.rows, size)}")
+        raise ValueError(
+            f"a relation's gradient has shape {np.shape(gradient)}; its rows and systems make {(interaction.relation.rows, size)}"
+        )
     for i in interaction.systems:
         size = len(q[i])
         blocks[i] = gradient[:, at : at + size] @ net.systems[i].tangent(q[i])

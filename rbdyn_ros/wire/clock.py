@@ -45,11 +45,15 @@ class ClockOffset:
         sample, last = _sample(t1, t2, t3, t4), self._last
         if sample is None or last is None:
             return False
-        return abs(sample.offset - last.offset) > (sample.delay + last.delay) / 2 + self._tolerance(t4)
+        return abs(sample.offset - last.offset) > (
+            sample.delay + last.delay
+        ) / 2 + self._tolerance(t4)
 
     def is_ahead(self, theirs: int, now: int) -> bool:
         """Whether an instant of its clock, at which it sent what is here now, is in the future: the clock was set."""
-        return self.known and now - self.ours(theirs, now) < -self.uncertainty - self._tolerance(now)
+        return self.known and now - self.ours(theirs, now) < -self.uncertainty - self._tolerance(
+            now
+        )
 
     def _tolerance(self, now: int) -> float:
         """By how much the clock may have moved since the newest sample [ns]."""
@@ -112,4 +116,8 @@ class ClockOffset:
 def _sample(t1: int, t2: int, t3: int, t4: int) -> Sample | None:
     """A round trip as offset and delay; None if it cannot be one."""
     delay = (t4 - t1) - (t3 - t2)
-    return Sample(t4, ((t2 - t1) + (t3 - t4)) / 2, delay) if t1 <= t4 and t2 <= t3 and delay >= 0 else None
+    return (
+        Sample(t4, ((t2 - t1) + (t3 - t4)) / 2, delay)
+        if t1 <= t4 and t2 <= t3 and delay >= 0
+        else None
+    )

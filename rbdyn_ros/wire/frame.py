@@ -30,7 +30,11 @@ LONGEST_HELD = 2**32 - 1  # [ns]
 SEQUENCES = 2**32
 
 _HEADER, _CRC = struct.Struct("<BBHIQQI"), struct.Struct("<I")
-_PAYLOADS = {HEARTBEAT: struct.Struct("<"), STATE: struct.Struct("<Q11f"), FORCE: struct.Struct("<Q2f")}
+_PAYLOADS = {
+    HEARTBEAT: struct.Struct("<"),
+    STATE: struct.Struct("<Q11f"),
+    FORCE: struct.Struct("<Q2f"),
+}
 _OVERHEAD = _HEADER.size + _CRC.size
 LONGEST = _OVERHEAD + max(payload.size for payload in _PAYLOADS.values())
 _UNIT = 1e-3  # how far |quaternion| may be from 1: a measured one is rounded or noisy
@@ -58,7 +62,9 @@ class Malformed(NamedTuple):
 def encode(frame: Frame) -> bytes:
     """The frame's bytes, CRC included. struct.error for a number beyond its field."""
     header = _HEADER.pack(VERSION, *frame[:5], min(frame.held, LONGEST_HELD))
-    body = header + (_PAYLOADS[frame.kind].pack(frame.stamp, *frame.numbers) if frame.kind != HEARTBEAT else b"")
+    body = header + (
+        _PAYLOADS[frame.kind].pack(frame.stamp, *frame.numbers) if frame.kind != HEARTBEAT else b""
+    )
     return body + _CRC.pack(crc32(body))
 
 

@@ -19,7 +19,15 @@ class Line:
     `on_frame(frame, now)` is told of each new frame, `on_change(status)` of each new status, both in that thread.
     """
 
-    def __init__(self, open_port: Callable, link: Link, heartbeat: float, retry: float, on_frame: Callable, on_change: Callable):
+    def __init__(
+        self,
+        open_port: Callable,
+        link: Link,
+        heartbeat: float,
+        retry: float,
+        on_frame: Callable,
+        on_change: Callable,
+    ):
         """`open_port()` gives a `Udp` or a `SerialPort`; `heartbeat`, `retry` are periods [s].
 
         To an end that is silent a heartbeat is sent only every `retry`: a port that nobody reads may keep them all.
@@ -58,7 +66,9 @@ class Line:
             if not self.link.admits(now, kind, numbers, safe):
                 return False
             try:
-                return self._port is not None and self._port.write(self.link.outgoing(now, kind, stamp, numbers, safe))
+                return self._port is not None and self._port.write(
+                    self.link.outgoing(now, kind, stamp, numbers, safe)
+                )
             except Gone:  # the thread will find it, too
                 return False
 
@@ -66,7 +76,10 @@ class Line:
         """What the link knows, and what the port has counted."""
         port = self._port
         strangers, unsent = (port.strangers, port.unsent) if port else (0, 0)
-        return self.link.figures() | {"strangers": self._strangers + strangers, "unsent": self._unsent + unsent}
+        return self.link.figures() | {
+            "strangers": self._strangers + strangers,
+            "unsent": self._unsent + unsent,
+        }
 
     # the thread
 
@@ -79,11 +92,15 @@ class Line:
             except Gone:
                 name = self._port.name
                 self._close()
-                self._become(f"{NO_PORT}{name} has vanished; it is looked for every {self._retry:g} s")
+                self._become(
+                    f"{NO_PORT}{name} has vanished; it is looked for every {self._retry:g} s"
+                )
                 continue
             self._take(data)
             if time.monotonic() >= self._beat:
-                self._beat = time.monotonic() + (self._heartbeat if self.link.up else max(self._heartbeat, self._retry))
+                self._beat = time.monotonic() + (
+                    self._heartbeat if self.link.up else max(self._heartbeat, self._retry)
+                )
                 self.send(HEARTBEAT)
 
     def _take(self, data: bytes) -> None:
@@ -125,7 +142,10 @@ class Line:
         with self._sending:
             port, self._port = self._port, None
             if port:
-                self._strangers, self._unsent = self._strangers + port.strangers, self._unsent + port.unsent
+                self._strangers, self._unsent = (
+                    self._strangers + port.strangers,
+                    self._unsent + port.unsent,
+                )
                 port.close()
         self.link.disconnected()
 

@@ -13,7 +13,9 @@ from rbdyn_ros.wire.sequence import NEW, Sequence
 from rbdyn_ros.wire.statistics import Statistics, percentiles
 
 ECHOES = 2048  # frames of ours whose echo is recognized: four seconds at 500 Hz
-UNECHOED = 20_000_000  # [ns] after which a frame is taken for received by an end that has echoed none
+UNECHOED = (
+    20_000_000  # [ns] after which a frame is taken for received by an end that has echoed none
+)
 
 
 class Link:
@@ -27,7 +29,12 @@ class Link:
 
     def __init__(self, timeout: int, window: int = 3):
         self.timeout = timeout
-        self.framing, self.sequence, self.clock, self.statistics = Framing(), Sequence(), ClockOffset(), Statistics()
+        self.framing, self.sequence, self.clock, self.statistics = (
+            Framing(),
+            Sequence(),
+            ClockOffset(),
+            Statistics(),
+        )
         self.up = False
         self.safe = False  # the other end's watchdog has fired
         self._sent = 0
@@ -57,10 +64,19 @@ class Link:
         oldest, echoes = self._window[0], self._echoed or now - self._since < self.timeout
         return oldest <= self._echoed or now - oldest > (self.timeout if echoes else UNECHOED)
 
-    def outgoing(self, now: int, kind: int = HEARTBEAT, stamp: int = 0, numbers: tuple = (), safe: bool = False) -> bytes:
+    def outgoing(
+        self,
+        now: int,
+        kind: int = HEARTBEAT,
+        stamp: int = 0,
+        numbers: tuple = (),
+        safe: bool = False,
+    ) -> bytes:
         """The bytes of the next frame, sent at `now`."""
         echo, arrival = self._newest or (0, now)
-        held = min(max(0, now - arrival), LONGEST_HELD)  # one thread receives while another one sends
+        held = min(
+            max(0, now - arrival), LONGEST_HELD
+        )  # one thread receives while another one sends
         frame = Frame(kind, SAFE * safe, self._sent, now, echo, held, stamp, numbers)
         self._sent = (self._sent + 1) % SEQUENCES
         self._times[now] = None
@@ -77,7 +93,11 @@ class Link:
                 self.statistics.malformed[found.reason] += 1
             elif self.sequence.arrival(found.sequence) == NEW:
                 self._arrived(found, now)
-                yield found._replace(numbers=(0.0, 0.0)) if found.kind == FORCE and found.flags & SAFE else found
+                yield (
+                    found._replace(numbers=(0.0, 0.0))
+                    if found.kind == FORCE and found.flags & SAFE
+                    else found
+                )
 
     def watch(self, now: int) -> bool:
         """Whether the other end is up. What comes after a silence may come from another one: nothing is expected of it."""
@@ -102,13 +122,37 @@ class Link:
         """What is known of the wire, by name: counts, and milliseconds."""
         counts, sequence, clock = self.statistics, self.sequence, self.clock
         values = {"accepted": counts.accepted.total()}
-        values |= {"lost": sequence.lost, "loss_percent": 100.0 * sequence.loss, "reordered": sequence.reordered}
-        values |= {"duplicates": sequence.duplicates, "strays": sequence.strays, "outages": counts.outages}
-        values |= {"held_back": counts.held_back, "clock_leaps": counts.clock_leaps, "false_echoes": counts.false_echoes}
-        values |= {f"malformed, {reason}": count for reason, count in sorted(counts.malformed.items())}
-        for name, samples in (("age", counts.ages), ("jitter", counts.jitters), ("delay", counts.delays)):
-            values |= {f"{name}_{which}_ms": 1e-6 * value for which, value in zip(("p50", "p99", "max"), percentiles(samples))}
-        return values | {"clock_drift_ppm": 1e6 * clock.drift, "clock_uncertainty_ms": 1e-6 * clock.uncertainty}
+        values |= {
+            "lost": sequence.lost,
+            "loss_percent": 100.0 * sequence.loss,
+            "reordered": sequence.reordered,
+        }
+        values |= {
+            "duplicates": sequence.duplicates,
+            "strays": sequence.strays,
+            "outages": counts.outages,
+        }
+        values |= {
+            "held_back": counts.held_back,
+            "clock_leaps": counts.clock_leaps,
+            "false_echoes": counts.false_echoes,
+        }
+        values |= {
+            f"malformed, {reason}": count for reason, count in sorted(counts.malformed.items())
+        }
+        for name, samples in (
+            ("age", counts.ages),
+            ("jitter", counts.jitters),
+            ("delay", counts.delays),
+        ):
+            values |= {
+                f"{name}_{which}_ms": 1e-6 * value
+                for which, value in zip(("p50", "p99", "max"), percentiles(samples))
+            }
+        return values | {
+            "clock_drift_ppm": 1e6 * clock.drift,
+            "clock_uncertainty_ms": 1e-6 * clock.uncertainty,
+        }
 
     def reset_statistics(self) -> None:
         """Count from zero; the clocks and the numbering go on."""
@@ -116,7 +160,9 @@ class Link:
         self.sequence.reset_counts()
 
     def _arrived(self, frame: Frame, now: int) -> None:
-        if self._newest and (frame.time < self._newest[0] - SLACK or self.clock.is_ahead(frame.time, now)):
+        if self._newest and (
+            frame.time < self._newest[0] - SLACK or self.clock.is_ahead(frame.time, now)
+        ):
             self._restart_clock(now)
         self._newest = (frame.time, now)
         self._since = self._since if self.up else now

@@ -19,7 +19,9 @@ class SerialPort:
     def __init__(self, path: str, baud: int):
         """Open it at `baud` bit/s, 8N1, without flow control. NotThere; CannotOpen."""
         try:
-            self._serial = serial.Serial(path, baud, timeout=READ_TIMEOUT, write_timeout=0, exclusive=True)
+            self._serial = serial.Serial(
+                path, baud, timeout=READ_TIMEOUT, write_timeout=0, exclusive=True
+            )
         except (OSError, ValueError) as error:
             raise _refusal(path, baud, error) from None
         self.unsent = 0
@@ -35,7 +37,9 @@ class SerialPort:
     def write(self, data: bytes) -> bool:
         """Hand bytes to the driver; False if it has no room, as where nobody reads the other end. Gone."""
         try:
-            if select.select([], [self._serial], [], 0.0)[1] and self._serial.write(data) == len(data):
+            if select.select([], [self._serial], [], 0.0)[1] and self._serial.write(data) == len(
+                data
+            ):
                 return True
         except (OSError, TypeError, ValueError):
             raise Gone from None
@@ -52,7 +56,11 @@ class SerialPort:
         """Drop what the other end has not read: it is from before its silence."""
         try:
             self._serial.reset_output_buffer()
-        except (OSError, termios.error, serial.SerialException):  # it is gone, and the next read says so
+        except (
+            OSError,
+            termios.error,
+            serial.SerialException,
+        ):  # it is gone, and the next read says so
             pass
 
     def close(self) -> None:
@@ -64,9 +72,15 @@ class SerialPort:
 def _refusal(path: str, baud: int, error: Exception) -> CannotOpen:
     number = getattr(error, "errno", None)
     if number in (errno.ENOENT, errno.ENXIO, errno.ENODEV):
-        return NotThere(f"serial.port is {path}: there is no such device; plug it in (`ls /dev/serial/by-id` shows what is)")
+        return NotThere(
+            f"serial.port is {path}: there is no such device; plug it in (`ls /dev/serial/by-id` shows what is)"
+        )
     if number in (errno.EACCES, errno.EPERM):
-        return CannotOpen(f"serial.port is {path}: permission denied; `sudo usermod -aG dialout $USER`, then log in again")
+        return CannotOpen(
+            f"serial.port is {path}: permission denied; `sudo usermod -aG dialout $USER`, then log in again"
+        )
     if number in (errno.EBUSY, errno.EAGAIN):
         return CannotOpen(f"serial.port is {path}: another program uses it; end that first")
-    return CannotOpen(f"serial.port is {path} at {baud} baud: {getattr(error, 'strerror', None) or error}")
+    return CannotOpen(
+        f"serial.port is {path} at {baud} baud: {getattr(error, 'strerror', None) or error}"
+    )

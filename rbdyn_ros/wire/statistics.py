@@ -25,7 +25,9 @@ class Statistics:
         self.accepted = Counter()  # kind -> new frames
         self.malformed = Counter()  # reason -> pieces that are no frame
         self.outages = 0  # times that the other end fell silent
-        self.held_back = 0  # states and forces that were not sent: the other end was silent or behind
+        self.held_back = (
+            0  # states and forces that were not sent: the other end was silent or behind
+        )
         self.clock_leaps = 0  # times that the other end's clock was set
         self.false_echoes = 0  # echoes of frames that were never sent, or that were held for longer than they were away
         self.ages, self.jitters, self.delays = (deque(maxlen=KEPT) for _ in range(3))  # [ns]
@@ -60,4 +62,8 @@ def percentiles(samples) -> Percentiles:
     ordered = sorted(samples)
     if not ordered:
         return Percentiles(*(float("nan"),) * 3)
-    return Percentiles(ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)], ordered[-1])
+    return Percentiles(
+        ordered[len(ordered) // 2],
+        ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)],
+        ordered[-1],
+    )

@@ -28,7 +28,9 @@ class Udp:
         """The next datagram of the peer, or of anybody while there is none; empty if none comes within `READ_TIMEOUT`."""
         try:
             data, self._sender = self._socket.recvfrom(_LARGEST)
-        except OSError:  # a timeout; or the peer's refusal of an earlier datagram, as some systems report it
+        except (
+            OSError
+        ):  # a timeout; or the peer's refusal of an earlier datagram, as some systems report it
             return b""
         if not self._open and self._sender != self._peer:
             self.strangers += 1
@@ -83,7 +85,9 @@ def _lookup(address: str, port: int, family: int = socket.AF_UNSPEC) -> tuple:
     try:
         found = socket.getaddrinfo(address, port, family, socket.SOCK_DGRAM)[0]
     except (OSError, UnicodeError):
-        raise CannotOpen(f"{address} is no address that this machine knows; write one such as 127.0.0.1") from None
+        raise CannotOpen(
+            f"{address} is no address that this machine knows; write one such as 127.0.0.1"
+        ) from None
     return found[0], found[4]
 
 

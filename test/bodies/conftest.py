@@ -18,7 +18,13 @@ def random_tree(seed, branching=False):
     n = len(parents)
     joints = chain.build(
         *(
-            chain.Joint(chain.KINDS[int(rng.integers(2))], parent, rng.normal(size=3), unit(rng, 4), unit(rng, 3))
+            chain.Joint(
+                chain.KINDS[int(rng.integers(2))],
+                parent,
+                rng.normal(size=3),
+                unit(rng, 4),
+                unit(rng, 3),
+            )
             for parent in parents
         )
     )
@@ -39,7 +45,9 @@ def random_parents(rng, branching):
 
 def random_link(rng):
     root = rng.normal(size=(3, 3))
-    return projected_newton_euler.Link(rng.uniform(0.5, 2.0), 0.3 * rng.normal(size=3), root @ root.T)
+    return projected_newton_euler.Link(
+        rng.uniform(0.5, 2.0), 0.3 * rng.normal(size=3), root @ root.T
+    )
 
 
 @pytest.fixture(params=[(1, False), (2, False), (3, True), (4, True)], ids=str)

@@ -23,7 +23,9 @@ def test_jacobian_is_the_derivative_of_the_placement(tree):
         moved = a.r - b.r + (a.R - b.R) @ POINT
         return np.concatenate([moved, so3.log(a.R @ np.swapaxes(b.R, -1, -2))], axis=-1)
 
-    numeric = along(q, lambda p: chain.placements(joints, p), apart).reshape(len(joints) + 1, 6, -1)
+    numeric = along(q, lambda p: chain.placements(joints, p), apart).reshape(
+        len(joints) + 1, 6, -1
+    )
     for link, expected in enumerate(numeric):
         assert np.allclose(chain.jacobian(joints, q, link, POINT), expected, atol=1e-9)
 
@@ -33,7 +35,9 @@ def test_hessian_is_the_derivative_of_the_jacobian(tree):
     for link in (0, len(joints)):
         H = chain.hessian(joints, q, link, POINT)
         numeric = along(q, lambda p: chain.jacobian(joints, p, link, POINT))
-        assert np.allclose(H, np.moveaxis(numeric.reshape(6, len(q) - 1, len(q) - 1), -1, 0), atol=1e-8)
+        assert np.allclose(
+            H, np.moveaxis(numeric.reshape(6, len(q) - 1, len(q) - 1), -1, 0), atol=1e-8
+        )
 
 
 def test_hessian_of_the_sheet_lacks_the_base_rotation(tree):
@@ -56,7 +60,9 @@ def test_jacobian_rate_along_a_motion(tree):
 
 def test_bodies_that_a_joint_does_not_carry_have_zero_columns():
     x, one = np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0, 0.0])
-    joints = chain.build(*(chain.Joint("revolute", 0, i * x, one, np.array([0.0, 0.0, 1.0])) for i in range(2)))
+    joints = chain.build(
+        *(chain.Joint("revolute", 0, i * x, one, np.array([0.0, 0.0, 1.0])) for i in range(2))
+    )
     q = np.array([0.0, 0.0, 0.0, *one, 0.3, 0.4])
     assert np.array_equal(chain.jacobian(joints, q, 1, POINT)[:, 7], np.zeros(6))
     assert np.array_equal(chain.hessian(joints, q, 1, POINT)[7], np.zeros((6, 8)))

@@ -38,7 +38,9 @@ def test_weight_is_the_gradient_of_the_potential(tree):
 
     def potential(p):
         at = chain.placements(joints, p)
-        return -sum(link.mass * GRAVITY @ (at.r[i] + at.R[i] @ link.center) for i, link in enumerate(links))
+        return -sum(
+            link.mass * GRAVITY @ (at.r[i] + at.R[i] @ link.center) for i, link in enumerate(links)
+        )
 
     f = pne.applied(joints, q, pne.weight(links, GRAVITY))
     gradient = jacobian(potential, q, len(f), plus=floating_base.boxplus).value[0]
@@ -47,7 +49,10 @@ def test_weight_is_the_gradient_of_the_potential(tree):
 
 def test_forces_and_impulses_of_a_contact(tree):
     joints, links, q, u = tree
-    equations, f = pne.equations(joints, links, q, u), pne.applied(joints, q, pne.weight(links, GRAVITY))
+    equations, f = (
+        pne.equations(joints, links, q, u),
+        pne.applied(joints, q, pne.weight(links, GRAVITY)),
+    )
     W = chain.jacobian(joints, q, len(joints), np.ones(3))[:3].T
     P, dt = np.array([0.1, -0.5, 2.0]), 1e-3
     impact = pne.velocity_change(equations, f, 0.0, W, P)
@@ -93,7 +98,9 @@ class TestPinocchio:
 
     @pytest.fixture
     def pin(self):
-        return pytest.importorskip("pinocchio", reason="Pinocchio is not installed: pip install pin")
+        return pytest.importorskip(
+            "pinocchio", reason="Pinocchio is not installed: pip install pin"
+        )
 
     @pytest.fixture
     def model(self, pin, tree):
@@ -101,7 +108,11 @@ class TestPinocchio:
         model = pin.Model()
         ids = [model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")]
         for i, j in enumerate(joints):
-            kind = pin.JointModelRevoluteUnaligned if j.kind == "revolute" else pin.JointModelPrismaticUnaligned
+            kind = (
+                pin.JointModelRevoluteUnaligned
+                if j.kind == "revolute"
+                else pin.JointModelPrismaticUnaligned
+            )
             placement = pin.SE3(quaternion.to_matrix(j.orientation), j.position)
             ids.append(model.addJoint(ids[j.parent], kind(j.axis), placement, f"joint {i}"))
         for i, link in zip(ids, links):
@@ -134,8 +145,12 @@ class TestPinocchio:
             J = chain.jacobian(joints, q, link, np.zeros(3))
             assert np.allclose(J, pin.getJointJacobian(model, data, i, world) @ B, atol=1e-12)
             a = J @ du + chain.jacobian_rate(joints, q, u, link, np.zeros(3)) @ u
-            assert np.allclose(a[:3], pin.getClassicalAcceleration(model, data, i, world).linear, atol=1e-10)
-            assert np.allclose(a[3:], pin.getClassicalAcceleration(model, data, i, world).angular, atol=1e-10)
+            assert np.allclose(
+                a[:3], pin.getClassicalAcceleration(model, data, i, world).linear, atol=1e-10
+            )
+            assert np.allclose(
+                a[3:], pin.getClassicalAcceleration(model, data, i, world).angular, atol=1e-10
+            )
 
 
 def pinocchio_coordinates(q, u):

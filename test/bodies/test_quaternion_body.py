@@ -107,7 +107,9 @@ def test_mass_matrix_inverse_in_closed_form():
 def test_gradient_of_the_inverse():
     q, p = unit(4), vector(4)
     exact = complex_step(lambda x: np.linalg.solve(mass_matrix(x), p), q)
-    assert np.abs(columns(lambda d: body.velocity_gradient(J, GAMMA, q, p, d)) - exact).max() < 1e-12
+    assert (
+        np.abs(columns(lambda d: body.velocity_gradient(J, GAMMA, q, p, d)) - exact).max() < 1e-12
+    )
 
 
 def test_gamma_does_not_change_the_energy_of_a_rotation():
@@ -120,8 +122,14 @@ def test_gamma_does_not_change_the_energy_of_a_rotation():
 
 def test_momentum_is_the_gradient_of_the_energy():
     q, v, u = vector(4), vector(4), vector(3)
-    close(complex_step(lambda x: body.kinetic_energy(MASS, J, GAMMA, u, q, x), v)[0], body.momentum(J, GAMMA, q, v))
-    close(complex_step(lambda x: body.kinetic_energy(MASS, J, GAMMA, u, x, v), q)[0], body.energy_gradient(J, GAMMA, q, v))
+    close(
+        complex_step(lambda x: body.kinetic_energy(MASS, J, GAMMA, u, q, x), v)[0],
+        body.momentum(J, GAMMA, q, v),
+    )
+    close(
+        complex_step(lambda x: body.kinetic_energy(MASS, J, GAMMA, u, x, v), q)[0],
+        body.energy_gradient(J, GAMMA, q, v),
+    )
 
 
 def test_gradient_of_the_momentum():
@@ -174,7 +182,9 @@ def test_point_jacobian_is_not_the_gradient_of_the_point():
 
 def test_forces_are_the_transposed_jacobians():
     q, c, f, d = vector(4), vector(3), vector(3), vector(4)
-    close(np.dot(body.point_force(q, c, f), d), np.dot(f, body.point_velocity(q, c, (0.0,) * 3, d)))
+    close(
+        np.dot(body.point_force(q, c, f), d), np.dot(f, body.point_velocity(q, c, (0.0,) * 3, d))
+    )
     close(np.dot(body.lever(q, c, f), d), np.dot(f, body.turned_gradient(q, c, d)))
 
 
@@ -207,7 +217,9 @@ def test_differential_algebraic_form_has_the_acceleration_of_euler(gamma):
     found, multiplier = body.acceleration(J, gamma, q, v, tau)
     expected = 0.5 * (np.array(body.LT(v, w)) + body.LT(q, spin))
     assert np.abs(np.array(found) - expected).max() < 1e-11
-    assert multiplier == pytest.approx(2 * np.dot(w, np.multiply(J, w)) - gamma * np.dot(w, w), abs=1e-11)
+    assert multiplier == pytest.approx(
+        2 * np.dot(w, np.multiply(J, w)) - gamma * np.dot(w, w), abs=1e-11
+    )
 
 
 def test_lagrange_equations_are_eulers():
@@ -217,7 +229,11 @@ def test_lagrange_equations_are_eulers():
     v = np.array(body.scaled(0.5, body.LT(q, w)))
     v_rate = 0.5 * (np.array(body.LT(tuple(v), w)) + body.LT(q, tuple(acceleration)))
     q_column = np.array(q)
-    left = mass_matrix(q) @ v_rate + body.quadratic_term(J, GAMMA, q, tuple(v)) - 2 * np.array(body.LT(q, tau))
+    left = (
+        mass_matrix(q) @ v_rate
+        + body.quadratic_term(J, GAMMA, q, tuple(v))
+        - 2 * np.array(body.LT(q, tau))
+    )
     multiplier = -q_column @ left
     close(left, -q_column * multiplier)
     close(multiplier, 2 * np.dot(w, np.multiply(J, w)) - GAMMA * np.dot(w, w))

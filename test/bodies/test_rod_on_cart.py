@@ -33,7 +33,10 @@ def test_velocities_invert_momenta_for_every_cart(motion):
 @given(motions())
 def test_energy_and_momenta_are_the_sums_over_the_bodies(motion):
     system, (_, q, v) = motion
-    ours, sums = np.array(rod_on_cart.quantities(system, q, v)), newton_euler.quantities(system, q, v)
+    ours, sums = (
+        np.array(rod_on_cart.quantities(system, q, v)),
+        newton_euler.quantities(system, q, v),
+    )
     scale = 1.0 + newton_euler.kinetic_energy(system, np.abs(q), 20.0 * np.ones(5))
     assert np.abs(ours - sums).max() <= 1e-14 * scale
 
@@ -66,7 +69,9 @@ def test_generalised_forces_do_the_virtual_work_of_weight_and_wrench(system, sta
         way = [newton_euler.rotation(moved(s * eta)) @ r for s in (1.0, -1.0)]
         work = F @ (way[0] - way[1]) / (2.0 * h) + T @ R @ eta - (V[0] - V[1]) / (2.0 * h)
         assert tau[i] == pytest.approx(work, abs=1e-7)
-    assert U == pytest.approx(newton_euler.cart_force(input._replace(sines=np.zeros((0, 4))), 0.0) + F[:2])
+    assert U == pytest.approx(
+        newton_euler.cart_force(input._replace(sines=np.zeros((0, 4))), 0.0) + F[:2]
+    )
 
 
 @given(inputs)

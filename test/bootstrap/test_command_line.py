@@ -1,4 +1,5 @@
 """The command line teaches, and says what is wrong with it."""
+
 import subprocess
 import sys
 
@@ -11,87 +12,116 @@ from bootstrap.place import ROOT, Place
 
 def testbed(*arguments):
     """Run ./testbed as a user does."""
-    return subprocess.run([sys.executable, str(ROOT / 'testbed'), *arguments], capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, str(ROOT / "testbed"), *arguments], capture_output=True, text=True
+    )
 
 
 testbed.__test__ = False
 
 
 def test_help_teaches_every_command():
-    shown = testbed('--help')
+    shown = testbed("--help")
     assert shown.returncode == 0
-    for part in ('./testbed demo', './testbed test', './testbed soak', './testbed exec', './testbed setup', '--distro kilted', 'sourced'):
+    for part in (
+        "./testbed demo",
+        "./testbed test",
+        "./testbed soak",
+        "./testbed exec",
+        "./testbed setup",
+        "--distro kilted",
+        "sourced",
+    ):
         assert part in shown.stdout
 
 
 def test_no_command_shows_the_help():
     shown = testbed()
-    assert (shown.returncode, shown.stdout) == (2, testbed('--help').stdout)
+    assert (shown.returncode, shown.stdout) == (2, testbed("--help").stdout)
 
 
-@pytest.mark.parametrize('arguments, sentence', [
-    (['fly'], "invalid choice: 'fly' (choose from"),
-    (['exec'], 'exec needs a command, for example: ./testbed exec python'),
-    (['setup', 'now'], 'setup takes no arguments, got: now'),
-    (['--distro', 'noetic', 'test'], "invalid choice: 'noetic' (choose from"),
-    (['test', '--distro'], '(choose from'),
-])
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["fly"], "invalid choice: 'fly' (choose from"),
+        (["exec"], "exec needs a command, for example: ./testbed exec python"),
+        (["setup", "now"], "setup takes no arguments, got: now"),
+        (["--distro", "noetic", "test"], "invalid choice: 'noetic' (choose from"),
+        (["test", "--distro"], "(choose from"),
+    ],
+)
 def test_a_wrong_command_line(arguments, sentence, capsys):
-    with pytest.raises(SystemExit, match='2'):
+    with pytest.raises(SystemExit, match="2"):
         main(arguments)
     assert sentence in capsys.readouterr().err
 
 
-@pytest.mark.parametrize('arguments', [
-    ['--distro', 'kilted', 'test', '-k', 'log'],
-    ['test', '--distro', 'kilted', '-k', 'log'],
-    ['test', '-k', 'log', '--distro=kilted'],
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--distro", "kilted", "test", "-k", "log"],
+        ["test", "--distro", "kilted", "-k", "log"],
+        ["test", "-k", "log", "--distro=kilted"],
+    ],
+)
 def test_the_distribution_may_stand_anywhere(arguments):
     options = make_parser().parse_args(distro_first(arguments))
-    assert (options.distro, options.command, options.rest) == ('kilted', 'test', ['-k', 'log'])
+    assert (options.distro, options.command, options.rest) == ("kilted", "test", ["-k", "log"])
 
 
 def test_what_follows_exec_is_its_own():
-    options = make_parser().parse_args(distro_first(['exec', 'other', '--distro', 'x']))
-    assert (options.distro, options.rest) == (None, ['other', '--distro', 'x'])
+    options = make_parser().parse_args(distro_first(["exec", "other", "--distro", "x"]))
+    assert (options.distro, options.rest) == (None, ["other", "--distro", "x"])
 
 
 def test_a_folder_of_another_user(monkeypatch, capsys):
-    monkeypatch.setattr(command_line, 'set_up', refused)
-    assert main(['setup']) == 1
-    assert '/elsewhere/.venv cannot be written. Clone the project into' in capsys.readouterr().err
+    monkeypatch.setattr(command_line, "set_up", refused)
+    assert main(["setup"]) == 1
+    assert "/elsewhere/.venv cannot be written. Clone the project into" in capsys.readouterr().err
 
 
 def refused(distro, everything):
     """Fail as mkdir does in a folder that belongs to somebody else."""
-    raise PermissionError(13, 'Permission denied', '/elsewhere/.venv')
+    raise PermissionError(13, "Permission denied", "/elsewhere/.venv")
 
 
-@pytest.mark.parametrize('command, names', [
-    (['demo'], ['environment', 'wheels', 'tf2_msgs', 'rbdyn_ros']),
-    (['exec', 'true'], ['environment', 'wheels', 'tf2_msgs', 'rbdyn_ros']),
-    (['test'], ['environment', 'wheels', 'tf2_msgs', 'rbdyn_ros', 'environment', 'tests']),
-    (['setup'], ['environment', 'wheels', 'tf2_msgs', 'rbdyn_ros', 'environment', 'tests']),
-])
+@pytest.mark.parametrize(
+    "command, names",
+    [
+        (["demo"], ["environment", "wheels", "tf2_msgs", "rbdyn_ros"]),
+        (["exec", "true"], ["environment", "wheels", "tf2_msgs", "rbdyn_ros"]),
+        (["test"], ["environment", "wheels", "tf2_msgs", "rbdyn_ros", "environment", "tests"]),
+        (["setup"], ["environment", "wheels", "tf2_msgs", "rbdyn_ros", "environment", "tests"]),
+    ],
+)
 def test_each_command_sets_up_what_it_needs(command, names, tmp_path, monkeypatch):
     """The environment stands twice: both chains begin with it, and the second finds it done."""
     asked = []
-    monkeypatch.setattr(command_line, 'find', lambda distro: Place('jazzy', tmp_path, sourced=False))
-    monkeypatch.setattr(command_line, 'carry_out', lambda prefix, steps: asked.extend(step.name for step in steps) or len(steps))
-    monkeypatch.setattr(command_line, 'become', lambda place, options: 0)
+    monkeypatch.setattr(
+        command_line, "find", lambda distro: Place("jazzy", tmp_path, sourced=False)
+    )
+    monkeypatch.setattr(
+        command_line,
+        "carry_out",
+        lambda prefix, steps: asked.extend(step.name for step in steps) or len(steps),
+    )
+    monkeypatch.setattr(command_line, "become", lambda place, options: 0)
     assert main(command) == 0
     assert asked == names
 
 
 def test_an_old_python_hears_of_a_newer_one(tmp_path, monkeypatch):
-    for name, code in (('python3.12', 0), ('python3.13', 127), ('python3.9', 0)):
-        (tmp_path / name).write_text(f'#!/bin/sh\nexit {code}\n')
+    for name, code in (("python3.12", 0), ("python3.13", 127), ("python3.9", 0)):
+        (tmp_path / name).write_text(f"#!/bin/sh\nexit {code}\n")
         (tmp_path / name).chmod(0o755)
-    monkeypatch.setenv('PATH', str(tmp_path))
-    monkeypatch.setattr(sys, 'version_info', (3, 8, 18))
-    monkeypatch.setattr(sys, 'argv', ['testbed', 'demo'])
-    assert old_python.complaint() == (f'testbed needs Python 3.10 or newer; this is 3.8 ({sys.executable}). '
-                                      'Run it with one of your newer ones: python3.12 ./testbed demo')
-    monkeypatch.setenv('PATH', str(tmp_path / 'empty'))
-    assert old_python.complaint().endswith('No newer one is on PATH: install one, for example by: apt-get install python3')
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "version_info", (3, 8, 18))
+    monkeypatch.setattr(sys, "argv", ["testbed", "demo"])
+    assert old_python.complaint() == (
+        f"testbed needs Python 3.10 or newer; this is 3.8 ({sys.executable}). "
+        "Run it with one of your newer ones: python3.12 ./testbed demo"
+    )
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    assert old_python.complaint().endswith(
+        "No newer one is on PATH: install one, for example by: apt-get install python3"
+    )

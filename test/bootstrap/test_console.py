@@ -1,4 +1,5 @@
 """A command that fails is explained by one sentence, after the end of its log."""
+
 import _thread
 import signal
 import sys
@@ -13,33 +14,48 @@ from bootstrap.trouble import Trouble
 
 def python(code):
     """A command."""
-    return [sys.executable, '-c', code]
+    return [sys.executable, "-c", code]
 
 
-@pytest.mark.parametrize('last_words, sentence', [
-    ('NewConnectionError: Temporary failure in name resolution', 'the package index cannot be reached. Connect this machine'),
-    ('OSError: [Errno 28] No space left on device', 'the disk is full, or the folder for temporary files'),
-    ('ERROR: No matching distribution found for numba==0', r'no wheel for Python 3\.\d+ on this kind of machine'),
-])
+@pytest.mark.parametrize(
+    "last_words, sentence",
+    [
+        (
+            "NewConnectionError: Temporary failure in name resolution",
+            "the package index cannot be reached. Connect this machine",
+        ),
+        (
+            "OSError: [Errno 28] No space left on device",
+            "the disk is full, or the folder for temporary files",
+        ),
+        (
+            "ERROR: No matching distribution found for numba==0",
+            r"no wheel for Python 3\.\d+ on this kind of machine",
+        ),
+    ],
+)
 def test_what_is_known_is_said_in_a_sentence(tmp_path, last_words, sentence):
     with pytest.raises(Trouble, match=sentence):
-        run(python(f'print({last_words!r}); raise SystemExit(3)'), tmp_path / 'log')
+        run(python(f"print({last_words!r}); raise SystemExit(3)"), tmp_path / "log")
 
 
 def test_what_is_not_known_is_shown(tmp_path):
-    with pytest.raises(Trouble, match=r'ended with code 3\. All of its output is in .*/log; its end:\n *Segmentation fault'):
-        run(python('print("Segmentation fault"); raise SystemExit(3)'), tmp_path / 'log')
+    with pytest.raises(
+        Trouble,
+        match=r"ended with code 3\. All of its output is in .*/log; its end:\n *Segmentation fault",
+    ):
+        run(python('print("Segmentation fault"); raise SystemExit(3)'), tmp_path / "log")
 
 
 def test_an_earlier_failure_is_not_blamed(tmp_path):
-    (tmp_path / 'log').write_text('No space left on device\n')
-    with pytest.raises(Trouble, match='ended with code 3'):
-        run(python('raise SystemExit(3)'), tmp_path / 'log')
+    (tmp_path / "log").write_text("No space left on device\n")
+    with pytest.raises(Trouble, match="ended with code 3"):
+        run(python("raise SystemExit(3)"), tmp_path / "log")
 
 
 def test_success_leaves_a_log(tmp_path):
-    run(python('print("done")'), tmp_path / 'log')
-    assert (tmp_path / 'log').read_text() == 'done\n'
+    run(python('print("done")'), tmp_path / "log")
+    assert (tmp_path / "log").read_text() == "done\n"
 
 
 ENDS_WHEN_TOLD = """
@@ -59,7 +75,7 @@ def foreground():
 
 
 def test_an_interrupt_ends_the_command_too(tmp_path, foreground):
-    log = tmp_path / 'log'
+    log = tmp_path / "log"
 
     def interrupt_when_started():
         while not (log.exists() and log.read_text()):
@@ -69,4 +85,4 @@ def test_an_interrupt_ends_the_command_too(tmp_path, foreground):
     threading.Thread(target=interrupt_when_started).start()
     with pytest.raises(KeyboardInterrupt):
         run(python(ENDS_WHEN_TOLD), log)
-    assert log.read_text() == 'started\ntold to end\n'
+    assert log.read_text() == "started\ntold to end\n"

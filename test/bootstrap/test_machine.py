@@ -1,4 +1,5 @@
 """A machine that lacks something hears its name and the command that installs it."""
+
 import subprocess
 
 import pytest
@@ -10,31 +11,34 @@ from bootstrap.trouble import Trouble
 @pytest.fixture
 def bare(tmp_path, monkeypatch):
     """A machine with apt-get that writes down how it was called, and with nothing else."""
-    apt = tmp_path / 'apt-get'
+    apt = tmp_path / "apt-get"
     apt.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n')
     apt.chmod(0o755)
-    monkeypatch.setenv('PATH', str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
     return tmp_path
 
 
 def test_a_user_hears_the_command(bare, monkeypatch):
-    monkeypatch.setattr(machine.os, 'geteuid', lambda: 1000)
-    with pytest.raises(Trouble, match=r'lacks a C compiler, a C\+\+ compiler.*\n *sudo apt-get install .* gcc g\+\+$'):
+    monkeypatch.setattr(machine.os, "geteuid", lambda: 1000)
+    with pytest.raises(
+        Trouble,
+        match=r"lacks a C compiler, a C\+\+ compiler.*\n *sudo apt-get install .* gcc g\+\+$",
+    ):
         machine.ensure(sourced=False)
-    assert not (bare / 'calls').exists()
+    assert not (bare / "calls").exists()
 
 
 def test_root_installs_and_looks_again(bare, monkeypatch):
-    monkeypatch.setattr(machine.os, 'geteuid', lambda: 0)
-    with pytest.raises(Trouble, match=r'ended well, yet .* still lacks a C compiler'):
+    monkeypatch.setattr(machine.os, "geteuid", lambda: 0)
+    with pytest.raises(Trouble, match=r"ended well, yet .* still lacks a C compiler"):
         machine.ensure(sourced=False)
-    assert (bare / 'calls').read_text() == 'update\ninstall -y --no-install-recommends gcc g++\n'
+    assert (bare / "calls").read_text() == "update\ninstall -y --no-install-recommends gcc g++\n"
 
 
 def test_a_failing_apt_is_shown(bare, monkeypatch):
-    monkeypatch.setattr(machine.os, 'geteuid', lambda: 0)
-    (bare / 'apt-get').write_text('#!/bin/sh\necho E: no such package; exit 100\n')
-    with pytest.raises(Trouble, match='E: no such package'):
+    monkeypatch.setattr(machine.os, "geteuid", lambda: 0)
+    (bare / "apt-get").write_text("#!/bin/sh\necho E: no such package; exit 100\n")
+    with pytest.raises(Trouble, match="E: no such package"):
         machine.ensure(sourced=False)
 
 
@@ -43,15 +47,20 @@ def test_beside_a_sourced_ros_nothing_is_compiled(bare):
 
 
 def test_the_venv_module_is_named_for_this_python(bare, monkeypatch):
-    monkeypatch.setattr(machine.importlib.util, 'find_spec', lambda name: None)
-    monkeypatch.setattr(machine.os, 'geteuid', lambda: 1000)
-    with pytest.raises(Trouble, match=r'install .* python3\.\d+-venv$'):
+    monkeypatch.setattr(machine.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(machine.os, "geteuid", lambda: 1000)
+    with pytest.raises(Trouble, match=r"install .* python3\.\d+-venv$"):
         machine.ensure(sourced=True)
 
 
 def test_dpkg_finds_its_tools_on_a_path_without_sbin(bare, monkeypatch):
-    monkeypatch.setattr(machine.subprocess, 'run',
-                        lambda command, env, **_: seen.append(env['PATH']) or subprocess.CompletedProcess(command, 0, ''))
+    monkeypatch.setattr(
+        machine.subprocess,
+        "run",
+        lambda command, env, **_: (
+            seen.append(env["PATH"]) or subprocess.CompletedProcess(command, 0, "")
+        ),
+    )
     seen = []
-    machine.apt(['apt-get', 'update'])
-    assert '/usr/sbin' in seen[0].split(':')
+    machine.apt(["apt-get", "update"])
+    assert "/usr/sbin" in seen[0].split(":")

@@ -1,4 +1,5 @@
 """package.xml, setup.py and the sources say the same."""
+
 import ast
 import configparser
 import importlib.metadata
@@ -15,170 +16,217 @@ from bootstrap import recipe
 from bootstrap.place import Place
 
 ROOT = Path(__file__).resolve().parents[2]
-MANIFEST = ElementTree.parse(ROOT / 'package.xml').getroot()
+MANIFEST = ElementTree.parse(ROOT / "package.xml").getroot()
 
 # import name -> (rosdep key, name on PyPI)
 LIBRARIES = {
-    'jinja2': ('python3-jinja2', 'jinja2'),
-    'matplotlib': ('python3-matplotlib', 'matplotlib'),
-    'numba': ('python3-numba', 'numba'),
-    'numpy': ('python3-numpy', 'numpy'),
-    'psutil': ('python3-psutil', 'psutil'),
-    'rosbags': ('python3-rosbags-pip', 'rosbags'),
-    'scipy': ('python3-scipy', 'scipy'),
-    'serial': ('python3-serial', 'pyserial'),
-    'setuptools': ('python3-setuptools', 'setuptools'),
-    'tqdm': ('python3-tqdm', 'tqdm'),
-    'transforms3d': ('python3-transforms3d', 'transforms3d'),
-    'yaml': ('python3-yaml', 'pyyaml'),
+    "jinja2": ("python3-jinja2", "jinja2"),
+    "matplotlib": ("python3-matplotlib", "matplotlib"),
+    "numba": ("python3-numba", "numba"),
+    "numpy": ("python3-numpy", "numpy"),
+    "psutil": ("python3-psutil", "psutil"),
+    "rosbags": ("python3-rosbags-pip", "rosbags"),
+    "scipy": ("python3-scipy", "scipy"),
+    "serial": ("python3-serial", "pyserial"),
+    "setuptools": ("python3-setuptools", "setuptools"),
+    "tqdm": ("python3-tqdm", "tqdm"),
+    "transforms3d": ("python3-transforms3d", "transforms3d"),
+    "yaml": ("python3-yaml", "pyyaml"),
 }
 # What may be imported although no package.xml names it: guarded where it is used, absent without harm.
-OPTIONAL = {'cobs', 'dask', 'distributed', 'mujoco', 'osqp', 'pyarrow', 'simulation_interfaces'}
+OPTIONAL = {"cobs", "dask", "distributed", "mujoco", "osqp", "pyarrow", "simulation_interfaces"}
 
 
 def call_of_setup():
     """Return the keyword arguments of the call of setup(), as syntax."""
-    call = next(node for node in ast.walk(ast.parse((ROOT / 'setup.py').read_text()))
-                if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'setup')
+    call = next(
+        node
+        for node in ast.walk(ast.parse((ROOT / "setup.py").read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setup"
+    )
     return {keyword.arg: keyword.value for keyword in call.keywords}
 
 
 def imported(folder):
     """Return the names of the foreign packages that the sources under a folder import."""
     names = set()
-    for file in (ROOT / folder).rglob('*.py'):
-        for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
+    for file in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
-                names |= {alias.name.split('.')[0] for alias in node.names}
+                names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                names.add(node.module.split('.')[0])
-    return names - set(sys.stdlib_module_names) - {'rbdyn_ros'} - OPTIONAL
+                names.add(node.module.split(".")[0])
+    return names - set(sys.stdlib_module_names) - {"rbdyn_ros"} - OPTIONAL
 
 
 def depends(*kinds):
     """Return the keys that package.xml depends on."""
-    return {element.text for kind in ('depend', *kinds) for element in MANIFEST.iter(kind)}
+    return {element.text for kind in ("depend", *kinds) for element in MANIFEST.iter(kind)}
 
 
 def test_versions_are_equal():
-    assert MANIFEST.findtext('version') == ast.literal_eval(call_of_setup()['version'])
+    assert MANIFEST.findtext("version") == ast.literal_eval(call_of_setup()["version"])
 
 
 def test_manifest_is_format_3_for_ament_python():
-    assert MANIFEST.get('format') == '3'
-    assert MANIFEST.findtext('name') == 'rbdyn_ros'
-    assert MANIFEST.findtext('export/build_type') == 'ament_python'
-    assert MANIFEST.findtext('license') == 'Apache-2.0'
-    assert 'Apache License' in (ROOT / MANIFEST.find('license').get('file')).read_text()
+    assert MANIFEST.get("format") == "3"
+    assert MANIFEST.findtext("name") == "rbdyn_ros"
+    assert MANIFEST.findtext("export/build_type") == "ament_python"
+    assert MANIFEST.findtext("license") == "Apache-2.0"
+    assert "Apache License" in (ROOT / MANIFEST.find("license").get("file")).read_text()
 
 
 def test_manifest_passes_the_parser_of_colcon_and_rosdep():
-    catkin_pkg = pytest.importorskip('catkin_pkg.package', reason='catkin_pkg is not installed (./testbed test brings it)')
-    package, warnings = catkin_pkg.parse_package(str(ROOT / 'package.xml')), []
+    catkin_pkg = pytest.importorskip(
+        "catkin_pkg.package", reason="catkin_pkg is not installed (./testbed test brings it)"
+    )
+    package, warnings = catkin_pkg.parse_package(str(ROOT / "package.xml")), []
     package.validate(warnings=warnings)
     assert warnings == []
 
 
-@pytest.mark.parametrize('folder', ['rbdyn_ros', 'launch'])
+@pytest.mark.parametrize("folder", ["rbdyn_ros", "launch"])
 def test_manifest_names_every_import(folder):
     keys = {LIBRARIES.get(name, (name,))[0] for name in imported(folder)}
-    assert keys <= depends('exec_depend')
+    assert keys <= depends("exec_depend")
 
 
 def test_setup_names_every_library():
-    required = set(ast.literal_eval(call_of_setup()['install_requires']))
-    libraries = imported('rbdyn_ros') & set(LIBRARIES)
+    required = set(ast.literal_eval(call_of_setup()["install_requires"]))
+    libraries = imported("rbdyn_ros") & set(LIBRARIES)
     assert {LIBRARIES[name][1] for name in libraries} <= required
     assert required == {LIBRARIES[name][1] for name in LIBRARIES}
 
 
-DEMO_EXTRAS = {'hil', 'mpc', 'urdf'}    # small enough for the demo's environment
+DEMO_EXTRAS = {"hil", "mpc", "urdf"}  # small enough for the demo's environment
 
 
-def pinned(distro, kind=''):
+def pinned(distro, kind=""):
     """Return the names that a file of pins holds."""
-    return set(re.findall(r'^([a-z0-9-]+)==', (ROOT / 'bootstrap' / 'pins' / f'{distro}{kind}.txt').read_text(), re.M))
+    return set(
+        re.findall(
+            r"^([a-z0-9-]+)==",
+            (ROOT / "bootstrap" / "pins" / f"{distro}{kind}.txt").read_text(),
+            re.M,
+        )
+    )
 
 
-@pytest.mark.parametrize('distro', ['jazzy', 'kilted'])
+@pytest.mark.parametrize("distro", ["jazzy", "kilted"])
 def test_pins_hold_what_setup_requires(distro):
-    extras = ast.literal_eval(call_of_setup()['extras_require'])
-    required = {*ast.literal_eval(call_of_setup()['install_requires']), *sum((extras[name] for name in DEMO_EXTRAS), [])}
-    assert required | {f'ros-{distro}-rclpy', 'ninja', 'cmake', 'uv'} <= pinned(distro)
-    assert set(sum(extras.values(), [])) - required <= pinned(distro, '-tests')
+    extras = ast.literal_eval(call_of_setup()["extras_require"])
+    required = {
+        *ast.literal_eval(call_of_setup()["install_requires"]),
+        *sum((extras[name] for name in DEMO_EXTRAS), []),
+    }
+    assert required | {f"ros-{distro}-rclpy", "ninja", "cmake", "uv"} <= pinned(distro)
+    assert set(sum(extras.values(), [])) - required <= pinned(distro, "-tests")
 
 
-@pytest.mark.parametrize('distro', ['jazzy', 'kilted'])
+@pytest.mark.parametrize("distro", ["jazzy", "kilted"])
 def test_what_the_demo_does_not_need_is_not_among_its_pins(distro):
-    extras = ast.literal_eval(call_of_setup()['extras_require'])
+    extras = ast.literal_eval(call_of_setup()["extras_require"])
     others = sum((libraries for name, libraries in extras.items() if name not in DEMO_EXTRAS), [])
     assert not set(others) & pinned(distro)
 
 
 def test_every_pin_is_exact_and_stands_once():
-    for distro in ('jazzy', 'kilted'):
-        lines = [line for kind in ('', '-tests') for line in (ROOT / 'bootstrap' / 'pins' / f'{distro}{kind}.txt').read_text().splitlines()]
+    for distro in ("jazzy", "kilted"):
+        lines = [
+            line
+            for kind in ("", "-tests")
+            for line in (ROOT / "bootstrap" / "pins" / f"{distro}{kind}.txt")
+            .read_text()
+            .splitlines()
+        ]
         assert len(set(lines)) == len(lines)
         for line in lines:
-            assert re.fullmatch(r'[a-z0-9-]+==[0-9][0-9a-z.]*( ; python_full_version .+)?', line), line
+            assert re.fullmatch(
+                r"[a-z0-9-]+==[0-9][0-9a-z.]*( ; python_full_version .+)?", line
+            ), line
 
 
-@pytest.mark.parametrize('name', ['simulator', 'controller', 'recorder', 'referee', 'monitor', 'hil_bridge', 'replay'])
+@pytest.mark.parametrize(
+    "name", ["simulator", "controller", "recorder", "referee", "monitor", "hil_bridge", "replay"]
+)
 def test_ros2_run_finds_the_nodes(name):
-    scripts = ast.literal_eval(call_of_setup()['entry_points'])['console_scripts']
-    assert f'{name} = rbdyn_ros.nodes.start:{name}' in scripts
-    tree = ast.parse((ROOT / 'rbdyn_ros' / 'nodes' / f'{name}.py').read_text())
-    assert 'main' in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    scripts = ast.literal_eval(call_of_setup()["entry_points"])["console_scripts"]
+    assert f"{name} = rbdyn_ros.nodes.start:{name}" in scripts
+    tree = ast.parse((ROOT / "rbdyn_ros" / "nodes" / f"{name}.py").read_text())
+    assert "main" in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
 def test_the_package_is_a_command():
-    scripts = ast.literal_eval(call_of_setup()['entry_points'])['console_scripts']
-    assert 'rbdyn_ros = rbdyn_ros.console:command' in scripts
+    scripts = ast.literal_eval(call_of_setup()["entry_points"])["console_scripts"]
+    assert "rbdyn_ros = rbdyn_ros.console:command" in scripts
 
 
 def test_the_environment_has_one_setuptools():
     """With the files of two, `colcon build` dies of a command that only the old one knows."""
-    found = [d.version for d in importlib.metadata.distributions(path=[sysconfig.get_path('purelib')]) if d.metadata['Name'] == 'setuptools']
+    found = [
+        d.version
+        for d in importlib.metadata.distributions(path=[sysconfig.get_path("purelib")])
+        if d.metadata["Name"] == "setuptools"
+    ]
     assert len(found) <= 1  # none where it is the system's
 
 
 def test_an_environment_with_two_setuptools_gets_the_pinned_one(tmp_path, monkeypatch):
-    place, done = Place('jazzy', tmp_path, sourced=False), []
-    for version in ('65.5.0', '79.0.1'):
-        (place.site_packages / f'setuptools-{version}.dist-info').mkdir(parents=True)
+    place, done = Place("jazzy", tmp_path, sourced=False), []
+    for version in ("65.5.0", "79.0.1"):
+        (place.site_packages / f"setuptools-{version}.dist-info").mkdir(parents=True)
 
     def uninstall(place, log, keep_open, name):
-        next(place.site_packages.glob('setuptools-*.dist-info')).rmdir()
+        next(place.site_packages.glob("setuptools-*.dist-info")).rmdir()
 
-    monkeypatch.setattr(recipe.pip, 'uninstall', uninstall)
-    monkeypatch.setattr(recipe.pip, 'install', lambda place, log, keep_open, *arguments: done.append(arguments))
-    monkeypatch.setattr(recipe.package, 'install', lambda place, keep_open: done.append('package'))
+    monkeypatch.setattr(recipe.pip, "uninstall", uninstall)
+    monkeypatch.setattr(
+        recipe.pip, "install", lambda place, log, keep_open, *arguments: done.append(arguments)
+    )
+    monkeypatch.setattr(recipe.package, "install", lambda place, keep_open: done.append("package"))
     recipe.install_package(place, ())
-    assert done == [('--no-deps', *recipe.pinned_setuptools(place)), 'package'] and not [*place.site_packages.iterdir()]
+    assert done == [("--no-deps", *recipe.pinned_setuptools(place)), "package"] and not [
+        *place.site_packages.iterdir()
+    ]
     recipe.install_package(place, ())
-    assert done[2:] == ['package']
+    assert done[2:] == ["package"]
 
 
 def test_pytest_leaves_the_plugins_of_launch_alone():
     settings = configparser.ConfigParser()
-    settings.read(ROOT / 'setup.cfg')
-    words = settings['tool:pytest']['addopts'].split()
-    assert {('-p', f'no:{name}') for name in ('launch_testing', 'launch_ros')} <= set(zip(words, words[1:]))
+    settings.read(ROOT / "setup.cfg")
+    words = settings["tool:pytest"]["addopts"].split()
+    assert {("-p", f"no:{name}") for name in ("launch_testing", "launch_ros")} <= set(
+        zip(words, words[1:])
+    )
 
 
 def test_executables_go_to_lib_rbdyn_ros():
     settings = configparser.ConfigParser()
-    settings.read(ROOT / 'setup.cfg')
-    assert settings['develop']['script_dir'] == settings['install']['install_scripts'] == '$base/lib/rbdyn_ros'
+    settings.read(ROOT / "setup.cfg")
+    assert (
+        settings["develop"]["script_dir"]
+        == settings["install"]["install_scripts"]
+        == "$base/lib/rbdyn_ros"
+    )
 
 
 def test_share_is_found():
-    if importlib.util.find_spec('ament_index_python') is None:
-        pytest.skip('ament_index_python is not here: this Python has no ROS 2')
+    if importlib.util.find_spec("ament_index_python") is None:
+        pytest.skip("ament_index_python is not here: this Python has no ROS 2")
     from ament_index_python import get_package_share_path
-    share = get_package_share_path('rbdyn_ros')
-    assert (share / 'package.xml').read_text() == (ROOT / 'package.xml').read_text()
-    for folder in ('launch', 'config'):
-        installed = {path.relative_to(share) for path in (share / folder).rglob('*.*') if '__pycache__' not in path.parts}
-        sources = {path.relative_to(ROOT) for path in (ROOT / folder).rglob('*.*') if '__pycache__' not in path.parts}
+
+    share = get_package_share_path("rbdyn_ros")
+    assert (share / "package.xml").read_text() == (ROOT / "package.xml").read_text()
+    for folder in ("launch", "config"):
+        installed = {
+            path.relative_to(share)
+            for path in (share / folder).rglob("*.*")
+            if "__pycache__" not in path.parts
+        }
+        sources = {
+            path.relative_to(ROOT)
+            for path in (ROOT / folder).rglob("*.*")
+            if "__pycache__" not in path.parts
+        }
         assert installed == sources

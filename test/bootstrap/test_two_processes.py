@@ -1,4 +1,5 @@
 """What the bootstrap is for: two processes talk over DDS, also in the message that it builds itself."""
+
 import subprocess
 import sys
 import time
@@ -6,7 +7,7 @@ import time
 import pytest
 from domain import alone
 
-rclpy = pytest.importorskip('rclpy', reason='this Python has no ROS 2')
+rclpy = pytest.importorskip("rclpy", reason="this Python has no ROS 2")
 
 TALKER = """
 import rclpy
@@ -23,13 +24,14 @@ rclpy.spin(node)
 
 def test_tf_message_crosses_processes(monkeypatch):
     from tf2_msgs.msg import TFMessage
+
     for name, value in alone().items():
         monkeypatch.setenv(name, value)
-    talker = subprocess.Popen([sys.executable, '-c', TALKER])
+    talker = subprocess.Popen([sys.executable, "-c", TALKER])
     context, received = rclpy.Context(), []
     rclpy.init(context=context)
-    node = rclpy.create_node('listener', context=context)
-    node.create_subscription(TFMessage, 'frames', received.append, 10)
+    node = rclpy.create_node("listener", context=context)
+    node.create_subscription(TFMessage, "frames", received.append, 10)
     executor = rclpy.executors.SingleThreadedExecutor(context=context)
     executor.add_node(node)
     try:
@@ -42,4 +44,4 @@ def test_tf_message_crosses_processes(monkeypatch):
         executor.shutdown()
         node.destroy_node()
         context.shutdown()
-    assert received[0].transforms[0].child_frame_id == 'pendulum_link'
+    assert received[0].transforms[0].child_frame_id == "pendulum_link"

@@ -26,9 +26,16 @@ def long_road():
     def outcome(law, params, row, course) -> tuple:
         law.reset()
         faults = Faults(command_delay=course.delay * course.period)
-        conditions = closed_loop.Conditions(travel=course.travel, step=course.period / course.steps, faults=faults, patience=closed_loop.FIRST)
+        conditions = closed_loop.Conditions(
+            travel=course.travel,
+            step=course.period / course.steps,
+            faults=faults,
+            patience=closed_loop.FIRST,
+        )
         state = State(0.0, row[:6].copy(), row[6:].copy())
-        run = closed_loop.run(params, select("rk4"), law, state, course.duration, course.period, conditions)
+        run = closed_loop.run(
+            params, select("rk4"), law, state, course.duration, course.period, conditions
+        )
         assert not run.fault
         return scored(run, course)
 
@@ -59,4 +66,9 @@ def starts():
     """Ten starts, spinning, in every direction, some hopeless."""
     rng = np.random.default_rng(3)
     tilts = math.radians(1.0) * np.array((0.0, 2.0, 5.0, 9.0, 14.0, 18.0, 20.0, 24.0, 60.0, 170.0))
-    return np.array([start(t, rng.uniform(0, 6), rng.normal(0, 0.1, 3) + (0, 0, 5), rng.normal(0, 0.1, 4)) for t in tilts])
+    return np.array(
+        [
+            start(t, rng.uniform(0, 6), rng.normal(0, 0.1, 3) + (0, 0, 5), rng.normal(0, 0.1, 4))
+            for t in tilts
+        ]
+    )

@@ -26,8 +26,14 @@ def agree(law, params, starts, course, long_road):
         ended, since, travel, effort, lasted = long_road(law, params, row, course)
         assert outcomes.ended[i] == ended, i
         assert outcomes.lasted[i] == pytest.approx(lasted, abs=1e-9), i
-        assert math.isnan(outcomes.settled[i]) if ended != SETTLED else outcomes.settled[i] == pytest.approx(since, abs=1e-9)
-        assert (outcomes.travel[i], outcomes.effort[i]) == pytest.approx((travel, effort), rel=1e-5), i
+        assert (
+            math.isnan(outcomes.settled[i])
+            if ended != SETTLED
+            else outcomes.settled[i] == pytest.approx(since, abs=1e-9)
+        )
+        assert (outcomes.travel[i], outcomes.effort[i]) == pytest.approx(
+            (travel, effort), rel=1e-5
+        ), i
     return outcomes
 
 
@@ -44,11 +50,18 @@ def test_swing_up_takes_the_long_road_too(starts, long_road):
     assert (outcomes.caught < outcomes.settled).all()
 
 
-@pytest.mark.parametrize("wrong, delay", [(dict(rod_length=1.92), 0), (dict(rod_mass=1.2, rod_length=2.88, cart_mass=2.4), 5)])
-def test_swing_up_on_another_plant_than_believed_takes_the_long_road_too(starts, long_road, wrong, delay):
+@pytest.mark.parametrize(
+    "wrong, delay",
+    [(dict(rod_length=1.92), 0), (dict(rod_mass=1.2, rod_length=2.88, cart_mass=2.4), 5)],
+)
+def test_swing_up_on_another_plant_than_believed_takes_the_long_road_too(
+    starts, long_road, wrong, delay
+):
     """The law's memory is in the lanes: it identifies the same plant there, and has the same regulator for it."""
     course = COURSE._replace(duration=13.0, delay=delay)
-    assert agree(designed(swing_up), PLANT._replace(**wrong), starts[[7, 8, 9]], course, long_road).success.all()
+    assert agree(
+        designed(swing_up), PLANT._replace(**wrong), starts[[7, 8, 9]], course, long_road
+    ).success.all()
 
 
 def test_a_lane_forgets_the_plant_of_the_start_before():
@@ -56,7 +69,9 @@ def test_a_lane_forgets_the_plant_of_the_start_before():
     row = spherical_row(3.0)
     plants = [PLANT._replace(rod_length=length) for length in (1.92,) * 64 + (2.88,) * 64]
     course = COURSE._replace(duration=13.0)
-    together = batch.run(designed(swing_up), plants, np.repeat(row, 128, axis=0), course, threads=1)
+    together = batch.run(
+        designed(swing_up), plants, np.repeat(row, 128, axis=0), course, threads=1
+    )
     alone = [batch.run(designed(swing_up), plant, row, course) for plant in plants[63:65]]
     assert together.success.all()
     for i in range(128):
@@ -79,7 +94,9 @@ def test_each_start_has_its_own_plant(starts):
 def test_a_lane_does_not_notice_its_neighbours(law):
     rng = np.random.default_rng(2)
     q = rng.normal(size=(500, 4))
-    starts = np.hstack((np.zeros((500, 2)), q / np.linalg.norm(q, axis=1)[:, None], rng.normal(size=(500, 5))))
+    starts = np.hstack(
+        (np.zeros((500, 2)), q / np.linalg.norm(q, axis=1)[:, None], rng.normal(size=(500, 5)))
+    )
     order, course = rng.permutation(500), COURSE._replace(duration=3.0)
     together = np.array(batch.run(designed(law), PLANT, starts, course))
     shuffled = np.array(batch.run(designed(law), PLANT, starts[order], course, threads=1))
@@ -106,12 +123,20 @@ def test_the_region_of_attraction_is_the_one_that_others_measured():
     """
     tilt, rate = np.meshgrid(np.linspace(-math.pi, math.pi, 200), np.linspace(-6.0, 6.0, 200))
     starts = np.zeros((40000, 11))
-    starts[:, 2], starts[:, 4], starts[:, 9] = np.cos(tilt.ravel() / 2), np.sin(tilt.ravel() / 2), rate.ravel()
+    starts[:, 2], starts[:, 4], starts[:, 9] = (
+        np.cos(tilt.ravel() / 2),
+        np.sin(tilt.ravel() / 2),
+        rate.ravel(),
+    )
     course = Course(duration=10.0, period=0.005, tilt=math.radians(0.5), radius=0.02)
     shipped = lqr.design(spherical_pendulum, PLANT, lqr.Options())
     plain = nested_lqr.NestedLqr(shipped.gains[None].copy(), np.zeros((1, 4, 4)), 20.0)
-    assert batch.run(plain, PLANT, starts, course).success.mean() == pytest.approx(0.0659, abs=2e-4)
-    assert batch.run(shipped, PLANT, starts, course).success.mean() == pytest.approx(0.0672, abs=5e-4)
+    assert batch.run(plain, PLANT, starts, course).success.mean() == pytest.approx(
+        0.0659, abs=2e-4
+    )
+    assert batch.run(shipped, PLANT, starts, course).success.mean() == pytest.approx(
+        0.0672, abs=5e-4
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ from rbdyn_ros.__main__ import main
 from rbdyn_ros.campaigns import plan, trial, workers
 from rbdyn_ros.campaigns.store import Store, identities
 
-distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install 'rbdyn_ros[cluster]'")
+distributed = pytest.importorskip(
+    "distributed", reason="distributed is not installed: pip install 'rbdyn_ros[cluster]'"
+)
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'rbdyn_ros[sweep]'")
 CAMPAIGN = """\
 params_files: [pendulum.yaml]
@@ -33,7 +35,9 @@ def cluster():
 @pytest.fixture
 def sweep(tmp_path):
     (tmp_path / "mine.yaml").write_text(CAMPAIGN)
-    return lambda out, *words: main(["sweep", str(tmp_path / "mine.yaml"), "--out", str(out), *words])
+    return lambda out, *words: main(
+        ["sweep", str(tmp_path / "mine.yaml"), "--out", str(out), *words]
+    )
 
 
 def parts(folder) -> dict:
@@ -42,7 +46,9 @@ def parts(folder) -> dict:
 
 def test_a_worker_that_is_killed_loses_nothing(cluster, sweep, tmp_path):
     victim = next(iter(cluster.workers.values())).pid
-    killer = threading.Thread(target=kill_when_there_is, args=(victim, tmp_path / "spread" / "parts"))
+    killer = threading.Thread(
+        target=kill_when_there_is, args=(victim, tmp_path / "spread" / "parts")
+    )
     killer.start()
     code = sweep(tmp_path / "spread", "--scheduler", cluster.scheduler_address)
     killer.join()
@@ -60,15 +66,31 @@ def test_a_worker_that_is_killed_loses_nothing(cluster, sweep, tmp_path):
 def test_ctrl_c_of_a_terminal_ends_a_cluster_of_this_machine(sweep, tmp_path):
     """It goes to every process of the terminal; a worker that it ended would be waited for in vain."""
     (tmp_path / "mine.yaml").write_text(CAMPAIGN.replace("30]", "3000]"))
-    words = [sys.executable, "-m", "rbdyn_ros", "sweep", str(tmp_path / "mine.yaml"), "--out", "spread", "--scheduler", "local", "--jobs", "1"]
-    running = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    words = [
+        sys.executable,
+        "-m",
+        "rbdyn_ros",
+        "sweep",
+        str(tmp_path / "mine.yaml"),
+        "--out",
+        "spread",
+        "--scheduler",
+        "local",
+        "--jobs",
+        "1",
+    ]
+    running = subprocess.Popen(
+        words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     end = time.monotonic() + 300.0
     while not list((tmp_path / "spread").glob("parts/*.parquet")):
         assert time.monotonic() < end and running.poll() is None
         time.sleep(0.05)
     os.killpg(running.pid, signal.SIGINT)
     _, said = running.communicate(timeout=200)
-    assert running.returncode == 130 and "add --resume to go on" in said and "Traceback" not in said, said
+    assert (
+        running.returncode == 130 and "add --resume to go on" in said and "Traceback" not in said
+    ), said
 
 
 def kill_when_there_is(victim: int, folder) -> None:

@@ -9,7 +9,21 @@ from rbdyn_ros.campaigns import lane_tilt
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.models import tilt
 
-ANGLES = [0.0, 1e-200, 1e-12, 1e-3, 0.5, 1.0, 1.57, math.pi / 2, 1.58, 2.0, 3.0, math.pi - 1e-6, math.pi]
+ANGLES = [
+    0.0,
+    1e-200,
+    1e-12,
+    1e-3,
+    0.5,
+    1.0,
+    1.57,
+    math.pi / 2,
+    1.58,
+    2.0,
+    3.0,
+    math.pi - 1e-6,
+    math.pi,
+]
 
 
 @pytest.mark.parametrize("angle", ANGLES)
@@ -17,7 +31,9 @@ ANGLES = [0.0, 1e-200, 1e-12, 1e-3, 0.5, 1.0, 1.57, math.pi / 2, 1.58, 2.0, 3.0,
 def test_it_is_the_logarithm_of_the_sphere(angle, azimuth):
     n, dk = math.sin(angle), (0.3, -0.2, 0.1)
     k = (n * math.cos(azimuth), n * math.sin(azimuth), math.cos(angle))
-    np.testing.assert_allclose(lane_tilt.tilt(k, dk), tilt.on_sphere(k, vec.cross(k, dk)), rtol=2e-15, atol=1e-300)
+    np.testing.assert_allclose(
+        lane_tilt.tilt(k, dk), tilt.on_sphere(k, vec.cross(k, dk)), rtol=2e-15, atol=1e-300
+    )
 
 
 def test_hanging_exactly_it_points_along_x():
@@ -28,4 +44,6 @@ def test_random_directions():
     rng = np.random.default_rng(1)
     for k in rng.normal(size=(500, 3)):
         k = tuple((k / np.linalg.norm(k)).tolist())
-        np.testing.assert_allclose(lane_tilt.tilt(k, (0.0,) * 3)[:2], tilt.on_sphere(k, (0.0,) * 3)[:2], rtol=3e-15)
+        np.testing.assert_allclose(
+            lane_tilt.tilt(k, (0.0,) * 3)[:2], tilt.on_sphere(k, (0.0,) * 3)[:2], rtol=3e-15
+        )

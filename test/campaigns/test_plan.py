@@ -27,7 +27,10 @@ def test_axes_draws_and_what_is_fixed(read):
         draws: 7
     """
     found = read(text)
-    assert found.axes == (plan.Axis("controller", ("lqr", "pd")), plan.Axis("start.tilt", (-10.0, -5.0, 0.0, 5.0, 10.0)))
+    assert found.axes == (
+        plan.Axis("controller", ("lqr", "pd")),
+        plan.Axis("start.tilt", (-10.0, -5.0, 0.0, 5.0, 10.0)),
+    )
     assert found.drawn == (plan.Draw("rod.mass", "uniform", (0.8, 1.2)),)
     assert (found.points, found.size, found.laws) == (10, 70, ("lqr", "pd"))
     assert dict(found.fixed)["start.spin"] == 3.0
@@ -35,12 +38,19 @@ def test_axes_draws_and_what_is_fixed(read):
 
 
 def test_the_plant_comes_from_the_files_of_the_nodes(read):
-    fixed = dict(read("params_files: [pendulum.yaml]\nstart.tilt: {grid: [0, 1, 2]}\nrod.mass: 1.5").fixed)
+    fixed = dict(
+        read("params_files: [pendulum.yaml]\nstart.tilt: {grid: [0, 1, 2]}\nrod.mass: 1.5").fixed
+    )
     assert (fixed["cart.damping"], fixed["rod.mass"]) == (0.5, 1.5)
 
 
 def test_the_command_line_is_over_the_file(read):
-    found = read("start.tilt: {grid: [0, 1, 2]}", "start.tilt={values: [3, 4]}", "cart.travel=1", "controller=pd")
+    found = read(
+        "start.tilt: {grid: [0, 1, 2]}",
+        "start.tilt={values: [3, 4]}",
+        "cart.travel=1",
+        "controller=pd",
+    )
     assert found.axes == (plan.Axis("start.tilt", (3.0, 4.0)),)
     assert (dict(found.fixed)["cart.travel"], found.laws) == (1.0, ("pd",))
 
@@ -60,9 +70,15 @@ TILT = "start.tilt: {grid: [0, 1, 2]}\n"
 @pytest.mark.parametrize(
     ("text", "sentence"),
     (
-        ("rod.mas: {grid: [1, 2, 2]}", "mine.yaml:1: rod.mas is nothing that a campaign knows; did you mean rod.mass?"),
+        (
+            "rod.mas: {grid: [1, 2, 2]}",
+            "mine.yaml:1: rod.mas is nothing that a campaign knows; did you mean rod.mass?",
+        ),
         ("start: {grid: [1, 2, 2]}", "start is a group"),
-        ("start.tilt: {grid: [0, 1, 0]}", "the grid of start.tilt has 0 points; it must be a whole number >= 1"),
+        (
+            "start.tilt: {grid: [0, 1, 0]}",
+            "the grid of start.tilt has 0 points; it must be a whole number >= 1",
+        ),
         ("start.tilt: {grid: [0, 1, 2.5]}", "2.5 points"),
         ("start.tilt: {grid: [0, 1]}", "must be a list of 3: from, to and how many points"),
         ("start.tilt: {grid: [1, 1, 3]}", "has a value twice"),
@@ -79,7 +95,10 @@ TILT = "start.tilt: {grid: [0, 1, 2]}\n"
         (TILT + "draws: 0", "draws is 0"),
         (TILT + "lqr.nothing: 3", "lqr.nothing is nothing that a campaign knows"),
         (TILT + "params_files: [nowhere.yaml]", "nowhere.yaml"),
-        ("start.tilt: {grid: [0, 1, 100000]}\nstart.rate: {grid: [0, 1, 100000]}", "1e\\+10 samples"),
+        (
+            "start.tilt: {grid: [0, 1, 100000]}\nstart.rate: {grid: [0, 1, 100000]}",
+            "1e\\+10 samples",
+        ),
         ("start.tilt: {grid: [0, 1,", "mine.yaml:1: broken YAML"),
     ),
 )

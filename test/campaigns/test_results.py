@@ -21,7 +21,13 @@ def made(axes: tuple, drawn: tuple = (), draws: int = 1) -> Results:
     rng = np.random.default_rng(1)
     ended = rng.integers(0, 5, plan.size).astype(np.uint8)
     settled = np.where(ended == 0, rng.uniform(1.0, 5.0, plan.size), np.nan)
-    return Results(plan, ended, settled, rng.uniform(0.0, 2.0, plan.size), Counter({"it broke": int((ended == 4).sum())}))
+    return Results(
+        plan,
+        ended,
+        settled,
+        rng.uniform(0.0, 2.0, plan.size),
+        Counter({"it broke": int((ended == 4).sum())}),
+    )
 
 
 def test_the_summary_counts_each_law(tmp_path):

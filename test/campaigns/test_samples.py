@@ -9,7 +9,11 @@ from scipy import stats
 from rbdyn_ros.campaigns.plan import Axis, Draw, Plan
 from rbdyn_ros.campaigns.samples import integers, numbers, uniform
 
-DRAWN = (Draw("a", "uniform", (2.0, 3.0)), Draw("b", "normal", (1.0, 0.5)), Draw("c", "choice", ("x", "y", "z")))
+DRAWN = (
+    Draw("a", "uniform", (2.0, 3.0)),
+    Draw("b", "normal", (1.0, 0.5)),
+    Draw("c", "choice", ("x", "y", "z")),
+)
 PLAN = Plan((), (Axis("p", (1.0, 2.0)), Axis("q", ("u", "v", "w"))), DRAWN, 4, 5)
 
 
@@ -30,7 +34,9 @@ def test_a_batch_is_a_part_of_the_whole(a, b):
 
 @pytest.mark.parametrize("begin", (0, 1, 2, 3, 4, 1001))
 def test_streams_are_counted(begin):
-    np.testing.assert_array_equal(integers(7, "a", begin, begin + 9), integers(7, "a", 0, begin + 9)[begin:])
+    np.testing.assert_array_equal(
+        integers(7, "a", begin, begin + 9), integers(7, "a", 0, begin + 9)[begin:]
+    )
 
 
 def test_names_and_seeds_have_streams_of_their_own():

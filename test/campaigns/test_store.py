@@ -7,14 +7,24 @@ from rbdyn_ros import optional
 from rbdyn_ros.campaigns.plan import Axis, Draw, Plan
 from rbdyn_ros.campaigns.store import Store
 
-PLAN = Plan((("duration", 1.0),), (Axis("start.tilt", tuple(map(float, range(100)))),), (Draw("rod.mass", "uniform", (1.0, 2.0)),), 10, 0)
+PLAN = Plan(
+    (("duration", 1.0),),
+    (Axis("start.tilt", tuple(map(float, range(100)))),),
+    (Draw("rod.mass", "uniform", (1.0, 2.0)),),
+    10,
+    0,
+)
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'rbdyn_ros[sweep]'")
 
 
 def columns(store, part):
     begin, end = store.span(part)
     n = end - begin
-    return {"sample": np.arange(begin, end), "ended": np.full(n, "settled", object), "settled": np.arange(n) / 3.0}
+    return {
+        "sample": np.arange(begin, end),
+        "ended": np.full(n, "settled", object),
+        "settled": np.arange(n) / 3.0,
+    }
 
 
 @pytest.fixture
@@ -34,7 +44,9 @@ def test_what_is_written_is_read(store):
     for part in (0, 2):
         store.write(part, columns(store, part))
     assert store.missing() == ([1, 3], [])
-    np.testing.assert_array_equal(np.concatenate([batch["settled"] for batch in store.batches()])[:256], np.arange(256) / 3.0)
+    np.testing.assert_array_equal(
+        np.concatenate([batch["settled"] for batch in store.batches()])[:256], np.arange(256) / 3.0
+    )
     assert not list(store.folder.rglob(".*"))
 
 
@@ -84,14 +96,23 @@ def test_another_campaign_is_refused(store, change, named):
         Store(store.folder, PLAN._replace(**change), compiled=True).open(resume=True)
 
 
-LAWS = {"lqr": {"files": {"lqr.py": "aa"}, "options": {"lqr.gain": {"value": 1.0, "default": 1.0, "unit": ""}}, "versions": {"numpy": "2"}}}
+LAWS = {
+    "lqr": {
+        "files": {"lqr.py": "aa"},
+        "options": {"lqr.gain": {"value": 1.0, "default": 1.0, "unit": ""}},
+        "versions": {"numpy": "2"},
+    }
+}
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     (
         ({"files": {"lqr.py": "bb"}}, "lqr.py was changed"),
-        ({"options": {"lqr.gain": {"value": 2.0, "default": 2.0, "unit": ""}}}, "lqr.gain was 1.0, now 2.0"),
+        (
+            {"options": {"lqr.gain": {"value": 2.0, "default": 2.0, "unit": ""}}},
+            "lqr.gain was 1.0, now 2.0",
+        ),
         ({"versions": {"numpy": "3"}}, "numpy was 2, now 3"),
     ),
 )
@@ -105,8 +126,13 @@ def test_another_law_begins_anew_and_says_why(tmp_path, change, why):
     assert same.open(resume=True) == "" and same.missing()[0] == [1, 2, 3]
     assert [sitting["date"] for sitting in same.provenance["sittings"]] == ["yesterday", "today"]
     other = Store(folder, PLAN, True, {"lqr": {**LAWS["lqr"], **change}}, {"date": "tomorrow"})
-    assert other.open(resume=True) == f"--resume begins anew: {why}; what was computed before is kept in {folder / 'parts.1'}"
-    assert other.missing() == ([0, 1, 2, 3], []) and [path.name for path in (folder / "parts.1").iterdir()] == ["part-000000.parquet"]
+    assert (
+        other.open(resume=True)
+        == f"--resume begins anew: {why}; what was computed before is kept in {folder / 'parts.1'}"
+    )
+    assert other.missing() == ([0, 1, 2, 3], []) and [
+        path.name for path in (folder / "parts.1").iterdir()
+    ] == ["part-000000.parquet"]
     assert [sitting["date"] for sitting in other.provenance["sittings"]] == ["tomorrow"]
     other.path(0).write_bytes((folder / "parts.1" / "part-000000.parquet").read_bytes())
     assert "not of this campaign" in other.missing()[1][0]
@@ -130,5 +156,7 @@ def test_without_pyarrow_there_is_a_sentence(tmp_path, monkeypatch):
         raise ModuleNotFoundError(f"No module named '{name}'", name=name)
 
     monkeypatch.setattr(optional, "import_module", absent)
-    with pytest.raises(ValueError, match="sweep needs pyarrow, which is not installed: run ./testbed setup, or"):
+    with pytest.raises(
+        ValueError, match="sweep needs pyarrow, which is not installed: run ./testbed setup, or"
+    ):
         Store(tmp_path, PLAN, compiled=True)

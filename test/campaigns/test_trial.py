@@ -38,9 +38,13 @@ def stranger(monkeypatch):
             return super().command(t, state, reference)
 
     module = ModuleType("timid")
-    module.design = lambda model, params, options: Timid(lqr.design(model, params, lqr.Options()).gains, 20.0)
+    module.design = lambda model, params, options: Timid(
+        lqr.design(model, params, lqr.Options()).gains, 20.0
+    )
     monkeypatch.setitem(sys.modules, "timid", module)
-    monkeypatch.setattr(select, "entry_points", lambda group: [EntryPoint("timid", "timid", group)])
+    monkeypatch.setattr(
+        select, "entry_points", lambda group: [EntryPoint("timid", "timid", group)]
+    )
     return "timid"
 
 
@@ -102,5 +106,7 @@ def test_a_plant_that_no_law_balances_is_marked(outcomes):
 
 
 def test_each_law_and_each_limit_is_designed_for_itself(outcomes):
-    columns = outcomes("start.tilt: 15\ncart.force_limit: {values: [5, 30]}\ncontroller: {values: [lqr, pd]}\nduration: 6")
+    columns = outcomes(
+        "start.tilt: 15\ncart.force_limit: {values: [5, 30]}\ncontroller: {values: [lqr, pd]}\nduration: 6"
+    )
     assert columns["ended"].tolist() == ["left", "left", "settled", "settled"]

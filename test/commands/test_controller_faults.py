@@ -16,7 +16,9 @@ import time
 import pytest
 from domain import alone
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from ..wire.clients import FOLDER  # noqa: E402
 
@@ -72,11 +74,26 @@ def design(model, params, options):
 PLACES = ("at_import", "in_design", "in_reset", "in_first_command", "later")
 ZERO = "wrong(fail, ZeroDivisionError('no such gain'))"
 CASES = {  # where and what goes wrong: what is reported, {line} being that of the mistake
-    "raises at import": ({"at_import": ZERO}, ".*controller 'mine' .* does not load: ZeroDivisionError: no such gain \\({file}:"),
-    "exits at import": ({"at_import": "wrong(sys.exit, 3)"}, ".*controller 'mine' .* does not load: SystemExit: 3 \\({file}:"),
-    "raises in design": ({"in_design": ZERO}, ".*the law mine: designing it raised ZeroDivisionError: no such gain \\({file}:"),
-    "raises in reset": ({"in_reset": ZERO}, ".*the law mine raised ZeroDivisionError: no such gain \\({file}:"),
-    "raises in the first command": ({"in_first_command": ZERO}, ".*the law mine raised ZeroDivisionError: no such gain \\({file}:"),
+    "raises at import": (
+        {"at_import": ZERO},
+        ".*controller 'mine' .* does not load: ZeroDivisionError: no such gain \\({file}:",
+    ),
+    "exits at import": (
+        {"at_import": "wrong(sys.exit, 3)"},
+        ".*controller 'mine' .* does not load: SystemExit: 3 \\({file}:",
+    ),
+    "raises in design": (
+        {"in_design": ZERO},
+        ".*the law mine: designing it raised ZeroDivisionError: no such gain \\({file}:",
+    ),
+    "raises in reset": (
+        {"in_reset": ZERO},
+        ".*the law mine raised ZeroDivisionError: no such gain \\({file}:",
+    ),
+    "raises in the first command": (
+        {"in_first_command": ZERO},
+        ".*the law mine raised ZeroDivisionError: no such gain \\({file}:",
+    ),
     "refuses every state": (
         {"in_first_command": "tilted and np.zeros(2) + wrong(np.zeros, 3)"},
         "the controller gives no force: state refused: the law mine raised ValueError: operands could not be broadcast .* \\({file}:{line}\\)",
@@ -85,7 +102,10 @@ CASES = {  # where and what goes wrong: what is reported, {line} being that of t
         {"later": "np.zeros(2) @ wrong(fail, KeyError('gain'))"},
         "the controller stopped: the law mine raised KeyError: 'gain' \\({file}:",
     ),
-    "exits after a while": ({"later": "wrong(sys.exit, 'enough')"}, "the controller stopped: the law mine raised SystemExit: enough \\({file}:"),
+    "exits after a while": (
+        {"later": "wrong(sys.exit, 'enough')"},
+        "the controller stopped: the law mine raised SystemExit: enough \\({file}:",
+    ),
     "returns nan after a while": (
         {"later": "return wrong(np.full, 2, np.nan)"},
         "the controller stopped: the law mine returned \\[nan, nan\\]; it must be two finite forces \\[N\\] \\({file}:",
@@ -94,9 +114,18 @@ CASES = {  # where and what goes wrong: what is reported, {line} being that of t
         {"later": "raise wrong(ValueError, 'out of breath')"},
         "the controller gives no force: state refused: the law mine raised ValueError: out of breath \\({file}:{line}\\)",
     ),
-    "crashes after a while": ({"later": "wrong(ctypes.string_at, 0)"}, "the simulator and the controller were ended by SIGSEGV \\({file}:"),
-    "is killed after a while": ({"later": "wrong(os.kill, os.getpid(), 9)"}, "the simulator and the controller were ended by SIGKILL"),
-    "ends its process": ({"later": "wrong(os._exit, 7)"}, "the simulator and the controller ended with exit code 7; its last line is: "),
+    "crashes after a while": (
+        {"later": "wrong(ctypes.string_at, 0)"},
+        "the simulator and the controller were ended by SIGSEGV \\({file}:",
+    ),
+    "is killed after a while": (
+        {"later": "wrong(os.kill, os.getpid(), 9)"},
+        "the simulator and the controller were ended by SIGKILL",
+    ),
+    "ends its process": (
+        {"later": "wrong(os._exit, 7)"},
+        "the simulator and the controller ended with exit code 7; its last line is: ",
+    ),
 }
 
 
@@ -122,7 +151,9 @@ def mine(tmp_path):
 def watched(words: list, environment: dict, mark: str) -> tuple:
     """Run a command; all that it printed, the instant [s] at which `mark` came (else its end), and the exit code."""
     command = [sys.executable, "-c", PROGRAM, *words]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     killer = threading.Timer(PATIENCE, process.kill)
     killer.start()
     said, marked = [], 0.0
@@ -136,16 +167,26 @@ def watched(words: list, environment: dict, mark: str) -> tuple:
 
 def line_of(file, mistake: str) -> int:
     """Where the mistake stands."""
-    return next(number for number, line in enumerate(file.read_text().splitlines(), 1) if mistake in line)
+    return next(
+        number for number, line in enumerate(file.read_text().splitlines(), 1) if mistake in line
+    )
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_demo_reports_the_law(mine, tmp_path, case):
     mistakes, sentence = CASES[case]
     file, environment, went_wrong = mine(mistakes)
-    said, reported, code = watched(["demo", "--controller", "mine", "--duration", "1000", "--out", str(tmp_path / "out")], environment, "ends early: ")
+    said, reported, code = watched(
+        ["demo", "--controller", "mine", "--duration", "1000", "--out", str(tmp_path / "out")],
+        environment,
+        "ends early: ",
+    )
     expected = sentence.format(file=re.escape(str(file)), line=line_of(file, *mistakes.values()))
-    assert code == 1 and re.search("FAILED: " + expected, said) and re.search("ends early: " + expected, said), said
+    assert (
+        code == 1
+        and re.search("FAILED: " + expected, said)
+        and re.search("ends early: " + expected, said)
+    ), said
     print(f"{case}: reported after {reported - went_wrong():.1f} s")
     assert "Traceback" not in said and reported - went_wrong() < LONGEST
 
@@ -159,30 +200,76 @@ def test_demo_reports_the_law(mine, tmp_path, case):
 )
 def test_demo_reports_a_wrong_option(mine, tmp_path, option, sentence):
     _, environment, _ = mine({})
-    (tmp_path / "options.yaml").write_text(f"/**/pendulum_controller:\n  ros__parameters:\n    mine: {{{option}}}\n")
-    command = [sys.executable, "-m", "rbdyn_ros", "demo", "--controller", "mine", "--out", str(tmp_path / "out")]
+    (tmp_path / "options.yaml").write_text(
+        f"/**/pendulum_controller:\n  ros__parameters:\n    mine: {{{option}}}\n"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "rbdyn_ros",
+        "demo",
+        "--controller",
+        "mine",
+        "--out",
+        str(tmp_path / "out"),
+    ]
     began = time.monotonic()
-    done = subprocess.run([*command, "--params-file", str(tmp_path / "options.yaml")], env=environment, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode in (1, 2) and re.search(sentence, done.stdout + done.stderr), done.stdout + done.stderr
+    done = subprocess.run(
+        [*command, "--params-file", str(tmp_path / "options.yaml")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode in (1, 2) and re.search(sentence, done.stdout + done.stderr), (
+        done.stdout + done.stderr
+    )
     assert time.monotonic() - began < LONGEST
 
 
 @pytest.mark.parametrize(
     "mistakes, sentence",
     [
-        ({"in_design": "os.getpid() == int(os.environ['EVALUATE']) or " + ZERO}, "the controller ended: .*the law mine: designing it raised ZeroDivisionError: no such gain"),
-        ({"later": ZERO}, "the controller stopped: the law mine raised ZeroDivisionError: no such gain"),
-        ({"later": "raise wrong(ValueError, 'out of breath')"}, "state refused: the law mine raised ValueError: out of breath"),
+        (
+            {"in_design": "os.getpid() == int(os.environ['EVALUATE']) or " + ZERO},
+            "the controller ended: .*the law mine: designing it raised ZeroDivisionError: no such gain",
+        ),
+        (
+            {"later": ZERO},
+            "the controller stopped: the law mine raised ZeroDivisionError: no such gain",
+        ),
+        (
+            {"later": "raise wrong(ValueError, 'out of breath')"},
+            "state refused: the law mine raised ValueError: out of breath",
+        ),
         ({"later": "wrong(ctypes.string_at, 0)"}, "the controller was ended by SIGSEGV"),
     ],
     ids=["design", "later", "refuses", "crash"],
 )
 def test_evaluate_over_ros_reports_the_law(mine, tmp_path, mistakes, sentence):
     file, environment, went_wrong = mine(mistakes)
-    (tmp_path / "rows.yaml").write_text("rows:\n  near: {measure: release, settings: {tilt: 5}, require: [settling_time <= 3.5]}\n")
-    command = [sys.executable, "-m", "rbdyn_ros", "evaluate", "--controller", "mine", "--suite", str(tmp_path / "rows.yaml"), "--over-ros"]
+    (tmp_path / "rows.yaml").write_text(
+        "rows:\n  near: {measure: release, settings: {tilt: 5}, require: [settling_time <= 3.5]}\n"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "rbdyn_ros",
+        "evaluate",
+        "--controller",
+        "mine",
+        "--suite",
+        str(tmp_path / "rows.yaml"),
+        "--over-ros",
+    ]
     command += ["--out", str(tmp_path / "out")]
-    done = subprocess.run(command, env={**environment, "EVALUATE": "0"}, capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        command,
+        env={**environment, "EVALUATE": "0"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
     ended = time.time()
     assert done.returncode in (1, 2) and "Traceback" not in done.stderr, done.stdout + done.stderr
     print(f"reported after {ended - went_wrong():.1f} s")
@@ -225,10 +312,22 @@ client.main(sys.argv[1:3])
 @pytest.mark.parametrize(
     "mistake, after, sentence",
     [
-        ("dies", 400, "the board gave no force for 4 s; the bridge reports: waiting for the board"),
+        (
+            "dies",
+            400,
+            "the board gave no force for 4 s; the bridge reports: waiting for the board",
+        ),
         ("gives no force", 400, "the board gave no force for 4 s; the bridge reports: connected"),
-        ("nan", 0, r"the board sends forces that are not finite \(\d+ frames\); they are never applied"),
-        ("nan", 400, r"the board sends forces that are not finite \(\d+ frames\); they are never applied"),
+        (
+            "nan",
+            0,
+            r"the board sends forces that are not finite \(\d+ frames\); they are never applied",
+        ),
+        (
+            "nan",
+            400,
+            r"the board sends forces that are not finite \(\d+ frames\); they are never applied",
+        ),
     ],
 )
 def test_hil_reports_the_board(tmp_path, mistake, after, sentence):
@@ -237,9 +336,21 @@ def test_hil_reports_the_board(tmp_path, mistake, after, sentence):
         port = str(free.getsockname()[1])
     script = tmp_path / "board.py"
     script.write_text(BOARD)
-    board = subprocess.Popen([sys.executable, str(script), "127.0.0.1", port, str(FOLDER / "client.py"), mistake, str(after)])
+    board = subprocess.Popen(
+        [
+            sys.executable,
+            str(script),
+            "127.0.0.1",
+            port,
+            str(FOLDER / "client.py"),
+            mistake,
+            str(after),
+        ]
+    )
     try:
-        said, reported, code = watched(["hil", "--udp", port, "--duration", "1000"], {**os.environ, **alone()}, "ends early: ")
+        said, reported, code = watched(
+            ["hil", "--udp", port, "--duration", "1000"], {**os.environ, **alone()}, "ends early: "
+        )
     finally:
         board.kill()
         board.wait()

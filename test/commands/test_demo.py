@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from domain import alone  # noqa: E402
 from matplotlib.image import imread  # noqa: E402
@@ -33,7 +35,16 @@ def demo(tmp_path):
 
     def start(*options: str, program: tuple = ("-m", "rbdyn_ros")) -> subprocess.Popen:
         environment = {**os.environ, **alone()}
-        command = [sys.executable, *program, "demo", "--out", str(tmp_path / "out"), "--params-file", str(paced), *options]
+        command = [
+            sys.executable,
+            *program,
+            "demo",
+            "--out",
+            str(tmp_path / "out"),
+            "--params-file",
+            str(paced),
+            *options,
+        ]
         pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         started.append(subprocess.Popen(command, env=environment, cwd=tmp_path, **pipes))
         return started[-1]
@@ -59,7 +70,9 @@ def heard(bag: Path) -> dict:
     messages = {}
     with AnyReader([bag]) as reader:
         for connection, _, raw in reader.messages():
-            messages.setdefault(connection.topic, []).append(reader.deserialize(raw, connection.msgtype))
+            messages.setdefault(connection.topic, []).append(
+                reader.deserialize(raw, connection.msgtype)
+            )
         assert all(len(messages.get(c.topic, [])) == c.msgcount for c in reader.connections)
     return messages
 
@@ -84,17 +97,35 @@ def playing(folder: Path) -> bool:
 
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
-    played = demo("--duration", "3", "--seed", "3", "--processes", processes, program=("-c", STEPS_NOT_BACK))
+    played = demo(
+        "--duration", "3", "--seed", "3", "--processes", processes, program=("-c", STEPS_NOT_BACK)
+    )
     said, _ = played.communicate(timeout=PATIENCE)
     assert played.returncode == 0, said
-    for part in ("the rod stood", "settled", "largest force", "round trip p50 / p99 / max", "missed deadlines", "energy balance"):
+    for part in (
+        "the rod stood",
+        "settled",
+        "largest force",
+        "round trip p50 / p99 / max",
+        "missed deadlines",
+        "energy balance",
+    ):
         assert part in said
     folder = tmp_path / "out"
-    assert said.splitlines()[-3:] == [f"wrote {folder / name}" for name in ("demo.png", "bag", "nodes.log")]
+    assert said.splitlines()[-3:] == [
+        f"wrote {folder / name}" for name in ("demo.png", "bag", "nodes.log")
+    ]
     picture = imread(folder / "demo.png")
     assert picture.shape[0] > 600 and picture.shape[1] > 1000 and picture[..., :3].std() > 0.05
     topics = heard(folder / "bag")
-    assert {"/clock", "/tf", "/tf_static", "/robot_description", "/cart/command", "/pendulum_simulator/disturbance"} <= set(topics)
+    assert {
+        "/clock",
+        "/tf",
+        "/tf_static",
+        "/robot_description",
+        "/cart/command",
+        "/pendulum_simulator/disturbance",
+    } <= set(topics)
     assert len(topics["/pendulum_simulator/disturbance"]) == 2
     ticks = set(map(stamp, topics["/odometry"]))
     lost = int(said.split(" lost on the way")[0].split()[-1])
@@ -141,8 +172,13 @@ def test_an_audience_that_falls_behind_claims_nothing(demo):
 
     Its middleware does not: what DDS makes of a process that is stopped is its own affair.
     """
-    said, _ = (played := demo("--duration", "4", program=("-c", STANDS_STILL))).communicate(timeout=PATIENCE)
-    assert played.returncode == 1 and "FAILED: nobody saw whether the rod stood: no state in view for 1.0 s" in said, said
+    said, _ = (played := demo("--duration", "4", program=("-c", STANDS_STILL))).communicate(
+        timeout=PATIENCE
+    )
+    assert (
+        played.returncode == 1
+        and "FAILED: nobody saw whether the rod stood: no state in view for 1.0 s" in said
+    ), said
     assert " s, asked for at 1.20 s" in said
 
 
@@ -159,12 +195,16 @@ def test_equal_seeds_give_equal_falls():
 
 
 def test_a_rod_that_nobody_catches_is_exit_code_1(demo):
-    said, _ = (played := demo("--duration", "2", "--controller", "rest")).communicate(timeout=PATIENCE)
+    said, _ = (played := demo("--duration", "2", "--controller", "rest")).communicate(
+        timeout=PATIENCE
+    )
     assert played.returncode == 1 and "FAILED: the rod did not stand" in said, said
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_with_exit_code_0_one_zero_command_and_a_readable_bag(demo, tmp_path, number):
+def test_a_signal_ends_it_with_exit_code_0_one_zero_command_and_a_readable_bag(
+    demo, tmp_path, number
+):
     played = demo("--duration", "1000")
     wait_for(lambda: playing(tmp_path) or played.poll() is not None)
     time.sleep(3.0)
@@ -183,7 +223,9 @@ def test_a_killed_demo_leaves_no_node_behind(demo, tmp_path):
     mark = f"rbdyn_ros.nodes.attached\0{played.pid}\0".encode()
 
     def alive() -> bool:
-        return any(mark in line for line in map(command_line, Path("/proc").glob("[0-9]*/cmdline")))
+        return any(
+            mark in line for line in map(command_line, Path("/proc").glob("[0-9]*/cmdline"))
+        )
 
     wait_for(lambda: not alive())
 
@@ -196,8 +238,12 @@ def command_line(path: Path) -> bytes:
 
 
 def test_the_error_of_a_node_is_the_reason(demo, tmp_path):
-    (tmp_path / "law.yaml").write_text("/**/pendulum_controller:\n  ros__parameters:\n    lqr:\n      force_weight: -1.0\n")
-    said, _ = (played := demo("--params-file", str(tmp_path / "law.yaml"))).communicate(timeout=PATIENCE)
+    (tmp_path / "law.yaml").write_text(
+        "/**/pendulum_controller:\n  ros__parameters:\n    lqr:\n      force_weight: -1.0\n"
+    )
+    said, _ = (played := demo("--params-file", str(tmp_path / "law.yaml"))).communicate(
+        timeout=PATIENCE
+    )
     assert played.returncode == 1 and "Traceback" not in said, said
     assert "law.yaml:4: lqr.force_weight is -1.0" in said and "nodes.log" in said
 
@@ -209,9 +255,15 @@ def test_the_error_of_a_node_is_the_reason(demo, tmp_path):
         (("--duration", "nan"), "--duration is 'nan'; it must be a finite number > 0"),
         (("--tilt", "200"), "--tilt is 200 degrees; it must be a finite number >= 0 and <= 180"),
         (("--seed", "x"), "--seed is 'x'; it must be a whole number >= 0"),
-        (("--scenario", "nowhere"), "--scenario is nowhere; known are delayed, hanging, heavy, lossy, noisy, rolling, spinning, swing_up, worn"),
+        (
+            ("--scenario", "nowhere"),
+            "--scenario is nowhere; known are delayed, hanging, heavy, lossy, noisy, rolling, spinning, swing_up, worn",
+        ),
         (("--params-file", "nowhere.yaml"), "nowhere.yaml"),
-        (("--real-time-factor", "-2"), "--real-time-factor is -2; it must be a finite number >= 0"),
+        (
+            ("--real-time-factor", "-2"),
+            "--real-time-factor is -2; it must be a finite number >= 0",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(capsys, tmp_path, options, sentence):
@@ -229,7 +281,14 @@ def test_the_law_of_the_command_line_wins_over_that_of_a_file(tmp_path, monkeypa
 
     root = Path(__file__).parents[2]
     monkeypatch.chdir(root)
-    options = ["--controller", "examples/lean.py", "--params-file", "examples/lean.yaml", "--out", str(tmp_path / "out")]
+    options = [
+        "--controller",
+        "examples/lean.py",
+        "--params-file",
+        "examples/lean.yaml",
+        "--out",
+        str(tmp_path / "out"),
+    ]
     words = plan(program.parser("demo").parse_args(options)).words
     law = f"controller:={root / 'examples' / 'lean.py'}"
     assert law in words and f"pendulum_controller:{law}" in words

@@ -26,7 +26,9 @@ def test_writes_a_figure_and_tables_and_says_that_it_holds(tmp_path, capsys):
 
 
 def test_a_claim_that_fails_is_told_and_exits_with_1(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(forced_rod, "_claims", lambda tables, ratio: (below("pigs fly at", 2.0, 1.0, "m/s"),))
+    monkeypatch.setattr(
+        forced_rod, "_claims", lambda tables, ratio: (below("pigs fly at", 2.0, 1.0, "m/s"),)
+    )
     assert program.main(["experiment", "forced_rod", "--short", "--out", str(tmp_path)]) == 1
     assert "FAILS  pigs fly at  2  (expected < 1 m/s)" in capsys.readouterr().out
 
@@ -36,7 +38,10 @@ def test_a_claim_that_fails_is_told_and_exits_with_1(tmp_path, capsys, monkeypat
     [
         (["four_dips"], "'four_dips' is not an experiment; did you mean four_disp?"),
         ([""], "'' is not an experiment"),
-        (["forced_rod", "--short", "--animate", "gif"], "forced_rod has no film; leave --animate out, or take one of"),
+        (
+            ["forced_rod", "--short", "--animate", "gif"],
+            "forced_rod has no film; leave --animate out, or take one of",
+        ),
     ],
 )
 def test_a_mistake_gets_one_sentence_and_2(argv, sentence, tmp_path, capsys):
@@ -49,11 +54,16 @@ def test_a_mistake_gets_one_sentence_and_2(argv, sentence, tmp_path, capsys):
 def test_without_a_name_they_are_listed_a_line_each(capsys):
     assert program.main(["experiment"]) == 0
     *lines, empty, advice = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(program.import_module("rbdyn_ros.commands.experiment").names())
+    assert [line.split()[0] for line in lines] == list(
+        program.import_module("rbdyn_ros.commands.experiment").names()
+    )
     assert all(20 < len(line) <= 120 for line in lines) and empty == "" and "--list" in advice
 
 
 def test_an_out_that_is_a_file_is_named(tmp_path, capsys):
     (tmp_path / "taken").write_text("mine")
-    assert program.main(["experiment", "forced_rod", "--short", "--out", str(tmp_path / "taken")]) == 2
+    assert (
+        program.main(["experiment", "forced_rod", "--short", "--out", str(tmp_path / "taken")])
+        == 2
+    )
     assert "taken" in capsys.readouterr().err and (tmp_path / "taken").read_text() == "mine"

@@ -9,7 +9,20 @@ from rbdyn_ros.__main__ import main
 
 def test_the_gains_of_the_standard_suite(capsys):
     """Literature value for the plant of config/: K = (-19.77, -30.84, -233.6, -90.9) at 500 Hz."""
-    assert main(["gains", "--params-file", "config/pendulum.yaml", "--params-file", "config/lqr.yaml", "--format", "json"]) == 0
+    assert (
+        main(
+            [
+                "gains",
+                "--params-file",
+                "config/pendulum.yaml",
+                "--params-file",
+                "config/lqr.yaml",
+                "--format",
+                "json",
+            ]
+        )
+        == 0
+    )
     made = json.loads(capsys.readouterr().out)
     assert made["gains"] == pytest.approx([-19.769, -30.843, -233.580, -90.935], rel=1e-4)
     assert (made["law"], made["force_limit"], made["period"]) == ("lqr", 20.0, 0.002)
@@ -32,7 +45,10 @@ def test_a_heavier_cart_and_a_dearer_distance_pull_harder(tmp_path, capsys, sect
 def test_text_and_header_go_where_they_are_asked_for(tmp_path, capsys):
     out = tmp_path / "gains.h"
     assert main(["gains", "--format", "c", "--out", str(out)]) == 0
-    assert out.read_text().startswith("/* Made by ") and "#define FORCE_LIMIT 20.0f" in out.read_text()
+    assert (
+        out.read_text().startswith("/* Made by ")
+        and "#define FORCE_LIMIT 20.0f" in out.read_text()
+    )
     assert main(["gains"]) == 0
     assert "N s/rad  tilt's rate" in capsys.readouterr().out
 
@@ -40,8 +56,14 @@ def test_text_and_header_go_where_they_are_asked_for(tmp_path, capsys):
 @pytest.mark.parametrize(
     "text, sentence",
     [
-        ("lqr: {posit_weight: 1.0}", "mine.yaml:3: lqr.posit_weight is not an option of lqr; did you mean lqr.position_weight?"),
-        ("lqr: {position_weight: -1.0}", "mine.yaml:3: lqr.position_weight is -1.0 1/m^2; it must be"),
+        (
+            "lqr: {posit_weight: 1.0}",
+            "mine.yaml:3: lqr.posit_weight is not an option of lqr; did you mean lqr.position_weight?",
+        ),
+        (
+            "lqr: {position_weight: -1.0}",
+            "mine.yaml:3: lqr.position_weight is -1.0 1/m^2; it must be",
+        ),
         ("rod: {mass: 0.0}", "mine.yaml:3: rod.mass is"),
         ("cart: {fixed: true}", "controller lqr: "),
     ],

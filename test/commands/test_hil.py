@@ -14,7 +14,9 @@ import sys
 import pytest
 from domain import alone
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
 from rbdyn_ros.__main__ import main  # noqa: E402
@@ -39,7 +41,11 @@ def started():
     processes = []
 
     def start(command: list, **options) -> subprocess.Popen:
-        processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options))
+        processes.append(
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
+            )
+        )
         return processes[-1]
 
     yield start
@@ -49,7 +55,11 @@ def started():
 
 
 def test_the_c_client_balances_over_udp_and_over_a_pty(started, tmp_path):
-    client, params, port = program(tmp_path), tmp_path / "trial.yaml", str(48000 + os.getpid() % 1000)
+    client, params, port = (
+        program(tmp_path),
+        tmp_path / "trial.yaml",
+        str(48000 + os.getpid() % 1000),
+    )
     params.write_text(PARAMETERS)
     wires = {
         "udp": (["--udp", port], ["--udp", "127.0.0.1", port]),
@@ -58,8 +68,18 @@ def test_the_c_client_balances_over_udp_and_over_a_pty(started, tmp_path):
     boards, trials = {}, {}
     for name, (ours, theirs) in wires.items():
         boards[name] = started([str(client), "controller", *theirs])
-        options = ["--duration", str(SECONDS), "--params-file", str(params), "--json", str(tmp_path / f"{name}.json")]
-        trials[name] = started([sys.executable, "-m", "rbdyn_ros", "hil", *ours, *options], env={**os.environ, **alone()})
+        options = [
+            "--duration",
+            str(SECONDS),
+            "--params-file",
+            str(params),
+            "--json",
+            str(tmp_path / f"{name}.json"),
+        ]
+        trials[name] = started(
+            [sys.executable, "-m", "rbdyn_ros", "hil", *ours, *options],
+            env={**os.environ, **alone()},
+        )
     for name, trial in trials.items():
         said = trial.communicate(timeout=PATIENCE)[0]
         assert trial.returncode == 0, said
@@ -68,9 +88,17 @@ def test_the_c_client_balances_over_udp_and_over_a_pty(started, tmp_path):
         heard = json.loads(boards[name].communicate(timeout=10.0)[0])
         figures = json.loads((tmp_path / f"{name}.json").read_text())
         assert figures["stood"]
-        assert 400 * SECONDS < figures["forces"] < figures["accepted"]  # counted from soon after the start on: how soon depends on the machine
-        assert figures["loss_percent"] < 1.0 and all(math.isfinite(figures[f"{what}_p99_ms"]) for what in ("age", "jitter", "delay"))
-        assert heard["answers"] >= figures["forces"] and heard["malformed"] <= 2 and heard["lost"] < 0.01 * heard["accepted"]
+        assert (
+            400 * SECONDS < figures["forces"] < figures["accepted"]
+        )  # counted from soon after the start on: how soon depends on the machine
+        assert figures["loss_percent"] < 1.0 and all(
+            math.isfinite(figures[f"{what}_p99_ms"]) for what in ("age", "jitter", "delay")
+        )
+        assert (
+            heard["answers"] >= figures["forces"]
+            and heard["malformed"] <= 2
+            and heard["lost"] < 0.01 * heard["accepted"]
+        )
 
 
 @pytest.mark.parametrize(

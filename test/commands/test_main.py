@@ -12,8 +12,15 @@ from rbdyn_ros import __main__ as program
 from rbdyn_ros.settings import tables
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "doc").glob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
-TYPED = re.compile(r"^(?:    )?(?:\S+=\S+ )*(?:\./testbed exec )?(?:python -m rbdyn_ros|\./testbed(?= (?:demo|soak))) (.+)$", re.M)
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "doc").glob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.md")),
+]
+TYPED = re.compile(
+    r"^(?:    )?(?:\S+=\S+ )*(?:\./testbed exec )?(?:python -m rbdyn_ros|\./testbed(?= (?:demo|soak))) (.+)$",
+    re.M,
+)
 
 
 @pytest.mark.parametrize("argv", [[], ["--help"], ["-h"]])
@@ -34,7 +41,9 @@ def test_the_examples_of_the_help_can_be_typed():
 
 def test_the_console_command_is_the_module():
     """In a process of its own: it replaces the standard streams."""
-    start = "import sys; sys.argv[1:] = ['simlate']; from rbdyn_ros.console import command; command()"
+    start = (
+        "import sys; sys.argv[1:] = ['simlate']; from rbdyn_ros.console import command; command()"
+    )
     shown = subprocess.run([sys.executable, "-c", start], cwd=ROOT, capture_output=True, text=True)
     assert shown.returncode == 2 and "simlate is not a command" in shown.stderr
 
@@ -44,18 +53,29 @@ def test_every_command_teaches_its_options(name, capsys):
     with pytest.raises(SystemExit) as stopped:
         program.main([name, "--help"])
     text = capsys.readouterr().out
-    assert stopped.value.code == 0 and "examples:" in text and f"usage: python -m rbdyn_ros {name}" in text
+    assert (
+        stopped.value.code == 0
+        and "examples:" in text
+        and f"usage: python -m rbdyn_ros {name}" in text
+    )
 
 
 def typed() -> list:
     """(page, words) of every command that the pages and the commands' own examples show to be typed."""
     shown = [(page.name, page.read_text()) for page in PAGES]
-    shown += [(name, program.import_module(f"rbdyn_ros.commands.{name}").EXAMPLES) for name in program.command_names()]
-    lines = [(place, line) for place, text in shown for line in TYPED.findall(text.replace("\\\n", " "))]
+    shown += [
+        (name, program.import_module(f"rbdyn_ros.commands.{name}").EXAMPLES)
+        for name in program.command_names()
+    ]
+    lines = [
+        (place, line) for place, text in shown for line in TYPED.findall(text.replace("\\\n", " "))
+    ]
     return [(place, shlex.split(line, comments=True)) for place, line in lines]
 
 
-@pytest.mark.parametrize("place, words", typed(), ids=lambda value: value if isinstance(value, str) else " ".join(value))
+@pytest.mark.parametrize(
+    "place, words", typed(), ids=lambda value: value if isinstance(value, str) else " ".join(value)
+)
 def test_what_the_pages_show_can_be_typed(place, words, tmp_path, monkeypatch):
     """The options are known; of a simulation, which is planned without being run, every value too."""
     if words[0].startswith("-"):
@@ -71,16 +91,29 @@ def test_what_the_pages_show_can_be_typed(place, words, tmp_path, monkeypatch):
 
 
 def test_the_pages_show_commands_to_be_typed():
-    assert len([place for place, words in typed() if place == "README.md" and not words[0].startswith("-")]) >= 9
+    assert (
+        len(
+            [
+                place
+                for place, words in typed()
+                if place == "README.md" and not words[0].startswith("-")
+            ]
+        )
+        >= 9
+    )
 
 
 def test_an_unknown_command_lists_the_known_ones(capsys):
     assert program.main(["simlate"]) == 2
     sentence = capsys.readouterr().err
-    assert "simlate is not a command; did you mean simulate?" in sentence and all(name in sentence for name in program.command_names())
+    assert "simlate is not a command; did you mean simulate?" in sentence and all(
+        name in sentence for name in program.command_names()
+    )
 
 
-@pytest.mark.parametrize("argv", [["simulate"], ["simulate", "--out"], ["simulate", "--bogus", "--out", "x.csv"]])
+@pytest.mark.parametrize(
+    "argv", [["simulate"], ["simulate", "--out"], ["simulate", "--bogus", "--out", "x.csv"]]
+)
 def test_a_wrong_option_gets_one_sentence(argv, capsys):
     with pytest.raises(SystemExit) as stopped:
         program.main(argv)
@@ -93,7 +126,9 @@ def test_a_wrong_option_gets_one_sentence(argv, capsys):
 
 
 def test_help_does_not_wait_for_what_is_slow_to_import():
-    script = "import sys; from rbdyn_ros.__main__ import main; main(['parameters', 'rod']); main([]); "
+    script = (
+        "import sys; from rbdyn_ros.__main__ import main; main(['parameters', 'rod']); main([]); "
+    )
     script += "main(['simulate', '--out', '.txt'])"
     slow = "print([name for name in ('numba', 'scipy', 'matplotlib', 'rclpy', 'tqdm') if name in sys.modules])"
     command = [sys.executable, "-c", f"{script}; {slow}"]
@@ -111,7 +146,9 @@ def test_parameters_lists_all_of_them(capsys):
 def test_parameters_of_a_group(capsys):
     assert program.main(["parameters", "cart", "gravity"]) == 0
     text = capsys.readouterr().out
-    assert "cart.mass = 2.0 kg" in text and "gravity = 9.81 m/s^2" in text and "rod.mass" not in text
+    assert (
+        "cart.mass = 2.0 kg" in text and "gravity = 9.81 m/s^2" in text and "rod.mass" not in text
+    )
 
 
 def test_parameters_of_an_unknown_group(capsys):

@@ -14,7 +14,12 @@ from rbdyn_ros.simulation.record import COLUMNS
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "test" / "golden"
 TILTED = "initial.orientation=[0.99619469809174555,0,0.08715574274765818,0]"
-FORCED = ["input.force_x=[3,2,0]", "input.force_y=[2,3,1.5707963267948966]", "cart.damping=0.5", "joint.damping=0.01"]
+FORCED = [
+    "input.force_x=[3,2,0]",
+    "input.force_y=[2,3,1.5707963267948966]",
+    "cart.damping=0.5",
+    "joint.damping=0.01",
+]
 
 
 def setting(*assignments):
@@ -41,14 +46,29 @@ def table(path="run.csv"):
         ("moser_veselov", "kahan_li8", "0.01", 3e-8),
     ],
 )
-def test_the_reference_trajectories(simulate, golden, assignments, integrator, composition, step, tolerance):
-    chosen = ["--integrator", integrator, "--composition", composition, "--step", step, "--every", "0.01"]
+def test_the_reference_trajectories(
+    simulate, golden, assignments, integrator, composition, step, tolerance
+):
+    chosen = [
+        "--integrator",
+        integrator,
+        "--composition",
+        composition,
+        "--step",
+        step,
+        "--every",
+        "0.01",
+    ]
     code, _, err = simulate(*setting(*assignments, "rod.inertia=[0.4801,0.4801,0.0002]"), *chosen)
     truth, result = table(GOLDEN / f"{golden}.csv"), table()
     assert code == 0 and err == "" and result.dtype.names == COLUMNS
     for name in truth.dtype.names:
         np.testing.assert_allclose(
-            result[name], truth[name], rtol=0, atol=1e-14 if name == "t" else tolerance, err_msg=name
+            result[name],
+            truth[name],
+            rtol=0,
+            atol=1e-14 if name == "t" else tolerance,
+            err_msg=name,
         )
 
 
@@ -60,24 +80,39 @@ def test_it_works_without_any_option(simulate):
     assert simulate()[0] == 0
     rows = table()
     assert len(rows) == 10001 and (rows["t"][0], rows["t"][-1]) == (0.0, 10.0)
-    assert not rows["x"].any() and (rows["qw"] == 1.0).all() and np.allclose(rows["E"], 11.772, rtol=1e-15)
+    assert (
+        not rows["x"].any()
+        and (rows["qw"] == 1.0).all()
+        and np.allclose(rows["E"], 11.772, rtol=1e-15)
+    )
 
 
 def test_the_shipped_files_and_their_overrides(simulate):
     files = [
-        word for name in ("pendulum", "simulation") for word in ("--params-file", str(ROOT / "config" / f"{name}.yaml"))
+        word
+        for name in ("pendulum", "simulation")
+        for word in ("--params-file", str(ROOT / "config" / f"{name}.yaml"))
     ]
     assert simulate(*files, "--duration", "0.5")[0] == 0
     damped = table()
-    assert damped["E"][-1] < damped["E"][0] and damped["qy"][0] == pytest.approx(0.08715574274765818, rel=1e-15)
-    assert simulate(*files, *setting("cart.damping=0", "joint.damping=0"), "--duration", "0.5")[0] == 0
+    assert damped["E"][-1] < damped["E"][0] and damped["qy"][0] == pytest.approx(
+        0.08715574274765818, rel=1e-15
+    )
+    assert (
+        simulate(*files, *setting("cart.damping=0", "joint.damping=0"), "--duration", "0.5")[0]
+        == 0
+    )
     assert np.ptp(table()["E"]) < 1e-4
 
 
 def test_a_later_file_wins(simulate):
-    Path("a.yaml").write_text("/**:\n  ros__parameters:\n    gravity: 9.0\n    integrator: {name: rk4}\n")
+    Path("a.yaml").write_text(
+        "/**:\n  ros__parameters:\n    gravity: 9.0\n    integrator: {name: rk4}\n"
+    )
     Path("b.yaml").write_text("/**:\n  ros__parameters:\n    gravity: 1.0\n")
-    assert simulate("--params-file", "a.yaml", "--params-file", "b.yaml", "--duration", "0")[0] == 0
+    assert (
+        simulate("--params-file", "a.yaml", "--params-file", "b.yaml", "--duration", "0")[0] == 0
+    )
     assert table()["E"] == pytest.approx(1.2)
 
 
@@ -102,14 +137,20 @@ def test_rows_do_not_change_the_motion(simulate):
 
 def test_a_duration_between_two_rows_is_cut_and_said(simulate):
     code, _, err = simulate("--step", "0.03", "--duration", "1")
-    assert code == 0 and "--duration 1 s is not a multiple of 0.03 s; the last row is at 0.99 s" in err
+    assert (
+        code == 0
+        and "--duration 1 s is not a multiple of 0.03 s; the last row is at 0.99 s" in err
+    )
     assert table()["t"][-1] == 0.99
 
 
 def test_the_summary_tells_steps_pace_and_energy(simulate):
     code, out, err = simulate(*setting(TILTED), "--duration", "1")
     assert code == 0 and err == ""
-    assert out.startswith("run.csv: 1001 rows; 1000 steps of 0.001 s in ") and "times real time; energy 11.5" in out
+    assert (
+        out.startswith("run.csv: 1001 rows; 1000 steps of 0.001 s in ")
+        and "times real time; energy 11.5" in out
+    )
 
 
 def test_a_fixed_cart_stays(simulate):
@@ -131,9 +172,18 @@ def test_a_cart_without_mass(simulate):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--params-file", "none.yaml"], "none.yaml: cannot read the parameter file: No such file or directory"),
-        (["--params-file", "bad.yaml"], "bad.yaml:2: rod.mas is not a known parameter; did you mean rod.mass?"),
-        (["--set", "rod.mass=-1"], "--set rod.mass=-1: rod.mass is -1 kg; it must be a finite number > 0"),
+        (
+            ["--params-file", "none.yaml"],
+            "none.yaml: cannot read the parameter file: No such file or directory",
+        ),
+        (
+            ["--params-file", "bad.yaml"],
+            "bad.yaml:2: rod.mas is not a known parameter; did you mean rod.mass?",
+        ),
+        (
+            ["--set", "rod.mass=-1"],
+            "--set rod.mass=-1: rod.mass is -1 kg; it must be a finite number > 0",
+        ),
         (["--set", "rod.mass=true"], "rod.mass is true; it must be a finite number > 0"),
         (["--set", "rod.mass=.nan"], "rod.mass is nan kg; it must be a finite number > 0"),
         (
@@ -141,10 +191,19 @@ def test_a_cart_without_mass(simulate):
             "no body has such moments: the largest, 3, must be <= the sum of the others, 2",
         ),
         (["--set", "initial.orientation=[0,0,0,0]"], "its norm is 0 and must be 1"),
-        (["--set", "initial.orientation=[1,1,0,0]"], "its norm is 1.41421356 and must be 1 within 1e-06"),
+        (
+            ["--set", "initial.orientation=[1,1,0,0]"],
+            "its norm is 1.41421356 and must be 1 within 1e-06",
+        ),
         (["--set", "initial.angular_velocity=[1,2]"], "it must be a list of 3 finite numbers"),
-        (["--set", "cart.fixed=true", "--set", "initial.cart_velocity=[1,0]"], "a fixed cart has velocity [0, 0]"),
-        (["--integrator", "euler"], "--integrator: integrator.name is 'euler'; it must be one of "),
+        (
+            ["--set", "cart.fixed=true", "--set", "initial.cart_velocity=[1,0]"],
+            "a fixed cart has velocity [0, 0]",
+        ),
+        (
+            ["--integrator", "euler"],
+            "--integrator: integrator.name is 'euler'; it must be one of ",
+        ),
         (
             ["--composition", "yoshida"],
             "--composition: integrator.composition is 'yoshida'; it must be one of none, suzuki4",
@@ -153,12 +212,21 @@ def test_a_cart_without_mass(simulate):
         (["--step", "0"], "--step: integrator.step is 0 s; it must be a finite number > 0"),
         (["--step=-1e-3"], "--step: integrator.step is '-1e-3'; it must be a finite number > 0"),
         (["--step", "fast"], "--step: integrator.step is 'fast'; it must be a finite number > 0"),
-        (["--duration", "-1"], "command line: --duration is -1 s; it must be a finite number >= 0"),
-        (["--duration", "inf"], "command line: --duration is 'inf'; it must be a finite number >= 0"),
+        (
+            ["--duration", "-1"],
+            "command line: --duration is -1 s; it must be a finite number >= 0",
+        ),
+        (
+            ["--duration", "inf"],
+            "command line: --duration is 'inf'; it must be a finite number >= 0",
+        ),
         (["--every", "0"], "command line: --every is 0 s; it must be a finite number > 0"),
         (["--every", "0.0015"], "--every is 0.0015 s; it must be a multiple of the step, 0.001 s"),
         (["--duration", "1e12"], "is more than 20000000 rows; take an --every of at least"),
-        (["--integrator", "euler_lagrange"], "euler_lagrange is for a fixed joint without damping"),
+        (
+            ["--integrator", "euler_lagrange"],
+            "euler_lagrange is for a fixed joint without damping",
+        ),
     ],
 )
 def test_bad_input_gets_one_sentence_and_writes_nothing(simulate, options, sentence):
@@ -199,7 +267,9 @@ def full_from(call, monkeypatch, until=999):
 def test_a_full_disk_is_found_before_the_work(simulate, monkeypatch):
     full_from(1, monkeypatch)
     code, _, err = simulate("--duration", "1e9", "--every", "1e3")
-    assert code == 2 and "--out is run.csv, which cannot be written: No space left on device" in err
+    assert (
+        code == 2 and "--out is run.csv, which cannot be written: No space left on device" in err
+    )
     assert not list(Path().iterdir())
 
 
@@ -213,14 +283,20 @@ def test_a_disk_that_fills_meanwhile_loses_no_earlier_file(simulate, monkeypatch
 
 
 @pytest.mark.parametrize("options", [(), ("--controller", "rest")])
-def test_what_cannot_be_written_in_its_place_is_written_elsewhere(simulate, monkeypatch, tmp_path, options):
+def test_what_cannot_be_written_in_its_place_is_written_elsewhere(
+    simulate, monkeypatch, tmp_path, options
+):
     Path("run.csv").write_text("an earlier run")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
     full_from(2, monkeypatch, until=3)
     code, out, err = simulate("--duration", "0.1", *options)
     (rescued,) = (tmp_path / "elsewhere").glob("rbdyn_ros_*/run.csv")
-    assert code == 1 and f"cannot write run.csv: No space left on device; it is in {rescued}" in err and err.count("\n") == 1
+    assert (
+        code == 1
+        and f"cannot write run.csv: No space left on device; it is in {rescued}" in err
+        and err.count("\n") == 1
+    )
     assert out.startswith(f"{rescued}: ") and table(rescued)["t"][-1] == 0.1
     assert Path("run.csv").read_text() == "an earlier run"
 
@@ -237,7 +313,9 @@ def test_a_step_too_large_to_converge_keeps_the_rows_before_it(simulate):
     ):
         assert part in err
     rows = table()
-    assert 1 < len(rows) < 41 and np.isfinite(rows["E"]).all() and f"run.csv: {len(rows)} rows" in out
+    assert (
+        1 < len(rows) < 41 and np.isfinite(rows["E"]).all() and f"run.csv: {len(rows)} rows" in out
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -270,7 +348,9 @@ def test_a_signal_keeps_the_rows_so_far(tmp_path, number):
     _, err = process.communicate(timeout=60)
     rows = table(tmp_path / "run.csv")
     assert (
-        process.returncode == 128 + number and "interrupted at t = " in err and "run.csv has the rows until then" in err
+        process.returncode == 128 + number
+        and "interrupted at t = " in err
+        and "run.csv has the rows until then" in err
     )
     assert (
         len(rows) > 100

@@ -9,7 +9,11 @@ from rbdyn_ros.__main__ import main
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 THIRTY = "initial.orientation=[0.9659258262890683,0,0.25881904510252074,0]"
-FLOOR = ("contact.floor.enabled=true", "contact.floor.height=-0.1", "contact.floor.restitution=0.5")
+FLOOR = (
+    "contact.floor.enabled=true",
+    "contact.floor.height=-0.1",
+    "contact.floor.restitution=0.5",
+)
 ROD = "rod.inertia=[0.4801,0.4801,0.0002]"
 SPLIT = "integrator.split_at_impact=true"
 
@@ -21,7 +25,20 @@ def simulate(tmp_path, capsys, monkeypatch):
 
     def run(*assignments, duration="1.6", step="0.001", events="events.csv"):
         words = [word for assignment in assignments for word in ("--set", assignment)]
-        code = main(["simulate", *words, "--duration", duration, "--step", step, "--events", events, "--out", "run.csv"])
+        code = main(
+            [
+                "simulate",
+                *words,
+                "--duration",
+                duration,
+                "--step",
+                step,
+                "--events",
+                events,
+                "--out",
+                "run.csv",
+            ]
+        )
         return code, capsys.readouterr().err
 
     return run
@@ -37,18 +54,37 @@ def test_the_rows_are_the_impacts_of_the_reference(simulate, split, instants, im
     code, err = simulate(THIRTY, ROD, *FLOOR, SPLIT.replace("true", str(split).lower()))
     found = rows()
     assert code == 0 and f"events.csv: {len(found)} impacts" in err
-    assert found.dtype.names == ("t", "contact", "P_n", "P_t1", "P_t2", "u_n_minus", "u_n_plus", "status")
+    assert found.dtype.names == (
+        "t",
+        "contact",
+        "P_n",
+        "P_t1",
+        "P_t2",
+        "u_n_minus",
+        "u_n_plus",
+        "status",
+    )
     np.testing.assert_allclose(found["t"][:3], golden["t"], atol=instants)
     np.testing.assert_allclose(found["P_n"][:3], golden["P_n"], atol=impulses)
-    np.testing.assert_allclose(found["u_n_plus"], -0.5 * found["u_n_minus"], rtol=1e-9 if split else 1e-3)
+    np.testing.assert_allclose(
+        found["u_n_plus"], -0.5 * found["u_n_minus"], rtol=1e-9 if split else 1e-3
+    )
     assert set(found["contact"]) == {"floor"} and set(found["status"]) == {"slide"}
     assert not found["P_t1"].any() and not found["P_t2"].any()
 
 
 def test_rail_ends_and_obstacles_have_their_names(simulate):
     """A cart that is pushed through a corner of its rails; its rod, hanging, swings against a sphere with friction."""
-    walls = ["contact.stops.x_max=0.2", "contact.stops.y_min=-0.3", "contact.stops.restitution=0.6"]
-    ball = ["contact.obstacle.kind=sphere", "contact.obstacle.center=[0.9,-0.2,-1.6]", "contact.obstacle.radius=0.3"]
+    walls = [
+        "contact.stops.x_max=0.2",
+        "contact.stops.y_min=-0.3",
+        "contact.stops.restitution=0.6",
+    ]
+    ball = [
+        "contact.obstacle.kind=sphere",
+        "contact.obstacle.center=[0.9,-0.2,-1.6]",
+        "contact.obstacle.radius=0.3",
+    ]
     pushed = ["initial.orientation=[0,1,0,0]", "initial.cart_velocity=[2.0,-1.0]"]
     rough = ["contact.obstacle.friction=0.5", "contact.obstacle.restitution=0.2"]
     assert simulate(*walls, *ball, *rough, *pushed, SPLIT, duration="2")[0] == 0
@@ -60,7 +96,9 @@ def test_rail_ends_and_obstacles_have_their_names(simulate):
     hits = found[found["contact"] == "obstacle"]
     friction, limit = np.hypot(hits["P_t1"], hits["P_t2"]), 0.5 * hits["P_n"]
     assert np.all(friction <= limit * (1.0 + 1e-9))
-    np.testing.assert_allclose(friction[hits["status"] == "slide"], limit[hits["status"] == "slide"], rtol=1e-9)
+    np.testing.assert_allclose(
+        friction[hits["status"] == "slide"], limit[hits["status"] == "slide"], rtol=1e-9
+    )
 
 
 def test_a_run_without_impacts_writes_the_names_of_the_columns_only(simulate):
@@ -71,11 +109,17 @@ def test_a_run_without_impacts_writes_the_names_of_the_columns_only(simulate):
 @pytest.mark.parametrize(
     "assignments, events, sentence",
     [
-        ((), "events.csv", "--events is given, but the pendulum meets nothing; set contact.floor.enabled=true, a stop or an obstacle"),
+        (
+            (),
+            "events.csv",
+            "--events is given, but the pendulum meets nothing; set contact.floor.enabled=true, a stop or an obstacle",
+        ),
         (FLOOR, "events.npz", "--events is events.npz; it must end in .csv"),
         (FLOOR, "nowhere/events.csv", "--events is nowhere/events.csv, but there is no folder"),
     ],
 )
-def test_events_that_cannot_be_written_are_refused_before_the_run(simulate, assignments, events, sentence):
+def test_events_that_cannot_be_written_are_refused_before_the_run(
+    simulate, assignments, events, sentence
+):
     code, err = simulate(*assignments, events=events)
     assert code == 2 and sentence in err and not Path("run.csv").exists()

@@ -29,7 +29,10 @@ def table(path="run.csv"):
 def test_every_shipped_model_keeps_its_energy_and_its_joints(simulate, name):
     """Contacts may take energy, never give it; all bodies move but those of a stack."""
     if name in ("arm", "rover"):
-        pytest.importorskip("urdf_parser_py", reason="urdf_parser_py is not installed: pip install 'rbdyn_ros[urdf]'")
+        pytest.importorskip(
+            "urdf_parser_py",
+            reason="urdf_parser_py is not installed: pip install 'rbdyn_ros[urdf]'",
+        )
     code, out, err = simulate("--model", name, "--duration", "0.5", "--every", "0.01")
     rows = table()
     assert code == 0 and out.startswith("run.csv: 51 rows; 500 steps of 0.001 s in "), err
@@ -43,14 +46,25 @@ def test_every_shipped_model_keeps_its_energy_and_its_joints(simulate, name):
 def test_a_composition_keeps_the_energy_better(simulate):
     drift = []
     for name in ("none", "suzuki4"):
-        options = ["--model", "cart_double_pendulum", "--step", "0.005", "--every", "0.01", "--duration", "1"]
+        options = [
+            "--model",
+            "cart_double_pendulum",
+            "--step",
+            "0.005",
+            "--every",
+            "0.01",
+            "--duration",
+            "1",
+        ]
         assert simulate(*options, "--composition", name)[0] == 0
         drift.append(np.ptp(table()["E"]))
     assert drift[1] < 0.05 * drift[0]
 
 
 def test_list_names_every_shipped_model_with_its_title(capsys):
-    pytest.importorskip("urdf_parser_py", reason="urdf_parser_py is not installed: pip install 'rbdyn_ros[urdf]'")
+    pytest.importorskip(
+        "urdf_parser_py", reason="urdf_parser_py is not installed: pip install 'rbdyn_ros[urdf]'"
+    )
     assert main(["simulate", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(model_file.names())
@@ -65,7 +79,9 @@ def test_the_tables_of_a_bouncing_ball(simulate):
     assert code == 0 and "1 impacts" in err and "ball.png: the motion and its energy" in err
     assert Path("ball.png").read_bytes().startswith(b"\x89PNG")
     rows = table()
-    np.testing.assert_allclose(np.diff(rows["Pz"]), rows["bounce.Pn"][1:] - 9.81 * 0.05, atol=1e-12)
+    np.testing.assert_allclose(
+        np.diff(rows["Pz"]), rows["bounce.Pn"][1:] - 9.81 * 0.05, atol=1e-12
+    )
     assert rows["E"][-1] == pytest.approx(9.81 * (0.1 + 0.25), rel=1e-9)
     impact = np.genfromtxt("impacts.csv", delimiter=",", names=True, dtype=None, encoding="ascii")
     assert (str(impact["contact"]), str(impact["bodies"])) == ("bounce", "ball on world")
@@ -77,8 +93,13 @@ def test_the_tables_of_a_bouncing_ball(simulate):
 
 def test_the_impact_law_is_an_option_and_a_line_of_the_file(simulate):
     """A rod that comes down on its tip bounces higher by one law than by another."""
-    text = BALL.replace("shape: sphere, radius: 0.1", "shape: rod, length: 0.6, rpy: [0, 0.5, 0], velocity: [1, 0, 0]")
-    text = text.replace("geoms: {", "geoms: {tip: {shape: point, body: ball, position: [0, 0, -0.3]}, ")
+    text = BALL.replace(
+        "shape: sphere, radius: 0.1",
+        "shape: rod, length: 0.6, rpy: [0, 0.5, 0], velocity: [1, 0, 0]",
+    )
+    text = text.replace(
+        "geoms: {", "geoms: {tip: {shape: point, body: ball, position: [0, 0, -0.3]}, "
+    )
     text = text.replace("[ball, floor], rest", "[tip, floor], friction: 0.6, rest")
     Path("rod.yaml").write_text(text)
     Path("poisson.yaml").write_text("impact_law: poisson\n" + text)
@@ -124,7 +145,11 @@ def test_a_step_that_fails_keeps_the_last_good_state_and_names_the_joint(simulat
     )
     code, out, err = simulate("--model", "fast.yaml", "--step", "0.2", "--duration", "2")
     assert code == 3 and "run.csv has the rows until then" in err and "take a smaller step" in err
-    assert "joint hinge (hinge, a on world)" in err or "joint elbow (ball, b on a)" in err or " turn of " in err
+    assert (
+        "joint hinge (hinge, a on world)" in err
+        or "joint elbow (ball, b on a)" in err
+        or " turn of " in err
+    )
     assert np.isfinite(list(table().values())).all()
 
 
@@ -143,28 +168,64 @@ def test_an_interruption_keeps_the_rows(simulate, monkeypatch):
 
     monkeypatch.setattr(runs.models, "advance", interrupted)
     code, out, err = simulate("--model", "ball.yaml", "--every", "0.01", "--duration", "1")
-    assert code == 128 + signal.SIGINT and "interrupted at t = 0.1 s; run.csv has the rows until then" in err
+    assert (
+        code == 128 + signal.SIGINT
+        and "interrupted at t = 0.1 s; run.csv has the rows until then" in err
+    )
     assert len(table()["t"]) == 11
 
 
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        (["--model", "newton_cradle"], "which is neither a file nor a shipped model; did you mean newtons_cradle? known are arm"),
-        (["--model", "none.yaml"], "none.yaml: cannot read the model file: No such file or directory"),
-        (["--model", "door", "--set", "rod.mass=1"], "--set is given with --model, but it is the pendulum's"),
+        (
+            ["--model", "newton_cradle"],
+            "which is neither a file nor a shipped model; did you mean newtons_cradle? known are arm",
+        ),
+        (
+            ["--model", "none.yaml"],
+            "none.yaml: cannot read the model file: No such file or directory",
+        ),
+        (
+            ["--model", "door", "--set", "rod.mass=1"],
+            "--set is given with --model, but it is the pendulum's",
+        ),
         (["--model", "door", "--controller", "lqr"], "--controller is given with --model"),
         (["--model", "door", "--step", "0"], "--step is 0 s; it must be a finite number > 0"),
-        (["--model", "door", "--duration", "-1"], "--duration is -1 s; it must be a finite number > 0"),
-        (["--model", "door", "--every", "0.0015"], "--every is 0.0015 s; it must be a multiple of the step"),
-        (["--model", "door", "--events", "e.csv"], "door.yaml has no contacts; write some below contacts:"),
-        (["--model", "door", "--picture", "e.txt"], "--picture is e.txt; it must end in .png, .svg or .pdf"),
-        (["--model", "door", "--duration", "1e5"], "more than 100000000 numbers; take an --every of at least"),
+        (
+            ["--model", "door", "--duration", "-1"],
+            "--duration is -1 s; it must be a finite number > 0",
+        ),
+        (
+            ["--model", "door", "--every", "0.0015"],
+            "--every is 0.0015 s; it must be a multiple of the step",
+        ),
+        (
+            ["--model", "door", "--events", "e.csv"],
+            "door.yaml has no contacts; write some below contacts:",
+        ),
+        (
+            ["--model", "door", "--picture", "e.txt"],
+            "--picture is e.txt; it must end in .png, .svg or .pdf",
+        ),
+        (
+            ["--model", "door", "--duration", "1e5"],
+            "more than 100000000 numbers; take an --every of at least",
+        ),
         (["--model", "door", "--composition", "suzuki"], "it must be one of none, suzuki4"),
-        (["--model", "newtons_cradle", "--composition", "suzuki4"], "it must be none, for it has contacts"),
+        (
+            ["--model", "newtons_cradle", "--composition", "suzuki4"],
+            "it must be none, for it has contacts",
+        ),
         (["--picture", "e.png"], "--picture is given without --model; it draws models only"),
-        (["--model", "door", "--impact-law", "hertz"], "--impact-law is hertz; it must be one of bounded_newton"),
-        (["--impact-law", "poisson"], "--impact-law is given without --model; of the pendulum set"),
+        (
+            ["--model", "door", "--impact-law", "hertz"],
+            "--impact-law is hertz; it must be one of bounded_newton",
+        ),
+        (
+            ["--impact-law", "poisson"],
+            "--impact-law is given without --model; of the pendulum set",
+        ),
     ],
 )
 def test_options_that_do_not_fit_get_a_sentence(simulate, options, sentence):
@@ -175,7 +236,9 @@ def test_options_that_do_not_fit_get_a_sentence(simulate, options, sentence):
 
 def test_a_urdf_beside_its_yaml_is_found(simulate):
     """Its joints start where the file says, and its carriage stands on the file's floor."""
-    pytest.importorskip("urdf_parser_py", reason="urdf_parser_py is not installed: pip install 'rbdyn_ros[urdf]'")
+    pytest.importorskip(
+        "urdf_parser_py", reason="urdf_parser_py is not installed: pip install 'rbdyn_ros[urdf]'"
+    )
     shutil.copy(ROOT / "config" / "models" / "arm.urdf", "arm.urdf")
     Path("arm.yaml").write_text(
         "urdf: arm.urdf\npositions: {shoulder: 1.5707963267948966}\nrates: {elbow: 2.0}\n"
@@ -184,13 +247,19 @@ def test_a_urdf_beside_its_yaml_is_found(simulate):
     )
     code, _, err = simulate("--model", "arm.yaml", "--duration", "0.01")
     rows = table()
-    assert code == 0 and rows["upper.z"][0] == pytest.approx(-0.2) and rows["lower.wy"][0] == pytest.approx(2.0)
+    assert (
+        code == 0
+        and rows["upper.z"][0] == pytest.approx(-0.2)
+        and rows["lower.wy"][0] == pytest.approx(2.0)
+    )
     assert "touch.Pn" in rows
 
 
 def test_a_rover_of_a_urdf_rolls_down_a_slope_as_it_must(simulate):
     """Fallen on its wheels it gains M g_x/(M + 2 I/r^2), and rolling costs no energy."""
-    pytest.importorskip("urdf_parser_py", reason="urdf_parser_py is not installed: pip install 'rbdyn_ros[urdf]'")
+    pytest.importorskip(
+        "urdf_parser_py", reason="urdf_parser_py is not installed: pip install 'rbdyn_ros[urdf]'"
+    )
     code, _, err = simulate("--model", "rover", "--duration", "0.6")
     rows, mass, wheels = table(), 6.1, 2.0 * 0.002 / 0.1**2
     assert code == 0 and err == ""
@@ -228,8 +297,28 @@ def test_the_python_of_the_page_runs():
 def test_the_columns_of_the_page_are_those_of_the_file(simulate):
     assert simulate("--model", "newtons_cradle", "--duration", "0.01")[0] == 0
     words = {word.rpartition(".")[2] for word in table()}
-    told = set(re.findall(r"`(?:\w+\.)?(\w+)`", PAGE.split("## What comes out")[1].split("## Joints")[0]))
-    assert {"t", "x", "z", "qw", "qz", "vx", "wz", "fx", "fz", "tx", "tz", "Pn", "Px", "Pz", "Lx", "E", "opening"} <= words & told
+    told = set(
+        re.findall(r"`(?:\w+\.)?(\w+)`", PAGE.split("## What comes out")[1].split("## Joints")[0])
+    )
+    assert {
+        "t",
+        "x",
+        "z",
+        "qw",
+        "qz",
+        "vx",
+        "wz",
+        "fx",
+        "fz",
+        "tx",
+        "tz",
+        "Pn",
+        "Px",
+        "Pz",
+        "Lx",
+        "E",
+        "opening",
+    } <= words & told
 
 
 def test_colliders_of_a_file_fall_on_each_other(simulate):

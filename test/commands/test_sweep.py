@@ -59,9 +59,19 @@ def test_a_campaign_ends_in_a_summary_and_a_picture(sweep, tmp_path, capsys):
 def test_results_say_when_where_and_with_what_they_were_computed(sweep, tmp_path):
     assert sweep("mine.yaml", "--set", "draws=1", "--set", "lqr.force_weight=0.2") == 0
     found = json.loads((tmp_path / "mine" / "summary.json").read_text())["provenance"]
-    assert found["laws"]["lqr"]["options"]["lqr.force_weight"] == {"value": 0.2, "default": 0.1, "unit": "1/N^2"}
-    assert found["laws"]["lqr"]["versions"]["numpy"] and found["laws"]["lqr"]["files"]["rbdyn_ros/controllers"]
-    assert found["sittings"][0]["machine"]["processors"] == os.cpu_count() and found["sittings"][0]["date"]
+    assert found["laws"]["lqr"]["options"]["lqr.force_weight"] == {
+        "value": 0.2,
+        "default": 0.1,
+        "unit": "1/N^2",
+    }
+    assert (
+        found["laws"]["lqr"]["versions"]["numpy"]
+        and found["laws"]["lqr"]["files"]["rbdyn_ros/controllers"]
+    )
+    assert (
+        found["sittings"][0]["machine"]["processors"] == os.cpu_count()
+        and found["sittings"][0]["date"]
+    )
     assert found["seeds"] == [0] and found["tolerances"]["settled.tilt"] == 2.0
 
 
@@ -72,9 +82,14 @@ def test_a_law_that_was_changed_is_computed_anew(sweep, tmp_path, capsys, monkey
     capsys.readouterr()
     assert sweep("mine.yaml", "--resume") == 0
     told = capsys.readouterr()
-    assert "--resume begins anew: rbdyn_ros is gone; rbdyn_ros/bodies is gone;" in told.err and "3 of 3 parts computed" in told.out
+    assert (
+        "--resume begins anew: rbdyn_ros is gone; rbdyn_ros/bodies is gone;" in told.err
+        and "3 of 3 parts computed" in told.out
+    )
     assert parts(tmp_path / "mine").keys() == whole.keys()
-    assert {path.name: path.read_bytes() for path in (tmp_path / "mine" / "parts.1").iterdir()} == whole
+    assert {
+        path.name: path.read_bytes() for path in (tmp_path / "mine" / "parts.1").iterdir()
+    } == whole
 
 
 def test_resuming_computes_what_is_missing_and_damaged_only(sweep, tmp_path, capsys):
@@ -122,7 +137,14 @@ def test_the_law_of_a_file_beside_the_campaign(sweep, tmp_path, monkeypatch):
     law = (ROOT / "examples" / "lean.py").read_text()
     (tmp_path / "my_law.py").write_text(law)
     assert "start.tilt: {grid: [-20, 20, 24]}\n" in SLOW
-    changes = ("--controller", "my_law.py", "--set", "start.tilt={grid: [-5, 5, 2]}", "--jobs", "1")
+    changes = (
+        "--controller",
+        "my_law.py",
+        "--set",
+        "start.tilt={grid: [-5, 5, 2]}",
+        "--jobs",
+        "1",
+    )
     assert sweep("slow.yaml", *changes, "--set", "duration=4", "--out", "first") == 0
     row = json.loads((tmp_path / "first" / "summary.json").read_text())["rows"][0]
     assert (row["settled"], row["controller"]) == (2, str(tmp_path / "my_law.py"))
@@ -130,17 +152,26 @@ def test_the_law_of_a_file_beside_the_campaign(sweep, tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert sweep("../slow.yaml", *changes, "--out", "second") == 0
-    assert json.loads((tmp_path / "elsewhere" / "second" / "summary.json").read_text())["rows"][0]["settled"] == 0
+    assert (
+        json.loads((tmp_path / "elsewhere" / "second" / "summary.json").read_text())["rows"][0][
+            "settled"
+        ]
+        == 0
+    )
 
 
 def test_ctrl_c_of_a_terminal_reaches_the_workers_too(sweep, tmp_path):
     """Ctrl-C goes to every process of a terminal: those that compute leave it to their parent, and say nothing."""
     words = [sys.executable, "-m", "rbdyn_ros", "sweep", "slow.yaml", "--jobs", "2"]
-    running = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    running = subprocess.Popen(
+        words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     until(lambda: written(tmp_path) > 0, running)
     os.killpg(running.pid, signal.SIGINT)
     _, told = running.communicate(timeout=300)
-    assert running.returncode == 130 and "add --resume to go on" in told and "Traceback" not in told, told
+    assert (
+        running.returncode == 130 and "add --resume to go on" in told and "Traceback" not in told
+    ), told
 
 
 def written(tmp_path) -> int:
@@ -181,8 +212,14 @@ def workers(pid: int) -> list:
         (("--preset", "region_of_atraction"), "did you mean region_of_attraction?"),
         (("mine.yaml", "--controller", "lqrr"), "--controller: controller is 'lqrr'"),
         (("mine.yaml", "--set", "start.tillt=3"), "did you mean start.tilt?"),
-        (("mine.yaml", "--controller", "nowhere.py"), "nowhere.py' cannot be read: No such file or directory"),
-        (("mine.yaml", "--set", "start.tilt={grid: [-40, 40, 100000000000]}"), "has 100000000000 points; it must be a whole number >= 1 and <= 1e+08"),
+        (
+            ("mine.yaml", "--controller", "nowhere.py"),
+            "nowhere.py' cannot be read: No such file or directory",
+        ),
+        (
+            ("mine.yaml", "--set", "start.tilt={grid: [-40, 40, 100000000000]}"),
+            "has 100000000000 points; it must be a whole number >= 1 and <= 1e+08",
+        ),
         (("mine.yaml", "--jobs", "-1"), "--jobs is -1"),
         (("mine.yaml", "--out", "."), "is not empty and holds no campaign"),
     ),
@@ -210,5 +247,11 @@ def test_another_campaign_in_the_folder_is_refused(sweep, tmp_path, capsys):
 def test_the_list_names_presets_and_quantities(sweep, capsys):
     assert sweep("--list") == 0
     told = capsys.readouterr().out
-    for word in ("region_of_attraction", "start.precession [rad/s]", "faults.mismatch.rod_length", "cart.travel [m]", "draws"):
+    for word in (
+        "region_of_attraction",
+        "start.precession [rad/s]",
+        "faults.mismatch.rod_length",
+        "cart.travel [m]",
+        "draws",
+    ):
         assert word in told

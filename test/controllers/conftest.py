@@ -34,10 +34,17 @@ class Run:
 def closed_loop():
     """closed_loop(law, params, state, ...) -> Run; ends early when the rod has fallen."""
 
-    def run(law, params, state, duration=10.0, reference=(0.0, 0.0), steps=2, integrator="rk4") -> Run:
+    def run(
+        law, params, state, duration=10.0, reference=(0.0, 0.0), steps=2, integrator="rk4"
+    ) -> Run:
         method, system = select(integrator), spherical_pendulum.build(params)
         options, input = method.options(system), spherical_pendulum.no_input()
-        q, v, reaction, reference = state.q.copy(), state.v.copy(), np.zeros(3), np.array(reference, float)
+        q, v, reaction, reference = (
+            state.q.copy(),
+            state.v.copy(),
+            np.zeros(3),
+            np.array(reference, float),
+        )
         rows = []
         for i in range(round(duration / (steps * STEP))):
             t = i * steps * STEP

@@ -21,8 +21,15 @@ def at(t, tilt=0.0, x=0.0, azimuth=0.0):
 def test_a_rod_that_falls_through_from_upright_continues():
     """The fastest that gravity makes it, measured with the noise of 512 counts."""
     rng, course = np.random.default_rng(1), Course()
-    system, method = spherical_pendulum.build(spherical_pendulum.Params(cart_mass=0.5)), select("quaternion_midpoint")
-    options, input, (_, q, v) = method.options(system), spherical_pendulum.no_input(), at(0.0, tilt=0.02)
+    system, method = (
+        spherical_pendulum.build(spherical_pendulum.Params(cart_mass=0.5)),
+        select("quaternion_midpoint"),
+    )
+    options, input, (_, q, v) = (
+        method.options(system),
+        spherical_pendulum.no_input(),
+        at(0.0, tilt=0.02),
+    )
     for i in range(1500):
         noisy = q + np.concatenate((rng.normal(0.0, 0.002, 2), rng.normal(0.0, 0.003, 4)))
         noisy[2:] /= np.linalg.norm(noisy[2:])
@@ -30,7 +37,11 @@ def test_a_rod_that_falls_through_from_upright_continues():
         method.advance(system, options, input, 0.001, 2, i * PERIOD, q, v, np.zeros(3))
 
 
-@pytest.mark.parametrize("after", [at(PERIOD, tilt=math.radians(10.0)), at(PERIOD, x=0.1), at(-1.0), at(5.0)], ids=["rod", "cart", "back", "gap"])
+@pytest.mark.parametrize(
+    "after",
+    [at(PERIOD, tilt=math.radians(10.0)), at(PERIOD, x=0.1), at(-1.0), at(5.0)],
+    ids=["rod", "cart", "back", "gap"],
+)
 def test_what_no_pendulum_does_is_a_leap(after):
     course = Course()
     assert not course.leaps(at(0.0))

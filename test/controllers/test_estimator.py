@@ -19,18 +19,29 @@ class Plant:
     """The true pendulum, in full motion, and its exact sensors."""
 
     def __init__(self):
-        self.method, self.input, self.joints = select("quaternion_midpoint"), spherical_pendulum.no_input(), GimbalJoints()
-        self.options, (_, self.q, self.v) = self.method.options(SYSTEM), spherical_pendulum.upright(math.radians(120.0), 0.7)
+        self.method, self.input, self.joints = (
+            select("quaternion_midpoint"),
+            spherical_pendulum.no_input(),
+            GimbalJoints(),
+        )
+        self.options, (_, self.q, self.v) = (
+            self.method.options(SYSTEM),
+            spherical_pendulum.upright(math.radians(120.0), 0.7),
+        )
         self.v[:], self.input.force[:], self.t = (0.4, -0.3, 2.0, -1.5, 4.0), U, 0.0
 
     def instant(self, h=0.0):
         """What is measured h [s] later."""
         for _ in range(round(h / 0.001)):
-            self.method.advance(SYSTEM, self.options, self.input, 0.001, 1, self.t, self.q, self.v, np.zeros(3))
+            self.method.advance(
+                SYSTEM, self.options, self.input, 0.001, 1, self.t, self.q, self.v, np.zeros(3)
+            )
         self.t += h
         angles = self.joints.follow(unit_quaternion.matrix(tuple(self.q[2:].tolist())))
         felt = measurements.specific_force(SYSTEM, self.q, self.v, U, 0.3)
-        return Instant(self.t, tuple(self.q[:2].tolist()), angles, U, tuple(self.v[2:].tolist()), felt)
+        return Instant(
+            self.t, tuple(self.q[:2].tolist()), angles, U, tuple(self.v[2:].tolist()), felt
+        )
 
 
 @pytest.mark.parametrize("imu", [False, True], ids=["encoders", "imu"])
@@ -69,6 +80,9 @@ def test_what_is_not_finite_is_named_and_changes_nothing():
     plant, estimator = Plant(), Estimator(SYSTEM, Options())
     estimator.estimate(plant.instant())
     bad = plant.instant(0.002)._replace(angles=(0.1, math.nan, 0.0))
-    with pytest.raises(ValueError, match=r"of what was measured, angles is \[0.1, nan, 0.0\]; every number must be finite"):
+    with pytest.raises(
+        ValueError,
+        match=r"of what was measured, angles is \[0.1, nan, 0.0\]; every number must be finite",
+    ):
         estimator.estimate(bad)
     assert estimator.estimate(plant.instant()).t == plant.t

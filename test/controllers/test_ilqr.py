@@ -58,7 +58,9 @@ def test_the_gradient_against_differences():
             near = forces.copy()
             near[i, j] += e
             prices.append(ddp.price(cost, ddp.rolled(SYSTEM, start, near, H), near, H))
-        assert -damping * steps[i, j] == pytest.approx((prices[0] - prices[1]) / 2e-5, rel=1e-4, abs=1e-6)
+        assert -damping * steps[i, j] == pytest.approx(
+            (prices[0] - prices[1]) / 2e-5, rel=1e-4, abs=1e-6
+        )
 
 
 def ddp_state(rng):
@@ -80,7 +82,9 @@ def test_from_any_state_the_cost_falls_until_the_rod_is_upright(seed):
     assert motion.states[-1, 2] > math.cos(math.radians(3.0))
     assert np.abs(motion.states[-1, 3:]).max() < 0.1
     assert np.hypot(*motion.states[:, 6:8].T).max() < 2.0
-    np.testing.assert_allclose(ddp.rolled(SYSTEM, start, motion.forces, H), motion.states, atol=1e-12)
+    np.testing.assert_allclose(
+        ddp.rolled(SYSTEM, start, motion.forces, H), motion.states, atol=1e-12
+    )
 
 
 def test_from_hanging_exactly_at_rest(law):
@@ -102,7 +106,9 @@ def test_from_hanging_disturbed_at_any_azimuth(law, azimuth, spin):
 
 def test_a_push_off_the_motion_is_answered(law):
     """Thrown from its way in the middle, it swings or joins again, and stands in the end."""
-    since, far, _, phases = played(law, spherical_pendulum.upright(math.pi), 14.0, push=(1.6, (1.5, -1.2, 0.0)))
+    since, far, _, phases = played(
+        law, spherical_pendulum.upright(math.pi), 14.0, push=(1.6, (1.5, -1.2, 0.0))
+    )
     assert since < 13.0 and far < 2.0
     assert phases[-1] == "balancing"
 
@@ -111,7 +117,9 @@ def test_a_push_off_the_motion_is_answered(law):
 def test_a_rod_of_another_length_is_seen_and_swung_up(law, length):
     """20 % off: with the length believed in, 15 of 100 longer rods left the travel, and shorter ones took 7 s."""
     true = spherical_pendulum.build(PLANT._replace(rod_length=length))
-    since, far, _, _ = played(law, spherical_pendulum.upright(math.radians(178.0), 0.4), 11.0, system=true)
+    since, far, _, _ = played(
+        law, spherical_pendulum.upright(math.radians(178.0), 0.4), 11.0, system=true
+    )
     assert since < (6.5 if length < 2.4 else 8.5) and far < 1.85
     assert law.evidence()["rod_length_factor"] == pytest.approx(length / 2.4, abs=0.01)
     law.reset()
@@ -123,7 +131,9 @@ def test_a_turn_about_the_vertical_turns_the_motion():
     u, a = np.array((3.0, -1.0)), 0.8
     turn = np.array(((math.cos(a), -math.sin(a)), (math.sin(a), math.cos(a))))
     after = ddp.rolled(SYSTEM, s, u[None], H)[-1]
-    np.testing.assert_allclose(ddp.rolled(SYSTEM, turned(s, a), (turn @ u)[None], H)[-1], turned(after, a), atol=1e-12)
+    np.testing.assert_allclose(
+        ddp.rolled(SYSTEM, turned(s, a), (turn @ u)[None], H)[-1], turned(after, a), atol=1e-12
+    )
 
 
 def test_the_motion_is_kept_for_the_next_design(law):
@@ -134,7 +144,10 @@ def test_the_motion_is_kept_for_the_next_design(law):
 
 
 def test_a_duration_that_is_too_short_is_said():
-    with pytest.raises(RuntimeError, match="controller ilqr: the best swing-up of 0.692 s that was found needs .* ends with a tilt of .*take another ilqr.duration"):
+    with pytest.raises(
+        RuntimeError,
+        match="controller ilqr: the best swing-up of 0.692 s that was found needs .* ends with a tilt of .*take another ilqr.duration",
+    ):
         ilqr.design(spherical_pendulum, PLANT, ilqr.Options(duration=0.4)).prepare()
 
 
@@ -146,5 +159,9 @@ def test_where_there_is_less_room_the_motion_takes_longer():
 
 
 def test_a_rod_that_is_not_round_is_refused():
-    with pytest.raises(ValueError, match="controller ilqr: rod.inertia is .*the first two must be equal"):
-        ilqr.design(spherical_pendulum, PLANT._replace(rod_inertia=(0.5, 0.4, 0.2)), ilqr.Options())
+    with pytest.raises(
+        ValueError, match="controller ilqr: rod.inertia is .*the first two must be equal"
+    ):
+        ilqr.design(
+            spherical_pendulum, PLANT._replace(rod_inertia=(0.5, 0.4, 0.2)), ilqr.Options()
+        )

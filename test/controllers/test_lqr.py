@@ -10,7 +10,12 @@ from rbdyn_ros.models import linearisation, spherical_pendulum
 from rbdyn_ros.types import State
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
-STUDY = (-19.769, -30.843, -233.580, -90.935)  # Q = diag(40, 10, 100, 10), R = 0.1, 2 ms, for this plant
+STUDY = (
+    -19.769,
+    -30.843,
+    -233.580,
+    -90.935,
+)  # Q = diag(40, 10, 100, 10), R = 0.1, 2 ms, for this plant
 ORIGIN = np.zeros(2)
 
 
@@ -35,7 +40,9 @@ def test_the_gentle_gains_of_the_control_study():
 def test_the_loop_is_stable_at_any_period(period):
     A, B = linearisation.sampled(*linearisation.upright(spherical_pendulum.build(PLANT)), period)
     poles = np.linalg.eigvals(A - B * designed(period=period).gains)
-    assert max(abs(poles)) < math.exp(-1.6 * period)  # the slowest pole of the study is at -1.69 +- 0.69j
+    assert max(abs(poles)) < math.exp(
+        -1.6 * period
+    )  # the slowest pole of the study is at -1.69 +- 0.69j
 
 
 @pytest.mark.parametrize("integrator", ("rk4", "quaternion_midpoint"))
@@ -52,7 +59,9 @@ def test_a_slower_design_settles_as_fast(closed_loop, period):
     assert run.settling_time() == pytest.approx(3.27, abs=0.05)
 
 
-@pytest.mark.parametrize("limit, recovers, falls", [(10.0, 12.0, 13.0), (20.0, 22.0, 23.2), (50.0, 38.3, 39.5)])
+@pytest.mark.parametrize(
+    "limit, recovers, falls", [(10.0, 12.0, 13.0), (20.0, 22.0, 23.2), (50.0, 38.3, 39.5)]
+)
 def test_the_largest_tilt_that_it_recovers(closed_loop, limit, recovers, falls):
     """At least the study's 11.5, 21.2 and 38.3 degrees; the cut of the first term adds up to a degree."""
     law = designed(force_limit=limit)
@@ -74,7 +83,9 @@ def test_the_spin_of_the_rod_does_not_matter(closed_loop, spin):
     undamped = PLANT._replace(joint_damping=0.0)
     state = tilted(10.0)
     state.v[4] = spin
-    assert closed_loop(designed(undamped), undamped, state).settling_time() == pytest.approx(3.27, abs=0.05)
+    assert closed_loop(designed(undamped), undamped, state).settling_time() == pytest.approx(
+        3.27, abs=0.05
+    )
 
 
 @pytest.mark.parametrize("reference", [(1.0, 0.0), (-1.0, 1.5), (20.0, -30.0)])
@@ -87,7 +98,9 @@ def test_a_far_set_point_does_not_topple_the_rod(closed_loop, reference):
 def test_a_set_point_moves_the_rest_and_nothing_else():
     law, state = designed(), tilted(5.0, 30.0)
     moved = State(0.0, state.q + np.array((0.7, -0.2, 0, 0, 0, 0)), state.v)
-    np.testing.assert_allclose(law.command(3.0, moved, np.array((0.7, -0.2))), law.command(0.0, state, ORIGIN), rtol=1e-12)
+    np.testing.assert_allclose(
+        law.command(3.0, moved, np.array((0.7, -0.2))), law.command(0.0, state, ORIGIN), rtol=1e-12
+    )
 
 
 def test_the_norm_is_cut_and_the_direction_kept():
@@ -97,7 +110,9 @@ def test_the_norm_is_cut_and_the_direction_kept():
 
 
 def test_a_limit_of_zero_is_no_force():
-    np.testing.assert_array_equal(designed(force_limit=0.0).command(0.0, tilted(10.0), ORIGIN), (0.0, 0.0))
+    np.testing.assert_array_equal(
+        designed(force_limit=0.0).command(0.0, tilted(10.0), ORIGIN), (0.0, 0.0)
+    )
 
 
 def test_q_and_minus_q_are_one_attitude():
@@ -109,7 +124,13 @@ def test_q_and_minus_q_are_one_attitude():
 @pytest.mark.parametrize("bad", (math.nan, math.inf, -math.inf))
 @pytest.mark.parametrize(
     ("index", "name"),
-    [(0, "the cart's position"), (2, "the orientation"), (6, "the cart's velocity"), (10, "the angular velocity"), (11, "the reference")],
+    [
+        (0, "the cart's position"),
+        (2, "the orientation"),
+        (6, "the cart's velocity"),
+        (10, "the angular velocity"),
+        (11, "the reference"),
+    ],
 )
 def test_no_force_follows_from_a_number_that_is_not_finite(index, name, bad):
     numbers = np.concatenate((tilted(5.0).q, np.zeros(5), ORIGIN))
@@ -145,11 +166,18 @@ def test_other_arrays_of_the_same_numbers_do_not_compile_anew():
 
 @pytest.mark.parametrize(
     "params",
-    [PLANT._replace(cart_fixed=True), PLANT._replace(gravity=0.0), PLANT._replace(rod_center_of_mass=0.0)],
+    [
+        PLANT._replace(cart_fixed=True),
+        PLANT._replace(gravity=0.0),
+        PLANT._replace(rod_center_of_mass=0.0),
+    ],
     ids=("fixed cart", "no gravity", "no lever"),
 )
 def test_a_plant_that_no_gain_stabilises(params):
-    with pytest.raises(ValueError, match="lqr: the Riccati equation has no stabilising solution: the input does not reach .*cart.fixed false"):
+    with pytest.raises(
+        ValueError,
+        match="lqr: the Riccati equation has no stabilising solution: the input does not reach .*cart.fixed false",
+    ):
         designed(params)
 
 
@@ -158,7 +186,11 @@ def test_a_plant_that_no_gain_stabilises(params):
     [
         ("force_weight", 0.0, "lqr.force_weight is 0.0 1/N.2; it must be a finite number > 0"),
         ("tilt_weight", -1.0, "lqr.tilt_weight is -1.0 1/rad.2; it must be a finite number >= 0"),
-        ("position_weight", 0.0, "lqr.position_weight is 0.0 1/m.2; it must be a finite number > 0"),
+        (
+            "position_weight",
+            0.0,
+            "lqr.position_weight is 0.0 1/m.2; it must be a finite number > 0",
+        ),
         ("velocity_weight", math.nan, "lqr.velocity_weight is nan"),
         ("period", 0.0, "period is 0.0 s; it must be a finite number > 0"),
         ("force_limit", -20.0, "cart.force_limit is -20.0 N; it must be a finite number >= 0"),

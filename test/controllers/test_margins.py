@@ -41,20 +41,29 @@ def test_the_delay_margin_is_that_of_the_theory(closed_loop, milliseconds, stabl
     assert decays(closed_loop(law, PLANT, spherical_pendulum.upright(0.001), 40.0)) is stable
 
 
-@pytest.mark.parametrize("gain, stable", [(0.28, False), (0.35, True), (40.0, True), (100.0, False)])
+@pytest.mark.parametrize(
+    "gain, stable", [(0.28, False), (0.35, True), (40.0, True), (100.0, False)]
+)
 def test_the_gain_margin_is_that_of_the_theory(closed_loop, gain, stable):
     """0.307 to 86.5."""
     law = Distorted(designed(lqr, force_limit=UNLIMITED), gain=gain)
     assert decays(closed_loop(law, PLANT, spherical_pendulum.upright(0.001), 20.0)) is stable
 
 
-@pytest.mark.parametrize("law, recovers, falls", [(lqr, 0.78, 0.82), (nested_lqr, 1.25, 1.33)], ids=("lqr", "nested_lqr"))
+@pytest.mark.parametrize(
+    "law, recovers, falls",
+    [(lqr, 0.78, 0.82), (nested_lqr, 1.25, 1.33)],
+    ids=("lqr", "nested_lqr"),
+)
 def test_the_largest_push_on_the_tip(closed_loop, law, recovers, falls):
     """The linear plant allows 1.32 N s at 20 N, whatever the law."""
 
     def after(impulse):
         state = spherical_pendulum.upright()
-        state.v[0], state.v[3] = -0.222 * impulse, 1.389 * impulse  # of rod and cart, from the momentum balance
+        state.v[0], state.v[3] = (
+            -0.222 * impulse,
+            1.389 * impulse,
+        )  # of rod and cart, from the momentum balance
         return closed_loop(designed(law), PLANT, state, 30.0)
 
     assert after(recovers).settling_time() < 30.0

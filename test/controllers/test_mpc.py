@@ -49,7 +49,9 @@ def test_the_cost_of_a_plan_is_diagonal_and_all_that_it_will_cost(plan):
     total += state @ S @ state
     without = predicted_cost(plan, e)
     assert total == pytest.approx(without + prediction.cost @ c**2, rel=1e-10)
-    assert without >= e @ S @ e  # held over blocks, a force is never better than one chosen in every period
+    assert (
+        without >= e @ S @ e
+    )  # held over blocks, a force is never better than one chosen in every period
 
 
 def predicted_cost(plan, e):
@@ -66,7 +68,9 @@ def predicted_cost(plan, e):
 def test_within_the_limits_it_is_the_regulator_and_solves_nothing():
     law, like = designed(), lqr.design(spherical_pendulum, PLANT, lqr.Options())
     state = spherical_pendulum.upright(math.radians(3.0), 1.0)
-    np.testing.assert_allclose(law.command(0.0, state, ORIGIN), like.command(0.0, state, ORIGIN), rtol=0.08)
+    np.testing.assert_allclose(
+        law.command(0.0, state, ORIGIN), like.command(0.0, state, ORIGIN), rtol=0.08
+    )
     assert law.evidence() == {"programs_solved": 0, "programs_replaced": 0, "program_max_ms": 0.0}
 
 
@@ -78,7 +82,10 @@ def test_a_solved_plan_keeps_its_limits():
     c, _, solved = law._program.solve(-law._bound - expected, law._bound - expected)
     assert solved
     u = law._program._solver.solve(raise_error=False).x
-    rows = expected[: len(expected) // 2] + np.vstack([np.kron(n, force_by()) for n in mpc.NORMALS]) @ u[: 2 * 20]
+    rows = (
+        expected[: len(expected) // 2]
+        + np.vstack([np.kron(n, force_by()) for n in mpc.NORMALS]) @ u[: 2 * 20]
+    )
     assert np.abs(rows).max() < law._bound[0] + 0.05  # [N]
     first = c - np.array((law.gains @ e[:4], law.gains @ e[4:]))
     assert np.hypot(*first) == pytest.approx(20.0, abs=0.1)  # along the corner, the whole force
@@ -93,14 +100,24 @@ def force_by():
 @pytest.mark.parametrize("travel, tilt", [(2.0, 21.0), (1.0, 14.8)])
 def test_the_tilt_that_it_recovers_within_the_travel(closed_loop, travel, tilt):
     """The suite's S22; lqr reaches 20.3 and 14.0 degrees. The time limit is lifted: a busy machine changes nothing."""
-    run = closed_loop(designed(travel=travel, time_limit=1.0), PLANT, spherical_pendulum.upright(math.radians(tilt)), 12.0)
+    run = closed_loop(
+        designed(travel=travel, time_limit=1.0),
+        PLANT,
+        spherical_pendulum.upright(math.radians(tilt)),
+        12.0,
+    )
     assert run.settling_time() < 11.0
     assert np.hypot(run.x, run.y).max() < travel
     assert run.force.max() <= 20.0 * (1.0 + 1e-12)
 
 
 def test_lqr_leaves_the_travel_from_there(closed_loop):
-    run = closed_loop(lqr.design(spherical_pendulum, PLANT, lqr.Options()), PLANT, spherical_pendulum.upright(math.radians(21.0)), 6.0)
+    run = closed_loop(
+        lqr.design(spherical_pendulum, PLANT, lqr.Options()),
+        PLANT,
+        spherical_pendulum.upright(math.radians(21.0)),
+        6.0,
+    )
     assert np.hypot(run.x, run.y).max() > 2.0
 
 
@@ -109,7 +126,9 @@ def test_no_direction_is_special():
     q, v = spherical_pendulum.upright(math.radians(15.0), 0.0)[1:]
     v[:2], forces = (0.3, 0.1), []
     for azimuth in (0.0, *rng.uniform(0.0, 2.0 * math.pi, 4)):
-        turn = np.array(((math.cos(azimuth), -math.sin(azimuth)), (math.sin(azimuth), math.cos(azimuth))))
+        turn = np.array(
+            ((math.cos(azimuth), -math.sin(azimuth)), (math.sin(azimuth), math.cos(azimuth)))
+        )
         turned = spherical_pendulum.upright(math.radians(15.0), azimuth)
         turned.v[:2] = turn @ v[:2]
         forces.append(turn.T @ designed(time_limit=1.0).command(0.0, turned, ORIGIN))
@@ -143,21 +162,35 @@ def test_a_reset_law_answers_as_a_new_one():
 
 
 def test_a_plan_that_looks_too_far_ahead_is_refused():
-    with pytest.raises(ValueError, match=r"the horizon is .* s; it must be at most 4 s .*take a smaller mpc.growth, mpc.step or mpc.moves"):
+    with pytest.raises(
+        ValueError,
+        match=r"the horizon is .* s; it must be at most 4 s .*take a smaller mpc.growth, mpc.step or mpc.moves",
+    ):
         designed(growth=1.5)
 
 
 def test_a_cart_that_is_fixed_has_no_plan():
-    with pytest.raises(ValueError, match="controller mpc: the Riccati equation .* cart.fixed false"):
+    with pytest.raises(
+        ValueError, match="controller mpc: the Riccati equation .* cart.fixed false"
+    ):
         mpc.design(spherical_pendulum, PLANT._replace(cart_fixed=True), mpc.Options())
 
 
 def test_without_osqp_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "osqp", None)
-    with pytest.raises(ValueError, match=r"controller mpc needs osqp, which is not installed: run ./testbed setup, .*'rbdyn_ros\[mpc\]'"):
+    with pytest.raises(
+        ValueError,
+        match=r"controller mpc needs osqp, which is not installed: run ./testbed setup, .*'rbdyn_ros\[mpc\]'",
+    ):
         designed()
 
 
 def test_a_state_of_no_use_is_named():
-    with pytest.raises(ValueError, match="the cart's velocity is .*nan.*; every number must be finite"):
-        designed().command(0.0, State(0.0, spherical_pendulum.upright().q, np.array((np.nan, 0.0, 0.0, 0.0, 0.0))), ORIGIN)
+    with pytest.raises(
+        ValueError, match="the cart's velocity is .*nan.*; every number must be finite"
+    ):
+        designed().command(
+            0.0,
+            State(0.0, spherical_pendulum.upright().q, np.array((np.nan, 0.0, 0.0, 0.0, 0.0))),
+            ORIGIN,
+        )

@@ -9,7 +9,17 @@ from rbdyn_ros.controllers import lqr, nested_lqr
 from rbdyn_ros.models import spherical_pendulum
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
-LEVELS = (0.034958, 0.128833, 0.502724, 1.663602, 5.973898, 18.80628, 65.13732, 200.4759, 682.0647)  # c_i of the study
+LEVELS = (
+    0.034958,
+    0.128833,
+    0.502724,
+    1.663602,
+    5.973898,
+    18.80628,
+    65.13732,
+    200.4759,
+    682.0647,
+)  # c_i of the study
 ORIGIN = np.zeros(2)
 
 
@@ -30,7 +40,10 @@ def test_the_levels_of_the_control_study():
     assert len(weights) == len(LEVELS)
 
 
-@pytest.mark.parametrize("limit, recovers, falls", [(10.0, 17.3, 17.9), (20.0, 32.4, 32.8), (30.0, 43.4, 44.2), (50.0, 57.0, 58.4)])
+@pytest.mark.parametrize(
+    "limit, recovers, falls",
+    [(10.0, 17.3, 17.9), (20.0, 32.4, 32.8), (30.0, 43.4, 44.2), (50.0, 57.0, 58.4)],
+)
 def test_it_recovers_nearly_all_that_a_force_can(closed_loop, limit, recovers, falls):
     """The exact limits, full force towards the fall, are 17.8, 32.7, 44.0 and 58.3 degrees."""
     law = designed(force_limit=limit)
@@ -39,7 +52,9 @@ def test_it_recovers_nearly_all_that_a_force_can(closed_loop, limit, recovers, f
     assert closed_loop(law, PLANT, tilted(falls, 40.0), 15.0).fell
 
 
-@pytest.mark.parametrize("degrees, time, travel", [(10.0, 3.54, 0.67), (20.0, 5.44, 2.2), (28.0, 8.67, 6.6)])
+@pytest.mark.parametrize(
+    "degrees, time, travel", [(10.0, 3.54, 0.67), (20.0, 5.44, 2.2), (28.0, 8.67, 6.6)]
+)
 def test_it_settles_as_in_the_study(closed_loop, degrees, time, travel):
     run = closed_loop(designed(), PLANT, tilted(degrees), 15.0)
     assert run.settling_time() == pytest.approx(time, rel=0.02)
@@ -68,15 +83,21 @@ def test_reset_forgets_the_level():
     assert law.level > 0
     law.reset()
     fresh = designed()
-    np.testing.assert_array_equal(law.command(0.0, tilted(14.0), ORIGIN), fresh.command(0.0, tilted(14.0), ORIGIN))
+    np.testing.assert_array_equal(
+        law.command(0.0, tilted(14.0), ORIGIN), fresh.command(0.0, tilted(14.0), ORIGIN)
+    )
 
 
 def test_without_force_there_is_none():
-    np.testing.assert_array_equal(designed(force_limit=0.0).command(0.0, tilted(10.0), ORIGIN), (0.0, 0.0))
+    np.testing.assert_array_equal(
+        designed(force_limit=0.0).command(0.0, tilted(10.0), ORIGIN), (0.0, 0.0)
+    )
 
 
 def test_a_plant_that_no_gain_stabilises():
-    with pytest.raises(ValueError, match="nested_lqr: the Riccati equation has no .*cart.fixed false"):
+    with pytest.raises(
+        ValueError, match="nested_lqr: the Riccati equation has no .*cart.fixed false"
+    ):
         designed(PLANT._replace(cart_fixed=True))
 
 

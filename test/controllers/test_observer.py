@@ -21,7 +21,12 @@ PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
 SYSTEM = spherical_pendulum.build(PLANT)
 PERIOD = 0.002
 QUANTUM, CART = 2.0 * math.pi / 4096, 1e-4  # of the encoders [rad], [m]
-GYRO, ACCELERATION, HEIGHT, BIAS = 0.005, 0.05, 0.3, np.array((0.01, -0.008, 0.012))  # the study's IMU
+GYRO, ACCELERATION, HEIGHT, BIAS = (
+    0.005,
+    0.05,
+    0.3,
+    np.array((0.01, -0.008, 0.012)),
+)  # the study's IMU
 
 
 class Sensors:
@@ -34,7 +39,9 @@ class Sensors:
         return CART * np.round((q[:2] + self.rng.normal(0.0, CART, 2)) / CART)
 
     def angles(self, q):
-        return QUANTUM * np.round(np.array(self.joints.follow(unit_quaternion.matrix(tuple(q[2:].tolist())))) / QUANTUM)
+        return QUANTUM * np.round(
+            np.array(self.joints.follow(unit_quaternion.matrix(tuple(q[2:].tolist())))) / QUANTUM
+        )
 
     def gyro(self, v):
         return v[2:] + BIAS + self.rng.normal(0.0, GYRO, 3)
@@ -67,7 +74,9 @@ def run(law, start, duration, correct, guess=None, noise=Noise()):
         nis = correct(observer, sensors, q, v, input.force)
         input.force[:] = law.command(t, State(t, observer.state.q, observer.state.v), np.zeros(2))
         lean = math.hypot(*tilt(q, v)[:2])
-        rows.append((t, lean, math.hypot(*q[:2]), math.hypot(*input.force), away(q, observer.state.q), nis))
+        rows.append(
+            (t, lean, math.hypot(*q[:2]), math.hypot(*input.force), away(q, observer.state.q), nis)
+        )
         done, *_ = method.advance(SYSTEM, options, input, 0.001, 2, t, q, v, reaction)
         assert done == 2
     return np.array(rows).T, observer
@@ -75,14 +84,20 @@ def run(law, start, duration, correct, guess=None, noise=Noise()):
 
 def by_encoders(observer, sensors, q, v, u):
     nis = observer.correct(measurements.cart(observer.state, sensors.cart(q), CART**2 * 13 / 12))
-    return nis + observer.correct(measurements.gimbal(observer.state, sensors.angles(q), QUANTUM**2 / 12))
+    return nis + observer.correct(
+        measurements.gimbal(observer.state, sensors.angles(q), QUANTUM**2 / 12)
+    )
 
 
 def by_imu(observer, sensors, q, v, u):
     nis = observer.correct(measurements.cart(observer.state, sensors.cart(q), CART**2 * 13 / 12))
-    nis += observer.correct(measurements.gyroscope(observer.state, observer.bias, sensors.gyro(v), GYRO**2))
+    nis += observer.correct(
+        measurements.gyroscope(observer.state, observer.bias, sensors.gyro(v), GYRO**2)
+    )
     felt = sensors.acceleration(q, v, u)
-    return nis + observer.correct(measurements.accelerometer(SYSTEM, observer.state, u, felt, HEIGHT, ACCELERATION**2))
+    return nis + observer.correct(
+        measurements.accelerometer(SYSTEM, observer.state, u, felt, HEIGHT, ACCELERATION**2)
+    )
 
 
 def regulator():
@@ -101,12 +116,16 @@ def test_standing_by_encoders_of_4096_lines():
     assert math.degrees(rms(lean[late])) < 0.06
     assert rms(cart[late]) < 3.5e-3
     assert rms(force[late]) < 4.0
-    assert nis.mean() < 5.0  # five measured values, and a plant that is better known than the filter believes
+    assert (
+        nis.mean() < 5.0
+    )  # five measured values, and a plant that is better known than the filter believes
 
 
 def test_standing_by_an_imu_with_an_unknown_bias():
     """The suite's S13, there with the bias known: tilt 0.04 degrees, cart 4.5 mm, estimate 0.02 degrees."""
-    (t, lean, cart, force, error, nis), observer = run(regulator(), spherical_pendulum.upright(math.radians(10.0), 0.4), 14.0, by_imu)
+    (t, lean, cart, force, error, nis), observer = run(
+        regulator(), spherical_pendulum.upright(math.radians(10.0), 0.4), 14.0, by_imu
+    )
     late = t > 10.0
     assert math.degrees(rms(lean[late])) < 0.06
     assert rms(cart[late]) < 6e-3
@@ -133,17 +152,34 @@ def test_the_innovations_are_as_large_as_the_filter_says():
     guess = spherical_pendulum.upright(math.radians(100.0), 0.6)
     observer, u = Observer(SYSTEM, guess, PERIOD), np.array((2.0, -1.0))
     xi = rng.normal(size=13) * np.sqrt(np.diag(observer.P))
-    truth, bias, kicks = measurements.moved(guess, xi), xi[10:], np.sqrt(PERIOD * observer._density)
+    truth, bias, kicks = (
+        measurements.moved(guess, xi),
+        xi[10:],
+        np.sqrt(PERIOD * observer._density),
+    )
     for _ in range(1500):
         xi = rng.normal(size=13) * kicks
-        truth = measurements.moved(step(method, SYSTEM, truth, spherical_pendulum.no_input()._replace(force=u), PERIOD).state, xi)
+        truth = measurements.moved(
+            step(
+                method, SYSTEM, truth, spherical_pendulum.no_input()._replace(force=u), PERIOD
+            ).state,
+            xi,
+        )
         bias = bias + xi[10:]
         observer.predict(u)
-        felt = np.array(measurements.specific_force(SYSTEM, truth.q, truth.v, tuple(u.tolist()), HEIGHT)) + rng.normal(0.0, ACCELERATION, 3)
-        total = observer.correct(measurements.cart(observer.state, truth.q[:2] + rng.normal(0.0, CART, 2), CART**2))
+        felt = np.array(
+            measurements.specific_force(SYSTEM, truth.q, truth.v, tuple(u.tolist()), HEIGHT)
+        ) + rng.normal(0.0, ACCELERATION, 3)
+        total = observer.correct(
+            measurements.cart(observer.state, truth.q[:2] + rng.normal(0.0, CART, 2), CART**2)
+        )
         rate = truth.v[2:] + bias + rng.normal(0.0, GYRO, 3)
-        total += observer.correct(measurements.gyroscope(observer.state, observer.bias, rate, GYRO**2))
-        total += observer.correct(measurements.accelerometer(SYSTEM, observer.state, u, felt, HEIGHT, ACCELERATION**2))
+        total += observer.correct(
+            measurements.gyroscope(observer.state, observer.bias, rate, GYRO**2)
+        )
+        total += observer.correct(
+            measurements.accelerometer(SYSTEM, observer.state, u, felt, HEIGHT, ACCELERATION**2)
+        )
         nis.append(total)
     assert np.mean(nis) == pytest.approx(8.0, rel=0.05)
 
@@ -187,7 +223,9 @@ def test_the_derivative_of_the_accelerometer():
 
     def felt(xi):
         moved = measurements.moved(state, np.concatenate((xi, np.zeros(3))))
-        return np.array(measurements.specific_force(SYSTEM, moved.q, moved.v, tuple(u.tolist()), HEIGHT))
+        return np.array(
+            measurements.specific_force(SYSTEM, moved.q, moved.v, tuple(u.tolist()), HEIGHT)
+        )
 
     H = measurements.accelerometer(SYSTEM, state, u, np.zeros(3), HEIGHT, 1.0).H
     np.testing.assert_allclose(H[:, :10], jacobian(felt, np.zeros(10)).value, atol=1e-7)
@@ -199,8 +237,12 @@ def test_a_reading_of_the_gimbal_is_the_state_itself_at_any_attitude():
         Q = rng.normal(size=4)
         state = State(0.0, np.array((0.0, 0.0, *(Q / np.linalg.norm(Q)))), np.zeros(5))
         xi = np.array((0.0, 0.0, *rng.normal(0.0, 0.01, 3)) + (0.0,) * 8)
-        angles = GimbalJoints().follow(unit_quaternion.matrix(tuple(measurements.moved(state, xi).q[2:].tolist())))
-        np.testing.assert_allclose(measurements.gimbal(state, angles, 1.0).residual, xi[2:5], atol=1e-14)
+        angles = GimbalJoints().follow(
+            unit_quaternion.matrix(tuple(measurements.moved(state, xi).q[2:].tolist()))
+        )
+        np.testing.assert_allclose(
+            measurements.gimbal(state, angles, 1.0).residual, xi[2:5], atol=1e-14
+        )
 
 
 def test_the_noise_of_the_gimbal_is_that_of_its_angles():
@@ -208,12 +250,17 @@ def test_the_noise_of_the_gimbal_is_that_of_its_angles():
     angles = np.array(GimbalJoints().follow(unit_quaternion.matrix(tuple(state.q[2:].tolist()))))
     columns = [measurements.gimbal(state, angles + h * e, 1.0).residual / h for e in np.eye(3)]
     J, pole = np.array(columns).T, math.sin(angles[1]) ** 2
-    np.testing.assert_allclose(measurements.gimbal(state, angles, 1.0).R, J @ J.T + pole * np.eye(3), atol=1e-5)
+    np.testing.assert_allclose(
+        measurements.gimbal(state, angles, 1.0).R, J @ J.T + pole * np.eye(3), atol=1e-5
+    )
 
 
 def test_a_reading_that_is_not_finite_changes_nothing():
     observer = Observer(SYSTEM, spherical_pendulum.upright(0.1), PERIOD, Noise())
     before = observer.P.copy()
-    with pytest.raises(ValueError, match="a reading differs from the estimate by .*nan.*; every number must be finite"):
+    with pytest.raises(
+        ValueError,
+        match="a reading differs from the estimate by .*nan.*; every number must be finite",
+    ):
         observer.correct(measurements.cart(observer.state, (math.nan, 0.0), 1e-8))
     np.testing.assert_array_equal(observer.P, before)

@@ -26,7 +26,10 @@ MINE = SimpleNamespace(Options=Options)  # without PARAMETERS
 
 
 def test_a_table_follows_from_the_defaults():
-    kinds = {parameter.name: (parameter.kind, parameter.default) for parameter in options.table("mine", MINE)}
+    kinds = {
+        parameter.name: (parameter.kind, parameter.default)
+        for parameter in options.table("mine", MINE)
+    }
     assert kinds == {
         "mine.gain": ("float", 3.0),
         "mine.steps": ("int", 5),
@@ -36,13 +39,21 @@ def test_a_table_follows_from_the_defaults():
 
 
 def test_values_by_parameter_name_become_options():
-    values = {"mine.gain": 4, "mine.shape": [0.5], "period": 0.01, "cart.travel": 1.0, "rod.mass": 9.0}
+    values = {
+        "mine.gain": 4,
+        "mine.shape": [0.5],
+        "period": 0.01,
+        "cart.travel": 1.0,
+        "rod.mass": 9.0,
+    }
     assert options.from_values("mine", MINE, values) == Options(4.0, 5, True, (0.5,), 0.01, 1.0)
 
 
 def test_the_values_that_the_controller_has_reach_lqr():
     values = {"lqr.tilt_weight": 7.0, "cart.force_limit": 12.0, "period": 0.01}
-    assert options.from_values("lqr", lqr, values) == lqr.Options(tilt_weight=7.0, force_limit=12.0, period=0.01)
+    assert options.from_values("lqr", lqr, values) == lqr.Options(
+        tilt_weight=7.0, force_limit=12.0, period=0.01
+    )
 
 
 def test_a_law_needs_no_options():
@@ -54,7 +65,10 @@ def test_a_law_needs_no_options():
 def test_the_tables_say_what_the_options_do(name):
     law = select.load(name)
     for parameter in options.table(name, law):
-        assert parameter.default == law.Options._field_defaults[parameter.name.removeprefix(f"{name}.")]
+        assert (
+            parameter.default
+            == law.Options._field_defaults[parameter.name.removeprefix(f"{name}.")]
+        )
         assert parameter.description
 
 
@@ -81,8 +95,13 @@ def test_a_value_of_the_wrong_kind_is_named():
 
 
 def test_a_table_that_is_not_that_of_the_options():
-    law = SimpleNamespace(Options=Options, PARAMETERS=(Parameter("mine.gian", 3.0, "", "a slip of the pen"),))
-    with pytest.raises(ValueError, match="mine: PARAMETERS lists mine.gian; after its Options it must list mine.gain, mine.steps"):
+    law = SimpleNamespace(
+        Options=Options, PARAMETERS=(Parameter("mine.gian", 3.0, "", "a slip of the pen"),)
+    )
+    with pytest.raises(
+        ValueError,
+        match="mine: PARAMETERS lists mine.gian; after its Options it must list mine.gain, mine.steps",
+    ):
         options.table("mine", law)
 
 

@@ -47,7 +47,9 @@ def test_the_files_are_those_of_the_package_and_of_what_it_imports(package):
         f"provenance_example/{name}" for name in ("__init__.py", "law.py", "gains.py", "table.csv")
     }
     assert files == example | {"provenance_aid.py"}
-    assert "pyyaml" in map(str.lower, identity()["versions"])  # not the law's own: its version counts
+    assert "pyyaml" in map(
+        str.lower, identity()["versions"]
+    )  # not the law's own: its version counts
     assert provenance.differences(identity(), identity()) == []
 
 

@@ -63,7 +63,10 @@ def test_a_law_of_another_package(package):
 def test_a_law_that_does_not_import_says_why(package):
     package("broken_b", "broken_b = broken_b", "import a_module_that_is_not_there")
     assert "broken_b" in select.names()
-    with pytest.raises(ValueError, match="'broken_b' of the package broken_b .* does not load: ModuleNotFoundError: .*a_module_that_is"):
+    with pytest.raises(
+        ValueError,
+        match="'broken_b' of the package broken_b .* does not load: ModuleNotFoundError: .*a_module_that_is",
+    ):
         select.load("broken_b")
 
 
@@ -81,7 +84,10 @@ def test_a_module_without_design_is_no_law(package):
 
 def test_a_name_that_is_taken_twice(package):
     package("rival_e", "lqr = rival_e", TWENTY_LINES)
-    with pytest.raises(ValueError, match="'lqr' is offered by rbdyn_ros.controllers and by the package rival_e; rename one"):
+    with pytest.raises(
+        ValueError,
+        match="'lqr' is offered by rbdyn_ros.controllers and by the package rival_e; rename one",
+    ):
         select.load("lqr")
 
 
@@ -95,7 +101,9 @@ def written(tmp_path, monkeypatch):
 
     def write(source, name="pull.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(source) if isinstance(source, str) else (tmp_path / name).write_bytes(source)
+        (tmp_path / name).write_text(source) if isinstance(source, str) else (
+            tmp_path / name
+        ).write_bytes(source)
         return name
 
     return write
@@ -123,15 +131,22 @@ def test_the_options_have_the_name_of_the_file(written):
 
 def test_a_law_finds_the_modules_beside_it(written):
     written("GAIN = 6.0", "gains_of_a_pull.py")
-    law = select.load(written("from gains_of_a_pull import GAIN\n" + TWENTY_LINES.replace("3.0", "GAIN")))
+    law = select.load(
+        written("from gains_of_a_pull import GAIN\n" + TWENTY_LINES.replace("3.0", "GAIN"))
+    )
     assert law.Options().gain == 6.0
 
 
 def test_a_law_of_a_file_may_have_kernels(written):
     kernel = "from rbdyn_ros.kernel import kernel\n@kernel\ndef twice(x):\n    return 2.0 * x\n"
-    law = select.load(written(kernel + TWENTY_LINES.replace("return self.gain *", "return twice(self.gain) *")))
+    law = select.load(
+        written(kernel + TWENTY_LINES.replace("return self.gain *", "return twice(self.gain) *"))
+    )
     state = State(0.0, np.array((1.0, 0.0, 1.0, 0.0, 0.0, 0.0)), np.zeros(5))
-    assert law.design(None, None, law.Options()).command(0.0, state, np.zeros(2)).tolist() == [-6.0, 0.0]
+    assert law.design(None, None, law.Options()).command(0.0, state, np.zeros(2)).tolist() == [
+        -6.0,
+        0.0,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +155,11 @@ def test_a_law_of_a_file_may_have_kernels(written):
         ("", "none.py", "has no function `design"),
         ("def design(:", "cut.py", r"does not load: SyntaxError: .*cut.py, line 1"),
         (b"\x00\xff\x7fELF", "binary.py", "does not load: (SyntaxError|ValueError)"),
-        ("import a_module_that_is_not_there", "lost.py", r"does not load: ModuleNotFoundError: .* \(/.*/lost.py:1\)"),
+        (
+            "import a_module_that_is_not_there",
+            "lost.py",
+            r"does not load: ModuleNotFoundError: .* \(/.*/lost.py:1\)",
+        ),
         ("raise SystemExit(3)", "leaves.py", r"does not load: SystemExit: 3 \(/.*/leaves.py:1\)"),
         (TWENTY_LINES, "rod.py", "rod cannot begin the names of its options; rename the file"),
         (TWENTY_LINES, "my-law.py", "my-law cannot begin the names of its options"),
@@ -153,7 +172,13 @@ def test_a_file_that_is_no_law_says_why(written, source, name, sentence):
     assert "\n" not in str(raised.value) and str(raised.value).startswith(f"controller '{name}'")
 
 
-@pytest.mark.parametrize("name, sentence", [("nowhere.py", "cannot be read: No such file or directory; check its path"), ("./", "is a folder")])
+@pytest.mark.parametrize(
+    "name, sentence",
+    [
+        ("nowhere.py", "cannot be read: No such file or directory; check its path"),
+        ("./", "is a folder"),
+    ],
+)
 def test_a_path_without_a_file_says_so(written, tmp_path, name, sentence):
     written("")
     with pytest.raises(ValueError, match=sentence):
@@ -163,11 +188,23 @@ def test_a_path_without_a_file_says_so(written, tmp_path, name, sentence):
 @pytest.mark.parametrize(
     "change, sentence",
     [
-        (("    def reset(self):\n        pass\n", ""), r"the law pull: the Pull that design\(\) returned has no method reset\(self\)"),
+        (
+            ("    def reset(self):\n        pass\n", ""),
+            r"the law pull: the Pull that design\(\) returned has no method reset\(self\)",
+        ),
         (("def command(", "def comand("), r"has no method command\(self, t, state, reference\)"),
-        (("return Pull(options.gain)", "Pull(options.gain)"), r"the law pull: the None that design\(\) returned has no method command"),
-        (("return Pull(options.gain)", "raise ArithmeticError('singular')"), r"designing it raised ArithmeticError: singular \(/.*/pull.py:17\)"),
-        (("return Pull(options.gain)", "raise ValueError('the cart is fixed')"), r"the law pull: the cart is fixed \(/.*/pull.py:17\)"),
+        (
+            ("return Pull(options.gain)", "Pull(options.gain)"),
+            r"the law pull: the None that design\(\) returned has no method command",
+        ),
+        (
+            ("return Pull(options.gain)", "raise ArithmeticError('singular')"),
+            r"designing it raised ArithmeticError: singular \(/.*/pull.py:17\)",
+        ),
+        (
+            ("return Pull(options.gain)", "raise ValueError('the cart is fixed')"),
+            r"the law pull: the cart is fixed \(/.*/pull.py:17\)",
+        ),
     ],
 )
 def test_what_is_no_law_is_found_when_it_is_made(written, change, sentence):

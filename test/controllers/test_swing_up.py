@@ -24,7 +24,9 @@ def campaigns():
     path = Path(__file__).parents[2] / "benchmarks" / "swing_up.py"
     spec = importlib.util.spec_from_file_location("swing_up_campaign", path)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its compiled kernels are looked up under this name, when the cache brings them back
+    sys.modules[spec.name] = (
+        module  # its compiled kernels are looked up under this name, when the cache brings them back
+    )
     spec.loader.exec_module(module)
     return module
 
@@ -51,7 +53,9 @@ def settled_on_the_full_rod(law, state, duration, integrator="quaternion_midpoin
 
 def test_from_hanging_exactly_at_rest():
     """5.8 s in the study; without the kick it would hang for ever."""
-    since, far, force = settled_on_the_full_rod(designed(), spherical_pendulum.upright(math.pi), 10.0)
+    since, far, force = settled_on_the_full_rod(
+        designed(), spherical_pendulum.upright(math.pi), 10.0
+    )
     assert since < 7.0
     assert far < 2.0
     assert force <= 20.0 * (1.0 + 1e-12)
@@ -65,7 +69,10 @@ def test_from_a_spinning_circling_rod():
     assert far < 2.0
 
 
-@pytest.mark.parametrize("starts, median, slowest", [("hanging", 7.7, 12.6), ("precessing", 6.5, 10.0), ("anywhere", 6.3, 10.0)])
+@pytest.mark.parametrize(
+    "starts, median, slowest",
+    [("hanging", 7.7, 12.6), ("precessing", 6.5, 10.0), ("anywhere", 6.3, 10.0)],
+)
 def test_every_start_of_a_short_campaign(campaigns, starts, median, slowest):
     """The suite's S14 to S16 with 60 starts in place of 2000."""
     rows = campaigns.campaign(designed(), campaigns.STARTS[starts], 60, np.random.default_rng(14))
@@ -75,7 +82,9 @@ def test_every_start_of_a_short_campaign(campaigns, starts, median, slowest):
     assert rows[:, 2].max() < 2.0
 
 
-@pytest.mark.parametrize("fields", [("rod_mass",), ("cart_mass",), ("rod_mass", "rod_length", "cart_mass")], ids=str)
+@pytest.mark.parametrize(
+    "fields", [("rod_mass",), ("cart_mass",), ("rod_mass", "rod_length", "cart_mass")], ids=str
+)
 @pytest.mark.parametrize("factor", [0.8, 1.2])
 def test_a_plant_that_is_not_as_believed(campaigns, fields, factor):
     """The suite's S24. With the length alone identified, 20 of 20 fell where all three were 1.2 times as large."""
@@ -96,7 +105,9 @@ def test_one_metre_of_travel_has_gains_of_its_own(campaigns):
 
 def test_without_its_gain_the_precession_stays(campaigns):
     """The study's trap 4: 22 of 500."""
-    rows = campaigns.campaign(designed(precession_gain=0.0), campaigns.precessing, 20, np.random.default_rng(2))
+    rows = campaigns.campaign(
+        designed(precession_gain=0.0), campaigns.precessing, 20, np.random.default_rng(2)
+    )
     assert np.isfinite(rows[:, 0]).sum() < 10
 
 
@@ -111,7 +122,12 @@ def test_a_rod_that_cannot_be_caught_is_not_promised():
     net = designed().plan.net
     for degrees, catchable in ((15.0, True), (30.0, False)):
         state = spherical_pendulum.upright(math.radians(degrees))
-        assert catching.is_catchable(net, 0.0, sphere_state.of_state(state.q, state.v), (0.0, 0.0), swing_up.WIDEST) is catchable
+        assert (
+            catching.is_catchable(
+                net, 0.0, sphere_state.of_state(state.q, state.v), (0.0, 0.0), swing_up.WIDEST
+            )
+            is catchable
+        )
 
 
 def test_a_catch_that_would_leave_the_travel_is_none():
@@ -151,7 +167,10 @@ def test_a_rod_that_was_knocked_over_is_released():
     [
         (PLANT._replace(cart_fixed=True), "swing_up: the Riccati equation .*cart.fixed false"),
         (PLANT._replace(gravity=0.0), "swing_up: .*gravity > 0"),
-        (PLANT._replace(rod_inertia=(0.5, 0.4, 0.2)), "rod.inertia is .0.5, 0.4, 0.2. kg m.2; the first two must be equal"),
+        (
+            PLANT._replace(rod_inertia=(0.5, 0.4, 0.2)),
+            "rod.inertia is .0.5, 0.4, 0.2. kg m.2; the first two must be equal",
+        ),
     ],
 )
 def test_a_plant_that_it_cannot_swing_up(params, sentence):
@@ -167,5 +186,7 @@ def test_no_force_follows_from_nan():
 
 
 def test_an_option_out_of_range_is_named():
-    with pytest.raises(ValueError, match="swing_up.edge is 1.2; it must be a finite number >= 0 and <= 1"):
+    with pytest.raises(
+        ValueError, match="swing_up.edge is 1.2; it must be a finite number >= 0 and <= 1"
+    ):
         designed(edge=1.2)

@@ -30,7 +30,10 @@ def measured(subject):
         bench = benches.setdefault(law, Bench(subject(law)))
         module = measures.load(measure)
         given = {name.replace("__", "."): value for name, value in settings.items()}
-        own, common = ({p.name: given.pop(p.name, p.default) for p in table} for table in (module.SETTINGS, CONDITIONS))
+        own, common = (
+            {p.name: given.pop(p.name, p.default) for p in table}
+            for table in (module.SETTINGS, CONDITIONS)
+        )
         assert not given
         arguments = bench, conditions(common, {}), own
         if hasattr(module, "measure"):

@@ -29,26 +29,52 @@ def installed(tmp_path, monkeypatch):
 def test_the_newcomers_law_is_scored(installed, tmp_path, capsys):
     """Its gains by hand are 0.3 s too slow, and it learns so."""
     out = tmp_path / "out"
-    arguments = ["--controller", "lean", "--quick", "--rows", "S3,S14,S27", "--jobs", "1", "--out", str(out)]
+    arguments = [
+        "--controller",
+        "lean",
+        "--quick",
+        "--rows",
+        "S3,S14,S27",
+        "--jobs",
+        "1",
+        "--out",
+        str(out),
+    ]
     assert program.main(["evaluate", *arguments]) == 1
-    assert "the law lean, for balance (the law has no KINDS, nothing else was said: see --kind)" in capsys.readouterr().out
+    assert (
+        "the law lean, for balance (the law has no KINDS, nothing else was said: see --kind)"
+        in capsys.readouterr().out
+    )
     rows = {row["row"]: row for row in json.loads((out / "evaluation.json").read_text())["rows"]}
-    assert [rows[name]["verdict"] for name in ("S3", "S14", "S27")] == ["misses", "not for this kind of law", "holds"]
+    assert [rows[name]["verdict"] for name in ("S3", "S14", "S27")] == [
+        "misses",
+        "not for this kind of law",
+        "holds",
+    ]
     assert rows["S3"]["cases"][0]["values"]["settling_time"] == pytest.approx(3.82, abs=0.02)
 
 
 def test_a_file_of_parameters_sets_its_gains_and_the_plant(installed, tmp_path):
     plant = tmp_path / "plant.yaml"
     plant.write_text("/**:\n  ros__parameters: {rod: {mass: 1.5}}\n")
-    made = subject("lean", (ROOT / "examples/lean.yaml", plant), None, {"joint.damping": 0.005}, 2.0)
-    assert [made.values[name] for name in ("lean.tilt_gain", "rod.mass", "joint.damping")] == [200.0, 1.5, 0.005]
+    made = subject(
+        "lean", (ROOT / "examples/lean.yaml", plant), None, {"joint.damping": 0.005}, 2.0
+    )
+    assert [made.values[name] for name in ("lean.tilt_gain", "rod.mass", "joint.damping")] == [
+        200.0,
+        1.5,
+        0.005,
+    ]
     assert (made.kinds, made.said) == (("balance",), False)
 
 
 def test_an_option_that_the_law_does_not_have(installed, tmp_path):
     file = tmp_path / "gains.yaml"
     file.write_text("pendulum_controller:\n  ros__parameters: {lean: {tilt_gian: 1.0}}\n")
-    with pytest.raises(ValueError, match="gains.yaml:2: lean.tilt_gian is not an option of lean; did you mean lean.tilt_gain?"):
+    with pytest.raises(
+        ValueError,
+        match="gains.yaml:2: lean.tilt_gian is not an option of lean; did you mean lean.tilt_gain?",
+    ):
         subject("lean", (file,), None, {}, 2.0)
 
 
@@ -62,4 +88,7 @@ def test_the_page_names_every_row_and_every_measure():
 def test_the_suite_of_the_page_is_a_suite(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(re.search(r"```yaml\n(.*?)```", PAGE, re.S)[1])
-    assert [case.name for row in suite.read(path).rows for case in row.cases] == ["heavy 1 kg more", "heavy 2 kg more"]
+    assert [case.name for row in suite.read(path).rows for case in row.cases] == [
+        "heavy 1 kg more",
+        "heavy 2 kg more",
+    ]

@@ -45,7 +45,9 @@ def test_the_largest_tilt_is_between_one_that_is_recovered_and_one_that_is_not(m
 def test_the_smallest_of_the_azimuths_counts(measured, monkeypatch):
     """A law that sees along one axis only recovers nothing across it."""
     whole = lqr.Lqr.command
-    monkeypatch.setattr(lqr.Lqr, "command", lambda law, t, state, aim: whole(law, t, state, aim) * (1.0, 0.0))
+    monkeypatch.setattr(
+        lqr.Lqr, "command", lambda law, t, state, aim: whole(law, t, state, aim) * (1.0, 0.0)
+    )
     along = measured("lqr", "recoverable_tilt", tolerance=0.5).values
     around = measured("lqr", "recoverable_tilt", tolerance=0.5, azimuths=8).values
     assert along["tilt"] > 20.0 and around["tilt"] < 1.0
@@ -54,7 +56,9 @@ def test_the_smallest_of_the_azimuths_counts(measured, monkeypatch):
 
 def test_the_largest_push_is_that_of_the_study(measured):
     """0.79 N s as an impulse."""
-    assert measured("lqr", "recoverable_push", tolerance=0.02).values["push"] == pytest.approx(0.80, abs=0.03)
+    assert measured("lqr", "recoverable_push", tolerance=0.02).values["push"] == pytest.approx(
+        0.80, abs=0.03
+    )
 
 
 def test_the_margins_of_the_regulator_are_those_of_the_study():
@@ -79,7 +83,9 @@ def test_the_loop_stands_the_delay_of_the_theory_and_no_more(measured):
 
 
 def test_the_gain_margins_are_those_of_the_theory(measured):
-    values = measured("lqr", "gain_margin", period=0.01, step=0.002, duration=15.0, tolerance=10.0).values
+    values = measured(
+        "lqr", "gain_margin", period=0.01, step=0.002, duration=15.0, tolerance=10.0
+    ).values
     assert values["gain_low"] == pytest.approx(values["theory_low"], rel=0.15)
     assert values["gain_high"] == pytest.approx(values["theory_high"], rel=0.15)
 
@@ -88,7 +94,10 @@ def test_the_gain_margins_are_those_of_the_theory(measured):
 def test_a_law_that_takes_longer_than_its_period_is_named(measured, monkeypatch, way):
     """8 ms in a period of 2 ms, whether the processor works or not, and whoever else uses it."""
     quick = measured("lqr", "computing_time", duration=0.2)
-    assert 0.0 < quick.values["of_period"] < 100.0 and 0.0 < quick.values["median"] <= quick.values["p99"]
+    assert (
+        0.0 < quick.values["of_period"] < 100.0
+        and 0.0 < quick.values["median"] <= quick.values["p99"]
+    )
     whole = lqr.Lqr.command
 
     def slow(law, t, state, aim):
@@ -103,7 +112,10 @@ def test_a_law_that_takes_longer_than_its_period_is_named(measured, monkeypatch,
     monkeypatch.setattr(lqr.Lqr, "command", slow)
     found = measured("lqr", "computing_time", duration=0.2)
     assert found.values["of_period"] >= 395.0 and found.values["median"] >= 7.9
-    assert re.search(r"99 of 100 commands take at most \S+ ms of a control period of 2 ms, at a load average of \S+ on \d+ processors", found.note)
+    assert re.search(
+        r"99 of 100 commands take at most \S+ ms of a control period of 2 ms, at a load average of \S+ on \d+ processors",
+        found.note,
+    )
 
 
 def test_a_set_point_that_jumps(measured):
@@ -113,7 +125,14 @@ def test_a_set_point_that_jumps(measured):
 
 def test_how_still_it_stands_behind_an_observer(measured):
     exact = measured("lqr", "standing", waiting=5.0, duration=6.0).values
-    seen = measured("lqr", "standing", waiting=5.0, duration=6.0, observer="encoders", faults__encoder__gimbal=4096.0).values
+    seen = measured(
+        "lqr",
+        "standing",
+        waiting=5.0,
+        duration=6.0,
+        observer="encoders",
+        faults__encoder__gimbal=4096.0,
+    ).values
     assert exact["estimate_rms"] == 0.0 < 0.005 < seen["estimate_rms"] < 0.1
     assert exact["tilt_rms"] < seen["tilt_rms"] < 0.1
 
@@ -122,7 +141,11 @@ def test_the_filter_begins_where_the_encoders_say_and_knows_no_velocity(subject)
     """As that of a node: it began with the true state. After 0.1 s it has found the velocities."""
     bench, start = Bench(subject("lqr")), spherical_pendulum.upright(0.1, 0.4)
     start.v[:] = 0.5, -0.3, 0.4, 0.3, 1.0
-    settings = {p.name: p.default for p in CONDITIONS} | {"observer": "encoders", "faults.encoder.gimbal": 4096.0, "faults.encoder.cart": 1e-4}
+    settings = {p.name: p.default for p in CONDITIONS} | {
+        "observer": "encoders",
+        "faults.encoder.gimbal": 4096.0,
+        "faults.encoder.cart": 1e-4,
+    }
     run = bench.run(conditions(settings, {}), start, 0.2)
     assert not run.seen[0, 6:].any()
     apart = np.linalg.norm(np.cross(trial.axis(run.seen[:1, :6]), trial.axis(run.q[:1])))
@@ -132,29 +155,50 @@ def test_the_filter_begins_where_the_encoders_say_and_knows_no_velocity(subject)
 
 def test_the_margins_behind_the_observer(measured, subject):
     """Given the force that acted, the filter costs no delay margin (102.7 ms): its error does not depend on the force. Given the commanded one it does."""
-    encoders = dict(observer="encoders", faults__encoder__gimbal=4096.0, faults__encoder__cart=1e-4, faults__noise__cart=1e-4)
+    encoders = dict(
+        observer="encoders",
+        faults__encoder__gimbal=4096.0,
+        faults__encoder__cart=1e-4,
+        faults__noise__cart=1e-4,
+    )
     common = dict(encoders, tilt=2.0, duration=12.0, largest=0.12)
     acting = measured("lqr", "delay_margin", **common).values
     commanded = measured("lqr", "delay_margin", **common, observer_force="commanded").values
     assert acting["theory"] == pytest.approx(102.0, abs=1.0) and acting["off_theory"] < 4.0
     assert commanded["theory"] == pytest.approx(84.0, abs=1.0) and commanded["off_theory"] < 4.0
     low, high = 0.412, 3.12
-    for gain, stands in ((1.1 * low, True), (0.9 * low, False), (0.9 * high, True), (1.1 * high, False)):
+    for gain, stands in (
+        (1.1 * low, True),
+        (0.9 * low, False),
+        (0.9 * high, True),
+        (1.1 * high, False),
+    ):
         assert stands_behind(subject, gain) is stands, gain
 
 
 def stands_behind(subject, gain: float) -> bool:
     """Whether a lean of 2 degrees decays behind the filter that is given the commanded force, `gain` times as strong."""
-    given = {"observer": "encoders", "observer_force": "commanded", "faults.encoder.gimbal": 4096.0, "faults.encoder.cart": 1e-4}
+    given = {
+        "observer": "encoders",
+        "observer_force": "commanded",
+        "faults.encoder.gimbal": 4096.0,
+        "faults.encoder.cart": 1e-4,
+    }
     asked = conditions({p.name: p.default for p in CONDITIONS} | given, {})
     return margins.stands(Bench(subject("lqr")), asked, {"tilt": 2.0, "duration": 20.0}, gain)
 
 
 def test_the_filter_costs_no_margin_where_it_is_exact_and_given_the_acting_force():
     """Separation: the eigenvalues are those of the loop on the state and those of the filter, whatever the delay."""
-    system, K = spherical_pendulum.build(PLANT), lqr.design(spherical_pendulum, PLANT, lqr.Options()).gains
+    system, K = (
+        spherical_pendulum.build(PLANT),
+        lqr.design(spherical_pendulum, PLANT, lqr.Options()).gains,
+    )
     for period in (0.002, 0.01):
-        state, behind = margins.margins(system, K, period), margins.behind_encoders(system, K, period, (1e-4, 4e-4), commanded=False)
+        state, behind = (
+            margins.margins(system, K, period),
+            margins.behind_encoders(system, K, period, (1e-4, 4e-4), commanded=False),
+        )
         assert state.delay - period <= behind.delay <= state.delay
         assert behind[1:] == pytest.approx(state[1:], rel=2e-3)
 
@@ -166,15 +210,28 @@ def test_the_circle_of_the_nonlinear_plant(measured):
 def test_the_plant_is_that_of_the_equations(measured):
     good = measured("rest", "model_agreement", duration=0.5, runs=1).values["difference"]
     assert 0.0 < good < 1e-9
-    coarse = measured("rest", "model_agreement", duration=0.5, runs=1, step=0.01).values["difference"]
+    coarse = measured("rest", "model_agreement", duration=0.5, runs=1, step=0.01).values[
+        "difference"
+    ]
     assert coarse == pytest.approx(good * 1e4, rel=0.9)  # fourth order
 
 
 def test_the_energy_of_a_coarse_step_drifts(measured):
-    assert measured("rest", "energy_drift", duration=5.0).values["drift"] < 1e-10 < measured("rest", "energy_drift", duration=5.0, step=0.01).values["drift"]
+    assert (
+        measured("rest", "energy_drift", duration=5.0).values["drift"]
+        < 1e-10
+        < measured("rest", "energy_drift", duration=5.0, step=0.01).values["drift"]
+    )
 
 
-@pytest.mark.parametrize("wrong", [{}, {"faults__mismatch__rod_length": -0.2}, {"faults__mismatch__rod_mass": 0.2, "faults__mismatch__cart_mass": 0.2}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"faults__mismatch__rod_length": -0.2},
+        {"faults__mismatch__rod_mass": 0.2, "faults__mismatch__cart_mass": 0.2},
+    ],
+)
 def test_a_swing_up_one_by_one_is_that_of_the_compiled_form(measured, wrong):
     """Behind a bias of nothing: the closed loop with attitude against the equations on the sphere, the plant as declared or not."""
     common = dict(start="precessing", travel=2.0, starts=3, starts_one_by_one=3, **wrong)
@@ -191,19 +248,30 @@ def test_each_start_has_a_plant_of_its_own(measured, subject):
     plain = conditions({p.name: p.default for p in CONDITIONS}, {})
     plants = [swing_up.with_plant(plain, 0.2, number).faults.mismatch for number in range(200)]
     drawn = np.array([[getattr(plant, name) for name in swing_up.DRAWN] for plant in plants])
-    assert np.abs(drawn).max() <= 0.2 and (drawn.max(axis=0) > 0.18).all() and (drawn.min(axis=0) < -0.18).all()
+    assert (
+        np.abs(drawn).max() <= 0.2
+        and (drawn.max(axis=0) > 0.18).all()
+        and (drawn.min(axis=0) < -0.18).all()
+    )
     assert np.abs(np.corrcoef(drawn.T) - np.eye(5)).max() < 0.25  # independent of one another
     np.testing.assert_array_equal(plants[7], swing_up.with_plant(plain, 0.2, 7).faults.mismatch)
     own = {f"faults__mismatch__{name}": getattr(plants[0], name) for name in swing_up.DRAWN}
-    alone = measured("swing_up", "swing_up", **{**settings, "starts_one_by_one": 1, "starts": 1}, **own)
-    both = measured("swing_up", "swing_up", **{**settings, "starts_one_by_one": 1}, mismatch_spread=0.2)
+    alone = measured(
+        "swing_up", "swing_up", **{**settings, "starts_one_by_one": 1, "starts": 1}, **own
+    )
+    both = measured(
+        "swing_up", "swing_up", **{**settings, "starts_one_by_one": 1}, mismatch_spread=0.2
+    )
     assert both.values["travel_median"] == pytest.approx(alone.values["travel_median"], rel=1e-6)
 
 
 def test_an_observer_is_given_the_force_that_acts_or_the_one_commanded(measured):
     """With the command 20 ms late and the estimate from either: two different runs."""
     late = dict(waiting=2.0, duration=3.0, observer="encoders", faults__command__delay=0.02)
-    acting, commanded = (measured("lqr", "standing", **late, observer_force=force).values for force in ("acting", "commanded"))
+    acting, commanded = (
+        measured("lqr", "standing", **late, observer_force=force).values
+        for force in ("acting", "commanded")
+    )
     assert acting["tilt_rms"] != commanded["tilt_rms"]
 
 
@@ -229,27 +297,60 @@ def test_the_starts_are_drawn_as_they_say():
     rates = np.linalg.norm(dk, axis=1)
     assert rates.max() <= 3.0 and np.mean(rates < 1.5) == pytest.approx(0.25, abs=0.03)
     np.testing.assert_allclose(np.mean(k, axis=0), 0.0, atol=0.05)
-    tilt = np.degrees(np.arccos([sphere_state.of_state(s[:6], s[6:])[0][2] for s in starts.drawn("precessing", 0, range(500))]))
+    tilt = np.degrees(
+        np.arccos(
+            [
+                sphere_state.of_state(s[:6], s[6:])[0][2]
+                for s in starts.drawn("precessing", 0, range(500))
+            ]
+        )
+    )
     assert 140.0 <= tilt.min() < 145.0 and tilt.max() <= 180.0
 
 
 def course_of(tilt, x=0.0, ended=""):
     """A run with a tilt [rad] per row."""
     tilt = np.asarray(tilt, float)
-    q = np.column_stack((np.full(len(tilt), x), 0.0 * tilt, np.cos(tilt / 2), 0.0 * tilt, np.sin(tilt / 2), 0.0 * tilt))
+    q = np.column_stack(
+        (
+            np.full(len(tilt), x),
+            0.0 * tilt,
+            np.cos(tilt / 2),
+            0.0 * tilt,
+            np.sin(tilt / 2),
+            0.0 * tilt,
+        )
+    )
     n = len(tilt) - 1
-    return ClosedLoop(0.1 * np.arange(n + 1), q, np.zeros((n + 1, 5)), np.zeros((n, 2)), np.zeros((n, 11)), np.zeros(n), ended, "")
+    return ClosedLoop(
+        0.1 * np.arange(n + 1),
+        q,
+        np.zeros((n + 1, 5)),
+        np.zeros((n, 2)),
+        np.zeros((n, 11)),
+        np.zeros(n),
+        ended,
+        "",
+    )
 
 
 @pytest.mark.parametrize(
-    "tilt, settled", [([0.1, 0.001, 0.1, 0.0, 0.0], 0.3), ([0.0, 0.0], 0.0), ([0.1, 0.0, 0.1], math.inf), ([0.1, 0.0, 0.008], 0.1)]
+    "tilt, settled",
+    [
+        ([0.1, 0.001, 0.1, 0.0, 0.0], 0.3),
+        ([0.0, 0.0], 0.0),
+        ([0.1, 0.0, 0.1], math.inf),
+        ([0.1, 0.0, 0.008], 0.1),
+    ],
 )
 def test_settled_is_from_then_on(tilt, settled):
     assert course.settling_time(course_of(tilt)) == pytest.approx(settled)
 
 
 def test_a_run_that_broke_off_has_not_settled():
-    assert course.settling_time(course_of([0.0, 0.0], ended="the cart left its travel")) == math.inf
+    assert (
+        course.settling_time(course_of([0.0, 0.0], ended="the cart left its travel")) == math.inf
+    )
     assert course.settling_time(course_of([0.0, 0.0], ended=course.SETTLED)) == 0.0
 
 
@@ -275,4 +376,6 @@ def test_bisection_finds_the_edge(true, near):
 
 
 def test_a_good_guess_saves_questions():
-    assert len(edge(lambda x: x <= 3.33, 90.0, 0.05, 3.2).tried) < len(edge(lambda x: x <= 3.33, 90.0, 0.05).tried)
+    assert len(edge(lambda x: x <= 3.33, 90.0, 0.05, 3.2).tried) < len(
+        edge(lambda x: x <= 3.33, 90.0, 0.05).tried
+    )

@@ -10,7 +10,16 @@ import pytest
 
 from rbdyn_ros.evaluation import suite
 from rbdyn_ros.evaluation.bench import Bench
-from rbdyn_ros.evaluation.judged import BROKEN, HOLDS, MISSES, NOT_MEANT, Judged, from_plain, of_row, plain
+from rbdyn_ros.evaluation.judged import (
+    BROKEN,
+    HOLDS,
+    MISSES,
+    NOT_MEANT,
+    Judged,
+    from_plain,
+    of_row,
+    plain,
+)
 from rbdyn_ros.evaluation.results import FILE, Results
 from rbdyn_ros.evaluation.score import Count, Score, Task, serve, server
 from rbdyn_ros.evaluation.workers import Ended, Workers
@@ -52,7 +61,9 @@ def law_of(tmp_path, monkeypatch):
     """A law with the given body of `command`, as a package would offer it."""
 
     def law_of(body: str) -> str:
-        (tmp_path / "strange.py").write_text(LAW.format(body="\n".join(f"        {line}" for line in body.splitlines())))
+        (tmp_path / "strange.py").write_text(
+            LAW.format(body="\n".join(f"        {line}" for line in body.splitlines()))
+        )
         info = tmp_path / "strange-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: strange\nVersion: 1.0\n")
@@ -91,10 +102,19 @@ def test_verdicts(scored, cases):
 @pytest.mark.parametrize(
     "body, sentence",
     [
-        ("raise RuntimeError('no idea')", "the law strange raised RuntimeError at t = 0.000 s: no idea"),
-        ("return [float('nan'), 0.0]", "the law strange returned [nan, 0.0] at t = 0.000 s; it must return two finite forces"),
+        (
+            "raise RuntimeError('no idea')",
+            "the law strange raised RuntimeError at t = 0.000 s: no idea",
+        ),
+        (
+            "return [float('nan'), 0.0]",
+            "the law strange returned [nan, 0.0] at t = 0.000 s; it must return two finite forces",
+        ),
         ("return (1.0, 2.0, 3.0)", "the law strange returned (1.0, 2.0, 3.0) at t = 0.000 s"),
-        ("if t > 0.1: raise KeyError('late')\nreturn (0.0, 0.0)", "the law strange raised KeyError at t = 0.102 s"),
+        (
+            "if t > 0.1: raise KeyError('late')\nreturn (0.0, 0.0)",
+            "the law strange raised KeyError at t = 0.102 s",
+        ),
     ],
 )
 def test_a_law_that_breaks_breaks_its_cases_with_its_name(scored, cases, law_of, body, sentence):
@@ -105,18 +125,29 @@ def test_a_law_that_breaks_breaks_its_cases_with_its_name(scored, cases, law_of,
 
 def test_a_law_that_cannot_be_designed(scored, cases, law_of, tmp_path):
     name = law_of("return (0.0, 0.0)")
-    (tmp_path / "strange.py").write_text("def design(model, params, options):\n    raise ArithmeticError('singular')\n")
+    (tmp_path / "strange.py").write_text(
+        "def design(model, params, options):\n    raise ArithmeticError('singular')\n"
+    )
     note = scored(cases("lqr"), name)["near"].note
-    assert re.fullmatch(r"the law strange: designing it raised ArithmeticError: singular \(/.*/strange.py:2\)", note)
+    assert re.fullmatch(
+        r"the law strange: designing it raised ArithmeticError: singular \(/.*/strange.py:2\)",
+        note,
+    )
 
 
 def test_a_row_that_crashes_is_reported_and_the_others_go_on(scored, cases, monkeypatch):
     from rbdyn_ros.evaluation.measures import release
 
-    monkeypatch.setattr(release.course, "effort", lambda run: 1 / (len(run.t) > 2000) if run.ended == "fallen" else 0.0)
+    monkeypatch.setattr(
+        release.course,
+        "effort",
+        lambda run: 1 / (len(run.t) > 2000) if run.ended == "fallen" else 0.0,
+    )
     found = scored(cases(), "lqr")
     assert found["near"].verdict == HOLDS
-    assert found["far"].verdict == BROKEN and found["far"].note.startswith("ZeroDivisionError: division by zero (test_score.py:")
+    assert found["far"].verdict == BROKEN and found["far"].note.startswith(
+        "ZeroDivisionError: division by zero (test_score.py:"
+    )
 
 
 def test_a_process_that_dies_is_told_and_the_others_go_on(cases, law_of, subject):
@@ -145,7 +176,10 @@ def test_the_parts_of_a_case_come_together_in_their_order(many):
     parts = list(score.tasks)
     assert [list(task.part) for task in parts] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
     for task in reversed(parts):
-        score.take(task, np.array([(float(i), 1.0, 2.0) if i % 3 else (np.nan, 3.0, 2.0) for i in task.part]))
+        score.take(
+            task,
+            np.array([(float(i), 1.0, 2.0) if i % 3 else (np.nan, 3.0, 2.0) for i in task.part]),
+        )
     (case,) = kept
     assert case.verdict == HOLDS and case.values["success"] == pytest.approx(60.0)
     assert case.curves["settled"] == [None, 1.0, 2.0, None, 4.0, 5.0, None, 7.0, 8.0, None]
@@ -163,7 +197,16 @@ def test_a_part_that_breaks_ends_its_case_once(many):
     assert len(kept) == 1 and score.complete
 
 
-CASE = Judged("S3", "10 N", HOLDS, {"tilt": 1.5, "time": float("inf")}, (("tilt <= 2", True),), "a note", {"t": [0.0, 1.0]}, "S3 10 N 00")
+CASE = Judged(
+    "S3",
+    "10 N",
+    HOLDS,
+    {"tilt": 1.5, "time": float("inf")},
+    (("tilt <= 2", True),),
+    "a note",
+    {"t": [0.0, 1.0]},
+    "S3 10 N 00",
+)
 HEADING = {"law": "lqr", "parameters": {"rod.mass": 1.0}}
 
 
@@ -188,8 +231,14 @@ IDENTITY = {
     [
         ({"files": {"mine/law.py": "aa", "mine/gains.py": "cc"}}, "mine/gains.py was changed"),
         ({"files": {"mine/law.py": "aa"}}, "mine/gains.py is gone"),
-        ({"options": {"mine.gain": {"value": 3.0, "default": 1.0, "unit": ""}}}, "mine.gain was 2.0, now 3.0"),
-        ({"options": {"mine.gain": {"value": 2.0, "default": 2.0, "unit": ""}}}, "the default of mine.gain was 1.0, now 2.0"),
+        (
+            {"options": {"mine.gain": {"value": 3.0, "default": 1.0, "unit": ""}}},
+            "mine.gain was 2.0, now 3.0",
+        ),
+        (
+            {"options": {"mine.gain": {"value": 2.0, "default": 2.0, "unit": ""}}},
+            "the default of mine.gain was 1.0, now 2.0",
+        ),
         ({"versions": {"numpy": "2.5"}}, "numpy was 2.4.6, now 2.5"),
     ],
 )
@@ -198,17 +247,33 @@ def test_another_law_begins_anew_and_says_why(tmp_path, change, why):
     heading = {**HEADING, "identity": IDENTITY}
     Results(tmp_path, heading, False, {"date": "yesterday"}).add(CASE)
     same = Results(tmp_path, heading, True, {"date": "today"})
-    assert same.cases and not same.anew and same.sittings == [{"date": "yesterday"}, {"date": "today"}]
-    anew = Results(tmp_path, {**heading, "identity": {**IDENTITY, **change}}, True, {"date": "tomorrow"})
-    assert anew.anew == f"--resume begins anew: {why}; what was measured before is kept in cases.1.jsonl"
-    assert anew.cases == {} and anew.sittings == [{"date": "tomorrow"}] and CASE.name in (tmp_path / "cases.1.jsonl").read_text()
+    assert (
+        same.cases
+        and not same.anew
+        and same.sittings == [{"date": "yesterday"}, {"date": "today"}]
+    )
+    anew = Results(
+        tmp_path, {**heading, "identity": {**IDENTITY, **change}}, True, {"date": "tomorrow"}
+    )
+    assert (
+        anew.anew
+        == f"--resume begins anew: {why}; what was measured before is kept in cases.1.jsonl"
+    )
+    assert (
+        anew.cases == {}
+        and anew.sittings == [{"date": "tomorrow"}]
+        and CASE.name in (tmp_path / "cases.1.jsonl").read_text()
+    )
     again = Results(tmp_path, heading, True)
     assert again.anew.endswith("is kept in cases.2.jsonl")
 
 
 def test_another_plant_begins_anew(tmp_path):
     Results(tmp_path, HEADING, False).add(CASE)
-    assert "rod.mass was 1.0, now 2.0" in Results(tmp_path, {**HEADING, "parameters": {"rod.mass": 2.0}}, True).anew
+    assert (
+        "rod.mass was 1.0, now 2.0"
+        in Results(tmp_path, {**HEADING, "parameters": {"rod.mass": 2.0}}, True).anew
+    )
 
 
 def test_a_line_that_was_cut_off_is_measured_again(tmp_path):

@@ -51,12 +51,29 @@ def read(tmp_path):
 def test_a_case_has_its_own_words_over_those_of_its_row(read):
     mine = read(GOOD)
     weak, strong = mine.rows[0].cases
-    assert (mine.title, mine.plant, [row.name for row in mine.rows]) == ("Mine", {"cart.damping": 0.3}, ["A", "B"])
-    assert (weak.name, weak.settings["tilt"], weak.conditions.force_limit) == ("A weak", 10.0, 10.0)
+    assert (mine.title, mine.plant, [row.name for row in mine.rows]) == (
+        "Mine",
+        {"cart.damping": 0.3},
+        ["A", "B"],
+    )
+    assert (weak.name, weak.settings["tilt"], weak.conditions.force_limit) == (
+        "A weak",
+        10.0,
+        10.0,
+    )
     assert (strong.settings["tilt"], strong.conditions.faults.command_delay) == (20.0, 0.004)
-    assert strong.requirements == (Requirement("travel", True, 1.5), Requirement("peak_force", False, 10.0))
-    assert strong.conditions.law == (("lqr.force_weight", 0.2),) and weak.kinds == ("balance", "wide")
-    assert suite.setting(weak, "force_limit") == 10.0 and suite.setting(weak, "faults.command.delay") == 0.004
+    assert strong.requirements == (
+        Requirement("travel", True, 1.5),
+        Requirement("peak_force", False, 10.0),
+    )
+    assert strong.conditions.law == (("lqr.force_weight", 0.2),) and weak.kinds == (
+        "balance",
+        "wide",
+    )
+    assert (
+        suite.setting(weak, "force_limit") == 10.0
+        and suite.setting(weak, "faults.command.delay") == 0.004
+    )
 
 
 def test_the_quick_form_has_the_cases_that_have_one(read):
@@ -69,7 +86,9 @@ def test_chosen_rows(read):
 
 
 def test_a_case_that_is_asked_otherwise_has_another_key(read):
-    keys = {read(GOOD.replace("3.5", bound)).rows[0].cases[0].key for bound in ("3.5", "3.6")} | {read(GOOD).rows[0].cases[0].key}
+    keys = {read(GOOD.replace("3.5", bound)).rows[0].cases[0].key for bound in ("3.5", "3.6")} | {
+        read(GOOD).rows[0].cases[0].key
+    }
     assert len(keys) == 2
 
 
@@ -77,19 +96,67 @@ def test_a_case_that_is_asked_otherwise_has_another_key(read):
     "old, new, sentence",
     [
         ("rows:", "lines:", "mine.yaml: lines is not known here; known are title, plant, rows"),
-        ("measure: release", "measur: release", "rows.A: measur is not known here; did you mean measure?"),
-        ("measure: release", "measure: relase", "rows.A.cases.weak: measure is 'relase'; did you mean release? known are "),
-        ("    measure: release\n", "", "rows.A.cases.weak: measure is missing; known are computing_time, delay_margin, "),
-        ("    require: [settling_time <= 3.5]\n", "", "rows.A.cases.weak: require is missing; name what must hold, such as"),
-        ("settling_time <= 3.5", "settling_time < 3.5", "require: 'settling_time < 3.5' is not a requirement; write a value, <= or >=, and a number"),
-        ("settling_time <= 3.5", "setling <= 3.5", "rows.A.cases.weak.require: setling is not measured here; known are settling_time, "),
-        ("tilt: 10", "tilt: 200", "rows.A.cases.weak: tilt is 200 deg; it must be a finite number >= 0 and <= 180"),
-        ("tilt: 10", "titl: 10", "rows.A.cases.weak.settings: titl is not a setting of the measure release; did you mean tilt?"),
-        ("delay: 0.004", "delay: -1", "faults.command.delay is -1 s; it must be a finite number >= 0"),
-        ("[balance, wide]", "[balance, wild]", "rows.A.cases.weak: for is 'wild'; known are any, plant, balance"),
-        ("[balance, wide]", "[balance, plant]", "rows.A.cases.weak: for is ['balance', 'plant']; plant stands alone: such a case counts for no law"),
+        (
+            "measure: release",
+            "measur: release",
+            "rows.A: measur is not known here; did you mean measure?",
+        ),
+        (
+            "measure: release",
+            "measure: relase",
+            "rows.A.cases.weak: measure is 'relase'; did you mean release? known are ",
+        ),
+        (
+            "    measure: release\n",
+            "",
+            "rows.A.cases.weak: measure is missing; known are computing_time, delay_margin, ",
+        ),
+        (
+            "    require: [settling_time <= 3.5]\n",
+            "",
+            "rows.A.cases.weak: require is missing; name what must hold, such as",
+        ),
+        (
+            "settling_time <= 3.5",
+            "settling_time < 3.5",
+            "require: 'settling_time < 3.5' is not a requirement; write a value, <= or >=, and a number",
+        ),
+        (
+            "settling_time <= 3.5",
+            "setling <= 3.5",
+            "rows.A.cases.weak.require: setling is not measured here; known are settling_time, ",
+        ),
+        (
+            "tilt: 10",
+            "tilt: 200",
+            "rows.A.cases.weak: tilt is 200 deg; it must be a finite number >= 0 and <= 180",
+        ),
+        (
+            "tilt: 10",
+            "titl: 10",
+            "rows.A.cases.weak.settings: titl is not a setting of the measure release; did you mean tilt?",
+        ),
+        (
+            "delay: 0.004",
+            "delay: -1",
+            "faults.command.delay is -1 s; it must be a finite number >= 0",
+        ),
+        (
+            "[balance, wide]",
+            "[balance, wild]",
+            "rows.A.cases.weak: for is 'wild'; known are any, plant, balance",
+        ),
+        (
+            "[balance, wide]",
+            "[balance, plant]",
+            "rows.A.cases.weak: for is ['balance', 'plant']; plant stands alone: such a case counts for no law",
+        ),
         ("y: travel", "y: way", "rows.A.picture: y is way, which is not measured; known are "),
-        ("{force_limit: 10}", "10", "rows.A.cases.weak.settings is 10; it must be `name: value` lines"),
+        (
+            "{force_limit: 10}",
+            "10",
+            "rows.A.cases.weak.settings is 10; it must be `name: value` lines",
+        ),
         ("  B: {", "  A: {", "mine.yaml:15: broken YAML: A is given twice"),
         ("  B: {", "  B: [", "broken YAML"),
     ],
@@ -97,10 +164,22 @@ def test_a_case_that_is_asked_otherwise_has_another_key(read):
 def test_what_is_wrong_is_said_with_file_and_key(read, old, new, sentence):
     with pytest.raises(ValueError) as error:
         read(GOOD.replace(old, new))
-    assert "mine.yaml" in str(error.value) and sentence in str(error.value) and "\n" not in str(error.value)
+    assert (
+        "mine.yaml" in str(error.value)
+        and sentence in str(error.value)
+        and "\n" not in str(error.value)
+    )
 
 
-@pytest.mark.parametrize("text, sentence", [("", "is not a mapping"), ("- 1", "is not a mapping"), ("rows: {}", "rows is missing or empty"), ("a: \x00", "broken YAML")])
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("", "is not a mapping"),
+        ("- 1", "is not a mapping"),
+        ("rows: {}", "rows is missing or empty"),
+        ("a: \x00", "broken YAML"),
+    ],
+)
 def test_files_that_are_no_suite(read, text, sentence):
     with pytest.raises(ValueError, match=sentence):
         read(text)
@@ -141,10 +220,22 @@ def test_the_largest_tilt_is_looked_for_towards_24_azimuths():
 def test_the_swing_up_is_tested_where_everything_is_wrong_at_once():
     (row,) = suite.read(STANDARD, ("S24",)).rows
     heavier, noisy = row.cases[-2:]
-    assert heavier.conditions.faults.mismatch == Mismatch(rod_mass=0.2, rod_length=0.2, cart_mass=0.2)
-    assert (heavier.settings["starts_one_by_one"], str(heavier.requirements[0])) == (100, "success >= 95")
-    assert (noisy.settings["mismatch_spread"], noisy.settings["starts_one_by_one"], str(noisy.requirements[0])) == (0.2, 200, "success >= 95")
-    assert (noisy.conditions.observer, noisy.conditions.observer_force) == ("encoders", "commanded")
+    assert heavier.conditions.faults.mismatch == Mismatch(
+        rod_mass=0.2, rod_length=0.2, cart_mass=0.2
+    )
+    assert (heavier.settings["starts_one_by_one"], str(heavier.requirements[0])) == (
+        100,
+        "success >= 95",
+    )
+    assert (
+        noisy.settings["mismatch_spread"],
+        noisy.settings["starts_one_by_one"],
+        str(noisy.requirements[0]),
+    ) == (0.2, 200, "success >= 95")
+    assert (noisy.conditions.observer, noisy.conditions.observer_force) == (
+        "encoders",
+        "commanded",
+    )
     assert noisy.conditions.faults.command_delay == 0.02
 
 
@@ -153,9 +244,14 @@ def test_the_rows_of_the_plant_count_for_no_law():
     assert [row.name for row in standard.rows if row.of_plant] == ["S1", "S2"]
     meant, others = applying(standard, ())
     assert {case.row for case in meant} == {"S1", "S2"}
-    cases = {case.name: judged(case, Measured({"difference": 0.0, "drift": 1.0})) for case in meant}
+    cases = {
+        case.name: judged(case, Measured({"difference": 0.0, "drift": 1.0})) for case in meant
+    }
     cases |= {case.name: not_meant(case, why) for case, why in others}
-    assert summary(standard, cases) == "no row is for this kind of law; the plant's own: 1 of 2 rows hold, 1 miss"
+    assert (
+        summary(standard, cases)
+        == "no row is for this kind of law; the plant's own: 1 of 2 rows hold, 1 miss"
+    )
 
 
 def test_a_law_is_measured_at_what_it_is_meant_for():

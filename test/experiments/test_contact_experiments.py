@@ -29,13 +29,17 @@ def test_the_claims_hold_and_the_figure_can_be_drawn(name):
     figure = Figure(figsize=(11.0, 7.0), layout="constrained")
     experiment.draw(outcome, figure)
     figure.savefig(io.BytesIO(), dpi=40)
-    assert all(axes.get_title(loc="left") and axes.get_xlabel() and axes.lines for axes in figure.axes)
+    assert all(
+        axes.get_title(loc="left") and axes.get_xlabel() and axes.lines for axes in figure.axes
+    )
 
 
 def test_the_reference_finds_the_golden_impacts():
     golden = np.genfromtxt(GOLDEN / "rod_tip_frictionless_impacts.csv", delimiter=",", names=True)
     system = build(Params(contacts=Contacts(floor=1.0, floor_height=-0.1, floor_restitution=0.5)))
-    _, found = event_driven.follow(system, upright(np.pi / 6), no_input(), np.array((0.0, 1.6)), most=3)
+    _, found = event_driven.follow(
+        system, upright(np.pi / 6), no_input(), np.array((0.0, 1.6)), most=3
+    )
     np.testing.assert_allclose([i.t for i in found], golden["t"], atol=1e-9)
     np.testing.assert_allclose([i.P[0] for i in found], golden["P_n"], atol=1e-8)
 
@@ -59,7 +63,9 @@ def test_the_reference_meets_a_sphere_with_the_rod_as_the_split_steps_do():
 
 def test_an_elastic_impact_of_the_reference_keeps_the_energy():
     system = build(Params(contacts=Contacts(floor=1.0, floor_height=-0.1, floor_restitution=1.0)))
-    rows, found = event_driven.follow(system, upright(np.pi / 6), no_input(), np.linspace(0.0, 3.0, 31))
+    rows, found = event_driven.follow(
+        system, upright(np.pi / 6), no_input(), np.linspace(0.0, 3.0, 31)
+    )
     energy = [quantities(system, row[:6], row[6:])[0] for row in rows]
     assert len(found) >= 2 and len(rows) == 31 and np.ptp(energy) < 1e-9
 

@@ -6,14 +6,18 @@ import pytest
 from rbdyn_ros.experiments.outcome import Outcome, above, below, between, slope, stands, verdict
 
 
-@pytest.mark.parametrize("claim", [below("a", 2.0, 1.0), above("a", 1.0, 2.0), between("a", 3.0, 1.0, 2.0)])
+@pytest.mark.parametrize(
+    "claim", [below("a", 2.0, 1.0), above("a", 1.0, 2.0), between("a", 3.0, 1.0, 2.0)]
+)
 def test_a_false_claim_fails_and_says_so(claim):
     outcome = Outcome({}, (below("b", 0.0, 1.0, "J"), claim))
     assert not claim.holds and not stands(outcome)
     assert "FAILS  a" in verdict(outcome) and "holds  b  0  (expected < 1 J)" in verdict(outcome)
 
 
-@pytest.mark.parametrize("claim", [below("a", np.nan, 1.0), above("a", np.nan, 1.0), between("a", np.nan, 1.0, 2.0)])
+@pytest.mark.parametrize(
+    "claim", [below("a", np.nan, 1.0), above("a", np.nan, 1.0), between("a", np.nan, 1.0, 2.0)]
+)
 def test_nothing_can_be_claimed_of_nan(claim):
     assert not claim.holds
 

@@ -9,7 +9,16 @@ from matplotlib.figure import Figure
 
 from rbdyn_ros.experiments import outcome as outcomes
 
-NAMES = ("dzhanibekov", "forced_rod", "forced_top", "four_disp", "order_of_accuracy", "phase_portrait", "pitch_cone", "work_precision")
+NAMES = (
+    "dzhanibekov",
+    "forced_rod",
+    "forced_top",
+    "four_disp",
+    "order_of_accuracy",
+    "phase_portrait",
+    "pitch_cone",
+    "work_precision",
+)
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +29,10 @@ def short_form():
     def run(name: str):
         if name not in found:
             heard = []
-            found[name] = import_module(f"rbdyn_ros.experiments.{name}").run(True, heard.append), heard
+            found[name] = (
+                import_module(f"rbdyn_ros.experiments.{name}").run(True, heard.append),
+                heard,
+            )
         return found[name]
 
     return run
@@ -54,7 +66,9 @@ def test_the_figure_has_titled_axes_with_units_and_lines(name, short_form):
     assert figure.axes
     for axes in figure.axes:
         assert axes.get_title(loc="left") and axes.get_xlabel() and axes.lines
-        assert all(np.isfinite(line.get_ydata()).any() for line in axes.lines if len(line.get_ydata()))
+        assert all(
+            np.isfinite(line.get_ydata()).any() for line in axes.lines if len(line.get_ydata())
+        )
 
 
 @pytest.mark.parametrize("name", ["dzhanibekov", "four_disp"])

@@ -21,7 +21,9 @@ def test_the_claims_hold_and_the_figure_is_drawn(name):
     outcome = experiment.run(True, heard.append)
     assert outcome.claims and outcomes.stands(outcome), "\n" + outcomes.verdict(outcome)
     assert heard == sorted(heard) and heard[-1] == pytest.approx(1.0)
-    assert all(len({len(column) for column in table.values()}) == 1 for table in outcome.tables.values())
+    assert all(
+        len({len(column) for column in table.values()}) == 1 for table in outcome.tables.values()
+    )
     figure = Figure(figsize=(11.0, 7.0))
     experiment.draw(outcome, figure)
     assert all(axes.has_data() for axes in figure.axes)
@@ -31,7 +33,9 @@ def test_reduced_equations_of_the_top_meet_the_reference():
     golden = np.genfromtxt(GOLDEN / "top_sliding_traj.csv", delimiter=",", names=True)[::10]
     q, v = sliding_top.exact(sliding_top.Params(), golden["t"])
     columns = ("x", "y", "z", "q0", "q1", "q2", "q3"), ("vx", "vy", "vz", "w1", "w2", "w3")
-    expected_q, expected_v = (np.column_stack([golden[name] for name in names]) for names in columns)
+    expected_q, expected_v = (
+        np.column_stack([golden[name] for name in names]) for names in columns
+    )
     assert np.abs(q - expected_q).max() < 1e-11
     assert np.abs(v - expected_v).max() < 1e-9
 

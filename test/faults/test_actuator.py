@@ -34,7 +34,9 @@ def test_a_dead_band_takes_its_width_from_every_force():
 
 def test_saturation_cuts_the_norm_not_the_direction():
     actuator = drive(saturation=5.0)
-    assert actuator.applied((30.0, 40.0)) == pytest.approx((3.0, 4.0)) and actuator.applied((3.0, 0.0)) == (3.0, 0.0)
+    assert actuator.applied((30.0, 40.0)) == pytest.approx((3.0, 4.0)) and actuator.applied(
+        (3.0, 0.0)
+    ) == (3.0, 0.0)
     assert actuator.counts["saturated"] == 1
 
 

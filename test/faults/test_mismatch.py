@@ -25,14 +25,18 @@ def test_a_perfect_model_is_the_plant():
     ],
 )
 def test_each_number_differs_by_its_part(name, number):
-    declared = Params(cart_damping=0.5, joint_damping=0.005, rod_center_of_mass=1.0, rod_inertia=(0.5, 0.5, 0.01))
+    declared = Params(
+        cart_damping=0.5, joint_damping=0.005, rod_center_of_mass=1.0, rod_inertia=(0.5, 0.5, 0.01)
+    )
     wrong = Faults(mismatch=Mismatch(**{name: 0.2}))
     true = actual(declared, wrong)
     assert number(build(true)) == pytest.approx(1.2 * number(build(declared)))
     same = {field for field in Params._fields if getattr(true, field) == getattr(declared, field)}
     assert len(same) == len(Params._fields) - 1
     again = believed(true, wrong)
-    assert number(build(again)) == pytest.approx(number(build(declared))) and again.rod_inertia == pytest.approx(declared.rod_inertia)
+    assert number(build(again)) == pytest.approx(
+        number(build(declared))
+    ) and again.rod_inertia == pytest.approx(declared.rod_inertia)
 
 
 def test_a_longer_rod_takes_its_centre_and_its_inertia_along():

@@ -38,15 +38,28 @@ def test_a_delay_is_a_whole_number_of_steps():
 def test_losses_come_as_often_as_asked_for():
     way = path(drop=0.3)
     lost = [step for step, item in enumerate(travel(way, 10_000)) if item is None]
-    assert len(lost) == way.counts["dropped"] and abs(len(lost) - 3000) < 4 * np.sqrt(10_000 * 0.3 * 0.7)
+    assert len(lost) == way.counts["dropped"] and abs(len(lost) - 3000) < 4 * np.sqrt(
+        10_000 * 0.3 * 0.7
+    )
     assert travel(path(drop=1.0), 100) == [None] * 100
 
 
 def test_jitter_lets_one_overtake_another():
     way = path(jitter=0.020)
     arrivals = [item for item in travel(way, 5000) if item is not None]
-    assert way.counts["reordered"] == sum(item < max(arrivals[: i + 1]) for i, item in enumerate(arrivals)) > 100
-    assert max(step - item for step, item in enumerate(travel(path(jitter=0.020), 5000)) if item is not None) == 10
+    assert (
+        way.counts["reordered"]
+        == sum(item < max(arrivals[: i + 1]) for i, item in enumerate(arrivals))
+        > 100
+    )
+    assert (
+        max(
+            step - item
+            for step, item in enumerate(travel(path(jitter=0.020), 5000))
+            if item is not None
+        )
+        == 10
+    )
 
 
 def test_a_copy_arrives_after_its_own_time():
@@ -56,10 +69,16 @@ def test_a_copy_arrives_after_its_own_time():
     assert len(set(arrivals)) < len([item for item in arrivals if item is not None])
 
 
-@given(st.floats(0, 0.02), st.floats(0, 0.02), st.floats(0, 1), st.floats(0, 1), st.integers(0, 2**32))
+@given(
+    st.floats(0, 0.02), st.floats(0, 0.02), st.floats(0, 1), st.floats(0, 1), st.integers(0, 2**32)
+)
 def test_nothing_is_lost_without_being_counted(delay, jitter, drop, duplicate, seed):
     way = path(delay, jitter, drop, duplicate, seed)
-    read = [item for item in travel(way, 60) + [way.arrived(step) for step in range(60, 90)] if item is not None]
+    read = [
+        item
+        for item in travel(way, 60) + [way.arrived(step) for step in range(60, 90)]
+        if item is not None
+    ]
     counts = way.counts
     assert counts["sent"] + counts["duplicated"] == counts["dropped"] + counts["arrived"]
     assert counts["arrived"] == len(read) + counts["outrun"]

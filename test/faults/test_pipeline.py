@@ -39,7 +39,9 @@ def test_the_same_seed_gives_the_same_run():
     run = played(first)
     assert run == played(second) and run != played(other)
     unseen = {name for name, count in first.counts().items() if not count}
-    assert unseen == {"sensors_imu_disturbed"}  # a law sees no IMU; everything else has happened, and was counted
+    assert unseen == {
+        "sensors_imu_disturbed"
+    }  # a law sees no IMU; everything else has happened, and was counted
     first.restart()
     assert played(first) == run
     first.reset_counts()
@@ -55,7 +57,10 @@ def test_a_command_acts_until_another_one_arrives():
     chain = FaultPipeline(Faults(command_drop=0.5), 3, TICK)
     forces = [row[-2] for row in played(chain, 400)]
     repeated = sum(a == b for a, b in zip(forces, forces[1:]))
-    assert 150 < chain.counts()["command_dropped"] < 250 and abs(repeated - chain.counts()["command_dropped"]) <= 1
+    assert (
+        150 < chain.counts()["command_dropped"] < 250
+        and abs(repeated - chain.counts()["command_dropped"]) <= 1
+    )
 
 
 def test_other_numbers_and_another_seed():

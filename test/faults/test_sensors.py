@@ -13,7 +13,9 @@ from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.types import State
 
 ANGLES = (0.2, -0.3, 1.1)
-STATE = State(0.5, np.array((0.3, -0.2, *euler2quat(*ANGLES, "rxyz"))), np.array((0.1, 0.2, 0.3, 0.4, 0.5)))
+STATE = State(
+    0.5, np.array((0.3, -0.2, *euler2quat(*ANGLES, "rxyz"))), np.array((0.1, 0.2, 0.3, 0.4, 0.5))
+)
 REST, UP = (0.0, 0.0, 0.0), (0.0, 0.0, 9.81)
 
 
@@ -48,13 +50,23 @@ def test_the_quaternion_of_the_gimbal():
 def test_noise_has_its_deviation_and_leaves_the_rest_alone(sensor, read_of):
     q, v, angles, sensors = read(noise=Noise(**{sensor: 1e-3}))
     error = read_of(q, v, angles)
-    assert np.allclose(error.std(axis=0), 1e-3, rtol=0.05) and np.abs(error.mean(axis=0)).max() < 7e-5
+    assert (
+        np.allclose(error.std(axis=0), 1e-3, rtol=0.05) and np.abs(error.mean(axis=0)).max() < 7e-5
+    )
     true = np.concatenate((STATE.q, STATE.v))
     changed = np.ptp(np.hstack((q, v)), axis=0) > 0
-    expected = {"cart": [0, 1], "angle": [2, 3, 4, 5], "cart_velocity": [6, 7], "rate": [8, 9, 10]}[sensor]
+    expected = {
+        "cart": [0, 1],
+        "angle": [2, 3, 4, 5],
+        "cart_velocity": [6, 7],
+        "rate": [8, 9, 10],
+    }[sensor]
     assert np.flatnonzero(changed).tolist() == expected
     assert np.array_equal(np.hstack((q, v))[0][~changed], true[~changed])
-    assert np.allclose(np.linalg.norm(q[:, 2:], axis=1), 1.0, atol=1e-14) and sensors.counts["disturbed"] == 4000
+    assert (
+        np.allclose(np.linalg.norm(q[:, 2:], axis=1), 1.0, atol=1e-14)
+        and sensors.counts["disturbed"] == 4000
+    )
 
 
 def test_the_imu_has_noise_and_bias_of_its_own():
@@ -71,15 +83,21 @@ def test_the_imu_has_noise_and_bias_of_its_own():
 
 def test_bias_is_added():
     q, v, angles, sensors = read(1, bias=Bias(cart=(0.01, -0.02), angle=(0.03, 0.0, -0.01)))
-    assert q[0, :2] == pytest.approx((0.31, -0.22)) and angles[0] == pytest.approx((0.23, -0.3, 1.09))
+    assert q[0, :2] == pytest.approx((0.31, -0.22)) and angles[0] == pytest.approx(
+        (0.23, -0.3, 1.09)
+    )
     assert np.array_equal(v[0], STATE.v) and sensors.counts["disturbed"] == 1
 
 
 def test_encoders_read_whole_counts():
     q, _, angles, sensors = read(1, encoder=Encoder(cart=0.004, gimbal=4096))
     count = 2.0 * math.pi / 4096
-    assert q[0, :2] == pytest.approx((0.3, -0.2), abs=0.002) and q[0, :2] / 0.004 == pytest.approx((75, -50))
-    assert np.abs(angles[0] - ANGLES).max() <= count / 2 and angles[0] / count == pytest.approx(np.round(angles[0] / count), abs=1e-9)
+    assert q[0, :2] == pytest.approx((0.3, -0.2), abs=0.002) and q[0, :2] / 0.004 == pytest.approx(
+        (75, -50)
+    )
+    assert np.abs(angles[0] - ANGLES).max() <= count / 2 and angles[0] / count == pytest.approx(
+        np.round(angles[0] / count), abs=1e-9
+    )
     assert sensors.counts["disturbed"] == 1
 
 
@@ -106,6 +124,9 @@ def test_freezes_come_as_often_as_asked_for():
 
 
 def test_one_fault_does_not_shift_the_noise_of_another():
-    alone, together = read(200, noise=Noise(cart=1e-3))[0], read(200, noise=Noise(cart=1e-3, angle=1e-3, rate=1.0))[0]
+    alone, together = (
+        read(200, noise=Noise(cart=1e-3))[0],
+        read(200, noise=Noise(cart=1e-3, angle=1e-3, rate=1.0))[0],
+    )
     assert np.array_equal(alone[:, :2], together[:, :2])
     assert not np.array_equal(alone[:, :2], read(200, seed=4, noise=Noise(cart=1e-3))[0][:, :2])

@@ -14,7 +14,9 @@ def random():
 
 @pytest.fixture
 def axes(random):
-    n = np.concatenate([np.eye(3), -np.eye(3), [[1, 1, 0], [-1, 0, 1], [0, -1, -1]], random.normal(size=(20, 3))])
+    n = np.concatenate(
+        [np.eye(3), -np.eye(3), [[1, 1, 0], [-1, 0, 1], [0, -1, -1]], random.normal(size=(20, 3))]
+    )
     return n / np.linalg.norm(n, axis=-1, keepdims=True)
 
 

@@ -8,7 +8,21 @@ import pytest
 
 from rbdyn_ros.geometry import coefficients
 
-POINTS = [0.0, 1e-300, 1e-20, 1e-8, 1e-3, 0.3, np.nextafter(2.0, 0.0), 2.0, 2.5, 5.0, np.pi**2, 20.0, 30.0]
+POINTS = [
+    0.0,
+    1e-300,
+    1e-20,
+    1e-8,
+    1e-3,
+    0.3,
+    np.nextafter(2.0, 0.0),
+    2.0,
+    2.5,
+    5.0,
+    np.pi**2,
+    20.0,
+    30.0,
+]
 COS = [Fraction((-1) ** k, factorial(2 * k)) for k in range(40)]
 SINC = [Fraction((-1) ** k, factorial(2 * k + 1)) for k in range(40)]
 
@@ -39,7 +53,9 @@ def test_sine_and_cosine_family(s):
     for name, shift in (("B", 2), ("C", 3)):
         c = [Fraction((-1) ** k, factorial(2 * k + shift)) for k in range(40)]
         assert getattr(coefficients, name)(s) == pytest.approx(float(series(c, exact)), rel=4e-15)
-        assert getattr(coefficients, "d" + name)(s) == pytest.approx(float(series(c, exact, 1)), rel=4e-14)
+        assert getattr(coefficients, "d" + name)(s) == pytest.approx(
+            float(series(c, exact, 1)), rel=4e-14
+        )
 
 
 @pytest.mark.parametrize("s", POINTS)

@@ -59,11 +59,17 @@ def test_values_agree_with_scipy(quaternions):
 def test_values_agree_with_transforms3d(quaternions):
     for q in quaternions[:40]:
         R = conversion.convert(q, "quaternion", "matrix")
-        assert np.allclose(conversion.convert(R, "matrix", "euler_zyx"), transforms3d.euler.mat2euler(R, "rzyx"))
-        assert np.allclose(conversion.convert(R, "matrix", "euler_xyz"), transforms3d.euler.mat2euler(R, "rxyz"))
+        assert np.allclose(
+            conversion.convert(R, "matrix", "euler_zyx"), transforms3d.euler.mat2euler(R, "rzyx")
+        )
+        assert np.allclose(
+            conversion.convert(R, "matrix", "euler_xyz"), transforms3d.euler.mat2euler(R, "rxyz")
+        )
         axis, angle = transforms3d.axangles.mat2axangle(R)
         theta, *n = conversion.convert(R, "matrix", "angle_axis")
-        assert np.allclose(theta * np.array(n), angle * axis, atol=1e-7)  # transforms3d's own accuracy
+        assert np.allclose(
+            theta * np.array(n), angle * axis, atol=1e-7
+        )  # transforms3d's own accuracy
 
 
 def test_principal_ranges(quaternions):
@@ -80,14 +86,18 @@ def test_principal_ranges(quaternions):
 @pytest.mark.parametrize("away", [0.0, 1e-16, 1e-12, 1e-8, 1e-6])
 def test_euler_angles_give_the_rotation_back_at_and_near_their_singularity(name, sign, away):
     """Angles read off the matrix one by one are wrong by 1e-16 / cos y, here up to order 1."""
-    angles = np.array([[a, sign * (np.pi / 2 - away), b] for a in (-3.0, 0.4, 2.0) for b in (-1.0, 0.0, 2.5)])
+    angles = np.array(
+        [[a, sign * (np.pi / 2 - away), b] for a in (-3.0, 0.4, 2.0) for b in (-1.0, 0.0, 2.5)]
+    )
     q = conversion.convert(angles, name, "quaternion")
     back = conversion.convert(q, "quaternion", name)
     assert distance(conversion.convert(back, name, "quaternion"), q) < 1e-15
 
 
 def test_identity_has_the_axis_x():
-    assert np.array_equal(conversion.convert([1.0, 0, 0, 0], "quaternion", "angle_axis"), [0.0, 1.0, 0.0, 0.0])
+    assert np.array_equal(
+        conversion.convert([1.0, 0, 0, 0], "quaternion", "angle_axis"), [0.0, 1.0, 0.0, 0.0]
+    )
 
 
 def test_batches_keep_their_shape(quaternions):
@@ -99,7 +109,12 @@ def test_batches_keep_their_shape(quaternions):
 @pytest.mark.parametrize(
     "value, source, target, message",
     [
-        ([1.0, 0, 0, 0], "quaternions", "matrix", "source is 'quaternions'; known: quaternion, matrix"),
+        (
+            [1.0, 0, 0, 0],
+            "quaternions",
+            "matrix",
+            "source is 'quaternions'; known: quaternion, matrix",
+        ),
         ([1.0, 0, 0, 0], "quaternion", "euler", "target is 'euler'; known"),
         ([1.0, 0.5, 0.5, 0.5], "angle_axis", "matrix", "angle_axis axis = .* is not of norm 1"),
         ([0.0, 0.0, 0.0, 0.0], "quaternion", "quaternion", "not of norm 1"),

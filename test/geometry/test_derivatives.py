@@ -24,22 +24,32 @@ def close(analytic, numeric):
 
 def test_of_a_rotated_vector(rotations):
     q, _ = rotations
-    assert close(derivatives.rotated_by_vector(q), jacobian(lambda x: quaternion.rotate(q, x), X).value)
-    assert close(derivatives.rotated_by_rotation(q, X), by_rotation(lambda p: quaternion.rotate(p, X), q))
+    assert close(
+        derivatives.rotated_by_vector(q), jacobian(lambda x: quaternion.rotate(q, x), X).value
+    )
+    assert close(
+        derivatives.rotated_by_rotation(q, X), by_rotation(lambda p: quaternion.rotate(p, X), q)
+    )
 
 
 def test_of_the_inverse_and_of_products(rotations):
     a, b = rotations
     minus = increments.boxminus
     assert close(derivatives.inverse(a), by_rotation(quaternion.conjugate, a, minus))
-    assert close(derivatives.product_first(a, b), by_rotation(lambda p: quaternion.product(p, b), a, minus))
-    assert close(derivatives.product_second(a, b), by_rotation(lambda p: quaternion.product(a, p), b, minus))
+    assert close(
+        derivatives.product_first(a, b), by_rotation(lambda p: quaternion.product(p, b), a, minus)
+    )
+    assert close(
+        derivatives.product_second(a, b), by_rotation(lambda p: quaternion.product(a, p), b, minus)
+    )
 
 
 def test_of_boxminus_with_the_missing_sign(rotations):
     b = rotations[1]
     a = increments.boxplus(b, X)
-    assert close(derivatives.boxminus_first(a, b), by_rotation(lambda p: increments.boxminus(p, b), a))
+    assert close(
+        derivatives.boxminus_first(a, b), by_rotation(lambda p: increments.boxminus(p, b), a)
+    )
     numeric = by_rotation(lambda p: increments.boxminus(a, p), b)
     assert close(derivatives.boxminus_second(a, b), numeric)
     assert not close(-derivatives.boxminus_second(a, b), numeric)

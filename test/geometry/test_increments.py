@@ -16,7 +16,9 @@ def test_axioms_of_boxplus(quaternions):
     a, b = rotations(quaternions)
     v = increments.boxminus(a, b)
     assert np.allclose(increments.boxplus(b, np.zeros(3)), b, atol=1e-15)
-    assert np.allclose(quaternion.canonical(increments.boxplus(b, v)), quaternion.canonical(a), atol=4e-15)
+    assert np.allclose(
+        quaternion.canonical(increments.boxplus(b, v)), quaternion.canonical(a), atol=4e-15
+    )
     assert np.allclose(increments.boxminus(increments.boxplus(b, v), b), v, atol=1e-13)
     assert np.allclose(increments.boxminus(b, a), -v, atol=1e-14)
 
@@ -30,15 +32,21 @@ def test_boxplus_is_the_left_one(quaternions):
 def test_slerp_agrees_with_scipy_and_takes_the_short_way(quaternions):
     for a, b in zip(*rotations(quaternions)):
         t = np.linspace(0.0, 1.0, 7)
-        reference = Slerp([0, 1], Rotation.from_quat([np.roll(a, -1), np.roll(b, -1)]))(t).as_matrix()
+        reference = Slerp([0, 1], Rotation.from_quat([np.roll(a, -1), np.roll(b, -1)]))(
+            t
+        ).as_matrix()
         assert np.allclose(quaternion.to_matrix(increments.slerp(a, b, t)), reference, atol=1e-13)
 
 
 def test_slerp_at_its_ends_and_between_equals(quaternions):
     a, b = rotations(quaternions)
     assert np.allclose(increments.slerp(a, b, 0.0), a, atol=1e-15)
-    assert np.allclose(quaternion.canonical(increments.slerp(a, b, 1.0)), quaternion.canonical(b), atol=4e-15)
-    assert np.allclose(quaternion.canonical(increments.slerp(a, -a, 0.5)), quaternion.canonical(a), atol=4e-15)
+    assert np.allclose(
+        quaternion.canonical(increments.slerp(a, b, 1.0)), quaternion.canonical(b), atol=4e-15
+    )
+    assert np.allclose(
+        quaternion.canonical(increments.slerp(a, -a, 0.5)), quaternion.canonical(a), atol=4e-15
+    )
 
 
 @pytest.mark.parametrize("frame", increments.FRAMES)
@@ -69,12 +77,18 @@ def test_bad_step_and_frame():
 
 def test_velocity_of_a_point_in_a_rotating_frame():
     """A moves, the frame turns at w, P moves in the frame; all vectors expressed in the frame."""
-    w, v_A, dr, r = np.array([[0.2, 1.0, -0.5], [1.0, 2.0, 0.3], [0.1, -0.4, 0.7], [0.5, 0.6, -1.0]])
+    w, v_A, dr, r = np.array(
+        [[0.2, 1.0, -0.5], [1.0, 2.0, 0.3], [0.1, -0.4, 0.7], [0.5, 0.6, -1.0]]
+    )
     q = quaternion.exp([0.3, 0.1, -0.8])
 
     def path(t):
         """r_IP in the world, to first order in t."""
-        attitude = increments.integrated(q, w, 1.0) if t[0] == 1.0 else quaternion.product(q, quaternion.exp(t[0] * w))
+        attitude = (
+            increments.integrated(q, w, 1.0)
+            if t[0] == 1.0
+            else quaternion.product(q, quaternion.exp(t[0] * w))
+        )
         return quaternion.rotate(q, v_A) * t[0] + quaternion.rotate(attitude, r + t[0] * dr)
 
     numeric = quaternion.rotate(quaternion.conjugate(q), jacobian(path, np.zeros(1)).value[:, 0])

@@ -84,7 +84,9 @@ def test_log_of_tiny_rotations_keeps_every_digit():
 def test_half_turns_have_one_name():
     q = np.array([[0.0, 0.0, -1.0, 0.0], [-0.0, -0.6, 0.8, 0.0]])
     assert np.array_equal(quaternion.canonical(q), -q)
-    assert np.allclose(so3.log(quaternion.to_matrix(q)), [[0.0, np.pi, 0.0], [0.6 * np.pi, -0.8 * np.pi, 0.0]])
+    assert np.allclose(
+        so3.log(quaternion.to_matrix(q)), [[0.0, np.pi, 0.0], [0.6 * np.pi, -0.8 * np.pi, 0.0]]
+    )
 
 
 def test_normalized_survives_extreme_sizes():
@@ -96,9 +98,15 @@ def test_normalized_survives_extreme_sizes():
     "call, message",
     [
         (lambda: quaternion.normalized([0.0, 0.0, 0.0, 0.0]), "norm 0"),
-        (lambda: quaternion.to_matrix([2.0, 0.0, 0.0, 0.0]), r"q = \[2.0, 0.0, 0.0, 0.0\] is not of norm 1"),
+        (
+            lambda: quaternion.to_matrix([2.0, 0.0, 0.0, 0.0]),
+            r"q = \[2.0, 0.0, 0.0, 0.0\] is not of norm 1",
+        ),
         (lambda: quaternion.log([[1, 0, 0, 0], [0, 0, 0, 0]]), r"q\[1\] = .* is not of norm 1"),
-        (lambda: quaternion.to_matrix([1.0, 0.0, 0.0]), r"q has shape \(3,\); it must be \(\.\.\., 4\)"),
+        (
+            lambda: quaternion.to_matrix([1.0, 0.0, 0.0]),
+            r"q has shape \(3,\); it must be \(\.\.\., 4\)",
+        ),
         (lambda: quaternion.product([np.nan, 0, 0, 0], [1, 0, 0, 0]), "not finite"),
         (lambda: quaternion.exp(["a", "b", "c"]), "must be an array of numbers"),
         (lambda: quaternion.exp([1e9, 0.0, 0.0]), "too long"),

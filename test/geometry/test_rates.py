@@ -24,13 +24,18 @@ def test_rate_is_the_derivative_along_the_motion(name, frame):
         increments.integrated(q, float(t[0]) * W, 1.0, frame), "quaternion", name
     )
     numeric = jacobian(motion, np.zeros(1))
-    assert np.allclose(rates.rate(name, start(name), W, frame).ravel(), numeric.value[:, 0], atol=1e-11)
+    assert np.allclose(
+        rates.rate(name, start(name), W, frame).ravel(), numeric.value[:, 0], atol=1e-11
+    )
 
 
 @NAMED
 @FRAMED
 def test_angular_velocity_inverts_rate(name, frame, quaternions, random):
-    value, w = conversion.convert(quaternions, "quaternion", name), random.normal(size=(len(quaternions), 3))
+    value, w = (
+        conversion.convert(quaternions, "quaternion", name),
+        random.normal(size=(len(quaternions), 3)),
+    )
     back = rates.angular_velocity(name, value, rates.rate(name, value, w, frame), frame)
     assert np.allclose(back, w, atol=1e-10)
 
@@ -39,7 +44,9 @@ def test_angular_velocity_inverts_rate(name, frame, quaternions, random):
 def test_frames_differ_by_the_rotation(name, quaternions):
     value = conversion.convert(quaternions, "quaternion", name)
     in_world = quaternion.rotate(quaternions, W)
-    assert np.allclose(rates.rate(name, value, W, "body"), rates.rate(name, value, in_world, "world"), atol=1e-9)
+    assert np.allclose(
+        rates.rate(name, value, W, "body"), rates.rate(name, value, in_world, "world"), atol=1e-9
+    )
 
 
 def test_quaternion_mappings_are_H(quaternions):
@@ -56,12 +63,18 @@ def test_euler_zyx_mapping_of_appendix_one(random):
         E_body = [[-sy, 0, 1], [cy * sx, cx, 0], [cx * cy, -sx, 0]]
         assert np.allclose(rates.mapping("euler_zyx", [z, y, x], "body"), E_body, atol=1e-14)
         inverse = [[0, sx / cy, cx / cy], [0, cx, -sx], [1, sx * sy / cy, cx * sy / cy]]
-        assert np.allclose(rates.inverse_mapping("euler_zyx", [z, y, x], "body"), inverse, atol=1e-13)
+        assert np.allclose(
+            rates.inverse_mapping("euler_zyx", [z, y, x], "body"), inverse, atol=1e-13
+        )
 
 
 def test_rotation_vector_mapping_is_gamma(vectors):
-    assert np.allclose(rates.mapping("rotation_vector", vectors, "world"), so3.left_jacobian(vectors))
-    assert np.allclose(rates.mapping("rotation_vector", vectors, "body"), so3.right_jacobian(vectors), atol=4e-15)
+    assert np.allclose(
+        rates.mapping("rotation_vector", vectors, "world"), so3.left_jacobian(vectors)
+    )
+    assert np.allclose(
+        rates.mapping("rotation_vector", vectors, "body"), so3.right_jacobian(vectors), atol=4e-15
+    )
 
 
 def test_angle_axis_rate_keeps_the_axis_a_unit_vector(quaternions):
@@ -93,7 +106,10 @@ def test_rotation_vector_is_regular_at_zero():
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: rates.rate("quaternion", [1, 0, 0, 0], W, "space"), "frame is 'space'; known: body, world"),
+        (
+            lambda: rates.rate("quaternion", [1, 0, 0, 0], W, "space"),
+            "frame is 'space'; known: body, world",
+        ),
         (lambda: rates.rate("euler", [0, 0, 0], W), "parameterisation is 'euler'; known"),
         (lambda: rates.angular_velocity("matrix", np.eye(3), np.eye(3)), "not skew-symmetric"),
         (lambda: rates.mapping("matrix", np.eye(3)), "parameterisation is 'matrix'; known"),

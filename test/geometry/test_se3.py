@@ -78,7 +78,9 @@ def test_adjoint_carries_twists(twists):
     T, V = se3.exp(twists[:30]), twists[30:]
     carried = (adjoint.Ad(T) @ V[..., None])[..., 0]
     assert np.allclose(T @ se3.hat(V) @ homogeneous.inverse(T), se3.hat(carried), atol=1e-12)
-    assert np.allclose(adjoint.Ad(T[:15] @ T[15:]), adjoint.Ad(T[:15]) @ adjoint.Ad(T[15:]), atol=1e-12)
+    assert np.allclose(
+        adjoint.Ad(T[:15] @ T[15:]), adjoint.Ad(T[:15]) @ adjoint.Ad(T[15:]), atol=1e-12
+    )
 
 
 def test_ad_is_the_bracket_and_generates_Ad(twists):
@@ -104,7 +106,9 @@ def test_coadjoint_formulas_corrected(twists):
 def test_transforms_compose_and_invert(twists):
     T, x = se3.exp(twists), np.array([0.3, -1.0, 2.0])
     assert np.allclose(T @ homogeneous.inverse(T), np.eye(4), atol=1e-13)
-    assert np.allclose(homogeneous.apply(homogeneous.inverse(T), homogeneous.apply(T, x)), x, atol=1e-12)
+    assert np.allclose(
+        homogeneous.apply(homogeneous.inverse(T), homogeneous.apply(T, x)), x, atol=1e-12
+    )
     assert np.allclose(homogeneous.apply(T, x), (T @ [*x, 1.0])[..., :3], atol=1e-13)
 
 

@@ -54,7 +54,9 @@ def test_left_jacobian_is_the_right_trivialised_derivative_of_exp(vectors):
 def test_right_jacobian_is_the_left_trivialised_derivative_of_exp(vectors):
     body = lambda a, b: quaternion.log(quaternion.product(quaternion.conjugate(b), a))  # noqa: E731
     for v in vectors[:: len(vectors) // 15]:
-        assert np.allclose(so3.dexp_left(v), jacobian(quaternion.exp, v, minus=body).value, atol=1e-11)
+        assert np.allclose(
+            so3.dexp_left(v), jacobian(quaternion.exp, v, minus=body).value, atol=1e-11
+        )
 
 
 def test_dlog_inverts_dexp(vectors):
@@ -75,7 +77,9 @@ def test_identities_of_gamma(vectors):
 
 def test_jacobians_are_named_as_in_robotics(vectors):
     assert so3.left_jacobian is so3.dexp_right and so3.right_jacobian is so3.dexp_left
-    assert so3.left_jacobian_inverse is so3.dlog_right and so3.right_jacobian_inverse is so3.dlog_left
+    assert (
+        so3.left_jacobian_inverse is so3.dlog_right and so3.right_jacobian_inverse is so3.dlog_left
+    )
 
 
 @pytest.mark.parametrize("turns", [1, 2, 7])

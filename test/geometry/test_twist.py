@@ -26,7 +26,9 @@ def test_exp_and_log(twists):
         assert np.allclose(quaternion.to_matrix(Q), se3.exp(V)[:3, :3], atol=1e-14)
         assert np.allclose(r, se3.exp(V)[:3, 3], atol=1e-13)
         for sign in (1.0, -1.0):
-            assert np.allclose(np.concatenate(twist.log((tuple(sign * np.array(Q)), r))), V, atol=1e-12)
+            assert np.allclose(
+                np.concatenate(twist.log((tuple(sign * np.array(Q)), r))), V, atol=1e-12
+            )
 
 
 def test_product(cases):
@@ -53,5 +55,9 @@ def test_derivatives(kernel, matrix, cases):
 def test_adjoints(cases):
     for V, W in cases:
         T = se3.exp(V)
-        assert np.allclose(np.concatenate(twist.Ad(pose(V), pair(W))), adjoint.Ad(T) @ W, atol=1e-12)
-        assert np.allclose(np.concatenate(twist.Ad_transposed(pose(V), pair(W))), adjoint.coAd(T) @ W, atol=1e-12)
+        assert np.allclose(
+            np.concatenate(twist.Ad(pose(V), pair(W))), adjoint.Ad(T) @ W, atol=1e-12
+        )
+        assert np.allclose(
+            np.concatenate(twist.Ad_transposed(pose(V), pair(W))), adjoint.coAd(T) @ W, atol=1e-12
+        )

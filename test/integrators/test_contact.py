@@ -41,16 +41,29 @@ def test_the_tangents_of_the_floor_are_x_and_y():
     np.testing.assert_array_equal(world.frame((0.0, 0.0, 1.0)), np.eye(3)[[2, 0, 1]])
 
 
-@pytest.mark.parametrize("i, obstacle", [*((i, world.SPHERE) for i in range(world.FIXED)), (world.OBSTACLE, world.HALF_SPACE)])
+@pytest.mark.parametrize(
+    "i, obstacle",
+    [*((i, world.SPHERE) for i in range(world.FIXED)), (world.OBSTACLE, world.HALF_SPACE)],
+)
 def test_the_normal_velocity_is_the_rate_of_the_gap(i, obstacle):
-    C = Contacts(1.0, -0.1, stop_low=(-3.0, -3.0), stop_high=(3.0, 3.0), obstacle=obstacle, obstacle_normal=(0.48, -0.6, 0.64), length=2.4)
+    C = Contacts(
+        1.0,
+        -0.1,
+        stop_low=(-3.0, -3.0),
+        stop_high=(3.0, 3.0),
+        obstacle=obstacle,
+        obstacle_normal=(0.48, -0.6, 0.64),
+        length=2.4,
+    )
     rng = np.random.default_rng(i)
     for _ in range(10):
         state = random_state(rng)
 
         def at(s):
             Q = unit_quaternion.product(tuple(state.q[2:]), (1.0, *(0.5 * s * state.v[2:])))
-            return np.array(unit_quaternion.matrix(unit_quaternion.normalized(Q))), state.q[:2] + s * state.v[:2]
+            return np.array(unit_quaternion.matrix(unit_quaternion.normalized(Q))), state.q[
+                :2
+            ] + s * state.v[:2]
 
         def gap(s):
             R, x = at(s)
@@ -58,18 +71,30 @@ def test_the_normal_velocity_is_the_rate_of_the_gap(i, obstacle):
 
         R, _ = at(0.0)
         g, n, rho = gap(0.0)
-        rate = np.dot(n, touching.point_velocity(tuple(map(tuple, R)), tuple(state.v[2:]), tuple(state.v[:2]), rho))
+        rate = np.dot(
+            n,
+            touching.point_velocity(
+                tuple(map(tuple, R)), tuple(state.v[2:]), tuple(state.v[:2]), rho
+            ),
+        )
         assert rate == pytest.approx((gap(1e-6)[0] - gap(-1e-6)[0]) / 2e-6, abs=1e-7)
 
 
-@pytest.mark.parametrize("params", [Params(), Params(cart_mass=0.0), Params(rod_inertia=(0.3, 0.4, 0.2))])
+@pytest.mark.parametrize(
+    "params", [Params(), Params(cart_mass=0.0), Params(rod_inertia=(0.3, 0.4, 0.2))]
+)
 def test_the_delassus_matrix_is_symmetric_and_does_the_work_of_the_impulse(params):
     """T P.(u + W P / 2) is the gain of kinetic energy by an impulse P: W by a second road."""
     system, rng, c = build(params), np.random.default_rng(1), create()
     for _ in range(20):
         state = random_state(rng)
         R = unit_quaternion.matrix(tuple(state.q[2:]))
-        w, x, rho, T = tuple(state.v[2:]), tuple(state.v[:2]), rng.uniform(0.1, 2.4), world.frame((0.0, 0.0, 1.0))
+        w, x, rho, T = (
+            tuple(state.v[2:]),
+            tuple(state.v[:2]),
+            rng.uniform(0.1, 2.4),
+            world.frame((0.0, 0.0, 1.0)),
+        )
         aim(c, 0, 0, (0.0, 0.0, 1.0), rho, (0.0, 0.0, 0.0))
         contact_law.couple(system, c, 1, R)
         W = c.W[:3, :3]
@@ -86,15 +111,21 @@ def test_the_delassus_matrix_is_symmetric_and_does_the_work_of_the_impulse(param
 @pytest.mark.parametrize("h", [1e-2, 1e-3])
 def test_frictionless_impacts_of_the_tip(h, split):
     """Impact instants within a step; with the step split at the impact, within the integrator's own error (order 2)."""
-    reference = np.genfromtxt(GOLDEN / "rod_tip_frictionless_impacts.csv", delimiter=",", names=True)
+    reference = np.genfromtxt(
+        GOLDEN / "rod_tip_frictionless_impacts.csv", delimiter=",", names=True
+    )
     _, memory, _ = fall(FLOOR, h, 1.6, split)
     found = events(memory)
-    instants, after, impulses = (2e-2 * h, 40 * h * h, 40 * h * h) if split else (2.0 * h, 20 * h, 10 * h)
+    instants, after, impulses = (
+        (2e-2 * h, 40 * h * h, 40 * h * h) if split else (2.0 * h, 20 * h, 10 * h)
+    )
     np.testing.assert_allclose(found["t"][:3], reference["t"], atol=instants)
     np.testing.assert_allclose(found["u_n_plus"][:3], reference["un_plus"], atol=after)
     np.testing.assert_allclose(found["P_n"][:3], reference["P_n"], atol=impulses)
     if split:
-        np.testing.assert_allclose(found["u_n_plus"][:3], -0.5 * found["u_n_minus"][:3], rtol=1e-12)
+        np.testing.assert_allclose(
+            found["u_n_plus"][:3], -0.5 * found["u_n_minus"][:3], rtol=1e-12
+        )
 
 
 def test_the_trajectory_between_impacts():
@@ -114,7 +145,9 @@ def test_it_comes_to_rest_on_the_floor(mu, e, split):
     rows, memory, reaction = fall(contacts, 5e-3, 12.0, split)
     tip = 2.4 * (1.0 - 2.0 * (rows[-1, 3] ** 2 + rows[-1, 4] ** 2)) + 0.1
     assert abs(tip) < 1e-13 and np.abs(rows[-1, 6:]).max() < 1e-10
-    np.testing.assert_allclose(memory.force[world.FLOOR], (0.0, 0.0, 0.5 * G), atol=1e-7)  # half the rod, half the joint
+    np.testing.assert_allclose(
+        memory.force[world.FLOOR], (0.0, 0.0, 0.5 * G), atol=1e-7
+    )  # half the rod, half the joint
     np.testing.assert_allclose(reaction, (0.0, 0.0, 0.5 * G), atol=1e-7)
 
 
@@ -128,9 +161,13 @@ def test_energy_falls_through_impacts_without_friction(split):
 
 @pytest.mark.parametrize("mu", [0.0, 0.3, 1.5])
 @pytest.mark.parametrize("h", [1e-3, 5e-3])
-def test_a_landing_at_eight_metres_a_second_gives_back_its_penetration_without_gaining_energy(h, mu):
+def test_a_landing_at_eight_metres_a_second_gives_back_its_penetration_without_gaining_energy(
+    h, mu
+):
     """The first step of a landing lifts the tip onto the floor; the bias alone returned 0.17 J (5 ms) in the steps after it."""
-    rows, memory, _ = fall(FLOOR._replace(floor_friction=mu, floor_restitution=0.0), h, 1.5, every=1)
+    rows, memory, _ = fall(
+        FLOOR._replace(floor_friction=mu, floor_restitution=0.0), h, 1.5, every=1
+    )
     system = build(Params())
     energy = np.array([quantities(system, row[:6], row[6:])[0] for row in rows])
     tips = np.array([point(row[:6], (0.0, 0.0, 2.4))[2] for row in rows])
@@ -140,7 +177,10 @@ def test_a_landing_at_eight_metres_a_second_gives_back_its_penetration_without_g
     assert np.diff(energy).max() < 0.1 * h * h  # what the smooth motion's energy error swings by
 
 
-@pytest.mark.parametrize("split, h, share", [(True, 1e-3, 2e-5), (True, 5e-3, 1e-3), (False, 1e-3, 1e-2), (False, 5e-3, 1e-2)])
+@pytest.mark.parametrize(
+    "split, h, share",
+    [(True, 1e-3, 2e-5), (True, 5e-3, 1e-3), (False, 1e-3, 1e-2), (False, 5e-3, 1e-2)],
+)
 def test_restitution_one_keeps_the_energy_without_friction(split, h, share):
     """Of m g l. Whole steps: an impact that is found late turns the speed of a step later around."""
     rows, memory, _ = fall(FLOOR._replace(floor_restitution=1.0), h, 8.0, split, every=1)
@@ -166,9 +206,17 @@ def test_rail_ends_turn_the_cart_around(split):
 
 @pytest.mark.parametrize("split, deepest", [(False, 5e-3), (True, 1e-12)])
 def test_the_rod_slides_over_a_sphere_without_passing_through(split, deepest):
-    contacts = Contacts(obstacle=world.SPHERE, obstacle_point=(1.2, 0.15, 0.6), obstacle_radius=0.25, obstacle_friction=0.2)
+    contacts = Contacts(
+        obstacle=world.SPHERE,
+        obstacle_point=(1.2, 0.15, 0.6),
+        obstacle_radius=0.25,
+        obstacle_friction=0.2,
+    )
     rows, memory, _ = fall(contacts, 1e-3, 4.0, split, every=1)
-    gaps = [world.gaps(contacts._replace(length=2.4), State(0.0, row[:6], row[6:]))["obstacle"] for row in rows]
+    gaps = [
+        world.gaps(contacts._replace(length=2.4), State(0.0, row[:6], row[6:]))["obstacle"]
+        for row in rows
+    ]
     assert min(gaps) > -deepest and memory.recorded[0] >= 1
 
 
@@ -177,11 +225,17 @@ def test_a_leaning_wall_stops_the_tip_and_friction_holds_it(split):
     """A half space with a normal that points up and back: the tip meets it, bounces, and stays; its force lies in the cone."""
     wall = Contacts(obstacle=world.HALF_SPACE, obstacle_point=(2.0, 0.0, 0.0), obstacle_normal=(-0.6, 0.0, 0.8), obstacle_friction=0.9,
                     obstacle_restitution=0.3, length=2.4)  # fmt: skip
-    rows, memory, _ = fall(wall._replace(stop_low=(-2.5, -1.0), stop_high=(0.0, 1.0)), 1e-3, 10.0, split, every=10)
+    rows, memory, _ = fall(
+        wall._replace(stop_low=(-2.5, -1.0), stop_high=(0.0, 1.0)), 1e-3, 10.0, split, every=10
+    )
     found = events(memory)
     hits = found["contact"] == world.OBSTACLE
     assert hits.sum() >= 2
-    np.testing.assert_allclose(found["u_n_plus"][hits][0], -0.3 * found["u_n_minus"][hits][0], rtol=1e-12 if split else 1e-3)
+    np.testing.assert_allclose(
+        found["u_n_plus"][hits][0],
+        -0.3 * found["u_n_minus"][hits][0],
+        rtol=1e-12 if split else 1e-3,
+    )
     n, f = np.array(wall.obstacle_normal), memory.force[world.OBSTACLE]
     assert np.abs(rows[-1, 6:]).max() < 1e-9 and np.linalg.norm(f - (f @ n) * n) <= 0.9 * (f @ n)
     assert abs(world.gaps(wall, State(0.0, rows[-1, :6], rows[-1, 6:]))["obstacle"]) < 1e-9
@@ -198,26 +252,53 @@ def test_eight_seconds_on_the_floor_gain_no_energy(h, off_impacts, e, split):
         system = build(Params(contacts=FLOOR._replace(floor_friction=mu, floor_restitution=e)))
         rows, memory, _ = fall(system.contacts, h, 8.0, split, start=start, every=1)
         gain = np.diff([quantities(system, row[:6], row[6:])[0] for row in rows])
-        hit = np.isin(np.arange(1, len(rows)), np.unique((memory.events[: memory.recorded[0], 0] / h).astype(int)))
-        assert gain[~hit].max() < off_impacts and gain[hit].max(initial=0.0) < (1.0 if e == 1.0 else 10.0) * off_impacts, mu
+        hit = np.isin(
+            np.arange(1, len(rows)),
+            np.unique((memory.events[: memory.recorded[0], 0] / h).astype(int)),
+        )
+        assert (
+            gain[~hit].max() < off_impacts
+            and gain[hit].max(initial=0.0) < (1.0 if e == 1.0 else 10.0) * off_impacts
+        ), mu
 
 
 @pytest.mark.parametrize(
     "h, mu, tilt, azimuth, v, wide",
     [
-        (2e-2, 1.5, 0.173, -0.822, (-1.1, 0.5, 0.94, -3.79, 0.0), 0.5),  # the tip sticks, the cart leans on one rail end
-        (2e-2, 0.3, 0.331, -0.39, (0.97, 2.45, 0.0, 0.0, 0.0), 0.5),  # it sticks, the cart in the corner of two: one row too many
+        (
+            2e-2,
+            1.5,
+            0.173,
+            -0.822,
+            (-1.1, 0.5, 0.94, -3.79, 0.0),
+            0.5,
+        ),  # the tip sticks, the cart leans on one rail end
+        (
+            2e-2,
+            0.3,
+            0.331,
+            -0.39,
+            (0.97, 2.45, 0.0, 0.0, 0.0),
+            0.5,
+        ),  # it sticks, the cart in the corner of two: one row too many
         (1e-3, 1.5, 1.054, -1.22, (1.04, 1.68, -2.22, 2.26, 0.0), 0.5),
         (1e-3, 0.3, 0.351, -0.37, (-1.26, -2.77, 0.0, 0.0, 23.48), 0.5),
     ],
 )
-def test_floor_and_rail_ends_agree_however_strongly_they_are_coupled(h, mu, tilt, azimuth, v, wide):
-    contacts = FLOOR._replace(floor_restitution=0.0, floor_friction=mu, stop_low=(-wide, -wide), stop_high=(wide, wide))
+def test_floor_and_rail_ends_agree_however_strongly_they_are_coupled(
+    h, mu, tilt, azimuth, v, wide
+):
+    contacts = FLOOR._replace(
+        floor_restitution=0.0, floor_friction=mu, stop_low=(-wide, -wide), stop_high=(wide, wide)
+    )
     start = upright(tilt, azimuth)
     start.v[:] = v
     rows, memory, _ = fall(contacts, h, 3.0, start=start, every=round(0.1 / h))
     assert {world.FLOOR} < set(events(memory)["contact"])
-    gaps = [min(world.gaps(contacts._replace(length=2.4), State(0.0, row[:6], row[6:])).values()) for row in rows]
+    gaps = [
+        min(world.gaps(contacts._replace(length=2.4), State(0.0, row[:6], row[6:])).values())
+        for row in rows
+    ]
     assert min(gaps[len(gaps) // 2 :]) > -1e-6
 
 
@@ -226,15 +307,32 @@ def test_floor_and_rail_ends_agree_however_strongly_they_are_coupled(h, mu, tilt
     [
         (
             *(2e-2, 1.5, 1.1531281218058005, 0.8443581516628464),
-            (-0.5558429627022446, 0.24094226560255916, -0.5283661614955831, -4.566374711422198, 0.0),
+            (
+                -0.5558429627022446,
+                0.24094226560255916,
+                -0.5283661614955831,
+                -4.566374711422198,
+                0.0,
+            ),
             0.7972231306742394,
         ),
-        (2e-2, 0.0, 1.1611504458998392, -1.532733340695616, (-1.0418135686460432, 1.6243090652815322, 0.0, 0.0, 0.0), 0.6532433702394949),
+        (
+            2e-2,
+            0.0,
+            1.1611504458998392,
+            -1.532733340695616,
+            (-1.0418135686460432, 1.6243090652815322, 0.0, 0.0, 0.0),
+            0.6532433702394949,
+        ),
     ],
 )
-def test_a_contact_that_parts_into_its_obstacle_is_held_not_met_without_end(h, mu, tilt, azimuth, v, wide):
+def test_a_contact_that_parts_into_its_obstacle_is_held_not_met_without_end(
+    h, mu, tilt, azimuth, v, wide
+):
     """It rises, yet would be inside at the end with no flight between: "met more than 200 times in one step"."""
-    walls = FLOOR._replace(floor_friction=mu, stop_low=(-wide, -wide), stop_high=(wide, wide), stop_restitution=0.5)
+    walls = FLOOR._replace(
+        floor_friction=mu, stop_low=(-wide, -wide), stop_high=(wide, wide), stop_restitution=0.5
+    )
     start = upright(tilt, azimuth)
     start.v[:] = v
     rows, _, _ = fall(walls, h, 4.0, True, start=start, every=1)
@@ -242,7 +340,9 @@ def test_a_contact_that_parts_into_its_obstacle_is_held_not_met_without_end(h, m
 
 
 def test_a_half_space_below_is_a_floor():
-    plane = Contacts(obstacle=world.HALF_SPACE, obstacle_point=(0.0, 0.0, -0.1), obstacle_restitution=0.5)
+    plane = Contacts(
+        obstacle=world.HALF_SPACE, obstacle_point=(0.0, 0.0, -0.1), obstacle_restitution=0.5
+    )
     a, _, _ = fall(plane, 1e-3, 3.0)
     b, _, _ = fall(FLOOR, 1e-3, 3.0)
     np.testing.assert_allclose(a, b, atol=1e-13)
@@ -273,7 +373,9 @@ def test_open_contacts_change_nothing():
     a, _, _ = fall(far, 1e-2, 5.0)
     system, state = build(Params()), upright(np.pi / 6)
     smooth = select("quaternion_midpoint")
-    smooth.advance(system, smooth.options(system), no_input(), 1e-2, 500, 0.0, state.q, state.v, np.zeros(3))
+    smooth.advance(
+        system, smooth.options(system), no_input(), 1e-2, 500, 0.0, state.q, state.v, np.zeros(3)
+    )
     np.testing.assert_allclose(a[-1], np.r_[state.q, state.v], atol=1e-11)
 
 
@@ -282,8 +384,18 @@ def test_open_contacts_change_nothing():
     [
         ("rk4", "none", FLOOR, "integrator.name is 'rk4', which knows no contacts"),
         ("quaternion_midpoint", "suzuki4", FLOOR, "contacts need 'none'"),
-        ("quaternion_midpoint", "none", FLOOR._replace(floor_height=2.3), "contact.floor overlaps the pendulum by 0.2"),
-        ("quaternion_midpoint", "none", Contacts(stop_low=(1.0, -1.0)), "contact.stops.x overlaps the pendulum by 1 m"),
+        (
+            "quaternion_midpoint",
+            "none",
+            FLOOR._replace(floor_height=2.3),
+            "contact.floor overlaps the pendulum by 0.2",
+        ),
+        (
+            "quaternion_midpoint",
+            "none",
+            Contacts(stop_low=(1.0, -1.0)),
+            "contact.stops.x overlaps the pendulum by 1 m",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_before_the_first_step(name, composition, contacts, sentence):
@@ -299,22 +411,42 @@ def test_the_mean_force_of_an_impact_balances_the_momentum(split):
     options, state, reaction = integrator.options(system), upright(np.pi / 6), np.zeros(3)
     while options.contact.recorded[0] == 0:
         q, v = state.q.copy(), state.v.copy()
-        assert integrator.advance(system, options, no_input(), 1e-3, 1, 0.0, state.q, state.v, reaction)[0] == 1
+        assert (
+            integrator.advance(
+                system, options, no_input(), 1e-3, 1, 0.0, state.q, state.v, reaction
+            )[0]
+            == 1
+        )
     momentum = [
-        np.array(rod_on_cart.center_velocity(system, unit_quaternion.matrix(tuple(a[2:])), tuple(b[2:]), tuple(b[:2])))
+        np.array(
+            rod_on_cart.center_velocity(
+                system, unit_quaternion.matrix(tuple(a[2:])), tuple(b[2:]), tuple(b[:2])
+            )
+        )
         for a, b in ((q, v), (state.q, state.v))
     ]
     force = (momentum[1] - momentum[0]) / 1e-3 + np.array((0.0, 0.0, G))
-    np.testing.assert_allclose(reaction + options.contact.force[world.FLOOR], force, rtol=1e-9, atol=1e-9)
-    assert options.contact.impulse[world.FLOOR] == pytest.approx(options.contact.events[0, 2], rel=1e-12)
+    np.testing.assert_allclose(
+        reaction + options.contact.force[world.FLOOR], force, rtol=1e-9, atol=1e-9
+    )
+    assert options.contact.impulse[world.FLOOR] == pytest.approx(
+        options.contact.events[0, 2], rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("split", [False, True])
 def test_how_steps_are_grouped_into_calls_changes_round_off_only(split):
     """What is known to be far away is not looked at; where it is looked at again depends on the calls."""
-    walls = FLOOR._replace(stop_low=(-0.3, -9.0), stop_high=(0.3, 9.0), obstacle=world.SPHERE, obstacle_point=(1.5, 0.3, 0.5))
+    walls = FLOOR._replace(
+        stop_low=(-0.3, -9.0),
+        stop_high=(0.3, 9.0),
+        obstacle=world.SPHERE,
+        obstacle_point=(1.5, 0.3, 0.5),
+    )
     start = upright(np.pi / 6, 0.1)
-    one, memory, _ = fall(walls, 1e-3, 2.0, split, start=start._replace(q=start.q.copy(), v=start.v.copy()))
+    one, memory, _ = fall(
+        walls, 1e-3, 2.0, split, start=start._replace(q=start.q.copy(), v=start.v.copy())
+    )
     many, other, _ = fall(walls, 1e-3, 2.0, split, start=start, every=1)
     assert memory.recorded[0] >= 3
     np.testing.assert_allclose(one[-1], many[-1], atol=1e-10)
@@ -325,7 +457,9 @@ def test_how_steps_are_grouped_into_calls_changes_round_off_only(split):
 @pytest.mark.parametrize("law", restitution.LAWS)
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("height, mu, e", [(-2.0, 0.6, 0.5), (-2.35, 0.3, 0.9), (-1.0, 1.5, 1.0)])
-def test_no_impact_with_friction_gains_energy_unless_newtons_law_is_asked_for(height, mu, e, split, law):
+def test_no_impact_with_friction_gains_energy_unless_newtons_law_is_asked_for(
+    height, mu, e, split, law
+):
     """Kane's paradox: from 11.6 to 23.5 J in one impact on a floor at -2 m; the share of the restitution that is left is largest."""
     contacts = FLOOR._replace(
         floor_height=height, floor_friction=mu, floor_restitution=e, impact_law=LAW[law]
@@ -426,7 +560,9 @@ def test_a_rod_on_a_fixed_cart_falls_slides_and_rests_with_friction(h, mu, split
     f = memory.force[world.FLOOR]
     assert np.hypot(f[0], f[1]) <= mu * f[2] * (1.0 + 1e-9)
     if mu > 0.1:
-        assert energy[-1] == pytest.approx(-0.05 * G, abs=1e-9) and np.abs(resting[6:]).max() < 1e-9
+        assert (
+            energy[-1] == pytest.approx(-0.05 * G, abs=1e-9) and np.abs(resting[6:]).max() < 1e-9
+        )
 
 
 @pytest.mark.parametrize("split", [False, True])
@@ -434,6 +570,10 @@ def test_a_rod_on_a_fixed_cart_falls_slides_and_rests_with_friction(h, mu, split
 def test_a_rod_on_a_fixed_cart_lies_still_from_the_first_step(mu, split):
     contacts = FLOOR._replace(floor_friction=mu, floor_restitution=0.5)
     start = upright(np.arccos(-0.1 / 2.4), 0.7)
-    rows, memory, _ = fall(contacts, 2e-3, 1.0, split, start=start, params=Params(cart_fixed=True), every=1)
-    np.testing.assert_allclose(rows, np.r_[start.q, np.zeros(5)] * np.ones((len(rows), 1)), atol=1e-12)
+    rows, memory, _ = fall(
+        contacts, 2e-3, 1.0, split, start=start, params=Params(cart_fixed=True), every=1
+    )
+    np.testing.assert_allclose(
+        rows, np.r_[start.q, np.zeros(5)] * np.ones((len(rows), 1)), atol=1e-12
+    )
     assert memory.force[world.FLOOR, 2] > 4.0

@@ -46,11 +46,16 @@ class DiscreteLagrangian:
 
     def __call__(self, q0, q1) -> float:
         S, h = self.system, self.h
-        r = [np.append(q[:2], 0.0) + newton_euler.rotation(q) @ (0.0, 0.0, S.center) for q in (q0, q1)]
+        r = [
+            np.append(q[:2], 0.0) + newton_euler.rotation(q) @ (0.0, 0.0, S.center)
+            for q in (q0, q1)
+        ]
         D, Dr = (q1[:2] - q0[:2]) / h, (r[1] - r[0]) / h
         middle, rate = 0.5 * (q0[2:] + q1[2:]), (q1[2:] - q0[2:]) / h
         L = multiply(middle * [1.0, -1.0, -1.0, -1.0], rate)[1:]
-        turning = 2.0 * L @ ((np.array(S.inertia) - self.gamma) * L) + 2.0 * self.gamma * rate @ rate
+        turning = (
+            2.0 * L @ ((np.array(S.inertia) - self.gamma) * L) + 2.0 * self.gamma * rate @ rate
+        )
         T = 0.5 * S.cart_mass * D @ D + 0.5 * S.rod_mass * Dr @ Dr + turning
         return h * T - 0.5 * h * S.rod_mass * S.gravity * (r[0][2] + r[1][2])
 
@@ -78,14 +83,18 @@ def relative_rotation(q0, q1) -> np.ndarray:
 def test_steps_satisfy_the_discrete_euler_lagrange_equations(plant, gamma):
     """D2 L_d(q_0, q_1) + D1 L_d(q_1, q_2) + h f(q_1) - friction = 0: three positions, no momenta."""
     system, h = PLANTS[plant], 0.01
-    integrator = select("moser_veselov") if gamma == 0.0 else select("quaternion_midpoint", gamma=gamma)
+    integrator = (
+        select("moser_veselov") if gamma == 0.0 else select("quaternion_midpoint", gamma=gamma)
+    )
     first = start(system)
     q = [first.q] + [advanced(integrator, system, first, PUSHED, h, n)[0] for n in (1, 2)]
     L = DiscreteLagrangian(system, gamma * min(system.inertia), h)
     D2, D1 = L.slope(q[0], q[1], 1), L.slope(q[1], q[2], 0)
 
     R, (F, T, r) = newton_euler.rotation(q[1]), np.split(PUSHED.disturbance, 3)
-    force = np.concatenate([newton_euler.cart_force(PUSHED, h) + F[:2], R.T @ T + np.cross(r, R.T @ F)])
+    force = np.concatenate(
+        [newton_euler.cart_force(PUSHED, h) + F[:2], R.T @ T + np.cross(r, R.T @ F)]
+    )
     friction = np.concatenate(
         [
             0.5 * system.cart_damping * (q[2][:2] - q[0][:2]),

@@ -15,7 +15,9 @@ from rbdyn_ros.numerics.finite_difference import jacobian
 
 I, M, H = (0.4801, 0.2, 0.05), 1.3, 0.1
 
-velocities = st.lists(st.floats(-3.0, 3.0, allow_subnormal=False), min_size=6, max_size=6).map(np.array)
+velocities = st.lists(st.floats(-3.0, 3.0, allow_subnormal=False), min_size=6, max_size=6).map(
+    np.array
+)
 
 
 def pair(V) -> tuple:
@@ -30,7 +32,11 @@ def flat(V) -> np.ndarray:
 
 def momentum(V) -> np.ndarray:
     """dlog_{hV}^T G V."""
-    return flat(twist.dlog_transposed(discrete_twist.scaled(H, pair(V)), discrete_twist.metric(I, M, pair(V))))
+    return flat(
+        twist.dlog_transposed(
+            discrete_twist.scaled(H, pair(V)), discrete_twist.metric(I, M, pair(V))
+        )
+    )
 
 
 @given(velocities)
@@ -66,7 +72,9 @@ def test_momenta_are_the_derivatives_of_the_discrete_lagrangian(V):
 
     def moved(first, second) -> float:
         """L_d after moving T_k by exp(first) and T_{k+1} by exp(second)."""
-        step = twist.product(twist.product(twist.exp(pair(-first)), twist.exp(pair(xi))), twist.exp(pair(second)))
+        step = twist.product(
+            twist.product(twist.exp(pair(-first)), twist.exp(pair(xi))), twist.exp(pair(second))
+        )
         return discrete_lagrangian(flat(twist.log(step)))
 
     zero = np.zeros(6)
@@ -83,7 +91,13 @@ def test_left_trivialised_dlog_would_miss():
     V = np.array([2.0, -1.0, 3.0, 0.5, -0.4, 0.8])
     GV = discrete_twist.metric(I, M, pair(V))
     xi = pair(H * 5.0 * V)
-    assert np.abs(flat(twist.dlog_transposed(xi, GV)) - flat(twist.dlog_transposed(twist.negated(xi), GV))).max() > 0.1
+    assert (
+        np.abs(
+            flat(twist.dlog_transposed(xi, GV))
+            - flat(twist.dlog_transposed(twist.negated(xi), GV))
+        ).max()
+        > 0.1
+    )
 
 
 def test_runge_kutta_poses_leave_the_notebooks_residual():

@@ -31,23 +31,38 @@ def test_newton_matrix_is_the_derivative_of_the_momentum():
     D = np.array([0.7, -1.1])
 
     def momentum(D):
-        return np.array(euler_lagrange.momenta(J, V, h, 0.6 + 0.5 * h * D[0], -0.4 + 0.5 * h * D[1], tuple(D.tolist()), -1.0))
+        return np.array(
+            euler_lagrange.momenta(
+                J, V, h, 0.6 + 0.5 * h * D[0], -0.4 + 0.5 * h * D[1], tuple(D.tolist()), -1.0
+            )
+        )
 
     d, e = 0.6 + 0.5 * h * D[0], -0.4 + 0.5 * h * D[1]
     solved = euler_lagrange.newton_step(J, V, h, d, e, tuple(D.tolist()), tuple(p.tolist()))
     assert solved == pytest.approx(np.linalg.solve(jacobian(momentum, D).value, p), rel=1e-9)
 
 
-@pytest.mark.parametrize("h, low, high", [(0.01, 6.15, 6.17), (0.005, 11.3, 11.45), (0.0025, 21.7, 21.9)])
+@pytest.mark.parametrize(
+    "h, low, high", [(0.01, 6.15, 6.17), (0.005, 11.3, 11.45), (0.0025, 21.7, 21.9)]
+)
 def test_it_ends_at_the_pole_and_says_so(h, low, high):
-    record = pendulum_run.swung(select("euler_lagrange"), apparatus.point_mass(), START, h, 30.0, h)
+    record = pendulum_run.swung(
+        select("euler_lagrange"), apparatus.point_mass(), START, h, 30.0, h
+    )
     assert not record.ok and low < record.t[-1] < high
-    assert "pitch-cone chart is singular at +-90 deg" in record.message and np.isfinite(record.q).all()
+    assert (
+        "pitch-cone chart is singular at +-90 deg" in record.message
+        and np.isfinite(record.q).all()
+    )
 
 
-@pytest.mark.parametrize("h, azimuth", [(0.01, 19.03), (0.005, 24.47), (0.0025, 25.845), (0.00125, 26.188)])
+@pytest.mark.parametrize(
+    "h, azimuth", [(0.01, 19.03), (0.005, 24.47), (0.0025, 25.845), (0.00125, 26.188)]
+)
 def test_swing_plane_turns_at_the_upright_pass(h, azimuth):
-    record = pendulum_run.swung(select("euler_lagrange"), apparatus.point_mass(), START, h, 5.0, 0.01)
+    record = pendulum_run.swung(
+        select("euler_lagrange"), apparatus.point_mass(), START, h, 5.0, 0.01
+    )
     assert pitch_cone.swing_planes(record)[1] == pytest.approx(azimuth, abs=0.02)
 
 
@@ -62,7 +77,10 @@ def test_discrete_lagrangian_is_not_invariant_under_rotation_about_the_vertical(
         return a + s * np.array([-np.sin(a[1]), np.tan(a[0]) * np.cos(a[1])])
 
     a, b = np.array([0.5, 0.8]), np.array([0.53, 0.84])
-    slope = (lagrangian(turned(a, 1e-6), turned(b, 1e-6)) - lagrangian(turned(a, -1e-6), turned(b, -1e-6))) / 2e-6
+    slope = (
+        lagrangian(turned(a, 1e-6), turned(b, 1e-6))
+        - lagrangian(turned(a, -1e-6), turned(b, -1e-6))
+    ) / 2e-6
     assert 1e-5 < abs(slope) < 1e-2
 
 
@@ -71,7 +89,11 @@ def test_discrete_lagrangian_is_not_invariant_under_rotation_about_the_vertical(
     [
         (apparatus.pendulum(), no_input(), "cart.fixed: true"),
         (apparatus.pendulum(cart_fixed=True, joint_damping=0.1), no_input(), "joint.damping: 0.0"),
-        (apparatus.pendulum(cart_fixed=True), apparatus.torque(0.0, 0.0, 1.0), "no forces but weight"),
+        (
+            apparatus.pendulum(cart_fixed=True),
+            apparatus.torque(0.0, 0.0, 1.0),
+            "no forces but weight",
+        ),
     ],
 )
 def test_what_it_is_not_for_is_refused(system, input, sentence):

@@ -22,7 +22,11 @@ def fast():
 
 def same(state, other) -> bool:
     """Bit by bit, nan included."""
-    return state.q.tobytes() == other.q.tobytes() and state.v.tobytes() == other.v.tobytes() and state.t == other.t
+    return (
+        state.q.tobytes() == other.q.tobytes()
+        and state.v.tobytes() == other.v.tobytes()
+        and state.t == other.t
+    )
 
 
 @pytest.mark.parametrize("composition", ["none", "suzuki4"])
@@ -38,7 +42,9 @@ def test_step_too_large_to_converge(name, composition):
 @pytest.mark.parametrize("name", VARIATIONAL)
 def test_too_few_iterations(name):
     state = spinning()
-    result = step(select(name, max_iterations=1, tolerance=1e-15), PENDULUM, state, no_input(), 0.05)
+    result = step(
+        select(name, max_iterations=1, tolerance=1e-15), PENDULUM, state, no_input(), 0.05
+    )
     assert not result.ok and result.iterations == 1
     assert 1e-15 < result.residual < 1.0
     assert same(result.state, state)
@@ -94,7 +100,9 @@ def test_tqdl_refuses_a_step_whose_numbers_are_not_finite():
 def test_se3_variational_refuses_a_turn_of_pi_or_more_in_one_step(rate):
     """The logarithm of such a turn is that of a shorter one."""
     h = 0.01
-    state = State(0.0, np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 0.0, rate / h]))
+    state = State(
+        0.0, np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 0.0, rate / h])
+    )
     result = step(select("se3_variational"), PENDULUM, state, no_input(), h)
     assert result.ok is False and not result.residual <= 1e-13
     assert same(result.state, state)

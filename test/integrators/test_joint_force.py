@@ -16,7 +16,9 @@ STEPS = np.array([4e-3, 2e-3, 1e-3])
 @pytest.mark.parametrize("name", NAMES)
 def test_joint_carries_the_weight_of_a_rod_at_rest(name):
     for tilt in (0.0, np.pi):
-        _, _, reaction = advanced(select(name), PLANTS["fixed pivot"], upright(tilt), no_input(), 0.01, 1)
+        _, _, reaction = advanced(
+            select(name), PLANTS["fixed pivot"], upright(tilt), no_input(), 0.01, 1
+        )
         assert reaction == pytest.approx([0.0, 0.0, 9.81], abs=1e-12)
 
 
@@ -44,15 +46,29 @@ def test_cart_feels_the_opposite_of_the_joint_force():
     """M (x'_1 - x'_0)/h = mean u - b mean x' - reaction_xy, to the order of the trapezoid."""
     system, h = PLANTS["damped"], 1e-3
     q0, v0, _ = advanced(select("quaternion_midpoint"), system, start(system), FORCED, h, 499)
-    q1, v1, reaction = advanced(select("quaternion_midpoint"), system, start(system), FORCED, h, 500)
+    q1, v1, reaction = advanced(
+        select("quaternion_midpoint"), system, start(system), FORCED, h, 500
+    )
     u = 0.5 * (newton_euler.cart_force(FORCED, 0.499) + newton_euler.cart_force(FORCED, 0.5))
-    balance = system.cart_mass * (v1[:2] - v0[:2]) / h - u + system.cart_damping * 0.5 * (v0[:2] + v1[:2]) + reaction[:2]
+    balance = (
+        system.cart_mass * (v1[:2] - v0[:2]) / h
+        - u
+        + system.cart_damping * 0.5 * (v0[:2] + v1[:2])
+        + reaction[:2]
+    )
     assert np.abs(balance).max() < 1e-5
 
 
 def test_composed_reaction_is_the_mean_over_all_stages():
     h = 0.01
-    _, _, reaction = advanced(select("quaternion_midpoint", "kahan_li8"), PENDULUM, start(PENDULUM), FORCED, h, 50)
-    states = [advanced(select("quaternion_midpoint", "kahan_li8"), PENDULUM, start(PENDULUM), FORCED, h, n)[:2] for n in (49, 50)]
+    _, _, reaction = advanced(
+        select("quaternion_midpoint", "kahan_li8"), PENDULUM, start(PENDULUM), FORCED, h, 50
+    )
+    states = [
+        advanced(
+            select("quaternion_midpoint", "kahan_li8"), PENDULUM, start(PENDULUM), FORCED, h, n
+        )[:2]
+        for n in (49, 50)
+    ]
     V = [newton_euler.center_velocity(PENDULUM, q, v) for q, v in states]
     assert reaction == pytest.approx((V[1] - V[0]) / h + [0.0, 0.0, 9.81], abs=1e-9)

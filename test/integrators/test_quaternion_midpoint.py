@@ -48,7 +48,13 @@ class MaximalCoordinates:
         u = newton_euler.cart_force(self.input, self.state.t)
         _, a, g, F = self.turn(v)
         rod = S.rod_mass * Dr / h - self.p_r - 0.5 * h * f_r - ell
-        turning = 2.0 / h * (a + g) + S.joint_damping * v - self.p_w - 0.5 * h * tau_c + np.cross(self.c, R.T @ ell)
+        turning = (
+            2.0 / h * (a + g)
+            + S.joint_damping * v
+            - self.p_w
+            - 0.5 * h * tau_c
+            + np.cross(self.c, R.T @ ell)
+        )
         cart = (S.cart_mass / h + 0.5 * S.cart_damping) * D - self.pi - 0.5 * h * u + ell[:2]
         joint = Dr - horizontal(D) - R @ (F - np.eye(3)) @ self.c
         return np.concatenate([rod, turning, cart if S.cart_free else D, joint])
@@ -56,7 +62,9 @@ class MaximalCoordinates:
     def step(self) -> tuple:
         """(q, v, mean joint force) at the end of the step."""
         S, h, q, v0 = self.system, self.h, self.state.q, self.state.v
-        guess = np.concatenate([h * self.p_r / S.rod_mass, 0.5 * h * v0[2:], h * v0[:2], np.zeros(3)])
+        guess = np.concatenate(
+            [h * self.p_r / S.rod_mass, 0.5 * h * v0[2:], h * v0[:2], np.zeros(3)]
+        )
         z, _, status, message = fsolve(self.residual, guess, xtol=1e-14, full_output=True)
         assert status == 1 or np.abs(self.residual(z)).max() < 1e-12, message
         Dr, v, D, ell = z[:3], z[3:6], z[6:8], z[8:]
@@ -65,7 +73,9 @@ class MaximalCoordinates:
         f_r, tau_c = wrench_at_center(S, self.input, R)
         u = newton_euler.cart_force(self.input, self.state.t + h)
         p_r = S.rod_mass * Dr / h + 0.5 * h * f_r + ell
-        p_w = 2.0 / h * (a - g) - S.joint_damping * v + 0.5 * h * tau_c - np.cross(self.c, R.T @ ell)
+        p_w = (
+            2.0 / h * (a - g) - S.joint_damping * v + 0.5 * h * tau_c - np.cross(self.c, R.T @ ell)
+        )
         pi = (S.cart_mass / h - 0.5 * S.cart_damping) * D + 0.5 * h * u - ell[:2]
         end = np.concatenate([q[:2] + D, multiply(q[2:], np.append(s, v))])
         V, w, x, nu = self.project(R, p_r, p_w, pi)
@@ -113,12 +123,19 @@ def test_gamma_zero_is_moser_veselov(plant):
 
 def spin_angle_error(gamma: float, h: float) -> float:
     """Of a steadily spinning upright rod after one second at 50 rad/s [rad]."""
-    state = State(0.0, np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 0.0, 50.0]))
-    q, _, _ = advanced(select("quaternion_midpoint", gamma=gamma), PENDULUM, state, no_input(), h, round(1.0 / h))
+    state = State(
+        0.0, np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 0.0, 50.0])
+    )
+    q, _, _ = advanced(
+        select("quaternion_midpoint", gamma=gamma), PENDULUM, state, no_input(), h, round(1.0 / h)
+    )
     return float(attitude_angle(q[2:], np.array([np.cos(25.0), 0.0, 0.0, np.sin(25.0)])))
 
 
 def test_default_gamma_turns_a_spinning_rod_with_order_four():
-    order = {gamma: np.log2(spin_angle_error(gamma, 0.005) / spin_angle_error(gamma, 0.0025)) for gamma in (0.0, 4.0 / 3.0)}
+    order = {
+        gamma: np.log2(spin_angle_error(gamma, 0.005) / spin_angle_error(gamma, 0.0025))
+        for gamma in (0.0, 4.0 / 3.0)
+    }
     assert order[0.0] == pytest.approx(2.0, abs=0.05)
     assert order[4.0 / 3.0] == pytest.approx(4.0, abs=0.1)

@@ -31,18 +31,26 @@ def fallen(contacts, h, split, tilt, azimuth, v):
     options, state.v[:] = integrator.options(system), v
     energy, deepest, steps = [quantities(system, state.q, state.v)[0]], 0.0, round(SECONDS / h)
     for k in range(steps):
-        done, _, residual = integrator.advance(system, options, no_input(), h, 1, k * h, state.q, state.v, reaction)
+        done, _, residual = integrator.advance(
+            system, options, no_input(), h, 1, k * h, state.q, state.v, reaction
+        )
         assert done == 1, f"t = {k * h:.3f} s: {trouble(options.contact) or residual}"
         energy.append(quantities(system, state.q, state.v)[0])
         if k > 0.75 * steps:
-            deepest = max(deepest, -min(world.gaps(contacts, State(0.0, state.q, state.v)).values()))
+            deepest = max(
+                deepest, -min(world.gaps(contacts, State(0.0, state.q, state.v)).values())
+            )
     return np.diff(energy).max(), deepest
 
 
 def drawn(rng):
     """A start: (tilt, azimuth, v), half of them with spin."""
     spin = rng.choice([0.0, 10.0]) * rng.normal()
-    return rng.uniform(0.1, 1.2), rng.uniform(-np.pi, np.pi), np.concatenate([1.5 * rng.normal(size=2), 2.0 * rng.normal(size=2), [spin]])
+    return (
+        rng.uniform(0.1, 1.2),
+        rng.uniform(-np.pi, np.pi),
+        np.concatenate([1.5 * rng.normal(size=2), 2.0 * rng.normal(size=2), [spin]]),
+    )
 
 
 @pytest.mark.parametrize("split", [False, True])
@@ -52,7 +60,9 @@ def test_falls_that_land_without_rebound(h, falls, gain, split):
     for _ in range(falls):
         contacts = between_rails(rng.uniform(0.2, 1.0), rng.choice([0.0, 0.3, 0.8, 1.5]))
         rise, deepest = fallen(contacts, h, split, *drawn(rng))
-        assert rise < gain and deepest < (1e-6 if split else h * 1.0)  # whole steps: what still moves, at 1 m/s, is found a step late
+        assert rise < gain and deepest < (
+            1e-6 if split else h * 1.0
+        )  # whole steps: what still moves, at 1 m/s, is found a step late
 
 
 @pytest.mark.parametrize("split", [False, True])
@@ -70,8 +80,13 @@ def test_a_rod_that_friction_wedges_under_a_sphere_goes_on(split, e):
     """Between floor and sphere no impulses obeyed the laws of a whole step: two to eight of these falls stopped."""
     rng = np.random.default_rng(12)
     for _ in range(100):
-        contacts = between_rails(rng.uniform(0.2, 1.0), rng.choice([0.0, 0.3, 0.8, 1.5]), e)._replace(
-            obstacle=world.SPHERE, obstacle_point=(*rng.uniform(-1.5, 1.5, 2), 0.2), obstacle_radius=0.25, obstacle_friction=0.5
+        contacts = between_rails(
+            rng.uniform(0.2, 1.0), rng.choice([0.0, 0.3, 0.8, 1.5]), e
+        )._replace(
+            obstacle=world.SPHERE,
+            obstacle_point=(*rng.uniform(-1.5, 1.5, 2), 0.2),
+            obstacle_radius=0.25,
+            obstacle_friction=0.5,
         )
         start = drawn(rng)
         if min(world.gaps(contacts, upright(*start[:2])).values()) > 0.02:
@@ -106,7 +121,12 @@ def test_a_contact_that_begins_to_stick_rubs_no_more_than_it_may_and_does_not_pu
     for _ in range(number + 1):
         drop = random_falls.draw(rng)
     outcome = random_falls.run(drop)
-    assert not outcome.reason and outcome.excess < 1e-6 and outcome.pull < 1e-9 and outcome.gain < 2e-2, outcome
+    assert (
+        not outcome.reason
+        and outcome.excess < 1e-6
+        and outcome.pull < 1e-9
+        and outcome.gain < 2e-2
+    ), outcome
 
 
 def overlapping(contacts, tilt):
@@ -119,8 +139,12 @@ def overlapping(contacts, tilt):
 
 
 def test_a_jam_is_proved_where_no_motion_opens_what_overlaps():
-    ceiling = Contacts(obstacle=world.HALF_SPACE, obstacle_point=(0.0, 0.0, 2.3), obstacle_normal=(0.0, 0.0, -1.0))
-    deepest, jammed = overlapping(ceiling, 0.0)  # upright under a ceiling: the tip moves sideways only
+    ceiling = Contacts(
+        obstacle=world.HALF_SPACE, obstacle_point=(0.0, 0.0, 2.3), obstacle_normal=(0.0, 0.0, -1.0)
+    )
+    deepest, jammed = overlapping(
+        ceiling, 0.0
+    )  # upright under a ceiling: the tip moves sideways only
     assert deepest == pytest.approx(-0.1) and jammed
     deepest, jammed = overlapping(ceiling, 0.05)
     assert deepest > -1e-11 and not jammed

@@ -32,7 +32,8 @@ def test_is_the_map_of_moser_and_veselov(plant, composition):
     system = PLANTS[plant]._replace(joint_damping=0.0)
     state = swinging(system)
     ours, theirs = (
-        advanced(select(name, composition), system, state, PUSH, 0.01, 200) for name in ("rattle_s2", "moser_veselov")
+        advanced(select(name, composition), system, state, PUSH, 0.01, 200)
+        for name in ("rattle_s2", "moser_veselov")
     )
     assert np.abs(ours[0] - theirs[0]).max() < 1e-9
     assert np.abs(ours[1] - theirs[1]).max() < 1e-8
@@ -41,7 +42,9 @@ def test_is_the_map_of_moser_and_veselov(plant, composition):
 def test_energy_and_momentum_do_not_drift_over_a_thousand_seconds():
     """1.7 million stages: velocities in place of momenta, or K^-1 and K in turn, lose 3e-9 J and 1e-10 N s here."""
     state = swinging(PENDULUM)
-    q, v = advanced(select("rattle_s2", "kahan_li8"), PENDULUM, state, no_input(), 0.01, 100_000)[:2]
+    q, v = advanced(select("rattle_s2", "kahan_li8"), PENDULUM, state, no_input(), 0.01, 100_000)[
+        :2
+    ]
     change = np.subtract(quantities(PENDULUM, q, v), quantities(PENDULUM, state.q, state.v))
     assert abs(change[0]) < 1e-10
     assert np.abs(change[2:4]).max() < 1e-11

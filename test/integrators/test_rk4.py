@@ -38,7 +38,9 @@ def lagrangian(system, q, v) -> float:
 def moved(q, e) -> np.ndarray:
     """The cart moved by e[:2] and the rod turned by e[2:] [body]."""
     half = 0.5 * e[2:]
-    return np.concatenate([q[:2] + e[:2], multiply(q[2:], np.append(np.sqrt(1.0 - half @ half), half))])
+    return np.concatenate(
+        [q[:2] + e[:2], multiply(q[2:], np.append(np.sqrt(1.0 - half @ half), half))]
+    )
 
 
 @pytest.mark.parametrize("plant", PLANTS)
@@ -54,7 +56,9 @@ def test_accelerations_satisfy_the_euler_poincare_equations(plant):
     dp = jacobian(lambda t: p(way(t), v + t * acceleration), np.zeros(1), step=0.01).value.ravel()
     dL = jacobian(lambda e: lagrangian(system, moved(q, e), v), np.zeros(5)).value.ravel()
     u, w = newton_euler.cart_force(FORCED, 0.0), v[2:]
-    assert dp[2:] + np.cross(w, p(q, v)[2:]) == pytest.approx(dL[2:] - system.joint_damping * w, abs=1e-8)
+    assert dp[2:] + np.cross(w, p(q, v)[2:]) == pytest.approx(
+        dL[2:] - system.joint_damping * w, abs=1e-8
+    )
     if system.cart_free:
         assert dp[:2] == pytest.approx(u - system.cart_damping * v[:2], abs=1e-8)
 
@@ -64,4 +68,8 @@ def test_keeps_the_last_state_when_numbers_overflow():
     state.v[4] = 1e200
     result = step(select("rk4"), PLANTS["cart"], state, no_input(), 0.01)
     assert not result.ok and result.residual == np.inf
-    assert (result.state.q == state.q).all() and (result.state.v == state.v).all() and result.state.t == 0.0
+    assert (
+        (result.state.q == state.q).all()
+        and (result.state.v == state.v).all()
+        and result.state.t == 0.0
+    )

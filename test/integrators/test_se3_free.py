@@ -18,8 +18,13 @@ def thrown() -> tuple:
     return np.r_[0.1, 0.2, 0.3, START.q[2:]], np.r_[0.3, -0.2, 0.5, START.v[2:]]
 
 
-@pytest.mark.parametrize("h, energy, newton_iterations, riqn_iterations", [(0.01, 1.66e-4, 2.0, 6.0), (0.03, 1.495e-3, 2.3, 10.0), (0.1, 1.664e-2, 2.7, 51.0)])
-def test_energy_is_bounded_and_momentum_exact_over_many_steps(h, energy, newton_iterations, riqn_iterations):
+@pytest.mark.parametrize(
+    "h, energy, newton_iterations, riqn_iterations",
+    [(0.01, 1.66e-4, 2.0, 6.0), (0.03, 1.495e-3, 2.3, 10.0), (0.1, 1.664e-2, 2.7, 51.0)],
+)
+def test_energy_is_bounded_and_momentum_exact_over_many_steps(
+    h, energy, newton_iterations, riqn_iterations
+):
     for newton, expected in ((True, newton_iterations), (False, riqn_iterations)):
         run = free_top.turned_se3(newton, BODY, START, h, 2000, 10)
         assert run.ok and free_top.worst_energy(run) == pytest.approx(energy, rel=0.01)
@@ -39,7 +44,9 @@ def test_linear_and_angular_momentum_of_a_thrown_body_in_space():
 
     def momenta():
         p = 2.0 * v[:3]
-        spin = free_body.momentum(system, START._replace(q=np.r_[0.0, 0.0, q[3:]], v=np.r_[0.0, 0.0, v[3:]]))
+        spin = free_body.momentum(
+            system, START._replace(q=np.r_[0.0, 0.0, q[3:]], v=np.r_[0.0, 0.0, v[3:]])
+        )
         return np.r_[p, np.cross(q[:3], p) + spin]
 
     before = momenta()
@@ -76,6 +83,8 @@ def test_weight_and_a_wrench_at_a_point_give_the_right_accelerations(options):
 def test_a_step_too_large_is_reported_and_nothing_is_nan():
     q, v = thrown()
     v[3:] = 60.0, 30.0, 0.0
-    done, iterations, residual = se3_free.advance_free(BODY, se3_free.Options(1e-13, 30, 0), NOTHING, 0.1, 5, q, v)
+    done, iterations, residual = se3_free.advance_free(
+        BODY, se3_free.Options(1e-13, 30, 0), NOTHING, 0.1, 5, q, v
+    )
     assert done < 5 and not residual <= 1e-13 and iterations <= 31 * (done + 1)
     assert np.isfinite(q).all() and np.isfinite(v).all()

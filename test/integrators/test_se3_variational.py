@@ -23,11 +23,21 @@ def at_origin(system) -> State:
     return state
 
 
-@pytest.mark.parametrize("plant, h, energy", [("cart", 0.01, 5.7e-3), ("cart", 0.03, 6.2e-2), ("fixed pivot", 0.01, 1.8e-3), ("fixed pivot", 0.03, 2.0e-2)])
+@pytest.mark.parametrize(
+    "plant, h, energy",
+    [
+        ("cart", 0.01, 5.7e-3),
+        ("cart", 0.03, 6.2e-2),
+        ("fixed pivot", 0.01, 1.8e-3),
+        ("fixed pivot", 0.03, 2.0e-2),
+    ],
+)
 def test_energy_is_bounded_and_momenta_exact_over_a_thousand_seconds(plant, h, energy):
     system = PLANTS[plant]
     every = 10 if h == 0.01 else 3
-    record = pendulum_run.swung(select("se3_variational"), system, at_origin(system), h, 999.99, every * h)
+    record = pendulum_run.swung(
+        select("se3_variational"), system, at_origin(system), h, 999.99, every * h
+    )
     kept = pendulum_run.conservation(record, system, every)
     assert record.ok and kept.energy == pytest.approx(energy, rel=0.2)
     assert kept.trend < 6e-8 and kept.vertical_momentum < 1.1e-10
@@ -71,12 +81,20 @@ def test_joint_force_is_the_multiplier(plant):
 @pytest.mark.parametrize("input", [no_input(), FORCED, PUSHED], ids=["free", "forced", "pushed"])
 @pytest.mark.parametrize("damping", [0.0, 0.05])
 def test_order_2_on_a_stout_rod_with_forces_and_friction(input, damping):
-    system = build(REFERENCE._replace(rod_inertia=THICK, cart_damping=0.5 * (damping > 0.0), joint_damping=damping))
+    system = build(
+        REFERENCE._replace(
+            rod_inertia=THICK, cart_damping=0.5 * (damping > 0.0), joint_damping=damping
+        )
+    )
     q_end, v_end, _ = advanced(select("rk4"), system, start(system), input, 1e-4, 10_000)
     errors = []
     for n in (50, 100, 200):
         q, v, _ = advanced(select("se3_variational"), system, start(system), input, 1.0 / n, n)
-        errors.append(np.linalg.norm(q[:2] - q_end[:2]) + attitude_angle(q[2:], q_end[2:]) + np.linalg.norm(v - v_end))
+        errors.append(
+            np.linalg.norm(q[:2] - q_end[:2])
+            + attitude_angle(q[2:], q_end[2:])
+            + np.linalg.norm(v - v_end)
+        )
     slopes = np.log2(np.array(errors[:-1]) / errors[1:])
     assert slopes == pytest.approx([2.0, 2.0], abs=0.05)
 
@@ -90,7 +108,9 @@ def test_the_logarithm_adds_an_axial_inertia(h):
     q, _, _ = advanced(select("se3_variational"), system, state, no_input(), h, 1)
     turn = increments.angular_velocity(state.q[2:], q[2:], h)
     across, axial = system.inertia[0] + system.rod_mass * system.center**2, system.inertia[2]
-    expected = axial * 5.0 / (axial + h * h / 12.0 * (across - axial) * (turn[0] ** 2 + turn[1] ** 2))
+    expected = (
+        axial * 5.0 / (axial + h * h / 12.0 * (across - axial) * (turn[0] ** 2 + turn[1] ** 2))
+    )
     assert turn[2] == pytest.approx(expected, rel=1e-3)
     q, _, _ = advanced(select("moser_veselov"), system, state, no_input(), h, 1)
     assert increments.angular_velocity(state.q[2:], q[2:], h)[2] == pytest.approx(5.0, rel=0.02)
@@ -100,13 +120,18 @@ def test_a_rod_without_spin_follows_moser_veselov_to_second_order():
     """Same limit, different discretisations: their distance shrinks by 4 with the step's half."""
     distances = []
     for n in (100, 200):
-        ends = [advanced(select(name), CART, upright(0.3, 0.4), no_input(), 1.0 / n, n)[0] for name in ("se3_variational", "moser_veselov")]
+        ends = [
+            advanced(select(name), CART, upright(0.3, 0.4), no_input(), 1.0 / n, n)[0]
+            for name in ("se3_variational", "moser_veselov")
+        ]
         distances.append(np.abs(ends[0] - ends[1]).max())
     assert distances[0] / distances[1] == pytest.approx(4.0, rel=0.02)
 
 
 def test_momenta_are_exact_whatever_the_tolerance():
-    record = pendulum_run.swung(select("se3_variational", tolerance=1e-8), CART, at_origin(CART), 0.01, 100.0, 1.0)
+    record = pendulum_run.swung(
+        select("se3_variational", tolerance=1e-8), CART, at_origin(CART), 0.01, 100.0, 1.0
+    )
     kept = pendulum_run.conservation(record, CART, 100)
     assert kept.horizontal_momentum < 1e-11
 
@@ -116,6 +141,8 @@ def test_a_step_too_large_is_reported_and_keeps_the_last_state():
     state.v[2:4] = 40.0, 20.0
     q, v, reaction = state.q.copy(), state.v.copy(), np.zeros(3)
     integrator = select("se3_variational")
-    done, iterations, residual = integrator.advance(CART, integrator.options(CART), no_input(), 0.3, 3, 0.0, q, v, reaction)
+    done, iterations, residual = integrator.advance(
+        CART, integrator.options(CART), no_input(), 0.3, 3, 0.0, q, v, reaction
+    )
     assert done < 3 and not residual <= 1e-13 and iterations > 0
     assert np.isfinite(q).all() and np.isfinite(v).all()

@@ -15,7 +15,10 @@ def test_every_name_can_be_selected():
 
 
 def test_composition_raises_the_order():
-    orders = [select("quaternion_midpoint", c).order for c in ("none", "suzuki4", "kahan_li6", "kahan_li8")]
+    orders = [
+        select("quaternion_midpoint", c).order
+        for c in ("none", "suzuki4", "kahan_li6", "kahan_li8")
+    ]
     assert orders == [2, 4, 6, 8]
 
 
@@ -33,14 +36,26 @@ def test_options_do_not_share_the_table_of_weights():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (dict(name="rk5"), r"integrator.name is 'rk5'; known are .*moser_veselov.*quaternion_midpoint.*rk4"),
+        (
+            dict(name="rk5"),
+            r"integrator.name is 'rk5'; known are .*moser_veselov.*quaternion_midpoint.*rk4",
+        ),
         (dict(name="../rk4"), "integrator.name is '../rk4'; known are"),
         (dict(name="memory"), "integrator.name is 'memory'; known are"),
-        (dict(name="moser_veselov", composition="yoshida"), "integrator.composition is 'yoshida'; known are none, suzuki4"),
-        (dict(name="rk4", composition="suzuki4"), "rk4 is not symmetric; take 'none' or one of .*moser_veselov"),
+        (
+            dict(name="moser_veselov", composition="yoshida"),
+            "integrator.composition is 'yoshida'; known are none, suzuki4",
+        ),
+        (
+            dict(name="rk4", composition="suzuki4"),
+            "rk4 is not symmetric; take 'none' or one of .*moser_veselov",
+        ),
         (dict(name="rk4", tolerance=0.0), "integrator.tolerance is 0.0; it must be > 0"),
         (dict(name="rk4", tolerance=math.nan), "integrator.tolerance is nan"),
-        (dict(name="rk4", max_iterations=0), "integrator.max_iterations is 0; it must be 1 to 1000"),
+        (
+            dict(name="rk4", max_iterations=0),
+            "integrator.max_iterations is 0; it must be 1 to 1000",
+        ),
         (dict(name="rk4", gamma=-1.0), "integrator.gamma is -1.0; it must be >= 0"),
         (dict(name="rk4", gamma=math.inf), "integrator.gamma is inf"),
     ],

@@ -19,7 +19,11 @@ def test_step_is_one_advance(name):
     result = step(integrator, PENDULUM, state, PUSHED, 0.01)
     q, v, reaction = advanced(integrator, PENDULUM, state, PUSHED, 0.01, 1)
     assert result.ok and result.state.t == 0.01
-    assert (result.state.q == q).all() and (result.state.v == v).all() and (result.reaction == reaction).all()
+    assert (
+        (result.state.q == q).all()
+        and (result.state.v == v).all()
+        and (result.reaction == reaction).all()
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -42,8 +46,12 @@ def test_read_only_and_strided_arrays_give_the_same_and_compile_nothing(name):
     expected = step(integrator, PENDULUM, state, PUSHED, 0.01)
     compiled = len(integrator.advance.signatures)
     inputs = Input(*(awkward(a) for a in PUSHED))
-    result = step(integrator, PENDULUM, State(0.0, awkward(state.q), awkward(state.v)), inputs, 0.01)
-    assert (result.state.q == expected.state.q).all() and (result.state.v == expected.state.v).all()
+    result = step(
+        integrator, PENDULUM, State(0.0, awkward(state.q), awkward(state.v)), inputs, 0.01
+    )
+    assert (result.state.q == expected.state.q).all() and (
+        result.state.v == expected.state.v
+    ).all()
     assert len(integrator.advance.signatures) == compiled
 
 
@@ -57,11 +65,31 @@ def test_integers_are_accepted_for_floats(name):
 @pytest.mark.parametrize(
     ("state", "input", "sentence"),
     [
-        (State(0.0, np.zeros(7), np.zeros(5)), no_input(), r"state.q has shape \(7,\); it must be \(6,\)"),
-        (State(0.0, np.zeros(6), np.zeros(6)), no_input(), r"state.v has shape \(6,\); it must be \(5,\)"),
-        (spinning(), no_input()._replace(force=np.zeros(3)), r"input.force has shape \(3,\); it must be \(2,\)"),
-        (spinning(), no_input()._replace(sines=np.zeros(4)), r"input.sines has shape \(4,\); it must be \(n, 4\)"),
-        (spinning(), no_input()._replace(disturbance=np.zeros(6)), r"input.disturbance has shape \(6,\); it must be \(9,\)"),
+        (
+            State(0.0, np.zeros(7), np.zeros(5)),
+            no_input(),
+            r"state.q has shape \(7,\); it must be \(6,\)",
+        ),
+        (
+            State(0.0, np.zeros(6), np.zeros(6)),
+            no_input(),
+            r"state.v has shape \(6,\); it must be \(5,\)",
+        ),
+        (
+            spinning(),
+            no_input()._replace(force=np.zeros(3)),
+            r"input.force has shape \(3,\); it must be \(2,\)",
+        ),
+        (
+            spinning(),
+            no_input()._replace(sines=np.zeros(4)),
+            r"input.sines has shape \(4,\); it must be \(n, 4\)",
+        ),
+        (
+            spinning(),
+            no_input()._replace(disturbance=np.zeros(6)),
+            r"input.disturbance has shape \(6,\); it must be \(9,\)",
+        ),
     ],
 )
 def test_wrong_shapes_are_refused(state, input, sentence):

@@ -15,7 +15,9 @@ def way_back(integrator, system, h: float, n: int) -> tuple:
     state = start(system)
     q, v, _ = advanced(integrator, system, state, PUSHED, h, n)
     q, v, _ = advanced(integrator, system, State(n * h, q, v), PUSHED, -h, n)
-    dv = np.abs(v - state.v) * np.array([1.0, 1.0, *np.array(system.inertia) / max(system.inertia)])
+    dv = np.abs(v - state.v) * np.array(
+        [1.0, 1.0, *np.array(system.inertia) / max(system.inertia)]
+    )
     return np.abs(q[:2] - state.q[:2]).max(), attitude_angle(q[2:], state.q[2:]), dv.max()
 
 

@@ -20,7 +20,9 @@ def test_unit_test_of_the_notebook_to_all_printed_digits():
     p = w * np.array(system.inertia)
     assert w == pytest.approx([5.99999984, 0.0100898591, -0.00108325284], abs=5e-9)
     assert Q == pytest.approx([0.92008301, 0.08303691, 0.38127300, -0.03439501], abs=5e-9)
-    assert quaternion.rotate(Q, w) == pytest.approx([4.24189812, 0.01028234, -4.24338257], abs=5e-9)
+    assert quaternion.rotate(Q, w) == pytest.approx(
+        [4.24189812, 0.01028234, -4.24338257], abs=5e-9
+    )
     assert p == pytest.approx([0.480952187, 8.32813942e-4, -4.29861806e-6], abs=5e-10)
     assert quaternion.rotate(Q, p) == pytest.approx([0.34008552, 8.3308e-4, -0.34008359], abs=5e-9)
 
@@ -34,11 +36,19 @@ def test_momentum_of_a_free_body_turns_with_order_1(h, turned):
 
 
 @pytest.mark.parametrize(
-    "coupling, h, gain", [(tqdl.STALE, 0.01, 3.49), (tqdl.STALE, 0.001, 0.340), (tqdl.FROZEN, 0.01, 1.539), (tqdl.FROZEN, 0.001, 0.1533)]
+    "coupling, h, gain",
+    [
+        (tqdl.STALE, 0.01, 3.49),
+        (tqdl.STALE, 0.001, 0.340),
+        (tqdl.FROZEN, 0.01, 1.539),
+        (tqdl.FROZEN, 0.001, 0.1533),
+    ],
 )
 def test_the_falling_pendulum_gains_energy_in_proportion_to_the_step(coupling, h, gain):
     rig = apparatus.pendulum()
-    record = pendulum_run.swung(apparatus.notebook_scheme(coupling), rig, upright(TILT), h, 1.0, 0.01)
+    record = pendulum_run.swung(
+        apparatus.notebook_scheme(coupling), rig, upright(TILT), h, 1.0, 0.01
+    )
     energy = apparatus.pseudo_energy(rig, record.q, record.v)
     assert energy[-1] - energy[0] == pytest.approx(gain, rel=2e-3)
 
@@ -46,13 +56,17 @@ def test_the_falling_pendulum_gains_energy_in_proportion_to_the_step(coupling, h
 def test_first_full_turn_at_10_ms_after_1_28_s():
     rig = apparatus.pendulum()
     record = pendulum_run.swung(select("tqdl"), rig, upright(TILT), 0.01, 1.5, 0.01)
-    assert pendulum_run.first(record.t, pendulum_run.plane_angle(record.q) > 2.0 * np.pi) == pytest.approx(1.28)
+    assert pendulum_run.first(
+        record.t, pendulum_run.plane_angle(record.q) > 2.0 * np.pi
+    ) == pytest.approx(1.28)
 
 
 def test_coupled_it_is_of_order_4_and_keeps_the_energy():
     """Same model, same step, same Runge-Kutta: only attitude and velocity see each other."""
     rig = apparatus.pendulum()
-    record = pendulum_run.swung(apparatus.notebook_scheme(tqdl.COUPLED), rig, upright(TILT), 0.01, 10.0, 0.01)
+    record = pendulum_run.swung(
+        apparatus.notebook_scheme(tqdl.COUPLED), rig, upright(TILT), 0.01, 10.0, 0.01
+    )
     energy = apparatus.pseudo_energy(rig, record.q, record.v)
     assert np.abs(energy - energy[0]).max() < 1e-5
 

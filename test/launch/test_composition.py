@@ -13,17 +13,29 @@ FILES = sorted((ROOT / "launch").glob("*.launch.py"))
 
 
 def test_all_are_there():
-    assert [file.name for file in FILES] == [f"{name}.launch.py" for name in ("controller", "display", "hil", "replay", "simulation", "simulator")]
+    assert [file.name for file in FILES] == [
+        f"{name}.launch.py"
+        for name in ("controller", "display", "hil", "replay", "simulation", "simulator")
+    ]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_no_numbers_and_no_yaml_is_opened(file):
     tree = ast.parse(file.read_text())
     constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-    assert not [value for value in constants if isinstance(value, (int, float)) and not isinstance(value, bool)]
-    assert not [value for value in constants if isinstance(value, str) and value.replace(".", "").isdigit()]
+    assert not [
+        value
+        for value in constants
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    ]
+    assert not [
+        value for value in constants if isinstance(value, str) and value.replace(".", "").isdigit()
+    ]
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} | {
-        alias.name for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for alias in node.names
     }
     assert not names & {"open", "yaml", "Path"}
 
@@ -37,7 +49,9 @@ def test_every_argument_is_described(file):
 
 def listened() -> dict:
     """topic -> class of what RViz shows of it, or publishes on it."""
-    manager = yaml.safe_load((ROOT / "config" / "pendulum.rviz").read_text())["Visualization Manager"]
+    manager = yaml.safe_load((ROOT / "config" / "pendulum.rviz").read_text())[
+        "Visualization Manager"
+    ]
     topics = {}
     for part in manager["Displays"] + manager["Tools"]:
         topic = part.get("Topic") or part.get("Description Topic")
@@ -59,7 +73,9 @@ def test_rviz_shows_and_publishes_the_topics_of_the_nodes():
 
 
 def test_the_nodes_have_the_topics_that_rviz_expects(monkeypatch):
-    pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+    pytest.importorskip(
+        "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+    )
     import rclpy
 
     from rbdyn_ros.nodes.controller import Controller
@@ -83,7 +99,9 @@ def test_the_nodes_have_the_topics_that_rviz_expects(monkeypatch):
             node.autostart()
         expected = {f"/{topic.lstrip('/')}": [kinds[kind]] for topic, kind in listened().items()}
         patience = time.monotonic() + 20.0
-        while not (there := dict(nodes[0].get_topic_names_and_types())).items() >= expected.items():
+        while (
+            not (there := dict(nodes[0].get_topic_names_and_types())).items() >= expected.items()
+        ):
             assert time.monotonic() < patience, {topic: there.get(topic) for topic in expected}
             time.sleep(0.05)
     finally:

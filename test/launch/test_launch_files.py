@@ -11,8 +11,13 @@ from pathlib import Path
 import pytest
 from domain import alone
 
-pytest.importorskip("launch_ros", reason="launch_ros is not importable: it comes with a ROS 2 installation, not from PyPI")
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "launch_ros",
+    reason="launch_ros is not importable: it comes with a ROS 2 installation, not from PyPI",
+)
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 LAUNCH = Path(__file__).parents[2] / "launch"
 RUN = """
@@ -38,7 +43,11 @@ def launch(tmp_path):
         environment = {**os.environ, **alone()}
         with open(tmp_path / "said", "w") as log:
             output = dict(stdout=log, stderr=subprocess.STDOUT)
-            started.append(subprocess.Popen(command, env=environment, cwd=tmp_path, start_new_session=True, **output))
+            started.append(
+                subprocess.Popen(
+                    command, env=environment, cwd=tmp_path, start_new_session=True, **output
+                )
+            )
         return started[-1]
 
     yield start
@@ -61,7 +70,14 @@ def wait_for(condition) -> None:
 
 
 def test_simulation_with_a_duration_ends_with_the_verdict_and_a_bag(launch, tmp_path):
-    arguments = ("duration:=2", "record:=true", "lockstep:=true", "real_time_factor:=0", "namespace:=lab", "frame_prefix:=a_")
+    arguments = (
+        "duration:=2",
+        "record:=true",
+        "lockstep:=true",
+        "real_time_factor:=0",
+        "namespace:=lab",
+        "frame_prefix:=a_",
+    )
     code = launch("simulation.launch.py", "monitor:=true", *arguments).wait(PATIENCE)
     assert code == 0 and "the rod stood" in said(tmp_path), said(tmp_path)
     bag = next(tmp_path.glob("rosbag2_*"))
@@ -72,7 +88,13 @@ def test_simulation_with_a_duration_ends_with_the_verdict_and_a_bag(launch, tmp_
 
 
 def test_a_rod_that_fell_is_an_exit_code(launch, tmp_path):
-    arguments = ("duration:=2", "controller:=rest", "lockstep:=true", "real_time_factor:=0", "scenario:=spinning")
+    arguments = (
+        "duration:=2",
+        "controller:=rest",
+        "lockstep:=true",
+        "real_time_factor:=0",
+        "scenario:=spinning",
+    )
     code = launch("simulation.launch.py", *arguments).wait(PATIENCE)
     assert code == 1 and "the rod did not stand" in said(tmp_path), said(tmp_path)
 
@@ -91,7 +113,9 @@ def test_ctrl_c_ends_simulator_and_controller_in_good_order(launch, tmp_path):
     assert said(tmp_path).count("process has finished cleanly") == 2, said(tmp_path)
 
 
-@pytest.mark.parametrize("name, status", [("simulator.launch.py", "paused"), ("controller.launch.py", "law: lqr")])
+@pytest.mark.parametrize(
+    "name, status", [("simulator.launch.py", "paused"), ("controller.launch.py", "law: lqr")]
+)
 def test_each_node_alone(launch, tmp_path, name, status):
     node = launch(name)
     wait_for(lambda: status in said(tmp_path) or node.poll() is not None)
@@ -99,11 +123,21 @@ def test_each_node_alone(launch, tmp_path, name, status):
     assert node.wait(PATIENCE) == 0 and status in said(tmp_path), said(tmp_path)
 
 
-@pytest.mark.parametrize("name, arguments", [("hil.launch.py", ("board:=controller",)), ("simulation.launch.py", ("plant:=hil",))])
-def test_a_board_is_waited_for_beside_its_plant_or_its_controller(launch, tmp_path, name, arguments):
+@pytest.mark.parametrize(
+    "name, arguments",
+    [("hil.launch.py", ("board:=controller",)), ("simulation.launch.py", ("plant:=hil",))],
+)
+def test_a_board_is_waited_for_beside_its_plant_or_its_controller(
+    launch, tmp_path, name, arguments
+):
     running = launch(name, *arguments, f"serial_port:={tmp_path / 'board'}")
     beside = "paused" if name == "hil.launch.py" else "law: lqr"
-    wait_for(lambda: ("there is no such device" in said(tmp_path) and beside in said(tmp_path)) or running.poll() is not None)
+    wait_for(
+        lambda: (
+            ("there is no such device" in said(tmp_path) and beside in said(tmp_path))
+            or running.poll() is not None
+        )
+    )
     os.killpg(running.pid, signal.SIGINT)
     assert running.wait(PATIENCE) == 0, said(tmp_path)
     assert said(tmp_path).count("process has finished cleanly") == 2, said(tmp_path)
@@ -112,25 +146,61 @@ def test_a_board_is_waited_for_beside_its_plant_or_its_controller(launch, tmp_pa
 def test_a_recorded_bag_is_the_plant_of_a_controller(launch, tmp_path):
     arguments = ("duration:=2", "record:=true", "lockstep:=true", "real_time_factor:=0")
     assert launch("simulation.launch.py", *arguments).wait(PATIENCE) == 0, said(tmp_path)
-    code = launch("simulation.launch.py", "plant:=replay", f"bag:={next(tmp_path.glob('rosbag2_*'))}").wait(PATIENCE)
-    assert code == 0 and "law: lqr" in said(tmp_path) and said(tmp_path).count("process has finished cleanly") == 2, said(tmp_path)
+    code = launch(
+        "simulation.launch.py", "plant:=replay", f"bag:={next(tmp_path.glob('rosbag2_*'))}"
+    ).wait(PATIENCE)
+    assert (
+        code == 0
+        and "law: lqr" in said(tmp_path)
+        and said(tmp_path).count("process has finished cleanly") == 2
+    ), said(tmp_path)
 
 
 @pytest.mark.parametrize(
     "name, argument, sentence",
     [
         ("replay.launch.py", "bag:=nowhere", "replay.path is nowhere: there is no such bag"),
-        ("simulation.launch.py", "duration:=3 plant:=hil", "duration is for plant:=sim, and plant is hil; leave it out"),
-        ("simulation.launch.py", "lockstep:=true plant:=replay bag:=nowhere", "lockstep is for plant:=sim, and plant is replay; leave it out"),
-        ("simulation.launch.py", "bag:=nowhere", "bag is for plant:=replay, and plant is sim; leave it out"),
-        ("simulation.launch.py", "serial_port:=/dev/null", "serial_port is for plant:=hil, and plant is sim; leave it out"),
-        ("simulation.launch.py", "params_file:=/nowhere.yaml", "params_file is /nowhere.yaml, and there is no such file"),
-        ("controller.launch.py", "params_file:=/nowhere.yaml", "params_file is /nowhere.yaml, and there is no such file"),
-        ("simulation.launch.py", "real_time_factor:=fast", "launch argument: real_time_factor is 'fast'; it must be a finite number >= 0"),
+        (
+            "simulation.launch.py",
+            "duration:=3 plant:=hil",
+            "duration is for plant:=sim, and plant is hil; leave it out",
+        ),
+        (
+            "simulation.launch.py",
+            "lockstep:=true plant:=replay bag:=nowhere",
+            "lockstep is for plant:=sim, and plant is replay; leave it out",
+        ),
+        (
+            "simulation.launch.py",
+            "bag:=nowhere",
+            "bag is for plant:=replay, and plant is sim; leave it out",
+        ),
+        (
+            "simulation.launch.py",
+            "serial_port:=/dev/null",
+            "serial_port is for plant:=hil, and plant is sim; leave it out",
+        ),
+        (
+            "simulation.launch.py",
+            "params_file:=/nowhere.yaml",
+            "params_file is /nowhere.yaml, and there is no such file",
+        ),
+        (
+            "controller.launch.py",
+            "params_file:=/nowhere.yaml",
+            "params_file is /nowhere.yaml, and there is no such file",
+        ),
+        (
+            "simulation.launch.py",
+            "real_time_factor:=fast",
+            "launch argument: real_time_factor is 'fast'; it must be a finite number >= 0",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(launch, tmp_path, name, argument, sentence):
-    assert launch(name, *argument.split()).wait(PATIENCE) == 1 and sentence in said(tmp_path), said(tmp_path)
+    assert launch(name, *argument.split()).wait(PATIENCE) == 1 and sentence in said(tmp_path), (
+        said(tmp_path)
+    )
 
 
 def test_a_whole_number_is_taken_where_the_file_has_a_point(launch, tmp_path):
@@ -145,11 +215,22 @@ def test_a_recorded_lockstep_run_is_whole_from_the_first_stamp_on(launch, tmp_pa
     from rosbags.highlevel import AnyReader
 
     arguments = ("duration:=2", "lockstep:=true", "real_time_factor:=0")
-    assert launch("simulation.launch.py", *arguments, *watchers).wait(PATIENCE) == 0, said(tmp_path)
-    assert "0 lost on the way" in said(tmp_path) and "time begins: pendulum_recorder" in said(tmp_path)
+    assert launch("simulation.launch.py", *arguments, *watchers).wait(PATIENCE) == 0, said(
+        tmp_path
+    )
+    assert "0 lost on the way" in said(tmp_path) and "time begins: pendulum_recorder" in said(
+        tmp_path
+    )
     with AnyReader([next(tmp_path.glob("rosbag2_*"))]) as reader:
-        messages = [reader.deserialize(data, c.msgtype) for c, _, data in reader.messages([c for c in reader.connections if c.topic == "/odometry"])]
-    stamps = sorted({message.header.stamp.sec * 10**9 + message.header.stamp.nanosec for message in messages})
+        messages = [
+            reader.deserialize(data, c.msgtype)
+            for c, _, data in reader.messages(
+                [c for c in reader.connections if c.topic == "/odometry"]
+            )
+        ]
+    stamps = sorted(
+        {message.header.stamp.sec * 10**9 + message.header.stamp.nanosec for message in messages}
+    )
     assert stamps == [10**9 + 2 * 10**6 * i for i in range(len(stamps))] and len(stamps) >= 1000
 
 

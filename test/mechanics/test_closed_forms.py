@@ -204,9 +204,7 @@ def arch(count, thick, mu):
                 word = "after" if side < 0.0 else "before"
                 geoms[f"{word}_{k}_{j}"] = scene.Geom("point", f"stone_{k}", (), tuple(point))
             if side < 0.0:
-                geoms[f"face_{k}"] = scene.plane(
-                    tuple(normal), (-middle, 0.0, 0.0), f"stone_{k}"
-                )
+                geoms[f"face_{k}"] = scene.plane(tuple(normal), (-middle, 0.0, 0.0), f"stone_{k}")
     geoms["ground"] = scene.plane()
     for k in range(count):
         for j in range(4):

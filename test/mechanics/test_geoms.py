@@ -205,9 +205,7 @@ def test_crossed_planks_rest_on_their_edges_and_a_stack_on_its_corners():
         shapes.box(size, mass=1.0, position=(0, 0, 0.152), orientation=turn),
         *(shapes.box((0.2,) * 3, mass=1.0, position=(0.4, 0.4, 0.1 + 0.2 * i)) for i in range(3)),
     ]
-    a, b, *cubes = [
-        geoms.box(size if i < 2 else (0.2,) * 3, i) for i in range(len(parts))
-    ]
+    a, b, *cubes = [geoms.box(size if i < 2 else (0.2,) * 3, i) for i in range(len(parts))]
     touches = geoms.pairs_between(a, TABLE, 0.5) + geoms.pairs_between(b, a, 0.5)
     for below, cube in zip([TABLE, *cubes], cubes):
         touches += geoms.pairs_between(cube, below, 0.5)
@@ -279,7 +277,10 @@ def test_sphere_rolls_off_a_box():
 @pytest.mark.parametrize(
     "make, sentence",
     [
-        (lambda: geoms.box((0.1, 0.0, 0.1)), "an edge of a box is 0.0 m; it must be finite and > 0"),
+        (
+            lambda: geoms.box((0.1, 0.0, 0.1)),
+            "an edge of a box is 0.0 m; it must be finite and > 0",
+        ),
         (lambda: geoms.capsule(0.1, -1.0), "the length of a capsule is -1.0 m"),
         (lambda: geoms.sphere(0.1, -2), "the body of a shape is -2; it must be a body's number"),
         (lambda: geoms.plane(offset=np.nan), "the offset of a plane is nan m"),
@@ -316,6 +317,7 @@ def test_thrown_shapes_come_down_on_a_table_and_each_other(seed):
     for model in drop(parts, carried, law):
         apart = pairs.gaps(model.pairs, models.state(model)[0])
         assert (apart > clearance(model)).all()
+
 
 def clearance(model):
     """What is known of each gap without looking at it: the ways of its bodies have to close it."""

@@ -8,7 +8,16 @@ import pytest
 from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics import friction, impact, lagrangian, skyline, smooth, sparse, turn, velocity
+from rbdyn_ros.mechanics import (
+    friction,
+    impact,
+    lagrangian,
+    skyline,
+    smooth,
+    sparse,
+    turn,
+    velocity,
+)
 from rbdyn_ros.mechanics import joints as blocks
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import jacobian, joints
@@ -181,7 +190,9 @@ def test_gradient_of_the_projection_on_the_cone():
     for x in random.normal(size=(200, 3)):
         mu = float(random.uniform(0.1, 1.5))
         gradient = differences(lambda y: lagrangian.projected(tuple(y), mu), x)
-        assert np.abs(np.array(lagrangian.projection_gradient(tuple(x), mu)) - gradient).max() < 1e-6
+        assert (
+            np.abs(np.array(lagrangian.projection_gradient(tuple(x), mu)) - gradient).max() < 1e-6
+        )
 
 
 def test_matrix_of_the_augmented_lagrangian_is_the_gradient_of_its_right_side():

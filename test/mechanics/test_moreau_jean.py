@@ -22,8 +22,12 @@ def block():
 def balls():
     """Three balls with spin, over a rough plane and against each other."""
     bodies = rigid_bodies.build([1.0, 2.0, 1.5], [[i] * 3 for i in (0.004, 0.018, 0.0086)])
-    q = rigid_bodies.configuration(bodies, [(0.0, 0.0, 0.13), (-0.4, 0.03, 0.16), (0.05, 0.01, 0.4)])
-    v = rigid_bodies.motion(bodies, [(0, 0, 0), (2.0, 0, 0), (0, 0, 0)], [(4, 0, -2), (0, 5, 3), (1, 2, 3)])
+    q = rigid_bodies.configuration(
+        bodies, [(0.0, 0.0, 0.13), (-0.4, 0.03, 0.16), (0.05, 0.01, 0.4)]
+    )
+    v = rigid_bodies.motion(
+        bodies, [(0, 0, 0), (2.0, 0, 0), (0, 0, 0)], [(4, 0, -2), (0, 5, 3), (1, 2, 3)]
+    )
     radii = (0.1, 0.15, 0.12)
     contacts = [pairs.ball(i, r, mu=0.3, e=0.7) for i, r in enumerate(radii)]
     contacts += [pairs.balls(i, radii[i], j, radii[j], e=0.7) for i in range(3) for j in range(i)]

@@ -8,7 +8,11 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.description import pairs
 
 BODIES = rigid_bodies.build([1.0, 1.0], np.full((2, 3), 0.1))
-Q = rigid_bodies.configuration(BODIES, [(0.0, 0.1, 2.0), (0.3, -0.2, 0.4)], quaternion.exp([(0.3, 0.2, -0.5), (1.0, 0.4, 0.1)]))
+Q = rigid_bodies.configuration(
+    BODIES,
+    [(0.0, 0.1, 2.0), (0.3, -0.2, 0.4)],
+    quaternion.exp([(0.3, 0.2, -0.5), (1.0, 0.4, 0.1)]),
+)
 
 
 def on_world(i, point):
@@ -19,14 +23,18 @@ def test_corner_over_the_ground():
     touch = pairs.touch(pairs.build(2, pairs.corner(0, (0.1, 0.2, 0.3))), 0, Q)
     at = on_world(0, (0.1, 0.2, 0.3))
     assert touch.gap == pytest.approx(at[2], abs=1e-14) and touch.normal == (0.0, 0.0, 1.0)
-    assert touch.on_a == pytest.approx((0.1, 0.2, 0.3), abs=1e-14) and touch.on_b == pytest.approx(at, abs=1e-14)
+    assert touch.on_a == pytest.approx((0.1, 0.2, 0.3), abs=1e-14) and touch.on_b == pytest.approx(
+        at, abs=1e-14
+    )
 
 
 def test_ball_over_a_face_of_another_body():
     touch = pairs.touch(pairs.build(2, pairs.ball(0, 0.25, b=1, n=(0, 1, 0), s=(0, 0.1, 0))), 0, Q)
     normal = quaternion.rotate(Q[1, 3:], np.array([0.0, 1.0, 0.0]))
     assert touch.normal == pytest.approx(normal, abs=1e-14)
-    assert touch.gap == pytest.approx(normal @ (Q[0, :3] - on_world(1, (0, 0.1, 0))) - 0.25, abs=1e-14)
+    assert touch.gap == pytest.approx(
+        normal @ (Q[0, :3] - on_world(1, (0, 0.1, 0))) - 0.25, abs=1e-14
+    )
     assert on_world(0, touch.on_a) == pytest.approx(on_world(1, touch.on_b), abs=1e-14)
 
 
@@ -45,8 +53,14 @@ def test_box_has_eight_corners():
 @pytest.mark.parametrize(
     "candidate, sentence",
     [
-        (pairs.corner(0, (0, 0, 0), mu=-0.1), "the friction of contact 0 is -0.1; it must be finite and >= 0"),
-        (pairs.corner(0, (0, 0, 0), e=1.2), "the restitution of contact 0 is 1.2; it must be from 0 to 1"),
+        (
+            pairs.corner(0, (0, 0, 0), mu=-0.1),
+            "the friction of contact 0 is -0.1; it must be finite and >= 0",
+        ),
+        (
+            pairs.corner(0, (0, 0, 0), e=1.2),
+            "the restitution of contact 0 is 1.2; it must be from 0 to 1",
+        ),
         (pairs.corner(0, (0, 0, 0), e=float("nan")), "the restitution of contact 0 is nan"),
         (pairs.corner(2, (0, 0, 0)), "contact 0 is between bodies 2 and -1; take two of 0 to 1"),
         (pairs.balls(1, 0.1, 1, 0.1), "between bodies 1 and 1"),

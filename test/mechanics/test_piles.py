@@ -145,9 +145,7 @@ def test_cube_over_the_edge_of_a_table_falls():
 def test_crossed_edges_and_corners_meet_where_they_are():
     """A cube on its edge falls onto another that stands on its edge, turned: edge on edge."""
     up = np.array([np.cos(np.pi / 8), np.sin(np.pi / 8), 0.0, 0.0])  # an edge along x is lowest
-    lying = quaternion.product(
-        np.array([np.cos(np.pi / 4), 0.0, 0.0, np.sin(np.pi / 4)]), up
-    )
+    lying = quaternion.product(np.array([np.cos(np.pi / 4), 0.0, 0.0, np.sin(np.pi / 4)]), up)
     high = 0.1 * np.sqrt(2.0)
     parts = [
         shapes.box(CUBE, mass=1.0, position=(0.0, 0.0, high), orientation=tuple(lying)),

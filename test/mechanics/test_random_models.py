@@ -13,9 +13,7 @@ def test_steps_obey_the_equations_and_the_contact_law(first):
         # where more contacts stick than there are motions no impulses are exact
         for (momenta, opening, law), bound in ((outcome.exact, 2e-10), (outcome.inexact, 2e-5)):
             assert momenta < bound and opening < 1e-13 and law < bound, (seed, outcome)
-    steps, touching, stalled = np.sum(
-        [(o.steps, o.touching, o.stalled) for o in outcomes], axis=0
-    )
+    steps, touching, stalled = np.sum([(o.steps, o.touching, o.stalled) for o in outcomes], axis=0)
     assert stalled < 0.02 * steps
     assert steps > 1000 and touching > 100
 

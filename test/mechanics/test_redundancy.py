@@ -14,11 +14,14 @@ def four_bar():
     """Three rods of 1 m and the ground as a parallelogram of hinges: planar, so three rows of the 20 repeat others."""
     bodies = rigid_bodies.build(np.ones(3), np.full((3, 3), 0.1))
     lean = np.array([0.5, 0.0, 3**0.5 / 2])
-    q = rigid_bodies.configuration(bodies, [0.5 * lean, lean + (0.5, 0.0, 0.0), (1.0, 0.0, 0.0) + 0.5 * lean])
+    q = rigid_bodies.configuration(
+        bodies, [0.5 * lean, lean + (0.5, 0.0, 0.0), (1.0, 0.0, 0.0) + 0.5 * lean]
+    )
     points = [np.zeros(3), lean, lean + (1.0, 0.0, 0.0), np.array([1.0, 0.0, 0.0])]
     pairs = [(0, WORLD), (1, 0), (2, 1), (2, WORLD)]
     hinges = [
-        joints.hinge(a, joints.local(q, a, at), b, joints.local(q, b, at), Y) for (a, b), at in zip(pairs, points)
+        joints.hinge(a, joints.local(q, a, at), b, joints.local(q, b, at), Y)
+        for (a, b), at in zip(pairs, points)
     ]
     return joints.assembled(3, *hinges), q
 
@@ -35,7 +38,11 @@ def test_stretched_start_keeps_all_rows():
     bodies = rigid_bodies.build([1.0, 1.0], np.full((2, 3), 0.1))
     q = rigid_bodies.configuration(bodies, [(0.5, 0.0, 0.0), (1.5, 0.0, 0.0)])
     x = (0.5, 0.0, 0.0)
-    parts = [joints.nail(0, (-0.5, 0, 0), (0, 0, 0)), joints.ball_joint(0, x, 1, (-0.5, 0, 0)), joints.plane(1, x, WORLD, (0, 0, 1))]
+    parts = [
+        joints.nail(0, (-0.5, 0, 0), (0, 0, 0)),
+        joints.ball_joint(0, x, 1, (-0.5, 0, 0)),
+        joints.plane(1, x, WORLD, (0, 0, 1)),
+    ]
     constraints = joints.assembled(2, *parts)
     assert redundancy.independent(constraints, q).dropped == ()
 
@@ -51,7 +58,9 @@ def test_twice_the_same_nail_is_redundant():
 def test_nails_that_contradict_each_other_are_named():
     bodies = rigid_bodies.build(1.0, (0.1, 0.1, 0.1))
     q = rigid_bodies.configuration(bodies, (0.0, 0.0, 0.0))
-    constraints = joints.assembled(1, joints.nail(0, (0.1, 0, 0), (0.1, 0, 0)), joints.nail(0, (0.1, 0, 0), (0.3, 0, 0)))
+    constraints = joints.assembled(
+        1, joints.nail(0, (0.1, 0, 0), (0.1, 0, 0)), joints.nail(0, (0.1, 0, 0), (0.3, 0, 0))
+    )
     with pytest.raises(ValueError, match="nail of body 0, row 1 of 3: C is .* contradict"):
         redundancy.closed(constraints, q)
 
@@ -59,7 +68,9 @@ def test_nails_that_contradict_each_other_are_named():
 def test_open_joint_is_named():
     bodies = rigid_bodies.build(1.0, (0.1, 0.1, 0.1))
     q = rigid_bodies.configuration(bodies, (0.0, 0.0, 0.5))
-    with pytest.raises(ValueError, match="nail of body 0, row 3 of 3: C is 0.5; it must be 0: start where"):
+    with pytest.raises(
+        ValueError, match="nail of body 0, row 3 of 3: C is 0.5; it must be 0: start where"
+    ):
         redundancy.independent(joints.assembled(1, joints.nail(0, (0, 0, 0), (0, 0, 0))), q)
 
 
@@ -73,7 +84,10 @@ def test_open_joint_is_closed():
 @pytest.mark.parametrize(
     "joint, sentence",
     [
-        (joints.nail(2, (0, 0, 0), (0, 0, 0)), "nail of body 2: there is no body 2; bodies are 0 to 1"),
+        (
+            joints.nail(2, (0, 0, 0), (0, 0, 0)),
+            "nail of body 2: there is no body 2; bodies are 0 to 1",
+        ),
         (joints.ball_joint(1, (0, 0, 0), 1, (0, 0, 0)), "needs two different bodies"),
     ],
 )

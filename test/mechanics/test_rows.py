@@ -14,12 +14,25 @@ JOINTS = {
     "ball joint": joints.ball_joint(0, (0.1, -0.2, 0.3), 1, (0.3, 0.2, 0.1)),
     "plane": joints.plane(0, (0.1, -0.2, 0.3), WORLD, (1.0, 2.0, -1.0), (0.0, 0.1, 0.0)),
     "plane on a body": joints.plane(0, (0.1, -0.2, 0.3), 1, (1.0, 2.0, -1.0), (0.0, 0.1, 0.0)),
-    "hinge": joints.hinge(0, (0.1, -0.2, 0.3), 1, (0.3, 0.2, 0.1), (0.0, 0.6, 0.8), (1.0, 0.0, 0.0)),
-    "hinge of the world": joints.hinge(0, (0.1, -0.2, 0.3), WORLD, (0.3, 0.2, 0.1), (0.0, 0.6, 0.8)),
-    "universal": joints.universal(0, (0.1, -0.2, 0.3), 1, (0.3, 0.2, 0.1), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
+    "hinge": joints.hinge(
+        0, (0.1, -0.2, 0.3), 1, (0.3, 0.2, 0.1), (0.0, 0.6, 0.8), (1.0, 0.0, 0.0)
+    ),
+    "hinge of the world": joints.hinge(
+        0, (0.1, -0.2, 0.3), WORLD, (0.3, 0.2, 0.1), (0.0, 0.6, 0.8)
+    ),
+    "universal": joints.universal(
+        0, (0.1, -0.2, 0.3), 1, (0.3, 0.2, 0.1), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
+    ),
     "relative rotation": joints.relative_rotation(0, 1, (0.3, -0.5, 0.8)),
 }
-COUNTS = {"nail": 3, "ball joint": 3, "plane": 1, "hinge": 5, "universal": 4, "relative rotation": 1}
+COUNTS = {
+    "nail": 3,
+    "ball joint": 3,
+    "plane": 1,
+    "hinge": 5,
+    "universal": 4,
+    "relative rotation": 1,
+}
 
 
 @pytest.fixture
@@ -51,7 +64,9 @@ def test_jacobian_against_finite_differences(name, state):
 def test_jacobian_rate_against_finite_differences(name, state):
     q, v = state
     rows = joints.assembled(2, JOINTS[name]).rows
-    along = finite_difference.jacobian(lambda s: jacobian.jacobian(rows, moved(q, s[0] * v)), np.zeros(1))
+    along = finite_difference.jacobian(
+        lambda s: jacobian.jacobian(rows, moved(q, s[0] * v)), np.zeros(1)
+    )
     J_rate = jacobian.jacobian_rate(rows, q, v)
     assert np.abs(J_rate.ravel() - along.value[:, 0]).max() < 1e-10
 
@@ -92,9 +107,16 @@ def test_example_3_plane_of_the_appendix_corrected(state):
     J = world_columns(jacobian.jacobian(rows, q), R)
     assert np.abs(J[0] - n).max() < 1e-13 and np.abs(J[1] - np.cross(s, n)).max() < 1e-13
     row = np.cross(np.cross(w[0], s), n)
-    first = n[2] * w[0, 2] * s[0] - n[2] * w[0, 0] * s[2] - n[1] * w[0, 0] * s[1] + n[1] * w[0, 1] * s[0]
+    first = (
+        n[2] * w[0, 2] * s[0]
+        - n[2] * w[0, 0] * s[2]
+        - n[1] * w[0, 0] * s[1]
+        + n[1] * w[0, 1] * s[0]
+    )
     assert row[0] == pytest.approx(first, abs=1e-13)
-    assert (jacobian.jacobian_rate(rows, q, v) @ v.ravel())[0] == pytest.approx(row @ w[0], abs=1e-12)
+    assert (jacobian.jacobian_rate(rows, q, v) @ v.ravel())[0] == pytest.approx(
+        row @ w[0], abs=1e-12
+    )
 
 
 def relative(q):
@@ -115,7 +137,9 @@ def test_example_4_relative_rotation_of_the_appendix_corrected(state):
     qw_rate, qv_rate = 0.5 * (w - phi) @ qv, 0.5 * (qw * (phi - w) + np.cross(phi + w, qv))
     n_rate = np.cross(phi, n)
     a_rate = 0.5 * (qw_rate * n + qw * n_rate + np.cross(n_rate, qv) + np.cross(n, qv_rate))
-    assert (jacobian.jacobian_rate(rows, q, v) @ v.ravel())[0] == pytest.approx(a_rate @ (w - phi), abs=1e-12)
+    assert (jacobian.jacobian_rate(rows, q, v) @ v.ravel())[0] == pytest.approx(
+        a_rate @ (w - phi), abs=1e-12
+    )
 
 
 def test_example_4_does_not_feel_a_common_rotation(state):

@@ -39,8 +39,15 @@ def test_step_too_large_is_said_in_a_sentence():
     machine = scenes.chain()
     v = 300.0 * machine.v
     record = runs.run(models.build(machine.bodies, machine.q, v, machine.constraints), 0.2, 10, 1)
-    assert not record.ok and record.message.startswith("stopped at t = ") and record.message.endswith("take a smaller step")
-    assert "is not closed after at most 20 iterations of Newton's method" in record.message and "body" in record.message
+    assert (
+        not record.ok
+        and record.message.startswith("stopped at t = ")
+        and record.message.endswith("take a smaller step")
+    )
+    assert (
+        "is not closed after at most 20 iterations of Newton's method" in record.message
+        and "body" in record.message
+    )
     assert np.isfinite(record.q).all()
 
 
@@ -55,14 +62,25 @@ def test_reactions_balance_the_momentum_through_impacts_and_rest():
     """Two rods in a chain over a floor: what the joints did to each body is its change of momentum less its weight, and contacts."""
     bodies = rigid_bodies.build([1.0, 2.0], [(0.02, 0.02, 0.005)] * 2)
     half = (0.0, 0.0, -0.25), (0.0, 0.0, 0.25)
-    q = rigid_bodies.configuration(bodies, [(0.25, 0.0, 0.0), (0.75, 0.0, 0.0)], (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0))
-    constraints = joints.assembled(2, joints.nail(0, half[0], (0, 0, 0)), joints.ball_joint(1, half[0], 0, half[1]))
+    q = rigid_bodies.configuration(
+        bodies, [(0.25, 0.0, 0.0), (0.75, 0.0, 0.0)], (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)
+    )
+    constraints = joints.assembled(
+        2, joints.nail(0, half[0], (0, 0, 0)), joints.ball_joint(1, half[0], 0, half[1])
+    )
     floor = pairs.build(2, pairs.ball(1, 0.02, half[1], s=(0, 0, -0.6), mu=0.3, e=0.4))
     weight = bodies.mass[:, None] * bodies.gravity
-    record = runs.run(models.build(bodies, q, rigid_bodies.motion(bodies), constraints, floor), 1e-3, 80, 10)
+    record = runs.run(
+        models.build(bodies, q, rigid_bodies.motion(bodies), constraints, floor), 1e-3, 80, 10
+    )
     assert record.ok and len(record.impacts), record.message
     assert record.names == ("nail of body 0", "ball joint between body 1 and body 0")
-    change = bodies.mass[:, None] * np.diff(record.v[:, :, :3], axis=0) / np.diff(record.t)[:, None, None] - weight
+    change = (
+        bodies.mass[:, None]
+        * np.diff(record.v[:, :, :3], axis=0)
+        / np.diff(record.t)[:, None, None]
+        - weight
+    )
     on_upper = record.reactions[1:, 0, 0, :3] + record.reactions[1:, 1, 1, :3]
     assert np.abs(on_upper - change[:, 0]).max() < 1e-9 * np.abs(on_upper).max()
     touched = np.abs(record.reactions[1:, 1, 0, :3] - change[:, 1]).max(axis=1) > 1e-6
@@ -77,9 +95,16 @@ def test_reactions_of_both_roads_agree():
     for h in (4e-3, 2e-3):
         rows = round(0.4 / h)
         mean = runs.run(models.build(machine.bodies, machine.q, machine.v, one), h, rows, 1)
-        at = runs.multiplier_run(models.build(machine.bodies, machine.q, machine.v, one), 0.0, h, rows, 1)
-        assert mean.names == at.names == ("hinge between body 0 and the world",) and mean.reactions.shape == (rows + 1, 1, 2, 6)
-        forces, expected = (x.sum(axis=1)[:, 0] for x in (mean.reactions[1:], 0.5 * (at.reactions[1:] + at.reactions[:-1])))
+        at = runs.multiplier_run(
+            models.build(machine.bodies, machine.q, machine.v, one), 0.0, h, rows, 1
+        )
+        assert mean.names == at.names == (
+            "hinge between body 0 and the world",
+        ) and mean.reactions.shape == (rows + 1, 1, 2, 6)
+        forces, expected = (
+            x.sum(axis=1)[:, 0]
+            for x in (mean.reactions[1:], 0.5 * (at.reactions[1:] + at.reactions[:-1]))
+        )
         errors.append(np.abs(forces - expected).max())
     assert errors[1] < 0.05 and np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.2)
 
@@ -91,8 +116,14 @@ def test_reactions_of_both_roads_agree():
         (lambda q, v: (q, np.zeros((2, 6))), r"v has shape \(2, 6\)"),
         (lambda q, v: (q, np.nan * v), "v.* is not finite"),
         (lambda q, v: (q * (1, 1, 1, 2, 2, 2, 2), v), "is not of norm 1"),
-        (lambda q, v: (q + (0.1, 0, 0, 0, 0, 0, 0), v), "nail of body 0, row 1 of 3: C is 0.1; it must be 0"),
-        (lambda q, v: (q, v + (1.0, 0, 0, 0, 0, 0)), "nail of body 0, row 1 of 3: dC/dt is 1 at the start; v must keep the joint closed"),
+        (
+            lambda q, v: (q + (0.1, 0, 0, 0, 0, 0, 0), v),
+            "nail of body 0, row 1 of 3: C is 0.1; it must be 0",
+        ),
+        (
+            lambda q, v: (q, v + (1.0, 0, 0, 0, 0, 0)),
+            "nail of body 0, row 1 of 3: dC/dt is 1 at the start; v must keep the joint closed",
+        ),
     ],
 )
 def test_starts_that_are_none_are_refused(change, words):
@@ -106,7 +137,9 @@ def test_starts_that_are_none_are_refused(change, words):
 def test_multipliers_refuse_contacts():
     bodies, q, v = falling_ball()
     model = models.build(bodies, q, v, None, pairs.build(1, pairs.ball(0, 0.1)))
-    with pytest.raises(ValueError, match="the model has 1 contact pairs; its multipliers know joints only"):
+    with pytest.raises(
+        ValueError, match="the model has 1 contact pairs; its multipliers know joints only"
+    ):
         runs.multiplier_run(model, 0.0, 1e-3, 1, 1)
 
 
@@ -130,7 +163,10 @@ def test_options_that_are_none(bad, words):
         runs.run(models.build(bodies, q, v, options=Options(**bad)), 1e-3, 1, 1)
 
 
-@pytest.mark.parametrize("rows, steps, words", [(0, 1, "rows is 0"), (2.5, 1, "rows is 2.5"), (1, 0, "steps_per_row is 0")])
+@pytest.mark.parametrize(
+    "rows, steps, words",
+    [(0, 1, "rows is 0"), (2.5, 1, "rows is 2.5"), (1, 0, "steps_per_row is 0")],
+)
 def test_counts_that_are_none(rows, steps, words):
     bodies, q, v = falling_ball()
     for run in (
@@ -144,6 +180,8 @@ def test_counts_that_are_none(rows, steps, words):
 def test_multipliers_that_cannot_hold_stop_the_run_in_a_sentence():
     """The chain whirls so fast that a step of 0.2 s tears its joints apart."""
     machine = scenes.chain()
-    record = runs.multiplier_run(models.build(*machine._replace(v=300.0 * machine.v)), 10.0, 0.2, 10, 1)
+    record = runs.multiplier_run(
+        models.build(*machine._replace(v=300.0 * machine.v)), 10.0, 0.2, 10, 1
+    )
     assert record.iterations == 0
     assert not record.ok and "the residual of the multipliers is" in record.message

@@ -46,7 +46,10 @@ def test_joints_of_any_kind_start_closed_and_stay_so(kind, axes, rows):
     tilted = np.array([0.9, 0.1, -0.3, 0.2])
     bodies = {
         "a": shapes.box(
-            (0.1, 0.2, 0.3), density=800.0, position=(1, 2, 3), orientation=tilted / np.linalg.norm(tilted)
+            (0.1, 0.2, 0.3),
+            density=800.0,
+            position=(1, 2, 3),
+            orientation=tilted / np.linalg.norm(tilted),
         ),
         "b": shapes.sphere(0.1, mass=1.0, orientation=LYING),
     }
@@ -109,7 +112,10 @@ def test_contacts_are_those_of_the_geoms():
         ),
         (with_joint("knee", ("rod", "cart")), "joint j: kind is 'knee'; known are anchor, ball"),
         (with_joint("ball", ("rod", "card")), "joint j: body is 'card'; known are world, cart"),
-        (with_joint("ball", ("rod",)), r"joint j: between is \('rod',\); name two of world, cart, rod"),
+        (
+            with_joint("ball", ("rod",)),
+            r"joint j: between is \('rod',\); name two of world, cart, rod",
+        ),
         (with_joint("ball", ("rod", "rod")), "joint j is between rod and rod; take two bodies"),
         (with_joint("ball", ("world", "rod")), "take two bodies, or a body and then the world"),
         (with_joint("hinge", ("rod", "cart")), "joint j: axis is missing"),
@@ -124,13 +130,20 @@ def test_contacts_are_those_of_the_geoms():
             r"joint j \(ball, rod on cart\), row 1 of 3: C is .*; it must be 0: start where",
         ),
         (
-            with_joint("anchor", ("rod", "world"), point_a=Z, point_b=(0, 0, 9))
-            ._replace(close=True, bodies={"rod": ROD._replace(held=(1.0,) * 6)}),
+            with_joint("anchor", ("rod", "world"), point_a=Z, point_b=(0, 0, 9))._replace(
+                close=True, bodies={"rod": ROD._replace(held=(1.0,) * 6)}
+            ),
             "row 1 of 3: C is .* contradict each other",
         ),
         (scene(geoms={"g": Geom("cone")}), "geom g: kind is 'cone'; known are plane, sphere"),
-        (scene(geoms={"g": Geom("box", "rod", (1, 2))}), r"size is \[1.0, 2.0\]; a box has 3 numb"),
-        (scene(geoms={"g": Geom("sphere", "rob", (1,))}), "geom g: body is 'rob'; known are world"),
+        (
+            scene(geoms={"g": Geom("box", "rod", (1, 2))}),
+            r"size is \[1.0, 2.0\]; a box has 3 numb",
+        ),
+        (
+            scene(geoms={"g": Geom("sphere", "rob", (1,))}),
+            "geom g: body is 'rob'; known are world",
+        ),
         (scene(contacts={"c": Contact(("a", "b"))}), "contact c: geom is 'a'; known are "),
     ],
 )
@@ -185,7 +198,9 @@ def test_velocities_are_closed_as_by_impulses_of_the_joints():
     # both rods have the same inertia about their fixed ends, so half of the speed is left
     assert v[0, 4] == pytest.approx(1.5, rel=1e-12) and v[1, 4] == pytest.approx(-1.5, rel=1e-12)
     assert v[0, 2] == pytest.approx(-0.75) and v[1, 2] == pytest.approx(-0.75)
-    with pytest.raises(ValueError, match="joint middle .*dC/dt is .*; v must keep the joint closed"):
+    with pytest.raises(
+        ValueError, match="joint middle .*dC/dt is .*; v must keep the joint closed"
+    ):
         build(Scene({"crank": crank, "rocker": rocker}, hinges))
 
 
@@ -233,4 +248,6 @@ def test_joints_that_are_given_twice_bear_half_each():
     anchor = joints.nail(0, (0, 0, 0.25), (0, 0, 0))
     model = models.build(bodies, q, v, joints.assembled(1, anchor, anchor))
     models.advance(model, 1e-3, 5)
-    np.testing.assert_allclose(models.reactions(model)[:, 0, 2] / 5e-3, 0.2 * 9.81 / 2.0, rtol=1e-12)
+    np.testing.assert_allclose(
+        models.reactions(model)[:, 0, 2] / 5e-3, 0.2 * 9.81 / 2.0, rtol=1e-12
+    )

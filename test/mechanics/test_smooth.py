@@ -70,7 +70,9 @@ def test_compositions_raise_the_order(composition, order, counts):
 
     truth = end("kahan_li8", 160)
     errors = [np.abs(end(composition, n) - truth).max() for n in counts]
-    assert np.log(errors[0] / errors[1]) / np.log(counts[1] / counts[0]) == pytest.approx(order, abs=0.4), errors
+    assert np.log(errors[0] / errors[1]) / np.log(counts[1] / counts[0]) == pytest.approx(
+        order, abs=0.4
+    ), errors
 
 
 def test_a_composed_step_that_fails_is_undone():

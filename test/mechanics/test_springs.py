@@ -175,13 +175,16 @@ def test_a_pendulum_on_a_driven_cart_swings_as_on_a_fixed_one():
     for shift in (0.0, 0.7):
         bodies = {
             "cart": shapes.box((0.3, 0.2, 0.1), mass=1.0, velocity=(shift, 0, 0), held=(1,) * 6),
-            "rod": shapes.rod(0.5, mass=0.2, position=(0, 0, 0.25), velocity=(shift + 0.25, 0, 0),
-                              angular_velocity=(0, 1.0, 0)),
+            "rod": shapes.rod(
+                0.5,
+                mass=0.2,
+                position=(0, 0, 0.25),
+                velocity=(shift + 0.25, 0, 0),
+                angular_velocity=(0, 1.0, 0),
+            ),
         }
         pivot = scene.Joint("ball", ("rod", "cart"), STILL)
-        record = runs.run(
-            scene.build(scene.Scene(bodies, {"pivot": pivot})), 1e-3, 5, 100
-        )
+        record = runs.run(scene.build(scene.Scene(bodies, {"pivot": pivot})), 1e-3, 5, 100)
         assert record.ok, record.message
         found.append((record.q[-1, 1] - [0.5 * shift, *[0] * 6], record.energy, record.work))
     assert found[0][0] == pytest.approx(found[1][0], abs=1e-12)

@@ -18,15 +18,24 @@ SYSTEM, START = apparatus.dzhanibekov()
 def golden() -> tuple:
     """(t, Q, w) every 50 ms."""
     data = np.genfromtxt(GOLDEN, delimiter=",", names=True)
-    return data["t"], np.column_stack([data[f"q{k}"] for k in "wxyz"]), np.column_stack([data[f"w{k}"] for k in "xyz"])
+    return (
+        data["t"],
+        np.column_stack([data[f"q{k}"] for k in "wxyz"]),
+        np.column_stack([data[f"w{k}"] for k in "xyz"]),
+    )
 
 
-@pytest.mark.parametrize("name, composition", [("rk4", "none"), ("moser_veselov", "kahan_li8"), ("quaternion_midpoint", "kahan_li8")])
+@pytest.mark.parametrize(
+    "name, composition",
+    [("rk4", "none"), ("moser_veselov", "kahan_li8"), ("quaternion_midpoint", "kahan_li8")],
+)
 def test_reference_trajectory_over_six_flips(name, composition):
     """Each flip multiplies round-off and what Newton leaves by some ten: 1e-15 becomes 6e-7 rad."""
     _, Q, w = golden()
     h = 5e-4 if name == "rk4" else 0.01
-    run = free_top.turned(select(name, composition, tolerance=1e-15), SYSTEM, START, h, 400, round(0.05 / h))
+    run = free_top.turned(
+        select(name, composition, tolerance=1e-15), SYSTEM, START, h, 400, round(0.05 / h)
+    )
     assert run.ok and np.linalg.norm(increments.boxminus(run.Q, Q), axis=-1).max() < 2e-6
     assert run.w == pytest.approx(w, abs=1e-5)
 
@@ -41,7 +50,9 @@ def test_modified_inertia_is_of_order_4_and_the_plain_one_of_order_2():
             errors.append(np.linalg.norm(increments.boxminus(run.Q, Q[:201]), axis=-1).max())
     assert slope(steps, plain) == pytest.approx(2.0, abs=0.05)
     assert slope(steps, modified) == pytest.approx(4.0, abs=0.15)
-    assert plain[0] == pytest.approx(5.2e-2, rel=0.05) and modified[0] == pytest.approx(1.8e-5, rel=0.1)
+    assert plain[0] == pytest.approx(5.2e-2, rel=0.05) and modified[0] == pytest.approx(
+        1.8e-5, rel=0.1
+    )
 
 
 @pytest.mark.parametrize("h", [0.01, 0.03, 0.1])
@@ -52,11 +63,15 @@ def test_moser_veselov_keeps_energy_and_momentum_over_1e5_steps(h):
 
 def test_preprocessing_keeps_the_momentum_and_is_undone():
     modified, state = free_body.preprocessed(SYSTEM, START, 0.02)
-    assert free_body.momentum(modified, state) == pytest.approx(free_body.momentum(SYSTEM, START), abs=1e-15)
+    assert free_body.momentum(modified, state) == pytest.approx(
+        free_body.momentum(SYSTEM, START), abs=1e-15
+    )
     assert free_body.postprocessed(SYSTEM, modified, state).v == pytest.approx(START.v, abs=1e-14)
 
 
-@pytest.mark.parametrize("inertia", [(1.0, 1.0, 3.0), (1.0, -1.0, 1.0), (1.0, 0.0, 1.0), (1.0, np.nan, 1.0), (1.0, 2.0)])
+@pytest.mark.parametrize(
+    "inertia", [(1.0, 1.0, 3.0), (1.0, -1.0, 1.0), (1.0, 0.0, 1.0), (1.0, np.nan, 1.0), (1.0, 2.0)]
+)
 def test_what_is_no_body_is_refused(inertia):
     with pytest.raises(ValueError, match="three positive numbers"):
         free_body.build(inertia)

@@ -56,5 +56,7 @@ def test_rates_are_the_derivative(r, p, s):
 
 
 def test_rates_are_finite_at_the_pole():
-    _, _, rates, _ = GimbalJoints().motion((math.sqrt(0.5), 0.0, math.sqrt(0.5), 0.0), (0.0, 0.0), (1.0, 1.0, 1.0))
+    _, _, rates, _ = GimbalJoints().motion(
+        (math.sqrt(0.5), 0.0, math.sqrt(0.5), 0.0), (0.0, 0.0), (1.0, 1.0, 1.0)
+    )
     assert all(map(math.isfinite, rates))

@@ -19,7 +19,9 @@ PLANTS = {
     "damped": DAMPED,
     "massless cart": DAMPED._replace(cart_mass=0.0),
     "fixed cart": DAMPED._replace(cart_fixed=True),
-    "heavy tip": DAMPED._replace(rod_center_of_mass=2.0, rod_inertia=(0.2, 0.2, 0.01), joint_damping=0.3),
+    "heavy tip": DAMPED._replace(
+        rod_center_of_mass=2.0, rod_inertia=(0.2, 0.2, 0.01), joint_damping=0.3
+    ),
     "no gravity": DAMPED._replace(gravity=0.0),
 }
 
@@ -32,7 +34,13 @@ def state_of(e: np.ndarray) -> State:
     Q = np.array((math.cos(0.5 * th), -s * th_y, s * th_x, 0.0))
     n_x, n_y, k_z = np.sinc(th / math.pi) * th_x, np.sinc(th / math.pi) * th_y, math.cos(th)
     W = np.array((-dth_y, dth_x, (dth_y * n_x - dth_x * n_y) / k_z))  # normal to the rod
-    R = np.array(((1 - 2 * Q[2] ** 2, 2 * Q[1] * Q[2], n_x), (2 * Q[1] * Q[2], 1 - 2 * Q[1] ** 2, n_y), (-n_x, -n_y, k_z)))
+    R = np.array(
+        (
+            (1 - 2 * Q[2] ** 2, 2 * Q[1] * Q[2], n_x),
+            (2 * Q[1] * Q[2], 1 - 2 * Q[1] ** 2, n_y),
+            (-n_x, -n_y, k_z),
+        )
+    )
     return State(0.0, np.array((x, y, *Q)), np.array((dx, dy, *(R.T @ W))))
 
 
@@ -71,18 +79,24 @@ def test_a_and_b_are_the_jacobians_of_the_nonlinear_accelerations(name):
     np.testing.assert_allclose(numeric.value, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize(("integrator", "tolerance"), [("rk4", 1e-11), ("quaternion_midpoint", 1e-6)])
+@pytest.mark.parametrize(
+    ("integrator", "tolerance"), [("rk4", 1e-11), ("quaternion_midpoint", 1e-6)]
+)
 def test_sampled_is_the_jacobian_of_one_step(integrator, tolerance):
     """To the stepper's own error per step: h^5 for rk4, h^3 for the midpoint."""
     system, h = spherical_pendulum.build(DAMPED), 0.005
     method = select(integrator, tolerance=1e-15)
 
     def flow(e_u):
-        return coordinates_of(step(method, system, state_of(e_u[:8]), with_force(e_u[8:]), h).state)
+        return coordinates_of(
+            step(method, system, state_of(e_u[:8]), with_force(e_u[8:]), h).state
+        )
 
     A, B = linearisation.sampled(*linearisation.upright(system), h)
     numeric = jacobian(flow, np.zeros(10))
-    np.testing.assert_allclose(numeric.value, np.hstack((both_axes(A), both_axes(B))), atol=tolerance)
+    np.testing.assert_allclose(
+        numeric.value, np.hstack((both_axes(A), both_axes(B))), atol=tolerance
+    )
 
 
 def test_the_numbers_of_the_control_study():
@@ -91,7 +105,9 @@ def test_the_numbers_of_the_control_study():
     np.testing.assert_allclose(A[1], (0.0, -0.222218, -3.269773, 0.001389), atol=1.5e-6)
     np.testing.assert_allclose(A[3], (0.0, 0.138879, 8.174432, -0.003472), atol=1.5e-6)
     np.testing.assert_allclose(B[:, 0], (0.0, 0.444437, 0.0, -0.277758), atol=1.5e-6)
-    np.testing.assert_allclose(sorted(np.linalg.eigvals(A)), (-2.8905, -0.1665, 0.0, 2.8313), atol=1e-4)
+    np.testing.assert_allclose(
+        sorted(np.linalg.eigvals(A)), (-2.8905, -0.1665, 0.0, 2.8313), atol=1e-4
+    )
 
 
 def test_sampling_twice_is_sampling_at_twice_the_period():

@@ -31,7 +31,9 @@ def test_the_sphere_and_the_full_rod_accelerate_alike(params, Q, w, spin, dx, u)
     e3, R = np.array((0.0, 0.0, 1.0)), np.array(unit_quaternion.matrix(Q))
     k, dk = R @ e3, R @ np.cross(w, e3)
     ddk = R @ (np.cross(dw, e3) + np.cross(w, np.cross(w, e3)))
-    a, reduced = reduced_pendulum.accelerations(system, system.inertia[2] * spin, u[:2], tuple(k), tuple(dk), dx[:2])
+    a, reduced = reduced_pendulum.accelerations(
+        system, system.inertia[2] * spin, u[:2], tuple(k), tuple(dk), dx[:2]
+    )
     np.testing.assert_allclose(a, ddx, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(reduced, ddk, rtol=1e-9, atol=1e-9)
 
@@ -40,4 +42,6 @@ def test_the_force_gives_the_acceleration_that_was_asked_for():
     system, p3, a = spherical_pendulum.build(PLANTS[0]), 0.02, (1.7, -0.6)
     k, dk, dx = (0.6, 0.0, -0.8), (0.8, 2.0, 0.6), (0.3, -0.2)
     u = reduced_pendulum.force(system, p3, a, k, dk, dx)
-    np.testing.assert_allclose(reduced_pendulum.accelerations(system, p3, u, k, dk, dx)[0], a, rtol=1e-12)
+    np.testing.assert_allclose(
+        reduced_pendulum.accelerations(system, p3, u, k, dk, dx)[0], a, rtol=1e-12
+    )

@@ -34,7 +34,9 @@ def test_cylinder_inertia_by_quadrature():
     rho = m / (np.pi * radius**2 * length)
     dm = rho * np.outer(0.5 * length * weights, 0.5 * radius * weights * 2.0 * np.pi * ring)
     axial = (dm * ring**2).sum()
-    across = (dm * (z[:, None] ** 2 + 0.5 * ring**2)).sum()  # the mean of y^2 on a ring is ring^2/2
+    across = (
+        dm * (z[:, None] ** 2 + 0.5 * ring**2)
+    ).sum()  # the mean of y^2 on a ring is ring^2/2
     assert cylinder_inertia(m, length, radius) == pytest.approx((across, across, axial))
 
 
@@ -45,18 +47,24 @@ def numbers(value):
 
 def test_every_number_of_a_system_is_a_float():
     """An integer would compile every kernel once more."""
-    system = build(Params(gravity=10, cart_mass=2, rod_mass=1, rod_inertia=(1, 1, 1), rod_center_of_mass=1))
+    system = build(
+        Params(gravity=10, cart_mass=2, rod_mass=1, rod_inertia=(1, 1, 1), rod_center_of_mass=1)
+    )
     *contacts, obstacles = system.contacts
     assert all(type(n) is float for n in numbers((*system._replace(contacts=()), *contacts)))
     assert obstacles.dtype == OBSTACLE
 
 
-@pytest.mark.parametrize(("tilt", "azimuth"), [(0.1, 0.0), (0.5, 1.0), (3.0, -2.5), (math.pi, 0.3)])
+@pytest.mark.parametrize(
+    ("tilt", "azimuth"), [(0.1, 0.0), (0.5, 1.0), (3.0, -2.5), (math.pi, 0.3)]
+)
 def test_upright_tilts_towards_the_azimuth(tilt, azimuth):
     state = upright(tilt, azimuth)
     n = unit_quaternion.rotated(tuple(state.q[2:].tolist()), (0.0, 0.0, 1.0))
     s = math.sin(tilt)
-    assert n == pytest.approx((s * math.cos(azimuth), s * math.sin(azimuth), math.cos(tilt)), abs=1e-15)
+    assert n == pytest.approx(
+        (s * math.cos(azimuth), s * math.sin(azimuth), math.cos(tilt)), abs=1e-15
+    )
     assert not state.v.any() and not state.q[:2].any()
 
 

@@ -25,7 +25,11 @@ FORCE = np.array((7.0, -3.0))
 
 def somewhere(spin: float = 3.0) -> State:
     Q = np.array((0.4, -0.5, 0.7, 0.3))
-    return State(0.0, np.array((0.3, -0.2, *(Q / np.linalg.norm(Q)))), np.array((0.5, -0.8, 1.1, -0.7, spin)))
+    return State(
+        0.0,
+        np.array((0.3, -0.2, *(Q / np.linalg.norm(Q)))),
+        np.array((0.5, -0.8, 1.1, -0.7, spin)),
+    )
 
 
 def moved(state: State, xi) -> State:
@@ -58,7 +62,9 @@ def test_it_is_the_jacobian_of_the_step(name, integrator, h):
     method = select(integrator, tolerance=1e-15, max_iterations=50)
 
     def flow(xi_u):
-        return step(method, system, moved(state, xi_u[:10]), with_force(FORCE + xi_u[10:]), h).state
+        return step(
+            method, system, moved(state, xi_u[:10]), with_force(FORCE + xi_u[10:]), h
+        ).state
 
     linear, end = step_linearisation.along(method, system, state, FORCE, h)
     numeric = jacobian(flow, np.zeros(12), minus=difference).value
@@ -77,15 +83,22 @@ def test_several_composed_steps_are_the_jacobian_of_their_flow():
         return s
 
     linear, _ = step_linearisation.along(method, system, state, FORCE, h, n)
-    np.testing.assert_allclose(np.hstack(linear), jacobian(flow, np.zeros(12), minus=difference).value, atol=1e-8)
+    np.testing.assert_allclose(
+        np.hstack(linear), jacobian(flow, np.zeros(12), minus=difference).value, atol=1e-8
+    )
 
 
 def test_on_the_sphere_the_angle_about_the_axis_is_gone():
     """The same direction and rate, the body turned about its axis: the same matrix, in the turned axes."""
-    system, method = spherical_pendulum.build(DAMPED._replace(joint_damping=0.0)), select("moser_veselov", tolerance=1e-15)
+    system, method = (
+        spherical_pendulum.build(DAMPED._replace(joint_damping=0.0)),
+        select("moser_veselov", tolerance=1e-15),
+    )
     a, angle = somewhere(), 0.9
     c, s = math.cos(angle), math.sin(angle)
-    Q = unit_quaternion.product(tuple(a.q[2:].tolist()), (math.cos(angle / 2), 0.0, 0.0, math.sin(angle / 2)))
+    Q = unit_quaternion.product(
+        tuple(a.q[2:].tolist()), (math.cos(angle / 2), 0.0, 0.0, math.sin(angle / 2))
+    )
     turned = np.array(((c, s), (-s, c)))
     b = State(0.0, np.array((*a.q[:2], *Q)), np.array((*a.v[:2], *(turned @ a.v[2:4]), a.v[4])))
     matrices = []
@@ -101,15 +114,25 @@ def test_on_the_sphere_the_angle_about_the_axis_is_gone():
 def test_near_upright_it_tends_to_the_continuous_plant_with_order_two():
     system, period = spherical_pendulum.build(DAMPED), 0.04
     exact = np.hstack(linearisation.sampled(*linearisation.upright(system), period))
-    errors = [np.abs(np.hstack(step_linearisation.upright(system, period, h)) - exact).max() for h in (0.02, 0.01, 0.005)]
+    errors = [
+        np.abs(np.hstack(step_linearisation.upright(system, period, h)) - exact).max()
+        for h in (0.02, 0.01, 0.005)
+    ]
     np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 4.0, rtol=0.02)
 
 
 def test_other_integrators_have_other_steps():
-    with pytest.raises(ValueError, match="integrator.name is 'rk4'; the linearisation is that of moser_veselov or quaternion_midpoint"):
-        step_linearisation.along(select("rk4"), spherical_pendulum.build(DAMPED), somewhere(), FORCE, 0.01)
+    with pytest.raises(
+        ValueError,
+        match="integrator.name is 'rk4'; the linearisation is that of moser_veselov or quaternion_midpoint",
+    ):
+        step_linearisation.along(
+            select("rk4"), spherical_pendulum.build(DAMPED), somewhere(), FORCE, 0.01
+        )
 
 
 def test_a_step_that_does_not_converge_is_said():
     with pytest.raises(ValueError, match="did not converge at t = 0 s .* take a smaller h"):
-        step_linearisation.along(select("moser_veselov"), spherical_pendulum.build(DAMPED), somewhere(), FORCE, 5.0)
+        step_linearisation.along(
+            select("moser_veselov"), spherical_pendulum.build(DAMPED), somewhere(), FORCE, 5.0
+        )

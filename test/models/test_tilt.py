@@ -13,7 +13,11 @@ from rbdyn_ros.models.tilt import tilt
 
 components = st.floats(-1.0, 1.0)
 rates = st.floats(-10.0, 10.0)
-attitudes = st.tuples(*[components] * 4).filter(lambda q: np.linalg.norm(q) > 1e-3).map(lambda q: q / np.linalg.norm(q))
+attitudes = (
+    st.tuples(*[components] * 4)
+    .filter(lambda q: np.linalg.norm(q) > 1e-3)
+    .map(lambda q: q / np.linalg.norm(q))
+)
 
 
 def coordinates(Q, w):
@@ -32,14 +36,20 @@ def test_the_exponential_of_the_tilt_is_the_rod(Q):
 @settings(deadline=None)  # the first example compiles
 @given(attitudes, rates, rates, rates, st.floats(-math.pi, math.pi))
 def test_a_turn_about_the_rod_and_its_spin_change_nothing(Q, w1, w2, w3, angle):
-    turned = unit_quaternion.product(tuple(Q), (math.cos(angle / 2), 0.0, 0.0, math.sin(angle / 2)))
+    turned = unit_quaternion.product(
+        tuple(Q), (math.cos(angle / 2), 0.0, 0.0, math.sin(angle / 2))
+    )
     c, s = math.cos(angle), math.sin(angle)
     w_turned = (c * w1 + s * w2, c * w2 - s * w1, w3)
-    np.testing.assert_allclose(coordinates(turned, w_turned)[2:], coordinates(Q, (w1, w2, 0.0))[2:], atol=1e-13)
+    np.testing.assert_allclose(
+        coordinates(turned, w_turned)[2:], coordinates(Q, (w1, w2, 0.0))[2:], atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("azimuth", np.radians((0.0, 37.0, 120.0, -90.0)))
-@pytest.mark.parametrize("angle", (0.0, 1e-300, 1e-160, 1e-9, 0.1, 1.5, math.pi / 2, 2.0, math.pi - 1e-9))
+@pytest.mark.parametrize(
+    "angle", (0.0, 1e-300, 1e-160, 1e-9, 0.1, 1.5, math.pi / 2, 2.0, math.pi - 1e-9)
+)
 def test_it_points_where_the_rod_leans(angle, azimuth):
     state = spherical_pendulum.upright(angle, azimuth)
     expected = (angle * math.cos(azimuth), angle * math.sin(azimuth))

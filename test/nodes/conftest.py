@@ -10,7 +10,9 @@ import pytest
 from domain import alone
 
 os.environ.update(alone())  # before rclpy starts; others may run beside
-PATIENCE = 60.0  # [s] how long anything may take; a loaded machine is slow, and nothing here is timed
+PATIENCE = (
+    60.0  # [s] how long anything may take; a loaded machine is slow, and nothing here is timed
+)
 
 
 class Graph:
@@ -30,7 +32,11 @@ class Graph:
         """A simulator, active; `__` stands for the dot of a parameter's name."""
         from rbdyn_ros.nodes.simulator import Simulator
 
-        quiet = {"history__directory": str(self.directory), "watchdog__timeout": 0.0, "integrator__name": "moser_veselov"}
+        quiet = {
+            "history__directory": str(self.directory),
+            "watchdog__timeout": 0.0,
+            "integrator__name": "moser_veselov",
+        }
         return self._start(Simulator, {**quiet, **parameters})
 
     def controller(self, **parameters):
@@ -42,7 +48,9 @@ class Graph:
     def _start(self, kind, parameters: dict):
         from rclpy.parameter import Parameter
 
-        overrides = [Parameter(name.replace("__", "."), value=value) for name, value in parameters.items()]
+        overrides = [
+            Parameter(name.replace("__", "."), value=value) for name, value in parameters.items()
+        ]
         self.nodes.append(kind(parameter_overrides=overrides))
         self.executor.add_node(self.nodes[-1])
         self.nodes[-1].autostart()
@@ -64,7 +72,9 @@ class Graph:
         from rbdyn_ros.nodes import qos
 
         heard = []
-        self.probe.create_subscription(kind, topic, heard.append, qos.LATCHED if latched else qos.OFFERED)
+        self.probe.create_subscription(
+            kind, topic, heard.append, qos.LATCHED if latched else qos.OFFERED
+        )
         return heard
 
     def publisher(self, kind, topic: str):

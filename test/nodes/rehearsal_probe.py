@@ -36,8 +36,13 @@ class Probe:
     def __init__(self, directory: str):
         rclpy.init()
         self.node, self.executor = rclpy.create_node("probe"), SingleThreadedExecutor()
-        tilted = {"history.directory": directory, "initial.orientation": [0.9961947, 0.0, 0.0871557, 0.0]}
-        self.simulator = Simulator(parameter_overrides=[Parameter(name, value=value) for name, value in tilted.items()])
+        tilted = {
+            "history.directory": directory,
+            "initial.orientation": [0.9961947, 0.0, 0.0871557, 0.0],
+        }
+        self.simulator = Simulator(
+            parameter_overrides=[Parameter(name, value=value) for name, value in tilted.items()]
+        )
         self.nodes = [self.simulator, Controller()]
         for node in (self.node, *self.nodes):
             self.executor.add_node(node)
@@ -58,7 +63,9 @@ class Probe:
         end = plant.steps + 50 * plant.setup.tick_steps
         self.until(lambda: plant.steps > end)
         now = loaded()
-        self.found[what] = sorted(name for name, count in now.items() if count != self._before.get(name, 0))
+        self.found[what] = sorted(
+            name for name, count in now.items() if count != self._before.get(name, 0)
+        )
         self._before = now
 
     def send(self, message, topic: str) -> None:
@@ -85,7 +92,10 @@ class Probe:
 def loaded() -> dict:
     """Kernel -> how many argument types it has code for."""
     kernels = [thing for thing in gc.get_objects() if issubclass(type(thing), Dispatcher)]
-    return {f"{kernel.py_func.__module__}.{kernel.py_func.__name__}": len(kernel.overloads) for kernel in kernels}
+    return {
+        f"{kernel.py_func.__module__}.{kernel.py_func.__name__}": len(kernel.overloads)
+        for kernel in kernels
+    }
 
 
 def main(directory: str) -> None:
@@ -109,7 +119,12 @@ def main(directory: str) -> None:
     for service in ("reset", "dump"):
         probe.call(f"pendulum_simulator/{service}")
         probe.after(service)
-    for name, value in (("faults.noise.angle", 1e-4), ("faults.command.delay", 0.002), ("faults.actuator.lag", 0.001), ("cart.damping", 1.0)):
+    for name, value in (
+        ("faults.noise.angle", 1e-4),
+        ("faults.command.delay", 0.002),
+        ("faults.actuator.lag", 0.001),
+        ("cart.damping", 1.0),
+    ):
         assert probe.simulator.set_parameters([Parameter(name, value=value)])[0].successful
         probe.after(name)
     probe.close()

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from geometry_msgs.msg import PointStamped, WrenchStamped  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
@@ -33,7 +35,9 @@ def wrench(force, frame="", stamp=0, torque=(0.0, 0.0, 0.0)):
 def test_a_command_releases_the_start_and_moves_the_cart(graph):
     simulator, heard = graph.simulator(**HELD), graph.listen(Odometry, "/odometry")
     graph.until(lambda: len(heard) > 3)
-    assert len({m.header.stamp.nanosec for m in heard}) == 1 and simulator.runner.status == "paused"
+    assert (
+        len({m.header.stamp.nanosec for m in heard}) == 1 and simulator.runner.status == "paused"
+    )
     publisher = graph.publisher(WrenchStamped, "/cart/command")
     publisher.publish(wrench((5.0, 2.0, 0.0), "world"))
     graph.until(lambda: heard[-1].pose.pose.position.x > 0.01)
@@ -43,7 +47,9 @@ def test_a_command_releases_the_start_and_moves_the_cart(graph):
 
 def test_effort_controllers_command(graph):
     simulator = graph.simulator(**HELD)
-    graph.publisher(Float64MultiArray, "/effort_controller/commands").publish(Float64MultiArray(data=[30.0, 40.0]))
+    graph.publisher(Float64MultiArray, "/effort_controller/commands").publish(
+        Float64MultiArray(data=[30.0, 40.0])
+    )
     graph.until(lambda: simulator.runner.statistics.saturated > 0)
     assert simulator.runner.force == pytest.approx((12.0, 16.0))  # cart.force_limit is 20 N
 
@@ -74,7 +80,10 @@ def test_rejects_are_counted_and_never_applied(graph):
 
 def test_a_command_repeats_the_stamp_of_the_state(graph):
     simulator = graph.simulator(start="immediately", watchdog__timeout=10.0)
-    heard, cart = graph.listen(Odometry, "/odometry"), graph.publisher(WrenchStamped, "/cart/command")
+    heard, cart = (
+        graph.listen(Odometry, "/odometry"),
+        graph.publisher(WrenchStamped, "/cart/command"),
+    )
     graph.until(lambda: heard)
     message = wrench((1.0, 0.0, 0.0), "cart_link")
     message.header.stamp = heard[-1].header.stamp
@@ -86,7 +95,9 @@ def test_a_command_repeats_the_stamp_of_the_state(graph):
 def test_disturbance_in_world_and_body_frames(graph):
     quarter = math.sqrt(0.5)
     simulator = graph.simulator(
-        start="paused", initial__orientation=[quarter, quarter, 0.0, 0.0], disturbance__duration=100.0
+        start="paused",
+        initial__orientation=[quarter, quarter, 0.0, 0.0],
+        disturbance__duration=100.0,
     )
     push = graph.publisher(WrenchStamped, "/pendulum_simulator/disturbance")
 
@@ -96,10 +107,14 @@ def test_disturbance_in_world_and_body_frames(graph):
         graph.until(lambda: simulator.runner.disturbance.at(0).any())
         return simulator.runner.disturbance.at(0)
 
-    assert acting(wrench((1.0, 2.0, 3.0), torque=(0.1, 0.0, 0.0))) == pytest.approx((1, 2, 3, 0.1, 0, 0, 0, 0, 1.2))
+    assert acting(wrench((1.0, 2.0, 3.0), torque=(0.1, 0.0, 0.0))) == pytest.approx(
+        (1, 2, 3, 0.1, 0, 0, 0, 0, 1.2)
+    )
     at_tip = acting(wrench((0.0, 0.0, 1.0), "pendulum_tip"))  # along the rod, which lies along -y
     assert at_tip == pytest.approx((0, -1, 0, 0, 0, 0, 0, 0, 2.4), abs=1e-12)
-    assert acting(wrench((1.0, 0.0, 0.0), "cart_link")) == pytest.approx((1, 0, 0, 0, 0, 0, 0, 0, 0))
+    assert acting(wrench((1.0, 0.0, 0.0), "cart_link")) == pytest.approx(
+        (1, 0, 0, 0, 0, 0, 0, 0, 0)
+    )
     push.publish(wrench((1.0, 0.0, 0.0), "elsewhere"))
     push.publish(wrench((math.nan, 0.0, 0.0)))
     graph.until(lambda: simulator.runner.command_queue.rejected == {"frame": 1, "not finite": 1})
@@ -107,7 +122,10 @@ def test_disturbance_in_world_and_body_frames(graph):
 
 @pytest.mark.parametrize("height", [2.4, -0.1, 7.0])  # of the tip, of the ground, of nothing
 def test_a_click_pushes_the_tip_horizontally_towards_it_and_ends(graph, height):
-    simulator, felt = graph.simulator(start="immediately"), graph.listen(WrenchStamped, "/wrench/disturbance")
+    simulator, felt = (
+        graph.simulator(start="immediately"),
+        graph.listen(WrenchStamped, "/wrench/disturbance"),
+    )
     click = PointStamped()
     click.header.frame_id = "world"
     set_xyz(click.point, (10.0, 0.0, height))
@@ -124,13 +142,35 @@ def test_the_force_of_the_readme_is_seen_at_the_cart(graph):
     """While the controller is inactive, whose commands would replace it; slowly, so that a busy machine keeps the rate."""
     text = (Path(__file__).parents[2] / "README.md").read_text()
     assert "ros2 lifecycle set /pendulum_controller deactivate" in text
-    rate, data = re.search(r"ros2 topic pub -r (\d+) /effort_controller/commands std_msgs/msg/Float64MultiArray \"{data: (.*?)}\"", text).groups()
-    simulator, _ = graph.simulator(real_time_factor=0.05, watchdog__timeout=0.1), graph.controller()
+    rate, data = re.search(
+        r"ros2 topic pub -r (\d+) /effort_controller/commands std_msgs/msg/Float64MultiArray \"{data: (.*?)}\"",
+        text,
+    ).groups()
+    simulator, _ = (
+        graph.simulator(real_time_factor=0.05, watchdog__timeout=0.1),
+        graph.controller(),
+    )
     graph.until(lambda: simulator.runner.status == "playing")
     transition = Transition(id=Transition.TRANSITION_DEACTIVATE)
-    assert graph.call(ChangeState, "/pendulum_controller/change_state", transition=transition).success
-    publisher, force = graph.publisher(Float64MultiArray, "/effort_controller/commands"), graph.listen(WrenchStamped, "/wrench/cart")
-    timer = graph.probe.create_timer(1.0 / int(rate), lambda: publisher.publish(Float64MultiArray(data=json.loads(data))))
-    graph.until(lambda: len(force) > 10 and all(xyz(message.wrench.force) == (*json.loads(data), 0.0) for message in force[-10:]))
+    assert graph.call(
+        ChangeState, "/pendulum_controller/change_state", transition=transition
+    ).success
+    publisher, force = (
+        graph.publisher(Float64MultiArray, "/effort_controller/commands"),
+        graph.listen(WrenchStamped, "/wrench/cart"),
+    )
+    timer = graph.probe.create_timer(
+        1.0 / int(rate), lambda: publisher.publish(Float64MultiArray(data=json.loads(data)))
+    )
+    graph.until(
+        lambda: (
+            len(force) > 10
+            and all(
+                xyz(message.wrench.force) == (*json.loads(data), 0.0) for message in force[-10:]
+            )
+        )
+    )
     graph.probe.destroy_timer(timer)
-    assert 1.0 / int(rate) < 0.1  # what is published once per second, as ros2 topic pub does by itself, is silenced by the watchdog
+    assert (
+        1.0 / int(rate) < 0.1
+    )  # what is published once per second, as ros2 topic pub does by itself, is silenced by the watchdog

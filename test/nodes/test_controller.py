@@ -8,7 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from geometry_msgs.msg import PoseStamped, WrenchStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
@@ -23,18 +25,26 @@ from rbdyn_ros.nodes.state_synchronizer import StateSynchronizer  # noqa: E402
 
 NODE = "/pendulum_controller"
 TEN_DEGREES = [math.cos(math.radians(5.0)), 0.0, math.sin(math.radians(5.0)), 0.0]
-LOCKSTEP = dict(lockstep__enabled=True, lockstep__timeout=30.0, real_time_factor=0.0, rates__state=100.0)
+LOCKSTEP = dict(
+    lockstep__enabled=True, lockstep__timeout=30.0, real_time_factor=0.0, rates__state=100.0
+)
 
 
 def states(graph):
     """Publishers of a state that the test makes, and a function that sends one."""
-    joints, odometry = graph.publisher(JointState, "/joint_states"), graph.publisher(Odometry, "/odometry")
+    joints, odometry = (
+        graph.publisher(JointState, "/joint_states"),
+        graph.publisher(Odometry, "/odometry"),
+    )
 
     def send(stamp, tilt=0.0, x=0.0, names=("cart_x_joint", "cart_y_joint")):
         cart, rod = JointState(name=names, position=[x, 0.0], velocity=[0.0, 0.0]), Odometry()
         set_stamp(cart.header.stamp, stamp)
         set_stamp(rod.header.stamp, stamp)
-        rod.pose.pose.orientation.w, rod.pose.pose.orientation.y = math.cos(0.5 * tilt), math.sin(0.5 * tilt)
+        rod.pose.pose.orientation.w, rod.pose.pose.orientation.y = (
+            math.cos(0.5 * tilt),
+            math.sin(0.5 * tilt),
+        )
         joints.publish(cart)
         odometry.publish(rod)
 
@@ -58,13 +68,24 @@ def test_it_balances_and_follows_a_goal(graph):
 
 def test_the_law_of_a_file_balances(graph, tmp_path):
     """`controller` is a path: its options are parameters of the node, and no complaint of a simulator that is given the same words."""
-    (tmp_path / "my_law.py").write_text((Path(__file__).parents[2] / "examples" / "lean.py").read_text())
+    (tmp_path / "my_law.py").write_text(
+        (Path(__file__).parents[2] / "examples" / "lean.py").read_text()
+    )
     law = dict(controller=str(tmp_path / "my_law.py"), my_law__tilt_gain=200.0)
-    simulator = graph.simulator(**LOCKSTEP, **law, initial__orientation=TEN_DEGREES, cart__damping=0.5, joint__damping=0.005)
+    simulator = graph.simulator(
+        **LOCKSTEP,
+        **law,
+        initial__orientation=TEN_DEGREES,
+        cart__damping=0.5,
+        joint__damping=0.005,
+    )
     controller = graph.controller(**law, cart__damping=0.5, joint__damping=0.005, period=0.01)
     graph.until(lambda: simulator.runner.plant.time > 4.0)
     assert abs(simulator.runner.plant.q[3:5]).max() < 0.02
-    assert controller.get_parameter("my_law.tilt_gain").value == 200.0 and controller.law.name == "my_law"
+    assert (
+        controller.get_parameter("my_law.tilt_gain").value == 200.0
+        and controller.law.name == "my_law"
+    )
 
 
 def test_a_command_answers_a_state(graph):
@@ -75,10 +96,15 @@ def test_a_command_answers_a_state(graph):
     send = states(graph)
     send(5_000_000_000, tilt=0.1)
     graph.until(lambda: commands and report and status and status[-1].data == "running")
-    assert nanoseconds(commands[0].header.stamp) == 5_000_000_000 and commands[0].header.frame_id == "world"
+    assert (
+        nanoseconds(commands[0].header.stamp) == 5_000_000_000
+        and commands[0].header.frame_id == "world"
+    )
     assert commands[0].wrench.force.x > 1.0 and commands[0].wrench.force.y == 0.0
     values = dict(zip([d.label for d in report[0].layout.dim], report[0].data))
-    assert values["tilt_x"] == pytest.approx(0.1) and values["force_x"] == commands[0].wrench.force.x
+    assert (
+        values["tilt_x"] == pytest.approx(0.1) and values["force_x"] == commands[0].wrench.force.x
+    )
 
 
 def test_a_repeated_state_gets_the_same_answer(graph):
@@ -120,14 +146,18 @@ def test_a_late_state_is_followed_by_zero(graph):
     graph.until(lambda: commands[-1].wrench.force.x > 1.0)
 
 
-@pytest.mark.parametrize("state, limit", [(dict(tilt=1.3), "abort.tilt"), (dict(x=3.5), "abort.travel")])
+@pytest.mark.parametrize(
+    "state, limit", [(dict(tilt=1.3), "abort.tilt"), (dict(x=3.5), "abort.travel")]
+)
 def test_beyond_its_limits_it_deactivates(graph, state, limit):
     controller = graph.controller(abort__tilt=1.2, abort__travel=3.0)
     commands, send = graph.listen(WrenchStamped, "/cart/command"), states(graph)
     status = graph.listen(String, f"{NODE}/status", latched=True)
     send(10**9, **state)
     graph.until(lambda: status and status[-1].data.startswith("fault: ") and commands)
-    assert limit in status[-1].data and commands[-1].wrench.force.x == 0.0 and not controller.active
+    assert (
+        limit in status[-1].data and commands[-1].wrench.force.x == 0.0 and not controller.active
+    )
 
 
 def test_bad_states_and_goals_are_refused(graph):
@@ -168,10 +198,15 @@ def test_the_gains_follow_the_plant(graph):
     law = controller.law
     assert controller.set_parameters([Parameter("rod.mass", value=3.0)])[0].successful
     assert controller.law is not law
-    assert not controller.set_parameters([Parameter("gravity", value=0.0)])[0].successful  # nothing to balance
+    assert not controller.set_parameters([Parameter("gravity", value=0.0)])[
+        0
+    ].successful  # nothing to balance
 
 
-@pytest.mark.parametrize("name, value, sentence", [("controller", "pid", "known are"), ("cart.fixed", True, "cart.fixed")])
+@pytest.mark.parametrize(
+    "name, value, sentence",
+    [("controller", "pid", "known are"), ("cart.fixed", True, "cart.fixed")],
+)
 def test_what_cannot_be_designed_does_not_start(ros, name, value, sentence):
     from rbdyn_ros.nodes.controller import Controller
 
@@ -179,7 +214,10 @@ def test_what_cannot_be_designed_does_not_start(ros, name, value, sentence):
         Controller(parameter_overrides=[Parameter(name, value=value)])
 
 
-@pytest.mark.parametrize("command, why", [([1.0], "two finite"), ([math.nan, 0.0], "two finite"), (ZeroDivisionError, "raised")])
+@pytest.mark.parametrize(
+    "command, why",
+    [([1.0], "two finite"), ([math.nan, 0.0], "two finite"), (ZeroDivisionError, "raised")],
+)
 def test_a_law_that_misbehaves_is_aborted(command, why):
     def misbehave(t, state, reference):
         if isinstance(command, list):
@@ -227,7 +265,11 @@ def test_a_law_that_takes_for_ever_is_given_up(graph):
     controller.law._law = Slow(0.06)
     send(10**9, tilt=0.1)
     graph.until(lambda: status and status[-1].data.startswith("fault: "))
-    assert "the law lqr took 0." in status[-1].data and "abort.compute_time is 0.05 s" in status[-1].data and not controller.active
+    assert (
+        "the law lqr took 0." in status[-1].data
+        and "abort.compute_time is 0.05 s" in status[-1].data
+        and not controller.active
+    )
 
 
 def test_a_law_that_plans_is_not_designed_anew_while_it_runs(graph):
@@ -236,7 +278,10 @@ def test_a_law_that_plans_is_not_designed_anew_while_it_runs(graph):
     assert controller.set_parameters([Parameter("reference", value=[0.1, 0.0])])[0].successful
     assert controller.law._law is plan and controller.reference == (0.1, 0.0)
     refused = controller.set_parameters([Parameter("rod.mass", value=2.0)])[0]
-    assert not refused.successful and "controller ilqr plans for seconds: deactivate and clean up the node" in refused.reason
+    assert (
+        not refused.successful
+        and "controller ilqr plans for seconds: deactivate and clean up the node" in refused.reason
+    )
 
 
 def test_a_plan_that_cannot_be_made_does_not_start(graph):
@@ -246,7 +291,11 @@ def test_a_plan_that_cannot_be_made_does_not_start(graph):
 
 def test_a_state_is_joined_from_messages_of_one_instant():
     join, joints, odometry = StateSynchronizer(), JointState(), Odometry()
-    joints.name, joints.position, joints.velocity = ["cart_y_joint", "cart_x_joint"], [2.0, 1.0], [4.0, 3.0]
+    joints.name, joints.position, joints.velocity = (
+        ["cart_y_joint", "cart_x_joint"],
+        [2.0, 1.0],
+        [4.0, 3.0],
+    )
     odometry.pose.pose.orientation.w = 1.0
     set_stamp(joints.header.stamp, 5)
     assert join.state() is None
@@ -256,4 +305,8 @@ def test_a_state_is_joined_from_messages_of_one_instant():
     set_stamp(odometry.header.stamp, 5)
     join.odometry(odometry)
     stamp, state = join.state()
-    assert stamp == 5 and state.q.tolist() == [1.0, 2.0, 1.0, 0.0, 0.0, 0.0] and state.v.tolist() == [3.0, 4.0, 0.0, 0.0, 0.0]
+    assert (
+        stamp == 5
+        and state.q.tolist() == [1.0, 2.0, 1.0, 0.0, 0.0, 0.0]
+        and state.v.tolist() == [3.0, 4.0, 0.0, 0.0, 0.0]
+    )

@@ -41,9 +41,7 @@ def test_names_that_match_a_posix_expression(expression, found):
     assert entities(filters(expression), NAMES) == found
 
 
-@pytest.mark.parametrize(
-    "wrong", ["(", "[", "a{2,1}", "[[:nothing:]]", "(()", "a\0b"]
-)
+@pytest.mark.parametrize("wrong", ["(", "[", "a{2,1}", "[[:nothing:]]", "(()", "a\0b"])
 def test_an_expression_that_is_none_is_refused_in_a_sentence(wrong):
     with pytest.raises(ValueError, match="filters.filter.*POSIX extended regular expression"):
         matching(wrong, NAMES)

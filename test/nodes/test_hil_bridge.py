@@ -9,7 +9,9 @@ import time
 
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
@@ -37,7 +39,14 @@ class Board:
 
     def __init__(self, port: int, answer=None):
         self.frames, self.answer = [], answer
-        self.line = Line(lambda: Udp("127.0.0.1", 0, ("127.0.0.1", port)), Link(3_000_000_000), 0.02, 0.1, self.hear, lambda status: None)
+        self.line = Line(
+            lambda: Udp("127.0.0.1", 0, ("127.0.0.1", port)),
+            Link(3_000_000_000),
+            0.02,
+            0.1,
+            self.hear,
+            lambda status: None,
+        )
         self.line.begin()
 
     def hear(self, frame, now) -> None:
@@ -116,7 +125,9 @@ def test_states_go_to_the_board_and_its_forces_are_commands(graph, bridge, board
     say(states, 7_000_000_002)
     graph.until(lambda: commands)
     assert there.heard(STATE)[0].numbers == pytest.approx(LEANING, rel=1e-6)
-    assert nanoseconds(commands[0].header.stamp) == 7_000_000_002 and xyz(commands[0].wrench.force) == (1.5, 2.0, 0.0)
+    assert nanoseconds(commands[0].header.stamp) == 7_000_000_002 and xyz(
+        commands[0].wrench.force
+    ) == (1.5, 2.0, 0.0)
     assert node.board.counts["forces"] == 1 and node.board.counts["saturated"] == 0
 
 
@@ -127,7 +138,10 @@ def test_a_force_is_cut_in_norm(graph, bridge, board, port):
     graph.until(lambda: node.line.status == UP)
     say(states, 5)
     graph.until(lambda: commands)
-    assert xyz(commands[0].wrench.force) == pytest.approx((6.0, -8.0, 0.0)) and node.board.counts["saturated"] == 1
+    assert (
+        xyz(commands[0].wrench.force) == pytest.approx((6.0, -8.0, 0.0))
+        and node.board.counts["saturated"] == 1
+    )
 
 
 def test_only_answers_to_states_that_were_sent_are_commands(graph, bridge, board, port):
@@ -148,14 +162,21 @@ def test_a_board_that_falls_silent_leaves_one_zero_command(graph, bridge, board,
     graph.until(lambda: node.line.status == UP)
     say(states, 9_000)
     graph.until(lambda: commands)
-    assert graph.call(Trigger, "/pendulum_hil/reset_statistics").success  # counting anew forgets no force
+    assert graph.call(
+        Trigger, "/pendulum_hil/reset_statistics"
+    ).success  # counting anew forgets no force
     there.line.end()
     graph.until(lambda: len(commands) > 1)
-    assert xyz(commands[1].wrench.force) == (0.0, 0.0, 0.0) and nanoseconds(commands[1].header.stamp) == 8_999
+    assert (
+        xyz(commands[1].wrench.force) == (0.0, 0.0, 0.0)
+        and nanoseconds(commands[1].header.stamp) == 8_999
+    )
     graph.until(lambda: status[-1].data == "waiting for the board")
     board(port)  # another one takes over
     graph.until(lambda: status[-1].data == "connected")
-    assert {xyz(each.wrench.force) for each in commands[1:]} == {(0.0, 0.0, 0.0)} and node.line.figures()["outages"] >= 1
+    assert {xyz(each.wrench.force) for each in commands[1:]} == {
+        (0.0, 0.0, 0.0)
+    } and node.line.figures()["outages"] >= 1
 
 
 def test_nothing_is_commanded_before_the_board_answers(graph, bridge, board, port):
@@ -205,7 +226,10 @@ def test_a_force_flagged_safe_is_a_command_of_zero(graph, bridge, board, port):
     graph.until(lambda: there.heard(STATE))
     there.line.send(FORCE, 5, (3.0, 4.0), safe=True)
     graph.until(lambda: commands)
-    assert xyz(commands[0].wrench.force) == (0.0, 0.0, 0.0) and nanoseconds(commands[0].header.stamp) == 5
+    assert (
+        xyz(commands[0].wrench.force) == (0.0, 0.0, 0.0)
+        and nanoseconds(commands[0].header.stamp) == 5
+    )
 
 
 def test_a_board_that_is_heard_and_answers_nothing_is_warned_of(graph, bridge, board, port):
@@ -213,7 +237,6 @@ def test_a_board_that_is_heard_and_answers_nothing_is_warned_of(graph, bridge, b
     node, status = bridge(), graph.listen(String, "/pendulum_hil/status", latched=True)
     there, states = board(port), publishers(graph)
     graph.until(lambda: node.line.status == UP)
-
 
     def say_until(sentence: str) -> None:
         """A new state as soon as the one before it has come."""
@@ -234,7 +257,10 @@ def test_a_board_that_is_heard_and_answers_nothing_is_warned_of(graph, bridge, b
 
 
 def test_a_plant_that_is_heard_and_measures_nothing_is_warned_of(graph, bridge, board, port):
-    node, status = bridge(board="plant"), graph.listen(String, "/pendulum_hil/status", latched=True)
+    node, status = (
+        bridge(board="plant"),
+        graph.listen(String, "/pendulum_hil/status", latched=True),
+    )
     there = board(port)
     graph.until(lambda: status and status[-1].data == NO_STATE)
     assert (WARN, NO_STATE) in node.findings()[0][1]
@@ -246,14 +272,22 @@ def send_states(there: Board, now: int) -> None:
 
 
 def test_states_of_the_board_are_the_topics_of_a_plant(graph, bridge, board, port):
-    node, poses, joints = bridge(board="plant"), graph.listen(Odometry, "/odometry"), graph.listen(JointState, "/joint_states")
+    node, poses, joints = (
+        bridge(board="plant"),
+        graph.listen(Odometry, "/odometry"),
+        graph.listen(JointState, "/joint_states"),
+    )
     description = graph.listen(String, "/robot_description", latched=True)
     there = board(port)
     graph.until(lambda: node.line.link.clock.known)
-    graph.until(lambda: send_states(there, time.monotonic_ns()) or (len(poses) > 5 and len(joints) > 5))
+    graph.until(
+        lambda: send_states(there, time.monotonic_ns()) or (len(poses) > 5 and len(joints) > 5)
+    )
     assert wxyz(poses[0].pose.pose.orientation) == pytest.approx(LEANING[2:6], abs=1e-7)
     assert math.hypot(*wxyz(poses[0].pose.pose.orientation)) == pytest.approx(1.0, abs=1e-15)
-    assert list(joints[0].position)[:2] == pytest.approx(LEANING[:2]) and list(joints[0].velocity)[:2] == pytest.approx(LEANING[6:8])
+    assert list(joints[0].position)[:2] == pytest.approx(LEANING[:2]) and list(joints[0].velocity)[
+        :2
+    ] == pytest.approx(LEANING[6:8])
     stamps = [nanoseconds(pose.header.stamp) for pose in poses]
     assert stamps == sorted(set(stamps)) and abs(stamps[-1] - time.time_ns()) < 5e9
     graph.until(lambda: description and "pendulum_link" in description[0].data)
@@ -270,9 +304,14 @@ def test_a_command_goes_to_the_board_with_the_boards_own_instant(graph, bridge, 
     graph.until(lambda: there.heard(FORCE))
     force = there.heard(FORCE)[0]
     assert (force.stamp, force.numbers, force.flags) == (measured, (1.0, 2.0), 0)
-    graph.publisher(Float64MultiArray, "/effort_controller/commands").publish(Float64MultiArray(data=[30.0, 40.0]))
+    graph.publisher(Float64MultiArray, "/effort_controller/commands").publish(
+        Float64MultiArray(data=[30.0, 40.0])
+    )
     graph.until(lambda: len(there.heard(FORCE)) > 1)
-    assert there.heard(FORCE)[1].numbers == pytest.approx((12.0, 16.0)) and there.heard(FORCE)[1].stamp == 0
+    assert (
+        there.heard(FORCE)[1].numbers == pytest.approx((12.0, 16.0))
+        and there.heard(FORCE)[1].stamp == 0
+    )
     assert node.board.counts["saturated"] == 1
 
 
@@ -284,9 +323,18 @@ def test_commands_that_do_not_fit_are_counted_and_not_sent(graph, bridge, board,
     for bad in (command(0, (math.nan, 0.0)), command(0, frame="tool"), command(1_000)):
         commands.publish(bad)
         before = sum(node.board.counts.values())
-        graph.until(lambda: sum(n for what, n in node.board.counts.items() if what.startswith("rejected")) and sum(node.board.counts.values()) > before)
+        graph.until(
+            lambda: (
+                sum(n for what, n in node.board.counts.items() if what.startswith("rejected"))
+                and sum(node.board.counts.values()) > before
+            )
+        )
     counted = {what for what in node.board.counts if what.startswith("rejected")}
-    assert counted == {"rejected, not finite", "rejected, frame", "rejected, stale"} and not there.heard(FORCE)
+    assert counted == {
+        "rejected, not finite",
+        "rejected, frame",
+        "rejected, stale",
+    } and not there.heard(FORCE)
     commands.publish(command(1_000, (0.0, 0.0)))  # to stop is right however late it is
     graph.until(lambda: there.heard(FORCE))
 
@@ -298,19 +346,32 @@ def test_commands_that_cease_are_followed_by_zero_force(graph, bridge, board, po
     commands.publish(command(0))
     graph.until(lambda: len(there.heard(FORCE)) == 2)
     last = there.heard(FORCE)[-1]
-    assert (last.numbers, last.flags) == ((0.0, 0.0), SAFE) and node.board.counts["command_timeouts"] == 1
+    assert (last.numbers, last.flags) == ((0.0, 0.0), SAFE) and node.board.counts[
+        "command_timeouts"
+    ] == 1
     assert "too old" in node.board.watch()[0][1]
 
 
 def test_a_system_clock_that_is_set_moves_no_stamp(graph, bridge, board, port, monkeypatch):
-    node, poses, there = bridge(board="plant", command_timeout=10.0), graph.listen(Odometry, "/odometry"), board(port)
+    node, poses, there = (
+        bridge(board="plant", command_timeout=10.0),
+        graph.listen(Odometry, "/odometry"),
+        board(port),
+    )
     graph.until(lambda: node.line.link.clock.known)
     graph.until(lambda: send_states(there, time.monotonic_ns()) or poses)
     an_hour_ago = node.get_clock().now() - Duration(seconds=3600)
     monkeypatch.setattr(node.get_clock(), "now", lambda: an_hour_ago)
     before = nanoseconds(poses[-1].header.stamp)
-    graph.until(lambda: send_states(there, time.monotonic_ns()) or nanoseconds(poses[-1].header.stamp) > before + 50_000_000)
-    graph.publisher(WrenchStamped, "/cart/command").publish(command(nanoseconds(poses[-1].header.stamp)))
+    graph.until(
+        lambda: (
+            send_states(there, time.monotonic_ns())
+            or nanoseconds(poses[-1].header.stamp) > before + 50_000_000
+        )
+    )
+    graph.publisher(WrenchStamped, "/cart/command").publish(
+        command(nanoseconds(poses[-1].header.stamp))
+    )
     graph.until(lambda: there.heard(FORCE))
 
 
@@ -334,7 +395,10 @@ def test_noise_is_counted_in_the_diagnostics(graph, bridge, port):
             other.sendto(b"\7 noise \0 and more \0", ("127.0.0.1", port))
     graph.until(lambda: node.line.link.statistics.malformed.total() == 100)
     (_, wire, values), _ = node.findings()
-    assert wire == [(b"\1", "waiting for the board")] and sum(n for what, n in values.items() if what.startswith("malformed")) == 100
+    assert (
+        wire == [(b"\1", "waiting for the board")]
+        and sum(n for what, n in values.items() if what.startswith("malformed")) == 100
+    )
     assert graph.call(Trigger, "/pendulum_hil/reset_statistics").success
     assert node.line.link.statistics.malformed.total() == 0
 
@@ -342,13 +406,22 @@ def test_noise_is_counted_in_the_diagnostics(graph, bridge, port):
 @pytest.mark.parametrize("kind", ["controller", "plant"])
 def test_it_goes_to_sleep_with_zero_force_and_wakes_up(graph, bridge, board, port, kind):
     node, there = bridge(board=kind), board(port, answer=lambda state: (1.0, 0.0))
-    commands, states = graph.listen(WrenchStamped, "/cart/command"), publishers(graph) if kind == "controller" else ()
+    commands, states = (
+        graph.listen(WrenchStamped, "/cart/command"),
+        publishers(graph) if kind == "controller" else (),
+    )
     graph.until(lambda: node.line.status == UP)
     if kind == "controller":
         say(states, 5)
         graph.until(lambda: commands)
     node.trigger_deactivate()
-    graph.until(lambda: [f for f in there.heard(FORCE) if f.flags == SAFE] if kind == "plant" else len(commands) == 2)
+    graph.until(
+        lambda: (
+            [f for f in there.heard(FORCE) if f.flags == SAFE]
+            if kind == "plant"
+            else len(commands) == 2
+        )
+    )
     if kind == "controller":
         assert xyz(commands[-1].wrench.force) == (0.0, 0.0, 0.0)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
@@ -365,14 +438,21 @@ def test_a_port_that_is_taken_and_other_mistakes_are_one_sentence(graph, port):
         process = graph.process("hil_bridge", "-p", f"udp.port:={port}")
         graph.until(lambda: process.poll() is not None)
     said = graph.log("hil_bridge")
-    assert process.returncode == 1 and f"udp.port is {port} on 127.0.0.1: another program uses it" in said and "Traceback" not in said
+    assert (
+        process.returncode == 1
+        and f"udp.port is {port} on 127.0.0.1: another program uses it" in said
+        and "Traceback" not in said
+    )
 
 
 def test_a_pulled_cable_is_told_and_found_again(graph, bridge, tmp_path):
     path, status = tmp_path / "board", graph.listen(String, "/pendulum_hil/status", latched=True)
     ends = os.openpty()
     path.symlink_to(os.ttyname(ends[1]))
-    node, there = bridge(transport="serial", serial__port=str(path), retry=0.1), Link(3_000_000_000)
+    node, there = (
+        bridge(transport="serial", serial__port=str(path), retry=0.1),
+        Link(3_000_000_000),
+    )
     os.write(ends[0], there.outgoing(1))
     graph.until(lambda: node.line.status == UP)
     path.unlink()
@@ -402,20 +482,28 @@ def test_the_c_plant_is_balanced_by_the_controller_node(graph, bridge, port, tmp
     """
     from ..wire.clients import program
 
-    poses, command = graph.listen(Odometry, "/odometry"), [str(program(tmp_path)), "plant", "--udp", "127.0.0.1", str(port), "--patient"]
+    poses, command = (
+        graph.listen(Odometry, "/odometry"),
+        [str(program(tmp_path)), "plant", "--udp", "127.0.0.1", str(port), "--patient"],
+    )
     node = bridge(board="plant", command_timeout=5.0)
     graph.controller(state_timeout=5.0, cart__damping=0.5, joint__damping=0.005)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as board:
         graph.until(lambda: poses)
         assert lean(poses[0]) == pytest.approx(0.1745, abs=1e-3)
-        graph.until(lambda: node.board.counts["commands"] > 1000 and lean(poses[-1]) < 0.01)  # two seconds of its time
+        graph.until(
+            lambda: node.board.counts["commands"] > 1000 and lean(poses[-1]) < 0.01
+        )  # two seconds of its time
         board.terminate()
         said = json.loads(board.communicate(timeout=10.0)[0])
     assert said["accepted"] > 1000 and said["malformed"] == 0 and max(map(lean, poses)) < 0.2
 
 
 def test_a_link_that_cannot_last_is_refused(bridge):
-    with pytest.raises(ValueError, match="heartbeat is 0.2 s and link_timeout 0.3 s; the link must last at least two heartbeats"):
+    with pytest.raises(
+        ValueError,
+        match="heartbeat is 0.2 s and link_timeout 0.3 s; the link must last at least two heartbeats",
+    ):
         bridge(heartbeat=0.2, link_timeout=0.3)
 
 

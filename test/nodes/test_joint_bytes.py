@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
@@ -20,7 +22,9 @@ JOINTS, FIELDS = ("x", "y"), ("position", "velocity")
 OTHERS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 
 
-def message(names: list, sizes: tuple, frame: str = "world", stamp: int = 0, first: float = 1.0) -> JointState:
+def message(
+    names: list, sizes: tuple, frame: str = "world", stamp: int = 0, first: float = 1.0
+) -> JointState:
     """Numbers that all differ."""
     made = JointState(name=names)
     made.header.frame_id = frame
@@ -33,8 +37,17 @@ def message(names: list, sizes: tuple, frame: str = "world", stamp: int = 0, fir
 
 @st.composite
 def messages(draw) -> JointState:
-    names = draw(st.permutations([*draw(st.lists(OTHERS, max_size=3)), *draw(st.sampled_from([("x", "y"), ("y",), ("x", "y", "x")]))]))
-    sizes = draw(st.tuples(*(st.sampled_from([len(names), 0, len(names) - 1, 9]) for _ in range(3))))
+    names = draw(
+        st.permutations(
+            [
+                *draw(st.lists(OTHERS, max_size=3)),
+                *draw(st.sampled_from([("x", "y"), ("y",), ("x", "y", "x")])),
+            ]
+        )
+    )
+    sizes = draw(
+        st.tuples(*(st.sampled_from([len(names), 0, len(names) - 1, 9]) for _ in range(3)))
+    )
     return message(names, sizes, draw(OTHERS), draw(st.integers(0, 2**60)), draw(st.floats(-9, 9)))
 
 
@@ -61,23 +74,45 @@ def test_the_numbers_are_those_of_the_messages(sent):
 def test_layouts_of_one_size_are_told_apart():
     """The same bytes in all: joints exchanged, velocities that are efforts."""
     reader = JointBytes(JOINTS, FIELDS)
-    assert reader.columns(serialize_message(message(["x", "y"], (2, 2, 0))))[1] == (1.0, 2.0, 3.0, 4.0)
-    assert reader.columns(serialize_message(message(["y", "x"], (2, 2, 0))))[1] == (2.0, 1.0, 4.0, 3.0)
+    assert reader.columns(serialize_message(message(["x", "y"], (2, 2, 0))))[1] == (
+        1.0,
+        2.0,
+        3.0,
+        4.0,
+    )
+    assert reader.columns(serialize_message(message(["y", "x"], (2, 2, 0))))[1] == (
+        2.0,
+        1.0,
+        4.0,
+        3.0,
+    )
     with pytest.raises(ValueError, match="must have position and velocity of x and y"):
         reader.columns(serialize_message(message(["y", "x"], (2, 0, 2))))
-    assert reader.columns(serialize_message(message(["y", "x"], (2, 2, 0), stamp=7))) == (7, (2.0, 1.0, 4.0, 3.0))
+    assert reader.columns(serialize_message(message(["y", "x"], (2, 2, 0), stamp=7))) == (
+        7,
+        (2.0, 1.0, 4.0, 3.0),
+    )
 
 
 def test_the_other_order_of_bytes_is_read():
-    body = struct.pack(">iII1sxxxI", 3, 4, 1, b"\0", 2) + struct.pack(">I2sxxI2sxx", 2, b"x\0", 2, b"y\0")
+    body = struct.pack(">iII1sxxxI", 3, 4, 1, b"\0", 2) + struct.pack(
+        ">I2sxxI2sxx", 2, b"x\0", 2, b"y\0"
+    )
     for block in ((1.0, 2.0), (3.0, 4.0), ()):
         body += struct.pack(">I", len(block))
         body += b"\0" * (-len(body) % 8) * bool(block) + struct.pack(f">{len(block)}d", *block)
-    assert JointBytes(JOINTS, FIELDS).columns(b"\0\0\0\0" + body) == (3_000_000_004, (1.0, 2.0, 3.0, 4.0))
+    assert JointBytes(JOINTS, FIELDS).columns(b"\0\0\0\0" + body) == (
+        3_000_000_004,
+        (1.0, 2.0, 3.0, 4.0),
+    )
 
 
 def test_an_encoding_that_is_not_known_is_left_to_the_middleware(monkeypatch):
-    monkeypatch.setattr(joint_bytes, "deserialize_message", lambda data, kind: message(["x", "y"], (2, 2, 0), stamp=5))
+    monkeypatch.setattr(
+        joint_bytes,
+        "deserialize_message",
+        lambda data, kind: message(["x", "y"], (2, 2, 0), stamp=5),
+    )
     assert JointBytes(JOINTS, FIELDS).columns(b"\0\7\0\0") == (5, (1.0, 2.0, 3.0, 4.0))
 
 

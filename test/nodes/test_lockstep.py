@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
@@ -31,7 +33,12 @@ START = dict(
 )
 
 
-STOPS = dict(integrator__name="quaternion_midpoint", contact__stops__x_max=0.01, contact__stops__y_min=-0.01, contact__stops__restitution=0.5)
+STOPS = dict(
+    integrator__name="quaternion_midpoint",
+    contact__stops__x_max=0.01,
+    contact__stops__y_min=-0.01,
+    contact__stops__restitution=0.5,
+)
 FAULTS = dict(
     seed=5, faults__command__delay=0.004, faults__command__jitter=0.006, faults__command__drop=0.2, faults__command__duplicate=0.1,
     faults__state__delay=0.004, faults__state__drop=0.05, faults__state__freeze=0.05, faults__noise__angle=1e-3,
@@ -50,7 +57,11 @@ def run(graph, changes: dict) -> dict:
     assert simulator.runner.statistics.lockstep_timeouts == 0
     assert (simulator.runner.plant.evidence.impacts > 0) == (changes == STOPS)
     assert (sum(simulator.runner.chain.counts().values()) > 0) == (changes == FAULTS)
-    stamped = [(topic, nanoseconds(m.header.stamp), m) for topic, messages in zip(topics, heard) for m in messages]
+    stamped = [
+        (topic, nanoseconds(m.header.stamp), m)
+        for topic, messages in zip(topics, heard)
+        for m in messages
+    ]
     return {(stamp, topic): content(m) for topic, stamp, m in stamped if stamp <= END}
 
 
@@ -90,7 +101,9 @@ class Unstamped(Balancer):
         """The same force without the stamp."""
         self.answers += 1
         if self.effort:
-            self.effort.publish(Float64MultiArray(data=[command.wrench.force.x, command.wrench.force.y]))
+            self.effort.publish(
+                Float64MultiArray(data=[command.wrench.force.x, command.wrench.force.y])
+            )
         else:
             set_stamp(command.header.stamp, 0)
             self.stamped.publish(command)
@@ -132,7 +145,10 @@ def test_ten_runs_with_a_node_of_somebody_else_are_identical(graph, beside, tmp_
         beside(Balancer())
         graph.until(lambda: simulator.runner.plant.stamp > END)
         runs.add(history(simulator))
-        assert simulator.runner.statistics.lockstep_timeouts == 0 and math.hypot(*simulator.runner.plant.q[3:5]) < 0.1
+        assert (
+            simulator.runner.statistics.lockstep_timeouts == 0
+            and math.hypot(*simulator.runner.plant.q[3:5]) < 0.1
+        )
         beside.end()
         graph.close()
         graph.__init__(tmp_path)
@@ -140,17 +156,33 @@ def test_ten_runs_with_a_node_of_somebody_else_are_identical(graph, beside, tmp_
 
 
 @pytest.mark.parametrize("topic", ["effort_controller/commands", "cart/command"])
-def test_commands_without_a_stamp_are_refused_ten_times_out_of_ten(graph, beside, tmp_path, topic, capfd):
+def test_commands_without_a_stamp_are_refused_ten_times_out_of_ten(
+    graph, beside, tmp_path, topic, capfd
+):
     """Before, such a node fell, or settled in 4.39, 3.45, 3.32 s: which state its force met was a matter of chance."""
     runs = []
     for _ in range(REPEATS):
-        simulator, status = graph.simulator(**START), graph.listen(String, "/pendulum_simulator/status", latched=True)
+        simulator, status = (
+            graph.simulator(**START),
+            graph.listen(String, "/pendulum_simulator/status", latched=True),
+        )
         node = beside(Unstamped(topic))
-        graph.until(lambda: node.answers > 20 and simulator.runner.command_queue.rejected[UNSTAMPED] > 5)
+        graph.until(
+            lambda: node.answers > 20 and simulator.runner.command_queue.rejected[UNSTAMPED] > 5
+        )
         graph.until(lambda: status and status[-1].data.startswith("paused: "))
-        assert simulator.runner.command_queue.accepted == 0 and simulator.runner.command_queue.late == 0
-        runs.append((simulator.runner.plant.stamp, simulator.runner.plant.q.tobytes(), status[-1].data))
-        assert any("rejected: " + topic in sentence for _, findings, _ in simulator.findings() for _, sentence in findings)
+        assert (
+            simulator.runner.command_queue.accepted == 0
+            and simulator.runner.command_queue.late == 0
+        )
+        runs.append(
+            (simulator.runner.plant.stamp, simulator.runner.plant.q.tobytes(), status[-1].data)
+        )
+        assert any(
+            "rejected: " + topic in sentence
+            for _, findings, _ in simulator.findings()
+            for _, sentence in findings
+        )
         beside.end()
         graph.close()
         graph.__init__(tmp_path)
@@ -159,12 +191,17 @@ def test_commands_without_a_stamp_are_refused_ten_times_out_of_ten(graph, beside
         f"paused: rejected: {topic} has no stamp, and in lockstep a command must say which state it answers; publish a WrenchStamped "
         "on cart/command with the header.stamp of joint_states, or set lockstep.enabled to false"
     )
-    assert capfd.readouterr().err.count(f"rejected: {topic}") == REPEATS  # once in the log of each run
+    assert (
+        capfd.readouterr().err.count(f"rejected: {topic}") == REPEATS
+    )  # once in the log of each run
 
 
 def test_a_stray_command_without_a_stamp_does_not_change_a_run(graph, beside):
     """Two publishers, one of which knows no stamps: only the other one is heard, and ~/status tells of the first."""
-    simulator, status = graph.simulator(**START), graph.listen(String, "/pendulum_simulator/status", latched=True)
+    simulator, status = (
+        graph.simulator(**START),
+        graph.listen(String, "/pendulum_simulator/status", latched=True),
+    )
     stray = graph.publisher(Float64MultiArray, "/effort_controller/commands")
     beside(Balancer())
     sent = []
@@ -172,8 +209,15 @@ def test_a_stray_command_without_a_stamp_does_not_change_a_run(graph, beside):
     def ended() -> bool:
         if simulator.runner.plant.stamp > 1_200_000_000 and len(sent) < 5:
             sent.append(stray.publish(Float64MultiArray(data=[20.0, 0.0])))
-        return simulator.runner.plant.stamp > END and simulator.runner.command_queue.rejected[UNSTAMPED] > 0
+        return (
+            simulator.runner.plant.stamp > END
+            and simulator.runner.command_queue.rejected[UNSTAMPED] > 0
+        )
 
     graph.until(ended)
     assert abs(simulator.runner.plant.q[3:5]).max() < 0.1 and simulator.runner.status == "playing"
-    graph.until(lambda: status[-1].data.startswith("playing: rejected: effort_controller/commands has no stamp"))
+    graph.until(
+        lambda: status[-1].data.startswith(
+            "playing: rejected: effort_controller/commands has no stamp"
+        )
+    )

@@ -6,7 +6,9 @@ import struct
 
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
@@ -14,24 +16,46 @@ from nav_msgs.msg import Odometry  # noqa: E402
 
 def line(heard: list) -> object:
     """The newest line of diagnostics that the monitor has said, or None."""
-    lines = [status for message in heard for status in message.status if status.name.startswith("pendulum_monitor")]
+    lines = [
+        status
+        for message in heard
+        for status in message.status
+        if status.name.startswith("pendulum_monitor")
+    ]
     return lines[-1] if lines else None
 
 
 def test_a_monitor_reports_the_loop_and_then_its_end(graph):
     heard = graph.listen(DiagnosticArray, "/diagnostics")
     folder = graph.directory / "report"
-    monitor = graph.process("monitor", "-p", f"monitor.path:={folder}", "-p", "monitor.warm_up:=0.2", "-p", "monitor.silence:=0.2")
+    monitor = graph.process(
+        "monitor",
+        "-p",
+        f"monitor.path:={folder}",
+        "-p",
+        "monitor.warm_up:=0.2",
+        "-p",
+        "monitor.silence:=0.2",
+    )
     graph.until(lambda: line(heard))
     assert line(heard).level == b"\x02" and "no state on /odometry" in line(heard).message
     simulator, _ = graph.simulator(rates__state=100.0), graph.controller()
     graph.until(lambda: simulator.runner.statistics.ticks > 200)
-    graph.until(lambda: line(heard).name.endswith("/odometry to /cart/command") and "no state" not in line(heard).message)
+    graph.until(
+        lambda: (
+            line(heard).name.endswith("/odometry to /cart/command")
+            and "no state" not in line(heard).message
+        )
+    )
     monitor.send_signal(signal.SIGINT)
     graph.until(lambda: monitor.poll() is not None)
     assert monitor.returncode == 0 and "Traceback" not in graph.log("monitor")
     report = json.loads((folder / "monitor.json").read_text())
-    assert report["usual_step"] == 0.01 and report["period"]["count"] > 20 and report["round_trip"]["count"] > 20
+    assert (
+        report["usual_step"] == 0.01
+        and report["period"]["count"] > 20
+        and report["round_trip"]["count"] > 20
+    )
     assert report["warm_up"]["messages"] > 0 and "<svg" in (folder / "monitor.html").read_text()
 
 
@@ -43,7 +67,12 @@ def test_a_report_that_cannot_be_written_is_said_in_full(graph):
     monitor.send_signal(signal.SIGTERM)
     graph.until(lambda: monitor.poll() is not None)
     said = graph.log("monitor")
-    assert monitor.returncode == 0 and "cannot be written" in said and "'verdict'" in said and "Traceback" not in said
+    assert (
+        monitor.returncode == 0
+        and "cannot be written" in said
+        and "'verdict'" in said
+        and "Traceback" not in said
+    )
 
 
 @pytest.mark.parametrize("nanoseconds", [0, 1, 999_999_999, 12_345_678_901_234_567])

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
@@ -20,25 +22,38 @@ from rbdyn_ros.simulation import native_loop  # noqa: E402
 from rbdyn_ros.simulation.setup import plant_setup  # noqa: E402
 
 if native_loop.steady() is None or not native_publisher.publish_address():
-    pytest.skip("stretches need a 64-bit Linux, compiled kernels and rcl's function", allow_module_level=True)
+    pytest.skip(
+        "stretches need a 64-bit Linux, compiled kernels and rcl's function",
+        allow_module_level=True,
+    )
 
-SETUP = plant_setup({parameter.name: parameter.default for parameter in (*OFFLINE, *NODES["pendulum_simulator"])})
+SETUP = plant_setup(
+    {parameter.name: parameter.default for parameter in (*OFFLINE, *NODES["pendulum_simulator"])}
+)
 
 
 @pytest.mark.parametrize("prefix", ["", "a", "ab/", "äöü_longer/"])
 def test_the_bytes_are_those_of_python(prefix):
     joints, pose = state_topics.Joints(frames(prefix)), state_topics.Pose(frames(prefix))
     images = native_publisher.Images([native_publisher.clock_image(), joints.image, pose.image])
-    buffers = native_loop.PublishBuffers(0, *[np.zeros(0, np.int64)] * 2, images.words, images.stamps, images.numbers, np.zeros(3))
+    buffers = native_loop.PublishBuffers(
+        0, *[np.zeros(0, np.int64)] * 2, images.words, images.stamps, images.numbers, np.zeros(3)
+    )
     memory, gimbal, rng = images.words.view(np.uint8), GimbalJoints(), np.random.default_rng(6)
     starts = [4 * (stamp - 1) for stamp in images.stamps]
     for stamp in rng.integers(10**9, 2**60, 20).tolist():
         Q = rng.normal(size=4)
-        q, v = np.array([*rng.normal(size=2), *Q / np.linalg.norm(Q)]), rng.normal(size=5) * 10.0 ** rng.integers(-100, 5)
+        q, v = (
+            np.array([*rng.normal(size=2), *Q / np.linalg.norm(Q)]),
+            rng.normal(size=5) * 10.0 ** rng.integers(-100, 5),
+        )
         native_loop.tell(buffers, stamp, q, v, np.array([1.5, -0.0]))
         taken = sample.of(SETUP, stamp, q.tolist(), v.tolist(), (1.5, -0.0), gimbal)
         told, posed = joints.packed(taken), pose.packed(taken)
-        time, *both = (bytes(memory[start : start + size]) for start, size in zip(starts, (12, len(told), len(posed))))
+        time, *both = (
+            bytes(memory[start : start + size])
+            for start, size in zip(starts, (12, len(told), len(posed)))
+        )
         assert nanoseconds(deserialize_message(time, Clock).clock) == stamp
         for ours, theirs, kind in zip(both, (told, posed), (JointState, Odometry)):
             ours, theirs = deserialize_message(ours, kind), deserialize_message(theirs, kind)
@@ -52,9 +67,11 @@ def numbers(message) -> list:
     if isinstance(message, JointState):
         return [*message.position, *message.velocity, *message.effort]
     pose, twist = message.pose.pose, message.twist.twist
-    return [getattr(part, axis) for part in (pose.position, twist.linear, twist.angular) for axis in "xyz"] + [
-        getattr(pose.orientation, axis) for axis in "wxyz"
-    ]
+    return [
+        getattr(part, axis)
+        for part in (pose.position, twist.linear, twist.angular)
+        for axis in "xyz"
+    ] + [getattr(pose.orientation, axis) for axis in "wxyz"]
 
 
 @pytest.fixture
@@ -87,19 +104,30 @@ def test_only_where_more_is_heard_python_publishes(graph, counted):
     graph.until(lambda: len(felt) > 60)
     assert len(counted) == stretches  # the IMU is due at every tick
     tick = simulator.runner.plant.tick_ns
-    for stamps in ([nanoseconds(m.header.stamp) for m in states], [nanoseconds(m.clock) for m in times]):
+    for stamps in (
+        [nanoseconds(m.header.stamp) for m in states],
+        [nanoseconds(m.clock) for m in times],
+    ):
         assert all(gap > 0 and gap % tick == 0 for gap in np.diff(stamps))
 
 
 def test_what_is_due_more_rarely_comes_between_stretches(graph, counted):
     graph.simulator(**START, rates__wrench=50.0)
-    pressed, states = graph.listen(WrenchStamped, "wrench/cart"), graph.listen(JointState, "joint_states")
+    pressed, states = (
+        graph.listen(WrenchStamped, "wrench/cart"),
+        graph.listen(JointState, "joint_states"),
+    )
     graph.publisher(WrenchStamped, "cart/command").publish(WrenchStamped())
     graph.until(lambda: len(pressed) > 5)
     before = len(counted)
-    graph.until(lambda: len(pressed) > 30 and len(states) > 50 and 9 in counted[before:])  # a busy machine cuts some short
+    graph.until(
+        lambda: len(pressed) > 30 and len(states) > 50 and 9 in counted[before:]
+    )  # a busy machine cuts some short
     stamps = [nanoseconds(message.header.stamp) for message in pressed[5:]]
-    assert all(gap > 0 and gap % 20_000_000 == 0 for gap in np.diff(stamps)) and max(counted[before:]) == 9
+    assert (
+        all(gap > 0 and gap % 20_000_000 == 0 for gap in np.diff(stamps))
+        and max(counted[before:]) == 9
+    )
 
 
 def test_without_rcls_function_python_does_it(graph, counted, monkeypatch, capfd):

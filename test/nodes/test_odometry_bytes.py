@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
@@ -20,7 +22,12 @@ NUMBERS = st.floats(allow_nan=False, width=64)
 READER = OdometryBytes()  # one for all, as in a node: layouts follow each other
 
 
-def message(frame: str = "world", child: str = "pendulum_link", stamp: int = 1_500_000_002, numbers=range(1, 8)) -> Odometry:
+def message(
+    frame: str = "world",
+    child: str = "pendulum_link",
+    stamp: int = 1_500_000_002,
+    numbers=range(1, 8),
+) -> Odometry:
     """An odometry with every other field filled too."""
     made = Odometry(child_frame_id=child)
     made.header.frame_id = frame
@@ -44,13 +51,26 @@ def test_the_numbers_are_those_of_the_message(frame, child, stamp, numbers):
 def test_the_other_order_of_bytes_is_read():
     frames = struct.pack(">I6s", 6, b"world\0") + b"\0\0" + struct.pack(">I3s", 3, b"ab\0")
     body = struct.pack(">iI", 3, 4) + frames
-    body += b"\0" * (-len(body) % 8) + struct.pack(">7d", 0, 0, 0, 2.0, 3.0, 4.0, 1.0) + b"\0" * 288 + struct.pack(">6d", 0, 0, 0, 5.0, 6.0, 7.0)
-    assert OdometryBytes().rod(b"\0\0\0\0" + body) == (3_000_000_004, (1.0, 2.0, 3.0, 4.0), (5.0, 6.0, 7.0))
+    body += (
+        b"\0" * (-len(body) % 8)
+        + struct.pack(">7d", 0, 0, 0, 2.0, 3.0, 4.0, 1.0)
+        + b"\0" * 288
+        + struct.pack(">6d", 0, 0, 0, 5.0, 6.0, 7.0)
+    )
+    assert OdometryBytes().rod(b"\0\0\0\0" + body) == (
+        3_000_000_004,
+        (1.0, 2.0, 3.0, 4.0),
+        (5.0, 6.0, 7.0),
+    )
 
 
 def test_an_encoding_that_is_not_known_is_left_to_the_middleware(monkeypatch):
     monkeypatch.setattr(odometry_bytes, "deserialize_message", lambda data, kind: message())
-    assert OdometryBytes().rod(b"\0\7\0\0") == (1_500_000_002, (1.0, 2.0, 3.0, 4.0), (5.0, 6.0, 7.0))
+    assert OdometryBytes().rod(b"\0\7\0\0") == (
+        1_500_000_002,
+        (1.0, 2.0, 3.0, 4.0),
+        (5.0, 6.0, 7.0),
+    )
 
 
 def test_a_message_that_is_cut_off_is_refused():

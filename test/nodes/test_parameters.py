@@ -2,7 +2,9 @@
 
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from rcl_interfaces.msg import Parameter as ParameterMessage  # noqa: E402
 from rcl_interfaces.msg import ParameterType, ParameterValue  # noqa: E402
@@ -54,24 +56,32 @@ def messages(values: dict) -> list:
     parameters = []
     for name, value in values.items():
         kind = kinds[type(value)]
-        typed = ParameterValue(type=getattr(ParameterType, f"PARAMETER_{kind.upper()}"), **{f"{kind}_value": value})
+        typed = ParameterValue(
+            type=getattr(ParameterType, f"PARAMETER_{kind.upper()}"), **{f"{kind}_value": value}
+        )
         parameters.append(ParameterMessage(name=name.replace("__", "."), value=typed))
     return parameters
 
 
 def set_atomically(graph, **values):
     parameters = messages(values)
-    response = graph.call(SetParametersAtomically, f"{NODE}/set_parameters_atomically", parameters=parameters)
+    response = graph.call(
+        SetParametersAtomically, f"{NODE}/set_parameters_atomically", parameters=parameters
+    )
     return response.result
 
 
 def test_live_changes_are_swapped_in(graph):
     simulator = graph.simulator(start="immediately")
-    assert set_atomically(graph, rod__mass=2, gravity=1.62, rod__length=1.0, input__force_x=[1.0, 2.0, 0.0]).successful
+    assert set_atomically(
+        graph, rod__mass=2, gravity=1.62, rod__length=1.0, input__force_x=[1.0, 2.0, 0.0]
+    ).successful
     system = simulator.runner.plant.setup.system
     assert (system.rod_mass, system.gravity, system.center) == (2.0, 1.62, 0.5)
     assert simulator.get_parameter("rod.mass").value == 2.0
-    assert set_atomically(graph, rod__inertia="[1, 1, 0.5]").successful  # as `ros2 param set` sends it
+    assert set_atomically(
+        graph, rod__inertia="[1, 1, 0.5]"
+    ).successful  # as `ros2 param set` sends it
     assert simulator.runner.plant.setup.system.inertia == (1.0, 1.0, 0.5)
     assert set_atomically(graph, rod__inertia=[]).successful
     steps = simulator.runner.plant.steps
@@ -107,7 +117,11 @@ def hil_bridge(graph):
     return graph._start(HilBridge, {"autostart": False})
 
 
-STARTS = {"pendulum_simulator": lambda graph: graph.simulator(start="paused"), "pendulum_controller": lambda graph: graph.controller(), "pendulum_hil": hil_bridge}
+STARTS = {
+    "pendulum_simulator": lambda graph: graph.simulator(start="paused"),
+    "pendulum_controller": lambda graph: graph.controller(),
+    "pendulum_hil": hil_bridge,
+}
 REFUSED = {
     "of a bad value": (dict(rod__mass=-1.0), "rod.mass"),
     "of another type": (dict(rod__mass="heavy"), "rod.mass"),
@@ -120,32 +134,71 @@ REFUSED = {
 @pytest.mark.parametrize("name", STARTS)
 def test_several_are_set_all_or_none_where_the_service_says_so(graph, name, bad, reason):
     """set_parameters_atomically: whole or refused whole. set_parameters: each by itself, as rcl_interfaces says."""
-    node, request = STARTS[name](graph), messages(dict(cart__mass=2.5)) + messages(bad) + messages(dict(rod__length=1.5))
+    node, request = (
+        STARTS[name](graph),
+        messages(dict(cart__mass=2.5)) + messages(bad) + messages(dict(rod__length=1.5)),
+    )
     before = node.parameters.values
-    result = graph.call(SetParametersAtomically, f"{name}/set_parameters_atomically", parameters=request).result
+    result = graph.call(
+        SetParametersAtomically, f"{name}/set_parameters_atomically", parameters=request
+    ).result
     assert not result.successful and reason in result.reason
-    assert node.parameters.values == before and [node.get_parameter(key).value for key in ("cart.mass", "rod.length")] == [2.0, 2.4]
+    assert node.parameters.values == before and [
+        node.get_parameter(key).value for key in ("cart.mass", "rod.length")
+    ] == [2.0, 2.4]
     results = graph.call(SetParameters, f"{name}/set_parameters", parameters=request).results
-    assert [each.successful for each in results] == [True, *(key == "gravity" for key in bad), True]
-    assert [node.parameters.values[key] for key in ("cart.mass", "rod.length", "rod.mass")] == [2.5, 1.5, before["rod.mass"]]
-    result = graph.call(SetParametersAtomically, f"{name}/set_parameters_atomically", parameters=messages(dict(cart__mass=2.0, rod__mass=3.0))).result
-    assert result.successful and [node.parameters.values[key] for key in ("cart.mass", "rod.mass")] == [2.0, 3.0]
+    assert [each.successful for each in results] == [
+        True,
+        *(key == "gravity" for key in bad),
+        True,
+    ]
+    assert [node.parameters.values[key] for key in ("cart.mass", "rod.length", "rod.mass")] == [
+        2.5,
+        1.5,
+        before["rod.mass"],
+    ]
+    result = graph.call(
+        SetParametersAtomically,
+        f"{name}/set_parameters_atomically",
+        parameters=messages(dict(cart__mass=2.0, rod__mass=3.0)),
+    ).result
+    assert result.successful and [
+        node.parameters.values[key] for key in ("cart.mass", "rod.mass")
+    ] == [2.0, 3.0]
 
 
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="rclpy's service raises on a type that does not exist, which ends the node")
+@pytest.mark.xfail(
+    strict=True,
+    raises=ValueError,
+    reason="rclpy's service raises on a type that does not exist, which ends the node",
+)
 def test_a_value_of_no_type_is_refused(graph):
     graph.simulator(start="paused")
-    request = [*messages(dict(gravity=1.62)), ParameterMessage(name="rod.mass", value=ParameterValue(type=77))]
-    assert not graph.call(SetParametersAtomically, f"{NODE}/set_parameters_atomically", parameters=request).result.successful
+    request = [
+        *messages(dict(gravity=1.62)),
+        ParameterMessage(name="rod.mass", value=ParameterValue(type=77)),
+    ]
+    assert not graph.call(
+        SetParametersAtomically, f"{NODE}/set_parameters_atomically", parameters=request
+    ).result.successful
 
 
 def test_each_parameter_says_what_it_is(graph):
     graph.simulator(start="paused")
     names = ["rod.mass", "watchdog.reaction", "integrator.name"]
-    mass, reaction, name = graph.call(DescribeParameters, f"{NODE}/describe_parameters", names=names).descriptors
-    assert "[kg]" in mass.description and mass.floating_point_range[0].from_value == 0.0 and not mass.read_only
+    mass, reaction, name = graph.call(
+        DescribeParameters, f"{NODE}/describe_parameters", names=names
+    ).descriptors
+    assert (
+        "[kg]" in mass.description
+        and mass.floating_point_range[0].from_value == 0.0
+        and not mass.read_only
+    )
     assert "hold" in reaction.additional_constraints and name.read_only
 
 
 def test_use_sim_time_is_turned_off_in_the_node_that_makes_the_clock(graph):
-    assert graph.simulator(use_sim_time=True, start="paused").get_parameter("use_sim_time").value is False
+    assert (
+        graph.simulator(use_sim_time=True, start="paused").get_parameter("use_sim_time").value
+        is False
+    )

@@ -5,7 +5,9 @@ import time
 
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from rosbags.highlevel import AnyReader  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
@@ -23,8 +25,14 @@ LOCKSTEP = dict(lockstep__enabled=True, lockstep__timeout=60.0, real_time_factor
 def stamps(path, topic: str) -> list:
     """The stamps [ns] of a topic of a bag, each once; without those of commands that answer no state, 1 ns before one."""
     with AnyReader([path]) as reader:
-        messages = [reader.deserialize(data, c.msgtype) for c, _, data in reader.messages([c for c in reader.connections if c.topic == topic])]
-    found = {nanoseconds(message.clock if topic == "/clock" else message.header.stamp) for message in messages}
+        messages = [
+            reader.deserialize(data, c.msgtype)
+            for c, _, data in reader.messages([c for c in reader.connections if c.topic == topic])
+        ]
+    found = {
+        nanoseconds(message.clock if topic == "/clock" else message.header.stamp)
+        for message in messages
+    }
     return sorted(stamp for stamp in found if stamp % TICK == 0)
 
 
@@ -33,7 +41,9 @@ def replay(graph):
     """Start a replay in this process, active."""
     from rbdyn_ros.nodes.replay import Replay
 
-    return lambda path, **parameters: graph._start(Replay, {"replay__path": str(path), **parameters})
+    return lambda path, **parameters: graph._start(
+        Replay, {"replay__path": str(path), **parameters}
+    )
 
 
 @pytest.fixture
@@ -41,7 +51,10 @@ def bag(graph):
     """A bag of a lockstep run of half a second, or more."""
     path = graph.directory / "recorded"
     recorder = graph.process("recorder", "-p", f"bag.path:={path}")
-    simulator, _ = graph.simulator(start_after=["pendulum_recorder"], **LOCKSTEP), graph.controller()
+    simulator, _ = (
+        graph.simulator(start_after=["pendulum_recorder"], **LOCKSTEP),
+        graph.controller(),
+    )
     graph.until(lambda: simulator.runner.plant.stamp > EPOCH_NS + 250 * TICK)
     simulator.close()
     recorder.terminate()
@@ -59,7 +72,10 @@ def bag(graph):
 def test_the_bag_of_a_fast_lockstep_run_has_every_message_from_the_first_stamp_on(graph, repeat):
     """Although the recorder is started when the controller has answered already, and is nice."""
     path = graph.directory / "bag"
-    simulator, _ = graph.simulator(start_after=["pendulum_recorder"], **LOCKSTEP), graph.controller()
+    simulator, _ = (
+        graph.simulator(start_after=["pendulum_recorder"], **LOCKSTEP),
+        graph.controller(),
+    )
     graph.until(lambda: simulator.runner.command_queue.accepted)
     recorder = graph.process("recorder", "-p", f"bag.path:={path}")
     graph.until(lambda: simulator.runner.plant.stamp > EPOCH_NS + 1000 * TICK)
@@ -67,14 +83,29 @@ def test_the_bag_of_a_fast_lockstep_run_has_every_message_from_the_first_stamp_o
     recorder.terminate()  # before the simulator ends: what is under way then is lost
     graph.until(lambda: recorder.poll() is not None)
     simulator.close()
-    assert recorder.returncode == 0 and ", 0 lost on the way" in graph.log("recorder"), graph.log("recorder")
-    for topic in ("/clock", "/odometry", "/joint_states", "/imu/data", "/ground_truth/odometry", "/cart/command"):
+    assert recorder.returncode == 0 and ", 0 lost on the way" in graph.log("recorder"), graph.log(
+        "recorder"
+    )
+    for topic in (
+        "/clock",
+        "/odometry",
+        "/joint_states",
+        "/imu/data",
+        "/ground_truth/odometry",
+        "/cart/command",
+    ):
         recorded = stamps(path, topic)
-        assert recorded[:1001] == [EPOCH_NS + n * TICK for n in range(len(recorded[:1001]))] and len(recorded) >= 1000, topic
+        assert (
+            recorded[:1001] == [EPOCH_NS + n * TICK for n in range(len(recorded[:1001]))]
+            and len(recorded) >= 1000
+        ), topic
 
 
 def test_a_node_that_is_missing_ends_the_start_in_a_sentence(graph):
-    simulator, _ = graph.simulator(start_after=["pendulum_recorder"], start_timeout=0.5), graph.controller()
+    simulator, _ = (
+        graph.simulator(start_after=["pendulum_recorder"], start_timeout=0.5),
+        graph.controller(),
+    )
     graph.until(lambda: simulator.runner.status.startswith("fault: "))
     assert simulator.runner.plant.stamp == EPOCH_NS
     assert simulator.runner.status == (
@@ -84,11 +115,25 @@ def test_a_node_that_is_missing_ends_the_start_in_a_sentence(graph):
 
 
 def test_a_topic_that_does_not_arrive_is_named(graph):
-    simulator, _ = graph.simulator(start_after=["pendulum_recorder"], start_timeout=0.5), graph.controller()
+    simulator, _ = (
+        graph.simulator(start_after=["pendulum_recorder"], start_timeout=0.5),
+        graph.controller(),
+    )
     report = graph.probe.create_publisher(String, "/pendulum_recorder/received", qos.LATCHED)
     graph.until(lambda: simulator.runner.command_queue.accepted)
     lines = [f"{topic} received" for topic in simulator.telemetry.topics - {"/imu/data"}]
-    report.publish(String(data="\n".join(["* waiting", "/cart/command received", "/pendulum_controller/controller_state received", *lines])))
+    report.publish(
+        String(
+            data="\n".join(
+                [
+                    "* waiting",
+                    "/cart/command received",
+                    "/pendulum_controller/controller_state received",
+                    *lines,
+                ]
+            )
+        )
+    )
     graph.until(lambda: simulator.runner.status.startswith("fault: "))
     assert "pendulum_recorder has not received /imu/data; start" in simulator.runner.status
 
@@ -100,10 +145,15 @@ def test_nobody_is_waited_for_where_time_is_begun_by_hand(graph):
 
 
 def test_a_monitor_has_every_state_from_the_first_on(graph):
-    simulator, _ = graph.simulator(start_after=["pendulum_monitor"], **LOCKSTEP), graph.controller()
+    simulator, _ = (
+        graph.simulator(start_after=["pendulum_monitor"], **LOCKSTEP),
+        graph.controller(),
+    )
     graph.until(lambda: simulator.runner.command_queue.accepted)
     folder = graph.directory / "report"
-    monitor = graph.process("monitor", "-p", f"monitor.path:={folder}", "-p", "monitor.warm_up:=0.0")
+    monitor = graph.process(
+        "monitor", "-p", f"monitor.path:={folder}", "-p", "monitor.warm_up:=0.0"
+    )
     graph.until(lambda: simulator.runner.plant.stamp > EPOCH_NS + 500 * TICK)
     simulator.close()
     monitor.terminate()
@@ -127,10 +177,20 @@ def test_a_replay_waits_for_its_controller(graph, bag, replay):
 
 
 def test_a_replay_that_nobody_receives_ends_with_a_sentence_and_exit_code_1(graph, bag):
-    words = ("-p", f"replay.path:={bag}", "-p", "start_after:=[pendulum_controller]", "-p", "start_timeout:=0.3")
+    words = (
+        "-p",
+        f"replay.path:={bag}",
+        "-p",
+        "start_after:=[pendulum_controller]",
+        "-p",
+        "start_timeout:=0.3",
+    )
     node = graph.process("replay", *words)
     graph.until(lambda: node.poll() is not None)
-    assert node.returncode == 1 and "pendulum_controller has not reported what it receives" in graph.log("replay")
+    assert (
+        node.returncode == 1
+        and "pendulum_controller has not reported what it receives" in graph.log("replay")
+    )
 
 
 class Publisher:

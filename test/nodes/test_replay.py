@@ -2,7 +2,9 @@
 
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
@@ -26,7 +28,9 @@ def replay(graph):
     """Start a replay, active."""
     from rbdyn_ros.nodes.replay import Replay
 
-    return lambda **parameters: graph._start(Replay, {f"replay__{name}": value for name, value in parameters.items()})
+    return lambda **parameters: graph._start(
+        Replay, {f"replay__{name}": value for name, value in parameters.items()}
+    )
 
 
 @pytest.fixture
@@ -35,10 +39,18 @@ def bag(tmp_path):
 
     def write(with_clock: bool = True):
         path, store = tmp_path / f"bag_{with_clock}", get_typestore(Stores.LATEST)
-        kinds = {"/lab/odometry": Odometry, "/lab/cart/command": WrenchStamped} | ({"/clock": Clock} if with_clock else {})
+        kinds = {"/lab/odometry": Odometry, "/lab/cart/command": WrenchStamped} | (
+            {"/clock": Clock} if with_clock else {}
+        )
         with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-            names = {topic: f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}" for topic, kind in kinds.items()}
-            channels = {topic: writer.add_connection(topic, name, typestore=store) for topic, name in names.items()}
+            names = {
+                topic: f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
+                for topic, kind in kinds.items()
+            }
+            channels = {
+                topic: writer.add_connection(topic, name, typestore=store)
+                for topic, name in names.items()
+            }
             for i in range(100):
                 stamp = 1000 * MS + 20 * MS * i
                 for topic, kind in kinds.items():
@@ -52,10 +64,20 @@ def bag(tmp_path):
 
 
 def test_the_plants_topics_come_out_and_commands_do_not(graph, bag, replay):
-    poses, commands, clock = graph.listen(Odometry, "/lab/odometry"), graph.listen(WrenchStamped, "/lab/cart/command"), graph.listen(Clock, "/clock")
+    poses, commands, clock = (
+        graph.listen(Odometry, "/lab/odometry"),
+        graph.listen(WrenchStamped, "/lab/cart/command"),
+        graph.listen(Clock, "/clock"),
+    )
     node = replay(path=bag(), rate=20.0)
-    graph.until(lambda: node.over and clock and poses and nanoseconds(poses[-1].header.stamp) == 2980 * MS)
-    assert not commands and node.counts["/lab/odometry"] == 100 and "/lab/cart/command" not in node.counts
+    graph.until(
+        lambda: node.over and clock and poses and nanoseconds(poses[-1].header.stamp) == 2980 * MS
+    )
+    assert (
+        not commands
+        and node.counts["/lab/odometry"] == 100
+        and "/lab/cart/command" not in node.counts
+    )
 
 
 def test_all_of_it_comes_out_when_it_is_asked_for(graph, bag, replay):
@@ -82,7 +104,9 @@ def test_a_dump_of_the_simulator_comes_out(graph, replay):
     node = replay(path=str(path), rate=50.0)
     graph.until(lambda: node.over)
     with AnyReader([path]) as reader:
-        assert node.counts["/odometry"] == next(c.msgcount for c in reader.connections if c.topic == "/odometry")
+        assert node.counts["/odometry"] == next(
+            c.msgcount for c in reader.connections if c.topic == "/odometry"
+        )
     graph.until(lambda: poses)
 
 
@@ -95,7 +119,9 @@ def test_it_pauses_and_goes_round(graph, bag, replay):
     graph.until(lambda: node.counts["/lab/odometry"] > 250)  # the third round
     assert graph.call(SetBool, "/pendulum_replay/pause", data=True).message == "paused"
     graph.until(lambda: status[-1].data == "paused")
-    node.set_parameters([Parameter("replay.loop", value=False), Parameter("replay.rate", value=1000.0)])
+    node.set_parameters(
+        [Parameter("replay.loop", value=False), Parameter("replay.rate", value=1000.0)]
+    )
     graph.call(SetBool, "/pendulum_replay/pause", data=False)
     graph.until(lambda: node.over)
     assert node.counts["/lab/odometry"] % 100 == 0
@@ -107,7 +133,11 @@ def test_it_pauses_and_goes_round(graph, bag, replay):
         ("", (), "replay.path is empty; it must be the folder of a bag"),
         ("/nowhere/bag", (), "replay.path is /nowhere/bag: there is no such bag"),
         (__file__, (), "which is not a bag that can be read"),
-        (None, ("/odom",), "has nothing to replay: it has /clock, /lab/cart/command, /lab/odometry"),
+        (
+            None,
+            ("/odom",),
+            "has nothing to replay: it has /clock, /lab/cart/command, /lab/odometry",
+        ),
     ],
 )
 def test_what_cannot_be_replayed_is_one_sentence(bag, path, topics, sentence):
@@ -118,7 +148,11 @@ def test_what_cannot_be_replayed_is_one_sentence(bag, path, topics, sentence):
 def test_a_bag_that_is_missing_ends_the_process(graph):
     process = graph.process("replay", "-p", "replay.path:=/nowhere/bag")
     graph.until(lambda: process.poll() is not None)
-    assert process.returncode == 1 and "there is no such bag" in graph.log("replay") and "Traceback" not in graph.log("replay")
+    assert (
+        process.returncode == 1
+        and "there is no such bag" in graph.log("replay")
+        and "Traceback" not in graph.log("replay")
+    )
 
 
 def test_the_process_ends_with_the_bag(graph, bag):

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from domain import alone  # noqa: E402
 
@@ -25,7 +27,17 @@ rows:
 
 def evaluate(folder: Path, *arguments, rows: str = ROWS) -> subprocess.CompletedProcess:
     (folder / "rows.yaml").write_text(rows)
-    command = [sys.executable, "-m", "rbdyn_ros", "evaluate", "--controller", "mine", "--suite", str(folder / "rows.yaml"), "--over-ros"]
+    command = [
+        sys.executable,
+        "-m",
+        "rbdyn_ros",
+        "evaluate",
+        "--controller",
+        "mine",
+        "--suite",
+        str(folder / "rows.yaml"),
+        "--over-ros",
+    ]
     command += ["--external", "--out", str(folder / "out"), *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300.0)
 
@@ -38,9 +50,17 @@ def test_a_node_of_ones_own_is_scored(tmp_path):
     finally:
         node.kill()  # how it ends is not ours
         node.wait()
-    rows = {row["row"]: row for row in json.loads((tmp_path / "out" / "evaluation.json").read_text())["rows"]}
+    rows = {
+        row["row"]: row
+        for row in json.loads((tmp_path / "out" / "evaluation.json").read_text())["rows"]
+    }
     verdicts = {name: row["verdict"] for name, row in rows.items()}
-    assert verdicts == {"near": "holds", "late": "misses", "step": "holds", "push": "not for this kind of law"}, done.stderr
+    assert verdicts == {
+        "near": "holds",
+        "late": "misses",
+        "step": "holds",
+        "push": "not for this kind of law",
+    }, done.stderr
     assert rows["near"]["cases"][0]["values"]["settling_time"] == pytest.approx(2.8, abs=0.4)
     assert rows["push"]["cases"][0]["note"] == "the options of a node are its own"
     assert done.returncode == 1
@@ -49,13 +69,26 @@ def test_a_node_of_ones_own_is_scored(tmp_path):
 @pytest.mark.parametrize("pace", [[], ["--real-time"]], ids=["lockstep", "real-time"])
 def test_our_own_node_is_started_and_scored(tmp_path, pace):
     """From one degree, so that a processor that is away for half a second in real time does not cost the rod."""
-    (tmp_path / "rows.yaml").write_text("rows:\n  near: {measure: release, settings: {tilt: 1}, require: [settling_time <= 10, travel <= 0.7]}\n")
-    command = [sys.executable, "-m", "rbdyn_ros", "evaluate", "--controller", "lqr", "--suite", str(tmp_path / "rows.yaml")]
+    (tmp_path / "rows.yaml").write_text(
+        "rows:\n  near: {measure: release, settings: {tilt: 1}, require: [settling_time <= 10, travel <= 0.7]}\n"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "rbdyn_ros",
+        "evaluate",
+        "--controller",
+        "lqr",
+        "--suite",
+        str(tmp_path / "rows.yaml"),
+    ]
     command += ["--over-ros", "--out", str(tmp_path / "out"), *pace]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300.0)
     assert done.returncode == 0, done.stdout + done.stderr
     (case,) = json.loads((tmp_path / "out" / "evaluation.json").read_text())["rows"][0]["cases"]
-    assert case["values"]["settling_time"] > 0.5 and case["values"]["travel"] > 0.02  # the rod was let go, and caught
+    assert (
+        case["values"]["settling_time"] > 0.5 and case["values"]["travel"] > 0.02
+    )  # the rod was let go, and caught
     assert "law: lqr" in (tmp_path / "out" / "controller.log").read_text()
 
 
@@ -87,8 +120,12 @@ def test_a_slow_node_is_given_time_estimates(tmp_path, monkeypatch):
         node.kill()
         node.wait()
     assert done.returncode == 0, done.stdout + done.stderr
-    seen = re.findall(r"(\d\.\d\d) of 0\.5 s simulated, at most (\d+):(\d\d) min to go in this run", done.stderr)
-    assert seen and all(0.0 < float(simulated) <= 0.5 and int(minutes) < 30 for simulated, minutes, _ in seen)
+    seen = re.findall(
+        r"(\d\.\d\d) of 0\.5 s simulated, at most (\d+):(\d\d) min to go in this run", done.stderr
+    )
+    assert seen and all(
+        0.0 < float(simulated) <= 0.5 and int(minutes) < 30 for simulated, minutes, _ in seen
+    )
 
 
 def wrench(x: float, frame: str = "world"):
@@ -104,14 +141,30 @@ def rejected_commands() -> list:
     from std_msgs.msg import Float64MultiArray
 
     return [
-        ("cart/command", wrench(float("nan")), "cart/command is [nan, 0.0, 0.0, 0.0, 0.0, 0.0]; it must be finite"),
-        ("cart/command", wrench(1.0, "base_link"), "cart/command is in the frame 'base_link'; it must be in world"),
-        ("effort_controller/commands", Float64MultiArray(data=[1.0, 2.0, 3.0]), "effort_controller/commands has 3 elements; it must have 2"),
+        (
+            "cart/command",
+            wrench(float("nan")),
+            "cart/command is [nan, 0.0, 0.0, 0.0, 0.0, 0.0]; it must be finite",
+        ),
+        (
+            "cart/command",
+            wrench(1.0, "base_link"),
+            "cart/command is in the frame 'base_link'; it must be in world",
+        ),
+        (
+            "effort_controller/commands",
+            Float64MultiArray(data=[1.0, 2.0, 3.0]),
+            "effort_controller/commands has 3 elements; it must have 2",
+        ),
     ]
 
 
-@pytest.mark.parametrize("topic, command, sentence", rejected_commands(), ids=["not finite", "frame", "shape"])
-def test_a_command_that_is_rejected_is_named_where_none_came(graph, tmp_path, topic, command, sentence):
+@pytest.mark.parametrize(
+    "topic, command, sentence", rejected_commands(), ids=["not finite", "frame", "shape"]
+)
+def test_a_command_that_is_rejected_is_named_where_none_came(
+    graph, tmp_path, topic, command, sentence
+):
     """What somebody sends is wrong, and it is not silence."""
     from rbdyn_ros.evaluation.conditions import CONDITIONS, conditions
     from rbdyn_ros.evaluation.measured import CannotGoOn
@@ -120,7 +173,10 @@ def test_a_command_that_is_rejected_is_named_where_none_came(graph, tmp_path, to
     from rbdyn_ros.nodes.ros_bench import RosBench
     from rbdyn_ros.simulation.interruption import Interruption
 
-    bench, ended = RosBench(stranger("mine", (), None, {}, 2.0), 6.0, False, tmp_path, Interruption()), threading.Event()
+    bench, ended = (
+        RosBench(stranger("mine", (), None, {}, 2.0), 6.0, False, tmp_path, Interruption()),
+        threading.Event(),
+    )
     publisher = graph.publisher(type(command), f"/{topic}")
 
     def send() -> None:
@@ -130,8 +186,14 @@ def test_a_command_that_is_rejected_is_named_where_none_came(graph, tmp_path, to
     sender = threading.Thread(target=send)
     sender.start()
     try:
-        with pytest.raises(CannotGoOn, match="no command came on cart/command within 6 s") as raised:
-            bench.run(conditions({parameter.name: parameter.default for parameter in CONDITIONS}, {}), upright(0.05), 1.0)
+        with pytest.raises(
+            CannotGoOn, match="no command came on cart/command within 6 s"
+        ) as raised:
+            bench.run(
+                conditions({parameter.name: parameter.default for parameter in CONDITIONS}, {}),
+                upright(0.05),
+                1.0,
+            )
     finally:
         ended.set()
         sender.join()
@@ -143,4 +205,7 @@ def test_nobody_answers(tmp_path, monkeypatch):
     monkeypatch.setenv("ROS_DOMAIN_ID", "101")
     done = evaluate(tmp_path, "--patience", "0.5", "--waiting", "1")
     assert done.returncode == 2
-    assert "no command came on cart/command within 1 s; start your controller in the same ROS_DOMAIN_ID" in done.stderr
+    assert (
+        "no command came on cart/command within 1 s; start your controller in the same ROS_DOMAIN_ID"
+        in done.stderr
+    )

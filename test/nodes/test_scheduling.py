@@ -8,7 +8,9 @@ import time
 
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from rbdyn_ros.nodes import scheduling  # noqa: E402
 from rbdyn_ros.settings.tables import lookup  # noqa: E402
@@ -21,7 +23,13 @@ HERE = sorted(os.sched_getaffinity(0))
 def in_a_process(code: str) -> str:
     """What Python code prints in a process of its own."""
     head = f"import os, gc, threading; from rbdyn_ros.nodes import scheduling; VALUES = {VALUES}\n"
-    return subprocess.run([sys.executable, "-c", head + code], capture_output=True, text=True, check=True, timeout=60.0).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", head + code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60.0,
+    ).stdout.strip()
 
 
 @pytest.mark.parametrize("text, numbers", [("3", {3}), ("0,2-4", {0, 2, 3, 4}), ("1-1", {1})])
@@ -48,7 +56,10 @@ for thread in map(int, os.listdir('/proc/self/task')):
 
 
 def test_a_processor_that_is_not_there_is_a_sentence():
-    with pytest.raises(ValueError, match=f"process.processors is {HERE[-1]}-900; this process may not have .*, only {HERE[0]}"):
+    with pytest.raises(
+        ValueError,
+        match=f"process.processors is {HERE[-1]}-900; this process may not have .*, only {HERE[0]}",
+    ):
         scheduling.apply({**VALUES, "process.processors": f"{HERE[-1]}-900"}, print)
 
 
@@ -61,8 +72,13 @@ def test_what_is_refused_is_said_once_and_it_goes_on(asked, monkeypatch):
     monkeypatch.setattr(os, "setpriority", refuse)
     said = []
     scheduling.apply({**VALUES, **asked}, said.append)
-    (name, value), = asked.items()
-    assert len(said) == 1 and f"{name} is {value}" in said[0] and "goes on without" in said[0] and "CAP_SYS_NICE" in said[0]
+    ((name, value),) = asked.items()
+    assert (
+        len(said) == 1
+        and f"{name} is {value}" in said[0]
+        and "goes on without" in said[0]
+        and "CAP_SYS_NICE" in said[0]
+    )
 
 
 @pytest.mark.parametrize("word, collects", [("on", True), ("freeze", True), ("off", False)])
@@ -72,7 +88,16 @@ def test_the_collector(word, collects):
 
 
 def test_a_node_takes_them_as_parameters(graph):
-    asked = ("-p", f"process.processors:='{HERE[0]}'", "-p", "process.nice:=4", "-p", "process.gc:=freeze", "-p", "start:=paused")
+    asked = (
+        "-p",
+        f"process.processors:='{HERE[0]}'",
+        "-p",
+        "process.nice:=4",
+        "-p",
+        "process.gc:=freeze",
+        "-p",
+        "start:=paused",
+    )
     simulator = graph.process("simulator", *asked)
     end = time.monotonic() + 60.0
     while "paused" not in graph.log("simulator"):

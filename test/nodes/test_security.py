@@ -8,25 +8,42 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 ROOT = Path(__file__).parents[2]
 POLICY = ElementTree.parse(ROOT / "config" / "security" / "policy.xml").getroot()
-VERBS = (("publish", "topic"), ("subscribe", "topic"), ("reply", "service"), ("request", "service"))
+VERBS = (
+    ("publish", "topic"),
+    ("subscribe", "topic"),
+    ("reply", "service"),
+    ("request", "service"),
+)
 SECONDS = 20.0  # the graph is known after milliseconds; a loaded machine is slow
 IN_SIM_TIME = {"use_sim_time": True}
 
 
 def full(name: str, node: str) -> str:
     """A name of the policy as the graph has it."""
-    return name if name.startswith("/") else f"/{node}/{name[2:]}" if name.startswith("~") else f"/{name}"
+    return (
+        name
+        if name.startswith("/")
+        else f"/{node}/{name[2:]}"
+        if name.startswith("~")
+        else f"/{name}"
+    )
 
 
 def allowed(enclave: str) -> dict:
     """verb -> full names."""
     (profile,) = POLICY.findall(f"enclaves/enclave[@path='{enclave}']/profiles/profile")
     return {
-        verb: {full(e.text, profile.get("node")) for group in profile.findall(f"{kind}s[@{verb}='ALLOW']") for e in group.findall(kind)}
+        verb: {
+            full(e.text, profile.get("node"))
+            for group in profile.findall(f"{kind}s[@{verb}='ALLOW']")
+            for e in group.findall(kind)
+        }
         for verb, kind in VERBS
     }
 
@@ -60,8 +77,13 @@ def started(ros, enclave: str, parameters: dict):
     from rclpy.parameter import Parameter
 
     module = enclave.split("/")[2]
-    kind = getattr(import_module(f"rbdyn_ros.nodes.{module}"), "".join(word.title() for word in module.split("_")))
-    node = kind(parameter_overrides=[Parameter(name, value=value) for name, value in parameters.items()])
+    kind = getattr(
+        import_module(f"rbdyn_ros.nodes.{module}"),
+        "".join(word.title() for word in module.split("_")),
+    )
+    node = kind(
+        parameter_overrides=[Parameter(name, value=value) for name, value in parameters.items()]
+    )
     node.autostart()
     return node
 
@@ -69,7 +91,10 @@ def started(ros, enclave: str, parameters: dict):
 @pytest.mark.parametrize(
     "enclave, variants",
     [
-        ("/rbdyn_ros/simulator", [{"start_after": ["pendulum_monitor", "pendulum_recorder", "pendulum_referee"]}]),
+        (
+            "/rbdyn_ros/simulator",
+            [{"start_after": ["pendulum_monitor", "pendulum_recorder", "pendulum_referee"]}],
+        ),
         ("/rbdyn_ros/controller", [IN_SIM_TIME, {**IN_SIM_TIME, "observer.sensors": "imu"}]),
         ("/rbdyn_ros/monitor", [IN_SIM_TIME]),
         ("/rbdyn_ros/referee", [IN_SIM_TIME]),
@@ -93,7 +118,9 @@ def test_the_policy_is_what_the_node_does(ros, tmp_path, monkeypatch, enclave, v
             gc.collect()  # what refers to itself still holds it, and the graph answers for the first node of a name
     for verb, _ in VERBS:
         more, less = found[verb] - expected(enclave)[verb], expected(enclave)[verb] - found[verb]
-        assert not more and not less, f"{enclave}, {verb}: policy.xml lacks {sorted(more)}, and should not have {sorted(less)}"
+        assert not more and not less, (
+            f"{enclave}, {verb}: policy.xml lacks {sorted(more)}, and should not have {sorted(less)}"
+        )
 
 
 def settled(node, before: dict, wanted: dict, last: bool) -> dict:
@@ -104,20 +131,32 @@ def settled(node, before: dict, wanted: dict, last: bool) -> dict:
     begin = time.monotonic()
     while True:
         found = {verb: before[verb] | names for verb, names in done(node).items()}
-        seen = time.monotonic() - begin > 1.0 and all(found[verb] <= wanted[verb] for verb in found)
+        seen = time.monotonic() - begin > 1.0 and all(
+            found[verb] <= wanted[verb] for verb in found
+        )
         if found == wanted or (seen and not last) or time.monotonic() - begin > SECONDS:
             return found
         time.sleep(0.1)
 
 
 def test_the_recorder_hears_what_anybody_says_and_reports_what_it_receives():
-    said = set().union(*(allowed(enclave.get("path"))["publish"] for enclave in POLICY.iter("enclave")))
+    said = set().union(
+        *(allowed(enclave.get("path"))["publish"] for enclave in POLICY.iter("enclave"))
+    )
     assert allowed("/rbdyn_ros/recorder")["subscribe"] == said
-    assert allowed("/rbdyn_ros/recorder")["publish"] == {"/rosout", "/parameter_events", "/pendulum_recorder/received"}
+    assert allowed("/rbdyn_ros/recorder")["publish"] == {
+        "/rosout",
+        "/parameter_events",
+        "/pendulum_recorder/received",
+    }
 
 
 def test_two_enclaves_alone_may_command_the_cart():
-    commanding = {e.get("path") for e in POLICY.iter("enclave") if "/cart/command" in allowed(e.get("path"))["publish"]}
+    commanding = {
+        e.get("path")
+        for e in POLICY.iter("enclave")
+        if "/cart/command" in allowed(e.get("path"))["publish"]
+    }
     assert commanding == {"/rbdyn_ros/controller", "/rbdyn_ros/hil_bridge/controller"}
 
 

@@ -7,7 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
@@ -36,7 +38,9 @@ def test_pause_step_reset(graph):
     assert simulator.runner.plant.stamp == stamp + 2_000_000  # the state only: time is monotonic
     graph.until(lambda: odometry[-1].pose.pose.orientation.x == 0.28)
     assert graph.call(SetBool, f"{NODE}/pause", data=False).success
-    graph.until(lambda: status[-1].data == "playing" and simulator.runner.plant.stamp > stamp + 10**7)
+    graph.until(
+        lambda: status[-1].data == "playing" and simulator.runner.plant.stamp > stamp + 10**7
+    )
 
 
 def test_reset_statistics(graph):
@@ -56,7 +60,9 @@ def read(bag) -> dict:
         "    rows = [(c.topic, t, bag.deserialize(d, c.msgtype).header.stamp) for c, t, d in bag.messages()]\n"
         "print(json.dumps([(topic, t, s.sec * 10**9 + s.nanosec) for topic, t, s in rows]))"
     )
-    out = subprocess.run([sys.executable, "-c", code, str(bag)], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run(
+        [sys.executable, "-c", code, str(bag)], capture_output=True, text=True, check=True
+    ).stdout
     return json.loads(out)
 
 
@@ -73,15 +79,25 @@ def test_a_dump_is_a_bag_of_the_last_seconds(graph):
 
 def test_a_newton_fault_keeps_the_last_good_state_and_reset_recovers(graph):
     spin = dict(integrator__step=0.5, rates__state=2.0, real_time_factor=0.0)
-    simulator = graph.simulator(start="paused", initial__angular_velocity=[40.0, 30.0, 0.0], **spin)
+    simulator = graph.simulator(
+        start="paused", initial__angular_velocity=[40.0, 30.0, 0.0], **spin
+    )
     status = graph.listen(String, f"{NODE}/status", latched=True)
     diagnostics = graph.listen(DiagnosticArray, "/diagnostics")
     graph.call(SetBool, f"{NODE}/pause", data=False)
-    graph.until(lambda: status and status[-1].data.startswith("fault: moser_veselov did not converge at t = "))
+    graph.until(
+        lambda: (
+            status and status[-1].data.startswith("fault: moser_veselov did not converge at t = ")
+        )
+    )
     assert np.isfinite(simulator.runner.plant.q).all()
     assert not graph.call(SetBool, f"{NODE}/pause", data=False).success
-    graph.until(lambda: any(s.level == DiagnosticStatus.ERROR for m in diagnostics for s in m.status))
-    assert [path.name for path in graph.directory.iterdir()] and all("_fault" in p.name for p in graph.directory.iterdir())
+    graph.until(
+        lambda: any(s.level == DiagnosticStatus.ERROR for m in diagnostics for s in m.status)
+    )
+    assert [path.name for path in graph.directory.iterdir()] and all(
+        "_fault" in p.name for p in graph.directory.iterdir()
+    )
     from rclpy.parameter import Parameter
 
     calm = Parameter("initial.angular_velocity", value=[0.0, 0.0, 0.0])
@@ -96,7 +112,9 @@ def test_lifecycle_without_autostart(graph):
     assert graph.call(GetState, f"{NODE}/get_state").current_state.label == "unconfigured"
 
     def change(transition):
-        response = graph.call(ChangeState, f"{NODE}/change_state", transition=Transition(id=transition))
+        response = graph.call(
+            ChangeState, f"{NODE}/change_state", transition=Transition(id=transition)
+        )
         assert response.success
 
     for _ in range(2):  # and again, after a clean-up
@@ -108,6 +126,9 @@ def test_lifecycle_without_autostart(graph):
         change(Transition.TRANSITION_DEACTIVATE)
         graph.until(lambda: status[-1].data == "stopped")
         steps = simulator.runner.plant.steps
-        assert not graph.call(Trigger, f"{NODE}/step").success and simulator.runner.plant.steps == steps
+        assert (
+            not graph.call(Trigger, f"{NODE}/step").success
+            and simulator.runner.plant.steps == steps
+        )
         change(Transition.TRANSITION_CLEANUP)
         assert simulator.runner is None

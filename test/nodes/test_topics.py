@@ -6,7 +6,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
@@ -38,7 +40,11 @@ TOPICS = {
     "/pendulum_simulator/integrator": Float64MultiArray,
     "/diagnostics": DiagnosticArray,
 }
-LATCHED = {"/tf_static": TFMessage, "/robot_description": String, "/pendulum_simulator/status": String}
+LATCHED = {
+    "/tf_static": TFMessage,
+    "/robot_description": String,
+    "/pendulum_simulator/status": String,
+}
 START = dict(
     start="immediately",
     initial__orientation=[0.8, 0.36, 0.48, 0.0],
@@ -72,7 +78,9 @@ def newest_together(heard, *topics):
 def test_all_topics(graph):
     graph.simulator(**START)
     heard = {topic: graph.listen(kind, topic) for topic, kind in TOPICS.items()}
-    heard.update({topic: graph.listen(kind, topic, latched=True) for topic, kind in LATCHED.items()})
+    heard.update(
+        {topic: graph.listen(kind, topic, latched=True) for topic, kind in LATCHED.items()}
+    )
     graph.until(lambda: all(heard.values()) and len(heard["/joint_states"]) > 20)
     for topic in {**TOPICS, **LATCHED}:
         assert all(map(math.isfinite, numbers(heard[topic][-1]))), topic
@@ -87,14 +95,25 @@ def test_all_topics(graph):
 
 def check_one_state(heard):
     joints, odometry, truth, ball, imu = newest_together(
-        heard, "/joint_states", "/odometry", "/ground_truth/odometry", "/multi_dof_joint_states", "/imu/data"
+        heard,
+        "/joint_states",
+        "/odometry",
+        "/ground_truth/odometry",
+        "/multi_dof_joint_states",
+        "/imu/data",
     )
     position = dict(zip(joints.name, joints.position))
     R = quat2mat(wxyz(odometry.pose.pose.orientation))
     hinges = [position[f"pendulum_{hinge}_joint"] for hinge in ("roll", "pitch", "spin")]
     assert np.allclose(euler2mat(*hinges, "rxyz"), R, atol=1e-9)
-    assert xyz(odometry.pose.pose.position) == (position["cart_x_joint"], position["cart_y_joint"], 0.0)
-    assert np.allclose(R @ xyz(odometry.twist.twist.linear), (*joints.velocity[:2], 0.0), atol=1e-12)
+    assert xyz(odometry.pose.pose.position) == (
+        position["cart_x_joint"],
+        position["cart_y_joint"],
+        0.0,
+    )
+    assert np.allclose(
+        R @ xyz(odometry.twist.twist.linear), (*joints.velocity[:2], 0.0), atol=1e-12
+    )
     assert odometry.pose == truth.pose and odometry.twist == truth.twist
     assert ball.transforms[0].rotation == imu.orientation == odometry.pose.pose.orientation
     assert ball.twist[0].angular == imu.angular_velocity == odometry.twist.twist.angular
@@ -112,8 +131,14 @@ def check_frames(heard):
     poses = {nanoseconds(m.header.stamp): m.pose.pose for m in heard["/odometry"]}
     moving = [m for m in heard["/tf"] if nanoseconds(m.transforms[0].header.stamp) in poses][-1]
     edges = {t.child_frame_id: t for m in (moving, heard["/tf_static"][-1]) for t in m.transforms}
-    assert edges["cart_link"].header.frame_id == "world" and edges["pendulum_link"].header.frame_id == "cart_link"
-    assert edges["pendulum_tip"].transform.translation.z == 2.4 and edges["pendulum_com"].transform.translation.z == 1.2
+    assert (
+        edges["cart_link"].header.frame_id == "world"
+        and edges["pendulum_link"].header.frame_id == "cart_link"
+    )
+    assert (
+        edges["pendulum_tip"].transform.translation.z == 2.4
+        and edges["pendulum_com"].transform.translation.z == 1.2
+    )
     pose = poses[nanoseconds(edges["cart_link"].header.stamp)]
     assert xyz(pose.position) == xyz(edges["cart_link"].transform.translation)
     assert pose.orientation == edges["pendulum_link"].transform.rotation
@@ -152,7 +177,10 @@ def test_namespace_and_frame_prefix(graph):
     graph.nodes[-1].autostart()
     heard, tf = graph.listen(Odometry, "/lab/odometry"), graph.listen(TFMessage, "/tf")
     graph.until(lambda: heard and tf)
-    assert heard[-1].header.frame_id == "left/world" and heard[-1].child_frame_id == "left/pendulum_link"
+    assert (
+        heard[-1].header.frame_id == "left/world"
+        and heard[-1].child_frame_id == "left/pendulum_link"
+    )
     assert all(t.child_frame_id.startswith("left/") for t in tf[-1].transforms)
 
 
@@ -165,7 +193,10 @@ def test_a_reader_whose_qos_does_not_fit_is_named_once(graph, capfd):
     simulator._warn_of_qos()
     simulator._warn_of_qos()
     said = capfd.readouterr().err
-    assert said.count("probe gets nothing on /odometry from pendulum_simulator") == 1 and "transient local" in said
+    assert (
+        said.count("probe gets nothing on /odometry from pendulum_simulator") == 1
+        and "transient local" in said
+    )
     assert said.count("gets nothing") == 1  # everyone else fits
 
 

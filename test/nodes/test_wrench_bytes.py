@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)")
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
 
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
@@ -48,11 +50,20 @@ def test_frames_of_one_length_are_told_apart():
 def test_the_other_order_of_bytes_is_read():
     body = struct.pack(">iII3s", 3, 4, 3, b"ab\0")
     body += b"\0" * (-len(body) % 8) + struct.pack(">6d", *range(6))
-    assert WrenchBytes().wrench(b"\0\0\0\0" + body) == (3_000_000_004, "ab", (0.0, 1.0, 2.0), (3.0, 4.0, 5.0))
+    assert WrenchBytes().wrench(b"\0\0\0\0" + body) == (
+        3_000_000_004,
+        "ab",
+        (0.0, 1.0, 2.0),
+        (3.0, 4.0, 5.0),
+    )
 
 
 def test_an_encoding_that_is_not_known_is_left_to_the_middleware(monkeypatch):
-    monkeypatch.setattr(wrench_bytes, "deserialize_message", lambda data, kind: message("f", 7, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
+    monkeypatch.setattr(
+        wrench_bytes,
+        "deserialize_message",
+        lambda data, kind: message("f", 7, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+    )
     assert WrenchBytes().wrench(b"\0\7\0\0") == (7, "f", (1.0, 2.0, 3.0), (4.0, 5.0, 6.0))
 
 

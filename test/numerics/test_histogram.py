@@ -28,7 +28,10 @@ def test_zero_and_what_is_beyond_the_bins_is_counted():
         histogram.add(value)
     assert histogram.percentile(50) == 0.0 and histogram.percentile(100) == 10.0 * HIGHEST
     times, shares = histogram.curve()
-    assert times.tolist() == [0.0, 10.0 * HIGHEST] and shares.tolist() == [pytest.approx(2 / 3), 1.0]
+    assert times.tolist() == [0.0, 10.0 * HIGHEST] and shares.tolist() == [
+        pytest.approx(2 / 3),
+        1.0,
+    ]
 
 
 def test_the_smallest_percentile_is_the_smallest_value_and_one_value_is_every_percentile():
@@ -39,7 +42,11 @@ def test_the_smallest_percentile_is_the_smallest_value_and_one_value_is_every_pe
 
 def test_before_the_first_value_there_is_nothing():
     histogram = Histogram()
-    assert math.isnan(histogram.percentile(50)) and math.isnan(histogram.mean) and len(histogram.curve()[0]) == 0
+    assert (
+        math.isnan(histogram.percentile(50))
+        and math.isnan(histogram.mean)
+        and len(histogram.curve()[0]) == 0
+    )
     histogram.add(1.0)
     histogram.clear()
     assert math.isnan(histogram.percentile(50)) and histogram.counts.sum() == 0

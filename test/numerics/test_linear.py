@@ -26,7 +26,9 @@ def test_singular_or_not_finite_gives_nan(A):
     assert np.isnan(linear.inverse(A)).all()
 
 
-@pytest.mark.parametrize("A", [np.zeros((2, 2)), np.ones((2, 2)), np.array([[1.0, np.nan], [0.0, 1.0]])])
+@pytest.mark.parametrize(
+    "A", [np.zeros((2, 2)), np.ones((2, 2)), np.array([[1.0, np.nan], [0.0, 1.0]])]
+)
 def test_solving_with_a_singular_matrix_in_place_is_not_finite(A):
     b = np.array([1.0, 2.0])
     linear.solve_in_place(A.copy(), b)

@@ -18,7 +18,9 @@ def test_four_real_roots_are_found(x):
 
 
 def test_separate_roots_keep_ten_digits():
-    assert np.sort(quartic.real_parts(*np.poly([-3.0, -1.0, 0.5, 2.0]))) == pytest.approx([-3.0, -1.0, 0.5, 2.0], abs=1e-10)
+    assert np.sort(quartic.real_parts(*np.poly([-3.0, -1.0, 0.5, 2.0]))) == pytest.approx(
+        [-3.0, -1.0, 0.5, 2.0], abs=1e-10
+    )
 
 
 @given(st.tuples(roots, roots), st.tuples(roots, roots))
@@ -31,7 +33,9 @@ def test_complex_pairs_give_their_real_part(real, pair):
 
 
 def test_biquadratic():
-    assert np.sort(quartic.real_parts(1.0, 0.0, -5.0, 0.0, 4.0)) == pytest.approx([-2.0, -1.0, 1.0, 2.0], rel=1e-14)
+    assert np.sort(quartic.real_parts(1.0, 0.0, -5.0, 0.0, 4.0)) == pytest.approx(
+        [-2.0, -1.0, 1.0, 2.0], rel=1e-14
+    )
     assert quartic.real_parts(1.0, 0.0, 0.0, 0.0, 0.0) == (0.0, 0.0, 0.0, 0.0)
 
 

@@ -12,7 +12,9 @@ COUNT = Parameter("--count", 1, "", "", kind="int", low=1)
 
 def test_a_number_is_checked_by_its_parameter():
     assert number(COUNT, "3") == 3 and isinstance(number(COUNT, "3"), int)
-    with pytest.raises(ValueError, match="^command line: --count is 0; it must be a whole number >= 1$"):
+    with pytest.raises(
+        ValueError, match="^command line: --count is 0; it must be a whole number >= 1$"
+    ):
         number(COUNT, "0")
 
 
@@ -36,7 +38,9 @@ def test_a_fresh_folder_holds_nothing(tmp_path):
     assert fresh_folder(str(tmp_path), "demo") == tmp_path
     assert re.fullmatch(r"demo_\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d", fresh_folder(None, "demo").name)
     (tmp_path / "precious").touch()
-    with pytest.raises(ValueError, match="which is not empty; choose another, so that nothing is lost$"):
+    with pytest.raises(
+        ValueError, match="which is not empty; choose another, so that nothing is lost$"
+    ):
         fresh_folder(str(tmp_path), "demo")
 
 

@@ -18,7 +18,9 @@ def lookup(name: str):
 
 
 def values(**changes) -> dict:
-    return {p.name: p.default for p in tables.OFFLINE} | {name.replace("__", "."): value for name, value in changes.items()}
+    return {p.name: p.default for p in tables.OFFLINE} | {
+        name.replace("__", "."): value for name, value in changes.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -38,11 +40,15 @@ def values(**changes) -> dict:
 def test_a_number_out_of_range_is_named(name, value, allowed):
     with pytest.raises(ValueError) as refusal:
         check(lookup(name), value, "pendulum.yaml")
-    assert str(refusal.value).startswith(f"pendulum.yaml: {name} is ") and allowed in str(refusal.value)
+    assert str(refusal.value).startswith(f"pendulum.yaml: {name} is ") and allowed in str(
+        refusal.value
+    )
 
 
 def test_rails_of_no_length_are_refused():
-    with pytest.raises(ValueError, match=r"contact.stops.x_min is 0.5 m; it must be < contact.stops.x_max, 0.5 m"):
+    with pytest.raises(
+        ValueError, match=r"contact.stops.x_min is 0.5 m; it must be < contact.stops.x_max, 0.5 m"
+    ):
         contacts(values(contact__stops__x_min=0.5, contact__stops__x_max=0.5), 2.4)
 
 
@@ -69,11 +75,18 @@ def test_every_parameter_arrives_at_its_place():
 
 
 def test_the_normal_of_a_half_space_is_made_unit():
-    assert check(lookup("contact.obstacle.normal"), (0.0, 3.0, 4.0), "")[1:] == pytest.approx((0.6, 0.8))
+    assert check(lookup("contact.obstacle.normal"), (0.0, 3.0, 4.0), "")[1:] == pytest.approx(
+        (0.6, 0.8)
+    )
 
 
 def test_the_rod_in_the_plant_is_the_rod_that_touches():
-    assert settings.plant_params(values(contact__floor__enabled=True, rod__length=1.7)).contacts.length == 1.7
+    assert (
+        settings.plant_params(
+            values(contact__floor__enabled=True, rod__length=1.7)
+        ).contacts.length
+        == 1.7
+    )
 
 
 @pytest.mark.parametrize("place, law", list(enumerate(LAWS)))
@@ -84,5 +97,7 @@ def test_the_laws_of_impacts_are_those_of_models(place, law):
 
 def test_the_former_name_of_newtons_law_contradicts_another_law():
     assert contacts(values(contact__newton_restitution=True), 2.4).impact_law == 1.0
-    with pytest.raises(ValueError, match="contact.impact_law, 'poisson', must be 'newton' or left out"):
+    with pytest.raises(
+        ValueError, match="contact.impact_law, 'poisson', must be 'newton' or left out"
+    ):
         contacts(values(contact__newton_restitution=True, contact__impact_law="poisson"), 2.4)

@@ -50,11 +50,18 @@ def test_a_namespace_may_be_nested(read):
 
 
 def test_a_plain_file_needs_no_section(read):
-    assert read("rod:\n  mass: 3\ngravity: 1\n") == {"rod.mass": (3.0, "a.yaml:2"), "gravity": (1.0, "a.yaml:3")}
+    assert read("rod:\n  mass: 3\ngravity: 1\n") == {
+        "rod.mass": (3.0, "a.yaml:2"),
+        "gravity": (1.0, "a.yaml:3"),
+    }
 
 
 def test_a_later_file_wins(read):
-    files = section("/pendulum_simulator", "gravity: 1", "rod.mass: 1"), section("/**", "gravity: 2"), "gravity: 3"
+    files = (
+        section("/pendulum_simulator", "gravity: 1", "rod.mass: 1"),
+        section("/**", "gravity: 2"),
+        "gravity: 3",
+    )
     assert read(*files) == {"gravity": (3.0, "c.yaml:1"), "rod.mass": (1.0, "a.yaml:4")}
 
 
@@ -75,9 +82,9 @@ def test_the_controller_reads_its_own_section(read):
 
 
 def test_what_belongs_to_ros_or_to_foreign_nodes_is_left_alone(read):
-    text = section("/**", "use_sim_time: true", "qos_overrides: {/clock: {publisher: {depth: 1}}}") + section(
-        "/rviz2", "speed: 9"
-    )
+    text = section(
+        "/**", "use_sim_time: true", "qos_overrides: {/clock: {publisher: {depth: 1}}}"
+    ) + section("/rviz2", "speed: 9")
     assert read(text) == {}
 
 
@@ -92,12 +99,15 @@ def test_a_thin_rod_is_a_body_within_round_off(read):
 
 
 def test_a_quaternion_of_seven_digits_is_normalised(read):
-    quaternion, _ = read("initial.orientation: [0.7071068, 0, 0.7071068, 0]")["initial.orientation"]
+    quaternion, _ = read("initial.orientation: [0.7071068, 0, 0.7071068, 0]")[
+        "initial.orientation"
+    ]
     assert math.hypot(*quaternion) == pytest.approx(1.0, abs=1e-15)
 
 
 @pytest.mark.parametrize(
-    ("written", "distance"), [("1.3", (1.3,)), ("[1.3]", (1.3,)), ("[0, 0, 1.3]", (1.3,)), ("[]", ())]
+    ("written", "distance"),
+    [("1.3", (1.3,)), ("[1.3]", (1.3,)), ("[0, 0, 1.3]", (1.3,)), ("[]", ())],
 )
 def test_a_centre_of_mass_is_a_distance_or_a_point(read, written, distance):
     assert read(f"rod.center_of_mass: {written}")["rod.center_of_mass"][0] == distance
@@ -107,18 +117,25 @@ def test_a_centre_of_mass_is_a_distance_or_a_point(read, written, distance):
     ("text", "sentence"),
     [
         ("rod.mas: 1", r"a.yaml:1: rod.mas is not a known parameter; did you mean rod.mass\?"),
-        (section("/**", "gravity: 1", "cart.fixed: 1"), "a.yaml:4: cart.fixed is 1; it must be true or false"),
+        (
+            section("/**", "gravity: 1", "cart.fixed: 1"),
+            "a.yaml:4: cart.fixed is 1; it must be true or false",
+        ),
         (
             section("/pendulum_controller", "abort.tilt: -1"),
             "a.yaml:3: abort.tilt is -1 rad; it must be a finite number > 0",
         ),
-        (section("/pendulum_controller", "armd: true"), "a.yaml:3: armd is not a known parameter; did you mean armed"),
+        (
+            section("/pendulum_controller", "armd: true"),
+            "a.yaml:3: armd is not a known parameter; did you mean armed",
+        ),
         (
             section("/pendulum_simulater", "gravity: 1"),
             "a.yaml:3: no node is called pendulum_simulater; did you mean pendulum_simulator",
         ),
         (
-            section("/a/pendulum_simulator", "gravity: 1") + section("/b/pendulum_simulator", "gravity: 1"),
+            section("/a/pendulum_simulator", "gravity: 1")
+            + section("/b/pendulum_simulator", "gravity: 1"),
             "a.yaml:6: sections /a/.* and /b/.* both",
         ),
         ("gravity: .nan", "a.yaml:1: gravity is nan m/s.2; it must be a finite number >= 0"),
@@ -126,13 +143,22 @@ def test_a_centre_of_mass_is_a_distance_or_a_point(read, written, distance):
         ("gravity:", "a.yaml:1: gravity is null; it must be a finite number >= 0"),
         ("gravity: 2001-01-01", "a.yaml:1: gravity is '2001-01-01'; it must be"),
         ("gravity: !!int x", "a.yaml:1: the value of gravity cannot be read"),
-        ("gravity: !!python/object/apply:os.getcwd []", "a.yaml:1: broken YAML: could not determine a constructor"),
+        (
+            "gravity: !!python/object/apply:os.getcwd []",
+            "a.yaml:1: broken YAML: could not determine a constructor",
+        ),
         (
             "rod.inertia: [1, 1, 2.1]",
             r"a.yaml:1: rod.inertia is \[1, 1, 2.1\] kg m\^2; no body has such moments: the largest, 2.1, must be <= ",
         ),
-        ("rod.center_of_mass: [0.1, 0, 1]", "a.yaml:1: rod.center_of_mass is .*; it must lie on the rod's axis"),
-        ("initial.orientation: [0, 0, 0, 0]", "a.yaml:1: initial.orientation is .*; its norm is 0 and must be 1"),
+        (
+            "rod.center_of_mass: [0.1, 0, 1]",
+            "a.yaml:1: rod.center_of_mass is .*; it must lie on the rod's axis",
+        ),
+        (
+            "initial.orientation: [0, 0, 0, 0]",
+            "a.yaml:1: initial.orientation is .*; its norm is 0 and must be 1",
+        ),
         (
             "initial.orientation: [1, 0, 0.1, 0]",
             "a.yaml:1: initial.orientation is .*; its norm is 1.00498756 and must be 1 within 1e-06",
@@ -149,11 +175,17 @@ def test_a_centre_of_mass_is_a_distance_or_a_point(read, written, distance):
             "integrator.name: euler",
             "a.yaml:1: integrator.name is 'euler'; it must be one of .*quaternion_midpoint.*rk4",
         ),
-        ("integrator.composition: x", "a.yaml:1: integrator.composition is 'x'; it must be one of none, suzuki4,"),
+        (
+            "integrator.composition: x",
+            "a.yaml:1: integrator.composition is 'x'; it must be one of none, suzuki4,",
+        ),
         ("gravity: 1\ngravity: 2", "a.yaml:2: gravity is given twice"),
         ("{gravity: 1, gravity: 2}", "a.yaml:1: gravity is given twice"),
         ("rod: {mass: 1}\nrod.mass: 2", "a.yaml:2: rod.mass is given twice, first in line 1"),
-        (section("/**", "gravity: 1") + "gravity: 2", "a.yaml:4: gravity stands outside `ros__parameters:`"),
+        (
+            section("/**", "gravity: 1") + "gravity: 2",
+            "a.yaml:4: gravity stands outside `ros__parameters:`",
+        ),
         ("/**:\n  gravity: 1", r"a.yaml:1: section /\*\* has no `ros__parameters:`"),
         ("/**:\n  ros__parameters:", "a.yaml:2: `ros__parameters:` holds no parameters"),
         ("", "a.yaml: the file holds no parameters"),
@@ -174,6 +206,10 @@ def test_the_error_names_file_and_line(read, text, sentence):
 
 def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
-    for name, why in [("none.yaml", "No such file"), (".", "Is a directory"), ("bytes.yaml", "it is not UTF-8 text")]:
+    for name, why in [
+        ("none.yaml", "No such file"),
+        (".", "Is a directory"),
+        ("bytes.yaml", "it is not UTF-8 text"),
+    ]:
         with pytest.raises(ValueError, match=f"cannot read the parameter file: {why}"):
             read_files([tmp_path / name])

@@ -13,7 +13,9 @@ SHARE = Parameter("share", 0.5, "", "a share", low=0.0, high=1.0)
 COUNT = Parameter("count", 20, "", "how many", "int", low=1)
 FLAG = Parameter("flag", False, "", "yes or no", "bool")
 NAME = Parameter("name", "a", "", "which", "string", choices=("a", "b", "c"))
-MOMENTS = Parameter("moments", (), "kg m^2", "three or none", "float_array", low=0.0, low_open=True, length=(0, 3))
+MOMENTS = Parameter(
+    "moments", (), "kg m^2", "three or none", "float_array", low=0.0, low_open=True, length=(0, 3)
+)
 WAVES = Parameter("waves", (), "", "triples", "float_array", length=range(0, 301, 3))
 WORDS = Parameter("words", (), "", "some", "string_array")
 
@@ -64,7 +66,9 @@ def test_accepts_what_people_write(parameter, value, coerced):
     ],
 )
 def test_refuses_what_is_no_mass(value):
-    with pytest.raises(ValueError, match=r"^a\.yaml:3: rod\.mass is .*; it must be a finite number > 0$"):
+    with pytest.raises(
+        ValueError, match=r"^a\.yaml:3: rod\.mass is .*; it must be a finite number > 0$"
+    ):
         check(MASS, value, "a.yaml:3")
 
 
@@ -80,10 +84,26 @@ def test_refuses_what_is_no_mass(value):
         (FLAG, "on", "here: flag is 'on'; it must be true or false"),
         (NAME, "d", "here: name is 'd'; it must be one of a, b or c"),
         (NAME, 3, "here: name is 3; it must be one of a, b or c"),
-        (MOMENTS, [1, 2], "here: moments is [1, 2] kg m^2; it must be a list of 0 or 3 finite numbers > 0"),
-        (MOMENTS, [1, 2, 0], "here: moments is [1, 2, 0] kg m^2; it must be a list of 0 or 3 finite numbers > 0"),
-        (MOMENTS, [1, 2, True], "here: moments is [1, 2, True] kg m^2; it must be a list of 0 or 3 finite numbers > 0"),
-        (WAVES, [1, 2], "here: waves is [1, 2]; it must be a list of finite numbers whose length is a multiple of 3"),
+        (
+            MOMENTS,
+            [1, 2],
+            "here: moments is [1, 2] kg m^2; it must be a list of 0 or 3 finite numbers > 0",
+        ),
+        (
+            MOMENTS,
+            [1, 2, 0],
+            "here: moments is [1, 2, 0] kg m^2; it must be a list of 0 or 3 finite numbers > 0",
+        ),
+        (
+            MOMENTS,
+            [1, 2, True],
+            "here: moments is [1, 2, True] kg m^2; it must be a list of 0 or 3 finite numbers > 0",
+        ),
+        (
+            WAVES,
+            [1, 2],
+            "here: waves is [1, 2]; it must be a list of finite numbers whose length is a multiple of 3",
+        ),
         (WORDS, ["a", 1], "here: words is ['a', 1]; it must be a list of strings"),
     ],
 )
@@ -102,14 +122,20 @@ def test_a_float_passes_exactly_when_it_is_in_range(value):
 
 
 @given(
-    st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5), st.lists, max_leaves=5)
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        st.lists,
+        max_leaves=5,
+    )
 )
 def test_any_value_is_accepted_or_refused_with_one_sentence(value):
     for parameter in (MASS, COUNT, FLAG, NAME, MOMENTS, WAVES, WORDS):
         try:
             check(parameter, value, "here")
         except ValueError as error:
-            assert str(error).startswith(f"here: {parameter.name} is ") and "it must be" in str(error)
+            assert str(error).startswith(f"here: {parameter.name} is ") and "it must be" in str(
+                error
+            )
 
 
 def test_refine_finishes_the_sentence():

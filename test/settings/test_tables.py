@@ -46,5 +46,8 @@ def test_a_name_of_another_node_is_unknown_to_this_one():
 
 
 def test_a_group_is_not_a_parameter():
-    with pytest.raises(ValueError, match=r"here: cart is a group of parameters, not one: cart\.mass, cart\.damping"):
+    with pytest.raises(
+        ValueError,
+        match=r"here: cart is a group of parameters, not one: cart\.mass, cart\.damping",
+    ):
         tables.lookup("cart", "here")

@@ -40,7 +40,10 @@ def test_every_field_of_the_plant_comes_from_its_own_parameter():
 
 def test_the_geometry_of_the_default_rod():
     system = spherical_pendulum.build(settings.plant_params(values()))
-    assert system.inertia == pytest.approx((0.4801, 0.4801, 0.0002), rel=1e-12) and system.center == 1.2
+    assert (
+        system.inertia == pytest.approx((0.4801, 0.4801, 0.0002), rel=1e-12)
+        and system.center == 1.2
+    )
 
 
 def test_the_start():
@@ -56,18 +59,24 @@ def test_the_start():
 
 
 def test_a_fixed_cart_has_no_velocity():
-    with pytest.raises(ValueError, match=r"initial.cart_velocity is \[1.0, 0.0\] m/s and cart.fixed is true"):
+    with pytest.raises(
+        ValueError, match=r"initial.cart_velocity is \[1.0, 0.0\] m/s and cart.fixed is true"
+    ):
         settings.initial_state(values("cart.fixed=true", "initial.cart_velocity=[1,0]"))
 
 
 def test_sines_by_axis():
-    sines = settings.plant_input(values("input.force_x=[1,2,3,4,5,6]", "input.force_y=[7,8,9]")).sines
+    sines = settings.plant_input(
+        values("input.force_x=[1,2,3,4,5,6]", "input.force_y=[7,8,9]")
+    ).sines
     np.testing.assert_array_equal(sines, [[0, 1, 2, 3], [0, 4, 5, 6], [1, 7, 8, 9]])
     assert settings.plant_input(values()).sines.shape == (0, 4)
 
 
 def test_the_integrator():
-    chosen = settings.integrator(values("integrator.name=moser_veselov", "integrator.composition=suzuki4"))
+    chosen = settings.integrator(
+        values("integrator.name=moser_veselov", "integrator.composition=suzuki4")
+    )
     assert (chosen.name, chosen.composition, chosen.order) == ("moser_veselov", "suzuki4", 4)
 
 
@@ -78,7 +87,10 @@ def test_the_integrator():
         ("rod.mass=", "--set rod.mass=: rod.mass is null; it must be"),
         ("rod.mass=[", r"--set rod.mass=\[: '\[' is not a value"),
         ("rod.mass=-1", "--set rod.mass=-1: rod.mass is -1 kg; it must be a finite number > 0"),
-        ("rdo.mass=1", r"--set rdo.mass=1: rdo.mass is not a known parameter; did you mean rod.mass\?"),
+        (
+            "rdo.mass=1",
+            r"--set rdo.mass=1: rdo.mass is not a known parameter; did you mean rod.mass\?",
+        ),
         (
             "rates.tf=1",
             "--set rates.tf=1: rates.tf cannot be set; it is a parameter of the nodes and has no effect without them",

@@ -10,7 +10,13 @@ def values():
     """`values(rod__mass=3.0)`: the simulator's defaults with changes; `__` stands for the dot."""
 
     def make(**changes) -> dict:
-        defaults = {parameter.name: parameter.default for parameter in tables.NODES["pendulum_simulator"]}
-        return {**defaults, "integrator.name": "moser_veselov", **{name.replace("__", "."): v for name, v in changes.items()}}
+        defaults = {
+            parameter.name: parameter.default for parameter in tables.NODES["pendulum_simulator"]
+        }
+        return {
+            **defaults,
+            "integrator.name": "moser_veselov",
+            **{name.replace("__", "."): v for name, v in changes.items()},
+        }
 
     return make

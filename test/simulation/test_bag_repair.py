@@ -18,10 +18,15 @@ def killed(folder: Path) -> Path:
     store = get_typestore(Stores.LATEST)
     writer = Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP)
     writer.open()
-    channels = [writer.add_connection(topic, "std_msgs/msg/String", typestore=store) for topic in ("/a", "/b")]
+    channels = [
+        writer.add_connection(topic, "std_msgs/msg/String", typestore=store)
+        for topic in ("/a", "/b")
+    ]
     for k in range(CHUNKS * EACH):
         text = f"{k}".encode() + b"\0"
-        writer.write(channels[k % 2], 10**9 + (k ^ 1), b"\0\1\0\0" + struct.pack("<I", len(text)) + text)
+        writer.write(
+            channels[k % 2], 10**9 + (k ^ 1), b"\0\1\0\0" + struct.pack("<I", len(text)) + text
+        )
         if k % EACH == EACH - 1:
             writer.storage.close_chunk()
     writer.storage.bio.close()
@@ -31,7 +36,9 @@ def killed(folder: Path) -> Path:
 def read(folder: Path) -> list:
     """(topic, stamp, data) of a whole bag."""
     with Reader(folder) as reader:
-        return [(connection.topic, stamp, bytes(data)) for connection, stamp, data in reader.messages()]
+        return [
+            (connection.topic, stamp, bytes(data)) for connection, stamp, data in reader.messages()
+        ]
 
 
 def test_a_bag_without_an_end_is_read_to_its_last_message(tmp_path):
@@ -54,7 +61,9 @@ def test_a_record_that_is_cut_is_left_out(tmp_path, part):
     try:
         saved = repair(bag, tmp_path / "new")
     except ValueError as error:
-        assert "not one whole message" in str(error) and part < 0.25  # the first chunk has the definitions in it
+        assert (
+            "not one whole message" in str(error) and part < 0.25
+        )  # the first chunk has the definitions in it
         return
     assert saved.messages % EACH == 0 and 0 < saved.messages < CHUNKS * EACH + 1
     assert len(read(tmp_path / "new")) == saved.messages
@@ -69,11 +78,21 @@ def test_what_cannot_be_repaired_is_a_sentence(tmp_path, capsys):
     (tmp_path / "text" / "a.mcap").write_text("no MCAP")
     (tmp_path / "begun").mkdir()
     (tmp_path / "begun" / "a.mcap").write_bytes(MAGIC)
-    cases = {"nowhere": "not the folder of a bag", "empty": "has 0 files", "whole": "nothing to repair", "text": "not an MCAP file", "begun": "make no sense"}
+    cases = {
+        "nowhere": "not the folder of a bag",
+        "empty": "has 0 files",
+        "whole": "nothing to repair",
+        "text": "not an MCAP file",
+        "begun": "make no sense",
+    }
     for name, words in cases.items():
         assert program.main(["repair", str(tmp_path / name)]) == 2
         said = capsys.readouterr().err
-        assert words in said and said.count("\n") == 1 and not (tmp_path / f"{name}_repaired").exists()
+        assert (
+            words in said
+            and said.count("\n") == 1
+            and not (tmp_path / f"{name}_repaired").exists()
+        )
 
 
 def test_the_command_repairs_beside_the_old_bag_and_never_over_another(tmp_path, capsys):

@@ -40,14 +40,18 @@ def balanced(duration=6.0, **conditions):
 
 @pytest.mark.parametrize("integrator", ("rk4", "moser_veselov"))
 def test_each_row_is_two_steps_under_a_held_force(integrator):
-    seen = looped(Law(lambda t, state: (5.0 * math.cos(9.0 * t), state.v[0])), integrator=integrator)
+    seen = looped(
+        Law(lambda t, state: (5.0 * math.cos(9.0 * t), state.v[0])), integrator=integrator
+    )
     state, system, input = START, spherical_pendulum.build(PLANT), spherical_pendulum.no_input()
     for t, q, v, force in zip(seen.t, seen.q, seen.v, seen.force):
         np.testing.assert_allclose(q, state.q, atol=1e-13)
         np.testing.assert_allclose(v, state.v, atol=1e-13)
         np.testing.assert_array_equal(force, (5.0 * math.cos(9.0 * t), v[0]))
         for _ in range(2):
-            state = step(select(integrator), system, state, input._replace(force=force), 0.001).state
+            state = step(
+                select(integrator), system, state, input._replace(force=force), 0.001
+            ).state
     assert len(seen.t) == len(seen.force) + 1 == 11
 
 
@@ -82,7 +86,9 @@ def test_the_same_seed_gives_the_same_run():
 def test_the_true_plant_differs_from_the_declared_one_by_the_mismatch():
     heavier = balanced(0.2, faults=Faults(mismatch=Mismatch(cart_mass=0.5)))
     law = lqr.design(spherical_pendulum, PLANT, lqr.Options())
-    np.testing.assert_array_equal(heavier.q, looped(law, 0.2, plant=PLANT._replace(cart_mass=3.0)).q)
+    np.testing.assert_array_equal(
+        heavier.q, looped(law, 0.2, plant=PLANT._replace(cart_mass=3.0)).q
+    )
 
 
 def test_an_observer_stands_before_the_law():
@@ -99,16 +105,27 @@ def test_a_law_cannot_move_the_plant_by_writing_into_its_state():
         state.q[:], state.v[:] = 7.0, 7.0
         return (0.0, 0.0)
 
-    np.testing.assert_array_equal(looped(Law(vandal)).q, looped(Law(lambda t, state: (0.0, 0.0))).q)
+    np.testing.assert_array_equal(
+        looped(Law(vandal)).q, looped(Law(lambda t, state: (0.0, 0.0))).q
+    )
 
 
 def test_a_push_gives_its_impulse():
     """F dt on an undamped plant with a free cart, at rest: the horizontal momentum afterwards is that of the push."""
     free, impulse = PLANT._replace(cart_damping=0.0, joint_damping=0.0), 0.3
     wrench = (impulse / 0.01, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.4)
-    seen = looped(Law(lambda t, state: (0.0, 0.0)), 0.06, spherical_pendulum.upright(), free, pushes=(Push(0.02, 0.01, wrench),))
+    seen = looped(
+        Law(lambda t, state: (0.0, 0.0)),
+        0.06,
+        spherical_pendulum.upright(),
+        free,
+        pushes=(Push(0.02, 0.01, wrench),),
+    )
     system = spherical_pendulum.build(free)
-    momentum = [spherical_pendulum.quantities(system, q.copy(), v.copy())[2] for q, v in zip(seen.q, seen.v)]
+    momentum = [
+        spherical_pendulum.quantities(system, q.copy(), v.copy())[2]
+        for q, v in zip(seen.q, seen.v)
+    ]
     np.testing.assert_allclose(momentum[:11], 0.0, atol=1e-12)
     np.testing.assert_allclose(momentum[15:], impulse, rtol=1e-9)
 
@@ -125,11 +142,26 @@ def _raises(t, state):
 @pytest.mark.parametrize(
     "force, sentence",
     [
-        (_raises, f"mine raised RuntimeError at t = 0.000 s: no idea ({__file__}:{_raises.__code__.co_firstlineno + 1})"),
-        (lambda t, state: (math.nan, 0.0), "mine returned (nan, 0.0) at t = 0.000 s; it must return two finite forces [N]"),
-        (lambda t, state: np.zeros(3), "mine returned array([0., 0., 0.]) at t = 0.000 s; it must return two finite forces [N]"),
-        (lambda t, state: None, "mine returned None at t = 0.000 s; it must return two finite forces [N]"),
-        (lambda t, state: "left", "mine returned 'left' at t = 0.000 s; it must return two finite forces [N]"),
+        (
+            _raises,
+            f"mine raised RuntimeError at t = 0.000 s: no idea ({__file__}:{_raises.__code__.co_firstlineno + 1})",
+        ),
+        (
+            lambda t, state: (math.nan, 0.0),
+            "mine returned (nan, 0.0) at t = 0.000 s; it must return two finite forces [N]",
+        ),
+        (
+            lambda t, state: np.zeros(3),
+            "mine returned array([0., 0., 0.]) at t = 0.000 s; it must return two finite forces [N]",
+        ),
+        (
+            lambda t, state: None,
+            "mine returned None at t = 0.000 s; it must return two finite forces [N]",
+        ),
+        (
+            lambda t, state: "left",
+            "mine returned 'left' at t = 0.000 s; it must return two finite forces [N]",
+        ),
     ],
     ids=("raises", "nan", "shape", "none", "word"),
 )
@@ -174,10 +206,15 @@ def test_outside_the_main_thread_it_runs_without_an_alarm():
 
 def test_a_step_that_does_not_converge_is_said():
     whirling = State(0.0, START.q, np.array((0.0, 0.0, 3000.0, 0.0, 0.0)))
-    seen = looped(Law(lambda t, state: (0.0, 0.0)), start=whirling, integrator="quaternion_midpoint")
+    seen = looped(
+        Law(lambda t, state: (0.0, 0.0)), start=whirling, integrator="quaternion_midpoint"
+    )
     assert "quaternion_midpoint did not converge at t = 0" in seen.fault
 
 
 def test_a_period_that_is_no_multiple_of_the_step():
-    with pytest.raises(ValueError, match="the control period is 0.0025 s; it must be a multiple of the step, 0.001 s"):
+    with pytest.raises(
+        ValueError,
+        match="the control period is 0.0025 s; it must be a multiple of the step, 0.001 s",
+    ):
         run(PLANT, select("rk4"), None, START, 1.0, 0.0025)

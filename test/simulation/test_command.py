@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdyn_ros.simulation.command import UNSTAMPED, Command, CommandQueue, Rejected, Watchdog, check_lockstep, check_stamp, force_of, limited
+from rbdyn_ros.simulation.command import (
+    UNSTAMPED,
+    Command,
+    CommandQueue,
+    Rejected,
+    Watchdog,
+    check_lockstep,
+    check_stamp,
+    force_of,
+    limited,
+)
 
 forces = st.tuples(*[st.floats(-1e6, 1e6)] * 2)
 
@@ -17,7 +27,9 @@ def test_the_limit_is_a_norm_and_keeps_the_direction(force, limit):
     cut, was_cut = limited(force, limit)
     assert math.hypot(*cut) <= limit * (1.0 + 1e-12)
     assert was_cut == (math.hypot(*force) > limit)
-    assert abs(cut[0] * force[1] - cut[1] * force[0]) <= 1e-9 * math.hypot(*force) * max(1.0, limit)
+    assert abs(cut[0] * force[1] - cut[1] * force[0]) <= 1e-9 * math.hypot(*force) * max(
+        1.0, limit
+    )
     if not was_cut:
         assert cut == force
 
@@ -37,7 +49,14 @@ def test_not_finite_is_rejected(bad):
 
 
 @pytest.mark.parametrize(
-    "stamp, reason", [(0, None), (10**9, None), (10**9 - 5 * 10**7, None), (10**9 - 2 * 10**8, "stale"), (2 * 10**9, "future")]
+    "stamp, reason",
+    [
+        (0, None),
+        (10**9, None),
+        (10**9 - 5 * 10**7, None),
+        (10**9 - 2 * 10**8, "stale"),
+        (2 * 10**9, "future"),
+    ],
 )
 def test_stamps(stamp, reason):
     if reason is None:
@@ -50,7 +69,9 @@ def test_stamps(stamp, reason):
 
 def test_lockstep_takes_no_command_without_a_stamp():
     check_lockstep(1, "command")
-    with pytest.raises(Rejected, match="command has no stamp, .* or set lockstep.enabled to false") as error:
+    with pytest.raises(
+        Rejected, match="command has no stamp, .* or set lockstep.enabled to false"
+    ) as error:
         check_lockstep(0, "command")
     assert error.value.reason == UNSTAMPED
 
@@ -58,7 +79,10 @@ def test_lockstep_takes_no_command_without_a_stamp():
 def test_the_newest_rejection_is_known_until_a_command_is_taken():
     command_queue = CommandQueue()
     command_queue.reject(Rejected("frame", "command is in the frame 'moon'"))
-    assert command_queue.rejection == "command is in the frame 'moon'" and command_queue.rejected["frame"] == 1
+    assert (
+        command_queue.rejection == "command is in the frame 'moon'"
+        and command_queue.rejected["frame"] == 1
+    )
     command_queue.put(Command((0.0, 0.0), 1, 0.0))
     assert command_queue.rejection == ""
 
@@ -84,7 +108,10 @@ def test_watchdog_zero_is_off():
 
 def test_a_waiting_thread_gets_the_command_that_it_waits_for():
     command_queue = CommandQueue()
-    timers = [threading.Timer(0.02 * stamp, command_queue.put, [Command((0.0, 0.0), stamp, 0.0)]) for stamp in (1, 2)]
+    timers = [
+        threading.Timer(0.02 * stamp, command_queue.put, [Command((0.0, 0.0), stamp, 0.0)])
+        for stamp in (1, 2)
+    ]
     for timer in timers:
         timer.start()
     assert command_queue.wait(lambda newest: newest is not None and newest.stamp == 2, 30.0)

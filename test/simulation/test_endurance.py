@@ -30,7 +30,11 @@ def run(leak=0.0, drift=0.0, slower=0.0, missed=0.0, threads=0.0, n=600) -> list
 
 def failed(**options) -> list:
     """The names of the checks that a run does not pass."""
-    return [check.name for check in judged(run(**options), ("simulator", "controller"), TICK) if not check.ok]
+    return [
+        check.name
+        for check in judged(run(**options), ("simulator", "controller"), TICK)
+        if not check.ok
+    ]
 
 
 def test_a_steady_run_passes_even_where_periods_are_skipped():
@@ -52,7 +56,10 @@ def test_what_grows_or_drifts_is_found(options, name):
 
 
 def test_what_is_not_known_proves_nothing():
-    assert not Check("a", float("nan"), 1.0, "").ok and not Check("a", float("nan"), 1.0, "", least=True).ok
+    assert (
+        not Check("a", float("nan"), 1.0, "").ok
+        and not Check("a", float("nan"), 1.0, "", least=True).ok
+    )
     assert "FAIL a: 2 s (at most 1)" == Check("a", 2.0, 1.0, "s").sentence
 
 

@@ -41,7 +41,12 @@ class Loop:
         self.law = law or (lambda state: (1.0, 0.0))
         self.rows, self.told, self.until = [], [], until
         self.finished = threading.Event()
-        self.runner = Runner(setup.plant_setup(values), setup.pace(values), lambda runner: partial(self.answer, runner), lambda status: None)
+        self.runner = Runner(
+            setup.plant_setup(values),
+            setup.pace(values),
+            lambda runner: partial(self.answer, runner),
+            lambda status: None,
+        )
 
     def answer(self, runner):
         if self.finished.is_set():
@@ -83,7 +88,12 @@ def loop(values):
     """`loop(law, until, faults__command__drop=0.3)`: played in lockstep."""
 
     def play(law=None, until=300, **changes) -> Loop:
-        lockstep = dict(lockstep__enabled=True, lockstep__timeout=30.0, real_time_factor=0.0, initial__orientation=TILTED)
+        lockstep = dict(
+            lockstep__enabled=True,
+            lockstep__timeout=30.0,
+            real_time_factor=0.0,
+            initial__orientation=TILTED,
+        )
         return Loop(values(**{**lockstep, **changes}), law, until).play()
 
     return play
@@ -98,9 +108,13 @@ def balance():
 
 def test_two_runs_of_one_seed_are_equal_bit_by_bit(loop, balance):
     first, second, other = (loop(balance, **{**EVERYTHING, "seed": seed}) for seed in (3, 3, 4))
-    assert first.rows == second.rows and first.told == second.told and first.counts == second.counts
+    assert (
+        first.rows == second.rows and first.told == second.told and first.counts == second.counts
+    )
     assert first.rows != other.rows
-    assert not [name for name, count in first.counts.items() if not count and name != "actuator_saturated"]
+    assert not [
+        name for name, count in first.counts.items() if not count and name != "actuator_saturated"
+    ]
 
 
 def test_a_reset_repeats_the_run(loop, balance):
@@ -113,26 +127,44 @@ def test_a_reset_repeats_the_run(loop, balance):
 
 def test_offline_and_in_the_thread_the_same_seed_gives_the_same_numbers(loop, values, balance):
     """`closed_loop` answers every instant, a controller every state that it hears: so no state is late or lost here."""
-    wrong = {name: value for name, value in EVERYTHING.items() if "state" not in name and "noise__gyro" not in name}
+    wrong = {
+        name: value
+        for name, value in EVERYTHING.items()
+        if "state" not in name and "noise__gyro" not in name
+    }
     rows = np.array(loop(balance, cart__force_limit=20.0, **wrong).rows)
     made = values(**wrong, initial__orientation=TILTED)
     law = SimpleNamespace(command=lambda t, state, reference: balance(state))
     conditions = Conditions(force_limit=20.0, faults=faults(made), seed=3)
     start, integrator = initial_state(made), setup.plant_setup(made).integrator
-    offline = run(spherical_pendulum.Params(), integrator, law, start, 299 * 0.002, 0.002, conditions)
+    offline = run(
+        spherical_pendulum.Params(), integrator, law, start, 299 * 0.002, 0.002, conditions
+    )
     assert np.array_equal(rows[1:, 1:3], offline.force) and np.array_equal(rows[:, 3:9], offline.q)
 
 
 @pytest.mark.parametrize("scenario", ["noisy", "delayed", "lossy", "worn"])
 def test_the_lqr_stands_in_every_bad_world_that_is_shipped(values, scenario):
     """From ten degrees, designed for the plant that the files declare; the noisiest, lossiest seconds included."""
-    files = [CONFIG / "pendulum.yaml", CONFIG / "simulation.yaml", CONFIG / "scenarios" / f"{scenario}.yaml"]
+    files = [
+        CONFIG / "pendulum.yaml",
+        CONFIG / "simulation.yaml",
+        CONFIG / "scenarios" / f"{scenario}.yaml",
+    ]
     made = {**values(), **{name: value for name, (value, _) in read_files(files).items()}}
     assert faults(made) != Faults()
     declared = plant_params(made)
     law = lqr.design(spherical_pendulum, declared, lqr.Options())
     conditions = Conditions(force_limit=20.0, travel=2.0, faults=faults(made), seed=1)
-    played = run(declared, setup.plant_setup(made).integrator, law, initial_state(made), 8.0, 0.002, conditions)
+    played = run(
+        declared,
+        setup.plant_setup(made).integrator,
+        law,
+        initial_state(made),
+        8.0,
+        0.002,
+        conditions,
+    )
     assert not played.ended and not played.fault
     assert np.abs(played.q[-500:, 3:5]).max() < 0.01 and np.abs(played.q[-500:, :2]).max() < 0.2
 
@@ -143,16 +175,29 @@ def test_a_delayed_command_acts_so_many_steps_later(loop):
 
 def test_a_lost_command_lets_the_one_before_act_on(loop):
     forces = iter(float(k) for k in range(1, 1000))
-    played = loop(lambda state: (next(forces), 0.0), cart__force_limit=1e3, faults__command__drop=0.3)
+    played = loop(
+        lambda state: (next(forces), 0.0), cart__force_limit=1e3, faults__command__drop=0.3
+    )
     held = sum(a == b for a, b in zip(played.forces, played.forces[1:]))
-    assert 50 < played.counts["command_dropped"] < 130 and abs(held - played.counts["command_dropped"]) <= 2
+    assert (
+        50 < played.counts["command_dropped"] < 130
+        and abs(held - played.counts["command_dropped"]) <= 2
+    )
 
 
 def test_a_copy_brings_an_old_force_back(loop):
     forces = iter(float(k) for k in range(1, 1000))
-    played = loop(lambda state: (next(forces), 0.0), cart__force_limit=1e3, faults__command__jitter=0.01, faults__command__duplicate=0.5)
+    played = loop(
+        lambda state: (next(forces), 0.0),
+        cart__force_limit=1e3,
+        faults__command__jitter=0.01,
+        faults__command__duplicate=0.5,
+    )
     falls = sum(b < a for a, b in zip(played.forces, played.forces[1:]))
-    assert played.counts["command_duplicated"] > 100 and 20 < falls <= played.counts["command_reordered"]
+    assert (
+        played.counts["command_duplicated"] > 100
+        and 20 < falls <= played.counts["command_reordered"]
+    )
 
 
 def test_a_delayed_state_keeps_its_stamp(loop):
@@ -166,12 +211,18 @@ def test_a_delayed_state_keeps_its_stamp(loop):
 def test_lost_states_are_not_waited_for(loop):
     played = loop(faults__state__drop=0.3)
     silent = sum(told is None for told in played.told)
-    assert silent == played.counts["state_dropped"] > 50 and played.runner.statistics.lockstep_timeouts == 0
+    assert (
+        silent == played.counts["state_dropped"] > 50
+        and played.runner.statistics.lockstep_timeouts == 0
+    )
 
 
 def test_a_frozen_state_has_a_new_stamp(loop):
     played = loop(until=50, faults__state__freeze=1.0)
-    assert len({told[0] for told in played.told}) == 50 and len({told[1:] for told in played.told}) == 1
+    assert (
+        len({told[0] for told in played.told}) == 50
+        and len({told[1:] for told in played.told}) == 1
+    )
     assert played.counts["sensors_frozen"] == 49 and len({row[3:] for row in played.rows}) == 50
 
 
@@ -185,11 +236,16 @@ def test_noise_reaches_the_controller_and_not_the_plant(loop):
 def test_the_drive_shows_in_the_force_that_acted(loop):
     assert loop(until=10, faults__actuator__loss=0.25).forces == [0.75] * 9
     slow = loop(until=10, faults__actuator__rate_limit=100.0)
-    assert slow.forces[:6] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0, 1.0]) and slow.counts["actuator_rate_limited"] == 4
+    assert (
+        slow.forces[:6] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0, 1.0])
+        and slow.counts["actuator_rate_limited"] == 4
+    )
 
 
 def test_the_simulated_plant_differs_from_the_declared_one(loop):
-    made = loop(until=5, faults__mismatch__rod_mass=0.2, faults__mismatch__cart_mass=-0.5).runner.plant.setup
+    made = loop(
+        until=5, faults__mismatch__rod_mass=0.2, faults__mismatch__cart_mass=-0.5
+    ).runner.plant.setup
     assert (made.system.rod_mass, made.system.cart_mass) == (1.2, 1.0)
     assert (made.declared.rod_mass, made.declared.cart_mass) == (1.0, 2.0)
 
@@ -217,7 +273,14 @@ def running(values):
 
     def run(**changes) -> Runner:
         changed = values(start="immediately", **changes)
-        runners.append(Runner(setup.plant_setup(changed), setup.pace(changed), lambda runner: lambda: None, lambda status: None))
+        runners.append(
+            Runner(
+                setup.plant_setup(changed),
+                setup.pace(changed),
+                lambda runner: lambda: None,
+                lambda status: None,
+            )
+        )
         runners[-1].begin()
         return runners[-1]
 
@@ -270,10 +333,28 @@ def test_nothing_breaks_where_everything_changes_at_random(running, values):
         runner.adopt(setup.plant_setup(changed), setup.pace(changed))
 
     def push():
-        runner.command(Command((chance.uniform(-20.0, 20.0), chance.uniform(-20.0, 20.0)), chance.choice((0, runner.awaited)), time.monotonic()))
+        runner.command(
+            Command(
+                (chance.uniform(-20.0, 20.0), chance.uniform(-20.0, 20.0)),
+                chance.choice((0, runner.awaited)),
+                time.monotonic(),
+            )
+        )
 
     for _ in range(300):
-        chance.choice((shake, push, push, runner.pause, runner.play, runner.play, runner.reset, runner.step, runner.reset_statistics))()
+        chance.choice(
+            (
+                shake,
+                push,
+                push,
+                runner.pause,
+                runner.play,
+                runner.play,
+                runner.reset,
+                runner.step,
+                runner.reset_statistics,
+            )
+        )()
         assert not runner.status.startswith("fault") and np.isfinite(runner.plant.q).all()
         assert min(runner.chain.counts().values()) >= 0
 
@@ -313,5 +394,7 @@ def test_an_overrun_is_counted(running, policy):
     runner = running(overrun=policy, watchdog__timeout=0.0)
     late(runner)
     wait(lambda: runner.pacer.overruns == 1)
-    assert (runner.pacer.missed > 15) == (policy == "skip") and (runner.pacer.slipped > 0.03) == (policy == "slip")
+    assert (runner.pacer.missed > 15) == (policy == "skip") and (runner.pacer.slipped > 0.03) == (
+        policy == "slip"
+    )
     assert runner.status == "playing"

@@ -16,11 +16,21 @@ MS = 1_000_000
 LIMITS = {parameter.name: parameter.default for parameter in MONITOR}
 
 
-def played(states: int = 2000, trip: int = MS // 2, lost=(), unanswered=(), warm_up: float = 0.0, gap: tuple = (0, 0)) -> Latency:
+def played(
+    states: int = 2000,
+    trip: int = MS // 2,
+    lost=(),
+    unanswered=(),
+    warm_up: float = 0.0,
+    gap: tuple = (0, 0),
+) -> Latency:
     """States every 2 ms by stamp and by arrival; `gap` = (index, ns) delays what comes from there on."""
     latency = Latency(warm_up)
     for k in range(states):
-        stamp, arrived = 10**9 + 2 * MS * k, 5 * 10**9 + 2 * MS * k + (gap[1] if k >= gap[0] else 0)
+        stamp, arrived = (
+            10**9 + 2 * MS * k,
+            5 * 10**9 + 2 * MS * k + (gap[1] if k >= gap[0] else 0),
+        )
         if k not in lost:
             latency.state(stamp, arrived)
         if k not in unanswered:
@@ -47,7 +57,9 @@ def test_states_that_do_not_arrive_are_known_by_the_gaps_of_the_stamps():
 
 def test_states_without_a_command_are_no_loss():
     latency = played(unanswered=set(range(0, 2000, 2)))
-    assert latency.counts["lost"] == 0 and latency_limits.unanswered(latency.counts) == pytest.approx(0.5)
+    assert latency.counts["lost"] == 0 and latency_limits.unanswered(
+        latency.counts
+    ) == pytest.approx(0.5)
 
 
 def test_the_age_is_what_the_newest_state_is_ahead_of_the_answered_one():
@@ -55,13 +67,17 @@ def test_the_age_is_what_the_newest_state_is_ahead_of_the_answered_one():
     for k in range(10):
         latency.state(10**9 + 2 * MS * k, 2 * MS * k)
     latency.command(10**9 + 2 * MS * 6, 19 * MS)
-    assert latency.age.run.most == pytest.approx(0.006) and latency.round_trip.run.most == pytest.approx(0.007)
+    assert latency.age.run.most == pytest.approx(
+        0.006
+    ) and latency.round_trip.run.most == pytest.approx(0.007)
 
 
 def test_the_warm_up_is_left_out():
     latency = played(warm_up=1.0, gap=(100, 3 * MS))  # the gap falls into the first second
     assert latency.period.run.most == pytest.approx(0.002)
-    assert latency.counts["states"] + latency.counts["commands"] + latency.counts["warm_up"] == 4000
+    assert (
+        latency.counts["states"] + latency.counts["commands"] + latency.counts["warm_up"] == 4000
+    )
 
 
 def test_time_that_stands_still_is_no_period():
@@ -103,10 +119,18 @@ def test_a_trend_keeps_the_maximum_and_the_mean_of_a_run_of_any_length():
     [
         ({}, 0, ""),
         ({"lost": set(range(500, 560))}, 1, "3 % of the states did not arrive; the limit is 1 %"),
-        ({"lost": set(range(500, 1000))}, 2, "25 % of the states did not arrive; the limit is 10 %"),
+        (
+            {"lost": set(range(500, 1000))},
+            2,
+            "25 % of the states did not arrive; the limit is 10 %",
+        ),
         ({"trip": 30 * MS}, 1, "the round trip has a p99 of 30 ms; the limit is 10 ms"),
         ({"trip": 300 * MS}, 2, "the round trip has a p99 of 300 ms; the limit is 100 ms"),
-        ({"unanswered": set(range(0, 2000, 2))}, 1, "50 % of the states had no command; the limit is 10 %"),
+        (
+            {"unanswered": set(range(0, 2000, 2))},
+            1,
+            "50 % of the states had no command; the limit is 10 %",
+        ),
     ],
 )
 def test_levels(options, level, words):
@@ -118,10 +142,16 @@ def test_levels(options, level, words):
 
 def test_the_report_is_one_json_and_one_page_without_links(tmp_path):
     latency = played(lost=set(range(500, 560)))
-    made = latency_report.report(latency, {"states": "/a/odometry", "commands": "/a/<cart>"}, LIMITS, "today")
+    made = latency_report.report(
+        latency, {"states": "/a/odometry", "commands": "/a/<cart>"}, LIMITS, "today"
+    )
     numbers, page = latency_report.write(tmp_path / "new", made, latency)
     read = json.loads(numbers.read_text())
-    assert read["verdict"] == "warning" and read["period"]["p50"] == pytest.approx(0.002, rel=0.012) and read["topics"]["states"] == "/a/odometry"
+    assert (
+        read["verdict"] == "warning"
+        and read["period"]["p50"] == pytest.approx(0.002, rel=0.012)
+        and read["topics"]["states"] == "/a/odometry"
+    )
     html = page.read_text()
     assert "/a/odometry" in html and "/a/&lt;cart&gt;" in html and html.count("<svg") == 1
     assert not re.search(r'(src|href)="(?!#)', html)  # inside the page only
@@ -129,7 +159,11 @@ def test_the_report_is_one_json_and_one_page_without_links(tmp_path):
 
 def test_the_report_of_nothing_says_so(tmp_path):
     latency = Latency(0.0)
-    made = latency_report.report(latency, {"states": "/odometry", "commands": "/cart/command"}, LIMITS, "today")
+    made = latency_report.report(
+        latency, {"states": "/odometry", "commands": "/cart/command"}, LIMITS, "today"
+    )
     latency_report.write(tmp_path, made, latency)
-    assert made["verdict"] == "error" and made["findings"] == ["no state came on /odometry after the warm-up"]
+    assert made["verdict"] == "error" and made["findings"] == [
+        "no state came on /odometry after the warm-up"
+    ]
     assert made["period"]["p99"] is None and math.isnan(latency.period.run.mean)

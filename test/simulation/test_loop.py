@@ -23,7 +23,9 @@ def test_rows_are_the_states_at_their_times(name):
     assert record.t == pytest.approx([3.0, 3.05, 3.1, 3.15, 3.2])
     assert (record.q[0] == state.q).all() and (record.v[0] == state.v).all()
     q, v, reaction = advanced(integrator, PENDULUM, state, FORCED, 0.01, 20)
-    assert record.q[-1] == pytest.approx(q, abs=1e-13) and record.v[-1] == pytest.approx(v, abs=1e-10)
+    assert record.q[-1] == pytest.approx(q, abs=1e-13) and record.v[-1] == pytest.approx(
+        v, abs=1e-10
+    )
     assert record.reaction[-1] == pytest.approx(reaction, abs=1e-9)
     assert record.quantities[2] == pytest.approx(quantities(PENDULUM, record.q[2], record.v[2]))
 
@@ -35,7 +37,18 @@ def test_iterations_are_counted_from_row_to_row():
 
 
 def test_many_rows_or_few_make_the_same_motion_up_to_round_off():
-    few, many = (run(select("moser_veselov", tolerance=1e-15), PENDULUM, spinning(), FORCED, 1e-3, n, 1000 // n) for n in (10, 1000))
+    few, many = (
+        run(
+            select("moser_veselov", tolerance=1e-15),
+            PENDULUM,
+            spinning(),
+            FORCED,
+            1e-3,
+            n,
+            1000 // n,
+        )
+        for n in (10, 1000)
+    )
     assert few.q[-1] == pytest.approx(many.q[-1], abs=1e-11)
 
 
@@ -64,7 +77,9 @@ def test_failure_says_when_and_what_to_do_and_keeps_the_rows_so_far(name):
 def test_failure_between_two_rows_tells_its_own_time():
     integrator, state, h = select("moser_veselov"), spinning(), 0.15
     options = integrator.options(PENDULUM)
-    steps, *_ = integrator.advance(PENDULUM, options, no_input(), h, 1000, 0.0, state.q, state.v, np.zeros(3))
+    steps, *_ = integrator.advance(
+        PENDULUM, options, no_input(), h, 1000, 0.0, state.q, state.v, np.zeros(3)
+    )
     assert 0 < steps < 1000
     record = run(integrator, PENDULUM, spinning(), no_input(), h, 10, steps + 1)
     assert len(record.t) == 1
@@ -72,6 +87,8 @@ def test_failure_between_two_rows_tells_its_own_time():
 
 
 def test_interruption_keeps_the_rows_so_far():
-    record = run(select("rk4"), PENDULUM, spinning(), no_input(), 0.01, 100, 1, progress=lambda row: row < 7)
+    record = run(
+        select("rk4"), PENDULUM, spinning(), no_input(), 0.01, 100, 1, progress=lambda row: row < 7
+    )
     assert not record.ok and len(record.t) == 8
     assert record.message == "interrupted at t = 0.07 s"

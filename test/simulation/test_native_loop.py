@@ -17,11 +17,25 @@ from rbdyn_ros.simulation.command import Command
 from rbdyn_ros.simulation.pacing import Pacer
 from rbdyn_ros.simulation.plant import Plant
 from rbdyn_ros.simulation.runner import FAULT, PAUSED, PLAYING, Runner
-from rbdyn_ros.simulation.native_loop import INTERRUPTED, UNPUBLISHED, DONE, PUBLISH_FAILED, COMMAND_TIMEOUT, Clock, PublishBuffers, NativeLoop, steady
+from rbdyn_ros.simulation.native_loop import (
+    INTERRUPTED,
+    UNPUBLISHED,
+    DONE,
+    PUBLISH_FAILED,
+    COMMAND_TIMEOUT,
+    Clock,
+    PublishBuffers,
+    NativeLoop,
+    steady,
+)
 
-pytestmark = pytest.mark.skipif(steady() is None, reason="stretches need a 64-bit Linux and compiled kernels")
+pytestmark = pytest.mark.skipif(
+    steady() is None, reason="stretches need a 64-bit Linux and compiled kernels"
+)
 
-FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+FUNCTION = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
+)
 LEANING = (math.cos(0.2), math.sin(0.2), 0.0, 0.0)
 STAMP = 60  # half of a word
 TICK = 2e-3
@@ -34,7 +48,11 @@ class Virtual:
     def __init__(self):
         self.now, self._time = 1000.0, np.zeros(2, np.int64)
         self._functions = FUNCTION(self._read), FUNCTION(self._sleep)
-        self.clock = Clock(*(ctypes.cast(f, ctypes.c_void_p).value for f in self._functions), self._time, self._time.ctypes.data)
+        self.clock = Clock(
+            *(ctypes.cast(f, ctypes.c_void_p).value for f in self._functions),
+            self._time,
+            self._time.ctypes.data,
+        )
         self.pacer = Pacer(lambda: self.now, lambda seconds: None)
 
     def _read(self, *_) -> int:
@@ -54,13 +72,22 @@ class Press:
         self.issues, self._refuses = [], refuses
         self._function = FUNCTION(self._publish)
         self.words, self.angles = np.zeros(40), np.zeros(3)
-        arrays = np.array([7, 8]), np.array([70, 80]), self.words, np.array([STAMP]), np.arange(28), self.angles
+        arrays = (
+            np.array([7, 8]),
+            np.array([70, 80]),
+            self.words,
+            np.array([STAMP]),
+            np.arange(28),
+            self.angles,
+        )
         self.buffers = PublishBuffers(ctypes.cast(self._function, ctypes.c_void_p).value, *arrays)
         self.stretches, self.longest = 0, 10
 
     def _publish(self, publisher: int, message: int, *_) -> int:
         seconds, fraction = self.words.view(np.int32)[STAMP : STAMP + 2].tolist()
-        self.issues.append((publisher, message, seconds * 10**9 + fraction, self.words[:28].copy()))
+        self.issues.append(
+            (publisher, message, seconds * 10**9 + fraction, self.words[:28].copy())
+        )
         return int(self._refuses(len(self.issues)))
 
     def begin(self, runner: Runner) -> tuple:
@@ -83,8 +110,21 @@ def made(values):
     """`made(native_publisher, **changes)`: a runner at rest."""
 
     def make(native_publisher=None, **changes) -> Runner:
-        changed = values(**{"initial__orientation": LEANING, "start": "immediately", "watchdog__timeout": 0.0, **changes})
-        return Runner(setup.plant_setup(changed), setup.pace(changed), lambda runner: lambda: None, lambda status: None, native_publisher)
+        changed = values(
+            **{
+                "initial__orientation": LEANING,
+                "start": "immediately",
+                "watchdog__timeout": 0.0,
+                **changes,
+            }
+        )
+        return Runner(
+            setup.plant_setup(changed),
+            setup.pace(changed),
+            lambda runner: lambda: None,
+            lambda status: None,
+            native_publisher,
+        )
 
     return make
 
@@ -108,7 +148,9 @@ def resting(made, virtual):
 def passed(virtual):
     """`passed(runner, n, press, stretch)`: what came of n ticks."""
 
-    def run(runner: Runner, n: int, press: Press | None = None, stretch: NativeLoop | None = None) -> tuple:
+    def run(
+        runner: Runner, n: int, press: Press | None = None, stretch: NativeLoop | None = None
+    ) -> tuple:
         press = press or Press()  # which must live as long as its function is called
         return (stretch or NativeLoop(virtual.clock)).run(runner, TICK, press.buffers, n)
 
@@ -125,14 +167,26 @@ PLANTS = {
     "rattle_s2": {"integrator__name": "rattle_s2"},
     "composed": {"integrator__name": "quaternion_midpoint", "integrator__composition": "suzuki4"},
     "substeps, damped": {"integrator__step": 5e-4, "cart__damping": 0.3, "joint__damping": 0.01},
-    "contacts": {"integrator__name": "quaternion_midpoint", "contact__floor__enabled": True, "contact__stops__x_max": 0.5},
+    "contacts": {
+        "integrator__name": "quaternion_midpoint",
+        "contact__floor__enabled": True,
+        "contact__stops__x_max": 0.5,
+    },
 }
 
 
 @pytest.mark.parametrize("plant", PLANTS)
 def test_a_stretch_is_its_ticks(resting, passed, plant):
-    runner, press, gimbal = resting(rates__state=1.0 / TICK, **PLANTS[plant]), Press(), GimbalJoints()
-    alone = Plant(runner.plant.setup._replace(options=runner.plant.setup.integrator.options(runner.plant.setup.system)))
+    runner, press, gimbal = (
+        resting(rates__state=1.0 / TICK, **PLANTS[plant]),
+        Press(),
+        GimbalJoints(),
+    )
+    alone = Plant(
+        runner.plant.setup._replace(
+            options=runner.plant.setup.integrator.options(runner.plant.setup.system)
+        )
+    )
     assert passed(runner, 12, press) == (DONE, "")
     rows = []
     for _ in range(12):
@@ -140,19 +194,47 @@ def test_a_stretch_is_its_ticks(resting, passed, plant):
         rows.append([*alone.q, *alone.v, 3.0, 4.0])
         q, v = alone.q.tolist(), alone.v.tolist()
         R, angles, rates, V = gimbal.motion(tuple(q[2:]), tuple(v[:2]), tuple(v[2:]))
-        numbers = [*q[:2], *angles, *v[:2], *rates, 3.0, 4.0, 0.0, 0.0, 0.0, *q[:2], 0.0, *q[3:], q[2], *V, *v[2:]]
+        numbers = [
+            *q[:2],
+            *angles,
+            *v[:2],
+            *rates,
+            3.0,
+            4.0,
+            0.0,
+            0.0,
+            0.0,
+            *q[:2],
+            0.0,
+            *q[3:],
+            q[2],
+            *V,
+            *v[2:],
+        ]
         for publisher, message, stamp, told in (press.issues.pop(0), press.issues.pop(0)):
-            assert (publisher, message) in ((7, 70), (8, 80)) and stamp == alone.stamp and told == pytest.approx(numbers, rel=SAME, abs=SAME)
+            assert (
+                (publisher, message) in ((7, 70), (8, 80))
+                and stamp == alone.stamp
+                and told == pytest.approx(numbers, rel=SAME, abs=SAME)
+            )
     ours = runner.plant
     for mine, theirs in ((ours.q, alone.q), (ours.v, alone.v), (ours.reaction, alone.reaction)):
         assert mine == pytest.approx(theirs, rel=SAME, abs=SAME)
-    for mine, theirs in zip(ours.evidence._replace(step_time=0.0), alone.evidence._replace(step_time=0.0)):
+    for mine, theirs in zip(
+        ours.evidence._replace(step_time=0.0), alone.evidence._replace(step_time=0.0)
+    ):
         assert mine == pytest.approx(theirs, rel=SAME, abs=SAME)
     assert ours.steps == alone.steps
     assert ours.evidence.step_time > 0.0 and runner.statistics.step_time >= ours.evidence.step_time
     stamps, seen = runner.history.read()
-    assert stamps.tolist() == [10**9 + (k + 1) * ours.tick_ns for k in range(12)] and seen == pytest.approx(np.array(rows), rel=SAME, abs=SAME)
-    assert runner.statistics.ticks == 12 and runner.force == (3.0, 4.0) and runner.acting.force == (3.0, 4.0)
+    assert stamps.tolist() == [
+        10**9 + (k + 1) * ours.tick_ns for k in range(12)
+    ] and seen == pytest.approx(np.array(rows), rel=SAME, abs=SAME)
+    assert (
+        runner.statistics.ticks == 12
+        and runner.force == (3.0, 4.0)
+        and runner.acting.force == (3.0, 4.0)
+    )
 
 
 def test_each_tick_is_told_at_its_deadline_and_its_instant_is_known(resting, passed, virtual):
@@ -160,7 +242,11 @@ def test_each_tick_is_told_at_its_deadline_and_its_instant_is_known(resting, pas
     assert passed(runner, 5, press) == (DONE, "")
     base, past = runner.pacer.beat(TICK)
     count, stamps, instants = runner.statistics.sent
-    assert past == 6 and count[0] == 5 and stamps[:5].tolist() == [issue[2] for issue in press.issues[::2]]
+    assert (
+        past == 6
+        and count[0] == 5
+        and stamps[:5].tolist() == [issue[2] for issue in press.issues[::2]]
+    )
     assert instants[:5] == pytest.approx([base + (k + 2) * TICK for k in range(5)], abs=1e-5)
     runner.statistics.answered(int(stamps[3]), instants[3] + 0.25)
     assert list(runner.statistics.round_trips) == pytest.approx([0.25])
@@ -176,18 +262,29 @@ def test_the_systems_clock_is_that_of_python(made):
     how, _ = stretch.run(runner, TICK, press.buffers, 3)
     base, past = runner.pacer.beat(TICK)
     count, _, instants = runner.statistics.sent
-    assert how in (DONE, UNPUBLISHED) and past == 51 + count[0]  # another process may have made it late
+    assert (
+        how in (DONE, UNPUBLISHED) and past == 51 + count[0]
+    )  # another process may have made it late
     assert began <= base + 52 * TICK <= instants[0] <= time.monotonic()
 
 
-def test_the_newest_command_counts_those_before_it_are_overtaken_and_a_large_one_is_cut(resting, passed, virtual):
+def test_the_newest_command_counts_those_before_it_are_overtaken_and_a_large_one_is_cut(
+    resting, passed, virtual
+):
     runner = resting(cart__force_limit=5.0)
     commanded(runner, (30.0, 40.0), virtual.now)
     assert passed(runner, 3) == (DONE, "")
-    assert runner.force == pytest.approx((3.0, 4.0), abs=1e-15) and runner.acting.force == (30.0, 40.0)
+    assert runner.force == pytest.approx((3.0, 4.0), abs=1e-15) and runner.acting.force == (
+        30.0,
+        40.0,
+    )
     assert runner.statistics.saturated == 3 and runner.chain.commands.counts["outrun"] == 1
     commanded(runner, (1.0, 0.0), virtual.now)
-    assert passed(runner, 3) == (DONE, "") and runner.force == (1.0, 0.0) and runner.chain.commands.counts["outrun"] == 1
+    assert (
+        passed(runner, 3) == (DONE, "")
+        and runner.force == (1.0, 0.0)
+        and runner.chain.commands.counts["outrun"] == 1
+    )
 
 
 def test_without_a_command_that_counts_nothing_moves(resting, passed, virtual):
@@ -196,7 +293,11 @@ def test_without_a_command_that_counts_nothing_moves(resting, passed, virtual):
     late.command_queue.clear()
     commanded(late, (1.0, 0.0), virtual.now - 0.2)
     for silent in (runner, late):
-        assert passed(silent, 3) == (COMMAND_TIMEOUT, "") and silent.plant.steps == 0 and silent.statistics.ticks == 0
+        assert (
+            passed(silent, 3) == (COMMAND_TIMEOUT, "")
+            and silent.plant.steps == 0
+            and silent.statistics.ticks == 0
+        )
     commanded(late, (1.0, 0.0), virtual.now)
     assert passed(late, 3) == (DONE, "")
 
@@ -206,7 +307,11 @@ def test_a_command_that_grows_too_old_ends_it(resting, passed):
     assert passed(runner, 5000, press) == (COMMAND_TIMEOUT, "")
     ticks = runner.statistics.ticks
     assert ticks == 49 and len(press.issues) == 98  # of 2 ms; the first deadline was two away
-    assert len(runner.history.read()[0]) == ticks == runner.plant.steps // runner.plant.setup.tick_steps
+    assert (
+        len(runner.history.read()[0])
+        == ticks
+        == runner.plant.steps // runner.plant.setup.tick_steps
+    )
 
 
 def test_who_asks_ends_it_after_a_tick(resting, passed, virtual):
@@ -220,7 +325,9 @@ def test_a_tick_that_is_late_is_left_to_python(resting, passed, virtual):
     runner, press = resting(), Press()
     virtual.now += 3.0 * TICK
     assert passed(runner, 5, press) == (UNPUBLISHED, "")
-    assert runner.plant.steps == runner.plant.setup.tick_steps and len(runner.history.read()[0]) == 1
+    assert (
+        runner.plant.steps == runner.plant.setup.tick_steps and len(runner.history.read()[0]) == 1
+    )
     assert not press.issues and runner.statistics.ticks == 0
 
 
@@ -228,7 +335,10 @@ def test_a_tick_that_is_late_is_left_to_python(resting, passed, virtual):
     "changes, sentence",
     [
         ({"cart__travel": 1e-9, "travel_policy": "fault"}, "the cart left its travel of 1e-09 m"),
-        ({"initial__angular_velocity": (0.0, 3000.0, 0.0)}, "moser_veselov did not converge at t = 0 s"),
+        (
+            {"initial__angular_velocity": (0.0, 3000.0, 0.0)},
+            "moser_veselov did not converge at t = 0 s",
+        ),
     ],
 )
 def test_a_fault_is_left_to_python(resting, passed, changes, sentence):
@@ -239,7 +349,10 @@ def test_a_fault_is_left_to_python(resting, passed, changes, sentence):
 
 def test_what_the_middleware_does_not_take_ends_it(resting, passed):
     runner = resting()
-    assert passed(runner, 5, Press(lambda count: count == 4)) == (PUBLISH_FAILED, "") and runner.statistics.ticks == 2
+    assert (
+        passed(runner, 5, Press(lambda count: count == 4)) == (PUBLISH_FAILED, "")
+        and runner.statistics.ticks == 2
+    )
 
 
 @contextmanager
@@ -286,7 +399,11 @@ def test_the_past_is_read_between_two_ticks_also_where_its_ring_is_full(made):
         for _ in range(20):
             stretches, before = press.stretches, runner.plant.stamp
             stamps, _ = runner.past()
-            assert len(stamps) == runner.pace.history_rows and set(np.diff(stamps)) == {runner.plant.tick_ns} and stamps[-1] >= before
+            assert (
+                len(stamps) == runner.pace.history_rows
+                and set(np.diff(stamps)) == {runner.plant.tick_ns}
+                and stamps[-1] >= before
+            )
             wait(lambda: press.stretches > stretches)
 
 
@@ -311,12 +428,25 @@ def test_stamps_and_rows_have_no_gap_where_python_and_machine_code_alternate(mad
         runner.pause()
         assert press.stretches > 20 and not runner.status.startswith(FAULT)
         stamps, _ = runner.history.read()
-        assert np.diff(stamps).tolist() == [runner.plant.tick_ns] * (len(stamps) - 1) and stamps[-1] == runner.plant.stamp
-        assert runner.statistics.ticks == len(stamps) == runner.plant.steps // runner.plant.setup.tick_steps
+        assert (
+            np.diff(stamps).tolist() == [runner.plant.tick_ns] * (len(stamps) - 1)
+            and stamps[-1] == runner.plant.stamp
+        )
+        assert (
+            runner.statistics.ticks
+            == len(stamps)
+            == runner.plant.steps // runner.plant.setup.tick_steps
+        )
 
 
 @pytest.mark.parametrize(
-    "changes", [{"lockstep__enabled": True, "lockstep__timeout": 0.01}, {"faults__command__delay": 0.004}, {"faults__actuator__loss": 0.5}, {"real_time_factor": 0.0}]
+    "changes",
+    [
+        {"lockstep__enabled": True, "lockstep__timeout": 0.01},
+        {"faults__command__delay": 0.004},
+        {"faults__actuator__loss": 0.5},
+        {"real_time_factor": 0.0},
+    ],
 )
 def test_what_is_not_plain_is_pythons(made, changes):
     with playing(made, **changes) as (runner, press):
@@ -332,4 +462,6 @@ def test_a_c_function_gets_its_arguments():
     def calls(address):
         return called(address, 1, -2, 2**40, 2**62)
 
-    assert calls(ctypes.cast(function, ctypes.c_void_p).value) == -5 and seen == [(1, -2, 2**40, 2**62)]
+    assert calls(ctypes.cast(function, ctypes.c_void_p).value) == -5 and seen == [
+        (1, -2, 2**40, 2**62)
+    ]

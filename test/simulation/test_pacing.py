@@ -99,12 +99,16 @@ def test_where_time_may_slip_every_tick_has_its_full_period(pacer, time):
     time.now += 0.015
     assert pacer.wait(0.01, going, "slip") == pytest.approx(0.005)  # over its deadline
     pacer.wait(0.01, going, "slip")
-    assert time.now == pytest.approx(100.035)  # 0.01, then 0.015 of work, then a period: nothing is caught up
+    assert time.now == pytest.approx(
+        100.035
+    )  # 0.01, then 0.015 of work, then a period: nothing is caught up
     time.now += 0.1
     pacer.wait(0.01, going, "slip")
     pacer.wait(0.01, going, "slip")
     assert time.now == pytest.approx(100.145)
-    assert (pacer.overruns, pacer.missed) == (2, 0) and pacer.slipped == pytest.approx(0.005 + 0.09)
+    assert (pacer.overruns, pacer.missed) == (2, 0) and pacer.slipped == pytest.approx(
+        0.005 + 0.09
+    )
 
 
 def test_an_overrun_is_told_to_who_waits(pacer, time):
@@ -114,11 +118,15 @@ def test_an_overrun_is_told_to_who_waits(pacer, time):
     assert (pacer.overruns, pacer.missed) == (1, 2)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux lets a thread say how late its sleeps may end")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="Linux lets a thread say how late its sleeps may end"
+)
 def test_sleeps_of_a_thread_are_as_exact_as_the_system_can():
     """29 and 30 are PR_SET_TIMERSLACK and PR_GET_TIMERSLACK [ns]; another thread keeps its own."""
     found = []
-    thread = threading.Thread(target=lambda: found.extend((exact_sleeps(), ctypes.CDLL(None).prctl(30, 0, 0, 0, 0))))
+    thread = threading.Thread(
+        target=lambda: found.extend((exact_sleeps(), ctypes.CDLL(None).prctl(30, 0, 0, 0, 0)))
+    )
     before = ctypes.CDLL(None).prctl(30, 0, 0, 0, 0)
     thread.start()
     thread.join()

@@ -33,7 +33,12 @@ def test_a_step_that_the_clock_cannot_count_is_refused(values, step):
 
 def test_energy_is_work_done(plant):
     """E - E0 equals the work of force, disturbance and friction, to the second order of the tick."""
-    p = plant(cart__damping=0.5, joint__damping=0.005, initial__orientation=(0.96, 0.28, 0.0, 0.0), input__force_x=(2.0, 3.0, 0.4))
+    p = plant(
+        cart__damping=0.5,
+        joint__damping=0.005,
+        initial__orientation=(0.96, 0.28, 0.0, 0.0),
+        input__force_x=(2.0, 3.0, 0.4),
+    )
     wrench = np.array((0.5, -0.2, 0.1, 0.05, 0.0, 0.02, 0.0, 0.0, 2.4))
     for tick in range(500):
         p.tick((3.0 * np.cos(0.01 * tick), 1.0), wrench)
@@ -88,7 +93,9 @@ def test_reset_restores_the_state_and_not_the_time(plant):
     p.tick((5.0, 5.0), NO_WRENCH)
     stamp = p.stamp
     p.reset()
-    assert np.array_equal(p.q, p.setup.initial.q) and p.stamp == stamp and p.evidence.balance == 0.0
+    assert (
+        np.array_equal(p.q, p.setup.initial.q) and p.stamp == stamp and p.evidence.balance == 0.0
+    )
 
 
 def test_other_numbers_are_adopted_between_ticks(plant, values):
@@ -96,19 +103,27 @@ def test_other_numbers_are_adopted_between_ticks(plant, values):
     p.tick((5.0, 0.0), NO_WRENCH)
     q = p.q.copy()
     p.adopt(setup.plant_setup(values(rod__mass=3.0, input__force_x=(1.0, 2.0, 0.0))))
-    assert np.array_equal(p.q, q) and p.setup.system.rod_mass == 3.0 and p.input.sines.shape == (1, 4)
+    assert (
+        np.array_equal(p.q, q) and p.setup.system.rod_mass == 3.0 and p.input.sines.shape == (1, 4)
+    )
     assert p.tick((5.0, 0.0), NO_WRENCH) == ""
 
 
 def test_settings_that_are_checked_are_the_ones_that_act(plant, values):
-    assert settings.plant_params(values(rod__mass=3.0)).rod_mass == plant(rod__mass=3.0).setup.params.rod_mass == 3.0
+    assert (
+        settings.plant_params(values(rod__mass=3.0)).rod_mass
+        == plant(rod__mass=3.0).setup.params.rod_mass
+        == 3.0
+    )
 
 
 def test_a_push_ends():
     disturbance, wrench = Disturbance(), np.ones(9)
     assert not disturbance.at(5).any()
     disturbance.push(wrench, 100)
-    assert disturbance.at(99).all() and not disturbance.at(100).any() and not disturbance.at(99).any()
+    assert (
+        disturbance.at(99).all() and not disturbance.at(100).any() and not disturbance.at(99).any()
+    )
 
 
 def test_towards_has_the_size_asked_for():
@@ -121,4 +136,8 @@ def test_history_keeps_the_newest_in_order():
     for i in range(5):
         history.append(i, [i] * 6, [i] * 5, (i, i))
     stamps, rows = history.read()
-    assert stamps.tolist() == [2, 3, 4] and rows[:, 0].tolist() == [2.0, 3.0, 4.0] and rows[:, 12].tolist() == [2.0, 3.0, 4.0]
+    assert (
+        stamps.tolist() == [2, 3, 4]
+        and rows[:, 0].tolist() == [2.0, 3.0, 4.0]
+        and rows[:, 12].tolist() == [2.0, 3.0, 4.0]
+    )

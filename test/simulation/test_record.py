@@ -43,7 +43,9 @@ def test_npz_holds_one_array_per_column(record, tmp_path):
     write(record, tmp_path / "run.npz")
     with np.load(tmp_path / "run.npz") as file:
         assert tuple(file) == COLUMNS
-        np.testing.assert_array_equal(np.column_stack([file[name] for name in COLUMNS]), expected(record))
+        np.testing.assert_array_equal(
+            np.column_stack([file[name] for name in COLUMNS]), expected(record)
+        )
 
 
 def test_a_failed_write_leaves_the_earlier_file_and_nothing_else(record, tmp_path, monkeypatch):

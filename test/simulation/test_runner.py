@@ -20,7 +20,12 @@ def running(values):
     @contextmanager
     def run(publish=lambda runner: None, prepare=None, **changes):
         changed = values(**{"real_time_factor": 0.0, "watchdog__timeout": 0.0, **changes})
-        runner = Runner(setup.plant_setup(changed), setup.pace(changed), prepare or (lambda runner: partial(publish, runner)), lambda status: None)
+        runner = Runner(
+            setup.plant_setup(changed),
+            setup.pace(changed),
+            prepare or (lambda runner: partial(publish, runner)),
+            lambda status: None,
+        )
         runner.begin()
         try:
             yield runner
@@ -47,10 +52,17 @@ def test_time_is_held_until_the_first_command(running):
 
 def test_time_begins_when_the_last_condition_is_released(values):
     changed = values(real_time_factor=0.0, watchdog__timeout=0.0)
-    runner = Runner(setup.plant_setup(changed), setup.pace(changed), lambda runner: lambda: None, lambda status: None)
+    runner = Runner(
+        setup.plant_setup(changed),
+        setup.pace(changed),
+        lambda runner: lambda: None,
+        lambda status: None,
+    )
     runner.begin({"readers"})
     try:
-        assert runner.status == PAUSED and not runner.waits_for("readers")  # the first command is missing too
+        assert runner.status == PAUSED and not runner.waits_for(
+            "readers"
+        )  # the first command is missing too
         runner.command(command())
         assert runner.status == PAUSED and runner.waits_for("readers")
         runner.release("readers")
@@ -65,7 +77,12 @@ def test_time_begins_when_the_last_condition_is_released(values):
 
 def test_a_start_that_is_refused_is_a_fault_that_a_reset_leaves(values):
     changed = values(real_time_factor=0.0, watchdog__timeout=0.0)
-    runner = Runner(setup.plant_setup(changed), setup.pace(changed), lambda runner: lambda: None, lambda status: None)
+    runner = Runner(
+        setup.plant_setup(changed),
+        setup.pace(changed),
+        lambda runner: lambda: None,
+        lambda status: None,
+    )
     runner.begin({"readers"})
     try:
         runner.refuse_start("nobody listens")
@@ -103,14 +120,20 @@ def test_reset_puts_the_state_back_and_lets_time_go_on(running):
         runner.pause()
         steps = runner.plant.steps
         runner.reset()
-        assert runner.plant.steps == steps and np.array_equal(runner.plant.q, runner.plant.setup.initial.q)
+        assert runner.plant.steps == steps and np.array_equal(
+            runner.plant.q, runner.plant.setup.initial.q
+        )
         assert runner.force == (0.0, 0.0) and runner.command_queue.newest is None
 
 
-def forces_of_ticks(running, ticks=6, before=lambda runner, k: None, after=lambda runner, k: None) -> list:
+def forces_of_ticks(
+    running, ticks=6, before=lambda runner, k: None, after=lambda runner, k: None
+) -> list:
     """The cart's force [N] in each of the first ticks; `before` happens in the sleep before tick k = 0, 1, ..., `after` in the one after it."""
     found = []
-    with running(start="paused", real_time_factor=0.01) as runner:  # a step is light work in a period of 0.2 s
+    with running(
+        start="paused", real_time_factor=0.01
+    ) as runner:  # a step is light work in a period of 0.2 s
 
         def middle(*_) -> None:
             before(runner, len(found))
@@ -132,11 +155,25 @@ def push(runner) -> None:
 
 def test_a_command_that_comes_before_its_tick_is_made_counts_from_the_next_one_on(running):
     """What a tick does is decided before the first sleep: the readers of a state have the same time for it at any load."""
-    assert forces_of_ticks(running, before=lambda runner, k: k == 2 and push(runner)) == [0.0, 0.0, 0.0, 3.0, 3.0, 3.0]
+    assert forces_of_ticks(running, before=lambda runner, k: k == 2 and push(runner)) == [
+        0.0,
+        0.0,
+        0.0,
+        3.0,
+        3.0,
+        3.0,
+    ]
 
 
 def test_a_command_that_comes_after_its_tick_was_made_counts_from_the_next_one_on(running):
-    assert forces_of_ticks(running, after=lambda runner, k: k == 2 and push(runner)) == [0.0, 0.0, 0.0, 3.0, 3.0, 3.0]
+    assert forces_of_ticks(running, after=lambda runner, k: k == 2 and push(runner)) == [
+        0.0,
+        0.0,
+        0.0,
+        3.0,
+        3.0,
+        3.0,
+    ]
 
 
 @pytest.mark.parametrize("sleep, first", [("before", 4), ("after", 5)])
@@ -147,7 +184,12 @@ def test_a_reset_in_a_sleep_takes_back_what_was_commanded(running, sleep, first)
         if k == 4:
             runner.reset()
 
-    assert forces_of_ticks(running, **{sleep: happens}) == [0.0, 0.0, *[3.0] * (first - 2), *[0.0] * (6 - first)]
+    assert forces_of_ticks(running, **{sleep: happens}) == [
+        0.0,
+        0.0,
+        *[3.0] * (first - 2),
+        *[0.0] * (6 - first),
+    ]
 
 
 def test_a_reset_before_a_state_leaves_is_what_is_told(running):
@@ -157,7 +199,12 @@ def test_a_reset_before_a_state_leaves_is_what_is_told(running):
     def prepare(runner):
         return partial(told.append, (runner.plant.stamp, runner.plant.q.copy()))
 
-    with running(prepare=prepare, start="paused", real_time_factor=1.0, initial__orientation=(0.96, 0.28, 0.0, 0.0)) as runner:
+    with running(
+        prepare=prepare,
+        start="paused",
+        real_time_factor=1.0,
+        initial__orientation=(0.96, 0.28, 0.0, 0.0),
+    ) as runner:
         start = runner.plant.q.copy()
         runner.pacer.wait = lambda *_: runner.plant.steps > 20 and runner.reset() or 0.0
         told.clear()
@@ -216,7 +263,9 @@ def test_a_pause_in_the_sleep_lets_no_tick_follow(running):
 
 def test_lockstep_waits_for_the_answer(running):
     published = []
-    with running(lambda r: published.append(r.plant.stamp), lockstep__enabled=True, lockstep__timeout=60.0) as runner:
+    with running(
+        lambda r: published.append(r.plant.stamp), lockstep__enabled=True, lockstep__timeout=60.0
+    ) as runner:
         wait(lambda: published)
         for _ in range(5):
             stamp = published[-1]
@@ -230,22 +279,42 @@ def test_lockstep_waits_for_the_answer(running):
         runner.pause()
         runner.command(command((7.0, 0.0), published[-1]))
         runner.command(command((8.0, 0.0), published[-1]))
-        assert runner.command_queue.late == 2 and runner.command_queue.newest.force == (7.0, 0.0)  # the first answer counts
+        assert runner.command_queue.late == 2 and runner.command_queue.newest.force == (
+            7.0,
+            0.0,
+        )  # the first answer counts
         for stamp in (0, published[-1] + 1):
             runner.command(command((9.0, 0.0), stamp))
-        assert runner.command_queue.late == 4 and runner.command_queue.newest.force == (7.0, 0.0)  # the others answer no state that is
+        assert runner.command_queue.late == 4 and runner.command_queue.newest.force == (
+            7.0,
+            0.0,
+        )  # the others answer no state that is
 
 
 def test_a_lockstep_fault_tells_what_was_rejected(running):
-    with running(lockstep__enabled=True, lockstep__timeout=0.02, lockstep__reaction="fault") as runner:
+    with running(
+        lockstep__enabled=True, lockstep__timeout=0.02, lockstep__reaction="fault"
+    ) as runner:
         runner.command(command((2.0, 0.0), runner.plant.stamp))
-        runner.command_queue.reject(Rejected("not finite", "cart/command is [nan]; it must be finite"))
-        wait(lambda: runner.status == "fault: no command answered the state within 0.02 s; one was rejected: cart/command is [nan]; it must be finite")
+        runner.command_queue.reject(
+            Rejected("not finite", "cart/command is [nan]; it must be finite")
+        )
+        wait(
+            lambda: (
+                runner.status
+                == "fault: no command answered the state within 0.02 s; one was rejected: cart/command is [nan]; it must be finite"
+            )
+        )
 
 
-@pytest.mark.parametrize("reaction, status", [("zero", PLAYING), ("hold", PLAYING), ("fault", "fault: no command answered")])
+@pytest.mark.parametrize(
+    "reaction, status",
+    [("zero", PLAYING), ("hold", PLAYING), ("fault", "fault: no command answered")],
+)
 def test_lockstep_timeout(running, reaction, status):
-    with running(lockstep__enabled=True, lockstep__timeout=0.02, lockstep__reaction=reaction) as runner:
+    with running(
+        lockstep__enabled=True, lockstep__timeout=0.02, lockstep__reaction=reaction
+    ) as runner:
         runner.command(command((2.0, 0.0), runner.plant.stamp))
         wait(lambda: runner.statistics.lockstep_timeouts > 0)
         wait(lambda: runner.status.startswith(status))
@@ -272,11 +341,19 @@ def test_the_force_limit_is_applied_and_counted(running):
 
 
 def test_a_fault_stops_time_and_reset_recovers(running, values):
-    spin = dict(integrator__step=0.5, rates__state=2.0, initial__angular_velocity=(40.0, 30.0, 0.0))
+    spin = dict(
+        integrator__step=0.5, rates__state=2.0, initial__angular_velocity=(40.0, 30.0, 0.0)
+    )
     with running(start="immediately", **spin) as runner:
         wait(lambda: runner.status.startswith("fault: "))
         assert "did not converge" in runner.status and runner.play() != "" and runner.pause() != ""
-        good = values(integrator__step=0.5, rates__state=2.0, integrator__name="rk4", real_time_factor=0.0, watchdog__timeout=0.0)
+        good = values(
+            integrator__step=0.5,
+            rates__state=2.0,
+            integrator__name="rk4",
+            real_time_factor=0.0,
+            watchdog__timeout=0.0,
+        )
         runner.adopt(setup.plant_setup(good), setup.pace(good))
         runner.reset()
         wait(lambda: runner.plant.steps > 0)

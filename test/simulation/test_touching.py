@@ -12,13 +12,19 @@ from rbdyn_ros.simulation.touching import Touch, resultant
 
 NO_WRENCH = np.zeros(9)
 FLAT = math.acos(-0.1 / 2.4)  # the tip on the floor
-LYING = dict(contact__floor__enabled=True, contact__floor__friction=0.5, initial__orientation=(math.cos(FLAT / 2), 0.0, math.sin(FLAT / 2), 0.0))
+LYING = dict(
+    contact__floor__enabled=True,
+    contact__floor__friction=0.5,
+    initial__orientation=(math.cos(FLAT / 2), 0.0, math.sin(FLAT / 2), 0.0),
+)
 
 
 @pytest.fixture
 def plant(values):
     """`plant(...)`: a plant with contacts, rod on the floor, with changes."""
-    return lambda **changes: Plant(setup.plant_setup(values(integrator__name="quaternion_midpoint", **{**LYING, **changes})))
+    return lambda **changes: Plant(
+        setup.plant_setup(values(integrator__name="quaternion_midpoint", **{**LYING, **changes}))
+    )
 
 
 def test_a_rod_at_rest_presses_with_half_its_weight_at_the_tip(plant):
@@ -55,12 +61,17 @@ def test_reset_makes_contacts_forget(plant):
 
 
 def test_two_runs_from_a_reset_are_identical(plant):
-    p, ends = plant(initial__orientation=(0.96, 0.0, 0.28, 0.0), contact__floor__restitution=0.5), []
+    p, ends = (
+        plant(initial__orientation=(0.96, 0.0, 0.28, 0.0), contact__floor__restitution=0.5),
+        [],
+    )
     for _ in range(2):
         p.reset()
         for _ in range(700):
             assert p.tick((1.0, 0.0), NO_WRENCH) == ""
-        ends.append((p.q.tobytes(), p.v.tobytes(), p.contact.events[:, 1:].tobytes(), p.evidence.impacts))
+        ends.append(
+            (p.q.tobytes(), p.v.tobytes(), p.contact.events[:, 1:].tobytes(), p.evidence.impacts)
+        )
     assert ends[0] == ends[1] and p.evidence.impacts >= 1
 
 
@@ -68,12 +79,18 @@ def test_other_friction_is_adopted_where_the_rod_lies(plant, values):
     p = plant()
     for _ in range(50):
         p.tick((0.0, 0.0), NO_WRENCH)
-    other = setup.plant_setup(values(integrator__name="quaternion_midpoint", **{**LYING, "rod__mass": 2.0}))
+    other = setup.plant_setup(
+        values(integrator__name="quaternion_midpoint", **{**LYING, "rod__mass": 2.0})
+    )
     memory = p.contact
     p.check(other)
     p.adopt(other)
     assert p.contact is memory and p.tick((0.0, 0.0), NO_WRENCH) == ""
-    slippery = setup.plant_setup(values(integrator__name="quaternion_midpoint", **{**LYING, "contact__floor__friction": 0.1}))
+    slippery = setup.plant_setup(
+        values(
+            integrator__name="quaternion_midpoint", **{**LYING, "contact__floor__friction": 0.1}
+        )
+    )
     p.check(slippery)
     p.adopt(slippery)
     assert p.tick((0.0, 0.0), NO_WRENCH) == ""
@@ -82,8 +99,16 @@ def test_other_friction_is_adopted_where_the_rod_lies(plant, values):
 def test_an_obstacle_cannot_be_put_where_the_rod_is(plant, values):
     p = plant(initial__orientation=(1.0, 0.0, 0.0, 0.0))
     p.q[:] = (0.0, 0.0, math.cos(FLAT / 2), 0.0, math.sin(FLAT / 2), 0.0)
-    upright = dict(LYING, initial__orientation=(1.0, 0.0, 0.0, 0.0), contact__obstacle__kind="sphere", contact__obstacle__center=(1.2, 0.0, 0.0))
-    with pytest.raises(ValueError, match=r"contact.obstacle would overlap the pendulum, where it is now, by 0\.\d+ m"):
+    upright = dict(
+        LYING,
+        initial__orientation=(1.0, 0.0, 0.0, 0.0),
+        contact__obstacle__kind="sphere",
+        contact__obstacle__center=(1.2, 0.0, 0.0),
+    )
+    with pytest.raises(
+        ValueError,
+        match=r"contact.obstacle would overlap the pendulum, where it is now, by 0\.\d+ m",
+    ):
         p.check(setup.plant_setup(values(integrator__name="quaternion_midpoint", **upright)))
 
 
@@ -107,7 +132,10 @@ def test_a_jammed_pendulum_is_a_fault_that_says_why(plant, split):
     )
     faults = [p.tick((0.0, 0.0), NO_WRENCH) for _ in range(5)]
     reason = next(filter(None, faults), "")
-    assert "did not converge at t = 0" in reason and "contact.obstacle overlaps and no motion within reach lifts it" in reason
+    assert (
+        "did not converge at t = 0" in reason
+        and "contact.obstacle overlaps and no motion within reach lifts it" in reason
+    )
     assert np.isfinite(p.q).all() and np.isfinite(p.v).all()
     p.reset(p.setup.initial._replace(q=np.array((0.0, 0.0, 0.96, 0.28, 0.0, 0.0))))
     assert p.tick((0.0, 0.0), NO_WRENCH) == ""

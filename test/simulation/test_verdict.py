@@ -22,14 +22,33 @@ def trial(lean, t=None, **fields) -> Trial:
     t = np.arange(len(lean)) * 0.01 if t is None else np.asarray(t, float)
     q = np.array([(0.0, 0.0, *leaning(angle, 0.3)) for angle in lean]).reshape(-1, 6)
     forces, energy = np.zeros((len(t), 2)), np.ones(len(t))
-    return Trial(t, q, t, forces, t, energy, 0.0 * t, **{"pushes": (), "counts": {}, "wall_time": 1.0, "duration": t[-1] if len(t) else 0.0, **fields})
+    return Trial(
+        t,
+        q,
+        t,
+        forces,
+        t,
+        energy,
+        0.0 * t,
+        **{
+            "pushes": (),
+            "counts": {},
+            "wall_time": 1.0,
+            "duration": t[-1] if len(t) else 0.0,
+            **fields,
+        },
+    )
 
 
 @given(st.floats(0.0, math.pi), st.floats(-math.pi, math.pi))
 def test_the_tilt_of_a_leaning_rod_is_its_angle(angle, azimuth):
     q = np.array([(0.0, 0.0, *leaning(angle, azimuth))])
     assert tilt(q)[0] == pytest.approx(angle, abs=1e-15, rel=1e-12)
-    direction = (math.sin(angle) * math.cos(azimuth), math.sin(angle) * math.sin(azimuth), math.cos(angle))
+    direction = (
+        math.sin(angle) * math.cos(azimuth),
+        math.sin(angle) * math.sin(azimuth),
+        math.cos(angle),
+    )
     assert axis(q)[0] == pytest.approx(direction, abs=1e-14)
 
 
@@ -44,7 +63,10 @@ def test_a_short_trial_counts_as_a_whole():
 
 
 def test_a_failure_is_the_reason_whatever_the_rod_does():
-    assert verdict(trial([0.0] * 200, failure="the simulator stopped: why")) == (False, "the simulator stopped: why")
+    assert verdict(trial([0.0] * 200, failure="the simulator stopped: why")) == (
+        False,
+        "the simulator stopped: why",
+    )
 
 
 def test_who_interrupts_gets_no_verdict_unless_the_rod_lies():
@@ -59,10 +81,17 @@ def test_nothing_seen_is_no_success():
 
 def test_what_nobody_saw_of_the_last_second_is_not_claimed():
     """The plant has run to its end at 3 s, its audience has seen it up to 2.5 s, or all but 0.3 s of the last second."""
-    for seen in (np.arange(0.0, 2.5, 0.01), np.r_[np.arange(0.0, 2.3, 0.01), np.arange(2.6, 3.0, 0.01)]):
+    for seen in (
+        np.arange(0.0, 2.5, 0.01),
+        np.r_[np.arange(0.0, 2.3, 0.01), np.arange(2.6, 3.0, 0.01)],
+    ):
         unknown = verdict(trial([0.5] * len(seen), seen, duration=3.0))
         assert not unknown.stood and "nobody saw whether the rod stood" in unknown.sentence
-    assert verdict(trial([0.5] * 300, np.r_[np.arange(0.0, 2.0, 0.01), np.arange(2.1, 3.1, 0.01)], duration=3.1)).stood
+    assert verdict(
+        trial(
+            [0.5] * 300, np.r_[np.arange(0.0, 2.0, 0.01), np.arange(2.1, 3.1, 0.01)], duration=3.1
+        )
+    ).stood
     lying = verdict(trial([80.0] * 250, duration=3.0))
     assert not lying.stood and "did not stand: up to 80°" in lying.sentence
 
@@ -71,20 +100,31 @@ def test_pushes_that_came_too_late_are_named():
     pushes = (Push(0.5, 2.0, 0.0, felt=0.52), Push(1.0, 2.0, 0.0, felt=3.2), Push(1.5, 2.0, 0.0))
     shown = trial([0.5] * 200, duration=2.0, pushes=pushes)
     judged = verdict(shown)
-    assert judged.stood and judged.sentence.endswith("but 2 of 3 pushes came after the end, or were not seen to act")
-    assert "0.52 s, asked for at 0.50 s; 3.20 s, asked for at 1.00 s; – s, asked for at 1.50 s" in summary(shown, "nothing")
+    assert judged.stood and judged.sentence.endswith(
+        "but 2 of 3 pushes came after the end, or were not seen to act"
+    )
+    assert (
+        "0.52 s, asked for at 0.50 s; 3.20 s, asked for at 1.00 s; – s, asked for at 1.50 s"
+        in summary(shown, "nothing")
+    )
     assert verdict(shown._replace(pushes=pushes[:1])).sentence.endswith("in the last second")
 
 
 def test_a_push_that_was_not_seen_to_act_ends_no_settling():
-    release, first, second = settling(trial([0.5] * 200, pushes=(Push(0.5, 2.0, 0.0), Push(1.0, 2.0, 0.0, felt=1.1))))
+    release, first, second = settling(
+        trial([0.5] * 200, pushes=(Push(0.5, 2.0, 0.0), Push(1.0, 2.0, 0.0, felt=1.1)))
+    )
     assert release.time == 0.0 and math.isnan(first.time) and second.time == 0.0
 
 
 def test_the_table_tells_the_longest_time_without_a_state():
     half = trial([0.5] * 51, duration=2.0)
     for shown, longest in ((half, 1.5), (half._replace(interrupted=True), 0.01)):
-        row = next(line for line in summary(shown, "nothing").splitlines() if "longest time without a state" in line)
+        row = next(
+            line
+            for line in summary(shown, "nothing").splitlines()
+            if "longest time without a state" in line
+        )
         assert row.endswith(f" {longest:.3f} s")
 
 
@@ -112,5 +152,7 @@ def test_a_shorter_demo_has_weaker_pushes_at_the_same_parts_of_it():
     long, short = script(20.0, None, 3), script(5.0, None, 3)
     assert all(PUSH[0] <= push.force <= PUSH[1] for push in long.pushes)
     for a, b in zip(long.pushes, short.pushes):
-        assert b.force == pytest.approx(0.5 * a.force) and b.time / 5.0 == pytest.approx(a.time / 20.0)
+        assert b.force == pytest.approx(0.5 * a.force) and b.time / 5.0 == pytest.approx(
+            a.time / 20.0
+        )
     assert long.orientation is None

@@ -12,7 +12,11 @@ REASONS = {"framing", "too long", "length", "crc", "version", "kind", "not finit
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_malformed_frame_is_counted_and_none_is_taken(seed):
     counted = through_a_link(4000, seed)
-    assert counted.mistaken == [] and sum(counted.counts.values()) == 4000 and set(counted.counts) == REASONS
+    assert (
+        counted.mistaken == []
+        and sum(counted.counts.values()) == 4000
+        and set(counted.counts) == REASONS
+    )
 
 
 def test_the_same_seed_makes_the_same_frames():

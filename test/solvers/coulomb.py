@@ -15,6 +15,8 @@ def violations(W, q, mu, r) -> float:
         np.minimum(np.abs(r[:, 0]), np.abs(u[:, 0])),  # no force at a distance
         np.maximum(r_T - limit, 0.0),  # inside the cone
         np.minimum(u_T, np.abs(limit - r_T)),  # sliding only at the limit
-        np.minimum(u_T, np.linalg.norm(u_T[:, None] * r[:, 1:] + r_T[:, None] * u[:, 1:], axis=1) / size),  # against the slip
+        np.minimum(
+            u_T, np.linalg.norm(u_T[:, None] * r[:, 1:] + r_T[:, None] * u[:, 1:], axis=1) / size
+        ),  # against the slip
     ]
     return float(np.max(misses)) / size

@@ -54,12 +54,37 @@ def test_wrong_friction_laws_have_an_error():
 @pytest.mark.parametrize(
     ("W", "q", "mu", "sentence"),
     [
-        (np.ones((3, 4)), np.zeros(3), 0.5, r"W has shape \(3, 4\); it must be square, 3 rows for each contact"),
-        (np.eye(4), np.zeros(4), 0.5, r"W has shape \(4, 4\); it must be square, 3 rows for each contact"),
-        (np.eye(3), np.zeros(4), 0.5, r"q has shape \(4,\); it must be \(3,\) to match the matrix"),
+        (
+            np.ones((3, 4)),
+            np.zeros(3),
+            0.5,
+            r"W has shape \(3, 4\); it must be square, 3 rows for each contact",
+        ),
+        (
+            np.eye(4),
+            np.zeros(4),
+            0.5,
+            r"W has shape \(4, 4\); it must be square, 3 rows for each contact",
+        ),
+        (
+            np.eye(3),
+            np.zeros(4),
+            0.5,
+            r"q has shape \(4,\); it must be \(3,\) to match the matrix",
+        ),
         (np.eye(6), np.zeros(6), [0.5], r"mu has shape \(1,\); it must be \(2,\)"),
-        (np.eye(6), np.zeros(6), [0.5, -0.3], r"mu\[1\] is -0.3; a friction coefficient must be >= 0 \(0 is frictionless\)"),
-        (np.diag([1.0, np.nan, 1.0]), np.zeros(3), 0.5, r"W\[1, 1\] is nan; every number must be finite"),
+        (
+            np.eye(6),
+            np.zeros(6),
+            [0.5, -0.3],
+            r"mu\[1\] is -0.3; a friction coefficient must be >= 0 \(0 is frictionless\)",
+        ),
+        (
+            np.diag([1.0, np.nan, 1.0]),
+            np.zeros(3),
+            0.5,
+            r"W\[1, 1\] is nan; every number must be finite",
+        ),
         (np.eye(3), [0.0, np.inf, 0.0], 0.5, r"q\[1\] is inf; every number must be finite"),
         ("table", np.zeros(3), 0.5, "W is 'table'; it must be an array of numbers"),
     ],

@@ -42,7 +42,9 @@ def positive_definite(rng, n, least=0.05):
 
 def one(W, q, mu):
     """Contact of one problem."""
-    return exact.contact(tuple(map(tuple, np.asarray(W, float))), tuple(map(float, q)), float(mu), NOTHING)
+    return exact.contact(
+        tuple(map(tuple, np.asarray(W, float))), tuple(map(float, q)), float(mu), NOTHING
+    )
 
 
 def test_take_off_needs_no_impulse():
@@ -79,7 +81,9 @@ def test_frictionless_contact_has_a_normal_impulse_only():
     assert found.r == pytest.approx((0.7 / W[0, 0], 0.0, 0.0), rel=1e-15)
 
 
-@pytest.mark.parametrize("slip", [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
+@pytest.mark.parametrize(
+    "slip", [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
+)
 def test_sliding_along_the_axes_where_tan_of_the_half_angle_is_infinite(slip):
     found = one(np.eye(3), (-1.0, 9.0 * slip[0], 9.0 * slip[1]), 0.5)
     direction = -np.array(slip) / np.hypot(*slip)
@@ -119,7 +123,9 @@ def test_degenerate_contacts_of_bodies_that_move_in_few_ways(rng, rank):
     n = 20000
     J, v = rng.normal(size=(n, 3, rank)), rng.normal(size=(n, rank, 1))
     J[::4, 1:] = 0.0
-    r, kind, error = solved(J @ J.transpose(0, 2, 1), (J @ v)[:, :, 0].copy(), rng.uniform(0.1, 0.4, n))
+    r, kind, error = solved(
+        J @ J.transpose(0, 2, 1), (J @ v)[:, :, 0].copy(), rng.uniform(0.1, 0.4, n)
+    )
     assert (error < 1e-9).mean() > 0.999
     assert ((error < 1e-9) | (kind == exact.NONE)).all()
 
@@ -129,7 +135,9 @@ def test_the_solution_scales_with_mass_and_velocity(mass, speed, seed):
     rng = np.random.default_rng(seed)
     W, q = positive_definite(rng, 1)[0], rng.normal(size=3)
     base, scaled = one(W, q, 0.5), one(W / mass, speed * q, 0.5)
-    assert np.array(scaled.r) == pytest.approx(mass * speed * np.array(base.r), rel=1e-6, abs=1e-9 * mass * speed)
+    assert np.array(scaled.r) == pytest.approx(
+        mass * speed * np.array(base.r), rel=1e-6, abs=1e-9 * mass * speed
+    )
 
 
 @given(st.floats(-3.2, 3.2), st.integers(0, 10**6))
@@ -159,5 +167,7 @@ def test_a_contact_that_nothing_can_move_is_said_to_have_no_solution():
 
 def test_more_than_one_contact_is_refused():
     problem = fc3d.problem(np.eye(6), np.zeros(6), 0.5)
-    with pytest.raises(ValueError, match="fc3d_one_contact solves one contact, not 2; take fc3d_hybrid"):
+    with pytest.raises(
+        ValueError, match="fc3d_one_contact solves one contact, not 2; take fc3d_hybrid"
+    ):
         solve(select("fc3d_one_contact"), problem)

@@ -119,4 +119,8 @@ def test_a_good_guess_is_kept_and_the_guess_is_not_written_to(solver):
     first = solve(select(solver, 1e-10), problem)
     guess = first.z.copy()
     second = solve(select(solver, 1e-9), problem, guess)
-    assert second.iterations == 0 and second.z == pytest.approx(first.z, abs=1e-14) and np.array_equal(guess, first.z)
+    assert (
+        second.iterations == 0
+        and second.z == pytest.approx(first.z, abs=1e-14)
+        and np.array_equal(guess, first.z)
+    )

@@ -41,7 +41,11 @@ def test_lemke_solves_every_positive_problem(rng, make, n):
         w = problem.M @ solution.z + problem.q
         size = np.linalg.norm(problem.q) + 1.0
         assert solution.ok
-        assert (solution.z >= 0.0).all() and (w >= -1e-9 * size).all() and abs(solution.z @ w) < 1e-7 * size**2
+        assert (
+            (solution.z >= 0.0).all()
+            and (w >= -1e-9 * size).all()
+            and abs(solution.z @ w) < 1e-7 * size**2
+        )
 
 
 @pytest.mark.parametrize("solver", names("lcp"))
@@ -95,7 +99,9 @@ def test_units_do_not_matter():
 
 
 def test_enumeration_says_what_it_can_take():
-    with pytest.raises(ValueError, match="lcp_enumeration takes at most 20 unknowns, not 21; take lcp_lemke"):
+    with pytest.raises(
+        ValueError, match="lcp_enumeration takes at most 20 unknowns, not 21; take lcp_lemke"
+    ):
         solve(select("lcp_enumeration"), lcp.problem(np.eye(21), np.ones(21)))
 
 

@@ -34,17 +34,25 @@ def test_a_bead_on_a_wire_before_a_wall():
 def test_a_singular_block_is_named_and_enumeration_goes_on():
     problem = mlcp.problem([[0.0, 1.0], [-1.0, 1.0]], [-2.0, 0.5], 1)
     lemke, judge = (solve(select(name), problem) for name in ("mlcp_lemke", "mlcp_enumeration"))
-    assert lemke.status == SINGULAR and not lemke.ok and lemke.residual == mlcp.error(problem, lemke.z)
+    assert (
+        lemke.status == SINGULAR
+        and not lemke.ok
+        and lemke.residual == mlcp.error(problem, lemke.z)
+    )
     assert judge.ok and judge.z == pytest.approx([2.5, 2.0], rel=1e-14)
 
 
 def test_inconsistent_equations_are_exhausted():
-    problem = mlcp.problem([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [1.0, 2.0, -1.0], 2)
+    problem = mlcp.problem(
+        [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [1.0, 2.0, -1.0], 2
+    )
     assert solve(select("mlcp_enumeration"), problem).status == EXHAUSTED
     assert solve(select("mlcp_lemke"), problem).status == SINGULAR
 
 
 @pytest.mark.parametrize("equations", [-1, 3, 0.5])
 def test_bad_input_gets_one_sentence(equations):
-    with pytest.raises(ValueError, match=f"equations is {equations}; it must be a whole number from 0 to 2"):
+    with pytest.raises(
+        ValueError, match=f"equations is {equations}; it must be a whole number from 0 to 2"
+    ):
         mlcp.problem(np.eye(2), np.zeros(2), equations)

@@ -12,7 +12,9 @@ def test_every_name_can_be_selected():
     for name in names():
         assert select(name).name == name
     assert set(names("lcp")) == {"lcp_enumeration", "lcp_lemke", "lcp_pgs"}
-    assert {"fc3d_admm", "fc3d_hybrid", "fc3d_newton", "fc3d_nsgs", "fc3d_one_contact"} == set(names("fc3d"))
+    assert {"fc3d_admm", "fc3d_hybrid", "fc3d_newton", "fc3d_nsgs", "fc3d_one_contact"} == set(
+        names("fc3d")
+    )
 
 
 def test_defaults_are_the_solvers_own():
@@ -26,10 +28,19 @@ def test_defaults_are_the_solvers_own():
         (dict(name="fc3d_magic"), "the solver is 'fc3d_magic'; known are fc2d_lemke, fc3d_admm"),
         (dict(name="fc3d"), "the solver is 'fc3d'; known are"),
         (dict(name="../select"), "the solver is '../select'; known are"),
-        (dict(name="fc3d_nsgs", tolerance=0.0), "tolerance is 0.0; it must be > 0 and at most 1e-3"),
+        (
+            dict(name="fc3d_nsgs", tolerance=0.0),
+            "tolerance is 0.0; it must be > 0 and at most 1e-3",
+        ),
         (dict(name="fc3d_nsgs", tolerance=float("nan")), "tolerance is nan; it must be > 0"),
-        (dict(name="fc3d_nsgs", max_iterations=0), "max_iterations is 0; it must be a whole number, 1 to 1e9"),
-        (dict(name="fc3d_nsgs", max_iterations=2.5), "max_iterations is 2.5; it must be a whole number"),
+        (
+            dict(name="fc3d_nsgs", max_iterations=0),
+            "max_iterations is 0; it must be a whole number, 1 to 1e9",
+        ),
+        (
+            dict(name="fc3d_nsgs", max_iterations=2.5),
+            "max_iterations is 2.5; it must be a whole number",
+        ),
     ],
 )
 def test_bad_names_and_numbers_get_one_sentence(arguments, sentence):
@@ -38,7 +49,10 @@ def test_bad_names_and_numbers_get_one_sentence(arguments, sentence):
 
 
 def test_a_problem_of_another_kind_is_refused():
-    with pytest.raises(ValueError, match="lcp_lemke solves a lcp.Problem, not a ndarray; make one with lcp.problem"):
+    with pytest.raises(
+        ValueError,
+        match="lcp_lemke solves a lcp.Problem, not a ndarray; make one with lcp.problem",
+    ):
         solve(select("lcp_lemke"), np.eye(3))
     with pytest.raises(ValueError, match="fc3d_nsgs solves a fc3d.Problem"):
         solve(select("fc3d_nsgs"), lcp.problem(np.eye(3), np.zeros(3)))

@@ -26,7 +26,9 @@ def distance(q, v, q_reference, v_reference) -> dict:
     return dict(zip(COMPONENTS, distances))
 
 
-def advanced(integrator: Integrator, system: System, state: State, input: Input, h: float, n: int) -> tuple:
+def advanced(
+    integrator: Integrator, system: System, state: State, input: Input, h: float, n: int
+) -> tuple:
     """(q, v, reaction of the last step) n steps of h later; every step has converged."""
     q, v, reaction = state.q.copy(), state.v.copy(), np.zeros(3)
     options = integrator.options(system)

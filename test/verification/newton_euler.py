@@ -57,7 +57,9 @@ def rates(system: System, input: Input, t: float, y) -> np.ndarray:
     """d(q, v)/dt (11,) of y = (q, v)."""
     q, v = y[:6], y[6:]
     quaternion, w = q[2:], v[2:]
-    dq = 0.5 * np.concatenate([[-quaternion[1:] @ w], quaternion[0] * w + np.cross(quaternion[1:], w)])
+    dq = 0.5 * np.concatenate(
+        [[-quaternion[1:] @ w], quaternion[0] * w + np.cross(quaternion[1:], w)]
+    )
     dv, dw, _ = accelerations(system, input, t, q, v)
     return np.concatenate([v[:2], dq, dv, dw])
 
@@ -101,4 +103,6 @@ def quantities(system: System, q, v) -> np.ndarray:
     spin = np.array(system.inertia) * np.array(v[2:])
     L = np.cross(x, M * u) + np.cross(x + R @ (system.center * E3), m * V) + R @ spin
     P = M * u + m * V
-    return np.array([kinetic_energy(system, q, v) + potential_energy(system, q), L[2], P[0], P[1], spin[2]])
+    return np.array(
+        [kinetic_energy(system, q, v) + potential_energy(system, q), L[2], P[0], P[1], spin[2]]
+    )

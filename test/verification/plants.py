@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 from rbdyn_ros.models.spherical_pendulum import Params, build, no_input
 from rbdyn_ros.types import Contacts, Input, State, System
 
-REFERENCE = Params(gravity=9.81, cart_mass=2.0, rod_mass=1.0, rod_center_of_mass=1.2, rod_inertia=(0.4801, 0.4801, 0.0002))
+REFERENCE = Params(
+    gravity=9.81,
+    cart_mass=2.0,
+    rod_mass=1.0,
+    rod_center_of_mass=1.2,
+    rod_inertia=(0.4801, 0.4801, 0.0002),
+)
 THICK = (0.3, 0.2, 0.12)  # [kg m^2] no symmetry
 
 PLANTS = {
@@ -20,7 +26,9 @@ PENDULUM = PLANTS["cart"]
 # joint friction that slows the spin at 2.5/s instead of 25/s: coarse steps follow it
 SLOWED = build(REFERENCE._replace(cart_damping=0.5, joint_damping=0.0005))
 
-SINES = np.array([[0.0, 3.0, 2.0, 0.0], [1.0, 2.0, 3.0, np.pi / 2.0]])  # u = (3 sin 2t, 2 cos 3t) N
+SINES = np.array(
+    [[0.0, 3.0, 2.0, 0.0], [1.0, 2.0, 3.0, np.pi / 2.0]]
+)  # u = (3 sin 2t, 2 cos 3t) N
 FORCED = no_input()._replace(sines=SINES)
 PUSHED = Input(
     force=np.array([1.5, -0.7]),
@@ -32,14 +40,18 @@ PUSHED = Input(
 def multiply(a, b) -> np.ndarray:
     """a o b of quaternions wxyz."""
     a, b = np.asarray(a), np.asarray(b)
-    return np.concatenate([[a[0] * b[0] - a[1:] @ b[1:]], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])])
+    return np.concatenate(
+        [[a[0] * b[0] - a[1:] @ b[1:]], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])]
+    )
 
 
 def spinning() -> State:
     """Tilted by 10 and 5 degrees, the cart on its way, the rod spinning with 5 rad/s."""
     a, b = np.radians(10.0) / 2.0, np.radians(5.0) / 2.0
     attitude = multiply([np.cos(b), np.sin(b), 0.0, 0.0], [np.cos(a), 0.0, np.sin(a), 0.0])
-    return State(0.0, np.concatenate([[0.1, -0.2], attitude]), np.array([0.3, -0.2, 0.1, -0.15, 5.0]))
+    return State(
+        0.0, np.concatenate([[0.1, -0.2], attitude]), np.array([0.3, -0.2, 0.1, -0.15, 5.0])
+    )
 
 
 def start(system: System) -> State:
@@ -69,9 +81,14 @@ systems = st.builds(
     gravity=_floats(0.0, 20.0),
     contacts=st.just(Contacts()),
 )
-quaternions = _vector(-1.0, 1.0, 4).filter(lambda q: q @ q > 0.01).map(lambda q: q / np.sqrt(q @ q))
+quaternions = (
+    _vector(-1.0, 1.0, 4).filter(lambda q: q @ q > 0.01).map(lambda q: q / np.sqrt(q @ q))
+)
 states = st.builds(
-    lambda x, q, v: State(0.0, np.concatenate([x, q]), v), _vector(-5.0, 5.0, 2), quaternions, _vector(-10.0, 10.0, 5)
+    lambda x, q, v: State(0.0, np.concatenate([x, q]), v),
+    _vector(-5.0, 5.0, 2),
+    quaternions,
+    _vector(-10.0, 10.0, 5),
 )
 inputs = st.builds(
     lambda force, sines, wrench: Input(force, sines, wrench),

@@ -54,15 +54,29 @@ def draw(rng, fixed_share: float = 0.2) -> Fall:
         e = rng.choice([0.0, 0.0, 0.3, 0.5, 0.9, 1.0])
         contacts = Contacts(1.0, rng.choice([-0.1, -0.1, -1.0, -2.0]), mu, e, length=2.4)
         if rng.uniform() < 0.7:
-            contacts = contacts._replace(stop_low=(-wide, -wide), stop_high=(wide, wide), stop_restitution=e)
+            contacts = contacts._replace(
+                stop_low=(-wide, -wide), stop_high=(wide, wide), stop_restitution=e
+            )
         if rng.uniform() < 0.6:
             at = (*rng.uniform(-1.5, 1.5, 2), rng.uniform(contacts.floor_height, 0.4))
-            friction = {"obstacle_friction": rng.choice([0.0, 0.5, 1.0]), "obstacle_restitution": e}
-            contacts = contacts._replace(obstacle=world.SPHERE, obstacle_point=at, obstacle_radius=0.25, **friction)
+            friction = {
+                "obstacle_friction": rng.choice([0.0, 0.5, 1.0]),
+                "obstacle_restitution": e,
+            }
+            contacts = contacts._replace(
+                obstacle=world.SPHERE, obstacle_point=at, obstacle_radius=0.25, **friction
+            )
         spin = rng.choice([0.0, 10.0]) * rng.normal()
         v = np.concatenate([1.5 * rng.normal(size=2), 2.0 * rng.normal(size=2), [spin]])
         params = Params(contacts=contacts, cart_fixed=bool(rng.uniform() < fixed_share))
-        fall = Fall(params, rng.uniform(0.1, 1.2), rng.uniform(-np.pi, np.pi), v, rng.choice(STEPS), rng.uniform() < 0.4)
+        fall = Fall(
+            params,
+            rng.uniform(0.1, 1.2),
+            rng.uniform(-np.pi, np.pi),
+            v,
+            rng.choice(STEPS),
+            rng.uniform() < 0.4,
+        )
         if min(world.gaps(contacts, upright(fall.tilt, fall.azimuth)).values()) > 0.02:
             return fall
 
@@ -103,14 +117,20 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
     """The Outcome of a fall."""
     contacts, system = fall.params.contacts, build(fall.params)
     integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=fall.split)
-    options, state, reaction = integrator.options(system), upright(fall.tilt, fall.azimuth), np.zeros(3)
+    options, state, reaction = (
+        integrator.options(system),
+        upright(fall.tilt, fall.azimuth),
+        np.zeros(3),
+    )
     state.v[:] = fall.v
     state.v[:2] *= system.cart_free
     start = energy = quantities(system, state.q, state.v)[0]
     gain, excess, pull = 0.0, 0.0, 0.0
     memory = options.contact
     for k in range(round(seconds / fall.h)):
-        done = integrator.advance(system, options, no_input(), fall.h, 1, k * fall.h, state.q, state.v, reaction)[0]
+        done = integrator.advance(
+            system, options, no_input(), fall.h, 1, k * fall.h, state.q, state.v, reaction
+        )[0]
         if done < 1:
             balance = abs(energy - start - memory.work[0])
             return Outcome(trouble(memory) or "no reason", k * fall.h, gain, excess, pull, balance)
@@ -127,14 +147,20 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--falls", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--fixed", type=float, default=0.2, help="share of fixed carts")
-    parser.add_argument("--obstacles", action="store_true", help="boxes, cylinders, spheres and a wall that moves")
+    parser.add_argument(
+        "--obstacles", action="store_true", help="boxes, cylinders, spheres and a wall that moves"
+    )
     parser.add_argument("--laws", action="store_true", help="the laws of impacts in turn")
-    parser.add_argument("--verbose", action="store_true", help="name each fall that faults or gains 0.05 J")
+    parser.add_argument(
+        "--verbose", action="store_true", help="name each fall that faults or gains 0.05 J"
+    )
     arguments = parser.parse_args()
     rng, outcomes, gains = np.random.default_rng(arguments.seed), [], {}
     for k in range(arguments.falls):
@@ -151,10 +177,14 @@ def main() -> None:
         print(f"  {count}: {reason}")
     for (h, split), values in sorted(gains.items()):
         kind = "split" if split else "whole"
-        print(f"  {1e3 * h:g} ms, {kind}: {len(values)} falls, largest gain in a step {max(values):.1e} J")
+        print(
+            f"  {1e3 * h:g} ms, {kind}: {len(values)} falls, largest gain in a step {max(values):.1e} J"
+        )
     for name in ("gain", "excess", "pull", "balance"):
         values = np.sort([getattr(o, name) for o in outcomes])
-        print(f"{name}: largest {values[-1]:.3g}, second {values[-2]:.3g}, median {np.median(values):.3g}")
+        print(
+            f"{name}: largest {values[-1]:.3g}, second {values[-2]:.3g}, median {np.median(values):.3g}"
+        )
 
 
 if __name__ == "__main__":

@@ -19,7 +19,10 @@ GOLDEN = Path(__file__).parent.parent / "golden"
 REFERENCE_ERROR = 1e-8
 CASES = {
     "disp_i_drop.csv": (PENDULUM, no_input()),
-    "disp_iii_forced_rest.csv": (build(REFERENCE._replace(cart_damping=0.5, joint_damping=0.01)), FORCED),
+    "disp_iii_forced_rest.csv": (
+        build(REFERENCE._replace(cart_damping=0.5, joint_damping=0.01)),
+        FORCED,
+    ),
 }
 METHODS = [
     ("rk4", "none", 0.01),

@@ -14,14 +14,23 @@ VARIATIONAL = ["moser_veselov", "quaternion_midpoint"]
 STARTS = {"drop": lambda system: upright(np.radians(10.0)), "moving and spinning": start}
 
 # the largest |dE| [J] over 1000 s at (composition, h): the size of the swing's oscillation, see the order of each
-ENERGY = {("none", 0.01): 1.5e-2, ("none", 0.03): 0.12, ("suzuki4", 0.01): 5e-6, ("suzuki4", 0.03): 2e-4}
+ENERGY = {
+    ("none", 0.01): 1.5e-2,
+    ("none", 0.03): 0.12,
+    ("suzuki4", 0.01): 5e-6,
+    ("suzuki4", 0.03): 2e-4,
+}
 
 
-def thousand_seconds(plant: str, name: str, composition: str, h: float, begin: str = "moving and spinning"):
+def thousand_seconds(
+    plant: str, name: str, composition: str, h: float, begin: str = "moving and spinning"
+):
     """The run, a row about every 0.1 s."""
     system, steps = PLANTS[plant], round(0.1 / h)
     rows = round(DURATION / (steps * h))
-    record = run(select(name, composition), system, STARTS[begin](system), no_input(), h, rows, steps)
+    record = run(
+        select(name, composition), system, STARTS[begin](system), no_input(), h, rows, steps
+    )
     assert record.ok, record.message
     return record
 
@@ -42,7 +51,9 @@ def test_energy_is_bounded_and_has_no_trend(plant, name, composition, h, begin):
 @pytest.mark.parametrize("plant", ["cart", "massless cart", "asymmetric"])
 def test_momenta_are_kept(plant, name, composition):
     """The cart ends 250 m away, so that 1 ulp of P is already 1e-13 in Lz; no symmetry, no p3."""
-    d = np.abs(np.diff(thousand_seconds(plant, name, composition, 0.01).quantities, axis=0).cumsum(axis=0))
+    d = np.abs(
+        np.diff(thousand_seconds(plant, name, composition, 0.01).quantities, axis=0).cumsum(axis=0)
+    )
     _, Lz, Px, Py, p3 = d.max(axis=0)
     assert Lz < (1e-10 if composition == "none" else 1e-8), Lz
     assert max(Px, Py) < (1e-10 if composition != "kahan_li8" else 1e-9)
@@ -94,7 +105,12 @@ def imbalance(name: str, composition: str, h: float) -> float:
 
 @pytest.mark.parametrize(
     ("name", "composition", "order"),
-    [("rk4", "none", 4), ("moser_veselov", "none", 2), ("quaternion_midpoint", "none", 2), ("quaternion_midpoint", "suzuki4", 4)],
+    [
+        ("rk4", "none", 4),
+        ("moser_veselov", "none", 2),
+        ("quaternion_midpoint", "none", 2),
+        ("quaternion_midpoint", "suzuki4", 4),
+    ],
 )
 def test_change_of_energy_is_the_work_done_to_the_order_of_the_method(name, composition, order):
     coarse, fine = imbalance(name, composition, 0.01), imbalance(name, composition, 0.005)

@@ -18,7 +18,12 @@ from rbdyn_ros.models.spherical_pendulum import no_input
 from rbdyn_ros.types import Input, System
 
 DURATION, FLOOR = 1.6, 3e-11  # [s], [m, rad, ...]
-STEPS = {2: (200, 400, 800), 4: (200, 400, 800), 6: (40, 80, 160, 320), 8: (20, 26, 34, 44, 58, 76, 100, 130)}  # how many in DURATION
+STEPS = {
+    2: (200, 400, 800),
+    4: (200, 400, 800),
+    6: (40, 80, 160, 320),
+    8: (20, 26, 34, 44, 58, 76, 100, 130),
+}  # how many in DURATION
 TOLERANCE = {2: 0.05, 4: 0.15, 6: 0.15, 8: 0.6}  # of the last slope
 
 CASES = {
@@ -63,4 +68,6 @@ def test_order_on_the_nonlinear_pendulum(case, name, composition):
             continue
         order = slopes(steps, e, FLOOR)
         assert len(order) > 0, f"{component}: {e} is all round-off"
-        assert order[-1] == pytest.approx(integrator.order, abs=TOLERANCE[integrator.order]), f"{component}: {e}"
+        assert order[-1] == pytest.approx(integrator.order, abs=TOLERANCE[integrator.order]), (
+            f"{component}: {e}"
+        )

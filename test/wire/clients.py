@@ -9,10 +9,30 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples" / "hil_client"
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-pedantic", "-O2")
+STRICT = (
+    "-std=c99",
+    "-Wall",
+    "-Wextra",
+    "-Wconversion",
+    "-Wshadow",
+    "-Werror",
+    "-pedantic",
+    "-O2",
+)
 CHECKED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 PORTABLE = ("link.c", "wire.c", "lqr.c", "plant.c")  # what a microcontroller runs
-RESULTS = ("nothing", "frame", "framing", "too long", "length", "crc", "version", "kind", "not finite", "not unit")  # wire_result
+RESULTS = (
+    "nothing",
+    "frame",
+    "framing",
+    "too long",
+    "length",
+    "crc",
+    "version",
+    "kind",
+    "not finite",
+    "not unit",
+)  # wire_result
 
 
 def build(target: Path, *options: str, sources: tuple = PORTABLE) -> Path:
@@ -20,7 +40,15 @@ def build(target: Path, *options: str, sources: tuple = PORTABLE) -> Path:
     compiler = shutil.which("gcc") or shutil.which("cc")
     if not compiler:
         pytest.skip("there is no C compiler: apt-get install gcc")
-    command = [compiler, *STRICT, *options, "-o", str(target), *(str(FOLDER / source) for source in sources), "-lm"]
+    command = [
+        compiler,
+        *STRICT,
+        *options,
+        "-o",
+        str(target),
+        *(str(FOLDER / source) for source in sources),
+        "-lm",
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return target
@@ -76,7 +104,9 @@ class LinkEnd(ctypes.Structure):
 class PlantState(ctypes.Structure):
     """plant_state of plant.h."""
 
-    _fields_ = [(name, ctypes.c_double * n) for name, n in (("x", 2), ("v", 2), ("k", 3), ("dk", 3))]
+    _fields_ = [
+        (name, ctypes.c_double * n) for name, n in (("x", 2), ("v", 2), ("k", 3), ("dk", 3))
+    ]
 
 
 def library(folder: Path) -> ctypes.CDLL:
@@ -87,7 +117,12 @@ def library(folder: Path) -> ctypes.CDLL:
     made.link_send.restype = ctypes.c_size_t
     made.link_send.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_void_p]
     made.link_begin.argtypes = made.link_watch.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
-    made.link_receive.argtypes = [ctypes.c_void_p, ctypes.c_uint8, ctypes.c_uint64, ctypes.c_void_p]
+    made.link_receive.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_uint8,
+        ctypes.c_uint64,
+        ctypes.c_void_p,
+    ]
     made.plant_lean.argtypes = [ctypes.c_void_p, ctypes.c_double]
     made.plant_step.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double]
     return made

@@ -76,7 +76,10 @@ def test_all_hear_the_same_frame(c, python, frame):
     assert python.decode(data[:-1]) == (*frame[:6], *payload)
 
 
-@given(data=st.lists(st.one_of(frames().map(Framing().encode), st.binary(max_size=120)), max_size=8), flips=st.lists(st.integers(0, 10_000), max_size=4))
+@given(
+    data=st.lists(st.one_of(frames().map(Framing().encode), st.binary(max_size=120)), max_size=8),
+    flips=st.lists(st.integers(0, 10_000), max_size=4),
+)
 def test_all_refuse_the_same_for_the_same_reason(c, python, data, flips):
     """Streams with noise and flipped bits in them."""
     stream = bytearray(b"".join(data))
@@ -85,7 +88,9 @@ def test_all_refuse_the_same_for_the_same_reason(c, python, data, flips):
     ours = list(Framing().decode(bytes(stream)))
     assert heard_by_c(c, bytes(stream)) == ours
     theirs = [python.decode(piece) for piece in bytes(stream).split(b"\0")[:-1] if piece]
-    assert [frame is None for frame in theirs] == [isinstance(frame, Malformed) and frame.reason != "not unit" for frame in ours]
+    assert [frame is None for frame in theirs] == [
+        isinstance(frame, Malformed) and frame.reason != "not unit" for frame in ours
+    ]
 
 
 @given(data=st.binary(max_size=300))
@@ -115,7 +120,9 @@ def test_the_python_board_answers_states_and_tells_the_time(python, law):
     board.take(state[30:] + state)  # cut in two, then doubled
     (answer,) = written
     (force,) = ours.incoming(answer, time.monotonic_ns())
-    assert (force.kind, force.stamp) == (FORCE, 7) and math.hypot(*force.numbers) == pytest.approx(20.0)
+    assert (force.kind, force.stamp) == (FORCE, 7) and math.hypot(*force.numbers) == pytest.approx(
+        20.0
+    )
     assert ours.clock.known and abs(ours.clock.offset(force.time)) < 1e9  # one clock
 
 
@@ -124,16 +131,26 @@ def _numbers(draw) -> tuple:
     """A state: any attitude, rates up to 5 rad/s, a cart up to 3 m away."""
     wxyz = draw(st.tuples(*[st.floats(-1.0, 1.0)] * 4).filter(lambda q: math.hypot(*q) > 0.1))
     q = tuple(component / math.hypot(*wxyz) for component in wxyz)
-    return (*draw(st.tuples(*[st.floats(-3.0, 3.0)] * 2)), *q, *draw(st.tuples(*[st.floats(-5.0, 5.0)] * 5)))
+    return (
+        *draw(st.tuples(*[st.floats(-3.0, 3.0)] * 2)),
+        *q,
+        *draw(st.tuples(*[st.floats(-5.0, 5.0)] * 5)),
+    )
 
 
-@given(numbers=_numbers().filter(lambda numbers: 1.0 - 2.0 * (numbers[3] ** 2 + numbers[4] ** 2) > -0.999))
+@given(
+    numbers=_numbers().filter(
+        lambda numbers: 1.0 - 2.0 * (numbers[3] ** 2 + numbers[4] ** 2) > -0.999
+    )
+)
 def test_all_regulators_push_alike(c, python, law, numbers):
     """Near hanging they differ: there the direction of the tilt hangs on the last bit."""
     force = (ctypes.c_float * 2)()
     c.lqr_force((ctypes.c_float * 11)(*numbers), force)
     design, saved = law
-    expected = design.command(0.0, State(0.0, np.array(numbers[:6]), np.array(numbers[6:])), np.zeros(2))
+    expected = design.command(
+        0.0, State(0.0, np.array(numbers[:6]), np.array(numbers[6:])), np.zeros(2)
+    )
     assert tuple(force) == pytest.approx(tuple(expected), abs=2e-2)
     assert python.lqr(saved, *numbers) == pytest.approx(tuple(expected), abs=1e-4)
 
@@ -168,7 +185,9 @@ def test_the_plant_in_c_is_the_reduced_pendulum(c):
     y = np.concatenate([plant.x, plant.v, plant.k, plant.dk])
 
     def rate(y):
-        a, ddk = reduced_pendulum.accelerations(system, 0.0, (3.0, -2.0), tuple(y[4:7]), tuple(y[7:]), tuple(y[2:4]))
+        a, ddk = reduced_pendulum.accelerations(
+            system, 0.0, (3.0, -2.0), tuple(y[4:7]), tuple(y[7:]), tuple(y[2:4])
+        )
         return np.concatenate([y[2:4], a[:2], y[7:], ddk])
 
     for _ in range(1000):
@@ -196,7 +215,15 @@ def test_what_the_plant_in_c_measures_is_its_motion(c):
     assert R @ np.cross(w, (0.0, 0.0, 1.0)) == pytest.approx(list(plant.dk), abs=1e-6)
 
 
-@pytest.mark.parametrize("force, acts", [((6e3, -8e3), (12.0, -16.0)), ((math.inf, 0.0), (0.0, 0.0)), ((0.0, math.nan), (0.0, 0.0)), ((3e38, 0.0), (20.0, 0.0))])
+@pytest.mark.parametrize(
+    "force, acts",
+    [
+        ((6e3, -8e3), (12.0, -16.0)),
+        ((math.inf, 0.0), (0.0, 0.0)),
+        ((0.0, math.nan), (0.0, 0.0)),
+        ((3e38, 0.0), (20.0, 0.0)),
+    ],
+)
 def test_the_plant_in_c_cuts_forces_at_its_own_limit(c, force, acts):
     """Ten thousand newtons for a second are those of its drives: some meters per second, and not 740."""
     plants = PlantState(), PlantState()
@@ -233,8 +260,16 @@ def test_a_frame_that_comes_after_the_watch_has_read_its_clock_is_no_silence(c, 
     """An interrupt between the reading of the clock and the call: the arrival is later than `now`."""
     (link, feed), ours = end, Link(100 * MS)
     assert feed(ours.outgoing(1), 500 * MS)
-    assert c.link_watch(ctypes.byref(link), 500 * MS - 1) == 1 and c.link_watch(ctypes.byref(link), 0) == 1 and link.outages == 0
-    assert c.link_watch(ctypes.byref(link), 600 * MS) == 1 and c.link_watch(ctypes.byref(link), 600 * MS + 1) == 0 and link.outages == 1
+    assert (
+        c.link_watch(ctypes.byref(link), 500 * MS - 1) == 1
+        and c.link_watch(ctypes.byref(link), 0) == 1
+        and link.outages == 0
+    )
+    assert (
+        c.link_watch(ctypes.byref(link), 600 * MS) == 1
+        and c.link_watch(ctypes.byref(link), 600 * MS + 1) == 0
+        and link.outages == 1
+    )
 
 
 def test_a_frame_that_is_sent_with_a_clock_read_before_an_arrival_says_held_zero(c, end):
@@ -250,4 +285,7 @@ def test_a_force_flagged_safe_is_zero_on_the_board(end):
     (_, feed), framing = end, Framing()
     sent = [Frame(FORCE, flags, i, i, 0, 0, 9, (3.0, 4.0)) for i, flags in enumerate((0, SAFE))]
     heard = feed(b"".join(map(framing.encode, sent)), MS)
-    assert [(kind, stamp, numbers[:2]) for kind, stamp, numbers in heard] == [(FORCE, 9, (3.0, 4.0)), (FORCE, 9, (0.0, 0.0))]
+    assert [(kind, stamp, numbers[:2]) for kind, stamp, numbers in heard] == [
+        (FORCE, 9, (3.0, 4.0)),
+        (FORCE, 9, (0.0, 0.0)),
+    ]

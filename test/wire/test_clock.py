@@ -10,7 +10,9 @@ from rbdyn_ros.wire.clock import ClockOffset
 MS = 1_000_000  # [ns]
 
 
-def exchanged(clock: ClockOffset, at: int, there: int, back: int, theirs, hold: int = 3 * MS) -> None:
+def exchanged(
+    clock: ClockOffset, at: int, there: int, back: int, theirs, hold: int = 3 * MS
+) -> None:
     """A frame of ours leaves at `at`, takes `there`, is held, and takes `back`; `theirs(t)` is the other clock."""
     arrived = at + there
     clock.add(at, theirs(arrived), theirs(arrived + hold), arrived + hold + back)
@@ -30,7 +32,9 @@ def test_queues_on_the_way_are_seen_through():
     for i in range(2000):
         free = i % 10 == 0
         there, back = (0, 0) if free else (int(x) for x in rng.exponential((2 * MS, 20 * MS)))
-        exchanged(clock, 10**12 + 4 * MS * i, MS // 10 + there, MS // 10 + back, lambda t: t - 12345 * MS)
+        exchanged(
+            clock, 10**12 + 4 * MS * i, MS // 10 + there, MS // 10 + back, lambda t: t - 12345 * MS
+        )
     assert clock.offset(10**12 + 8_000 * MS) == pytest.approx(-12345 * MS, abs=MS // 10)
 
 
@@ -52,8 +56,12 @@ def test_a_drift_is_followed(ppm):
 
 def test_an_echo_of_what_was_never_sent_is_refused():
     clock = ClockOffset()
-    assert clock.add(t1=10 * MS, t2=0, t3=0, t4=9 * MS) is None  # it would have travelled back in time
-    assert clock.add(t1=0, t2=0, t3=5 * MS, t4=4 * MS) is None  # it was held for longer than it was away
+    assert (
+        clock.add(t1=10 * MS, t2=0, t3=0, t4=9 * MS) is None
+    )  # it would have travelled back in time
+    assert (
+        clock.add(t1=0, t2=0, t3=5 * MS, t4=4 * MS) is None
+    )  # it was held for longer than it was away
     assert not clock.known and clock.offset(0) == 0.0
 
 

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdyn_ros.wire import frame
-from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, LONGEST_HELD, SAFE, STATE, Frame, Malformed, decode, encode
+from rbdyn_ros.wire.frame import (
+    FORCE,
+    HEARTBEAT,
+    LONGEST_HELD,
+    SAFE,
+    STATE,
+    Frame,
+    Malformed,
+    decode,
+    encode,
+)
 
 from .frames import UPRIGHT, frames
 
@@ -31,7 +41,10 @@ def test_the_layout_is_that_of_the_page():
     assert data[24:28] == (7).to_bytes(4, "little") and data[28:36] == (8).to_bytes(8, "little")
     assert data[36:44] == bytes.fromhex("0000803f 000000c0")
     assert data[44:] == crc32(data[:44]).to_bytes(4, "little") and len(data) == 48
-    lengths = [len(encode(Frame(kind, 0, 0, 0, 0, 0, 0, numbers))) for kind, numbers in ((HEARTBEAT, ()), (STATE, UPRIGHT))]
+    lengths = [
+        len(encode(Frame(kind, 0, 0, 0, 0, 0, 0, numbers)))
+        for kind, numbers in ((HEARTBEAT, ()), (STATE, UPRIGHT))
+    ]
     assert lengths == [32, 84] and frame.LONGEST == 84
 
 
@@ -57,10 +70,16 @@ def test_no_bytes_are_an_exception(data):
 def wrong(reason: str) -> bytes:
     """Bytes whose CRC is right, and that are no frame for another reason."""
     header = struct.pack("<BBHIQQI", 1, STATE, 0, 0, 0, 0, 0)
-    numbers = dict(zip(("not finite", "not unit"), (([math.nan] * 11), (0.0, 0.0, 0.99, *[0.0] * 8))))
+    numbers = dict(
+        zip(("not finite", "not unit"), (([math.nan] * 11), (0.0, 0.0, 0.99, *[0.0] * 8)))
+    )
     if reason in numbers:
         return resealed(header + struct.pack("<Q11f", 0, *numbers[reason]))
-    bodies = {"version": b"\2" + header[1:], "kind": header[:1] + b"\7" + header[2:], "length": header}
+    bodies = {
+        "version": b"\2" + header[1:],
+        "kind": header[:1] + b"\7" + header[2:],
+        "length": header,
+    }
     return resealed(bodies[reason])
 
 

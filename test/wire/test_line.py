@@ -34,7 +34,9 @@ def wait_for(condition) -> None:
 class End:
     """A line that remembers what it was told."""
 
-    def __init__(self, open_port, heartbeat: float = 0.02, timeout: int = TIMEOUT, retry: float = 0.05):
+    def __init__(
+        self, open_port, heartbeat: float = 0.02, timeout: int = TIMEOUT, retry: float = 0.05
+    ):
         self.frames, self.said = [], []
         hear = lambda frame, now: self.frames.append(frame)  # noqa: E731
         self.line = Line(open_port, Link(timeout), heartbeat, retry, hear, self.said.append)
@@ -74,7 +76,12 @@ def test_udp_carries_both_ways(ends):
         end.line.begin()
     wait_for(lambda: bridge.line.status == board.line.status == UP)
     assert bridge.line.send(STATE, 5, UPRIGHT) and board.line.send(FORCE, 5, (1.0, 2.0))
-    wait_for(lambda: [f for f in board.frames if f.kind == STATE] and [f for f in bridge.frames if f.kind == FORCE])
+    wait_for(
+        lambda: (
+            [f for f in board.frames if f.kind == STATE]
+            and [f for f in bridge.frames if f.kind == FORCE]
+        )
+    )
     wait_for(lambda: bridge.line.link.clock.known and bridge.line.link.statistics.delays)
     assert bridge.line.link.clock.uncertainty < 1e9 and bridge.line.figures()["unsent"] == 0
 
@@ -121,11 +128,17 @@ def test_noise_is_counted_and_changes_nothing(ends):
 def test_a_port_that_is_taken_is_one_sentence(ends):
     port = free_port()
     ends(lambda: Udp("127.0.0.1", port)).line.begin()
-    with pytest.raises(CannotOpen, match=f"udp.port is {port} on 127.0.0.1: another program uses it; end that, or choose another"):
+    with pytest.raises(
+        CannotOpen,
+        match=f"udp.port is {port} on 127.0.0.1: another program uses it; end that, or choose another",
+    ):
         Udp("127.0.0.1", port)
 
 
-@pytest.mark.parametrize("address, sentence", [("192.0.2.1", "is not an address of this machine"), ("no address", "no address that")])
+@pytest.mark.parametrize(
+    "address, sentence",
+    [("192.0.2.1", "is not an address of this machine"), ("no address", "no address that")],
+)
 def test_an_address_of_somebody_else_is_one_sentence(address, sentence):
     with pytest.raises(CannotOpen, match=sentence):
         Udp(address, free_port())
@@ -169,7 +182,12 @@ def test_serial_carries_both_ways(ends, cable):
     assert bridge.frames[0].numbers == (3.0, 4.0) and bridge.line.status == UP
     assert bridge.line.send(STATE, 7, UPRIGHT)
     heard = []
-    wait_for(lambda: heard.extend(board.incoming(os.read(cable.master, 4096), time.monotonic_ns())) or STATE in [f.kind for f in heard])
+    wait_for(
+        lambda: (
+            heard.extend(board.incoming(os.read(cable.master, 4096), time.monotonic_ns()))
+            or STATE in [f.kind for f in heard]
+        )
+    )
 
 
 def test_a_cable_that_is_pulled_is_looked_for_and_found_again(ends, cable):
@@ -193,7 +211,9 @@ def test_a_cable_that_is_pulled_is_looked_for_and_found_again(ends, cable):
 def test_a_device_that_is_not_there_yet_is_waited_for(ends, cable):
     bridge = ends(lambda: SerialPort(str(cable.path), 115200))
     bridge.line.begin()
-    assert bridge.said == [f"{NO_PORT}serial.port is {cable.path}: there is no such device; plug it in (`ls /dev/serial/by-id` shows what is)"]
+    assert bridge.said == [
+        f"{NO_PORT}serial.port is {cable.path}: there is no such device; plug it in (`ls /dev/serial/by-id` shows what is)"
+    ]
     cable.plug()
     wait_for(lambda: bridge.line.status == SILENT)
 
@@ -261,7 +281,10 @@ class Uart:
         self._thread.join()
 
     def _pass(self) -> None:
-        before, owed = time.monotonic(), [0.0, 0.0]  # bytes that may pass to the board, and from it
+        before, owed = (
+            time.monotonic(),
+            [0.0, 0.0],
+        )  # bytes that may pass to the board, and from it
         while not self._ending:
             time.sleep(0.001)
             now = time.monotonic()
@@ -285,7 +308,9 @@ class Uart:
             if frame.kind == STATE:
                 self.behind(frame.stamp)
                 self.heard.append(frame.stamp)
-                self._out += self._link.outgoing(time.monotonic_ns(), FORCE, frame.stamp, (1.0, 0.0))
+                self._out += self._link.outgoing(
+                    time.monotonic_ns(), FORCE, frame.stamp, (1.0, 0.0)
+                )
         return len(data)
 
 
@@ -324,7 +349,9 @@ def test_states_do_not_queue_on_a_line_that_is_slower_than_they_are(ends, cable,
     board = uart(115200)
     bridge = ends(lambda: SerialPort(str(cable.path), 115200), timeout=3_000_000_000)
     sender, newer = Sender(bridge.line), []
-    board.behind = lambda stamp: newer.append(len([number for number in sender.sent[-500:] if number > stamp]))
+    board.behind = lambda stamp: newer.append(
+        len([number for number in sender.sent[-500:] if number > stamp])
+    )
     bridge.line.begin()
     sender.until(lambda: len(board.heard) > 150)
     assert max(newer) < 3  # the window, itself included
@@ -346,11 +373,15 @@ def test_a_board_that_is_stopped_and_reset_hears_fresh_states_at_once(ends, cabl
         sender.until(lambda: bridge.line.status == SILENT)
         end = time.monotonic() + 0.2
         sender.until(lambda: time.monotonic() > end)
-        assert len(sender.sent) - before < 30  # a window, and one whose acknowledgement was waited for too long; 500 Hz are 175
+        assert (
+            len(sender.sent) - before < 30
+        )  # a window, and one whose acknowledgement was waited for too long; 500 Hz are 175
         board.reset()
         fresh, read = sender.number, []
         board.behind = lambda stamp: read.append(board.read) if stamp > fresh else None
         board.running = True
         sender.until(lambda: read)
-        assert read[0] < 3000  # bytes that the board had to take before the first fresh state; a port holds 20 000
+        assert (
+            read[0] < 3000
+        )  # bytes that the board had to take before the first fresh state; a port holds 20 000
         sender.until(lambda: bridge.frames[-1].kind == FORCE and bridge.frames[-1].stamp > fresh)

@@ -31,14 +31,18 @@ def test_states_go_there_and_forces_come_back(link):
     board = Link(100 * MS)
     for i in range(1, 51):
         sent = 4 * MS * i
-        (state,) = board.incoming(link.outgoing(sent, STATE, stamp=sent, numbers=UPRIGHT), THERE + sent + MS)
+        (state,) = board.incoming(
+            link.outgoing(sent, STATE, stamp=sent, numbers=UPRIGHT), THERE + sent + MS
+        )
         answer = board.outgoing(THERE + sent + 2 * MS, FORCE, state.stamp, (1.0, -2.0))
         (force,) = link.incoming(answer, sent + 3 * MS)
         assert (force.kind, force.stamp, force.numbers) == (FORCE, sent, (1.0, -2.0))
     figures = link.figures()
     assert link.clock.offset(0) == pytest.approx(THERE, rel=1e-12)
     assert (figures["accepted"], figures["lost"], figures["outages"]) == (50, 0, 0)
-    assert figures["delay_p50_ms"] == pytest.approx(2.0) and figures["age_p99_ms"] == pytest.approx(1.0, abs=0.1)
+    assert figures["delay_p50_ms"] == pytest.approx(2.0) and figures[
+        "age_p99_ms"
+    ] == pytest.approx(1.0, abs=0.1)
     assert figures["jitter_max_ms"] == pytest.approx(0.0, abs=1e-6)
 
 
@@ -55,7 +59,9 @@ def test_after_a_silence_another_board_may_begin_at_zero(link):
     old, new = Link(100 * MS), Link(100 * MS)
     for i in range(5000):
         list(link.incoming(old.outgoing(THERE + MS * i), MS * i))
-    assert list(link.incoming(new.outgoing(0), 5000 * MS)) == []  # until it has been silent, it is a replay
+    assert (
+        list(link.incoming(new.outgoing(0), 5000 * MS)) == []
+    )  # until it has been silent, it is a replay
     assert link.sequence.strays == 1
     link.watch(5200 * MS)
     assert len(list(link.incoming(new.outgoing(MS), 5201 * MS))) == 1
@@ -77,12 +83,16 @@ def test_whatever_the_wire_does_nothing_crashes_and_all_is_counted(data):
     board, link = Link(100 * MS), Link(100 * MS)
     sent = [board.outgoing(THERE + MS * i, FORCE, i, (float(i), 0.0)) for i in range(30)]
     pieces = data.draw(st.lists(st.sampled_from(sent), max_size=60), label="order")
-    kinds = data.draw(st.lists(st.integers(0, 3), min_size=len(pieces), max_size=len(pieces)), label="damage")
+    kinds = data.draw(
+        st.lists(st.integers(0, 3), min_size=len(pieces), max_size=len(pieces)), label="damage"
+    )
     damaged = [_damaged(data, piece, kind) for piece, kind in zip(pieces, kinds)]
     newest = -1
     for i, piece in enumerate(damaged):
         for force in link.incoming(piece, MS * i):
-            assert force.stamp == force.sequence > newest  # only what was sent, and never backwards
+            assert (
+                force.stamp == force.sequence > newest
+            )  # only what was sent, and never backwards
             newest = force.sequence
     assert judged(link) == sum(bool(part) for piece in damaged for part in piece.split(b"\0"))
     link.figures()
@@ -125,12 +135,16 @@ def test_an_echo_that_cannot_be_gives_no_figures(link):
     for at in (4 * MS, 8 * MS):
         exchange(link, board, at, lambda t: THERE + t)
     before = link.figures()
-    for i, (echo, held) in enumerate(((1, 0), (8 * MS + 1, 0), (4 * MS, 0), (2**63, 0), (8 * MS, 50 * MS))):
+    for i, (echo, held) in enumerate(
+        ((1, 0), (8 * MS + 1, 0), (4 * MS, 0), (2**63, 0), (8 * MS, 50 * MS))
+    ):
         frame = Frame(HEARTBEAT, 0, 2 + i, THERE + 20 * MS + i, echo, held)
         assert list(link.incoming(link.framing.encode(frame), 21 * MS + i)) == [frame]
     after = link.figures()
     assert after["false_echoes"] == 5 and after["accepted"] == 7
-    assert [after[f"delay_{which}_ms"] for which in ("p50", "p99", "max")] == [before[f"delay_{which}_ms"] for which in ("p50", "p99", "max")]
+    assert [after[f"delay_{which}_ms"] for which in ("p50", "p99", "max")] == [
+        before[f"delay_{which}_ms"] for which in ("p50", "p99", "max")
+    ]
     assert link.clock.offset(21 * MS) == THERE
 
 
@@ -145,7 +159,11 @@ def test_a_clock_that_leaps_without_silence_is_recognized_at_once(link, leap):
     figures = link.figures()
     assert figures["clock_leaps"] == 1 and figures["outages"] == 0 and figures["accepted"] == 202
     assert link.clock.offset(4 * MS * 203) == pytest.approx(THERE + leap, abs=MS)
-    assert figures["age_max_ms"] < 3.0 and figures["jitter_max_ms"] < 1.0 and figures["delay_max_ms"] < 3.0
+    assert (
+        figures["age_max_ms"] < 3.0
+        and figures["jitter_max_ms"] < 1.0
+        and figures["delay_max_ms"] < 3.0
+    )
 
 
 # what is held back
@@ -161,15 +179,25 @@ def test_states_wait_for_echoes(link):
             sent.append(link.outgoing(now, STATE, now, UPRIGHT))
     assert len(sent) == 3 and link.figures()["held_back"] == 8
     list(board.incoming(sent[0], 30 * MS))
-    list(link.incoming(board.outgoing(30 * MS), 30 * MS))  # one is acknowledged: there is room for one
-    assert [link.admits(now, STATE) and link.outgoing(now, STATE, now, UPRIGHT) != b"" for now in (31 * MS, 32 * MS)] == [True, False]
+    list(
+        link.incoming(board.outgoing(30 * MS), 30 * MS)
+    )  # one is acknowledged: there is room for one
+    assert [
+        link.admits(now, STATE) and link.outgoing(now, STATE, now, UPRIGHT) != b""
+        for now in (31 * MS, 32 * MS)
+    ] == [True, False]
 
 
 def test_a_force_of_zero_needs_no_room_and_one_that_is_safe_no_board(link):
     for i in range(4):
-        assert link.admits(i, FORCE, (0.0, 0.0), safe=True) and not link.admits(i, FORCE, (0.0, 0.0))
+        assert link.admits(i, FORCE, (0.0, 0.0), safe=True) and not link.admits(
+            i, FORCE, (0.0, 0.0)
+        )
     list(link.incoming(Link(100 * MS).outgoing(0), 5))
-    assert [link.admits(6 + i, FORCE, (1.0, 0.0)) and bool(link.outgoing(6 + i, FORCE, 1, (1.0, 0.0))) for i in range(4)] == [True] * 3 + [False]
+    assert [
+        link.admits(6 + i, FORCE, (1.0, 0.0)) and bool(link.outgoing(6 + i, FORCE, 1, (1.0, 0.0)))
+        for i in range(4)
+    ] == [True] * 3 + [False]
     assert link.admits(10, FORCE, (0.0, 0.0))
 
 

@@ -31,7 +31,11 @@ def start(client):
     processes = []
 
     def make(*words: str) -> subprocess.Popen:
-        processes.append(subprocess.Popen([str(client), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        processes.append(
+            subprocess.Popen(
+                [str(client), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+        )
         return processes[-1]
 
     yield make
@@ -50,13 +54,19 @@ def wait_for(condition) -> None:
 @pytest.mark.parametrize(
     "words, sentence",
     [
-        (("--udp", "127.0.0.1", "abc"), "the port of --udp is abc; it must be a number from 1 to 65535"),
+        (
+            ("--udp", "127.0.0.1", "abc"),
+            "the port of --udp is abc; it must be a number from 1 to 65535",
+        ),
         (("--udp", "127.0.0.1", "47001x"), "the port of --udp is 47001x"),
         (("--udp", "127.0.0.1", "70000"), "the port of --udp is 70000"),
         (("--udp", "127.0.0.1", "0.5"), "the port of --udp is 0.5"),
         (("--udp", "127.0.0.1", "80.5"), "the port of --udp is 80.5; it must be a whole number"),
         (("--udp", "localhost", "47001"), "localhost is no IPv4 address"),
-        (("--udp", "127.0.0.1", "47001", "--seconds", "abc"), "--seconds is abc; it must be a number from 0.001 to 1e+09"),
+        (
+            ("--udp", "127.0.0.1", "47001", "--seconds", "abc"),
+            "--seconds is abc; it must be a number from 0.001 to 1e+09",
+        ),
         (("--udp", "127.0.0.1", "47001", "--seconds", "-1"), "--seconds is -1"),
         (("--udp", "127.0.0.1", "47001", "--seconds", "nan"), "--seconds is nan"),
         (("--udp", "127.0.0.1", "47001", "--seconds", ""), "--seconds is ; it must"),
@@ -99,7 +109,10 @@ def test_a_link_to_a_terminal_that_lives_and_a_file_are_kept(start, tmp_path):
     master, slave = os.openpty()
     link.symlink_to(os.ttyname(slave))
     file.write_text("precious")
-    for path, sentence in ((link, "which another program uses; end that, or choose another name"), (file, "File exists")):
+    for path, sentence in (
+        (link, "which another program uses; end that, or choose another name"),
+        (file, "File exists"),
+    ):
         process = start("controller", "--pty", str(path))
         said = process.communicate(timeout=PATIENCE)[1]
         assert process.returncode == 2 and sentence in said and said.count("\n") == 1
@@ -115,7 +128,10 @@ class Bridge:
     """A socket with a link behind it: hears states, sends forces."""
 
     def __init__(self):
-        self.socket, self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), Link(3_000_000_000)
+        self.socket, self.link = (
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
+            Link(3_000_000_000),
+        )
         self.socket.bind(("127.0.0.1", 0))
         self.socket.settimeout(PATIENCE)
         self.port = self.socket.getsockname()[1]
@@ -125,7 +141,11 @@ class Bridge:
         found = []
         while len(found) < count:
             data, self.peer = self.socket.recvfrom(2048)
-            found += [frame for frame in self.link.incoming(data, time.monotonic_ns()) if frame.kind == STATE]
+            found += [
+                frame
+                for frame in self.link.incoming(data, time.monotonic_ns())
+                if frame.kind == STATE
+            ]
         return found
 
     def answer(self, stamp: int, force: tuple = (5.0, 0.0)) -> None:
@@ -144,7 +164,9 @@ def test_a_patient_plant_waits_for_the_answer_to_its_own_state(start):
     try:
         start("plant", "--udp", "127.0.0.1", str(bridge.port), "--patient")
         first, again = bridge.states(2)
-        assert first.numbers == again.numbers and first.stamp < again.stamp  # sent again under another stamp
+        assert (
+            first.numbers == again.numbers and first.stamp < again.stamp
+        )  # sent again under another stamp
         bridge.answer(again.stamp)
         second = bridge.until_moved(first.numbers)
         for stamp in (first.stamp, again.stamp, 0):  # late, doubled, of no state
@@ -173,5 +195,14 @@ def test_ten_thousand_newtons_are_what_its_drives_give(start):
 def test_the_python_client_refuses_a_port_that_is_none():
     client = Path(__file__).parents[2] / "examples" / "hil_client" / "client.py"
     for word in ("abc", "70000", "0"):
-        done = subprocess.run([sys.executable, str(client), "127.0.0.1", word], capture_output=True, text=True, timeout=PATIENCE)
-        assert done.returncode == 1 and done.stderr == f"client.py: the port is {word}; it must be a whole number from 1 to 65535\n"
+        done = subprocess.run(
+            [sys.executable, str(client), "127.0.0.1", word],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+        assert (
+            done.returncode == 1
+            and done.stderr
+            == f"client.py: the port is {word}; it must be a whole number from 1 to 65535\n"
+        )

@@ -28,13 +28,19 @@ def test_what_is_late_or_doubled_is_not_lost(start, delays):
     order = sorted(range(1, len(delays) + 1), key=lambda i: i + delays[i - 1][0])
     numbers = [0, *(i for i in order for _ in range(1 + delays[i - 1][1])), len(delays) + 1]
     sequence = tracked(start + i for i in numbers)
-    assert (sequence.lost, sequence.duplicates, sequence.strays) == (0, sum(twice for _, twice in delays), 0)
+    assert (sequence.lost, sequence.duplicates, sequence.strays) == (
+        0,
+        sum(twice for _, twice in delays),
+        0,
+    )
     assert sequence.arrived == len(delays) + 2
 
 
 def test_each_arrival_is_named():
     sequence = Sequence()
-    named = [sequence.arrival(number) for number in (10, 12, 12, 11, 11, 13, 13 - WINDOW, 5_000_000, 14)]
+    named = [
+        sequence.arrival(number) for number in (10, 12, 12, 11, 11, 13, 13 - WINDOW, 5_000_000, 14)
+    ]
     assert named == [NEW, NEW, DUPLICATE, REORDERED, DUPLICATE, NEW, STRAY, STRAY, NEW]
 
 

@@ -29,9 +29,16 @@ SETTINGS = (
     ),
 )
 VALUES = {
-    "delay_margin": Value("ms", "largest delay, in whole control periods, under which the motion decays"),
-    "theory": Value("ms", "the same of the linear loop, from the derivative of the law; behind encoders with the stationary filter"),
-    "off_theory": Value("%", "by which the measured one differs, beyond the control period that it is measured to"),
+    "delay_margin": Value(
+        "ms", "largest delay, in whole control periods, under which the motion decays"
+    ),
+    "theory": Value(
+        "ms",
+        "the same of the linear loop, from the derivative of the law; behind encoders with the stationary filter",
+    ),
+    "off_theory": Value(
+        "%", "by which the measured one differs, beyond the control period that it is measured to"
+    ),
 }
 
 
@@ -40,11 +47,16 @@ def measure(bench, conditions, settings) -> Measured:
     h = conditions.period
 
     def stands(delay: float) -> bool:
-        late = conditions._replace(faults=conditions.faults._replace(command_delay=round(delay / h) * h))
+        late = conditions._replace(
+            faults=conditions.faults._replace(command_delay=round(delay / h) * h)
+        )
         return margins.stands(bench, late, settings)
 
     found = edge(stands, h * 2 ** math.ceil(math.log2(settings["largest"] / h)), 1.01 * h)
     measured = 1e3 * h * round(found.holds / h)
     theory = 1e3 * margins.of_conditions(bench, conditions).delay
     off = max(0.0, abs(measured + 500.0 * h - theory) - 500.0 * h) / theory * 100.0
-    return Measured({"delay_margin": measured, "theory": theory, "off_theory": off}, {"tried": found.tried, "decayed": found.outcomes})
+    return Measured(
+        {"delay_margin": measured, "theory": theory, "off_theory": off},
+        {"tried": found.tried, "decayed": found.outcomes},
+    )

@@ -23,7 +23,10 @@ VALUES = {"drift": Value("", "largest change of the energy, relative to that of 
 def measure(bench, conditions, settings) -> Measured:
     """The frictionless plant, falling from a tilt, at ten looks per second."""
     params = bench.params._replace(cart_damping=0.0, joint_damping=0.0)
-    system, method = spherical_pendulum.build(params), select(conditions.integrator, settings["composition"])
+    system, method = (
+        spherical_pendulum.build(params),
+        select(conditions.integrator, settings["composition"]),
+    )
     _, q, v = spherical_pendulum.upright(math.radians(settings["tilt"]))
     input, options, reaction = spherical_pendulum.no_input(), method.options(system), np.zeros(3)
     method.check(system, State(0.0, q, v), input)
@@ -31,6 +34,8 @@ def measure(bench, conditions, settings) -> Measured:
     energies = [spherical_pendulum.quantities(system, q, v)[0]]
     for i in range(round(settings["duration"] / (steps * h))):
         done, *_ = method.advance(system, options, input, h, steps, i * steps * h, q, v, reaction)
-        energies.append(spherical_pendulum.quantities(system, q, v)[0] if done == steps else math.inf)
+        energies.append(
+            spherical_pendulum.quantities(system, q, v)[0] if done == steps else math.inf
+        )
     scale = system.rod_mass * system.gravity * system.center
     return Measured({"drift": float(np.abs(np.array(energies) - energies[0]).max() / scale)})

@@ -31,7 +31,10 @@ SETTINGS = (
 VALUES = {
     "gain_low": Value("", "smallest factor under which the motion decays"),
     "gain_high": Value("", "largest factor under which the motion decays, 200 at most"),
-    "theory_low": Value("", "the same of the linear loop, from the derivative of the law; behind encoders with the stationary filter"),
+    "theory_low": Value(
+        "",
+        "the same of the linear loop, from the derivative of the law; behind encoders with the stationary filter",
+    ),
     "theory_high": Value("", "the same of the linear loop, from the derivative of the law"),
 }
 _SPAN = math.log(200.0)
@@ -42,8 +45,22 @@ def measure(bench, conditions, settings) -> Measured:
     fine = math.log1p(0.01 * settings["tolerance"])
 
     def last(way: float) -> float:
-        return math.exp(way * edge(lambda far: margins.stands(bench, conditions, settings, math.exp(way * far)), _SPAN, fine).holds)
+        return math.exp(
+            way
+            * edge(
+                lambda far: margins.stands(bench, conditions, settings, math.exp(way * far)),
+                _SPAN,
+                fine,
+            ).holds
+        )
 
     low, high = last(-1.0), last(1.0)
     theory = margins.of_conditions(bench, conditions)
-    return Measured({"gain_low": low, "gain_high": high, "theory_low": theory.gain_low, "theory_high": theory.gain_high})
+    return Measured(
+        {
+            "gain_low": low,
+            "gain_high": high,
+            "theory_low": theory.gain_low,
+            "theory_high": theory.gain_high,
+        }
+    )

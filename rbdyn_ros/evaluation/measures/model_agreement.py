@@ -33,7 +33,9 @@ SETTINGS = (
     Parameter("composition", "none", "", "Names the composition of the integrator.", "string"),
 )
 VALUES = {
-    "difference": Value("", "largest, of direction, its rate, cart and its velocity [1, 1/s, m, m/s]"),
+    "difference": Value(
+        "", "largest, of direction, its rate, cart and its velocity [1, 1/s, m, m/s]"
+    ),
     "quaternion": Value("", "largest deviation of the quaternion's norm from 1"),
 }
 
@@ -42,8 +44,12 @@ def measure(bench, conditions, settings) -> Measured:
     """Random starts without spin, forced; the reference is DOP853 with a tolerance of 1e-13."""
     system, rng = spherical_pendulum.build(bench.params), np.random.default_rng(conditions.seed)
     method = select(conditions.integrator, settings["composition"])
-    worst = np.array([_one(system, method, conditions.step, settings, rng) for _ in range(settings["runs"])])
-    return Measured({"difference": float(worst[:, 0].max()), "quaternion": float(worst[:, 1].max())})
+    worst = np.array(
+        [_one(system, method, conditions.step, settings, rng) for _ in range(settings["runs"])]
+    )
+    return Measured(
+        {"difference": float(worst[:, 0].max()), "quaternion": float(worst[:, 1].max())}
+    )
 
 
 def _one(system, method, h: float, settings: dict, rng) -> tuple:
@@ -51,7 +57,12 @@ def _one(system, method, h: float, settings: dict, rng) -> tuple:
     Q = rng.normal(size=4)
     q = np.array((*rng.uniform(-0.5, 0.5, 2), *(Q / np.linalg.norm(Q))))
     v = np.array((*rng.uniform(-0.5, 0.5, 2), *rng.uniform(-2.0, 2.0, 2), 0.0))
-    sines = np.array([(axis, settings["amplitude"], rng.uniform(1.0, 6.0), rng.uniform(0.0, 6.0)) for axis in (0.0, 1.0)])
+    sines = np.array(
+        [
+            (axis, settings["amplitude"], rng.uniform(1.0, 6.0), rng.uniform(0.0, 6.0))
+            for axis in (0.0, 1.0)
+        ]
+    )
     input = spherical_pendulum.no_input()._replace(sines=sines)
     s, steps = sphere_state.of_state(q, v), round(settings["duration"] / h)
     exact = _exact(system, sines, s, h * np.arange(steps + 1))
@@ -62,7 +73,10 @@ def _one(system, method, h: float, settings: dict, rng) -> tuple:
         if done < 1:
             return math.inf, math.inf
         now = np.concatenate(sphere_state.of_state(q, v))
-        off, norm = max(off, np.abs(now - exact[i + 1]).max()), max(norm, abs(np.linalg.norm(q[2:]) - 1.0))
+        off, norm = (
+            max(off, np.abs(now - exact[i + 1]).max()),
+            max(norm, abs(np.linalg.norm(q[2:]) - 1.0)),
+        )
     return off, norm
 
 
@@ -75,4 +89,6 @@ def _exact(system, sines, s: tuple, t) -> np.ndarray:
         a, ddk = reduced_pendulum.accelerations(system, 0.0, (u[0], u[1]), k, dk, dx)
         return np.concatenate((dk, ddk, dx, a))
 
-    return solve_ivp(rates, (0.0, t[-1]), np.concatenate(s), "DOP853", t, rtol=1e-13, atol=1e-13).y.T
+    return solve_ivp(
+        rates, (0.0, t[-1]), np.concatenate(s), "DOP853", t, rtol=1e-13, atol=1e-13
+    ).y.T

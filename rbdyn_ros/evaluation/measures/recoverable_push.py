@@ -40,7 +40,9 @@ SETTINGS = (
     ),
 )
 VALUES = {
-    "push": Value("N s", "by bisection, which takes for granted that all weaker pushes are recovered"),
+    "push": Value(
+        "N s", "by bisection, which takes for granted that all weaker pushes are recovered"
+    ),
 }
 
 
@@ -51,15 +53,33 @@ def measure(bench, conditions, settings) -> Measured:
 
     def recovers(impulse: float) -> bool:
         force = impulse / lasting
-        wrench = (force * math.cos(azimuth), force * math.sin(azimuth), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, length)
+        wrench = (
+            force * math.cos(azimuth),
+            force * math.sin(azimuth),
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            length,
+        )
         push = Push(0.0, lasting, wrench)
         calm = After(course.Calm(), push.duration)
-        run = bench.run(conditions, spherical_pendulum.upright(), settings["duration"], pushes=(push,), stop=calm)
+        run = bench.run(
+            conditions,
+            spherical_pendulum.upright(),
+            settings["duration"],
+            pushes=(push,),
+            stop=calm,
+        )
         return math.isfinite(course.settling_time(run))
 
     found = edge(recovers, settings["largest"], settings["tolerance"])
     note = "by bisection: assumes that all weaker pushes are recovered too"
-    return Measured({"push": found.holds}, {"tried": found.tried, "recovered": found.outcomes}, note)
+    return Measured(
+        {"push": found.holds}, {"tried": found.tried, "recovered": found.outcomes}, note
+    )
 
 
 class After:

@@ -49,7 +49,10 @@ SETTINGS = (
     ),
 )
 VALUES = {
-    "tilt": Value("deg", "the smallest over the azimuths; by bisection, which takes for granted that below it all are recovered"),
+    "tilt": Value(
+        "deg",
+        "the smallest over the azimuths; by bisection, which takes for granted that below it all are recovered",
+    ),
     "spread": Value("deg", "between the azimuths"),
     "at_limit": Value("", "1 if even the largest tilt asked for is recovered"),
 }
@@ -68,6 +71,10 @@ def measure(bench, conditions, settings) -> Measured:
         near = found[-1].holds if found else None
         found.append(edge(recovers, settings["largest"], settings["tolerance"], near))
     tilts = [one.holds for one in found]
-    values = {"tilt": min(tilts), "spread": max(tilts) - min(tilts), "at_limit": float(all(one.at_limit for one in found))}
+    values = {
+        "tilt": min(tilts),
+        "spread": max(tilts) - min(tilts),
+        "at_limit": float(all(one.at_limit for one in found)),
+    }
     note = "by bisection: assumes that all smaller tilts are recovered too"
     return Measured(values, {"tried": found[0].tried, "recovered": found[0].outcomes}, note)

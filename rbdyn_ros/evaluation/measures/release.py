@@ -17,7 +17,9 @@ SETTINGS = (
     Parameter("duration", 10.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
 )
 VALUES = {
-    "settling_time": Value("s", "since when the tilt is at most 0.5 degrees and the cart within 2 cm"),
+    "settling_time": Value(
+        "s", "since when the tilt is at most 0.5 degrees and the cart within 2 cm"
+    ),
     "overshoot": Value("deg", "largest tilt to the other side"),
     "travel": Value("m", "largest distance of the cart"),
     "peak_force": Value("N", "largest force"),

@@ -29,17 +29,23 @@ VALUES = {
     "cart_rms": Value("mm", "of the cart's distance"),
     "force_rms": Value("N", "of the force"),
     "estimate_rms": Value("deg", "of the angle between the rod and what the law saw of it"),
-    "settling_time": Value("s", "since when the tilt is at most 0.5 degrees and the cart within 2 cm"),
+    "settling_time": Value(
+        "s", "since when the tilt is at most 0.5 degrees and the cart within 2 cm"
+    ),
 }
 
 
 def measure(bench, conditions, settings) -> Measured:
     """One run, and its last part."""
-    start = spherical_pendulum.upright(math.radians(settings["tilt"]), math.radians(settings["azimuth"]))
+    start = spherical_pendulum.upright(
+        math.radians(settings["tilt"]), math.radians(settings["azimuth"])
+    )
     run = bench.run(conditions, start, settings["duration"], stop=course.Calm(patient=True))
     late = run.t[:-1] >= run.t[0] + settings["waiting"]
     if not late.any():
-        return Measured({}, course.curves(run), f"{run.ended} before the {settings['waiting']:g} s were over")
+        return Measured(
+            {}, course.curves(run), f"{run.ended} before the {settings['waiting']:g} s were over"
+        )
     seen, true = trial.axis(run.seen[late, :6]), trial.axis(run.q[:-1][late])
     values = {
         "tilt_rms": math.degrees(course.rms(course.tilts(run)[:-1][late])),

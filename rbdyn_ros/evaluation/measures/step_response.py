@@ -24,7 +24,9 @@ SETTINGS = (
     Parameter("duration", 15.0, "s", "Sets the simulated time of a run.", low=0.0, low_open=True),
 )
 VALUES = {
-    "settling_time": Value("s", "since when the tilt is at most 0.5 degrees and the cart within 2 cm of the set point"),
+    "settling_time": Value(
+        "s", "since when the tilt is at most 0.5 degrees and the cart within 2 cm of the set point"
+    ),
     "overshoot": Value("%", "of the distance, beyond the set point"),
     "undershoot": Value("%", "of the distance, first in the wrong direction"),
     "tilt": Value("deg", "largest tilt"),
@@ -37,7 +39,13 @@ def measure(bench, conditions, settings) -> Measured:
     azimuth, distance = math.radians(settings["azimuth"]), settings["distance"]
     ahead = np.array((math.cos(azimuth), math.sin(azimuth)))
     goal = tuple((distance * ahead).tolist())
-    run = bench.run(conditions, spherical_pendulum.upright(), settings["duration"], reference=goal, stop=course.Calm(goal))
+    run = bench.run(
+        conditions,
+        spherical_pendulum.upright(),
+        settings["duration"],
+        reference=goal,
+        stop=course.Calm(goal),
+    )
     way = run.q[:, :2] @ ahead / distance
     values = {
         "settling_time": course.settling_time(run, goal),
@@ -46,4 +54,8 @@ def measure(bench, conditions, settings) -> Measured:
         "tilt": math.degrees(float(course.tilts(run).max())),
         "effort": course.effort(run),
     }
-    return Measured(values, {**course.curves(run), "goal": list(goal)}, run.ended if run.ended != course.SETTLED else "")
+    return Measured(
+        values,
+        {**course.curves(run), "goal": list(goal)},
+        run.ended if run.ended != course.SETTLED else "",
+    )

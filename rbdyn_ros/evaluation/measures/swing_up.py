@@ -62,9 +62,18 @@ SETTINGS = (
         low_open=True,
     ),
 )
-DRAWN = ("rod_mass", "rod_length", "cart_mass", "cart_damping", "joint_damping")  # what `mismatch_spread` draws
+DRAWN = (
+    "rod_mass",
+    "rod_length",
+    "cart_mass",
+    "cart_damping",
+    "joint_damping",
+)  # what `mismatch_spread` draws
 VALUES = {
-    "success": Value("%", "settled in time: tilt at most 2 degrees and cart within 5 cm for a second, never beyond the travel"),
+    "success": Value(
+        "%",
+        "settled in time: tilt at most 2 degrees and cart within 5 cm for a second, never beyond the travel",
+    ),
     "settled_median": Value("s", "of those that settled"),
     "settled_p99": Value("s", "99th percentile of those that settled"),
     "settled_max": Value("s", "the last of those that settled"),
@@ -86,17 +95,27 @@ def starts(bench, conditions, settings) -> int:
 
 def outcomes(bench, conditions, settings, part: range) -> np.ndarray:
     """Rows of `many.COLUMNS`."""
-    drawn, spread, duration = kinds.drawn(settings["start"], conditions.seed, part), settings["mismatch_spread"], settings["duration"]
+    drawn, spread, duration = (
+        kinds.drawn(settings["start"], conditions.seed, part),
+        settings["mismatch_spread"],
+        settings["duration"],
+    )
     if not spread:
         return many.outcomes(bench, conditions, drawn, duration)
     plants = (with_plant(conditions, spread, number) for number in part)
-    return np.vstack([many.outcomes(bench, own, start[None], duration) for own, start in zip(plants, drawn)])
+    return np.vstack(
+        [many.outcomes(bench, own, start[None], duration) for own, start in zip(plants, drawn)]
+    )
 
 
 def with_plant(conditions, spread: float, number: int):
     """The conditions of the start of that number, whose plant differs in each of `DRAWN` by at most the part `spread`, uniformly."""
-    parts = np.random.default_rng((conditions.seed, number, len(DRAWN))).uniform(-spread, spread, len(DRAWN))
-    return conditions._replace(faults=conditions.faults._replace(mismatch=Mismatch(**dict(zip(DRAWN, parts.tolist())))))
+    parts = np.random.default_rng((conditions.seed, number, len(DRAWN))).uniform(
+        -spread, spread, len(DRAWN)
+    )
+    return conditions._replace(
+        faults=conditions.faults._replace(mismatch=Mismatch(**dict(zip(DRAWN, parts.tolist()))))
+    )
 
 
 def summary(settings, rows: np.ndarray) -> Measured:
@@ -106,7 +125,14 @@ def summary(settings, rows: np.ndarray) -> Measured:
     if good.any():
         times = rows[good, 0]
         p50, p99 = np.percentile(times, (50.0, 99.0))
-        values |= {"settled_median": float(p50), "settled_p99": float(p99), "settled_max": float(times.max())}
-        values |= {"travel_max": float(rows[good, 1].max()), "effort_median": float(np.median(rows[good, 2]))}
+        values |= {
+            "settled_median": float(p50),
+            "settled_p99": float(p99),
+            "settled_max": float(times.max()),
+        }
+        values |= {
+            "travel_max": float(rows[good, 1].max()),
+            "effort_median": float(np.median(rows[good, 2])),
+        }
     curves = {"settled": [None if math.isnan(t) else round(t, 3) for t in rows[:, 0].tolist()]}
     return Measured(values, curves, f"{int(good.sum())} of {len(rows)} starts")

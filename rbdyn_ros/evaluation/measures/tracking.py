@@ -52,10 +52,16 @@ def measure(bench, conditions, settings) -> Measured:
     path = {name: settings[name] for name in ("path", "size", "frequency")}
     law = {f"{bench.subject.name}.{name}": value for name, value in path.items()}
     asked = conditions._replace(law=tuple(sorted({**dict(conditions.law), **law}.items())))
-    run = bench.run(asked, spherical_pendulum.upright(), settings["duration"], stop=course.Calm(patient=True))
+    run = bench.run(
+        asked, spherical_pendulum.upright(), settings["duration"], stop=course.Calm(patient=True)
+    )
     late = run.t >= run.t[0] + settings["waiting"]
     if run.ended or not late.any():
-        return Measured({}, course.curves(run), f"{run.ended or 'the run was over'} before the {settings['waiting']:g} s were over")
+        return Measured(
+            {},
+            course.curves(run),
+            f"{run.ended or 'the run was over'} before the {settings['waiting']:g} s were over",
+        )
     way = _path(settings, run.t)
     away = np.linalg.norm(run.q[:, :2] - way, axis=1)[late]
     values = {
@@ -65,7 +71,14 @@ def measure(bench, conditions, settings) -> Measured:
         "peak_force": float(np.hypot(*run.force[late[:-1]].T).max()),
     }
     round_trip = _path(settings, np.linspace(0.0, 1.0 / settings["frequency"], 200))
-    return Measured(values, {**course.curves(run, 600), "path_x": round_trip[:, 0].tolist(), "path_y": round_trip[:, 1].tolist()})
+    return Measured(
+        values,
+        {
+            **course.curves(run, 600),
+            "path_x": round_trip[:, 0].tolist(),
+            "path_y": round_trip[:, 1].tolist(),
+        },
+    )
 
 
 def _path(settings: dict, t) -> np.ndarray:

@@ -56,7 +56,12 @@ class Run(NamedTuple):
     message: str
 
 
-def options(tolerance: float = 1e-10, max_step: float = np.inf, rest_time: float = 1e-6, max_events: int = 100000) -> Options:
+def options(
+    tolerance: float = 1e-10,
+    max_step: float = np.inf,
+    rest_time: float = 1e-6,
+    max_events: int = 100000,
+) -> Options:
     """ValueError for numbers that are not positive."""
     return Options(
         number(tolerance, "tolerance", 0.0, 1e-2, open_low=True),
@@ -66,14 +71,22 @@ def options(tolerance: float = 1e-10, max_step: float = np.inf, rest_time: float
     )
 
 
-def run(net: Network, t: float, q: tuple, v: tuple, times: Array, options: Options = Options()) -> Run:
+def run(
+    net: Network, t: float, q: tuple, v: tuple, times: Array, options: Options = Options()
+) -> Run:
     """From (t, q, v), tuples with a part for each system, to the last of `times` (k,), increasing, each >= t.
 
     ValueError for what is no start (`second_order.check_start`) and for times that do not increase; all else comes back in the Run.
     """
     second_order.check_start(net, t, q, v)
     times = np.asarray(times, float)
-    if times.ndim != 1 or not len(times) or not times[0] >= t or not np.all(np.diff(times) > 0.0) or not np.isfinite(times).all():
+    if (
+        times.ndim != 1
+        or not len(times)
+        or not times[0] >= t
+        or not np.all(np.diff(times) > 0.0)
+        or not np.isfinite(times).all()
+    ):
         raise ValueError(f"the times must be finite, increase, and begin at t = {t:g} s or later")
     flown = EventDrivenRun(net, t, q, v, times, options)
     message = ""
@@ -105,13 +118,17 @@ class IntegrationStopped(Exception):
 class EventDrivenRun:
     """The state of a run: where it is, what is closed, what was seen."""
 
-    def __init__(self, net: Network, t: float, q: tuple, v: tuple, times: Array, options: NamedTuple):
+    def __init__(
+        self, net: Network, t: float, q: tuple, v: tuple, times: Array, options: NamedTuple
+    ):
         self.net, self.times, self.options = net, times, options
         self.cuts_q = np.cumsum([len(x) for x in q])
         self.cuts_v = np.cumsum([len(x) for x in v])
         self.t, self.q, self.v = t, q, v
         self.rows, self.events = [], []
-        self.equalities = [k for k, one in enumerate(net.interactions) if isinstance(one.law, Equality)]
+        self.equalities = [
+            k for k, one in enumerate(net.interactions) if isinstance(one.law, Equality)
+        ]
         self.contacts = [k for k in range(len(net.interactions)) if k not in self.equalities]
         self.closed, self.sliding = self.equalities, {}
 
@@ -120,7 +137,9 @@ class EventDrivenRun:
         self.settle([])
         while self.t < self.times[-1]:
             if len(self.events) >= self.options.max_events:
-                raise IntegrationStopped(f"{len(self.events)} events; raise rest_time or max_events")
+                raise IntegrationStopped(
+                    f"{len(self.events)} events; raise rest_time or max_events"
+                )
             touched = self.fly()
             if touched:
                 self.collide(touched)
@@ -146,7 +165,13 @@ class EventDrivenRun:
         out = [np.empty(0)]
         for k in some:
             one = self.net.interactions[k]
-            out.append(second_order.velocity(second_order.rows(self.net, one, t, q), one.relation.drift(t, joined(q, one)), v))
+            out.append(
+                second_order.velocity(
+                    second_order.rows(self.net, one, t, q),
+                    one.relation.drift(t, joined(q, one)),
+                    v,
+                )
+            )
         return np.concatenate(out)
 
     def accelerations(self, t: float, q: tuple, v: tuple, some: list) -> tuple:
@@ -155,7 +180,9 @@ class EventDrivenRun:
         F = second_order.forces(self.net, t, q, v)
         if not all(np.isfinite(x).all() for x in (*M, *F)):
             raise IntegrationStopped(f"a force or a mass is not finite near t = {t:g} s")
-        free = tuple(second_order.solved(m, f, f"mass of system {i}") for i, (m, f) in enumerate(zip(M, F)))
+        free = tuple(
+            second_order.solved(m, f, f"mass of system {i}") for i, (m, f) in enumerate(zip(M, F))
+        )
         rows = [second_order.rows(self.net, self.net.interactions[k], t, q) for k in some]
         if not rows:
             return np.empty((0, 0)), np.empty(0), free, {}
@@ -169,8 +196,13 @@ class EventDrivenRun:
         one = self.net.interactions[k]
         if one.relation.bias:
             return one.relation.bias(t, joined(q, one), joined(v, one))
-        ahead, behind = (tuple(s.moved(x, d * y) for s, x, y in zip(self.net.systems, q, v)) for d in (_SHIFT, -_SHIFT))
-        return (self.speeds(t + _SHIFT, ahead, v, [k]) - self.speeds(t - _SHIFT, behind, v, [k])) / (2.0 * _SHIFT)
+        ahead, behind = (
+            tuple(s.moved(x, d * y) for s, x, y in zip(self.net.systems, q, v))
+            for d in (_SHIFT, -_SHIFT)
+        )
+        return (
+            self.speeds(t + _SHIFT, ahead, v, [k]) - self.speeds(t - _SHIFT, behind, v, [k])
+        ) / (2.0 * _SHIFT)
 
     def rate(self, t: float, y: Array) -> Array:
         """d(q, v)/dt with the closed interactions held."""
@@ -183,7 +215,9 @@ class EventDrivenRun:
 
     def phase(self, t: float, q: tuple, v: tuple) -> tuple:
         """(S, E) of what is closed (N.30)."""
-        return phases.reduction(self.net, self.closed, self.sliding, self.speeds(t, q, v, self.closed))
+        return phases.reduction(
+            self.net, self.closed, self.sliding, self.speeds(t, q, v, self.closed)
+        )
 
     def require_held(self) -> None:
         """IntegrationStopped where no multipliers keep what is closed: rows that contradict each other, or move what cannot move."""
@@ -192,7 +226,9 @@ class EventDrivenRun:
         left = G[kept] @ phases.multipliers(G, a, kept, E) + a[kept]
         if not np.abs(left).max(initial=0.0) <= _HELD * (1.0 + np.abs(a).max(initial=0.0)):
             names = ", ".join(map(str, self.closed))
-            raise IntegrationStopped(f"interactions {names} cannot hold together: they contradict each other, {np.abs(left).max():.1e} of du/dt is left")
+            raise IntegrationStopped(
+                f"interactions {names} cannot hold together: they contradict each other, {np.abs(left).max():.1e} of du/dt is left"
+            )
 
     def pressing(self, t: float, y: Array, k: int) -> float:
         """lambda_N of the closed contact k."""
@@ -202,7 +238,9 @@ class EventDrivenRun:
 
     def first_row(self, k: int) -> int:
         """Where the rows of the closed interaction k begin."""
-        return sum(self.net.interactions[j].relation.rows for j in self.closed[: self.closed.index(k)])
+        return sum(
+            self.net.interactions[j].relation.rows for j in self.closed[: self.closed.index(k)]
+        )
 
     def wanted(self, t: float, q: tuple, v: tuple) -> phases.Wanted:
         """What the law wants of the accelerations of what is closed (N.31)."""
@@ -255,7 +293,9 @@ class EventDrivenRun:
         origin = self.t, self.q, self.v, len(self.rows)
         while True:
             ended = self.integrate_flight(watched, min(self.times[-1], self.t + hop))
-            if hop <= 0.25 * self.options.rest_time or all(self.gap(k, self.t, self.q) >= -_OVERLAP for k in rising):
+            if hop <= 0.25 * self.options.rest_time or all(
+                self.gap(k, self.t, self.q) >= -_OVERLAP for k in rising
+            ):
                 return ended
             self.t, self.q, self.v, rows = origin
             self.rows, hop = self.rows[:rows], hop / 4.0
@@ -265,7 +305,9 @@ class EventDrivenRun:
         u = self.speeds(self.t, self.q, self.v, [k])[0]
         fall = -self.accelerations(self.t, self.q, self.v, [k])[1][0]
         longest = min(self.options.max_step, self.times[-1] - self.t)
-        return min(max(u / fall, 0.25 * self.options.rest_time), longest) if fall > 0.0 else longest
+        return (
+            min(max(u / fall, 0.25 * self.options.rest_time), longest) if fall > 0.0 else longest
+        )
 
     def integrate_flight(self, watched: list, end: float) -> list:
         """solve_ivp from here to `end` or the first event; the contacts whose events ended it."""
@@ -276,8 +318,15 @@ class EventDrivenRun:
         y = np.concatenate([*self.q, *self.v])
         tolerance = self.options.tolerance
         found = solve_ivp(
-            self.rate, (self.t, end), y, "DOP853", events=functions or None, dense_output=True,
-            rtol=tolerance, atol=tolerance, max_step=self.options.max_step,
+            self.rate,
+            (self.t, end),
+            y,
+            "DOP853",
+            events=functions or None,
+            dense_output=True,
+            rtol=tolerance,
+            atol=tolerance,
+            max_step=self.options.max_step,
         )
         if not found.success:
             raise IntegrationStopped(f"the flight failed: {found.message}")
@@ -295,7 +344,9 @@ class EventDrivenRun:
 
     def collide(self, touched: list) -> None:
         """The impact of the contacts that touched, of what closes at the same instant, and of all that is closed."""
-        touched = sorted({*touched, *(k for k in self.contacts if k not in self.closed and self.meets(k))})
+        touched = sorted(
+            {*touched, *(k for k in self.contacts if k not in self.closed and self.meets(k))}
+        )
         some = sorted({*self.closed, *touched})
         before, (self.v, P) = self.v, self.impact(some, rebound=True)
         self.events.append(Event(self.t, "impact", tuple(touched), self.q, before, self.v, P))
@@ -303,50 +354,90 @@ class EventDrivenRun:
 
     def meets(self, k: int) -> bool:
         """Whether the open contact k has no gap left and does not part: what another one pushes onto it, it has to bear at once."""
-        return self.gap(k, self.t, self.q) <= _TOUCHING and self.speeds(self.t, self.q, self.v, [k])[0] <= _PARTING
+        return (
+            self.gap(k, self.t, self.q) <= _TOUCHING
+            and self.speeds(self.t, self.q, self.v, [k])[0] <= _PARTING
+        )
 
     def impact(self, some: list, rebound: bool, still: tuple = ()) -> tuple:
         """(v^+, P) of the impulse problem of the interactions `some`; without rebound u_N^+ = 0, for those `still` u^+ = 0."""
         M = tuple(s.mass(x) for s, x in zip(self.net.systems, self.q))
-        G, carried = second_order.delassus([second_order.rows(self.net, self.net.interactions[k], self.t, self.q) for k in some], M)
+        G, carried = second_order.delassus(
+            [second_order.rows(self.net, self.net.interactions[k], self.t, self.q) for k in some],
+            M,
+        )
         u, at, laws = self.speeds(self.t, self.q, self.v, some), 0, []
         for k in some:
             one = self.net.interactions[k]
             u[at] += rebound * one.law.restitution * min(u[at], 0.0)
-            laws.append((one.relation.rows, one.law if rebound or phases.has_tangents(self.net, k) and k not in still else Equality()))
+            laws.append(
+                (
+                    one.relation.rows,
+                    one.law
+                    if rebound or phases.has_tangents(self.net, k) and k not in still
+                    else Equality(),
+                )
+            )
             at += one.relation.rows
         found = one_step.solve(G, u, laws)
         if not found.ok:
-            raise IntegrationStopped(f"the impact of interactions {', '.join(map(str, some))} is not solved: {explain(found)}")
+            raise IntegrationStopped(
+                f"the impact of interactions {', '.join(map(str, some))} is not solved: {explain(found)}"
+            )
         return tuple(x + carried[i] @ found.z for i, x in enumerate(self.v)), found.z
 
     def settle(self, touched: list) -> None:
         """Which touching contacts stay: those at rest, or with too short a flight ahead, that would press."""
-        near = [k for k in self.contacts if k in self.closed or k in touched or self.gap(k, self.t, self.q) <= _TOUCHING]
+        near = [
+            k
+            for k in self.contacts
+            if k in self.closed or k in touched or self.gap(k, self.t, self.q) <= _TOUCHING
+        ]
         resting = [k for k in near if self.rests(k)]
         if any(abs(self.speeds(self.t, self.q, self.v, [k])[0]) > 1e-12 for k in resting):
-            before, (self.v, P) = self.v, self.impact(sorted({*self.equalities, *resting}), rebound=False)
+            before, (self.v, P) = (
+                self.v,
+                self.impact(sorted({*self.equalities, *resting}), rebound=False),
+            )
             self.events.append(Event(self.t, "rest", tuple(resting), self.q, before, self.v, P))
         self.closed, self.sliding = sorted({*self.equalities, *resting}), self.sliders(resting)
         if resting:
             want = self.wanted(self.t, self.q, self.v)
             resting = [k for k in resting if phases.stays(want, k)]
-            self.sliding = {k: tau for k, tau in {**self.sliding, **phases.begun(want)}.items() if k in resting}
+            self.sliding = {
+                k: tau for k, tau in {**self.sliding, **phases.begun(want)}.items() if k in resting
+            }
         self.closed = sorted({*self.equalities, *resting})
 
     def sliders(self, some: list) -> dict:
         """Those of the contacts `some` that slide, with their directions."""
-        speeds = {k: self.tangential(self.t, self.q, self.v, k) for k in some if phases.has_tangents(self.net, k)}
-        return {k: u / np.linalg.norm(u) for k, u in speeds.items() if np.linalg.norm(u) > phases.SLOW}
+        speeds = {
+            k: self.tangential(self.t, self.q, self.v, k)
+            for k in some
+            if phases.has_tangents(self.net, k)
+        }
+        return {
+            k: u / np.linalg.norm(u) for k, u in speeds.items() if np.linalg.norm(u) > phases.SLOW
+        }
 
     def change(self) -> None:
         """A phase ends: what has come to a stop stops, and the law says who slides, sticks or parts from here."""
-        stopped = [k for k in self.sliding if np.linalg.norm(self.tangential(self.t, self.q, self.v, k)) < _STILL]
+        stopped = [
+            k
+            for k in self.sliding
+            if np.linalg.norm(self.tangential(self.t, self.q, self.v, k)) < _STILL
+        ]
         before, P = self.v, np.zeros(0)
         if stopped:
             moving = [k for k in self.sliding if k not in stopped]
-            self.v, P = self.impact([k for k in self.closed if k not in moving], rebound=False, still=stopped)
-        self.events.append(Event(self.t, "stop" if stopped else "change", tuple(stopped), self.q, before, self.v, P))
+            self.v, P = self.impact(
+                [k for k in self.closed if k not in moving], rebound=False, still=stopped
+            )
+        self.events.append(
+            Event(
+                self.t, "stop" if stopped else "change", tuple(stopped), self.q, before, self.v, P
+            )
+        )
         self.settle([])
 
     def rests(self, k: int) -> bool:

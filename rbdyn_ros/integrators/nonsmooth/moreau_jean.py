@@ -29,7 +29,9 @@ from rbdyn_ros.systems.second_order import Network, joined
 from rbdyn_ros.systems.laws import Equality
 
 
-TOUCHING = 1e-9  # [m] a gap below is zero, so that the solver's tolerance does not open a resting contact
+TOUCHING = (
+    1e-9  # [m] a gap below is zero, so that the solver's tolerance does not open a resting contact
+)
 
 
 class Options(NamedTuple):
@@ -56,7 +58,11 @@ class Step(NamedTuple):
 
 
 def options(
-    theta: float = 0.5, gamma: float = 0.5, tolerance: float = 1e-12, max_iterations: int = 20, linearised: bool = False
+    theta: float = 0.5,
+    gamma: float = 0.5,
+    tolerance: float = 1e-12,
+    max_iterations: int = 20,
+    linearised: bool = False,
 ) -> Options:
     """ValueError for theta outside (0, 1], gamma outside [0, 1], a tolerance <= 0."""
     return Options(
@@ -68,7 +74,9 @@ def options(
     )
 
 
-def step(net: Network, t: float, q: tuple, v: tuple, h: float, options: Options = Options()) -> Step:
+def step(
+    net: Network, t: float, q: tuple, v: tuple, h: float, options: Options = Options()
+) -> Step:
     """One step of h [s] from (t, q, v); q and v are tuples, a part for each system.
 
     ValueError for h <= 0 and for what is no state of the network; all else comes back in the Step. A contact that overlaps
@@ -78,7 +86,9 @@ def step(net: Network, t: float, q: tuple, v: tuple, h: float, options: Options 
     number(t, "t", -np.inf)
     second_order.check_state(net, q, v)
     speeds = [velocity(net, one, t, q, v) for one in net.interactions]
-    closed = [k for k, one in enumerate(net.interactions) if closes(one, t, q, speeds[k], h, options)]
+    closed = [
+        k for k, one in enumerate(net.interactions) if closes(one, t, q, speeds[k], h, options)
+    ]
     before = [speeds[k] for k in closed]
     force = second_order.forces(net, t, q, v)
     end, residual = v, np.inf
@@ -87,14 +97,33 @@ def step(net: Network, t: float, q: tuple, v: tuple, h: float, options: Options 
             end, solution, rows = _newton(net, closed, before, force, t, q, v, end, h, options)
         except second_order.Singular as reason:
             stopped = f"the step to t = {t + h:g} s is not solved: {reason}"
-            return Step(t + h, q, v, _shared(net, [], np.empty(0)), iteration, float("nan"), False, stopped)
+            return Step(
+                t + h, q, v, _shared(net, [], np.empty(0)), iteration, float("nan"), False, stopped
+            )
         residual = _residual(net, closed, rows, solution.z, force, t, q, v, end, h, options)
-        if residual <= options.tolerance or options.linearised or not solution.ok or not np.isfinite(residual):
+        if (
+            residual <= options.tolerance
+            or options.linearised
+            or not solution.ok
+            or not np.isfinite(residual)
+        ):
             break
-    ok = bool(solution.ok and (residual <= options.tolerance or options.linearised and np.isfinite(residual)))
+    ok = bool(
+        solution.ok
+        and (residual <= options.tolerance or options.linearised and np.isfinite(residual))
+    )
     message = "" if ok else _complaint(t + h, h, residual, iteration, solution, closed)
     after = _position(net, q, v, end, h, options.theta)
-    return Step(t + h, after, end, _shared(net, closed, solution.z), iteration, float(residual), ok, message)
+    return Step(
+        t + h,
+        after,
+        end,
+        _shared(net, closed, solution.z),
+        iteration,
+        float(residual),
+        ok,
+        message,
+    )
 
 
 def closes(one, t: float, q: tuple, u: np.ndarray, h: float, options: Options) -> bool:
@@ -106,11 +135,16 @@ def closes(one, t: float, q: tuple, u: np.ndarray, h: float, options: Options) -
 
 def velocity(net: Network, one, t: float, q: tuple, v: tuple) -> np.ndarray:
     """u (m,) of an interaction (N.7)."""
-    return second_order.velocity(second_order.rows(net, one, t, q), one.relation.drift(t, joined(q, one)), v)
+    return second_order.velocity(
+        second_order.rows(net, one, t, q), one.relation.drift(t, joined(q, one)), v
+    )
 
 
 def _position(net, q, v, end, h, theta) -> tuple:
-    return tuple(s.moved(x, h * (theta * b + (1.0 - theta) * a)) for s, x, a, b in zip(net.systems, q, v, end))
+    return tuple(
+        s.moved(x, h * (theta * b + (1.0 - theta) * a))
+        for s, x, a, b in zip(net.systems, q, v, end)
+    )
 
 
 def _smooth(system, force, t, q, v, end, h, theta) -> tuple:
@@ -135,7 +169,10 @@ def _newton(net, closed, before, force, t, q, v, end, h, options) -> tuple:
     if not rows:
         return tuple(free), one_step.solve(np.empty((0, 0)), np.empty(0), []), rows
     G, carried = second_order.delassus(rows, tuple(W))
-    u = [second_order.velocity(H, one.relation.drift(t + h, joined(after, one)), free) for H, one in zip(rows, some)]
+    u = [
+        second_order.velocity(H, one.relation.drift(t + h, joined(after, one)), free)
+        for H, one in zip(rows, some)
+    ]
     for one, now, then in zip(some, u, before):
         now[0] += one.law.restitution * then[0]
     solution = one_step.solve(G, np.concatenate(u), [(one.relation.rows, one.law) for one in some])
@@ -144,7 +181,10 @@ def _newton(net, closed, before, force, t, q, v, end, h, options) -> tuple:
 
 def _residual(net, closed, rows, P, force, t, q, v, end, h, options) -> float:
     """max |R - H^T P| and the change of H v from the rows used to those at the new q, relative to the momenta."""
-    smooth = [_smooth(s, F, t, x, a, b, h, options.theta) for s, F, x, a, b in zip(net.systems, force, q, v, end)]
+    smooth = [
+        _smooth(s, F, t, x, a, b, h, options.theta)
+        for s, F, x, a, b in zip(net.systems, force, q, v, end)
+    ]
     after = tuple(y for _, _, y in smooth)
     rest, size = [R.copy() for R, _, _ in smooth], np.finfo(float).tiny
     slips, at = [0.0], 0
@@ -159,7 +199,9 @@ def _residual(net, closed, rows, P, force, t, q, v, end, h, options) -> float:
     for r, (_, M, _), a, b in zip(rest, smooth, v, end):
         size = max(size, np.abs(M @ a).max(), np.abs(M @ b).max(), np.abs(M @ (b - a)).max())
     size = max(size, h * max(np.abs(F).max() for F in force))
-    return float(np.max([*slips, *(np.abs(r).max() / size for r in rest)]))  # np.max keeps nan, which Python's max may drop
+    return float(
+        np.max([*slips, *(np.abs(r).max() / size for r in rest)])
+    )  # np.max keeps nan, which Python's max may drop
 
 
 def _shared(net, closed, P) -> list:
@@ -172,7 +214,9 @@ def _shared(net, closed, P) -> list:
     return parts
 
 
-def _complaint(t: float, h: float, residual: float, iterations: int, solution: Solution, closed: list) -> str:
+def _complaint(
+    t: float, h: float, residual: float, iterations: int, solution: Solution, closed: list
+) -> str:
     if not np.isfinite(residual):
         return f"the step to t = {t:g} s is not solved: a force, a mass or a relation is not finite on the way there"
     if not solution.ok:

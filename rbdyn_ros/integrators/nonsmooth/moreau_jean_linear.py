@@ -37,7 +37,9 @@ class Linear(NamedTuple):
     G: Array  # H W^-1 H^T (m, m)
 
 
-def prepare(M, C, K, H, b, restitution: float, h: float, theta: float = 0.5, gamma: float = 0.5) -> Linear:
+def prepare(
+    M, C, K, H, b, restitution: float, h: float, theta: float = 0.5, gamma: float = 0.5
+) -> Linear:
     """The matrices of steps of h [s]; M, C, K (n, n), H (m, n), b (m,) or one for all; ValueError names a wrong number."""
     M = matrix(M, "M")
     n = len(M)

@@ -25,19 +25,31 @@ def solve(G: Array, u_free: Array, closed: list) -> Solution:
     """
     if not (np.isfinite(G).all() and np.isfinite(u_free).all()):
         return Solution(np.zeros(len(u_free)), NOT_FINITE, float("nan"), 0, False)
-    equal = np.concatenate([np.full(n, isinstance(law, Equality)) for n, law in closed] or [np.empty(0, bool)])
+    equal = np.concatenate(
+        [np.full(n, isinstance(law, Equality)) for n, law in closed] or [np.empty(0, bool)]
+    )
     E, U = np.flatnonzero(equal), np.flatnonzero(~equal)
     P, scale = np.zeros(len(u_free)), max(np.abs(u_free).max(initial=0.0), np.finfo(float).tiny)
     pinv = np.linalg.pinv(G[np.ix_(E, E)], rcond=1e-12)
-    rest = pinv @ np.column_stack([G[np.ix_(E, U)], u_free[E]]) if len(E) else np.zeros((0, len(U) + 1))
+    rest = (
+        pinv @ np.column_stack([G[np.ix_(E, U)], u_free[E]])
+        if len(E)
+        else np.zeros((0, len(U) + 1))
+    )
     reduced = G[np.ix_(U, U)] - G[np.ix_(U, E)] @ rest[:, :-1]
-    inner = unilateral(reduced, u_free[U] - G[np.ix_(U, E)] @ rest[:, -1], [c for c in closed if not isinstance(c[1], Equality)])
+    inner = unilateral(
+        reduced,
+        u_free[U] - G[np.ix_(U, E)] @ rest[:, -1],
+        [c for c in closed if not isinstance(c[1], Equality)],
+    )
     P[U] = inner.z
     P[E] = -rest @ np.append(inner.z, 1.0)
     contradiction = float(np.abs((G @ P + u_free)[E]).max(initial=0.0)) / scale
     if not contradiction <= _CONSISTENT:
         return Solution(P, SINGULAR, contradiction, inner.iterations, False)
-    return Solution(P, inner.status, max(inner.residual, contradiction), inner.iterations, inner.ok)
+    return Solution(
+        P, inner.status, max(inner.residual, contradiction), inner.iterations, inner.ok
+    )
 
 
 def unilateral(G: Array, u: Array, closed: list) -> Solution:
@@ -45,11 +57,17 @@ def unilateral(G: Array, u: Array, closed: list) -> Solution:
     if not len(u):
         return Solution(np.empty(0), SOLVED, 0.0, 0, True)
     if not any(isinstance(law, WITH_TANGENTS) for _, law in closed):
-        return lcp_lemke.solve(lcp.problem(G, u), np.zeros(len(u)), lcp_lemke.DEFAULTS._replace(tolerance=TOLERANCE))
+        return lcp_lemke.solve(
+            lcp.problem(G, u), np.zeros(len(u)), lcp_lemke.DEFAULTS._replace(tolerance=TOLERANCE)
+        )
     at, mu = embedded(closed)
     W, q = np.eye(3 * len(mu)) * (np.trace(G) / len(G)), np.zeros(3 * len(mu))
     W[np.ix_(at, at)], q[at] = G, u
-    found = fc3d_hybrid.solve(fc3d.problem(W, q, mu), np.zeros(len(q)), fc3d_hybrid.DEFAULTS._replace(tolerance=TOLERANCE))
+    found = fc3d_hybrid.solve(
+        fc3d.problem(W, q, mu),
+        np.zeros(len(q)),
+        fc3d_hybrid.DEFAULTS._replace(tolerance=TOLERANCE),
+    )
     return found._replace(z=found.z[at])
 
 

@@ -52,7 +52,9 @@ def reduction(net: Network, closed: list, sliding: dict, u: Array) -> tuple:
     for k in closed:
         n = net.interactions[k].relation.rows
         if k in sliding:
-            E[at + 1 : at + n, at] = -net.interactions[k].law.friction * direction(u[at + 1 : at + n], sliding[k])
+            E[at + 1 : at + n, at] = -net.interactions[k].law.friction * direction(
+                u[at + 1 : at + n], sliding[k]
+            )
         kept += range(at, at + (1 if k in sliding else n))
         at += n
     return np.array(kept, int), E[:, kept]
@@ -63,15 +65,23 @@ def multipliers(G: Array, a: Array, kept: Array, E: Array) -> Array:
     return E @ (-np.linalg.pinv(G[kept] @ E, rcond=1e-12) @ a[kept])
 
 
-def wanted(net: Network, closed: list, sliding: dict, G: Array, a: Array, kept: Array, E: Array) -> Wanted:
+def wanted(
+    net: Network, closed: list, sliding: dict, G: Array, a: Array, kept: Array, E: Array
+) -> Wanted:
     """The law (N.31) solved on the accelerations."""
     rows = [1 if k in sliding else net.interactions[k].relation.rows for k in closed]
     W = G[kept] @ E
     found = one_step.solve(W, a[kept], [(n, _law(net, k, sliding)) for n, k in zip(rows, closed)])
     cuts = np.cumsum(rows)[:-1]
-    forces, moves = (dict(zip(closed, np.split(x, cuts))) for x in (found.z, W @ found.z + a[kept]))
+    forces, moves = (
+        dict(zip(closed, np.split(x, cuts))) for x in (found.z, W @ found.z + a[kept])
+    )
     rubbing = [k for k in closed if has_tangents(net, k)]
-    pressing = {k: float(x[0]) for k, x in forces.items() if not isinstance(net.interactions[k].law, Equality)}
+    pressing = {
+        k: float(x[0])
+        for k, x in forces.items()
+        if not isinstance(net.interactions[k].law, Equality)
+    }
     slipping = {k: (moves[k][1:], forces[k][1:]) for k in rubbing if k not in sliding}
     return Wanted(found, pressing, {k: float(moves[k][0]) for k in rubbing}, slipping)
 
@@ -83,7 +93,11 @@ def stays(want: Wanted, k: int) -> bool:
 
 def begun(want: Wanted) -> dict:
     """The contacts that begin to slide, with their directions: against friction, which is better known than a small acceleration."""
-    begun = {k: (a, force) for k, (a, force) in want.slipping.items() if np.linalg.norm(a) > 0.5 * PARTING}
+    begun = {
+        k: (a, force)
+        for k, (a, force) in want.slipping.items()
+        if np.linalg.norm(a) > 0.5 * PARTING
+    }
     ahead = {k: -force if force.any() else a for k, (a, force) in begun.items()}
     return {k: x / np.linalg.norm(x) for k, x in ahead.items()}
 

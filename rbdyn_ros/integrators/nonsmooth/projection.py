@@ -27,7 +27,14 @@ class Projected(NamedTuple):
     ok: bool
 
 
-def project(net: Network, t: float, q: tuple, tolerance: float = 1e-12, max_iterations: int = 20, unit: bool = True) -> Projected:
+def project(
+    net: Network,
+    t: float,
+    q: tuple,
+    tolerance: float = 1e-12,
+    max_iterations: int = 20,
+    unit: bool = True,
+) -> Projected:
     """The positions q (a tuple) moved onto the constraints of the network at t; velocities are not touched.
 
     `unit`: with the rows |Q| - 1. Penetrating contacts are pushed out, open ones stay.

@@ -56,7 +56,13 @@ class Step(NamedTuple):
     degree: int  # the largest relative degree of a row
 
 
-def options(theta: float = 0.5, gamma: float = 1.0, full: bool = False, tolerance: float = 1e-12, max_iterations: int = 20) -> Options:
+def options(
+    theta: float = 0.5,
+    gamma: float = 1.0,
+    full: bool = False,
+    tolerance: float = 1e-12,
+    max_iterations: int = 20,
+) -> Options:
     """ValueError for theta outside [0, 1], gamma outside (0, 1] (at 0 no multiplier acts), a tolerance <= 0."""
     return Options(
         number(theta, "theta", 0.0, 1.0),
@@ -72,13 +78,20 @@ def start(system: FirstOrder, t: float, x: Array, multiplier: Array) -> Step:
 
     ValueError for x (n,), multiplier (m,) of other shapes or not finite, and for a row whose law no multiplier can keep.
     """
-    x, multiplier = vector(x, "x", len(system.M)), vector(multiplier, "multiplier", sum(rows for rows, _ in system.laws))
+    x, multiplier = (
+        vector(x, "x", len(system.M)),
+        vector(multiplier, "multiplier", sum(rows for rows, _ in system.laws)),
+    )
     y, r = system.h(t, x, multiplier), system.g(t, x, multiplier)
     degrees = reach(system, t, x, multiplier)
     for j, degree in enumerate(degrees):
         if degree is None or degree > 2:
-            seen = "in no derivative of it" if degree is None else f"in its derivative {degree} only"
-            raise ValueError(f"row {j} of y has a law that no multiplier can keep: lambda appears {seen}; at most the second is allowed")
+            seen = (
+                "in no derivative of it" if degree is None else f"in its derivative {degree} only"
+            )
+            raise ValueError(
+                f"row {j} of y has a law that no multiplier can keep: lambda appears {seen}; at most the second is allowed"
+            )
     return Step(t, x, multiplier, y, r, 0, 0.0, True, "", max(degrees, default=0))
 
 
@@ -98,13 +111,26 @@ def step(system: FirstOrder, last: Step, h: float, options: Options = Options())
         try:
             x, multiplier, solution = _newton(system, last, x, multiplier, known, h, options)
         except Singular as reason:
-            return last._replace(iterations=iteration, residual=float("nan"), ok=False, message=f"the step to t = {last.t + h:g} s: {reason}")
+            return last._replace(
+                iterations=iteration,
+                residual=float("nan"),
+                ok=False,
+                message=f"the step to t = {last.t + h:g} s: {reason}",
+            )
         y, r, residual = _residual(system, last, x, multiplier, known, h, options)
         if residual <= options.tolerance or not solution.ok or not np.isfinite(residual):
             break
     ok = bool(solution.ok and residual <= options.tolerance)
-    reason = explain(solution) if not solution.ok else f"Newton stopped at {residual:.1e} after {iteration} iterations"
-    message = "" if ok else f"the step to t = {last.t + h:g} s: {reason}; try a smaller step than {h:g} s"
+    reason = (
+        explain(solution)
+        if not solution.ok
+        else f"Newton stopped at {residual:.1e} after {iteration} iterations"
+    )
+    message = (
+        ""
+        if ok
+        else f"the step to t = {last.t + h:g} s: {reason}; try a smaller step than {h:g} s"
+    )
     return Step(last.t + h, x, multiplier, y, r, iteration, residual, ok, message, last.degree)
 
 
@@ -118,29 +144,60 @@ def _point(last: Step, x: Array, h: float, options: Options) -> tuple:
     """(t, x) at which h and g are taken, s and c of (N.22)."""
     if not options.full:
         return last.t + h, x, 1.0, h * options.gamma
-    return last.t + options.gamma * h, options.gamma * x + (1.0 - options.gamma) * last.x, options.gamma, h
+    return (
+        last.t + options.gamma * h,
+        options.gamma * x + (1.0 - options.gamma) * last.x,
+        options.gamma,
+        h,
+    )
 
 
-def _newton(system: FirstOrder, last: Step, x: Array, multiplier: Array, known: Array, h: float, options: Options) -> tuple:
+def _newton(
+    system: FirstOrder,
+    last: Step,
+    x: Array,
+    multiplier: Array,
+    known: Array,
+    h: float,
+    options: Options,
+) -> tuple:
     """(N.22), (N.23): x, lambda and how their complementarity problem ended."""
     t1, (t, z, s, c) = last.t + h, _point(last, x, h, options)
     W = system.M - h * options.theta * system.A(t1, x)
-    x_free = x - solved(W, system.M @ x - h * options.theta * system.f(t1, x) - known, "matrix M - h theta A")
+    x_free = x - solved(
+        W, system.M @ x - h * options.theta * system.f(t1, x) - known, "matrix M - h theta A"
+    )
     at = (t, z, multiplier)
     C, D, K, B = system.C(*at), system.D(*at), system.K(*at), system.B(*at)
     K_hat = np.eye(len(x)) - c * s * np.linalg.solve(W, K)
     gain = solved(K_hat, c * np.linalg.solve(W, B), "matrix 1 - c s W^-1 K")
-    fixed = np.linalg.solve(K_hat, x_free + c * np.linalg.solve(W, system.g(*at) - s * K @ x - B @ multiplier))
+    fixed = np.linalg.solve(
+        K_hat, x_free + c * np.linalg.solve(W, system.g(*at) - s * K @ x - B @ multiplier)
+    )
     y_p = system.h(*at) + s * C @ (fixed - x) - D @ multiplier
     solution = one_step.solve(s * C @ gain + D, y_p, list(system.laws))
     return fixed + gain @ solution.z, solution.z, solution
 
 
-def _residual(system: FirstOrder, last: Step, x: Array, multiplier: Array, known: Array, h: float, options: Options) -> tuple:
+def _residual(
+    system: FirstOrder,
+    last: Step,
+    x: Array,
+    multiplier: Array,
+    known: Array,
+    h: float,
+    options: Options,
+) -> tuple:
     """(y, r, the larger of the dynamics' and the laws' residual, each relative)."""
     t, z, _, c = _point(last, x, h, options)
     f, y, r = system.f(last.t + h, x), system.h(t, z, multiplier), system.g(t, z, multiplier)
     rest = system.M @ x - h * options.theta * f - known - c * r
-    size = max(np.abs(known).max(), np.abs(system.M @ x).max(), h * np.abs(f).max(), h * np.abs(r).max(), np.finfo(float).tiny)
+    size = max(
+        np.abs(known).max(),
+        np.abs(system.M @ x).max(),
+        h * np.abs(f).max(),
+        h * np.abs(r).max(),
+        np.finfo(float).tiny,
+    )
     law = one_step.violation(y, multiplier, list(system.laws))
     return y, r, float(np.max([np.abs(rest).max() / size, law]))

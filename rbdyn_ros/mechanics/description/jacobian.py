@@ -1,6 +1,6 @@
 """C, dC/dt, J and dJ/dt of all rows for the velocities v = (r' [world], w [body]): dC/dt = J v (C.4).
 
-    J_r = dC/dr,   J_w = L(q) dC/dq / 2,   dJ_w/dt = (L(q') dC/dq + L(q) d/dt dC/dq) / 2,   q' = L^T(q) w / 2
+J_r = dC/dr,   J_w = L(q) dC/dq / 2,   dJ_w/dt = (L(q') dC/dq + L(q) d/dt dC/dq) / 2,   q' = L^T(q) w / 2
 """
 
 import numpy as np
@@ -27,7 +27,9 @@ def rates(q, v):
     for i in range(len(q)):
         Q = row.place(q, i)[1]
         d[i, :3] = v[i, :3]
-        d[i, 3], d[i, 4], d[i, 5], d[i, 6] = body.scaled(0.5, body.LT(Q, (v[i, 3], v[i, 4], v[i, 5])))
+        d[i, 3], d[i, 4], d[i, 5], d[i, 6] = body.scaled(
+            0.5, body.LT(Q, (v[i, 3], v[i, 4], v[i, 5]))
+        )
     return d
 
 
@@ -81,6 +83,18 @@ def jacobian_rate(rows, q, v):
         A, B, dA, dB = row.place(q, a), row.place(q, b), row.change(d, a), row.change(d, b)
         on_a, on_b = row.gradient(rows, i, q)
         rate_a, rate_b = row.gradient_rate(rows, i, q, dA, dB)
-        add(J, i, a, rate_a[0], vec.scale(0.5, vec.add(body.L(dA[1], on_a[1]), body.L(A[1], rate_a[1]))))
-        add(J, i, b, rate_b[0], vec.scale(0.5, vec.add(body.L(dB[1], on_b[1]), body.L(B[1], rate_b[1]))))
+        add(
+            J,
+            i,
+            a,
+            rate_a[0],
+            vec.scale(0.5, vec.add(body.L(dA[1], on_a[1]), body.L(A[1], rate_a[1]))),
+        )
+        add(
+            J,
+            i,
+            b,
+            rate_b[0],
+            vec.scale(0.5, vec.add(body.L(dB[1], on_b[1]), body.L(B[1], rate_b[1]))),
+        )
     return J

@@ -36,7 +36,9 @@ def nail(a: int, p, point) -> Joint:
 def ball_joint(a: int, p, b: int, s) -> Joint:
     """The point p of a is the point s of b: x_a + R_a p = x_b + R_b s, 3 POINT."""
     p, s = arguments.array(p, "p", 3), arguments.array(s, "s", 3)
-    return Joint(_between("ball joint", a, b), tuple((POINT, a, b, p, n, n @ s) for n in np.eye(3)))
+    return Joint(
+        _between("ball joint", a, b), tuple((POINT, a, b, p, n, n @ s) for n in np.eye(3))
+    )
 
 
 def plane(a: int, p, b: int, n, s=(0.0, 0.0, 0.0)) -> Joint:
@@ -77,7 +79,10 @@ def prismatic(a: int, p, b: int, s, axis, orientation=(1.0, 0.0, 0.0, 0.0)) -> J
 
 def fixed(a: int, p, b: int, s, orientation=(1.0, 0.0, 0.0, 0.0)) -> Joint:
     """p of a is s of b, and a keeps its `orientation` in b (wxyz): 3 POINT, 3 DOT."""
-    return Joint(_between("fixed joint", a, b), ball_joint(a, p, b, s).rows + _orientation(a, b, orientation))
+    return Joint(
+        _between("fixed joint", a, b),
+        ball_joint(a, p, b, s).rows + _orientation(a, b, orientation),
+    )
 
 
 def _orientation(a: int, b: int, orientation) -> tuple:
@@ -89,7 +94,9 @@ def _orientation(a: int, b: int, orientation) -> tuple:
 def relative_rotation(a: int, b: int, n) -> Joint:
     """The axis of the rotation from a to b, q_b q_a*, stays normal to n, which b carries: 1 TURN."""
     zero = np.zeros(3)
-    return Joint(_between("relative rotation", a, b), ((TURN, a, b, zero, _direction(n, "n"), 0.0),))
+    return Joint(
+        _between("relative rotation", a, b), ((TURN, a, b, zero, _direction(n, "n"), 0.0),)
+    )
 
 
 def assembled(bodies: int, *joints: Joint) -> Constraints:
@@ -103,7 +110,11 @@ def assembled(bodies: int, *joints: Joint) -> Constraints:
             names.append(f"{joint.name}, row {i + 1} of {len(joint.rows)}")
     kind, a, b = (np.array([row[i] for row in rows], dtype=np.int64) for i in range(3))
     p, n = (np.array([row[i] for row in rows], dtype=float).reshape(-1, 3) for i in (3, 4))
-    return Constraints(Rows(kind, a, b, p, n, np.array([row[5] for row in rows], dtype=float)), tuple(names), tuple(numbers))
+    return Constraints(
+        Rows(kind, a, b, p, n, np.array([row[5] for row in rows], dtype=float)),
+        tuple(names),
+        tuple(numbers),
+    )
 
 
 def selected(constraints: Constraints, keep) -> Constraints:
@@ -122,7 +133,11 @@ def joint_names(constraints: Constraints) -> tuple:
 def local(q: Array, body: int, point) -> Array:
     """A point of the world (3,) in the axes of a body that is at q (n, 7)."""
     point = arguments.array(point, "point", 3)
-    return point if body == WORLD else quaternion.rotate(quaternion.conjugate(q[body, 3:]), point - q[body, :3])
+    return (
+        point
+        if body == WORLD
+        else quaternion.rotate(quaternion.conjugate(q[body, 3:]), point - q[body, :3])
+    )
 
 
 def _between(kind: str, a: int, b: int) -> str:
@@ -140,7 +155,9 @@ def _renamed(kind: str, joint: Joint) -> Joint:
 def _check(name: str, bodies: int, a: int, b: int) -> None:
     for body in (a, b):
         if body != WORLD and body not in range(bodies):
-            raise ValueError(f"{name}: there is no body {body}; bodies are 0 to {bodies - 1}, and {WORLD} for the world")
+            raise ValueError(
+                f"{name}: there is no body {body}; bodies are 0 to {bodies - 1}, and {WORLD} for the world"
+            )
     if a == b:
         raise ValueError(f"{name}: a joint needs two different bodies, or a body and the world")
 

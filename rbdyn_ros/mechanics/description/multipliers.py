@@ -57,7 +57,9 @@ def forward(bodies, rows, wrench, alpha, q, v):
     b -= alpha * alpha * jacobian.values(rows, q) + J @ a.reshape(-1)
     K = J * inverse.reshape(-1)
     W = K @ J.T
-    if not (np.isfinite(W).all() and np.isfinite(b).all()):  # which lstsq would answer with an exception
+    if not (
+        np.isfinite(W).all() and np.isfinite(b).all()
+    ):  # which lstsq would answer with an exception
         return Forward(a, np.full(len(b), np.nan), np.int64(0), np.nan)
     multipliers, _, rank, _ = np.linalg.lstsq(W, b, _RANK)
     residual = np.linalg.norm(W @ multipliers - b) / (1.0 + np.linalg.norm(b))

@@ -84,21 +84,43 @@ def gaps(pairs, q):
     return g
 
 
-def corner(a: int, p, b: int = WORLD, n=(0.0, 0.0, 1.0), s=(0.0, 0.0, 0.0), mu=0.0, e=0.0) -> tuple:
+def corner(
+    a: int, p, b: int = WORLD, n=(0.0, 0.0, 1.0), s=(0.0, 0.0, 0.0), mu=0.0, e=0.0
+) -> tuple:
     """The point p of a on the plane of b through s with the outward normal n."""
     return ball(a, 0.0, p, b, n, s, mu, e)
 
 
-def ball(a: int, radius: float, p=(0.0, 0.0, 0.0), b: int = WORLD, n=(0.0, 0.0, 1.0), s=(0.0, 0.0, 0.0), mu=0.0, e=0.0) -> tuple:
+def ball(
+    a: int,
+    radius: float,
+    p=(0.0, 0.0, 0.0),
+    b: int = WORLD,
+    n=(0.0, 0.0, 1.0),
+    s=(0.0, 0.0, 0.0),
+    mu=0.0,
+    e=0.0,
+) -> tuple:
     """A ball [m] at p of a on the plane of b through s with the outward normal n."""
     n = arguments.unit(n, "n", 3, "divide it by its length")
     radius = _within(radius, "the radius of a ball", 0.0, np.inf, " m")
     return (FACE, a, b, p, n, n @ arguments.array(s, "s", 3) + radius, radius, mu, e)
 
 
-def balls(a: int, radius_a: float, b: int, radius_b: float, p=(0.0, 0.0, 0.0), s=(0.0, 0.0, 0.0), mu=0.0, e=0.0) -> tuple:
+def balls(
+    a: int,
+    radius_a: float,
+    b: int,
+    radius_b: float,
+    p=(0.0, 0.0, 0.0),
+    s=(0.0, 0.0, 0.0),
+    mu=0.0,
+    e=0.0,
+) -> tuple:
     """Balls [m] at p of a and s of b."""
-    radius_a, radius_b = (_within(r, "the radius of a ball", 0.0, np.inf, " m") for r in (radius_a, radius_b))
+    radius_a, radius_b = (
+        _within(r, "the radius of a ball", 0.0, np.inf, " m") for r in (radius_a, radius_b)
+    )
     return (BALLS, a, b, p, s, radius_a + radius_b, radius_a, mu, e)
 
 
@@ -112,7 +134,9 @@ def build(bodies: int, *candidates) -> Pairs:
     """The candidates between `bodies` bodies; ValueError names the one whose bodies, friction or restitution cannot be."""
     for i, (_, a, b, _, _, _, _, mu, e, *_) in enumerate(candidates):
         if a not in range(bodies) or b not in range(-1, bodies) or a == b:
-            raise ValueError(f"contact {i} is between bodies {a} and {b}; take two of 0 to {bodies - 1}, or {WORLD} (the world) second")
+            raise ValueError(
+                f"contact {i} is between bodies {a} and {b}; take two of 0 to {bodies - 1}, or {WORLD} (the world) second"
+            )
         _within(mu, f"the friction of contact {i}", 0.0, np.inf)
         _within(e, f"the restitution of contact {i}", 0.0, 1.0)
     columns = list(zip(*(candidate[:9] for candidate in candidates))) if candidates else [()] * 9
@@ -137,7 +161,9 @@ def _shapes(candidates) -> tuple:
     """(shapes, geoms) of the candidates; each shape has one row."""
     number: dict = {}
     of = [
-        [number.setdefault(geom, len(number)) for geom in rest[:2]] + [rest[2]] if rest else [-1, -1, -1]
+        [number.setdefault(geom, len(number)) for geom in rest[:2]] + [rest[2]]
+        if rest
+        else [-1, -1, -1]
         for _, _, _, _, _, _, _, _, _, *rest in candidates
     ]
     geoms = np.zeros((len(number), features.GEOM))
@@ -145,12 +171,18 @@ def _shapes(candidates) -> tuple:
         row[features.PLACE : features.PLACE + 3] = geom.position
         row[features.HALF : features.HALF + 3], row[features.RHO] = geom.half, geom.radius
         if len(geom.orientation) == 4:  # the normal of a plane is with its candidates
-            row[features.TURN : features.TURN + 9] = quaternion.to_matrix(np.array(geom.orientation)).ravel()
+            row[features.TURN : features.TURN + 9] = quaternion.to_matrix(
+                np.array(geom.orientation)
+            ).ravel()
     return np.array(of, dtype=np.int64).reshape(-1, 3), geoms
 
 
 def _within(value, name: str, low: float, high: float, unit: str = "") -> float:
     if not (low <= value <= high and np.isfinite(value)):
-        limit = f"from {low:g} to {high:g}{unit}" if np.isfinite(high) else f"finite and >= {low:g}{unit}"
+        limit = (
+            f"from {low:g} to {high:g}{unit}"
+            if np.isfinite(high)
+            else f"finite and >= {low:g}{unit}"
+        )
         raise ValueError(f"{name} is {value}{unit}; it must be {limit}")
     return float(value)

@@ -39,7 +39,11 @@ def closed(constraints: Constraints, q: Array, free: Array | float = 1.0) -> Arr
             return q
         e = np.linalg.lstsq(jacobian.jacobian(constraints.rows, q) * free, -C, rcond=TOLERANCE)[0]
         q = floating_base.boxplus(q, e.reshape(len(q), 6))
-    require_met(constraints, q, "no configuration near the start meets it together with the other rows; the joints contradict each other")
+    require_met(
+        constraints,
+        q,
+        "no configuration near the start meets it together with the other rows; the joints contradict each other",
+    )
     return q
 
 
@@ -57,7 +61,11 @@ def closed_velocity(constraints: Constraints, bodies: Bodies, q: Array, v: Array
     return v + (K.T @ P).reshape(v.shape)
 
 
-def require_met(constraints: Constraints, q: Array, advice: str = "start where the joints are closed, or close them first") -> None:
+def require_met(
+    constraints: Constraints,
+    q: Array,
+    advice: str = "start where the joints are closed, or close them first",
+) -> None:
     """ValueError naming the rows with C(q) != 0."""
     C = jacobian.values(constraints.rows, q)
     for i in np.flatnonzero(~(np.abs(C) <= MET)):
@@ -113,7 +121,11 @@ def _basis(J: Array, kept: list) -> list:
     kept = list(kept)
     for i in range(len(J)):
         if i not in kept:
-            rest = J[i] - J[kept].T @ np.linalg.lstsq(J[kept].T, J[i], rcond=TOLERANCE)[0] if kept else J[i]
+            rest = (
+                J[i] - J[kept].T @ np.linalg.lstsq(J[kept].T, J[i], rcond=TOLERANCE)[0]
+                if kept
+                else J[i]
+            )
             if np.linalg.norm(rest) > TOLERANCE * np.linalg.norm(J[i]):
                 kept.append(i)
     return kept

@@ -38,12 +38,21 @@ def linear(a: int, p, b: int, s, stiffness: float, length: float, damping: float
 
 
 def torsion(
-    a: int, axis_a, b: int, axis_b, turn, stiffness: float, angle: float = 0.0, damping: float = 0.0
+    a: int,
+    axis_a,
+    b: int,
+    axis_b,
+    turn,
+    stiffness: float,
+    angle: float = 0.0,
+    damping: float = 0.0,
 ) -> tuple:
     """A spring about an axis of a that is one of b, too; `turn` is the attitude of a in b, wxyz,
     from which angles are counted, `angle` [rad] the one at rest.
     """
-    axes = (arguments.unit(axis, "axis", 3, "divide it by its length") for axis in (axis_a, axis_b))
+    axes = (
+        arguments.unit(axis, "axis", 3, "divide it by its length") for axis in (axis_a, axis_b)
+    )
     return (TORSION, a, b, *axes, turn, stiffness, angle, damping)
 
 

@@ -9,6 +9,8 @@ import pytest
 @pytest.fixture
 def golden():
     def load(name: str) -> np.ndarray:
-        return np.genfromtxt(Path(__file__).parents[2] / "golden" / f"{name}.csv", delimiter=",", names=True)
+        return np.genfromtxt(
+            Path(__file__).parents[2] / "golden" / f"{name}.csv", delimiter=",", names=True
+        )
 
     return load

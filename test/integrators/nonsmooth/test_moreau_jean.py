@@ -38,20 +38,26 @@ def double_pendulum():
 
     def force(t, q, v):
         s = np.sin(q[0] - q[1])
-        return np.array([-s * v[1] ** 2 - 2.0 * 9.81 * np.sin(q[0]), s * v[0] ** 2 - 9.81 * np.sin(q[1])])
+        return np.array(
+            [-s * v[1] ** 2 - 2.0 * 9.81 * np.sin(q[0]), s * v[0] ** 2 - 9.81 * np.sin(q[1])]
+        )
 
     return second_order.nonlinear(2, mass, force)
 
 
 def test_order_two_on_a_nonlinear_lagrangian_system():
     system, q, v = double_pendulum(), np.array([1.0, 0.3]), np.array([0.0, 1.0])
-    rate = lambda t, y: np.r_[y[2:], np.linalg.solve(system.mass(y[:2]), system.force(t, y[:2], y[2:]))]  # noqa: E731
+    rate = lambda t, y: np.r_[
+        y[2:], np.linalg.solve(system.mass(y[:2]), system.force(t, y[:2], y[2:]))
+    ]  # noqa: E731
     exact = solve_ivp(rate, (0.0, 0.5), np.r_[q, v], "DOP853", rtol=1e-12, atol=1e-12).y[:, -1]
     errors = []
     for n in (25, 50, 100):
         (a,), (b,) = advanced(second_order.network(system, ()), (q,), (v,), 0.5 / n, n)
         errors.append(np.abs(np.r_[a, b] - exact).max())
-    assert np.polyfit(np.log([4.0, 2.0, 1.0]), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.15)
+    assert np.polyfit(np.log([4.0, 2.0, 1.0]), np.log(errors), 1)[0] == pytest.approx(
+        2.0, abs=0.15
+    )
 
 
 def test_free_top_energy_is_second_order_and_the_quaternion_stays_unit():
@@ -72,7 +78,9 @@ def test_bouncing_ball_against_its_closed_form():
     """Order 1 through impacts: 7.5e-2 and 7.8e-3 m before 3 s; penetration within (h/2) v (2 - e)."""
     ball = bouncing_ball.Params()
     for h, bound in ((1e-2, 8e-2), (2e-3, 2e-2)):
-        run = march(bouncing_ball.build(ball), (np.array([1.0]),), (np.zeros(1),), h, round(3.0 / h))
+        run = march(
+            bouncing_ball.build(ball), (np.array([1.0]),), (np.zeros(1),), h, round(3.0 / h)
+        )
         assert np.abs(run.q[:, 0] - bouncing_ball.exact(ball, run.t)[0]).max() < bound
         assert -run.q.min() < 0.5 * h * 4.43 * 1.2 + 9.81 * h * h
 
@@ -92,10 +100,14 @@ def test_incline_against_closed_forms(golden):
     for row in golden("incline_block"):
         params = scenes.Block(row["mu"], np.radians(row["slope_deg"]))
         exact = scenes.slide(params, row["v0_downhill"], row["T"])
-        assert exact == pytest.approx((row["downhill_displacement"], row["downhill_velocity"]), abs=1e-14)
+        assert exact == pytest.approx(
+            (row["downhill_displacement"], row["downhill_velocity"]), abs=1e-14
+        )
         run = march_model(model.build(*scenes.block(params, row["v0_downhill"])), h, 100)
         turned = row["v0_downhill"] < 0.0  # first order: it turns round inside a step
-        assert scenes.way(params, run.q[-1], run.v[-1]) == pytest.approx(exact, abs=3e-3 if turned else 2e-5)
+        assert scenes.way(params, run.q[-1], run.v[-1]) == pytest.approx(
+            exact, abs=3e-3 if turned else 2e-5
+        )
 
 
 def test_friction_in_the_plane_is_friction_in_space_without_the_third_axis():
@@ -116,8 +128,16 @@ def test_friction_in_the_plane_is_friction_in_space_without_the_third_axis():
 def test_two_systems_collide_and_keep_their_momentum():
     """Newton's cradle of two: equal masses, e = 1, exchange velocities through one interaction."""
     balls = (second_order.linear(1.0), second_order.linear(1.0))
-    gap = second_order.interaction(second_order.linear_relation([[-1.0, 1.0]], -0.1), laws.newton_impact(1.0), (0, 1))
-    q, v = advanced(second_order.network(balls, gap), (np.zeros(1), np.array([0.2])), (np.ones(1), np.zeros(1)), 1e-2, 40)
+    gap = second_order.interaction(
+        second_order.linear_relation([[-1.0, 1.0]], -0.1), laws.newton_impact(1.0), (0, 1)
+    )
+    q, v = advanced(
+        second_order.network(balls, gap),
+        (np.zeros(1), np.array([0.2])),
+        (np.ones(1), np.zeros(1)),
+        1e-2,
+        40,
+    )
     assert (v[0][0], v[1][0]) == pytest.approx((0.0, 1.0), abs=1e-12)
 
 
@@ -153,42 +173,86 @@ def test_projection_with_the_norm_row_closes_the_joint_and_keeps_the_quaternion(
 
 def test_projection_pushes_out_what_overlaps_and_leaves_what_is_open():
     """A point in a corner of two walls: one gap is negative, the other positive; a third row pulls on both."""
-    rows = [second_order.interaction(second_order.linear_relation([H], b), laws.newton_impact(0.5)) for H, b in (((1.0, 0.0), 0.0), ((0.0, 1.0), 0.0))]
-    tied = second_order.interaction(second_order.linear_relation([[1.0, 1.0]], -0.5), laws.Equality())
-    found = projection.project(second_order.network(second_order.linear(np.eye(2)), [*rows, tied]), 0.0, (np.array([-0.1, 0.4]),))
+    rows = [
+        second_order.interaction(second_order.linear_relation([H], b), laws.newton_impact(0.5))
+        for H, b in (((1.0, 0.0), 0.0), ((0.0, 1.0), 0.0))
+    ]
+    tied = second_order.interaction(
+        second_order.linear_relation([[1.0, 1.0]], -0.5), laws.Equality()
+    )
+    found = projection.project(
+        second_order.network(second_order.linear(np.eye(2)), [*rows, tied]),
+        0.0,
+        (np.array([-0.1, 0.4]),),
+    )
     assert found.ok and found.q[0] == pytest.approx([0.0, 0.5], abs=1e-12)
-    open_ones = projection.project(second_order.network(second_order.linear(np.eye(2)), rows), 0.0, (np.array([0.1, 0.4]),))
+    open_ones = projection.project(
+        second_order.network(second_order.linear(np.eye(2)), rows), 0.0, (np.array([0.1, 0.4]),)
+    )
     assert open_ones.iterations == 0 and open_ones.q[0] == pytest.approx([0.1, 0.4], abs=0.0)
 
 
 def test_projection_on_rows_that_contradict_each_other_is_told():
-    rows = [second_order.interaction(second_order.linear_relation([[1.0]], b), laws.Equality()) for b in (0.0, -1.0)]
-    found = projection.project(second_order.network(second_order.linear(1.0), rows), 0.0, (np.zeros(1),))
+    rows = [
+        second_order.interaction(second_order.linear_relation([[1.0]], b), laws.Equality())
+        for b in (0.0, -1.0)
+    ]
+    found = projection.project(
+        second_order.network(second_order.linear(1.0), rows), 0.0, (np.zeros(1),)
+    )
     assert not found.ok and found.residual == pytest.approx(1.0)
 
 
 def test_redundant_joints_are_solved_and_contradicting_ones_refused():
     system = second_order.linear(np.eye(2), force=lambda t: np.array([1.0, 0.0]))
-    wall = lambda speed: second_order.interaction(  # noqa: E731
-        second_order.Relation(1, lambda t, q: q[:1] - speed * t, lambda t, q: np.eye(2)[:1], lambda t, q: np.array([-speed])), laws.Equality()
+    wall = (
+        lambda speed: second_order.interaction(  # noqa: E731
+            second_order.Relation(
+                1,
+                lambda t, q: q[:1] - speed * t,
+                lambda t, q: np.eye(2)[:1],
+                lambda t, q: np.array([-speed]),
+            ),
+            laws.Equality(),
+        )
     )
     start = (np.zeros(2),), (np.zeros(2),)
-    twice = moreau_jean.step(second_order.network(system, [wall(0.0), wall(0.0)]), 0.0, *start, 1e-2)
+    twice = moreau_jean.step(
+        second_order.network(system, [wall(0.0), wall(0.0)]), 0.0, *start, 1e-2
+    )
     assert twice.ok and sum(twice.impulses) == pytest.approx([-1e-2])
-    torn = moreau_jean.step(second_order.network(system, [wall(0.0), wall(1.0)]), 0.0, *start, 1e-2)
+    torn = moreau_jean.step(
+        second_order.network(system, [wall(0.0), wall(1.0)]), 0.0, *start, 1e-2
+    )
     assert not torn.ok and "redundant or inconsistent" in torn.message
 
 
 def test_linearised_is_one_newton_step_and_exact_for_constant_matrices():
     M, K = np.diag([1.0, 2.0]), np.array([[3.0, -1.0], [-1.0, 3.0]])
-    wall = second_order.interaction(second_order.linear_relation([[1.0, 0.0]], 0.01), laws.newton_impact(0.5))
+    wall = second_order.interaction(
+        second_order.linear_relation([[1.0, 0.0]], 0.01), laws.newton_impact(0.5)
+    )
     start = (np.zeros(2),), (np.array([-1.0, 0.5]),)
     full, once = (
-        advanced(second_order.network(second_order.linear(M, K=K), wall), *start, 1e-2, 50, linearised=linearised) for linearised in (False, True)
+        advanced(
+            second_order.network(second_order.linear(M, K=K), wall),
+            *start,
+            1e-2,
+            50,
+            linearised=linearised,
+        )
+        for linearised in (False, True)
     )
-    assert once[0][0] == pytest.approx(full[0][0], abs=1e-13) and once[1][0] == pytest.approx(full[1][0], abs=1e-13)
+    assert once[0][0] == pytest.approx(full[0][0], abs=1e-13) and once[1][0] == pytest.approx(
+        full[1][0], abs=1e-13
+    )
     bent = moreau_jean.step(
-        second_order.network(double_pendulum(), ()), 0.0, (np.array([1.0, 0.3]),), (np.array([0.0, 1.0]),), 0.05, moreau_jean.options(linearised=True)
+        second_order.network(double_pendulum(), ()),
+        0.0,
+        (np.array([1.0, 0.3]),),
+        (np.array([0.0, 1.0]),),
+        0.05,
+        moreau_jean.options(linearised=True),
     )
     assert bent.ok and bent.iterations == 1 and bent.residual > 1e-6
 
@@ -204,17 +268,33 @@ def test_contacts_that_squeeze_a_body_are_named_by_both_integrators(friction):
         lambda t, q: np.array([-1.0, *tangent[1]]),
     )
     law = laws.friction_2d(0.3) if friction else laws.newton_impact(0.0)
-    contacts = [second_order.interaction(relation, law) for relation in (second_order.linear_relation([[0.0, 1.0], *tangent[0]]), down)]
-    net, start = second_order.network(second_order.linear(np.eye(2)), contacts), ((np.zeros(2),), (np.zeros(2),))
+    contacts = [
+        second_order.interaction(relation, law)
+        for relation in (second_order.linear_relation([[0.0, 1.0], *tangent[0]]), down)
+    ]
+    net, start = (
+        second_order.network(second_order.linear(np.eye(2)), contacts),
+        ((np.zeros(2),), (np.zeros(2),)),
+    )
     step, run = moreau_jean.step(net, 0.0, *start, 1e-2), event_driven.run(net, 0.0, *start, [0.1])
-    assert not step.ok and "interactions 0, 1 at t = 0.01 s" in step.message and "residual" in step.message
-    assert not run.ok and "impact of interactions 0, 1 is not solved" in run.message and "residual" in run.message
+    assert (
+        not step.ok
+        and "interactions 0, 1 at t = 0.01 s" in step.message
+        and "residual" in step.message
+    )
+    assert (
+        not run.ok
+        and "impact of interactions 0, 1 is not solved" in run.message
+        and "residual" in run.message
+    )
 
 
 def test_a_step_that_newton_cannot_solve_is_told():
     """dv/dt = v^2 from 30 m/s: v = 30 + (h/2)(900 + v^2) has no real solution at h = 0.5."""
     runaway = second_order.nonlinear(1, lambda q: np.eye(1), lambda t, q, v: v**2)
-    step = moreau_jean.step(second_order.network(runaway, ()), 0.0, (np.zeros(1),), (np.array([30.0]),), 0.5)
+    step = moreau_jean.step(
+        second_order.network(runaway, ()), 0.0, (np.zeros(1),), (np.array([30.0]),), 0.5
+    )
     assert not step.ok and "smaller step" in step.message and step.residual > 1e-12
 
 
@@ -223,12 +303,19 @@ def test_a_step_that_newton_cannot_solve_is_told():
     "system, words",
     [
         (second_order.linear(1.0, force=lambda t: np.array([np.nan])), "not finite"),
-        (second_order.nonlinear(1, lambda q: np.zeros((1, 1)), still, flat, flat), "iteration matrix of system 0 is singular"),
+        (
+            second_order.nonlinear(1, lambda q: np.zeros((1, 1)), still, flat, flat),
+            "iteration matrix of system 0 is singular",
+        ),
     ],
 )
 def test_a_force_that_is_not_finite_and_a_mass_that_is_none_fail_the_step(system, words, contact):
-    floor = second_order.interaction(second_order.linear_relation([[1.0]]), laws.newton_impact(0.5))
-    step = moreau_jean.step(second_order.network(system, [floor] * contact), 0.0, (np.zeros(1),), (np.zeros(1),), 1e-2)
+    floor = second_order.interaction(
+        second_order.linear_relation([[1.0]]), laws.newton_impact(0.5)
+    )
+    step = moreau_jean.step(
+        second_order.network(system, [floor] * contact), 0.0, (np.zeros(1),), (np.zeros(1),), 1e-2
+    )
     assert not step.ok and words in step.message and not step.residual <= 1e-12
 
 

@@ -14,7 +14,10 @@ G = 9.81
 def point_mass(mu, force):
     """1 kg on the plane z = 0 under gravity and force(t) (3,), q = (z, x, y)."""
     system = second_order.linear(np.eye(3), force=lambda t: np.array([-G, 0.0, 0.0]) + force(t))
-    return second_order.network(system, second_order.interaction(second_order.linear_relation(np.eye(3)), laws.friction_3d(mu)))
+    return second_order.network(
+        system,
+        second_order.interaction(second_order.linear_relation(np.eye(3)), laws.friction_3d(mu)),
+    )
 
 
 def begun(params, speed):
@@ -28,9 +31,19 @@ def kinds(run):
 
 
 @pytest.mark.parametrize(
-    "degrees, mu, speed", [(0.0, 0.3, 2.0), (10.0, 0.3, 1.0), (20.0, 0.3, 0.0), (15.0, 0.2, -1.0), (10.0, 0.3, -1.0), (10.0, 0.3, 0.0)]
+    "degrees, mu, speed",
+    [
+        (0.0, 0.3, 2.0),
+        (10.0, 0.3, 1.0),
+        (20.0, 0.3, 0.0),
+        (15.0, 0.2, -1.0),
+        (10.0, 0.3, -1.0),
+        (10.0, 0.3, 0.0),
+    ],
 )
-def test_a_block_on_four_corners_slides_stops_sticks_and_turns_round_as_the_closed_form(degrees, mu, speed):
+def test_a_block_on_four_corners_slides_stops_sticks_and_turns_round_as_the_closed_form(
+    degrees, mu, speed
+):
     params = scenes.Block(mu, np.radians(degrees))
     times = np.linspace(0.05, 1.0, 20)
     run = event_driven.run(*begun(params, speed), times)
@@ -51,7 +64,13 @@ def test_the_stop_is_found_to_the_accuracy_of_the_roots():
 def test_a_growing_pull_breaks_the_stick_where_coulomb_says():
     """F = c t breaks loose at t_0 = mu g/c; then x = c (t - t_0)^3 / 6."""
     mu, c = 0.5, 4.0
-    run = event_driven.run(point_mass(mu, lambda t: np.array([0.0, c * t, 0.0])), 0.0, (np.zeros(3),), (np.zeros(3),), [1.0, 2.0])
+    run = event_driven.run(
+        point_mass(mu, lambda t: np.array([0.0, c * t, 0.0])),
+        0.0,
+        (np.zeros(3),),
+        (np.zeros(3),),
+        [1.0, 2.0],
+    )
     start = mu * G / c
     assert run.ok and kinds(run) == ["change"]
     assert run.events[0].t == pytest.approx(start, abs=1e-8)
@@ -62,18 +81,28 @@ def test_a_sliding_mass_that_is_pulled_aside_turns_and_loses_what_friction_takes
     """The work of friction is mu m g times the length of the way, in whatever direction it bends."""
     mu, pull = 0.2, np.array([0.0, 0.0, 3.0])
     times = np.linspace(0.0, 1.0, 2001)[1:]
-    run = event_driven.run(point_mass(mu, lambda t: pull), 0.0, (np.zeros(3),), (np.array([0.0, 2.0, 0.0]),), times)
+    run = event_driven.run(
+        point_mass(mu, lambda t: pull), 0.0, (np.zeros(3),), (np.array([0.0, 2.0, 0.0]),), times
+    )
     assert run.ok and not run.events
     speed = np.linalg.norm(run.v, axis=1)
     way = np.sum(0.5 * (np.r_[2.0, speed[:-1]] + speed)) * times[0]
-    assert 0.5 * speed[-1] ** 2 - 2.0 == pytest.approx(pull[2] * run.q[-1, 2] - mu * G * way, abs=1e-5)
+    assert 0.5 * speed[-1] ** 2 - 2.0 == pytest.approx(
+        pull[2] * run.q[-1, 2] - mu * G * way, abs=1e-5
+    )
     assert np.arctan2(run.v[-1, 2], run.v[-1, 1]) > 1.0
 
 
 def test_a_mass_that_is_lifted_leaves_the_floor_while_it_slides():
     """g - c t presses until t_0 = g/c."""
     c = 20.0
-    run = event_driven.run(point_mass(0.1, lambda t: np.array([c * t, 0.0, 0.0])), 0.0, (np.zeros(3),), (np.array([0.0, 5.0, 0.0]),), [1.0])
+    run = event_driven.run(
+        point_mass(0.1, lambda t: np.array([c * t, 0.0, 0.0])),
+        0.0,
+        (np.zeros(3),),
+        (np.array([0.0, 5.0, 0.0]),),
+        [1.0],
+    )
     start = G / c
     assert run.ok and kinds(run) == ["change"]
     assert run.events[0].t == pytest.approx(start, abs=1e-8)

@@ -20,13 +20,17 @@ BODIES = rigid_bodies.build([1.0, 1.0], [INERTIA] * 2, (0.0, 0.0, -G))
 def hung(angle):
     """Two boxes below each other, the upper one pinned at the origin, turned by `angle` about y."""
     turned = quaternion.exp((0.0, angle, 0.0))
-    places = [quaternion.rotate(turned, np.array([0.0, 0.0, -z])) for z in (HALF[2], 3.0 * HALF[2])]
+    places = [
+        quaternion.rotate(turned, np.array([0.0, 0.0, -z])) for z in (HALF[2], 3.0 * HALF[2])
+    ]
     return rigid_bodies.configuration(BODIES, places, turned)
 
 
 def start(angle, floor):
     """The same two boxes: a joint to the world, one between them, the lower corners on the floor."""
-    constraints = joints.assembled(2, joints.nail(0, TOP, (0.0, 0.0, 0.0)), joints.ball_joint(1, TOP, 0, BOTTOM))
+    constraints = joints.assembled(
+        2, joints.nail(0, TOP, (0.0, 0.0, 0.0)), joints.ball_joint(1, TOP, 0, BOTTOM)
+    )
     touching = pairs.build(2, *(pairs.corner(1, p, s=(0.0, 0.0, floor), mu=MU) for p in CORNERS))
     return model.build(BODIES, hung(angle), np.zeros((2, 6)), constraints, touching)
 
@@ -59,7 +63,9 @@ def test_two_balls_that_meet_aslant_leave_as_the_exact_impact_says(mu, spin):
     inertia, radius, e = 0.004, 0.1, 0.5
     bodies = rigid_bodies.build([1.0, 2.0], [[inertia] * 3, [2.0 * inertia] * 3], (0.0, 0.0, 0.0))
     q_0 = rigid_bodies.configuration(bodies, [(0.0, 0.0, 0.0), (0.3, 0.08, 0.05)])
-    v_0 = rigid_bodies.motion(bodies, [(1.0, 0.0, 0.0), (0.0, 0.0, 0.0)], [(0.0, spin, 0.0), (0.0, 0.0, 0.0)])
+    v_0 = rigid_bodies.motion(
+        bodies, [(1.0, 0.0, 0.0), (0.0, 0.0, 0.0)], [(0.0, spin, 0.0), (0.0, 0.0, 0.0)]
+    )
     meeting = pairs.build(2, pairs.balls(0, radius, 1, radius, mu=mu, e=e))
     gamma = 4.0 / 3.0 * bodies.inertia[:, 0]  # turns of balls to order 4
     exact = runs.run(model.build(bodies, q_0, v_0, None, meeting, gamma=gamma), 1e-3, 1, 300)
@@ -77,7 +83,9 @@ def test_two_balls_that_meet_aslant_leave_as_the_exact_impact_says(mu, spin):
     assert flown.ok and [event.kind for event in flown.events] == ["impact"]
     after = flown.v[0].reshape(2, 6)
     assert after[:, :3] == pytest.approx(exact.v[-1][:, :3], abs=1e-8)
-    assert after[:, 3:] == pytest.approx(exact.v[-1][:, 3:], abs=1e-6)  # the midpoint scheme turns 40 rad/s to order 4
+    assert after[:, 3:] == pytest.approx(
+        exact.v[-1][:, 3:], abs=1e-6
+    )  # the midpoint scheme turns 40 rad/s to order 4
     assert flown.q[0].reshape(2, 7)[:, :3] == pytest.approx(exact.q[-1][:, :3], abs=1e-9)
 
 

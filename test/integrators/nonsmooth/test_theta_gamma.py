@@ -11,13 +11,15 @@ L, C, R = 1e-2, 1e-6, 1e3  # H, F, ohm: an oscillator with a half-wave rectifier
 
 def rectifier() -> first_order.FirstOrder:
     """x = (capacitor voltage, coil current); the diode lets the current lambda through the resistor, y = R lambda - v."""
-    return first_order.linear([[0.0, -1 / C], [1 / L, 0.0]], [[-1 / C], [0.0]], [[-1.0, 0.0]], [[R]])
+    return first_order.linear(
+        [[0.0, -1 / C], [1 / L, 0.0]], [[-1 / C], [0.0]], [[-1.0, 0.0]], [[R]]
+    )
 
 
 def nonlinear() -> first_order.FirstOrder:
     return first_order.FirstOrder(
         np.array([[1.0, 0.1], [0.0, 2.0]]),
-        lambda t, x: np.array([-np.sin(x[0]) + x[1], -x[1] ** 3 + 0.3 * x[0] - 1.0]),
+        lambda t, x: np.array([-np.sin(x[0]) + x[1], -(x[1] ** 3) + 0.3 * x[0] - 1.0]),
         lambda t, x: np.array([[-np.cos(x[0]), 1.0], [0.3, -3.0 * x[1] ** 2]]),
         lambda t, x, s: np.array([x[0] + 0.2 * x[1] ** 2 - 0.5 + 0.3 * s[0]]),
         lambda t, x, s: np.array([[1.0, 0.4 * x[1]]]),
@@ -58,13 +60,26 @@ def test_nonlinear_scheme_solves_its_own_equations(full):
 def test_half_wave_rectifier(gamma, full, order):
     """The oscillator rings in one half wave, the resistor damps the other: dv/dt and di/dt piece by piece."""
     exact, period = [], 5e-4
-    A = {0: np.array([[0.0, -1 / C], [1 / L, 0.0]]), 1: np.array([[-1 / (R * C), -1 / C], [1 / L, 0.0]])}
+    A = {
+        0: np.array([[0.0, -1 / C], [1 / L, 0.0]]),
+        1: np.array([[-1 / (R * C), -1 / C], [1 / L, 0.0]]),
+    }
     from scipy.integrate import solve_ivp
 
-    y = solve_ivp(lambda t, x: A[int(x[0] > 0)] @ x, (0, period), [10.0, 0.0], "DOP853", rtol=1e-10, atol=1e-12, max_step=1e-6).y[:, -1]
+    y = solve_ivp(
+        lambda t, x: A[int(x[0] > 0)] @ x,
+        (0, period),
+        [10.0, 0.0],
+        "DOP853",
+        rtol=1e-10,
+        atol=1e-12,
+        max_step=1e-6,
+    ).y[:, -1]
     errors, counts = [], (200, 400, 800)
     for n in counts:
-        end = run(rectifier(), [10.0, 0.0], period / n, n, theta_gamma.options(0.5, gamma, full))[-1]
+        end = run(rectifier(), [10.0, 0.0], period / n, n, theta_gamma.options(0.5, gamma, full))[
+            -1
+        ]
         errors.append(np.abs(end.x - y).max())
         assert end.iterations == 1
     assert -np.polyfit(np.log(counts), np.log(errors), 1)[0] == pytest.approx(order, abs=0.3)
