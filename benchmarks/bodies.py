@@ -23,12 +23,10 @@ from peer import MISSING, mujoco
 from peer_drake import LEFT_OUT, Drake, Simulator
 from peer_drake import MISSING as MISSING_DRAKE
 
-from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.kernel import bound
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import step
-from rbdyn_ros.mechanics.description import jacobian
-from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.mechanics.description import jacobian, pairs, rigid_bodies
 
 _ROWS = """write rows {scene, step [s], ns, mj_ns, ratio_to_mj_step, energy_error,
 mj_energy_error [J], opening [m], penetration, mj_penetration [m]}; the ratio is mj_step's time

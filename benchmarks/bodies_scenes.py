@@ -9,14 +9,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # a checkout need not be installed
 
-from rbdyn_ros.bodies.rigid_bodies import Bodies
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import shapes
-from rbdyn_ros.mechanics.description import geoms, joints
-from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.mechanics.description import geoms, joints, pairs
 from rbdyn_ros.mechanics.description.geoms import Colliders
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
+from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.types import Array
 

@@ -14,13 +14,13 @@ import numpy as np
 from command_line import read
 from tqdm import tqdm
 
-from rbdyn_ros.controllers import lqr
+from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation.bisection import edge
+from rbdyn_ros.evaluation.trial.trial import tilt
 from rbdyn_ros.faults.options import Drive, Encoder, Faults, Mismatch, Noise
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.simulation.closed_loop import Conditions, run
-from rbdyn_ros.simulation.trial import tilt
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
 PERIOD, DURATION, LAST, SEEDS = 0.002, 20.0, 2000, (0, 1, 2)  # [s], [s], instants that are judged

@@ -15,11 +15,11 @@ import numpy as np
 import psutil
 from loop_figures import figures
 
-from rbdyn_ros.nodes import share
-from rbdyn_ros.nodes.controller import Controller
-from rbdyn_ros.nodes.executor import prompt
-from rbdyn_ros.nodes.process import run
-from rbdyn_ros.nodes.simulator import Simulator
+from rbdyn_ros.ros import share
+from rbdyn_ros.ros.controller.controller import Controller
+from rbdyn_ros.ros.executor import prompt
+from rbdyn_ros.ros.process import run
+from rbdyn_ros.ros.simulator.simulator import Simulator
 from rbdyn_ros.simulation.runner import PLAYING
 from rbdyn_ros.simulation.statistics import Sent, Statistics
 
@@ -151,7 +151,7 @@ def main(processes: int, warm_up: float, seconds: float) -> int:
             [
                 sys.executable,
                 "-m",
-                "rbdyn_ros.nodes.attached",
+                "rbdyn_ros.ros.attached",
                 str(os.getpid()),
                 "controller",
                 *words,

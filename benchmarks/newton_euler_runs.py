@@ -4,12 +4,11 @@ import time
 
 import numpy as np
 
-from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.integrators.nonsmooth import moreau_jean
-from rbdyn_ros.mechanics import model, network
+from rbdyn_ros.mechanics import model
 from rbdyn_ros.mechanics import moreau_jean as compiled
-from rbdyn_ros.mechanics.description import joints, pairs
-from rbdyn_ros.systems import second_order
+from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
+from rbdyn_ros.mechanics.network import moreau_jean, second_order
+from rbdyn_ros.mechanics.network import of_bodies as network
 
 UPRIGHT = [1.0, 0.0, 0.0, 0.0]
 

@@ -21,8 +21,12 @@ import newton_euler_runs  # noqa: E402
 import numpy as np  # noqa: E402
 
 from rbdyn_ros.experiments.nonsmooth_runs import march_linear  # noqa: E402
-from rbdyn_ros.integrators.nonsmooth import moreau_jean_linear  # noqa: E402
-from rbdyn_ros.models import bouncing_ball, cam_follower, cam_profile  # noqa: E402
+from rbdyn_ros.mechanics.network import (  # noqa: E402
+    bouncing_ball,
+    cam_follower,
+    cam_profile,
+    moreau_jean_linear,  # noqa: E402
+)
 
 BOUND = 1e-12  # on positions; velocities and impulses follow with a factor of their size
 

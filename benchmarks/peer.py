@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from pendulum import PARAMS, SYSTEM
 
-from rbdyn_ros.types import Array, State
+from rbdyn_ros.types import Array
 
 try:
     import mujoco

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from rbdyn_ros.controllers import select
+from rbdyn_ros.control import select
 from rbdyn_ros.evaluation import report, suite
 from rbdyn_ros.evaluation.score import applying
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from rbdyn_ros.settings import tables  # noqa: E402
+from rbdyn_ros.parameters import tables  # noqa: E402
 
 PRODUCT = "rbdyn_ros"
 FOLDERS = (PRODUCT, "benchmarks", "bootstrap", "doc", "examples", "launch", "test")

@@ -22,8 +22,8 @@ from pendulum import PARAMS
 
 from rbdyn_ros.campaigns import batch
 from rbdyn_ros.campaigns.course import Course
-from rbdyn_ros.controllers import lqr, nested_lqr, swing_up
-from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.control.laws import lqr, nested_lqr, swing_up
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.types import Array
 
 PLANT = PARAMS._replace(cart_damping=0.5, joint_damping=0.005)

@@ -27,16 +27,20 @@ class Box(NamedTuple):
 
 
 BOXES = (
-    Box("parameters", "nodes/parameters.py", "Parameters", 40, 70),
+    Box("parameters", "ros/parameters.py", "Parameters", 40, 70),
     Box("plant", "simulation/plant.py", "Plant", 270, 70),
     Box("tick", "simulation/runner.py", "Runner", 500, 70),
-    Box("publishers", "nodes/telemetry.py", "Telemetry", 730, 70),
+    Box("publishers", "ros/simulator/telemetry.py", "Telemetry", 730, 70),
     Box("faults of commands", "faults/pipeline.py", "FaultPipeline", 270, 170),
     Box("command queue", "simulation/command.py", "CommandQueue", 40, 170),
-    Box("state of one stamp", "nodes/state_synchronizer.py", "StateSynchronizer", 730, 340),
-    Box("observer", "controllers/observer.py", "Observer", 500, 340),
-    Box("control law", "nodes/controller_supervisor.py", "ControllerSupervisor", 270, 340),
-    Box("publisher", "nodes/controller.py", "Controller", 40, 340),
+    Box(
+        "state of one stamp", "ros/controller/state_synchronizer.py", "StateSynchronizer", 730, 340
+    ),
+    Box("observer", "control/observer/observer.py", "Observer", 500, 340),
+    Box(
+        "control law", "ros/controller/controller_supervisor.py", "ControllerSupervisor", 270, 340
+    ),
+    Box("publisher", "ros/controller/controller.py", "Controller", 40, 340),
 )
 FRAMES = (("pendulum_simulator", 20, 30, 920, 220), ("pendulum_controller", 20, 300, 920, 120))
 # from, to (a box by its place in BOXES), through which points, and what passes

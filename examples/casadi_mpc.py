@@ -147,8 +147,8 @@ def design(model, params, options):
 
 def main() -> None:
     """From ten degrees, for four seconds."""
-    from rbdyn_ros.integrators.select import select
-    from rbdyn_ros.models import spherical_pendulum as model
+    from rbdyn_ros.mechanics.integrators.select import select
+    from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
     from rbdyn_ros.simulation import closed_loop
 
     params = model.Params(cart_damping=0.5, joint_damping=0.005)

@@ -9,8 +9,8 @@ import math
 import gymnasium
 import numpy as np
 
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models import spherical_pendulum as model
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
 
 
 class Pendulum(gymnasium.Env):

@@ -1,7 +1,7 @@
 """A regulator designed with python-control, and its margins. `python state_space.py` prints both; needs control (`pip install control`).
 
 As a law: `python -m rbdyn_ros simulate --controller examples/state_space.py`. Where the numbers come from: the linear model of one axis,
-e = (x, x', th, th'), is `rbdyn_ros.models.linearisation.upright(system)`; near upright, without spin, both axes are alike and separate.
+e = (x, x', th, th'), is `rbdyn_ros.control.linearisation.upright(system)`; near upright, without spin, both axes are alike and separate.
 """
 
 import math
@@ -10,8 +10,8 @@ from typing import NamedTuple
 import control
 import numpy as np
 
-from rbdyn_ros.models import linearisation
-from rbdyn_ros.models.tilt import tilt
+from rbdyn_ros.control import linearisation
+from rbdyn_ros.mechanics.pendulum.tilt import tilt
 
 
 class Options(NamedTuple):
@@ -76,7 +76,7 @@ def design(model, params, options):
 
 def main() -> None:
     """The gains, the margins, and what python-control says of the sampled model."""
-    from rbdyn_ros.models import spherical_pendulum as model
+    from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
 
     options = Options()
     sampled = plant(model.build(model.Params()), options.period)

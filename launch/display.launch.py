@@ -11,8 +11,8 @@ from launch.substitutions import PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 
-from rbdyn_ros.nodes.launching import argument, ended, needs
-from rbdyn_ros.nodes.rviz_view import view_for
+from rbdyn_ros.ros.launching import argument, ended, needs
+from rbdyn_ros.ros.rviz_view import view_for
 
 
 def show(context) -> list:

@@ -9,7 +9,7 @@ from launch.actions import IncludeLaunchDescription
 from launch.substitutions import PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
-from rbdyn_ros.nodes.launching import argument, if_is, shared, started
+from rbdyn_ros.ros.launching import argument, if_is, shared, started
 
 
 def generate_launch_description():

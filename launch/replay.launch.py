@@ -5,7 +5,7 @@ RViz beside it: `ros2 launch rbdyn_ros display.launch.py`.
 
 from launch import LaunchDescription
 
-from rbdyn_ros.nodes.launching import SWITCH, argument, shared, start_conditions, started
+from rbdyn_ros.ros.launching import SWITCH, argument, shared, start_conditions, started
 
 
 def generate_launch_description():

@@ -9,7 +9,7 @@ from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
-from rbdyn_ros.nodes.launching import (
+from rbdyn_ros.ros.launching import (
     argument,
     begin_after,
     existing_file,

@@ -2,7 +2,7 @@
 
 from launch import LaunchDescription
 
-from rbdyn_ros.nodes.launching import SWITCH, argument, shared, start_conditions, started
+from rbdyn_ros.ros.launching import SWITCH, argument, shared, start_conditions, started
 
 
 def generate_launch_description():

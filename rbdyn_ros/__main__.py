@@ -1,4 +1,4 @@
-"""Run `rbdyn_ros COMMAND ...`: each command is a file of rbdyn_ros/commands."""
+"""Run `rbdyn_ros COMMAND ...`: each command is a file of rbdyn_ros/cli."""
 
 from rbdyn_ros import console
 
@@ -11,8 +11,8 @@ import pkgutil  # noqa: E402
 import sys  # noqa: E402
 from importlib import import_module  # noqa: E402
 
-from rbdyn_ros import commands  # noqa: E402
-from rbdyn_ros.settings.tables import nearest  # noqa: E402
+from rbdyn_ros import cli  # noqa: E402
+from rbdyn_ros.parameters.tables import nearest  # noqa: E402
 
 INTRODUCTION = """\
 A testbed for the spherical pendulum: mechanics, control laws and ROS 2 nodes,
@@ -51,7 +51,7 @@ def main(argv: list | None = None) -> int:
 
 def command_names() -> tuple:
     """The known commands, alphabetically."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(commands.__path__)))
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(cli.__path__)))
 
 
 def introduction() -> str:
@@ -90,7 +90,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _module(name: str):
-    return import_module(f"{commands.__name__}.{name}")
+    return import_module(f"{cli.__name__}.{name}")
 
 
 def _indented(text: str) -> str:

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Callable
 
 import numpy as np
-from numba import njit, types as nb
+from numba import njit
+from numba import types as nb
 from numba.core.dispatcher import Dispatcher
 
 from rbdyn_ros import kernel_parts

@@ -10,17 +10,19 @@ from typing import NamedTuple
 import numpy as np
 
 Array = np.ndarray
-OBSTACLE = np.dtype(  # what one candidate of an obstacle is; `contacts.obstacles` makes them
-    [
-        ("name", "U32"),
-        ("kind", np.int64),  # of `contacts.obstacles`
-        ("center", np.float64, (3,)),  # or a point of the wall [m, world], at the start
-        ("axes", np.float64, (3, 3)),  # rows: its axes [world]; row 0 is the normal of a wall
-        ("size", np.float64, (3,)),  # half edges; radius and half length; radius [m]
-        ("velocity", np.float64, (3,)),  # [m/s, world]
-        ("friction", np.float64),  # mu
-        ("restitution", np.float64),  # e_n
-    ]
+OBSTACLE = (
+    np.dtype(  # what one candidate of an obstacle is; `mechanics.pendulum.obstacles` makes them
+        [
+            ("name", "U32"),
+            ("kind", np.int64),  # of `mechanics.pendulum.obstacles`
+            ("center", np.float64, (3,)),  # or a point of the wall [m, world], at the start
+            ("axes", np.float64, (3, 3)),  # rows: its axes [world]; row 0 is the normal of a wall
+            ("size", np.float64, (3,)),  # half edges; radius and half length; radius [m]
+            ("velocity", np.float64, (3,)),  # [m/s, world]
+            ("friction", np.float64),  # mu
+            ("restitution", np.float64),  # e_n
+        ]
+    )
 )
 NO_OBSTACLES = np.zeros(0, OBSTACLE)
 
@@ -43,7 +45,7 @@ class Contacts(NamedTuple):
     obstacle_restitution: float = 0.0  # e_n
     length: float = 2.4  # L of the rod [m]
     bias: float = 0.1  # beta: the part of a penetration that a step gives back
-    impact_law: float = 0.0  # its place in `mechanics.restitution.LAWS`
+    impact_law: float = 0.0  # its place in `mechanics.contact.restitution.LAWS`
     obstacles: Array = NO_OBSTACLES  # (n,) of OBSTACLE: candidates beside those above
 
 

@@ -21,5 +21,9 @@ def test_ruff_finds_nothing():
     clean("ruff", "check", "--no-cache", "--output-format=concise")
 
 
+def test_the_sources_are_formatted():
+    clean("ruff", "format", "--check", "--no-cache")
+
+
 def test_pyright_finds_nothing():
     clean("basedpyright", "--pythonpath", sys.executable)

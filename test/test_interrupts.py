@@ -6,7 +6,7 @@ import time
 import pytest
 
 from rbdyn_ros.interrupts import arrives
-from rbdyn_ros.simulation.call_timeout import CallTimeout, CallTimedOut
+from rbdyn_ros.simulation.call_timeout import CallTimedOut, CallTimeout
 
 PROGRAM = """
 import os, signal, time

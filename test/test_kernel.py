@@ -13,9 +13,9 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 from plants import FORCED, PENDULUM, PLANTS, spinning
 
-from rbdyn_ros.integrators.select import select
 from rbdyn_ros.kernel import _globals_read, bound, fingerprint, hot, inlined, kernel, part
-from rbdyn_ros.models.spherical_pendulum import no_input, upright
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 from rbdyn_ros.types import Contacts
 
 ROOT = Path(__file__).parent.parent

@@ -93,6 +93,6 @@ def test_a_crash_in_what_this_package_called(tmp_path):
     text = (
         'Fatal Python error: Segmentation fault\n\nThread 0x0001 (most recent call first):\n  File "/usr/lib/threading.py", line 3 in wait\n\n'
         'Current thread 0x0002 (most recent call first):\n  File "/usr/lib/ctypes/__init__.py", line 519 in string_at\n'
-        f'  File "/home/me/law.py", line 12 in command\n  File "{tracebacks._PACKAGE}/nodes/controller_supervisor.py", line 90 in _force\n'
+        f'  File "/home/me/law.py", line 12 in command\n  File "{tracebacks._PACKAGE}/ros/controller/controller_supervisor.py", line 90 in _force\n'
     )
     assert tracebacks.place_of_crash(text) == " (/home/me/law.py:12)"

@@ -58,7 +58,7 @@ def decode(piece: bytes) -> tuple | None:
 
 
 def lqr(law: dict, x, y, qw, qx, qy, qz, vx, vy, w1, w2, w3) -> tuple:
-    """The force on the cart [N]: u = -K e, with both norms cut as in rbdyn_ros/controllers/lqr.py."""
+    """The force on the cart [N]: u = -K e, with both norms cut as in rbdyn_ros/control/laws/lqr.py."""
     k = (2 * (qx * qz + qw * qy), 2 * (qy * qz - qw * qx), 1 - 2 * (qx * qx + qy * qy))
     n = math.hypot(k[0], k[1])
     scale = math.atan2(n, k[2]) / n if n else 0.0

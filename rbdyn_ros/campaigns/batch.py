@@ -16,12 +16,12 @@ import numpy as np
 from rbdyn_ros.campaigns import feedback_lanes, nested_lanes, swing_up_lanes
 from rbdyn_ros.campaigns.course import LATE, LEFT, LOST, SETTLED, Course
 from rbdyn_ros.campaigns.queue import OUTCOME
-from rbdyn_ros.contacts.world import exist
-from rbdyn_ros.controllers.lqr import Lqr
-from rbdyn_ros.controllers.nested_lqr import NestedLqr
-from rbdyn_ros.controllers.pd import Pd
-from rbdyn_ros.controllers.swing_up import SwingUp
-from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.control.laws.lqr import Lqr
+from rbdyn_ros.control.laws.nested_lqr import NestedLqr
+from rbdyn_ros.control.laws.pd import Pd
+from rbdyn_ros.control.laws.swing_up import SwingUp
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.mechanics.pendulum.world import exist
 from rbdyn_ros.types import Array, System
 
 CHUNK = (

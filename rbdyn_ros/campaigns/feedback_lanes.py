@@ -5,8 +5,8 @@ from typing import NamedTuple
 from rbdyn_ros.campaigns import queue
 from rbdyn_ros.campaigns.lane_tilt import tilt
 from rbdyn_ros.campaigns.lanes import ASKED_X, ASKED_Y, LANES, state
-from rbdyn_ros.controllers.feedback import unsaturated
-from rbdyn_ros.controllers.saturation import saturated
+from rbdyn_ros.control.feedback import unsaturated
+from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.kernel import kernel
 
 
@@ -28,7 +28,7 @@ def run(law, course, starts, plants, outcomes):
 
 @kernel
 def _command(law, a):
-    """The law of `controllers.feedback`, about the origin."""
+    """The law of `control.feedback`, about the origin."""
     for j in range(LANES):
         k, dk, x, v = state(a, j)
         ux, uy = unsaturated(x, v, tilt(k, dk), (0.0, 0.0), law.gains, law.force_limit)

@@ -1,4 +1,4 @@
-"""The tilt of `models.tilt` without a call to atan2 or hypot, so that a loop over lanes becomes vector instructions.
+"""The tilt of `mechanics.pendulum.tilt` without a call to atan2 or hypot, so that a loop over lanes becomes vector instructions.
 
 For a unit vector k with k_z >= 0 and n = (k_x, k_y), let c = cos(th/2) and tau = tan(th/4):
 
@@ -22,7 +22,7 @@ P = (
 
 @inlined
 def tilt(k, dk):
-    """(th_x, th_y, th'_x, th'_y) of the direction k (3,) and its rate dk (3,), as `models.tilt` defines them.
+    """(th_x, th_y, th'_x, th'_y) of the direction k (3,) and its rate dk (3,), as `mechanics.pendulum.tilt` defines them.
 
     Hanging exactly, th = (pi, 0).
     """

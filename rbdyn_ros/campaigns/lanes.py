@@ -6,13 +6,13 @@ Columns do not meet: what a lane computes depends on its start alone, not on its
 """
 
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.models import sphere_state
+from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.types import Contacts, System
 
 LANES = 64
 # A row's name is where it begins: KX of lane j is a[KX + j]. With constants the compiler sees that rows do not overlap.
 (
-    KX, KY, KZ, DKX, DKY, DKZ, X, Y, VX, VY, P3,  # (k, k', x, x') and the spin's momentum, as in `models.sphere_state`
+    KX, KY, KZ, DKX, DKY, DKZ, X, Y, VX, VY, P3,  # (k, k', x, x') and the spin's momentum, as in `mechanics.pendulum.sphere_state`
     CART, DAMPING, ROD, LEVER, ACROSS, FRICTION, GRAVITY, FADED, FADING,  # the plant
     ASKED_X, ASKED_Y, UX, UY,  # [N] what the law asks for, what acts
     THX, THY, DTHX, DTHY, LEVEL, CHOSEN,  # of `nested_lqr`: the tilt, the rung that ruled and the one that may
@@ -60,7 +60,7 @@ def system(a, j):
 
 @kernel
 def step(a, h):
-    """Every lane by h [s] under the force that acts: the step of `models.sphere_state`.
+    """Every lane by h [s] under the force that acts: the step of `mechanics.pendulum.sphere_state`.
 
     The joint's friction d takes the spin's momentum down as e^(-d t / I3); in a step its mean stands for it.
     """

@@ -21,15 +21,15 @@ from rbdyn_ros.campaigns.lanes import (
     Y,
     state,
 )  # fmt: skip
-from rbdyn_ros.controllers.feedback import unsaturated
-from rbdyn_ros.controllers.nested_lqr import DOWN
-from rbdyn_ros.controllers.saturation import saturated
+from rbdyn_ros.control.feedback import unsaturated
+from rbdyn_ros.control.laws.nested_lqr import DOWN
+from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.types import Array
 
 
 class Ladder(NamedTuple):
-    """The law's numbers, as `controllers.nested_lqr` has them."""
+    """The law's numbers, as `control.laws.nested_lqr` has them."""
 
     gains: Array  # (n, 4)
     forms: Array  # (n, 4, 4)

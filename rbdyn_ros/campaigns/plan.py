@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.campaigns import quantities, single
-from rbdyn_ros.controllers import select
-from rbdyn_ros.settings import yaml_file
-from rbdyn_ros.settings.files import read_files
-from rbdyn_ros.settings.overrides import Override
-from rbdyn_ros.settings.parameter import Parameter, check, shown
-from rbdyn_ros.settings.shipped import config
+from rbdyn_ros.control import select
+from rbdyn_ros.parameters import yaml_file
+from rbdyn_ros.parameters.files import read_files
+from rbdyn_ros.parameters.overrides import Override
+from rbdyn_ros.parameters.parameter import Parameter, check, shown
+from rbdyn_ros.parameters.shipped import config
 
 GRID, VALUES, UNIFORM, NORMAL, CHOICE = "grid", "values", "uniform", "normal", "choice"
 WAYS = (GRID, VALUES, UNIFORM, NORMAL, CHOICE)

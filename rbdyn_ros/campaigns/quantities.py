@@ -1,10 +1,10 @@
 """What a campaign can fix or vary, by name: the run, the start, the faults, the plant, and the options of its laws."""
 
-from rbdyn_ros.controllers import options, select
-from rbdyn_ros.settings.faults import FAULTS
-from rbdyn_ros.settings.parameter import Parameter
-from rbdyn_ros.settings.plant import PLANT
-from rbdyn_ros.settings.tables import known, nearest
+from rbdyn_ros.control import options, select
+from rbdyn_ros.parameters.faults import FAULTS
+from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.parameters.plant import PLANT
+from rbdyn_ros.parameters.tables import known, nearest
 
 
 def _start(name: str, unit: str, description: str, **bounds) -> Parameter:

@@ -31,7 +31,7 @@ from rbdyn_ros.campaigns.lanes import (
     put,
 )  # fmt: skip
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.models import sphere_state
+from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.types import Array
 
 PLANT = 8  # M b m l I1 I3 d g: the numbers of a plant

@@ -7,8 +7,8 @@ import numpy as np
 
 from rbdyn_ros.campaigns.course import LATE, LEFT, LOST, SETTLED, Course
 from rbdyn_ros.faults.options import Faults
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models.spherical_pendulum import Params
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
 from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.types import Array, State
 

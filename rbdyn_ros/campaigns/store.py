@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from rbdyn_ros.campaigns.plan import Plan
-from rbdyn_ros.controllers import select
-from rbdyn_ros.controllers.provenance import differences, identity
+from rbdyn_ros.control import select
+from rbdyn_ros.control.provenance import differences, identity
 from rbdyn_ros.files import make_folder, write_whole
 from rbdyn_ros.optional import library
 
@@ -42,7 +42,7 @@ class Store:
         laws: dict | None = None,
         sitting: dict | None = None,
     ):
-        """`laws`: the identity of each law by its name, as `controllers.provenance` has it; `sitting`: when and where.
+        """`laws`: the identity of each law by its name, as `control.provenance` has it; `sitting`: when and where.
 
         MissingLibrary where there is no pyarrow. Touches nothing yet.
         """

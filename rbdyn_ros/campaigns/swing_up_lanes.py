@@ -30,12 +30,21 @@ from rbdyn_ros.campaigns.lanes import (
     PUSHED_Y,
     state,
 )  # fmt: skip
-from rbdyn_ros.controllers import identification, swing_up
-from rbdyn_ros.controllers.catching import is_catchable
-from rbdyn_ros.controllers.feedback import unsaturated
-from rbdyn_ros.controllers.identification import FACTORS
-from rbdyn_ros.controllers.saturation import saturated
-from rbdyn_ros.controllers.swing_up import ADAPTED, COMMANDED, LOOK, PUSHED, RELEASE, WIDEST, swing
+from rbdyn_ros.control import identification
+from rbdyn_ros.control.feedback import unsaturated
+from rbdyn_ros.control.identification import FACTORS
+from rbdyn_ros.control.laws import swing_up
+from rbdyn_ros.control.laws.swing_up import (
+    ADAPTED,
+    COMMANDED,
+    LOOK,
+    PUSHED,
+    RELEASE,
+    WIDEST,
+    swing,
+)
+from rbdyn_ros.control.planning.catching import is_catchable
+from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.kernel import kernel
 
 
@@ -52,7 +61,7 @@ def run(plan, course, starts, plants, outcomes):
 
 @kernel
 def _look(plan, period, a, memory):
-    """Who is caught: `controllers.swing_up.decide` without the force."""
+    """Who is caught: `control.laws.swing_up.decide` without the force."""
     lowest = math.cos(RELEASE)
     for j in range(LANES):
         t = a[PERIODS + j] * period

@@ -14,12 +14,12 @@ from rbdyn_ros.campaigns.course import LATE, LEFT, LOST, SETTLED, Course
 from rbdyn_ros.campaigns.plan import NORMAL, Plan
 from rbdyn_ros.campaigns.samples import integers, numbers
 from rbdyn_ros.campaigns.starts import rows
-from rbdyn_ros.controllers import options, select
+from rbdyn_ros.control import options, select
 from rbdyn_ros.faults.mismatch import actual
-from rbdyn_ros.models import spherical_pendulum
-from rbdyn_ros.settings.faults import faults
-from rbdyn_ros.settings.parameter import check
-from rbdyn_ros.settings.plant import plant_params
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.parameters.faults import faults
+from rbdyn_ros.parameters.parameter import check
+from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.types import Array
 
 WORDS = {SETTLED: "settled", LEFT: "left", LATE: "late", LOST: "lost"}

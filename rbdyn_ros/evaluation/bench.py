@@ -4,13 +4,13 @@ import math
 from types import ModuleType
 from typing import NamedTuple
 
-from rbdyn_ros.controllers import options, select
+from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import observers
 from rbdyn_ros.evaluation.conditions import Conditions
 from rbdyn_ros.evaluation.measured import NotForThisLaw
-from rbdyn_ros.integrators.select import select as integrator
-from rbdyn_ros.models import spherical_pendulum
-from rbdyn_ros.settings.plant import plant_params
+from rbdyn_ros.mechanics.integrators.select import select as integrator
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.simulation.closed_loop import ClosedLoop
 from rbdyn_ros.types import State
@@ -30,7 +30,7 @@ class Subject(NamedTuple):
     kinds: tuple
     said: bool = True  # whether somebody said the kinds
     patience: float = 2.0  # [s] for one command
-    identity: dict = {}  # of the law, as `controllers.provenance` has it
+    identity: dict = {}  # of the law, as `control.provenance` has it
     path: str = ""  # of a law that is a file of the user's
 
     @property

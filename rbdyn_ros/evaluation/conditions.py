@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from rbdyn_ros.faults.options import Faults
-from rbdyn_ros.settings.faults import FAULTS, faults
-from rbdyn_ros.settings.parameter import Parameter
+from rbdyn_ros.parameters.faults import FAULTS, faults
+from rbdyn_ros.parameters.parameter import Parameter
 from rbdyn_ros.simulation.closed_loop import ACTING, COMMANDED
 
 OBSERVERS = ("none", "encoders", "imu")
@@ -77,7 +77,7 @@ def conditions(values: dict, law: dict) -> Conditions:
 
 
 def of_fault(faults: Faults, name: str) -> object:
-    """The value of a parameter of `settings.faults`, such as faults.command.delay."""
+    """The value of a parameter of `parameters.faults`, such as faults.command.delay."""
     group, _, field = name.removeprefix("faults.").partition(".")
     return (
         getattr(getattr(faults, group), field)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.simulation import trial
+from rbdyn_ros.evaluation.trial import trial
 from rbdyn_ros.simulation.closed_loop import ClosedLoop
 from rbdyn_ros.types import Array
 

@@ -1,17 +1,18 @@
 """The law behind an observer: it sees what a Kalman filter makes of the sensors of `faults`, never the state.
 
-It is the filter of the controller node (`controllers.estimator`): it begins at rest where the encoders say. It is given the declared
+It is the filter of the controller node (`control.observer.estimator`): it begins at rest where the encoders say. It is given the declared
 plant and what the sensors are (quantum^2 / 12 and noise^2), as whoever builds a machine knows them.
 """
 
 import math
 from collections.abc import Callable
 
-from rbdyn_ros.controllers.estimator import Estimator, Instant, Options
+from rbdyn_ros.control.observer import measurements
+from rbdyn_ros.control.observer.estimator import Estimator, Instant, Options
 from rbdyn_ros.evaluation.conditions import Conditions
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.models import measurements, spherical_pendulum
-from rbdyn_ros.models.gimbal_joints import GimbalJoints
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.types import Array, State
 
 LEAST = 1e-6  # [m], [rad], [rad/s], [m/s^2]: the deviation of a sensor that is told to be perfect

@@ -12,7 +12,7 @@ from rbdyn_ros.evaluation.bench import Subject
 from rbdyn_ros.evaluation.conditions import of_fault
 from rbdyn_ros.evaluation.judged import NOT_MEANT, Judged
 from rbdyn_ros.evaluation.suite import KINDS, Case, Row, Suite
-from rbdyn_ros.settings.faults import FAULTS
+from rbdyn_ros.parameters.faults import FAULTS
 
 JSON, PAGE = "evaluation.json", "report.html"
 TOLERANCES = {  # within which rod and cart have settled; those of the bisections are settings of their cases

@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from rbdyn_ros.controllers.provenance import differences
+from rbdyn_ros.control.provenance import differences
 from rbdyn_ros.evaluation.judged import Judged, from_plain, plain
 from rbdyn_ros.files import make_folder, write_whole
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 
-from rbdyn_ros.controllers import options, select
-from rbdyn_ros.controllers.provenance import identity
+from rbdyn_ros.control import options, select
+from rbdyn_ros.control.provenance import identity
 from rbdyn_ros.evaluation.bench import Subject
 from rbdyn_ros.evaluation.suite import KINDS
-from rbdyn_ros.settings.files import read_files
-from rbdyn_ros.settings.parameter import check
-from rbdyn_ros.settings.plant import PLANT
-from rbdyn_ros.settings.tables import lookup, nearest
+from rbdyn_ros.parameters.files import read_files
+from rbdyn_ros.parameters.parameter import check
+from rbdyn_ros.parameters.plant import PLANT
+from rbdyn_ros.parameters.tables import lookup, nearest
 
 NODE = "pendulum_controller"
 UNSAID = ("balance",)  # kinds of a law that does not say its own

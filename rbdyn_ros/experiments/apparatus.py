@@ -2,10 +2,15 @@
 
 import numpy as np
 
-from rbdyn_ros.integrators import pitch_cone, tqdl
-from rbdyn_ros.integrators.select import Integrator, select
-from rbdyn_ros.models import free_body
-from rbdyn_ros.models.spherical_pendulum import Params, build, cylinder_inertia, no_input
+from rbdyn_ros.experiments import free_body
+from rbdyn_ros.mechanics.integrators import pitch_cone, tqdl
+from rbdyn_ros.mechanics.integrators.select import Integrator, select
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
+    Params,
+    build,
+    cylinder_inertia,
+    no_input,
+)
 from rbdyn_ros.types import Input, State, System
 
 GRAVITY = 9.81  # [m/s^2]

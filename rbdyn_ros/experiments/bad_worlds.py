@@ -4,18 +4,19 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.controllers import lqr
+from rbdyn_ros.control.laws import lqr
+from rbdyn_ros.evaluation.trial.trial import tilt
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.outcome import Outcome, above, below
 from rbdyn_ros.faults.options import Faults
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models import spherical_pendulum
-from rbdyn_ros.settings import plant_params, read_files
-from rbdyn_ros.settings.faults import FAULTS, faults
-from rbdyn_ros.settings.shipped import config
-from rbdyn_ros.settings.tables import OFFLINE
-from rbdyn_ros.simulation.closed_loop import Conditions, run as closed_loop
-from rbdyn_ros.simulation.trial import tilt
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.parameters import plant_params, read_files
+from rbdyn_ros.parameters.faults import FAULTS, faults
+from rbdyn_ros.parameters.shipped import config
+from rbdyn_ros.parameters.tables import OFFLINE
+from rbdyn_ros.simulation.closed_loop import Conditions
+from rbdyn_ros.simulation.closed_loop import run as closed_loop
 
 QUESTION = (
     "A regulator is designed for a perfect world. Does it stand where sensors are noisy, states and commands late or lost,\n"

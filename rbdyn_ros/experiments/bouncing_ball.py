@@ -5,8 +5,7 @@ import numpy as np
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EVENTS, EXACT, FINE, march, march_linear
 from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
-from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean_linear
-from rbdyn_ros.models import bouncing_ball
+from rbdyn_ros.mechanics.network import bouncing_ball, event_driven, moreau_jean_linear
 
 QUESTION = (
     "A ball that keeps four fifths of its speed bounces infinitely often in 4.06 s. How well do steps of fixed size get\n"

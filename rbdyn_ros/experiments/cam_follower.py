@@ -6,8 +6,8 @@ from scipy.stats import ks_2samp
 from rbdyn_ros.experiments import cam_orbits, cam_stepping, figures
 from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EXACT
 from rbdyn_ros.experiments.outcome import Outcome, above, below, between
-from rbdyn_ros.integrators.nonsmooth import event_driven
-from rbdyn_ros.models.cam_follower import Params, build, lifted, rate, revolution
+from rbdyn_ros.mechanics.network import event_driven
+from rbdyn_ros.mechanics.network.cam_follower import Params, build, lifted, rate, revolution
 
 QUESTION = (
     "A cam throws its follower into the air and meets it again. At 358, 660 and 700 rpm, what does the follower settle\n"
@@ -229,7 +229,7 @@ def draw(outcome: Outcome, figure) -> None:
 
 
 def _series(axes, t: dict, title: str) -> None:
-    from rbdyn_ros.models.cam_profile import motion
+    from rbdyn_ros.mechanics.network.cam_profile import motion
 
     w = 2.0 * np.pi * float(title.split()[0]) / 60.0
     times = np.linspace(0.0, 1.0, 2000)

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.integrators.nonsmooth import moreau_jean_linear
-from rbdyn_ros.models import cam_follower, cam_profile
+from rbdyn_ros.mechanics.network import cam_follower, cam_profile, moreau_jean_linear
 from rbdyn_ros.types import Array
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from rbdyn_ros.integrators import pitch_cone
+from rbdyn_ros.mechanics.integrators import pitch_cone
 from rbdyn_ros.types import Array, System
 
 

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.contacts.world import NAMES
 from rbdyn_ros.experiments import event_driven
-from rbdyn_ros.integrators.select import select
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum.world import NAMES
 from rbdyn_ros.simulation import loop
 from rbdyn_ros.simulation.events import events
 from rbdyn_ros.types import Array, Input, State, System

@@ -4,10 +4,10 @@ import numpy as np
 
 from rbdyn_ros.experiments import closed_form, figures, free_top
 from rbdyn_ros.experiments.apparatus import dzhanibekov, notebook_scheme
+from rbdyn_ros.experiments.free_body import DZHANIBEKOV
 from rbdyn_ros.experiments.outcome import Animation, Outcome, below, between, slope
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models.free_body import DZHANIBEKOV
+from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
     "A free body that turns about its intermediate axis flips over and over. Which method keeps its energy, its momentum\n"

@@ -1,7 +1,7 @@
 """The pendulum that hits things, event by event: what steppers with contacts are held against.
 
 A `Model` of a cart and a rod on a ball joint, with their contacts as pairs, that
-integrators/nonsmooth/event_driven flies from impact to impact: other coordinates, another
+mechanics/network/event_driven flies from impact to impact: other coordinates, another
 integrator and another solver than the pendulum's steppers.
 """
 
@@ -9,14 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.bodies import rigid_bodies, rod_on_cart
-from rbdyn_ros.bodies.quaternion_body import turned_back
-from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.integrators.nonsmooth import event_driven
-from rbdyn_ros.mechanics import model, network
-from rbdyn_ros.mechanics.description import geoms, joints, pairs
-from rbdyn_ros.systems import second_order
+from rbdyn_ros.mechanics import model
+from rbdyn_ros.mechanics.description import geoms, joints, pairs, rigid_bodies
+from rbdyn_ros.mechanics.description.quaternion_body import turned_back
+from rbdyn_ros.mechanics.network import event_driven, second_order
+from rbdyn_ros.mechanics.network import of_bodies as network
+from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.types import Array, Input, State, System
 
 _ACCURACY = 1e-12
@@ -27,7 +26,7 @@ class Impact(NamedTuple):
     """What happened at one instant."""
 
     t: float  # [s]
-    contact: int  # of `contacts.world.NAMES`
+    contact: int  # of `mechanics.pendulum.world.NAMES`
     P: Array  # (3,) impulse, normal and tangents [N s]
     before: float  # u_N^- [m/s]
     after: float  # u_N^+ [m/s]
@@ -72,7 +71,7 @@ def _cart_and_rod(system: System, state: State, candidates: list) -> model.Model
 
 
 def _candidates(system: System) -> tuple:
-    """(numbers of `contacts.world`, pairs) of what the rod, its tip and the cart can meet."""
+    """(numbers of `mechanics.pendulum.world`, pairs) of what the rod, its tip and the cart can meet."""
     C, found, origin = system.contacts, [], (0.0, 0.0, 0.0)
     tip = (0.0, 0.0, C.length - system.center)
     if C.floor:

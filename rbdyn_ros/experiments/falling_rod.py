@@ -6,7 +6,7 @@ from rbdyn_ros.experiments import contact_runs, event_driven, figures
 from rbdyn_ros.experiments.contact_runs import METHODS
 from rbdyn_ros.experiments.outcome import Outcome, below
 from rbdyn_ros.experiments.pendulum_floor import height
-from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, upright
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_input, upright
 from rbdyn_ros.types import Contacts
 
 QUESTION = (

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import apparatus, figures, free_top
+from rbdyn_ros.experiments import apparatus, figures, free_body, free_top
 from rbdyn_ros.experiments.outcome import Outcome, below, between
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models import free_body
+from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
     "A rod at rest is pushed by a constant torque across it. The notebook says: no precession, no nutation. It uses the inertia\n"

@@ -5,9 +5,9 @@ import numpy as np
 from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
 from rbdyn_ros.experiments.outcome import Animation, Outcome, above, below, between, slope
 from rbdyn_ros.experiments.pendulum_scene import PendulumScene
-from rbdyn_ros.integrators import tqdl
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models.spherical_pendulum import upright
+from rbdyn_ros.mechanics.integrators import tqdl
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import upright
 from rbdyn_ros.types import State
 
 QUESTION = (

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.experiments import free_body
 from rbdyn_ros.geometry import increments, quaternion
-from rbdyn_ros.integrators import se3_free
-from rbdyn_ros.integrators.select import Integrator
-from rbdyn_ros.models import free_body
-from rbdyn_ros.models.spherical_pendulum import no_input
+from rbdyn_ros.mechanics.integrators import se3_free
+from rbdyn_ros.mechanics.integrators.select import Integrator
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
 from rbdyn_ros.simulation import loop
 from rbdyn_ros.types import Array, Input, State, System
 
@@ -49,7 +49,7 @@ def turned(
 def turned_modified(
     integrator: Integrator, system: System, state: State, h: float, rows: int, every: int
 ) -> Turning:
-    """The same with Hairer and Vilmart's modified inertia (`models.free_body`)."""
+    """The same with Hairer and Vilmart's modified inertia (`experiments.free_body`)."""
     modified, start = free_body.preprocessed(system, state, h)
     record = loop.run(integrator, modified, start, no_input(), h, rows, every)
     w = record.v[:, 2:] * np.divide(modified.inertia, system.inertia)

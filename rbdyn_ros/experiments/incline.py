@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import figures
+from rbdyn_ros.experiments import figures, scenes
 from rbdyn_ros.experiments.outcome import Outcome, below
 from rbdyn_ros.experiments.sliding_block import COLOURS, slid
-from rbdyn_ros.models import scenes
 
 QUESTION = (
     "On a slope a block sticks, slides, or, pushed uphill, stops and comes back. Which of these does time-stepping get\n"

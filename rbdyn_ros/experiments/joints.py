@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import figures
+from rbdyn_ros.experiments import figures, scenes
 from rbdyn_ros.experiments.outcome import Outcome, above, below, between
+from rbdyn_ros.experiments.scenes import Scene
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import runs
 from rbdyn_ros.mechanics.description.rows import WORLD
-from rbdyn_ros.models import scenes
-from rbdyn_ros.models.scenes import Scene
 
 QUESTION = (
     "A chain of rods, a door, a top on a plane: what do their joints and their energy lose over time if the joints are part\n"

@@ -4,12 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.integrators.nonsmooth import moreau_jean, moreau_jean_linear
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import moreau_jean as of_models
-from rbdyn_ros.systems import second_order
-from rbdyn_ros.systems.arguments import vector
-from rbdyn_ros.systems.second_order import Network
+from rbdyn_ros.mechanics.network import moreau_jean, moreau_jean_linear, second_order
+from rbdyn_ros.mechanics.network.arguments import vector
+from rbdyn_ros.mechanics.network.second_order import Network
 from rbdyn_ros.types import Array
 
 EXACT, COARSE, FINE, EVENTS = "#222222", "#d1495b", "#1f6fb4", "#2a9d6f"

@@ -5,13 +5,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
 from rbdyn_ros.experiments.outcome import Outcome, between, slope
-from rbdyn_ros.integrators import rk4, tqdl
-from rbdyn_ros.integrators.composition import COMPOSITIONS
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models.spherical_pendulum import no_input
+from rbdyn_ros.mechanics.integrators import rk4, tqdl
+from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
 from rbdyn_ros.types import State, System
 
 QUESTION = (

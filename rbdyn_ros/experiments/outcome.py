@@ -1,6 +1,7 @@
 """What an experiment finds: tables, and claims that hold or do not."""
 
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from rbdyn_ros.contacts.world import FLOOR
 from rbdyn_ros.experiments import contact_runs, figures
 from rbdyn_ros.experiments.contact_runs import METHODS, of
 from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
-from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, point, upright
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_input, point, upright
+from rbdyn_ros.mechanics.pendulum.world import FLOOR
 from rbdyn_ros.types import Contacts
 
 QUESTION = (

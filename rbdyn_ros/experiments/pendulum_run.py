@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.integrators.select import Integrator
-from rbdyn_ros.models.spherical_pendulum import no_input
+from rbdyn_ros.mechanics.integrators.select import Integrator
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
 from rbdyn_ros.simulation import loop
 from rbdyn_ros.types import Array, Input, State, System
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import apparatus, chart_motion, closed_form, figures, pendulum_run
 from rbdyn_ros.experiments.outcome import Outcome, above, below
-from rbdyn_ros.integrators.select import select
+from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
     "Over 400 s the notebook's phase portraits thicken, which it takes for a slight loss of energy in its ground truth.\n"

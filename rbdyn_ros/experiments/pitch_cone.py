@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import apparatus, chart_motion, closed_form, figures, pendulum_run
 from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
-from rbdyn_ros.integrators.select import select
+from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
     "A point mass on a fixed joint starts at rest at pitch 10 and cone angle 5 degrees. What is its exact motion, why do the\n"

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import figures
+from rbdyn_ros.experiments import figures, scenes
 from rbdyn_ros.experiments.nonsmooth_runs import march_model
 from rbdyn_ros.experiments.outcome import Outcome, below
 from rbdyn_ros.mechanics import model
-from rbdyn_ros.models import scenes
 
 QUESTION = (
     "A block pushed over a table rests on four corners, one more than are needed. Does dry friction stop it where\n"

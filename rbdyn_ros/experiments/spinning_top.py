@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from rbdyn_ros.experiments import figures
+from rbdyn_ros.experiments import figures, sliding_top
 from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import runs
-from rbdyn_ros.models import sliding_top
 
 QUESTION = (
     "A top of 50 rad/s slides two seconds over a floor on its tip, with friction. Does a contact in the variational step keep\n"

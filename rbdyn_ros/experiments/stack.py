@@ -4,11 +4,10 @@ import time
 
 import numpy as np
 
-from rbdyn_ros.experiments import figures
+from rbdyn_ros.experiments import figures, scenes
 from rbdyn_ros.experiments.outcome import Outcome, above, below
 from rbdyn_ros.experiments.stack_runs import settled
-from rbdyn_ros.models import scenes
-from rbdyn_ros.solvers import select
+from rbdyn_ros.mechanics.solvers import select
 
 QUESTION = (
     "Five boxes fall onto each other and lie still; four lean over a table's edge; a ball rests on three. More contacts carry\n"

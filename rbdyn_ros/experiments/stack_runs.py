@@ -4,14 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.experiments.scenes import Scene
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import network as networks
 from rbdyn_ros.mechanics.description import pairs
-from rbdyn_ros.models.scenes import Scene
-from rbdyn_ros.solvers import fc3d
-from rbdyn_ros.systems import second_order
+from rbdyn_ros.mechanics.network import of_bodies as networks
+from rbdyn_ros.mechanics.network import second_order
+from rbdyn_ros.mechanics.solvers import fc3d
 from rbdyn_ros.types import Array
-
 
 TOUCHING = 1e-9  # [m]
 

@@ -8,9 +8,9 @@ import numpy as np
 from rbdyn_ros.experiments import apparatus, figures, pendulum_run
 from rbdyn_ros.experiments.order_of_accuracy import solved
 from rbdyn_ros.experiments.outcome import Outcome, above, below
-from rbdyn_ros.integrators.composition import COMPOSITIONS
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models.spherical_pendulum import no_input, upright
+from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 
 QUESTION = (
     "A rod falls from 10 degrees on a cart of 2 kg and swings for 10 s. How much work does each method need to bring its tip\n"

@@ -16,7 +16,7 @@ import numpy as np
 from rbdyn_ros.faults.draws import draws
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.models.gimbal_joints import GimbalJoints
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.types import State
 
 

@@ -11,22 +11,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.bodies.rigid_bodies import Bodies
 from rbdyn_ros.geometry import arguments
-from rbdyn_ros.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics import friction, impact, packing, restitution, slots, smooth, step
-from rbdyn_ros.mechanics import velocity
+from rbdyn_ros.mechanics import packing, smooth, step, velocity
 from rbdyn_ros.mechanics.arena import Arena
-from rbdyn_ros.mechanics.description import geoms, jacobian, joints, redundancy
+from rbdyn_ros.mechanics.contact import friction, impact, restitution, slots
+from rbdyn_ros.mechanics.description import geoms, jacobian, joints, redundancy, rigid_bodies
 from rbdyn_ros.mechanics.description import pairs as contacts
 from rbdyn_ros.mechanics.description import springs as of_springs
 from rbdyn_ros.mechanics.description.geoms import Colliders
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
+from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.description.springs import Springs
+from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics.packing import bound
 from rbdyn_ros.types import Array
 
@@ -172,7 +171,7 @@ def advance(model: Model, h: float, n: int, composition: str = "none") -> int:
     """Take n steps of h [s]; how many were taken. At a step that fails the model stays where it
     began; see `failure`.
 
-    `composition` raises the order from 2 to 4, 6 or 8 (`integrators.composition`). ValueError if
+    `composition` raises the order from 2 to 4, 6 or 8 (`mechanics.integrators.composition`). ValueError if
     it is not known, or if the model has contacts: some stages of a composition go back in time.
     """
     return stepper(model, composition)(model.arena, float(h), int(n))

@@ -15,16 +15,17 @@ from math import cos, sin
 import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.integrators.nonsmooth.moreau_jean import TOUCHING, Options
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, friction, impact, joints, smooth, velocity
+from rbdyn_ros.mechanics import arena, joints, smooth, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
+from rbdyn_ros.mechanics.contact import friction, impact
+from rbdyn_ros.mechanics.contact.pairs import aim, any_gap, push
+from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
+from rbdyn_ros.mechanics.network.arguments import number
+from rbdyn_ros.mechanics.network.moreau_jean import TOUCHING, Options
 from rbdyn_ros.mechanics.packing import bound
-from rbdyn_ros.mechanics.pairs import aim, any_gap, push
-from rbdyn_ros.mechanics.pairs import velocity as pair_velocity
-from rbdyn_ros.systems.arguments import number
 
 TURNS = 30  # iterations of Newton's method for the turn of a body
 CLOSE = 1e-9  # of a turn rate, relative: a change whose square is round-off
@@ -36,7 +37,7 @@ def advance(model: models.Model, h: float, n: int, options: Options = Options())
     """Take n steps of h [s]; how many were taken. At a step that fails the model stays where it
     began; see `failure`.
 
-    Options are those of `integrators.nonsmooth.moreau_jean`, which checks them; the tolerance is
+    Options are those of `mechanics.network.moreau_jean`, which checks them; the tolerance is
     that of the velocities, and `linearised` is one round. ValueError for h <= 0, and for a model
     with springs or moving walls, which the scheme does not know.
     """

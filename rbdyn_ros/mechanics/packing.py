@@ -8,7 +8,6 @@ from collections.abc import Callable
 import numpy as np
 
 from rbdyn_ros import kernel
-from rbdyn_ros.bodies.rigid_bodies import Bodies
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import skyline, sparse
@@ -16,6 +15,7 @@ from rbdyn_ros.mechanics.arena import HEADER, PARTS, Arena
 from rbdyn_ros.mechanics.description.geoms import COLLIDING, Colliders
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import BALLS, Pairs, reach
+from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
 from rbdyn_ros.mechanics.description.rows import POINT, WORLD
 from rbdyn_ros.mechanics.description.springs import Springs
 from rbdyn_ros.types import Array

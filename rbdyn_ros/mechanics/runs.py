@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics.description import jacobian, joints, multipliers
+from rbdyn_ros.mechanics.description import jacobian, joints, multipliers, rigid_bodies
 from rbdyn_ros.types import Array
 
 CHUNK = 2000  # steps between two questions whether to go on

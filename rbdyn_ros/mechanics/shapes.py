@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.bodies import rigid_bodies
+from rbdyn_ros.mechanics.description import rigid_bodies
 from rbdyn_ros.types import Array
-
 
 THIN = 0.01  # [m] radius of a rod whose radius is not given
 

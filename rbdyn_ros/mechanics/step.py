@@ -11,11 +11,11 @@ import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import part
-from rbdyn_ros.mechanics import arena, broad_phase, friction, impact, joints, slots, smooth
+from rbdyn_ros.mechanics import arena, joints, smooth, springs, turn
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics import springs, turn, whole
 from rbdyn_ros.mechanics.arena import get, put
-from rbdyn_ros.mechanics.pairs import any_gap, displacements, push, smallest
+from rbdyn_ros.mechanics.contact import broad_phase, friction, impact, slots, whole
+from rbdyn_ros.mechanics.contact.pairs import any_gap, displacements, push, smallest
 
 CLOSED = 1e-14  # [m] the gap at which a part of a step ends
 ROUNDS = 50  # between bodies and impulses

@@ -11,7 +11,7 @@ from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, joints, sparse, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
-from rbdyn_ros.mechanics.pairs import push
+from rbdyn_ros.mechanics.contact.pairs import push
 
 
 @part

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rbdyn_ros.integrators.contact_state import ContactState, candidate
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, candidate
+from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK
 from rbdyn_ros.simulation.record import write_table
-from rbdyn_ros.solvers.fc3d_one_contact import SLIDE, STICK
 
 COLUMNS = ("t", "contact", "P_n", "P_t1", "P_t2", "u_n_minus", "u_n_plus", "status")
 _STATUS = {STICK: "stick", SLIDE: "slide"}

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.bodies.rod_on_cart import quantities
-from rbdyn_ros.integrators import boundary
-from rbdyn_ros.integrators.contact_state import trouble
-from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.kernel import bound
+from rbdyn_ros.mechanics.integrators import boundary
+from rbdyn_ros.mechanics.integrators.select import Integrator
+from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import trouble
 from rbdyn_ros.types import Array, Input, State, System
 
 

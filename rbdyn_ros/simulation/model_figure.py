@@ -11,7 +11,7 @@ from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import scene, shapes
 from rbdyn_ros.mechanics.description.rows import POINT
 from rbdyn_ros.mechanics.runs import Record
-from rbdyn_ros.settings.model_file import ModelFile
+from rbdyn_ros.parameters.model_file import ModelFile
 from rbdyn_ros.types import Array
 
 AXES = {"xz": (0, 2), "yz": (1, 2), "xy": (0, 1)}

@@ -7,14 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.files import try_file, write_or_rescue
-from rbdyn_ros.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import restitution, runs
-from rbdyn_ros.settings import model_file
-from rbdyn_ros.settings.command_line import number
-from rbdyn_ros.settings.parameter import Parameter
+from rbdyn_ros.mechanics import runs
+from rbdyn_ros.mechanics.contact import restitution
+from rbdyn_ros.mechanics.description import rigid_bodies
+from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
+from rbdyn_ros.parameters import model_file
+from rbdyn_ros.parameters.command_line import number
+from rbdyn_ros.parameters.parameter import Parameter
 from rbdyn_ros.simulation import rows as rows_of
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.progress import bar, notice

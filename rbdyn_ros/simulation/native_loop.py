@@ -22,7 +22,7 @@ import numpy as np
 from numba import config
 
 from rbdyn_ros.kernel import bound, inlined, specialised
-from rbdyn_ros.models.gimbal_joints import motion
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import motion
 from rbdyn_ros.numerics.foreign import called
 from rbdyn_ros.simulation.command import CommandQueue, limited
 from rbdyn_ros.simulation.history import History
@@ -190,9 +190,9 @@ def _ticks(
         t = steps[0] * terms.step_ns * 1e-9
         power, _, _ = balance(system, input, t, q, v)
         start = _now(clock)
-        done, iterations, residual = advance(
+        done, iterations, residual = advance(  # noqa: F821, by `specialised`
             system, options, input, h, terms.tick_steps, t, q, v, reaction
-        )  # noqa: F821, by `specialised`
+        )
         report.times[0] = (_now(clock) - start) / terms.tick_steps
         steps[0] += done
         power_after, quantities, norm_error = balance(

@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.integrators import contact_state
-from rbdyn_ros.integrators.contact_state import ContactState, forget
-from rbdyn_ros.integrators.select import Integrator
 from rbdyn_ros.kernel import bound
-from rbdyn_ros.models import imu, spherical_pendulum
+from rbdyn_ros.mechanics.integrators.select import Integrator
+from rbdyn_ros.mechanics.pendulum import imu, spherical_pendulum, world
+from rbdyn_ros.mechanics.pendulum_contact import contact_state
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, forget
 from rbdyn_ros.simulation import touching, work
 from rbdyn_ros.simulation.loop import failure
 from rbdyn_ros.types import Array, Contacts, Input, State, System
@@ -54,7 +53,7 @@ class Evidence(NamedTuple):
     iterations: float = 0.0  # Newton iterations per step
     step_time: float = 0.0  # [s] of computing, per step
     impacts: int = 0  # since the start
-    # normal impulse of each of `contacts.world.names` since the start [N s]
+    # normal impulse of each of `mechanics.pendulum.world.names` since the start [N s]
     impulses: tuple = (0.0,) * len(world.NAMES)
 
 
@@ -134,7 +133,7 @@ class Plant:
         return unit_quaternion.rotated(tuple(self.q[2:].tolist()), tuple(map(float, vector)))
 
     def specific_force(self) -> tuple:
-        """The specific force (3,) [m/s^2, body] at the IMU, now (`models.imu`)."""
+        """The specific force (3,) [m/s^2, body] at the IMU, now (`mechanics.pendulum.imu`)."""
         setup = self.setup
         loads, state = (self.input, self.contact, self._work), (self.time, self.q, self.v)
         return self._specific_force(setup.system, *loads, *state, setup.imu_position)

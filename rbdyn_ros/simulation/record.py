@@ -16,7 +16,7 @@ def columns(record: Record) -> dict:
     """The columns of a run by name, each (n,).
 
     t [s]; x y, vx vy the cart [m, m/s]; qw qx qy qz the rod's quaternion, body to world; wx wy wz its angular
-    velocity [rad/s, body]; E [J], Lz [kg m^2/s], Px Py [kg m/s], p3 [kg m^2/s] as in `bodies.rod_on_cart`;
+    velocity [rad/s, body]; E [J], Lz [kg m^2/s], Px Py [kg m/s], p3 [kg m^2/s] as in `mechanics.pendulum.rod_on_cart`;
     iterations and largest relative residual of Newton since the row before.
     """
     floats = (record.t, *record.q.T, *record.v.T, *record.quantities.T)

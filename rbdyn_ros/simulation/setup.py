@@ -1,8 +1,8 @@
 """From the values of the parameters to what the plant and its thread are made of. ValueError says what does not fit."""
 
-from rbdyn_ros import settings
-from rbdyn_ros.models import spherical_pendulum
-from rbdyn_ros.settings.faults import actual_plant, faults
+from rbdyn_ros import parameters
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.parameters.faults import actual_plant, faults
 from rbdyn_ros.simulation.command import Watchdog
 from rbdyn_ros.simulation.pace import Pace
 from rbdyn_ros.simulation.plant import Setup
@@ -12,13 +12,13 @@ def plant_setup(values: dict) -> Setup:
     """The plant of the checked values (name -> value)."""
     params = actual_plant(values)
     system = spherical_pendulum.build(params)
-    integrator = settings.integrator(values)
+    integrator = parameters.integrator(values)
     step_ns = nanoseconds(values["integrator.step"])
-    initial, input = settings.initial_state(values), settings.plant_input(values)
+    initial, input = parameters.initial_state(values), parameters.plant_input(values)
     integrator.check(system, initial, input)
     return Setup(
         params=params,
-        declared=settings.plant_params(values),
+        declared=parameters.plant_params(values),
         system=system,
         sines=input.sines,
         initial=initial,

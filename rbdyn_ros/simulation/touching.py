@@ -4,16 +4,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.integrators.contact_state import ContactState
+from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
 from rbdyn_ros.types import Array
 
 
 class Touch(NamedTuple):
     """A contact that pressed in the last step."""
 
-    contact: int  # of `contacts.world.candidates`
+    contact: int  # of `mechanics.pendulum.world.candidates`
     point: tuple  # where it acts (3,) [m, world]
     normal: tuple  # out of the obstacle (3,) [world]
     force: tuple  # mean over the step, on the pendulum (3,) [N, world]

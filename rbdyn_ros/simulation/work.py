@@ -2,9 +2,9 @@
 
 import math
 
-from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import kernel
+from rbdyn_ros.mechanics.pendulum import rod_on_cart
 
 
 @kernel

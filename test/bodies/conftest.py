@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.bodies import chain, projected_newton_euler
+from rbdyn_ros.mechanics.newton_euler import chain, projected_newton_euler
 
 
 def unit(rng, size):

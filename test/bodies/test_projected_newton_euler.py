@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.bodies import chain, floating_base, projected_newton_euler as pne, rod_on_cart
 from rbdyn_ros.geometry import quaternion, so3
-from rbdyn_ros.integrators import rk4
+from rbdyn_ros.mechanics.integrators import rk4
+from rbdyn_ros.mechanics.newton_euler import chain, floating_base
+from rbdyn_ros.mechanics.newton_euler import projected_newton_euler as pne
+from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.numerics.finite_difference import jacobian
 from rbdyn_ros.types import System
 

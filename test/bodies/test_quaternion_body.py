@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.bodies import quaternion_body as body
+from rbdyn_ros.mechanics.description import quaternion_body as body
 
 J, GAMMA, MASS = (0.31, 0.52, 0.44), 0.17, 1.7
 RANDOM = np.random.default_rng(3)

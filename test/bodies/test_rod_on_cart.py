@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from plants import PENDULUM, inputs, motions, multiply, spinning, states, systems
 
-from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.models.spherical_pendulum import no_input, upright
+from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 
 
 def rows(q) -> tuple:

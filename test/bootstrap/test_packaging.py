@@ -151,7 +151,7 @@ def test_every_pin_is_exact_and_stands_once():
 )
 def test_ros2_run_finds_the_nodes(name):
     scripts = ast.literal_eval(call_of_setup()["entry_points"])["console_scripts"]
-    assert f"{name} = rbdyn_ros.nodes.start:{name}" in scripts
+    assert f"{name} = rbdyn_ros.ros.start:{name}" in scripts
     tree = ast.parse((ROOT / "rbdyn_ros" / "nodes" / f"{name}.py").read_text())
     assert "main" in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 

@@ -7,8 +7,8 @@ import pytest
 
 from rbdyn_ros.campaigns.course import LATE, LEFT, SETTLED
 from rbdyn_ros.faults.options import Faults
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.types import State
 

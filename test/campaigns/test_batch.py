@@ -7,8 +7,8 @@ import pytest
 
 from rbdyn_ros.campaigns import batch
 from rbdyn_ros.campaigns.course import LATE, LEFT, SETTLED, Course
-from rbdyn_ros.controllers import lqr, nested_lqr, pd, rest, swing_up
-from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.control.laws import lqr, nested_lqr, pd, rest, swing_up
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.types import Contacts
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)

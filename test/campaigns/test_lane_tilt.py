@@ -7,7 +7,7 @@ import pytest
 
 from rbdyn_ros.campaigns import lane_tilt
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.models import tilt
+from rbdyn_ros.mechanics.pendulum import tilt
 
 ANGLES = [
     0.0,

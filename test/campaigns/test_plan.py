@@ -3,8 +3,8 @@
 import pytest
 
 from rbdyn_ros.campaigns import plan
-from rbdyn_ros.settings.overrides import assignment
-from rbdyn_ros.settings.shipped import config
+from rbdyn_ros.parameters.overrides import assignment
+from rbdyn_ros.parameters.shipped import config
 
 
 @pytest.fixture

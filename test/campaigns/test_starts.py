@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.campaigns.starts import rows
-from rbdyn_ros.models import sphere_state
+from rbdyn_ros.mechanics.pendulum import sphere_state
 
 NAMES = ("tilt", "azimuth", "rate", "precession", "spin", "x", "y", "vx", "vy")
 

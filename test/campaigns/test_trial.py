@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.campaigns import plan, trial
-from rbdyn_ros.controllers import lqr, select
-from rbdyn_ros.settings.overrides import assignment
+from rbdyn_ros.control import select
+from rbdyn_ros.control.laws import lqr
+from rbdyn_ros.parameters.overrides import assignment
 
 TILTS = "params_files: [pendulum.yaml]\nduration: 4\nstart.tilt: {values: [0, 5, 12, 40]}\n"
 

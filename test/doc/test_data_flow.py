@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from rbdyn_ros.settings import tables
+from rbdyn_ros.parameters import tables
 
 ROOT = Path(__file__).parents[2]
 SPEC = importlib.util.spec_from_file_location("data_flow", ROOT / "doc" / "data_flow.py")

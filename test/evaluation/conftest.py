@@ -5,7 +5,7 @@ import pytest
 from rbdyn_ros.evaluation import measures
 from rbdyn_ros.evaluation.bench import Bench, Subject
 from rbdyn_ros.evaluation.conditions import CONDITIONS, conditions
-from rbdyn_ros.settings.plant import PLANT
+from rbdyn_ros.parameters.plant import PLANT
 
 FRICTION = {"cart.damping": 0.5, "joint.damping": 0.005}
 

@@ -9,7 +9,7 @@ import pytest
 from rbdyn_ros import __main__ as program
 from rbdyn_ros.evaluation import measures, suite
 from rbdyn_ros.evaluation.subject import subject
-from rbdyn_ros.settings.shipped import config
+from rbdyn_ros.parameters.shipped import config
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "doc/evaluation.md").read_text()
@@ -22,7 +22,7 @@ def installed(tmp_path, monkeypatch):
     info = tmp_path / "lean_example-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: lean-example\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[rbdyn_ros.controllers]\nlean = lean\n")
+    (info / "entry_points.txt").write_text("[rbdyn_ros.control]\nlean = lean\n")
     monkeypatch.syspath_prepend(tmp_path)
 
 

@@ -7,15 +7,15 @@ import time
 import numpy as np
 import pytest
 
-from rbdyn_ros.controllers import lqr
+from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation import course, margins, starts
 from rbdyn_ros.evaluation.bench import Bench
 from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.conditions import CONDITIONS, conditions
 from rbdyn_ros.evaluation.many import Held
 from rbdyn_ros.evaluation.measures import swing_up
-from rbdyn_ros.models import sphere_state, spherical_pendulum
-from rbdyn_ros.simulation import trial
+from rbdyn_ros.evaluation.trial import trial
+from rbdyn_ros.mechanics.pendulum import sphere_state, spherical_pendulum
 from rbdyn_ros.simulation.closed_loop import ClosedLoop
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)

@@ -67,7 +67,7 @@ def law_of(tmp_path, monkeypatch):
         info = tmp_path / "strange-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: strange\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text("[rbdyn_ros.controllers]\nstrange = strange\n")
+        (info / "entry_points.txt").write_text("[rbdyn_ros.control]\nstrange = strange\n")
         monkeypatch.syspath_prepend(tmp_path)
         monkeypatch.delitem(sys.modules, "strange", raising=False)
         return "strange"

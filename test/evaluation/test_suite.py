@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.size import is_sentence
-from rbdyn_ros.controllers import options, select
+from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import measures, suite
 from rbdyn_ros.evaluation.conditions import CONDITIONS
 from rbdyn_ros.evaluation.judged import judged, not_meant
@@ -14,7 +14,7 @@ from rbdyn_ros.evaluation.requirement import Requirement
 from rbdyn_ros.evaluation.score import applying
 from rbdyn_ros.evaluation.table import summary
 from rbdyn_ros.faults.options import Mismatch
-from rbdyn_ros.settings.shipped import config
+from rbdyn_ros.parameters.shipped import config
 
 STANDARD = config("suites", "standard.yaml")
 GOOD = """\

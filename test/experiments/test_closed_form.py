@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.experiments import apparatus, chart_motion, closed_form
-from rbdyn_ros.models.free_body import DZHANIBEKOV
+from rbdyn_ros.experiments.free_body import DZHANIBEKOV
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 W0 = np.sqrt(9.81 / 1.2)

@@ -8,10 +8,16 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from rbdyn_ros.contacts.world import OBSTACLE
 from rbdyn_ros.experiments import contact_runs, event_driven, falling_rod
 from rbdyn_ros.experiments import outcome as outcomes
-from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, quantities, upright
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
+    Params,
+    build,
+    no_input,
+    quantities,
+    upright,
+)
+from rbdyn_ros.mechanics.pendulum.world import OBSTACLE
 from rbdyn_ros.types import Contacts
 
 GOLDEN = Path(__file__).parents[1] / "golden"

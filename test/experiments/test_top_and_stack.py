@@ -8,9 +8,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from rbdyn_ros.experiments import outcome as outcomes
+from rbdyn_ros.experiments import scenes, sliding_top
 from rbdyn_ros.experiments.stack_runs import settled
 from rbdyn_ros.mechanics.description import pairs
-from rbdyn_ros.models import scenes, sliding_top
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

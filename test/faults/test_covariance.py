@@ -9,7 +9,7 @@ from rbdyn_ros.faults.covariance import Covariances, covariances
 from rbdyn_ros.faults.options import Bias, Encoder, Faults, Noise
 from rbdyn_ros.faults.sensors import Sensors
 from rbdyn_ros.geometry import so3, unit_quaternion
-from rbdyn_ros.models.gimbal_joints import GimbalJoints
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.types import State
 
 DRAWS = 10_000

@@ -4,7 +4,7 @@ import pytest
 
 from rbdyn_ros.faults.mismatch import actual, believed
 from rbdyn_ros.faults.options import Faults, Mismatch
-from rbdyn_ros.models.spherical_pendulum import Params, build
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build
 
 
 def test_a_perfect_model_is_the_plant():

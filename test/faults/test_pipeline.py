@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.faults.options import Drive, Faults, Noise
+from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.types import State
 
 TICK = 0.002

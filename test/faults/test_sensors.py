@@ -8,8 +8,8 @@ from transforms3d.euler import euler2quat
 
 from rbdyn_ros.faults.options import Bias, Encoder, Faults, Noise
 from rbdyn_ros.faults.sensors import Sensors, turn
-from rbdyn_ros.models.gimbal_joints import GimbalJoints
 from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.types import State
 
 ANGLES = (0.2, -0.3, 1.1)

@@ -5,7 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 import transforms3d
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from rbdyn_ros.geometry import conversion, euler_angles, quaternion

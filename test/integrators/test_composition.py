@@ -6,7 +6,7 @@ The conditions on mixed sums are seen where the order is measured, on the nonlin
 import numpy as np
 import pytest
 
-from rbdyn_ros.integrators.composition import COMPOSITIONS, ORDERS
+from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS, ORDERS
 
 
 @pytest.mark.parametrize("name", COMPOSITIONS)

@@ -6,15 +6,21 @@ import numpy as np
 import pytest
 from falling import fall
 
-from rbdyn_ros.bodies import rod_on_cart
-from rbdyn_ros.contacts import rod_on_cart as touching
-from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.integrators import contact_law, impact
-from rbdyn_ros.integrators.contact_state import aim, create
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.mechanics import restitution
-from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, point, quantities, upright
+from rbdyn_ros.mechanics.contact import restitution
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
+from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
+    Params,
+    build,
+    no_input,
+    point,
+    quantities,
+    upright,
+)
+from rbdyn_ros.mechanics.pendulum_contact import contact_law, impact
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import aim, create
 from rbdyn_ros.simulation.events import events
 from rbdyn_ros.types import Contacts, State
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from measure import advanced
 from plants import PLANTS, PUSHED, multiply, quaternions, start, systems
 
-from rbdyn_ros.integrators import discrete_rod
-from rbdyn_ros.integrators.select import select
+from rbdyn_ros.mechanics.integrators import discrete_rod
+from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.numerics.finite_difference import jacobian
 from rbdyn_ros.types import System
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from rbdyn_ros.experiments import apparatus
 from rbdyn_ros.geometry import twist
-from rbdyn_ros.integrators import discrete_twist
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.integrators.step import step
-from rbdyn_ros.models.spherical_pendulum import no_input
+from rbdyn_ros.mechanics.integrators import discrete_twist
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.integrators.step import step
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
 from rbdyn_ros.numerics.finite_difference import jacobian
 
 I, M, H = (0.4801, 0.2, 0.05), 1.3, 0.1

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.experiments import apparatus, pendulum_run, pitch_cone
-from rbdyn_ros.integrators import euler_lagrange
-from rbdyn_ros.integrators.pitch_cone import from_state
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.integrators.step import step
-from rbdyn_ros.models.spherical_pendulum import no_input, upright
+from rbdyn_ros.mechanics.integrators import euler_lagrange
+from rbdyn_ros.mechanics.integrators.pitch_cone import from_state
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.integrators.step import step
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 from rbdyn_ros.numerics.finite_difference import jacobian
 
 START = apparatus.leaning(10.0, 5.0)

@@ -6,8 +6,8 @@ import pytest
 from measure import advanced
 from plants import FORCED, PENDULUM, PLANTS, PUSHED, start
 
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models.spherical_pendulum import no_input, upright
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 
 NAMES = ["rk4", "moser_veselov", "quaternion_midpoint"]
 STEPS = np.array([4e-3, 2e-3, 1e-3])

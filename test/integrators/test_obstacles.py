@@ -6,13 +6,20 @@ import random_falls
 from falling import fall
 from scipy.spatial.transform import Rotation
 
-from rbdyn_ros.contacts import rod_on_cart as touching
-from rbdyn_ros.contacts import world
-from rbdyn_ros.contacts.obstacles import Obstacle, candidates
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.integrators import contact_state
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, point, quantities, upright
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
+from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.mechanics.pendulum.obstacles import Obstacle, candidates
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
+    Params,
+    build,
+    no_input,
+    point,
+    quantities,
+    upright,
+)
+from rbdyn_ros.mechanics.pendulum_contact import contact_state
 from rbdyn_ros.simulation.events import events
 from rbdyn_ros.types import Contacts, State
 

@@ -8,9 +8,9 @@ from plants import PLANTS
 
 from rbdyn_ros.experiments import apparatus, pendulum_run
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.integrators import pitch_cone
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models.spherical_pendulum import no_input
+from rbdyn_ros.mechanics.integrators import pitch_cone
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
 
 inside = st.tuples(
     st.floats(-1.4, 1.4), st.floats(-3.1, 3.1), st.floats(-5.0, 5.0), st.floats(-5.0, 5.0)

@@ -8,8 +8,8 @@ from newton_euler import hat
 from plants import PENDULUM, PLANTS, PUSHED, multiply, start
 from scipy.optimize import fsolve
 
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models.spherical_pendulum import no_input
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
 from rbdyn_ros.types import Input, State, System
 
 

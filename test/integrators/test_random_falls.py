@@ -7,13 +7,19 @@ import numpy as np
 import pytest
 import random_falls
 
-from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.integrators import end_of_step
-from rbdyn_ros.integrators.contact_state import create, trouble
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.mechanics.restitution import LAWS
-from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, quantities, upright
+from rbdyn_ros.mechanics.contact.restitution import LAWS
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
+    Params,
+    build,
+    no_input,
+    quantities,
+    upright,
+)
+from rbdyn_ros.mechanics.pendulum_contact import end_of_step
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import create, trouble
 from rbdyn_ros.types import Contacts, State
 
 SECONDS = 4.0

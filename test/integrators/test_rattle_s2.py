@@ -5,8 +5,8 @@ import pytest
 from measure import advanced
 from plants import PENDULUM, PLANTS
 
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models.spherical_pendulum import no_input, quantities, upright
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, quantities, upright
 from rbdyn_ros.types import State, System
 
 

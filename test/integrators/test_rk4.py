@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from plants import FORCED, PLANTS, inputs, motions, multiply, spinning, start
 
-from rbdyn_ros.bodies import rod_on_cart
-from rbdyn_ros.integrators import rk4
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.integrators.step import step
-from rbdyn_ros.models.spherical_pendulum import no_input
+from rbdyn_ros.mechanics.integrators import rk4
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.integrators.step import step
+from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
 from rbdyn_ros.numerics.finite_difference import jacobian
 
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.experiments import apparatus, free_top
+from rbdyn_ros.experiments import apparatus, free_body, free_top
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.integrators import se3_free
-from rbdyn_ros.models import free_body
+from rbdyn_ros.mechanics.integrators import se3_free
 
 NEWTON, RIQN = (se3_free.Options(1e-13, 500, kind) for kind in (1, 0))
 BODY, START = apparatus.dzhanibekov()

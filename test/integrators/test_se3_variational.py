@@ -7,9 +7,9 @@ from plants import FORCED, PLANTS, PUSHED, REFERENCE, THICK, start
 
 from rbdyn_ros.experiments import pendulum_run
 from rbdyn_ros.geometry import increments
-from rbdyn_ros.integrators import se3_variational
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models.spherical_pendulum import build, no_input, upright
+from rbdyn_ros.mechanics.integrators import se3_variational
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import build, no_input, upright
 from rbdyn_ros.numerics.finite_difference import jacobian
 from rbdyn_ros.types import State
 

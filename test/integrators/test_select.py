@@ -5,7 +5,7 @@ import math
 import pytest
 from plants import PENDULUM
 
-from rbdyn_ros.integrators.select import names, select
+from rbdyn_ros.mechanics.integrators.select import names, select
 
 
 def test_every_name_can_be_selected():

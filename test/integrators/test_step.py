@@ -5,9 +5,9 @@ import pytest
 from measure import advanced
 from plants import PENDULUM, PUSHED, spinning
 
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.integrators.step import step
-from rbdyn_ros.models.spherical_pendulum import no_input
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.integrators.step import step
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
 from rbdyn_ros.types import Input, State
 
 NAMES = ["rk4", "moser_veselov", "quaternion_midpoint"]

@@ -5,8 +5,8 @@ import pytest
 from measure import advanced, attitude_angle
 from plants import PLANTS, PUSHED, start
 
-from rbdyn_ros.integrators.composition import COMPOSITIONS
-from rbdyn_ros.integrators.select import select
+from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
+from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.types import State
 
 

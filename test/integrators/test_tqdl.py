@@ -5,10 +5,10 @@ import pytest
 
 from rbdyn_ros.experiments import apparatus, free_top, pendulum_run
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.integrators import tqdl
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.integrators.step import step
-from rbdyn_ros.models.spherical_pendulum import no_input, upright
+from rbdyn_ros.mechanics.integrators import tqdl
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.integrators.step import step
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 
 TILT = np.radians(10.0)
 

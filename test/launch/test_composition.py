@@ -78,8 +78,8 @@ def test_the_nodes_have_the_topics_that_rviz_expects(monkeypatch):
     )
     import rclpy
 
-    from rbdyn_ros.nodes.controller import Controller
-    from rbdyn_ros.nodes.simulator import Simulator
+    from rbdyn_ros.ros.controller.controller import Controller
+    from rbdyn_ros.ros.simulator.simulator import Simulator
 
     kinds = {
         "RobotModel": "std_msgs/msg/String",

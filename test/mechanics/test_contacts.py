@@ -5,12 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics.description import jacobian, joints
-from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.mechanics.description import jacobian, joints, pairs, rigid_bodies
 from rbdyn_ros.mechanics.description.rows import TURN, WORLD
 
 G = 9.81

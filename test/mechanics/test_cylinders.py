@@ -12,7 +12,6 @@ from touching import (
     check_gradient,
     drop,
     gaps,
-    least_gap,
     placed,
     poses,
     random_start,
@@ -23,7 +22,7 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import cylinders, geoms
-from rbdyn_ros.settings import model_file
+from rbdyn_ros.parameters import model_file
 
 G = 9.81
 LYING = tuple(quaternion.exp((np.pi / 2, 0, 0)))  # along y

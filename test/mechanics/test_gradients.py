@@ -5,25 +5,15 @@ dense one.
 import numpy as np
 import pytest
 
-from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics import (
-    friction,
-    impact,
-    lagrangian,
-    skyline,
-    smooth,
-    sparse,
-    turn,
-    velocity,
-)
 from rbdyn_ros.mechanics import joints as blocks
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics.description import jacobian, joints
-from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.mechanics import skyline, smooth, sparse, turn, velocity
+from rbdyn_ros.mechanics.contact import friction, impact, lagrangian
+from rbdyn_ros.mechanics.description import jacobian, joints, pairs, rigid_bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
-from rbdyn_ros.solvers import fc3d
+from rbdyn_ros.mechanics.solvers import fc3d
 
 STEP = 1e-6
 

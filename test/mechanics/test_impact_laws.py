@@ -6,10 +6,11 @@ from scipy.integrate import solve_ivp
 
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import restitution, shapes
+from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.contact import restitution
 from rbdyn_ros.mechanics.description import pairs
-from rbdyn_ros.solvers import fc3d
-from rbdyn_ros.solvers.select import select, solve
+from rbdyn_ros.mechanics.solvers import fc3d
+from rbdyn_ros.mechanics.solvers.select import select, solve
 
 LAWS = restitution.LAWS
 

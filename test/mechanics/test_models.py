@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import restitution, shapes
-from rbdyn_ros.mechanics.description import joints
-from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.contact import restitution
+from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
 
 G = 9.81
 

@@ -5,13 +5,13 @@ has other rows, other matrices and another friction solver.
 import numpy as np
 import pytest
 
-from rbdyn_ros.bodies import rigid_bodies
+from rbdyn_ros.experiments import scenes
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.integrators.nonsmooth import moreau_jean as general
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import moreau_jean, network, scene, shapes
-from rbdyn_ros.mechanics.description import joints, pairs
-from rbdyn_ros.models import scenes
+from rbdyn_ros.mechanics import moreau_jean, scene, shapes
+from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
+from rbdyn_ros.mechanics.network import moreau_jean as general
+from rbdyn_ros.mechanics.network import of_bodies as network
 
 
 def block():

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.mechanics import runs
-from rbdyn_ros.mechanics.description import jacobian, joints, multipliers
+from rbdyn_ros.mechanics.description import jacobian, joints, multipliers, rigid_bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
 
 G, HALF, INERTIA = 9.81, 0.6, (0.3, 0.3, 0.01)

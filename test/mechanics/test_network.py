@@ -5,14 +5,13 @@ touching points.
 import numpy as np
 import pytest
 
-from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean, projection
-from rbdyn_ros.mechanics import model, network, scene, shapes
+from rbdyn_ros.mechanics import model, scene, shapes
 from rbdyn_ros.mechanics import moreau_jean as of_models
-from rbdyn_ros.mechanics.description import joints, pairs
-from rbdyn_ros.systems import laws
-from rbdyn_ros.systems.second_order import differentiated
+from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
+from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean, projection
+from rbdyn_ros.mechanics.network import of_bodies as network
+from rbdyn_ros.mechanics.network.second_order import differentiated
 
 RNG = np.random.default_rng(7)
 POSE = np.hstack(

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics.description import pairs
+from rbdyn_ros.mechanics.description import pairs, rigid_bodies
 
 BODIES = rigid_bodies.build([1.0, 1.0], np.full((2, 3), 0.1))
 Q = rigid_bodies.configuration(

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import moreau_jean, network, runs, shapes
+from rbdyn_ros.mechanics import moreau_jean, runs, shapes
 from rbdyn_ros.mechanics.description import geoms, pairs
+from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
+from rbdyn_ros.mechanics.network import of_bodies as network
 
 G, H, FLOOR = 9.81, 2e-3, geoms.plane()
 CUBE = (0.2, 0.2, 0.2)

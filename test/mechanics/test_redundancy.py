@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.bodies import rigid_bodies
-from rbdyn_ros.mechanics.description import joints, redundancy
+from rbdyn_ros.mechanics.description import joints, redundancy, rigid_bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
 
 Y = (0.0, 1.0, 0.0)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.bodies import floating_base
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.description import jacobian, joints, redundancy
 from rbdyn_ros.mechanics.description.rows import WORLD
+from rbdyn_ros.mechanics.newton_euler import floating_base
 from rbdyn_ros.numerics import finite_difference
 
 JOINTS = {

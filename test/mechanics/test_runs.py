@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.bodies import rigid_bodies
+from rbdyn_ros.experiments import scenes
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import runs
-from rbdyn_ros.mechanics.description import jacobian, joints, pairs
+from rbdyn_ros.mechanics.description import jacobian, joints, pairs, rigid_bodies
 from rbdyn_ros.mechanics.model import Options
-from rbdyn_ros.models import scenes
 
 
 def falling_ball():

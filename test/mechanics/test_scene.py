@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from rbdyn_ros.experiments import scenes
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import joints, multipliers
 from rbdyn_ros.mechanics.scene import Contact, Geom, Joint, Scene, build, opening
-from rbdyn_ros.models import scenes
 
 X, Y, Z = np.eye(3)
 LYING = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)  # axis 3 along x

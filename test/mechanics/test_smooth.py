@@ -5,11 +5,10 @@ failure.
 import numpy as np
 import pytest
 
-from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import runs
-from rbdyn_ros.mechanics.description import jacobian, joints, pairs
+from rbdyn_ros.mechanics.description import jacobian, joints, pairs, rigid_bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
 
 LENGTH = 0.5

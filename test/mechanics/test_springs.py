@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import runs
-from rbdyn_ros.mechanics import scene, shapes
-from rbdyn_ros.mechanics.network import network
+from rbdyn_ros.mechanics import runs, scene, shapes
+from rbdyn_ros.mechanics.network.of_bodies import network
 
 STILL, ALONG_X = (0.0, 0.0, 0.0), (0.5**0.5, 0.0, 0.5**0.5, 0.0)
 G = 9.81

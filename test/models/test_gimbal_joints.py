@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from transforms3d.euler import euler2mat
 from transforms3d.quaternions import mat2quat, quat2mat
 
-from rbdyn_ros.models.gimbal_joints import GimbalJoints
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 
 angles = st.floats(-math.pi, math.pi)
 

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.bodies import rod_on_cart
-from rbdyn_ros.integrators import rk4
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.integrators.step import step
-from rbdyn_ros.models import linearisation, spherical_pendulum
-from rbdyn_ros.models.tilt import tilt
+from rbdyn_ros.control import linearisation
+from rbdyn_ros.mechanics.integrators import rk4
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.integrators.step import step
+from rbdyn_ros.mechanics.pendulum import rod_on_cart, spherical_pendulum
+from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.numerics.finite_difference import jacobian
 from rbdyn_ros.types import State
 

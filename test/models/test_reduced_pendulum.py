@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rbdyn_ros.bodies import rod_on_cart
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.integrators import rk4
-from rbdyn_ros.models import reduced_pendulum, spherical_pendulum
+from rbdyn_ros.mechanics.integrators import rk4
+from rbdyn_ros.mechanics.pendulum import reduced_pendulum, rod_on_cart, spherical_pendulum
 
 PLANTS = [
     spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005),

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.integrators.step import step
-from rbdyn_ros.models import sphere_state, spherical_pendulum
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.integrators.step import step
+from rbdyn_ros.mechanics.pendulum import sphere_state, spherical_pendulum
 from rbdyn_ros.types import State
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.0)

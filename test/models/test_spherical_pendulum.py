@@ -7,7 +7,7 @@ import pytest
 from plants import spinning
 
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.models.spherical_pendulum import (
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     Params,
     build,
     center_of_mass,

@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from rbdyn_ros.control import linearisation, step_linearisation
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.integrators.step import step
-from rbdyn_ros.models import linearisation, spherical_pendulum, step_linearisation
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.integrators.step import step
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.finite_difference import jacobian
 from rbdyn_ros.types import State
 

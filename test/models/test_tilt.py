@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.models import spherical_pendulum
-from rbdyn_ros.models.tilt import tilt
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.mechanics.pendulum.tilt import tilt
 
 components = st.floats(-1.0, 1.0)
 rates = st.floats(-10.0, 10.0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rbdyn_ros.settings import tables
+from rbdyn_ros.parameters import tables
 
 
 @pytest.fixture(scope="session")

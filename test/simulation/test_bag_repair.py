@@ -8,7 +8,7 @@ from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from rbdyn_ros import __main__ as program
-from rbdyn_ros.simulation.bag_repair import MAGIC, repair, sound_end
+from rbdyn_ros.ros.recording.bag_repair import MAGIC, repair, sound_end
 
 CHUNKS, EACH = 5, 20
 

@@ -7,11 +7,11 @@ import time
 import numpy as np
 import pytest
 
-from rbdyn_ros.controllers import lqr
+from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.faults.options import Bias, Faults, Mismatch, Noise
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.integrators.step import step
-from rbdyn_ros.models import spherical_pendulum
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.integrators.step import step
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.simulation.closed_loop import Conditions, Push, run
 from rbdyn_ros.types import State
 

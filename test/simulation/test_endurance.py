@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.simulation import endurance_figure
-from rbdyn_ros.simulation.endurance import Check, Sample, judged
+from rbdyn_ros.tools import endurance_figure
+from rbdyn_ros.tools.endurance_limits import Check, Sample, judged
 
 TICK = 0.002
 

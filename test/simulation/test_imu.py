@@ -6,7 +6,7 @@ import pytest
 from rbdyn_ros.faults.options import Faults, Noise
 from rbdyn_ros.faults.sensors import Sensors
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.integrators.select import select
+from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.measurement import measure
 from rbdyn_ros.simulation.plant import Plant
@@ -153,7 +153,7 @@ def test_it_is_the_acceleration_of_the_point_minus_gravity_at_the_stamp(plant, n
 
 
 def test_every_shipped_integrator_is_in_the_table_above():
-    from rbdyn_ros.integrators.select import names
+    from rbdyn_ros.mechanics.integrators.select import names
 
     assert {name for name, _ in METHODS} == set(names())
     assert all(select(name, composition) for name, composition in METHODS)

@@ -7,9 +7,9 @@ import pytest
 from measure import advanced
 from plants import FORCED, PENDULUM, spinning
 
-from rbdyn_ros.bodies.rod_on_cart import quantities
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models.spherical_pendulum import no_input
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
 from rbdyn_ros.simulation.loop import run
 
 NAMES = ["rk4", "moser_veselov", "quaternion_midpoint"]

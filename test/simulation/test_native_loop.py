@@ -10,24 +10,24 @@ import pytest
 from waiting import wait
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.models.gimbal_joints import GimbalJoints
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.numerics.foreign import called
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.command import Command
+from rbdyn_ros.simulation.native_loop import (
+    COMMAND_TIMEOUT,
+    DONE,
+    INTERRUPTED,
+    PUBLISH_FAILED,
+    UNPUBLISHED,
+    Clock,
+    NativeLoop,
+    PublishBuffers,
+    steady,
+)
 from rbdyn_ros.simulation.pacing import Pacer
 from rbdyn_ros.simulation.plant import Plant
 from rbdyn_ros.simulation.runner import FAULT, PAUSED, PLAYING, Runner
-from rbdyn_ros.simulation.native_loop import (
-    INTERRUPTED,
-    UNPUBLISHED,
-    DONE,
-    PUBLISH_FAILED,
-    COMMAND_TIMEOUT,
-    Clock,
-    PublishBuffers,
-    NativeLoop,
-    steady,
-)
 
 pytestmark = pytest.mark.skipif(
     steady() is None, reason="stretches need a 64-bit Linux and compiled kernels"

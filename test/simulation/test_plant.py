@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros import settings
+from rbdyn_ros import parameters
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.disturbance import Disturbance, towards
 from rbdyn_ros.simulation.history import History
@@ -111,7 +111,7 @@ def test_other_numbers_are_adopted_between_ticks(plant, values):
 
 def test_settings_that_are_checked_are_the_ones_that_act(plant, values):
     assert (
-        settings.plant_params(values(rod__mass=3.0)).rod_mass
+        parameters.plant_params(values(rod__mass=3.0)).rod_mass
         == plant(rod__mass=3.0).setup.params.rod_mass
         == 3.0
     )

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.contacts import world
+from rbdyn_ros.mechanics.pendulum import world
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.plant import Plant
 from rbdyn_ros.simulation.touching import Touch, resultant

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdyn_ros.simulation import trial_figure
-from rbdyn_ros.simulation.demo_plan import PUSH, Push, leaning, script
-from rbdyn_ros.simulation.trial import Trial, axis, tilt
-from rbdyn_ros.simulation.trial_summary import summary
-from rbdyn_ros.simulation.verdict import settling, verdict
+from rbdyn_ros.evaluation.trial import trial_figure
+from rbdyn_ros.evaluation.trial.trial import Trial, axis, tilt
+from rbdyn_ros.evaluation.trial.trial_summary import summary
+from rbdyn_ros.evaluation.trial.verdict import settling, verdict
+from rbdyn_ros.tools.demo_plan import PUSH, Push, leaning, script
 
 NOTHING = np.empty(0)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.solvers import fc2d
-from rbdyn_ros.solvers.select import names, select, solve
+from rbdyn_ros.mechanics.solvers import fc2d
+from rbdyn_ros.mechanics.solvers.select import names, select, solve
 
 
 @pytest.mark.parametrize("solver", [n for n in names("fc3d") if n != "fc3d_one_contact"])

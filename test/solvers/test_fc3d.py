@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdyn_ros.solvers import fc3d
+from rbdyn_ros.mechanics.solvers import fc3d
 
 numbers = st.floats(-10.0, 10.0)
 

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.solvers import fc3d
-from rbdyn_ros.solvers import fc3d_one_contact as exact
-from rbdyn_ros.solvers.select import select, solve
-from rbdyn_ros.solvers.solution import SINGULAR
+from rbdyn_ros.mechanics.solvers import fc3d
+from rbdyn_ros.mechanics.solvers import fc3d_one_contact as exact
+from rbdyn_ros.mechanics.solvers.select import select, solve
+from rbdyn_ros.mechanics.solvers.solution import SINGULAR
 
 from .coulomb import violations
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from benchmarks import contact_problems
-from rbdyn_ros.solvers import fc3d
-from rbdyn_ros.solvers.select import names, select, solve
-from rbdyn_ros.solvers.solution import NOT_FINITE, SINGULAR, SOLVED, STALLED, explain
+from rbdyn_ros.mechanics.solvers import fc3d
+from rbdyn_ros.mechanics.solvers.select import names, select, solve
+from rbdyn_ros.mechanics.solvers.solution import NOT_FINITE, SINGULAR, SOLVED, STALLED, explain
 
 from .coulomb import violations
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.solvers import lcp
-from rbdyn_ros.solvers.select import names, select, solve
-from rbdyn_ros.solvers.solution import EXHAUSTED, RAY, SINGULAR, STALLED
+from rbdyn_ros.mechanics.solvers import lcp
+from rbdyn_ros.mechanics.solvers.select import names, select, solve
+from rbdyn_ros.mechanics.solvers.solution import EXHAUSTED, RAY, SINGULAR, STALLED
 
 
 def regular(rng, n):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.solvers import mlcp
-from rbdyn_ros.solvers.select import names, select, solve
-from rbdyn_ros.solvers.solution import EXHAUSTED, SINGULAR
+from rbdyn_ros.mechanics.solvers import mlcp
+from rbdyn_ros.mechanics.solvers.select import names, select, solve
+from rbdyn_ros.mechanics.solvers.solution import EXHAUSTED, SINGULAR
 
 
 def positive(rng, n, m):

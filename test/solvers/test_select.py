@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.solvers import fc3d, lcp
-from rbdyn_ros.solvers.select import names, select, solve
-from rbdyn_ros.solvers.solution import MEANINGS, explain
+from rbdyn_ros.mechanics.solvers import fc3d, lcp
+from rbdyn_ros.mechanics.solvers.select import names, select, solve
+from rbdyn_ros.mechanics.solvers.solution import MEANINGS, explain
 
 
 def test_every_name_can_be_selected():

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.integrators.nonsmooth import theta_gamma
-from rbdyn_ros.systems import first_order, laws
-from rbdyn_ros.systems.first_order import reach, relative_degrees
+from rbdyn_ros.mechanics.network import first_order, laws, theta_gamma
+from rbdyn_ros.mechanics.network.first_order import reach, relative_degrees
 
 RNG = np.random.default_rng(5)
 SIZES, LINKS = (

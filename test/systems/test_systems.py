@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.experiments.nonsmooth_runs import march
-from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean
-from rbdyn_ros.mechanics import model, network
-from rbdyn_ros.systems import laws, second_order
+from rbdyn_ros.mechanics import model
+from rbdyn_ros.mechanics.description import rigid_bodies
+from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean, second_order
+from rbdyn_ros.mechanics.network import of_bodies as network
 
 RNG = np.random.default_rng(7)
 

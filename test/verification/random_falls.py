@@ -15,11 +15,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.contacts import obstacles, world
-from rbdyn_ros.integrators.contact_state import trouble
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.mechanics.restitution import LAWS, NEWTON
-from rbdyn_ros.models.spherical_pendulum import Params, build, no_input, quantities, upright
+from rbdyn_ros.mechanics.contact.restitution import LAWS, NEWTON
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum import obstacles, world
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
+    Params,
+    build,
+    no_input,
+    quantities,
+    upright,
+)
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import trouble
 from rbdyn_ros.types import Contacts
 
 STEPS = (1e-3, 2e-3, 5e-3, 1e-2, 2e-2)  # [s]

@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.contacts import world
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import jacobian, joints, pairs
 from rbdyn_ros.mechanics.description.rows import WORLD
-from rbdyn_ros.solvers import fc3d
+from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.mechanics.solvers import fc3d
 
 H = 2e-3  # [s]
 

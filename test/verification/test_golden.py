@@ -11,8 +11,8 @@ import pytest
 from measure import COMPONENTS, distance
 from plants import FORCED, PENDULUM, REFERENCE
 
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models.spherical_pendulum import build, no_input, upright
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import build, no_input, upright
 from rbdyn_ros.simulation.loop import run
 
 GOLDEN = Path(__file__).parent.parent / "golden"

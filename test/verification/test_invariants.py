@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from plants import FORCED, PLANTS, SLOWED, start
 
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models.spherical_pendulum import no_input, upright
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 from rbdyn_ros.simulation.loop import run
 from rbdyn_ros.simulation.work import power
 

@@ -1,7 +1,7 @@
 """Waiting for what a thread of its own does: generously, nothing is timed."""
 
 import time
-from typing import Callable
+from collections.abc import Callable
 
 
 def wait(condition: Callable, limit: float = 30.0) -> None:

@@ -13,8 +13,8 @@ import time
 import numpy as np
 
 from rbdyn_ros.evaluation.measured import Measured, Value
-from rbdyn_ros.models import spherical_pendulum
-from rbdyn_ros.settings.parameter import Parameter
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.parameters.parameter import Parameter
 
 QUESTION = "is the law done with a command before the next one is due?"
 OVER_ROS = False  # the times of a node are told by the monitor

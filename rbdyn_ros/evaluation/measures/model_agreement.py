@@ -6,9 +6,9 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from rbdyn_ros.evaluation.measured import Measured, Value
-from rbdyn_ros.integrators.select import select
-from rbdyn_ros.models import reduced_pendulum, sphere_state, spherical_pendulum
-from rbdyn_ros.settings.parameter import Parameter
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum import reduced_pendulum, sphere_state, spherical_pendulum
+from rbdyn_ros.parameters.parameter import Parameter
 from rbdyn_ros.types import State
 
 QUESTION = "does the plant obey the equations of motion, taken down by another road?"

@@ -6,9 +6,9 @@ import numpy as np
 
 from rbdyn_ros.evaluation import course
 from rbdyn_ros.evaluation.measured import Measured, Value
-from rbdyn_ros.models import spherical_pendulum
-from rbdyn_ros.settings.parameter import Parameter
-from rbdyn_ros.simulation import trial
+from rbdyn_ros.evaluation.trial import trial
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.parameters.parameter import Parameter
 
 QUESTION = "how still does the rod stand, with these sensors?"
 OVER_ROS = True

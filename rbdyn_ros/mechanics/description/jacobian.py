@@ -5,9 +5,9 @@ J_r = dC/dr,   J_w = L(q) dC/dq / 2,   dJ_w/dt = (L(q') dC/dq + L(q) d/dt dC/dq)
 
 import numpy as np
 
-from rbdyn_ros.bodies import quaternion_body as body
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import kernel
+from rbdyn_ros.mechanics.description import quaternion_body as body
 from rbdyn_ros.mechanics.description import rows as row
 
 

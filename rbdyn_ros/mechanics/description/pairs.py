@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.bodies import quaternion_body as body
 from rbdyn_ros.geometry import arguments, quaternion, unit_quaternion, vec
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.description import cylinders, features
+from rbdyn_ros.mechanics.description import quaternion_body as body
 from rbdyn_ros.mechanics.description.rows import WORLD, place, vector
 from rbdyn_ros.types import Array
 

@@ -13,9 +13,9 @@ for every q, unit or not: a quadratic form in each quaternion. The world is body
 
 from typing import NamedTuple
 
-from rbdyn_ros.bodies import quaternion_body as body
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import kernel
+from rbdyn_ros.mechanics.description import quaternion_body as body
 from rbdyn_ros.types import Array
 
 POINT, DOT, TURN = range(3)

@@ -5,9 +5,15 @@ import pytest
 
 from rbdyn_ros.experiments import cam_orbits
 from rbdyn_ros.experiments.nonsmooth_runs import march, march_linear
-from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean_linear
-from rbdyn_ros.models import bouncing_ball, cam_follower, cam_profile
-from rbdyn_ros.systems import laws, second_order
+from rbdyn_ros.mechanics.network import (
+    bouncing_ball,
+    cam_follower,
+    cam_profile,
+    event_driven,
+    laws,
+    moreau_jean_linear,
+    second_order,
+)
 
 BALL = bouncing_ball.Params()
 FREE = moreau_jean_linear.prepare(1.0, 0.0, 0.0, [[1.0]], 0.0, 0.5, 1e-3)

@@ -4,13 +4,19 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from rbdyn_ros.bodies import rigid_bodies
+from rbdyn_ros.experiments import scenes
 from rbdyn_ros.experiments.nonsmooth_runs import march, march_model
-from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean, projection
-from rbdyn_ros.mechanics import model, network
-from rbdyn_ros.mechanics.description import joints
-from rbdyn_ros.models import bouncing_ball, scenes
-from rbdyn_ros.systems import laws, second_order
+from rbdyn_ros.mechanics import model
+from rbdyn_ros.mechanics.description import joints, rigid_bodies
+from rbdyn_ros.mechanics.network import (
+    bouncing_ball,
+    event_driven,
+    laws,
+    moreau_jean,
+    projection,
+    second_order,
+)
+from rbdyn_ros.mechanics.network import of_bodies as network
 
 FREE_TOP = (0.0801587, 0.0825397, 0.00396825)  # kg m^2
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.integrators.nonsmooth import event_driven, moreau_jean
-from rbdyn_ros.mechanics import model, network
-from rbdyn_ros.models import scenes
-from rbdyn_ros.systems import laws, second_order
+from rbdyn_ros.experiments import scenes
+from rbdyn_ros.mechanics import model
+from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean, second_order
+from rbdyn_ros.mechanics.network import of_bodies as network
 
 G = 9.81
 

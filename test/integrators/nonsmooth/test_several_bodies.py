@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.bodies import rigid_bodies
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.integrators.nonsmooth import event_driven
-from rbdyn_ros.mechanics import model, moreau_jean, network, runs
-from rbdyn_ros.mechanics.description import joints, pairs
+from rbdyn_ros.mechanics import model, moreau_jean, runs
+from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
+from rbdyn_ros.mechanics.network import event_driven
+from rbdyn_ros.mechanics.network import of_bodies as network
 
 G, FLOOR, MU = 9.81, -0.745, 0.3
 HALF = np.array([0.1, 0.05, 0.2])

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.integrators.nonsmooth import theta_gamma
-from rbdyn_ros.systems import first_order, laws
+from rbdyn_ros.mechanics.network import first_order, laws, theta_gamma
 
 L, C, R = 1e-2, 1e-6, 1e3  # H, F, ohm: an oscillator with a half-wave rectifier
 

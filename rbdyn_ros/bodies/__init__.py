@@ -1,1 +1,0 @@
-"""A rigid body moves and has energy."""

@@ -1,0 +1,245 @@
+"""The demo: a rod falls, is caught and balanced by one ROS node while another one simulates it."""
+
+import argparse
+import math
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from rbdyn_ros.files import make_folder, write_or_rescue
+from rbdyn_ros.optional import no_ros
+from rbdyn_ros.parameters import yaml_file
+from rbdyn_ros.parameters.command_line import (
+    fresh_folder,
+    number,
+    parameter_files,
+    scenario,
+    voice,
+)
+from rbdyn_ros.parameters.overrides import offline_values
+from rbdyn_ros.parameters.parameter import Parameter
+
+COMMAND = "python -m rbdyn_ros demo"
+HELP = "balance a falling rod over ROS 2: verdict, picture, bag"
+EXAMPLES = f"""\
+{COMMAND}                                    # 20 s, from 10 degrees, two pushes
+{COMMAND} --tilt 15 --seed 7 --processes 2   # another fall, each node in a process of its own
+{COMMAND} --scenario spinning --out spinning # the rod spins; results in the folder spinning
+{COMMAND} --scenario swing_up                # from hanging, over the top, and stand
+{COMMAND} --controller rest                  # nobody catches it: exit code 1
+"""
+_say = voice(COMMAND)
+STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
+DURATION = Parameter("--duration", 20.0, "s", "", low=0.0, low_open=True)
+TILT = Parameter("--tilt", 10.0, "degrees", "", low=0.0, high=180.0)
+SEED = Parameter("--seed", 0, "", "", kind="int", low=0)
+FACTOR = Parameter("--real-time-factor", 1.0, "", "", low=0.0)
+
+
+class Plan(NamedTuple):
+    """What the options ask for."""
+
+    duration: float  # [s] simulated
+    tilt: float | None  # [rad]; None leaves it to the scenario
+    seed: int
+    processes: int
+    files: tuple  # of parameters, later ones win
+    words: tuple  # parameters over the files, as ROS's command line has them
+    rod_length: float  # [m]
+    out: Path
+
+    @property
+    def picture(self) -> Path:
+        """Where the picture goes."""
+        return self.out / "demo.png"
+
+    @property
+    def bag(self) -> Path:
+        """Where the recording goes."""
+        return self.out / "bag"
+
+    @property
+    def log(self) -> Path:
+        """Where the nodes' words go."""
+        return self.out / "nodes.log"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options; their values are checked by `plan`."""
+    option = parser.add_argument
+    option("--duration", metavar="T", default="20", help="simulated time [s]; default 20")
+    option(
+        "--tilt",
+        metavar="DEGREES",
+        help="how far the rod leans at the start; default 10, or what the scenario says",
+    )
+    option(
+        "--processes",
+        type=int,
+        choices=(1, 2),
+        default=1,
+        help="simulator and controller in one process or in two; default 1",
+    )
+    option(
+        "--seed",
+        metavar="N",
+        default="0",
+        help="chooses the direction of the fall, the pushes, and what faults draw; default 0",
+    )
+    option(
+        "--real-time-factor",
+        metavar="F",
+        help="simulated seconds per second; 0 is as fast as it goes, in lockstep",
+    )
+    option(
+        "--controller",
+        metavar="NAME",
+        help="the control law, by name or path/to/law.py; default lqr, or what the scenario says; rest is no force at all",
+    )
+    option(
+        "--scenario",
+        metavar="NAME",
+        help="another start: a file of config/scenarios, without .yaml",
+    )
+    option(
+        "--params-file",
+        metavar="F",
+        action="append",
+        default=[],
+        help="parameters over all these, ROS YAML; may be repeated",
+    )
+    option(
+        "--out", metavar="DIR", help="folder of the results, new or empty; default: demo_<time>"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play the demo; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written."""
+    if missing := no_ros("start it as ./testbed demo"):
+        return _say(missing, NO_ROS)
+    os.environ.setdefault(
+        "ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"
+    )  # two demos in one network do not meet
+    try:
+        planned = plan(arguments)
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    try:
+        make_folder(planned.out)
+        return _shown(planned)
+    except OSError as error:
+        return _say(
+            f"cannot write {error.filename or planned.out}: {error.strerror}; make room, or choose another --out",
+            CANNOT_WRITE,
+        )
+
+
+def plan(arguments: argparse.Namespace) -> Plan:
+    """The demo that the arguments ask for; ValueError with one sentence for what does not fit."""
+    tilt = arguments.tilt or (None if arguments.scenario else str(TILT.default))
+    files = _files(arguments)
+    return Plan(
+        duration=number(DURATION, arguments.duration),
+        tilt=None if tilt is None else math.radians(number(TILT, tilt)),
+        seed=number(SEED, arguments.seed),
+        processes=arguments.processes,
+        files=files,
+        words=_words(arguments, files),
+        rod_length=offline_values(files)["rod.length"],
+        out=fresh_folder(arguments.out, "demo"),
+    )
+
+
+def _files(arguments: argparse.Namespace) -> tuple:
+    from rbdyn_ros.ros import share
+
+    config = share.config()
+    files = [config / "pendulum.yaml", config / "simulation.yaml"]
+    over = [scenario(config, arguments.scenario)] if arguments.scenario else []
+    over += parameter_files(arguments.params_file)
+    law = config / f"{_law(arguments, over)}.yaml"
+    files += [law] if law.is_file() else []
+    return tuple(files + over)
+
+
+def _law(arguments: argparse.Namespace, files: Iterable) -> str:
+    """The control law: that of --controller, else of the last file that names one, else lqr."""
+    named = [
+        entry.value
+        for file in files
+        for entry in yaml_file.read(file)
+        if entry.name == "controller"
+    ]
+    from rbdyn_ros.control.select import absolute
+
+    return absolute(str(arguments.controller or (named or ["lqr"])[-1]))
+
+
+def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
+    law = f"controller:={_law(arguments, files)}"
+    # for the node by its name too: a file's section for that node would win over what is for all
+    words = [
+        law,
+        f"pendulum_controller:{law}",
+        "start:=paused",
+        f"seed:={number(SEED, arguments.seed)}",
+    ]
+    if arguments.real_time_factor is not None:
+        factor = number(FACTOR, arguments.real_time_factor)
+        words += [f"real_time_factor:={factor}", f"lockstep.enabled:={str(factor == 0.0).lower()}"]
+    return tuple(words)
+
+
+def _shown(planned: Plan) -> int:
+    from rbdyn_ros.simulation.interruption import Interruption
+    from rbdyn_ros.simulation.live_line import LiveLine
+    from rbdyn_ros.tools.cast import ONE, TWO, Cast
+    from rbdyn_ros.tools.demo_plan import script
+
+    play = script(planned.duration, planned.tilt, planned.seed)
+    start = [f"initial.orientation:={list(play.orientation)}"] if play.orientation else []
+    parameters = [word for file in planned.files for word in ("--params-file", str(file))]
+    parameters += [word for setting in (*planned.words, *start) for word in ("-p", setting)]
+    with Interruption() as stop:
+        cast = Cast(
+            ONE if planned.processes == 1 else TWO, parameters, planned.log
+        )  # they come up while we import
+
+        from rbdyn_ros.tools.demo_run import DemoRun
+        from rbdyn_ros.tools.demo_session import DemoSession
+
+        with DemoSession(cast, planned.bag, LiveLine(sys.stdout), stop) as stage:
+            trial = DemoRun(play, stage).play()
+            if trial.failure:  # before the nodes are ended and the picture is drawn
+                stage.live.close()
+                print(f"ends early: {trial.failure}", flush=True)
+        return _told(planned, trial, stage.recorder.tally())
+
+
+def _told(planned: Plan, trial, recorded: str) -> int:
+    from rbdyn_ros.evaluation.trial import trial_figure
+    from rbdyn_ros.evaluation.trial.trial_summary import summary
+    from rbdyn_ros.evaluation.trial.verdict import verdict
+
+    judged, written, elsewhere = verdict(trial), [planned.bag, planned.log], ""
+    if len(trial.t):
+        print(summary(trial, recorded))
+    print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}", flush=True)
+    if len(trial.t):
+        title = _title(planned)
+        picture, elsewhere = write_or_rescue(
+            planned.picture,
+            lambda draft: trial_figure.write(trial, judged, planned.rod_length, title, draft),
+        )
+        written.insert(0, picture)
+    print("\n".join(f"wrote {path}" for path in written))
+    if elsewhere:
+        return _say(elsewhere, CANNOT_WRITE)
+    return STOOD if judged.stood else FELL
+
+
+def _title(planned: Plan) -> str:
+    start = "" if planned.tilt is None else f" from {math.degrees(planned.tilt):g}°"
+    return f"{planned.duration:g} s{start}, seed {planned.seed}"

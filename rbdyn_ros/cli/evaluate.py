@@ -1,0 +1,300 @@
+"""How good a control law is: the suite of rows, a table, JSON and an HTML report."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from rbdyn_ros.optional import no_ros
+from rbdyn_ros.parameters.command_line import number, parameter_files, voice
+from rbdyn_ros.parameters.parameter import Parameter
+
+COMMAND = "python -m rbdyn_ros evaluate"
+HELP = "score a control law: table, JSON and a page with pictures"
+EXAMPLES = f"""\
+{COMMAND} --controller lqr --out scored                      # the standard suite: about a minute
+{COMMAND} --controller mine --params-file mine.yaml --quick  # a law of your own, in seconds
+{COMMAND} --controller lqr --rows S3,S4                      # some rows
+{COMMAND} --controller mine --over-ros --external            # a node of your own, over topics
+"""
+_say = voice(COMMAND)
+HOLDS, FAILS, BAD_INPUT, NO_ROS, CANNOT_WRITE, SIGNAL = 0, 1, 2, 3, 4, 128
+JOBS = Parameter("--jobs", 0, "", "", "int", low=0, high=1024)
+PATIENCE = Parameter("--patience", 2.0, "s", "", low=0.0, low_open=True)
+WAITING = Parameter("--waiting", 20.0, "s", "", low=0.0, low_open=True)
+
+
+class Plan(NamedTuple):
+    """What the options ask for."""
+
+    suite: object  # `evaluation.suite.Suite`
+    subject: object  # `evaluation.bench.Subject`
+    jobs: int
+    out: Path
+    resume: bool
+    quick: bool
+    chosen: tuple  # rows; empty: all
+    ros: (
+        tuple | None
+    )  # (how long to wait for somebody else's node [s] or None to start ours, in real time); None: without ROS
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options; their values are checked by `plan`."""
+    option = parser.add_argument
+    option(
+        "--controller",
+        metavar="NAME",
+        required=True,
+        help="the law: a name of this package or of an entry point rbdyn_ros.control, or path/to/law.py",
+    )
+    option(
+        "--params-file",
+        metavar="F",
+        action="append",
+        default=[],
+        help="parameters of law and plant, ROS YAML; may be repeated",
+    )
+    option(
+        "--kind",
+        metavar="KINDS",
+        help="what it is meant for, such as balance,wide; default: what the law says, else balance",
+    )
+    option(
+        "--suite",
+        metavar="FILE",
+        help="rows of your own; default: the standard suite, config/suites/standard.yaml",
+    )
+    option("--rows", metavar="S3,S4", help="only these rows")
+    option(
+        "--quick",
+        action="store_true",
+        help="the short form of the rows that have one: seconds instead of minutes",
+    )
+    option(
+        "--out",
+        metavar="DIR",
+        help="folder of the results, new or empty; default: evaluation_NAME_<time>",
+    )
+    option(
+        "--resume",
+        action="store_true",
+        help="go on with the evaluation in --out that was ended before its time",
+    )
+    option(
+        "--jobs",
+        metavar="N",
+        default="0",
+        help="processes that measure; default: one for each processor",
+    )
+    option(
+        "--patience",
+        metavar="S",
+        default="2",
+        help="how long one command of the law may take [s]; default 2",
+    )
+    option(
+        "--over-ros",
+        action="store_true",
+        help="measure a controller node over topics, in lockstep; starts ours with this law",
+    )
+    option(
+        "--external",
+        action="store_true",
+        help="with --over-ros: start none, yours answers on cart/command; NAME is any word",
+    )
+    option(
+        "--waiting",
+        metavar="S",
+        default="20",
+        help="with --external: how long to wait for its first command [s]; default 20",
+    )
+    option("--real-time", action="store_true", help="with --over-ros: in real time")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure; 0 every row that applies holds, 1 one does not, 2 bad input, 3 there is no ROS 2, 4 cannot write, 130 interrupted."""
+    if arguments.over_ros:
+        if missing := no_ros("start it as ./testbed exec ..."):
+            return _say(missing, NO_ROS)
+        os.environ.setdefault(
+            "ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"
+        )  # two evaluations in one network do not meet
+    from rbdyn_ros.evaluation.measured import CannotGoOn
+
+    try:
+        planned = plan(arguments)
+        return _measured(planned)
+    except (ValueError, CannotGoOn) as error:
+        return _say(str(error), BAD_INPUT)
+    except OSError as error:
+        advice = "make room, or choose another --out; --resume goes on with what has been measured"
+        return _say(
+            f"cannot write {error.filename or arguments.out}: {error.strerror}; {advice}",
+            CANNOT_WRITE,
+        )
+
+
+def plan(arguments: argparse.Namespace) -> Plan:
+    """The evaluation that the arguments ask for; ValueError with one sentence for what does not fit."""
+    jobs, patience, waiting = (
+        number(p, getattr(arguments, p.name[2:])) for p in (JOBS, PATIENCE, WAITING)
+    )
+    parameter_files(arguments.params_file)
+    from rbdyn_ros.evaluation.subject import stranger, subject
+    from rbdyn_ros.evaluation.suite import read
+    from rbdyn_ros.parameters.shipped import config
+
+    path = Path(arguments.suite) if arguments.suite else config("suites", "standard.yaml")
+    rows = tuple(row.strip() for row in (arguments.rows or "").split(",") if row.strip())
+    suite = read(path, rows, arguments.quick)
+    if arguments.external and not arguments.over_ros:
+        raise ValueError("--external is for a node of somebody else; add --over-ros")
+    make = stranger if arguments.external else subject
+    law = make(arguments.controller, arguments.params_file, arguments.kind, suite.plant, patience)
+    out = Path(
+        arguments.out or f"evaluation_{law.name}_{datetime.now():%Y-%m-%d_%H-%M-%S}"
+    ).expanduser()
+    ros = (
+        (waiting if arguments.external else None, arguments.real_time)
+        if arguments.over_ros
+        else None
+    )
+    return Plan(
+        suite, law, jobs or os.cpu_count() or 1, out, arguments.resume, arguments.quick, rows, ros
+    )
+
+
+def _measured(planned: Plan) -> int:
+    from rbdyn_ros.evaluation.judged import not_meant
+    from rbdyn_ros.evaluation.results import Results
+    from rbdyn_ros.evaluation.score import applying
+    from rbdyn_ros.simulation.interruption import Interruption
+
+    meant, others = applying(planned.suite, planned.subject.kinds)
+    if planned.ros:
+        meant, others = _over_ros(meant, others)
+    results = Results(
+        planned.out,
+        planned.subject.heading(planned.ros is not None),
+        planned.resume,
+        _sitting(planned),
+    )
+    if results.anew:
+        _say(results.anew, HOLDS)
+    left = [case for case in meant if case.key not in results.cases]
+    print(_announcement(planned, meant, left))
+    with Interruption() as stop:  # until the report is written: it is of what there is
+        _work(planned, left, results, stop)
+        known = {case.name: results.cases[case.key] for case in meant if case.key in results.cases}
+        cases = {**known, **{case.name: not_meant(case, why) for case, why in others}}
+        return _told(planned, cases, results.sittings, len(meant) - len(known), stop.signal)
+
+
+def _sitting(planned: Plan) -> dict:
+    """When, where and how it is measured."""
+    from rbdyn_ros.control import select
+    from rbdyn_ros.control.provenance import sitting
+
+    laws = (
+        ()
+        if planned.ros and planned.ros[0] is not None
+        else (select.load(planned.subject.controller),)
+    )
+    how = {
+        "quick": planned.quick,
+        "rows": list(planned.chosen) or "all",
+        "jobs": planned.jobs,
+        "patience": planned.subject.patience,
+    }
+    return {
+        **sitting(*laws),
+        **how,
+        "over_ros": planned.ros is not None,
+        "real_time": bool(planned.ros and planned.ros[1]),
+    }
+
+
+def _over_ros(meant: list, others: list) -> tuple[list, list]:
+    """Without the cases that cannot be measured over topics."""
+    from rbdyn_ros.evaluation.score import over_ros
+
+    possible = [case for case in meant if not over_ros(case)]
+    return possible, others + [(case, why) for case in meant if (why := over_ros(case))]
+
+
+def _announcement(planned: Plan, meant: list, left: list) -> str:
+    kinds = ", ".join(planned.subject.kinds) or "nothing in particular"
+    said = (
+        ""
+        if planned.subject.said
+        else " (the law has no KINDS, nothing else was said: see --kind)"
+    )
+    done = f", {len(meant) - len(left)} of them measured before" if len(left) < len(meant) else ""
+    return f"{planned.suite.title}: the law {planned.subject.name}, for {kinds}{said}; {len(meant)} cases{done}"
+
+
+def _work(planned: Plan, left: list, results, stop) -> None:
+    """Measure what is left, case by case, until somebody wants it to end."""
+    from tqdm import tqdm
+
+    from rbdyn_ros.evaluation.score import Score, serve
+    from rbdyn_ros.evaluation.workers import Workers
+
+    form = "{percentage:3.0f} %|{bar}| {n:.1f} of {total} cases [{elapsed} so far, {remaining} to go]{postfix}"
+    pace = 0.1 if sys.stderr.isatty() else 5.0  # [s] a log file needs fewer lines
+    with tqdm(
+        total=len(left), bar_format=form, mininterval=pace, file=sys.stderr, disable=not left
+    ) as bar:
+
+        def keep(case) -> None:
+            results.add(case)
+            bar.set_postfix_str(f" {case.name}: {case.verdict}", refresh=False)
+
+        score = Score(left, keep, lambda done: bar.update(done - bar.n))
+        if planned.ros:
+            from rbdyn_ros.tools.ros_bench import ros_bench
+
+            with ros_bench(planned.subject, planned.ros, planned.out, stop) as bench:
+                bench.show = _on(bar, pace)
+                return score.alone(bench, stop)
+        with Workers(planned.jobs, planned.subject, serve) as workers:
+            for task, answer in workers.answers(score.tasks):
+                if stop.signal:
+                    return
+                if task is not None:
+                    score.take(task, answer)
+
+
+def _on(bar, pace: float) -> Callable[[str], None]:
+    """What shows a line behind the progress bar, at most once in max(`pace`, 0.5) [s]."""
+    newest = time.monotonic()
+
+    def show(text: str) -> None:
+        nonlocal newest
+        if time.monotonic() - newest >= max(pace, 0.5):
+            newest = time.monotonic()
+            bar.set_postfix_str(f" {text}")
+
+    return show
+
+
+def _told(planned: Plan, cases: dict, sittings: list, missing: int, signal: int) -> int:
+    """The table, the files, the exit code."""
+    from rbdyn_ros.evaluation import report, table
+    from rbdyn_ros.evaluation.judged import BROKEN, MISSES
+
+    print(table.table(planned.suite, cases))
+    print(table.summary(planned.suite, cases))
+    for path in report.write(planned.suite, planned.subject, cases, sittings, planned.out):
+        print(f"wrote {path}")
+    if signal:
+        return _say(
+            f"interrupted: {missing} cases are left; go on with --out {planned.out} --resume",
+            SIGNAL + signal,
+        )
+    return FAILS if any(case.verdict in (MISSES, BROKEN) for case in cases.values()) else HOLDS

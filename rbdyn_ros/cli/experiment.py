@@ -1,0 +1,171 @@
+"""Experiments: a question, its figure, its numbers, and a verdict that may fail."""
+
+import argparse
+import csv
+import pkgutil
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from textwrap import shorten
+
+from rbdyn_ros import console
+from rbdyn_ros.files import make_folder, write_or_rescue
+from rbdyn_ros.parameters.command_line import voice
+from rbdyn_ros.parameters.tables import nearest
+
+COMMAND = "python -m rbdyn_ros experiment"
+HELP = "ask a question of the mechanics: figure, table and verdict"
+EXAMPLES = f"""\
+{COMMAND}                                 # the questions, a line each; --list has all of them
+{COMMAND} four_disp --out results         # why does the notebook's pendulum go wild?
+{COMMAND} dzhanibekov --animate gif       # with a film
+"""
+_say = voice(COMMAND)
+HOLDS, FAILS, BAD_INPUT, CANNOT_WRITE = 0, 1, 2, 4
+LINE = 120  # characters of a line of the list
+
+
+def names() -> tuple:
+    """The known experiments, alphabetically."""
+    from rbdyn_ros import experiments
+
+    found = (module.name for module in pkgutil.iter_modules(experiments.__path__))
+    return tuple(sorted(name for name in found if hasattr(_load(name), "QUESTION")))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument(
+        "name", nargs="?", help="which one; without a name they are listed, a line each"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="list the experiments and their questions"
+    )
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        default=".",
+        help="folder for NAME.png, NAME_TABLE.csv and films; default: here",
+    )
+    parser.add_argument(
+        "--short",
+        action="store_true",
+        help="the form for continuous integration: shorter, the same claims",
+    )
+    parser.add_argument(
+        "--animate",
+        choices=("gif", "mp4"),
+        help="write a film as well, where the experiment has one (mp4 needs ffmpeg)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run one experiment; 0 if its claims hold, 1 if one fails, 2 for bad input, 4 if a file cannot be written where it should be."""
+    if arguments.list:
+        print("\n\n".join(f"{name}\n  {_load(name).QUESTION}" for name in names()))
+        return HOLDS
+    if arguments.name is None:
+        return _listed()
+    if arguments.name not in names():
+        advice = f"{nearest(arguments.name, names())}known are {', '.join(names())}"
+        return _say(f"'{arguments.name}' is not an experiment; {advice}", BAD_INPUT)
+    try:
+        return _answer(
+            arguments.name, Path(arguments.out).expanduser(), arguments.short, arguments.animate
+        )
+    except ValueError as error:
+        if console.is_interrupted():  # Matplotlib makes a ValueError of it
+            raise KeyboardInterrupt from error
+        return _say(str(error), BAD_INPUT)
+    except OSError as error:
+        return _say(
+            f"cannot write {error.filename or arguments.out}: {error.strerror}; make room, or choose another --out",
+            BAD_INPUT,
+        )
+
+
+def _listed() -> int:
+    """Each experiment and the beginning of its question, in a line."""
+    known = names()
+    width = max(map(len, known))
+    for name in known:
+        question = " ".join(_load(name).QUESTION.split())
+        print(f"{name:{width}}  {shorten(question, LINE - width - 2, placeholder=' ...')}")
+    print(f"\nrun one: {COMMAND} NAME; the whole questions: {COMMAND} --list")
+    return HOLDS
+
+
+def _answer(name: str, out: Path, short: bool, animate: str | None) -> int:
+    from rbdyn_ros.experiments import outcome as outcomes
+    from rbdyn_ros.simulation.progress import bar
+
+    experiment = _load(name)
+    _require_film(name, experiment, animate)
+    make_folder(out)
+    print(f"{name}: {experiment.QUESTION}")
+    with bar(1.0, "of the work") as show:
+        outcome = experiment.run(short, show)
+    print(outcomes.verdict(outcome), flush=True)
+    written = [
+        write_or_rescue(out / file, write) for file, write in _files(name, experiment, outcome)
+    ]
+    if animate:
+        written.append(
+            write_or_rescue(
+                out / f"{name}.{animate}", lambda draft: _film(experiment, outcome, draft, animate)
+            )
+        )
+    print("\n".join(f"  wrote {path}" for path, _ in written))
+    elsewhere = [sentence for _, sentence in written if sentence]
+    if elsewhere:
+        return _say("; ".join(elsewhere), CANNOT_WRITE)
+    return HOLDS if outcomes.stands(outcome) else FAILS
+
+
+def _require_film(name: str, experiment, kind: str | None) -> None:
+    from matplotlib.animation import FFMpegWriter
+
+    if kind and not hasattr(experiment, "animate"):
+        filmed = ", ".join(known for known in names() if hasattr(_load(known), "animate"))
+        raise ValueError(f"{name} has no film; leave --animate out, or take one of {filmed}")
+    if kind == "mp4" and not FFMpegWriter.isAvailable():
+        raise ValueError(
+            "--animate mp4 needs ffmpeg; install it (apt-get install ffmpeg) or take --animate gif"
+        )
+
+
+def _files(name: str, experiment, outcome) -> Iterator[tuple]:
+    """(name of the file, what writes it to a path) of every table and of the figure."""
+    from matplotlib.figure import Figure
+
+    for table, columns in outcome.tables.items():
+        yield f"{name}_{table}.csv", partial(_write_table, columns)
+    figure = Figure(figsize=(11.0, 7.0), layout="constrained")
+    experiment.draw(outcome, figure)
+    yield f"{name}.png", partial(figure.savefig, dpi=130)
+
+
+def _write_table(columns: dict, path: Path) -> None:
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values()))
+
+
+def _film(experiment, outcome, path: Path, kind: str) -> None:
+    from matplotlib.animation import FFMpegWriter, FuncAnimation, PillowWriter
+
+    from rbdyn_ros.simulation.progress import bar
+
+    film = experiment.animate(outcome)
+    writer = (PillowWriter if kind == "gif" else FFMpegWriter)(fps=film.rate)
+    moving = FuncAnimation(film.figure, film.update, frames=film.frames, blit=False)
+    with bar(float(film.frames), "frames") as show:
+        moving.save(
+            path, writer=writer, dpi=80, progress_callback=lambda frame, _: show(frame + 1.0)
+        )
+
+
+def _load(name: str):
+    return import_module(f"rbdyn_ros.experiments.{name}")

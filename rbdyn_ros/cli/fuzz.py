@@ -1,0 +1,125 @@
+"""Malformed frames at the wire, and at a bridge that runs."""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from rbdyn_ros.files import try_file, write_or_rescue
+from rbdyn_ros.optional import no_ros
+from rbdyn_ros.parameters.command_line import number, voice
+from rbdyn_ros.parameters.parameter import Parameter
+
+COMMAND = "python -m rbdyn_ros fuzz"
+HELP = "send malformed frames to the wire and to a running bridge"
+EXAMPLES = f"""\
+{COMMAND}                                  # 100000 at the wire, 20000 at a bridge
+{COMMAND} --frames 1000000 --bridge 0      # without ROS 2
+{COMMAND} --seed 3 --json fuzz.json
+"""
+_say = voice(COMMAND)
+PASSED, FAILED, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
+FRAMES = Parameter("--frames", 100_000, "", "", kind="int", low=0)
+BRIDGE = Parameter("--bridge", 20_000, "", "", kind="int", low=0)
+SEED = Parameter("--seed", 0, "", "", kind="int", low=0)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument(
+        "--frames",
+        metavar="N",
+        default=str(FRAMES.default),
+        help=f"at the wire's code; default {FRAMES.default}",
+    )
+    parser.add_argument(
+        "--bridge",
+        metavar="N",
+        default=str(BRIDGE.default),
+        help=f"at a bridge in a process, over UDP; default {BRIDGE.default}",
+    )
+    parser.add_argument(
+        "--seed", metavar="N", default="0", help="another one, other frames; default 0"
+    )
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Fuzz; 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2, 4 the figures cannot be written where they should be."""
+    try:
+        sizes = (
+            number(FRAMES, arguments.frames),
+            number(BRIDGE, arguments.bridge),
+            number(SEED, arguments.seed),
+        )
+        if arguments.json:
+            try_file(arguments.json, "--json")
+        if sizes[1] and (missing := no_ros("take --bridge 0")):
+            return _say(missing, NO_ROS)
+        return _fuzzed(*sizes, arguments.json)
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+
+
+def _fuzzed(frames: int, bridge: int, seed: int, file: Path | None) -> int:
+    found = {"wire": _at_the_wire(frames, seed)}
+    if bridge:
+        found["bridge"] = _at_a_bridge(bridge, seed)
+    passed = all(part["passed"] for part in found.values())
+    print("passed" if passed else "FAILED", flush=True)
+    if file:
+        text = json.dumps({"passed": passed, "seed": seed, **found}, indent=1) + "\n"
+        _, elsewhere = write_or_rescue(file, lambda draft: draft.write_text(text))
+        if elsewhere:
+            return _say(elsewhere, CANNOT_WRITE)
+    return PASSED if passed else FAILED
+
+
+def _at_the_wire(number: int, seed: int) -> dict:
+    from rbdyn_ros.tools.wire_fuzz import through_a_link
+
+    counted = through_a_link(number, seed, _bar)
+    total = sum(counted.counts.values())
+    print(
+        f"wire: {number} frames sent, {total} counted: {_listed(counted.counts)}",
+        *counted.mistaken,
+        sep="\n  ",
+    )
+    return {"passed": total == number and not counted.mistaken, **counted._asdict()}
+
+
+def _at_a_bridge(number: int, seed: int) -> dict:
+    from rbdyn_ros.tools.fuzz import FuzzedBridge
+    from rbdyn_ros.tools.soak_watch import Over
+
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))  # not where others are
+    with tempfile.TemporaryDirectory() as folder:
+        bridge = FuzzedBridge(Path(folder))
+        try:
+            survived = bridge.run(number, seed, _bar)
+        except Over as over:
+            print(f"bridge: {over}")
+            return {"passed": False, "failure": str(over)}
+        finally:
+            bridge.close()
+    lost = f", {survived.dropped} dropped by the system before" if survived.dropped else ""
+    print(
+        f"bridge: {number} frames sent, {survived.counted} counted{lost}: {_listed(survived.counts)}"
+    )
+    print(
+        f"  alive: {survived.alive}; commands meanwhile: {survived.commands}; hears the next right frame: {survived.answered}"
+    )
+    return {"passed": survived.passed, **survived._asdict()}
+
+
+def _bar(frames):
+    from tqdm import tqdm
+
+    return tqdm(frames, unit=" frames", disable=not sys.stderr.isatty())
+
+
+def _listed(counts: dict) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))

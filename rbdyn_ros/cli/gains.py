@@ -1,0 +1,132 @@
+"""The gains of a linear law, for a computer that has no Python: as text, as a C header, as JSON."""
+
+import argparse
+import json
+from types import ModuleType
+
+from rbdyn_ros.files import try_file, write_or_rescue
+from rbdyn_ros.parameters.command_line import voice
+
+COMMAND = "python -m rbdyn_ros gains"
+HELP = "design a linear law; write its gains, for a microcontroller too"
+EXAMPLES = f"""\
+{COMMAND}                                            # what the default plant needs
+{COMMAND} --controller pd --format json           # gains of one's own, checked for this plant
+{COMMAND} --params-file config/pendulum.yaml --params-file config/lqr.yaml --format c --out examples/hil_client/gains.h
+"""
+_say = voice(COMMAND)
+DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4
+LAWS = ("lqr", "pd")
+ROWS = (
+    ("x", "N/m", "cart - reference"),
+    ("x'", "N s/m", "cart's velocity"),
+    ("th", "N/rad", "tilt"),
+    ("th'", "N s/rad", "tilt's rate"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which law, for which plant, and in which form."""
+    parser.add_argument(
+        "--controller", metavar="LAW", choices=LAWS, default="lqr", help="lqr or pd; default lqr"
+    )
+    parser.add_argument(
+        "--params-file",
+        metavar="F",
+        action="append",
+        default=[],
+        help="plant and weights, ROS YAML; may be repeated, the last wins",
+    )
+    parser.add_argument(
+        "--format", choices=("text", "c", "json"), default="text", help="default text"
+    )
+    parser.add_argument("--out", metavar="FILE", help="write it there, not to the terminal")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Design and write; 0 done, 2 bad input or a file that cannot be read or written, 4 written elsewhere."""
+    try:
+        out = try_file(arguments.out, "--out") if arguments.out else None
+        options, gains = designed(arguments.controller, arguments.params_file)
+        text = {"text": _text, "c": _header, "json": _json}[arguments.format](
+            arguments.controller, options, gains
+        )
+        if not arguments.out:
+            print(text, end="")
+            return DONE
+        _, elsewhere = write_or_rescue(out, lambda draft: draft.write_text(text))
+    except OSError as error:
+        return _say(f"{error.filename or arguments.out}: {error.strerror}", BAD_INPUT)
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    return _say(elsewhere, CANNOT_WRITE) if elsewhere else DONE
+
+
+def designed(name: str, files: list) -> tuple:
+    """(options, gains K (4,)) of the law `name` for the plant of the files. ValueError."""
+    from rbdyn_ros.control import options, select
+    from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+    from rbdyn_ros.parameters import plant_params
+
+    module = select.load(name)
+    values = _values(files, name, module)
+    chosen = options.from_values(name, module, values)
+    return chosen, select.make_law(
+        name, module, spherical_pendulum, plant_params(values), chosen
+    ).gains.tolist()
+
+
+def _values(files: list, name: str, module: ModuleType) -> dict:
+    """What the controller node would read from the files, the options of its law included."""
+    from rbdyn_ros.control import options
+    from rbdyn_ros.parameters import read_files, tables
+
+    node = "pendulum_controller"
+    values = {name: parameter.default for name, parameter in tables.known(node).items()}
+    values |= {name: value for name, (value, _) in read_files(files, nodes=(node,)).items()}
+    return values | options.from_files(name, module, files)
+
+
+def _text(name: str, options, gains: list) -> str:
+    rows = "".join(
+        f"  {symbol:4}{gain:12.5g} {unit:9}{meaning}\n"
+        for gain, (symbol, unit, meaning) in zip(gains, ROWS)
+    )
+    return f"{name}: u = -K e per axis, every {options.period:g} s, |u| at most {options.force_limit:g} N\n{rows}"
+
+
+def _json(name: str, options, gains: list) -> str:
+    return (
+        json.dumps(
+            {
+                "law": name,
+                "gains": gains,
+                "force_limit": options.force_limit,
+                "period": options.period,
+            },
+            indent=2,
+        )
+        + "\n"
+    )
+
+
+def _header(name: str, options, gains: list) -> str:
+    numbers = ", ".join(f"{gain:.9g}f" for gain in gains)
+    return f"""\
+/* Made by `{COMMAND} --controller {name} --format c`; make it anew for another plant. */
+#ifndef GAINS_H
+#define GAINS_H
+
+/* u = -K e per axis [N], e = (cart - reference [m], its velocity [m/s], tilt [rad], its rate [rad/s]) */
+#define GAINS {{{numbers}}}
+#define FORCE_LIMIT {_single(options.force_limit)} /* [N], of the norm */
+#define PERIOD {_single(options.period)} /* [s] that the gains are made for */
+
+#endif
+"""
+
+
+def _single(number: float) -> str:
+    """A float of C."""
+    text = f"{number:.9g}"
+    return text + ("f" if set(text) & set(".e") else ".0f")

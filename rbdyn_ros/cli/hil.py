@@ -1,0 +1,178 @@
+"""A controller board on trial, against the simulator in real time."""
+
+import argparse
+import json
+import math
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from rbdyn_ros.files import try_file, write_or_rescue
+from rbdyn_ros.optional import no_ros
+from rbdyn_ros.parameters.command_line import number, parameter_files, scenario, voice
+from rbdyn_ros.parameters.files import read_files
+from rbdyn_ros.parameters.hil import HIL
+from rbdyn_ros.parameters.parameter import Parameter
+
+COMMAND = "python -m rbdyn_ros hil"
+HELP = "test a controller board against the simulated rod"
+EXAMPLES = f"""\
+{COMMAND}                                       # wait for a board on UDP port 47001 of this machine
+{COMMAND} --serial /dev/ttyACM0 --duration 60   # a microcontroller on USB
+{COMMAND} --scenario spinning --json board.json
+"""
+_say = voice(COMMAND)
+STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
+DURATION = Parameter("--duration", 20.0, "s", "", low=0.0, low_open=True)
+ROWS = (
+    (
+        "frames from the board",
+        "{accepted:d} accepted, {lost:d} lost ({loss_percent:.3g} %), {reordered:d} reordered, {duplicates:d} doubled",
+    ),
+    (
+        "answers",
+        "{forces:d} forces to {states:d} states; {held_back:d} states held back, {saturated:d} forces cut at the limit",
+    ),
+    ("age of a frame", "p50 {age_p50_ms:.3f} ms, p99 {age_p99_ms:.3f}, max {age_max_ms:.3f}"),
+    (
+        "jitter of the way",
+        "p50 {jitter_p50_ms:.3f} ms, p99 {jitter_p99_ms:.3f}, max {jitter_max_ms:.3f}",
+    ),
+    (
+        "there and back",
+        "p50 {delay_p50_ms:.3f} ms, p99 {delay_p99_ms:.3f}, max {delay_max_ms:.3f}",
+    ),
+    (
+        "the board's clock",
+        "drifts by {clock_drift_ppm:.3g} ppm, known to {clock_uncertainty_ms:.3g} ms",
+    ),
+    ("outages", "{outages:d}"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The wire, the trial, and where its figures go."""
+    option = parser.add_argument
+    wire = parser.add_mutually_exclusive_group()
+    wire.add_argument(
+        "--udp",
+        metavar="PORT",
+        default="47001",
+        help="UDP port on 127.0.0.1 that the board sends to; default 47001",
+    )
+    wire.add_argument(
+        "--serial", metavar="DEVICE", help="a serial port instead, such as /dev/ttyACM0"
+    )
+    option("--baud", metavar="N", default="921600", help="of the serial port; default 921600")
+    option(
+        "--duration",
+        metavar="T",
+        default="20",
+        help="simulated time [s] from the board's first command on; default 20",
+    )
+    option(
+        "--scenario",
+        metavar="NAME",
+        help="another start: a file of config/scenarios, without .yaml",
+    )
+    option(
+        "--params-file",
+        metavar="F",
+        action="append",
+        default=[],
+        help="parameters over all these, ROS YAML; may be repeated",
+    )
+    option("--json", metavar="FILE", help="write the figures there")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Hold the trial; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written."""
+    if missing := no_ros("start it in `./testbed exec bash`"):
+        return _say(missing, NO_ROS)
+    os.environ.setdefault(
+        "ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"
+    )  # two trials in one network do not meet
+    try:
+        duration, words = number(DURATION, arguments.duration), _words(arguments)
+        if arguments.json:
+            try_file(arguments.json, "--json")
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    try:
+        return _held(arguments, duration, words)
+    except OSError as error:
+        return _say(
+            f"cannot write {error.filename or arguments.json}: {error.strerror}", CANNOT_WRITE
+        )
+
+
+def _words(arguments: argparse.Namespace) -> list:
+    """The ROS command line of both nodes. ValueError names the option."""
+    from rbdyn_ros.ros import share
+
+    config, table = share.config(), {parameter.name: parameter for parameter in HIL}
+    start = [scenario(config, arguments.scenario)] if arguments.scenario else []
+    files = [
+        config / "pendulum.yaml",
+        config / "simulation.yaml",
+        *start,
+        *parameter_files(arguments.params_file),
+    ]
+    read_files(files)
+    chosen = {"udp.port": number(table["udp.port"], arguments.udp)}
+    if arguments.serial:
+        chosen = {
+            "transport": "serial",
+            "serial.port": arguments.serial,
+            "serial.baud": number(table["serial.baud"], arguments.baud),
+        }
+    words = [word for path in files for word in ("--params-file", str(path))]
+    return words + [word for name, value in chosen.items() for word in ("-p", f"{name}:={value}")]
+
+
+def _held(arguments: argparse.Namespace, duration: float, words: list) -> int:
+    from rbdyn_ros.evaluation.trial.verdict import verdict
+    from rbdyn_ros.simulation.interruption import Interruption
+    from rbdyn_ros.simulation.live_line import LiveLine
+    from rbdyn_ros.tools.hil_trial import HilTrial
+
+    live = LiveLine(sys.stdout)
+    with Interruption() as stop:
+        folder = Path(tempfile.mkdtemp(prefix="hil_"))
+        with HilTrial(words, folder / "nodes.log") as trial:
+            played = trial.play(duration, lambda: stop.signal, live.show)
+            live.close()
+            if trial.failure:  # before the nodes are ended
+                print(f"ends early: {trial.failure}", flush=True)
+        if not trial.failure:  # else the sentence names the file
+            shutil.rmtree(folder)
+    judged = verdict(played)
+    if trial.figures:
+        print("\n".join(f"{title:22} {_filled(row, trial.figures)}" for title, row in ROWS))
+    print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}")
+    if arguments.json:
+        text = (
+            json.dumps(
+                {"stood": judged.stood, "verdict": judged.sentence} | _finite(trial.figures),
+                indent=2,
+            )
+            + "\n"
+        )
+        _, elsewhere = write_or_rescue(arguments.json, lambda draft: draft.write_text(text))
+        if elsewhere:
+            return _say(elsewhere, CANNOT_WRITE)
+    return STOOD if judged.stood else FELL
+
+
+def _filled(row: str, figures: dict) -> str:
+    try:
+        return row.format_map(figures)
+    except KeyError as missing:
+        return f"no {missing.args[0]} was measured"
+
+
+def _finite(figures: dict) -> dict:
+    """JSON has no nan."""
+    return {name: value if math.isfinite(value) else None for name, value in figures.items()}

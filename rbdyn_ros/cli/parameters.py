@@ -1,0 +1,70 @@
+"""The table of parameters, as text."""
+
+import argparse
+
+from rbdyn_ros.parameters import tables
+from rbdyn_ros.parameters.command_line import voice
+from rbdyn_ros.parameters.parameter import Parameter, expected, shown
+
+COMMAND = "python -m rbdyn_ros parameters"
+HELP = "list the parameters: default, unit, range and meaning"
+EXAMPLES = f"""\
+{COMMAND}              # all of them
+{COMMAND} rod initial  # those of the rod and of the start
+"""
+_say = voice(COMMAND)
+DONE, BAD_INPUT = 0, 2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Names of groups or parameters to list."""
+    parser.add_argument(
+        "name", nargs="*", help="a parameter or a group such as rod; all if none is given"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the table, group by group; 2 if a name is not known."""
+    titled = _titled(arguments.name)
+    known = [parameter.name for table in titled.values() for parameter in table]
+    for name in arguments.name:
+        if not any(_belongs(other, name) for other in known):
+            groups = {other.rpartition(".")[0] for other in known} - {""}
+            advice = tables.nearest(name, [*known, *groups]) + "run without names to see all"
+            return _say(f"{name} is neither a parameter nor a group; {advice}", BAD_INPUT)
+    print("\n\n".join(_sections(titled, arguments.name)))
+    return DONE
+
+
+def _titled(names: list) -> dict:
+    """The tables by title; the laws', which are slow to import, only if one of the names is not found before them."""
+    if names and all(any(_belongs(other, name) for other in tables.known()) for name in names):
+        return tables.TITLED
+    from rbdyn_ros.control import options, select
+
+    laws = {}
+    for law in select.names():
+        try:
+            laws[f"the control law {law}"] = options.table(law, select.load(law))
+        except ValueError as error:  # a law of another package, which does not load
+            _say(str(error), DONE)
+    return tables.TITLED | laws
+
+
+def _sections(titled: dict, names: list) -> list:
+    chosen = {
+        title: [p for p in table if not names or any(_belongs(p.name, name) for name in names)]
+        for title, table in titled.items()
+    }
+    return [
+        "\n".join([title, *map(_described, table)]) for title, table in chosen.items() if table
+    ]
+
+
+def _belongs(parameter: str, name: str) -> bool:
+    return parameter == name or parameter.startswith(f"{name}.")
+
+
+def _described(parameter: Parameter) -> str:
+    default = shown(parameter.default, parameter.unit)
+    return f"  {parameter.name} = {default}\n      {parameter.description} Allowed: {expected(parameter)}."

@@ -1,0 +1,50 @@
+"""Make a readable bag of one whose recorder was killed."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from rbdyn_ros.parameters.command_line import voice
+
+COMMAND = "python -m rbdyn_ros repair"
+HELP = "make a readable bag of one whose recorder was killed"
+EXAMPLES = f"""\
+{COMMAND} rosbag2_2026_01_31-12_00_00              # writes rosbag2_2026_01_31-12_00_00_repaired
+{COMMAND} demo/bag --out saved                     # writes saved; the old bag stays as it is
+"""
+_say = voice(COMMAND)
+DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument("bag", metavar="BAG", type=Path, help="folder of the bag")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="folder of the new bag; default: BAG_repaired"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Repair; 0 done, 2 there is nothing to repair or nothing that can be, 4 a file cannot be read or written."""
+    from tqdm import tqdm
+
+    from rbdyn_ros.ros.recording.bag_repair import repair
+
+    out = arguments.out or arguments.bag.with_name(f"{arguments.bag.name}_repaired")
+    try:
+        saved = repair(
+            arguments.bag,
+            out,
+            lambda messages: tqdm(messages, unit=" messages", disable=not sys.stderr.isatty()),
+        )
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    except OSError as error:
+        return _say(
+            f"cannot read or write {error.filename or out}: {error.strerror}; make room, or choose another --out",
+            CANNOT_WRITE,
+        )
+    print(
+        f"wrote {out}: {saved.messages} messages of {saved.topics} topics over {saved.seconds:.1f} s; {saved.lost} bytes at the end were not whole"
+    )
+    return DONE

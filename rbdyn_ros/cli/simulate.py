@@ -1,0 +1,401 @@
+"""Simulation without ROS: parameter files in, a table of the trajectory out."""
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rbdyn_ros import parameters
+from rbdyn_ros.files import try_file, write_or_rescue
+from rbdyn_ros.parameters.command_line import number, voice
+from rbdyn_ros.parameters.overrides import Override, assignment, offline_values
+from rbdyn_ros.parameters.parameter import Parameter
+
+if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to simulate
+    from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
+    from rbdyn_ros.mechanics.integrators.select import Integrator
+    from rbdyn_ros.simulation.closed_loop import ClosedLoop
+    from rbdyn_ros.simulation.interruption import Interruption
+    from rbdyn_ros.simulation.loop import Record
+    from rbdyn_ros.simulation.model_run import Job as ModelJob
+    from rbdyn_ros.simulation.rows import Rows
+    from rbdyn_ros.types import Input, State, System
+
+COMMAND = "python -m rbdyn_ros simulate"
+HELP = "simulate the pendulum or another mechanism, without ROS"
+EXAMPLES = f"""\
+# ten seconds of the default plant, dropped from 10 degrees
+{COMMAND} --set initial.orientation=[0.9961947,0,0.0871557,0] --out drop.csv
+# the files of the nodes, another integrator
+{COMMAND} --params-file config/pendulum.yaml --integrator rk4 --step 0.01 --duration 60 --out run.npz
+# a law in closed loop with the plant, a row every 10 ms; also the file of a law of your own: --controller path/to/law.py
+{COMMAND} --controller lqr --set initial.orientation=[0.9961947,0,0.0871557,0] --every 0.01 --out caught.csv
+# a mechanism of several bodies: a file of your own (YAML or URDF), or a shipped one, which --list shows
+{COMMAND} --model cart_double_pendulum --duration 5 --out cart.csv --picture cart.png
+# long and exact: eighth order, a row every 0.3 s
+{COMMAND} --composition kahan_li8 --step 0.03 --every 0.3 --duration 900 --out long.csv
+"""
+_say = voice(COMMAND)
+DURATION = Parameter("--duration", 10.0, "s", "simulated time", low=0.0)
+EVERY = Parameter("--every", None, "s", "simulated time from row to row", low=0.0, low_open=True)
+SHORT = {
+    "integrator": "integrator.name",
+    "composition": "integrator.composition",
+    "step": "integrator.step",
+}
+SUFFIXES = (".csv", ".npz")
+DONE, CANNOT_WRITE, BAD_INPUT, NOT_CONVERGED, SIGNAL = 0, 1, 2, 3, 128
+
+
+class Job(NamedTuple):
+    """All that a run needs."""
+
+    system: "System"
+    state: "State"
+    input: "Input"
+    integrator: "Integrator"
+    step: float  # [s]
+    duration: float  # [s] asked for
+    rows: "Rows"
+    out: Path
+    events: Path | None  # one row per impact goes here
+    loop: "Loop | None"  # the law and what is around it; None: nobody controls the cart
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options; their values are checked by `job`, as those of the files are."""
+    option = parser.add_argument
+    many = dict(action="append", default=[])
+    option(
+        "--params-file",
+        metavar="F",
+        help="parameters, ROS YAML; may be repeated, later files win",
+        **many,
+    )
+    option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="one parameter, over the files; may be repeated",
+        **many,
+    )
+    for word, name in SHORT.items():
+        of_model = "; of a model its step [s], default 0.001" if word == "step" else ""
+        option(f"--{word}", metavar="VALUE", help=f"short for --set {name}=VALUE{of_model}")
+    option(
+        "--controller",
+        metavar="NAME",
+        help="a control law in closed loop, by name or path/to/law.py; period, reference, faults.* can be set too",
+    )
+    option(
+        "--model",
+        metavar="FILE",
+        help="instead of the pendulum: bodies, joints and contacts in FILE.yaml or FILE.urdf, or the name of a shipped model",
+    )
+    laws = "with --model: bounded_newton (default), newton, poisson or energetic"
+    option("--impact-law", metavar="LAW", help=laws)
+    option(
+        "--duration",
+        metavar="T",
+        help="simulated time [s]; default 10, or what the model's file says",
+    )
+    option(
+        "--every",
+        metavar="S",
+        help="simulated time from row to row [s], a multiple of the step (of the control period); default: that",
+    )
+    option(
+        "--events",
+        metavar="FILE",
+        help="FILE.csv with one row per impact; needs contact.*, or a model with contacts",
+    )
+    option(
+        "--picture",
+        metavar="FILE",
+        help="with --model: FILE.png, .svg or .pdf with the motion and its energy",
+    )
+    out = option(
+        "--out",
+        metavar="FILE",
+        required=True,
+        help="FILE.csv or FILE.npz, replaced if it is there",
+    )
+    option(
+        "--list",
+        action=_List,
+        const=out,
+        default=False,
+        help="list the shipped models; needs no --out",
+    )
+
+
+class _List(argparse.Action):
+    """--list, which needs no --out; `const` is the option --out."""
+
+    def __init__(self, option_strings, dest, const=None, default=False, help=None):
+        super().__init__(option_strings, dest, nargs=0, const=const, default=default, help=help)
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        self.const.required = False
+        namespace.list = True
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate and write; returns 0, 2 bad input, 3 a step did not converge or the law failed, 1 cannot write, 128 + n signal n."""
+    if arguments.list:
+        return _listed()
+    try:
+        planned = job(arguments)
+        if arguments.model:
+            from rbdyn_ros.simulation import model_run
+
+            return model_run.run(planned, _say)
+        _note_last_row(planned)
+        if fault := _warm_up(planned):
+            return _say(f"{fault}; nothing was written", NOT_CONVERGED)
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    from rbdyn_ros.simulation.interruption import Interruption
+
+    with Interruption() as stop:
+        if planned.loop:
+            return _kept_loop(planned, *_controlled(planned, stop), stop)
+        return _kept(planned, *_simulated(planned, stop), stop)
+
+
+def _listed() -> int:
+    """Print the shipped models."""
+    from rbdyn_ros.parameters import model_file
+
+    try:
+        known = [
+            (name, model_file.read(model_file.find(name)).title) for name in model_file.names()
+        ]
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    width = max(len(name) for name, _ in known)
+    print("\n".join(f"{name:{width}}  {title}" for name, title in known))
+    return DONE
+
+
+def job(arguments: argparse.Namespace) -> "Job | ModelJob":
+    """The run that the arguments ask for; ValueError with one sentence for what does not fit."""
+    out = _writable(Path(arguments.out))
+    if arguments.model:
+        from rbdyn_ros.simulation import model_run
+
+        return model_run.job(arguments, out, _for_events(arguments.events))
+    if arguments.picture:
+        raise ValueError("--picture is given without --model; it draws models only")
+    if arguments.impact_law:
+        advice = "of the pendulum set contact.impact_law"
+        raise ValueError(f"--impact-law is given without --model; {advice}")
+    short = [
+        Override(name, getattr(arguments, word), f"--{word}")
+        for word, name in SHORT.items()
+        if getattr(arguments, word) is not None
+    ]
+    overrides = [*map(assignment, arguments.set), *short]
+    values, make_loop = _values(arguments, overrides)
+    step, duration = values["integrator.step"], number(DURATION, arguments.duration or "10")
+    shortest = values["period"] if arguments.controller else step
+    every = shortest if arguments.every is None else number(EVERY, arguments.every)
+
+    from rbdyn_ros.mechanics.pendulum.spherical_pendulum import build
+    from rbdyn_ros.mechanics.pendulum.world import exist
+    from rbdyn_ros.parameters.faults import actual_plant
+
+    planned = Job(
+        system=build(actual_plant(values)),
+        state=parameters.initial_state(values),
+        input=parameters.plant_input(values),
+        integrator=parameters.integrator(values),
+        step=step,
+        duration=duration,
+        rows=_rows(duration, every, shortest, step),
+        out=out,
+        events=_for_events(arguments.events),
+        loop=make_loop(),
+    )
+    planned.integrator.check(planned.system, planned.state, planned.input)
+    if planned.events and not exist(planned.system.contacts):
+        raise ValueError(
+            "--events is given, but the pendulum meets nothing; set contact.floor.enabled=true, a stop or an obstacle"
+        )
+    return planned
+
+
+def _values(arguments: argparse.Namespace, overrides: list) -> tuple:
+    """(the values of the parameters by name, what makes the closed loop of them, or None). ValueError."""
+    if arguments.controller is None:
+        return offline_values(arguments.params_file, overrides), lambda: None
+    if arguments.events:
+        raise ValueError("--events is for a run without a law; leave out --events or --controller")
+
+    from rbdyn_ros.control import options, select
+    from rbdyn_ros.evaluation.trial import closed_loop_table
+
+    name = arguments.controller
+    module = select.load(name)
+    given = options.from_files(name, module, arguments.params_file)
+    values = offline_values(
+        arguments.params_file, overrides, closed_loop_table.parameters_of(name, module), given
+    )
+    return values, lambda: closed_loop_table.closed(name, module, values)
+
+
+def _rows(duration: float, every: float, shortest: float, step: float) -> "Rows":
+    """The rows; their period is a multiple of the `shortest`, which is the step or, under a law, the control period. ValueError."""
+    from rbdyn_ros.simulation.rows import plan
+
+    if shortest != step:
+        from rbdyn_ros.simulation.closed_loop import steps
+
+        steps(shortest, step)
+        plan(duration, shortest, step)  # a closed loop keeps a row of every period
+    return plan(duration, every, shortest)
+
+
+def _for_events(name: str | None) -> Path | None:
+    if name is None:
+        return None
+    path = _writable(Path(name), "--events")
+    if path.suffix.lower() != ".csv":
+        raise ValueError(f"--events is {path}; it must end in .csv")
+    return path
+
+
+def _writable(out: Path, option: str = "--out") -> Path:
+    if out.suffix.lower() not in SUFFIXES:
+        raise ValueError(f"{option} is {out}; it must end in {' or '.join(SUFFIXES)}")
+    return try_file(out, option)
+
+
+def _note_last_row(job: Job) -> None:
+    last = job.rows.every * job.rows.count
+    if abs(last - job.duration) > 1e-9 * job.duration:
+        why = f"--duration {job.duration:g} s is not a multiple of {job.rows.every:g} s"
+        _say(f"note: {why}; the last row is at {last:.9g} s", DONE)
+
+
+def _warm_up(job: Job) -> str:
+    """Compile what the run needs; what a law did wrong there, or ""."""
+    from rbdyn_ros.simulation.loop import run as loop
+    from rbdyn_ros.simulation.progress import notice
+
+    with notice("compiling, once on this machine: less than a minute ..."):
+        if job.loop:
+            from rbdyn_ros.evaluation.trial.closed_loop_table import warm_up
+
+            return warm_up(job.loop)
+        loop(job.integrator, job.system, job.state, job.input, job.step, 1, 1)
+    return ""
+
+
+def _controlled(job: Job, stop: "Interruption") -> tuple:
+    """(the closed loop's run, wall time [s])."""
+    from rbdyn_ros.evaluation.trial.closed_loop_table import run as loop
+    from rbdyn_ros.simulation.progress import bar
+
+    duration = job.rows.every * job.rows.count
+    with bar(duration, "s simulated") as show:
+
+        def go_on(t: float) -> bool:
+            show(min(t, duration))
+            return not stop.signal
+
+        began = time.perf_counter()
+        run = loop(job.loop, duration, go_on)
+        return run, time.perf_counter() - began
+
+
+def _kept_loop(job: Job, run: "ClosedLoop", seconds: float, stop: "Interruption") -> int:
+    """Write the rows of a closed loop, say so, and return the exit code."""
+    from rbdyn_ros.evaluation.trial import closed_loop_table
+    from rbdyn_ros.simulation.record import write_table
+
+    table = closed_loop_table.columns(job.loop, run, job.rows.steps)
+    try:
+        out, elsewhere = write_or_rescue(job.out, lambda draft: write_table(table, draft))
+    except OSError as error:
+        return _say(
+            f"cannot write {job.out}: {error.strerror}; make room, or choose another --out",
+            CANNOT_WRITE,
+        )
+    pace = f"{run.t[-1] / seconds:.3g} times real time"
+    work = f"{len(run.t) - 1} commands of the law {job.loop.name}, one in {job.loop.period:g} s, in {seconds:.2g} s, {pace}"
+    print(f"{out}: {len(table['t'])} rows; {work}; {closed_loop_table.summary(job.loop, run)}")
+    if elsewhere:
+        _say(elsewhere, CANNOT_WRITE)
+    if run.fault or run.ended:
+        code = SIGNAL + stop.signal if stop.signal else NOT_CONVERGED
+        return _say(f"{run.fault or run.ended}; {out} has the rows until then", code)
+    return CANNOT_WRITE if elsewhere else DONE
+
+
+def _simulated(job: Job, stop: "Interruption") -> tuple:
+    """(record, wall time [s], the integrator's options as the run left them)."""
+    from rbdyn_ros.simulation.loop import run as loop
+    from rbdyn_ros.simulation.progress import bar
+    from rbdyn_ros.simulation.rows import times
+
+    rows, options = job.rows, job.integrator.options(job.system)
+    with bar(rows.every * rows.count, "s simulated") as show:
+
+        def go_on(row: int) -> bool:
+            show(row * rows.every)
+            return not stop.signal
+
+        began = time.perf_counter()
+        record = loop(
+            job.integrator,
+            job.system,
+            job.state,
+            job.input,
+            job.step,
+            rows.count,
+            rows.steps,
+            go_on,
+            options,
+        )
+        seconds = time.perf_counter() - began
+    return record._replace(t=times(rows.every, len(record.t))), seconds, options
+
+
+def _kept(job: Job, record: "Record", seconds: float, options: tuple, stop: "Interruption") -> int:
+    """Write the rows, say so, and return the exit code."""
+    from rbdyn_ros.simulation.events import write_events
+    from rbdyn_ros.simulation.record import write
+
+    try:
+        out, elsewhere = write_or_rescue(job.out, lambda draft: write(record, draft))
+        if job.events:
+            events, events_elsewhere = write_or_rescue(
+                job.events, lambda draft: write_events(options.contact, draft)
+            )
+            count, kept = int(options.contact.recorded[0]), len(options.contact.events)
+            _say(
+                f"{events}: {min(count, kept)} impacts"
+                + (f", {count - kept} more did not fit" if count > kept else ""),
+                DONE,
+            )
+            elsewhere = "; ".join(filter(None, (elsewhere, events_elsewhere)))
+    except OSError as error:
+        return _say(
+            f"cannot write {error.filename or job.out}: {error.strerror}; make room, or choose another --out",
+            CANNOT_WRITE,
+        )
+    print(_summary(job, out, record, seconds))
+    if elsewhere:
+        _say(elsewhere, CANNOT_WRITE)
+    if record.ok:
+        return CANNOT_WRITE if elsewhere else DONE
+    code = SIGNAL + stop.signal if stop.signal else NOT_CONVERGED
+    return _say(f"{record.message}; {out} has the rows until then", code)
+
+
+def _summary(job: Job, out: Path, record: "Record", seconds: float) -> str:
+    steps, energy = (len(record.t) - 1) * job.rows.steps, record.quantities[:, 0]
+    drift = abs(energy - energy[0]).max()
+    pace = f"{record.t[-1] / seconds:.3g} times real time"
+    work = f"{steps} steps of {job.step:g} s in {seconds:.2g} s, {pace}"
+    return f"{out}: {len(energy)} rows; {work}; energy {energy[-1]:.9g} J, at most {drift:.2g} J from its start"

@@ -1,0 +1,259 @@
+"""Campaigns: thousands of closed loops over starts and parameters, in parts that survive an interruption."""
+
+import argparse
+import errno
+import os
+import signal
+import time
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from rbdyn_ros import console
+from rbdyn_ros.files import write_or_rescue
+from rbdyn_ros.parameters.command_line import number, voice
+from rbdyn_ros.parameters.overrides import Override, assignment
+from rbdyn_ros.parameters.parameter import Parameter
+
+COMMAND = "python -m rbdyn_ros sweep"
+HELP = "run a campaign: grids and random draws of starts, parameters"
+EXAMPLES = f"""\
+{COMMAND} --preset region_of_attraction --out roa       # 200 x 200 starts, lqr and swing_up: seconds
+{COMMAND} --preset mismatch --controller swing_up --set draws=500 --out wrong
+{COMMAND} mine.yaml --out mine --resume                 # go on where it was interrupted
+{COMMAND} mine.yaml --out mine --scheduler local        # the same on Dask; or tcp://host:8786
+{COMMAND} --list                                        # presets, and every name that can vary
+"""
+_say = voice(COMMAND)
+DONE, CANNOT_WRITE, BAD_INPUT, WORKERS_DIED = 0, 1, 2, 3
+JOBS = Parameter("--jobs", 0, "", "", "int", low=0, high=1024)
+RETRIES = 3  # new sets of workers, where some died
+
+
+class Job(NamedTuple):
+    """What the options ask for."""
+
+    plan: object  # campaigns.plan.Plan
+    store: object  # campaigns.store.Store
+    jobs: int
+    compiled: bool
+    scheduler: str | None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options; their values are checked by `job`."""
+    option = parser.add_argument
+    option(
+        "file",
+        nargs="?",
+        metavar="FILE.yaml",
+        help="the campaign; doc/campaigns.md explains how to write one",
+    )
+    option("--preset", metavar="NAME", help="a campaign that comes with the package; see --list")
+    option(
+        "--list",
+        action="store_true",
+        help="list the presets, and every name that a campaign can fix or vary",
+    )
+    option(
+        "--controller",
+        metavar="NAME",
+        help="the law, by name or path/to/law.py, instead of the one or those of the campaign",
+    )
+    option(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="over the file: 'rod.mass={grid: [0.5, 2, 16]}'; may be repeated",
+    )
+    option(
+        "--out",
+        metavar="DIR",
+        help="folder of the results, new or empty; default: the campaign's name",
+    )
+    option("--resume", action="store_true", help="go on with the results that are in DIR")
+    option(
+        "--jobs",
+        metavar="N",
+        default="0",
+        help="threads, or processes where the law is not compiled; default: one for each processor",
+    )
+    option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="compute on Dask: its scheduler's address, or local: a cluster of --jobs processes here",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run a campaign; 0 done, 1 cannot write, 2 bad input, 3 workers died too often, 128 + n signal n: --resume goes on."""
+    from rbdyn_ros.campaigns.workers import WorkersDied
+
+    try:
+        if arguments.list:
+            return _listed()
+        planned = job(arguments)
+        if anew := planned.store.open(arguments.resume):
+            _say(anew, DONE)
+        return _computed(planned)
+    except KeyboardInterrupt:
+        return _say(
+            "interrupted; what was computed before is kept: add --resume to go on",
+            console.SIGNAL + console.received(),
+        )
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    except WorkersDied as error:
+        return _say(
+            f"{error}; what was computed is kept: take fewer --jobs and add --resume", WORKERS_DIED
+        )
+    except OSError as error:
+        advice = (
+            "make room, then add --resume"
+            if error.errno == errno.ENOSPC
+            else "choose another --out"
+        )
+        return _say(
+            f"cannot write {error.filename or arguments.out}: {error.strerror}; {advice}",
+            CANNOT_WRITE,
+        )
+
+
+def job(arguments: argparse.Namespace) -> Job:
+    """The campaign that the arguments ask for; ValueError with one sentence for what does not fit."""
+    path = _file(arguments)
+    jobs = number(JOBS, arguments.jobs) or os.cpu_count() or 1
+    overrides = [*map(assignment, arguments.set)]
+    if arguments.controller is not None:
+        overrides.append(Override("controller", arguments.controller, "--controller"))
+
+    from rbdyn_ros.campaigns import plan, store, trial
+    from rbdyn_ros.control import provenance, select
+
+    planned = plan.read(path, overrides)
+    compiled = trial.is_compiled(planned)
+    sitting = provenance.sitting(*map(select.load, planned.laws))
+    kept = store.Store(
+        Path(arguments.out or path.stem), planned, compiled, store.identities(planned), sitting
+    )
+    return Job(planned, kept, jobs, compiled, arguments.scheduler)
+
+
+def _file(arguments: argparse.Namespace) -> Path:
+    from rbdyn_ros.parameters.shipped import config
+    from rbdyn_ros.parameters.tables import nearest
+
+    if bool(arguments.file) == bool(arguments.preset):
+        raise ValueError("give a campaign's FILE.yaml or one --preset; see --list")
+    if arguments.file:
+        return Path(arguments.file)
+    known = _presets()
+    if arguments.preset not in known:
+        raise ValueError(
+            f"--preset {arguments.preset} is not known; {nearest(arguments.preset, known)}known are {', '.join(known)}"
+        )
+    return config("campaigns", f"{arguments.preset}.yaml")
+
+
+def _presets() -> list:
+    from rbdyn_ros.parameters.shipped import config
+
+    return sorted(file.stem for file in config("campaigns").glob("*.yaml"))
+
+
+def _listed() -> int:
+    from rbdyn_ros.campaigns import quantities
+    from rbdyn_ros.control import select
+    from rbdyn_ros.parameters.parameter import expected
+
+    print("presets: " + ", ".join(_presets()))
+    print(
+        "laws: "
+        + ", ".join(select.names())
+        + "; an option of a law is NAME.OPTION, such as lqr.tilt_weight\n"
+    )
+    for p in (*quantities.OF_THE_WHOLE, *quantities.COMMON):
+        unit = f" [{p.unit}]" if p.unit else ""
+        print(f"{p.name}{unit}\n    {p.description} Allowed: {expected(p)}.")
+    return DONE
+
+
+def _computed(job: Job) -> int:
+    from rbdyn_ros.campaigns.workers import WorkersDied
+    from rbdyn_ros.simulation.interruption import Interruption
+
+    _warm_up(job)
+    began, before = time.perf_counter(), len(job.store.missing()[0])
+    for fault in job.store.missing()[1]:
+        _say(fault, DONE)
+    with Interruption() as stop:
+        for retry in range(RETRIES + 1):
+            try:
+                _carry_out(job, stop)
+                break
+            except WorkersDied as error:
+                if retry == RETRIES:
+                    raise
+                _say(f"{error}; new ones go on", DONE)
+    left = len(job.store.missing()[0])
+    if left:
+        code = console.SIGNAL + (stop.signal or signal.SIGINT)
+        return _say(
+            f"interrupted with {job.store.count - left} of {job.store.count} parts done; add --resume to go on",
+            code,
+        )
+    return _told(job, time.perf_counter() - began, before)
+
+
+def _warm_up(job: Job) -> None:
+    """What compiles compiles here, once; the workers find it in the cache."""
+    from rbdyn_ros.campaigns.trial import outcomes
+    from rbdyn_ros.simulation.progress import notice
+
+    with notice("compiling, once on this machine: less than a minute ..."):
+        if job.compiled:
+            first = job.plan._replace(
+                fixed=tuple((n, 0.02 if n == "duration" else value) for n, value in job.plan.fixed)
+            )
+            for begin in range(0, job.plan.size, max(1, job.plan.size // len(job.plan.laws))):
+                outcomes(first, begin, begin + 1)
+
+
+def _carry_out(job: Job, stop) -> None:
+    """Compute and keep what is missing, until it is done or a signal comes."""
+    from rbdyn_ros.campaigns import workers
+    from rbdyn_ros.simulation.progress import bar
+
+    spans = {part: job.store.span(part) for part in job.store.missing()[0]}
+    place = (
+        workers.cluster(job.scheduler, job.jobs)
+        if job.scheduler
+        else workers.here(job.jobs, job.compiled)
+    )
+    total, done = sum(end - begin for begin, end in spans.values()), 0
+    with place as (executor, count), bar(total, "samples") as show:
+        for part, columns in workers.computed(
+            job.plan, spans, executor, count, lambda: not stop.signal
+        ):
+            job.store.write(part, columns)
+            done += len(columns["sample"])
+            show(done)
+
+
+def _told(job: Job, seconds: float, parts: int) -> int:
+    from rbdyn_ros.campaigns import picture, results
+
+    found, folder = results.read(job.store), job.store.folder
+    print(results.summary(found))
+    print(
+        f"{job.plan.size} samples, {parts} of {job.store.count} parts computed in {seconds:.1f} s",
+        flush=True,
+    )
+    summary, why = write_or_rescue(
+        folder / "summary.json", partial(results.write, found, provenance=job.store.provenance)
+    )
+    drawn, why_not = write_or_rescue(folder / "campaign.png", partial(picture.write, found))
+    print("\n".join(f"wrote {path}" for path in (drawn, summary, folder / "parts")))
+    elsewhere = "; ".join(filter(None, (why, why_not)))
+    return _say(elsewhere, CANNOT_WRITE) if elsewhere else DONE

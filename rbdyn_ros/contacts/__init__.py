@@ -1,1 +1,0 @@
-"""Gap, directions, impact data; not how they are solved."""

@@ -1,0 +1,54 @@
+"""The linear feedback that the laws near upright share, u = -K e per axis, and its weights as a design."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rbdyn_ros.control import riccati, step_linearisation
+from rbdyn_ros.control.saturation import saturated
+from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.types import Array, System
+
+NEEDS = (
+    "it needs cart.fixed false, gravity > 0, a rod whose centre of mass is away from the joint, "
+    "and a period that is short against the fall"
+)
+_CIRCLE = 1e-9  # a pole this near to the unit circle does not decay
+
+
+@inlined
+def unsaturated(x, v, th, reference, K, limit):
+    """-K e per axis [N]; the norm of the reference's pull alone, K_1 (reference - x), is cut at `limit`.
+
+    x (2,), v (2,) of the cart, th = (th_x, th_y, th'_x, th'_y) as `mechanics.pendulum.tilt` returns it.
+    """
+    pull_x, pull_y = saturated(K[0] * (reference[0] - x[0]), K[0] * (reference[1] - x[1]), limit)
+    ux = pull_x - (K[1] * v[0] + K[2] * th[0] + K[3] * th[2])
+    uy = pull_y - (K[1] * v[1] + K[2] * th[1] + K[3] * th[3])
+    return ux, uy
+
+
+@kernel
+def feedback(q, v, reference, K, limit):
+    """-K e with both norms cut, that of the pull and that of the sum (2,) [N]. K (4,)."""
+    ux, uy = unsaturated(q, v, tilt(q, v), reference, K, limit)
+    return saturated(ux, uy, limit)
+
+
+def regulator(
+    system: System, weights, force_weight: float, h: float, gain: Callable = riccati.gain
+) -> tuple[Array, Array]:
+    """(K (4,), S (4, 4)) that minimise the sum of h (e.Q e + R u^2) along the stepper's own linearisation.
+
+    `weights` (4,) is the diagonal of Q, `force_weight` is R; `gain` is one of `riccati`. ValueError if there is no such gain.
+    """
+    A, B = step_linearisation.upright(system, h)
+    K, S = gain(A, B, h * np.diag(weights), h * np.array([[force_weight]]))
+    return K[0].copy(), S
+
+
+def is_stable(system: System, K: Array, h: float) -> bool:
+    """Whether the linear loop under u = -K e, held for h [s], decays."""
+    A, B = step_linearisation.upright(system, h)
+    return bool(max(abs(np.linalg.eigvals(A - B * K))) < 1.0 - _CIRCLE)

@@ -1,0 +1,231 @@
+"""A swing-up that was planned: the cheapest motion from hanging to upright, followed, then caught.
+
+`design` knows the plant; the motion (`control.planning.swing_plan`) is found by `prepare`, or when a command is first asked for, in a
+few seconds, and kept for the next design with the same numbers. It uses a part of the force and of the travel, so that the
+regulator about it has something left. From then on, every `LOOK` seconds, the law asks
+
+    following the motion:    does a roll along the rest of it still arrive? then it goes on;
+    else                     can the regulator of `lqr` catch the rod (`catching`)? then it rules, until the tilt exceeds `RELEASE`;
+    else                     where is the motion nearest, turned about the vertical, and does a roll along it arrive? then it is followed.
+
+Where no answer is yes it swings as `swing_up` does, until one is. What it asks with, and swings, is the plant as identified
+(`control.identification`); the motion stays the one that was planned. Planning anew, from where the rod is, would take longer
+than the rod waits, and is not tried.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.control import identification
+from rbdyn_ros.control.admission import admitted
+from rbdyn_ros.control.laws import swing_up
+from rbdyn_ros.control.laws.swing_up import LOOK, RELEASE, WIDEST
+from rbdyn_ros.control.options import checked
+from rbdyn_ros.control.planning import swing_plan
+from rbdyn_ros.control.planning.catching import balance, is_catchable
+from rbdyn_ros.control.planning.path import Path, arrives, as_ten, force_at, nearest, turned
+from rbdyn_ros.control.saturation import saturated
+from rbdyn_ros.kernel import kernel
+from rbdyn_ros.mechanics.pendulum import sphere_state
+from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.types import Array, State
+
+KINDS = ("swing_up",)  # what it is meant for, in the words of evaluation.suite
+SWINGING, FOLLOWING, BALANCING = 0, 1, 2
+LONGER = (1.0, 1.2, 1.44, 1.73)  # times `duration`: what is tried in turn
+
+
+class Options(NamedTuple):
+    """How long the motion takes, what it leaves to the feedback, and what the plant allows."""
+
+    duration: float = 3.8  # [s]
+    force_part: float = 0.9
+    edge: float = 0.9
+    period: float = 0.002  # h [s]
+    force_limit: float = 20.0  # [N]
+    travel: float = 2.0  # [m]
+
+
+PARAMETERS = (
+    Parameter(
+        "ilqr.duration",
+        3.8,
+        "s",
+        "Sets the duration of the planned motion from hanging to upright; where there is none, "
+        "longer ones are tried.",
+        low=0.1,
+        high=30.0,
+    ),
+    Parameter(
+        "ilqr.force_part",
+        0.9,
+        "",
+        "Sets the fraction of cart.force_limit that the plan may use.",
+        low=0.0,
+        low_open=True,
+        high=1.0,
+    ),
+    Parameter(
+        "ilqr.edge",
+        0.9,
+        "",
+        "Sets the fraction of cart.travel that the plan may use.",
+        low=0.0,
+        low_open=True,
+        high=1.0,
+    ),
+)
+
+
+class Plan(NamedTuple):
+    """What the law decides with."""
+
+    path: Path
+    swing: swing_up.Plan
+
+
+class Memory(NamedTuple):
+    """What the law remembers between two states."""
+
+    phase: int  # SWINGING, FOLLOWING or BALANCING
+    asked: float  # [s] when the last question was put
+    begun: float  # [s] when the motion that is followed began
+    angle: float  # [rad] by which it is turned
+
+
+_NOTHING = Memory(SWINGING, -math.inf, 0.0, 0.0)
+
+
+class Ilqr:
+    """The law.
+
+    It remembers what it is at, when to ask next, and the plant as identified so far.
+    """
+
+    def __init__(self, swing: swing_up.Plan, options: Options):
+        self._swing, self._options, self._plan = swing, options, None
+        self._identified = np.zeros(swing_up.SIZE)  # memory of `swing_up`
+        self.reset()
+
+    def prepare(self) -> None:
+        """Find the motion, a longer one where that of `duration` is none.
+
+        RuntimeError if none is found.
+        """
+        if self._plan is None:
+            self._plan = Plan(self._path(), self._swing)
+
+    def _path(self) -> Path:
+        o = self._options
+        for longer in LONGER:
+            try:
+                limits = (o.force_part * o.force_limit, o.edge * o.travel)
+                return swing_plan.path(self._swing.net, longer * o.duration, *limits, o.period)
+            except ValueError as error:
+                why = error
+        raise RuntimeError(
+            f"controller ilqr: {why}; take another ilqr.duration, or more force or travel"
+        ) from why
+
+    def command(self, t: float, state: State, reference: Array) -> Array:
+        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another shape or not unit.
+
+        RuntimeError if there is no motion to follow.
+        """
+        q, v, r = admitted(state, reference)
+        self.prepare()
+        if t < self._memory.asked:  # time was set back
+            self.reset()
+        self._memory, ux, uy = _command(
+            self._plan, self._memory, self._identified, float(t), q, v, r
+        )
+        return np.array((ux, uy))
+
+    def reset(self) -> None:
+        """The rod swings, nobody has asked, and the plant is as believed."""
+        self._memory = _NOTHING
+        swing_up.forget(self._swing, self._identified)
+
+    def evidence(self) -> dict:
+        """What the law is at, how long the motion takes [s], and the plant as identified."""
+        phase = ("swinging", "following", "balancing")[self._memory.phase]
+        duration = len(self._plan.path.forces) * self._plan.path.h if self._plan else 0.0
+        return {"phase": phase, "duration": duration, **identification.evidence(self._identified)}
+
+
+def design(model, params, options: Options) -> Ilqr:
+    """The law for the plant that `model` builds from `params`; its motion is not planned yet.
+
+    ValueError if an option is out of range, if I1 != I2, or if nothing can be balanced: the cart is fixed, no lever.
+    """
+    options = checked(options, PARAMETERS)
+    shared = {name: getattr(options, name) for name in ("period", "force_limit", "travel")}
+    try:
+        swing = swing_up.design(model, params, swing_up.Options(**shared)).plan
+    except ValueError as error:
+        raise ValueError(str(error).replace("controller swing_up", "controller ilqr")) from error
+    return Ilqr(swing, options)
+
+
+@kernel
+def _command(plan, memory, m, t, q, v, reference):
+    p3 = plan.swing.net.system.inertia[2] * v[4]
+    return decide(
+        plan, memory, m, t, p3, sphere_state.of_state(q, v), (reference[0], reference[1])
+    )
+
+
+@kernel
+def decide(plan, memory, m, t, p3, s, reference):
+    """(memory, u_x, u_y) of s = (k, k', x, x') at time t.
+
+    `m` is the memory of `swing_up`, which goes on.
+    """
+    phase, asked, begun, angle = memory
+    path, swing = plan.path, plan.swing
+    swing_up.count_impulse(m, t)
+    if phase == BALANCING and not s[0][2] > math.cos(RELEASE):
+        phase = SWINGING
+    over = phase == FOLLOWING and t - begun >= len(path.forces) * path.h - 1e-9
+    if over or phase != BALANCING and t - asked >= LOOK - 1e-9:
+        asked = t
+        swing_up.identify(swing, m, t, p3, s)
+        phase, begun, angle = _asked(
+            path,
+            swing_up.identified_net(swing, m),
+            p3,
+            s,
+            reference,
+            t,
+            SWINGING if over else phase,
+            begun,
+            angle,
+        )
+    net = swing_up.identified_net(swing, m)
+    if phase == BALANCING:
+        ux, uy = balance(net, s, reference)
+    elif phase == FOLLOWING:
+        c, d = math.cos(angle), math.sin(angle)
+        ux, uy = force_at(path, t - begun, turned(as_ten(s), -angle), net.force_limit)
+        ux, uy = c * ux - d * uy, d * ux + c * uy
+    else:
+        ux, uy = swing_up.swing(net.system, swing.options, p3, s, reference)
+    ux, uy = saturated(ux, uy, net.force_limit)
+    swing_up.remember(m, t, ux, uy)
+    return Memory(phase, asked, begun, angle), ux, uy
+
+
+@kernel
+def _asked(path, net, p3, s, reference, t, phase, begun, angle):
+    """(phase, begun, angle): what to do from here."""
+    here = as_ten(s)
+    if phase == FOLLOWING and arrives(path, net, p3, t - begun, turned(here, -angle)):
+        return FOLLOWING, begun, angle
+    if is_catchable(net, p3, s, reference, WIDEST):
+        return BALANCING, begun, angle
+    angle, node = nearest(path, here)
+    if arrives(path, net, p3, node * path.h, turned(here, -angle)):
+        return FOLLOWING, t - node * path.h, angle
+    return SWINGING, begun, angle

@@ -1,0 +1,280 @@
+"""Linear model-predictive control: the regulator of `lqr`, bent as little as keeps force and cart within their limits.
+
+    minimise  sum_k M_k |c_k|^2 + W sum s^2     over c, s,    u_k = -K_k e_k + c_k of `control.planning.prediction`     (K.16)
+    n_i . u_k within +- u_max cos(pi/8),    n_i . x_k + s within +- x_max cos(pi/8),    i = 1 .. 4
+
+Only the first force acts; the plan is made anew with every state. Where c = 0 keeps the limits it is the answer, and no
+program is solved.
+
+A disc is not linear. The n_i are the normals of a regular octagon within it, which is turned with the state: one corner
+points along z, the unstable mode of both axes. There the whole force is at hand, between two corners 92 % of it; what is
+sent is cut in norm all the same. The same octagon stands for the travel, in every direction as far as `cart.travel`. It gives way at a price,
+so that a cart that is already outside has an answer too.
+
+OSQP solves the program, warm from the last one. It is stopped after `max_iterations` or `time_limit`; what it has then
+is no plan, and the saturated feedback -K_0 e takes its place, counted in `evidence`.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from rbdyn_ros.control import step_linearisation
+from rbdyn_ros.control.admission import admitted
+from rbdyn_ros.control.feedback import NEEDS, feedback, regulator
+from rbdyn_ros.control.laws import lqr
+from rbdyn_ros.control.options import checked
+from rbdyn_ros.control.planning.catching import unstable_mode
+from rbdyn_ros.control.planning.prediction import Prediction, predicted
+from rbdyn_ros.control.saturation import saturated
+from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.optional import library
+from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.types import Array, State
+
+INWARD = math.cos(math.pi / 8.0)  # distance of an octagon's sides, of that of its corners
+NORMALS = np.array(
+    [(math.cos(a), math.sin(a)) for a in math.pi / 8.0 * np.array((1.0, 3.0, 5.0, 7.0))]
+)
+STIFFNESS, TOLERANCE, LOOKS = (
+    0.1,
+    2e-3,
+    10,
+)  # OSQP's rho and eps [N, m]; iterations between two tests
+KINDS = ("balance", "limited")  # what it is meant for, in the words of evaluation.suite
+
+
+class Options(NamedTuple):
+    """The weights of `lqr`, the horizon, the solver's limits, and what the plant allows."""
+
+    position_weight: float = 40.0  # [1/m^2]
+    velocity_weight: float = 10.0  # [s^2/m^2]
+    tilt_weight: float = 100.0  # [1/rad^2]
+    tilt_rate_weight: float = 10.0  # [s^2/rad^2]
+    force_weight: float = 0.1  # [1/N^2]
+    moves: int = 20  # N
+    step: float = 0.02  # T_0 [s]
+    growth: float = 1.1  # T_{k+1} / T_k
+    travel_weight: float = 1e4  # W [1/m^2]
+    edge: float = 0.99  # of the travel
+    max_iterations: int = 200
+    time_limit: float = 0.003  # [s]
+    period: float = 0.002  # h [s]
+    force_limit: float = 20.0  # [N]
+    travel: float = 2.0  # [m]
+
+
+def _own(option: str, unit: str, description: str, **bounds) -> Parameter:
+    default = Options._field_defaults[option]
+    return Parameter(
+        f"mpc.{option}",
+        default,
+        unit,
+        description,
+        "int" if isinstance(default, int) else "float",
+        **bounds,
+    )
+
+
+PARAMETERS = tuple(p._replace(name=p.name.replace("lqr.", "mpc.")) for p in lqr.PARAMETERS) + (
+    _own("moves", "", "Sets the number of forces in the plan.", low=1, high=100),
+    _own(
+        "step",
+        "s",
+        "Sets how long the first of them is held, a multiple of period.",
+        low=0.0,
+        low_open=True,
+        high=0.2,
+    ),
+    _own(
+        "growth",
+        "",
+        "Sets how many times longer each force is held than the one before it.",
+        low=1.0,
+        high=2.0,
+    ),
+    _own(
+        "travel_weight",
+        "1/m^2",
+        "Sets the cost of the square of the distance beyond the edge of the travel.",
+        low=0.0,
+        low_open=True,
+    ),
+    _own(
+        "edge",
+        "",
+        "Sets where the edge of the travel is, as a fraction of cart.travel.",
+        low=0.0,
+        low_open=True,
+        high=1.0,
+    ),
+    _own(
+        "max_iterations",
+        "",
+        "Limits the iterations of the solver, after which the feedback alone answers.",
+        low=1,
+        high=100000,
+    ),
+    _own(
+        "time_limit",
+        "s",
+        "Limits the computing time of the solver, after which the feedback alone answers.",
+        low=0.0,
+        low_open=True,
+    ),
+)
+LONGEST = 2000  # periods of the horizon
+
+
+class Program:
+    """(K.16) in OSQP: its matrices never change, only the bounds do.
+
+    Unknowns: c along x, c along y, then s.
+    """
+
+    def __init__(self, prediction: Prediction, options: Options):
+        osqp = library("osqp", "mpc", "controller mpc")
+        self.length = len(prediction.cost)
+        force, position = (
+            np.vstack([np.kron(n, by) for n in NORMALS])
+            for by in (prediction.force_by, prediction.position_by)
+        )
+        slack = len(position)
+        weights = np.concatenate(
+            (prediction.cost, prediction.cost, np.full(slack, options.travel_weight))
+        )
+        rows = np.block([[force, np.zeros((len(force), slack))], [position, np.eye(slack)]])
+        self._solver, self._size = osqp.OSQP(), rows.shape
+        bound = np.zeros(len(rows))
+        self._solver.setup(
+            sparse.diags(2.0 * weights, format="csc"), np.zeros(rows.shape[1]), sparse.csc_matrix(rows), bound, bound,
+            verbose=False, rho=STIFFNESS, adaptive_rho=0, eps_abs=TOLERANCE, eps_rel=TOLERANCE, check_termination=LOOKS,
+            max_iter=options.max_iterations, time_limit=options.time_limit,
+        )  # fmt: skip
+        self._solved = osqp.SolverStatus.OSQP_SOLVED
+        self.forget()
+
+    def solve(self, low: Array, high: Array) -> tuple[Array, float, bool]:
+        """(c_0 (2,) [N], seconds, whether that was in time) between the bounds of the rows, force before position.
+
+        It begins where the last solve ended, in time or not.
+        """
+        self._solver.update(l=low, u=high)
+        result = self._solver.solve(raise_error=False)
+        return (
+            result.x[: 2 * self.length : self.length],
+            result.info.run_time,
+            result.info.status_val == self._solved,
+        )
+
+    def forget(self) -> None:
+        """Begin the next solve from nothing."""
+        self._solver.warm_start(x=np.zeros(self._size[1]), y=np.zeros(self._size[0]))
+
+
+class Mpc:
+    """The law. It remembers how the octagon was turned, and the last plan."""
+
+    def __init__(self, prediction: Prediction, program: Program, weights: tuple, options: Options):
+        self.gains, self._program, self._options = prediction.gain, program, options
+        self._mode = np.array(weights)  # w of z = w.e
+        self._rows = np.vstack(
+            [np.kron(n, by) for by in (prediction.force, prediction.position) for n in NORMALS]
+        )
+        self._shift = np.repeat(
+            np.vstack((0.0 * NORMALS, NORMALS)), program.length, axis=0
+        )  # of the reference
+        inside = (options.force_limit, options.edge * options.travel)
+        self._bound = INWARD * np.repeat(inside, len(NORMALS) * program.length)
+        self.solved, self.replaced, self.longest = 0, 0, 0.0
+        self.reset()
+
+    def command(self, t: float, state: State, reference: Array) -> Array:
+        """Force on the cart (2,) [N, world].
+
+        ValueError names what is not finite, of another shape or not unit.
+        """
+        q, v, r = admitted(state, reference)
+        th = tilt(q, v)
+        e = np.array(((q[0] - r[0], v[0], th[0], th[2]), (q[1] - r[1], v[1], th[1], th[3])))
+        turn = self._turned(e @ self._mode)
+        here = turn.T @ e
+        expected = self._rows @ here.ravel() + self._shift @ (turn.T @ r)
+        c = self._plan(expected)
+        if c is None:
+            return np.array(feedback(q, v, r, self.gains, self._options.force_limit))
+        return np.array(
+            saturated(*(turn @ (c - here @ self.gains)).tolist(), self._options.force_limit)
+        )
+
+    def reset(self) -> None:
+        """Forget the last plan; the counts stay."""
+        self._axis = np.array((1.0, 0.0))
+        self._program.forget()
+
+    def evidence(self) -> dict:
+        """Programs solved, answers of the feedback in their place, longest solve [ms]."""
+        return {
+            "programs_solved": self.solved,
+            "programs_replaced": self.replaced,
+            "program_max_ms": 1e3 * self.longest,
+        }
+
+    def _turned(self, z: Array) -> Array:
+        """The axes of the octagon as columns (2, 2).
+
+        Along z, or against it, whichever is nearer to the last ones.
+        """
+        size = math.hypot(*z)
+        if size > 0.0:
+            self._axis = z / math.copysign(size, z @ self._axis)
+        x, y = self._axis
+        return np.array(((x, -y), (y, x)))
+
+    def _plan(self, expected: Array) -> Array | None:
+        """c_0 (2,) in the octagon's axes, if `expected` is what the rows are without any c.
+
+        None if there was no time.
+        """
+        if (np.abs(expected) <= self._bound).all():
+            return np.zeros(2)
+        c, seconds, solved = self._program.solve(-self._bound - expected, self._bound - expected)
+        self.solved, self.replaced, self.longest = (
+            self.solved + solved,
+            self.replaced + (not solved),
+            max(self.longest, seconds),
+        )
+        return c if solved else None
+
+
+def design(model, params, options: Options) -> Mpc:
+    """The law for the plant that `model` builds from `params`.
+
+    ValueError if an option is out of range, OSQP is not installed, or no gains stabilise: the cart is fixed, no lever.
+    """
+    options, system = checked(options, PARAMETERS), model.build(params)
+    *weights, R = options[:5]
+    h = options.period
+    try:
+        A, B = step_linearisation.upright(system, h)
+        _, S = regulator(system, weights, R, h)
+        mode = unstable_mode(system)
+    except ValueError as error:
+        raise ValueError(f"controller mpc: {error}; {NEEDS}") from error
+    prediction = predicted(A, B, h * np.diag((*weights, R)), S, _blocks(options))
+    return Mpc(prediction, Program(prediction, options), mode.weights, options)
+
+
+def _blocks(options: Options) -> list:
+    """The length of each block in periods. ValueError for a horizon beyond reason."""
+    lengths = options.step * options.growth ** np.arange(options.moves) / options.period
+    if not lengths.sum() <= LONGEST:
+        raise ValueError(
+            f"controller mpc: the horizon is {lengths.sum() * options.period:.3g} s; it must be "
+            "at most "
+            f"{LONGEST * options.period:g} s ({LONGEST} periods): take a smaller mpc.growth, "
+            "mpc.step or mpc.moves"
+        )
+    return [max(1, round(length)) for length in lengths]

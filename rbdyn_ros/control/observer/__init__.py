@@ -1,0 +1,1 @@
+"""The observer: from encoders and an IMU to the state."""

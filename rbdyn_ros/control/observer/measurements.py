@@ -1,0 +1,148 @@
+"""What sensors say about a state: residual, its derivative, its noise. For a Kalman filter in the tangent space.
+
+The error of a state is xi = (dx, dtheta, dx', dw, db), (13,), as in `step_linearisation`, and b is the gyroscope's bias:
+the true state is the estimated one [+] xi. A `Reading` says  residual = H xi + noise,  noise ~ (0, R).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.mechanics.integrators import rk4
+from rbdyn_ros.mechanics.pendulum import imu, rod_on_cart
+from rbdyn_ros.types import Array, State, System
+
+SIZE = 13  # of xi
+_STEP = 1e-5  # of the differences
+
+
+class Reading(NamedTuple):
+    """A linearised measurement."""
+
+    residual: Array  # (m,)
+    H: Array  # (m, 13)
+    R: Array  # (m, m)
+
+
+def moved(state: State, xi: Array) -> State:
+    """state [+] xi: R becomes R exp(dtheta^)."""
+    q, v = np.array(state.q, float), np.array(state.v, float)
+    move(q, v, np.array(xi, float))
+    return State(state.t, q, v)
+
+
+@kernel
+def move(q, v, xi):
+    """(q, v) := (q, v) [+] xi, in place."""
+    half = (0.5 * xi[2], 0.5 * xi[3], 0.5 * xi[4])
+    angle = vec.norm(half)
+    sinc = math.sin(angle) / angle if angle > 0.0 else 1.0
+    turn = (math.cos(angle), sinc * half[0], sinc * half[1], sinc * half[2])
+    Q = unit_quaternion.normalized(unit_quaternion.product((q[2], q[3], q[4], q[5]), turn))
+    q[0] += xi[0]
+    q[1] += xi[1]
+    q[2], q[3], q[4], q[5] = Q
+    for i in range(5):
+        v[i] += xi[5 + i]
+
+
+def cart(state: State, position: Array, variance: float) -> Reading:
+    """The cart's encoders: x (2,) [m], with the variance of one [m^2]."""
+    return Reading(np.asarray(position) - state.q[:2], np.eye(2, SIZE), variance * np.eye(2))
+
+
+def gimbal(state: State, angles: Array, variance: float) -> Reading:
+    """The gimbal's encoders: (roll, pitch, spin) [rad] of R = Rx Ry Rz, with the variance of one [rad^2].
+
+    The residual is log(R_estimated^T R_measured), and its noise J diag(variance) J^T with w = J (roll', pitch', spin'):
+    no angle is taken apart, so that the poles at a pitch of 90 degrees are points like others. What they do not tell
+    there, a turn about the missing axis, has no noise of its own in J; `variance` is added for it.
+    """
+    roll, pitch, spin = map(float, angles)
+    return Reading(*_gimbal(state.q, roll, pitch, spin, float(variance)))
+
+
+@kernel
+def _gimbal(q, roll, pitch, spin, variance):
+    measured = turned(roll, pitch, spin)
+    s, a, b, c = unit_quaternion.product((q[2], -q[3], -q[4], -q[5]), measured)
+    size = vec.norm((a, b, c))
+    scale = (2.0 * math.atan2(size, abs(s)) / size if size > 0.0 else 2.0) * math.copysign(1.0, s)
+    residual = np.array((scale * a, scale * b, scale * c))
+    cp, sp, cs, ss = math.cos(pitch), math.sin(pitch), math.cos(spin), math.sin(spin)
+    J = ((cp * cs, ss, 0.0), (-cp * ss, cs, 0.0), (sp, 0.0, 1.0))
+    H, R = np.zeros((3, SIZE)), np.zeros((3, 3))
+    for i in range(3):
+        H[i, 2 + i] = 1.0
+        for j in range(3):
+            R[i, j] = variance * (vec.dot(J[i], J[j]) + (1.0 - cp * cp) * (i == j))
+    return residual, H, R
+
+
+@inlined
+def turned(roll, pitch, spin):
+    """The quaternion (4,) of Rx(roll) Ry(pitch) Rz(spin)."""
+    about_x = (math.cos(0.5 * roll), math.sin(0.5 * roll), 0.0, 0.0)
+    about_y = (math.cos(0.5 * pitch), 0.0, math.sin(0.5 * pitch), 0.0)
+    about_z = (math.cos(0.5 * spin), 0.0, 0.0, math.sin(0.5 * spin))
+    return unit_quaternion.product(unit_quaternion.product(about_x, about_y), about_z)
+
+
+def gyroscope(state: State, bias: Array, rate: Array, variance: float) -> Reading:
+    """w + b [rad/s, body], with the variance of one [rad^2/s^2]."""
+    H = np.zeros((3, SIZE))
+    H[:, 7:10] = H[:, 10:] = np.eye(3)
+    return Reading(np.asarray(rate) - state.v[2:] - bias, H, variance * np.eye(3))
+
+
+def accelerometer(
+    system: System, state: State, force: Array, felt: Array, position: float, variance: float
+) -> Reading:
+    """R^T (a_p - g) [m/s^2, body] at p = (0, 0, position) under the cart's `force` (2,) [N]; variance [m^2/s^4].
+
+    H by central differences: the accelerations are those of the plant, so its rod, free to turn, tells no tilt at the centre
+    of percussion, and the filter knows.
+    """
+    u, H = (float(force[0]), float(force[1])), np.zeros((3, SIZE))
+    _differentiate(system, state.q, state.v, u, float(position), H)
+    expected = specific_force(system, state.q, state.v, u, float(position))
+    return Reading(np.asarray(felt) - expected, H, variance * np.eye(3))
+
+
+@kernel
+def _differentiate(system, q, v, u, position, H):
+    """H (3, 13) := d specific_force / d xi; the position of the cart is not felt."""
+    for i in range(2, 10):
+        for sign in (1.0, -1.0):
+            a, b = q.copy(), v.copy()
+            nudge(a, b, i, sign * _STEP)
+            f = specific_force(system, a, b, u, position)
+            for j in range(3):
+                H[j, i] += sign * f[j] / (2.0 * _STEP)
+
+
+@inlined
+def nudge(q, v, i, e):
+    """(q, v) := (q, v) [+] e along xi_i, in place, for a small e and i < 10."""
+    if i < 2:
+        q[i] += e
+    elif i < 5:
+        turn = (1.0, 0.5 * e * (i == 2), 0.5 * e * (i == 3), 0.5 * e * (i == 4))
+        q[2], q[3], q[4], q[5] = unit_quaternion.normalized(
+            unit_quaternion.product((q[2], q[3], q[4], q[5]), turn)
+        )
+    else:
+        v[i - 5] += e
+
+
+@kernel
+def specific_force(system, q, v, u, position):
+    """R^T (a_p - g) (3,) [m/s^2, body] of the plant under the cart force u (2,) [N], with nothing else acting."""
+    R, w = unit_quaternion.matrix((q[2], q[3], q[4], q[5])), (v[2], v[3], v[4])
+    load = rod_on_cart.Load(u, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    x = (system.cart_free * v[0], system.cart_free * v[1])
+    dw, a = rk4.accelerations(system, load, (0.0, 0.0), (q[2], q[3], q[4], q[5]), w, x)
+    return imu.at(R, w, dw, a, system.gravity, position)

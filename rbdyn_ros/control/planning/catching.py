@@ -1,0 +1,102 @@
+"""Whether a falling rod can be caught from here: the saturated regulator, rolled forward on the sphere.
+
+The unstable mode of the plant near upright, z = w.e with w A = lambda w, obeys z' = lambda z + (w B) u. A force of
+norm u_max can stop it only while |z| < z_max = |w B| u_max / lambda (K.10), whatever the law: this test costs nothing and comes
+first. What is left is decided by the model itself (`is_caught`). On the orbit that leads to upright with the energy of
+upright z is nearly 0: a catch from 70 degrees is then possible.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.control import linearisation
+from rbdyn_ros.control.feedback import unsaturated
+from rbdyn_ros.control.saturation import saturated
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.mechanics.pendulum import sphere_state, tilt
+from rbdyn_ros.types import Array, System
+
+STEP = 0.01  # [s] of the roll
+HORIZON = 300  # steps; the roll ends by then
+SETTLING = 30  # steps before which nothing counts as caught
+LARGEST_TILT = math.radians(72.0)
+NARROW = 0.96  # of the travel, for what the model does not know
+UPRIGHT, SLOW, CALM = 0.985, 0.2, 0.5  # k_z, |n'| [1/s] and force / u_max of a rod that is caught
+
+
+class Mode(NamedTuple):
+    """The unstable mode of one axis."""
+
+    weights: tuple  # w (4,), that of th is 1
+    reach: float  # z_max / u_max [rad/N]
+
+
+class Net(NamedTuple):
+    """What a catch is decided with."""
+
+    system: System
+    gains: Array  # K (4,)
+    mode: Mode
+    force_limit: float  # [N]
+    travel: float  # [m]
+    part: float  # zeta, of z_max
+
+
+def unstable_mode(system: System) -> Mode:
+    """The left eigenvector of the eigenvalue with the largest real part. ValueError if nothing falls."""
+    A, B = linearisation.upright(system)
+    values, vectors = np.linalg.eig(A.T)
+    i = np.argmax(values.real)
+    rate, w = values[i].real, vectors[:, i].real
+    if not rate > 1e-9 or not abs(w @ B)[0] > 1e-12 * np.abs(w).max():
+        raise ValueError("the rod does not fall, or the cart's force does not reach its fall")
+    w = w / w[2]
+    return Mode(tuple(w.tolist()), float(abs(w @ B)[0] / rate))
+
+
+@inlined
+def leaning(s):
+    """(th_x, th_y, th'_x, th'_y) of s = (k, k', x, x')."""
+    return tilt.on_sphere(s[0], vec.cross(s[0], s[1]))
+
+
+@inlined
+def balance(net, s, reference):
+    """-K e [N], not yet cut."""
+    return unsaturated(s[2], s[3], leaning(s), reference, net.gains, net.force_limit)
+
+
+@kernel
+def is_catchable(net, p3, s, reference, widest):
+    """Whether the tilt is below `widest` [rad], |z| < zeta z_max, and the roll ends upright. At most `HORIZON` steps.
+
+    s = (k, k', x, x') as in `sphere_state`, p3 [kg m^2/s], reference (2,) [m].
+    """
+    th, w = leaning(s), net.mode.weights
+    zx = w[0] * (s[2][0] - reference[0]) + w[1] * s[3][0] + w[2] * th[0] + w[3] * th[2]
+    zy = w[0] * (s[2][1] - reference[1]) + w[1] * s[3][1] + w[2] * th[1] + w[3] * th[3]
+    if (
+        math.hypot(th[0], th[1]) >= widest
+        or math.hypot(zx, zy) >= net.part * net.mode.reach * net.force_limit
+    ):
+        return False
+    return is_caught(net, p3, s, reference)
+
+
+@kernel
+def is_caught(net, p3, s, reference):
+    """Whether the saturated regulator brings s upright within the travel."""
+    for i in range(HORIZON):
+        ux, uy = balance(net, s, reference)
+        calm = math.hypot(ux, uy) < CALM * net.force_limit
+        if i >= SETTLING and calm and s[0][2] > UPRIGHT and math.hypot(s[1][0], s[1][1]) < SLOW:
+            return True
+        s = sphere_state.step(net.system, p3, saturated(ux, uy, net.force_limit), s, STEP)
+        if math.hypot(s[2][0], s[2][1]) > NARROW * net.travel or not s[0][2] > math.cos(
+            LARGEST_TILT
+        ):
+            return False
+    return False

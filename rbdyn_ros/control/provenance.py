@@ -1,0 +1,267 @@
+"""What a result belongs to: the files, options and versions of its law, the machine, the commit, the date.
+
+A law's files are those of its package (or its one file), and those that they import, as long as they belong to no other installed
+distribution: of those the versions count. Files of this package are taken together by folder.
+"""
+
+import ast
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
+from functools import cache
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+from rbdyn_ros.control import options
+
+OURS = "rbdyn_ros"
+_ALWAYS = (OURS, "numpy", "numba", "scipy", "osqp")  # that results depend on
+_APART = {
+    "cli",
+    "experiments",
+    "tools",
+    "wire",
+}  # folders of this package on which no result depends
+
+
+def identity(name: str, law: ModuleType | None, values: Mapping) -> dict:
+    """The files, options and versions of the law `name`, as JSON has them: results with another identity are of another law.
+
+    None for a law that is not known here, such as one in somebody else's node.
+    """
+    files, versions = sources(law)
+    table = {parameter.name: parameter for parameter in options.table(name, law)} if law else {}
+    given = options.from_values(name, law, values)._asdict() if law else {}
+    own = {
+        f"{name}.{option}": value for option, value in given.items() if f"{name}.{option}" in table
+    }
+    said = {
+        key: {
+            "value": _plain(value),
+            "default": _plain(table[key].default),
+            "unit": table[key].unit,
+        }
+        for key, value in own.items()
+    }
+    return {"files": files, "options": said, "versions": versions}
+
+
+def differences(before: Mapping, now: Mapping) -> list:
+    """What has changed from one identity to another, a few words each; empty: nothing."""
+    said = []
+    for part in ("files", "options", "versions"):
+        old, new = (mapping.get(part) or {} for mapping in (before, now))
+        said += [
+            _change(part, key, old.get(key), new.get(key))
+            for key in {**old, **new}
+            if old.get(key) != new.get(key)
+        ]
+    return said
+
+
+def sitting(*laws: ModuleType) -> dict:
+    """When and where something is measured: the date, the commits of what is a checkout of git, the machine and its load."""
+    modules = [sys.modules[OURS], *(law for law in laws if getattr(law, "__file__", None))]
+    folders = {_top(module): _folder(module) for module in reversed(modules)}
+    commits = {
+        name: found for name, folder in sorted(folders.items()) if (found := commit(folder))
+    }
+    return {
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "commits": commits,
+        "machine": machine(),
+    }
+
+
+def machine() -> dict:
+    """The machine: its system, processor, how many processors, their load."""
+    return {
+        "system": platform.platform(),
+        "processor": _processor(),
+        "processors": os.cpu_count() or 1,
+        "load": round(os.getloadavg()[0], 2),
+    }
+
+
+def commit(folder: Path) -> str:
+    """The commit of the git checkout that has the folder's files, with a word where they were changed since; "" without one."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ("git", "-C", str(folder), *words), capture_output=True, text=True, timeout=10.0
+        )
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    try:
+        if not git("ls-files", "--", "."):  # installed into a folder that git ignores
+            return ""
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", ".")
+        return git("rev-parse", "HEAD") + (" (changed since)" if changed else "")
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def sources(law: ModuleType | None) -> tuple:
+    """(path -> fingerprint of the files, distribution -> version) of what computes the law; without a law, of this package alone."""
+    files = dict(_ours())
+    versions = {name: version for name in _ALWAYS if (version := _version(name))} | {
+        "python": platform.python_version()
+    }
+    if law and getattr(law, "__file__", None) and law.__name__.partition(".")[0] != OURS:
+        own, others = _own(law.__name__.partition(".")[0], Path(law.__file__))
+        files |= own
+        versions |= {name: _version(name) for name in others}
+    return files, dict(sorted(versions.items()))
+
+
+def _own(top: str, path: Path) -> tuple:
+    """(path -> fingerprint, other distributions) of the package `top` with the module `path`, and of what it imports."""
+    brought = metadata.packages_distributions()
+    own, others, files, waiting, seen = set(brought.get(top, ())), set(), {}, [(top, path)], set()
+    while waiting:
+        name, module = waiting.pop()
+        for file in () if module in seen else sorted(_of_package(name, module)):
+            seen.add(file)
+            files[_shown(name, module, file)] = _print(file.read_bytes())
+            for other in _imported(file) if file.suffix == ".py" else ():
+                distributions = set(brought.get(other, ()))
+                if found := _found(
+                    other, file.parent, not distributions or bool(distributions & own)
+                ):
+                    waiting.append((other, found))
+                else:
+                    others |= distributions - own
+    return files, others
+
+
+@cache
+def _ours() -> dict:
+    """The files of this package: a fingerprint for each of its folders."""
+    root, folders = _folder(sys.modules[OURS]), {}
+    for file in sorted(_all_files(root)):
+        part = file.relative_to(root).parts[0] if file.parent != root else ""
+        if part in _APART:
+            continue
+        folders.setdefault(f"{OURS}/{part}".rstrip("/"), hashlib.sha256()).update(
+            file.relative_to(root).as_posix().encode() + file.read_bytes()
+        )
+    return {name: found.hexdigest()[:16] for name, found in folders.items()}
+
+
+def _of_package(top: str, path: Path) -> list:
+    """All files of the package `top` that has the module `path`, or the module alone."""
+    root = next(
+        (
+            folder
+            for folder in path.parents
+            if folder.name == top and (folder / "__init__.py").exists()
+        ),
+        None,
+    )
+    return list(_all_files(root)) if root else [path]
+
+
+def _all_files(root: Path) -> Iterator[Path]:
+    return (
+        file
+        for file in root.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts and not file.name.startswith(".")
+    )
+
+
+def _imported(file: Path) -> set:
+    """The first words of everything that a Python file imports from elsewhere; nothing of one that cannot be read."""
+    try:
+        nodes = list(ast.walk(ast.parse(file.read_bytes())))
+    except (SyntaxError, ValueError):
+        return set()
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {
+        node.module
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and not node.level and node.module
+    }
+    return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {OURS}
+
+
+def _found(name: str, beside: Path, own: bool) -> Path | None:
+    """The file of a module that belongs to the law: beside the one that imports it, or wherever Python finds it if it is its `own`."""
+    for near in (beside / f"{name}.py", beside / name / "__init__.py"):
+        if near.is_file() and not _is_installed(near):
+            return near
+    try:
+        spec = find_spec(name) if own else None
+    except (ImportError, ValueError):
+        spec = None
+    return Path(spec.origin) if spec and spec.origin and Path(spec.origin).is_file() else None
+
+
+def _is_installed(path: Path) -> bool:
+    return bool({"site-packages", "dist-packages"} & set(path.parts))
+
+
+def _version(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _shown(top: str, path: Path, file: Path) -> str:
+    """The file's path from the package on that has the module `path`; its name where there is none."""
+    root = next((folder for folder in path.parents if folder.name == top), None)
+    return f"{top}/{file.relative_to(root).as_posix()}" if root else file.name
+
+
+def _top(module: ModuleType) -> str:
+    """The name of the module's package; that of its file where it has none."""
+    top, file = module.__name__.partition(".")[0], Path(module.__file__)
+    return top if any(folder.name == top for folder in file.parents) else file.stem
+
+
+def _folder(module: ModuleType) -> Path:
+    return Path(module.__file__).resolve().parent
+
+
+def _print(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _processor() -> str:
+    """The processor's name as the system has it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
+        platform.machine(),
+    )
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _change(part: str, key: str, before: object, now: object) -> str:
+    """One difference in words."""
+    if part == "files":
+        return f"{key} " + (
+            "is new" if before is None else "is gone" if now is None else "was changed"
+        )
+    old, new = (
+        value.get("value") if isinstance(value, dict) else value for value in (before, now)
+    )
+    if old == new:
+        old, new = (
+            value.get("default") if isinstance(value, dict) else value for value in (before, now)
+        )
+        key = f"the default of {key}"
+    words = ("absent" if value is None else str(value) for value in (old, new))
+    return "{} was {}, now {}".format(key, *words)

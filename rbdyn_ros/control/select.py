@@ -1,0 +1,176 @@
+"""Control laws by the names of the YAML: the files of this room, what other packages offer, and the path of any law.py."""
+
+import os
+import sys
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+from zlib import crc32
+
+from rbdyn_ros import tracebacks
+from rbdyn_ros.control import laws
+from rbdyn_ros.parameters.tables import known
+
+GROUP = "rbdyn_ros.control"  # of entry points
+METHODS = ("command", "reset")  # that every designed law has
+
+
+def names() -> tuple:
+    """The known laws, alphabetically: this room's, and those of the entry-point group, loadable or not."""
+    return tuple(sorted({*_own(), *(point.name for point in entry_points(group=GROUP))}))
+
+
+def load(name: str) -> ModuleType:
+    """The law `name`, as `control.interface` describes it; a name that ends in .py is the path of its file.
+
+    ValueError, in one sentence, for a name that is unknown (lists the known ones) or taken twice, and for an entry
+    point or a file that does not load (with the reason) or has no `design`.
+    """
+    if is_path(name):
+        return _of_file(Path(name).expanduser())
+    foreign = [point for point in entry_points(group=GROUP) if point.name == name]
+    own = [name] if name in _own() else []
+    if not own and not foreign:
+        raise ValueError(
+            f"controller is '{name}'; known are {', '.join(names())}, and the path of a law of your own, such as ./law.py"
+        )
+    if len(own) + len(foreign) > 1:
+        packages = " and by ".join(
+            [laws.__name__ for _ in own] + [_package(point) for point in foreign]
+        )
+        raise ValueError(
+            f"controller '{name}' is offered by {packages}; rename one, or uninstall its package"
+        )
+    return import_module(f"{laws.__name__}.{name}") if own else _foreign(foreign[0])
+
+
+def is_path(name: str) -> bool:
+    """Whether the name of a law is the path of its file: it ends in .py, or has a separator of folders."""
+    return name.endswith(".py") or "/" in name or os.sep in name
+
+
+def short(name: str) -> str:
+    """The law's name in sentences, in files and before its options: `lean` of the path examples/lean.py."""
+    return Path(name).stem if is_path(name) else name
+
+
+def absolute(name: str, *folders: Path) -> str:
+    """The name for processes that work in other folders: a path is made absolute, from the working folder or else from one of `folders`."""
+    if not is_path(name):
+        return name
+    places = [folder / Path(name).expanduser() for folder in (Path.cwd(), *folders)]
+    return str(next((place for place in places if place.is_file()), places[0]).resolve())
+
+
+def make_law(
+    name: str, module: ModuleType, model: ModuleType, params: NamedTuple, options: NamedTuple
+):
+    """The law of the module, designed. ValueError, in one sentence, if its `design` raises or what it returns is no law."""
+    who = f"the law {short(name)}"
+    try:
+        law = module.design(model, params, options)
+    except (Exception, SystemExit) as error:  # whatever a law of somebody else raises
+        if tracebacks.is_signal(error) or (
+            isinstance(error, ValueError) and tracebacks.is_own(error)
+        ):
+            raise
+        file = getattr(module, "__file__", None) or ""
+        if isinstance(error, ValueError):  # the sentence of its author
+            raise ValueError(f"{who}: {error}{tracebacks.place(error, file)}") from error
+        raise ValueError(
+            f"{who}: designing it raised {tracebacks.described(error, file)}"
+        ) from error
+    missing = [method for method in METHODS if not callable(getattr(law, method, None))]
+    if missing:
+        what = "the None" if law is None else f"the {type(law).__name__}"
+        signature = {
+            "command": "command(self, t, state, reference)",
+            "reset": "reset(self), which forgets the past",
+        }
+        raise ValueError(
+            f"{who}: {what} that design() returned has no method {signature[missing[0]]}; write it, even if it does nothing"
+        )
+    return law
+
+
+def _own() -> tuple:
+    files = Path(laws.__file__).parent.glob("*.py")
+    return tuple(f.stem for f in files if "\ndef design(" in f.read_text())
+
+
+def _foreign(point: EntryPoint) -> ModuleType:
+    which = f"controller '{point.name}' of {_package(point)} ({point.value})"
+    try:
+        law = point.load()
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # whatever a stranger's module raises while it is imported
+        if tracebacks.is_signal(error):
+            raise
+        raise ValueError(f"{which} does not load: {tracebacks.described(error)}") from error
+    return _checked(law, which)
+
+
+def _of_file(path: Path) -> ModuleType:
+    """The module of a law's file, as it is now: an edit makes another module. ValueError."""
+    which = f"controller '{path}'"
+    if path.is_dir():
+        raise ValueError(
+            f"{which} is a folder; name the file of a law in it, such as {path / 'law.py'}"
+        )
+    if path.suffix != ".py":
+        raise ValueError(f"{which} is not the path of a law; it must end in .py")
+    if not path.stem.isidentifier() or path.stem in {name.partition(".")[0] for name in known()}:
+        raise ValueError(
+            f"{which}: {path.stem} cannot begin the names of its options; rename the file, for instance to my_law.py"
+        )
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise ValueError(
+            f"{which} cannot be read: {error.strerror}; check its path, or take one of {', '.join(names())}"
+        ) from None
+    path = path.resolve()
+    name = f"law_{path.stem}_{crc32(bytes(path) + source):08x}"
+    return (
+        sys.modules[name]
+        if name in sys.modules
+        else _checked(_executed(name, path, source, which), which)
+    )
+
+
+def _executed(name: str, path: Path, source: bytes, which: str) -> ModuleType:
+    """The module `name` from its source. Its folder is where it finds other modules, after all installed ones."""
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
+    sys.modules[name] = module
+    try:
+        exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # whatever a law of somebody else raises while it is imported
+        del sys.modules[name]
+        if tracebacks.is_signal(error):
+            raise
+        raise ValueError(
+            f"{which} does not load: {tracebacks.described(error, str(path))}"
+        ) from error
+    return module
+
+
+def _checked(law: ModuleType, which: str) -> ModuleType:
+    if not callable(getattr(law, "design", None)):
+        raise ValueError(
+            f"{which} has no function `design(model, params, options)`; a law exports one"
+        )
+    return law
+
+
+def _package(point: EntryPoint) -> str:
+    return f"the package {point.dist.name}" if point.dist else "an unknown package"

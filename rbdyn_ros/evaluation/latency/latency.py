@@ -1,0 +1,126 @@
+"""A loop as a third party sees it: the period of the states, how old the answers are, what is lost. No ROS in it.
+
+A state is known by its stamp, and a command by the stamp of the state that it answers. Instants are those at which the
+middleware received a message here, so a round trip is from a state's arrival to its answer's, both at the observer; or
+those at which it was sent, where all clocks are one.
+"""
+
+from collections import Counter, deque
+from statistics import median_low
+from typing import NamedTuple
+
+from rbdyn_ros.evaluation.latency.trend import Trend
+from rbdyn_ros.numerics.histogram import Histogram
+
+KEPT = 1024  # states whose answer may still come
+STEPS = 101  # of the stamps, over which the usual one is taken
+RESTART = 1_000_000_000  # [ns] a stamp further back than this is another run's
+
+
+class Figure(NamedTuple):
+    """One measured time: over the whole run, over the newest window, and its course."""
+
+    run: Histogram
+    window: Histogram
+    trend: Trend
+
+    def add(self, t: float, value: float) -> None:
+        """A value [s] at the time t [s] since the end of the warm-up."""
+        self.run.add(value)
+        self.window.add(value)
+        self.trend.add(t, value)
+
+
+class Latency:
+    """Counts states and commands; what comes within `warm_up` [s] of the first state is counted apart."""
+
+    def __init__(self, warm_up: float):
+        self.period, self.age, self.round_trip = figures = tuple(
+            Figure(Histogram(), Histogram(), Trend()) for _ in range(3)
+        )
+        self.figures = dict(zip(("period", "age", "round_trip"), figures))
+        self.counts, self.window = Counter(), Counter()
+        self._warm_up, self._first = round(warm_up * 1e9), None
+        self._stamp, self._arrived, self._steps = (
+            None,
+            None,
+            deque(maxlen=STEPS),
+        )  # [ns] of the newest state; of the stamps
+        self._open = {}  # stamp -> arrival of states that wait for their answer
+
+    @property
+    def tick(self) -> float:
+        """The usual step from one state's stamp to the next [s]; 0 before the second state."""
+        return median_low(self._steps) * 1e-9 if self._steps else 0.0
+
+    def state(self, stamp: int, arrived: int) -> None:
+        """A state of that stamp [ns] arrived at the instant `arrived` [ns]."""
+        self._first = arrived if self._first is None else self._first
+        if self._stamp is not None and stamp <= self._stamp:
+            self._not_newer(stamp)
+            return
+        if self._stamp is not None:
+            self._advanced(stamp - self._stamp, arrived)
+        self._count("states" if self._warm(arrived) else "warm_up")
+        self._stamp, self._arrived = stamp, arrived
+        self._open[stamp] = arrived
+        if len(self._open) > KEPT:
+            self._open.pop(next(iter(self._open)))
+
+    def command(self, stamp: int, arrived: int) -> None:
+        """A command that answers the state of that stamp [ns], zero where it does not say, arrived."""
+        self._count("commands" if self._warm(arrived) else "warm_up")
+        if stamp == 0:
+            self._count("unstamped")
+        elif self._stamp is not None and stamp <= self._stamp:
+            self._add(self.age, arrived, (self._stamp - stamp) * 1e-9)
+            self._answered(stamp, arrived)
+
+    def turn_window(self) -> Counter:
+        """Begin another window; the counts of the one before."""
+        for figure in self.figures.values():
+            figure.window.clear()
+        ended, self.window = self.window, Counter()
+        return ended
+
+    def _not_newer(self, stamp: int) -> None:
+        """Time stands still and the state is sent again; or a new run has begun; or messages have overtaken each other."""
+        if stamp == self._stamp:
+            self._arrived = None  # the time until the next one is no period
+        elif self._stamp - stamp > RESTART:
+            self._count("restarts")
+            self._stamp, self._arrived = stamp, None
+            self._open.clear()
+        else:
+            self._count("out_of_order")
+
+    def _advanced(self, step: int, arrived: int) -> None:
+        self._steps.append(step)
+        if self._warm(arrived):
+            self._count("lost", max(0, round(step / median_low(self._steps)) - 1))
+        if self._arrived is None:
+            return
+        if arrived < self._arrived:
+            self._count(
+                "clock_jumps"
+            )  # the system's clock was set back: the warm-up's end moves with it
+            self._first += arrived - self._arrived
+        else:
+            self._add(self.period, arrived, (arrived - self._arrived) * 1e-9)
+
+    def _answered(self, stamp: int, arrived: int) -> None:
+        sent = self._open.pop(stamp, None)
+        if sent is not None and self._warm(sent):
+            self._count("answered")
+            self._add(self.round_trip, arrived, max(0, arrived - sent) * 1e-9)
+
+    def _count(self, what: str, number: int = 1) -> None:
+        self.counts[what] += number
+        self.window[what] += number
+
+    def _add(self, figure: Figure, arrived: int, value: float) -> None:
+        if self._warm(arrived):
+            figure.add((arrived - self._first - self._warm_up) * 1e-9, value)
+
+    def _warm(self, arrived: int) -> bool:
+        return self._first is not None and arrived - self._first >= self._warm_up

@@ -1,0 +1,1 @@
+"""A balancing trial: its curves, its verdict, its figure and its table."""

@@ -1,0 +1,145 @@
+"""A law around the plant, from the values of the parameters to the columns of a table: what `simulate --controller` runs.
+
+The values are those of a run without nodes and, besides, the controller node's `period` and `reference`, the faults, and the
+options of the law.
+"""
+
+import math
+from collections.abc import Callable
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros import parameters
+from rbdyn_ros.control import options, select
+from rbdyn_ros.evaluation.trial.trial import tilt
+from rbdyn_ros.faults.mismatch import actual
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
+from rbdyn_ros.parameters.controller import CONTROLLER
+from rbdyn_ros.parameters.faults import FAULTS, faults
+from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.simulation import closed_loop
+from rbdyn_ros.simulation.closed_loop import ClosedLoop
+from rbdyn_ros.simulation.record import COLUMNS
+from rbdyn_ros.types import Contacts
+
+STATE = COLUMNS[
+    : COLUMNS.index("iterations")
+]  # of a run without a law; what follows there is the integrator's
+PATIENCE = 10.0  # [s] for one command of the law
+
+
+class Loop(NamedTuple):
+    """A law and the plant that it is closed around."""
+
+    law: object
+    name: str  # of the law, in sentences
+    period: float  # [s]
+    reference: tuple  # (2,) [m]
+    params: spherical_pendulum.Params  # declared
+    integrator: object
+    state: object
+    conditions: closed_loop.Conditions
+
+
+def parameters_of(name: str, module: ModuleType) -> tuple[Parameter, ...]:
+    """What a closed loop reads besides the parameters of a simulation."""
+    node = tuple(
+        parameter for parameter in CONTROLLER if parameter.name in ("period", "reference")
+    )
+    return (*node, *FAULTS, *options.table(name, module))
+
+
+def closed(name: str, module: ModuleType, values: dict) -> Loop:
+    """The loop of checked values by name. ValueError, in one sentence, if they do not fit each other."""
+    params = parameters.plant_params(values)
+    declared = params._replace(
+        contacts=Contacts()
+    )  # a law is designed for the pendulum that meets nothing
+    law = select.make_law(
+        name, module, spherical_pendulum, declared, options.from_values(name, module, values)
+    )
+    conditions = closed_loop.Conditions(
+        reference=values["reference"],
+        force_limit=values["cart.force_limit"],
+        step=values["integrator.step"],
+        faults=faults(values),
+        seed=values["seed"],
+        sines=parameters.plant_input(values).sines,
+        name=f"the law {select.short(name)}",
+        patience=PATIENCE,
+    )
+    closed_loop.steps(values["period"], conditions.step)
+    integrator, state = parameters.integrator(values), parameters.initial_state(values)
+    integrator.check(
+        spherical_pendulum.build(actual(params, conditions.faults)),
+        state,
+        parameters.plant_input(values),
+    )
+    return Loop(
+        law,
+        select.short(name),
+        values["period"],
+        values["reference"],
+        params,
+        integrator,
+        state,
+        conditions,
+    )
+
+
+def run(loop: Loop, duration: float, go_on: Callable[[float], bool]) -> ClosedLoop:
+    """`duration` [s] of the loop; `go_on(t)` is asked after each period, and where it says no the run ends there."""
+
+    def stop(t: float, q, v) -> str:
+        return "" if go_on(t) else f"interrupted at t = {t:.6g} s"
+
+    try:
+        loop.law.reset()
+    except Exception as error:  # whatever a law of somebody else raises
+        raise ValueError(
+            f"{loop.conditions.name}: its reset raised {type(error).__name__}: {error}"
+        ) from error
+    return closed_loop.run(
+        loop.params,
+        loop.integrator,
+        loop.law,
+        loop.state,
+        duration,
+        loop.period,
+        loop.conditions._replace(stop=stop),
+    )
+
+
+def warm_up(loop: Loop) -> str:
+    """Let the law plan, and everything that compiles compile. What the law did wrong, or ""."""
+    return closed_loop.warm_up(
+        loop.params, loop.integrator, loop.law, loop.period, loop.conditions
+    )
+
+
+def columns(loop: Loop, run: ClosedLoop, every: int) -> dict:
+    """The columns of each `every`-th row by name, each (n,): as `record.columns` has them, then the force that acts from then on.
+
+    Fx, Fy [N, world]; nan in a last row after which none acted.
+    """
+    system, measured = (
+        spherical_pendulum.build(actual(loop.params, loop.conditions.faults)),
+        np.zeros((len(run.t), 5)),
+    )
+    for row, q, v in zip(measured, run.q, run.v):
+        row[:] = quantities(system, np.ascontiguousarray(q), np.ascontiguousarray(v))
+    force = np.full((len(run.t), 2), math.nan)
+    force[: len(run.force)] = run.force
+    floats = (run.t, *run.q.T, *run.v.T, *measured.T, *force.T)
+    return dict(zip((*STATE, "Fx", "Fy"), (column[::every] for column in floats)))
+
+
+def summary(loop: Loop, run: ClosedLoop) -> str:
+    """How it stands at the end, and the largest force."""
+    lean, (x, y) = math.degrees(tilt(run.q[-1:])[0]), run.q[-1, :2]
+    distance = math.hypot(x - loop.reference[0], y - loop.reference[1])
+    largest = np.hypot(*run.force.T).max(initial=0.0)
+    return f"at the end the tilt is {lean:.3g} degrees and the cart {distance:.3g} m from its reference; largest force {largest:.4g} N"

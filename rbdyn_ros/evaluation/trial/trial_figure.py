@@ -1,0 +1,145 @@
+"""The picture of a trial: curves over time on the left, the way of tip and cart on the right."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from rbdyn_ros.evaluation.trial.trial import Trial, axis, tilt
+from rbdyn_ros.evaluation.trial.verdict import STANDING, Verdict
+
+RODS = 24  # drawn along the way
+THINNEST = 0.6  # side of the box, relative to its longest
+BLUE, ORANGE, GREY, RED, GREEN = "#1f6fb4", "#d9732b", "#8a8a8a", "#c1272d", "#2a9d6f"
+
+
+def write(trial: Trial, verdict: Verdict, rod_length: float, title: str, path: Path) -> None:
+    """Draw it into the PNG `path`; `rod_length` [m]. OSError if it cannot be written."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(13.0, 7.5), layout="constrained")
+    grid = figure.add_gridspec(4, 2, width_ratios=(1.5, 1.0))
+    rows = [figure.add_subplot(grid[i, 0]) for i in range(4)]
+    for axes, draw in zip(rows, (_tilt, _cart, _force, _energy)):
+        draw(axes, trial)
+        _quiet(axes, trial, last=axes is rows[-1])
+    _name_events(rows[0], trial)
+    _space(figure.add_subplot(grid[:, 1], projection="3d"), trial, rod_length)
+    figure.suptitle(
+        f"{title} – {verdict.sentence}",
+        fontsize=13,
+        fontweight="bold",
+        color="black" if verdict.stood else RED,
+    )
+    figure.savefig(path, dpi=120)
+
+
+def _tilt(axes, trial: Trial) -> None:
+    axes.axhline(
+        math.degrees(STANDING), color=GREY, linewidth=0.8, linestyle="--", label="stands below"
+    )
+    axes.plot(trial.t, np.degrees(tilt(trial.q)), color=ORANGE, linewidth=1.4)
+    axes.set_ylim(bottom=0.0)
+    _legend(axes)
+    axes.set_ylabel("tilt [°]")
+
+
+def _cart(axes, trial: Trial) -> None:
+    for values, name, colour in zip(trial.q.T[:2], "xy", (BLUE, GREEN)):
+        axes.plot(trial.t, values, color=colour, linewidth=1.4, label=name)
+    _legend(axes)
+    axes.set_ylabel("cart [m]")
+
+
+def _force(axes, trial: Trial) -> None:
+    for values, name, colour in zip(trial.force.T, "xy", (BLUE, GREEN)):
+        axes.plot(trial.force_t, values, color=colour, linewidth=1.0, label=name)
+    _legend(axes)
+    axes.set_ylabel("force [N]")
+
+
+def _energy(axes, trial: Trial) -> None:
+    axes.plot(trial.energy_t, trial.energy, color=BLUE, linewidth=1.4, label="energy")
+    if len(trial.energy):
+        axes.plot(
+            trial.energy_t,
+            trial.energy - trial.balance,
+            color=ORANGE,
+            linewidth=1.2,
+            linestyle=":",
+            label="at the start + work since",
+        )
+        _legend(axes)
+    axes.set_ylabel("energy [J]")
+    axes.set_xlabel("simulated time since the release [s]")
+
+
+def _quiet(axes, trial: Trial, last: bool) -> None:
+    axes.grid(True, color="#dddddd", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlim(0.0, max(1e-3, trial.t[-1] if len(trial.t) else 0.0))
+    axes.tick_params(labelbottom=last, labelsize=9)
+    for push in _felt(trial):
+        axes.axvline(push.felt, color=RED, linewidth=0.9, alpha=0.6)
+
+
+def _felt(trial: Trial) -> list:
+    """The pushes that have a place on the axis of time."""
+    return [push for push in trial.pushes if push.felt <= trial.duration]
+
+
+def _name_events(axes, trial: Trial) -> None:
+    for push in _felt(trial):
+        note = axes.annotate(
+            f"push {push.force:.1f} N", (push.felt, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -2),
+            textcoords="offset points", color=RED, fontsize=9, va="top", annotation_clip=True,
+        )  # fmt: skip
+        note.set_in_layout(False)  # a push just before the end must not squeeze the axes
+
+
+def _legend(axes) -> None:
+    axes.legend(loc="upper right", ncols=2, fontsize=9, frameon=False, borderaxespad=0.0)
+
+
+def _space(axes, trial: Trial, rod_length: float) -> None:
+    """The cart's way on the ground, the tip's above it, and the rod now and then; all at one scale."""
+    axes.set(xlabel="x [m]", ylabel="y [m]")
+    axes.set_zlabel("z [m]", labelpad=8)
+    axes.tick_params(labelsize=9)
+    axes.view_init(elev=24.0, azim=-60.0)
+    if not len(trial.t):
+        return
+    cart = np.column_stack((trial.q[:, :2], np.zeros(len(trial.t))))
+    tip = cart + rod_length * axis(trial.q)
+    for i in _along(tip, RODS):
+        axes.plot(*np.stack((cart[i], tip[i])).T, color=GREY, linewidth=0.8, alpha=0.5)
+    axes.plot(
+        *np.stack((cart[-1], tip[-1])).T,
+        color="black",
+        linewidth=3.0,
+        label="rod at the end",
+        solid_capstyle="round",
+    )
+    axes.plot(*tip.T, color=ORANGE, linewidth=1.4, label="way of the tip")
+    axes.plot(*cart.T, color=BLUE, linewidth=1.4, label="way of the cart")
+    axes.scatter(*cart[-1], color=BLUE, s=70, marker="s", depthshade=False)
+    axes.legend(loc="upper left", bbox_to_anchor=(0.0, 1.1), fontsize=9, frameon=False)
+    _fit(axes, np.vstack((cart, tip)))
+
+
+def _along(way, count: int):
+    """Indices of `count` points at equal distances along a way (n, 3)."""
+    travelled = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(way, axis=0), axis=1))))
+    return np.searchsorted(travelled, np.linspace(0.0, travelled[-1], count))
+
+
+def _fit(axes, points) -> None:
+    """A box around everything, with equal scales, and not too thin."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = np.maximum(1.15 * (high - low), THINNEST * (high - low).max())
+    middle = 0.5 * (low + high)
+    for limits, centre, width in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), middle, size):
+        limits(centre - 0.5 * width, centre + 0.5 * width)
+    axes.set_box_aspect(size, zoom=1.1)
+    axes.locator_params(axis="x", nbins=3)
+    axes.locator_params(axis="y", nbins=3)

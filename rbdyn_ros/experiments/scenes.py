@@ -1,0 +1,238 @@
+"""Scenes of several bodies, each a start that `mechanics.model.build` takes, with the statics and
+motion that are known exactly.
+
+chain, door, top_on_plane   bodies on joints
+tower      boxes of equal size, four corners on the box below: floor n carries the weight of all
+           above
+overhang   boxes shifted by s L/(2 k), k = 1 at the top: stands for s < 1, the center of mass of
+           each part over an edge
+pyramid    three balls on a floor, one in their middle. With theta between the contact and the
+           vertical, the moment on a lower ball makes friction equal above and below, so
+           T = N tan(theta/2): stands for mu >= tan(theta/2),
+           N = m g/(3 (cos theta + tan(theta/2) sin theta)) = m g/3
+block      a block on its four lower corners, on a slope that rises towards -x by the angle a
+           about y; s is the way downhill. Sliding with the sign of ds/dt,
+           d^2s/dt^2 = g (sin a -+ mu cos a)                                               (N.29)
+           it stops, and stays if tan a <= mu, else turns downhill
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
+from rbdyn_ros.mechanics.description.joints import Constraints
+from rbdyn_ros.mechanics.description.pairs import Pairs
+from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
+from rbdyn_ros.mechanics.description.rows import WORLD
+from rbdyn_ros.mechanics.network.arguments import number
+from rbdyn_ros.types import Array
+
+GRAVITY = 9.81  # [m/s^2]
+HALF = np.array([0.25, 0.25, 0.1])  # [m] of a box
+RADIUS, CLEARANCE = 0.1, 0.002  # [m] of a ball, and between the lower ones
+EDGE, HEIGHT = 0.9, 2.0  # [m] of the door
+BOTTOM = [(x, y) for x in (-1.0, 1.0) for y in (-1.0, 1.0)]
+
+
+class Scene(NamedTuple):
+    """What `model.build(*scene)` takes: bodies, a start that meets the joints, joints, pairs."""
+
+    bodies: Bodies
+    q: Array  # (n, 7)
+    v: Array  # (n, 6)
+    constraints: Constraints | None = None
+    pairs: Pairs | None = None
+
+
+def chain(rods: int = 5, length: float = 0.4, radius: float = 0.01) -> Scene:
+    """Rods of 1 kg with ball joints, hung at the origin and let go from horizontal; the first one
+    turns about its axis.
+    """
+    inertia = (
+        (3.0 * radius**2 + length**2) / 12.0,
+        (3.0 * radius**2 + length**2) / 12.0,
+        radius**2 / 2.0,
+    )
+    bodies = rigid_bodies.build(np.ones(rods), [inertia] * rods)
+    along_x = quaternion.exp((0.0, np.pi / 2.0, 0.0))
+    q = rigid_bodies.configuration(
+        bodies, [(length * (i + 0.5), 0.0, 0.0) for i in range(rods)], along_x
+    )
+    near, far = (0.0, 0.0, -length / 2.0), (0.0, 0.0, length / 2.0)
+    links = [joints.ball_joint(i, near, i - 1, far) for i in range(1, rods)]
+    v = rigid_bodies.motion(bodies)
+    v[0, 5] = 5.0
+    v[:, 1] = 0.2 * q[:, 0]  # a push sideways: the whole chain turns about z at 0.2 rad/s
+    v[:, 3] = -0.2  # z of the world is -x of a rod along x
+    return Scene(
+        bodies, q, v, joints.assembled(rods, joints.nail(0, near, (0.0, 0.0, 0.0)), *links)
+    )
+
+
+def door(lean: float = 0.3) -> Scene:
+    """A door of 20 kg on two hinges, the axis leaning [rad] towards x; opened by 90 degrees it
+    swings back and forth.
+    """
+    inertia = 20.0 / 12.0 * np.array([HEIGHT**2, EDGE**2 + HEIGHT**2, EDGE**2])
+    bodies = rigid_bodies.build(20.0, inertia)
+    tilted = quaternion.exp((0.0, lean, 0.0))
+    axis = quaternion.rotate(tilted, np.array([0.0, 0.0, 1.0]))
+    opened = quaternion.product(tilted, quaternion.exp((0.0, 0.0, np.pi / 2.0)))
+    q = rigid_bodies.configuration(
+        bodies, quaternion.rotate(opened, np.array([EDGE / 2.0, 0.0, 0.0])), opened
+    )
+    at = (0.6, -0.6)
+    hinges = [
+        joints.hinge(0, (-EDGE / 2.0, 0.0, z), WORLD, z * axis, (0.0, 0.0, 1.0), axis) for z in at
+    ]
+    return Scene(bodies, q, rigid_bodies.motion(bodies), joints.assembled(1, *hinges))
+
+
+def top_on_plane(tilt: float = 0.35, spin: float = 60.0) -> Scene:
+    """A top of 0.5 kg whose tip slides without friction in z = 0, tilted [rad] and spinning
+    [rad/s].
+    """
+    bodies = rigid_bodies.build(0.5, (8e-4, 8e-4, 5e-4))
+    tip = np.array([0.0, 0.0, -0.05])
+    turned = quaternion.exp((0.0, tilt, 0.0))
+    q = rigid_bodies.configuration(bodies, -quaternion.rotate(turned, tip), turned)
+    v = rigid_bodies.motion(bodies, (0.1, 0.0, 0.0), (0.0, 0.0, spin))
+    return Scene(bodies, q, v, joints.assembled(1, joints.plane(0, tip, WORLD, (0.0, 0.0, 1.0))))
+
+
+def tower(boxes: int = 5, top: float = 1.0, drop: float = 0.01, mu: float = 0.5) -> Scene:
+    """Boxes of 1 kg, the topmost `top` kg, let go with gaps of `drop` [m] between all of them."""
+    mass = np.ones(boxes)
+    mass[-1] = top
+    touches = [
+        pairs.corner(i, (x * HALF[0], y * HALF[1], -HALF[2]), **_top_of(i), mu=mu)
+        for i in range(boxes)
+        for x, y in BOTTOM
+    ]
+    heights = HALF[2] + (2.0 * HALF[2] + drop) * np.arange(boxes) + drop
+    return _stack(mass, [_box_inertia(m) for m in mass], [(0.0, 0.0, z) for z in heights], touches)
+
+
+def overhang(boxes: int = 4, share: float = 0.98, mu: float = 0.5) -> Scene:
+    """Boxes of 1 kg, each pushed out over the one below by `share` of what statics allows, the
+    lowest over a table's edge x = 0.
+    """
+    shift = share * HALF[0] / np.arange(boxes, 0, -1)
+    x = np.cumsum(shift) - HALF[0]
+    touches = []
+    for i in range(boxes):
+        edge = HALF[0] - shift[i]  # of what is below, seen from box i
+        touches += [
+            pairs.corner(i, (-HALF[0], y * HALF[1], -HALF[2]), **_top_of(i), mu=mu)
+            for y in (-1.0, 1.0)
+        ]
+        if i == 0:
+            touches += [pairs.corner(0, (edge, y * HALF[1], -HALF[2]), mu=mu) for y in (-1.0, 1.0)]
+        else:
+            below = {"b": i, "n": (0.0, 0.0, -1.0), "s": (0.0, 0.0, -HALF[2]), "mu": mu}
+            touches += [
+                pairs.corner(i - 1, (HALF[0], y * HALF[1], HALF[2]), **below) for y in (-1.0, 1.0)
+            ]
+    heights = HALF[2] * (2.0 * np.arange(boxes) + 1.0)
+    positions = np.column_stack([x, np.zeros(boxes), heights])
+    return _stack(np.ones(boxes), [_box_inertia(1.0)] * boxes, positions, touches)
+
+
+def pyramid(mu: float = 0.4) -> Scene:
+    """Four balls of 1 kg, touching: three on the floor (balls 0 to 2), one on them."""
+    angle = 2.0 * np.pi / 3.0 * np.arange(3)
+    out = 2.0 * RADIUS * np.sin(steepness())
+    positions = [(out * np.cos(a), out * np.sin(a), RADIUS) for a in angle]
+    positions.append((0.0, 0.0, RADIUS * (1.0 + 2.0 * np.cos(steepness()))))
+    touches = [pairs.ball(i, RADIUS, mu=mu) for i in range(3)]
+    touches += [pairs.balls(3, RADIUS, i, RADIUS, mu=mu) for i in range(3)]
+    touches += [pairs.balls((i + 1) % 3, RADIUS, i, RADIUS, mu=mu) for i in range(3)]
+    return _stack(np.ones(4), [(0.4 * RADIUS**2,) * 3] * 4, positions, touches)
+
+
+def steepness() -> float:
+    """theta: angle between the vertical and the line from an upper to a lower center of the
+    pyramid [rad].
+    """
+    return float(np.arcsin((2.0 * RADIUS + CLEARANCE) / (2.0 * RADIUS * np.sqrt(3.0))))
+
+
+def _top_of(i: int) -> dict:
+    """The plane that box i stands on: of the box below, or the floor."""
+    return {} if i == 0 else {"b": i - 1, "s": (0.0, 0.0, HALF[2])}
+
+
+def _box_inertia(mass: float) -> Array:
+    return mass / 3.0 * (np.sum(HALF**2) - HALF**2)
+
+
+def _stack(mass, inertia, positions, touches) -> Scene:
+    bodies = rigid_bodies.build(mass, inertia, (0.0, 0.0, -GRAVITY))
+    q = rigid_bodies.configuration(bodies, positions)
+    return Scene(bodies, q, rigid_bodies.motion(bodies), None, pairs.build(len(mass), *touches))
+
+
+class Block(NamedTuple):
+    """A homogeneous block and the plane under it."""
+
+    friction: float = 0.3  # mu
+    slope: float = 0.0  # a [rad]
+    restitution: float = 0.0  # e
+    mass: float = 1.0  # [kg]
+    edges: tuple = (0.4, 0.3, 0.2)  # along x, y, z of the block [m]
+    gravity: float = GRAVITY  # [m/s^2]
+
+
+def slope_axes(params: Block) -> tuple:
+    """(normal, downhill) of the plane, unit [world]."""
+    s, c = math.sin(params.slope), math.cos(params.slope)
+    return np.array([s, 0.0, c]), np.array([c, 0.0, -s])
+
+
+def block(params: Block, speed: float = 0.0) -> Scene:
+    """The block flat on the plane through the origin, at `speed` [m/s] downhill; ValueError for a
+    slope that is a wall.
+    """
+    number(params.gravity, "the block's gravity", 0.0, open_low=True)
+    half = 0.5 * number(params.slope, "the slope", 0.0, math.radians(89.0))
+    normal, downhill = slope_axes(params)
+    part = shapes.box(
+        params.edges,
+        params.mass,
+        position=normal * params.edges[2] / 2.0,
+        orientation=(math.cos(half), 0.0, math.sin(half), 0.0),
+        velocity=speed * downhill,
+    )
+    a, b, c = 0.5 * np.array(params.edges)
+    law = {"n": normal, "mu": params.friction, "e": params.restitution}
+    corners = [pairs.corner(0, (x * a, y * b, -c), **law) for x, y in BOTTOM[::-1]]
+    return Scene(
+        *shapes.assembled([part], (0.0, 0.0, -params.gravity)), None, pairs.build(1, *corners)
+    )
+
+
+def way(params: Block, q: Array, v: Array) -> tuple:
+    """(s [m], ds/dt [m/s]) of the block downhill from the origin, for its q (7,) and v (6,)."""
+    _, downhill = slope_axes(params)
+    return float(q[:3] @ downhill), float(v[:3] @ downhill)
+
+
+def slide(params: Block, speed: float, t: float) -> tuple:
+    """(s [m], ds/dt [m/s]) of the block after t [s] (N.29)."""
+    pull, brake = (
+        params.gravity * x
+        for x in (math.sin(params.slope), params.friction * math.cos(params.slope))
+    )
+    s = 0.0
+    if speed != 0.0:
+        rate = pull - math.copysign(brake, speed)
+        stop = -speed / rate if rate * speed < 0.0 else math.inf
+        if t < stop:
+            return speed * t + 0.5 * rate * t * t, speed + rate * t
+        s, t = -0.5 * speed * speed / rate, t - stop
+    rate = max(0.0, pull - brake)
+    return s + 0.5 * rate * t * t, rate * t

@@ -1,1 +1,0 @@
-"""From one state to the next, whatever the machine is called."""

@@ -1,0 +1,132 @@
+"""Which shapes are near each other: sweep and prune over their boxes along the world's axes.
+
+Every shape can touch every other one of another body, and planes. Pairs of shapes are looked at
+where their boxes meet, widened by how far their bodies move in the step.
+"""
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics import arena
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics.arena import get, get9, put, put9
+from rbdyn_ros.mechanics.contact import manifold, slots
+from rbdyn_ros.mechanics.contact.pairs import STILL, pose
+from rbdyn_ros.mechanics.smooth import way
+from rbdyn_ros.mechanics.turn import product_transposed
+
+WIDER = 1.25  # times the way of a body: where a contact may begin within the step
+LEAST = 1e-4  # [m]
+
+
+@part
+def place(m, x, R, is_end):
+    """Centers and axes of the shapes in the world, and their widened boxes."""
+    bodies, rows, integers = arena.bodies(m), arena.colliders(m), arena.collider_integers(m)
+    for i in range(len(bodies)):
+        bodies[i, c.STEP_WAY] = way(bodies, i)
+    for i in range(len(rows)):
+        body = integers[i, c.BODY_OF]
+        at, turned = pose(m, body, x, R)
+        center = vec.add(at, vec.matvec(turned, get(rows, i, c.PLACE_IN)))
+        # rows: the axes of the shape in the world
+        axes = product_transposed(get9(rows, i, c.AXES_IN), turned)
+        put(rows, i, c.CENTER, center)
+        put9(rows, i, c.AXES, axes)
+        more = rows[i, c.ROUND]
+        if body != c.WORLD and not is_end:
+            more += WIDER * bodies[body, c.STEP_WAY] + 0.5 * LEAST
+        for k in range(3):
+            reach = more
+            for l in range(3):
+                reach += rows[i, c.EXTENT + l] * abs(axes[l][k])
+            rows[i, c.LOW + k], rows[i, c.HIGH + k] = center[k] - reach, center[k] + reach
+
+
+@part
+def sort(m):
+    """Sort the shapes by the low ends of their boxes; the order of the last step is near."""
+    rows, integers = arena.colliders(m), arena.collider_integers(m)
+    for k in range(1, len(rows)):
+        i = integers[k, c.ORDER]
+        at = k
+        while at > 0 and rows[integers[at - 1, c.ORDER], c.LOW] > rows[i, c.LOW]:
+            integers[at, c.ORDER] = integers[at - 1, c.ORDER]
+            at -= 1
+        integers[at, c.ORDER] = i
+
+
+@inlined
+def moved(bodies, i, is_end):
+    """What body i has moved since its contacts were aimed, or in this step."""
+    if i == c.WORLD:
+        return 0.0
+    if not is_end:
+        return bodies[i, c.DRIFT]
+    step = vec.size(vec.sub(get(bodies, i, c.X_1), get(bodies, i, c.X)))
+    return step + vec.size(get(bodies, i, c.V))
+
+
+@inlined
+def can_move(bodies, i):
+    """Whether body i is neither of the world nor held."""
+    return i != c.WORLD and bodies[i, c.TURNS] + vec.size(get(bodies, i, c.IM)) > 0.0
+
+
+@part
+def meet(m, i, j, x, R, limit, is_end):
+    """The contacts of shapes i and j, if they can have any, at the end with gaps below `limit`;
+    how many were found.
+    """
+    bodies, integers = arena.bodies(m), arena.collider_integers(m)
+    a, b = integers[i, c.BODY_OF], integers[j, c.BODY_OF]
+    if a == b or not (can_move(bodies, a) or can_move(bodies, b)):
+        return 0
+    if moved(bodies, a, is_end) <= STILL and moved(bodies, b, is_end) <= STILL:
+        if slots.keep(m, i, j) > 0:
+            return 0
+    if not is_end:
+        limit = LEAST
+        limit += WIDER * bodies[a, c.STEP_WAY] if a != c.WORLD else 0.0
+        limit += WIDER * bodies[b, c.STEP_WAY] if b != c.WORLD else 0.0
+    return manifold.touch(m, i, j, x, R, limit, is_end)
+
+
+@inlined
+def is_beside(rows, i, j, k):
+    """Whether the boxes about shapes i and j are apart along axis k."""
+    if rows[j, c.LOW + k] > rows[i, c.HIGH + k]:
+        return True
+    return rows[j, c.HIGH + k] < rows[i, c.LOW + k]
+
+
+@part
+def find_contacts(m, limit, is_end):
+    """Make contacts for all shapes that are near each other at the node; or, at the end of the
+    step, close those whose gap there is below `limit`. How many were found.
+    """
+    rows, integers, count = arena.colliders(m), arena.collider_integers(m), arena.counters(m)
+    x, R = (c.X_1, c.R_1) if is_end else (c.X, c.R)
+    n, found = len(rows), 0
+    place(m, x, R, is_end)
+    if not is_end:
+        count[c.STAMP] += 1
+    sort(m)
+    for at in range(n):
+        i = integers[at, c.ORDER]
+        if integers[i, c.SHAPE] == c.PLANE_SHAPE:
+            for j in range(n):
+                if integers[j, c.SHAPE] != c.PLANE_SHAPE:
+                    found += meet(m, j, i, x, R, limit, is_end)
+            continue
+        for next_one in range(at + 1, n):
+            j = integers[next_one, c.ORDER]
+            if rows[j, c.LOW] > rows[i, c.HIGH]:
+                break
+            if integers[j, c.SHAPE] == c.PLANE_SHAPE:
+                continue
+            if is_beside(rows, i, j, 1) or is_beside(rows, i, j, 2):
+                continue
+            found += meet(m, i, j, x, R, limit, is_end)
+    if not is_end:
+        slots.release_unseen(m)
+    return found

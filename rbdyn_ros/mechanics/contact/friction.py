@@ -1,0 +1,233 @@
+"""The impulses of many contacts: sweeps of the exact one-contact law, then an augmented Lagrangian
+(doc/nonsmooth.md, M.16 to M.19).
+
+    u = W r + q,    K_mu  in  r_i  _|_  u_i + mu_i |u_iT| e_N  in  K_mu*          (S.10)
+
+One warm sweep of Gauss-Seidel is enough where little has changed. Stacks need thousands of them;
+there the impulses are those of `lagrangian`. A single contact of bodies with joints has a matrix W
+with the joints reacting, and needs no more than the exact law.
+"""
+
+from math import sqrt
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics import arena, smooth
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics.arena import get, get9, put, put9
+from rbdyn_ros.mechanics.contact.lagrangian import (
+    FAILED,
+    ROUND_OFF,
+    restart,
+    solve_lagrangian,
+    unlawful,
+)
+from rbdyn_ros.mechanics.contact.pairs import STILL, accelerate, aim, hold, push, velocity
+from rbdyn_ros.mechanics.solvers.fc3d import projected
+from rbdyn_ros.mechanics.solvers.fc3d_one_contact import NONE, contact
+from rbdyn_ros.mechanics.velocity import respond
+
+# a sliding velocity over that which friction takes within a step: friction follows the mean of
+# both ends
+FAR = 1.5
+SWEEPS = 2000
+FEW_SWEEPS = 40  # in whole steps
+# of the impulses, relative: a change per sweep that is taken where all sweeps are spent
+STALLED = 1e-6
+SWEPT = 8  # contacts: more of them are not swept first
+CONTACT_FAILED = 3
+_UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+@part
+def collect(m):
+    """The closed pairs become the active ones, with frames and the shift of their friction law
+    (M.17). Those that have left the extent of what they touched are opened. Frames of bodies that
+    rest are kept.
+    """
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    active, n = arena.active(m), 0
+    for k in range(len(pairs)):
+        if integers[k, c.CLOSED] == 0:
+            pairs[k, c.AIMED] = 0.0
+            continue
+        b = integers[k, c.B]
+        is_aimed = pairs[k, c.AIMED] != 0.0 and bodies[integers[k, c.A], c.DRIFT] <= STILL
+        is_aimed = is_aimed and (b == c.WORLD or bodies[b, c.DRIFT] <= STILL)
+        of_shapes = integers[k, c.KIND] > c.BALLS
+        if not is_aimed and of_shapes and not hold(m, k):
+            integers[k, c.CLOSED] = 0
+            put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+            pairs[k, c.AIMED] = 0.0
+        else:
+            active[n] = k
+            n += 1
+            if not is_aimed:
+                if not of_shapes:
+                    aim(m, k)
+                pairs[k, c.AIMED] = 1.0
+            s, t = pairs[k, c.U_P], pairs[k, c.U_P + 1]
+            stopped = (
+                max(pairs[k, c.W_OWN + 4], pairs[k, c.W_OWN + 8]) * pairs[k, c.MU] * pairs[k, c.LA]
+            )
+            far = sqrt(s * s + t * t) > FAR * stopped
+            pairs[k, c.SHIFT], pairs[k, c.SHIFT + 1] = (s, t) if far else (0.0, 0.0)
+    for i in range(len(bodies)):
+        if bodies[i, c.DRIFT] > STILL:
+            bodies[i, c.DRIFT] = 0.0
+    arena.counters(m)[c.ACTIVE] = n
+    return n
+
+
+@inlined
+def solve_one(pairs, k, u):
+    """Set LA of pair k to what the law wants where u is its velocity at the present LA; whether
+    there is such an impulse.
+    """
+    W, old = get9(pairs, k, c.W_OWN), get(pairs, k, c.LA)
+    q = vec.sub(u, vec.matvec(W, old))
+    found = contact(W, q, pairs[k, c.MU], old)
+    put(pairs, k, c.LA, found.r)
+    pairs[k, c.STATUS] = found.kind
+    return found.kind != NONE
+
+
+@part
+def fail(m, k):
+    """Write down that pair k has no impulse."""
+    arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = CONTACT_FAILED, k
+    return FAILED
+
+
+@part
+def solve(m, tolerance, h, at_node):
+    """The impulses LA of the active pairs whose velocities at the present LA are U, of a step of h
+    or at the node.
+
+    Returns the change of the first sweep over the tolerance [m/s], FAILED if no impulses are
+    found. U_X, U_W: what the impulses change of the bodies' velocities, where there are no joints.
+    """
+    pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)
+    n, joined = count[c.ACTIVE], len(arena.blocks(m)) > 0
+    count[c.RESPONDED] = 0
+    smooth.clear(m, c.U_X, c.U_W)
+    for at in range(n):
+        put(pairs, active[at], c.L_B, get(pairs, active[at], c.LA))
+    has_matrix = len(arena.skyline(m)) > 0
+    if has_matrix and (n > SWEPT or joined and n > 1):
+        moved, size = unlawful(m)
+        if solve_lagrangian(m, 0.3 * tolerance):
+            return moved / (tolerance + ROUND_OFF * size)
+        restart(m)
+    if joined:
+        if n == 1 and not at_node:
+            change = solve_again(m, tolerance, h)
+            if change < FAILED:
+                return change
+            restart(m)
+        couple_all(m, h, at_node)
+    first, moved, size, farthest, where, lawful = 0.0, 0.0, 0.0, 0.0, 0, True
+    is_whole = arena.clock(m)[c.WHOLE] != 0.0
+    for sweep in range(FEW_SWEEPS if is_whole else SWEEPS):
+        moved, size, farthest, lawful = 0.0, 1e-300, -1.0, True
+        is_back = is_whole and sweep % 2 == 1  # piles are long ways for a change
+        for at in range(n):
+            k = active[n - 1 - at if is_back else at]
+            old, u = get(pairs, k, c.LA), get(pairs, k, c.U)
+            if sweep > 0 or at > 0:
+                u = vec.add(u, velocity(m, k))
+            lawful = solve_one(pairs, k, u) and lawful
+            change = vec.sub(get(pairs, k, c.LA), old)
+            by = pairs[k, c.W_OWN] * vec.size(change)
+            moved += by
+            size += pairs[k, c.W_OWN] * vec.size(get(pairs, k, c.LA))
+            if by > farthest:
+                farthest, where = by, k
+            if by > 0.0:
+                if not joined:
+                    accelerate(m, k, change)
+                elif n > 1 or not lawful:
+                    respond_to_changes(m, h, at_node)
+        count[c.SWEEPS] += 1
+        allowed = tolerance + ROUND_OFF * size
+        if sweep == 0:
+            first = moved / allowed
+        if (moved <= allowed or joined and n == 1) and lawful:
+            return first
+        if not moved < FAILED:
+            return fail(m, where)
+        if sweep == 1 and has_matrix and not joined and 1 < n <= SWEPT:
+            if solve_lagrangian(m, 0.3 * tolerance):
+                return first
+            restart(m)  # what is left is no start for sweeps
+    if is_whole:  # the next round or step goes on with what is left
+        count[c.STALLS] += 1
+        return first
+    return first if moved <= STALLED * size and lawful else fail(m, where)
+
+
+@part
+def solve_again(m, tolerance, h):
+    """As `solve`, for the only contact of bodies with joints, with the W of an earlier step: right
+    to the order of its change, which the response to the new impulse tells. FAILED if that is too
+    much.
+    """
+    pairs, k = arena.pairs(m), arena.active(m)[0]
+    if pairs[k, c.COUPLED] == 0.0:
+        return FAILED
+    W, old, u = get9(pairs, k, c.W_JOINED), get(pairs, k, c.LA), get(pairs, k, c.U)
+    found = contact(W, vec.sub(u, vec.matvec(W, old)), pairs[k, c.MU], old)
+    put(pairs, k, c.LA, found.r)
+    pairs[k, c.STATUS] = found.kind
+    respond_to_changes(m, h, False)
+    arena.counters(m)[c.SWEEPS] += 1
+    is_taken, size = found.kind != NONE, W[0][0] * vec.size(found.r)
+    if is_taken:
+        u = vec.add(u, velocity(m, k))
+        slip = pairs[k, c.MU] * sqrt(u[1] * u[1] + u[2] * u[2])
+        x = vec.axpy(-1.0 / W[0][0], (u[0] + slip, u[1], u[2]), found.r)
+        rest = W[0][0] * vec.size(vec.sub(projected(x, pairs[k, c.MU]), found.r))
+        is_taken = rest <= tolerance + ROUND_OFF * size
+    if not is_taken:
+        return FAILED
+    arena.counters(m)[c.RESPONDED] = 1
+    moved = W[0][0] * vec.size(vec.sub(found.r, old))
+    return moved / (tolerance + ROUND_OFF * size)
+
+
+@part
+def couple_all(m, h, at_node):
+    """W_OWN of the active pairs with the joints reacting."""
+    active = arena.active(m)
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        couple(m, active[at], h, at_node)
+
+
+@part
+def couple(m, k, h, at_node):
+    """W_OWN of pair k with the joints reacting."""
+    pairs = arena.pairs(m)
+    for j in range(3):
+        smooth.clear(m, c.D_X, c.D_W)
+        push(m, k, _UNIT[j], c.D_X, c.D_W)
+        respond(m, h, at_node)
+        u = velocity(m, k)
+        for r in range(3):
+            pairs[k, c.W_OWN + 3 * r + j] = u[r]
+    if not at_node:
+        put9(pairs, k, c.W_JOINED, get9(pairs, k, c.W_OWN))
+        pairs[k, c.COUPLED] = 1.0
+    smooth.clear(m, c.U_X, c.U_W)
+
+
+@part
+def respond_to_changes(m, h, at_node):
+    """U_X, U_W, D_X, D_W: what the change of the impulses from L_B to LA gives the bodies while
+    the joints react.
+    """
+    pairs, active = arena.pairs(m), arena.active(m)
+    smooth.clear(m, c.D_X, c.D_W)
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        push(m, k, vec.sub(get(pairs, k, c.LA), get(pairs, k, c.L_B)), c.D_X, c.D_W)
+    respond(m, h, at_node)

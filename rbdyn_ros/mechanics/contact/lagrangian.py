@@ -1,0 +1,391 @@
+"""The impulses of many contacts by an augmented Lagrangian (doc/nonsmooth.md, M.19).
+
+    r = proj_K(r_k - sigma (u + s e_N)),    s = mu |u_T|,    M du = D^T (r - r_0),
+    sigma = 1e4 / W_NN and growing,
+
+solved by Newton's method in the bodies' velocities du, with a matrix of 6 rows for each body,
+whatever the contacts. The rows of joints are in it, u = 0 with r free.
+"""
+
+from math import sqrt
+
+import numpy as np
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics import arena, joints, skyline, smooth
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics.arena import get, get9, put, put9
+from rbdyn_ros.mechanics.contact.pairs import velocity
+from rbdyn_ros.mechanics.solvers.fc3d import projected
+from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK, TAKE_OFF
+from rbdyn_ros.mechanics.turn import product
+
+ROUND_OFF = 1e-12  # of the impulses, relative
+EXACT = 1e-15  # of the impulses, relative: what Newton's method goes on to while that is cheap
+SIGMA, GROWTH, LARGEST_SIGMA = 1e4, 10.0, 1e5
+OUTER, INNER, SLOW = 60, 12, 0.3
+SOFT_SIGMA, STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 1e2, 4.0, 64.0, 100, 40
+# of the impulses, relative: a change of alternating directions that is taken where Newton's method
+# does not end
+SETTLED = 1e-10
+# [m/s]: a change that falls no more and is taken. Where more contacts stick than there are
+# motions, the curvature of a step contradicts them, and inner stress would grow without an end.
+ACCEPTED, STALLING = 1e-5, 0.5
+PROJECTED, PROJECTED_AGAIN, HELD, HELD_AGAIN = (np.int64(i) for i in range(4))
+FAILED = 1e300
+_UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+@part
+def unlawful(m):
+    """(what the law of each contact alone would change, size of the impulses) as velocities."""
+    pairs, active, moved, size = arena.pairs(m), arena.active(m), 0.0, 0.0
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        W, u, r, mu = pairs[k, c.W_OWN], get(pairs, k, c.U), get(pairs, k, c.LA), pairs[k, c.MU]
+        slip = mu * sqrt(u[1] * u[1] + u[2] * u[2])
+        x = vec.axpy(-1.0 / W, (u[0] + slip, u[1], u[2]), r)
+        moved += W * vec.size(vec.sub(projected(x, mu), r))
+        size += W * vec.size(r)
+    return moved, size
+
+
+@inlined
+def augmented(m, pairs, k, sigma):
+    """(x, r): x = r_k - sigma (u + s e_N) of pair k and its projection on the cone."""
+    u = vec.add(get(pairs, k, c.U), velocity(m, k))
+    x = vec.axpy(-sigma, (u[0] + pairs[k, c.U_S], u[1], u[2]), get(pairs, k, c.LA))
+    return x, projected(x, pairs[k, c.MU])
+
+
+@inlined
+def projection_gradient(x, mu):
+    """The symmetric gradient of the projection of x on K_mu."""
+    T = sqrt(x[1] * x[1] + x[2] * x[2])
+    if T <= mu * x[0]:
+        return (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+    if mu * T <= -x[0]:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    i = 1.0 / (1.0 + mu * mu)
+    cosine, sine = x[1] / T, x[2] / T
+    across, along = mu * i * (x[0] + mu * T) / T, mu * mu * i
+    return (
+        (i, mu * i * cosine, mu * i * sine),
+        (
+            mu * i * cosine,
+            along * cosine * cosine + across * sine * sine,
+            (along - across) * cosine * sine,
+        ),
+        (
+            mu * i * sine,
+            (along - across) * cosine * sine,
+            along * sine * sine + across * cosine * cosine,
+        ),
+    )
+
+
+@part
+def restart(m):
+    """LA := L_B, at which U holds, and what follows from that."""
+    pairs, active = arena.pairs(m), arena.active(m)
+    smooth.clear(m, c.U_X, c.U_W)
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        put(pairs, k, c.LA, get(pairs, k, c.L_B))
+        u = get(pairs, k, c.U)
+        pairs[k, c.U_S] = pairs[k, c.MU] * sqrt(u[1] * u[1] + u[2] * u[2])
+        put(pairs, k, c.Z, (max(u[0], 0.0) + pairs[k, c.U_S], u[1], u[2]))
+    blocks = arena.blocks(m)
+    for j in range(len(blocks)):
+        put(blocks, j, c.D, (0.0, 0.0, 0.0))
+        blocks[j, c.W_JOINT] = own_size(m, j)
+
+
+@part
+def own_size(m, j):
+    """The mean of the diagonal of A M^-1 A^T of joint block j; writes BODY_WA, BODY_WB down."""
+    bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
+    total = 0.0
+    for side in range(2):
+        i = integers[j, c.A + side]
+        if i != c.WORLD:
+            w = joints.rotation(blocks, integers, j, side, c.NODE_WA)
+            put9(blocks, j, c.BODY_WA + 9 * side, product(w, get9(bodies, i, c.R)))
+        for k in range(6 if i != c.WORLD else 0):
+            a = joint_direction(blocks, integers, j, side, k)
+            total += vec.dot(a, a) * bodies[i, c.IM + k if k < 3 else c.IJ + k - 3]
+    return total / integers[j, c.ROWS]
+
+
+@inlined
+def joint_direction(blocks, integers, j, side, k):
+    """Column k (0 to 2 along the world's axes, 3 to 5 turns) of A of a side of joint block j."""
+    if k > 2:
+        o = c.BODY_WA + 9 * side + k - 3
+        return blocks[j, o], blocks[j, o + 3], blocks[j, o + 6]
+    x = joints.displacement(blocks, integers, j, side, c.NODE_XA)
+    return x[0][k], x[1][k], x[2][k]
+
+
+@inlined
+def joint_impulse(m, j, sigma):
+    """r = r_k - sigma A du of joint block j."""
+    bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
+    r = get(blocks, j, c.D)
+    for side in range(2):
+        i = integers[j, c.A + side]
+        if i != c.WORLD:
+            x = joints.displacement(blocks, integers, j, side, c.NODE_XA)
+            r = vec.axpy(-sigma, vec.matvec(x, get(bodies, i, c.U_X)), r)
+            w = get9(blocks, j, c.BODY_WA + 9 * side)
+            r = vec.axpy(-sigma, vec.matvec(w, get(bodies, i, c.U_W)), r)
+    return r
+
+
+@part
+def add_joints(m, scale, fresh):
+    """Right side += A^T r of all joints; unless the factors stay, matrix += sigma A^T A."""
+    y, A, low = arena.right_side(m), arena.skyline(m), arena.envelope(m)
+    blocks, integers = arena.blocks(m), arena.block_integers(m)
+    for j in range(len(blocks)):
+        sigma = scale / blocks[j, c.W_JOINT]
+        r = joint_impulse(m, j, sigma)
+        for side in range(2):
+            i = integers[j, c.A + side]
+            for k in range(6 if i != c.WORLD else 0):
+                a = joint_direction(blocks, integers, j, side, k)
+                y[6 * i + k] += vec.dot(a, r)
+                for other in range(2 if fresh else 0):
+                    l = integers[j, c.A + other]
+                    if l == c.WORLD or l > i:
+                        continue
+                    o = low[6 * i + k, 1] + 6 * l
+                    for d in range(k + 1 if i == l else 6):
+                        A[o + d] += sigma * vec.dot(
+                            a, joint_direction(blocks, integers, j, other, d)
+                        )
+
+
+@part
+def solve_lagrangian(m, tolerance):
+    """The impulses LA by the augmented Lagrangian, from L_B, at which U holds; whether they were
+    found.
+
+    Where Newton's method alone does not get there, alternating directions come before it.
+    """
+    restart(m)
+    if newton(m, tolerance, SIGMA):
+        return True
+    restart(m)
+    scale, before, left = 1.0, FAILED, FAILED
+    for _ in range(ALTERNATIONS):
+        left, size = alternate(m, tolerance, scale)
+        if not left < FAILED:
+            return False
+        is_stalled = STALLING * before < left <= ACCEPTED
+        if left > 0.1 * before:
+            # impulses that have far to go take longer strides; after the longest the shortest
+            scale = STRIDE * scale if scale < LONGEST else 1.0 / LONGEST
+        before = left
+        keep_alternation(m, True)
+        if newton(m, tolerance, SOFT_SIGMA):
+            return True
+        keep_alternation(m, False)
+        if left <= SETTLED * size:
+            return True
+        if is_stalled:
+            arena.counters(m)[c.STALLS] += 1
+            return True
+    return False
+
+
+@part
+def keep_alternation(m, to_kept):
+    """Put what the alternation has found by, or take it back."""
+    bodies, pairs, active = arena.bodies(m), arena.pairs(m), arena.active(m)
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        if to_kept:
+            put(pairs, k, c.KEEP_2, get(pairs, k, c.LA))
+            pairs[k, c.KEEP_2 + 3] = pairs[k, c.U_S]
+        else:
+            put(pairs, k, c.LA, get(pairs, k, c.KEEP_2))
+            pairs[k, c.U_S] = pairs[k, c.KEEP_2 + 3]
+    for i in range(len(bodies)):
+        if to_kept:
+            put(bodies, i, c.D_X, get(bodies, i, c.U_X))
+            put(bodies, i, c.D_W, get(bodies, i, c.U_W))
+        else:
+            put(bodies, i, c.U_X, get(bodies, i, c.D_X))
+            put(bodies, i, c.U_W, get(bodies, i, c.D_W))
+
+
+@part
+def alternate(m, tolerance, scale):
+    """Alternating directions from LA, U_S and the bodies' velocities: (change of the last round,
+    size) as velocities.
+
+    The bodies' velocities for z = u + s e_N held, one factorization for all rounds; then z and r
+    by projection.
+    """
+    bodies, y, moved, size = arena.bodies(m), arena.right_side(m), FAILED, 0.0
+    newton_system(m, scale, HELD)
+    skyline.factor_and_solve(m)
+    arena.counters(m)[c.FRESH] = 0
+    for turn in range(ROUNDS):
+        if turn > 0:
+            newton_system(m, scale, HELD_AGAIN)
+            skyline.solve_again(m)
+        for i in range(len(bodies)):
+            arena.add(bodies, i, c.U_X, (y[6 * i], y[6 * i + 1], y[6 * i + 2]))
+            arena.add(bodies, i, c.U_W, (y[6 * i + 3], y[6 * i + 4], y[6 * i + 5]))
+        moved, size = update_multipliers(m, scale)
+        if not moved < FAILED or moved <= tolerance + ROUND_OFF * size:
+            break
+    return moved, size
+
+
+@part
+def newton(m, tolerance, scale):
+    """The impulses LA by rounds of Newton's method from LA, U_S and the bodies' velocities;
+    whether they were found.
+    """
+    bodies, count, y = arena.bodies(m), arena.counters(m), arena.right_side(m)
+    last, is_start = FAILED, scale == SIGMA
+    fresh = is_start and count[c.FRESH] == count[c.ACTIVE]
+    for outer in range(OUTER):
+        size, before, found = 0.0, FAILED, False
+        for _ in range(INNER):
+            size, left = newton_system(m, scale, PROJECTED_AGAIN)
+            small = 1e-14 * size if not is_start or left > 0.1 * before else EXACT * size
+            found = left <= 0.1 * tolerance + small
+            if found:
+                break
+            if is_start and fresh and left <= 0.1 * before:  # the factors of the last matrix do
+                skyline.solve_again(m)
+                before = left
+            else:
+                newton_system(m, scale, PROJECTED)
+                skyline.factor_and_solve(m)
+                count[c.FACTORS] += 1
+                fresh, before = True, FAILED
+            for i in range(len(bodies)):
+                arena.add(bodies, i, c.U_X, (y[6 * i], y[6 * i + 1], y[6 * i + 2]))
+                arena.add(bodies, i, c.U_W, (y[6 * i + 3], y[6 * i + 4], y[6 * i + 5]))
+        moved, size = update_multipliers(m, scale)
+        if not moved < FAILED:
+            break
+        is_close = moved <= tolerance + ROUND_OFF * size
+        if found and (moved <= tolerance + EXACT * size or is_close and moved > SLOW * last):
+            count[c.FRESH] = count[c.ACTIVE] if fresh and scale == SIGMA else 0
+            return True
+        if not found and outer >= 3:
+            break
+        if moved > SLOW * last or not is_start:
+            scale, fresh = min(GROWTH * scale, LARGEST_SIGMA), False
+        last = moved
+    count[c.FRESH] = 0
+    return False
+
+
+@part
+def update_multipliers(m, scale):
+    """LA := proj_K(x), U_S := mu |u_T|, joints' D := r; (its change, size of LA) as velocities."""
+    pairs, active, moved, size = arena.pairs(m), arena.active(m), 0.0, 0.0
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        sigma, old = scale / pairs[k, c.W_OWN], get(pairs, k, c.LA)
+        x, r = augmented(m, pairs, k, sigma)
+        put(pairs, k, c.LA, r)
+        put(pairs, k, c.Z, vec.scale(1.0 / sigma, vec.sub(r, x)))
+        slip = pairs[k, c.MU] / sigma * sqrt((r[1] - x[1]) ** 2 + (r[2] - x[2]) ** 2)
+        moved += vec.size(vec.sub(r, old)) / sigma + abs(slip - pairs[k, c.U_S])
+        size += pairs[k, c.W_OWN] * vec.size(r)
+        pairs[k, c.U_S] = slip
+        pairs[k, c.STATUS] = TAKE_OFF if r[0] == 0.0 else (STICK if slip == 0.0 else SLIDE)
+    blocks = arena.blocks(m)
+    for j in range(len(blocks)):
+        sigma = scale / blocks[j, c.W_JOINT]
+        r = joint_impulse(m, j, sigma)
+        moved += vec.size(vec.sub(r, get(blocks, j, c.D))) / sigma
+        put(blocks, j, c.D, r)
+    return moved, size
+
+
+@part
+def newton_system(m, scale, what):
+    """Right side -M du + D^T (r - r_0) and, unless it is AGAIN, the matrix M + sigma D^T G D.
+
+    PROJECTED: r = proj_K(x), G its gradient. HELD: z = (proj_K(x) - x)/sigma of the last round is
+    held, r = x + sigma z, G = 1. Returns (size of the impulses, of the right side) as velocities.
+    """
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    A, low, y, active = arena.skyline(m), arena.envelope(m), arena.right_side(m), arena.active(m)
+    for i in range(len(bodies)):
+        for k in range(3):
+            y[6 * i + k] = -bodies[i, c.M + k] * bodies[i, c.U_X + k]
+            y[6 * i + 3 + k] = -bodies[i, c.J + k] * bodies[i, c.U_W + k]
+    fresh = what == PROJECTED or what == HELD
+    if fresh:
+        A[:] = 0.0
+    size = 0.0
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        sigma = scale / pairs[k, c.W_OWN]
+        x, r = augmented(m, pairs, k, sigma)
+        if what == HELD or what == HELD_AGAIN:
+            r = vec.add(x, vec.scale(sigma, get(pairs, k, c.Z)))
+        change = vec.sub(r, get(pairs, k, c.L_B))
+        force = vec.transposed_matvec(get9(pairs, k, c.FRAME), change)
+        for side in range(2):
+            i, sign = integers[k, c.A + side], 1.0 if side == 0 else -1.0
+            if i != c.WORLD:
+                torque = vec.transposed_matvec(get9(pairs, k, c.T_A + 9 * side), change)
+                for j in range(3):
+                    y[6 * i + j] += sign * force[j]
+                    y[6 * i + 3 + j] += sign * torque[j]
+        if fresh:
+            G = _UNIT if what == HELD else projection_gradient(x, pairs[k, c.MU])
+            add_pair(m, k, G, sigma)
+        size += pairs[k, c.W_OWN] * vec.size(r)
+    add_joints(m, scale, fresh)
+    left = 0.0
+    for i in range(len(bodies)):
+        for k in range(3):
+            o = 6 * i + k
+            if fresh:
+                A[low[o, 1] + o] += bodies[i, c.M + k] if bodies[i, c.IM + k] > 0.0 else 1e30
+                A[low[o + 3, 1] + o + 3] += (
+                    bodies[i, c.J + k] if bodies[i, c.TURNS] != 0.0 else 1e30
+                )
+            left += abs(y[o]) * bodies[i, c.IM + k] + abs(y[o + 3]) * bodies[i, c.IJ + k]
+    return size, left
+
+
+@inlined
+def direction(pairs, k, side, j):
+    """Column j (0 to 2 along the world's axes, 3 to 5 turns) of D of a side of pair k."""
+    s = 1.0 if side == 0 else -1.0
+    o = c.FRAME + j if j < 3 else c.T_A + 9 * side + j - 3
+    return s * pairs[k, o], s * pairs[k, o + 3], s * pairs[k, o + 6]
+
+
+@part
+def add_pair(m, k, G, sigma):
+    """Matrix += sigma D^T G D of pair k."""
+    pairs, integers = arena.pairs(m), arena.pair_integers(m)
+    A, low = arena.skyline(m), arena.envelope(m)
+    for side in range(2):
+        i = integers[k, c.A + side]
+        if i == c.WORLD:
+            continue
+        for j in range(6):
+            g = vec.scale(sigma, vec.matvec(G, direction(pairs, k, side, j)))
+            for other in range(2):
+                l = integers[k, c.A + other]
+                if l == c.WORLD or l > i:
+                    continue
+                o = low[6 * i + j, 1] + 6 * l
+                for d in range(j + 1 if i == l else 6):
+                    A[o + d] += vec.dot(g, direction(pairs, k, other, d))

@@ -1,0 +1,343 @@
+"""Contact pairs: gaps, frames, levers, and the way between their impulses and velocities and those
+of the bodies.
+
+The kinds are those of description/pairs.py and features.py (doc/nonsmooth.md, C.9 to C.12). A
+contact's frame is (normal out of b, two tangents); its velocity is that of a against b,
+u = T (v_a - v_b) + T_a w_a - T_b w_b, and an impulse r gives T^T r and T_a^T r to a.
+"""
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics import arena
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics.arena import get, get9, put, put9
+from rbdyn_ros.mechanics.description import cylinders, features
+from rbdyn_ros.mechanics.pendulum.world import frame
+from rbdyn_ros.mechanics.smooth import way
+
+_ORIGIN = (0.0, 0.0, 0.0)
+JUMP = 5e-6  # [m] by which a gap may close without a way (see `features.OUTSIDE`)
+FAR = 1e-3  # [m] of a gap that is not looked at again before its bodies have moved
+DIFFERS = 2e-6  # [m] of the gap between features that are met, with the normal given or not
+LEFT = 5e-7  # [m] of a gap at the start of a step in which the contact would be closed
+STILL = 1e-13  # [m] and [rad]: a way of bodies after which frames and levers still hold
+_UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+@inlined
+def locate(bodies, i, p, x, R):
+    """The point p of body i at the node (columns X, R) or at the end (X_1, R_1) [m, world]."""
+    return p if i == c.WORLD else vec.add(get(bodies, i, x), vec.matvec(get9(bodies, i, R), p))
+
+
+@inlined
+def gap(m, k, x, R):
+    """(gap, normal, center of a's ball or its corner) of pair k, FACE or BALLS, at the node or at
+    the end.
+    """
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    a, b, n = integers[k, c.A], integers[k, c.B], get(pairs, k, c.CB)
+    center = locate(bodies, a, get(pairs, k, c.CA), x, R)
+    if integers[k, c.KIND] == c.FACE:
+        if b == c.WORLD:
+            return vec.dot(n, center) - pairs[k, c.SIZE], n, center
+        normal = vec.matvec(get9(bodies, b, R), n)
+        return (
+            vec.dot(normal, vec.sub(center, get(bodies, b, x))) - pairs[k, c.SIZE],
+            normal,
+            center,
+        )
+    d = vec.sub(center, locate(bodies, b, n, x, R))
+    length = vec.norm(d)
+    normal = vec.scale(1.0 / length, d) if length > 0.0 else (0.0, 0.0, 1.0)
+    return length - pairs[k, c.SIZE], normal, center
+
+
+@part
+def shape_gap(m, k, x, R, before):
+    """As `gap`, between features of two shapes; where they touch in place of the center.
+
+    `before`: see `features.gap`.
+    """
+    pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
+    A, B = pose(m, integers[k, c.A], x, R), pose(m, integers[k, c.B], x, R)
+    p, n, size = get(pairs, k, c.CA), get(pairs, k, c.CB), pairs[k, c.SIZE]
+    i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
+    kind = integers[k, c.KIND]
+    return cylinders.gap(arena.geoms(m), kind, i, j, feature, A, B, p, n, size, before)
+
+
+@part
+def end_gap(m, k, d):
+    """(gap, where they touch) of the closed pair k of two shapes at the end of a step in which its
+    points moved apart by d; of edges that are nearly parallel to first order, for their normal may
+    turn round.
+    """
+    pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
+    normal = get(pairs, k, c.FRAME)
+    kind = integers[k, c.KIND]
+    if kind == features.EDGES or kind == cylinders.LATERAL:
+        A, B = pose(m, integers[k, c.A], c.X, c.R), pose(m, integers[k, c.B], c.X, c.R)
+        if cylinders.is_skew(arena.geoms(m), kind, shapes[k, 0], shapes[k, 1], shapes[k, 2], A, B):
+            b = integers[k, c.B]
+            on_b = locate(arena.bodies(m), b, get(pairs, k, c.ON_B), c.X_1, c.R_1)
+            return pairs[k, c.GAP] + vec.dot(normal, d), on_b
+    g, _, point = shape_gap(m, k, c.X_1, c.R_1, normal)
+    return g, point
+
+
+@inlined
+def rolls(pairs, integers, k):
+    """Whether pair k touches with another point of its bodies as they turn: not so corners and
+    points, which stay where they are, also to round-off.
+    """
+    kind = integers[k, c.KIND]
+    if kind <= c.BALLS:
+        return pairs[k, c.RADIUS] > 0.0
+    return kind >= cylinders.LATERAL or kind == features.RIM or pairs[k, c.SIZE] > 0.0
+
+
+@inlined
+def carried(bodies, i, p, point):
+    """How far body i has carried the point of contact, which was p in it and is now `point` in the
+    world: x_1 - x_0 + (2 w v) x (the mean of its levers)   (M.14a).
+    """
+    if i == c.WORLD:
+        return _ORIGIN
+    x, R = get(bodies, i, c.X_1), get9(bodies, i, c.R)
+    moved = vec.sub(x, get(bodies, i, c.X))
+    turn = vec.matvec(R, vec.scale(2.0 * bodies[i, c.W], get(bodies, i, c.V)))
+    levers = vec.add(vec.matvec(R, p), vec.sub(point, x))
+    return vec.axpy(0.5, vec.cross(turn, levers), moved)
+
+
+@part
+def hold(m, k):
+    """Aim the closed pair k of two shapes; False where it has left what it was closed on: an
+    edge's end, a face's rim.
+
+    Its gap is the one that the end of the step is asked for, with the normal given: what that
+    differs by from the gap of an open pair would be a velocity without bound in a short part of a
+    step.
+    """
+    g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
+    if g > LEFT or vec.dot(normal, get(arena.pairs(m), k, c.FRAME)) < 0.5:
+        return False
+    held = shape_gap(m, k, c.X, c.R, normal)[0]
+    if abs(g - held) > DIFFERS:
+        return False
+    set_contact(m, k, held, normal, point)
+    return True
+
+
+@inlined
+def pose(m, i, x, R):
+    """Place and attitude of body i at the node or at the end; those of the world."""
+    bodies = arena.bodies(m)
+    return (_ORIGIN, _UPRIGHT) if i == c.WORLD else (get(bodies, i, x), get9(bodies, i, R))
+
+
+@inlined
+def any_gap(m, k, x, R):
+    """The gap of pair k of any kind."""
+    if arena.pair_integers(m)[k, c.KIND] > c.BALLS:
+        return shape_gap(m, k, x, R, _ORIGIN)[0]
+    return gap(m, k, x, R)[0]
+
+
+@part
+def aim(m, k):
+    """Frame, contact points, levers and own block of the Delassus matrix of pair k at the node."""
+    if arena.pair_integers(m)[k, c.KIND] > c.BALLS:
+        aim_shape(m, k)
+    else:
+        g, normal, center = gap(m, k, c.X, c.R)
+        set_contact(m, k, g, normal, center)
+
+
+@part
+def aim_shape(m, k):
+    """As `aim`, of two shapes."""
+    g, normal, point = shape_gap(m, k, c.X, c.R, _ORIGIN)
+    set_contact(m, k, g, normal, point)
+
+
+@inlined
+def set_contact(m, k, g, normal, center):
+    """Write what follows from the gap and the normal of pair k."""
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    T = frame(normal)
+    pairs[k, c.GAP] = g
+    put9(pairs, k, c.FRAME, T)
+    point = vec.axpy(-pairs[k, c.RADIUS], normal, center)
+    W = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    for side in range(2):
+        i = integers[k, c.A + side]
+        if i == c.WORLD:
+            put(pairs, k, c.ON_A + 3 * side, point)
+            continue
+        R = get9(bodies, i, c.R)
+        p = vec.transposed_matvec(R, vec.sub(point, get(bodies, i, c.X)))
+        put(pairs, k, c.ON_A + 3 * side, p)
+        S = lever(p, R, T[0]), lever(p, R, T[1]), lever(p, R, T[2])
+        put9(pairs, k, c.T_A + 9 * side, S)
+        im, ij = get(bodies, i, c.IM), get(bodies, i, c.IJ)
+        W = (
+            own_row(W[0], T, S, im, ij, 0),
+            own_row(W[1], T, S, im, ij, 1),
+            own_row(W[2], T, S, im, ij, 2),
+        )
+    put9(pairs, k, c.W_OWN, W)
+
+
+@inlined
+def lever(p, R, direction):
+    """p x R^T t: the torque [body] of a unit impulse along t at p."""
+    return vec.cross(p, vec.transposed_matvec(R, direction))
+
+
+@inlined
+def own_row(row, T, S, im, ij, r):
+    """Row r of W plus T_r M^-1 T^T + S_r J^-1 S^T of one body."""
+    t, s = vec.times(im, T[r]), vec.times(ij, S[r])
+    return vec.add(row, vec.add(vec.matvec(T, t), vec.matvec(S, s)))
+
+
+@inlined
+def push(m, k, impulse, on_x, on_w):
+    """Add the impulse of pair k, in its frame, to the columns on_x, on_w of its bodies."""
+    apply(m, k, impulse, on_x, on_w, False)
+
+
+@inlined
+def accelerate(m, k, impulse):
+    """Add to U_X, U_W what the impulse of pair k gives its bodies, joints left aside."""
+    apply(m, k, impulse, c.U_X, c.U_W, True)
+
+
+@inlined
+def apply(m, k, impulse, on_x, on_w, as_velocity):
+    """Add the impulse of pair k to columns of its bodies, or the velocities that it gives them."""
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    force = vec.transposed_matvec(get9(pairs, k, c.FRAME), impulse)
+    for side in range(2):
+        i = integers[k, c.A + side]
+        if i != c.WORLD:
+            x = vec.scale(1.0 if side == 0 else -1.0, force)
+            w = vec.transposed_matvec(get9(pairs, k, c.T_A + 9 * side), impulse)
+            w = vec.scale(1.0 if side == 0 else -1.0, w)
+            if as_velocity:
+                x, w = vec.times(get(bodies, i, c.IM), x), vec.times(get(bodies, i, c.IJ), w)
+            arena.add(bodies, i, on_x, x)
+            arena.add(bodies, i, on_w, w)
+
+
+@inlined
+def velocity(m, k):
+    """u of pair k, in its frame, of the velocities in U_X, U_W."""
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    a, b = integers[k, c.A], integers[k, c.B]
+    v, u = get(bodies, a, c.U_X), vec.matvec(get9(pairs, k, c.T_A), get(bodies, a, c.U_W))
+    if b != c.WORLD:
+        v = vec.sub(v, get(bodies, b, c.U_X))
+        u = vec.sub(u, vec.matvec(get9(pairs, k, c.T_B), get(bodies, b, c.U_W)))
+    return vec.add(vec.matvec(get9(pairs, k, c.FRAME), v), u)
+
+
+@part
+def displacements(m, h, whole):
+    """U := the mean velocities of the active pairs over the step: gap over h, and the tangents'
+    shift over h (M.15).
+
+    An overlap at the start is taken back as fast as a step of the length `whole` would.
+    """
+    bodies, pairs, integers, active = (
+        arena.bodies(m),
+        arena.pairs(m),
+        arena.pair_integers(m),
+        arena.active(m),
+    )
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        a, b = integers[k, c.A], integers[k, c.B]
+        on_a = locate(bodies, a, get(pairs, k, c.ON_A), c.X_1, c.R_1)
+        d = vec.sub(on_a, locate(bodies, b, get(pairs, k, c.ON_B), c.X_1, c.R_1))
+        if integers[k, c.KIND] > c.BALLS:
+            g, point = end_gap(m, k, d)
+        else:
+            g, normal, center = gap(m, k, c.X_1, c.R_1)
+            point = vec.axpy(-pairs[k, c.RADIUS], normal, center)
+        if rolls(pairs, integers, k):
+            d = carried(bodies, a, get(pairs, k, c.ON_A), point)
+            d = vec.sub(d, carried(bodies, b, get(pairs, k, c.ON_B), point))
+        pairs[k, c.GAP_1] = g
+        keep = min(pairs[k, c.GAP], 0.0) * (1.0 - h / whole)
+        s = vec.dot(get(pairs, k, c.FRAME + 3), d) / h
+        t = vec.dot(get(pairs, k, c.FRAME + 6), d) / h
+        pairs[k, c.U_N], pairs[k, c.U_N + 1] = s, t
+        put(pairs, k, c.U, ((g - keep) / h, s + pairs[k, c.SHIFT], t + pairs[k, c.SHIFT + 1]))
+
+
+@part
+def smallest(m, x, R):
+    """The smallest gap of the open pairs, over what they overlapped by when they parted; inf
+    without any.
+    """
+    if len(arena.geoms(m)) > 0:
+        return smallest_of_shapes(m, x, R)
+    least, pairs, integers = 1e300, arena.pairs(m), arena.pair_integers(m)
+    for k in range(len(pairs)):
+        if integers[k, c.CLOSED] == 0:
+            least = min(least, gap(m, k, x, R)[0] - pairs[k, c.SLACK])
+    return least
+
+
+@part
+def smallest_of_shapes(m, x, R):
+    """As `smallest`, with pairs of any kind. No gap closes faster than its bodies move: those of
+    shapes that were wider are not looked at before they have come that far.
+    """
+    bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
+    for i in range(len(bodies)):
+        bodies[i, c.STEP_WAY] = way(bodies, i) if x == c.X_1 else 0.0
+    least, bound = 1e300, 1e300
+    for k in range(len(pairs)):
+        if integers[k, c.CLOSED] != 0:
+            continue
+        if integers[k, c.KIND] <= c.BALLS:
+            least = min(least, gap(m, k, x, R)[0] - pairs[k, c.SLACK])
+            continue
+        before, step = ways(m, k)
+        is_far = before + step < pairs[k, c.WAKE]
+        if is_far and integers[k, c.KIND] != features.RIM:  # a plane reaches farther than its body
+            bound = min(bound, pairs[k, c.WAKE] - before - step)
+            continue
+        g = shape_gap(m, k, x, R, _ORIGIN)[0]
+        if g > FAR:
+            pairs[k, c.WAKE] = before + clearance(m, k, x, R, g) - step - JUMP
+        least = min(least, g - pairs[k, c.SLACK])
+    return least if least < 1e300 else bound
+
+
+@part
+def clearance(m, k, x, R, g):
+    """What the bodies of pair k of two shapes, whose gap is g, can move before it closes [m]."""
+    pairs, integers, shapes = arena.pairs(m), arena.pair_integers(m), arena.pair_shapes(m)
+    kind = integers[k, c.KIND]
+    if kind != features.EDGES and kind < cylinders.LATERAL:
+        return g
+    A, B = pose(m, integers[k, c.A], x, R), pose(m, integers[k, c.B], x, R)
+    i, j, feature = shapes[k, 0], shapes[k, 1], shapes[k, 2]
+    return cylinders.apart(arena.geoms(m), kind, i, j, feature, A, B, pairs[k, c.SIZE])
+
+
+@inlined
+def ways(m, k):
+    """(until the node, in the step) the ways of both bodies of pair k together [m]."""
+    bodies, integers, before, step = arena.bodies(m), arena.pair_integers(m), 0.0, 0.0
+    for side in range(2):
+        i = integers[k, c.A + side]
+        if i != c.WORLD:
+            before += bodies[i, c.WAY]
+            step += bodies[i, c.STEP_WAY]
+    return before, step

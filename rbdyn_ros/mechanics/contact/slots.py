@@ -1,0 +1,154 @@
+"""Rows of the table of pairs that shapes share: a contact takes one when it comes near, and gives
+it back (doc/nonsmooth.md, M.33).
+
+The slots of two shapes hang in a list at the shape with the lower number. A contact is known by
+both shapes and its number; its impulse stays with it from step to step.
+"""
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics import arena
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics.arena import put
+from rbdyn_ros.mechanics.contact.pairs import pose
+
+AXIS = 384  # numbers of the contacts along one axis of two boxes
+NO_ROOM = 8
+
+
+@inlined
+def row_of(m, slot):
+    """The pair of a slot."""
+    return len(arena.pairs(m)) - len(arena.slots(m)) + slot
+
+
+@inlined
+def into(m, i, point, x, R):
+    """A point of the world in body i."""
+    at, turned = pose(m, i, x, R)
+    return vec.transposed_matvec(turned, vec.sub(point, at))
+
+
+@part
+def find(m, i, j, number):
+    """The slot of contact `number` between shapes i and j, -1 without one."""
+    table, low, high = arena.slots(m), min(i, j), max(i, j)
+    slot = arena.collider_integers(m)[low, c.HEAD]
+    while slot >= 0:
+        if table[slot, c.OTHER] == high and table[slot, c.NUMBER] == number:
+            return slot
+        slot = table[slot, c.NEXT]
+    return -1
+
+
+@part
+def last_axis(m, i, j):
+    """The axis of the contacts that boxes i < j have now, -1 without any."""
+    table, slot = arena.slots(m), arena.collider_integers(m)[i, c.HEAD]
+    while slot >= 0:
+        if table[slot, c.OTHER] == j:
+            return table[slot, c.NUMBER] // AXIS
+        slot = table[slot, c.NEXT]
+    return -1
+
+
+@part
+def keep(m, i, j):
+    """Mark the contacts of shapes i and j as seen; how many they are."""
+    table, low, high = arena.slots(m), min(i, j), max(i, j)
+    slot, count = arena.collider_integers(m)[low, c.HEAD], 0
+    while slot >= 0:
+        if table[slot, c.OTHER] == high:
+            table[slot, c.SEEN] = arena.counters(m)[c.STAMP]
+            count += 1
+        slot = table[slot, c.NEXT]
+    return count
+
+
+@part
+def take(m, i, j, number):
+    """A free slot for a contact, -1 if there is none."""
+    table, heads, count = arena.slots(m), arena.collider_integers(m), arena.counters(m)
+    slot, low = count[c.FREE], min(i, j)
+    if slot < 0:
+        count[c.FAILURE], count[c.WHERE] = NO_ROOM, 0
+        return -1
+    count[c.FREE] = table[slot, c.NEXT]
+    table[slot, c.OTHER], table[slot, c.NUMBER] = max(i, j), number
+    table[slot, c.NEXT], heads[low, c.HEAD] = heads[low, c.HEAD], slot
+    arena.used(m)[count[c.USED]] = row_of(m, slot)
+    arena.saved_flags(m)[row_of(m, slot)] = 0
+    count[c.USED] += 1
+    return slot
+
+
+@part
+def offer(m, i, j, number, p, n, s, rho, x, R, is_end):
+    """Write down the contact of a ball of radius rho at p of shape i with the plane of shape j
+    through s that looks along n; its pair, -1 without room.
+
+    `is_end`: it is closed, for the bodies overlap there.
+    """
+    slot, heads = find(m, i, j, number), arena.collider_integers(m)
+    if slot < 0:
+        slot = take(m, i, j, number)
+        if slot < 0:
+            return slot
+    arena.slots(m)[slot, c.SEEN] = arena.counters(m)[c.STAMP]
+    a, b = heads[i, c.BODY_OF], heads[j, c.BODY_OF]
+    if a == c.WORLD:  # the first body of a pair is none of the world
+        a, b = b, a
+        p, s, n, rho = s, vec.axpy(-rho, n, p), vec.scale(-1.0, n), 0.0
+    pairs, integers, clock = arena.pairs(m), arena.pair_integers(m), arena.clock(m)
+    k = row_of(m, slot)
+    integers[k, c.KIND], integers[k, c.A], integers[k, c.B] = c.FACE, a, b
+    normal = vec.transposed_matvec(pose(m, b, x, R)[1], n)
+    put(pairs, k, c.CA, into(m, a, p, x, R))
+    put(pairs, k, c.CB, normal)
+    pairs[k, c.SIZE] = vec.dot(normal, into(m, b, s, x, R)) + rho
+    pairs[k, c.RADIUS], pairs[k, c.MU], pairs[k, c.E] = rho, clock[c.MU_ALL], clock[c.E_ALL]
+    pairs[k, c.AIMED], pairs[k, c.GAP] = 0.0, vec.dot(n, vec.sub(p, s)) - rho
+    if is_end:
+        integers[k, c.CLOSED] = 1
+    return k
+
+
+@part
+def release(m, slot):
+    """Give a slot back. Its pair is one of the world with itself, which never touches."""
+    pairs, integers, table = arena.pairs(m), arena.pair_integers(m), arena.slots(m)
+    k = row_of(m, slot)
+    integers[k, c.KIND], integers[k, c.A], integers[k, c.B] = c.FACE, c.WORLD, c.WORLD
+    integers[k, c.CLOSED] = 0
+    for column in range(c.FRAME):
+        pairs[k, column] = 0.0
+    pairs[k, c.SIZE] = -1.0
+    table[slot, c.NEXT] = arena.counters(m)[c.FREE]
+    arena.counters(m)[c.FREE] = slot
+
+
+@part
+def release_unseen(m):
+    """Give back the slots of contacts that were not seen; make the list of the others."""
+    heads, table, count, used = (
+        arena.collider_integers(m),
+        arena.slots(m),
+        arena.counters(m),
+        arena.used(m),
+    )
+    count[c.USED] = 0
+    for i in range(len(heads)):
+        before, slot = -1, heads[i, c.HEAD]
+        while slot >= 0:
+            after = table[slot, c.NEXT]
+            if table[slot, c.SEEN] == count[c.STAMP]:
+                used[count[c.USED]] = row_of(m, slot)
+                count[c.USED] += 1
+                before = slot
+            else:
+                if before < 0:
+                    heads[i, c.HEAD] = after
+                else:
+                    table[before, c.NEXT] = after
+                release(m, slot)
+            slot = after

@@ -1,0 +1,229 @@
+"""Whole steps, for heaps: impacts do not split them (doc/nonsmooth.md, M.31, M.32).
+
+All pairs that would overlap at the end of a step obey the law of contacts that stay. What arrives
+is stopped there, and no overlap is left that would have to be given back as speed; restitution
+throws it back at the end of the step. Pairs are looked at only if their bodies can have come near
+each other: the list of those is made again when a body has moved as far as its margin allows.
+"""
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics import arena, smooth, velocity
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics.arena import get, put
+from rbdyn_ros.mechanics.contact import impact
+from rbdyn_ros.mechanics.contact.broad_phase import find_contacts
+from rbdyn_ros.mechanics.contact.pairs import any_gap, push
+from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
+from rbdyn_ros.mechanics.smooth import way
+
+PASSES = 15
+AHEAD = 0.25  # of the way of the fastest body: pairs that near are closed, and may carry nothing
+# at the end of a step that another pass takes back: [m], and of the longest way of a body
+OVERLAP, OF_WAY = 1e-6, 5e-4
+STEPS_AHEAD = 8.0  # of the fastest body, for which the list of near pairs holds
+LEAST_MARGIN = 1e-3  # [m]
+ROUND_OFF = 1e-14  # of an energy
+HALVINGS = 10  # of the share of the restitution
+SLOW = 2.0  # times what weights give in a step: the least velocity that is thrown back
+
+
+@part
+def fastest(m):
+    """The longest way of a body in the step [m]."""
+    bodies, longest = arena.bodies(m), 0.0
+    for i in range(len(bodies)):
+        longest = max(longest, way(bodies, i))
+    return longest
+
+
+@part
+def look_around(m, longest):
+    """Find what can touch within the step, in which no body moves farther than `longest`."""
+    if len(arena.colliders(m)) > 0:
+        find_contacts(m, 0.0, False)
+    list_near(m, longest)
+
+
+@part
+def list_near(m, longest):
+    """Make the list of near pairs anew unless it holds until the end of the step."""
+    clock = arena.clock(m)
+    if 2.0 * (clock[c.MOVED] + longest) <= clock[c.MARGIN]:
+        return
+    bodies, integers, near = arena.bodies(m), arena.pair_integers(m), arena.near(m)
+    bounds, n = arena.bounds(m), 0
+    margin = 2.0 * STEPS_AHEAD * longest + LEAST_MARGIN
+    for k in range(len(bounds)):
+        is_near, b = True, integers[k, c.B]
+        if bounds[k] >= 0.0:
+            a = integers[k, c.A]
+            reach = bounds[k] + margin
+            x = bodies[a, c.X] - bodies[b, c.X]
+            y = bodies[a, c.X + 1] - bodies[b, c.X + 1]
+            z = bodies[a, c.X + 2] - bodies[b, c.X + 2]
+            is_near = x * x + y * y + z * z <= reach * reach
+        elif integers[k, c.KIND] == c.FACE and b == c.WORLD:
+            is_near = any_gap(m, k, c.X, c.R) <= margin
+        if is_near:
+            near[n] = k
+            n += 1
+    arena.counters(m)[c.NEAR] = n
+    clock[c.MARGIN], clock[c.MOVED] = margin, 0.0
+
+
+@inlined
+def count_near(m):
+    """The near pairs and the taken slots."""
+    return arena.counters(m)[c.NEAR] + arena.counters(m)[c.USED]
+
+
+@inlined
+def near_pair(m, at):
+    """A near pair or that of a taken slot."""
+    n = arena.counters(m)[c.NEAR]
+    return arena.near(m)[at] if at < n else arena.used(m)[at - n]
+
+
+@part
+def foresee(m, h):
+    """The end of the step with the impulses of the step before."""
+    pairs, integers = arena.pairs(m), arena.pair_integers(m)
+    smooth.load(m, h)
+    smooth.clear(m, c.A_X, c.A_W)
+    for at in range(count_near(m)):
+        k = near_pair(m, at)
+        if integers[k, c.CLOSED] != 0:
+            push(m, k, get(pairs, k, c.LA), c.A_X, c.A_W)
+    return smooth.move(m, h) >= 0
+
+
+@part
+def close(m, ahead, overlap):
+    """Close the open pairs whose gap at the end of the step is below `ahead`; how many, with the
+    closed ones whose gap is below `overlap`.
+    """
+    pairs, integers, found = arena.pairs(m), arena.pair_integers(m), 0
+    for at in range(count_near(m)):
+        k = near_pair(m, at)
+        gap = any_gap(m, k, c.X_1, c.R_1)
+        if integers[k, c.CLOSED] != 0:
+            found += 1 if gap < overlap else 0
+        elif gap < ahead:
+            integers[k, c.CLOSED] = 1
+            put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+            pairs[k, c.U_P] = pairs[k, c.U_P + 1] = 0.0
+            found += 1
+    return found
+
+
+@part
+def close_all(m, longest):
+    """Close what overlaps at the end of the step; how many contacts overlap there too much."""
+    list_near(m, longest)
+    overlap = -OVERLAP - OF_WAY * longest
+    found = close(m, 0.0, overlap)
+    return found + find_contacts(m, overlap, True) if len(arena.colliders(m)) > 0 else found
+
+
+@part
+def note_closed(m):
+    """Remember which contacts are closed at the start of the step."""
+    flags, integers = arena.saved_flags(m), arena.pair_integers(m)
+    for k in range(len(integers)):
+        flags[k] = integers[k, c.CLOSED]
+
+
+@part
+def open_idle(m):
+    """Open contacts that have carried nothing: what only just reaches them has not arrived yet."""
+    pairs, integers, active = arena.pairs(m), arena.pair_integers(m), arena.active(m)
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        if not pairs[k, c.LA] > 0.0:
+            integers[k, c.CLOSED] = 0
+            put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+
+
+@part
+def kinetic_energy(m):
+    """U_X, U_W := the velocities of the momenta at the node; their energy."""
+    bodies, energy = arena.bodies(m), 0.0
+    for i in range(len(bodies)):
+        p, l = get(bodies, i, c.P), get(bodies, i, c.L)
+        v, w = vec.times(get(bodies, i, c.IM), p), vec.times(get(bodies, i, c.IJ), l)
+        put(bodies, i, c.U_X, vec.add(v, get(bodies, i, c.DRIVE)))
+        put(bodies, i, c.U_W, w)
+        energy += 0.5 * (vec.dot(p, v) + vec.dot(l, w))
+    return energy
+
+
+@inlined
+def slow(m, k, h):
+    """A velocity of pair k [m/s] that is not thrown back: a multiple of what weights give."""
+    bodies, integers, given = arena.bodies(m), arena.pair_integers(m), 0.0
+    for side in range(2):
+        i = integers[k, c.A + side]
+        if i != c.WORLD:
+            given += vec.size(vec.times(get(bodies, i, c.F), get(bodies, i, c.IM)))
+    return SLOW * h * given
+
+
+@part
+def find_arrivals(m, h):
+    """SLACK := e times the velocity at which active pairs have arrived in the step that was
+    solved, 0 for others; (how many have, energy that the impacts may leave [J]).
+
+    U_N- is that of the node: what arrives has been stopped since. The energy is the kinetic one
+    there and what the forces have done.
+    """
+    bodies, pairs, active = arena.bodies(m), arena.pairs(m), arena.active(m)
+    energy, count = kinetic_energy(m), 0
+    for i in range(len(bodies)):
+        moved = vec.sub(get(bodies, i, c.X_1), get(bodies, i, c.X))
+        energy += vec.dot(get(bodies, i, c.F), moved)
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        pairs[k, c.SLACK] = 0.0
+        if arena.saved_flags(m)[k] == 0 and pairs[k, c.E] > 0.0 and pairs[k, c.LA] > 0.0:
+            back = -pairs[k, c.E] * pair_velocity(m, k)[0]
+            if back > slow(m, k, h):
+                pairs[k, c.SLACK] = back
+                count += 1
+    return count, energy
+
+
+@part
+def throw_back(m, most):
+    """The impact at the end of a step: pairs that have arrived part at the velocity in SLACK, or
+    at the largest halved share of it that leaves no more energy than `most`.
+    """
+    pairs, integers = arena.pairs(m), arena.pair_integers(m)
+    active, n = arena.active(m), arena.counters(m)[c.ACTIVE]
+    velocity.prepare_node(m)
+    for at in range(n):
+        put(pairs, active[at], c.KEEP_2, get(pairs, active[at], c.LA))
+    n, share, is_found = impact.gather(m, 0.0, False), 1.0, False
+    for _ in range(HALVINGS):
+        for at in range(n):
+            k = active[at]
+            u = get(pairs, k, c.BEFORE)
+            put(pairs, k, c.LA, (0.0, 0.0, 0.0))
+            put(pairs, k, c.U, (u[0] - share * pairs[k, c.SLACK], u[1], u[2]))
+        if impact.solve(m) and velocity.node_velocities(m, True) <= most + ROUND_OFF * abs(most):
+            is_found = True
+            break
+        share *= 0.5
+    if is_found:
+        impact.push_all(m)
+        impact.follow_rates(m)
+    for at in range(n):
+        k = active[at]
+        thrown = is_found and pairs[k, c.SLACK] > 0.0
+        if thrown:
+            after = pair_velocity(m, k)[0]
+            impact.record(m, k, -pairs[k, c.SLACK] / pairs[k, c.E], after)
+            integers[k, c.CLOSED] = 0 if after > 0.0 else 1
+        is_closed = integers[k, c.CLOSED] != 0
+        put(pairs, k, c.LA, get(pairs, k, c.KEEP_2) if is_closed else (0.0, 0.0, 0.0))
+        pairs[k, c.SLACK] = 0.0

@@ -1,0 +1,144 @@
+"""The discrete Euler-Lagrange equations in pitch-cone coordinates: the documented way into a singular chart.
+
+Midpoint rule, L_d(q_k, q_{k+1}) = h L((q_k + q_{k+1})/2, D), D = (q_{k+1} - q_k)/h, with L of (6.1), in
+position-momentum form (whose first step is the bootstrap of the two-step recurrence):
+
+    p_k = -D_1 L_d = dL/dq' - (h/2) dL/dq,      p_{k+1} = D_2 L_d = dL/dq' + (h/2) dL/dq                  (6.3)
+
+by exact Newton. Symplectic, of order 2, and yet it goes wild: L_d is not invariant under rotations about the
+vertical (only d and e are, separately, translated), so L_z is not kept, the swing plane turns at each upright pass
+and the pendulum runs into d = +-90 degrees. `rattle_s2` does what was hoped for.
+"""
+
+from math import cos, degrees, isfinite, sin
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.mechanics.integrators import memory, pitch_cone
+from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.types import Array, Input, State, System
+
+ORDER = 2
+SYMMETRIC = True
+_EDGE = 0.0698  # cos 86 deg: nearer to the pole one step turns the cone angle by radians
+
+
+class Options(NamedTuple):
+    """What the solve needs; `weights` are the stages of a symmetric composition."""
+
+    weights: Array  # (s,) fractions of h
+    tolerance: float  # relative residual of (6.3)
+    max_iterations: int
+
+
+def check(system: System, state: State, input: Input) -> None:
+    """ValueError unless the joint is fixed and only weight acts."""
+    if system.cart_free != 0.0 or system.joint_damping != 0.0:
+        raise ValueError(
+            "euler_lagrange is for a fixed joint without damping; set cart.fixed: true, joint.damping: 0.0"
+        )
+    if np.any(input.force) or np.any(input.sines) or np.any(input.disturbance):
+        raise ValueError(
+            "euler_lagrange knows no forces but weight; take off input.* and the disturbance"
+        )
+
+
+def explain(q: Array, v: Array) -> str:
+    """Where the chart stands: its singularity is why the method ends."""
+    d = pitch_cone.from_state(tuple(q[2:]), tuple(v[2:]))[0]
+    return f"the pitch has reached {degrees(d):.1f} deg and the pitch-cone chart is singular at +-90 deg"
+
+
+@inlined
+def momenta(J, V, h, d, e, D, sign):
+    """dL/dq' + sign (h/2) dL/dq at the midpoint (d, e) with velocity D: both sides of (6.3)."""
+    c, s = cos(d), sin(d)
+    half = 0.5 * sign * h
+    return (
+        J * D[0] + half * (V * s * cos(e) - J * s * c * D[1] * D[1]),
+        J * c * c * D[1] + half * V * c * sin(e),
+    )
+
+
+@inlined
+def newton_step(J, V, h, d, e, D, r):
+    """(dr/dD)^-1 r for r = p_k of (6.3), the midpoint moving by h/2 with D."""
+    c, s, half = cos(d), sin(d), 0.5 * h
+    ce, se = cos(e), sin(e)
+    a = J - half * half * (V * c * ce - J * (c * c - s * s) * D[1] * D[1])
+    b = half * (2.0 * J * s * c * D[1] + half * V * s * se)
+    f = half * (half * V * s * se - 2.0 * J * s * c * D[1])
+    g = J * c * c - half * half * V * c * ce
+    det = a * g - b * f
+    return (g * r[0] - b * r[1]) / det, (a * r[1] - f * r[0]) / det
+
+
+@inlined
+def stage(J, V, h, d, e, D, p, tolerance, max_iterations):
+    """One step of (6.3): (d, e, D, p, iterations, relative residual)."""
+    scale = abs(p[0]) + abs(p[1]) + abs(J * D[0]) + abs(J * D[1]) + abs(h) * V * 1e-3
+    half, iterations = 0.5 * h, 0
+    while True:
+        m = momenta(J, V, h, d + half * D[0], e + half * D[1], D, -1.0)
+        r = (m[0] - p[0], m[1] - p[1])
+        error = (abs(r[0]) + abs(r[1])) / scale
+        if error <= tolerance or iterations == max_iterations or not isfinite(error):
+            break
+        s = newton_step(J, V, h, d + half * D[0], e + half * D[1], D, r)
+        D = (D[0] - s[0], D[1] - s[1])
+        iterations += 1
+    p = momenta(J, V, h, d + half * D[0], e + half * D[1], D, 1.0)
+    return d + h * D[0], e + h * D[1], D, p, iterations, error
+
+
+@inlined
+def accelerations(system, load, f, q, w, u):
+    """(w', x'') of (6.2); the attitude turns about the rod as the chart has it."""
+    d, e, dd, de = pitch_cone.from_state(q, w)
+    a, b = pitch_cone.accelerations(system, d, e, dd, de)
+    c, s = cos(d), sin(d)
+    return (de * dd * s - b * c, a, -b * s - de * dd * c), (0.0, 0.0)
+
+
+@kernel
+def advance(system, options, input, h, n, t, q, v, reaction):
+    """Take n steps of size h in place; returns (steps done, iterations, largest relative residual).
+
+    It stops where Newton does not converge and where the pitch comes within 4 degrees of the pole (residual inf).
+    """
+    x, Q, w, u = memory.read(q, v)
+    J, V = pitch_cone.constants(system)
+    d, e, dd, de = pitch_cone.from_state(Q, w)
+    c = cos(d)
+    p, D = (J * dd, J * c * c * de), (dd, de)
+    weights, iterations, worst = options.weights, 0, 0.0
+    done, before = 0, (d, e, p)
+    for i in range(n):
+        before = (d, e, p)
+        for j in range(weights.shape[0]):
+            d, e, D, p, count, error = stage(
+                J, V, h * weights[j], d, e, D, p, options.tolerance, options.max_iterations
+            )
+            iterations += count
+            worst = max(worst, error) if isfinite(error) else np.inf
+            if not cos(d) > _EDGE:
+                worst = np.inf
+        if not worst <= options.tolerance:
+            break
+        done += 1
+    if done < n:
+        d, e, p = before
+    c = cos(d)
+    Q1, w = pitch_cone.to_state(d, e, p[0] / J, p[1] / (J * c * c))
+    memory.write(q, v, x, Q1, w, u)
+    if done == n and n > 0:
+        d, e, p = before
+        c = cos(d)
+        Q0, w0 = pitch_cone.to_state(d, e, p[0] / J, p[1] / (J * c * c))
+        load = rod_on_cart.load(input)
+        memory.write_reaction(
+            reaction, rod_on_cart.joint_force(system, load, Q0, w0, u, Q1, w, u, h)
+        )
+    return done, iterations, worst

@@ -1,0 +1,104 @@
+"""The reduced Moser-Veselov step on R^2 x SO(3): symplectic, time-symmetric, exact momenta, order 2.
+
+The state is carried as momenta (p, P); one 3x3 Newton a step. See `discrete_rod` for the equations and
+doc/mathematics.md, section 2. Moser, Veselov, Comm. Math. Phys. 139 (1991); Lee, Leok, McClamroch (2005).
+"""
+
+from typing import NamedTuple
+
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.mechanics.integrators import discrete_rod, memory
+from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.types import Array
+
+ORDER = 2
+SYMMETRIC = True
+
+
+class Options(NamedTuple):
+    """What the solve needs; `weights` are the stages of a symmetric composition, ones sum."""
+
+    weights: Array  # (s,) fractions of h
+    tolerance: float  # relative residual of the discrete equations
+    max_iterations: int
+
+
+@inlined
+def stage(E, system, load, tolerance, max_iterations, f, state, guess):
+    """One step of (2.6) to (2.9).
+
+    `state` is (x, Q, R, p, P, tau, U), the last two the forces at its node; f the sines' force at the
+    other end; `guess` the scalar part of the turn.
+    """
+    x, Q, R, p, P, tau, U = state
+    half = 0.5 * E.h
+    b = vec.axpy(half, tau, p)
+    Ph = (P[0] + half * U[0], P[1] + half * U[1])
+    turn = discrete_rod.solve(E, R, Ph, b, guess, tolerance, max_iterations)
+    e, ml = turn.e, E.mu * E.l
+    D = (E.X * Ph[0] - ml * vec.dot(R[0], e), E.X * Ph[1] - ml * vec.dot(R[1], e))
+    k = R[2]
+    Q = unit_quaternion.product(Q, (turn.w, turn.v[0], turn.v[1], turn.v[2]))
+    R = unit_quaternion.matrix(Q)
+    Q = unit_quaternion.repaired(Q)
+    tau = rod_on_cart.torque(system, load, R)
+    U = rod_on_cart.horizontal(load, f)
+    p = vec.axpy(half, tau, discrete_rod.passed_on(E, turn, k, R, Ph))
+    P = (Ph[0] - E.cart_damping * D[0] + half * U[0], Ph[1] - E.cart_damping * D[1] + half * U[1])
+    return ((x[0] + D[0], x[1] + D[1]), Q, R, p, P, tau, U), turn
+
+
+@kernel
+def write(system, q, v, state):
+    """Write (x, Q, R, p, P, ...) as positions and velocities; returns the latter (w, u)."""
+    w, u = rod_on_cart.velocities(system, state[2], state[3], state[4])
+    memory.write(q, v, state[0], state[1], w, u)
+    return w, u
+
+
+@kernel
+def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
+    """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None compile to a plain loop."""
+    tolerance, max_iterations = options.tolerance, options.max_iterations
+    x, Q, w, u = memory.read(q, v)
+    R = unit_quaternion.matrix(Q)
+    u = (system.cart_free * u[0], system.cart_free * u[1])
+    p, P = rod_on_cart.momenta(system, R, w, u)
+    f = rod_on_cart.sines_at(sines, t)
+    state = (x, Q, R, p, P, rod_on_cart.torque(system, load, R), rod_on_cart.horizontal(load, f))
+    bend = bend_old = 0.125 * vec.dot(w, w)
+    iterations, worst = 0, 0.0
+    for i in range(n):
+        start, s = state, t + i * h
+        for j in range(len(weights)):
+            hj = h * weights[j]
+            s += hj
+            f = rod_on_cart.sines_at(sines, s)
+            E = discrete_rod.equations(system, 0.0, hj)
+            guess = 1.0 - hj * hj * (2.0 * bend - bend_old)
+            state, turn = stage(E, system, load, tolerance, max_iterations, f, state, guess)
+            bend, bend_old = 0.25 * E.f * E.f * (1.0 - turn.w), bend
+            iterations += turn.iterations
+            if not turn.error <= tolerance:
+                if i > 0:  # else q, v are the start itself, to the last bit
+                    write(system, q, v, start)
+                return i, iterations, turn.error
+            worst = max(worst, turn.error)
+        if i == n - 1:
+            w, u = rod_on_cart.velocities(system, start[2], start[3], start[4])
+            Q0 = start[1]
+            w1, u1 = write(system, q, v, state)
+            memory.write_reaction(
+                reaction, rod_on_cart.joint_force(system, load, Q0, w, u, state[1], w1, u1, h)
+            )
+    return n, iterations, worst
+
+
+@kernel
+def advance(system, options, input, h, n, t, q, v, reaction):
+    """Take n steps of size h in place; returns (steps done, iterations, largest relative residual)."""
+    load, weights, sines = rod_on_cart.load(input), options.weights, input.sines
+    if len(weights) == 1 and len(sines) == 0:
+        return steps(system, options, load, (weights[0],), None, h, n, t, q, v, reaction)
+    return steps(system, options, load, weights, sines, h, n, t, q, v, reaction)

@@ -1,0 +1,98 @@
+"""The simulator's default: rod and cart in maximal coordinates, midpoint quaternion, contacts as more rows.
+
+The step is that of `maximal_rod` (doc/mathematics.md, section 3); its multipliers are the joint's force. What the pendulum
+meets joins the same equations in `contact_step` (doc/nonsmooth.md, The pendulum meets the world).
+"""
+
+from typing import NamedTuple
+
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.kernel import hot
+from rbdyn_ros.mechanics.integrators import discrete_rod, maximal_rod, memory
+from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.mechanics.pendulum_contact import contact_loop
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
+from rbdyn_ros.types import Array
+
+ORDER = 2
+SYMMETRIC = True
+
+
+class Options(NamedTuple):
+    """What the solve needs; `weights` are the stages of a symmetric composition, ones sum."""
+
+    weights: Array  # (s,) fractions of h
+    tolerance: float  # relative residual of the discrete equations
+    max_iterations: int
+    gamma: float  # [kg m^2] kinetic-energy parameter; 4/3 I_3 turns a spinning rod with order 4
+    contact: (
+        ContactState | None
+    )  # what the contacts remember; None where there is nothing to touch
+    split: (
+        int  # 1 a step ends at an impact and goes on from there, 0 impacts are resolved at its end
+    )
+
+
+@hot
+def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
+    """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None compile to a plain loop."""
+    tolerance, max_iterations, gamma = options.tolerance, options.max_iterations, options.gamma
+    x, Q, w, u = memory.read(q, v)
+    R = unit_quaternion.matrix(Q)
+    u = (system.cart_free * u[0], system.cart_free * u[1])
+    state = (x, Q, R, w, u, rod_on_cart.center_velocity(system, R, w, u))
+    u1 = rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, t))
+    bend = bend_old = 0.125 * vec.dot(w, w)
+    iterations, worst = 0, 0.0
+    for i in range(n):
+        start, s = state, t + i * h
+        total = (0.0, 0.0, 0.0)
+        for j in range(len(weights)):
+            hj = h * weights[j]
+            s += hj
+            u0, u1 = u1, rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, s))
+            E = discrete_rod.equations(system, gamma, hj)
+            guess = 1.0 - hj * hj * (2.0 * bend - bend_old)
+            state, turn, impulse = maximal_rod.stage(
+                E, system, load, tolerance, max_iterations, u0, u1, state, guess, None
+            )
+            bend, bend_old = 0.25 * E.f * E.f * (1.0 - turn.w), bend
+            iterations += turn.iterations
+            if not turn.error <= tolerance:
+                memory.write(q, v, start[0], start[1], start[3], start[4])
+                return i, iterations, turn.error
+            worst = max(worst, turn.error)
+            total = vec.add(total, impulse)
+        memory.write_reaction(reaction, vec.scale(1.0 / h, total))
+    memory.write(q, v, state[0], state[1], state[3], state[4])
+    return n, iterations, worst
+
+
+@hot
+def walk(system, options, contact, load, weights, sines, h, n, t, q, v, reaction):
+    """`advance` for a `contact` whose type tells whether there is anything to touch: None compiles the smooth loop alone."""
+    if contact is not None:
+        return contact_loop.steps(system, options, contact, load, sines, h, n, t, q, v, reaction)
+    if len(weights) == 1 and len(sines) == 0:
+        return steps(system, options, load, (weights[0],), None, h, n, t, q, v, reaction)
+    return steps(system, options, load, weights, sines, h, n, t, q, v, reaction)
+
+
+@hot
+def advance(system, options, input, h, n, t, q, v, reaction):
+    """Take n steps of size h in place; returns (steps done, iterations, largest relative residual)."""
+    load = rod_on_cart.load(input)
+    return walk(
+        system,
+        options,
+        options.contact,
+        load,
+        options.weights,
+        input.sines,
+        h,
+        n,
+        t,
+        q,
+        v,
+        reaction,
+    )

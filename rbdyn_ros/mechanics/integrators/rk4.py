@@ -1,0 +1,103 @@
+"""Classical Runge-Kutta on the coupled state: cart, quaternion and both velocities in every stage.
+
+    J_p w' + m c x R^T (x'', 0)           = tau - d w - w x J_p w                           (1.7)
+    (M + m) x'' + m [R (w' x c)]_xy       = U - b x' - m [R (w x (w x c))]_xy               (1.8)
+    q' = q o (0, w) / 2
+
+Fourth order in every component, the attitude too. Explicit: it drifts in energy and momenta, slowly.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.mechanics.integrators import memory
+from rbdyn_ros.mechanics.pendulum import rod_on_cart
+
+ORDER = 4
+SYMMETRIC = False
+
+
+class Options(NamedTuple):
+    """Nothing to choose: no equation is solved."""
+
+
+@inlined
+def rates(system, load, f, q, w, u):
+    """(x', q', w', u') for the cart velocity u (2,), attitude q, angular velocity w [body] and the sines' force f."""
+    R = unit_quaternion.matrix(q)
+    m, l, I = system.rod_mass, system.center, system.inertia
+    tau = rod_on_cart.torque(system, load, R)
+    U = rod_on_cart.horizontal(load, f)
+    J = (I[0] + m * l * l, I[1] + m * l * l, I[2])
+    p = vec.sub(vec.axpy(-system.joint_damping, w, tau), vec.cross(w, vec.times(J, w)))
+    a = (l * w[2] * w[0], l * w[2] * w[1], -l * (w[0] * w[0] + w[1] * w[1]))  # w x (w x c)
+    P = (
+        U[0] - system.cart_damping * u[0] - m * vec.dot(R[0], a),
+        U[1] - system.cart_damping * u[1] - m * vec.dot(R[1], a),
+    )
+    dw, du = rod_on_cart.velocities(system, R, p, P)
+    return u, unit_quaternion.rate(q, w), dw, du
+
+
+@inlined
+def accelerations(system, load, f, q, w, u):
+    """(w', x'') of the coupled equations (1.7), (1.8), which all integrators but `tqdl` step."""
+    _, _, dw, du = rates(system, load, f, q, w, u)
+    return dw, du
+
+
+@inlined
+def moved(state, h, rate):
+    """state + h rate, of (x, q, w, u)."""
+    x, q, w, u = state
+    dx, dq, dw, du = rate
+    return (
+        (x[0] + h * dx[0], x[1] + h * dx[1]),
+        (q[0] + h * dq[0], q[1] + h * dq[1], q[2] + h * dq[2], q[3] + h * dq[3]),
+        vec.axpy(h, dw, w),
+        (u[0] + h * du[0], u[1] + h * du[1]),
+    )
+
+
+@kernel
+def steps(system, load, sines, h, n, t, q, v, reaction):
+    """`advance` for sines of a type that tells whether there are any: None compiles to a plain loop."""
+    x, Q, w, u = memory.read(q, v)
+    u = (system.cart_free * u[0], system.cart_free * u[1])
+    for i in range(n):
+        state, s = (x, Q, w, u), t + i * h
+        f0 = rod_on_cart.sines_at(sines, s)
+        f1 = rod_on_cart.sines_at(sines, s + 0.5 * h)
+        f2 = rod_on_cart.sines_at(sines, s + h)
+        k1 = rates(system, load, f0, Q, w, u)
+        x1, Q1, w1, u1 = moved(state, 0.5 * h, k1)
+        k2 = rates(system, load, f1, Q1, w1, u1)
+        x2, Q2, w2, u2 = moved(state, 0.5 * h, k2)
+        k3 = rates(system, load, f1, Q2, w2, u2)
+        x3, Q3, w3, u3 = moved(state, h, k3)
+        k4 = rates(system, load, f2, Q3, w3, u3)
+        x, Q, w, u = moved(
+            moved(moved(moved(state, h / 6.0, k1), h / 3.0, k2), h / 3.0, k3), h / 6.0, k4
+        )
+        Q = unit_quaternion.normalized(Q)
+        if not memory.finite(x, Q, w, u):
+            memory.write(q, v, *state)
+            return i, 0, np.inf
+        if i == n - 1:
+            memory.write_reaction(
+                reaction, rod_on_cart.joint_force(system, load, *state[1:], Q, w, u, h)
+            )
+    memory.write(q, v, x, Q, w, u)
+    return n, 0, 0.0
+
+
+@kernel
+def advance(system, options, input, h, n, t, q, v, reaction):
+    """Take n steps of size h in place; returns (steps done, 0 iterations, residual 0). Only an overflow stops it."""
+    load, sines = rod_on_cart.load(input), input.sines
+    if len(sines) == 0:
+        return steps(system, load, None, h, n, t, q, v, reaction)
+    return steps(system, load, sines, h, n, t, q, v, reaction)

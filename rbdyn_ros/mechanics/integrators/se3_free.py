@@ -1,0 +1,98 @@
+"""DREPE of a free rigid body on SE(3): one pose, one momentum, Newton or RIQN (8.3).
+
+RIQN takes V <- V - G^-1 rho, no matrix: the recursive impulse-based quasi-Newton of the discrete recursive
+Newton-Euler algorithm, for one body. The space momentum Ad_{T^-1}^T mu is exact when nothing acts. The exponential of
+SE(3) is a screw: the centre of mass of a tumbling body leaves its straight line by O(h^2), unlike SO(3) x R^3.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.geometry import twist, unit_quaternion, vec
+from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.mechanics.integrators import discrete_twist
+from rbdyn_ros.numerics import linear
+
+
+class Options(NamedTuple):
+    """What the solve needs."""
+
+    tolerance: float  # relative residual of (8.3)
+    max_iterations: int
+    newton: int  # 1 Newton, 0 RIQN
+
+
+@inlined
+def wrench(system, disturbance, Q):
+    """F - T*dP [body] of the weight and a wrench (force, torque in the world; point in the body from the centre of mass)."""
+    d = disturbance
+    F = unit_quaternion.rotated_back(Q, (d[0], d[1], d[2]))
+    T = unit_quaternion.rotated_back(Q, (d[3], d[4], d[5]))
+    f = unit_quaternion.rotated_back(Q, (d[0], d[1], d[2] - system.rod_mass * system.gravity))
+    return vec.add(T, vec.cross((d[6], d[7], d[8]), F)), f
+
+
+@kernel
+def solve(system, h, V, left, options, K, z):
+    """(V, rho, iterations, relative residual) of rho(V) = dlog_{hV}^T G V - left = 0."""
+    I, m = system.inertia, system.rod_mass
+    scale = vec.size(left[0]) + vec.size(left[1]) + 1e-300
+    iterations = 0
+    while True:
+        mu = twist.dlog_transposed(discrete_twist.scaled(h, V), discrete_twist.metric(I, m, V))
+        r = (vec.sub(mu[0], left[0]), vec.sub(mu[1], left[1]))
+        error = (vec.size(r[0]) + vec.size(r[1])) / scale
+        if not error > options.tolerance or iterations == options.max_iterations:
+            return V, r, iterations, error
+        if options.newton == 1:
+            discrete_twist.momentum_jacobian(I, m, h, V, K)
+            z[0], z[1], z[2] = r[0]
+            z[3], z[4], z[5] = r[1]
+            linear.solve_in_place(K, z)
+            step = ((z[0], z[1], z[2]), (z[3], z[4], z[5]))
+        else:
+            step = ((r[0][0] / I[0], r[0][1] / I[1], r[0][2] / I[2]), vec.scale(1.0 / m, r[1]))
+        V = (vec.sub(V[0], step[0]), vec.sub(V[1], step[1]))
+        iterations += 1
+
+
+@kernel
+def advance_free(system, options, disturbance, h, n, q, v):
+    """Take n steps of size h in place on q (7,) = x y z | w x y z and v (6,) = velocity [world] | w [body].
+
+    q is the pose of the centre of mass (`system.center` is not read). Returns (steps done, iterations, largest relative residual).
+    """
+    I, m = system.inertia, system.rod_mass
+    K, z = np.empty((6, 6)), np.empty(6)
+    r, Q = (q[0], q[1], q[2]), (q[3], q[4], q[5], q[6])
+    V = ((v[3], v[4], v[5]), unit_quaternion.rotated_back(Q, (v[0], v[1], v[2])))
+    V_old, mu = V, discrete_twist.metric(I, m, V)
+    done, iterations, worst = 0, 0, 0.0
+    for i in range(n):
+        left = discrete_twist.sum(
+            mu, discrete_twist.scaled(0.5 * h, wrench(system, disturbance, Q))
+        )
+        guess = discrete_twist.sum(
+            discrete_twist.scaled(2.0, V), discrete_twist.scaled(-1.0, V_old)
+        )
+        V_old = V
+        V, rest, count, error = solve(system, h, guess, left, options, K, z)
+        iterations += count
+        worst = error if not error <= worst else worst
+        if not error <= options.tolerance:
+            break
+        step = twist.exp(discrete_twist.scaled(h, V))
+        Q, r = twist.product((Q, r), step)
+        Q = unit_quaternion.repaired(Q)
+        mu = twist.dlog_transposed(discrete_twist.scaled(-h, V), discrete_twist.metric(I, m, V))
+        mu = discrete_twist.sum(mu, discrete_twist.scaled(0.5 * h, wrench(system, disturbance, Q)))
+        mu = discrete_twist.sum(
+            mu, discrete_twist.scaled(-1.0, twist.Ad_transposed(step, rest))
+        )  # what the solver left
+        done += 1
+    q[0], q[1], q[2] = r
+    q[3], q[4], q[5], q[6] = Q
+    v[0], v[1], v[2] = unit_quaternion.rotated(Q, vec.scale(1.0 / m, mu[1]))
+    v[3], v[4], v[5] = (mu[0][0] / I[0], mu[0][1] / I[1], mu[0][2] / I[2])
+    return done, iterations, worst

@@ -1,0 +1,446 @@
+"""Event-driven integration: smooth flight by SciPy's solve_ivp, roots of the gaps as events, impacts solved exactly.
+
+Between events the closed interactions I hold their acceleration at zero,
+
+    M dv/dt = F + H_I^T lambda,     du/dt = H M^-1 (F + H_I^T lambda) + b = 0,   b = dH/dt v + d(dh/dt)/dt   (N.24)
+
+An event is a gap that closes or a multiplier lambda_N that turns negative. At a gap's root the impulse problem
+u^+ = u^- + G P, G = H M^-1 H^T, with the laws' restitution gives v^+; then 0 <= du/dt _|_ lambda >= 0 of the contacts that
+stay decides which remain closed.
+
+Zeno: bounces of a contact pressed on get shorter and shorter. Where the next flight, about 2 u^+ / |du/dt|, would last
+less than `rest_time`, an impulse puts the contact at rest, u = 0; a bound on the events guards the rest.
+A contact with friction that stays closed slides or sticks (phases.py); the ends of these phases are events too: a sliding
+speed that reaches zero, and what the law wants of the accelerations where it is no longer the phase (N.30, N.31).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from rbdyn_ros.mechanics.network import one_step, phases, second_order
+from rbdyn_ros.mechanics.network.arguments import count, number
+from rbdyn_ros.mechanics.network.laws import Equality
+from rbdyn_ros.mechanics.network.second_order import Network, joined
+from rbdyn_ros.mechanics.solvers.solution import explain
+from rbdyn_ros.types import Array
+
+_SHIFT = 1e-6  # [s] for the derivative of H along the motion
+_TOUCHING = 1e-12  # [m] a gap below is zero: above the roots' round-off, below the last bounces that are flown
+_OVERLAP = 1e-9  # [m] what drift along a closed contact may leave
+_PARTING = 1e-9  # [m/s] a speed above which a touching contact parts
+_HELD = 1e-6  # what may be left of an acceleration that is held at zero, relative
+_STILL = 1e-7  # [m/s] a sliding speed at the end of its phase that is put to zero
+_PHASE = -1  # in place of a contact: a sliding or sticking phase ends
+
+
+class Options(NamedTuple):
+    """Make them with `options`, which checks."""
+
+    tolerance: float = 1e-10  # rtol and atol of the flight
+    max_step: float = np.inf  # [s]; a gap may not close and open again within it
+    rest_time: float = 1e-6  # [s] shorter flights are not flown
+    max_events: int = 100000
+
+
+class Run(NamedTuple):
+    """States at the requested times, as far as it went; when not ok, `message` says why it stopped."""
+
+    t: Array  # (k,)
+    q: Array  # (k, sum n_q)
+    v: Array  # (k, sum n)
+    events: list
+    ok: bool
+    message: str
+
+
+def options(
+    tolerance: float = 1e-10,
+    max_step: float = np.inf,
+    rest_time: float = 1e-6,
+    max_events: int = 100000,
+) -> Options:
+    """ValueError for numbers that are not positive."""
+    return Options(
+        number(tolerance, "tolerance", 0.0, 1e-2, open_low=True),
+        number(max_step, "max_step", 0.0, open_low=True, infinite=True),
+        number(rest_time, "rest_time", 0.0, open_low=True),
+        count(max_events, "max_events", 1),
+    )
+
+
+def run(
+    net: Network, t: float, q: tuple, v: tuple, times: Array, options: Options = Options()
+) -> Run:
+    """From (t, q, v), tuples with a part for each system, to the last of `times` (k,), increasing, each >= t.
+
+    ValueError for what is no start (`second_order.check_start`) and for times that do not increase; all else comes back in the Run.
+    """
+    second_order.check_start(net, t, q, v)
+    times = np.asarray(times, float)
+    if (
+        times.ndim != 1
+        or not len(times)
+        or not times[0] >= t
+        or not np.all(np.diff(times) > 0.0)
+        or not np.isfinite(times).all()
+    ):
+        raise ValueError(f"the times must be finite, increase, and begin at t = {t:g} s or later")
+    flown = EventDrivenRun(net, t, q, v, times, options)
+    message = ""
+    try:
+        flown.integrate()
+    except (IntegrationStopped, second_order.Singular) as stopped:
+        message = f"event_driven stopped at t = {flown.t:g} s: {stopped}"
+    k = len(flown.rows)
+    q, v = flown.split(np.array(flown.rows).reshape(k, flown.cuts_q[-1] + flown.cuts_v[-1]))
+    return Run(times[:k], q, v, flown.events, not message, message)
+
+
+class Event(NamedTuple):
+    """What happened at an instant."""
+
+    t: float
+    kind: str  # "impact", "rest" (put down by the guard), "release", "stop" (of sliding), "change" (of who slides)
+    interactions: tuple
+    q: tuple
+    before: tuple  # v^-
+    after: tuple  # v^+
+    impulses: Array  # of the closed rows, in the order of the interactions
+
+
+class IntegrationStopped(Exception):
+    """Why the run cannot go on."""
+
+
+class EventDrivenRun:
+    """The state of a run: where it is, what is closed, what was seen."""
+
+    def __init__(
+        self, net: Network, t: float, q: tuple, v: tuple, times: Array, options: NamedTuple
+    ):
+        self.net, self.times, self.options = net, times, options
+        self.cuts_q = np.cumsum([len(x) for x in q])
+        self.cuts_v = np.cumsum([len(x) for x in v])
+        self.t, self.q, self.v = t, q, v
+        self.rows, self.events = [], []
+        self.equalities = [
+            k for k, one in enumerate(net.interactions) if isinstance(one.law, Equality)
+        ]
+        self.contacts = [k for k in range(len(net.interactions)) if k not in self.equalities]
+        self.closed, self.sliding = self.equalities, {}
+
+    def integrate(self) -> None:
+        """Fly from event to event until the last time."""
+        self.settle([])
+        while self.t < self.times[-1]:
+            if len(self.events) >= self.options.max_events:
+                raise IntegrationStopped(
+                    f"{len(self.events)} events; raise rest_time or max_events"
+                )
+            touched = self.fly()
+            if touched:
+                self.collide(touched)
+        while len(self.rows) < len(self.times):
+            self.rows.append(np.concatenate([*self.q, *self.v]))
+
+    def gap(self, k: int, t: float, q: tuple) -> float:
+        """y_N of interaction k."""
+        one = self.net.interactions[k]
+        return float(one.relation.value(t, joined(q, one))[0])
+
+    def split(self, y: Array) -> tuple:
+        """(q, v) of a flat state."""
+        return y[..., : self.cuts_q[-1]], y[..., self.cuts_q[-1] :]
+
+    def parts(self, y: Array) -> tuple:
+        """(q, v) as tuples."""
+        q, v = self.split(y)
+        return tuple(np.split(q, self.cuts_q[:-1])), tuple(np.split(v, self.cuts_v[:-1]))
+
+    def speeds(self, t: float, q: tuple, v: tuple, some: list) -> Array:
+        """u of the interactions `some`, one after the other."""
+        out = [np.empty(0)]
+        for k in some:
+            one = self.net.interactions[k]
+            out.append(
+                second_order.velocity(
+                    second_order.rows(self.net, one, t, q),
+                    one.relation.drift(t, joined(q, one)),
+                    v,
+                )
+            )
+        return np.concatenate(out)
+
+    def accelerations(self, t: float, q: tuple, v: tuple, some: list) -> tuple:
+        """(G, free du/dt, free dv/dt, carried) of the interactions `some` (N.24)."""
+        M = tuple(s.mass(x) for s, x in zip(self.net.systems, q))
+        F = second_order.forces(self.net, t, q, v)
+        if not all(np.isfinite(x).all() for x in (*M, *F)):
+            raise IntegrationStopped(f"a force or a mass is not finite near t = {t:g} s")
+        free = tuple(
+            second_order.solved(m, f, f"mass of system {i}") for i, (m, f) in enumerate(zip(M, F))
+        )
+        rows = [second_order.rows(self.net, self.net.interactions[k], t, q) for k in some]
+        if not rows:
+            return np.empty((0, 0)), np.empty(0), free, {}
+        G, carried = second_order.delassus(rows, M)
+        b = np.concatenate([self.bias(t, q, v, k) for k in some])
+        driven = np.concatenate([sum(block @ free[i] for i, block in H.items()) for H in rows])
+        return G, b + driven, free, carried
+
+    def bias(self, t: float, q: tuple, v: tuple, k: int) -> Array:
+        """b of interaction k (N.24)."""
+        one = self.net.interactions[k]
+        if one.relation.bias:
+            return one.relation.bias(t, joined(q, one), joined(v, one))
+        ahead, behind = (
+            tuple(s.moved(x, d * y) for s, x, y in zip(self.net.systems, q, v))
+            for d in (_SHIFT, -_SHIFT)
+        )
+        return (
+            self.speeds(t + _SHIFT, ahead, v, [k]) - self.speeds(t - _SHIFT, behind, v, [k])
+        ) / (2.0 * _SHIFT)
+
+    def rate(self, t: float, y: Array) -> Array:
+        """d(q, v)/dt with the closed interactions held."""
+        q, v = self.parts(y)
+        G, u_rate, a, carried = self.accelerations(t, q, v, self.closed)
+        if len(G):
+            force = phases.multipliers(G, u_rate, *self.phase(t, q, v))
+            a = tuple(x + carried[i] @ force for i, x in enumerate(a))
+        return np.concatenate([*(s.tangent(x) @ w for s, x, w in zip(self.net.systems, q, v)), *a])
+
+    def phase(self, t: float, q: tuple, v: tuple) -> tuple:
+        """(S, E) of what is closed (N.30)."""
+        return phases.reduction(
+            self.net, self.closed, self.sliding, self.speeds(t, q, v, self.closed)
+        )
+
+    def require_held(self) -> None:
+        """IntegrationStopped where no multipliers keep what is closed: rows that contradict each other, or move what cannot move."""
+        G, a, _, _ = self.accelerations(self.t, self.q, self.v, self.closed)
+        kept, E = self.phase(self.t, self.q, self.v)
+        left = G[kept] @ phases.multipliers(G, a, kept, E) + a[kept]
+        if not np.abs(left).max(initial=0.0) <= _HELD * (1.0 + np.abs(a).max(initial=0.0)):
+            names = ", ".join(map(str, self.closed))
+            raise IntegrationStopped(
+                f"interactions {names} cannot hold together: they contradict each other, {np.abs(left).max():.1e} of du/dt is left"
+            )
+
+    def pressing(self, t: float, y: Array, k: int) -> float:
+        """lambda_N of the closed contact k."""
+        q, v = self.parts(y)
+        G, u_rate, _, _ = self.accelerations(t, q, v, self.closed)
+        return float(phases.multipliers(G, u_rate, *self.phase(t, q, v))[self.first_row(k)])
+
+    def first_row(self, k: int) -> int:
+        """Where the rows of the closed interaction k begin."""
+        return sum(
+            self.net.interactions[j].relation.rows for j in self.closed[: self.closed.index(k)]
+        )
+
+    def wanted(self, t: float, q: tuple, v: tuple) -> phases.Wanted:
+        """What the law wants of the accelerations of what is closed (N.31)."""
+        G, u_rate, _, _ = self.accelerations(t, q, v, self.closed)
+        want = phases.wanted(self.net, self.closed, self.sliding, G, u_rate, *self.phase(t, q, v))
+        if not want.solution.ok:
+            raise IntegrationStopped(f"who stays closed is not solved: {explain(want.solution)}")
+        return want
+
+    def advancing(self, t: float, y: Array, k: int) -> float:
+        """The speed of the sliding contact k along the direction in which its phase began."""
+        return float(self.tangential(t, *self.parts(y), k) @ self.sliding[k])
+
+    def tangential(self, t: float, q: tuple, v: tuple, k: int) -> Array:
+        """u_T of the contact k."""
+        return self.speeds(t, q, v, [k])[1:]
+
+    def fly(self) -> list:
+        """Integrate to the next event or the end; the contacts that touched."""
+        watched, rising, hop = [], [], np.inf
+        rubbing = [k for k in self.closed if phases.has_tangents(self.net, k)]
+        if rubbing:
+            watched.append((_PHASE, lambda t, y: phases.margin(self.wanted(t, *self.parts(y)))))
+        for k in self.contacts:
+            if k in self.sliding:
+                watched.append((_PHASE, lambda t, y, k=k: self.advancing(t, y, k)))
+            elif k in rubbing:
+                continue
+            elif k in self.closed:
+                watched.append((k, lambda t, y, k=k: self.pressing(t, y, k)))
+            elif self.gap(k, self.t, self.q) > _TOUCHING:
+                watched.append((k, lambda t, y, k=k: self.gap(k, t, self.parts(y)[0])))
+            elif self.speeds(self.t, self.q, self.v, [k])[0] < 0.0:
+                return [k]
+            else:
+                rising.append(k)
+                hop = min(hop, self.rise(k))
+        ended = self.hop(watched, rising, hop)
+        if _PHASE in ended:
+            self.change()
+            return []
+        gone = [k for k in ended if k in self.closed]
+        if gone:
+            self.release(gone[0])
+            return []
+        return ended
+
+    def hop(self, watched: list, rising: list, hop: float) -> list:
+        """Integrate at most as long as the contacts just left surely rise; the contacts whose events ended it."""
+        origin = self.t, self.q, self.v, len(self.rows)
+        while True:
+            ended = self.integrate_flight(watched, min(self.times[-1], self.t + hop))
+            if hop <= 0.25 * self.options.rest_time or all(
+                self.gap(k, self.t, self.q) >= -_OVERLAP for k in rising
+            ):
+                return ended
+            self.t, self.q, self.v, rows = origin
+            self.rows, hop = self.rows[:rows], hop / 4.0
+
+    def rise(self, k: int) -> float:
+        """About how long the contact k, just left, rises [s]."""
+        u = self.speeds(self.t, self.q, self.v, [k])[0]
+        fall = -self.accelerations(self.t, self.q, self.v, [k])[1][0]
+        longest = min(self.options.max_step, self.times[-1] - self.t)
+        return (
+            min(max(u / fall, 0.25 * self.options.rest_time), longest) if fall > 0.0 else longest
+        )
+
+    def integrate_flight(self, watched: list, end: float) -> list:
+        """solve_ivp from here to `end` or the first event; the contacts whose events ended it."""
+        self.require_held()
+        functions = [f for _, f in watched]
+        for f in functions:
+            f.terminal, f.direction = True, -1.0
+        y = np.concatenate([*self.q, *self.v])
+        tolerance = self.options.tolerance
+        found = solve_ivp(
+            self.rate,
+            (self.t, end),
+            y,
+            "DOP853",
+            events=functions or None,
+            dense_output=True,
+            rtol=tolerance,
+            atol=tolerance,
+            max_step=self.options.max_step,
+        )
+        if not found.success:
+            raise IntegrationStopped(f"the flight failed: {found.message}")
+        while len(self.rows) < len(self.times) and self.times[len(self.rows)] <= found.t[-1]:
+            self.rows.append(found.sol(self.times[len(self.rows)]))
+        self.t = float(found.t[-1])
+        self.q, self.v = self.parts(found.y[:, -1])
+        self.require_held()
+        return [k for (k, _), times in zip(watched, found.t_events or []) if len(times)]
+
+    def release(self, k: int) -> None:
+        """The contact k no longer presses."""
+        self.closed = [j for j in self.closed if j != k]
+        self.events.append(Event(self.t, "release", (k,), self.q, self.v, self.v, np.zeros(0)))
+
+    def collide(self, touched: list) -> None:
+        """The impact of the contacts that touched, of what closes at the same instant, and of all that is closed."""
+        touched = sorted(
+            {*touched, *(k for k in self.contacts if k not in self.closed and self.meets(k))}
+        )
+        some = sorted({*self.closed, *touched})
+        before, (self.v, P) = self.v, self.impact(some, rebound=True)
+        self.events.append(Event(self.t, "impact", tuple(touched), self.q, before, self.v, P))
+        self.settle(touched)
+
+    def meets(self, k: int) -> bool:
+        """Whether the open contact k has no gap left and does not part: what another one pushes onto it, it has to bear at once."""
+        return (
+            self.gap(k, self.t, self.q) <= _TOUCHING
+            and self.speeds(self.t, self.q, self.v, [k])[0] <= _PARTING
+        )
+
+    def impact(self, some: list, rebound: bool, still: tuple = ()) -> tuple:
+        """(v^+, P) of the impulse problem of the interactions `some`; without rebound u_N^+ = 0, for those `still` u^+ = 0."""
+        M = tuple(s.mass(x) for s, x in zip(self.net.systems, self.q))
+        G, carried = second_order.delassus(
+            [second_order.rows(self.net, self.net.interactions[k], self.t, self.q) for k in some],
+            M,
+        )
+        u, at, laws = self.speeds(self.t, self.q, self.v, some), 0, []
+        for k in some:
+            one = self.net.interactions[k]
+            u[at] += rebound * one.law.restitution * min(u[at], 0.0)
+            laws.append(
+                (
+                    one.relation.rows,
+                    one.law
+                    if rebound or phases.has_tangents(self.net, k) and k not in still
+                    else Equality(),
+                )
+            )
+            at += one.relation.rows
+        found = one_step.solve(G, u, laws)
+        if not found.ok:
+            raise IntegrationStopped(
+                f"the impact of interactions {', '.join(map(str, some))} is not solved: {explain(found)}"
+            )
+        return tuple(x + carried[i] @ found.z for i, x in enumerate(self.v)), found.z
+
+    def settle(self, touched: list) -> None:
+        """Which touching contacts stay: those at rest, or with too short a flight ahead, that would press."""
+        near = [
+            k
+            for k in self.contacts
+            if k in self.closed or k in touched or self.gap(k, self.t, self.q) <= _TOUCHING
+        ]
+        resting = [k for k in near if self.rests(k)]
+        if any(abs(self.speeds(self.t, self.q, self.v, [k])[0]) > 1e-12 for k in resting):
+            before, (self.v, P) = (
+                self.v,
+                self.impact(sorted({*self.equalities, *resting}), rebound=False),
+            )
+            self.events.append(Event(self.t, "rest", tuple(resting), self.q, before, self.v, P))
+        self.closed, self.sliding = sorted({*self.equalities, *resting}), self.sliders(resting)
+        if resting:
+            want = self.wanted(self.t, self.q, self.v)
+            resting = [k for k in resting if phases.stays(want, k)]
+            self.sliding = {
+                k: tau for k, tau in {**self.sliding, **phases.begun(want)}.items() if k in resting
+            }
+        self.closed = sorted({*self.equalities, *resting})
+
+    def sliders(self, some: list) -> dict:
+        """Those of the contacts `some` that slide, with their directions."""
+        speeds = {
+            k: self.tangential(self.t, self.q, self.v, k)
+            for k in some
+            if phases.has_tangents(self.net, k)
+        }
+        return {
+            k: u / np.linalg.norm(u) for k, u in speeds.items() if np.linalg.norm(u) > phases.SLOW
+        }
+
+    def change(self) -> None:
+        """A phase ends: what has come to a stop stops, and the law says who slides, sticks or parts from here."""
+        stopped = [
+            k
+            for k in self.sliding
+            if np.linalg.norm(self.tangential(self.t, self.q, self.v, k)) < _STILL
+        ]
+        before, P = self.v, np.zeros(0)
+        if stopped:
+            moving = [k for k in self.sliding if k not in stopped]
+            self.v, P = self.impact(
+                [k for k in self.closed if k not in moving], rebound=False, still=stopped
+            )
+        self.events.append(
+            Event(
+                self.t, "stop" if stopped else "change", tuple(stopped), self.q, before, self.v, P
+            )
+        )
+        self.settle([])
+
+    def rests(self, k: int) -> bool:
+        """Whether contact k is at rest or its next flight would be shorter than `rest_time`."""
+        u = self.speeds(self.t, self.q, self.v, [k])[0]
+        fall = -self.accelerations(self.t, self.q, self.v, [k])[1][0]
+        return bool(fall > 0.0 and -1e-9 < u <= 0.5 * fall * self.options.rest_time)

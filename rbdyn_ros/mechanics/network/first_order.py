@@ -1,0 +1,264 @@
+"""First-order systems with inputs and outputs, y and lambda closed by 0 <= y _|_ lambda >= 0 or y = 0.
+
+    M dx/dt = f(t, x) + r,     y = h(t, x, lambda),     r = g(t, x, lambda)                                  (N.8)
+
+One or several systems, each with its dynamics, and relations that couple some of them: `assembled` makes one FirstOrder
+of all, whose W is block diagonal and whose one-step matrix has the blocks
+
+    D_aa + c sum_i C_a^i W_i^-1 B_a^i,     c sum_i C_a^i W_i^-1 B_b^i     over the systems i that both touch     (N.32)
+
+The relative degree (N.10) says how directly a multiplier acts on an output: in u = A x + B lambda,
+y = C x + D lambda the multiplier lambda_j appears in the r-th derivative of y_j first, r = 0 where
+D_jj is not zero, else the least r with C_j A^(r-1) B^j not zero. A step of y itself can enforce a
+law of degree 0 or 1; at degree 2, mechanics, lambda is an impulse where y reaches zero; at 3 and
+more it is worse than that.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.mechanics.network import laws
+from rbdyn_ros.mechanics.network.arguments import matrix
+from rbdyn_ros.mechanics.network.second_order import differentiated
+from rbdyn_ros.types import Array
+
+_ZERO = 1e-13  # of the product of the norms
+_NEARBY = 1e-3  # to where a gradient that happens to vanish at a state is looked at again
+
+
+class FirstOrder(NamedTuple):
+    """The functions of (N.8) with their gradients, all of (t, x, lambda) but f."""
+
+    M: Array  # (n, n)
+    f: Callable  # (t, x) -> (n,)
+    A: Callable  # df/dx (n, n)
+    h: Callable  # -> y (m,)
+    C: Callable  # dh/dx (m, n)
+    D: Callable  # dh/dlambda (m, m)
+    g: Callable  # -> r (n,)
+    K: Callable  # dg/dx (n, n)
+    B: Callable  # dg/dlambda (n, m)
+    laws: tuple  # of (rows, law): Complementarity or Equality
+
+
+class Dynamics(NamedTuple):
+    """One system without its input."""
+
+    M: Array  # (n, n)
+    f: Callable  # (t, x) -> (n,)
+    A: Callable  # df/dx (n, n)
+
+
+class Relation(NamedTuple):
+    """Output and input of m rows between some systems; the functions take (t, x, lambda), x of those systems in a row."""
+
+    h: Callable
+    C: Callable
+    D: Callable
+    g: Callable
+    K: Callable
+    B: Callable
+    rows: int  # m
+    law: tuple  # Complementarity or Equality
+    systems: tuple  # indices
+
+
+def dynamics(n: int, f: Callable, A: Callable | None = None, M=None) -> Dynamics:
+    """M dx/dt = f(t, x), n states; A = df/dx by finite differences where it is left out."""
+    return Dynamics(
+        np.eye(n) if M is None else matrix(M, "M", n),
+        f,
+        A or (lambda t, x: differentiated(lambda z: f(t, z), x, n)),
+    )
+
+
+def relation(
+    m: int,
+    h: Callable,
+    g: Callable,
+    C=None,
+    D=None,
+    K=None,
+    B=None,
+    law: tuple = laws.Complementarity(),
+    systems: tuple = (0,),
+) -> Relation:
+    """y = h(t, x, lambda) (m,), r = g(t, x, lambda); gradients that are left out are finite differences."""
+
+    def by_x(function):
+        return lambda t, x, s: differentiated(lambda z: function(t, z, s), x, len(x))
+
+    def by_multiplier(function):
+        return lambda t, x, s: differentiated(lambda z: function(t, x, z), s, m)
+
+    _require_law(law)
+    return Relation(
+        h,
+        C or by_x(h),
+        D or by_multiplier(h),
+        g,
+        K or by_x(g),
+        B or by_multiplier(g),
+        m,
+        law,
+        tuple(systems),
+    )
+
+
+def linear_dynamics(A, b: Callable | None = None, M=None) -> Dynamics:
+    """M dx/dt = A x + b(t)."""
+    A = matrix(A, "A")
+    b = b or (lambda t: np.zeros(len(A)))
+    return dynamics(len(A), lambda t, x: A @ x + b(t), lambda t, x: A, M)
+
+
+def linear_relation(
+    B,
+    C,
+    D=None,
+    e: Callable | None = None,
+    law: tuple = laws.Complementarity(),
+    systems: tuple = (0,),
+) -> Relation:
+    """y = C x + D lambda + e(t), r = B lambda: C (m, n), B (n, m), n all states of the coupled systems; D zero where left out."""
+    C = matrix(C, "C", *np.atleast_2d(np.asarray(C, float)).shape)
+    m, n = C.shape
+    B, D, K = (
+        matrix(B, "B", n, m),
+        np.zeros((m, m)) if D is None else matrix(D, "D", m),
+        np.zeros((n, n)),
+    )
+    e = e or (lambda t: np.zeros(m))
+    return relation(
+        m,
+        lambda t, x, s: C @ x + D @ s + e(t),
+        lambda t, x, s: B @ s,
+        lambda t, x, s: C,
+        lambda t, x, s: D,
+        lambda t, x, s: K,
+        lambda t, x, s: B,
+        law,
+        systems,
+    )
+
+
+def linear(
+    A, B, C, D=None, b=None, e=None, M=None, law: tuple = laws.Complementarity()
+) -> FirstOrder:
+    """M dx/dt = A x + b(t) + B lambda, y = C x + D lambda + e(t)   (N.9).
+
+    A (n, n), B (n, m), C (m, n), D (m, m) zero where left out; b and e functions of time; ValueError names a wrong shape.
+    """
+    alone = linear_dynamics(A, b, M)
+    n = len(alone.M)
+    C = np.atleast_2d(np.asarray(C, float))
+    return assembled(
+        alone, linear_relation(matrix(B, "B", n, len(C)), matrix(C, "C", len(C), n), D, e, law)
+    )
+
+
+def assembled(systems, relations) -> FirstOrder:
+    """All systems and relations as one; ValueError where a relation names a system that is not there, or one twice."""
+    systems = (systems,) if isinstance(systems, Dynamics) else tuple(systems)
+    relations = (relations,) if isinstance(relations, Relation) else tuple(relations)
+    for k, one in enumerate(relations):
+        if len(set(one.systems)) != len(one.systems) or not set(one.systems) <= set(
+            range(len(systems))
+        ):
+            raise ValueError(
+                f"relation {k} couples systems {one.systems}; take different ones of 0 to {len(systems) - 1}"
+            )
+    own = _ranges([len(s.M) for s in systems])
+    rows = _ranges([one.rows for one in relations])
+    states = [np.concatenate([own[i] for i in one.systems]) for one in relations]
+    n, m = sum(map(len, own)), sum(map(len, rows))
+    on_states, on_rows = list(zip(own, own)), list(zip(rows, rows))
+
+    def gathered(name: str, shape: tuple, places: list) -> Callable:
+        def function(t, x, s):
+            out = np.zeros(shape)
+            for one, at, r, place in zip(relations, states, rows, places):
+                out[place] += getattr(one, name)(t, x[at], s[r])
+            return out
+
+        return function
+
+    return FirstOrder(
+        _blocks([s.M for s in systems], on_states, n),
+        lambda t, x: np.concatenate([s.f(t, x[at]) for s, at in zip(systems, own)]),
+        lambda t, x: _blocks([s.A(t, x[at]) for s, at in zip(systems, own)], on_states, n),
+        gathered("h", (m,), rows),
+        gathered("C", (m, n), [np.ix_(r, at) for r, at in zip(rows, states)]),
+        gathered("D", (m, m), [np.ix_(*r) for r in on_rows]),
+        gathered("g", (n,), states),
+        gathered("K", (n, n), [np.ix_(at, at) for at in states]),
+        gathered("B", (n, m), [np.ix_(at, r) for r, at in zip(rows, states)]),
+        tuple((one.rows, one.law) for one in relations),
+    )
+
+
+def _require_law(law: tuple) -> None:
+    if not isinstance(law, (laws.Complementarity, laws.Equality)):
+        raise ValueError(
+            f"the law of a first-order system is {law!r}; it must be Complementarity() or Equality()"
+        )
+
+
+def _ranges(sizes: list) -> list:
+    ends = np.cumsum(sizes)
+    return [np.arange(end - size, end) for size, end in zip(sizes, ends)]
+
+
+def _blocks(parts: list, places: list, n: int) -> Array:
+    out = np.zeros((n, n))
+    for part, (rows, columns) in zip(parts, places):
+        out[np.ix_(rows, columns)] = part
+    return out
+
+
+def relative_degrees(A, B, C, D) -> list:
+    """For each row j: how often y_j must be differentiated until lambda_j appears; None if it never does   (N.10)."""
+    A, B, C, D = (np.atleast_2d(np.asarray(X, float)) for X in (A, B, C, D))
+    found = []
+    for j in range(len(C)):
+        found.append(_least(A, B[:, j : j + 1], C[j], D[j, j : j + 1]))
+    return found
+
+
+def reach(system: FirstOrder, t: float, x: Array, multiplier: Array) -> list:
+    """For each row: how often y_j must be differentiated until some multiplier appears, near (t, x, lambda); None if none does.
+
+    Some multiplier, not its own: rows may be closed by each other's. Where M is singular part of the dynamics is
+    algebraic and a degree is not defined: then it is 0.
+    """
+    n = len(system.M)
+    if np.linalg.matrix_rank(system.M) < n:
+        return [0] * len(multiplier)
+    found = [None] * len(multiplier)
+    for shift in (0.0, _NEARBY):
+        at = t, x + shift * (1.0 + np.abs(x)), multiplier + shift * (1.0 + np.abs(multiplier))
+        A, B = (
+            np.linalg.solve(system.M, system.A(*at[:2]) + system.K(*at)),
+            np.linalg.solve(system.M, system.B(*at)),
+        )
+        C, D = system.C(*at), system.D(*at)
+        for j in range(len(found)):
+            degree = _least(A, B, C[j], D[j])
+            found[j] = (
+                degree if found[j] is None else min(found[j], n + 1 if degree is None else degree)
+            )
+    return found
+
+
+def _least(A: Array, B: Array, row: Array, direct: Array) -> int | None:
+    """0 where `direct` is not zero, else the least r with row A^(r-1) B not zero; None beyond the size of A."""
+    if direct.any():
+        return 0
+    size = np.linalg.norm(B)
+    for r in range(1, len(A) + 1):
+        if np.abs(row @ B).max(initial=0.0) > _ZERO * np.linalg.norm(row) * size:
+            return r
+        row = row @ A
+    return None

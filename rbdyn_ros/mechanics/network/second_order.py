@@ -1,0 +1,301 @@
+"""Second-order systems, the relations that couple them, and the matrices of one step.
+
+    M(q) dv/dt = F(t, q, v) + H^T lambda,     dq/dt = T(q) v                               (N.1)
+    y = h(t, q),     u = dy/dt = H v + dh/dt,     H = (dh/dq) T(q)                         (N.7)
+    u = G P + u_free                                                               (N.11 to N.13)
+
+q lives where it likes (R^n, or positions and unit quaternions), v in R^n. A displacement is a
+vector w of velocity coordinates; q (+) w moves along it: q + w in R^n, the exponential on
+rotations. Gradients with respect to q are taken along such displacements. An interaction is a
+relation, its law and the systems that it couples, whose q and v it takes one after the other;
+tangential rows of a contact have a direction but no y: their value is zero.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.mechanics.network import laws
+from rbdyn_ros.mechanics.network.arguments import matrix
+from rbdyn_ros.mechanics.network.laws import Equality
+from rbdyn_ros.types import Array
+
+OVERLAP = 1e-9  # [m] what a contact may overlap, or a joint be open, where a run begins
+# by how much the norm of a quaternion may differ from 1: more than any drift, less than one that
+# was never normalized
+UNIT = 1e-3
+
+
+class Mechanical(NamedTuple):
+    """The functions that a stepper needs."""
+
+    degrees: int  # n, the length of v
+    mass: Callable  # q -> M (n, n)
+    force: Callable  # (t, q, v) -> F (n,), quadratic terms included
+    stiffness: Callable  # (t, q, v) -> dF/dq along displacements (n, n)
+    damping: Callable  # (t, q, v) -> dF/dv (n, n)
+    tangent: Callable  # q -> T (n_q, n)
+    moved: Callable  # (q, w) -> q (+) w
+    norms: Callable  # q -> (values (k,), gradient (k, n_q)): what q must keep zero, |Q| - 1
+
+
+def differentiated(
+    function: Callable, point: Array, degrees: int, moved: Callable = np.add
+) -> Array:
+    """d function / d point along displacements, (m, degrees); central differences, error about 1e-10 of the scale.
+
+    The way out where a system comes without its gradients.
+    """
+    step = 1e-5
+    columns = [
+        (function(moved(point, step * e)) - function(moved(point, -step * e))) / (2.0 * step)
+        for e in np.eye(degrees)
+    ]
+    return np.stack(columns, axis=-1)
+
+
+def nonlinear(
+    degrees: int,
+    mass: Callable,
+    force: Callable,
+    stiffness: Callable | None = None,
+    damping: Callable | None = None,
+) -> Mechanical:
+    """M(q) dv/dt = F(t, q, v): mass(q) -> (n, n) [kg], force(t, q, v) -> (n,) [N] with the quadratic terms on this side.
+
+    stiffness and damping are dF/dq and dF/dv (n, n), functions of (t, q, v); without them, finite differences.
+    """
+    identity, none = np.eye(degrees), (np.empty(0), np.empty((0, degrees)))
+    return Mechanical(
+        degrees,
+        mass,
+        force,
+        stiffness or (lambda t, q, v: differentiated(lambda x: force(t, x, v), q, degrees)),
+        damping or (lambda t, q, v: differentiated(lambda x: force(t, q, x), v, degrees)),
+        lambda q: identity,
+        lambda q, w: q + w,
+        lambda q: none,
+    )
+
+
+def linear(M, C=None, K=None, force: Callable | None = None) -> Mechanical:
+    """M dv/dt + C v + K q = F(t): M, C, K (n, n) constant (C, K zero where left out), force(t) -> (n,) [N]   (N.2).
+
+    ValueError names a matrix that is not (n, n), not finite, or an M that is not positive definite.
+    """
+    M = matrix(M, "M")
+    n = len(M)
+    C, K = (
+        np.zeros((n, n)) if A is None else matrix(A, name, n) for A, name in ((C, "C"), (K, "K"))
+    )
+    if np.linalg.eigvalsh(0.5 * (M + M.T)).min() <= 0.0:
+        raise ValueError("M is not positive definite; every direction needs a mass > 0")
+    external = force or (lambda t: np.zeros(n))
+    return nonlinear(
+        n,
+        lambda q: M,
+        lambda t, q, v: external(t) - C @ v - K @ q,
+        lambda t, q, v: -K,
+        lambda t, q, v: -C,
+    )
+
+
+class Relation(NamedTuple):
+    """y = h(t, q) and its gradients."""
+
+    rows: int  # m
+    value: Callable  # (t, q) -> (m,)
+    gradient: Callable  # (t, q) -> dh/dq (m, n_q)
+    drift: Callable  # t, q -> partial dh/dt (m,)
+    bias: Callable | None = (
+        None  # (t, q, v) -> dH/dt v + d(dh/dt)/dt (m,); left out: a difference quotient
+    )
+
+
+class Interaction(NamedTuple):
+    """A relation with its law between some systems; make it with `interaction`, which checks."""
+
+    relation: Relation
+    law: tuple  # one of laws.py
+    systems: tuple  # indices
+
+
+def interaction(relation: Relation, law: tuple, systems: tuple = (0,)) -> Interaction:
+    """ValueError where the law is none or takes another number of rows than the relation has, and where no system is coupled."""
+    law = laws.checked(law)
+    if not systems:
+        raise ValueError(
+            "the interaction couples no system; systems holds their numbers, counted from 0"
+        )
+    rows = laws.ROWS.get(type(law), relation.rows)
+    if rows != relation.rows:
+        raise ValueError(
+            f"the relation has {relation.rows} rows, but {type(law).__name__} takes {rows}"
+        )
+    return Interaction(relation, law, tuple(systems))
+
+
+def linear_relation(H, b=0.0) -> Relation:
+    """y = H q + b: H (m, n_q), b (m,) or a number."""
+    H = np.atleast_2d(np.asarray(H, float))
+    H = matrix(H, "H", *H.shape)
+    b, still = np.broadcast_to(np.asarray(b, float), (len(H),)), np.zeros(len(H))
+    return Relation(len(H), lambda t, q: H @ q + b, lambda t, q: H, lambda t, q: still)
+
+
+def above(height: Callable, speed: Callable) -> Relation:
+    """y = q - c(t) for a point that a moving wall pushes: height(t) -> c [m], speed(t) -> dc/dt [m/s]."""
+    H = np.ones((1, 1))
+    return Relation(
+        1,
+        lambda t, q: np.array([q[0] - height(t)]),
+        lambda t, q: H,
+        lambda t, q: np.array([-speed(t)]),
+    )
+
+
+class Singular(ValueError):
+    """A matrix that has to be inverted and has no inverse; says which."""
+
+
+class Network(NamedTuple):
+    """Mechanical systems and what couples them; make it with `network`, which checks."""
+
+    systems: tuple  # of Mechanical
+    interactions: tuple  # of Interaction
+
+
+def network(systems, interactions) -> Network:
+    """ValueError where an interaction names a system that is not there."""
+    systems = (systems,) if isinstance(systems, Mechanical) else tuple(systems)
+    interactions = (
+        (interactions,) if isinstance(interactions, Interaction) else tuple(interactions)
+    )
+    for k, one in enumerate(interactions):
+        unknown = [i for i in one.systems if not 0 <= i < len(systems)]
+        if unknown:
+            raise ValueError(
+                f"interaction {k} couples system {unknown[0]}; there are {len(systems)}, counted from 0"
+            )
+    return Network(systems, interactions)
+
+
+def check_state(net: Network, q: tuple, v: tuple) -> None:
+    """ValueError where (q, v) is no state of the network: parts, sizes, numbers that are not finite, quaternions not of norm 1."""
+    for name, parts in (("q", q), ("v", v)):
+        if len(parts) != len(net.systems):
+            raise ValueError(
+                f"{name} has {len(parts)} parts; the network has {len(net.systems)} systems, a part for each"
+            )
+        for i, part in enumerate(parts):
+            if not np.isfinite(part).all():
+                raise ValueError(
+                    f"{name} of system {i} is {np.asarray(part).tolist()}; every number must be finite"
+                )
+    for i, (system, x, w) in enumerate(zip(net.systems, q, v)):
+        if np.shape(w) != (system.degrees,):
+            raise ValueError(
+                f"v of system {i} has shape {np.shape(w)}; it must be ({system.degrees},)"
+            )
+        if np.shape(x) != system.tangent(x).shape[:1]:
+            raise ValueError(
+                f"q of system {i} has shape {np.shape(x)}; it must be {system.tangent(x).shape[:1]}"
+            )
+        for miss in system.norms(x)[0]:
+            if not abs(miss) <= UNIT:
+                raise ValueError(
+                    f"a quaternion in q of system {i} has norm {1.0 + miss:.9g}; it must be 1: divide it by its norm"
+                )
+        if np.shape(system.mass(x)) != (system.degrees, system.degrees):
+            raise ValueError(
+                f"the mass of system {i} has shape {np.shape(system.mass(x))}; it must be {(system.degrees,) * 2}"
+            )
+
+
+def check_start(net: Network, t: float, q: tuple, v: tuple) -> None:
+    """ValueError where no run can begin at (t, q, v): no state, contacts that overlap, equalities not met by q or by v."""
+    check_state(net, q, v)
+    for k, one in enumerate(net.interactions):
+        y, u = (
+            one.relation.value(t, joined(q, one)),
+            velocity(rows(net, one, t, q), one.relation.drift(t, joined(q, one)), v),
+        )
+        if not isinstance(one.law, Equality):
+            if not y[0] >= -OVERLAP:
+                raise ValueError(
+                    f"interaction {k} starts with a gap of {y[0]:g} m; contacts may not overlap"
+                )
+            continue
+        for j in range(len(y)):
+            if not abs(y[j]) <= OVERLAP:
+                raise ValueError(
+                    f"row {j} of interaction {k} is {y[j]:g} at the start; an equality must be met: projection.project closes it"
+                )
+            if not abs(u[j]) <= OVERLAP * (1.0 + max(np.abs(x).max(initial=0.0) for x in v)):
+                raise ValueError(
+                    f"row {j} of interaction {k} changes at the rate {u[j]:g} at the start; v must keep an equality"
+                )
+
+
+def forces(net: Network, t: float, q: tuple, v: tuple) -> list:
+    """F (n_i,) of each system; ValueError for another shape."""
+    found = [s.force(t, x, w) for s, x, w in zip(net.systems, q, v)]
+    for i, (system, F) in enumerate(zip(net.systems, found)):
+        if np.shape(F) != (system.degrees,):
+            raise ValueError(
+                f"the force of system {i} has shape {np.shape(F)}; it must be ({system.degrees},)"
+            )
+    return found
+
+
+def solved(M: Array, B: Array, name: str) -> Array:
+    """M^-1 B; Singular with the matrix's name."""
+    try:
+        return np.linalg.solve(M, B)
+    except np.linalg.LinAlgError:
+        raise Singular(f"the {name} is singular") from None
+
+
+def joined(parts: tuple, interaction: Interaction) -> Array:
+    """The coordinates of the systems that the interaction couples, one after the other."""
+    return np.concatenate([parts[i] for i in interaction.systems])
+
+
+def rows(net: Network, interaction: Interaction, t: float, q: tuple) -> dict:
+    """H of the interaction as blocks, system -> (m, n_i) (N.7)."""
+    gradient, blocks, at = interaction.relation.gradient(t, joined(q, interaction)), {}, 0
+    size = sum(len(q[i]) for i in interaction.systems)
+    if np.shape(gradient) != (interaction.relation.rows, size):
+        raise ValueError(
+            f"a relation's gradient has shape {np.shape(gradient)}; its rows and systems make {(interaction.relation.rows, size)}"
+        )
+    for i in interaction.systems:
+        size = len(q[i])
+        blocks[i] = gradient[:, at : at + size] @ net.systems[i].tangent(q[i])
+        at += size
+    return blocks
+
+
+def velocity(blocks: dict, drift: Array, v: tuple) -> Array:
+    """u = sum H^i v_i + drift (m,) (N.7)."""
+    return sum((H @ v[i] for i, H in blocks.items()), drift)
+
+
+def delassus(blocks: list, W: tuple) -> tuple:
+    """(G, carried): G = H W^-1 H^T with the block of interactions a, b the sum over the systems both touch  (N.12).
+
+    blocks: one dict for each interaction; W: the systems' iteration matrices (n_i, n_i). carried: system -> W_i^-1 H^T
+    (n_i, m), what an impulse does to its velocity.
+    """
+    sizes = [next(iter(b.values())).shape[0] for b in blocks]
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
+    G, carried = np.zeros((starts[-1], starts[-1])), {}
+    for i in range(len(W)):
+        H = np.zeros((starts[-1], len(W[i])))
+        for block, a, b in zip(blocks, starts, starts[1:]):
+            if i in block:
+                H[a:b] = block[i]
+        carried[i] = solved(W[i], H.T, f"iteration matrix of system {i}")
+        G += H @ carried[i]
+    return G, carried

@@ -1,0 +1,203 @@
+"""First-order systems by theta-gamma schemes: theta weighs the smooth part, gamma the input r.
+
+    standard   M x = M x_k + h theta f(x) + h (1 - theta) f(x_k) + h gamma r + h (1 - gamma) r_k,
+               y = h(t_{k+1}, x, lambda),             r = g(t_{k+1}, x, lambda)                              (N.20)
+    full       M x = M x_k + h theta f(x) + h (1 - theta) f(x_k) + h r,
+               y = h(t_{k+gamma}, x_gamma, lambda),   r = g(t_{k+gamma}, x_gamma, lambda),
+               x_gamma = gamma x + (1 - gamma) x_k                                                           (N.21)
+
+Newton, with s = 1, c = h gamma (standard) or s = gamma, c = h (full) and W = M - h theta A, x_free = x - W^-1 R_free:
+
+    x := Khat^-1 (x_free + c W^-1 [g - s K x - B lambda + B lambda_new]),      Khat = 1 - c s W^-1 K         (N.22)
+    y := h + s C (x_new - x) + D (lambda_new - lambda)
+    so  y = (h gamma C Khat^-1 W^-1 B + D) lambda_new + y_p :  a mixed complementarity problem               (N.23)
+
+The one-step problem is about y itself, which fits rows whose relative degree is 0 or 1. At degree 2 lambda is an impulse
+where y reaches zero: theta = gamma = 1 takes it as one without rebound, any other choice lets y through, unseen by the
+residual. Such a step is refused; mechanics is for lagrangian and mechanics.network, whose laws are on velocities.
+
+Source: the Siconos developer's notes, chapter 8, with the factors gamma and h restored (their 8.13, 8.30, 8.34, 8.43).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.mechanics.network import one_step
+from rbdyn_ros.mechanics.network.arguments import count, number, vector
+from rbdyn_ros.mechanics.network.first_order import FirstOrder, reach
+from rbdyn_ros.mechanics.network.second_order import Singular, solved
+from rbdyn_ros.mechanics.solvers.solution import explain
+from rbdyn_ros.types import Array
+
+
+class Options(NamedTuple):
+    """Make them with `options`, which checks."""
+
+    theta: float = 0.5
+    gamma: float = 1.0
+    full: bool = False
+    tolerance: float = 1e-12  # of the residual, relative to |M x| + h |f| + h |r|
+    max_iterations: int = 20
+
+
+class Step(NamedTuple):
+    """A step's result; r is to be handed to the next step of the standard scheme, degree to any."""
+
+    t: float
+    x: Array  # (n,)
+    multiplier: Array  # lambda (m,)
+    y: Array  # (m,)
+    r: Array  # (n,)
+    iterations: int
+    residual: float
+    ok: bool
+    message: str
+    degree: int  # the largest relative degree of a row
+
+
+def options(
+    theta: float = 0.5,
+    gamma: float = 1.0,
+    full: bool = False,
+    tolerance: float = 1e-12,
+    max_iterations: int = 20,
+) -> Options:
+    """ValueError for theta outside [0, 1], gamma outside (0, 1] (at 0 no multiplier acts), a tolerance <= 0."""
+    return Options(
+        number(theta, "theta", 0.0, 1.0),
+        number(gamma, "gamma", 0.0, 1.0, open_low=True),
+        bool(full),
+        number(tolerance, "tolerance", 0.0, 1e-3, open_low=True),
+        count(max_iterations, "max_iterations", 1, 1000),
+    )
+
+
+def start(system: FirstOrder, t: float, x: Array, multiplier: Array) -> Step:
+    """The state at the beginning as a Step, with the y and r that belong to it, and the relative degree.
+
+    ValueError for x (n,), multiplier (m,) of other shapes or not finite, and for a row whose law no multiplier can keep.
+    """
+    x, multiplier = (
+        vector(x, "x", len(system.M)),
+        vector(multiplier, "multiplier", sum(rows for rows, _ in system.laws)),
+    )
+    y, r = system.h(t, x, multiplier), system.g(t, x, multiplier)
+    degrees = reach(system, t, x, multiplier)
+    for j, degree in enumerate(degrees):
+        if degree is None or degree > 2:
+            seen = (
+                "in no derivative of it" if degree is None else f"in its derivative {degree} only"
+            )
+            raise ValueError(
+                f"row {j} of y has a law that no multiplier can keep: lambda appears {seen}; at most the second is allowed"
+            )
+    return Step(t, x, multiplier, y, r, 0, 0.0, True, "", max(degrees, default=0))
+
+
+def step(system: FirstOrder, last: Step, h: float, options: Options = Options()) -> Step:
+    """One step of h [s] from the last one; when it is not ok, `message` says what was tried.
+
+    ValueError for h <= 0, and for a relative degree of 2 unless theta = gamma = 1.
+    """
+    number(h, "h", 0.0, open_low=True)
+    if last.degree == 2 and not options.theta == options.gamma == 1.0:
+        raise ValueError(
+            f"theta is {options.theta:g} and gamma {options.gamma:g}; a law of relative degree 2 needs 1 and 1: "
+            "write mechanics as a lagrangian system or a model of bodies"
+        )
+    x, multiplier, known = last.x, last.multiplier, _known(system, last, h, options)
+    for iteration in range(1, options.max_iterations + 1):
+        try:
+            x, multiplier, solution = _newton(system, last, x, multiplier, known, h, options)
+        except Singular as reason:
+            return last._replace(
+                iterations=iteration,
+                residual=float("nan"),
+                ok=False,
+                message=f"the step to t = {last.t + h:g} s: {reason}",
+            )
+        y, r, residual = _residual(system, last, x, multiplier, known, h, options)
+        if residual <= options.tolerance or not solution.ok or not np.isfinite(residual):
+            break
+    ok = bool(solution.ok and residual <= options.tolerance)
+    reason = (
+        explain(solution)
+        if not solution.ok
+        else f"Newton stopped at {residual:.1e} after {iteration} iterations"
+    )
+    message = (
+        ""
+        if ok
+        else f"the step to t = {last.t + h:g} s: {reason}; try a smaller step than {h:g} s"
+    )
+    return Step(last.t + h, x, multiplier, y, r, iteration, residual, ok, message, last.degree)
+
+
+def _known(system: FirstOrder, last: Step, h: float, options: Options) -> Array:
+    """M x_k + h (1 - theta) f_k, and in the standard scheme + h (1 - gamma) r_k."""
+    known = system.M @ last.x + h * (1.0 - options.theta) * system.f(last.t, last.x)
+    return known if options.full else known + h * (1.0 - options.gamma) * last.r
+
+
+def _point(last: Step, x: Array, h: float, options: Options) -> tuple:
+    """(t, x) at which h and g are taken, s and c of (N.22)."""
+    if not options.full:
+        return last.t + h, x, 1.0, h * options.gamma
+    return (
+        last.t + options.gamma * h,
+        options.gamma * x + (1.0 - options.gamma) * last.x,
+        options.gamma,
+        h,
+    )
+
+
+def _newton(
+    system: FirstOrder,
+    last: Step,
+    x: Array,
+    multiplier: Array,
+    known: Array,
+    h: float,
+    options: Options,
+) -> tuple:
+    """(N.22), (N.23): x, lambda and how their complementarity problem ended."""
+    t1, (t, z, s, c) = last.t + h, _point(last, x, h, options)
+    W = system.M - h * options.theta * system.A(t1, x)
+    x_free = x - solved(
+        W, system.M @ x - h * options.theta * system.f(t1, x) - known, "matrix M - h theta A"
+    )
+    at = (t, z, multiplier)
+    C, D, K, B = system.C(*at), system.D(*at), system.K(*at), system.B(*at)
+    K_hat = np.eye(len(x)) - c * s * np.linalg.solve(W, K)
+    gain = solved(K_hat, c * np.linalg.solve(W, B), "matrix 1 - c s W^-1 K")
+    fixed = np.linalg.solve(
+        K_hat, x_free + c * np.linalg.solve(W, system.g(*at) - s * K @ x - B @ multiplier)
+    )
+    y_p = system.h(*at) + s * C @ (fixed - x) - D @ multiplier
+    solution = one_step.solve(s * C @ gain + D, y_p, list(system.laws))
+    return fixed + gain @ solution.z, solution.z, solution
+
+
+def _residual(
+    system: FirstOrder,
+    last: Step,
+    x: Array,
+    multiplier: Array,
+    known: Array,
+    h: float,
+    options: Options,
+) -> tuple:
+    """(y, r, the larger of the dynamics' and the laws' residual, each relative)."""
+    t, z, _, c = _point(last, x, h, options)
+    f, y, r = system.f(last.t + h, x), system.h(t, z, multiplier), system.g(t, z, multiplier)
+    rest = system.M @ x - h * options.theta * f - known - c * r
+    size = max(
+        np.abs(known).max(),
+        np.abs(system.M @ x).max(),
+        h * np.abs(f).max(),
+        h * np.abs(r).max(),
+        np.finfo(float).tiny,
+    )
+    law = one_step.violation(y, multiplier, list(system.laws))
+    return y, r, float(np.max([np.abs(rest).max() / size, law]))

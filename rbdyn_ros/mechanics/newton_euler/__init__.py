@@ -1,0 +1,1 @@
+"""The Newton-Euler equations of floating-base bodies and of chains, dense, from their Jacobians."""

@@ -1,0 +1,121 @@
+"""The inverted spherical pendulum: a rod, ball-jointed to a cart that slides in a plane.
+
+Its mechanics (momenta, energy, forces) are those of `mechanics.pendulum.rod_on_cart`.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
+from rbdyn_ros.types import Contacts, Input, State, System
+
+__all__ = [
+    "Params",
+    "build",
+    "center_of_mass",
+    "cylinder_inertia",
+    "no_input",
+    "point",
+    "quantities",
+    "upright",
+]
+
+
+class Params(NamedTuple):
+    """The physics, as a user writes it; `None` is taken from the geometry of a solid cylinder."""
+
+    gravity: float = 9.81  # [m/s^2]
+    cart_mass: float = 2.0  # [kg]
+    cart_damping: float = 0.0  # [N s/m]
+    cart_fixed: bool = False
+    rod_mass: float = 1.0  # [kg]
+    rod_length: float = 2.4  # [m]
+    rod_radius: float = 0.02  # [m]
+    rod_center_of_mass: float | None = None  # [m] from the joint; default length / 2
+    rod_inertia: tuple | None = None  # [kg m^2] principal, about the centre of mass
+    joint_damping: float = 0.0  # [N m s/rad]
+    contacts: Contacts = Contacts()  # what it can meet
+
+
+def cylinder_inertia(mass: float, length: float, radius: float) -> tuple:
+    """Principal inertia of a solid cylinder about its centre, axis 3 along it [kg m^2]."""
+    across = mass * (3.0 * radius**2 + length**2) / 12.0
+    return (across, across, 0.5 * mass * radius**2)
+
+
+def build(params: Params) -> System:
+    """The numbers that a step needs. ValueError names one with which the equations of motion would be singular."""
+    inertia = params.rod_inertia
+    if inertia is None:
+        inertia = cylinder_inertia(params.rod_mass, params.rod_length, params.rod_radius)
+    center = params.rod_center_of_mass
+    system = System(
+        cart_mass=float(params.cart_mass),
+        cart_free=0.0 if params.cart_fixed else 1.0,
+        cart_damping=float(params.cart_damping),
+        rod_mass=float(params.rod_mass),
+        center=float(params.rod_length / 2.0 if center is None else center),
+        inertia=tuple(float(i) for i in inertia),
+        joint_damping=float(params.joint_damping),
+        gravity=float(params.gravity),
+        contacts=_in_floats(params.contacts._replace(length=params.rod_length)),
+    )
+    _check(system)
+    return system
+
+
+def _in_floats(contacts: Contacts) -> Contacts:
+    """Integers as floats: each other type would compile the stepper once more."""
+    numbers = (tuple(map(float, v)) if isinstance(v, tuple) else float(v) for v in contacts[:-1])
+    return Contacts(*numbers, contacts.obstacles)
+
+
+def _check(system: System) -> None:
+    """ValueError for a number that is not finite or makes the mass matrix singular."""
+    if len(system.inertia) != 3:
+        raise ValueError(
+            f"rod.inertia is {system.inertia} kg m^2; it must be three principal moments"
+        )
+    positive = {"rod.mass": system.rod_mass} | {
+        f"rod.inertia[{i}]": moment for i, moment in enumerate(system.inertia)
+    }
+    not_negative = {
+        "cart.mass": system.cart_mass,
+        "cart.damping": system.cart_damping,
+        "joint.damping": system.joint_damping,
+    }
+    any_sign = {"gravity": system.gravity, "rod.center_of_mass": system.center}
+    for name, value in (positive | not_negative | any_sign).items():
+        if not math.isfinite(value):
+            raise ValueError(f"{name} is {value}; it must be finite")
+        if value < 0.0 and name not in any_sign or value == 0.0 and name in positive:
+            raise ValueError(
+                f"{name} is {value}; it must be {'> 0' if name in positive else '>= 0'}"
+            )
+
+
+def no_input() -> Input:
+    """Nothing acts on the plant."""
+    return Input(np.zeros(2), np.zeros((0, 4)), np.zeros(9))
+
+
+def upright(tilt: float = 0.0, azimuth: float = 0.0) -> State:
+    """The rod at rest, `tilt` [rad] from the vertical towards `azimuth` [rad], cart at the origin."""
+    s = math.sin(tilt / 2.0)
+    q = (0.0, 0.0, math.cos(tilt / 2.0), -s * math.sin(azimuth), s * math.cos(azimuth), 0.0)
+    return State(0.0, np.array(q), np.zeros(5))
+
+
+def center_of_mass(system: System, q: np.ndarray) -> np.ndarray:
+    """Where the rod's centre of mass is: (x, y, 0) + R c, (3,) [m, world]."""
+    return point(q, (0.0, 0.0, system.center))
+
+
+def point(q: np.ndarray, p_b: tuple) -> np.ndarray:
+    """Where the rod's point `p_b` [m, body, from the joint] is, (3,) [m, world]."""
+    return np.array((q[0], q[1], 0.0)) + unit_quaternion.rotated(
+        tuple(q[2:].tolist()), tuple(map(float, p_b))
+    )

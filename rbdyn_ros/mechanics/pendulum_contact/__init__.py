@@ -1,0 +1,1 @@
+"""The contacts of the rod and the cart, on the closed form of `mechanics.integrators`."""

@@ -1,0 +1,274 @@
+"""The contacts of one step against each other: their Delassus matrix and their impulses by
+Gauss-Seidel.
+
+Contact a, b, ... of the active ones; W_ab = T_a D_a M^-1 D_b^T T_b^T. Sweeps of the exact
+one-contact law (doc/nonsmooth.md, S.15 to S.17) solve u = W P + q with (P.2). Most often one is
+closed.
+
+A tip that sticks while the cart leans on a rail end couples both so strongly that thousands of
+sweeps would be needed. Every few sweeps the linear equations of what sticks, slides and is open
+are solved instead; the next sweep judges the answer as any other. In a corner of the rails such a
+tip is held by more rows than there are motions, which contradict each other by the step's
+curvature. The sweeps then wind up the same inner stress again and again, until friction gives way
+or a contact opens; there they are sent at once.
+"""
+
+import numpy as np
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
+from rbdyn_ros.mechanics.pendulum_contact import contact_state
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import frame, put, vector
+from rbdyn_ros.mechanics.solvers import fc3d_one_contact
+from rbdyn_ros.numerics import linear
+
+SWEEPS = 2000
+TOLERANCE = 1e-13  # of the impulses, relative
+ACTIVE_SET_EVERY = 20  # sweeps between two solutions of the linear equations
+_FARTHEST = 1e4  # of the impulses: a stress that no cone ends until then has no end
+_STALLED = 1e-11  # [m/s] of W_NN dP: at the edge of its cone a stress comes and goes by round-off
+_WITHIN = 1.0 - 1e-9  # of mu: a line that is steeper ends inside the cone
+_ROUND = 1.0 + 1e-9  # of mu, for impulses on the edge of their cones
+
+
+@part
+def couple(system, c, count, R):
+    """W of the active contacts at R."""
+    c.fixed[0] = 1 if system.cart_free == 0.0 else 0
+    for b in range(count):
+        S, sigma = frame(c, c.active[b]), c.rho[c.active[b]]
+        for k in range(3):
+            dw, dx = touching.impulse_response(system, R, S[k], sigma)
+            for a in range(count):
+                i = c.active[a]
+                u = vec.matvec(frame(c, i), touching.point_velocity(R, dw, dx, c.rho[i]))
+                c.W[3 * a, 3 * b + k], c.W[3 * a + 1, 3 * b + k], c.W[3 * a + 2, 3 * b + k] = u
+
+
+@inlined
+def block(c, a, b):
+    """W_ab as three rows."""
+    W, i, j = c.W, 3 * a, 3 * b
+    return (
+        (W[i, j], W[i, j + 1], W[i, j + 2]),
+        (W[i + 1, j], W[i + 1, j + 1], W[i + 1, j + 2]),
+        (W[i + 2, j], W[i + 2, j + 1], W[i + 2, j + 2]),
+    )
+
+
+@inlined
+def rows(c, i):
+    """How many components of u are zero at contact i: 3 sticking, 1 sliding, 0 open."""
+    if c.status[i] == fc3d_one_contact.STICK:
+        return 3
+    return 1 if c.status[i] == fc3d_one_contact.SLIDE else 0
+
+
+@inlined
+def direction(c, i, k):
+    """The k-th direction of the impulse at contact i [contact frame]: an axis, or n + (P_T/P_N) t
+    where it slides.
+    """
+    if c.status[i] == fc3d_one_contact.STICK:
+        return 1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2)
+    return 1.0, c.P[i, 1] / c.P[i, 0], c.P[i, 2] / c.P[i, 0]
+
+
+@part
+def solve_active_set(c, count):
+    """P := what gives all contacts the velocities of their kinds, sliding directions as they are;
+    whether the cones allow it.
+    """
+    n = 0
+    for b in range(count):
+        for l in range(rows(c, c.active[b])):
+            e, row = direction(c, c.active[b], l), 0
+            for a in range(count):
+                u = vec.matvec(block(c, a, b), e)
+                for k in range(rows(c, c.active[a])):
+                    c.A[row, n] = u[k]
+                    row += 1
+            c.z[n] = -c.q[c.active[b], l]
+            n += 1
+    if linear.solve_consistent(c.A[:n, :n], c.z[:n]) < n:
+        return False  # dependent rows
+    for write in (False, True):
+        column = 0
+        for b in range(count):
+            i, P = c.active[b], (0.0, 0.0, 0.0)
+            for l in range(rows(c, i)):
+                P = vec.axpy(c.z[column], direction(c, i, l), P)
+                column += 1
+            if write:
+                put(c.P, i, P)
+            elif not fc3d_one_contact.inside(P, c.law[i, 0] * _ROUND):
+                return False
+    return True
+
+
+@part
+def allowed(c, count, s):
+    """Whether the cones hold P + s dP, dP the change of the last sweep."""
+    for a in range(count):
+        i = c.active[a]
+        if not fc3d_one_contact.inside(
+            vec.axpy(s, vector(c.dP, i), vector(c.P, i)), c.law[i, 0] * _ROUND
+        ):
+            return False
+    return True
+
+
+@part
+def admitted(mu, P, change):
+    """The largest part, at most 1, of a change of P in K_mu that K_mu allows."""
+    if fc3d_one_contact.inside(vec.add(P, change), mu * _ROUND):
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        if fc3d_one_contact.inside(vec.axpy(middle, change, P), mu * _ROUND):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@part
+def advance_to_cone(c, count, farthest):
+    """P := P + s dP with the largest s that the cones allow; unchanged where that is not below
+    `farthest`.
+    """
+    low, high = 0.0, 1.0
+    while high < farthest and allowed(c, count, high):
+        low, high = high, 2.0 * high
+    if not high < farthest:
+        return
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        if allowed(c, count, middle):
+            low = middle
+        else:
+            high = middle
+    for a in range(count):
+        i = c.active[a]
+        put(c.P, i, vec.axpy(low, vector(c.dP, i), vector(c.P, i)))
+
+
+@inlined
+def largest_cross(a, b, c):
+    """The unit vector along the largest of a x b, b x c, c x a; zero where all are."""
+    n, best = vec.cross(a, b), vec.cross(b, c)
+    best = best if vec.dot(best, best) > vec.dot(n, n) else n
+    n = vec.cross(c, a)
+    best = best if vec.dot(best, best) > vec.dot(n, n) else n
+    length = vec.norm(best)
+    return vec.scale(1.0 / length, best) if length > 0.0 else best
+
+
+@part
+def into_cone(r, n, mu):
+    """(r + s n, whether K_mu holds it): s = 0 if that does, else the one whose tangential part is
+    smallest, or the first that does.
+    """
+    if fc3d_one_contact.inside(r, mu):
+        return r, True
+    T = (n[1] * n[1] + n[2] * n[2]) ** 0.5
+    if T <= mu * abs(n[0]) * _WITHIN:  # the line ends inside the cone
+        s = (vec.size(r) + 1e-300) * (1.0 if n[0] > 0.0 else -1.0) * 1e-3
+        for _ in range(60):
+            if fc3d_one_contact.inside(vec.axpy(s, n, r), mu):
+                return vec.axpy(s, n, r), True
+            s *= 2.0
+        return r, False
+    a, b = (r[1] * n[1] + r[2] * n[2]) / T, abs(r[1] * n[2] - r[2] * n[1]) / T
+    m = mu * n[0] / T
+    r = vec.axpy((b * m / (1.0 - m * m) ** 0.5 - a) / T, n, r)
+    return r, fc3d_one_contact.inside(r, mu)
+
+
+@part
+def sticking_on_a_fixed_cart(W, q, mu):
+    """(r, whether K_mu holds it) with u = 0 but for the part of q that no impulse changes.
+
+    The joint does not move, so the contact point does not move along the rod: l^T W = 0, W n = 0.
+    That row is left out and r is the smallest impulse, W r = l (l.q) - q, n.r = 0; along n the
+    joint and the contact press each other, which moves nothing.
+    """
+    a, b, c = W
+    n = largest_cross(a, b, c)
+    l = largest_cross((a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2]))
+    t = a[0] + b[1] + c[2]
+    shifted = (vec.axpy(t * l[0], n, a), vec.axpy(t * l[1], n, b), vec.axpy(t * l[2], n, c))
+    r = vec.solve(shifted, vec.axpy(-vec.dot(l, q), l, q))
+    return into_cone(vec.scale(-1.0, r), n, mu)
+
+
+@inlined
+def alone(c, i, W, q, guess):
+    """The law of contact i for itself; q_N of one that has to rebound no impulse may leave."""
+    mu = c.law[i, 0]
+    if c.fixed[0] == 1 and q[0] < 0.0 and (c.rebound[i] == 0.0 or c.law[i, 1] == 0.0):
+        r, sticks = sticking_on_a_fixed_cart(W, q, mu)
+        if sticks:
+            return fc3d_one_contact.Contact(r, fc3d_one_contact.STICK)
+    return fc3d_one_contact.contact(W, q, mu, guess)
+
+
+@inlined
+def sweep(c, count):
+    """Each active contact once at the impulses of the others: (change of P, size of P); inf where
+    a contact has none.
+    """
+    moved, size = 0.0, 1e-300
+    for a in range(count):
+        i = c.active[a]
+        q, guess = vector(c.q, i), vector(c.P, i)
+        for b in range(count):
+            if b != a:
+                q = vec.add(q, vec.matvec(block(c, a, b), vector(c.P, c.active[b])))
+        solved = alone(c, i, block(c, a, a), q, guess)
+        if solved.kind == fc3d_one_contact.NONE:
+            contact_state.failed(c, contact_state.NO_LAW, i)
+            return np.inf, 1.0
+        change = vec.sub(solved.r, guess)
+        moved += vec.size(change)
+        size += vec.size(solved.r)
+        put(c.P, i, solved.r)
+        put(c.dP, i, change)
+        c.status[i] = solved.kind
+    return moved, size
+
+
+@part
+def repeated(c, count):
+    """Sweeps until P changes no more: (0, size of P); (inf, 1) where there is none."""
+    moved = size = 0.0
+    for k in range(SWEEPS):
+        moved, size = sweep(c, count)
+        if not TOLERANCE * size < moved < np.inf:
+            return (0.0 if moved < np.inf else np.inf), size
+        if k % ACTIVE_SET_EVERY == ACTIVE_SET_EVERY - 1 and not solve_active_set(c, count):
+            advance_to_cone(c, count, _FARTHEST * size / moved)
+    # once more from nothing and without that, which can lead in circles about a free inner stress
+    for a in range(count):
+        put(c.P, c.active[a], (0.0, 0.0, 0.0))
+    for k in range(SWEEPS):
+        if not _STALLED < moved * c.W[0, 0] < np.inf:
+            return (0.0 if moved < np.inf else np.inf), size
+        moved, size = sweep(c, count)
+    contact_state.failed(c, contact_state.NO_SWEEPS, count)
+    return np.inf, 1.0
+
+
+@part
+def sweeps(c, count):
+    """P of the active contacts at their q: (change of P in the first sweep, size of P); inf where
+    there is none.
+    """
+    first, size = sweep(c, count)
+    if count == 1 or not TOLERANCE * size < first < np.inf:
+        return first, size
+    more, wound = repeated(c, count)
+    # where the impulses grew, `first` is not small beside what they were
+    return first + more, min(size, wound)

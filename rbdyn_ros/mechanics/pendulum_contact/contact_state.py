@@ -1,0 +1,172 @@
+"""What the contacts of the rod and the cart remember from step to step, and where a step works."""
+
+import numpy as np
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics.pendulum import world
+
+# what went wrong in a step that failed
+NONE, NO_LAW, NO_SWEEPS, NO_ROUNDS, NO_SPLITS, NO_POSE, JAMMED = range(7)
+_WHY = {
+    NO_LAW: "{} has no impulse that obeys its law, its Delassus matrix is singular or nearly so: "
+    "the pendulum is jammed there",
+    NO_SWEEPS: "{} contacts at once did not agree on their impulses in 2000 sweeps of "
+    "Gauss-Seidel",
+    NO_ROUNDS: "the impulse at {} and the step did not agree in 50 rounds",
+    NO_POSE: "{} overlaps and 2000 projections did not lift it",
+    JAMMED: "{} overlaps and no motion within reach lifts it and what else touches: the pendulum "
+    "is jammed there",
+    NO_SPLITS: "it met {} and others more than 200 times in one step",
+}
+
+
+_ROOM = 16, 64, 256, 1024  # candidates; for another room the kernels are compiled once more
+_ONCE = [
+    # of the contacts on the pendulum [J]: since the start; in the step that was solved last
+    ("work", np.float64, (2,)),
+    # impacts so far; those beyond the rows of `events` are counted only
+    ("recorded", np.int64, (1,)),
+    ("recorded_before", np.int64, (1,)),  # impacts before the last call of `advance`
+    ("start", np.float64, (11,)),  # q (6), v (5) at its start
+    ("interval", np.float64, (1,)),  # [s] that it advanced
+    ("trouble", np.int64, (2,)),  # why the last step failed, and at which contact (or at how many)
+    ("fixed", np.int64, (1,)),  # 1 the cart is: each block of W has rank 2
+    # [s] when the obstacles were at their places, from where they move
+    ("since", np.float64, (1,)),
+]
+_LONGEST = 48
+_ROWS = [  # one row for each of the candidates of `mechanics.pendulum.world`
+    ("closed", np.float64, ()),  # 1 it touched in the last step
+    ("force", np.float64, (3,)),  # mean force on the pendulum over the last step [N, world]
+    ("impulse", np.float64, ()),  # normal impulse since the start [N s]
+    ("active", np.int64, ()),  # the contacts of this step
+    ("axes", np.float64, (3, 3)),  # contact frames, rows n t1 t2
+    ("rho", np.float64, ()),
+    ("moving", np.float64, (3,)),  # velocity of the obstacle [m/s, contact frame]
+    ("law", np.float64, (2,)),  # mu, w
+    ("rebound", np.float64, ()),  # e_n u_N^- of an impact, w but for what the energy allows
+    ("depth", np.float64, ()),  # [m] how far an impact is found below the surface
+    ("before", np.float64, (3,)),  # u^-
+    ("compressed", np.float64, (3,)),  # P of an impact without its restitution
+    ("closed_before", np.float64, ()),  # `closed` at the start of the step
+    ("P", np.float64, (3,)),  # half-step impulses [N s, contact frame]
+    ("dP", np.float64, (3,)),  # their change in the last sweep
+    ("q", np.float64, (3,)),
+    ("status", np.int64, ()),
+    ("name", np.int32, (_LONGEST,)),  # characters; Numba knows no arrays of strings in a record
+]
+# The fields above and `events` (m, 8): t, contact, P_n, P_t1, P_t2 [N s], u_n before, after [m/s],
+# status.
+ContactState = np.record
+
+
+def create(names: tuple = world.NAMES, events: int = 1000) -> ContactState:
+    """Nothing touches, nothing happened yet; room for the candidates of these names and for so
+    many `events`.
+
+    One record and not many arrays: a kernel hands it on as one address, where 18 arrays are 126
+    numbers at each call.
+    """
+    n = min((room for room in _ROOM if room >= len(names)), default=len(names))
+    rows = [(name, kind, (n, *shape)) for name, kind, shape in _ROWS]
+    matrices = [  # Delassus matrix of the active contacts, and where equations are solved
+        *((name, np.float64, (3 * n, 3 * n)) for name in "WA"),
+        ("z", np.float64, (3 * n,)),
+    ]
+    kinds = [*_ONCE, *rows, *matrices, ("events", np.float64, (events, 8))]
+    made = np.zeros((), kinds).view(np.recarray)[()]
+    made.name[: len(names)] = np.array(names, f"U{_LONGEST}").view(np.int32).reshape(-1, _LONGEST)
+    return made
+
+
+def forget(state: ContactState, now: float = 0.0) -> None:
+    """Nothing touches, nothing happened yet; `now` [s] the obstacles are at their places."""
+    for name in state.dtype.names:
+        if name != "name":
+            state[name][...] = 0
+    state.since[0] = now
+
+
+def candidate(state: ContactState, i: int) -> str:
+    """The name of candidate i."""
+    return str(np.ascontiguousarray(state.name[i]).view(f"U{_LONGEST}")[0])
+
+
+def trouble(state: ContactState | None) -> str:
+    """Why the contacts failed in the last step, "" if they did not."""
+    if state is None or state.trouble[0] == NONE:
+        return ""
+    kind, contact = state.trouble.tolist()
+    who = contact if kind == NO_SWEEPS else world.parameter(candidate(state, contact))
+    return _WHY[kind].format(who)
+
+
+@inlined
+def begin(c, q, v, interval):
+    """Remember the state and the number of impacts at the start of a call of `advance`."""
+    for i in range(6):
+        c.start[i] = q[i]
+    for i in range(5):
+        c.start[6 + i] = v[i]
+    c.recorded_before[0], c.interval[0] = c.recorded[0], interval
+
+
+@inlined
+def failed(c, kind, contact):
+    """Remember why a step fails."""
+    c.trouble[0], c.trouble[1] = kind, contact
+
+
+@inlined
+def vector(a, i):
+    """Row i of an (n, 3) array as a tuple."""
+    return a[i, 0], a[i, 1], a[i, 2]
+
+
+@inlined
+def put(a, i, v):
+    """Row i := v."""
+    a[i, 0], a[i, 1], a[i, 2] = v
+
+
+@inlined
+def frame(c, i):
+    """The frame of contact i as three rows."""
+    return vector(c.axes[i], 0), vector(c.axes[i], 1), vector(c.axes[i], 2)
+
+
+@inlined
+def aim(c, i, count, n, rho, velocity):
+    """Write the frame and the height of contact i, the count-th active one, and the velocity of
+    its obstacle [world].
+    """
+    T = world.frame(n)
+    put(c.moving, i, vec.matvec(T, velocity))
+    for j in range(3):
+        put(c.axes[i], j, T[j])
+    c.rho[i], c.active[count] = rho, i
+
+
+@inlined
+def on_world(c, i):
+    """The impulse of contact i in world axes, T^T P."""
+    return vec.transposed_matvec(frame(c, i), vector(c.P, i))
+
+
+@part
+def event(c, t, i, P, before, after):
+    """Append one impact; counted even when the rows are full."""
+    k = c.recorded[0]
+    if k < c.events.shape[0]:
+        c.events[k, 0], c.events[k, 1] = t + c.since[0], i
+        c.events[k, 2], c.events[k, 3], c.events[k, 4] = P
+        c.events[k, 5], c.events[k, 6], c.events[k, 7] = before, after, c.status[i]
+    c.recorded[0] = k + 1
+
+
+@part
+def account(C, c, h):
+    """Add the impulses of a step of h, whose mean forces are known."""
+    for i in range(world.count(C)):
+        c.impulse[i] += h * vec.dot(vector(c.axes[i], 0), vector(c.force, i))

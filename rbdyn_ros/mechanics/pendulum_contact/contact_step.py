@@ -1,0 +1,309 @@
+"""A step with persistent contacts: more rows on the same equations (doc/nonsmooth.md, The pendulum
+meets the world).
+
+The contacts' half-step impulses P push at both ends of the step of `maximal_rod.stage` and keep
+the gaps over the step,
+
+    u = T ((r_{k+1} - r_k)/h - V),  w = beta min(g_k, 0)/h                                (P.1)
+    K_mu  contains  P  orthogonal to  u + (w + mu |u_T|) e_N  in  K_mu*                   (P.2)
+
+V is the velocity of the obstacle. The smooth step is solved for given P; then P follows from (P.2)
+with the Delassus matrix W at k, u = u(P_old) + W (P - P_old). W is off by O(h), which is the
+factor of each round. What meets its obstacle in the step is an impact at its end, or within
+(`impact`).
+
+A persistent contact leaves the end velocity swinging about its mean. The oblique projection of the
+velocities on the closed rows, along directions that keep P_T/P_N (so no friction is invented),
+removes that and nothing else.
+"""
+
+import numpy as np
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics.integrators import maximal_rod
+from rbdyn_ros.mechanics.pendulum import rod_on_cart as body
+from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
+from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.mechanics.pendulum_contact import contact_law, contact_state
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import aim, frame, on_world, put, vector
+from rbdyn_ros.numerics import linear
+
+ROUNDS = 50
+_CALM = 8  # rounds with one W
+# [rad/s, m/s] a projection that takes more than the swing of smooth motion: friction that locks
+_STOPS = 1e-2
+_LIFTS = 1e-6  # [m/s] a bias that is more than round-off
+_NUDGE = 1e-4  # of the impulses, for differences
+_ROUND_OFF = 2e-15  # of a position, relative
+# times what is allowed is taken after the last round: nearly dependent contacts enlarge round-off
+_ENLARGED = 100.0
+
+
+@inlined
+def push(c, count):
+    """(f, g, f_cart) of all half-step impulses: sum f on the rod, sum rho f (its lever), sum f_xy
+    on the cart.
+    """
+    f, g, cart = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0)
+    for a in range(count):
+        i = c.active[a]
+        F = on_world(c, i)
+        if c.rho[i] == world.ON_CART:
+            cart = (cart[0] + F[0], cart[1] + F[1])
+        else:
+            f, g = vec.add(f, F), vec.axpy(c.rho[i], F, g)
+    return f, g, cart
+
+
+@part
+def hold(C, c, h, t, state):
+    """Make the closed contacts the active ones; returns how many. What overlaps comes back at the
+    rate of steps of h.
+    """
+    x, R = state[0], state[2]
+    d, count = touching.axis(R), 0
+    for i in range(world.count(C)):
+        if c.closed[i] == 0.0:
+            put(c.P, i, (0.0, 0.0, 0.0))
+            continue
+        g, n, rho = world.touch(C, i, x, d, t)
+        aim(c, i, count, n, rho, world.velocity(C, i))
+        c.law[i, 0], c.law[i, 1] = world.law(C, i)[0], C.bias * min(g, 0.0) / h
+        c.rebound[i] = 0.0
+        count += 1
+    return count
+
+
+@inlined
+def closed(C, c):
+    """How many contacts touched in the last step."""
+    total = 0.0
+    for i in range(world.count(C)):
+        total += c.closed[i]
+    return int(total)
+
+
+@inlined
+def relative_velocity(c, i, R, w, u):
+    """The velocity of contact i against its obstacle, in its frame."""
+    v = touching.point_velocity(R, w, u, c.rho[i])
+    return vec.sub(vec.matvec(frame(c, i), v), vector(c.moving, i))
+
+
+@inlined
+def velocity(c, i, h, x0, R0, x1, R1):
+    """u of contact i (P.1) in its frame."""
+    rho = c.rho[i]
+    D = (x1[0] - x0[0], x1[1] - x0[1], 0.0)
+    if rho != world.ON_CART:
+        D = vec.axpy(rho, vec.sub(touching.axis(R1), touching.axis(R0)), D)
+    return vec.sub(vec.scale(1.0 / h, vec.matvec(frame(c, i), D)), vector(c.moving, i))
+
+
+@part
+def law(system, c, count, h, x0, R0, x1, R1):
+    """One round of (P.2): u at the present P, then P; returns its change, of which 1 is allowed.
+
+    The change is measured against 1e-12 of P and against the round-off of (P.1), whose u is a
+    difference of positions. The work of the present P is left in `c.work[1]`: 2 P.(u + T V).
+    """
+    c.work[1] = 0.0
+    for a in range(count):
+        i = c.active[a]
+        u = velocity(c, i, h, x0, R0, x1, R1)
+        c.work[1] += 2.0 * vec.dot(vector(c.P, i), vec.add(u, vector(c.moving, i)))
+        q = (u[0] + c.law[i, 1], u[1], u[2])
+        for b in range(count):
+            q = vec.sub(q, vec.matvec(contact_law.block(c, a, b), vector(c.P, c.active[b])))
+        put(c.q, i, q)
+    change, size = contact_law.sweeps(c, count)
+    reach = system.contacts.length + abs(x1[0]) + abs(x1[1])
+    mass = system.cart_mass + system.rod_mass
+    return change / (1e-12 * size + _ROUND_OFF * mass * reach / h)
+
+
+@part
+def project_velocity(system, c, count, R, w, u):
+    """The oblique projection of (w, x') on the rows of the closed contacts; adds its impulse to P
+    / 2 each.
+
+    Only that part of it is taken which the cones allow: none pulls, none rubs more than it may.
+    """
+    n = 0
+    for b in range(count):
+        j = c.active[b]
+        for l in range(rows(c, j)):
+            f = direction(c, j, l)
+            dw, du = touching.impulse_response(system, R, f, c.rho[j])
+            row = 0
+            for a in range(count):
+                i = c.active[a]
+                v = vec.matvec(frame(c, i), touching.point_velocity(R, dw, du, c.rho[i]))
+                for k in range(rows(c, i)):
+                    c.A[row, n] = v[k]
+                    row += 1
+            v = touching.point_velocity(R, w, u, c.rho[j])
+            c.z[n] = vec.dot(vector(c.axes[j], l), v) - c.moving[j, l]
+            n += 1
+    if n == 0:
+        return w, u
+    if n == 1:
+        c.z[0] /= c.A[0, 0]
+    else:
+        linear.solve_consistent(c.A[:n, :n], c.z[:n])
+    column, part = 0, 1.0
+    for b in range(count):
+        j = c.active[b]
+        half, P = (0.0, 0.0, 0.0), vector(c.P, j)
+        if rows(c, j) == 3:
+            half = (-0.5 * c.z[column], -0.5 * c.z[column + 1], -0.5 * c.z[column + 2])
+            column += 3
+        elif rows(c, j) == 1:
+            half = vec.scale(-0.5 * c.z[column] / P[0], P)
+            column += 1
+        put(c.dP, j, half)
+        part = min(part, contact_law.admitted(c.law[j, 0], P, half))
+    for b in range(count):
+        j = c.active[b]
+        half = vec.scale(part, vector(c.dP, j))
+        dw, du = touching.impulse_response(
+            system, R, vec.transposed_matvec(frame(c, j), vec.scale(2.0, half)), c.rho[j]
+        )
+        w, u = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
+        put(c.P, j, vec.add(vector(c.P, j), half))
+    return w, u
+
+
+@inlined
+def rows(c, i):
+    """How many rows contact i holds: 3 sticking, 1 sliding, 0 if it carries nothing."""
+    mu, P = c.law[i, 0], vector(c.P, i)
+    if not P[0] > 0.0:
+        return 0
+    return 3 if P[1] * P[1] + P[2] * P[2] < (1.0 - 1e-9) * (mu * P[0]) ** 2 else 1
+
+
+@inlined
+def direction(c, i, k):
+    """The k-th impulse direction of contact i [world]: n, t1, t2 sticking; n + (P_T/P_N) t
+    sliding.
+    """
+    T = frame(c, i)
+    if rows(c, i) == 3:
+        return T[k]
+    P = vector(c.P, i)
+    return vec.axpy(P[1] / P[0], T[1], vec.axpy(P[2] / P[0], T[2], T[0]))
+
+
+@part
+def stage(system, load, E, tolerance, max_iterations, u0, u1, state, guess, push):
+    """`maximal_rod.stage`, compiled once for all that call it here."""
+    return maximal_rod.stage(
+        E, system, load, tolerance, max_iterations, u0, u1, state, guess, push
+    )
+
+
+@part
+def numerical_delassus(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
+    """W := du/dP of the whole step, by differences, instead of that of its start.
+
+    Near a jam, where a rod that is almost flat sticks and the cart leans on a rail end, the O(h)
+    between them decides whether rounds converge.
+    """
+    x, R = state[0], state[2]
+    e = 1e-9 * system.rod_mass
+    for b in range(count):
+        e += _NUDGE * vec.size(vector(c.P, c.active[b]))
+    for column in range(3 * count):
+        j, k = c.active[column // 3], column % 3
+        P = c.P[j, k]
+        for side in (1.0, -1.0):
+            c.P[j, k] = P + side * e
+            new = stage(
+                system, load, E, tolerance, max_iterations, u0, u1, state, guess, push(c, count)
+            )[0]
+            for a in range(count):
+                u = velocity(c, c.active[a], E.h, x, R, new[0], new[2])
+                for row in range(3):
+                    c.W[3 * a + row, column] = (
+                        u[row] if side > 0.0 else 0.5 / e * (c.W[3 * a + row, column] - u[row])
+                    )
+        c.P[j, k] = P
+
+
+@inlined
+def gives_back(c, count):
+    """Whether a contact gives a penetration back: 2 P.u is not all of the work then."""
+    for a in range(count):
+        if c.law[c.active[a], 1] < -_LIFTS:
+            return True
+    return False
+
+
+@part
+def work(system, c, count, R, w, u, before):
+    """The work [J] of the half-step impulses at R; (w, x') is the velocity `before` them (1.0) or
+    after (-1.0).
+    """
+    dw, du, total = (0.0, 0.0, 0.0), (0.0, 0.0), 0.0
+    for a in range(count):
+        i = c.active[a]
+        f = vec.scale(0.5 * before, on_world(c, i))
+        add_w, add_u = touching.impulse_response(system, R, f, c.rho[i])
+        dw, du = vec.add(dw, add_w), (du[0] + add_u[0], du[1] + add_u[1])
+    mean, cart = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
+    for a in range(count):
+        i = c.active[a]
+        total += vec.dot(on_world(c, i), touching.point_velocity(R, mean, cart, c.rho[i]))
+    return total
+
+
+@inlined
+def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
+    """One step with `count` active contacts: (state, turn, joint impulse, relative error of turn
+    and of P). P is left in c, its work in c.work[1].
+    """
+    x, Q, R, w, u, V = state
+    contact_law.couple(system, c, count, R)
+    for k in range(ROUNDS):
+        if k > 0 and k % _CALM == 0:
+            numerical_delassus(
+                system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count
+            )
+        f = push(c, count)
+        new, turn, impulse = stage(
+            system, load, E, tolerance, max_iterations, u0, u1, state, guess, f
+        )
+        if not turn.error <= tolerance:
+            if k > 0:  # the impulses are such that no step bears them
+                contact_state.failed(c, contact_state.NO_ROUNDS, c.active[0])
+            return state, turn, impulse, turn.error
+        guess = turn.w
+        error = law(system, c, count, E.h, x, R, new[0], new[2])
+        if not 1.0 < error < np.inf:
+            break
+    if not error <= _ENLARGED:
+        if error < np.inf:
+            contact_state.failed(c, contact_state.NO_ROUNDS, c.active[0])
+        return state, turn, impulse, 1e-12 * error
+    lifts = gives_back(c, count)
+    if lifts:
+        c.work[1] = work(system, c, count, R, w, u, 1.0)
+        c.work[1] += work(system, c, count, new[2], new[3], new[4], -1.0)
+    x, Q, R, w_0, u_0, V1 = new
+    w, u = project_velocity(system, c, count, R, w_0, u_0)
+    if lifts or vec.size(vec.sub(w, w_0)) + abs(u[0] - u_0[0]) + abs(u[1] - u_0[1]) > _STOPS:
+        c.work[1] += body.energy(system, R, w, u) - body.energy(system, R, w_0, u_0)
+    V1 = body.center_velocity(system, R, w, u)
+    f_r = maximal_rod.forces(system, load, R)[0]
+    f = push(c, count)[0]
+    change = vec.scale(system.rod_mass, vec.sub(V1, V))
+    impulse = vec.axpy(-2.0, f, vec.axpy(-E.h, f_r, change))
+    return (x, Q, R, w, u, V1), turn, impulse, turn.error
+
+
+@part
+def solve_part(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
+    """`solve` as a call, for all but the loop, where a step is faster without one."""
+    return solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count)

@@ -1,0 +1,203 @@
+"""A step whose end overlaps is mended there: the pose is projected, then all that touch jump.
+
+Whole steps meet their obstacles so, and so does a step of any kind whose closed contacts find no
+impulses (their gaps can contradict each other: a rod between floor and sphere); such a step is
+taken without them. What overlaps is projected out along the normals in the metric of the masses,
+
+    (w, x') dt := -M^-1 D_N^T W_NN^-1 g   until g = 0,                                    (P.5)
+
+closed contacts keep their gaps where they can, and the momenta p (in the body) and P theirs. There
+all that touch jump together (P.4). What the projection costs, S [J], the impact takes: it rebounds
+from the speed at the surface,
+
+    u_N^2 - 2 W_NN S,                                                                     (P.3)
+
+and no energy is gained, S included (P.7). This is of order 1.
+"""
+
+import numpy as np
+
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics.pendulum import rod_on_cart as body
+from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
+from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.mechanics.pendulum_contact import contact_state, contact_step, impact, split_step
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import aim, put, vector
+from rbdyn_ros.numerics import linear
+
+_SWEEPS = 2000  # of the gaps
+_NEWTON = 30  # steps of it
+_CLOSED = 5e-13  # of the rod's length: a smaller overlap is none
+_TOUCHING = 1e-9  # of the rod's length: what touches; what may overlap still after the last sweep
+_FLAT = 1e-9  # of 1/m: W_NN of a normal along which nothing moves
+
+
+@inlined
+def remember(C, c):
+    """Keep which contacts touch at the start of a step."""
+    for i in range(world.count(C)):
+        c.closed_before[i] = c.closed[i]
+
+
+@part
+def forget(C, c, recorded, work, free):
+    """Undo what a failed step noted: its impacts, its forces, its work, and what it closed;
+    nothing touched before where all was `free`.
+    """
+    c.recorded[0], c.work[0] = recorded, work
+    for i in range(world.count(C)):
+        c.closed[i] = 0.0 if free else c.closed_before[i]
+        put(c.force, i, (0.0, 0.0, 0.0))
+        put(c.P, i, (0.0, 0.0, 0.0))
+
+
+@inlined
+def moved(x, Q, dw, dx):
+    """(x, Q, R) after the small displacement dw [body], dx."""
+    Q = unit_quaternion.product(Q, (1.0, 0.5 * dw[0], 0.5 * dw[1], 0.5 * dw[2]))
+    Q = unit_quaternion.normalized(Q)
+    return (x[0] + dx[0], x[1] + dx[1]), Q, unit_quaternion.matrix(Q)
+
+
+@part
+def project_position(system, C, c, x, Q, R, t):
+    """(x, Q, R, largest gap that is left [m]): what overlaps at t is lifted to the surface and
+    closed contacts keep their gaps, by Newton's method (P.5); c.depth are the overlaps that it
+    met.
+    """
+    left = 0.0
+    for i in range(world.count(C)):
+        c.q[i, 0] = 0.0  # the impulse that has lifted it
+    for k in range(_NEWTON):
+        n, left = 0, 0.0
+        for i in range(world.count(C)):
+            if not world.exists(C, i):
+                continue
+            g, normal, rho = world.touch(C, i, x, touching.axis(R), t)
+            if not g < 0.0 and c.closed[i] == 0.0 and not c.q[i, 0] > 0.0:
+                continue
+            c.depth[i] = max(c.depth[i], -g)
+            left = max(left, abs(g))
+            aim(c, i, n, normal, rho, world.velocity(C, i))
+            c.z[n] = -g
+            n += 1
+        if left <= _CLOSED * C.length:
+            break
+        for b in range(n):
+            j = c.active[b]
+            dw, dx = touching.impulse_response(system, R, vector(c.axes[j], 0), c.rho[j])
+            for a in range(n):
+                i = c.active[a]
+                v = touching.point_velocity(R, dw, dx, c.rho[i])
+                c.A[a, b] = vec.dot(vector(c.axes[i], 0), v)
+        linear.solve_consistent(c.A[:n, :n], c.z[:n])
+        dw, dx = (0.0, 0.0, 0.0), (0.0, 0.0)
+        for b in range(n):
+            j = c.active[b]
+            f = vec.scale(c.z[b], vector(c.axes[j], 0))
+            add_w, add_x = touching.impulse_response(system, R, f, c.rho[j])
+            dw, dx = vec.add(dw, add_w), (dx[0] + add_x[0], dx[1] + add_x[1])
+            c.q[j, 0] = max(c.q[j, 0] + c.z[b], 0.0)
+        x, Q, R = moved(x, Q, dw, dx)
+    return x, Q, R, left
+
+
+@part
+def lift(system, C, c, x, Q, R, t):
+    """(x, Q, R, deepest overlap [m]) where nothing overlaps any more at t, by lifting one contact
+    after the other; c.z are the impulses of the last sweep.
+    """
+    deepest = 0.0
+    for k in range(_SWEEPS):
+        deepest = 0.0
+        for i in range(world.count(C)):
+            c.z[i] = 0.0
+            if not world.exists(C, i):
+                continue
+            g, n, rho = world.touch(C, i, x, touching.axis(R), t)
+            if not g < 0.0:
+                continue
+            deepest = min(deepest, g)
+            c.depth[i] = max(c.depth[i], -g)
+            dw, dx = touching.impulse_response(system, R, n, rho)
+            W = vec.dot(n, touching.point_velocity(R, dw, dx, rho))
+            if not W * system.rod_mass > _FLAT:
+                c.z[i] = 1.0  # nothing moves along n
+                continue
+            c.z[i] = -g / W
+            x, Q, R = moved(x, Q, vec.scale(c.z[i], dw), (c.z[i] * dx[0], c.z[i] * dx[1]))
+        if deepest >= -_CLOSED * C.length:
+            break
+    return x, Q, R, deepest
+
+
+@part
+def is_jammed(system, C, c, x, R, t):
+    """Whether the impulses y = c.z >= 0 prove that no motion z within reach opens the overlaps.
+
+    To first order D_N z >= -g asks for |z|_M >= y.(-g) / |D_N^T y| in the metrics of M and M^-1
+    (P.8, Farkas); within reach is |z|_M < L sqrt(m).
+    """
+    dw, dx, lift = (0.0, 0.0, 0.0), (0.0, 0.0), 0.0
+    for i in range(world.count(C)):
+        if c.z[i] > 0.0:
+            g, n, rho = world.touch(C, i, x, touching.axis(R), t)
+            add_w, add_x = touching.impulse_response(system, R, vec.scale(c.z[i], n), rho)
+            dw, dx = vec.add(dw, add_w), (dx[0] + add_x[0], dx[1] + add_x[1])
+            lift -= c.z[i] * g
+    p, P = body.momenta(system, R, dw, dx)
+    size = max(vec.dot(p, dw) + P[0] * dx[0] + P[1] * dx[1], 0.0) ** 0.5
+    return lift > C.length * system.rod_mass**0.5 * size
+
+
+@part
+def mend(system, C, c, E, t, start, impulse):
+    """(state, impulse of the joint, ok) of a step of E.h from t that ends in the state `start`,
+    where something overlaps: projected out, and met. Half of the impulses of what stays closed
+    lies in P then, as after any step.
+    """
+    x, Q, R, w, u, V = start
+    before, end = body.energy(system, R, w, u), t + E.h
+    c.depth[:] = 0.0
+    x, Q, R, left = project_position(system, C, c, x, Q, R, end)
+    deepest = 0.0
+    if not left <= _CLOSED * C.length:
+        x, Q, R, deepest = lift(system, C, c, start[0], start[1], start[2], end)
+    p, P = body.momenta(system, start[2], w, u)
+    w, u = body.velocities(system, R, p, P)
+    state = (x, Q, R, w, u, V)
+    if not deepest > -_TOUCHING * C.length:
+        why = contact_state.JAMMED if is_jammed(system, C, c, x, R, end) else contact_state.NO_POSE
+        contact_state.failed(c, why, split_step.deepest(C, c, end, state, np.inf, True))
+        return start, impulse, False
+    spent = body.energy(system, R, w, u) - before
+    for i in range(world.count(C)):
+        if c.closed[i] == 1.0 and split_step.gap(C, i, state, end) > _TOUCHING * C.length:
+            c.closed[i] = 0.0
+    state, ok = impact.jump(system, C, c, E.h, end, state, False, spent)
+    if not ok:
+        return start, impulse, False
+    c.work[0] += spent
+    contact_state.failed(c, contact_state.NONE, 0)
+    impact.add_forces(C, c, 0.5 * E.f)
+    change = vec.scale(system.rod_mass, vec.sub(state[5], V))
+    impulse = vec.sub(vec.add(impulse, change), impact.on_rod(C, c))
+    for i in range(world.count(C)):
+        put(c.P, i, vec.scale(0.5 * c.closed[i], vector(c.P, i)))
+    return state, impulse, True
+
+
+@part
+def step(system, C, options, load, E, u0, u1, state, guess, c, t):
+    """One step without the closed contacts, mended at its end: (state, turn, joint impulse,
+    error).
+    """
+    tolerance, most = options.tolerance, options.max_iterations
+    new, turn, impulse = contact_step.stage(
+        system, load, E, tolerance, most, u0, u1, state, guess, None
+    )
+    if not turn.error <= tolerance:
+        return state, turn, impulse, turn.error
+    new, impulse, ok = mend(system, C, c, E, t, new, impulse)
+    return (new if ok else state), turn, impulse, (turn.error if ok else np.inf)

@@ -1,0 +1,174 @@
+"""Steps that end at an impact and go on from there: restitution and rest exact to round-off.
+
+A step whose end would penetrate an open contact is taken only up to the instant s of g(s) = 0 (a
+bracketed secant on the step itself, not on an interpolation of it). There all that touch jump
+(`impact`), and the rest of the step follows. A rebound that would last less than a thousandth of
+the step is a landing: the contact stays closed, held by (P.1), until its force ends.
+"""
+
+import numpy as np
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics.integrators import discrete_rod
+from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
+from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.mechanics.pendulum_contact import contact_state, contact_step, impact
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import on_world, put, vector
+
+_SPLITS = 200  # impacts in one step; then whatever still bounces has landed
+_TOUCHING = 1e-12  # of the rod's length: a smaller gap is closed
+
+
+@inlined
+def gap(C, i, state, t):
+    """g of candidate i at t."""
+    x, R = state[0], state[2]
+    return world.touch(C, i, x, (R[0][2], R[1][2], R[2][2]), t)[0]
+
+
+@inlined
+def opening(C, i, state, t):
+    """dg/dt of candidate i at t [m/s]."""
+    x, R = state[0], state[2]
+    g, n, rho = world.touch(C, i, x, (R[0][2], R[1][2], R[2][2]), t)
+    v = touching.point_velocity(R, state[3], state[4], rho)
+    return vec.dot(n, vec.sub(v, world.velocity(C, i)))
+
+
+@part
+def advance_part(system, C, options, load, whole, t, h, u0, u1, state, guess, c):
+    """A step of h from t, a part of the `whole`, with the closed contacts held: (state, turn,
+    joint impulse, error). P is left in c.
+    """
+    E = discrete_rod.equations(system, options.gamma, h)
+    tolerance, most = options.tolerance, options.max_iterations
+    count = contact_step.hold(C, c, whole, t, state)
+    if count == 0:
+        c.work[1] = 0.0
+        new, turn, impulse = contact_step.stage(
+            system, load, E, tolerance, most, u0, u1, state, guess, None
+        )
+        return new, turn, impulse, turn.error
+    return contact_step.solve_part(
+        system, load, E, tolerance, most, u0, u1, state, guess, c, count
+    )
+
+
+@part
+def deepest(C, c, t, state, limit, with_closed):
+    """The candidate whose gap is smallest at t and below `limit`, -1 if none is: of the open
+    ones, or of all.
+    """
+    found = -1
+    for i in range(world.count(C)):
+        if world.exists(C, i) and (with_closed or c.closed[i] == 0.0):
+            g = gap(C, i, state, t)
+            if g < limit:
+                limit, found = g, i
+    return found
+
+
+@inlined
+def penetrated(C, c, t, state):
+    """The open candidate that is penetrated deepest at t, -1 if none is."""
+    return deepest(C, c, t, state, -_TOUCHING * C.length, False)
+
+
+@part
+def instant(system, C, options, load, whole, t, h, u0, u1, state, guess, c, i, g1):
+    """The s in (0, h) after t where the gap of candidate i, which ends at g1 < 0, closes:
+    Illinois, every fourth time a bisection.
+    """
+    a, b, ga, gb, side = 0.0, h, gap(C, i, state, t), g1, 0
+    rise = opening(C, i, state, t)
+    if rise > 0.0:
+        # a flight that begins and ends in this step: g = rise s - k s^2 with g(h) = g1 has its
+        # apex here
+
+        a = 0.5 * h * rise * h / (rise * h - g1)
+        new = advance_part(system, C, options, load, whole, t, a, u0, u1, state, guess, c)[0]
+        ga = gap(C, i, new, t + a)
+    if not ga > 0.0:
+        return 0.0
+    s = h
+    for k in range(100):
+        s = a + (b - a) * (ga / (ga - gb) if k % 4 < 3 else 0.5)
+        new = advance_part(system, C, options, load, whole, t, s, u0, u1, state, guess, c)[0]
+        g = gap(C, i, new, t + s)
+        if abs(g) <= 1e-15 * C.length or b - a <= 1e-15 * h:
+            break
+        if g > 0.0:
+            a, ga, gb, side = s, g, 0.5 * gb if side > 0 else gb, 1
+        else:
+            b, gb, ga, side = s, g, 0.5 * ga if side < 0 else ga, -1
+    return s
+
+
+@part
+def take(c, count, h):
+    """Account for a part of the step of h that is kept, with `count` active contacts, and open
+    what carries nothing.
+    """
+    for a in range(count):
+        i = c.active[a]
+        if c.P[i, 0] > 0.0:
+            put(c.force, i, vec.axpy(2.0 / h, on_world(c, i), vector(c.force, i)))
+        else:
+            c.closed[i] = 0.0
+    c.work[0] += c.work[1]
+
+
+@part
+def step(system, C, options, load, E, u0, u1, state, guess, c, t):
+    """One step that splits at each impact: (state, turn, joint impulse, error, whether anything
+    touched).
+    """
+    h, left, total, touched = E.h, E.h, (0.0, 0.0, 0.0), False
+    new, turn, impulse, error = advance_part(
+        system, C, options, load, h, t, h, u0, u1, state, guess, c
+    )
+    for k in range(_SPLITS + 1):
+        if not error <= options.tolerance:
+            return state, turn, total, error, touched
+        i = penetrated(C, c, t + h, new)
+        if i < 0:
+            take(c, contact_step.closed(C, c), h)
+            touched = touched or contact_step.closed(C, c) > 0
+            return new, turn, vec.add(total, impulse), error, touched
+        touched = True
+        now = t + h - left
+        g = gap(C, i, new, t + h)
+        s = instant(system, C, options, load, h, now, left, u0, u1, state, guess, c, i, g)
+        if s == 0.0 and opening(C, i, state, now) >= 0.0:
+            # it parts and comes back without a flight in between; the law lets go what need not be
+            # held
+            c.closed[i] = 1.0
+            new, turn, impulse, error = advance_part(
+                system, C, options, load, h, now, left, u0, u1, state, guess, c
+            )
+            continue
+        if s > 0.0:
+            state, turn, impulse, error = advance_part(
+                system, C, options, load, h, now, s, u0, u1, state, guess, c
+            )
+            if not error <= options.tolerance:
+                return state, turn, total, error, touched
+            total = vec.add(total, impulse)
+            take(c, contact_step.closed(C, c), h)
+        left -= s
+        V = state[5]
+        c.depth[:] = 0.0
+        lands = k >= _SPLITS - world.count(C)
+        state, ok = impact.jump(system, C, c, h, t + h - left, state, lands, 0.0)
+        if not ok:
+            return state, turn, total, np.inf, touched
+        impact.add_forces(C, c, 1.0 / h)
+        f = impact.on_rod(C, c)
+        total = vec.add(total, vec.sub(vec.scale(system.rod_mass, vec.sub(state[5], V)), f))
+        now = t + h - left
+        new, turn, impulse, error = advance_part(
+            system, C, options, load, h, now, left, u0, u1, state, guess, c
+        )
+    contact_state.failed(c, contact_state.NO_SPLITS, c.active[0])
+    return state, turn, total, np.inf, touched

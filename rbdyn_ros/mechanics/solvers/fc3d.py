@@ -1,0 +1,143 @@
+"""Contacts with Coulomb friction in space: the problem and its error (doc/nonsmooth.md, S.10 to S.14).
+
+n contacts, each with a frame (normal, tangent, tangent); impulses r and relative velocities u (3n,):
+
+    u = W r + q,    K_mu  in  r_i  _|_  u_i + mu_i |u_iT| e_N  in  K_mu*                                    (S.10)
+
+K_mu = {|r_T| <= mu r_N} is Coulomb's cone, K_mu* = {mu |u_T| <= u_N} its dual. Newton's restitution enters by
+q_N := q_N + e u_N^-. This is the form of de Saxce, unscaled: exactly Signorini and Coulomb, mu = 0 allowed.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.mechanics.solvers import arguments
+from rbdyn_ros.mechanics.solvers.solution import SINGULAR, STALLED, judged
+from rbdyn_ros.numerics import linear
+from rbdyn_ros.types import Array
+
+CONSERVED = 1e-12  # of the energies that an impact exchanges: what round-off may gain
+HALVINGS = 30  # of the share of the restitution
+_CLOSE = 1e-9  # shares that differ by less are one
+
+
+class Problem(NamedTuple):
+    """n contacts as matrices; make it with `problem`, which checks."""
+
+    W: Array  # (3n, 3n) Delassus matrix [1/kg]
+    q: Array  # (3n,) velocity without contact impulses [m/s]
+    mu: Array  # (n,) friction coefficients [-]
+
+
+def problem(W, q, mu) -> Problem:
+    """The problem of W (3n, 3n), q (3n,), mu (n,) or one number for all; ValueError names what does not fit."""
+    W = arguments.square(W, "W", block=3)
+    return Problem(
+        W, arguments.vector(q, "q", len(W)), arguments.coefficients(mu, "mu", len(W) // 3)
+    )
+
+
+@inlined
+def part(a, i):
+    """a_i: the three entries of contact i."""
+    return (a[3 * i], a[3 * i + 1], a[3 * i + 2])
+
+
+@inlined
+def put(a, i, value):
+    """a_i := value."""
+    a[3 * i], a[3 * i + 1], a[3 * i + 2] = value
+
+
+@inlined
+def block(W, i):
+    """W_ii: the rows of contact i's own 3x3 block."""
+    k = 3 * i
+    return (
+        (W[k, k], W[k, k + 1], W[k, k + 2]),
+        (W[k + 1, k], W[k + 1, k + 1], W[k + 1, k + 2]),
+        (W[k + 2, k], W[k + 2, k + 1], W[k + 2, k + 2]),
+    )
+
+
+@inlined
+def projected(x, mu):
+    """The point of K_mu nearest to x.
+
+    x inside K_mu, 0 inside the polar cone mu |x_T| <= -x_N, else (t, mu t x_T/|x_T|), t = (x_N + mu |x_T|)/(1 + mu^2).
+    """
+    T = (x[1] * x[1] + x[2] * x[2]) ** 0.5
+    if T <= mu * x[0]:
+        return x
+    if mu * T <= -x[0]:
+        return (0.0, 0.0, 0.0)
+    t = (x[0] + mu * T) / (1.0 + mu * mu)
+    s = mu * t / T
+    return (t, s * x[1], s * x[2])
+
+
+@inlined
+def natural(r, u, mu, w):
+    """w (r - proj_K(r - (u + mu |u_T| e_N)/w)), zero exactly at a solution; w [1/kg] makes it a velocity."""
+    lifted = (u[0] + mu * (u[1] * u[1] + u[2] * u[2]) ** 0.5, u[1], u[2])
+    return vec.scale(w, vec.sub(r, projected(vec.axpy(-1.0 / w, lifted, r), mu)))
+
+
+@inlined
+def narrow(low, high, share, full, refused):
+    """(low, high, next share, whether `share` is the answer) in the search for the largest share of the restitution, at most
+    `full`, with which no energy is gained. `refused`: `share` gains energy, or has no impulses.
+    """
+    low, high = (low, share) if refused else (share, high)
+    return low, high, 0.5 * (low + high), not refused and (share == full or high - low <= _CLOSE)
+
+
+@kernel
+def scales(problem):
+    """(w, size): mean of W's diagonal, |q|; 1 in place of what is not positive."""
+    W, q = problem.W, problem.q
+    w, square = 0.0, 0.0
+    for k in range(len(q)):
+        w += W[k, k]
+        square += q[k] * q[k]
+    w /= max(len(q), 1)
+    return (w if w > 0.0 else 1.0), (square**0.5 if square > 0.0 else 1.0)
+
+
+@kernel
+def error_at(r, u, mu, w, size):
+    """|natural| / size for impulses r and the velocities u = W r + q that go with them."""
+    square = 0.0
+    for i in range(len(mu)):
+        e = natural(part(r, i), part(u, i), mu[i], w)
+        square += vec.dot(e, e)
+    return square**0.5 / size
+
+
+@kernel
+def velocities(problem, r, u):
+    """u := W r + q."""
+    linear.multiply(problem.W, r, u)
+    for k in range(len(u)):
+        u[k] += problem.q[k]
+
+
+@kernel
+def error(problem, r):
+    """How far r (3n,) is from solving the problem: natural map over |q| [-]   (S.14)."""
+    u = np.empty_like(problem.q)
+    velocities(problem, r, u)
+    w, size = scales(problem)
+    return error_at(r, u, problem.mu, w, size)
+
+
+@kernel
+def finished(problem, r, iterations, tolerance):
+    """The Solution for r: true residual, and where that exceeds the tolerance the reason."""
+    residual, failure = error(problem, r), STALLED
+    if tolerance < residual < np.inf and np.linalg.matrix_rank(problem.W) < len(r):
+        failure = SINGULAR
+    return judged(r, residual, iterations, tolerance, failure)

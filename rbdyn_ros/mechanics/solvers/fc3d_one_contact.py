@@ -1,0 +1,186 @@
+"""One contact with friction, exactly, for any 3x3 W: take-off, sticking, or sliding along a root of a quartic.
+
+    take-off   q_N >= 0:                        r = 0                                                       (S.15)
+    sticking   r = -W^-1 q  in  K_mu,           u = 0                                                       (S.16)
+    sliding    r = r_N (1, mu c, mu s),         u_N = 0,  u_T = -slip (c, s),  r_N > 0, slip >= 0           (S.17)
+
+With u_N = 0: r_N = -q_N / d, d = W_00 + mu (W_01 c + W_02 s). That u_T is parallel to (c, s) then reads
+
+    f(c, s) = A c^2 + B s^2 + C c s + D s + E c = 0,      c^2 + s^2 = 1,                                    (S.18)
+
+a quartic in tan(theta/2), whose roots only start a Newton on f itself. It is the quartic of the Siconos developer's
+notes, chapter 13, without their diagonalisation, which needs a symmetric W. A strong coupling of normal and tangent
+admits up to three solutions: take-off is preferred, then sticking.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.mechanics.solvers import fc3d
+from rbdyn_ros.mechanics.solvers.solution import Options
+from rbdyn_ros.numerics import quartic
+
+DEFAULTS = Options(tolerance=1e-10, max_iterations=1)
+
+TAKE_OFF, STICK, SLIDE, NONE = range(4)
+
+_ROOT_HALF = 0.5**0.5
+_EXACT = 1e-13  # of |q|: no better root is looked for
+_GOOD = 1e-9  # of |q|: still a solution, where W is nearly singular
+_FLAT = 1e-14  # det W over (trace W)^3, where W counts as singular
+_SHIFT = 1e-9  # of trace W, added to a singular W
+
+
+class Contact(NamedTuple):
+    """The impulse of one contact and what the contact does."""
+
+    r: tuple  # (3,) [N s] normal, tangents
+    kind: int  # TAKE_OFF, STICK, SLIDE, or NONE: no solution found, r is the nearest
+
+
+def check(problem: fc3d.Problem) -> None:
+    """ValueError for more or fewer contacts than one."""
+    if len(problem.mu) != 1:
+        raise ValueError(
+            f"fc3d_one_contact solves one contact, not {len(problem.mu)}; take fc3d_hybrid"
+        )
+
+
+@inlined
+def inside(r, mu):
+    """Whether r is in K_mu."""
+    return r[0] >= 0.0 and r[1] * r[1] + r[2] * r[2] <= mu * mu * r[0] * r[0]
+
+
+@kernel
+def sticking(W, q, mu):
+    """r with W r + q = 0, refined once; where W is singular the one nearest to the normal, outside K_mu if there is none.
+
+    A singular W is shifted by eps and the shift iterated away (proximal point), r := r - (W + eps)^-1 (W r + q), from the
+    frictionless r.
+    """
+    r = vec.scale(-1.0, vec.solve(W, q))
+    trace = W[0][0] + W[1][1] + W[2][2]
+    if abs(vec.dot(W[0], vec.cross(W[1], W[2]))) > _FLAT * trace * trace * trace:
+        return vec.sub(r, vec.solve(W, vec.add(vec.matvec(W, r), q))) if inside(r, mu) else r
+    eps = _SHIFT * trace
+    a, b, c = W
+    shifted = ((a[0] + eps, a[1], a[2]), (b[0], b[1] + eps, b[2]), (c[0], c[1], c[2] + eps))
+    r = (-q[0] / a[0], 0.0, 0.0)
+    for _ in range(30):
+        u = vec.add(vec.matvec(W, r), q)
+        if vec.size(u) <= _EXACT * vec.size(q):
+            return r
+        r = vec.sub(r, vec.solve(shifted, u))
+    return (-1.0, 0.0, 0.0)
+
+
+@inlined
+def direction_equation(W, q, mu):
+    """(A, B, C, D, E) of (S.18): f = d (u_2 c - u_1 s)."""
+    return (
+        mu * (W[0][1] * q[2] - q[0] * W[2][1]),
+        mu * (q[0] * W[1][2] - W[0][2] * q[1]),
+        mu * (q[0] * (W[1][1] - W[2][2]) + W[0][2] * q[2] - W[0][1] * q[1]),
+        q[0] * W[1][0] - W[0][0] * q[1],
+        W[0][0] * q[2] - q[0] * W[2][0],
+    )
+
+
+@inlined
+def turned(f):
+    """(f, k): f with the angle measured from k eighth turns, chosen so that the quartic's leading A - E is not small."""
+    A, B, C, D, E = f
+    large = 0.2 * (abs(A) + abs(B) + abs(C) + abs(D) + abs(E))
+    k = 0
+    while abs(A - E) < large and k < 7:
+        A, B, C = 0.5 * (A + B + C), 0.5 * (A + B - C), B - A
+        D, E = _ROOT_HALF * (D - E), _ROOT_HALF * (D + E)
+        k += 1
+    return (A, B, C, D, E), k
+
+
+@inlined
+def polished(f, direction):
+    """The unit (c, s) near `direction` where f vanishes, by Newton in the angle."""
+    A, B, C, D, E = f
+    c, s = direction
+    for _ in range(8):
+        size = 1.0 / (c * c + s * s) ** 0.5
+        c, s = size * c, size * s
+        value = (A * c + C * s + E) * c + (B * s + D) * s
+        slope = 2.0 * (B - A) * c * s + C * (c * c - s * s) + D * c - E * s
+        turn = value / slope
+        if not abs(turn) > 1e-16:
+            break
+        turn = min(max(turn, -0.5), 0.5)
+        c, s = c + s * turn, s - c * turn
+        if abs(turn) < 1e-8:
+            break
+    return c, s
+
+
+@inlined
+def slide_along(W, q, mu, direction):
+    """(r, violation) of sliding with the friction force along the unit (c, s)."""
+    c, s = direction
+    d = W[0][0] + mu * (W[0][1] * c + W[0][2] * s)
+    normal = -q[0] / d
+    r = (normal, mu * normal * c, mu * normal * s)
+    if not d > 0.0:
+        return r, np.inf
+    u1, u2 = vec.dot(W[1], r) + q[1], vec.dot(W[2], r) + q[2]
+    return r, max(abs(u2 * c - u1 * s), u1 * c + u2 * s)
+
+
+@kernel
+def sliding(W, q, mu, guess):
+    """(r, violation): the sliding impulse (S.17) and by how much [m/s] it misses the conditions, inf if there is none."""
+    best, least = (0.0, 0.0, 0.0), np.inf
+    enough = _EXACT * vec.size(q)
+    f = direction_equation(W, q, mu)
+    if guess[1] != 0.0 or guess[2] != 0.0:
+        best, least = slide_along(W, q, mu, polished(f, (guess[1], guess[2])))
+    if least <= enough:
+        return best, least
+    f, eighth_turns = turned(f)
+    A, B, C, D, E = f
+    roots = quartic.real_parts(A - E, 2.0 * (D - C), 4.0 * B - 2.0 * A, 2.0 * (C + D), A + E)
+    for t in (roots[0], roots[1], roots[2], roots[3], np.inf):
+        c, s = (1.0 - t * t, 2.0 * t) if abs(t) <= 1.0 else (1.0 / (t * t) - 1.0, 2.0 / t)
+        c, s = polished(f, (c, s))
+        for _ in range(eighth_turns):
+            c, s = _ROOT_HALF * (c - s), _ROOT_HALF * (c + s)
+        r, violation = slide_along(W, q, mu, (c, s))
+        if violation < least:
+            best, least = r, violation
+        if least <= enough:
+            break
+    return best, least
+
+
+@kernel
+def contact(W, q, mu, guess):
+    """The Contact of W (three rows), q (3,), mu: no allocation, for use inside a step.
+
+    `guess` is a former impulse or (0, 0, 0): its tangential direction starts the search for the sliding direction.
+    """
+    if q[0] >= 0.0:
+        return Contact((0.0, 0.0, 0.0), TAKE_OFF)
+    r = sticking(W, q, mu)
+    if inside(r, mu):
+        return Contact(r, STICK)
+    r, violation = sliding(W, q, mu, guess)
+    return Contact(r, SLIDE if violation <= _GOOD * vec.size(q) else NONE)
+
+
+@kernel
+def solve(problem, guess, options):
+    """The Solution of a problem with one contact; `guess` (3,) points the way where it slides."""
+    found = contact(
+        fc3d.block(problem.W, 0), fc3d.part(problem.q, 0), problem.mu[0], fc3d.part(guess, 0)
+    )
+    return fc3d.finished(problem, np.array(found.r), 1, options.tolerance)

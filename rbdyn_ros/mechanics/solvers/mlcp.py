@@ -1,0 +1,41 @@
+"""The mixed linear complementarity problem and its error (doc/nonsmooth.md, S.5, S.6).
+
+w = M z + q,    w_i = 0, z_i free  for i < equations,    0 <= z_i  _|_  w_i >= 0  for the others         (S.5)
+"""
+
+from typing import NamedTuple
+
+from rbdyn_ros.kernel import kernel
+from rbdyn_ros.mechanics.solvers import arguments, lcp
+from rbdyn_ros.mechanics.solvers.solution import judged
+from rbdyn_ros.types import Array
+
+
+class Problem(NamedTuple):
+    """Make it with `problem`, which checks."""
+
+    M: Array  # (n, n)
+    q: Array  # (n,)
+    equations: int  # the first rows, whose z is free
+
+
+def problem(M, q, equations: int) -> Problem:
+    """The problem of M (n, n), q (n,) with 0 <= equations <= n; ValueError names what does not fit."""
+    M = arguments.square(M, "M")
+    if equations != int(equations) or not 0 <= equations <= len(M):
+        raise ValueError(
+            f"equations is {equations}; it must be a whole number from 0 to {len(M)}, the rows of M"
+        )
+    return Problem(M, arguments.vector(q, "q", len(M)), int(equations))
+
+
+@kernel
+def error(problem, z):
+    """How far z (n,) is from solving the problem: |(w_equations, min(w, s z))| / |q| [-]   (S.6)."""
+    return lcp.mixed_error(problem.M, problem.q, problem.equations, z)
+
+
+@kernel
+def finished(problem, z, iterations, tolerance, failure):
+    """The Solution for z: true residual, and the status `failure` where that exceeds the tolerance."""
+    return judged(z, error(problem, z), iterations, tolerance, failure)

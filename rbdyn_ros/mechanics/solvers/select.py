@@ -1,0 +1,68 @@
+"""Solvers by name, and the call from Python that checks what it is given."""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.mechanics.solvers import arguments
+from rbdyn_ros.mechanics.solvers.solution import Options, Solution
+
+
+class Solver(NamedTuple):
+    """A solver with its numbers: `solve(problem, guess, options) -> Solution` is a kernel and checks nothing."""
+
+    name: str
+    problem: ModuleType  # the module of its Problem: lcp, mlcp, fc2d, fc3d
+    solve: Callable
+    options: Options
+    check: Callable  # (Problem): ValueError where the method does not apply
+
+
+def names(problem: str = "") -> tuple:
+    """The known solvers, alphabetically, of one problem ("lcp", "mlcp", "fc2d", "fc3d") or of all."""
+    files = sorted(Path(__file__).parent.glob(f"{problem}*_*.py"))
+    return tuple(f.stem for f in files if "\ndef solve(" in f.read_text())
+
+
+def select(name: str, tolerance: float | None = None, max_iterations: int | None = None) -> Solver:
+    """The solver `name`; what is None is the solver's own default. ValueError for an unknown name, a bad number."""
+    if name not in names():
+        raise ValueError(f"the solver is '{name}'; known are {', '.join(names())}")
+    method = import_module(f"rbdyn_ros.mechanics.solvers.{name}")
+    defaults = method.DEFAULTS
+    tolerance = defaults.tolerance if tolerance is None else float(tolerance)
+    max_iterations = defaults.max_iterations if max_iterations is None else max_iterations
+    if not 0.0 < tolerance <= 1e-3:
+        raise ValueError(f"the solver's tolerance is {tolerance}; it must be > 0 and at most 1e-3")
+    if max_iterations != int(max_iterations) or not 1 <= max_iterations <= 10**9:
+        raise ValueError(
+            f"the solver's max_iterations is {max_iterations}; it must be a whole number, 1 to 1e9"
+        )
+    problem = import_module(f"rbdyn_ros.mechanics.solvers.{name.split('_')[0]}")
+    check = getattr(method, "check", _applies_everywhere)
+    return Solver(name, problem, method.solve, Options(tolerance, int(max_iterations)), check)
+
+
+def solve(solver: Solver, problem, guess=None) -> Solution:
+    """Solve a problem of the solver's kind from `guess` (zero without one).
+
+    ValueError for a problem of another kind or one that the method does not admit, and for a guess of a wrong shape.
+    """
+    if not isinstance(problem, solver.problem.Problem):
+        kind = solver.problem.__name__.rpartition(".")[2]
+        given = type(problem).__name__
+        raise ValueError(
+            f"{solver.name} solves a {kind}.Problem, not a {given}; make one with {kind}.problem"
+        )
+    solver.check(problem)
+    size = len(problem.q)
+    guess = np.zeros(size) if guess is None else arguments.vector(guess, "guess", size)
+    return solver.solve(problem, guess, solver.options)
+
+
+def _applies_everywhere(problem) -> None:
+    """Most methods do."""

@@ -1,1 +1,0 @@
-"""Which machine it is: numbers to arrays."""

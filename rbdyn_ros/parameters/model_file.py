@@ -1,0 +1,444 @@
+"""A model of several bodies from a YAML file or a URDF.
+
+Every value is checked, and named with its line where it is wrong.
+
+    bodies:   {NAME: {shape: box, size: [0.3, 0.2, 0.1], mass: 1.0, position: [0, 0, 0]}}
+    joints:   {NAME: {type: hinge, between: [rod, cart], point: [0, 0, 0], axis: [0, 1, 0]}}
+    geoms:    {NAME: {shape: plane, normal: [0, 0, 1], point: [0, 0, -1]}}
+    contacts: {NAME: {between: [ball, floor], friction: 0.4, restitution: 0.5}}
+    colliders: {friction: 0.4, restitution: 0.0}
+    springs:  {NAME: {between: [cart, world], end: [1, 0, 0], stiffness: 20.0, damping: 0.5}}
+
+A body with a shape that can touch is its own geom, under the same name. doc/bodies.md teaches it.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics import scene, shapes
+from rbdyn_ros.mechanics.contact import restitution
+from rbdyn_ros.parameters import shipped, urdf, yaml_file
+from rbdyn_ros.parameters.parameter import Parameter, check
+from rbdyn_ros.parameters.tables import nearest
+
+SUFFIXES = (".yaml", ".yml", ".urdf")
+
+
+class ModelFile(NamedTuple):
+    """What a file says."""
+
+    scene: scene.Scene
+    title: str
+    step: float | None  # [s]
+    duration: float | None  # [s]
+    every: float | None  # [s] from row to row
+    view: str  # the plane of its picture: "xz", "yz", "xy"
+    impact_law: str  # one of `restitution.LAWS`
+    whole_steps: bool  # impacts do not split a step
+    notes: tuple  # sentences about what was read and has no effect
+
+
+class Value(NamedTuple):
+    """A value and where it was written."""
+
+    value: object
+    source: str  # "file:line"
+
+
+def _vector(name: str, unit: str, length: int = 3) -> Parameter:
+    return Parameter(name, None, unit, "", kind="float_array", length=(length,))
+
+
+def _length(name: str) -> Parameter:
+    return Parameter(name, None, "m", "", low=0.0, low_open=True)
+
+
+def _words(name: str, count: int = 2) -> Parameter:
+    return Parameter(name, None, "", "", kind="string_array", length=(count,))
+
+
+def _table(*parameters: Parameter) -> dict:
+    return {parameter.name: parameter for parameter in parameters}
+
+
+SHAPES = {  # of bodies: the function, and the sizes that it needs
+    "sphere": (shapes.sphere, ("radius",)),
+    "box": (shapes.box, ("size",)),
+    "cylinder": (shapes.cylinder, ("radius", "length")),
+    "capsule": (shapes.capsule, ("radius", "length")),
+    "rod": (shapes.rod, ("length",)),
+    "none": (shapes.Body, ("mass", "inertia")),
+}
+TIME = dict(unit="s", description="", low=0.0, low_open=True)
+TOP = _table(
+    Parameter("title", None, "", "", kind="string"),
+    _vector("gravity", "m/s^2"),
+    Parameter("close", None, "", "", kind="bool"),
+    Parameter("urdf", None, "", "", kind="string"),
+    Parameter("view", None, "", "", kind="string", choices=("xz", "yz", "xy")),
+    Parameter("impact_law", None, "", "", kind="string", choices=restitution.LAWS),
+    Parameter("whole_steps", None, "", "", kind="bool"),
+    Parameter("step", None, **TIME),
+    Parameter("duration", None, **TIME),
+    Parameter("every", None, **TIME),
+)
+PLACE = (_vector("position", "m"), _vector("orientation", "", 4), _vector("rpy", "rad"))
+SIZES = (
+    _vector("size", "m")._replace(low=0.0, low_open=True),
+    _length("radius"),
+    _length("length"),
+)
+BODY = _table(
+    Parameter("shape", None, "", "", kind="string", choices=tuple(SHAPES)),
+    Parameter("mass", None, "kg", "", low=0.0, low_open=True),
+    Parameter("density", None, "kg/m^3", "", low=0.0, low_open=True),
+    _vector("inertia", "kg m^2"),
+    *SIZES,
+    *PLACE,
+    _vector("from", "m"),
+    _vector("to", "m"),
+    _vector("velocity", "m/s"),
+    _vector("angular_velocity", "rad/s"),
+    _vector("held", "", 6),
+)
+JOINT = _table(
+    Parameter("type", None, "", "", kind="string", choices=tuple(scene.KINDS)),
+    _words("between"),
+    *(_vector(name, "m") for name in ("point", "point_a", "point_b")),
+    *(_vector(name, "") for name in ("axis", "axis_b")),
+)
+GEOM = _table(
+    Parameter("shape", None, "", "", kind="string", choices=tuple(scene.SIZES)),
+    Parameter("body", None, "", "", kind="string"),
+    *SIZES,
+    *PLACE,
+    *(_vector(name, "m") for name in ("normal", "point")),
+    _vector("velocity", "m/s"),
+)
+CONTACT = _table(
+    _words("between"),
+    Parameter("friction", None, "", "", low=0.0),
+    Parameter("restitution", None, "", "", low=0.0, high=1.0),
+)
+SPRING = _table(
+    _words("between"),
+    Parameter("hinge", None, "", "", kind="string"),
+    *(_vector(name, "m") for name in ("start", "end")),
+    Parameter("stiffness", None, "", "", low=0.0),
+    Parameter("length", None, "m", "", low=0.0),
+    Parameter("angle", None, "rad", ""),
+    Parameter("damping", None, "", "", low=0.0),
+)
+COLLIDERS = {  # of all geoms: numbers without a name
+    "friction": Parameter("friction", None, "", "", low=0.0),
+    "restitution": Parameter("restitution", None, "", "", low=0.0, high=1.0),
+}
+GROUPS = {
+    "bodies": BODY,
+    "joints": JOINT,
+    "geoms": GEOM,
+    "contacts": CONTACT,
+    "springs": SPRING,
+}
+STARTS = {  # of a URDF's joints
+    "positions": Parameter("positions", None, "rad", ""),
+    "rates": Parameter("rates", None, "rad/s", ""),
+}
+
+
+def names() -> tuple:
+    """The shipped models, alphabetically."""
+    return tuple(
+        sorted(
+            {file.stem for file in shipped.config("models").iterdir() if file.suffix in SUFFIXES}
+        )
+    )
+
+
+def find(word: str) -> Path:
+    """The file of --model: a path, or the name of a shipped model. ValueError if it is neither."""
+    path = Path(word).expanduser()
+    if path.suffix in SUFFIXES or path.exists():
+        return path
+    known = names()
+    if word not in known:
+        raise ValueError(
+            f"--model is {word}, which is neither a file nor a shipped model; {nearest(word, known)}"
+            f"known are {', '.join(known)}; list them with --list"
+        )
+    files = (shipped.config("models") / f"{word}{suffix}" for suffix in SUFFIXES)
+    return next(file for file in files if file.exists())
+
+
+def read(path: Path) -> ModelFile:
+    """The model in a .yaml or a .urdf file; ValueError, naming file and line, for what cannot be."""
+    if path.suffix == ".urdf":
+        found = urdf.read(path)
+        given = scene.Scene(found.bodies, found.joints, found.geoms)
+        law = restitution.LAWS[0]
+        return ModelFile(given, found.name, None, None, None, "xz", law, False, found.notes)
+    top, groups, starts = _grouped(path)
+    bodies, joints, geoms, notes = {}, {}, {}, ()
+    if "urdf" in top:
+        found = urdf.read(path.parent / top["urdf"], starts["positions"], starts["rates"])
+        bodies, joints, geoms, notes = (
+            dict(found.bodies),
+            dict(found.joints),
+            dict(found.geoms),
+            found.notes,
+        )
+    elif unused := [value.source for group in starts.values() for value in group.values()]:
+        raise ValueError(
+            f"{unused[0]}: positions and rates are those of a URDF's joints; there is no `urdf:`"
+        )
+    for name, values in groups["bodies"].items():
+        _fresh(name, bodies, values, "body")
+        bodies[name], geom = _body(f"bodies.{name}", values)
+        if geom is not None:
+            geoms[name] = geom._replace(body=name)
+    for name, values in groups["joints"].items():
+        _fresh(name, joints, values, "joint")
+        joints[name] = _joint(f"joints.{name}", values)
+    for name, values in groups["geoms"].items():
+        _fresh(name, geoms, values, "geom")
+        geoms[name] = _geom(f"geoms.{name}", values)
+    contacts = {
+        name: _contact(f"contacts.{name}", values) for name, values in groups["contacts"].items()
+    }
+    springs = {
+        name: _spring(f"springs.{name}", values) for name, values in groups["springs"].items()
+    }
+    whole = {word: top[word] for word in ("gravity", "close") if word in top}
+    if top["colliders"]:
+        whole["colliders"] = scene.Colliders(**top["colliders"])
+    return ModelFile(
+        scene.Scene(bodies, joints, geoms, contacts, springs=springs, **whole),
+        top.get("title", path.stem),
+        *(top.get(word) for word in ("step", "duration", "every")),
+        top.get("view", "xz"),
+        top.get("impact_law", restitution.LAWS[0]),
+        top.get("whole_steps", False),
+        notes,
+    )
+
+
+def build(file: ModelFile, path: Path, **options):
+    """The model of a file; ValueError, starting with the path, for what cannot be."""
+    try:
+        return scene.build(file.scene, **options)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _grouped(path: Path) -> tuple:
+    """(checked values by name, group -> name -> key -> Value, positions and rates) of a file."""
+    top, groups, starts = {}, {group: {} for group in GROUPS}, {word: {} for word in STARTS}
+    top["colliders"] = {}
+    for entry in yaml_file.read(path, "model file"):
+        source, (first, *rest) = f"{path}:{entry.line}", entry.name.split(".", 2)
+        if entry.section:
+            raise ValueError(
+                f"{source}: a model file has no sections and no ros__parameters; leave them out"
+            )
+        if first in TOP and not rest:
+            top[first] = check(TOP[first], entry.value, source)
+        elif first in GROUPS and len(rest) == 2:
+            name, key = rest
+            table = GROUPS[first]
+            if key not in table:
+                raise ValueError(
+                    f"{source}: {entry.name} is not known; {nearest(key, table)}a part of {first} has {', '.join(table)}"
+                )
+            value = check(table[key]._replace(name=entry.name), entry.value, source)
+            groups[first].setdefault(name, {})[key] = Value(value, source)
+        elif first in STARTS and len(rest) == 1:
+            starts[first][rest[0]] = Value(
+                check(STARTS[first]._replace(name=entry.name), entry.value, source), source
+            )
+        elif first == "colliders" and len(rest) == 1 and rest[0] in COLLIDERS:
+            value = check(COLLIDERS[rest[0]]._replace(name=entry.name), entry.value, source)
+            top["colliders"][rest[0]] = value
+        elif first == "colliders":
+            raise ValueError(
+                f"{source}: {entry.name} is not known; write colliders: {{friction: 0.5, restitution: 0}}"
+            )
+        elif first in GROUPS or first in STARTS:
+            raise ValueError(
+                f"{source}: {entry.name} has no parts; write {first}: {{NAME: {{...}}}}"
+            )
+        else:
+            known = (*TOP, *GROUPS, "colliders", *STARTS)
+            raise ValueError(
+                f"{source}: {entry.name} is not known; {nearest(first, known)}known are {', '.join(known)}"
+            )
+    return top, groups, starts
+
+
+def _fresh(name: str, known: dict, values: dict, what: str) -> None:
+    if name in known:
+        raise ValueError(
+            f"{_source(values)}: there are two {what} definitions called {name}; rename one"
+        )
+
+
+def _body(called: str, values: dict) -> tuple:
+    """(shapes.Body, its Geom or None)."""
+    shape = _need(
+        called,
+        values,
+        "shape",
+        "write sphere, box, cylinder, capsule, rod, or none with mass and inertia",
+    )
+    make, sizes = SHAPES[shape]
+    values = _between_ends(called, values)
+    allowed = {"shape", "mass", "density", *sizes, *(p.name for p in PLACE), "from", "to"}
+    allowed |= {"velocity", "angular_velocity", "held"} | ({"radius"} if shape == "rod" else set())
+    if shape == "none":
+        allowed -= {"density", "from", "to"}
+    _refuse_others(
+        called, values, allowed, f"a {shape}" if shape != "none" else "a body without a shape"
+    )
+    size = {word: _need(called, values, word, f"a {shape} needs it") for word in sizes}
+    if shape == "rod" and "radius" in values:
+        size["radius"] = values["radius"].value
+    start = {
+        word: values[word].value
+        for word in ("position", "velocity", "angular_velocity", "held")
+        if word in values
+    }
+    start["orientation"] = _orientation(called, values)
+    if shape == "none":
+        return shapes.Body(**size, **start), None
+    one_of = {word: values[word].value for word in ("mass", "density") if word in values}
+    if len(one_of) != 1:
+        raise ValueError(
+            f"{_source(values)}: {called} has {'both ' if one_of else 'neither '}mass and density; give one"
+        )
+    edges = size.pop("size", None)
+    try:
+        body = make(edges, **one_of, **start) if edges else make(**size, **one_of, **start)
+    except ValueError as error:  # what is finite alone, and not together
+        raise ValueError(f"{_source(values)}: {called}: {error}") from None
+    geom = scene.Geom("cylinder" if shape == "rod" else shape, size=edges or _round(size, shape))
+    return body, geom if geom.kind in scene.SIZES else None
+
+
+def _round(size: dict, shape: str) -> tuple:
+    """Radius and length of a geom, or its radius alone."""
+    radius = size.get("radius", shapes.THIN)
+    return (radius,) if shape == "sphere" else (radius, size["length"])
+
+
+def _between_ends(called: str, values: dict) -> dict:
+    """The values with length, position and orientation in place of the ends `from` and `to`."""
+    if "from" not in values and "to" not in values:
+        return values
+    ends = [np.array(_need(called, values, word, "give both ends")) for word in ("from", "to")]
+    for word in ("length", "position", "orientation", "rpy"):
+        if word in values:
+            raise ValueError(
+                f"{values[word].source}: {called}.{word} follows from its ends; leave it out"
+            )
+    along, source = ends[1] - ends[0], values["from"].source
+    length = float(np.linalg.norm(along))
+    if not length > 0.0:
+        raise ValueError(
+            f"{source}: {called}.from and to are the same point; a body between them has no length"
+        )
+    turn = scene.plane(along).orientation
+    made = {"length": length, "position": tuple(0.5 * (ends[0] + ends[1])), "orientation": turn}
+    rest = {word: value for word, value in values.items() if word not in ("from", "to")}
+    return rest | {word: Value(value, source) for word, value in made.items()}
+
+
+def _joint(called: str, values: dict) -> scene.Joint:
+    kind = _need(called, values, "type", f"write one of {', '.join(scene.KINDS)}")
+    between = _need(called, values, "between", "write [BODY, OTHER], the other may be world")
+    axes = ("axis", "axis_b")[: scene.KINDS[kind]]
+    allowed = {"type", "between", "point", "point_a", "point_b", *axes}
+    _refuse_others(called, values, allowed, f"a joint of type {kind}")
+    for word in axes:
+        _need(called, values, word, f"a joint of type {kind} needs it")
+    rest = {word: values[word].value for word in allowed - {"type", "between"} if word in values}
+    return scene.Joint(kind, between, **rest)
+
+
+def _geom(called: str, values: dict) -> scene.Geom:
+    kind = _need(called, values, "shape", f"write one of {', '.join(scene.SIZES)}")
+    sizes = scene.SIZES[kind]
+    place = {"normal", "point"} if kind == "plane" else {p.name for p in PLACE}
+    _refuse_others(called, values, {"shape", "body", "velocity", *sizes, *place}, f"a {kind}")
+    velocity = values["velocity"].value if "velocity" in values else (0.0, 0.0, 0.0)
+    body = values["body"].value if "body" in values else scene.GROUND
+    if kind == "plane":
+        given = {word: values[word].value for word in ("normal", "point") if word in values}
+        if not np.any(given.get("normal", 1.0)):
+            raise ValueError(
+                f"{values['normal'].source}: {called}.normal is zero; a direction must not be"
+            )
+        return scene.plane(**given, body=body, velocity=velocity)
+    size = [_need(called, values, word, f"a {kind} needs it") for word in sizes]
+    size = size[0] if sizes == ("size",) else tuple(size)
+    position = values["position"].value if "position" in values else (0.0, 0.0, 0.0)
+    return scene.Geom(kind, body, size, position, _orientation(called, values), velocity)
+
+
+def _contact(called: str, values: dict) -> scene.Contact:
+    _need(called, values, "between", "write [GEOM, GEOM]")
+    return scene.Contact(**{word: value.value for word, value in values.items()})
+
+
+def _spring(called: str, values: dict) -> scene.Spring:
+    _need(called, values, "stiffness", "write it in N/m, at a hinge in N m/rad")
+    at_hinge = "hinge" in values
+    if not at_hinge:
+        _need(
+            called,
+            values,
+            "between",
+            "write [BODY, OTHER], the other may be world, or hinge: NAME",
+        )
+    allowed = {"hinge", "angle"} if at_hinge else {"between", "start", "end", "length"}
+    what = "a spring at a hinge" if at_hinge else "a spring between two points"
+    _refuse_others(called, values, allowed | {"stiffness", "damping"}, what)
+    return scene.Spring(**{word: value.value for word, value in values.items()})
+
+
+def _orientation(called: str, values: dict) -> tuple:
+    """wxyz of `orientation`, or of `rpy`: roll, pitch and yaw about the fixed axes x, y, z [rad]."""
+    if "rpy" in values:
+        if "orientation" in values:
+            raise ValueError(
+                f"{values['rpy'].source}: {called} has both rpy and orientation; give one"
+            )
+        return urdf.attitude(values["rpy"].value)
+    if "orientation" not in values:
+        return (1.0, 0.0, 0.0, 0.0)
+    given, source = values["orientation"]
+    norm = float(np.linalg.norm(given))
+    if not abs(norm - 1.0) <= 1e-3:
+        raise ValueError(
+            f"{source}: {called}.orientation is {list(given)}; its norm is {norm:.4g} and must be 1 (wxyz)"
+        )
+    return tuple(quaternion.normalized(given).tolist())
+
+
+def _need(called: str, values: dict, word: str, advice: str):
+    if word not in values:
+        raise ValueError(f"{_source(values)}: {called} has no {word}; {advice}")
+    return values[word].value
+
+
+def _refuse_others(called: str, values: dict, allowed: set, what: str) -> None:
+    for word, value in values.items():
+        if word not in allowed:
+            raise ValueError(
+                f"{value.source}: {called}.{word} has no meaning for {what}; leave it out"
+            )
+
+
+def _source(values: dict) -> str:
+    return next(iter(values.values())).source

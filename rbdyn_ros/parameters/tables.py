@@ -1,0 +1,95 @@
+"""Every parameter by the node that reads it, and what to say about a name that nobody knows."""
+
+import difflib
+
+from rbdyn_ros.parameters import obstacles
+from rbdyn_ros.parameters.contact import CONTACT
+from rbdyn_ros.parameters.controller import CONTROLLER
+from rbdyn_ros.parameters.faults import FAULTS, MISMATCH
+from rbdyn_ros.parameters.hil import HIL
+from rbdyn_ros.parameters.initial import INITIAL
+from rbdyn_ros.parameters.input import INPUT
+from rbdyn_ros.parameters.integrator import INTEGRATOR
+from rbdyn_ros.parameters.node import NODE, WAITING
+from rbdyn_ros.parameters.observer import OBSERVER
+from rbdyn_ros.parameters.obstacles import OBSTACLES
+from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.parameters.plant import PLANT
+from rbdyn_ros.parameters.replay import REPLAY
+from rbdyn_ros.parameters.simulator import SIMULATOR
+from rbdyn_ros.parameters.watchers import MONITOR, RECORDER, REFEREE
+
+TITLED = {
+    "the plant": PLANT,
+    "what it can meet": CONTACT,
+    "obstacles by name": (OBSTACLES, *obstacles.table(("NAME",))),
+    "where it starts": INITIAL,
+    "the force known in advance": INPUT,
+    "the integrator": INTEGRATOR,
+    "the simulator node": SIMULATOR,
+    "what goes wrong, on purpose": FAULTS,
+    "the controller node": CONTROLLER,
+    "its observer": OBSERVER,
+    "the bridge to a board": HIL,
+    "the replay node": REPLAY,
+    "those with a lifecycle": NODE,
+    "whom simulator and replay wait for": WAITING,
+    "the recorder node": RECORDER,
+    "the referee node": REFEREE,
+    "the monitor node": MONITOR,
+}
+# what a simulation without nodes reads
+OFFLINE = PLANT + MISMATCH + CONTACT + (OBSTACLES,) + INITIAL + INPUT + INTEGRATOR
+NODES = {
+    "pendulum_simulator": OFFLINE
+    + NODE
+    + WAITING
+    + SIMULATOR
+    + tuple(p for p in FAULTS if p not in MISMATCH),
+    "pendulum_controller": PLANT + NODE + CONTROLLER + OBSERVER,
+    "pendulum_hil": PLANT + NODE + HIL,
+    "pendulum_replay": NODE + WAITING + REPLAY,
+    "pendulum_recorder": RECORDER,
+    "pendulum_referee": REFEREE,
+    "pendulum_monitor": MONITOR,
+}
+_OF_ROS = ("use_sim_time", "start_type_description_service")  # every node has them
+_LIST_THEM = "list all with `python -m rbdyn_ros parameters`"
+
+
+def known(node: str | None = None) -> dict:
+    """The parameters that `node` reads, or any node, by name."""
+    tables = [NODES[node]] if node else NODES.values()
+    return {parameter.name: parameter for table in tables for parameter in table}
+
+
+def is_of_ros(name: str) -> bool:
+    """Whether a parameter belongs to every ROS node, not to this package."""
+    return name in _OF_ROS or name.startswith("qos_overrides.")
+
+
+def is_of_a_law(name: str, node: str) -> bool:
+    """Whether a parameter of the controller is an option of a control law, such as lqr.*: the law has its own table."""
+    groups = {other.partition(".")[0] for other in known()}
+    return node == "pendulum_controller" and "." in name and name.partition(".")[0] not in groups
+
+
+def lookup(name: str, source: str, node: str | None = None) -> Parameter:
+    """The parameter of that name; ValueError with the nearest known name if `node` (or any node) has none."""
+    parameters = known(node)
+    if name in parameters:
+        return parameters[name]
+    of_obstacle = obstacles.find(name) if OBSTACLES.name in parameters else None
+    if of_obstacle:
+        return of_obstacle
+    group = [other for other in parameters if other.startswith(f"{name}.")]
+    if group:
+        raise ValueError(f"{source}: {name} is a group of parameters, not one: {', '.join(group)}")
+    alike = nearest(name, [*parameters, *obstacles.known(name)])
+    raise ValueError(f"{source}: {name} is not a known parameter; {alike}{_LIST_THEM}")
+
+
+def nearest(name: str, names) -> str:
+    """The words "did you mean ...? " for the name that looks most like it, or nothing."""
+    alike = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {alike[0]}? " if alike else ""

@@ -1,0 +1,274 @@
+"""The links, joints and primitive collision shapes of a URDF, as parts of a scene.
+
+The root link stands still in the world. Links that fixed joints hold together are one body, named
+after the topmost; its axes are those of that link where they are principal axes of inertia. A link
+without mass can only be fixed to another. Limits, damping and friction of joints and meshes have
+no effect; notes say so. The file is parsed by urdf_parser_py (ROS: urdfdom_py).
+"""
+
+import io
+from collections.abc import Mapping
+from contextlib import redirect_stderr
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics import scene, shapes
+from rbdyn_ros.optional import library
+from rbdyn_ros.parameters import yaml_file
+from rbdyn_ros.parameters.tables import nearest
+from rbdyn_ros.types import Array
+
+HINGES = ("revolute", "continuous")
+_NOTHING = MappingProxyType({})
+
+
+class Robot(NamedTuple):
+    """What a URDF says."""
+
+    name: str
+    bodies: dict  # name -> shapes.Body
+    joints: dict  # name -> scene.Joint
+    geoms: dict  # name -> scene.Geom
+    notes: tuple  # sentences about what has no effect
+
+
+class Frame(NamedTuple):
+    """Pose and motion of a link."""
+
+    x: Array  # (3,) [m, world]
+    q: Array  # (4,) wxyz, link to world
+    v: Array  # (3,) [m/s, world] of its origin
+    w: Array  # (3,) [rad/s, world]
+
+
+def attitude(rpy) -> tuple:
+    """wxyz of roll, pitch, yaw about the fixed axes x, y, z [rad]."""
+    turns = (quaternion.exp(angle * axis) for angle, axis in zip(rpy, np.eye(3)))
+    roll, pitch, yaw = turns
+    return tuple(quaternion.product(yaw, quaternion.product(pitch, roll)).tolist())
+
+
+def read(path: Path, positions: Mapping = _NOTHING, rates: Mapping = _NOTHING) -> Robot:
+    """The robot in a file, its joints at `positions` [rad] or [m] and moving at `rates`.
+
+    Both are name -> (value, source); 0 for those that are left out. ValueError, naming the file or
+    the source, for what is no URDF or cannot be simulated.
+    """
+    robot = _parsed(path)
+    try:
+        above, order = _tree(robot)
+        moving = {
+            joint.name: joint for joint in robot.joints if joint.type in (*HINGES, "prismatic")
+        }
+        for name, (_, source) in (*positions.items(), *rates.items()):
+            if name not in moving:
+                known = f"{nearest(name, moving)}known are {', '.join(moving)}"
+                raise ValueError(f"{source}: {name} is no hinge or slide of {path.name}; {known}")
+        values = [
+            {name: value for name, (value, _) in given.items()} for given in (positions, rates)
+        ]
+        frames = _frames(above, order, *values)
+        owner = {}  # link -> the topmost link of its body; the root's is the world
+        for link in order:
+            joint = above.get(link)
+            fixed = joint is not None and joint.type == "fixed"
+            owner[link] = owner[joint.parent] if fixed else (link if joint else scene.GROUND)
+        return _robot(robot, above, frames, owner)
+    except ValueError as error:
+        sentence = str(error)
+        known = any(
+            sentence.startswith(source) for _, source in (*positions.values(), *rates.values())
+        )
+        raise ValueError(sentence if known else f"{path}: {sentence}") from None
+
+
+def _parsed(path: Path):
+    """The robot as urdf_parser_py has it."""
+    content = yaml_file.text(path, "URDF")
+    parser = library("urdf_parser_py.urdf", "urdf", f"--model {path.name}")
+    try:
+        with redirect_stderr(io.StringIO()):  # tags that it does not know
+            return parser.URDF.from_xml_string(content.encode())
+    except Exception as error:  # noqa: BLE001  it raises whatever it meets, AssertionError too
+        words = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ValueError(f"{path}: this is no URDF: {words[:160]}") from None
+
+
+def _tree(robot) -> tuple:
+    """(child link -> its joint, links from the root on)."""
+    links, above = {link.name for link in robot.links}, {}
+    if not links or len(links) < len(robot.links):
+        raise ValueError("a URDF needs links, each with a name of its own")
+    for joint in robot.joints:
+        for link in (joint.parent, joint.child):
+            if link not in links:
+                raise ValueError(f"joint {joint.name} names the link {link}, which is not there")
+        if joint.child in above:
+            raise ValueError(
+                f"link {joint.child} is the child of joints {above[joint.child].name} and {joint.name}; keep one"
+            )
+        above[joint.child] = joint
+    order = [link.name for link in robot.links if link.name not in above]
+    if len(order) != 1:
+        raise ValueError(f"there are {len(order)} links without a parent; a URDF has one root")
+    for link in order:
+        order += [joint.child for joint in robot.joints if joint.parent == link]
+    if missing := sorted(links - set(order)):
+        raise ValueError(
+            f"the joints of {', '.join(missing)} go round in a circle; a URDF is a tree"
+        )
+    return above, order
+
+
+def _frames(above: dict, order: list, positions: dict, rates: dict) -> dict:
+    """link -> Frame, from the root on."""
+    zero = np.zeros(3)
+    frames = {order[0]: Frame(zero, np.array([1.0, 0.0, 0.0, 0.0]), zero, zero)}
+    for link in order[1:]:
+        joint = above[link]
+        f, at, value = (
+            frames[joint.parent],
+            _placed(frames[joint.parent], joint.origin),
+            positions.get(joint.name, 0.0),
+        )
+        axis, rate = quaternion.rotate(at.q, _axis(joint)), rates.get(joint.name, 0.0)
+        q, x, w, v = at.q, at.x, f.w, 0.0 * axis
+        if joint.type in HINGES:
+            q, w = quaternion.product(quaternion.exp(value * axis), at.q), f.w + rate * axis
+        elif joint.type == "prismatic":
+            x, v = at.x + value * axis, rate * axis
+        frames[link] = Frame(x, q, f.v + np.cross(f.w, x - f.x) + v, w)
+    return frames
+
+
+def _robot(robot, above: dict, frames: dict, owner: dict) -> Robot:
+    links = {link.name: link for link in robot.links}
+    bodies, joints, geoms, notes = {}, {}, {}, []
+    for name in dict.fromkeys(owner.values()):
+        if name != scene.GROUND:
+            bodies[name] = _body(
+                name, [links[link] for link in owner if owner[link] == name], frames
+            )
+    for joint in robot.joints:
+        notes += _notes(joint)
+        if joint.type in ("fixed", "floating"):
+            continue
+        at = _placed(frames[joint.parent], joint.origin)
+        if joint.type == "prismatic":
+            at = frames[joint.child]
+        kind = "hinge" if joint.type in HINGES else joint.type
+        axis = tuple(quaternion.rotate(at.q, _axis(joint)).tolist())
+        between = (owner[joint.child], owner[joint.parent])
+        joints[joint.name] = scene.Joint(kind, between, tuple(at.x.tolist()), axis)
+    for link in robot.links:
+        for i, collision in enumerate(link.collisions):
+            name = link.name if len(link.collisions) == 1 else f"{link.name}_{i + 1}"
+            shape = _shape(collision.geometry)
+            if shape is None:
+                notes.append(
+                    f"the mesh of link {link.name} touches nothing; only box, sphere and cylinder do"
+                )
+                continue
+            at, body = _placed(frames[link.name], collision.origin), owner[link.name]
+            x, q = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+            if body != scene.GROUND:
+                x, q = np.array(bodies[body].position), np.array(bodies[body].orientation)
+            back = quaternion.conjugate(q)
+            position = tuple(quaternion.rotate(back, at.x - x).tolist())
+            geoms[name] = scene.Geom(
+                *shape, position, tuple(quaternion.product(back, at.q).tolist())
+            )._replace(body=body)
+    return Robot(robot.name, bodies, joints, geoms, tuple(dict.fromkeys(notes)))
+
+
+def _body(name: str, links: list, frames: dict) -> shapes.Body:
+    """One body of all links that fixed joints hold together, at its center of mass."""
+    parts = []
+    for link in links:
+        if link.inertial is not None and link.inertial.mass:
+            at = _placed(frames[link.name], link.inertial.origin)
+            R = quaternion.to_matrix(at.q)
+            inertia = (
+                np.zeros((3, 3))
+                if link.inertial.inertia is None
+                else np.array(link.inertial.inertia.to_matrix())
+            )
+            parts.append((float(link.inertial.mass), at.x, R @ inertia @ R.T))
+    if not parts:
+        raise ValueError(
+            f"link {name} moves and has no mass; give it an <inertial>, or a fixed joint"
+        )
+    mass = sum(m for m, _, _ in parts)
+    center = sum(m * x for m, x, _ in parts) / mass
+    total = np.zeros((3, 3))
+    for m, x, J in parts:
+        d = x - center
+        total += J + m * (d @ d * np.eye(3) - np.outer(d, d))
+    frame = frames[name]
+    R = quaternion.to_matrix(frame.q)
+    own = R.T @ total @ R
+    if np.abs(own - np.diag(np.diag(own))).max() > 1e-9 * np.trace(own):
+        R = np.linalg.eigh(total)[1]
+        R[:, 0] *= np.sign(np.linalg.det(R))
+        own = R.T @ total @ R
+    q = frame.q if (R == quaternion.to_matrix(frame.q)).all() else quaternion.from_matrix(R)
+    velocity = frame.v + np.cross(frame.w, center - frame.x)
+    return shapes.Body(
+        mass, tuple(np.diag(own).tolist()), tuple(center.tolist()), tuple(q.tolist()),
+        tuple(velocity.tolist()), tuple((R.T @ frame.w).tolist()),
+    )  # fmt: skip
+
+
+def _notes(joint) -> list:
+    """Sentences about what of a joint has no effect; ValueError for what would have too much."""
+    if joint.mimic is not None:
+        raise ValueError(
+            f"joint {joint.name} mimics {joint.mimic.joint}, which is not there for a model; take it out"
+        )
+    notes, limit, dynamics = [], joint.limit, joint.dynamics
+    if (
+        joint.type in ("revolute", "prismatic")
+        and limit is not None
+        and (limit.lower or limit.upper)
+    ):
+        notes.append(f"the limits of joint {joint.name} are no stops: it moves past them")
+    if dynamics is not None and (dynamics.damping or dynamics.friction):
+        notes.append(f"damping and friction of joint {joint.name} have no effect")
+    return notes
+
+
+def _axis(joint) -> Array:
+    axis = np.array([1.0, 0.0, 0.0] if joint.axis is None else joint.axis, dtype=float)
+    length = np.linalg.norm(axis)
+    if not (np.isfinite(length) and length > 0.0):
+        raise ValueError(
+            f"the axis of joint {joint.name} is {axis.tolist()}; a direction must be finite and not zero"
+        )
+    return axis / length
+
+
+def _placed(frame: Frame, origin) -> Frame:
+    """The frame of an <origin> in that of a link."""
+    xyz, rpy = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    if origin is not None:
+        xyz, rpy = origin.xyz or xyz, origin.rpy or rpy
+    q = quaternion.product(frame.q, np.array(attitude(rpy)))
+    return Frame(
+        frame.x + quaternion.rotate(frame.q, np.array(xyz, dtype=float)), q, frame.v, frame.w
+    )
+
+
+def _shape(geometry) -> tuple | None:
+    """(kind, body, size) of a geom; None for a mesh."""
+    match type(geometry).__name__:
+        case "Box":
+            return "box", scene.GROUND, tuple(map(float, geometry.size))
+        case "Sphere":
+            return "sphere", scene.GROUND, (float(geometry.radius),)
+        case "Cylinder":
+            return "cylinder", scene.GROUND, (float(geometry.radius), float(geometry.length))
+    return None

@@ -1,0 +1,1 @@
+"""The controller node, and the state that it is given."""

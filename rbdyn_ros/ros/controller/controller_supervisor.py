@@ -1,0 +1,160 @@
+"""The control law under supervision: what it may be given, what it may return, and when it must give up. No ROS in it."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros import tracebacks
+from rbdyn_ros.control import options, select
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.parameters import plant_params
+from rbdyn_ros.types import State
+
+ZERO = (0.0, 0.0)
+
+
+class Abort(Exception):
+    """The controller must give up; the message says why."""
+
+
+class ControlOutput(NamedTuple):
+    """What the law says to a state."""
+
+    force: tuple  # (2,) [N]
+    error: tuple  # (2,) [m] cart - reference
+    tilt: tuple  # (2,) [rad] log-map, towards x and y
+    saturated: bool  # the force is at its limit
+    compute_time: float  # [s]
+    late: bool  # it took more than the budget
+
+
+class ControllerSupervisor:
+    """A designed law with its limits."""
+
+    def __init__(self, values: dict):
+        """Design the law that `values` (parameter name -> value) name. ValueError if that is impossible."""
+        module = select.load(values["controller"])
+        self._file = getattr(module, "__file__", None) or ""
+        self.name = select.short(values["controller"])
+        self._asked_for = (plant_params(values), options.from_values(self.name, module, values))
+        self._law = select.make_law(self.name, module, spherical_pendulum, *self._asked_for)
+        self._force_limit = values["cart.force_limit"]
+        self._abort_tilt, self._abort_travel = values["abort.tilt"], values["abort.travel"]
+        self._abort_time, self._budget = (
+            values["abort.compute_time"],
+            values["budget"] or values["period"],
+        )
+
+    def continued(self, values: dict) -> "ControllerSupervisor":
+        """The law for other values: with what this one remembers, where its design is the same.
+
+        ValueError if it is another one, and would have to be prepared.
+        """
+        law = ControllerSupervisor(values)
+        if law._asked_for == self._asked_for:
+            law._law = self._law
+        elif hasattr(law._law, "prepare"):
+            raise ValueError(
+                f"controller {self.name} plans for seconds: deactivate and clean up the node to change its plant or its options"
+            )
+        return law
+
+    def warm_up(self) -> None:
+        """Plan, if the law does; let everything that compiles compile: answer a state at rest, and forget it."""
+        if hasattr(self._law, "prepare"):
+            self._call(self._law.prepare, passing=(RuntimeError,))
+        self._force(
+            spherical_pendulum.upright(), ZERO
+        )  # which compiles, and may take longer than an answer may
+        self.answer(spherical_pendulum.upright(), ZERO)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the past. Abort if the law raises."""
+        self._call(self._law.reset)
+
+    def evidence(self) -> dict:
+        """What the law reports of itself, by name; nothing if it has no `evidence`. Abort if it raises."""
+        return self._call(self._law.evidence) if hasattr(self._law, "evidence") else {}
+
+    def answer(self, state: State, reference: tuple) -> ControlOutput:
+        """The force for a state. ValueError: the state is of no use. Abort: beyond the limits, or the law misbehaves."""
+        start = time.perf_counter()
+        force = self._force(state, reference)
+        compute_time = time.perf_counter() - start
+        self._check_time(compute_time)
+        lean, (x, y) = tilt(state.q, state.v)[:2], state.q[:2].tolist()
+        error = (x - reference[0], y - reference[1])
+        self._check_limits(math.hypot(*lean), math.hypot(x, y))
+        saturated = math.hypot(*force) >= self._force_limit * (1.0 - 1e-9)
+        return ControlOutput(
+            force, error, lean, saturated, compute_time, compute_time > self._budget
+        )
+
+    def _force(self, state: State, reference: tuple) -> tuple:
+        try:
+            returned = self._call(
+                self._law.command, state.t, state, np.array(reference), passing=(ValueError,)
+            )
+        except Abort as abort:
+            if isinstance(
+                abort.__cause__, ValueError
+            ):  # not in the words of this package, so they need a name and a place
+                raise ValueError(str(abort)) from abort
+            raise
+        try:
+            command = np.asarray(returned, float).tolist()
+        except (TypeError, ValueError):
+            command = returned
+        if (
+            not isinstance(command, list)
+            or len(command) != 2
+            or not all(isinstance(f, float) and math.isfinite(f) for f in command)
+        ):
+            where = tracebacks.place_of(self._law.command)
+            raise Abort(
+                f"the law {self.name} returned {_shortened(command)}; it must be two finite forces [N]{where}"
+            )
+        return tuple(command)
+
+    def _call(self, function: Callable, *arguments, passing: tuple = ()):
+        """What a function of the law returns. Abort with the law's error and its place in the file.
+
+        The errors `passing` are raised as they are where this package raised them: they are sentences already.
+        """
+        try:
+            return function(*arguments)
+        except (
+            Exception,
+            SystemExit,
+        ) as error:  # whatever a law of somebody else raises; it may even call exit()
+            if tracebacks.is_signal(error) or (
+                isinstance(error, passing) and tracebacks.is_own(error)
+            ):
+                raise
+            raise Abort(
+                f"the law {self.name} raised {tracebacks.described(error, self._file)}"
+            ) from error
+
+    def _check_time(self, seconds: float) -> None:
+        if seconds > self._abort_time:
+            raise Abort(
+                f"the law {self.name} took {seconds:.3g} s for an answer; abort.compute_time is {self._abort_time:.3g} s"
+            )
+
+    def _check_limits(self, lean: float, distance: float) -> None:
+        if lean > self._abort_tilt:
+            raise Abort(f"the tilt is {lean:.3g} rad; abort.tilt is {self._abort_tilt:.3g} rad")
+        if distance > self._abort_travel:
+            raise Abort(
+                f"the cart is {distance:.3g} m from the origin; abort.travel is {self._abort_travel:.3g} m"
+            )
+
+
+def _shortened(value) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,75 @@
+"""joint_states and odometry of the same instant, joined to the state that control laws know."""
+
+import math
+
+import numpy as np
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
+
+from rbdyn_ros.control.observer.continuity import Course
+from rbdyn_ros.ros.messages.joint_bytes import JointBytes, columns
+from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz, xyz
+from rbdyn_ros.ros.messages.odometry_bytes import OdometryBytes
+from rbdyn_ros.ros.messages.state_topics import JOINTS
+from rbdyn_ros.types import State
+
+CART = JOINTS[:2]
+
+
+class StateSynchronizer:
+    """Keeps the newest of both messages; `leapt` says whether the last state was put where it is: its past is of no use."""
+
+    nis, compute_time = math.nan, 0.0  # nothing is estimated
+
+    def __init__(self):
+        self.topics = (
+            (JointState, "joint_states", self.joints_bytes, True),
+            (Odometry, "odometry", self.odometry_bytes, True),
+        )  # raw?
+        self._joint_bytes, self._odometry_bytes = (
+            JointBytes(CART, ("position", "velocity")),
+            OdometryBytes(),
+        )
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what has come."""
+        self._cart, self._cart_stamp = None, -1
+        self._rod, self._rod_stamp = None, -2
+        self._course, self.leapt = Course(), False
+
+    def joints(self, message: JointState) -> None:
+        """Take the cart. ValueError if the message does not have its joints."""
+        self._cart = columns(message, CART, ("position", "velocity"))
+        self._cart_stamp = nanoseconds(message.header.stamp)
+
+    def joints_bytes(self, data: bytes) -> None:
+        """Take the cart from a message that was not made. ValueError if it does not have its joints, or is cut off."""
+        self._cart_stamp, self._cart = self._joint_bytes.columns(data)
+
+    def odometry(self, message: Odometry) -> None:
+        """Take the rod."""
+        self._rod = (wxyz(message.pose.pose.orientation), xyz(message.twist.twist.angular))
+        self._rod_stamp = nanoseconds(message.header.stamp)
+
+    def odometry_bytes(self, data: bytes) -> None:
+        """Take the rod from a message that was not made. ValueError if it is cut off."""
+        self._rod_stamp, *self._rod = self._odometry_bytes.rod(data)
+
+    def state(self) -> tuple | None:
+        """(stamp [ns], State) once both are of the same instant."""
+        if self._cart_stamp != self._rod_stamp:
+            return None
+        x, y, vx, vy = self._cart
+        orientation, angular = self._rod
+        q, v = np.array((x, y, *orientation)), np.array((vx, vy, *angular))
+        state = State(self._rod_stamp * 1e-9, q, v)
+        self.leapt = self._course.leaps(state)
+        return self._rod_stamp, state
+
+    def adopt(self, values: dict) -> None:
+        """The plant has other numbers, which change nothing here."""
+
+    def findings(self) -> list:
+        """Nothing is to be told."""
+        return []

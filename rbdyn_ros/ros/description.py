@@ -1,0 +1,110 @@
+"""The URDF, from the same numbers as the physics: the declared ones, which is what its readers may know (faults.mismatch).
+
+world -(cart_x_joint)- cart_x_link -(cart_y_joint)- cart_link -(roll, pitch, spin)- pendulum_link, as in
+`mechanics.pendulum.gimbal_joints`. A URDF knows no ball joint; the two links between the hinges have neither mass nor shape.
+"""
+
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.simulation.plant import Setup
+
+CART = (0.3, 0.3, 0.1)  # [m] the box that is drawn; its top is at the joint
+_TURNING = (  # joint, parent, child, axis
+    ("pendulum_roll_joint", "cart_link", "pendulum_roll_link", "1 0 0"),
+    ("pendulum_pitch_joint", "pendulum_roll_link", "pendulum_pitch_link", "0 1 0"),
+    ("pendulum_spin_joint", "pendulum_pitch_link", "pendulum_link", "0 0 1"),
+)
+
+
+def urdf(setup: Setup, force_limit: float, imu_position: float) -> str:
+    """The robot's description, an XML document. Frame prefixes are left to its readers, as ROS has it."""
+    params, system = setup.declared, spherical_pendulum.build(setup.declared)
+    robot = Element("robot", name="spherical_pendulum")
+    for name in ("world", "cart_x_link", "pendulum_roll_link", "pendulum_pitch_link"):
+        SubElement(robot, "link", name=name)
+    cart = SubElement(robot, "link", name="cart_link")
+    middle = (0.0, 0.0, -CART[2] / 2)
+    for shape in _shapes(cart, middle, "cart", "0.55 0.6 0.65 1"):
+        SubElement(shape, "box", size=_text(CART))
+    if system.cart_mass > 0.0:  # readers refuse a mass of zero
+        _inertial(cart, system.cart_mass, middle, box_inertia(system.cart_mass, CART))
+    rod = SubElement(robot, "link", name="pendulum_link")
+    for shape in _shapes(rod, (0.0, 0.0, params.rod_length / 2), "rod", "0.85 0.45 0.15 1"):
+        size = dict(radius=_text((params.rod_radius,)), length=_text((params.rod_length,)))
+        SubElement(shape, "cylinder", **size)
+    _inertial(rod, system.rod_mass, (0.0, 0.0, system.center), system.inertia)
+    _sliding(robot, "cart_x_joint", "world", "cart_x_link", "1 0 0", setup, force_limit)
+    _sliding(robot, "cart_y_joint", "cart_x_link", "cart_link", "0 1 0", setup, force_limit)
+    for name, parent, child, axis in _TURNING:
+        joint = _joint(robot, name, "continuous", parent, child, axis)
+        SubElement(joint, "dynamics", damping=_text((system.joint_damping,)))
+    for name, height in (
+        ("pendulum_com", system.center),
+        ("pendulum_tip", params.rod_length),
+        ("imu_link", imu_position),
+    ):
+        SubElement(robot, "link", name=name)
+        joint = _joint(robot, f"{name}_joint", "fixed", "pendulum_link", name)
+        SubElement(joint, "origin", xyz=_text((0.0, 0.0, height)))
+    ElementTree.indent(robot)
+    return ElementTree.tostring(robot, encoding="unicode", xml_declaration=True)
+
+
+def _joint(robot, name: str, kind: str, parent: str, child: str, axis: str = "") -> Element:
+    joint = SubElement(robot, "joint", name=name, type=kind)
+    SubElement(joint, "parent", link=parent)
+    SubElement(joint, "child", link=child)
+    if axis:
+        SubElement(joint, "axis", xyz=axis)
+    return joint
+
+
+def _sliding(
+    robot, name: str, parent: str, child: str, axis: str, setup: Setup, force_limit: float
+) -> None:
+    joint = _joint(robot, name, "prismatic", parent, child, axis)
+    reach = 0.0 if setup.params.cart_fixed else setup.travel
+    SubElement(
+        joint,
+        "limit",
+        lower=_text((-reach,)),
+        upper=_text((reach,)),
+        effort=_text((force_limit,)),
+        velocity="1000",
+    )
+    SubElement(joint, "dynamics", damping=_text((setup.system.cart_damping,)))
+
+
+def _inertial(link, mass: float, center: tuple, inertia: tuple) -> None:
+    inertial = SubElement(link, "inertial")
+    SubElement(inertial, "origin", xyz=_text(center))
+    SubElement(inertial, "mass", value=_text((mass,)))
+    ixx, iyy, izz = (_text((i,)) for i in inertia)
+    SubElement(inertial, "inertia", ixx=ixx, ixy="0", ixz="0", iyy=iyy, iyz="0", izz=izz)
+
+
+def _shapes(link, center: tuple, material: str, rgba: str) -> list:
+    """The geometries, to be filled, of what is drawn and of what collides."""
+    shapes = []
+    for name in ("visual", "collision"):
+        part = SubElement(link, name)
+        SubElement(part, "origin", xyz=_text(center))
+        if name == "visual":
+            SubElement(SubElement(part, "material", name=material), "color", rgba=rgba)
+        shapes.append(SubElement(part, "geometry"))
+    return shapes
+
+
+def box_inertia(mass: float, size: tuple) -> tuple:
+    """Principal inertia of a solid box about its center [kg m^2].
+
+    The cart never turns, so no motion depends on it; but readers refuse a link that has none.
+    """
+    a, b, c = (mass / 12.0 * edge**2 for edge in size)
+    return (b + c, a + c, a + b)
+
+
+def _text(numbers: tuple) -> str:
+    return " ".join(repr(float(number)) for number in numbers)

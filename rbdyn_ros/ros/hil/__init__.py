@@ -1,0 +1,1 @@
+"""The bridge to a board: the board as controller, the board as plant."""

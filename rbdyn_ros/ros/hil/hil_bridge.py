@@ -1,0 +1,165 @@
+"""The bridge to a board: its frames on one side, the topics of the pendulum on the other.
+
+With `board: controller` the board is under test and the simulator is its plant; with `board: plant` it is the plant.
+Either end that falls silent makes the force zero.
+"""
+
+from std_srvs.srv import Trigger
+
+from rbdyn_ros.parameters.tables import NODES
+from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN
+from rbdyn_ros.ros.executor import prompt
+from rbdyn_ros.ros.hil.hil_controller import ControllerBoard
+from rbdyn_ros.ros.hil.hil_plant import PlantBoard
+from rbdyn_ros.ros.hil.hil_states import described
+from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.ros.process import run
+from rbdyn_ros.wire.line import NO_PORT, SILENT, UP, Line
+from rbdyn_ros.wire.link import Link
+from rbdyn_ros.wire.serial_port import SerialPort
+from rbdyn_ros.wire.udp import Udp
+
+NAME = "pendulum_hil"
+STOPPED = "stopped"
+WATCH_PERIOD = 0.02  # [s]
+BOARDS = {"controller": ControllerBoard, "plant": PlantBoard}
+SAID = {SILENT: "waiting for the board", UP: "connected", "closed": STOPPED}
+
+
+class HilBridge(ManagedNode):
+    """A `Line` behind topics, parameters and a lifecycle."""
+
+    def __init__(self, **options):
+        self.line = self.board = None  # while configured
+        self._connected = False
+        self._idle_warning = ""  # why a board that is heard is of no use
+        super().__init__(NAME, **options)
+        self.keep_system_time("a board's time is the system's")
+        self.announce(STOPPED)
+
+    def table(self) -> tuple:
+        """The parameters."""
+        return NODES[NAME]
+
+    def validate(self, values: dict) -> None:
+        """ValueError if the values do not fit each other."""
+        described(values)
+        if values["heartbeat"] * 2.0 > values["link_timeout"]:
+            raise ValueError(
+                f"heartbeat is {values['heartbeat']:g} s and link_timeout {values['link_timeout']:g} s; "
+                "the link must last at least two heartbeats, for one may be lost"
+            )
+
+    def changed(self, values: dict) -> None:
+        """What may change is read where it is used."""
+
+    def configure(self) -> None:
+        """Make the link and the topics."""
+        values = self.parameters.values
+        link = Link(round(1e9 * values["link_timeout"]), values["send_window"])
+        self.line = Line(
+            opener(values),
+            link,
+            values["heartbeat"],
+            values["retry"],
+            self._on_frame,
+            self._on_change,
+        )
+        self.board = BOARDS[values["board"]](self, self.line, values)
+        self._desk = self.create_service(Trigger, "~/reset_statistics", self._reset_statistics)
+        self._watch = self.create_timer(WATCH_PERIOD, self._watch_board, clock=self.steady)
+
+    def activate(self) -> None:
+        """Open the port."""
+        self.line.begin()
+
+    def deactivate(self) -> None:
+        """Zero force on either side, then close the port."""
+        self.board.leave()
+        self.line.end()
+
+    def close(self) -> None:
+        """Leave in good order, also where a signal came in the middle of the start."""
+        super().close()
+        if self.line:
+            self.line.end()
+
+    def cleanup(self) -> None:
+        """Take everything off the graph that `configure` made."""
+        self.destroy_timer(self._watch)
+        self.destroy_service(self._desk)
+        self.board.destroy()
+        self.line = self.board = None
+
+    def _on_frame(self, frame, now: int) -> None:
+        self.board.take(frame, now)
+
+    def _on_change(self, status: str) -> None:
+        """In the line's thread: say it; a board that was there and is not leaves the force zero."""
+        if self._connected and status != UP:
+            self.board.lost()
+        self._connected = status == UP
+        self._idle_warning = ""
+        sentence = SAID.get(status, status)
+        if status.startswith(NO_PORT):
+            self.get_logger().warning(sentence)
+        else:
+            self.get_logger().info(sentence)
+        self.announce(sentence)
+
+    def _watch_board(self) -> None:
+        """Let the board look at its times; say once if it is heard and gives nothing, and once if it gives something again."""
+        if not self.active:
+            return
+        self.board.watch()
+        warning = self.board.idle_warning() if self.line.status == UP else ""
+        if warning != self._idle_warning:
+            self._idle_warning = warning
+            if warning:
+                self.get_logger().warning(warning)
+            if self.line.status == UP:
+                self.announce(warning or SAID[UP])
+
+    def _reset_statistics(self, request, response):
+        self.line.link.reset_statistics()
+        for name in self.board.counts:
+            self.board.counts[name] = 0
+        response.success, response.message = True, "counting from zero"
+        return response
+
+    def findings(self) -> list:
+        """(part, [(level, sentence)], values) of each line of diagnostics."""
+        if not self.line:
+            return [("wire", [(OK, "not configured")], {})]
+        status = self.line.status
+        level = ERROR if status.startswith(NO_PORT) else WARN if status == SILENT else OK
+        wire = [(level, SAID.get(status, status))]
+        if self.line.link.safe:
+            wire.append((WARN, "the board's watchdog has fired: it gives no force"))
+        if self._idle_warning:
+            wire.append((WARN, self._idle_warning))
+        return [
+            ("wire", wire, self.line.figures()),
+            ("board", self.board.watch() if self.active else [], dict(self.board.counts)),
+        ]
+
+
+def opener(values: dict):
+    """What opens the port that the parameters name."""
+    if values["transport"] == "serial":
+        return lambda: SerialPort(values["serial.port"], values["serial.baud"])
+    peer = (
+        (values["udp.peer_address"], values["udp.peer_port"])
+        if values["udp.peer_address"]
+        else None
+    )
+    return lambda: Udp(values["udp.address"], values["udp.port"], peer)
+
+
+def main(args=None) -> int:
+    """The bridge alone."""
+    return run((HilBridge,), args, executor=prompt)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

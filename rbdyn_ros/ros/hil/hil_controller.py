@@ -1,0 +1,137 @@
+"""The board is the controller: states of the topics go to it, its forces come back as commands."""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from geometry_msgs.msg import WrenchStamped
+from rclpy.duration import Duration
+
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.controller.state_synchronizer import StateSynchronizer
+from rbdyn_ros.ros.messages.force_command import ForceCommand
+from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.simulation.command import limited
+from rbdyn_ros.wire.frame import FORCE, STATE, Frame
+from rbdyn_ros.wire.line import Line
+
+ASKED = 256  # states whose answer is still expected
+ZERO = (0.0, 0.0)
+WARN_PERIOD = 1.0  # [s] one warning of a kind per period
+ANSWER_TIMEOUT = 1.0  # [s] within which a board answers the first state
+NO_ANSWER = "connected, but the board answers no state with a force: does its law run, and does it repeat the state's stamp?"
+ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
+
+
+class ControllerBoard:
+    """joint_states and odometry to state frames, force frames to cart/command."""
+
+    def __init__(self, node: ManagedNode, line: Line, values: dict):
+        self._node, self._line = node, line
+        self._join, self._asked, self._newest = (
+            StateSynchronizer(),
+            {},
+            0,
+        )  # stamps that may be answered; the newest
+        self._commanding = False  # there was a force, and no zero after it
+        self._unanswered = (
+            math.inf
+        )  # [s, steady] when the first state after the newest force was sent
+        self.counts = Counter(states=0, forces=0, saturated=0)
+        self._command = ForceCommand(node.frames.world)
+        self._commands = node.create_lifecycle_publisher(
+            WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing()
+        )
+        self._subscriptions = [
+            node.create_subscription(
+                kind, topic, self._hearing(topic, take), qos.NEWEST, raw=raw, **qos.subscribing()
+            )
+            for kind, topic, take, raw in self._join.topics
+        ]
+
+    def take(self, frame: Frame, now: int) -> None:
+        """A frame of the board; a force must answer a state that was sent to it."""
+        if frame.kind == FORCE and self._node.active:
+            if frame.stamp and frame.stamp not in self._asked:
+                self._refuse(
+                    "stamp",
+                    "a force answers a state that was not sent to it; its stamp must repeat that of a state, or be zero",
+                )
+            else:
+                force, cut = limited(
+                    frame.numbers, self._node.parameters.values["cart.force_limit"]
+                )
+                self._commanding, self._unanswered = True, math.inf
+                self.counts["forces"] += 1
+                self.counts["saturated"] += cut
+                self._publish(force, frame.stamp)
+
+    def lost(self) -> None:
+        """The board is gone: zero force, as an answer to no state, where it has commanded any."""
+        self._unanswered = math.inf
+        if self._node.active:
+            self._zero()
+
+    def leave(self) -> None:
+        """Leave the cart without force, and wait until that has arrived: the process may end next."""
+        self._zero()
+        self._commands.wait_for_all_acked(ACKNOWLEDGED)
+
+    def watch(self) -> list:
+        """Findings beside those of the wire: none."""
+        return []
+
+    def idle_warning(self) -> str:
+        """Why a board that is heard controls nothing; empty if it answers."""
+        return NO_ANSWER if time.monotonic() - self._unanswered > ANSWER_TIMEOUT else ""
+
+    def destroy(self) -> None:
+        """Take topics off the graph."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._node.destroy_lifecycle_publisher(self._commands)
+
+    def _hearing(self, topic: str, take: Callable):
+        def callback(message) -> None:
+            """`take`, then the state if that completes one."""
+            try:
+                take(message)
+            except ValueError as error:
+                self._refuse(topic, str(error))
+            else:
+                self._joined()
+
+        return callback
+
+    def _joined(self) -> None:
+        joined = self._join.state()
+        if joined is None or not self._node.active:
+            return
+        self._newest, state = joined
+        numbers = (*state.q.tolist(), *state.v.tolist())
+        if not all(map(math.isfinite, numbers)):
+            self._refuse("state", "the state is not finite; it is not sent to the board")
+            return
+        self._expect(self._newest)
+        self.counts["states"] += 1
+        if self._line.send(STATE, self._newest, numbers):
+            self._unanswered = min(self._unanswered, time.monotonic())
+
+    def _expect(self, stamp: int) -> None:
+        self._asked[stamp] = None
+        if len(self._asked) > ASKED:
+            del self._asked[next(iter(self._asked))]
+
+    def _zero(self) -> None:
+        """A command before the first force would let a simulation begin that waits for one."""
+        if self._commanding:
+            self._commanding = False
+            self._publish(ZERO, max(0, self._newest - 1))
+
+    def _publish(self, force: tuple, stamp: int) -> None:
+        self._commands.publish(self._command.packed(stamp, force))
+
+    def _refuse(self, reason: str, why: str) -> None:
+        self.counts[f"rejected, {reason}"] += 1
+        self._node.get_logger().warning(f"rejected: {why}", throttle_duration_sec=WARN_PERIOD)

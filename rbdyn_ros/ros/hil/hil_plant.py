@@ -1,0 +1,175 @@
+"""The board is the plant: its states come out as the topics of the simulator, commands go to it as forces.
+
+The stamp of a state is the instant of its measurement: the board's clock, brought to this computer's by the link.
+A command repeats it, and goes to the board with the board's own instant in its place. System time is read once, and
+counted on by the steady clock: a clock that is set while the loop runs sends nothing into the past.
+"""
+
+import math
+import time
+from collections import Counter
+
+from geometry_msgs.msg import WrenchStamped
+from std_msgs.msg import Float64MultiArray
+
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.diagnostics import OK, WARN
+from rbdyn_ros.ros.hil.hil_states import HilStates
+from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
+from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.simulation.command import Rejected, check_stamp, force_of, limited
+from rbdyn_ros.wire.frame import FORCE, STATE, Frame
+from rbdyn_ros.wire.line import Line
+
+REMEMBERED = 256  # states that a command may still answer
+STALE = (
+    500_000_000  # [ns] a state that seems so old, or so early, has no stamp of the board's clock
+)
+ZERO = (0.0, 0.0)
+WARN_PERIOD = 1.0  # [s] one warning of a kind per period
+STATE_TIMEOUT = 1.0  # [s] within which a board sends a state
+NO_STATE = "connected, but the board sends no state: does its measurement run?"
+
+
+class PlantBoard:
+    """State frames to joint_states and odometry; cart/command to force frames."""
+
+    def __init__(self, node: ManagedNode, line: Line, values: dict):
+        self._node, self._line = node, line
+        self._states = HilStates(node, values)
+        self._epoch = (
+            node.get_clock().now().nanoseconds - time.monotonic_ns()
+        )  # [ns] system time when the steady clock was 0
+        self._device, self._newest = {}, 0  # ROS stamp -> the board's [ns]; the newest ROS stamp
+        self._force, self._commanded = (
+            ZERO,
+            math.inf,
+        )  # what was sent last, and when its command came [s]
+        self._measured = math.inf  # [s, steady] when the newest state came, or the board itself
+        self.counts = Counter(states=0, early=0, commands=0, saturated=0, command_timeouts=0)
+        heard = (
+            (WrenchStamped, "cart/command", self._cart_command),
+            (Float64MultiArray, "effort_controller/commands", self._effort_command),
+        )
+        self._subscriptions = [
+            node.create_subscription(
+                kind, topic, self._guarded(take), qos.COMMAND, **qos.subscribing()
+            )
+            for kind, topic, take in heard
+        ]
+
+    # from the board
+
+    def take(self, frame: Frame, now: int) -> None:
+        """A frame of the board, arrived at `now`; a state needs a round trip before it, which tells what its stamp means here."""
+        if frame.kind == STATE or self._measured == math.inf:
+            self._measured = time.monotonic()
+        if frame.kind != STATE or not self._node.active:
+            return
+        if not self._line.link.clock.known:
+            self.counts["early"] += 1
+            return
+        age = now - self._line.link.clock.ours(frame.stamp, now)
+        if abs(age) > STALE:
+            self._refuse(
+                Rejected(
+                    "stamp",
+                    f"a state of the board is {age * 1e-9:.3g} s old; its stamp must be an instant of the board's clock",
+                )
+            )
+            return
+        self.counts["states"] += 1
+        self._newest = max(self._newest + 1, self._epoch + now - max(0, age))
+        self._remember(self._newest, frame.stamp)
+        self._states.publish(self._newest, frame.numbers, self._force)
+
+    def lost(self) -> None:
+        """The board is gone: no more states; its own watchdog takes the force away."""
+        self._force, self._commanded, self._measured = ZERO, math.inf, math.inf
+
+    def leave(self) -> None:
+        """Tell the board that this is the end of forces."""
+        self._send(ZERO, safe=True)
+
+    def watch(self) -> list:
+        """Look at the newest command, and send zero force once it is too old. Findings."""
+        timeout = self._node.parameters.values["command_timeout"]
+        if time.monotonic() - self._commanded > timeout:
+            self._commanded = math.inf
+            self.counts["command_timeouts"] += 1
+            self._node.get_logger().warning(
+                f"no command for {timeout:g} s: zero force", throttle_duration_sec=WARN_PERIOD
+            )
+            self._send(ZERO, safe=True)
+        return self._findings()
+
+    def idle_warning(self) -> str:
+        """Why a board that is heard is no plant; empty if it sends states."""
+        return NO_STATE if time.monotonic() - self._measured > STATE_TIMEOUT else ""
+
+    def _findings(self) -> list:
+        if self._commanded < math.inf:
+            return []
+        return [
+            (WARN, "the newest command is too old: zero force")
+            if self.counts["commands"]
+            else (OK, "waiting for the first command")
+        ]
+
+    def destroy(self) -> None:
+        """Take topics off the graph."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._states.destroy()
+
+    # to the board
+
+    def _guarded(self, take):
+        def callback(message) -> None:
+            """`take`, while the node is active."""
+            if self._node.active:
+                try:
+                    take(message)
+                except Rejected as rejected:
+                    self._refuse(rejected)
+
+        return callback
+
+    def _cart_command(self, message: WrenchStamped) -> None:
+        what, frames = "cart/command", self._node.frames
+        if message.header.frame_id not in ("", frames.world, frames.cart):
+            raise Rejected(
+                "frame",
+                f"{what} is in the frame '{message.header.frame_id}'; it must be in {frames.world}, {frames.cart}, or empty",
+            )
+        stamp = nanoseconds(message.header.stamp)
+        force = force_of(xyz(message.wrench.force)[:2], what)
+        if force != ZERO:  # to stop is right however late it is
+            limit = self._node.parameters.values["command_timeout"]
+            check_stamp(min(stamp, self._newest), self._epoch + time.monotonic_ns(), limit, what)
+        self._command(
+            force, self._device.get(stamp, 0)
+        )  # a stamp just beside a state's answers none
+
+    def _effort_command(self, message: Float64MultiArray) -> None:
+        self._command(force_of(message.data, "effort_controller/commands"), 0)
+
+    def _command(self, force: tuple, device: int) -> None:
+        self.counts["commands"] += 1
+        self._commanded = time.monotonic()
+        force, cut = limited(force, self._node.parameters.values["cart.force_limit"])
+        self.counts["saturated"] += cut
+        self._send(force, device)
+
+    def _send(self, force: tuple, device: int = 0, safe: bool = False) -> None:
+        if self._line.send(FORCE, device, force, safe):
+            self._force = force
+
+    def _remember(self, stamp: int, device: int) -> None:
+        self._device[stamp] = device
+        if len(self._device) > REMEMBERED:
+            del self._device[next(iter(self._device))]
+
+    def _refuse(self, rejected: Rejected) -> None:
+        self.counts[f"rejected, {rejected.reason}"] += 1
+        self._node.get_logger().warning(f"rejected: {rejected}", throttle_duration_sec=WARN_PERIOD)

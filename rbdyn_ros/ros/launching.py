@@ -1,0 +1,198 @@
+"""What the launch files share: arguments, the order of the parameter files, and what the end of a node means.
+
+An argument that is left empty changes nothing: the parameter files, and behind them the nodes' defaults, have the say.
+"""
+
+import os
+
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
+from launch.conditions import IfCondition
+from launch.substitutions import EqualsSubstitution, LaunchConfiguration, NotEqualsSubstitution
+from launch_ros.actions import Node
+
+from rbdyn_ros.ros import share
+
+PACKAGE = "rbdyn_ros"
+SWITCH = ("", "true", "false")
+ENDING = "30"  # [s] after SIGTERM, which a busy machine may need for the index of a bag; launch's own 5 s left bags without
+
+
+def argument(
+    name: str, description: str, default="", choices: tuple | None = None
+) -> DeclareLaunchArgument:
+    """A launch argument; without a default it is left empty."""
+    return DeclareLaunchArgument(
+        name, default_value=default, description=description, choices=choices
+    )
+
+
+def shared() -> list:
+    """The arguments of every node of the plant and of the controller."""
+    scenarios = sorted(file.stem for file in (share.config() / "scenarios").glob("*.yaml"))
+    return [
+        argument(
+            "scenario", "another start: a file of config/scenarios", choices=("", *scenarios)
+        ),
+        argument("params_file", "your parameters, over all the other files"),
+        existing_file("params_file"),
+        argument("namespace", "before every name but /clock, /tf, /tf_static and /diagnostics"),
+        argument("frame_prefix", "before every frame name, without a leading slash"),
+        argument(
+            "autostart",
+            "configure and activate at once, else wait for a lifecycle manager",
+            choices=SWITCH,
+        ),
+        argument("log_level", "of the nodes", "info", ("debug", "info", "warn", "error", "fatal")),
+    ]
+
+
+def start_conditions() -> list:
+    """The arguments of a plant that waits for other nodes."""
+    return [
+        argument(
+            "start_after",
+            "nodes that must receive every topic before time begins, such as [pendulum_recorder]",
+        ),
+        argument("start_timeout", "seconds that they may take; after that the start fails"),
+    ]
+
+
+def started(
+    executable: str,
+    files: tuple = (),
+    parameters: dict | None = None,
+    switched: dict | None = None,
+    implied: dict | None = None,
+    condition=None,
+):
+    """Start a node. `files` of config/ come first, then the scenario, then the user's; `{...}` in a name is an argument.
+
+    `parameters`: parameter -> the argument that sets it, if it is given.
+    `switched`: argument -> (parameter, value) that it sets, if it is true.
+    `implied`: argument -> (parameter, value) that it sets, if it is given and nothing else sets that parameter.
+    """
+
+    def start(context) -> list:
+        given = context.launch_configurations
+        chosen = {
+            name: LaunchConfiguration(word)
+            for name, word in (parameters or {}).items()
+            if given[word]
+        }
+        chosen |= dict(
+            setting for word, setting in (switched or {}).items() if given[word] == "true"
+        )
+        chosen = dict(setting for word, setting in (implied or {}).items() if given[word]) | chosen
+        return [
+            Node(
+                package=PACKAGE,
+                executable=executable,
+                namespace=given["namespace"],
+                parameters=[*_written(files, given), chosen],
+                ros_arguments=["--log-level", given["log_level"]],
+                output="screen",
+                sigkill_timeout=ENDING,
+                on_exit=ended,
+            )
+        ]
+
+    return OpaqueFunction(function=start, condition=condition)
+
+
+def _written(files: tuple, given: dict) -> list:
+    """Paths of the parameter files, in their order; a control law need not have one."""
+    if not files:
+        return []
+    paths = [share.config() / file.format_map(given) for file in files]
+    if given["scenario"]:
+        paths.append(share.config() / "scenarios" / f"{given['scenario']}.yaml")
+    return [str(path) for path in paths if path.is_file()] + (
+        [given["params_file"]] if given["params_file"] else []
+    )
+
+
+def begin_after(*launched: tuple) -> OpaqueFunction:
+    """Add to the argument start_after, a list of names, the nodes that this launch starts.
+
+    `launched`: (argument, the value that starts the node or "" for any, the node's name).
+    """
+
+    def set_nodes(context) -> None:
+        given = context.launch_configurations
+        names = [
+            node
+            for word, value, node in launched
+            if given[word] and given[word] == (value or given[word])
+        ]
+        names += [name for name in given.get("start_after", "").strip("[] ").split(",") if name]
+        if names:
+            given["start_after"] = f"[{', '.join(names)}]"
+
+    return OpaqueFunction(function=set_nodes)
+
+
+def if_given(name: str) -> IfCondition:
+    """Holds if the argument is not empty."""
+    return unless_is(name, "")
+
+
+def if_is(name: str, value: str) -> IfCondition:
+    """Holds if the argument has this value."""
+    return IfCondition(EqualsSubstitution(LaunchConfiguration(name), value))
+
+
+def unless_is(name: str, value: str) -> IfCondition:
+    """Holds if the argument has another value."""
+    return IfCondition(NotEqualsSubstitution(LaunchConfiguration(name), value))
+
+
+def only_with(name: str, value: str, *others: str) -> OpaqueFunction:
+    """End the launch, with a sentence, if one of the other arguments is given while `name` is not `value`."""
+
+    def look(context) -> None:
+        given = context.launch_configurations
+        wrong = [other for other in others if given.get(other)]
+        if wrong and given[name] != value:
+            raise RuntimeError(
+                f"{wrong[0]} is for {name}:={value}, and {name} is {given[name]}; leave it out"
+            )
+
+    return OpaqueFunction(function=look)
+
+
+def existing_file(name: str) -> OpaqueFunction:
+    """End the launch, with a sentence, if the argument is given and is no file."""
+
+    def look(context) -> None:
+        path = context.launch_configurations.get(name)
+        if path and not os.path.isfile(path):
+            raise RuntimeError(
+                f"{name} is {path}, and there is no such file; check its path, which is relative to {os.getcwd()}"
+            )
+
+    return OpaqueFunction(function=look)
+
+
+def needs(program: str) -> OpaqueFunction:
+    """End the launch, with a sentence, if the program of the ROS package of the same name is not installed."""
+
+    def look(context) -> None:
+        try:
+            get_package_prefix(program)
+        except PackageNotFoundError:
+            package = f"ros-{os.environ.get('ROS_DISTRO', '<distro>')}-{program}"
+            raise RuntimeError(
+                f"{program} is not installed; install it (apt-get install {package}), or start without it"
+            ) from None
+
+    return OpaqueFunction(function=look)
+
+
+def ended(event, context):
+    """What the end of a node means: none if it was killed or is asked to end, failure of the launch after an error."""
+    if context.is_shutdown or event.returncode < 0:
+        return None
+    if event.returncode:
+        raise RuntimeError(f"{event.process_name} ended with exit code {event.returncode}")
+    return Shutdown(reason=f"{event.process_name} is done")

@@ -1,0 +1,1 @@
+"""ROS messages: how they are filled, read from their bytes, and named."""

@@ -1,0 +1,133 @@
+"""What a stretch of ticks needs to publish without Python: /clock and the state topics as bytes in one block of memory, and rcl.
+
+rclpy's publishers are rcl's; `rcl_publish_serialized_message` is what they call with bytes. Here its address, theirs and those of
+the messages are handed to `simulation.native_loop`.
+"""
+
+import ctypes
+from contextlib import ExitStack
+
+import numpy as np
+from rosgraph_msgs.msg import Clock
+
+from rbdyn_ros.ros.messages.cdr import HEAD
+from rbdyn_ros.ros.messages.template import Template
+from rbdyn_ros.simulation.native_loop import PublishBuffers
+
+_WORD = 8  # bytes
+
+
+class _Serialized(ctypes.Structure):
+    """rcl_serialized_message_t: bytes that somebody else owns."""
+
+    _fields_ = [
+        ("buffer", ctypes.c_void_p),
+        ("length", ctypes.c_size_t),
+        ("capacity", ctypes.c_size_t),
+        ("allocator", ctypes.c_void_p * 5),
+    ]
+
+
+def publish_address() -> int:
+    """The address of rcl's function; 0 where this system does not tell it."""
+    try:
+        return (
+            ctypes.cast(
+                ctypes.CDLL("librcl.so").rcl_publish_serialized_message, ctypes.c_void_p
+            ).value
+            or 0
+        )
+    except (OSError, AttributeError):
+        return 0
+
+
+class Images:
+    """Serialised messages, one behind the other, so that their doubles stand in whole words."""
+
+    def __init__(self, images: list):
+        """`images`: (bytes, where in them each double stands)."""
+        starts, size = [], HEAD
+        for content, _ in images:
+            starts.append(size)
+            size += (
+                -(-len(content) // _WORD) * _WORD
+            )  # the head of each lies half a word before a whole one
+        self.words = np.zeros(size // _WORD + 1)
+        memory = self.words.view(np.uint8)
+        for start, (content, _) in zip(starts, images):
+            memory[start : start + len(content)] = np.frombuffer(content, np.uint8)
+        self.stamps = np.array([(start + HEAD) // (_WORD // 2) for start in starts])
+        self.numbers = np.array(
+            [
+                (start + place) // _WORD
+                for start, (_, places) in zip(starts, images)
+                for place in places
+            ]
+        )
+        self._serialized = [
+            _Serialized(self.words.ctypes.data + start, len(content), len(content))
+            for start, (content, _) in zip(starts, images)
+        ]
+        self.addresses = [ctypes.addressof(message) for message in self._serialized]
+
+
+def clock_image() -> tuple | None:
+    """The bytes of a Clock, which has no doubles."""
+    return Template(Clock(), lambda clock: None, ()).image
+
+
+class NativePublisher:
+    """The `simulation.runner.NativePublisher` of a `Telemetry`."""
+
+    def __init__(self, telemetry, joints, pose):
+        """`joints`, `pose`: the sources of the two state topics that are sent as bytes."""
+        self._telemetry, self._publish = telemetry, publish_address()
+        images = (clock_image(), joints.image, pose.image)
+        self._images = Images(images) if self._publish and None not in images else None
+        self._places = {joints.packed: 1, pose.packed: 2}
+        self._angles = np.zeros(3)
+        self._heard, self._passengers, self._departures = None, (), None
+        self._held = ExitStack()
+
+    @property
+    def possible(self) -> bool:
+        """Whether rcl's function is there, and messages are written as this code knows."""
+        return self._images is not None
+
+    def begin(self, runner) -> tuple | None:
+        """See `simulation.runner.NativePublisher`."""
+        n = self._telemetry.ticks_of_states(runner, self._places) if self.possible else 0
+        if not n:
+            return None
+        self._angles[:] = self._telemetry.gimbal.angles
+        if self._telemetry.heard is not self._heard:
+            self._board(self._telemetry.heard, self._telemetry.time_publishers)
+        for publisher in self._passengers:
+            self._held.enter_context(publisher.handle)  # nobody takes it away meanwhile
+        return self._departures, n
+
+    def end(self) -> None:
+        """See `simulation.runner.NativePublisher`."""
+        self._held.close()
+        self._telemetry.gimbal.angles = tuple(self._angles.tolist())
+
+    def _board(self, heard: list, time_publishers: tuple) -> None:
+        sent = [(publisher, 0) for publisher in time_publishers]
+        sent += [
+            (p, self._places[fill])
+            for _, topics in heard
+            for fill, measured, true in topics
+            if fill in self._places
+            for p in measured + true
+        ]
+        images, addresses = self._images, self._images.addresses
+        self._heard, self._passengers = heard, tuple(publisher for publisher, _ in sent)
+        self._departures = PublishBuffers(
+            self._publish,
+            np.array([publisher.handle.pointer for publisher, _ in sent], np.int64),
+            np.array([addresses[image] for _, image in sent], np.int64),
+            images.words,
+            images.stamps,
+            images.numbers,
+            self._angles,
+        )

@@ -1,0 +1,110 @@
+"""What the simulator's messages are filled from: one tick, in the quantities that they ask for."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.faults.covariance import Covariances, covariances
+from rbdyn_ros.faults.pipeline import FaultPipeline
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
+from rbdyn_ros.simulation.measurement import Measurement
+from rbdyn_ros.simulation.plant import Evidence, Setup
+from rbdyn_ros.simulation.runner import Runner
+from rbdyn_ros.simulation.touching import resultant
+from rbdyn_ros.types import Array
+
+
+class Sample(NamedTuple):
+    """One tick. Vectors are tuples."""
+
+    stamp: int  # [ns]
+    setup: Setup
+    x: tuple  # (2,) cart [m]
+    u: tuple  # (2,) cart velocity [m/s, world]
+    Q: tuple  # (4,) wxyz, body to world
+    R: tuple  # its matrix, three rows
+    w: tuple  # (3,) [rad/s, body]
+    V: tuple  # (3,) velocity of the joint [m/s, body]
+    angles: tuple  # roll, pitch, spin [rad]
+    rates: tuple  # and their rates [rad/s]
+    force: tuple  # (2,) [N] applied to the cart
+    evidence: Evidence = Evidence()
+    reaction: Array | tuple = np.zeros(3)  # (3,) [N, world] of the joint on the rod
+    disturbance: Array = np.zeros(9)  # as in types.Input
+    elapsed: float = 0.0  # [s] since moving obstacles left their places
+    touches: tuple = ()  # of simulation.touching.Touch: what presses on the pendulum
+    specific_force: Callable[[], tuple] = tuple  # the true one at the IMU [m/s^2, body]
+    inertial: tuple = ()  # (angular velocity, specific force) as the IMU told it; () where it tells the truth
+    covariances: Callable[[], Covariances] = Covariances  # of what is measured; or zeros
+    faults: FaultPipeline | None = None  # which counts what has gone wrong
+
+    def body(self, vector) -> tuple:
+        """A vector (3,) of the world in body axes."""
+        return vec.transposed_matvec(self.R, tuple(map(float, vector)))
+
+    def world(self, point: tuple) -> tuple:
+        """Where a point (3,) of the rod is [m, world]."""
+        return vec.add((self.x[0], self.x[1], 0.0), vec.matvec(self.R, point))
+
+    def pressure(self) -> tuple:
+        """(point, force, torque) [m, N, N m, world] of all contacts together; at the tip, and zero, where nothing presses."""
+        point, force, torque = resultant(self.touches)
+        return (
+            (point if self.touches else self.world((0.0, 0.0, self.setup.params.rod_length))),
+            force,
+            torque,
+        )
+
+
+def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
+    """The runner's present tick."""
+    plant = runner.plant
+    return of(
+        plant.setup,
+        plant.stamp,
+        plant.q.tolist(),
+        plant.v.tolist(),
+        runner.force,
+        gimbal,
+        evidence=plant.evidence,
+        reaction=plant.reaction,
+        disturbance=plant.input.disturbance,
+        elapsed=plant.elapsed,
+        touches=plant.touches,
+        specific_force=plant.specific_force,
+        faults=runner.chain,
+    )
+
+
+def told(truth: Sample, measurement: Measurement, gimbal: GimbalJoints) -> Sample:
+    """What the sensors tell, of the instant of the measurement; its forces are the true ones of that instant."""
+    m = measurement
+    more = dict(reaction=m.reaction, inertial=(m.gyroscope, m.felt))
+    told = of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal, **more)
+    claimed = cache(lambda: covariances(m.faults, told.angles, told.R, told.V))
+    return told._replace(covariances=claimed)
+
+
+def of(
+    setup: Setup, stamp: int, q: list, v: list, force: tuple, gimbal: GimbalJoints, **more
+) -> Sample:
+    """The sample of a motion, as the history keeps it: q (6), v (5), cart force (2); `more` of its fields, where they are known."""
+    Q, u, w = tuple(q[2:]), (v[0], v[1]), tuple(v[2:])
+    R, angles, rates, V = gimbal.motion(Q, u, w)
+    return Sample(
+        stamp=stamp,
+        setup=setup,
+        x=(q[0], q[1]),
+        u=u,
+        Q=Q,
+        R=R,
+        w=w,
+        V=V,
+        angles=angles,
+        rates=rates,
+        force=force,
+        **more,
+    )

@@ -1,0 +1,232 @@
+"""ROS parameters from the tables of `parameters`: declared once, checked by one check, changed all or nothing."""
+
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+
+from rbdyn_ros.control import options, select
+from rbdyn_ros.parameters import obstacles, tables, yaml_file
+from rbdyn_ros.parameters.parameter import Parameter, check, expected
+
+_TYPES = {
+    "bool": RosParameter.Type.BOOL,
+    "int": RosParameter.Type.INTEGER,
+    "float": RosParameter.Type.DOUBLE,
+    "string": RosParameter.Type.STRING,
+    "float_array": RosParameter.Type.DOUBLE_ARRAY,
+    "string_array": RosParameter.Type.STRING_ARRAY,
+}
+
+
+class Parameters:
+    """The declared parameters of a node as name -> checked value.
+
+    `validate(values)` raises ValueError when the values do not fit each other, and has no side effect;
+    `changed(values)` is told of a change that passed.
+    """
+
+    def __init__(self, node: Node, table: Iterable, validate: Callable, changed: Callable):
+        self._table = {parameter.name: parameter for parameter in table}
+        self._validate, self._changed = validate, changed
+        written = _written(node)
+        self.values = {parameter.name: parameter.default for parameter in self._table.values()}
+        for name, value in written.items():
+            if name in self._table:
+                self.values[name] = check(
+                    self._table[name], value, _source(name, node.get_fully_qualified_name())
+                )
+            elif obstacles.OBSTACLES.name in self._table and obstacles.find(name):
+                source = _source(name, node.get_fully_qualified_name())
+                obstacles.require_listed(name, first(node, obstacles.OBSTACLES), source)
+            else:  # of another node, in a file for all of them; or of none, which is an error
+                _known_elsewhere(
+                    name, _source(name, node.get_fully_qualified_name()), written.get("controller")
+                )
+        validate(self.values)
+        for parameter in self._table.values():
+            _declare(node, parameter, self.values[parameter.name])
+        node.add_pre_set_parameters_callback(self._coerced)
+        node.add_on_set_parameters_callback(self._allowed)
+        node.add_post_set_parameters_callback(self._swapped)
+
+    def _coerced(self, changes: list) -> list:
+        return [self._typed(change) for change in changes]
+
+    def _typed(self, change: RosParameter) -> RosParameter:
+        """The change in the parameter's own type; as it is where that fails, so that `_allowed` can say why."""
+        parameter, value = self._table.get(change.name), change.value
+        try:
+            if (
+                isinstance(value, str) and parameter and "string" not in parameter.kind
+            ):  # `ros2 param set` gives [1, 0.5] as text
+                value = yaml_file.value_of(value, "")
+            return _ros(parameter, check(parameter, value, "")) if parameter else change
+        except ValueError:
+            return change
+
+    def _allowed(self, changes: list) -> SetParametersResult:
+        try:
+            self._validate({**self.values, **self._checked(changes)})
+        except ValueError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _swapped(self, changes: list) -> None:
+        ours = self._checked(changes)
+        if ours:
+            self.values = {**self.values, **ours}
+            self._changed(self.values)
+
+    def _checked(self, changes: list) -> dict:
+        ours = [change for change in changes if change.name in self._table]
+        return {
+            change.name: check(self._table[change.name], change.value, "parameter set")
+            for change in ours
+        }
+
+
+def first(node: Node, parameter: Parameter):
+    """The value that a parameter will have, before the others are known: the table may depend on it."""
+    written = _written(node)
+    source = _source(parameter.name, node.get_fully_qualified_name())
+    return (
+        check(parameter, written[parameter.name], source)
+        if parameter.name in written
+        else parameter.default
+    )
+
+
+def _known_elsewhere(name: str, source: str, controller: object) -> None:
+    """ValueError if no node and no control law has the parameter; `controller` is what was written for the controller node."""
+    law = name.partition(".")[0]
+    if isinstance(controller, str) and select.short(controller) == law:
+        law = controller
+    if law not in (*select.names(), controller) or name not in [
+        p.name for p in options.table(law, select.load(law))
+    ]:
+        tables.lookup(name, source)
+
+
+def _written(node: Node) -> dict:
+    """name -> value of what the user wrote, for the parameters that are not ROS's own.
+
+    Declaring is rclpy's only public way to see it, and that refuses an integer for a double, ignores unknown
+    names, and reads `[]` as not set. Where a parameter is written several times with different types, such as 1.0 in a file and `fast` after
+    it, rcl keeps a value of each type and rclpy takes the first type that it looks for: there the command line is read again, and the last counts.
+    """
+    overrides = node._parameter_overrides
+    written = {
+        name: () if p.value is None else p.value
+        for name, p in overrides.items()
+        if not tables.is_of_ros(name)
+    }
+    for name, entries in _definitions(node.get_fully_qualified_name()).items():
+        if name in written and len({_type(value) for value, _ in entries}) > 1:
+            written[name] = entries[-1][0]
+    return written
+
+
+def _definitions(node: str) -> dict:
+    """name -> [(value, source)] of what the command line says to a node of this full name, in the order in which it counts.
+
+    The source is "file:line", or the option.
+    """
+    found: dict = {}
+    words = sys.argv[1:]
+    for flag, word in zip(words, words[1:]):
+        if flag == "--params-file":
+            for entry in yaml_file.read(word):
+                if _reaches(entry.section, node):
+                    found.setdefault(entry.name, []).append(
+                        (entry.value, _place(word, entry.line))
+                    )
+        elif flag in ("-p", "--param") and ":=" in word:
+            name, _, text = word.partition(":=")
+            found.setdefault(name.rpartition(":")[2], []).append(
+                (yaml_file.value_of(text, word), f"{flag} {word}")
+            )
+    return found
+
+
+def _type(value) -> tuple:
+    """The type of a value, and of the elements of a list."""
+    return type(value), *sorted(
+        {type(element).__name__ for element in value} if isinstance(value, list) else ()
+    )
+
+
+def _reaches(section: str, node: str) -> bool:
+    """Whether a section such as /**, /name or /namespace/name is for the node of this full name."""
+    pattern = (
+        re.escape("/" + section.strip("/")).replace(r"/\*\*", "(/.*)?").replace(r"\*", "[^/]+")
+    )
+    return re.fullmatch(pattern, node) is not None
+
+
+def _place(path: str, line: int) -> str:
+    """Where a parameter stands; a file that launch has made of its arguments is nothing that the user knows."""
+    return "launch argument" if Path(path).name.startswith("launch_params_") else f"{path}:{line}"
+
+
+def _declare(node: Node, parameter: Parameter, value) -> None:
+    descriptor = _descriptor(parameter)
+    if value == ():  # rclpy takes an empty list for one of bytes
+        node.declare_parameter(parameter.name, [], descriptor, ignore_override=True)
+        node.set_parameters([_ros(parameter, value)])
+    else:
+        node.declare_parameter(
+            parameter.name,
+            list(value) if isinstance(value, tuple) else value,
+            descriptor,
+            ignore_override=True,
+        )
+
+
+def _ros(parameter: Parameter, value) -> RosParameter:
+    return RosParameter(
+        parameter.name, _TYPES[parameter.kind], list(value) if isinstance(value, tuple) else value
+    )
+
+
+def _descriptor(parameter: Parameter) -> ParameterDescriptor:
+    """Typing stays dynamic, so that an integer for a double reaches our own check instead of rclpy's refusal."""
+    unit = f" [{parameter.unit}]" if parameter.unit else ""
+    descriptor = ParameterDescriptor(
+        description=parameter.description + unit,
+        additional_constraints=expected(parameter),
+        read_only=parameter.read_only,
+        dynamic_typing=True,
+    )
+    bounds = parameter.low is not None or parameter.high is not None
+    if bounds and parameter.kind == "float":
+        low, high = (
+            _or(parameter.low, -sys.float_info.max),
+            _or(parameter.high, sys.float_info.max),
+        )
+        descriptor.floating_point_range = [
+            FloatingPointRange(from_value=float(low), to_value=float(high))
+        ]
+    if bounds and parameter.kind == "int":
+        low, high = _or(parameter.low, -(2**63)), _or(parameter.high, 2**63 - 1)
+        descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high), step=1)]
+    return descriptor
+
+
+def _or(bound, otherwise):
+    return otherwise if bound is None else bound
+
+
+def _source(name: str, node: str) -> str:
+    """Where the user wrote a parameter: "file:line" of the last params file that has it, the option, or "parameter override"."""
+    entries = _definitions(node).get(name)
+    return entries[-1][1] if entries else "parameter override"

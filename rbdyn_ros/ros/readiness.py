@@ -1,0 +1,127 @@
+"""When time may begin: nodes report what they receive, and the plant waits for the nodes that it is told to wait for.
+
+Discovery has two sides: a publisher may know a subscription that does not know the publisher yet, or the reverse. A message that has arrived
+proves both. Before time begins the plant therefore publishes its first state again and again, every node of interest reports on `~/received`
+which topics it has received a message of, and time begins when these reports cover all topics that carry messages.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from rbdyn_ros.ros import qos
+
+RECEIVED, WAITING, IGNORED = "received", "waiting", "ignored"
+OTHERS = "*"  # the line of a report that holds for all topics that it does not list
+CHECK_PERIOD = 0.05  # [s]
+COMMANDS = "cart/command"
+
+
+class ReceptionReport:
+    """Publishes, latched on `~/received`, one line `topic state` for each topic that a node follows."""
+
+    def __init__(self, node: Node, others: str = IGNORED):
+        """`others`: the state of the topics that the reports do not list; WAITING for a node that follows every topic."""
+        self._others, self._newest = others, ""
+        self._publisher = node.create_publisher(
+            String, "~/received", qos.LATCHED, **qos.publishing()
+        )
+
+    def publish(self, states: dict) -> None:
+        """Publish the states (topic -> RECEIVED, WAITING or IGNORED) if they have changed."""
+        text = "\n".join(
+            f"{topic} {state}" for topic, state in {OTHERS: self._others, **states}.items()
+        )
+        if text != self._newest:
+            self._newest = text
+            self._publisher.publish(String(data=text))
+
+
+class StartCondition:
+    """Calls `begin()` once every named node receives all topics that carry messages, or `fail(why)` after the timeout."""
+
+    def __init__(
+        self,
+        node: Node,
+        names: Iterable,
+        timeout: float,
+        carrying: Callable[[], set | None],
+        begin: Callable,
+        fail: Callable,
+    ):
+        """`names` are relative to the node's namespace.
+
+        `carrying()` returns the topics with messages, as resolved names, or None while something
+        else keeps time from beginning: the timeout [s] counts from its first other value.
+        """
+        self._node, self._timeout = node, timeout
+        self._carrying, self._begin, self._fail = carrying, begin, fail
+        self._reports: dict = {name: None for name in names}
+        self._since: float | None = None
+        self._subscriptions = [
+            node.create_subscription(
+                String,
+                f"{name}/received",
+                partial(self._take, name),
+                qos.LATCHED,
+                **qos.subscribing(),
+            )
+            for name in self._reports
+        ]
+        self._timer = node.create_timer(CHECK_PERIOD, self._check, clock=node.steady)
+
+    def destroy(self) -> None:
+        """Take timer and subscriptions off the graph."""
+        self._node.destroy_timer(self._timer)
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+
+    def _take(self, name: str, message: String) -> None:
+        self._reports[name] = dict(line.split() for line in message.data.splitlines())
+
+    def _check(self) -> None:
+        carrying = self._carrying()
+        if carrying is None:
+            return
+        self._since = self._since or time.monotonic()
+        missing = "; ".join(self._missing(carrying))
+        waited = time.monotonic() - self._since
+        if not missing:
+            self._node.get_logger().info(
+                f"time begins: {', '.join(self._reports)} receive all {len(carrying)} topics, after {waited:.1f} s"
+            )
+            self._timer.cancel()
+            self._begin()
+        elif waited > self._timeout:
+            self._timer.cancel()
+            self._fail(
+                f"time did not begin within start_timeout, {self._timeout:g} s: {missing}; start what is missing, or take it out of start_after"
+            )
+
+    def _missing(self, carrying: set) -> Iterator[str]:
+        for name, report in self._reports.items():
+            if report is None:
+                yield f"{name} has not reported what it receives"
+            elif waiting := [
+                topic
+                for topic in sorted(carrying)
+                if report.get(topic, report.get(OTHERS)) == WAITING
+            ]:
+                yield f"{name} has not received {', '.join(waiting)}"
+
+
+def answers(node: Node, topics: Iterable, names: Iterable | None = None) -> set:
+    """The resolved names of the command topics, and of the `~/controller_state` of the nodes that publish on them.
+
+    With `names`, only what nodes of these names publish.
+    """
+    found = set()
+    for topic in map(node.resolve_topic_name, topics):
+        for publisher in node.get_publishers_info_by_topic(topic):
+            if names is None or publisher.node_name in names:
+                state = f"{publisher.node_namespace.rstrip('/')}/{publisher.node_name}/controller_state"
+                found |= {topic, state} if node.count_publishers(state) else {topic}
+    return found

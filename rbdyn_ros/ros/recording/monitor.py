@@ -1,0 +1,175 @@
+"""The monitor node: how regular the states are, how old the commands, what is lost; a report at the end.
+
+Its memory does not grow: histograms and trends of fixed size, and the newest thousand states.
+"""
+
+import struct
+import time
+from datetime import datetime
+from pathlib import Path
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from rbdyn_ros.evaluation.latency import latency_limits, latency_report
+from rbdyn_ros.evaluation.latency.latency import Latency
+from rbdyn_ros.parameters.tables import NODES
+from rbdyn_ros.ros import diagnostics, qos
+from rbdyn_ros.ros.messages.messages import SECOND
+from rbdyn_ros.ros.messages.polled import Polled
+from rbdyn_ros.ros.parameters import Parameters
+from rbdyn_ros.ros.process import run
+from rbdyn_ros.ros.readiness import RECEIVED, WAITING, ReceptionReport
+from rbdyn_ros.ros.recording.bag_qos import matching
+from rbdyn_ros.ros.recording.recorder import POLITE
+
+NAME = "pendulum_monitor"
+EMPTIED_EVERY = 0.02  # [s]
+KINDS = {"odometry": Odometry, "joint_states": JointState}
+LEVELS = (diagnostics.OK, diagnostics.WARN, diagnostics.ERROR)
+
+
+class Monitor(Node):
+    """Listens from `autostart` to `close`, and then writes the report."""
+
+    def __init__(self, **options):
+        super().__init__(NAME, **options)
+        self.parameters = Parameters(
+            self, NODES[NAME], validate=lambda values: None, changed=lambda values: None
+        )
+        self.latency: Latency | None = None
+
+    def autostart(self) -> None:
+        """Begin to listen."""
+        latency_report.prepare()
+        values = self.parameters.values
+        self.latency, self._taken, self._heard = (
+            Latency(values["monitor.warm_up"]),
+            [],
+            time.monotonic(),
+        )
+        self._start = datetime.now().astimezone()
+        self.topics = {
+            "states": self.resolve_topic_name(values["monitor.state"]),
+            "commands": self.resolve_topic_name("cart/command"),
+        }
+        self._polled, everything = Polled(self), matching([qos.OFFERED])
+        for kind, topic, take in (
+            (KINDS[values["monitor.state"]], self.topics["states"], self.latency.state),
+            (WrenchStamped, self.topics["commands"], self.latency.command),
+        ):
+            self._polled.listen(
+                kind,
+                topic,
+                lambda taken, take=take: self._taken.append((taken, take)),
+                everything,
+                raw=True,
+            )
+        self._diagnostics = self.create_publisher(
+            DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.publishing()
+        )
+        self._reception, self._received = (
+            ReceptionReport(self),
+            dict.fromkeys(self.topics.values(), WAITING),
+        )
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(EMPTIED_EVERY, self._listen, clock=steady)
+        self.create_timer(1.0, self._diagnose, clock=steady)
+
+    def close(self) -> None:
+        """Write the report, also after a signal; nothing if it never began."""
+        if self.latency is None:
+            return
+        self._listen()
+        folder = Path(
+            self.parameters.values["monitor.path"] or f"monitor_{self._start:%Y-%m-%d_%H-%M-%S}"
+        ).expanduser()
+        made = latency_report.report(
+            self.latency,
+            self.topics,
+            self.parameters.values,
+            f"{self._start:%Y-%m-%d %H:%M:%S %Z}",
+        )
+        try:
+            written = latency_report.write(folder, made, self.latency)
+        except OSError as error:
+            self.get_logger().error(
+                f"monitor.path is {folder}, which cannot be written: {error.strerror}; here is the report: {made}"
+            )
+            return
+        self.get_logger().info(
+            f"{made['verdict']}{': ' if made['findings'] else ''}{'; '.join(made['findings'])}; wrote {' and '.join(map(str, written))}"
+        )
+
+    def _listen(self) -> None:
+        """Take in what has arrived, in the order of its arrival."""
+        self._polled.empty()
+        for taken, take in sorted(self._taken, key=lambda entry: entry[0].received):
+            take(stamp(taken.message), getattr(taken, self.parameters.values["monitor.instants"]))
+            if take == self.latency.state:
+                self._heard = time.monotonic()
+            self._received[self.topics["states" if take == self.latency.state else "commands"]] = (
+                RECEIVED
+            )
+        self._taken.clear()
+        self._reception.publish(self._received)
+
+    def _diagnose(self) -> None:
+        """The newest second as one line of /diagnostics."""
+        values, latency = self.parameters.values, self.latency
+        found = self._strangers() + self._silence()
+        figures = {
+            f"{name}_{key}_ms": 1e3 * figure.window.percentile(percent)
+            for name, figure in latency.figures.items()
+            for key, percent in (("p50", 50.0), ("p99", 99.0))
+        }
+        counts = latency.window
+        found += latency_limits.alarming(latency, counts, values)
+        latency.turn_window()
+        numbers = {
+            "states": counts["states"],
+            "commands": counts["commands"],
+            "lost": counts["lost"],
+            **figures,
+        }
+        name = f"{self.get_fully_qualified_name().lstrip('/')}: {self.topics['states']} to {self.topics['commands']}"
+        line = diagnostics.status(
+            name, [(LEVELS[rank], sentence) for rank, sentence in found], numbers
+        )
+        self._diagnostics.publish(diagnostics.array(self.get_clock().now().to_msg(), [line]))
+
+    def _silence(self) -> list:
+        silent = time.monotonic() - self._heard
+        if silent < self.parameters.values["monitor.silence"]:
+            return []
+        return [(latency_limits.WRONG, f"no state on {self.topics['states']} for {silent:.1f} s")]
+
+    def _strangers(self) -> list:
+        """Two publishers of one topic: figures of both together mean nothing."""
+        counts = {topic: self.count_publishers(topic) for topic in self.topics.values()}
+        return [
+            (latency_limits.WARNING, f"{n} nodes publish {topic}; there should be one")
+            for topic, n in counts.items()
+            if n > 1
+        ]
+
+
+def stamp(message: bytes) -> int:
+    """The stamp [ns] of a serialised message (CDR) whose first field is a header."""
+    order = "<" if message[1] & 1 else ">"
+    seconds, nanoseconds = struct.unpack_from(f"{order}iI", message, 4)
+    return seconds * SECOND + nanoseconds
+
+
+def main(args=None) -> int:
+    """`ros2 run rbdyn_ros monitor`."""
+    return run((Monitor,), args, nice=POLITE)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

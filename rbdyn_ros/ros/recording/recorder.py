@@ -1,0 +1,178 @@
+"""The recorder node: every topic, as the bytes that arrive, into an MCAP bag that `ros2 bag` and Foxglove read."""
+
+from collections import Counter
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
+from rosbags.typesys import Stores, get_typestore
+
+from rbdyn_ros.parameters.tables import NODES
+from rbdyn_ros.ros.messages.message_types import message_class
+from rbdyn_ros.ros.messages.polled import Polled, Taken
+from rbdyn_ros.ros.parameters import Parameters
+from rbdyn_ros.ros.process import run
+from rbdyn_ros.ros.readiness import IGNORED, RECEIVED, WAITING, ReceptionReport
+from rbdyn_ros.ros.recording import bag_qos
+from rbdyn_ros.ros.recording.losses import Losses
+
+NAME = "pendulum_recorder"
+POLITE = 10  # niceness of a process that only watches: the loops go first
+EMPTIED_EVERY = 0.02  # [s]
+LOOKED_EVERY = 0.1  # [s] how soon a new topic is heard
+SAVED_EVERY = 1.0  # [s] what a recorder that is killed loses; `python -m rbdyn_ros repair` makes a bag of the rest
+
+
+class CannotRecord(RuntimeError):
+    """The bag cannot be made or written; the message says why."""
+
+
+class Recorder(Node):
+    """Records from `autostart` to `close`. Messages are stamped with the system time of their arrival."""
+
+    def __init__(self, **options):
+        super().__init__(NAME, **options)
+        self.parameters = Parameters(
+            self, NODES[NAME], validate=lambda values: None, changed=lambda values: None
+        )
+        self.counts = Counter()  # messages per topic; a topic that is listened to is in it
+        self.losses = Losses()
+        self._refused = set()
+        self._polled, self._taken, self._writer = Polled(self), [], None
+        self._failure = ""
+        self._reception = ReceptionReport(
+            self, IGNORED if self.parameters.values["bag.topics"] else WAITING
+        )
+
+    def autostart(self) -> None:
+        """Open the bag and begin. CannotRecord if it cannot be made."""
+        values = self.parameters.values
+        self.path = Path(
+            values["bag.path"] or f"rosbag2_{datetime.now():%Y_%m_%d-%H_%M_%S}"
+        ).expanduser()
+        self._types = get_typestore(Stores.LATEST)
+        try:
+            writer = Writer(self.path, version=9, storage_plugin=StoragePlugin.MCAP)
+            writer.open()
+        except WriterError:
+            raise CannotRecord(
+                f"bag.path is {self.path}, which is there already; choose another"
+            ) from None
+        except OSError as error:
+            raise CannotRecord(
+                f"bag.path is {self.path}, which cannot be made: {error.strerror}"
+            ) from None
+        self._writer = writer
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOKED_EVERY, self._look, clock=steady)
+        self.create_timer(EMPTIED_EVERY, self._write, clock=steady)
+        self.create_timer(SAVED_EVERY, self._save, clock=steady)
+        self.get_logger().info(f"recording to {self.path}")
+
+    def close(self) -> None:
+        """Write what has arrived, then the index and metadata.yaml."""
+        try:
+            self._write()
+            with self._guarded():
+                if self._writer:
+                    self._writer.close()
+                    self.get_logger().info(f"wrote {self.path}: {self.tally()}")
+        except CannotRecord as error:
+            self.get_logger().error(str(error))
+        self._writer = None
+
+    def tally(self) -> str:
+        """How much was recorded, and how much was lost on the way; or why it is not complete."""
+        of = ", ".join(
+            f"{count} of {topic}" for topic, count in sorted(self.losses.counts.items()) if count
+        )
+        lost = f"{self.losses.counts.total()} lost on the way{f' ({of})' if of else ''}"
+        return (
+            self._failure or f"{self.counts.total()} messages of {len(self.counts)} topics, {lost}"
+        )
+
+    def _look(self) -> None:
+        chosen = self.parameters.values["bag.topics"]
+        for topic, kinds in self.get_topic_names_and_types():
+            if (
+                self._writer
+                and topic not in self.counts
+                and topic not in self._refused
+                and (not chosen or topic in chosen)
+            ):
+                self._listen(topic, kinds[0])
+        states = {topic: RECEIVED if count else WAITING for topic, count in self.counts.items()}
+        self._reception.publish(
+            {**dict.fromkeys(chosen, WAITING), **dict.fromkeys(self._refused, IGNORED), **states}
+        )
+
+    def _listen(self, topic: str, kind: str) -> None:
+        offers = [info.qos_profile for info in self.get_publishers_info_by_topic(topic)]
+        if not offers:
+            return  # it has a reader, but nobody writes it yet
+        message = message_class(kind)
+        if message is None or kind not in self._types.types:
+            self._refused.add(topic)
+            self.get_logger().warning(
+                f"{topic} is not recorded: its type {kind} is not known here"
+            )
+            return
+        channel = self._writer.add_connection(
+            topic,
+            kind,
+            typestore=self._types,
+            offered_qos_profiles=[bag_qos.written(offer) for offer in offers],
+        )
+        profile = bag_qos.matching(offers)
+        self._polled.listen(
+            message, topic, lambda taken: self._taken.append((taken, channel)), profile, raw=True
+        )
+        self.counts[topic] = 0
+
+    def _write(self) -> None:
+        if not self._writer:
+            return
+        self._polled.empty()
+        with self._guarded():
+            for taken, channel in sorted(self._taken, key=_arrival):
+                self._writer.write(channel, taken.received, taken.message)
+                self.counts[channel.topic] += 1
+                self.losses.arrived(channel.topic, taken.number)
+        self._taken.clear()
+
+    def _save(self) -> None:
+        """Hand what was recorded to the system: there it outlives this process."""
+        with self._guarded():
+            if self._writer:
+                storage = self._writer.storage
+                if storage.chunk.msgs:
+                    storage.close_chunk()
+                storage.bio.flush()
+
+    @contextmanager
+    def _guarded(self):
+        """A bag that cannot be written is left as it is, and that is said once."""
+        try:
+            yield
+        except OSError as error:
+            self._writer = None
+            self._failure = f"the bag {self.path} is not complete: {error.strerror}; make room"
+            raise CannotRecord(self._failure) from None
+
+
+def _arrival(entry: tuple) -> int:
+    taken: Taken = entry[0]
+    return taken.received
+
+
+def main(args=None) -> int:
+    """`ros2 run rbdyn_ros recorder`."""
+    return run((Recorder,), args, nice=POLITE)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,220 @@
+"""The replay node: a recorded bag on the topics that it was recorded from, in its own time.
+
+Messages go out as the bytes that were recorded, stamps included, with the quality of service that was offered then.
+/clock comes from the bag; from a bag without it, such as a ~/dump, the messages' own times make one.
+"""
+
+import threading
+from collections import Counter
+
+from rosgraph_msgs.msg import Clock
+from std_srvs.srv import SetBool
+
+from rbdyn_ros.parameters.tables import NODES
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.diagnostics import OK, WARN
+from rbdyn_ros.ros.messages.messages import set_stamp
+from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.ros.process import run
+from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers
+from rbdyn_ros.ros.recording.recording import Recording
+from rbdyn_ros.simulation.timeline import Timeline
+
+NAME = "pendulum_replay"
+STOPPED, PLAYING, PAUSED, OVER = "stopped", "playing", "paused", "over"
+BEGINNING = 1.0  # [s] of the recording, whose states are repeated until time begins
+REPEATED_EVERY = 0.02  # [s]
+
+
+class Replay(ManagedNode):
+    """A `Recording` behind topics, parameters and a lifecycle; `over` is true at its end, `failure` says why it did not begin."""
+
+    def __init__(self, **options):
+        self.recording = None  # while configured
+        self.over, self.failure = False, ""
+        super().__init__(NAME, **options)
+        self.keep_system_time("this node replays /clock")
+        self.announce(STOPPED)
+
+    def table(self) -> tuple:
+        """The parameters."""
+        return NODES[NAME]
+
+    def validate(self, values: dict) -> None:
+        """Every combination is allowed."""
+
+    def changed(self, values: dict) -> None:
+        """Rate and loop are read where they are used."""
+
+    def configure(self) -> None:
+        """Open the bag; make its topics. CannotReplay."""
+        values = self.parameters.values
+        self.recording = Recording(
+            values["replay.path"], values["replay.what"], values["replay.topics"]
+        )
+        self.get_logger().info(self.recording.summary())
+        for sentence in self.recording.refusals:
+            self.get_logger().warning(sentence)
+        self._voices = {
+            track.topic: self.create_lifecycle_publisher(
+                track.kind, track.topic, track.profile, **qos.publishing()
+            )
+            for track in self.recording.tracks
+        }
+        self._own_clock = (
+            None
+            if "/clock" in self._voices
+            else self.create_lifecycle_publisher(Clock, "/clock", qos.CLOCK, **qos.publishing())
+        )
+        self._desk = self.create_service(SetBool, "~/pause", self._pause)
+        self.counts, self._timeline, self._rounds = Counter(), Timeline(), 0
+
+    def activate(self) -> None:
+        """Start the thread; time begins when the nodes of `start_after` receive everything."""
+        values = self.parameters.values
+        self._ending, self.over, self._rounds, self.failure = False, False, 0, ""
+        self._paused, self._may_begin, self._condition = (
+            values["replay.start_paused"],
+            threading.Event(),
+            None,
+        )
+        if values["start_after"]:
+            self._first_stamp, self._first = self.recording.beginning(BEGINNING)
+            timeout = values["start_timeout"]
+            self._condition = StartCondition(
+                self,
+                values["start_after"],
+                timeout,
+                self._carrying,
+                self._may_begin.set,
+                self._fail,
+            )
+        else:
+            self._may_begin.set()
+        self._thread = threading.Thread(target=self._run, name="replay", daemon=True)
+        self._thread.start()
+
+    def deactivate(self) -> None:
+        """Stop the thread."""
+        self._ending = True
+        self._thread.join()
+        if self._condition:
+            self._condition.destroy()
+        self.announce(STOPPED)
+
+    def cleanup(self) -> None:
+        """Take everything off the graph that `configure` made."""
+        self.destroy_service(self._desk)
+        for publisher in (*self._voices.values(), *([self._own_clock] if self._own_clock else [])):
+            self.destroy_lifecycle_publisher(publisher)
+        self.recording.close()
+        self.recording = None
+
+    def _carrying(self) -> set:
+        """The topics that carry messages before time begins."""
+        publishers = [
+            *(self._voices[topic] for topic in self._first),
+            *([self._own_clock] if self._own_clock else []),
+        ]
+        return {publisher.topic_name for publisher in publishers} | answers(
+            self, [COMMANDS], self.parameters.values["start_after"]
+        )
+
+    def _fail(self, why: str) -> None:
+        self.failure = why
+        self.get_logger().error(why)
+        self._ending = True
+
+    # the thread
+
+    def _hold(self) -> None:
+        """Publish the first states again and again until time may begin."""
+        if not self._may_begin.is_set():
+            self.announce(PAUSED)
+        while not self._ending and not self._may_begin.is_set():
+            for topic, data in self._first.items():
+                self._voices[topic].publish(data)
+            if self._own_clock:
+                self._tell(self._first_stamp)
+            self._may_begin.wait(REPEATED_EVERY)
+
+    def _run(self) -> None:
+        try:
+            self._hold()
+            while not self._ending and (
+                self._rounds == 0 or self.parameters.values["replay.loop"]
+            ):
+                self._rounds += 1
+                self.announce(PAUSED if self._paused else PLAYING)
+                self._play()
+        except Exception as error:  # whatever a damaged bag makes of its reader
+            self.get_logger().error(f"{self.recording.path} cannot be read to its end: {error}")
+        if not self._ending:
+            self.over = True
+            self.announce(OVER)
+
+    def _play(self) -> None:
+        """From the first message to the last."""
+        for i, (topic, stamp, data) in enumerate(self.recording.messages()):
+            if i == 0:
+                self._timeline.begin(stamp)
+            self._timeline.wait(stamp, self._pace, lambda: self._ending)
+            if self._ending:
+                return
+            if self._own_clock:
+                self._tell(stamp)
+            self._voices[topic].publish(data)
+            self.counts[topic] += 1
+
+    def _pace(self) -> float:
+        return 0.0 if self._paused else self.parameters.values["replay.rate"]
+
+    def _tell(self, stamp: int) -> None:
+        time = Clock()
+        set_stamp(time.clock, stamp)
+        self._own_clock.publish(time)
+
+    # what others ask for, and what it says
+
+    def _pause(self, request, response):
+        self._paused = request.data
+        if not request.data:
+            self._may_begin.set()
+        response.success, response.message = (
+            not self.over,
+            OVER if self.over else PAUSED if self._paused else PLAYING,
+        )
+        self.announce(response.message)
+        return response
+
+    def findings(self) -> list:
+        """(part, [(level, sentence)], values) of the line of diagnostics."""
+        if not self.recording:
+            return [("replay", [(OK, "not configured")], {})]
+        findings = [
+            (OK, OVER if self.over else PAUSED if self.active and self._paused else PLAYING)
+        ]
+        if self.count_publishers("/clock") > 1:
+            findings.append((WARN, "another node publishes /clock; end it, or this replay"))
+        values = {
+            "messages": self.counts.total(),
+            "rounds": self._rounds,
+            "slid_s": self._timeline.slid,
+        }
+        return [("replay", findings, values)]
+
+
+def main(args=None) -> int:
+    """`ros2 run rbdyn_ros replay`; it ends with the bag, exit code 0, or with 1 if it could not begin."""
+    present = []
+
+    def replay() -> Replay:
+        present.append(Replay())
+        return present[0]
+
+    code = run((replay,), args, until=lambda: present and (present[0].over or present[0].failure))
+    return code or int(bool(present and present[0].failure))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

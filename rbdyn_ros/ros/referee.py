@@ -1,0 +1,80 @@
+"""The referee node: it looks on for a while, then ends with exit code 0 if the rod stands, else with 1."""
+
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+
+from rbdyn_ros.evaluation.trial.verdict import Verdict, verdict
+from rbdyn_ros.parameters.tables import NODES
+from rbdyn_ros.ros.parameters import Parameters
+from rbdyn_ros.ros.process import run
+from rbdyn_ros.ros.readiness import RECEIVED, WAITING, ReceptionReport
+from rbdyn_ros.ros.topic_observer import TopicObserver
+from rbdyn_ros.simulation.plant import EPOCH_NS
+from rbdyn_ros.simulation.runner import PLAYING
+from rbdyn_ros.simulation.stall_detector import StallDetector
+
+NAME = "pendulum_referee"
+LOOKS_EVERY = 0.1  # [s]
+STILL = 10.0  # [s] real time without a new state, while time should run, after which it gives up
+
+
+class Referee(Node):
+    """Watches from the beginning of simulated time; `verdict` is None until the duration is over."""
+
+    def __init__(self, **options):
+        super().__init__(NAME, **options)
+        self.verdict: Verdict | None = None
+        self.parameters = Parameters(
+            self, NODES[NAME], validate=lambda values: None, changed=lambda values: None
+        )
+        self._topic_observer, self._reception = TopicObserver(self), ReceptionReport(self)
+        self._stall = StallDetector()
+
+    def autostart(self) -> None:
+        """Begin to watch."""
+        self.create_timer(LOOKS_EVERY, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def close(self) -> None:
+        """Nothing is left to do."""
+
+    def _look(self) -> None:
+        topic_observer = self._topic_observer
+        topic_observer.look()
+        received = {"odometry": topic_observer.states, "joint_states": topic_observer.forces}
+        self._reception.publish(
+            {
+                self.resolve_topic_name(topic): RECEIVED if rows else WAITING
+                for topic, rows in received.items()
+            }
+        )
+        if topic_observer.simulator != PLAYING:
+            self._stall.restart()
+        end = EPOCH_NS + round(self.parameters.values["duration"] * 1e9)
+        failure = self._failure(self._stall.look(topic_observer.stamp))
+        if self.verdict is None and (failure or topic_observer.stamp >= end):
+            self.verdict = verdict(topic_observer.trial(EPOCH_NS, end, failure=failure))
+            say = self.get_logger().info if self.verdict.stood else self.get_logger().error
+            say(self.verdict.sentence)
+
+    def _failure(self, still: float) -> str:
+        return self._topic_observer.failure() or (
+            f"no new state for {STILL:g} s" if still > STILL else ""
+        )
+
+
+def main(args=None) -> int:
+    """`ros2 run rbdyn_ros referee`; 0 the rod stands after the duration, or a signal came; 1 it does not."""
+    present = []
+
+    def referee() -> Referee:
+        present.append(Referee())
+        return present[0]
+
+    code = run((referee,), args, until=lambda: present and present[0].verdict)
+    given = present[0].verdict if present else None
+    return code or int(given is not None and not given.stood)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""The simulator node: what it publishes, what it answers, what it draws."""

@@ -1,0 +1,169 @@
+"""What the simulator hears: commands, disturbances, clicked points. What does not fit is counted and said, never applied."""
+
+import math
+import time
+
+import numpy as np
+from geometry_msgs.msg import PointStamped, WrenchStamped
+from rclpy.node import Node
+from std_msgs.msg import Float64MultiArray
+
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.messages.frames import Frames
+from rbdyn_ros.ros.messages.messages import xyz
+from rbdyn_ros.ros.messages.wrench_bytes import WrenchBytes
+from rbdyn_ros.simulation.command import (
+    UNSTAMPED,
+    Command,
+    Rejected,
+    check_lockstep,
+    check_stamp,
+    force_of,
+)
+from rbdyn_ros.simulation.disturbance import towards
+from rbdyn_ros.simulation.runner import Runner
+
+WARN_PERIOD = 1.0  # [s] one warning of a kind per period
+
+
+class CommandSubscribers:
+    """Subscriptions that hand what is valid to the runner."""
+
+    def __init__(self, node: Node, runner: Runner, frames: Frames):
+        self._node, self._runner, self._frames, self._wrench_bytes = (
+            node,
+            runner,
+            frames,
+            WrenchBytes(),
+        )
+        self._unstamped = set()  # sentences about commands that lockstep cannot use
+        self.command_topics = set()  # those on which a valid command has come
+        topics = (
+            (WrenchStamped, "cart/command", qos.COMMAND, self._cart_command, True),  # as bytes
+            (
+                Float64MultiArray,
+                "effort_controller/commands",
+                qos.COMMAND,
+                self._effort_command,
+                False,
+            ),
+            (WrenchStamped, "~/disturbance", qos.OFFERED, self._disturbance, False),
+            (PointStamped, "/clicked_point", qos.OFFERED, self._clicked_point, False),
+        )
+        self._subscriptions = [
+            node.create_subscription(
+                kind, topic, self._guarded(take), profile, raw=raw, **qos.subscribing()
+            )
+            for kind, topic, profile, take, raw in topics
+        ]
+
+    def destroy(self) -> None:
+        """Take the subscriptions off the graph."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+
+    def _guarded(self, take):
+        def callback(message) -> None:
+            """`take`, while the node is active."""
+            if not self._node.active:
+                return
+            try:
+                take(message)
+            except Rejected as rejected:
+                self._runner.command_queue.reject(rejected)
+                if rejected.reason == UNSTAMPED:
+                    self._report_unstamped(str(rejected))
+                else:
+                    self._node.get_logger().warning(
+                        f"rejected: {rejected}", throttle_duration_sec=WARN_PERIOD
+                    )
+
+        return callback
+
+    def _report_unstamped(self, sentence: str) -> None:
+        """Write an error to the log and to ~/status, once for each topic: its publisher has to be changed."""
+        if sentence not in self._unstamped:
+            self._unstamped.add(sentence)
+            self._node.get_logger().error(f"rejected: {sentence}")
+            self._node.announce(f"{self._runner.status}: rejected: {sentence}")
+
+    def _check_stamp(self, stamp: int, what: str) -> None:
+        pace = self._runner.pace
+        if pace.lockstep:
+            check_lockstep(stamp, what)
+        check_stamp(stamp, self._runner.plant.stamp, pace.oldest_stamp, what)
+
+    def _cart_command(self, data: bytes) -> None:
+        what, runner = "cart/command", self._runner
+        try:
+            stamp, frame, force, torque = self._wrench_bytes.wrench(data)
+        except ValueError as error:
+            raise Rejected("malformed", f"{what}: {error}") from None
+        _in_frame(frame, ("", self._frames.world, self._frames.cart), what)
+        _finite(force + torque, what)
+        self._check_stamp(stamp, what)
+        runner.command(Command(force_of(force[:2], what), stamp, time.monotonic()))
+        self.command_topics.add(what)
+
+    def _effort_command(self, message: Float64MultiArray) -> None:
+        what = "effort_controller/commands"
+        force = force_of(message.data, what)
+        self._check_stamp(0, what)
+        self._runner.command(Command(force, 0, time.monotonic()))
+        self.command_topics.add(what)
+
+    def _disturbance(self, message: WrenchStamped) -> None:
+        """A wrench in the frame's axes at its origin; in the world's axes it acts at the centre of mass."""
+        heights = self._heights()
+        _in_frame(message.header.frame_id, tuple(heights), "~/disturbance")
+        wrench = np.zeros(9)
+        wrench[:3], wrench[3:6] = xyz(message.wrench.force), xyz(message.wrench.torque)
+        _finite(wrench, "~/disturbance")
+        frame = message.header.frame_id
+        wrench[8] = heights[frame]
+        if frame in (self._frames.rod, self._frames.com, self._frames.tip, self._frames.imu):
+            wrench[:3], wrench[3:6] = self._to_world(wrench[:3]), self._to_world(wrench[3:6])
+        self._push(wrench, self._node.parameters.values["disturbance.duration"])
+
+    def _clicked_point(self, message: PointStamped) -> None:
+        """A horizontal push on the tip towards the point, whatever its height."""
+        _in_frame(message.header.frame_id, ("", self._frames.world), "/clicked_point")
+        target, values = xyz(message.point), self._node.parameters.values
+        _finite(target, "/clicked_point")
+        wrench, tip = np.zeros(9), (0.0, 0.0, self._runner.plant.setup.params.rod_length)
+        point = self._runner.plant.point(tip)
+        wrench[:3] = towards((target[0], target[1], point[2]), point, values["push.force"])
+        wrench[6:] = tip
+        self._push(wrench, values["push.duration"])
+
+    def _push(self, wrench, duration: float) -> None:
+        self._runner.push(wrench, self._runner.plant.stamp + round(duration * 1e9))
+
+    def _heights(self) -> dict:
+        """Frame -> where along the rod [m] its origin is."""
+        setup, frames = self._runner.plant.setup, self._frames
+        return {
+            "": setup.system.center,
+            frames.world: setup.system.center,
+            frames.com: setup.system.center,
+            frames.cart: 0.0,
+            frames.rod: 0.0,
+            frames.tip: setup.params.rod_length,
+            frames.imu: setup.imu_position,
+        }
+
+    def _to_world(self, vector):
+        return self._runner.plant.to_world(vector)
+
+
+def _in_frame(frame: str, allowed: tuple, what: str) -> None:
+    if frame not in allowed:
+        known = ", ".join(name for name in allowed if name)
+        raise Rejected(
+            "frame", f"{what} is in the frame '{frame}'; it must be in {known}, or empty"
+        )
+
+
+def _finite(numbers, what: str) -> None:
+    if not all(map(math.isfinite, numbers)):
+        raise Rejected("not finite", f"{what} is {[float(n) for n in numbers]}; it must be finite")

@@ -1,0 +1,233 @@
+"""The simulator node: it steps the plant, owns /clock, and publishes everything measured and true."""
+
+from importlib.util import find_spec
+
+from rbdyn_ros.parameters import obstacles
+from rbdyn_ros.parameters.faults import FAULTS
+from rbdyn_ros.parameters.tables import NODES
+from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN
+from rbdyn_ros.ros.executor import prompt
+from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.ros.parameters import first
+from rbdyn_ros.ros.process import run
+from rbdyn_ros.ros.readiness import StartCondition, answers
+from rbdyn_ros.ros.simulator import bag
+from rbdyn_ros.ros.simulator.command_subscribers import CommandSubscribers
+from rbdyn_ros.ros.simulator.simulator_services import SimulatorServices
+from rbdyn_ros.ros.simulator.telemetry import Telemetry
+from rbdyn_ros.simulation import setup
+from rbdyn_ros.simulation.rehearsal import rehearse
+from rbdyn_ros.simulation.runner import FAULT, STOPPED, Runner
+
+NAME = "pendulum_simulator"
+READERS = "readers"  # a condition of the start
+
+
+def simulation_interfaces_services(node: ManagedNode, runner: Runner) -> tuple:
+    """The services of `simulation_interfaces`, where that package is installed; one element, or none."""
+    if find_spec("simulation_interfaces") is None:
+        return ()
+    from rbdyn_ros.ros.simulator.simulation_interfaces_services import SimulationInterfacesServices
+
+    return (SimulationInterfacesServices(node, runner),)
+
+
+class Simulator(ManagedNode):
+    """A `Runner` behind topics, services and parameters."""
+
+    def __init__(self, **options):
+        self.runner = None  # while configured
+        super().__init__(NAME, **options)
+        self.keep_system_time("this node makes /clock")
+        self.announce(STOPPED)
+
+    def table(self) -> tuple:
+        """The parameters, with those of the obstacles that `obstacles` names."""
+        return NODES[NAME] + obstacles.table(first(self, obstacles.OBSTACLES))
+
+    def validate(self, values: dict) -> None:
+        """ValueError if the values do not make a plant, or put an obstacle where the pendulum is."""
+        made = setup.plant_setup(values)
+        setup.pace(values)
+        if self.runner:
+            self.runner.plant.check(made)
+
+    def changed(self, values: dict) -> None:
+        """Swap a new snapshot in, between two ticks."""
+        if self.runner:
+            plant = setup.plant_setup(values)
+            rehearse(plant)  # what compiles does so here, while the old plant goes on
+            self.runner.adopt(plant, setup.pace(values))
+            self.telemetry.describe(self.runner.plant.setup, values)
+
+    def configure(self) -> None:
+        """Compile the stepper by taking a tick on a copy; make topics and services."""
+        values = self.parameters.values
+        plant = setup.plant_setup(values)
+        self.get_logger().info(
+            f"warming up {plant.integrator.name}: the first start on a machine compiles, for up to a minute"
+        )
+        refusal = rehearse(plant)
+        if refusal:
+            self.get_logger().warning(f"the first tick fails: {refusal}")
+        self.telemetry = Telemetry(self, self.frames, values)
+        self.telemetry.describe(plant, values)
+        self.runner = Runner(
+            plant,
+            setup.pace(values),
+            self.telemetry,
+            self._on_status,
+            self.telemetry.native_publisher,
+        )
+        self.telemetry.rehearse(self.runner)
+        if not (self.runner.compiles and self.telemetry.native_publisher.possible):
+            self.get_logger().info(
+                "every tick is Python's: machine code needs a 64-bit Linux and a librcl.so that tells its functions"
+            )
+        self.command_subscribers = CommandSubscribers(self, self.runner, self.frames)
+        self.simulator_services = SimulatorServices(self, self.runner, self._dump)
+        self.standard = simulation_interfaces_services(self, self.runner)
+
+    def activate(self) -> None:
+        """Start the simulation's thread; time begins when the nodes of `start_after` receive everything."""
+        names, timeout = (
+            self.parameters.values["start_after"],
+            self.parameters.values["start_timeout"],
+        )
+        self.runner.begin({READERS} if names else ())
+        self.start_condition = (
+            StartCondition(
+                self, names, timeout, self._carrying, self._begin, self.runner.refuse_start
+            )
+            if names
+            else None
+        )
+
+    def deactivate(self) -> None:
+        """Stop the simulation's thread."""
+        self.runner.end()
+        if self.start_condition:
+            self.start_condition.destroy()
+
+    def close(self) -> None:
+        """Leave in good order, also where a signal came in the middle of the start."""
+        super().close()
+        if self.runner:
+            self.runner.end()
+
+    def cleanup(self) -> None:
+        """Take everything off the graph that `configure` made."""
+        subscribers, services = self.command_subscribers, self.simulator_services
+        for part in (*self.standard, services, subscribers, self.telemetry):
+            part.destroy()
+        self.runner = None
+
+    def _carrying(self) -> set | None:
+        """The topics that carry messages before time begins; None while the first command has not come."""
+        if not self.runner.waits_for(READERS):
+            return None
+        return self.telemetry.topics | answers(self, self.command_subscribers.command_topics)
+
+    def _begin(self) -> None:
+        self.runner.release(READERS)
+
+    def _on_status(self, status: str) -> None:
+        self.announce(status)
+        if status.startswith(FAULT):
+            self.get_logger().error(status)
+            try:
+                self.get_logger().error(f"the last seconds are in {self._dump('fault')}")
+            except OSError as error:
+                self.get_logger().error(f"the last seconds could not be written: {error}")
+        else:
+            self.get_logger().info(status)
+
+    def _dump(self, why: str):
+        directory = self.parameters.values["history.directory"]
+        plant = self.runner.plant.setup
+        return bag.write(
+            directory, why, self.get_namespace(), self.frames, plant, self.runner.past()
+        )
+
+    def findings(self) -> list:
+        """(part, [(level, sentence)], values) of each line of diagnostics."""
+        if not self.runner:
+            return [("plant", [(OK, "not configured")], {})]
+        return [
+            _plant(self.runner),
+            _command(self.runner),
+            _timing(self.runner),
+            _faults(self.runner, self.parameters.values),
+        ]
+
+
+def _plant(runner: Runner) -> tuple:
+    findings, plant, counts = [], runner.plant, runner.statistics
+    if runner.status.startswith(FAULT):
+        findings.append((ERROR, runner.status))
+    if plant.off_travel:
+        findings.append((WARN, f"travel exceeded: the cart is beyond {plant.setup.travel:g} m"))
+    values = {
+        "status": runner.status,
+        "time": plant.time,
+        "excursions": counts.excursions,
+        "saturated": counts.saturated,
+    }
+    return "plant", findings or [(OK, runner.status)], values
+
+
+def _command(runner: Runner) -> tuple:
+    findings, command_queue, counts = [], runner.command_queue, runner.statistics
+    if counts.watchdog_expired:
+        findings.append((WARN, f"the newest command is too old: {runner.pace.watchdog.reaction}"))
+    if command_queue.rejection:
+        findings.append((WARN, f"the newest command was rejected: {command_queue.rejection}"))
+    if command_queue.accepted == 0:
+        findings.append((OK, "waiting for the first command"))
+    p50, p99, most = counts.percentiles()
+    values = {
+        "accepted": command_queue.accepted,
+        "late": command_queue.late,
+        **{
+            f"rejected, {reason}": count
+            for reason, count in sorted(command_queue.rejected.items())
+        },
+        "watchdog_trips": counts.watchdog_trips,
+        "lockstep_timeouts": counts.lockstep_timeouts,
+        "round_trip_p50_ms": 1e3 * p50,
+        "round_trip_p99_ms": 1e3 * p99,
+        "round_trip_max_ms": 1e3 * most,
+    }
+    return "command", findings, values
+
+
+def _timing(runner: Runner) -> tuple:
+    counts = runner.statistics
+    values = {
+        "ticks": counts.ticks,
+        "ticks_in_machine_code": counts.plain,
+        "missed": runner.pacer.missed,
+        "overruns": runner.pacer.overruns,
+        "slipped_ms": 1e3 * runner.pacer.slipped,
+        "step_time_max_us": 1e6 * counts.step_time,
+    }
+    return "timing", [], values
+
+
+def _faults(runner: Runner, values: dict) -> tuple:
+    """Which faults are on, and how often each has struck."""
+    on = [
+        p.name.removeprefix("faults.")
+        for p in FAULTS
+        if p.name.startswith("faults.") and values[p.name] != p.default
+    ]
+    return "faults", [(OK, f"on: {', '.join(on)}" if on else "none")], runner.chain.counts()
+
+
+def main(args=None) -> int:
+    """The simulator alone."""
+    return run((Simulator,), args, executor=prompt)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,241 @@
+"""Everything that the simulator publishes, each topic at its rate of simulation time."""
+
+import math
+from collections.abc import Callable
+from time import monotonic
+
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.lifecycle import LifecycleNode
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from std_msgs.msg import Float64MultiArray, String
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
+
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
+from rbdyn_ros.ros import description, qos
+from rbdyn_ros.ros.messages import sample, state_topics, transforms, wrench_topics
+from rbdyn_ros.ros.messages.evidence_topic import IntegratorEvidence
+from rbdyn_ros.ros.messages.fault_topic import FaultCounts
+from rbdyn_ros.ros.messages.frames import Frames
+from rbdyn_ros.ros.messages.messages import set_stamp
+from rbdyn_ros.ros.messages.native_publisher import NativePublisher
+from rbdyn_ros.ros.simulator.flow_control import FlowControl
+from rbdyn_ros.ros.simulator.markers import Markers
+from rbdyn_ros.simulation.plant import Setup
+from rbdyn_ros.simulation.runner import PLAYING, Runner
+
+LOOK_PERIOD = 0.05  # [s] between two looks at who hears a topic, while time runs
+
+
+class Telemetry:
+    """The publishers of the simulator and the messages that they send, refilled."""
+
+    def __init__(self, node: LifecycleNode, frames: Frames, values: dict):
+        self._node, self._frames = node, frames
+        self._flow = FlowControl(node.get_logger().warning) if values["lockstep.enabled"] else None
+        self.gimbal, self._measured_gimbal = GimbalJoints(), GimbalJoints()
+        self._clock = self._publisher(Clock, "/clock", qos.CLOCK)
+        self._description = node.create_publisher(
+            String, "robot_description", qos.LATCHED, **qos.publishing()
+        )
+        self._static = node.create_publisher(
+            TFMessage, "/tf_static", qos.LATCHED, **qos.publishing()
+        )
+        self._static_sent = False
+        self._joints, self._pose = state_topics.Joints(frames), state_topics.Pose(frames)
+        self._groups = self._make_groups(values)
+        self.native_publisher = NativePublisher(self, self._joints, self._pose)
+        self._time = Clock()
+        self._tells_time, self.heard, self._look = (
+            False,
+            [],
+            0.0,
+        )  # what of it somebody hears; when to look again [s, steady]
+
+    def __call__(self, runner: Runner) -> Callable:
+        """What publishes a tick: what is due while time runs, everything while it stands still; nothing that nobody hears.
+
+        What is measured differs from the truth where `runner.measurement` says so, and is silent where nothing arrived.
+        """
+        truth, still = sample.take(runner, self.gimbal), runner.status != PLAYING
+        told = (
+            sample.told(truth, runner.measurement, self._measured_gimbal)
+            if runner.measurement
+            else truth
+        )
+        ticks, seconds = runner.plant.steps // truth.setup.tick_steps, runner.plant.tick_ns * 1e-9
+        self._look_who_hears(still)
+        ready = []
+        if self._tells_time:
+            set_stamp(self._time.clock, truth.stamp)
+            ready.append(((self._clock,), self._time))
+        for rate, topics in self.heard:
+            if still or due(ticks, rate * seconds):
+                for fill, measured, true in topics:
+                    if told is truth:
+                        ready.append((measured + true, fill(truth)))
+                        continue
+                    if measured and (runner.told or still):
+                        ready.append((measured, fill(told)))
+                    if true:
+                        ready.append((true, fill(truth)))
+
+        def publish() -> None:
+            runner.leaves()
+            if self._flow:
+                self._flow.publish(ready)
+                return
+            for publishers, message in ready:
+                for publisher in publishers:
+                    publisher.publish(message)
+
+        return publish
+
+    @property
+    def time_publishers(self) -> tuple:
+        """Who publishes /clock, if somebody hears it."""
+        return (self._clock,) if self._tells_time else ()
+
+    @property
+    def topics(self) -> set:
+        """The resolved names of the topics that are published while time stands still, each as soon as somebody subscribes."""
+        groups = [topics for rate, topics in self._groups if rate > 0.0]
+        publishers = [
+            publisher
+            for topics in groups
+            for _, measured, true in topics
+            for publisher in measured + true
+        ]
+        return {publisher.topic_name for publisher in (self._clock, *publishers)}
+
+    def ticks_of_states(self, runner: Runner, sources: dict) -> int:
+        """For how many ticks, until it looks again who hears, nothing is due but what these `sources` fill, and that at each tick."""
+        self._look_who_hears(False)
+        setup = runner.plant.setup
+        seconds, tick = runner.plant.tick_ns * 1e-9, runner.plant.steps // setup.tick_steps
+        n = max(1, int(LOOK_PERIOD / seconds))
+        for rate, topics in self.heard:
+            if any(fill in sources for fill, _, _ in topics):
+                n *= rate * seconds > 1.0 - 1e-9 and all(fill in sources for fill, _, _ in topics)
+            else:
+                n = next((k for k in range(n) if due(tick + 1 + k, rate * seconds)), n)
+        return n
+
+    def _look_who_hears(self, now: bool) -> None:
+        """At once or, as it takes as long as all that is sent, when it is time."""
+        time = monotonic()
+        if now or time > self._look:
+            self._look = time + LOOK_PERIOD
+            self._tells_time = bool(self._clock.get_subscription_count())
+            groups = [(rate, _heard_of(topics)) for rate, topics in self._groups if rate]
+            self.heard = [(rate, topics) for rate, topics in groups if topics]
+
+    def rehearse(self, runner: Runner) -> None:
+        """Fill every message once and send none, so that nothing is left to compile when somebody begins to listen."""
+        truth = sample.take(runner, GimbalJoints())
+        for _, topics in self._groups:
+            for fill, _, _ in topics:
+                fill(truth)
+
+    def describe(self, setup: Setup, values: dict) -> None:
+        """(Re)publish what is latched: the URDF and the static frames."""
+        self._description.publish(
+            String(
+                data=description.urdf(setup, values["cart.force_limit"], values["imu.position"])
+            )
+        )
+        if values["rates.tf"]:
+            self._static.publish(transforms.static(self._frames, setup, values["imu.position"]))
+            self._static_sent = True
+        elif self._static_sent:
+            self._static.publish(TFMessage())  # what is latched would contradict who publishes now
+            self._static_sent = False
+        self._groups = [
+            (values[f"rates.{name}"], topics) for name, (_, topics) in zip(_GROUPS, self._groups)
+        ]
+        self._look = 0.0
+
+    def destroy(self) -> None:
+        """Take the publishers off the graph."""
+        self._node.destroy_publisher(self._description)
+        self._node.destroy_publisher(self._static)
+        for publisher in self._managed():
+            self._node.destroy_lifecycle_publisher(publisher)
+
+    def _managed(self) -> list:
+        return [self._clock] + [
+            p
+            for _, topics in self._groups
+            for _, measured, true in topics
+            for p in measured + true
+        ]
+
+    def _publisher(self, kind, topic: str, profile=qos.OFFERED):
+        kept = qos.keeping(qos.KEPT, profile) if self._flow else profile
+        return self._node.create_lifecycle_publisher(kind, topic, kept, **qos.publishing())
+
+    def _make_groups(self, values: dict) -> list:
+        """[(rate [Hz], [(what fills a message, who publishes what is measured, who the truth)])], in the order of `_GROUPS`.
+
+        What publishes both gives bytes: a message that is refilled would be sent twice with the second content.
+        """
+        frames = self._frames
+
+        def make(*topic) -> tuple:
+            return (self._publisher(*topic),)
+
+        state = [
+            (
+                self._joints.packed,
+                make(JointState, "joint_states"),
+                make(JointState, "ground_truth/joint_states"),
+            ),
+            (
+                self._pose.packed,
+                make(Odometry, "odometry"),
+                make(Odometry, "ground_truth/odometry"),
+            ),
+            (
+                state_topics.BallJoint(frames).fill,
+                make(MultiDOFJointState, "multi_dof_joint_states"),
+                (),
+            ),
+            (state_topics.Inertial(frames).fill, make(Imu, "imu/data"), ()),
+        ]
+        wrench = [
+            (wrench_topics.CartForce(frames).fill, (), make(WrenchStamped, "wrench/cart")),
+            (wrench_topics.JointWrench(frames).fill, (), make(WrenchStamped, "wrench/joint")),
+            (wrench_topics.ContactWrench(frames).fill, (), make(WrenchStamped, "wrench/contact")),
+            (wrench_topics.Push(frames).fill, (), make(WrenchStamped, "wrench/disturbance")),
+        ]
+        integrator = [
+            (IntegratorEvidence().fill, (), make(Float64MultiArray, "~/integrator")),
+            (FaultCounts().fill, (), make(Float64MultiArray, "~/faults")),
+        ]
+        tf = [(transforms.Moving(frames).fill, (), make(TFMessage, "/tf", qos.TRANSFORMS))]
+        markers = [(Markers(frames).fill, (), make(MarkerArray, "~/markers"))]
+        topics = (state, wrench, integrator, tf, markers)
+        return [(values[f"rates.{name}"], group) for name, group in zip(_GROUPS, topics)]
+
+
+def _heard_of(topics: list) -> list:
+    """The topics with those of their publishers that somebody hears; none without."""
+    found = [(fill, _heard(measured), _heard(true)) for fill, measured, true in topics]
+    return [topic for topic in found if any(topic[1:])]
+
+
+def _heard(publishers: tuple) -> tuple:
+    return tuple(
+        [publisher for publisher in publishers if publisher.get_subscription_count()]
+    )  # a generator's is made too large, cut, and kept
+
+
+_GROUPS = ("state", "wrench", "integrator", "tf", "markers")
+
+
+def due(tick: int, per_tick: float) -> bool:
+    """Whether something that happens `per_tick` times per tick happens at this one: on average exactly so often."""
+    ratio = min(1.0, per_tick + 1e-9)
+    return math.floor(tick * ratio) != math.floor((tick - 1) * ratio)

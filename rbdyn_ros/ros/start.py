@@ -1,0 +1,66 @@
+"""The executables. They listen to signals before the imports, which take a second."""
+
+import os
+import sys
+from importlib import import_module
+
+from rbdyn_ros.ros.signals import leave_at_once
+
+MODULES = {  # of the nodes, within rbdyn_ros.ros
+    "simulator": "simulator.simulator",
+    "controller": "controller.controller",
+    "recorder": "recording.recorder",
+    "monitor": "recording.monitor",
+    "replay": "recording.replay",
+    "referee": "referee",
+    "hil_bridge": "hil.hil_bridge",
+    "embedded": "embedded",
+}
+
+
+def simulator() -> int:
+    """`ros2 run rbdyn_ros simulator`."""
+    return _main("simulator")
+
+
+def controller() -> int:
+    """`ros2 run rbdyn_ros controller`."""
+    return _main("controller")
+
+
+def recorder() -> int:
+    """`ros2 run rbdyn_ros recorder`."""
+    return _main("recorder")
+
+
+def referee() -> int:
+    """`ros2 run rbdyn_ros referee`."""
+    return _main("referee")
+
+
+def monitor() -> int:
+    """`ros2 run rbdyn_ros monitor`."""
+    return _main("monitor")
+
+
+def hil_bridge() -> int:
+    """`ros2 run rbdyn_ros hil_bridge`."""
+    return _main("hil_bridge")
+
+
+def replay() -> int:
+    """`ros2 run rbdyn_ros replay`."""
+    return _main("replay")
+
+
+def _main(node: str) -> int:
+    leave_at_once()
+    try:
+        code = import_module(f"rbdyn_ros.ros.{MODULES[node]}").main()
+    except SystemExit as left:  # a signal during the start
+        code = left.code or 0
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(
+        code
+    )  # all is done; to tear down the interpreter takes half a second, in which a second signal would be an error

@@ -1,0 +1,200 @@
+"""What can be seen of a trial from outside: the topics, kept as curves and as the newest of each."""
+
+import math
+import time
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+
+from rbdyn_ros.evaluation.trial.trial import Trial, tilt
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.controller.controller import REFUSES
+from rbdyn_ros.ros.messages.evidence_topic import LABELS
+from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
+from rbdyn_ros.ros.messages.polled import Polled
+from rbdyn_ros.ros.recording.bag_qos import matching
+from rbdyn_ros.simulation.runner import FAULT, phase
+from rbdyn_ros.simulation.stall_detector import StallDetector
+
+SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
+GIVEN_UP = 2.0  # [s] real time for which the controller may refuse states before that counts as its failure
+PACED_OVER = 1.0  # [s] over which the real-time factor is taken
+
+
+class TopicObserver:
+    """Reads the topics of one simulator and one controller when `look` is called; the true state where the plant tells it."""
+
+    def __init__(self, node: Node):
+        self.states, self.forces, self.evidence = (
+            [],
+            [],
+            [],
+        )  # rows: stamp [ns], then what was seen
+        self.disturbed = []  # stamps [ns] at which a disturbance acted
+        self.counts, self.diagnosed = (
+            {},
+            0,
+        )  # of the newest /diagnostics of the simulator, and how many came
+        self.simulator, self.controller = "", ""  # ~/status
+        self.stamp, self.answered = (
+            0,
+            0,
+        )  # [ns] of the newest state, and of the state that the newest command answers
+        self.commands = 0  # how many were seen
+        self._refusing, self._refusal = StallDetector(), ""
+        self._knows_the_truth = False  # its topic has come
+        self._polled = Polled(node)
+        everything = matching([qos.OFFERED])
+        for kind, topic, take, profile in (
+            (Odometry, "odometry", self._odometry, everything),
+            (Odometry, "ground_truth/odometry", self._true_odometry, everything),
+            (JointState, "joint_states", self._joint_states, everything),
+            (Float64MultiArray, f"{SIMULATOR}/integrator", self._integrator, everything),
+            (WrenchStamped, "wrench/disturbance", self._disturbance, everything),
+            (WrenchStamped, "cart/command", self._command, qos.NEWEST),
+            (DiagnosticArray, "/diagnostics", self._diagnostics, everything),
+            (String, f"{SIMULATOR}/status", self._simulator_status, qos.LATCHED),
+            (String, f"{CONTROLLER}/status", self._controller_status, qos.LATCHED),
+        ):
+            self._polled.listen(kind, topic, lambda taken, take=take: take(taken.message), profile)
+        self._seen = (time.monotonic(), 0)  # when, and the stamp then
+        self._factor = math.nan  # simulated seconds per second
+
+    def look(self) -> None:
+        """Take in what has happened since the last look."""
+        self._polled.empty()
+        now, (seen, stamp) = time.monotonic(), self._seen
+        if now - seen > PACED_OVER:
+            self._seen, self._factor = (
+                (now, self.stamp),
+                (self.stamp - stamp) * 1e-9 / (now - seen),
+            )
+
+    def failure(self) -> str:
+        """Why simulator or controller cannot go on, in its own words; "" while both can. To be asked all the while."""
+        if self.simulator.startswith(FAULT):
+            return f"the simulator stopped: {self.simulator.removeprefix(FAULT)}"
+        if self.controller.startswith(FAULT):
+            return f"the controller stopped: {self.controller.removeprefix(FAULT)}"
+        if not self.controller.startswith(REFUSES):
+            self._refusing.restart()
+        if self._refusing.look(True) > GIVEN_UP:
+            return f"the controller gives no force: {self.controller}"
+        return ""
+
+    def forget(self) -> None:
+        """Let the curves begin here."""
+        for rows in (self.states, self.forces, self.evidence, self.disturbed):
+            rows.clear()
+        self._seen, self._factor = (time.monotonic(), self.stamp), math.nan
+
+    def line(self, start: int) -> str:
+        """How it goes, in 79 columns; `start` [ns] is the stamp of the release.
+
+        Time since the release, tilt, cart, force, real-time factor, and how old the state is that the newest command answers.
+        """
+        if not self.states or not self.forces:
+            return "waiting for the first state"
+        q, force = np.array([self.states[-1][1:]]), self.forces[-1][1:]
+        parts = (
+            f"{(self.stamp - start) * 1e-9:4.1f} s",
+            f"tilt {math.degrees(tilt(q)[0]):4.1f}°",
+            f"cart {q[0, 0]:+.2f} {q[0, 1]:+.2f} m",
+            f"force {math.hypot(*force):4.1f} N",
+            "pace ×" + ("–" if math.isnan(self._factor) else f"{self._factor:.2f}"),
+            f"command {max(0, self.stamp - self.answered) * 1e-6:2.0f} ms",
+        )
+        return "  ".join(parts)
+
+    def trial(
+        self,
+        start: int,
+        end: int,
+        pushes: tuple = (),
+        wall_time: float = math.nan,
+        failure: str = "",
+        interrupted: bool = False,
+    ) -> Trial:
+        """What was seen between two stamps [ns], as a trial."""
+        t, q = _curve(self.states, start, end, 7)
+        force_t, force = _curve(self.forces, start, end, 3)
+        energy_t, energy = _curve(self.evidence, start, end, 3)
+        return Trial(
+            t,
+            q,
+            force_t,
+            force,
+            energy_t,
+            *energy.T,
+            pushes,
+            self.counts,
+            wall_time,
+            (end - start) * 1e-9,
+            failure,
+            interrupted,
+            self._refusal,
+        )
+
+    # the topics
+
+    def _odometry(self, message: Odometry) -> None:
+        if not self._knows_the_truth:
+            self._see(message)
+
+    def _true_odometry(self, message: Odometry) -> None:
+        self._knows_the_truth = True
+        self._see(message)
+
+    def _see(self, message: Odometry) -> None:
+        position = message.pose.pose.position
+        self.stamp = nanoseconds(message.header.stamp)
+        self.states.append(
+            (self.stamp, position.x, position.y, *wxyz(message.pose.pose.orientation))
+        )
+
+    def _joint_states(self, message: JointState) -> None:
+        self.forces.append((nanoseconds(message.header.stamp), *message.effort[:2]))
+
+    def _integrator(self, message: Float64MultiArray) -> None:
+        row = dict(zip(LABELS, message.data))
+        self.evidence.append((round(row["time"] * 1e9), row["energy"], row["energy_drift"]))
+
+    def _disturbance(self, message: WrenchStamped) -> None:
+        force = message.wrench.force
+        if force.x or force.y or force.z:
+            self.disturbed.append(nanoseconds(message.header.stamp))
+
+    def _command(self, message: WrenchStamped) -> None:
+        self.answered = nanoseconds(message.header.stamp)
+        self.commands += 1
+
+    def _diagnostics(self, message: DiagnosticArray) -> None:
+        ours = [status for status in message.status if SIMULATOR in status.name]
+        self.counts |= {pair.key: _number(pair.value) for status in ours for pair in status.values}
+        self.diagnosed += bool(ours)
+
+    def _simulator_status(self, message: String) -> None:
+        self.simulator = phase(message.data)
+
+    def _controller_status(self, message: String) -> None:
+        self.controller = message.data
+        if self.controller.startswith(REFUSES):
+            self._refusal = self.controller
+
+
+def _curve(rows: list, start: int, end: int, width: int) -> tuple:
+    """Times since the start (n,) [s] and the rest of the rows (n, width - 1)."""
+    table = np.array([row for row in rows if start <= row[0] <= end], float).reshape(-1, width)
+    return (table[:, 0] - start) * 1e-9, table[:, 1:]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

@@ -1,0 +1,115 @@
+"""The demo's own process: its node, the recorder and the topic observer, turned over by one loop."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import rclpy
+from geometry_msgs.msg import WrenchStamped
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from std_srvs.srv import SetBool, Trigger
+
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.recording.recorder import POLITE, CannotRecord, Recorder
+from rbdyn_ros.ros.topic_observer import SIMULATOR, TopicObserver
+from rbdyn_ros.simulation.interruption import Interruption
+from rbdyn_ros.simulation.live_line import LiveLine
+from rbdyn_ros.simulation.stall_detector import StallDetector
+from rbdyn_ros.tools.cast import Cast
+
+
+class Over(Exception):
+    """The trial has ended early; the message says why."""
+
+
+class Interrupted(Exception):
+    """Somebody wants it to end."""
+
+
+class DemoSession:
+    """What the demo sees and says of a simulator; the simulator itself is in a process of the cast.
+
+    At the end of the context the cast leaves before the recorder, who hears its last words.
+    """
+
+    def __init__(self, cast: Cast, bag: Path, live: LiveLine, stop: Interruption):
+        self.cast, self.live, self.stop = cast, live, stop
+        rclpy.init(
+            args=["--ros-args", "--log-level", "warn"],
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+        self.node = rclpy.create_node("pendulum_demo")
+        self.topic_observer = TopicObserver(self.node)
+        self.recorder = Recorder(parameter_overrides=[Parameter("bag.path", value=str(bag))])
+        self.disturbance = self.node.create_publisher(
+            WrenchStamped, f"{SIMULATOR}/disturbance", qos.OFFERED
+        )
+        self.pause = self.node.create_client(SetBool, f"{SIMULATOR}/pause")
+        self.reset_statistics = self.node.create_client(Trigger, f"{SIMULATOR}/reset_statistics")
+        self.executor = SingleThreadedExecutor()
+        for node in (self.node, self.recorder):
+            self.executor.add_node(node)
+
+    def __enter__(self) -> "DemoSession":
+        os.nice(POLITE)
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.live.close()
+        self.cast.end()
+        self.recorder.close()
+        for node in (self.recorder, self.node):
+            node.destroy_node()
+        rclpy.try_shutdown()
+
+    @property
+    def complete(self) -> bool:
+        """Whether everybody hears everybody. Over: there are two simulators."""
+        if self.node.count_publishers("/clock") > 1:
+            raise Over(
+                "another simulator publishes /clock in this ROS_DOMAIN_ID; end it, or set another ROS_DOMAIN_ID"
+            )
+        heard = all(self.recorder.counts[topic] for topic in ("/odometry", "/cart/command"))
+        services = self.pause.service_is_ready() and self.reset_statistics.service_is_ready()
+        return heard and services and self.disturbance.get_subscription_count() > 0
+
+    def record(self) -> None:
+        """Let the recorder begin. Over: it cannot."""
+        try:
+            self.recorder.autostart()
+        except CannotRecord as error:
+            raise Over(str(error)) from None
+
+    def until(self, condition: Callable, line: Callable, patience: float, in_vain: str) -> None:
+        """Watch until it holds. Interrupted; Over: a node has ended or given up, or no time was simulated for `patience` [s]."""
+        stall = StallDetector()
+        while not condition():
+            if self.stop.signal:
+                raise Interrupted
+            if reason := self.cast.ended() or self.topic_observer.failure():
+                raise Over(reason)
+            if stall.look(self.topic_observer.stamp) > patience:
+                raise Over(in_vain)
+            self._turn()
+            self.live.show(line)
+
+    def _turn(self) -> None:
+        try:
+            self.executor.spin_once(timeout_sec=0.02)
+        except CannotRecord as error:
+            raise Over(str(error)) from None
+        self.topic_observer.look()
+
+    def call(self, client, request, patience: float) -> None:
+        """Call a service of the simulator. Over: it refuses, or does not answer for `patience` [s]."""
+        future = client.call_async(request)
+        self.until(
+            future.done,
+            lambda: f"calling {client.srv_name}",
+            patience,
+            f"{client.srv_name} does not answer",
+        )
+        if not future.result().success:
+            raise Over(f"{client.srv_name}: {future.result().message}")

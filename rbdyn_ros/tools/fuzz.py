@@ -1,0 +1,182 @@
+"""Wrong frames at a bridge that runs: it must live, count every one, command nothing, and hear the next right one."""
+
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+
+from rbdyn_ros.ros import qos
+from rbdyn_ros.tools.crew import Crew
+from rbdyn_ros.tools.soak_watch import Over
+from rbdyn_ros.tools.wire_fuzz import Fuzz
+from rbdyn_ros.wire.frame import FORCE
+from rbdyn_ros.wire.link import Link
+
+BRIDGE = "pendulum_hil"
+ALIVE_EVERY = (
+    20  # wrong frames between two heartbeats of ours, so that the bridge keeps listening to us
+)
+PAUSE = 0.002  # [s] after each heartbeat: a socket's buffer is finite
+PATIENCE = 60.0  # [s]
+
+
+class Survived(NamedTuple):
+    """How a bridge came through it."""
+
+    sent: int
+    counted: int  # as malformed, of whatever kind
+    dropped: int  # datagrams, ours of every kind, that the system dropped because the bridge's socket was full
+    counts: dict  # reason -> how many
+    commands: int  # on cart/command meanwhile: there must be none
+    alive: bool  # the process is the same as before
+    answered: bool  # a right force frame still becomes a command
+
+    @property
+    def passed(self) -> bool:
+        """Whether it lives, commanded nothing, and counted every frame that the system has given it."""
+        return (
+            self.alive
+            and self.answered
+            and self.commands == 0
+            and self.counted <= self.sent <= self.counted + self.dropped
+        )
+
+
+class FuzzedBridge:
+    """A bridge in a process of its own, and its peer, which is not well."""
+
+    def __init__(self, folder: Path):
+        rclpy.init(
+            args=["--ros-args", "--log-level", "warn"],
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+        self._node, self._executor = rclpy.create_node("pendulum_fuzz"), SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+        self._malformed, self._accepted, self._commands = {}, 0, 0
+        self._node.create_subscription(
+            DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED
+        )
+        self._node.create_subscription(WrenchStamped, "cart/command", self._command, qos.OFFERED)
+        self._socket, self._link = (
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
+            Link(timeout=10**9),
+        )
+        self._bridge = ("127.0.0.1", free_port())
+        self._crew = Crew([], folder)
+
+    def close(self) -> None:
+        """End the bridge."""
+        self._crew.end()
+        self._socket.close()
+        self._node.destroy_node()
+        rclpy.try_shutdown()
+
+    def run(self, number: int, seed: int, progress: Callable = lambda frames: frames) -> Survived:
+        """Send so many wrong frames. Over if the bridge does not come up."""
+        self._crew.start(
+            "hil_bridge",
+            "-p",
+            f"udp.port:={self._bridge[1]}",
+            "-p",
+            "link_timeout:=5.0",
+            "-p",
+            "retry:=0.1",
+        )
+        self._until(
+            self._greeted,
+            f"the bridge did not hear us within {PATIENCE:g} s; see {self._crew.log('hil_bridge')}",
+        )
+        for k, wrong in enumerate(progress(Fuzz(seed).frames(number))):
+            if k % ALIVE_EVERY == 0:
+                self._turn(PAUSE)
+                self._say()
+            self._socket.sendto(wrong.data, self._bridge)
+        counted = self._settled()
+        alive, commands = not self._crew.gone(), self._commands
+        return Survived(
+            number,
+            counted,
+            dropped(self._bridge[1]),
+            self._malformed,
+            commands,
+            alive,
+            alive and self._obeys(),
+        )
+
+    def _settled(self) -> int:
+        """What the bridge has counted, once that does not change any more."""
+        before, end = -1, time.monotonic() + PATIENCE
+        while (
+            before != sum(self._malformed.values())
+            and time.monotonic() < end
+            and not self._crew.gone()
+        ):
+            before = sum(self._malformed.values())
+            for _ in range(25):
+                self._say()
+                self._turn(0.1)
+        return before
+
+    def _obeys(self) -> bool:
+        """Whether a right frame still becomes a command."""
+        end = time.monotonic() + PATIENCE
+        while self._commands == 0 and time.monotonic() < end:
+            self._say(FORCE, (1.0, 0.0))
+            self._turn(0.1)
+        return self._commands > 0
+
+    def _greeted(self) -> bool:
+        self._say()
+        return self._accepted > 0
+
+    def _say(self, kind: int = 1, numbers: tuple = ()) -> None:
+        self._socket.sendto(
+            self._link.outgoing(time.monotonic_ns(), kind, 0, numbers), self._bridge
+        )
+
+    def _until(self, condition: Callable, in_vain: str) -> None:
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            if time.monotonic() > end or self._crew.gone():
+                raise Over(in_vain)
+            self._turn(0.05)
+
+    def _turn(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            self._executor.spin_once(timeout_sec=left)
+
+    def _diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if BRIDGE in status.name:
+                values = {pair.key: pair.value for pair in status.values}
+                self._accepted = int(values.get("accepted", self._accepted))
+                self._malformed |= {
+                    key.partition(", ")[2]: int(value)
+                    for key, value in values.items()
+                    if key.startswith("malformed, ")
+                }
+
+    def _command(self, message: WrenchStamped) -> None:
+        self._commands += 1
+
+
+def free_port() -> int:
+    """A UDP port of the loopback interface that nobody has."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as first:
+        first.bind(("127.0.0.1", 0))
+        return first.getsockname()[1]
+
+
+def dropped(port: int) -> int:
+    """Datagrams that Linux has dropped at the socket of a local port; 0 where it does not say."""
+    table = Path("/proc/net/udp")
+    rows = [line.split() for line in table.read_text().splitlines()[1:]] if table.exists() else []
+    return sum(int(row[-1]) for row in rows if int(row[1].rpartition(":")[2], 16) == port)

@@ -1,0 +1,148 @@
+"""A board on trial: the simulator and the bridge in a process of their own, and what this process sees of them."""
+
+import math
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from rbdyn_ros.evaluation.trial.trial import Trial
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.recording.recorder import POLITE
+from rbdyn_ros.ros.topic_observer import TopicObserver
+from rbdyn_ros.simulation.plant import EPOCH_NS
+from rbdyn_ros.simulation.runner import PLAYING
+from rbdyn_ros.simulation.stall_detector import StallDetector
+from rbdyn_ros.tools.cast import Cast
+
+BRIDGE = "pendulum_hil"
+GONE = 4.0  # [s] real or simulated time without a force of the board, while time should run, after which it gives up
+NOT_FINITE = "malformed, not finite"  # a count of the bridge
+STILL = 10.0  # [s] without a new state, while time should run, after which it gives up
+
+
+class HilTrial:
+    """A context; at its end the nodes are asked to leave."""
+
+    def __init__(self, parameters: list, log: Path):
+        """`parameters`: words of the ROS command line for both nodes; what they say goes into the file `log`."""
+        self.figures, self.bridge, self.failure = (
+            {},
+            "",
+            "",
+        )  # of the newest /diagnostics of the bridge; its ~/status
+        self._cast = Cast((("simulator", "hil_bridge"),), parameters, log)
+        rclpy.init(
+            args=["--ros-args", "--log-level", "warn"],
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+        self._node = rclpy.create_node("pendulum_hil_trial")
+        self._topic_observer, self._answering = TopicObserver(self._node), StallDetector()
+        self._node.create_subscription(
+            DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED
+        )
+        self._node.create_subscription(String, f"{BRIDGE}/status", self._status, qos.LATCHED)
+        self._commands, self._commanded = (
+            0,
+            0,
+        )  # how many came from the board, and the stamp [ns] when the newest was seen
+        self._reset = self._node.create_client(Trigger, f"{BRIDGE}/reset_statistics")
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+
+    def __enter__(self) -> "HilTrial":
+        os.nice(POLITE)
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._cast.end()
+        self._node.destroy_node()
+        rclpy.try_shutdown()
+
+    def play(self, duration: float, interrupted: Callable, show: Callable) -> Trial:
+        """Watch `duration` [s] from the first command of the board on; `show(line)` is called all the while."""
+        end, stall, began = EPOCH_NS + round(1e9 * duration), StallDetector(), math.nan
+        while self._topic_observer.stamp < end and not interrupted() and not self.failure:
+            self._executor.spin_once(timeout_sec=0.02)
+            self._topic_observer.look()
+            playing = self._topic_observer.simulator == PLAYING
+            if playing and math.isnan(began):
+                began = time.monotonic()
+                self._reset.call_async(Trigger.Request())  # the figures begin with the trial
+            if not playing:
+                stall.restart()
+                self._answering.restart()
+            self.failure = self._failure(stall.look(self._topic_observer.stamp))
+            show(
+                lambda playing=playing: (
+                    self._topic_observer.line(EPOCH_NS) if playing else self.bridge or "starting"
+                )
+            )
+        self._settle()
+        return self._topic_observer.trial(
+            EPOCH_NS,
+            end,
+            wall_time=time.monotonic() - began,
+            failure=self.failure,
+            interrupted=bool(interrupted()),
+        )
+
+    def _settle(self) -> None:
+        """Wait for the newest diagnostics: they come once per second."""
+        self.figures, end = {}, time.monotonic() + 3.0
+        while not self.figures and not self.failure and time.monotonic() < end:
+            self._executor.spin_once(timeout_sec=0.02)
+
+    def _failure(self, still: float) -> str:
+        if reason := self._cast.ended():
+            return reason
+        if reason := self._topic_observer.failure():
+            return reason
+        gone = (
+            self._answering.look(self._topic_observer.commands) > GONE or self._unanswered() > GONE
+        )
+        if (gone or not self._topic_observer.commands) and (
+            frames := self.figures.get(NOT_FINITE)
+        ):
+            return f"the board sends forces that are not finite ({frames:g} frames); they are never applied"
+        if gone:
+            return f"the board gave no force for {GONE:g} s; the bridge reports: {self.bridge}{self._malformed()}"
+        return f"no new state for {STILL:g} s" if still > STILL else ""
+
+    def _unanswered(self) -> float:
+        """Simulated time [s] since the newest force of the board: it passes also while a busy machine keeps this process from looking."""
+        if self._commands != self._topic_observer.commands:
+            self._commands, self._commanded = (
+                self._topic_observer.commands,
+                self._topic_observer.stamp,
+            )
+        return (self._topic_observer.stamp - self._commanded) * 1e-9 if self._commands else 0.0
+
+    def _malformed(self) -> str:
+        """What the bridge could not use of what the board sent, "" for nothing."""
+        found = [
+            f"{figure:g} {name}"
+            for name, figure in self.figures.items()
+            if name.startswith(("malformed", "rejected")) and figure
+        ]
+        return f" ({', '.join(found)})" if found else ""
+
+    def _diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if BRIDGE in status.name:
+                self.figures |= {pair.key: _number(pair.value) for pair in status.values}
+
+    def _status(self, message: String) -> None:
+        self.bridge = message.data
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    return int(number) if number.is_integer() else number

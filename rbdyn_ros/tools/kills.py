@@ -1,0 +1,180 @@
+"""The kill test: simulator, controller and recorder are killed at any moment and started anew."""
+
+import math
+import random
+import time
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from rbdyn_ros.parameters.tables import lookup
+from rbdyn_ros.ros.recording.bag_repair import repair
+from rbdyn_ros.ros.recording.recorder import SAVED_EVERY
+from rbdyn_ros.tools.crew import Crew
+from rbdyn_ros.tools.endurance_limits import Check
+from rbdyn_ros.tools.soak_watch import Over, Watch
+
+VICTIMS = ("controller", "recorder", "simulator")  # in turn
+RUNNING_FOR, STARTING_FOR = (
+    1.0,
+    2.0,
+)  # [s] the longest time from the loop's, or a process's, start to the kill
+EARLY = 0.25  # part of the kills, after the first of each, that fall into a start
+RESUMED = 60.0  # [s] a machine under load starts Python slowly
+ON_THE_WAY = 0.1  # [s] from the simulator's decision to its sight here
+ZERO_FOR = 0.3  # [s] the force is watched after it should be zero
+GAP = 1.0  # [s] a recorder may lose beside what it has not saved
+NAN = float("nan")
+
+
+class Kill(NamedTuple):
+    """One kill, and what came of it; nan where it was not to be seen."""
+
+    victim: str
+    early: bool  # while it started
+    until_zero: float  # [s] from the kill of a controller to zero force, as the simulator says it
+    pushed: float  # [s] simulated, from the state that its last command answers to the last force
+    until_resumed: float  # [s] from the new start to a force
+    saved: float  # messages in the repaired bag of a killed recorder
+    lost: float  # [s] between the last message in it and the kill
+
+
+class Kills:
+    """Kills and restarts."""
+
+    def __init__(self, crew: Crew, watch: Watch, folder: Path, seed: int):
+        self._crew, self._watch, self._folder, self._random = (
+            crew,
+            watch,
+            folder,
+            random.Random(seed),
+        )
+        self._bags = []
+
+    def run(self, number: int) -> tuple:
+        """(kills, checks). Over if the loop does not come back."""
+        for name in ("simulator", "controller"):
+            self._crew.start(name)
+        self._record()
+        self._resumed(after=time.time_ns(), patience=180.0)
+        kills = [
+            self._kill(VICTIMS[k % len(VICTIMS)], may_be_early=k >= len(VICTIMS))
+            for k in range(number)
+        ]
+        return kills, judged(kills)
+
+    def _kill(self, victim: str, may_be_early: bool) -> Kill:
+        early = may_be_early and victim != "recorder" and self._random.random() < EARLY
+        if early:  # the one before has left it in good order; this start is not to succeed
+            self._crew.kill(victim)
+            self._crew.start(victim)
+            self._watch.rest(self._random.uniform(0.0, STARTING_FOR))
+        else:
+            self._watch.rest(self._random.uniform(0.1, RUNNING_FOR))
+        self._crew.kill(victim)
+        at = time.time_ns()
+        if victim == "recorder":
+            saved, lost = self._repaired(at)
+            self._record()
+            return Kill(victim, early, NAN, NAN, NAN, saved, lost)
+        zero = self._zero(at) if victim == "controller" and not early else (NAN, NAN)
+        self._crew.start(victim)
+        return Kill(victim, early, *zero, self._resumed(after=time.time_ns()), NAN, NAN)
+
+    def _zero(self, at: int) -> tuple:
+        """(real, simulated) time [s] until the last force that was not zero: since the kill, since the state last answered."""
+        self._watch.rest(ON_THE_WAY + ZERO_FOR)
+        self._watch.until(
+            lambda: self._watch.force == (0.0, 0.0), 5.0, "the force did not become zero"
+        )
+        said, stamped = self._watch.pushed
+        return max(0.0, (said - at) * 1e-9), (stamped - self._watch.answered) * 1e-9
+
+    def _resumed(self, after: int, patience: float = RESUMED) -> float:
+        watch = self._watch
+
+        def acts() -> bool:
+            if gone := self._crew.gone():
+                raise Over(
+                    f"the {gone} ended by itself; see {self._crew.log(gone.split(', ')[0])}"
+                )
+            return watch.pushed[0] > after and watch.runs
+
+        return watch.until(acts, patience, "the loop did not come back")
+
+    def _record(self) -> None:
+        self._bags.append(self._folder / f"bag_{len(self._bags)}")
+        topics = "[/odometry, /joint_states, /cart/command]"
+        self._crew.start(
+            "recorder", "-p", f"bag.path:={self._bags[-1]}", "-p", f"bag.topics:={topics}"
+        )
+        file = self._bags[-1] / f"{self._bags[-1].name}.mcap"
+        self._watch.until(
+            lambda: file.exists() and file.stat().st_size > 10_000,
+            RESUMED,
+            "the recorder wrote nothing",
+        )
+
+    def _repaired(self, at: int) -> tuple:
+        """(messages, [s] lost before the kill) of the newest bag, which is without an end."""
+        from rosbags.rosbag2 import Reader
+
+        made = self._bags[-1].with_name(f"{self._bags[-1].name}_repaired")
+        saved = repair(self._bags[-1], made)
+        with Reader(made) as reader:
+            return float(saved.messages), max(0.0, (at - reader.end_time) * 1e-9)
+
+
+def judged(kills: list) -> list:
+    """The checks; the watchdog's timeout is that of the shipped parameters.
+
+    A command may answer a state as old as the timeout, and then counts for as long: however busy the machine is, the
+    plant is not pushed for more simulated time than twice that.
+    """
+    timeout = lookup("watchdog.timeout", "").default
+    known = {
+        name: [getattr(kill, name) for kill in kills if not math.isnan(getattr(kill, name))]
+        for name in Kill._fields[2:]
+    }
+    readable = [kill.saved > 0.0 for kill in kills if kill.victim == "recorder"]
+    checks = [
+        Check(
+            "kills after which the loop came back",
+            float(len(kills)),
+            float(len(kills)),
+            "",
+            least=True,
+        ),
+        Check(
+            "from the last answered state to zero force, simulated, longest",
+            max(known["pushed"], default=NAN),
+            2.0 * timeout,
+            "s",
+        ),
+        Check(
+            "from a controller's kill to zero force, median",
+            median(known["until_zero"] or [NAN]),
+            timeout + ON_THE_WAY,
+            "s",
+        ),
+        Check(
+            "from a start to a force, longest",
+            max(known["until_resumed"], default=NAN),
+            RESUMED,
+            "s",
+        ),
+    ]
+    if readable:
+        checks.append(
+            Check(
+                "bags of killed recorders that are read",
+                float(sum(readable)),
+                float(len(readable)),
+                "",
+                least=True,
+            )
+        )
+        checks.append(
+            Check("what such a bag lacks, longest", max(known["lost"]), SAVED_EVERY + GAP, "s")
+        )
+    return checks

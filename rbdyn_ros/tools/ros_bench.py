@@ -1,0 +1,358 @@
+"""A bench whose law is a node: the simulator in this process, in lockstep or real time, the controller behind topics."""
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import rclpy
+from geometry_msgs.msg import PoseStamped
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from std_msgs.msg import String
+
+from rbdyn_ros.evaluation.bench import LawFailed, Subject
+from rbdyn_ros.evaluation.conditions import Conditions, of_fault
+from rbdyn_ros.evaluation.measured import CannotGoOn
+from rbdyn_ros.parameters.faults import FAULTS
+from rbdyn_ros.parameters.plant import PLANT, plant_params
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.controller.controller import REFUSES
+from rbdyn_ros.ros.executor import prompt
+from rbdyn_ros.ros.messages.frames import frames
+from rbdyn_ros.ros.messages.messages import set_xyz
+from rbdyn_ros.ros.process import SWITCH_INTERVAL
+from rbdyn_ros.ros.simulator.simulator import Simulator
+from rbdyn_ros.ros.topic_observer import CONTROLLER, GIVEN_UP
+from rbdyn_ros.simulation.closed_loop import ClosedLoop
+from rbdyn_ros.simulation.interruption import Interruption
+from rbdyn_ros.simulation.progress import estimate
+from rbdyn_ros.simulation.runner import FAULT
+from rbdyn_ros.simulation.stall_detector import StallDetector
+from rbdyn_ros.tools.cast import Cast
+from rbdyn_ros.types import State
+
+LOOKS_EVERY = 0.05  # [s] real time
+COMING_UP = 180.0  # [s] for the first command of our controller, which may compile
+LONGEST = 120.0  # [s] of a run that can be kept
+
+
+@contextmanager
+def ros_bench(subject: Subject, ros: tuple, out: Path, stop: Interruption) -> Iterator["RosBench"]:
+    """A bench, ended with everything that it started.
+
+    `ros` is (how long to wait for the first command of somebody else's node [s], None to start ours; whether in real time).
+    """
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    rclpy.init(
+        args=["--ros-args", "--log-level", "warn"], signal_handler_options=SignalHandlerOptions.NO
+    )
+    bench = None
+    try:
+        bench = RosBench(subject, *ros, out, stop)
+        yield bench
+    finally:
+        if bench:
+            bench.end()
+        rclpy.try_shutdown()
+
+
+class RosBench:
+    """What `evaluation.bench.Bench` is, for a law behind topics. The rows of a run are the simulator's own history: the truth."""
+
+    over_ros = True
+
+    def __init__(
+        self,
+        subject: Subject,
+        waiting: float | None,
+        real_time: bool,
+        out: Path,
+        stop: Interruption,
+    ):
+        self.subject, self.params = subject, plant_params(subject.values)
+        self._ours, self._waiting, self._log, self._stop = (
+            waiting is None,
+            waiting or COMING_UP,
+            out / "controller.log",
+            stop,
+        )
+        self._cast, self._cast_for, self._heard = None, None, False
+        self._status, self._statuses, self._refusing, self._ever_heard = (
+            "",
+            None,
+            StallDetector(),
+            False,
+        )
+        overrides = {p.name: subject.values[p.name] for p in PLANT if subject.values[p.name] != ()} | {
+            "start": "paused", "lockstep.enabled": not real_time, "lockstep.timeout": subject.patience, "lockstep.reaction": "fault",
+            "real_time_factor": float(real_time), "history.duration": LONGEST, "integrator.name": "rk4", "integrator.step": 0.001,
+        }  # fmt: skip
+        self.show: Callable[[str], None] = lambda text: None  # is given a line on the run, often
+        self.simulator = Simulator(parameter_overrides=_ros(overrides))
+        self.node = rclpy.create_node("pendulum_evaluation")
+        self._goal = self.node.create_publisher(PoseStamped, "goal_pose", qos.OFFERED)
+        self._hear_status()
+        self._executor = prompt()
+        for node in (self.simulator, self.node):
+            self._executor.add_node(node)
+        self.simulator.autostart()
+
+    @property
+    def runner(self):
+        """The simulator's thread."""
+        return self.simulator.runner
+
+    def end(self) -> None:
+        """End the nodes, and the controller if it is ours."""
+        if self._cast:
+            self._cast.end()
+        self.simulator.close()
+        for node in (self.simulator, self.node):
+            node.destroy_node()
+
+    def run(
+        self,
+        conditions: Conditions,
+        start: State,
+        duration: float,
+        *,
+        reference=(0.0, 0.0),
+        pushes=(),
+        stop=None,
+    ) -> ClosedLoop:
+        """As `Bench.run`. LawFailed; CannotGoOn if nobody answers."""
+        self._prepare(conditions)
+        self.runner.restart(start)
+        begun = self.runner.plant.stamp
+        self._aim(reference)
+        self._wait_for_an_answer()
+        self._push(pushes, begun)
+        course = _Course(self.runner, start, begun, duration, conditions.travel or math.inf, stop)
+        self._turn_until(self._showing(course.over, begun, duration), play=True)
+        self.runner.pause()
+        if self.runner.status.startswith(FAULT):
+            raise LawFailed(
+                f"the law {self.subject.name}: {self.runner.status.removeprefix(FAULT)}{self._of_controller()}"
+            )
+        if self._status.startswith(REFUSES):
+            raise LawFailed(f"the law {self.subject.name}: {self._status}")
+        return course.record()
+
+    def _showing(
+        self, over: Callable[[], bool], begun: int, duration: float
+    ) -> Callable[[], bool]:
+        """`over`, which also shows how far the run is: with a slow node one of them takes minutes."""
+        began = time.monotonic()
+
+        def look() -> bool:
+            self.show(
+                estimate(
+                    1e-9 * (self.runner.plant.stamp - begun), duration, time.monotonic() - began
+                )
+            )
+            return over()
+
+        return look
+
+    def _prepare(self, conditions: Conditions) -> None:
+        """A paused simulator with these conditions, and a controller that knows them, if it is ours."""
+        if self.runner.status.startswith(FAULT):
+            self.runner.reset()
+        self.runner.pause()
+        values = {
+            p.name: of_fault(conditions.faults, p.name)
+            for p in FAULTS
+            if p.name.startswith("faults.")
+        }
+        values |= {"seed": conditions.seed, "cart.force_limit": conditions.force_limit}
+        changed = {
+            name: value
+            for name, value in values.items()
+            if self.simulator.parameters.values[name] != value
+        }
+        if changed:
+            result = self.simulator.set_parameters_atomically(_ros(changed))
+            if not result.successful:
+                raise ValueError(result.reason)
+        if self._ours:
+            self._cast_controller(conditions)
+
+    def _cast_controller(self, conditions: Conditions) -> None:
+        """Our controller, anew where the law would be another, or has given up."""
+        wanted = (conditions.force_limit, conditions.travel, conditions.law)
+        if (
+            self._cast
+            and self._cast_for == wanted
+            and not self._cast.ended()
+            and not self._status.startswith(FAULT)
+        ):
+            return
+        if self._cast:
+            self._cast.end()
+        self._hear_status()
+        values = {
+            **self.subject.values,
+            **dict(conditions.law),
+            "cart.force_limit": conditions.force_limit,
+        }
+        values |= {
+            "cart.travel": conditions.travel or 1e6,
+            "controller": self.subject.controller,
+            "state_timeout": 10.0,
+        }
+        words = [
+            word
+            for name, value in values.items()
+            if value != ()
+            for word in ("-p", f"{name}:={_word(value)}")
+        ]
+        self._cast, self._cast_for, self._heard, self._status = (
+            Cast((("controller",),), words, self._log),
+            wanted,
+            False,
+            "",
+        )
+        self.runner.command_queue.clear()
+
+    def _aim(self, reference: tuple) -> None:
+        message = PoseStamped()
+        message.header.frame_id = frames().world
+        set_xyz(message.pose.position, (*map(float, reference), 0.0))
+        self._goal.publish(message)
+
+    def _wait_for_an_answer(self) -> None:
+        """Until a command has come to the state that waits. LawFailed; CannotGoOn: nobody ever answered."""
+        began = time.monotonic()
+        patience = max(self.subject.patience, LOOKS_EVERY) if self._heard else self._waiting
+
+        def heard() -> bool:
+            if time.monotonic() - began > patience:
+                raise (LawFailed if self._heard else CannotGoOn)(self._silence(patience))
+            return self.runner.command_queue.newest is not None
+
+        self._turn_until(heard)
+        self._heard = self._ever_heard = True
+
+    def _silence(self, patience: float) -> str:
+        domain = "ROS_DOMAIN_ID"
+        advice = f"start your controller in the same {domain}: it hears joint_states and odometry, and answers with a WrenchStamped"
+        rejection = self.runner.command_queue.rejection
+        why = f" (one was rejected: {rejection})" if rejection else ""
+        return f"no command came on cart/command within {patience:g} s{why}{self._of_controller()}; {advice} that repeats their stamp"
+
+    def _of_controller(self) -> str:
+        return f" (the controller says: {self._status})" if self._status else ""
+
+    def _hear_status(self) -> None:
+        """Subscribe anew: what a controller that is gone has left behind is no news of the next one."""
+        if self._statuses:
+            self.node.destroy_subscription(self._statuses)
+        self._statuses = self.node.create_subscription(
+            String, f"{CONTROLLER}/status", self._hear, qos.LATCHED
+        )
+
+    def _hear(self, message: String) -> None:
+        self._status = message.data
+
+    def _check_controller(self) -> None:
+        """LawFailed, in its own words, if the controller has given up or ended; CannotGoOn if none ever answered."""
+        if self._cast and (reason := self._cast.ended()):
+            raise (LawFailed if self._ever_heard else CannotGoOn)(reason)
+        if self._status.startswith(FAULT):
+            raise LawFailed(f"the controller stopped: {self._status.removeprefix(FAULT)}")
+        if not self._status.startswith(REFUSES):
+            self._refusing.restart()
+        if self._refusing.look(True) > GIVEN_UP:
+            raise LawFailed(f"the law {self.subject.name}: {self._status}")
+
+    def _push(self, pushes: tuple, begun: int) -> None:
+        """The push that acts from the start on: the simulator knows one at a time, and none that is to come."""
+        if len(pushes) > 1 or any(push.time > 0.0 for push in pushes):
+            raise ValueError("over topics there is one push, from the start on")
+        for push in pushes:
+            self.runner.push(np.array(push.wrench), begun + round(push.duration * 1e9))
+
+    def _turn_until(self, condition, play: bool = False) -> None:
+        """Spin, and look every now and then whether it holds. CannotGoOn: somebody wants it to end; LawFailed."""
+        if play:
+            self.runner.play()
+        looked = 0.0
+        while True:
+            self._executor.spin_once(timeout_sec=0.01)
+            if time.monotonic() - looked > LOOKS_EVERY:
+                looked = time.monotonic()
+                if self._stop.signal:
+                    raise CannotGoOn("somebody wants it to end")
+                self._check_controller()
+                if condition():
+                    return
+
+
+class _Course:
+    """The rows of a run as the simulator's history gets them, until something ends it."""
+
+    def __init__(self, runner, start: State, begun: int, duration: float, travel: float, stop):
+        self._runner, self._begun, self._travel, self._stop = runner, begun, travel, stop
+        self._last = begun + round(duration * 1e9)
+        self._stamps, self._rows, self.ended = (
+            [begun],
+            [np.concatenate((start.q, start.v, (0.0, 0.0)))],
+            "",
+        )
+
+    def over(self) -> bool:
+        """Take in what is new; whether that was all."""
+        ended = self._runner.plant.stamp >= self._last or self._runner.status.startswith(
+            FAULT
+        )  # before: what is read then is all
+        stamps, rows = self._runner.past()
+        new = (stamps > self._stamps[-1]) & (stamps <= self._last)
+        for stamp, row in zip(stamps[new], rows[new]):
+            self._stamps.append(int(stamp))
+            self._rows.append(row)
+            if self._is_the_end(stamp, row):
+                return True
+        return ended
+
+    def _is_the_end(self, stamp: int, row) -> bool:
+        t = (stamp - self._begun) * 1e-9
+        if math.hypot(row[0], row[1]) > self._travel:
+            self.ended = f"the cart left its travel of {self._travel:g} m at t = {t:.3f} s"
+        elif self._stop:
+            self.ended = self._stop(t, row[:6], row[6:11])
+        return bool(self.ended)
+
+    def record(self) -> ClosedLoop:
+        """The run. What the law saw, and what it cost, is not known here."""
+        rows, n = np.array(self._rows), len(self._rows) - 1
+        unknown = np.full((n, 11), math.nan), np.full(n, math.nan)
+        return ClosedLoop(
+            1e-9 * np.array(self._stamps),
+            rows[:, :6],
+            rows[:, 6:11],
+            rows[1:, 11:],
+            *unknown,
+            self.ended,
+            "",
+        )
+
+
+def _ros(values: dict) -> list:
+    return [
+        Parameter(name, value=list(value) if isinstance(value, tuple) else value)
+        for name, value in values.items()
+    ]
+
+
+def _word(value) -> str:
+    return str(
+        list(value)
+        if isinstance(value, tuple)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else value
+    )

@@ -1,0 +1,175 @@
+"""What a soak sees of the loop: its latency, the force, the status of both nodes, the counts of the simulator.
+
+Instants are those at which a message was sent: all nodes are on one machine, and the watch itself may be late.
+"""
+
+import math
+import struct
+import time
+from collections.abc import Callable
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.serialization import deserialize_message
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from rbdyn_ros.evaluation.latency.latency import Latency
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.controller.controller import RUNNING, SLOW
+from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
+from rbdyn_ros.ros.messages.polled import Polled, Taken
+from rbdyn_ros.ros.recording.bag_qos import matching
+from rbdyn_ros.ros.recording.monitor import stamp
+from rbdyn_ros.simulation.interruption import Interruption
+from rbdyn_ros.simulation.runner import PLAYING, phase
+
+SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
+
+
+class Over(Exception):
+    """It cannot go on; the message says why."""
+
+
+class Watch:
+    """A node that listens, calls services, and waits."""
+
+    def __init__(self, stop: Interruption, show: Callable):
+        """`show(text)` is called while it waits; a signal in `stop` ends every wait."""
+        self._stop, self._show = stop, show
+        rclpy.init(
+            args=["--ros-args", "--log-level", "warn"],
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+        self.node = rclpy.create_node("pendulum_soak")
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self.latency = Latency(warm_up=0.0)
+        self.force, self.pushed = (
+            (0.0, 0.0),
+            (0, 0),
+        )  # newest [N]; when the newest that is not zero was said [ns], its stamp
+        self.answered = 0  # stamp of the state that the newest command answers
+        self.state = (0, 1.0)  # stamp [ns], cosine of the tilt
+        self.status = {SIMULATOR: "", CONTROLLER: ""}
+        self.counts, self.counted = (
+            {},
+            math.nan,
+        )  # of the simulator's newest /diagnostics, and when [s] it said so
+        self._polled, self._taken, everything = Polled(self.node), [], matching([qos.OFFERED])
+        for kind, topic, take, profile in (
+            (Odometry, "odometry", self._odometry, everything),
+            (WrenchStamped, "cart/command", self._command, everything),
+            (JointState, "joint_states", self._joint_states, everything),
+            (DiagnosticArray, "/diagnostics", self._diagnostics, everything),
+            (
+                String,
+                f"{SIMULATOR}/status",
+                lambda taken: self._said(SIMULATOR, taken),
+                qos.LATCHED,
+            ),
+            (
+                String,
+                f"{CONTROLLER}/status",
+                lambda taken: self._said(CONTROLLER, taken),
+                qos.LATCHED,
+            ),
+        ):
+            self._polled.listen(
+                kind,
+                topic,
+                lambda taken, take=take: self._taken.append((taken, take)),
+                profile,
+                raw=True,
+            )
+
+    def close(self) -> None:
+        """Leave the graph."""
+        self.node.destroy_node()
+        rclpy.try_shutdown()
+
+    def turn(self) -> None:
+        """Take in what has happened, in its order; KeyboardInterrupt if somebody wants it to end."""
+        if self._stop.signal:
+            raise KeyboardInterrupt(self._stop.signal)
+        self._executor.spin_once(timeout_sec=0.01)
+        self._polled.empty()
+        for taken, take in sorted(self._taken, key=lambda entry: entry[0].received):
+            take(taken)
+        self._taken.clear()
+
+    def until(self, condition: Callable, patience: float, in_vain: str) -> float:
+        """Wait; how long it took [s]. Over, with `in_vain`, after `patience` [s]."""
+        began = time.monotonic()
+        while not condition():
+            if time.monotonic() - began > patience:
+                raise Over(f"{in_vain} within {patience:g} s")
+            self.turn()
+            self._show(self.line)
+        return time.monotonic() - began
+
+    def rest(self, seconds: float) -> None:
+        """Look on for a while."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.turn()
+            self._show(self.line)
+
+    def call(self, kind, service: str, patience: float = 30.0, **fields):
+        """The response of a service. Over if there is none."""
+        client = self.node.create_client(kind, service)
+        try:
+            self.until(client.service_is_ready, patience, f"{service} was not there")
+            future = client.call_async(kind.Request(**fields))
+            self.until(future.done, patience, f"{service} did not answer")
+            return future.result()
+        finally:
+            self.node.destroy_client(client)
+
+    def line(self) -> str:
+        """How it is now."""
+        trip = self.latency.round_trip.window.percentile(50)
+        shown = "" if math.isnan(trip) else f"  round trip {1e3 * trip:.2f} ms"
+        return f"{self.simulated:8.1f} s simulated, {self.status[SIMULATOR] or '–'}; controller {self.status[CONTROLLER] or '–'}{shown}"
+
+    @property
+    def runs(self) -> bool:
+        """Whether time runs and a law answers; on a busy machine it may be slow."""
+        return self.status[SIMULATOR] == PLAYING and self.status[CONTROLLER] in (RUNNING, SLOW)
+
+    @property
+    def simulated(self) -> float:
+        """The stamp of the newest state [s]."""
+        return self.state[0] * 1e-9
+
+    # the topics
+
+    def _odometry(self, taken: Taken) -> None:
+        message = deserialize_message(taken.message, Odometry)
+        _, x, y, _ = wxyz(message.pose.pose.orientation)
+        self.state = (nanoseconds(message.header.stamp), 1.0 - 2.0 * (x * x + y * y))
+        self.latency.state(self.state[0], taken.sent)
+
+    def _command(self, taken: Taken) -> None:
+        self.answered = stamp(taken.message)
+        self.latency.command(self.answered, taken.sent)
+
+    def _joint_states(self, taken: Taken) -> None:
+        self.force = tuple(deserialize_message(taken.message, JointState).effort[:2])
+        if self.force != (0.0, 0.0):
+            self.pushed = (taken.sent, stamp(taken.message))
+
+    def _diagnostics(self, taken: Taken) -> None:
+        message = deserialize_message(taken.message, DiagnosticArray)
+        for status in message.status:
+            if SIMULATOR in status.name:
+                self.counted = nanoseconds(message.header.stamp) * 1e-9
+                self.counts |= {pair.key: pair.value for pair in status.values}
+
+    def _said(self, name: str, taken: Taken) -> None:
+        (length,) = struct.unpack_from("<I", taken.message, 4)
+        self.status[name] = phase(bytes(taken.message[8 : 7 + length]).decode())

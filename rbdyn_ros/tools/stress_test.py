@@ -1,0 +1,172 @@
+"""StressTest under load: pauses, resets, changes of pace, losses; the machine is kept busy meanwhile."""
+
+import math
+import os
+import random
+import subprocess
+import sys
+from contextlib import contextmanager
+
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+from std_srvs.srv import SetBool, Trigger
+
+from rbdyn_ros.simulation.runner import PAUSED
+from rbdyn_ros.tools.crew import Crew
+from rbdyn_ros.tools.endurance_limits import Check
+from rbdyn_ros.tools.soak_watch import SIMULATOR, Over, Watch
+
+TIMES = 20
+FAULTY = 10.0  # [s] with losses and jitter
+DROP, JITTER = 0.3, 0.02  # of the command; [s]
+PATIENCE = 30.0  # [s]
+STANDING = math.cos(math.radians(30.0))
+
+
+@contextmanager
+def busy():
+    """As many processes as there are processors, each of which computes without end."""
+    burners = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(os.cpu_count() or 1)
+    ]
+    try:
+        yield
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+
+
+class StressTest:
+    """What is done to the loop, and whether it goes on."""
+
+    def __init__(self, crew: Crew, watch: Watch, seed: int):
+        self._crew, self._watch, self._random = crew, watch, random.Random(seed)
+
+    def run(self) -> list:
+        """The checks. Over if the loop does not go on."""
+        for name in ("simulator", "controller"):
+            self._crew.start(name)
+        self._watch.until(self._runs, 180.0, "the loop did not come up")
+        with busy():
+            checks = [self._paused(), self._reset(), self._paced(), *self._lossy()]
+        return checks
+
+    def _paused(self) -> Check:
+        """Time stands still while paused, and goes on."""
+        stood = 0
+        for _ in range(TIMES):
+            self._rest()
+            self._done(SetBool, "pause", data=True)
+            self._watch.until(
+                lambda: self._watch.status[SIMULATOR] == PAUSED,
+                PATIENCE,
+                "the simulator did not pause",
+            )
+            self._watch.rest(0.05)
+            before = self._watch.simulated
+            self._watch.rest(0.1)
+            stood += self._watch.simulated == before
+            self._done(SetBool, "pause", data=False)
+            self._goes_on("after a pause")
+        return Check(
+            f"pauses, of {TIMES}, in which time stood still and after which it went on",
+            float(stood),
+            float(TIMES),
+            "",
+            least=True,
+        )
+
+    def _reset(self) -> Check:
+        """Time stays monotonic, the rod is caught again."""
+        monotonic = 0
+        for _ in range(TIMES):
+            self._rest()
+            before = self._watch.simulated
+            self._done(Trigger, "reset")
+            self._goes_on("after a reset")
+            monotonic += self._watch.simulated > before
+        self._stands("after the resets")
+        return Check(
+            f"resets, of {TIMES}, after which the loop went on",
+            float(monotonic),
+            float(TIMES),
+            "",
+            least=True,
+        )
+
+    def _paced(self) -> Check:
+        """Other paces, while it runs."""
+        changed = 0
+        for factor in (0.5, 2.0, 0.25, 1.0):
+            self._set("real_time_factor", factor)
+            self._goes_on(f"at {factor} times real time")
+            changed += 1
+        return Check(
+            "changes of pace after which the loop went on", float(changed), 4.0, "", least=True
+        )
+
+    def _lossy(self) -> list:
+        """The rod stands in spite of losses, and they are counted."""
+        self._stands("before the losses")
+        before = self._watch.counts.copy()
+        self._set("faults.command.drop", DROP)
+        self._set("faults.command.jitter", JITTER)
+        lowest = [1.0]
+        for _ in range(round(10 * FAULTY)):
+            self._watch.rest(0.1)
+            lowest.append(self._watch.state[1])
+        after = self._watch.counts
+        self._set("faults.command.drop", 0.0)
+        self._set("faults.command.jitter", 0.0)
+        dropped = sum(
+            float(after[key]) - float(before.get(key, 0.0))
+            for key in after
+            if "command" in key and "drop" in key
+        )
+        return [
+            Check(
+                f"tilt with {100 * DROP:.0f} % of the commands lost and {1e3 * JITTER:.0f} ms of jitter, largest",
+                math.degrees(math.acos(max(-1.0, min(lowest)))),
+                30.0,
+                "degrees",
+            ),
+            Check("commands that were dropped, and counted", dropped, 100.0, "", least=True),
+        ]
+
+    def _runs(self) -> bool:
+        if gone := self._crew.gone():
+            raise Over(f"the {gone} ended by itself; see {self._crew.log(gone.split(', ')[0])}")
+        return self._watch.runs
+
+    def _goes_on(self, when: str) -> None:
+        before = self._watch.simulated
+        self._watch.until(
+            lambda: self._runs() and self._watch.simulated > before + 0.05,
+            PATIENCE,
+            f"the loop did not go on {when}",
+        )
+
+    def _stands(self, when: str) -> None:
+        self._watch.until(
+            lambda: self._runs() and self._watch.state[1] > STANDING,
+            PATIENCE,
+            f"the rod did not stand {when}",
+        )
+
+    def _rest(self) -> None:
+        self._watch.rest(self._random.uniform(0.0, 0.3))
+
+    def _done(self, kind, service: str, **fields) -> None:
+        response = self._watch.call(kind, f"{SIMULATOR}/{service}", PATIENCE, **fields)
+        if not response.success:
+            raise Over(f"~/{service}: {response.message}")
+
+    def _set(self, name: str, value: float) -> None:
+        asked = [Parameter(name, value=value).to_parameter_msg()]
+        (result,) = self._watch.call(
+            SetParameters, f"{SIMULATOR}/set_parameters", PATIENCE, parameters=asked
+        ).results
+        if not result.successful:
+            raise Over(f"{name} was not set: {result.reason}")

@@ -1,0 +1,300 @@
+"""The demo, played: real processes over DDS, a verdict, a picture, a bag. In lockstep, so that a busy machine changes nothing."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
+
+from domain import alone  # noqa: E402
+from matplotlib.image import imread  # noqa: E402
+from rosbags.highlevel import AnyReader  # noqa: E402
+
+from rbdyn_ros.__main__ import main  # noqa: E402
+from rbdyn_ros.tools.demo_plan import script  # noqa: E402
+
+PATIENCE = 120.0  # [s] a loaded machine may compile first
+TICK = 2_000_000  # [ns] of the state topics
+
+
+@pytest.fixture
+def demo(tmp_path):
+    """Start a demo in a folder and a ROS domain of its own; whatever is left of it is killed at the end.
+
+    In lockstep, but no faster than the clock: whoever watches and pushes has to see when the time for it has come.
+    """
+    started, paced = [], tmp_path / "paced.yaml"
+    paced.write_text("/**:\n  ros__parameters:\n    lockstep: {enabled: true, timeout: 20.0}\n")
+
+    def start(*options: str, program: tuple = ("-m", "rbdyn_ros")) -> subprocess.Popen:
+        environment = {**os.environ, **alone()}
+        command = [
+            sys.executable,
+            *program,
+            "demo",
+            "--out",
+            str(tmp_path / "out"),
+            "--params-file",
+            str(paced),
+            *options,
+        ]
+        pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        started.append(subprocess.Popen(command, env=environment, cwd=tmp_path, **pipes))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+# The demo's own process, which steps back for nobody: a machine that is busy with other tests would leave it nothing for seconds.
+STEPS_NOT_BACK = """
+import sys
+from rbdyn_ros.__main__ import main
+from rbdyn_ros.ros import demo_session
+demo_session.POLITE = 0
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def heard(bag: Path) -> dict:
+    """topic -> its messages; their numbers agree with the bag's metadata."""
+    messages = {}
+    with AnyReader([bag]) as reader:
+        for connection, _, raw in reader.messages():
+            messages.setdefault(connection.topic, []).append(
+                reader.deserialize(raw, connection.msgtype)
+            )
+        assert all(len(messages.get(c.topic, [])) == c.msgcount for c in reader.connections)
+    return messages
+
+
+def stamp(message) -> int:
+    """[ns]"""
+    return message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+
+
+def wait_for(condition) -> None:
+    """Until it holds."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def playing(folder: Path) -> bool:
+    log = folder / "out" / "nodes.log"
+    return log.exists() and "playing" in log.read_text()
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
+    played = demo(
+        "--duration", "3", "--seed", "3", "--processes", processes, program=("-c", STEPS_NOT_BACK)
+    )
+    said, _ = played.communicate(timeout=PATIENCE)
+    assert played.returncode == 0, said
+    for part in (
+        "the rod stood",
+        "settled",
+        "largest force",
+        "round trip p50 / p99 / max",
+        "missed deadlines",
+        "energy balance",
+    ):
+        assert part in said
+    folder = tmp_path / "out"
+    assert said.splitlines()[-3:] == [
+        f"wrote {folder / name}" for name in ("demo.png", "bag", "nodes.log")
+    ]
+    picture = imread(folder / "demo.png")
+    assert picture.shape[0] > 600 and picture.shape[1] > 1000 and picture[..., :3].std() > 0.05
+    topics = heard(folder / "bag")
+    assert {
+        "/clock",
+        "/tf",
+        "/tf_static",
+        "/robot_description",
+        "/cart/command",
+        "/pendulum_simulator/disturbance",
+    } <= set(topics)
+    assert len(topics["/pendulum_simulator/disturbance"]) == 2
+    ticks = set(map(stamp, topics["/odometry"]))
+    lost = int(said.split(" lost on the way")[0].split()[-1])
+    assert (max(ticks) - min(ticks)) // TICK + 1 - len(ticks) <= lost
+    assert max(ticks) - min(ticks) >= 3_000_000_000
+
+
+# The demo's own process, which sleeps in the middle of the trial until the plant is past the end by
+# more than a reader keeps.
+STANDS_STILL = """
+import sys, time
+from rclpy.qos import QoSProfile
+from rosgraph_msgs.msg import Clock
+from rbdyn_ros.__main__ import main
+from rbdyn_ros.ros import demo_session
+from rbdyn_ros.ros.recording.bag_qos import DEPTH
+from rbdyn_ros.ros.messages.messages import nanoseconds
+from rbdyn_ros.ros.messages.polled import Polled
+from rbdyn_ros.tools.demo_session import DemoSession
+demo_session.POLITE = 0
+TICK, END = 2_000_000, 4_000_000_000  # [ns]
+
+def turn(stage):
+    awake(stage)
+    if not clock:
+        clock.append(Polled(stage.node))
+        newest = QoSProfile(depth=1)
+        clock[0].listen(Clock, "/clock", lambda t: now.append(nanoseconds(t.message.clock)), newest)
+    if stage.topic_observer.simulator == "playing":
+        seen.append(stage.topic_observer.stamp)
+    if seen and seen[-1] > seen[0] + 500_000_000:
+        DemoSession._turn = awake
+        while not now or now[-1] < seen[0] + END + 1.2 * DEPTH * TICK:
+            time.sleep(0.1)
+            clock[0].empty()
+
+awake, DemoSession._turn, seen, clock, now = DemoSession._turn, turn, [], [], []
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_an_audience_that_falls_behind_claims_nothing(demo):
+    """The demo's own process stands still, as one without a processor does, until the plant has passed the end.
+
+    Its middleware does not: what DDS makes of a process that is stopped is its own affair.
+    """
+    said, _ = (played := demo("--duration", "4", program=("-c", STANDS_STILL))).communicate(
+        timeout=PATIENCE
+    )
+    assert (
+        played.returncode == 1
+        and "FAILED: nobody saw whether the rod stood: no state in view for 1.0 s" in said
+    ), said
+    assert " s, asked for at 1.20 s" in said
+
+
+def test_from_hanging_it_swings_up_and_stands(demo, tmp_path):
+    """The scenario names the law; twelve seconds are enough, the two pushes included."""
+    swings = demo("--scenario", "swing_up", "--duration", "12", program=("-c", STEPS_NOT_BACK))
+    said, _ = swings.communicate(timeout=PATIENCE)
+    assert swings.returncode == 0 and "the rod stood" in said, said
+    assert "law: swing_up" in (tmp_path / "out" / "nodes.log").read_text()
+
+
+def test_equal_seeds_give_equal_falls():
+    assert script(20.0, 0.2, 5) == script(20.0, 0.2, 5) != script(20.0, 0.2, 6)
+
+
+def test_a_rod_that_nobody_catches_is_exit_code_1(demo):
+    said, _ = (played := demo("--duration", "2", "--controller", "rest")).communicate(
+        timeout=PATIENCE
+    )
+    assert played.returncode == 1 and "FAILED: the rod did not stand" in said, said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_with_exit_code_0_one_zero_command_and_a_readable_bag(
+    demo, tmp_path, number
+):
+    played = demo("--duration", "1000")
+    wait_for(lambda: playing(tmp_path) or played.poll() is not None)
+    time.sleep(3.0)
+    played.send_signal(number)
+    said, _ = played.communicate(timeout=PATIENCE)
+    assert played.returncode == 0 and "interrupted after" in said and "Traceback" not in said, said
+    topics = heard(tmp_path / "out" / "bag")
+    force = topics["/cart/command"][-1].wrench.force
+    assert (force.x, force.y) == (0.0, 0.0) and topics["/odometry"]
+
+
+def test_a_killed_demo_leaves_no_node_behind(demo, tmp_path):
+    played = demo("--duration", "1000")
+    wait_for(lambda: playing(tmp_path) or played.poll() is not None)
+    played.kill()
+    mark = f"rbdyn_ros.ros.attached\0{played.pid}\0".encode()
+
+    def alive() -> bool:
+        return any(
+            mark in line for line in map(command_line, Path("/proc").glob("[0-9]*/cmdline"))
+        )
+
+    wait_for(lambda: not alive())
+
+
+def command_line(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:  # it has just ended
+        return b""
+
+
+def test_the_error_of_a_node_is_the_reason(demo, tmp_path):
+    (tmp_path / "law.yaml").write_text(
+        "/**/pendulum_controller:\n  ros__parameters:\n    lqr:\n      force_weight: -1.0\n"
+    )
+    said, _ = (played := demo("--params-file", str(tmp_path / "law.yaml"))).communicate(
+        timeout=PATIENCE
+    )
+    assert played.returncode == 1 and "Traceback" not in said, said
+    assert "law.yaml:4: lqr.force_weight is -1.0" in said and "nodes.log" in said
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        (("--duration", "-1"), "--duration is -1 s; it must be a finite number > 0"),
+        (("--duration", "nan"), "--duration is 'nan'; it must be a finite number > 0"),
+        (("--tilt", "200"), "--tilt is 200 degrees; it must be a finite number >= 0 and <= 180"),
+        (("--seed", "x"), "--seed is 'x'; it must be a whole number >= 0"),
+        (
+            ("--scenario", "nowhere"),
+            "--scenario is nowhere; known are delayed, hanging, heavy, lossy, noisy, rolling, spinning, swing_up, worn",
+        ),
+        (("--params-file", "nowhere.yaml"), "nowhere.yaml"),
+        (
+            ("--real-time-factor", "-2"),
+            "--real-time-factor is -2; it must be a finite number >= 0",
+        ),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(capsys, tmp_path, options, sentence):
+    out = tmp_path / "out"
+    assert main(["demo", "--out", str(out), *options]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said and len(said.splitlines()) == 1
+    assert not out.exists()
+
+
+def test_the_law_of_the_command_line_wins_over_that_of_a_file(tmp_path, monkeypatch):
+    """Over a section for the controller node by its name too, as examples/lean.yaml has one."""
+    from rbdyn_ros import __main__ as program
+    from rbdyn_ros.cli.demo import plan
+
+    root = Path(__file__).parents[2]
+    monkeypatch.chdir(root)
+    options = [
+        "--controller",
+        "examples/lean.py",
+        "--params-file",
+        "examples/lean.yaml",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    words = plan(program.parser("demo").parse_args(options)).words
+    law = f"controller:={root / 'examples' / 'lean.py'}"
+    assert law in words and f"pendulum_controller:{law}" in words
+
+
+def test_results_are_never_overwritten(capsys, tmp_path):
+    (tmp_path / "precious").touch()
+    assert main(["demo", "--out", str(tmp_path)]) == 2
+    assert "is not empty; choose another" in capsys.readouterr().err

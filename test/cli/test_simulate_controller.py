@@ -1,0 +1,225 @@
+"""`python -m rbdyn_ros simulate --controller`: a closed loop to a table, with the law of a file too."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.__main__ import main
+from rbdyn_ros.control.laws import lqr
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.simulation import closed_loop
+
+ROOT = Path(__file__).parents[2]
+TILTED = ("--set", "initial.orientation=[0.99619469809174555,0,0.08715574274765818,0]")
+LAW = """\
+from typing import NamedTuple
+
+class Options(NamedTuple):
+    gain: float = 3.0
+
+class Pull:
+    def __init__(self, gain):
+        self.gain = gain
+    def command(self, t, state, reference):
+        {body}
+    {reset}
+
+def design(model, params, options):
+    return Pull(options.gain)
+"""
+RESET = "def reset(self): pass"
+
+
+@pytest.fixture
+def simulate(tmp_path, capsys, monkeypatch):
+    """simulate(*options) in a folder: (exit code, rows, what was said, complaints)."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*options):
+        code = main(["simulate", *options, "--out", "run.csv"])
+        rows = (
+            np.genfromtxt("run.csv", delimiter=",", names=True)
+            if Path("run.csv").exists()
+            else None
+        )
+        return (code, rows, *capsys.readouterr())
+
+    return run
+
+
+def law(body="return self.gain * (reference - state.q[:2])", reset=RESET, name="pull.py") -> str:
+    Path(name).write_text(LAW.format(body=body, reset=reset))
+    return name
+
+
+def test_the_rows_are_those_of_the_closed_loop(simulate):
+    """Against the closed loop that the evaluation measures, called by hand."""
+    code, rows, out, err = simulate(
+        "--controller", "lqr", *TILTED, "--integrator", "rk4", "--duration", "2", "--every", "0.01"
+    )
+    params = spherical_pendulum.Params()
+    designed = lqr.design(spherical_pendulum, params, lqr.Options())
+    start = spherical_pendulum.upright(np.radians(10.0))
+    conditions = closed_loop.Conditions(force_limit=20.0)
+    truth = closed_loop.run(params, select("rk4"), designed, start, 2.0, 0.002, conditions)
+    assert code == 0 and err == "" and "1000 commands of the law lqr, one in 0.002 s" in out
+    names = ("x", "y", "qw", "qx", "qy", "qz"), ("vx", "vy", "wx", "wy", "wz"), ("Fx", "Fy")
+    for columns, true in zip(
+        names, (truth.q, truth.v, np.vstack((truth.force, [np.nan, np.nan])))
+    ):
+        np.testing.assert_allclose(
+            np.column_stack([rows[name] for name in columns]), true[::5], rtol=0, atol=1e-12
+        )
+    assert rows["t"].tolist() == (0.01 * np.arange(201)).tolist()
+
+
+def test_the_energy_of_the_rows_is_that_of_a_run_without_a_law(simulate):
+    _, free, *_ = simulate(*TILTED, "--integrator", "rk4", "--duration", "0.5", "--every", "0.01")
+    _, rested, *_ = simulate(
+        "--controller",
+        "rest",
+        *TILTED,
+        "--integrator",
+        "rk4",
+        "--duration",
+        "0.5",
+        "--every",
+        "0.01",
+    )
+    for name in free.dtype.names[:-2]:  # without the integrator's iterations and residual
+        np.testing.assert_allclose(rested[name], free[name], rtol=0, atol=1e-12, err_msg=name)
+
+
+def test_options_come_from_files_and_from_the_command_line(simulate):
+    """u = -gain x, from x = 1: the first force tells the gain."""
+    start = ("--set", "initial.cart_position=[1,0]", "--duration", "0.01")
+    Path("gain.yaml").write_text(
+        "/**/pendulum_controller:\n  ros__parameters:\n    pull.gain: 5.0\n    period: 0.005\n"
+    )
+    given = ("--controller", law(), *start)
+    assert simulate(*given)[1]["Fx"][0] == -3.0
+    rows = simulate(*given, "--params-file", "gain.yaml")[1]
+    assert rows["Fx"][0] == -5.0 and rows["t"][1] == 0.005
+    assert (
+        simulate(*given, "--params-file", "gain.yaml", "--set", "pull.gain=7")[1]["Fx"][0] == -7.0
+    )
+    assert simulate(*given, "--set", "reference=[3,0]")[1]["Fx"][0] == 6.0
+    assert simulate(*given, "--set", "cart.force_limit=2")[1]["Fx"][0] == -2.0
+    assert simulate(*given, "--set", "faults.actuator.loss=0.5")[1]["Fx"][0] == -1.5
+
+
+def test_a_force_known_in_advance_acts_beside_the_law(simulate):
+    pushed = ("--set", "input.force_x=[3,2,0]", "--duration", "0.5", *TILTED)
+    rested = simulate("--controller", "rest", *pushed)[1]
+    free = simulate(*pushed, "--every", "0.002")[1]
+    np.testing.assert_allclose(rested["x"], free["x"], rtol=0, atol=1e-9)
+
+
+def test_an_edit_is_run(simulate):
+    start = ("--set", "initial.cart_position=[1,0]", "--duration", "0.01")
+    assert simulate("--controller", law(), *start)[1]["Fx"][0] == -3.0
+    assert simulate("--controller", law("return -4 * state.q[:2]"), *start)[1]["Fx"][0] == -4.0
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--controller", "lqrr"), "controller is 'lqrr'; known are "),
+        (
+            ("--controller", "lqr", "--set", "lqr.tilt_wait=1"),
+            "lqr.tilt_wait is not a known parameter",
+        ),
+        (("--controller", "lqr", "--set", "lqr.tilt_weight=-1"), "lqr.tilt_weight is -1"),
+        (
+            ("--controller", "lqr", "--set", "period=0.0015"),
+            "the control period is 0.0015 s; it must be a multiple of the step, 0.001 s",
+        ),
+        (
+            ("--controller", "lqr", "--every", "0.003"),
+            "--every is 0.003 s; it must be a multiple of",
+        ),
+        (("--controller", "lqr", "--events", "e.csv"), "--events is for a run without a law"),
+        (
+            ("--controller", "lqr", "--set", "period=1e-8", "--step", "1e-8"),
+            "is more than 20000000 rows",
+        ),
+        (("--set", "period=0.01"), "period cannot be set; it is a parameter of the nodes"),
+    ],
+)
+def test_bad_input_is_one_sentence(simulate, options, sentence):
+    code, rows, out, err = simulate(*options)
+    assert code == 2 and rows is None and out == "" and err.count("\n") == 1 and sentence in err, (
+        err
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("raise KeyError('gain')", "the law pull raised KeyError at t = 0.000 s: 'gain'"),
+        (
+            "return float('nan'), 0.0",
+            "the law pull returned (nan, 0.0) at t = 0.000 s; it must return two finite forces [N]",
+        ),
+        ("return 1.0", "the law pull returned 1.0 at t = 0.000 s"),
+    ],
+)
+def test_a_law_that_cannot_be_asked_is_exit_code_3(simulate, body, sentence):
+    code, rows, _, err = simulate("--controller", law(body))
+    assert code == 3 and sentence in err and err.count("\n") == 1 and rows is None
+
+
+def test_a_law_that_fails_later_keeps_the_rows_until_then(simulate):
+    name = law(
+        "if state.q[0] < 0.9: raise RuntimeError('enough')\n        return -3 * state.q[:2]"
+    )
+    Path("run.csv").write_text("an earlier run")
+    Path(name).write_text(
+        Path(name)
+        .read_text()
+        .replace("state.q[0] < 0.9", "0 < t and state.q[0] < 0.9 and state.q[0] > 0.1")
+    )
+    code, rows, _, err = simulate("--controller", name, "--set", "initial.cart_position=[1,0]")
+    assert (
+        code == 3
+        and "the law pull raised RuntimeError at t = " in err
+        and "run.csv has the rows until then" in err
+    )
+    assert 10 < len(rows) < 1000 and rows["x"][-1] < 0.9 and np.isnan(rows["Fx"][-1])
+
+
+def test_a_law_without_reset_gets_a_sentence(simulate):
+    code, _, _, err = simulate("--controller", law(reset="pass"))
+    assert (
+        code == 2
+        and "the law pull: the Pull that design() returned has no method reset(self), which forgets the past; write it"
+        in err
+    )
+
+
+def test_a_signal_keeps_the_rows_so_far(tmp_path):
+    options = ["--controller", "rest", "--duration", "1e4", "--every", "0.1", "--out", "run.csv"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    command = [sys.executable, "-m", "rbdyn_ros", "simulate", *options]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    )
+    seen = ""
+    while "s simulated" not in seen:
+        seen += process.stderr.read(1)
+        assert process.poll() is None, seen
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    rows = np.genfromtxt(tmp_path / "run.csv", delimiter=",", names=True)
+    assert (
+        process.returncode == 128 + signal.SIGTERM
+        and "interrupted at t = " in err
+        and "run.csv has the rows until then" in err
+    )
+    assert len(rows) > 10 and rows["t"][-1] == pytest.approx(0.1 * (len(rows) - 1))

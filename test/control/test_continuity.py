@@ -1,0 +1,64 @@
+"""A pendulum that was put elsewhere is told from one that moves, however fast, and from one that is poorly measured."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.control.observer.continuity import Course, continues
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.types import State
+
+PERIOD = 0.002
+
+
+def at(t, tilt=0.0, x=0.0, azimuth=0.0):
+    state = spherical_pendulum.upright(tilt, azimuth)
+    return State(t, np.array((x, *state.q[1:])), state.v)
+
+
+def test_a_rod_that_falls_through_from_upright_continues():
+    """The fastest that gravity makes it, measured with the noise of 512 counts."""
+    rng, course = np.random.default_rng(1), Course()
+    system, method = (
+        spherical_pendulum.build(spherical_pendulum.Params(cart_mass=0.5)),
+        select("quaternion_midpoint"),
+    )
+    options, input, (_, q, v) = (
+        method.options(system),
+        spherical_pendulum.no_input(),
+        at(0.0, tilt=0.02),
+    )
+    for i in range(1500):
+        noisy = q + np.concatenate((rng.normal(0.0, 0.002, 2), rng.normal(0.0, 0.003, 4)))
+        noisy[2:] /= np.linalg.norm(noisy[2:])
+        assert not course.leaps(State(i * PERIOD, noisy, v))
+        method.advance(system, options, input, 0.001, 2, i * PERIOD, q, v, np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    "after",
+    [at(PERIOD, tilt=math.radians(10.0)), at(PERIOD, x=0.1), at(-1.0), at(5.0)],
+    ids=["rod", "cart", "back", "gap"],
+)
+def test_what_no_pendulum_does_is_a_leap(after):
+    course = Course()
+    assert not course.leaps(at(0.0))
+    assert course.leaps(after)
+    assert not course.leaps(State(after.t + PERIOD, after.q, after.v))
+
+
+def test_a_spin_turns_no_direction():
+    a, b = at(0.0, tilt=0.3), at(PERIOD, tilt=0.3)
+    w, x, y, z = b.q[2:]
+    b.q[2:] = -z, y, -x, w  # half a turn about the rod: the quaternion times k
+    assert continues(a.q, b.q, b.t - a.t)
+
+
+def test_what_is_not_finite_is_passed_over():
+    course = Course()
+    assert not course.leaps(at(0.0))
+    assert not course.leaps(State(PERIOD, np.full(6, math.nan), np.zeros(5)))
+    assert not course.leaps(at(2 * PERIOD))
+    assert course.leaps(at(3 * PERIOD, x=1.0))

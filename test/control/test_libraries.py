@@ -1,0 +1,150 @@
+"""The examples of doc/extending.md for other libraries: Gymnasium, python-control, CasADi with do-mpc."""
+
+import importlib.util
+import math
+import re
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.control import select
+from rbdyn_ros.evaluation import margins
+from rbdyn_ros.kernel import kernel
+from rbdyn_ros.mechanics.integrators import rk4
+from rbdyn_ros.mechanics.integrators.select import select as integrator
+from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum as model
+from rbdyn_ros.simulation import closed_loop
+
+ROOT = Path(__file__).parents[2]
+
+
+def example(name: str, library: str):
+    """The module examples/<name>.py."""
+    pytest.importorskip(library, reason=f"{library} is not installed (./testbed test brings it)")
+    spec = importlib.util.spec_from_file_location(
+        f"example_{name}", ROOT / "examples" / f"{name}.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # do-mpc warns of what it could do with more libraries
+        spec.loader.exec_module(module)
+    return module
+
+
+@kernel
+def rates(system, input, q, w, u):
+    """(x', q', w', u') of the package's own equations of motion."""
+    return rk4.rates(system, rod_on_cart.load(input), (0.0, 0.0), q, w, u)
+
+
+def test_the_model_in_casadi_is_the_plant():
+    casadi_mpc = example("casadi_mpc", "do_mpc")
+    chance, DM = np.random.default_rng(1), casadi_mpc.casadi.DM
+    for _ in range(50):
+        params = model.Params(
+            cart_mass=chance.uniform(0.5, 3.0), rod_mass=chance.uniform(0.5, 2.0), rod_inertia=tuple(chance.uniform(0.3, 0.5, 3)),
+            cart_damping=chance.uniform(0.0, 1.0), joint_damping=chance.uniform(0.0, 0.1), rod_center_of_mass=chance.uniform(0.5, 1.5),
+        )  # fmt: skip
+        system, input = model.build(params), model.no_input()
+        q, x, u, w = (
+            chance.normal(size=4),
+            chance.normal(size=2),
+            chance.normal(size=2),
+            chance.normal(size=3),
+        )
+        q, input.force[:] = q / np.linalg.norm(q), 10.0 * chance.normal(size=2)
+        dx, dq, dw, du = rates(
+            system, input, tuple(q.tolist()), tuple(w.tolist()), tuple(u.tolist())
+        )
+        found = casadi_mpc.derivative(system, DM(np.concatenate((x, q, u, w))), DM(input.force))
+        expected = np.concatenate((dx, dq, du, dw))
+        assert np.abs(np.array(found).ravel() - expected).max() < 1e-12 * (
+            1.0 + np.abs(expected).max()
+        )
+
+
+def test_do_mpc_catches_the_rod():
+    casadi_mpc = example("casadi_mpc", "do_mpc")
+    params = model.Params(cart_damping=0.5, joint_damping=0.005)
+    law = select.make_law("casadi_mpc", casadi_mpc, model, params, casadi_mpc.Options(replan=0.04))
+    start, patient = (
+        model.upright(math.radians(10.0), 0.4),
+        closed_loop.Conditions(force_limit=20.0, patience=300.0),
+    )
+    run = closed_loop.run(params, integrator("rk4"), law, start, 2.5, 0.02, patient)
+    assert (
+        run.fault == ""
+        and np.abs(run.q[-1, 3:5]).max() < math.radians(1.0)
+        and np.hypot(*run.q[-1, :2]) < 0.2
+    )
+    assert np.hypot(*run.force.T).max() <= 20.0 + 1e-9
+
+
+def test_a_design_of_python_control_has_the_margins_of_the_suite():
+    """And `stability_margins` of the model itself has others: the trap that the page names."""
+    state_space = example("state_space", "control")
+    system, options = model.build(model.Params()), state_space.Options()
+    sampled = state_space.plant(system, options.period)
+    K = state_space.gains(sampled, options.force_weight)
+    opened = state_space.loop(sampled, K)
+    gain, _, delay = state_space.margins(opened)
+    expected = margins.margins(system, K, options.period)
+    assert gain == pytest.approx(expected.gain_low, rel=1e-4) and delay == pytest.approx(
+        expected.delay, rel=1e-3
+    )
+    misleading = state_space.control.stability_margins(opened)
+    assert abs(misleading[0] - expected.gain_low) > 0.1 * expected.gain_low
+
+
+def test_the_law_of_python_control_balances():
+    state_space = example("state_space", "control")
+    law = select.make_law("state_space", state_space, model, model.Params(), state_space.Options())
+    run = closed_loop.run(
+        model.Params(), integrator("rk4"), law, model.upright(math.radians(10.0), 0.4), 4.0, 0.002
+    )
+    assert run.fault == "" and np.abs(run.q[-1, 3:5]).max() < 0.01
+
+
+def test_the_gymnasium_environment_is_one():
+    pendulum = example("gymnasium_pendulum", "gymnasium")
+    checker = importlib.import_module("gymnasium.utils.env_checker")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a state has no bounds, and there is nothing to render
+        checker.check_env(pendulum.Pendulum())
+    reward, actions, last = pendulum.episode(pendulum.regulator, seed=3)
+    assert actions == 500 and reward > 480.0 and np.abs(last[3:5]).max() < 0.01
+    assert pendulum.episode(pendulum.regulator, seed=3)[0] == reward
+    assert (
+        pendulum.episode(lambda observation: np.zeros(2), seed=3)[1] < 200
+    )  # nobody holds the rod
+
+
+@pytest.mark.parametrize(
+    "name, library, sentence",
+    [
+        ("state_space", "control", "which is wrong"),
+        ("gymnasium_pendulum", "gymnasium", "regulator: 500"),
+    ],
+)
+def test_the_scripts_run(name, library, sentence, capsys):
+    example(name, library).main()
+    assert sentence in capsys.readouterr().out
+
+
+def test_the_page_names_each_example_and_runs_its_lines():
+    page = (ROOT / "doc/extending.md").read_text()
+    for name in ("gymnasium_pendulum", "state_space", "casadi_mpc"):
+        assert f"examples/{name}.py" in page
+    script = re.search(r"## With other libraries.*?```python\n(.*?)```", page, re.DOTALL)[1]
+    exec(script, names := {})
+    assert names["A"].shape == (4, 4) and names["Ad"].shape == (4, 4) and names["run"].fault == ""
+    assert np.abs(names["run"].q[-1, 3:5]).max() < 0.01
+
+
+def teardown_module():
+    for name in [name for name in sys.modules if name.startswith("example_")]:
+        del sys.modules[name]

@@ -1,0 +1,112 @@
+"""A law's options are parameters: named, checked and documented alike wherever they come from."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import pytest
+
+from rbdyn_ros.control import options, select
+from rbdyn_ros.control.interface import SHARED
+from rbdyn_ros.control.laws import lqr, rest
+from rbdyn_ros.parameters import tables, yaml_file
+from rbdyn_ros.parameters.parameter import Parameter
+
+
+class Options(NamedTuple):
+    gain: float = 3.0
+    steps: int = 5
+    gentle: bool = True
+    shape: tuple = (1.0, 2.0)
+    period: float = 0.002
+    travel: float = 2.0
+
+
+LAWS = ("ilqr", "lqr", "mpc", "nested_lqr", "pd", "rest", "swing_up", "tracking")
+MINE = SimpleNamespace(Options=Options)  # without PARAMETERS
+
+
+def test_a_table_follows_from_the_defaults():
+    kinds = {
+        parameter.name: (parameter.kind, parameter.default)
+        for parameter in options.table("mine", MINE)
+    }
+    assert kinds == {
+        "mine.gain": ("float", 3.0),
+        "mine.steps": ("int", 5),
+        "mine.gentle": ("bool", True),
+        "mine.shape": ("float_array", (1.0, 2.0)),
+    }
+
+
+def test_values_by_parameter_name_become_options():
+    values = {
+        "mine.gain": 4,
+        "mine.shape": [0.5],
+        "period": 0.01,
+        "cart.travel": 1.0,
+        "rod.mass": 9.0,
+    }
+    assert options.from_values("mine", MINE, values) == Options(4.0, 5, True, (0.5,), 0.01, 1.0)
+
+
+def test_the_values_that_the_controller_has_reach_lqr():
+    values = {"lqr.tilt_weight": 7.0, "cart.force_limit": 12.0, "period": 0.01}
+    assert options.from_values("lqr", lqr, values) == lqr.Options(
+        tilt_weight=7.0, force_limit=12.0, period=0.01
+    )
+
+
+def test_a_law_needs_no_options():
+    assert options.from_values("plain", SimpleNamespace(), {"period": 0.01}) == ()
+    assert options.table("rest", rest) == ()
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_tables_say_what_the_options_do(name):
+    law = select.load(name)
+    for parameter in options.table(name, law):
+        assert (
+            parameter.default
+            == law.Options._field_defaults[parameter.name.removeprefix(f"{name}.")]
+        )
+        assert parameter.description
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_shared_option_has_the_default_of_its_parameter(name):
+    defaults = options.type_of(select.load(name))._field_defaults
+    for option in SHARED.keys() & defaults:
+        assert defaults[option] == tables.known()[SHARED[option]].default
+
+
+@pytest.mark.parametrize("name", [name for name in LAWS if name != "rest"])
+def test_the_file_of_a_law_names_its_options(name):
+    entries = yaml_file.read(Path(__file__).parents[2] / "config" / f"{name}.yaml")
+    values = {entry.name: entry.value for entry in entries}
+    assert values["controller"] == name
+    own = {parameter.name for parameter in options.table(name, select.load(name))}
+    assert {given for given in values if given.startswith(f"{name}.")} <= own
+    options.from_values(name, select.load(name), values)
+
+
+def test_a_value_of_the_wrong_kind_is_named():
+    with pytest.raises(ValueError, match="mine.steps is 2.5; it must be a whole number"):
+        options.from_values("mine", MINE, {"mine.steps": 2.5})
+
+
+def test_a_table_that_is_not_that_of_the_options():
+    law = SimpleNamespace(
+        Options=Options, PARAMETERS=(Parameter("mine.gian", 3.0, "", "a slip of the pen"),)
+    )
+    with pytest.raises(
+        ValueError,
+        match="mine: PARAMETERS lists mine.gian; after its Options it must list mine.gain, mine.steps",
+    ):
+        options.table("mine", law)
+
+
+def test_an_option_without_a_default():
+    law = SimpleNamespace(Options=NamedTuple("Options", [("gain", float)]))
+    with pytest.raises(ValueError, match="mine: its option gain has the default None; it must be"):
+        options.table("mine", law)

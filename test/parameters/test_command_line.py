@@ -1,0 +1,56 @@
+"""What the commands share: options that are of use, or one sentence; results are never overwritten."""
+
+import re
+
+import pytest
+
+from rbdyn_ros.parameters.command_line import (
+    fresh_folder,
+    number,
+    parameter_files,
+    scenario,
+    voice,
+)
+from rbdyn_ros.parameters.parameter import Parameter
+
+COUNT = Parameter("--count", 1, "", "", kind="int", low=1)
+
+
+def test_a_number_is_checked_by_its_parameter():
+    assert number(COUNT, "3") == 3 and isinstance(number(COUNT, "3"), int)
+    with pytest.raises(
+        ValueError, match="^command line: --count is 0; it must be a whole number >= 1$"
+    ):
+        number(COUNT, "0")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    (tmp_path / "a.yaml").touch()
+    assert parameter_files([str(tmp_path / "a.yaml")]) == [tmp_path / "a.yaml"]
+    with pytest.raises(ValueError, match=r"^--params-file .*b\.yaml: there is no such file$"):
+        parameter_files([tmp_path / "a.yaml", tmp_path / "b.yaml"])
+
+
+def test_a_scenario_is_one_of_the_shipped(tmp_path):
+    (tmp_path / "scenarios").mkdir()
+    for name in ("windy", "calm"):
+        (tmp_path / "scenarios" / f"{name}.yaml").touch()
+    assert scenario(tmp_path, "calm") == tmp_path / "scenarios" / "calm.yaml"
+    with pytest.raises(ValueError, match="^--scenario is wet; known are calm, windy$"):
+        scenario(tmp_path, "wet")
+
+
+def test_a_fresh_folder_holds_nothing(tmp_path):
+    assert fresh_folder(str(tmp_path), "demo") == tmp_path
+    assert re.fullmatch(r"demo_\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d", fresh_folder(None, "demo").name)
+    (tmp_path / "precious").touch()
+    with pytest.raises(
+        ValueError, match="which is not empty; choose another, so that nothing is lost$"
+    ):
+        fresh_folder(str(tmp_path), "demo")
+
+
+def test_a_voice_names_its_command_and_hands_the_code_on(capsys):
+    assert voice("a command")("this happened", 3) == 3
+    heard = capsys.readouterr()
+    assert heard.err == "a command: this happened\n" and heard.out == ""

@@ -1,0 +1,240 @@
+"""Model files: what they say, and the sentence with file and line for what they cannot say."""
+
+import numpy as np
+import pytest
+
+from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.parameters import model_file
+
+BOX = "bodies: {crate: {shape: box, size: [0.1, 0.2, 0.3], mass: 2.0}}\n"
+
+
+@pytest.fixture
+def read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def reading(text: str, name: str = "m.yaml"):
+        path = tmp_path / name
+        path.write_text(text)
+        return model_file.read(path.relative_to(tmp_path))
+
+    return reading
+
+
+def test_values_reach_the_scene(read):
+    file = read(
+        "title: All of it\nstep: 2e-3\nduration: 3\nevery: 0.01\nview: yz\ngravity: [0, 0, -1]\nclose: true\n"
+        "whole_steps: true\ncolliders: {friction: 0.6, restitution: 0.1}\n"
+        "bodies:\n"
+        "  a: {shape: capsule, radius: 0.1, length: 0.4, density: 1000, position: [1, 2, 3], rpy: [0, 0.5, 0],\n"
+        "      velocity: [1, 0, 0], angular_velocity: [0, 0, 2], held: [0, 1, 0, 0, 0, 0]}\n"
+        "  b: {shape: none, mass: 2, inertia: [1, 1, 1], orientation: [0, 1, 0, 0]}\n"
+        "  c: {shape: rod, from: [0, 0, 0], to: [0, 3, 4], mass: 1, radius: 0.02}\n"
+        "joints: {j: {type: universal, between: [a, b], point: [0, 0, 1], axis: [1, 0, 0], axis_b: [0, 1, 0]}}\n"
+        "geoms: {wall: {shape: plane, normal: [-1, 0, 0], point: [4, 0, 0]}, tip: {shape: point, body: b, position: [0, 0, 1]}}\n"
+        "contacts: {hit: {between: [a, wall], friction: 0.3, restitution: 0.4}}\n"
+    )
+    assert (file.title, file.step, file.duration, file.every, file.view) == (
+        "All of it",
+        2e-3,
+        3.0,
+        0.01,
+        "yz",
+    )
+    whole = file.scene
+    assert whole.colliders == (0.6, 0.1)
+    assert (
+        file.whole_steps
+        and whole.gravity == (0, 0, -1)
+        and whole.close
+        and list(whole.bodies) == ["a", "b", "c"]
+    )
+    a, c = whole.bodies["a"], whole.bodies["c"]
+    volume = np.pi * 0.1**2 * (0.4 + 4.0 / 3.0 * 0.1)
+    assert a.mass == pytest.approx(1000.0 * volume) and a.held == (0, 1, 0, 0, 0, 0)
+    assert a.orientation == pytest.approx((np.cos(0.25), 0, np.sin(0.25), 0)) and a.velocity == (
+        1,
+        0,
+        0,
+    )
+    along = quaternion.rotate(np.array(c.orientation), np.array([0.0, 0.0, 1.0]))
+    assert along == pytest.approx([0, 0.6, 0.8]) and c.position == pytest.approx((0, 1.5, 2.0))
+    assert whole.geoms["a"].size == (0.1, 0.4) and whole.geoms["c"].kind == "cylinder"
+    normal = quaternion.rotate(
+        np.array(whole.geoms["wall"].orientation), np.array([0.0, 0.0, 1.0])
+    )
+    assert normal == pytest.approx([-1, 0, 0]) and "b" not in whole.geoms
+    assert whole.joints["j"].between == ("a", "b") and whole.contacts["hit"].friction == 0.3
+
+
+def test_the_inertia_of_a_capsule_is_that_of_its_points(read):
+    """Against a sum over a fine grid."""
+    body = read("bodies: {a: {shape: capsule, radius: 0.1, length: 0.3, mass: 2}}").scene.bodies[
+        "a"
+    ]
+    x = np.linspace(-0.25, 0.25, 201)
+    X, Y, Z = np.meshgrid(x[50:151], x[50:151], x)
+    inside = X**2 + Y**2 + np.maximum(np.abs(Z) - 0.15, 0.0) ** 2 <= 0.01
+    m = 2.0 / inside.sum()
+    expected = [m * (A**2 + B**2)[inside].sum() for A, B in ((Y, Z), (X, Z), (X, Y))]
+    assert body.inertia == pytest.approx(expected, rel=5e-3)
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        (
+            "bodies: {a: {shape: box, size: [1, 2, 3], mass: -1}}",
+            "m.yaml:1: bodies.a.mass is -1 kg; it must be a finite number > 0",
+        ),
+        (
+            "bodies:\n  a:\n    shape: ball\n",
+            "m.yaml:3: bodies.a.shape is 'ball'; it must be one of sphere, box",
+        ),
+        ("bodies: {a: {mass: 1}}", "m.yaml:1: bodies.a has no shape; write sphere, box"),
+        ("bodies: {a: {shape: sphere, mass: 1}}", "bodies.a has no radius; a sphere needs it"),
+        (
+            "bodies: {a: {shape: sphere, radius: 1}}",
+            "bodies.a has neither mass and density; give one",
+        ),
+        (
+            "bodies: {a: {shape: sphere, radius: 1, mass: 1, density: 1}}",
+            "bodies.a has both mass and density",
+        ),
+        (
+            "bodies: {a: {shape: sphere, radius: 1, length: 1, mass: 1}}",
+            "bodies.a.length has no meaning for a sphere",
+        ),
+        (
+            "bodies: {a: {shape: sphere, radus: 1}}",
+            "bodies.a.radus is not known; did you mean radius?",
+        ),
+        (
+            "bodies: {a: {shape: box, size: [1, 2], mass: 1}}",
+            r"bodies.a.size is \[1, 2\] m; it must be a list of 3",
+        ),
+        (
+            BOX.replace("0.2", "0"),
+            r"m.yaml:1: bodies.crate.size is .* m; it must be a list of 3 finite numbers > 0",
+        ),
+        (
+            "bodies: {a: {shape: sphere, radius: 1e200, density: 1}}",
+            "m.yaml:1: bodies.a: the mass of a sphere is inf kg",
+        ),
+        (
+            "bodies: {a: {shape: rod, from: [0, 0, 0], mass: 1}}",
+            "bodies.a has no to; give both ends",
+        ),
+        (
+            "bodies: {a: {shape: rod, from: [0, 0, 0], to: [0, 0, 0], mass: 1}}",
+            "from and to are the same point",
+        ),
+        (
+            "bodies: {a: {shape: rod, from: [0, 0, 0], to: [0, 0, 1], length: 1, mass: 1}}",
+            "a.length follows from its ends",
+        ),
+        (BOX.replace("2.0", "2, orientation: [1, 1, 0, 0]"), "its norm is 1.414 and must be 1"),
+        (
+            BOX.replace("2.0", "2, orientation: [1, 0, 0, 0], rpy: [0, 0, 0]"),
+            "has both rpy and orientation",
+        ),
+        ("bodies: 3", "m.yaml:1: bodies has no parts; write bodies: {NAME: {...}}"),
+        ("bodies: {a: 3}", "m.yaml:1: bodies.a has no parts"),
+        (
+            BOX + "joints: {j: {between: [crate, world]}}",
+            "m.yaml:2: joints.j has no type; write one of anchor",
+        ),
+        (BOX + "joints: {j: {type: hinge}}", "joints.j has no between"),
+        (
+            BOX + "joints: {j: {type: hinge, between: [crate, world]}}",
+            "joints.j has no axis; a joint of type hinge needs it",
+        ),
+        (
+            BOX + "joints: {j: {type: ball, between: [crate, world], axis: [1, 0, 0]}}",
+            "joints.j.axis has no meaning for a joint",
+        ),
+        (
+            BOX + "joints: {j: {type: ball, between: [crate]}}",
+            r"joints.j.between is \['crate'\]; it must be a list of 2",
+        ),
+        (
+            BOX + "geoms: {g: {shape: plane, normal: [0, 0, 0]}}",
+            "m.yaml:2: geoms.g.normal is zero",
+        ),
+        (
+            BOX + "geoms: {g: {shape: plane, size: [1, 1, 1]}}",
+            "geoms.g.size has no meaning for a plane",
+        ),
+        (BOX + "geoms: {g: {shape: sphere}}", "geoms.g has no radius; a sphere needs it"),
+        (
+            BOX + "springs: {s: {between: [crate, world]}}",
+            "m.yaml:2: springs.s has no stiffness; write it in N/m",
+        ),
+        (
+            BOX + "springs: {s: {stiffness: 1}}",
+            "springs.s has no between; write .*, or hinge: NAME",
+        ),
+        (
+            BOX + "springs: {s: {stiffness: 1, hinge: h, length: 1}}",
+            "springs.s.length has no meaning for a spring at a hinge",
+        ),
+        (
+            BOX + "springs: {s: {stiffness: -1, hinge: h}}",
+            "springs.s.stiffness is -1; it must be a finite number >= 0",
+        ),
+        (
+            BOX + "impact_law: hertz",
+            "impact_law is 'hertz'; it must be one of bounded_newton, newton, poisson",
+        ),
+        (
+            BOX + "geoms: {crate: {shape: point}}",
+            "m.yaml:2: there are two geom definitions called crate",
+        ),
+        (BOX + "contacts: {c: {friction: 1}}", "contacts.c has no between"),
+        (
+            BOX + "contacts: {c: {between: [crate, crate], friction: -1}}",
+            "contacts.c.friction is -1; it must be",
+        ),
+        (
+            BOX + "contacts: {c: {between: [crate, crate], restitution: 2}}",
+            "must be a finite number >= 0 and <= 1",
+        ),
+        (BOX + "gravty: [0, 0, 1]", "m.yaml:2: gravty is not known; did you mean gravity?"),
+        (BOX + "positions: {j: 1}", "m.yaml:2: positions and rates are those of a URDF's joints"),
+        ("/**:\n  ros__parameters:\n    rod.mass: 1\n", "m.yaml:3: a model file has no sections"),
+        (BOX + "step: 0", "m.yaml:2: step is 0 s; it must be a finite number > 0"),
+        (BOX + BOX, "m.yaml:2: bodies is given twice"),
+        ("- a\n- b\n", "m.yaml:1: the file holds no parameters"),
+    ],
+)
+def test_what_a_file_cannot_say_is_named_with_its_line(read, text, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        read(text)
+
+
+def test_what_the_scene_refuses_is_named_with_the_file(read):
+    path = model_file.Path("m.yaml")
+    file = read(BOX + "contacts: {c: {between: [crate, floor]}}")
+    with pytest.raises(ValueError, match="m.yaml: contact c: geom is 'floor'; known are crate"):
+        model_file.build(file, path)
+
+
+def test_joints_that_contradict_each_other_are_named(read):
+    """A bar of 1 m between two anchors 1.5 m apart, which `close` cannot close."""
+    file = read(
+        "close: true\nbodies: {bar: {shape: rod, from: [0, 0, 0], to: [1, 0, 0], mass: 1}}\n"
+        "joints:\n  left: {type: anchor, between: [bar, world], point: [0, 0, 0]}\n"
+        "  right: {type: anchor, between: [bar, world], point_a: [0, 0, 0.5], point_b: [1.5, 0, 0]}\n"
+    )
+    with pytest.raises(ValueError, match="joint (left|right) .*the joints contradict each other"):
+        model_file.build(file, model_file.Path("m.yaml"))
+
+
+def test_colliders_that_cannot_be_are_named(read):
+    assert read(BOX).scene.colliders is None
+    with pytest.raises(
+        ValueError, match=r"m.yaml:2: colliders.mu is not known; write colliders: {friction: 0.5"
+    ):
+        read(BOX + "colliders: {mu: 0.5}")
+    with pytest.raises(ValueError, match="m.yaml:2: colliders.restitution is 2"):
+        read(BOX + "colliders: {restitution: 2}")

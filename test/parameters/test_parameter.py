@@ -1,0 +1,159 @@
+"""The one check that every value passes, from a file, from the command line and from ROS."""
+
+from array import array
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rbdyn_ros.parameters.parameter import Parameter, check, expected, shown
+
+MASS = Parameter("rod.mass", 1.0, "kg", "mass", low=0.0, low_open=True)
+SHARE = Parameter("share", 0.5, "", "a share", low=0.0, high=1.0)
+COUNT = Parameter("count", 20, "", "how many", "int", low=1)
+FLAG = Parameter("flag", False, "", "yes or no", "bool")
+NAME = Parameter("name", "a", "", "which", "string", choices=("a", "b", "c"))
+MOMENTS = Parameter(
+    "moments", (), "kg m^2", "three or none", "float_array", low=0.0, low_open=True, length=(0, 3)
+)
+WAVES = Parameter("waves", (), "", "triples", "float_array", length=range(0, 301, 3))
+WORDS = Parameter("words", (), "", "some", "string_array")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "coerced"),
+    [
+        (MASS, 2, 2.0),
+        (MASS, "1e-3", 1e-3),  # what PyYAML makes of 1e-3
+        (MASS, "1.5E3", 1.5e3),
+        (SHARE, 0, 0.0),
+        (SHARE, 1, 1.0),
+        (COUNT, 3, 3),
+        (COUNT, 3.0, 3),
+        (FLAG, True, True),
+        (NAME, "c", "c"),
+        (MOMENTS, [1, 2.0, "3e0"], (1.0, 2.0, 3.0)),
+        (MOMENTS, [], ()),
+        (MOMENTS, array("d", [1.0, 2.0, 3.0]), (1.0, 2.0, 3.0)),  # what rclpy hands over
+        (WAVES, [1, 2, 3, 4, 5, 6], (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)),
+        (WORDS, "one", ("one",)),
+    ],
+)
+def test_accepts_what_people_write(parameter, value, coerced):
+    result = check(parameter, value, "here")
+    assert result == coerced and type(result) is type(coerced)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        True,
+        False,
+        None,
+        "heavy",
+        "",
+        "nan",
+        "1",
+        float("nan"),
+        float("inf"),
+        -float("inf"),
+        0,
+        -1.0,
+        [],
+        [1.0],
+        {},
+        10**400,
+    ],
+)
+def test_refuses_what_is_no_mass(value):
+    with pytest.raises(
+        ValueError, match=r"^a\.yaml:3: rod\.mass is .*; it must be a finite number > 0$"
+    ):
+        check(MASS, value, "a.yaml:3")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "sentence"),
+    [
+        (MASS, -1, "here: rod.mass is -1 kg; it must be a finite number > 0"),
+        (MASS, None, "here: rod.mass is null; it must be a finite number > 0"),
+        (SHARE, 2, "here: share is 2; it must be a finite number >= 0 and <= 1"),
+        (COUNT, 2.5, "here: count is 2.5; it must be a whole number >= 1"),
+        (COUNT, True, "here: count is true; it must be a whole number >= 1"),
+        (FLAG, 1, "here: flag is 1; it must be true or false"),
+        (FLAG, "on", "here: flag is 'on'; it must be true or false"),
+        (NAME, "d", "here: name is 'd'; it must be one of a, b or c"),
+        (NAME, 3, "here: name is 3; it must be one of a, b or c"),
+        (
+            MOMENTS,
+            [1, 2],
+            "here: moments is [1, 2] kg m^2; it must be a list of 0 or 3 finite numbers > 0",
+        ),
+        (
+            MOMENTS,
+            [1, 2, 0],
+            "here: moments is [1, 2, 0] kg m^2; it must be a list of 0 or 3 finite numbers > 0",
+        ),
+        (
+            MOMENTS,
+            [1, 2, True],
+            "here: moments is [1, 2, True] kg m^2; it must be a list of 0 or 3 finite numbers > 0",
+        ),
+        (
+            WAVES,
+            [1, 2],
+            "here: waves is [1, 2]; it must be a list of finite numbers whose length is a multiple of 3",
+        ),
+        (WORDS, ["a", 1], "here: words is ['a', 1]; it must be a list of strings"),
+    ],
+)
+def test_the_sentence_names_the_thing_its_value_and_the_range(parameter, value, sentence):
+    with pytest.raises(ValueError) as error:
+        check(parameter, value, "here")
+    assert str(error.value) == sentence
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True))
+def test_a_float_passes_exactly_when_it_is_in_range(value):
+    try:
+        assert check(SHARE, value, "") == value and 0.0 <= value <= 1.0
+    except ValueError:
+        assert not 0.0 <= value <= 1.0
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        st.lists,
+        max_leaves=5,
+    )
+)
+def test_any_value_is_accepted_or_refused_with_one_sentence(value):
+    for parameter in (MASS, COUNT, FLAG, NAME, MOMENTS, WAVES, WORDS):
+        try:
+            check(parameter, value, "here")
+        except ValueError as error:
+            assert str(error).startswith(f"here: {parameter.name} is ") and "it must be" in str(
+                error
+            )
+
+
+def test_refine_finishes_the_sentence():
+    def even(value):
+        if value % 2:
+            raise ValueError("it must be even")
+        return value // 2
+
+    halved = COUNT._replace(refine=even)
+    assert check(halved, 4, "here") == 2
+    with pytest.raises(ValueError, match="^here: count is 3; it must be even$"):
+        check(halved, 3, "here")
+
+
+def test_choices_may_be_found_late():
+    late = NAME._replace(choices=lambda: ("x", "y"))
+    assert check(late, "y", "") == "y" and expected(late) == "x or y"
+
+
+def test_long_values_are_cut():
+    assert len(shown(list(range(1000)))) == 80

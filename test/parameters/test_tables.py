@@ -1,0 +1,53 @@
+"""The tables themselves, and the answer to a name that nobody knows."""
+
+import pytest
+
+from benchmarks.size import is_sentence
+from rbdyn_ros.parameters import tables
+from rbdyn_ros.parameters.parameter import check, expected
+
+ALL = [parameter for table in tables.TITLED.values() for parameter in table]
+
+
+@pytest.mark.parametrize("parameter", ALL, ids=lambda parameter: parameter.name)
+def test_every_default_passes_its_own_check(parameter):
+    assert check(parameter, parameter.default, "default") == parameter.default
+
+
+@pytest.mark.parametrize("parameter", ALL, ids=lambda parameter: parameter.name)
+def test_every_parameter_is_described_in_sentences(parameter):
+    """They begin with a verb: "Sets the mass of the cart."."""
+    assert is_sentence(parameter.description)
+    assert expected(parameter)
+
+
+@pytest.mark.parametrize("node", tables.NODES)
+def test_no_node_has_two_parameters_of_one_name(node):
+    assert len(tables.known(node)) == len(tables.NODES[node])
+
+
+def test_no_parameter_is_also_a_group():
+    names = {parameter.name for parameter in ALL}
+    assert not [name for name in names if any(other.startswith(f"{name}.") for other in names)]
+
+
+def test_an_unknown_name_gets_the_nearest_known_one():
+    with pytest.raises(
+        ValueError,
+        match=r"here: rod\.mas is not a known parameter; did you mean rod\.mass\? list all with .*parameters",
+    ):
+        tables.lookup("rod.mas", "here")
+
+
+def test_a_name_of_another_node_is_unknown_to_this_one():
+    assert tables.lookup("armed", "here").name == "armed"
+    with pytest.raises(ValueError, match="armed is not a known parameter"):
+        tables.lookup("armed", "here", "pendulum_simulator")
+
+
+def test_a_group_is_not_a_parameter():
+    with pytest.raises(
+        ValueError,
+        match=r"here: cart is a group of parameters, not one: cart\.mass, cart\.damping",
+    ):
+        tables.lookup("cart", "here")

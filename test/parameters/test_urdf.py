@@ -1,0 +1,176 @@
+"""URDFs: kinematics against hand calculation and MuJoCo, lumped links, and what is refused."""
+
+import numpy as np
+import pytest
+
+from rbdyn_ros import optional
+from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import scene
+from rbdyn_ros.parameters import model_file, urdf
+
+pytest.importorskip(
+    "urdf_parser_py", reason="urdf_parser_py is not installed: pip install 'rbdyn_ros[urdf]'"
+)
+INERTIAL = (
+    '<inertial><origin xyz="0.1 0.02 -0.05" rpy="0.3 -0.2 0.5"/><mass value="{m}"/>'
+    '<inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.001" ixz="-0.002" iyz="0.003"/></inertial>'
+)
+LINKS = "".join(
+    f'<link name="{name}">{INERTIAL.format(m=m)}</link>'
+    for name, m in (("a", 1.5), ("b", 0.7), ("c", 0.4))
+)
+JOINTS = (
+    '<joint name="j1" type="revolute"><parent link="base"/><child link="a"/><origin xyz="0 0 0.5" rpy="0.2 0 0.1"/>'
+    '<axis xyz="0 1 0.3"/><limit effort="1" velocity="1" lower="-1" upper="1"/><dynamics damping="0.1"/></joint>'
+    '<joint name="j2" type="prismatic"><parent link="a"/><child link="b"/><origin xyz="0.3 0 0" rpy="0 0.4 0"/>'
+    '<axis xyz="1 0 0.2"/><limit effort="1" velocity="1"/></joint>'
+    '<joint name="j3" type="continuous"><parent link="b"/><child link="c"/><origin xyz="0.1 0.2 0"/><axis xyz="0 0 1"/></joint>'
+)
+ROBOT = f'<robot name="three"><link name="base"/>{LINKS}{JOINTS}</robot>'
+POSITIONS = {"j1": 0.4, "j2": -0.1, "j3": 1.1}
+RATES = {"j1": 1.2, "j2": 0.3, "j3": -2.0}
+
+
+@pytest.fixture
+def read(tmp_path):
+    def reading(text: str, **starts):
+        path = tmp_path / "r.urdf"
+        path.write_text(text)
+        given = {
+            word: {name: (value, "m.yaml:7") for name, value in start.items()}
+            for word, start in starts.items()
+        }
+        return urdf.read(path, **given)
+
+    return reading
+
+
+def test_motion_of_a_chain_is_that_of_mujoco(read):
+    """Places, velocities and accelerations of a chain with skewed axes and inertias."""
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed: pip install mujoco")
+    robot = read(ROBOT, positions=POSITIONS, rates=RATES)
+    model = scene.build(scene.Scene(robot.bodies, robot.joints))
+    compiler = '<mujoco><compiler balanceinertia="false" discardvisual="false" fusestatic="false"/></mujoco>'
+    peer = mujoco.MjModel.from_xml_string(
+        ROBOT.replace('<link name="base"/>', compiler + '<link name="base"/>')
+    )
+    peer.opt.gravity[:], peer.dof_damping[:] = (0.0, 0.0, -9.81), 0.0
+    peer.jnt_limited[:] = 0
+    data = mujoco.MjData(peer)
+    data.qpos[:], data.qvel[:] = list(POSITIONS.values()), list(RATES.values())
+    mujoco.mj_forward(peer, data)
+    q, v = models.state(model)
+    h = 1e-5
+    assert models.advance(model, h, 2) == 2
+    faster = (models.state(model)[1] - v) / (2.0 * h)
+    mujoco.mj_rnePostConstraint(peer, data)
+    for i, name in enumerate(robot.bodies):
+        body = mujoco.mj_name2id(peer, mujoco.mjtObj.mjOBJ_BODY, name)
+        assert q[i, :3] == pytest.approx(data.xipos[body], abs=1e-12)
+        assert robot.bodies[name].mass == pytest.approx(peer.body_mass[body])
+        moving = np.zeros(6)
+        mujoco.mj_objectVelocity(peer, data, mujoco.mjtObj.mjOBJ_BODY, body, moving, 0)
+        assert v[i, :3] == pytest.approx(moving[3:], abs=1e-12)
+        assert quaternion.rotate(q[i, 3:], v[i, 3:]) == pytest.approx(moving[:3], abs=1e-12)
+        mujoco.mj_objectAcceleration(peer, data, mujoco.mjtObj.mjOBJ_BODY, body, moving, 0)
+        assert faster[i, :3] == pytest.approx(moving[3:] + peer.opt.gravity, abs=2e-3)
+
+
+def test_what_has_no_effect_is_noted(read):
+    notes = read(ROBOT).notes
+    assert "the limits of joint j1 are no stops: it moves past them" in notes
+    assert "damping and friction of joint j1 have no effect" in notes and len(notes) == 2
+
+
+def test_links_that_are_fixed_to_each_other_are_one_body(read):
+    """Two bars of a cross: mass, center and inertia by hand; the massless frame beside them adds nothing."""
+    bar = '<inertial><mass value="{m}"/><inertia ixx="0.1" iyy="0.2" izz="0.3" ixy="0" ixz="0" iyz="0"/></inertial>'
+    fixed = '<joint name="{n}" type="fixed"><parent link="{a}"/><child link="{b}"/><origin xyz="{x} 0 0"/></joint>'
+    sphere = (
+        '<collision><origin xyz="0 0 0.1"/><geometry><sphere radius="0.2"/></geometry></collision>'
+    )
+    text = (
+        f'<robot name="r"><link name="world"/><link name="a">{bar.format(m=1)}</link><link name="b">{bar.format(m=3)}{sphere}</link>'
+        '<link name="frame"/><joint name="free" type="floating"><parent link="world"/><child link="a"/></joint>'
+        + fixed.format(n="f", a="a", b="b", x=1)
+        + fixed.format(n="g", a="b", b="frame", x=5)
+        + "</robot>"
+    )
+    robot = read(text)
+    assert list(robot.bodies) == ["a"] and not robot.joints
+    body = robot.bodies["a"]
+    assert body.mass == 4.0 and body.position == pytest.approx((0.75, 0, 0))
+    assert body.inertia == pytest.approx((0.2, 0.4 + 0.75, 0.6 + 0.75))
+    geom = robot.geoms["b"]
+    assert (geom.kind, geom.body, geom.size) == (
+        "sphere",
+        "a",
+        (0.2,),
+    ) and geom.position == pytest.approx((0.25, 0, 0.1))
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("", "r.urdf: this is no URDF: "),
+        ("<robot", "r.urdf: this is no URDF: "),
+        ("<sdf/>", "r.urdf: this is no URDF: "),
+        ('<robot name="r"/>', "r.urdf: a URDF needs links"),
+        (
+            ROBOT.replace('<child link="b"/>', '<child link="x"/>'),
+            "joint j2 names the link x, which is not there",
+        ),
+        (
+            ROBOT.replace('<child link="c"/>', '<child link="b"/>'),
+            "link b is the child of joints j2 and j3; keep one",
+        ),
+        (
+            ROBOT.replace('<parent link="base"/>', '<parent link="c"/>'),
+            "the joints of a, b, c go round in a circle",
+        ),
+        (
+            ROBOT.replace('<link name="base"/>', '<link name="base"/><link name="d"/>'),
+            "there are 2 links without a parent",
+        ),
+        (
+            ROBOT.replace('xyz="0 0 1"', 'xyz="0 0 0"'),
+            "the axis of joint j3 is .* must be finite and not zero",
+        ),
+        (ROBOT.replace(INERTIAL.format(m=0.4), ""), "link c moves and has no mass"),
+        (
+            ROBOT.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><mimic joint="j1"/>'),
+            "joint j3 mimics j1, which is not there for a model",
+        ),
+    ],
+)
+def test_what_cannot_be_simulated_is_named(read, text, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        read(text)
+
+
+def test_a_start_of_a_joint_that_is_not_there_is_named_with_its_line(read):
+    with pytest.raises(
+        ValueError, match="^m.yaml:7: j4 is no hinge or slide of r.urdf; known are j1, j2, j3"
+    ):
+        read(ROBOT, positions={"j4": 1.0})
+
+
+def test_a_missing_library_is_said_with_the_way_to_get_it(read, monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError("No module named 'urdf_parser_py'", name="urdf_parser_py")
+
+    monkeypatch.setattr(optional, "import_module", missing)
+    with pytest.raises(
+        ValueError, match=r"--model r.urdf needs urdf_parser_py.*pip install 'rbdyn_ros\[urdf\]'"
+    ):
+        read(ROBOT)
+
+
+def test_the_shipped_urdf_is_a_model():
+    path = model_file.find("arm")
+    assert model_file.build(model_file.read(path), path).names.bodies == (
+        "carriage",
+        "upper",
+        "lower",
+    )

@@ -1,0 +1,154 @@
+"""A ROS graph of this test process alone: the nodes under test beside a probe, all over real DDS."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from domain import alone
+
+from rbdyn_ros.ros.start import MODULES
+
+os.environ.update(alone())  # before rclpy starts; others may run beside
+PATIENCE = (
+    60.0  # [s] how long anything may take; a loaded machine is slow, and nothing here is timed
+)
+
+
+class Graph:
+    """Nodes and a probe in one executor, which is spun while a test waits."""
+
+    def __init__(self, directory: Path):
+        import rclpy
+        from rclpy.executors import SingleThreadedExecutor
+
+        self.directory = directory
+        self.executor = SingleThreadedExecutor()
+        self.probe = rclpy.create_node("probe")
+        self.executor.add_node(self.probe)
+        self.nodes, self.processes = [], []
+
+    def simulator(self, **parameters):
+        """A simulator, active; `__` stands for the dot of a parameter's name."""
+        from rbdyn_ros.ros.simulator.simulator import Simulator
+
+        quiet = {
+            "history__directory": str(self.directory),
+            "watchdog__timeout": 0.0,
+            "integrator__name": "moser_veselov",
+        }
+        return self._start(Simulator, {**quiet, **parameters})
+
+    def controller(self, **parameters):
+        """A controller, active."""
+        from rbdyn_ros.ros.controller.controller import Controller
+
+        return self._start(Controller, parameters)
+
+    def _start(self, kind, parameters: dict):
+        from rclpy.parameter import Parameter
+
+        overrides = [
+            Parameter(name.replace("__", "."), value=value) for name, value in parameters.items()
+        ]
+        self.nodes.append(kind(parameter_overrides=overrides))
+        self.executor.add_node(self.nodes[-1])
+        self.nodes[-1].autostart()
+        return self.nodes[-1]
+
+    def process(self, module: str, *arguments: str) -> subprocess.Popen:
+        """A node in a process of its own; its output goes to a file."""
+        log = open(self.directory / f"{module}.log", "w")
+        command = [
+            sys.executable,
+            "-m",
+            f"rbdyn_ros.ros.{MODULES[module]}",
+            "--ros-args",
+            *arguments,
+        ]
+        self.processes.append(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT))
+        return self.processes[-1]
+
+    def log(self, module: str) -> str:
+        """What such a process has said."""
+        return (self.directory / f"{module}.log").read_text()
+
+    def listen(self, kind, topic: str, latched: bool = False) -> list:
+        """The messages of a topic as they arrive."""
+        from rbdyn_ros.ros import qos
+
+        heard = []
+        self.probe.create_subscription(
+            kind, topic, heard.append, qos.LATCHED if latched else qos.OFFERED
+        )
+        return heard
+
+    def publisher(self, kind, topic: str):
+        """A publisher whose subscriber has been found."""
+        publisher = self.probe.create_publisher(kind, topic, 1)
+        self.until(lambda: publisher.get_subscription_count() > 0)
+        return publisher
+
+    def call(self, kind, service: str, **fields):
+        """The response of a service."""
+        client = self.probe.create_client(kind, service)
+        self.until(client.service_is_ready)
+        future = client.call_async(kind.Request(**fields))
+        self.until(future.done)
+        self.probe.destroy_client(client)
+        return future.result()
+
+    def ask(self, kind, service: str, **fields):
+        """The response of a service that changes nothing: asked again where none comes.
+
+        On a busy machine the server may not know the client's end when it answers, and the response is lost.
+        """
+        client, asked = self.probe.create_client(kind, service), []
+
+        def answered() -> bool:
+            if client.service_is_ready() and (not asked or time.monotonic() - asked[-1][0] > 3.0):
+                asked.append((time.monotonic(), client.call_async(kind.Request(**fields))))
+            return any(future.done() for _, future in asked)
+
+        self.until(answered)
+        self.probe.destroy_client(client)
+        return next(future.result() for _, future in asked if future.done())
+
+    def until(self, condition) -> None:
+        """Spin until it holds."""
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end, "waited in vain"
+            self.executor.spin_once(timeout_sec=0.02)
+
+    def close(self) -> None:
+        """End everything."""
+        for process in self.processes:
+            process.kill()
+            process.wait()
+        for node in [*reversed(self.nodes)]:
+            node.close()
+        for node in [*self.nodes, self.probe]:
+            self.executor.remove_node(node)
+            node.destroy_node()
+        self.executor.shutdown()
+
+
+@pytest.fixture(scope="session")
+def ros():
+    """rclpy, started once."""
+    import rclpy
+
+    rclpy.init()
+    yield
+    rclpy.shutdown()
+
+
+@pytest.fixture
+def graph(ros, tmp_path):
+    """An empty graph."""
+    graph = Graph(tmp_path)
+    yield graph
+    graph.close()

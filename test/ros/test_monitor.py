@@ -1,0 +1,89 @@
+"""The monitor beside real nodes: it finds the loop, says what is wrong, and leaves a report, also after a signal."""
+
+import json
+import signal
+import struct
+
+import pytest
+
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
+
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
+
+
+def line(heard: list) -> object:
+    """The newest line of diagnostics that the monitor has said, or None."""
+    lines = [
+        status
+        for message in heard
+        for status in message.status
+        if status.name.startswith("pendulum_monitor")
+    ]
+    return lines[-1] if lines else None
+
+
+def test_a_monitor_reports_the_loop_and_then_its_end(graph):
+    heard = graph.listen(DiagnosticArray, "/diagnostics")
+    folder = graph.directory / "report"
+    monitor = graph.process(
+        "monitor",
+        "-p",
+        f"monitor.path:={folder}",
+        "-p",
+        "monitor.warm_up:=0.2",
+        "-p",
+        "monitor.silence:=0.2",
+    )
+    graph.until(lambda: line(heard))
+    assert line(heard).level == b"\x02" and "no state on /odometry" in line(heard).message
+    simulator, _ = graph.simulator(rates__state=100.0), graph.controller()
+    graph.until(lambda: simulator.runner.statistics.ticks > 200)
+    graph.until(
+        lambda: (
+            line(heard).name.endswith("/odometry to /cart/command")
+            and "no state" not in line(heard).message
+        )
+    )
+    monitor.send_signal(signal.SIGINT)
+    graph.until(lambda: monitor.poll() is not None)
+    assert monitor.returncode == 0 and "Traceback" not in graph.log("monitor")
+    report = json.loads((folder / "monitor.json").read_text())
+    assert (
+        report["usual_step"] == 0.01
+        and report["period"]["count"] > 20
+        and report["round_trip"]["count"] > 20
+    )
+    assert report["warm_up"]["messages"] > 0 and "<svg" in (folder / "monitor.html").read_text()
+
+
+def test_a_report_that_cannot_be_written_is_said_in_full(graph):
+    (graph.directory / "file").write_text("")
+    monitor = graph.process("monitor", "-p", f"monitor.path:={graph.directory / 'file'}")
+    heard = graph.listen(DiagnosticArray, "/diagnostics")
+    graph.until(lambda: line(heard))
+    monitor.send_signal(signal.SIGTERM)
+    graph.until(lambda: monitor.poll() is not None)
+    said = graph.log("monitor")
+    assert (
+        monitor.returncode == 0
+        and "cannot be written" in said
+        and "'verdict'" in said
+        and "Traceback" not in said
+    )
+
+
+@pytest.mark.parametrize("nanoseconds", [0, 1, 999_999_999, 12_345_678_901_234_567])
+def test_the_stamp_is_read_from_the_bytes(nanoseconds):
+    from rclpy.serialization import serialize_message
+
+    from rbdyn_ros.ros.messages.messages import set_stamp
+    from rbdyn_ros.ros.recording.monitor import stamp
+
+    message = Odometry()
+    set_stamp(message.header.stamp, nanoseconds % 2_000_000_000_000_000_000)
+    assert stamp(serialize_message(message)) == nanoseconds
+    big_endian = b"\0\0\0\0" + struct.pack(">iI", *divmod(nanoseconds, 10**9))
+    assert stamp(big_endian) == nanoseconds

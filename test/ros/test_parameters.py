@@ -1,0 +1,204 @@
+"""Parameters at the start and while a node runs: coerced, refused with a sentence, all or nothing."""
+
+import pytest
+
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
+
+from rcl_interfaces.msg import Parameter as ParameterMessage  # noqa: E402
+from rcl_interfaces.msg import ParameterType, ParameterValue  # noqa: E402
+from rcl_interfaces.srv import DescribeParameters, SetParameters, SetParametersAtomically  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+
+NODE = "/pendulum_simulator"
+
+
+def test_an_integer_is_accepted_for_a_float_at_the_start(graph):
+    simulator = graph.simulator(start="paused", rod__mass=3, initial__orientation=[1, 0, 0, 0])
+    assert simulator.get_parameter("rod.mass").type_ == Parameter.Type.DOUBLE
+    assert simulator.runner.plant.setup.system.rod_mass == 3.0
+    assert list(simulator.get_parameter("initial.orientation").value) == [1.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "name, value, sentence",
+    [
+        ("rod__mass", -1.0, "rod.mass is -1.0 kg; it must be a finite number > 0"),
+        ("rod__mass", float("nan"), "rod.mass is nan kg"),
+        ("rod__mass", "heavy", "rod.mass is 'heavy'"),
+        ("rod__mas", 1.0, "did you mean rod.mass"),
+        ("rod__inertia", [1.0, 1.0, 5.0], "rod.inertia"),
+        ("initial__orientation", [0.0, 0.0, 0.0, 0.0], "initial.orientation"),
+        ("initial__orientation", [1.0, 0.0, 0.0], "a list of 4 finite numbers"),
+        ("integrator__name", "euler", "quaternion_midpoint"),
+        ("integrator__step", 0.0, "integrator.step is 0.0 s"),
+        ("frame_prefix", "/left", "must not start with a slash"),
+        ("lqr__position_wait", 1.0, "lqr.position_wait"),
+    ],
+)
+def test_a_bad_value_at_the_start_is_one_sentence(ros, name, value, sentence):
+    from rbdyn_ros.ros.simulator.simulator import Simulator
+
+    with pytest.raises(ValueError) as error:
+        Simulator(parameter_overrides=[Parameter(name.replace("__", "."), value=value)])
+    assert sentence in str(error.value)
+
+
+def test_parameters_of_the_other_node_may_stand_in_a_file_for_all(graph):
+    simulator = graph.simulator(start="paused", period=0.002, lqr__position_weight=1.0)
+    assert "period" not in simulator.parameters.values and not simulator.has_parameter("period")
+
+
+def messages(values: dict) -> list:
+    """The values as parameters of a service request."""
+    kinds = {bool: "bool", int: "integer", float: "double", str: "string", list: "double_array"}
+    parameters = []
+    for name, value in values.items():
+        kind = kinds[type(value)]
+        typed = ParameterValue(
+            type=getattr(ParameterType, f"PARAMETER_{kind.upper()}"), **{f"{kind}_value": value}
+        )
+        parameters.append(ParameterMessage(name=name.replace("__", "."), value=typed))
+    return parameters
+
+
+def set_atomically(graph, **values):
+    parameters = messages(values)
+    response = graph.call(
+        SetParametersAtomically, f"{NODE}/set_parameters_atomically", parameters=parameters
+    )
+    return response.result
+
+
+def test_live_changes_are_swapped_in(graph):
+    simulator = graph.simulator(start="immediately")
+    assert set_atomically(
+        graph, rod__mass=2, gravity=1.62, rod__length=1.0, input__force_x=[1.0, 2.0, 0.0]
+    ).successful
+    system = simulator.runner.plant.setup.system
+    assert (system.rod_mass, system.gravity, system.center) == (2.0, 1.62, 0.5)
+    assert simulator.get_parameter("rod.mass").value == 2.0
+    assert set_atomically(
+        graph, rod__inertia="[1, 1, 0.5]"
+    ).successful  # as `ros2 param set` sends it
+    assert simulator.runner.plant.setup.system.inertia == (1.0, 1.0, 0.5)
+    assert set_atomically(graph, rod__inertia=[]).successful
+    steps = simulator.runner.plant.steps
+    graph.until(lambda: simulator.runner.plant.steps > steps + 10)
+    assert simulator.runner.status == "playing"
+
+
+@pytest.mark.parametrize(
+    "bad, reason",
+    [
+        (dict(rod__mass=-1.0), "rod.mass"),
+        (dict(rod__mass=float("nan")), "rod.mass"),
+        (dict(rod__mass="heavy"), "rod.mass"),
+        (dict(rod__inertia=[1.0, 1.0]), "rod.inertia"),
+        (dict(rod__inertia=[1.0, 1.0, 5.0]), "rod.inertia"),
+        (dict(watchdog__reaction="panic"), "zero, hold or ramp"),
+        (dict(integrator__name="rk4"), "read-only"),
+        (dict(integrator__max_iterations=0), "integrator.max_iterations"),
+    ],
+)
+def test_a_bad_change_leaves_everything_as_it_was(graph, bad, reason):
+    simulator = graph.simulator(start="immediately")
+    before = (simulator.parameters.values, simulator.runner.plant.setup)
+    result = set_atomically(graph, gravity=1.62, **bad)
+    assert not result.successful and reason in result.reason
+    assert (simulator.parameters.values, simulator.runner.plant.setup) == before
+    assert simulator.get_parameter("gravity").value == 9.81
+
+
+def hil_bridge(graph):
+    from rbdyn_ros.ros.hil.hil_bridge import HilBridge
+
+    return graph._start(HilBridge, {"autostart": False})
+
+
+STARTS = {
+    "pendulum_simulator": lambda graph: graph.simulator(start="paused"),
+    "pendulum_controller": lambda graph: graph.controller(),
+    "pendulum_hil": hil_bridge,
+}
+REFUSED = {
+    "of a bad value": (dict(rod__mass=-1.0), "rod.mass"),
+    "of another type": (dict(rod__mass="heavy"), "rod.mass"),
+    "that is not there": (dict(rod__color=1.0), "undeclared"),
+    "after a good one": (dict(gravity=9.81, rod__mass=float("inf")), "rod.mass"),
+}
+
+
+@pytest.mark.parametrize("bad, reason", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("name", STARTS)
+def test_several_are_set_all_or_none_where_the_service_says_so(graph, name, bad, reason):
+    """set_parameters_atomically: whole or refused whole. set_parameters: each by itself, as rcl_interfaces says."""
+    node, request = (
+        STARTS[name](graph),
+        messages(dict(cart__mass=2.5)) + messages(bad) + messages(dict(rod__length=1.5)),
+    )
+    before = node.parameters.values
+    result = graph.call(
+        SetParametersAtomically, f"{name}/set_parameters_atomically", parameters=request
+    ).result
+    assert not result.successful and reason in result.reason
+    assert node.parameters.values == before and [
+        node.get_parameter(key).value for key in ("cart.mass", "rod.length")
+    ] == [2.0, 2.4]
+    results = graph.call(SetParameters, f"{name}/set_parameters", parameters=request).results
+    assert [each.successful for each in results] == [
+        True,
+        *(key == "gravity" for key in bad),
+        True,
+    ]
+    assert [node.parameters.values[key] for key in ("cart.mass", "rod.length", "rod.mass")] == [
+        2.5,
+        1.5,
+        before["rod.mass"],
+    ]
+    result = graph.call(
+        SetParametersAtomically,
+        f"{name}/set_parameters_atomically",
+        parameters=messages(dict(cart__mass=2.0, rod__mass=3.0)),
+    ).result
+    assert result.successful and [
+        node.parameters.values[key] for key in ("cart.mass", "rod.mass")
+    ] == [2.0, 3.0]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=ValueError,
+    reason="rclpy's service raises on a type that does not exist, which ends the node",
+)
+def test_a_value_of_no_type_is_refused(graph):
+    graph.simulator(start="paused")
+    request = [
+        *messages(dict(gravity=1.62)),
+        ParameterMessage(name="rod.mass", value=ParameterValue(type=77)),
+    ]
+    assert not graph.call(
+        SetParametersAtomically, f"{NODE}/set_parameters_atomically", parameters=request
+    ).result.successful
+
+
+def test_each_parameter_says_what_it_is(graph):
+    graph.simulator(start="paused")
+    names = ["rod.mass", "watchdog.reaction", "integrator.name"]
+    mass, reaction, name = graph.call(
+        DescribeParameters, f"{NODE}/describe_parameters", names=names
+    ).descriptors
+    assert (
+        "[kg]" in mass.description
+        and mass.floating_point_range[0].from_value == 0.0
+        and not mass.read_only
+    )
+    assert "hold" in reaction.additional_constraints and name.read_only
+
+
+def test_use_sim_time_is_turned_off_in_the_node_that_makes_the_clock(graph):
+    assert (
+        graph.simulator(use_sim_time=True, start="paused").get_parameter("use_sim_time").value
+        is False
+    )

@@ -1,0 +1,251 @@
+"""Real processes: the controller is killed, signals arrive at any moment, bad files are refused at the start."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
+
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
+from rcl_interfaces.srv import GetParameters  # noqa: E402
+
+from rbdyn_ros.ros.messages.messages import xyz  # noqa: E402
+
+
+def test_the_watchdog_zeroes_the_force_after_the_controller_is_killed(graph):
+    simulator = graph.simulator(
+        watchdog__timeout=0.1, initial__orientation=[0.96, 0.28, 0.0, 0.0], rod__length=9.0
+    )
+    controller = graph.process("controller", "-p", "rod.length:=9.0")
+    graph.until(
+        lambda: simulator.runner.status == "playing" and simulator.runner.force != (0.0, 0.0)
+    )
+    controller.send_signal(signal.SIGKILL)
+    controller.wait()
+    force = graph.listen(WrenchStamped, "/wrench/cart")
+    graph.until(lambda: simulator.runner.statistics.watchdog_expired)
+    graph.until(lambda: force and xyz(force[-1].wrench.force) == (0.0, 0.0, 0.0))
+    assert simulator.runner.status == "playing" and simulator.runner.statistics.watchdog_trips >= 1
+    graph.process("controller", "-p", "rod.length:=9.0")  # and it is taken back
+    graph.until(lambda: not simulator.runner.statistics.watchdog_expired)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_controller_with_one_zero_command(graph, number):
+    simulator = graph.simulator(start="paused", initial__orientation=[0.96, 0.28, 0.0, 0.0])
+    commands = graph.listen(WrenchStamped, "/cart/command")
+    controller = graph.process("controller", "-p", "state_timeout:=100.0")
+    graph.until(lambda: commands and simulator.runner.command_queue.newest)
+    assert simulator.runner.command_queue.newest.force != (
+        0.0,
+        0.0,
+    )  # the state stands still, and so does the law's answer
+    controller.send_signal(number)
+    graph.until(lambda: controller.poll() is not None)
+    assert controller.returncode == 0
+    graph.until(lambda: simulator.runner.command_queue.newest.force == (0.0, 0.0))
+    assert [xyz(c.wrench.force) for c in commands].count((0.0, 0.0, 0.0)) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_both_nodes_in_one_process(graph, number):
+    heard = graph.listen(Odometry, "/odometry")
+    both = graph.process("embedded", "-p", "initial.orientation:=[0.96, 0.28, 0.0, 0.0]")
+    graph.until(lambda: heard)
+    both.send_signal(number)
+    graph.until(lambda: both.poll() is not None)
+    assert both.returncode == 0 and "Traceback" not in graph.log("embedded")
+
+
+@pytest.mark.parametrize(
+    ("law", "code", "sentence"),
+    [("lqr", 0, "the rod stood"), ("rest", 1, "the rod did not stand")],
+)
+def test_the_referee_ends_with_the_verdict(graph, law, code, sentence):
+    """In lockstep, so that no neighbour takes the rod down."""
+    referee = graph.process("referee", "-p", "duration:=8.0")
+    start = [
+        "-p",
+        "initial.orientation:=[0.999, 0.0447, 0.0, 0.0]",
+        "-p",
+        "abort.tilt:=10.0",
+        "-p",
+        "abort.travel:=1000.0",
+    ]
+    graph.process(
+        "embedded",
+        "-p",
+        f"controller:={law}",
+        "-p",
+        "lockstep.enabled:=true",
+        "-p",
+        "lockstep.timeout:=60.0",
+        *start,
+    )
+    graph.until(lambda: referee.poll() is not None)
+    assert referee.returncode == code and sentence in graph.log("referee"), graph.log("referee")
+
+
+def test_a_nice_process_ends_with_the_niceness_that_it_came_with():
+    """On a busy machine its end would take longer than `ros2 launch` waits."""
+    code = (
+        "import os, threading; import rclpy; from rclpy.node import Node; from rbdyn_ros.ros.process import run\n"
+        "nice = lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id())\n"
+        "class Watcher(Node):\n"
+        "    def __init__(self): super().__init__('watcher'); self.parameters = type('P', (), {'values': {}})()\n"
+        "    def autostart(self): print(nice() - came)\n"
+        "    def close(self): print(nice() - came, flush=True)\n"
+        "came = nice(); raise SystemExit(run((Watcher,), until=lambda: True, nice=7))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120.0
+    )
+    assert (done.stdout, done.returncode) == ("7\n0\n", 0), done.stderr
+
+
+@pytest.mark.parametrize("name", ["simulator", "controller", "recorder", "monitor", "referee"])
+def test_a_second_signal_during_the_end_is_no_error(graph, name):
+    """As `ros2 launch` sends SIGTERM 5 s after SIGINT: whoever is tearing down its interpreter would die of it."""
+    log = open(graph.directory / "log", "w")
+    code = f"from rbdyn_ros.ros import start; raise SystemExit(start.{name}())"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=log, stderr=log, cwd=graph.directory
+    )
+    graph.processes.append(process)
+    graph.ask(GetParameters, f"/pendulum_{name}/get_parameters")  # is answered when it has started
+    process.send_signal(signal.SIGINT)
+    while process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.002)
+    assert process.returncode == 0, (graph.directory / "log").read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", [0.0, 0.4, 0.8, 1.6])
+def test_a_signal_while_it_starts_is_no_error(moment, number):
+    """At any moment of the imports, the warm-up, the first ticks; not when exactly, for machines differ."""
+    code = (
+        "from rbdyn_ros.ros import signals, start; signals.leave_at_once(); print('listening', flush=True);"
+        "raise SystemExit(start.simulator())"
+    )
+    command = [sys.executable, "-c", code, "--ros-args", "-p", "start:=immediately"]
+    simulator = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert simulator.stdout.readline() == "listening\n"
+    time.sleep(moment)
+    simulator.send_signal(number)
+    _, said = simulator.communicate(timeout=60.0)
+    assert simulator.returncode == 0 and "Traceback" not in said, said
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        (
+            "/**:\n  ros__parameters:\n    rod:\n      mass: -1.0\n",
+            "pendulum.yaml:4: rod.mass is -1.0 kg",
+        ),
+        (
+            "/**:\n  ros__parameters:\n    rod:\n      mas: 1.0\n",
+            "pendulum.yaml:4: rod.mas is not a known parameter",
+        ),
+        ("/**:\n  ros__parameters:\n    rod: [\n", "pendulum.yaml"),
+        ("/**:\n  ros__parameters:\n    rod:\n      inertia: [1, 1, 0.5]\n", "with a point"),
+    ],
+)
+def test_a_bad_file_is_one_sentence_and_exit_code_1(graph, text, sentence):
+    path = graph.directory / "pendulum.yaml"
+    path.write_text(text)
+    simulator = graph.process("simulator", "--params-file", str(path))
+    graph.until(lambda: simulator.poll() is not None)
+    assert simulator.returncode == 1
+    said = graph.log("simulator")
+    assert sentence in said and "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        (
+            ("-p", "real_time_factor:=fast"),
+            "-p real_time_factor:=fast: real_time_factor is 'fast'; it must be a finite number >= 0",
+        ),
+        (
+            ("--params-file", "second.yaml"),
+            "second.yaml:3: real_time_factor is 'fast'; it must be a finite number >= 0",
+        ),
+        (
+            ("--params-file", "launch_params_x"),
+            "launch argument: real_time_factor is 'fast'; it must be a finite number >= 0",
+        ),
+    ],
+)
+def test_an_override_of_another_type_is_refused_by_name(graph, monkeypatch, words, sentence):
+    """rcl keeps a value of each type, and rclpy would take the number of the first file."""
+    monkeypatch.chdir(graph.directory)
+    (graph.directory / "first.yaml").write_text(
+        "/**:\n  ros__parameters:\n    real_time_factor: 1.0\n"
+    )
+    for name in ("second.yaml", "launch_params_x"):
+        (graph.directory / name).write_text(
+            "/pendulum_simulator:\n  ros__parameters:\n    real_time_factor: fast\n"
+        )
+    simulator = graph.process("simulator", "--params-file", "first.yaml", *words)
+    graph.until(lambda: simulator.poll() is not None)
+    assert simulator.returncode == 1 and sentence in graph.log("simulator"), graph.log("simulator")
+
+
+@pytest.mark.parametrize(
+    "first, second, value", [("1", "2.5", 2.5), ("1.5", "2", 2.0), ("1.5", "3.5", 3.5)]
+)
+def test_the_last_number_counts_whether_it_has_a_point_or_not(graph, first, second, value):
+    for name, text in (("first.yaml", first), ("second.yaml", second)):
+        (graph.directory / name).write_text(f"/**:\n  ros__parameters:\n    rod.length: {text}\n")
+    files = (str(graph.directory / name) for name in ("first.yaml", "second.yaml"))
+    graph.process("controller", "--params-file", next(files), "--params-file", next(files))
+    found = graph.ask(
+        GetParameters, "/pendulum_controller/get_parameters", names=["rod.length"]
+    ).values
+    assert found[0].double_value == value
+
+
+def test_a_list_as_launch_writes_it_is_read(graph):
+    path = graph.directory / "launch_params_y"
+    path.write_text(
+        "/**:\n  ros__parameters:\n    bag.topics: !!python/tuple\n    - /odometry\n    - /clock\n    bag.path: "
+        + str(graph.directory / "bag")
+        + "\n"
+    )
+    graph.process("recorder", "--params-file", str(path))
+    found = graph.ask(
+        GetParameters, "/pendulum_recorder/get_parameters", names=["bag.topics"]
+    ).values
+    assert found[0].string_array_value == ["/odometry", "/clock"]
+
+
+def test_a_missing_file_is_one_sentence_and_exit_code_1(graph):
+    simulator = graph.process("simulator", "--params-file", "nowhere.yaml")
+    graph.until(lambda: simulator.poll() is not None)
+    assert simulator.returncode == 1 and "nowhere.yaml" in graph.log("simulator")
+    assert "Traceback" not in graph.log("simulator")
+
+
+def test_a_signal_that_falls_into_a_destructor_ends_the_warm_up_all_the_same():
+    code = (
+        "import os, signal, time; from rbdyn_ros.ros.signals import Signals\n"
+        "signals = Signals(starting=True)\n"
+        "class Dying:\n    def __del__(self):\n        os.kill(os.getpid(), signal.SIGTERM)\n        sum(range(1000))\n"
+        "dying = Dying()\ndel dying\n"
+        "try:\n    time.sleep(20.0)\nfinally:\n    print(signals.stop)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60.0
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)

@@ -1,0 +1,177 @@
+"""A bag, recorded by the recorder or dumped by the simulator, comes out again: the same bytes, the same topics."""
+
+import pytest
+
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
+
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from rclpy.serialization import serialize_message  # noqa: E402
+from rosbags.highlevel import AnyReader  # noqa: E402
+from rosbags.rosbag2 import StoragePlugin, Writer  # noqa: E402
+from rosbags.typesys import Stores, get_typestore  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
+from std_srvs.srv import SetBool, Trigger  # noqa: E402
+
+from rbdyn_ros.ros.messages.messages import nanoseconds  # noqa: E402
+from rbdyn_ros.ros.recording.recording import CannotReplay, Recording, is_of_the_plant  # noqa: E402
+
+MS = 1_000_000  # [ns]
+
+
+@pytest.fixture
+def replay(graph):
+    """Start a replay, active."""
+    from rbdyn_ros.ros.recording.replay import Replay
+
+    return lambda **parameters: graph._start(
+        Replay, {f"replay__{name}": value for name, value in parameters.items()}
+    )
+
+
+@pytest.fixture
+def bag(tmp_path):
+    """Two seconds of odometry and commands, one of each per 20 ms, stamped from one second on; and a clock if asked for."""
+
+    def write(with_clock: bool = True):
+        path, store = tmp_path / f"bag_{with_clock}", get_typestore(Stores.LATEST)
+        kinds = {"/lab/odometry": Odometry, "/lab/cart/command": WrenchStamped} | (
+            {"/clock": Clock} if with_clock else {}
+        )
+        with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+            names = {
+                topic: f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
+                for topic, kind in kinds.items()
+            }
+            channels = {
+                topic: writer.add_connection(topic, name, typestore=store)
+                for topic, name in names.items()
+            }
+            for i in range(100):
+                stamp = 1000 * MS + 20 * MS * i
+                for topic, kind in kinds.items():
+                    message = kind()
+                    time = message.clock if topic == "/clock" else message.header.stamp
+                    time.sec, time.nanosec = divmod(stamp, 1000 * MS)
+                    writer.write(channels[topic], stamp, serialize_message(message))
+        return str(path)
+
+    return write
+
+
+def test_the_plants_topics_come_out_and_commands_do_not(graph, bag, replay):
+    poses, commands, clock = (
+        graph.listen(Odometry, "/lab/odometry"),
+        graph.listen(WrenchStamped, "/lab/cart/command"),
+        graph.listen(Clock, "/clock"),
+    )
+    node = replay(path=bag(), rate=20.0)
+    graph.until(
+        lambda: node.over and clock and poses and nanoseconds(poses[-1].header.stamp) == 2980 * MS
+    )
+    assert (
+        not commands
+        and node.counts["/lab/odometry"] == 100
+        and "/lab/cart/command" not in node.counts
+    )
+
+
+def test_all_of_it_comes_out_when_it_is_asked_for(graph, bag, replay):
+    commands = graph.listen(WrenchStamped, "/lab/cart/command")
+    node = replay(path=bag(), rate=20.0, what="all", topics=["/lab/cart/command"])
+    graph.until(lambda: node.over and commands)
+    assert list(node.counts) == ["/lab/cart/command"]
+
+
+def test_a_bag_without_a_clock_makes_one(graph, bag, replay):
+    clock = graph.listen(Clock, "/clock")
+    node = replay(path=bag(with_clock=False), rate=20.0)
+    graph.until(lambda: node.over and clock and nanoseconds(clock[-1].clock) == 2980 * MS)
+
+
+def test_a_dump_of_the_simulator_comes_out(graph, replay):
+    simulator = graph.simulator(start="immediately", real_time_factor=1.0)
+    graph.until(lambda: simulator.runner.plant.time > 1.3)
+    said = graph.call(Trigger, "/pendulum_simulator/dump")
+    assert said.success
+    path = next(path for path in graph.directory.iterdir() if path.is_dir())
+    simulator.close()
+    poses = graph.listen(Odometry, "/odometry")
+    node = replay(path=str(path), rate=50.0)
+    graph.until(lambda: node.over)
+    with AnyReader([path]) as reader:
+        assert node.counts["/odometry"] == next(
+            c.msgcount for c in reader.connections if c.topic == "/odometry"
+        )
+    graph.until(lambda: poses)
+
+
+def test_it_pauses_and_goes_round(graph, bag, replay):
+    status = graph.listen(String, "/pendulum_replay/status", latched=True)
+    node = replay(path=bag(), rate=50.0, loop=True, start_paused=True)
+    graph.until(lambda: status and status[-1].data == "paused")
+    assert node.counts.total() == 0
+    assert graph.call(SetBool, "/pendulum_replay/pause", data=False).message == "playing"
+    graph.until(lambda: node.counts["/lab/odometry"] > 250)  # the third round
+    assert graph.call(SetBool, "/pendulum_replay/pause", data=True).message == "paused"
+    graph.until(lambda: status[-1].data == "paused")
+    node.set_parameters(
+        [Parameter("replay.loop", value=False), Parameter("replay.rate", value=1000.0)]
+    )
+    graph.call(SetBool, "/pendulum_replay/pause", data=False)
+    graph.until(lambda: node.over)
+    assert node.counts["/lab/odometry"] % 100 == 0
+
+
+@pytest.mark.parametrize(
+    "path, topics, sentence",
+    [
+        ("", (), "replay.path is empty; it must be the folder of a bag"),
+        ("/nowhere/bag", (), "replay.path is /nowhere/bag: there is no such bag"),
+        (__file__, (), "which is not a bag that can be read"),
+        (
+            None,
+            ("/odom",),
+            "has nothing to replay: it has /clock, /lab/cart/command, /lab/odometry",
+        ),
+    ],
+)
+def test_what_cannot_be_replayed_is_one_sentence(bag, path, topics, sentence):
+    with pytest.raises(CannotReplay, match=sentence):
+        Recording(bag() if path is None else path, "all", topics)
+
+
+def test_a_bag_that_is_missing_ends_the_process(graph):
+    process = graph.process("replay", "-p", "replay.path:=/nowhere/bag")
+    graph.until(lambda: process.poll() is not None)
+    assert (
+        process.returncode == 1
+        and "there is no such bag" in graph.log("replay")
+        and "Traceback" not in graph.log("replay")
+    )
+
+
+def test_the_process_ends_with_the_bag(graph, bag):
+    process = graph.process("replay", "-p", f"replay.path:={bag()}", "-p", "replay.rate:=50.0")
+    graph.until(lambda: process.poll() is not None)
+    assert process.returncode == 0, graph.log("replay")
+    assert "200 messages of 2 topics, 2.0 s" in graph.log("replay")
+
+
+@pytest.mark.parametrize(
+    "topic, expected",
+    [
+        ("/joint_states", True),
+        ("/lab/pendulum_simulator/status", True),
+        ("/tf_static", True),
+        ("/lab/cart/command", False),
+        ("/pendulum_controller/controller_state", False),
+        ("/rosout", False),
+    ],
+)
+def test_what_a_plant_says(topic, expected):
+    assert is_of_the_plant(topic) == expected

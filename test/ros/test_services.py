@@ -1,0 +1,134 @@
+"""The simulator's services, its lifecycle, and what a fault leaves."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
+from lifecycle_msgs.msg import Transition  # noqa: E402
+from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
+from std_srvs.srv import SetBool, Trigger  # noqa: E402
+
+from rbdyn_ros.ros.messages.messages import nanoseconds  # noqa: E402
+
+NODE = "/pendulum_simulator"
+TILTED = [0.96, 0.28, 0.0, 0.0]
+
+
+def test_pause_step_reset(graph):
+    simulator = graph.simulator(start="immediately", initial__orientation=TILTED)
+    status = graph.listen(String, f"{NODE}/status", latched=True)
+    odometry = graph.listen(Odometry, "/odometry")
+    assert not graph.call(Trigger, f"{NODE}/step").success  # not while it plays
+    assert graph.call(SetBool, f"{NODE}/pause", data=True).success
+    graph.until(lambda: status and status[-1].data == "paused")
+    stamp = simulator.runner.plant.stamp
+    assert graph.call(Trigger, f"{NODE}/step").success
+    graph.until(lambda: odometry and nanoseconds(odometry[-1].header.stamp) == stamp + 2_000_000)
+    assert graph.call(Trigger, f"{NODE}/reset").success
+    assert simulator.runner.plant.stamp == stamp + 2_000_000  # the state only: time is monotonic
+    graph.until(lambda: odometry[-1].pose.pose.orientation.x == 0.28)
+    assert graph.call(SetBool, f"{NODE}/pause", data=False).success
+    graph.until(
+        lambda: status[-1].data == "playing" and simulator.runner.plant.stamp > stamp + 10**7
+    )
+
+
+def test_reset_statistics(graph):
+    simulator = graph.simulator(start="immediately")
+    graph.until(lambda: simulator.runner.statistics.ticks > 10)
+    simulator.runner.command_queue.rejected["frame"] = 7
+    assert graph.call(SetBool, f"{NODE}/pause", data=True).success
+    assert graph.call(Trigger, f"{NODE}/reset_statistics").success
+    assert simulator.runner.statistics.ticks == 0 and not simulator.runner.command_queue.rejected
+
+
+def read(bag) -> dict:
+    """topic -> how many messages, and the first and last stamp, read by rosbags in a process of its own."""
+    code = (
+        "import sys, json, pathlib; from rosbags.highlevel import AnyReader\n"
+        "with AnyReader([pathlib.Path(sys.argv[1])]) as bag:\n"
+        "    rows = [(c.topic, t, bag.deserialize(d, c.msgtype).header.stamp) for c, t, d in bag.messages()]\n"
+        "print(json.dumps([(topic, t, s.sec * 10**9 + s.nanosec) for topic, t, s in rows]))"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code, str(bag)], capture_output=True, text=True, check=True
+    ).stdout
+    return json.loads(out)
+
+
+def test_a_dump_is_a_bag_of_the_last_seconds(graph):
+    simulator = graph.simulator(start="immediately", history__duration=0.1)
+    graph.until(lambda: simulator.runner.plant.time > 0.3)
+    response = graph.call(Trigger, f"{NODE}/dump")
+    assert response.success and response.message.endswith("_request")
+    rows = read(response.message)
+    assert {topic for topic, _, _ in rows} == {"/joint_states", "/odometry", "/wrench/cart"}
+    stamps = [stamp for topic, _, stamp in rows if topic == "/odometry"]
+    assert len(stamps) == 50 and set(np.diff(stamps)) == {2_000_000} and stamps[0] > 1_100_000_000
+
+
+def test_a_newton_fault_keeps_the_last_good_state_and_reset_recovers(graph):
+    spin = dict(integrator__step=0.5, rates__state=2.0, real_time_factor=0.0)
+    simulator = graph.simulator(
+        start="paused", initial__angular_velocity=[40.0, 30.0, 0.0], **spin
+    )
+    status = graph.listen(String, f"{NODE}/status", latched=True)
+    diagnostics = graph.listen(DiagnosticArray, "/diagnostics")
+    graph.call(SetBool, f"{NODE}/pause", data=False)
+    graph.until(
+        lambda: (
+            status and status[-1].data.startswith("fault: moser_veselov did not converge at t = ")
+        )
+    )
+    assert np.isfinite(simulator.runner.plant.q).all()
+    assert not graph.call(SetBool, f"{NODE}/pause", data=False).success
+    graph.until(
+        lambda: any(s.level == DiagnosticStatus.ERROR for m in diagnostics for s in m.status)
+    )
+    assert [path.name for path in graph.directory.iterdir()] and all(
+        "_fault" in p.name for p in graph.directory.iterdir()
+    )
+    from rclpy.parameter import Parameter
+
+    calm = Parameter("initial.angular_velocity", value=[0.0, 0.0, 0.0])
+    assert simulator.set_parameters([calm])[0].successful
+    assert graph.call(Trigger, f"{NODE}/reset").success
+    graph.until(lambda: status[-1].data == "playing" and simulator.runner.plant.steps > 0)
+
+
+def test_lifecycle_without_autostart(graph):
+    simulator = graph.simulator(autostart=False, start="immediately")
+    status = graph.listen(String, f"{NODE}/status", latched=True)
+    assert graph.call(GetState, f"{NODE}/get_state").current_state.label == "unconfigured"
+
+    def change(transition):
+        response = graph.call(
+            ChangeState, f"{NODE}/change_state", transition=Transition(id=transition)
+        )
+        assert response.success
+
+    for _ in range(2):  # and again, after a clean-up
+        change(Transition.TRANSITION_CONFIGURE)
+        graph.until(lambda: status and status[-1].data == "stopped")
+        assert simulator.runner.plant.steps == 0
+        change(Transition.TRANSITION_ACTIVATE)
+        graph.until(lambda: status[-1].data == "playing" and simulator.runner.plant.steps > 10)
+        change(Transition.TRANSITION_DEACTIVATE)
+        graph.until(lambda: status[-1].data == "stopped")
+        steps = simulator.runner.plant.steps
+        assert (
+            not graph.call(Trigger, f"{NODE}/step").success
+            and simulator.runner.plant.steps == steps
+        )
+        change(Transition.TRANSITION_CLEANUP)
+        assert simulator.runner is None

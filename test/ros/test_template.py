@@ -1,0 +1,64 @@
+"""A state sent as bytes is the message that it stands for, to the last bit, whatever the frames are called."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
+
+from nav_msgs.msg import Odometry  # noqa: E402
+from rclpy.serialization import deserialize_message  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints  # noqa: E402
+from rbdyn_ros.parameters.tables import NODES, OFFLINE  # noqa: E402
+from rbdyn_ros.ros.messages import sample, state_topics  # noqa: E402
+from rbdyn_ros.ros.messages.frames import frames  # noqa: E402
+from rbdyn_ros.ros.messages.template import Template  # noqa: E402
+from rbdyn_ros.simulation.setup import plant_setup  # noqa: E402
+
+SETUP = plant_setup(
+    {parameter.name: parameter.default for parameter in (*OFFLINE, *NODES["pendulum_simulator"])}
+)
+
+
+def samples(n: int = 20):
+    """Motions with numbers of all sizes."""
+    rng = np.random.default_rng(5)
+    for stamp in rng.integers(10**9, 2**60, n).tolist():
+        Q = rng.normal(size=4)
+        q, v = (
+            [*rng.normal(size=2).tolist(), *(Q / np.linalg.norm(Q)).tolist()],
+            (rng.normal(size=5) * 10.0 ** rng.integers(-200, 5)).tolist(),
+        )
+        yield sample.of(SETUP, stamp, q, v, (1.5, -0.0), GimbalJoints())
+
+
+@pytest.mark.parametrize("prefix", ["", "a", "ab/", "äöü_longer/"])
+@pytest.mark.parametrize(
+    "source, kind", [(state_topics.Joints, JointState), (state_topics.Pose, Odometry)]
+)
+def test_the_bytes_are_the_message(source, kind, prefix):
+    made = source(frames(prefix))
+    for state in samples():
+        data = made.packed(state)
+        assert isinstance(data, bytes) and deserialize_message(data, kind) == made.fill(state)
+
+
+def test_a_layout_that_is_not_known_is_left_to_the_middleware(monkeypatch):
+    monkeypatch.setattr(
+        "rbdyn_ros.ros.messages.template.serialize_message", lambda message: b"\0\7\0\0"
+    )
+    assert not Template(Odometry(), lambda message, *blocks: None, (3, 4)).known
+    made, state = state_topics.Joints(frames("")), next(samples())
+    asked = []
+    monkeypatch.setattr(
+        "rbdyn_ros.ros.messages.template.serialize_message",
+        lambda message: asked.append(message) or b"theirs",
+    )
+    assert (
+        made.packed(state) == b"theirs"
+        and asked == [made.message]
+        and made.message == made.fill(state)
+    )

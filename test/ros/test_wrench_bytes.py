@@ -1,0 +1,85 @@
+"""A command read from its bytes is that of the message, and a command written as bytes is read as the message."""
+
+import struct
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
+
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
+from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
+
+from rbdyn_ros.ros.messages import wrench_bytes  # noqa: E402
+from rbdyn_ros.ros.messages.force_command import ForceCommand  # noqa: E402
+from rbdyn_ros.ros.messages.messages import nanoseconds, set_stamp, set_xyz, xyz  # noqa: E402
+from rbdyn_ros.ros.messages.wrench_bytes import WrenchBytes  # noqa: E402
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
+NUMBERS = st.floats(width=64)
+READER = WrenchBytes()  # one for all, as in a node: layouts follow each other
+
+
+def message(frame: str, stamp: int, numbers: list) -> WrenchStamped:
+    made = WrenchStamped()
+    made.header.frame_id = frame
+    set_stamp(made.header.stamp, stamp)
+    set_xyz(made.wrench.force, numbers[:3])
+    set_xyz(made.wrench.torque, numbers[3:])
+    return made
+
+
+@settings(max_examples=60, deadline=None)
+@given(NAMES, st.integers(0, 2**60), st.lists(NUMBERS, min_size=6, max_size=6))
+def test_what_is_read_is_the_message(frame, stamp, numbers):
+    for _ in range(2):  # the second time the layout is known
+        found = READER.wrench(serialize_message(message(frame, stamp, numbers)))
+        assert found[:2] == (stamp, frame)
+        assert struct.pack("6d", *found[2], *found[3]) == struct.pack("6d", *numbers)
+
+
+def test_frames_of_one_length_are_told_apart():
+    reader = WrenchBytes()
+    for frame in ("ab", "ba", "ab"):
+        assert reader.wrench(serialize_message(message(frame, 1, [1.0] * 6)))[1] == frame
+
+
+def test_the_other_order_of_bytes_is_read():
+    body = struct.pack(">iII3s", 3, 4, 3, b"ab\0")
+    body += b"\0" * (-len(body) % 8) + struct.pack(">6d", *range(6))
+    assert WrenchBytes().wrench(b"\0\0\0\0" + body) == (
+        3_000_000_004,
+        "ab",
+        (0.0, 1.0, 2.0),
+        (3.0, 4.0, 5.0),
+    )
+
+
+def test_an_encoding_that_is_not_known_is_left_to_the_middleware(monkeypatch):
+    monkeypatch.setattr(
+        wrench_bytes,
+        "deserialize_message",
+        lambda data, kind: message("f", 7, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+    )
+    assert WrenchBytes().wrench(b"\0\7\0\0") == (7, "f", (1.0, 2.0, 3.0), (4.0, 5.0, 6.0))
+
+
+def test_a_message_that_is_cut_off_is_refused():
+    data = serialize_message(message("world", 5, [1.0] * 6))
+    for size in range(4, len(data)):
+        with pytest.raises(ValueError, match="cut off"):
+            WrenchBytes().wrench(data[:size])
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("stamp", [0, -1, 1_999_999_999, 2**60])
+def test_a_force_command_is_the_message_that_it_says(known, stamp):
+    command = ForceCommand("world")
+    command._template.known &= known
+    for force in ((1.5, -2.5), (0.0, 3.0)):
+        got = deserialize_message(command.packed(stamp, force), WrenchStamped)
+        assert nanoseconds(got.header.stamp) == stamp and got.header.frame_id == "world"
+        assert xyz(got.wrench.force) == (*force, 0.0) and xyz(got.wrench.torque) == (0.0, 0.0, 0.0)
