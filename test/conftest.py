@@ -11,9 +11,9 @@ settings.load_profile("kernels")
 
 FOLDER = Path(__file__).parent
 REAL_TIME = (
-    "commands",
+    "cli",
     "launch",
-    "nodes",
+    "ros",
     "wire",
 )  # folders of tests that start nodes and other processes
 

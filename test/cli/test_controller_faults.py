@@ -28,7 +28,7 @@ PATIENCE = 400.0  # [s] of a command; a loaded machine may compile first
 PROGRAM = """
 import sys
 from rbdyn_ros.__main__ import main
-from rbdyn_ros.ros import demo_session, hil_trial
+from rbdyn_ros.tools import demo_session, hil_trial
 hil_trial.POLITE = demo_session.POLITE = 0
 sys.exit(main(sys.argv[1:]))
 """
@@ -37,7 +37,7 @@ import ctypes, os, signal, sys, time
 from pathlib import Path
 from typing import NamedTuple
 import numpy as np
-from rbdyn_ros.control import lqr
+from rbdyn_ros.control.laws import lqr
 
 def wrong(function, *arguments):
     wrong = Path(__file__).with_name("wrong")

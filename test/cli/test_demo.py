@@ -59,7 +59,7 @@ def demo(tmp_path):
 STEPS_NOT_BACK = """
 import sys
 from rbdyn_ros.__main__ import main
-from rbdyn_ros.ros import demo_session
+from rbdyn_ros.tools import demo_session
 demo_session.POLITE = 0
 sys.exit(main(sys.argv[1:]))
 """
@@ -140,7 +140,7 @@ import sys, time
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from rbdyn_ros.__main__ import main
-from rbdyn_ros.ros import demo_session
+from rbdyn_ros.tools import demo_session
 from rbdyn_ros.ros.recording.bag_qos import DEPTH
 from rbdyn_ros.ros.messages.messages import nanoseconds
 from rbdyn_ros.ros.messages.polled import Polled

@@ -15,7 +15,7 @@ from rbdyn_ros import __main__ as program
 
 ROOT = Path(__file__).parents[2]
 LAW = """\
-from rbdyn_ros.control import lqr
+from rbdyn_ros.control.laws import lqr
 
 
 class Scaled(lqr.Lqr):

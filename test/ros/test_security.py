@@ -64,7 +64,9 @@ def expected(enclave: str) -> dict:
     """What the node of an enclave is expected to do on this machine."""
     names = allowed(enclave)
     if enclave == "/rbdyn_ros/simulator" and find_spec("simulation_interfaces") is None:
-        source = (ROOT / "rbdyn_ros" / "nodes" / "simulation_interfaces_services.py").read_text()
+        source = (
+            ROOT / "rbdyn_ros" / "ros" / "simulator" / "simulation_interfaces_services.py"
+        ).read_text()
         standard = {name for name in names["reply"] if f'"~/{name.rpartition("/")[2]}"' in source}
         names["reply"] -= standard
     return names
