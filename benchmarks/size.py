@@ -3,8 +3,8 @@
     python benchmarks/size.py [--json FILE] [--where]
 
 Nothing is measured in time. Tokens are those of Python without comments, docstrings, line ends and
-indentation. A room is a folder of rbdyn_ros with all folders in it. A function's length is that of
-its code lines: no docstring, no comment, no empty line.
+indentation. A folder counts with its own files, without those of folders in it. A function's length
+is that of its code lines: no docstring, no comment, no empty line.
 """
 
 import argparse
@@ -26,7 +26,9 @@ from rbdyn_ros.parameters import tables  # noqa: E402
 PRODUCT = "rbdyn_ros"
 FOLDERS = (PRODUCT, "benchmarks", "bootstrap", "doc", "examples", "launch", "test")
 WIDTH, LINES, CODE_LINES, KERNEL_LINES, PARAMETERS = 99, 400, 60, 80, 8
-LISTS_OF_QUESTIONS = ("experiments",)  # one file a question: the goal of a room does not bind them
+LISTS_OF_QUESTIONS = (
+    "experiments",
+)  # one file a question: the goal of a folder does not bind them
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -94,14 +96,14 @@ def sources(root: Path = ROOT) -> list[Source]:
 def measure(everything: list[Source]) -> list[Row]:
     """Return the rows of the table: those of the product, then those of every file."""
     product = [source for source in everything if source.path.parts[0] == PRODUCT]
-    rooms = Counter(source.path.parts[1] for source in product if len(source.path.parts) > 2)
-    bound = {room: n for room, n in rooms.items() if room not in LISTS_OF_QUESTIONS}
+    folders = Counter("/".join(source.path.parts[1:-1]) for source in product)
+    bound = {f: n for f, n in folders.items() if f and f not in LISTS_OF_QUESTIONS}
     largest = sorted(bound.items(), key=lambda item: -item[1])
     long = f"functions over {CODE_LINES} lines, kernels {KERNEL_LINES}"
     return [
         Row("tokens of rbdyn_ros", sum(tokens(source) for source in product), 210_000),
         Row("files of rbdyn_ros", len(product), 230),
-        Row("files of the largest room", largest[0][1], 20, named(largest)),
+        Row("files of the largest folder", largest[0][1], 20, named(largest)),
         counted(f"lines over {WIDTH} columns", [p for s in everything for p in long_lines(s)]),
         counted(f"files over {LINES} lines", long_files(everything)),
         counted(long, long_functions(product)),
@@ -117,8 +119,8 @@ def counted(what: str, places: list[str]) -> Row:
 
 
 def named(sizes: list[tuple[str, int]]) -> tuple[str, ...]:
-    """Return the rooms with their sizes."""
-    return tuple(f"{room} {size}" for room, size in sizes)
+    """Return the folders with their sizes."""
+    return tuple(f"{folder} {size}" for folder, size in sizes)
 
 
 def table(rows: list[Row], where: bool) -> str:

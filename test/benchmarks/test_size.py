@@ -59,10 +59,10 @@ def test_self_is_no_parameter():
     assert size.wide_functions([source(f"def f({eight}, i): pass")])[0].endswith(" f 9")
 
 
-def test_a_room_has_the_files_of_its_folders():
+def test_a_folder_counts_without_the_folders_in_it():
     files = [source("x = 1\n", f"rbdyn_ros/{name}.py") for name in ("a/b", "a/c/d", "e/f", "g")]
     rows = {row.what: row for row in size.measure(files)}
-    assert rows["files of the largest room"].where == ("a 2", "e 1")
+    assert rows["files of the largest folder"].where == ("a 1", "a/c 1", "e 1")
     assert rows["files of rbdyn_ros"].value == 4
 
 
