@@ -24,8 +24,8 @@ from rbdyn_ros.control import select
 from rbdyn_ros.parameters import yaml_file
 from rbdyn_ros.parameters.files import read_files
 from rbdyn_ros.parameters.overrides import Override
-from rbdyn_ros.parameters.parameter import Parameter, check, shown
 from rbdyn_ros.parameters.shipped import config
+from rbdyn_ros.schema import Parameter, check, shown
 
 GRID, VALUES, UNIFORM, NORMAL, CHOICE = "grid", "values", "uniform", "normal", "choice"
 WAYS = (GRID, VALUES, UNIFORM, NORMAL, CHOICE)

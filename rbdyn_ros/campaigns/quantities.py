@@ -2,9 +2,9 @@
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.parameters.faults import FAULTS
-from rbdyn_ros.parameters.parameter import Parameter
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.tables import known, nearest
+from rbdyn_ros.schema import Parameter
 
 
 def _start(name: str, unit: str, description: str, **bounds) -> Parameter:

@@ -18,8 +18,8 @@ from rbdyn_ros.control import options, select
 from rbdyn_ros.faults.mismatch import actual
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.faults import faults
-from rbdyn_ros.parameters.parameter import check
 from rbdyn_ros.parameters.plant import plant_params
+from rbdyn_ros.schema import check
 from rbdyn_ros.types import Array
 
 WORDS = {SETTLED: "settled", LEFT: "left", LATE: "late", LOST: "lost"}

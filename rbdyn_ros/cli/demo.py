@@ -19,7 +19,7 @@ from rbdyn_ros.parameters.command_line import (
     voice,
 )
 from rbdyn_ros.parameters.overrides import offline_values
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros demo"
 HELP = "balance a falling rod over ROS 2: verdict, picture, bag"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rbdyn_ros.optional import no_ros
 from rbdyn_ros.parameters.command_line import number, parameter_files, voice
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros evaluate"
 HELP = "score a control law: table, JSON and a page with pictures"

@@ -10,7 +10,7 @@ from pathlib import Path
 from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.optional import no_ros
 from rbdyn_ros.parameters.command_line import number, voice
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros fuzz"
 HELP = "send malformed frames to the wire and to a running bridge"

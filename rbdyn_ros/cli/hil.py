@@ -14,7 +14,7 @@ from rbdyn_ros.optional import no_ros
 from rbdyn_ros.parameters.command_line import number, parameter_files, scenario, voice
 from rbdyn_ros.parameters.files import read_files
 from rbdyn_ros.parameters.hil import HIL
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros hil"
 HELP = "test a controller board against the simulated rod"

@@ -4,7 +4,7 @@ import argparse
 
 from rbdyn_ros.parameters import tables
 from rbdyn_ros.parameters.command_line import voice
-from rbdyn_ros.parameters.parameter import Parameter, expected, shown
+from rbdyn_ros.schema import Parameter, expected, shown
 
 COMMAND = "python -m rbdyn_ros parameters"
 HELP = "list the parameters: default, unit, range and meaning"

@@ -9,7 +9,7 @@ from rbdyn_ros import parameters
 from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.parameters.command_line import number, voice
 from rbdyn_ros.parameters.overrides import Override, assignment, offline_values
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to simulate
     from rbdyn_ros.evaluation.trial.closed_loop_table import Loop

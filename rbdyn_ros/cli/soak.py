@@ -9,7 +9,7 @@ from rbdyn_ros.console import SIGNAL, received
 from rbdyn_ros.files import make_folder, write_or_rescue
 from rbdyn_ros.optional import no_ros
 from rbdyn_ros.parameters.command_line import fresh_folder, number, voice
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros soak"
 HELP = "run the nodes for long, kill and disturb them: a verdict"

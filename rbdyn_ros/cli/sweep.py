@@ -13,7 +13,7 @@ from rbdyn_ros import console
 from rbdyn_ros.files import write_or_rescue
 from rbdyn_ros.parameters.command_line import number, voice
 from rbdyn_ros.parameters.overrides import Override, assignment
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros sweep"
 HELP = "run a campaign: grids and random draws of starts, parameters"
@@ -165,7 +165,7 @@ def _presets() -> list:
 def _listed() -> int:
     from rbdyn_ros.campaigns import quantities
     from rbdyn_ros.control import select
-    from rbdyn_ros.parameters.parameter import expected
+    from rbdyn_ros.schema import expected
 
     print("presets: " + ", ".join(_presets()))
     print(

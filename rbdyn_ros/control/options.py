@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rbdyn_ros.control.interface import SHARED
 from rbdyn_ros.control.select import short
 from rbdyn_ros.parameters import tables, yaml_file
-from rbdyn_ros.parameters.parameter import Parameter, check
+from rbdyn_ros.schema import Parameter, check
 
 _REACHES = (
     "",

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.parameters.faults import FAULTS, faults
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation.closed_loop import ACTING, COMMANDED
 
 OBSERVERS = ("none", "encoders", "imu")

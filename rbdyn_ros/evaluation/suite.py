@@ -23,8 +23,8 @@ from zlib import crc32
 
 from rbdyn_ros.evaluation import measures, requirement, yaml_tree
 from rbdyn_ros.evaluation.conditions import CONDITIONS, Conditions, conditions, of_fault
-from rbdyn_ros.parameters.parameter import check
 from rbdyn_ros.parameters.tables import nearest
+from rbdyn_ros.schema import check
 
 ANY = "any"  # kind of law
 PLANT = "plant"  # kind of a case that tests the plant: it counts for no law

@@ -4,8 +4,8 @@ from rbdyn_ros.parameters.files import read_files
 from rbdyn_ros.parameters.initial import initial_state
 from rbdyn_ros.parameters.input import plant_input
 from rbdyn_ros.parameters.integrator import integrator
-from rbdyn_ros.parameters.parameter import Parameter, check
 from rbdyn_ros.parameters.plant import plant_params
+from rbdyn_ros.schema import Parameter, check
 
 __all__ = [
     "Parameter",

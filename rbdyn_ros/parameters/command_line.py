@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 
-from rbdyn_ros.parameters.parameter import Parameter, check
 from rbdyn_ros.parameters.yaml_file import value_of
+from rbdyn_ros.schema import Parameter, check
 
 _SOURCE = "command line"
 

@@ -2,7 +2,7 @@
 
 import math
 
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 CONTROLLER = (
     Parameter(

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rbdyn_ros.faults.options import Bias, Drive, Encoder, Faults, Mismatch, Noise
-from rbdyn_ros.parameters.parameter import Parameter
 from rbdyn_ros.parameters.plant import plant_params
+from rbdyn_ros.schema import Parameter
 
 if TYPE_CHECKING:  # the tables are read without Numba, so that --help is quick
     from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params

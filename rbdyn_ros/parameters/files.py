@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from rbdyn_ros.parameters import tables, yaml_file
-from rbdyn_ros.parameters.parameter import check
+from rbdyn_ros.schema import check
 
 _WILDCARDS = ("*", "**")
 

@@ -1,7 +1,7 @@
 """The bridge to a board: what is on it, through which port, and when either end is given up."""
 
-from rbdyn_ros.parameters.parameter import Parameter
 from rbdyn_ros.parameters.simulator import SIMULATOR
+from rbdyn_ros.schema import Parameter
 
 _IMU = next(
     parameter for parameter in SIMULATOR if parameter.name == "imu.position"

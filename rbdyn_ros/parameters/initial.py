@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rbdyn_ros.parameters.parameter import Parameter, shown
+from rbdyn_ros.schema import Parameter, shown
 from rbdyn_ros.types import State
 
 _TOLERANCE = 1e-6  # of the norm of a quaternion that was written with seven digits

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.types import Input
 
 _SINES = (

@@ -21,8 +21,8 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import scene, shapes
 from rbdyn_ros.mechanics.contact import restitution
 from rbdyn_ros.parameters import shipped, urdf, yaml_file
-from rbdyn_ros.parameters.parameter import Parameter, check
 from rbdyn_ros.parameters.tables import nearest
+from rbdyn_ros.schema import Parameter, check
 
 SUFFIXES = (".yaml", ".yml", ".urdf")
 

@@ -2,7 +2,7 @@
 
 import re
 
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 
 def _processors(text: str) -> str:

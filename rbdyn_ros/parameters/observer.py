@@ -2,8 +2,8 @@
 
 import math
 
-from rbdyn_ros.parameters.parameter import Parameter
 from rbdyn_ros.parameters.simulator import SIMULATOR
+from rbdyn_ros.schema import Parameter
 
 _IMU = next(
     parameter for parameter in SIMULATOR if parameter.name == "imu.position"

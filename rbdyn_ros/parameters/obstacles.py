@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rbdyn_ros.parameters.contact import _direction
 from rbdyn_ros.parameters.initial import _unit
-from rbdyn_ros.parameters.parameter import Parameter, shown
+from rbdyn_ros.schema import Parameter, shown
 
 if TYPE_CHECKING:  # the tables are read without Numba, so that --help is quick
     from rbdyn_ros.types import Array

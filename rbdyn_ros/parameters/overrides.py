@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rbdyn_ros.parameters import obstacles, tables, yaml_file
 from rbdyn_ros.parameters.files import read_files
-from rbdyn_ros.parameters.parameter import Parameter, check
+from rbdyn_ros.schema import Parameter, check
 
 
 class Override(NamedTuple):

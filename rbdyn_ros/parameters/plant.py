@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rbdyn_ros.parameters.contact import contacts
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 if TYPE_CHECKING:  # the tables are read without Numba, so that --help is quick
     from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params

@@ -1,6 +1,6 @@
 """The replay node: which bag, how fast, and what of it."""
 
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 REPLAY = (
     Parameter(

@@ -1,6 +1,6 @@
 """How the simulator node runs the plant: time, rates, the guard of the command, and what it does at a limit."""
 
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 
 def _rate(topics: str, default: float) -> Parameter:

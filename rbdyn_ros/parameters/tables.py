@@ -13,11 +13,11 @@ from rbdyn_ros.parameters.integrator import INTEGRATOR
 from rbdyn_ros.parameters.node import NODE, WAITING
 from rbdyn_ros.parameters.observer import OBSERVER
 from rbdyn_ros.parameters.obstacles import OBSTACLES
-from rbdyn_ros.parameters.parameter import Parameter
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.replay import REPLAY
 from rbdyn_ros.parameters.simulator import SIMULATOR
 from rbdyn_ros.parameters.watchers import MONITOR, RECORDER, REFEREE
+from rbdyn_ros.schema import Parameter
 
 TITLED = {
     "the plant": PLANT,

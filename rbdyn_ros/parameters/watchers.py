@@ -1,6 +1,6 @@
 """The nodes that watch: what the recorder writes, how long the referee looks, what the monitor finds alarming."""
 
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 RECORDER = (
     Parameter(

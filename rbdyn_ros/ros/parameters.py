@@ -16,7 +16,7 @@ from rclpy.parameter import Parameter as RosParameter
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.parameters import obstacles, tables, yaml_file
-from rbdyn_ros.parameters.parameter import Parameter, check, expected
+from rbdyn_ros.schema import Parameter, check, expected
 
 _TYPES = {
     "bool": RosParameter.Type.BOOL,

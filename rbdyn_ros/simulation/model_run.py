@@ -15,7 +15,7 @@ from rbdyn_ros.mechanics.description import rigid_bodies
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.parameters import model_file
 from rbdyn_ros.parameters.command_line import number
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import rows as rows_of
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.progress import bar, notice

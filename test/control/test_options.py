@@ -10,7 +10,7 @@ from rbdyn_ros.control import options, select
 from rbdyn_ros.control.interface import SHARED
 from rbdyn_ros.control.laws import lqr, rest
 from rbdyn_ros.parameters import tables, yaml_file
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 
 class Options(NamedTuple):

@@ -11,7 +11,7 @@ from rbdyn_ros.parameters.command_line import (
     scenario,
     voice,
 )
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 COUNT = Parameter("--count", 1, "", "", kind="int", low=1)
 

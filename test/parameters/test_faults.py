@@ -5,7 +5,7 @@ import pytest
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.parameters.faults import FAULTS, actual_plant, faults
 from rbdyn_ros.parameters.overrides import assignment, offline_values
-from rbdyn_ros.parameters.parameter import check
+from rbdyn_ros.schema import check
 
 DEFAULTS = {parameter.name: parameter.default for parameter in FAULTS}
 

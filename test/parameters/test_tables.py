@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.size import is_sentence
 from rbdyn_ros.parameters import tables
-from rbdyn_ros.parameters.parameter import check, expected
+from rbdyn_ros.schema import check, expected
 
 ALL = [parameter for table in tables.TITLED.values() for parameter in table]
 

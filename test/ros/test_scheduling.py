@@ -12,7 +12,7 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
-from rbdyn_ros.parameters.parameter import check  # noqa: E402
+from rbdyn_ros.schema import check  # noqa: E402
 from rbdyn_ros.parameters.tables import lookup  # noqa: E402
 from rbdyn_ros.ros import scheduling  # noqa: E402
 

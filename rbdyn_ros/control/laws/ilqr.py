@@ -29,7 +29,7 @@ from rbdyn_ros.control.planning.path import Path, arrives, as_ten, force_at, nea
 from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum import sphere_state
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.types import Array, State
 
 KINDS = ("swing_up",)  # what it is meant for, in the words of evaluation.suite

@@ -31,7 +31,7 @@ from rbdyn_ros.control.planning.prediction import Prediction, predicted
 from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.optional import library
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.types import Array, State
 
 INWARD = math.cos(math.pi / 8.0)  # distance of an octagon's sides, of that of its corners

@@ -21,7 +21,7 @@ from rbdyn_ros.control.options import checked
 from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.types import Array, State
 
 DOWN = 0.9  # of the level at which a more aggressive gain takes over

@@ -12,7 +12,7 @@ import numpy as np
 from rbdyn_ros.control.admission import admitted
 from rbdyn_ros.control.feedback import NEEDS, feedback, is_stable
 from rbdyn_ros.control.options import checked
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.types import Array, State
 
 KINDS = ("balance",)  # what it is meant for, in the words of evaluation.suite

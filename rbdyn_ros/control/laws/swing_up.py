@@ -34,7 +34,7 @@ from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.mechanics.pendulum.reduced_pendulum import force
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.types import Array, State, System
 
 LOOK = 0.02  # [s] between two questions whether the rod can be caught

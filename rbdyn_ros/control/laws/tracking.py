@@ -19,7 +19,7 @@ from rbdyn_ros.control.planning import periodic
 from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.types import Array, State, System
 
 KINDS = ("tracking",)  # what it is meant for, in the words of evaluation.suite

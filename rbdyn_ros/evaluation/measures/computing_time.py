@@ -14,7 +14,7 @@ import numpy as np
 
 from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 QUESTION = "is the law done with a command before the next one is due?"
 OVER_ROS = False  # the times of a node are told by the monitor

@@ -5,7 +5,7 @@ import math
 from rbdyn_ros.evaluation import margins
 from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.measured import Measured, Value
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 QUESTION = "how late may the force come?"
 OVER_ROS = False  # the theory needs the law itself

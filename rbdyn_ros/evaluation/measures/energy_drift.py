@@ -7,7 +7,7 @@ import numpy as np
 from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.types import State
 
 QUESTION = "does the plant keep its energy?"

@@ -5,7 +5,7 @@ import math
 from rbdyn_ros.evaluation import margins
 from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.measured import Measured, Value
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 QUESTION = "how much weaker or stronger may the force be?"
 OVER_ROS = False  # the force of a node is not amplified on its way

@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import reduced_pendulum, sphere_state, spherical_pendulum
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.types import State
 
 QUESTION = "does the plant obey the equations of motion, taken down by another road?"

@@ -6,7 +6,7 @@ from rbdyn_ros.evaluation import course
 from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation.closed_loop import Push
 
 QUESTION = "after how strong a push on the tip does a standing rod stand again?"

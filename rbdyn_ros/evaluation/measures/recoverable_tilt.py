@@ -8,7 +8,7 @@ from rbdyn_ros.evaluation import course
 from rbdyn_ros.evaluation.bisection import Edge, edge
 from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 QUESTION = "from how large a tilt at rest does the rod come to stand?"
 OVER_ROS = True

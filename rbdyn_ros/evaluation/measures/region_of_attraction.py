@@ -7,7 +7,7 @@ import numpy as np
 
 from rbdyn_ros.evaluation import many
 from rbdyn_ros.evaluation.measured import Measured, Value
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 QUESTION = "from which tilts and rates does the rod come to stand?"
 OVER_ROS = False  # thousands of starts

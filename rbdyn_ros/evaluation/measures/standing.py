@@ -8,7 +8,7 @@ from rbdyn_ros.evaluation import course
 from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.evaluation.trial import trial
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 QUESTION = "how still does the rod stand, with these sensors?"
 OVER_ROS = True

@@ -7,7 +7,7 @@ import numpy as np
 from rbdyn_ros.evaluation import course
 from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 QUESTION = "how does the cart come to a set point that jumps?"
 OVER_ROS = True

@@ -8,7 +8,7 @@ from rbdyn_ros.evaluation import many
 from rbdyn_ros.evaluation import starts as kinds
 from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.faults.options import Mismatch
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 
 QUESTION = "how often, and how soon, does the rod come up from anywhere?"
 OVER_ROS = True

@@ -19,7 +19,7 @@ from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
 from rbdyn_ros.parameters.controller import CONTROLLER
 from rbdyn_ros.parameters.faults import FAULTS, faults
-from rbdyn_ros.parameters.parameter import Parameter
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.simulation.closed_loop import ClosedLoop
 from rbdyn_ros.simulation.record import COLUMNS

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdyn_ros.parameters.parameter import Parameter, check, expected, shown
+from rbdyn_ros.schema import Parameter, check, expected, shown
 
 MASS = Parameter("rod.mass", 1.0, "kg", "mass", low=0.0, low_open=True)
 SHARE = Parameter("share", 0.5, "", "a share", low=0.0, high=1.0)
