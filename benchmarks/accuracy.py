@@ -1,10 +1,11 @@
-"""Error at equal step and work for equal error, beside MuJoCo on the same pendulum in the same run.
+"""Error at equal step and work for equal error, beside MuJoCo on the same pendulum in the same
+run.
 
     python benchmarks/accuracy.py [--json FILE] [--quick]
 
-Errors: energy in units of m g l, its largest deviation; trajectory: the rod's tip [m], its largest distance from the
-truth over 10 s, twice a second. Work: wall time per simulated second [us] at the largest step that meets the target,
-and how many times less that is than MuJoCo's RK4 needs for it.
+Errors: energy in units of m g l, its largest deviation; trajectory: the rod's tip [m], its largest
+distance from the truth over 10 s, twice a second. Work: wall time per simulated second [us] at the
+largest step that meets the target, and how many times less that is than MuJoCo's RK4 needs for it.
 """
 
 import json
@@ -97,7 +98,10 @@ def errors(methods: list, long: float) -> list:
 
 
 def work(methods: list, long: float) -> list:
-    """The table of work at equal error; printed as it grows. The first method is the yardstick of the others."""
+    """The table of work at equal error; printed as it grows.
+
+    The first method is the yardstick of the others.
+    """
     targets = [(what, target, min(span, long)) for what, target, span in TARGETS]
     heads = "".join(f"{f'{what} {target:g}, {span:g} s':>22}" for what, target, span in targets)
     print(f"{'us/s (times faster than MuJoCo RK4)':35}{heads}")
@@ -152,7 +156,9 @@ def parts(total: int, most: int) -> list:
 
 
 def fewest_steps(method, what: str, target: float, span: float) -> int | None:
-    """The fewest steps in 10 s, in fifths of an octave, that meet the target; None if that takes less than FINEST."""
+    """The fewest steps in 10 s, in fifths of an octave, that meet the target; None if that takes
+    less than FINEST.
+    """
     steps = 2 * ROWS
     while 10.0 / steps >= FINEST:
         if all(
@@ -165,7 +171,9 @@ def fewest_steps(method, what: str, target: float, span: float) -> int | None:
 
 
 def microseconds(method, steps: int) -> float:
-    """Wall time per simulated second [us], the least of several runs of 10 s: what else runs can only add to it."""
+    """Wall time per simulated second [us], the least of several runs of 10 s: what else runs can
+    only add to it.
+    """
     times = []
     for _ in range(15):
         state = start()

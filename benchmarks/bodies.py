@@ -12,9 +12,10 @@ its measurements after one of ours, too.
 
 import json
 import sys
+from collections.abc import Callable
 from statistics import median
 from time import perf_counter
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from bodies_scenes import SCENES, Scene

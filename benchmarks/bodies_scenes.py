@@ -1,9 +1,10 @@
 """The scenes of bodies.py: ours and, in MuJoCo's XML, the same masses, joints and contacts."""
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""What every benchmark takes from its command line; a file that could not be written is refused before measuring."""
+"""What every benchmark takes from its command line; a file that could not be written is refused
+before measuring.
+"""
 
 import argparse
 from pathlib import Path

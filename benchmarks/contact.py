@@ -1,18 +1,20 @@
-"""What contacts cost: far away, near, and closed, beside the step without them and MuJoCo's of the same rod, cart and floor.
+"""What contacts cost: far away, near, and closed, beside the step without them and MuJoCo's of the
+same rod, cart and floor.
 
     python benchmarks/contact.py [--json FILE] [--quick]
 
-`open, far` and `open, near` are the falling pendulum with floor, rail ends and a sphere, metres or centimetres away; `resting` and `sliding`
-have the tip on the floor. Rounds of all cases follow each other, so that each sees the same clock and the same neighbours; the ratios
-are medians over the rounds. Nothing is compiled while the clock runs.
+`open, far` and `open, near` are the falling pendulum with floor, rail ends and a sphere, metres or
+centimetres away; `resting` and `sliding` have the tip on the floor. Rounds of all cases follow
+each other, so that each sees the same clock and the same neighbours; the ratios are medians over
+the rounds. Nothing is compiled while the clock runs.
 """
 
 import json
 import math
 import sys
+from collections.abc import Callable
 from statistics import median
 from time import perf_counter_ns
-from typing import Callable
 
 import numpy as np
 from command_line import read
@@ -144,7 +146,9 @@ def theirs() -> Callable:
 
 
 def row(name: str, times: dict) -> dict:
-    """The medians of a case: time, and ratio to the step without contacts (and of mj_step to it), round by round."""
+    """The medians of a case: time, and ratio to the step without contacts (and of mj_step to it),
+    round by round.
+    """
     ratio = median(t / o for t, o in zip(times[name], times["without"]))
     peer = times.get("mujoco, resting")
     faster = median(p / t for t, p in zip(times[name], peer)) if peer else None

@@ -1,4 +1,6 @@
-"""Random frictional problems from simple mechanics: W = J M^-1 J^T, q = J v of boxes, heaps and stacks."""
+"""Random frictional problems from simple mechanics: W = J M^-1 J^T, q = J v of boxes, heaps and
+stacks.
+"""
 
 import numpy as np
 
@@ -23,7 +25,9 @@ class Heap:
         self.rows = []
 
     def touch(self, upper, arm_upper, lower=None, arm_lower=None, normal=(0.0, 0.0, 1.0)):
-        """A contact whose normal points from `lower` (None: the ground) to `upper`; arms from the centres of mass."""
+        """A contact whose normal points from `lower` (None: the ground) to `upper`; arms from the
+        centres of mass.
+        """
         row = np.zeros((3, 6 * self.n))
         frame = orthonormal(normal)
         row[:, 6 * upper : 6 * upper + 6] = np.hstack([frame, -frame @ hat(arm_upper)])
@@ -32,7 +36,9 @@ class Heap:
         self.rows.append(row)
 
     def problem(self, v, mu) -> fc3d.Problem:
-        """The one-step problem for free velocities v (6 for each body), in units where W and q are of size 1."""
+        """The one-step problem for free velocities v (6 for each body), in units where W and q are
+        of size 1.
+        """
         J = np.vstack(self.rows)
         W, q = J @ self.M_inverse @ J.T, J @ v
         return fc3d.problem(W / np.mean(np.diag(W)), q / np.max(np.abs(q)), mu)
@@ -57,7 +63,9 @@ def box(rng) -> fc3d.Problem:
 
 
 def bodies(rng, n: int, contacts: int) -> fc3d.Problem:
-    """n random bodies, random contacts between them and with the ground, everywhere at random velocities."""
+    """n random bodies, random contacts between them and with the ground, everywhere at random
+    velocities.
+    """
     heap = Heap(
         rng.uniform(0.2, 5.0, n),
         [_inertia(rng) for _ in range(n)],
@@ -74,7 +82,9 @@ def bodies(rng, n: int, contacts: int) -> fc3d.Problem:
 
 
 def stack(rng, boxes: int = 5, top: float = 1.0) -> fc3d.Problem:
-    """Boxes on top of each other at rest under gravity, each pushed a little; the topmost `top` times as heavy."""
+    """Boxes on top of each other at rest under gravity, each pushed a little; the topmost `top`
+    times as heavy.
+    """
     mass = np.ones(boxes)
     mass[-1] = top
     a, c = 0.25, 0.1

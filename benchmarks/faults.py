@@ -2,13 +2,15 @@
 
     python benchmarks/faults.py [--json FILE] [--quick]
 
-The plant and the law are the shipped ones, 500 Hz, 20 N, without nodes. Each question is 20 s from 5 degrees under three seeds;
-it stands if the cart stays within 5 m and the tilt of the last 4 s below 1 degree. Bisection, so a gap below the edge would not be seen.
+The plant and the law are the shipped ones, 500 Hz, 20 N, without nodes. Each question is 20 s from
+5 degrees under three seeds; it stands if the cart stays within 5 m and the tilt of the last 4 s
+below 1 degree. Bisection, so a gap below the edge would not be seen.
 """
 
 import json
 import math
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from command_line import read
@@ -103,7 +105,7 @@ def main() -> None:
     for name, question in tqdm(QUESTIONS.items(), unit="fault"):
         seeds, parts = (SEEDS[:1], 20) if asked.quick else (SEEDS, 100)
         edges[name] = edge(
-            lambda x: stands(law, question.fault(x), seeds),
+            lambda x, question=question, seeds=seeds: stands(law, question.fault(x), seeds),
             question.largest,
             question.largest / parts,
         ).holds

@@ -1,10 +1,12 @@
-"""Frictional solvers against Siconos on the same problems in the same run: how many they solve, and how fast.
+"""Frictional solvers against Siconos on the same problems in the same run: how many they solve,
+and how fast.
 
     python benchmarks/friction.py [--json FILE] [--seed N] [--repeats N]
 
-Every solver is asked for an error of 1e-8. Every answer, ours and theirs, is judged by rbdyn_ros.mechanics.solvers.fc3d.error: solved
-is 1e-7, for Siconos stops by a slightly different norm. One BLAS thread; the best of the repeats for each problem, the
-median over the problems. Our times hold the call from Python (3 to 5 us), theirs are of the C call alone.
+Every solver is asked for an error of 1e-8. Every answer, ours and theirs, is judged by
+rbdyn_ros.mechanics.solvers.fc3d.error: solved is 1e-7, for Siconos stops by a slightly different
+norm. One BLAS thread; the best of the repeats for each problem, the median over the problems. Our
+times hold the call from Python (3 to 5 us), theirs are of the C call alone.
 """
 
 import argparse
@@ -92,7 +94,9 @@ def best(call, problem, repeats: int) -> tuple:
 
 
 def row(name: str, solver: str, given: list, results: list) -> dict:
-    """Print and return: success by our error, median time, and the mean, which failures make large."""
+    """Print and return: success by our error, median time, and the mean, which failures make
+    large.
+    """
     errors = np.array([fc3d.error(problem, r) for problem, (r, _) in zip(given, results)])
     times = np.array([seconds for _, seconds in results])
     found = {

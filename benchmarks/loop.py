@@ -1,11 +1,13 @@
-"""How well the composed loop keeps 1 kHz: simulator and controller over ROS 2, in one process and in two, beside rclpy alone.
+"""How well the composed loop keeps 1 kHz: simulator and controller over ROS 2, in one process and
+in two, beside rclpy alone.
 
     python benchmarks/loop.py [--json FILE] [--quick]
 
-Each measurement starts the nodes anew, as `ros2 run` does, warms them up, and looks on for a while. After each the same is
-measured of `loop_peer.py`, a loop over the same topics in which nobody computes: what that takes, this machine, its system and rclpy
-take. Neighbours on the machine only ever make it worse, so the best of several is the machine's own, and the median tells how busy it was.
-Times of the step thread are its own processor time.
+Each measurement starts the nodes anew, as `ros2 run` does, warms them up, and looks on for a
+while. After each the same is measured of `loop_peer.py`, a loop over the same topics in which
+nobody computes: what that takes, this machine, its system and rclpy take. Neighbours on the
+machine only ever make it worse, so the best of several is the machine's own, and the median tells
+how busy it was. Times of the step thread are its own processor time.
 """
 
 import json

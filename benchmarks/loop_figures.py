@@ -4,7 +4,9 @@ import numpy as np
 
 
 def figures(instants, trips, step: float, whole: float, elapsed: float) -> dict:
-    """Of the instants of the publications [s], the round trips [s], the processor times of the step thread and of its process [s]."""
+    """Of the instants of the publications [s], the round trips [s], the processor times of the
+    step thread and of its process [s].
+    """
     periods, trips = 1e3 * np.diff(instants), 1e3 * np.asarray(trips)
     return {
         "period_p50_ms": float(np.percentile(periods, 50)),

@@ -1,10 +1,12 @@
-"""The peer of `loop.py`, rclpy alone: a thread that sleeps and sends two states, and who answers them; all bytes are ready before.
+"""The peer of `loop.py`, rclpy alone: a thread that sleeps and sends two states, and who answers
+them; all bytes are ready before.
 
     python benchmarks/loop_peer.py PROCESSES WARM_UP SECONDS
 
-Its messages, QoS, executor and sleeps are those of the simulator and the controller; there is no plant and no law. What it takes,
-no loop that sleeps and sends by rclpy can save. An answer counts as that to the newest state, for ready bytes repeat no stamp: one that takes longer
-than a period counts as a short one, so the largest of its round trips flatter it.
+Its messages, QoS, executor and sleeps are those of the simulator and the controller; there is no
+plant and no law. What it takes, no loop that sleeps and sends by rclpy can save. An answer counts
+as that to the newest state, for ready bytes repeat no stamp: one that takes longer than a period
+counts as a short one, so the largest of its round trips flatter it.
 """
 
 import json

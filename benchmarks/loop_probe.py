@@ -1,4 +1,5 @@
-"""The process that `loop.py` looks into: the simulator, and the controller in it or beside it; prints figures as JSON.
+"""The process that `loop.py` looks into: the simulator, and the controller in it or beside it;
+prints figures as JSON.
 
 python benchmarks/loop_probe.py PROCESSES WARM_UP SECONDS
 """
@@ -23,7 +24,8 @@ from rbdyn_ros.ros.simulator.simulator import Simulator
 from rbdyn_ros.simulation.runner import PLAYING
 from rbdyn_ros.simulation.statistics import Sent, Statistics
 
-# A tick of 1 ms; the history is full when the warm-up ends, for a ring that fills touches new memory.
+# A tick of 1 ms; the history is full when the warm-up ends, for a ring that fills touches new
+# memory.
 SETTINGS = (
     "rates.state:=1000.0",
     "integrator.step:=0.001",
@@ -34,7 +36,9 @@ SAMPLED_EVERY = 0.5  # [s] memory
 
 
 class Trips:
-    """Round trips [s] in an array that is there before. /diagnostics, which would sort a list that grows, gets none."""
+    """Round trips [s] in an array that is there before. /diagnostics, which would sort a list that
+    grows, gets none.
+    """
 
     def __init__(self, room: int):
         self._array, self._count = (

@@ -1,4 +1,6 @@
-"""Several Newton-Euler bodies for nonsmooth.py: balls that bounce on a plane and on each other, rods in a chain."""
+"""Several Newton-Euler bodies for nonsmooth.py: balls that bounce on a plane and on each other,
+rods in a chain.
+"""
 
 import time
 
@@ -14,7 +16,9 @@ UPRIGHT = [1.0, 0.0, 0.0, 0.0]
 
 
 def three_balls() -> dict:
-    """What siconos_balls.py reads: two balls fall, the third is thrown at them; all spin, and none comes to rest within the second."""
+    """What siconos_balls.py reads: two balls fall, the third is thrown at them; all spin, and none
+    comes to rest within the second.
+    """
     starts = (
         (0.10, 1.0, [0.0, 0.0, 0.25, *UPRIGHT], [0.0, 0.0, 0.0, 4.0, 0.0, -2.0]),
         (0.15, 2.0, [-0.8, 0.03, 0.3, *UPRIGHT], [2.0, 0.0, 0.0, 0.0, 5.0, 3.0]),
@@ -28,7 +32,9 @@ def three_balls() -> dict:
 
 
 def two_rods() -> dict:
-    """What siconos_chain.py reads: the chain falls from horizontal while it turns about z; the rods spin against each other."""
+    """What siconos_chain.py reads: the chain falls from horizontal while it turns about z; the
+    rods spin against each other.
+    """
     rods = [
         {
             "mass": m,

@@ -1,11 +1,13 @@
-"""Moreau-Jean against Siconos on the same systems in the same run: the bouncing ball, the cam follower, several bodies.
+"""Moreau-Jean against Siconos on the same systems in the same run: the bouncing ball, the cam
+follower, several bodies.
 
     python benchmarks/nonsmooth.py [--json FILE] [--siconos-python PATH]
 
-Both take the same forces at the same nodes and theta = 1/2. Printed are the largest differences over the run and the time
-per step, ours compiled (moreau_jean_linear), theirs of computeOneStep called from Python. Three balls that bounce
-on a plane with friction and on each other, and two rods in a chain of ball joints, are Newton-Euler bodies (newton_euler_runs.py):
-ours is mechanics.moreau_jean for the balls, moreau_jean in Python for the rods.
+Both take the same forces at the same nodes and theta = 1/2. Printed are the largest differences
+over the run and the time per step, ours compiled (moreau_jean_linear), theirs of computeOneStep
+called from Python. Three balls that bounce on a plane with friction and on each other, and two
+rods in a chain of ball joints, are Newton-Euler bodies (newton_euler_runs.py): ours is
+mechanics.moreau_jean for the balls, moreau_jean in Python for the rods.
 """
 
 import argparse

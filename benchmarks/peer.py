@@ -36,7 +36,9 @@ _XML = """
 
 
 class Peer(NamedTuple):
-    """MuJoCo's integrator `name`, as a thing that moves (q, v); its ball joint speaks wxyz and body rates as we do."""
+    """MuJoCo's integrator `name`, as a thing that moves (q, v); its ball joint speaks wxyz and
+    body rates as we do.
+    """
 
     model: object
     data: object

@@ -1,7 +1,9 @@
-"""Siconos's friction solvers, called in its C library: no wrapper between the clock and the solver.
+"""Siconos's friction solvers, called in its C library: no wrapper between the clock and the
+solver.
 
-Its quartic for one contact is left out: with a dense matrix version 4.4 frees memory twice and aborts the process.
-Debian and Ubuntu: apt-get install python3-siconos (or libsiconos-numerics7 alone). Structures as in Siconos 4.4.
+Its quartic for one contact is left out: with a dense matrix version 4.4 frees memory twice and
+aborts the process. Debian and Ubuntu: apt-get install python3-siconos (or libsiconos-numerics7
+alone). Structures as in Siconos 4.4.
 """
 
 import ctypes
@@ -53,7 +55,9 @@ def library() -> ctypes.CDLL:
 
 
 def solve(lib, solver: str, problem, tolerance: float, iterations: int) -> tuple:
-    """(impulses, seconds): one call with the solver's own defaults but for tolerance and limit of iterations."""
+    """(impulses, seconds): one call with the solver's own defaults but for tolerance and limit of
+    iterations.
+    """
     method, _, local = solver.removeprefix("S:").partition("+")
     W, q, mu = np.asfortranarray(problem.W), problem.q.copy(), problem.mu.copy()
     matrix = lib.NM_create_from_data(0, len(q), len(q), W.ctypes.data)

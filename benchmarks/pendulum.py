@@ -1,4 +1,6 @@
-"""The machine that is measured: rod 1 kg, 2.4 m on a cart of 2 kg, dropped from 10 degrees, without friction."""
+"""The machine that is measured: rod 1 kg, 2.4 m on a cart of 2 kg, dropped from 10 degrees,
+without friction.
+"""
 
 import math
 import sys
@@ -35,7 +37,7 @@ def start(spin: float = 0.0) -> State:
 
 
 def energy(q: Array, v: Array) -> float:
-    """[J]"""
+    """The energy [J]."""
     return quantities(SYSTEM, q, v)[0]
 
 
@@ -76,7 +78,9 @@ def stepper(name: str, composition: str = "none") -> Stepper:
 
 
 def applicable(compositions: tuple) -> list:
-    """A stepper for every integrator that can step this pendulum, with each of the compositions that it admits."""
+    """A stepper for every integrator that can step this pendulum, with each of the compositions
+    that it admits.
+    """
     found = []
     for name in names():
         integrator = select(name)

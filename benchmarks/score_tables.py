@@ -4,9 +4,9 @@
     python benchmarks/score_tables.py --check       1 if a table or a result is not up to date
     python benchmarks/score_tables.py --take FILE   take over new results, row by row, then write
 
-FILE is the evaluation.json of `python -m rbdyn_ros evaluate --controller LAW --out OUT`; results are
-benchmarks/scores/LAW.json, in the same form; the number `sitting` of a case says in which of the
-sittings of its provenance it was measured. A table stands between `<!-- scores: NAME -->` and
+FILE is the evaluation.json of `python -m rbdyn_ros evaluate --controller LAW --out OUT`; results
+are benchmarks/scores/LAW.json, in the same form; the number `sitting` of a case says in which of
+the sittings of its provenance it was measured. A table stands between `<!-- scores: NAME -->` and
 `<!-- scores end -->`.
 """
 

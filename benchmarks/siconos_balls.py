@@ -1,8 +1,10 @@
-"""Siconos' time-stepping of balls over a plane that also meet each other, for nonsmooth.py; run by the Python that has Siconos.
+"""Siconos' time-stepping of balls over a plane that also meet each other, for nonsmooth.py; run by
+the Python that has Siconos.
 
-Reads {"h", "steps", "restitution", "friction", "balls": [{"radius", "mass", "inertia", "q", "v"}, ...]} as JSON from stdin; writes
-{"q", "v", "seconds"} to stdout, a row for each step. Ball against ball is without friction: the tangents of Siconos 4.4 are not
-normal to a normal that is oblique, n . t = 0.24 at 14 degrees, so that two balls leave the plane of symmetry they meet in.
+Reads {"h", "steps", "restitution", "friction", "balls": [{"radius", "mass", "inertia", "q", "v"},
+...]} as JSON from stdin; writes {"q", "v", "seconds"} to stdout, a row for each step. Ball against
+ball is without friction: the tangents of Siconos 4.4 are not normal to a normal that is oblique, n
+. t = 0.24 at 14 degrees, so that two balls leave the plane of symmetry they meet in.
 """
 
 import json

@@ -1,8 +1,10 @@
-"""Siconos' time-stepping of rods along x in a chain of ball joints, for nonsmooth.py; run by the Python that has Siconos.
+"""Siconos' time-stepping of rods along x in a chain of ball joints, for nonsmooth.py; run by the
+Python that has Siconos.
 
-Reads {"h", "steps", "rods": [{"mass", "inertia", "q", "v"}, ...]} as JSON from stdin, the first rod held at the origin, each next at the
-end of the one before, all 1 m long; writes {"q", "v", "seconds"} to stdout, a row for each step. Its Newton stops by the residual of the
-momenta alone, while the joints still move: it is given a tolerance that it cannot reach, and eight iterations.
+Reads {"h", "steps", "rods": [{"mass", "inertia", "q", "v"}, ...]} as JSON from stdin, the first
+rod held at the origin, each next at the end of the one before, all 1 m long; writes {"q", "v",
+"seconds"} to stdout, a row for each step. Its Newton stops by the residual of the momenta alone,
+while the joints still move: it is given a tolerance that it cannot reach, and eight iterations.
 """
 
 import json

@@ -6,7 +6,9 @@ import time
 
 
 def march(simulation, bodies: list, steps: int) -> None:
-    """Take the steps; writes {"q", "v", "seconds"} to stdout, a row for each step with a part for each body."""
+    """Take the steps; writes {"q", "v", "seconds"} to stdout, a row for each step with a part for
+    each body.
+    """
     q, v, spent = [], [], 0.0
     for _ in range(steps):
         start = time.perf_counter()

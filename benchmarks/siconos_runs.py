@@ -1,7 +1,8 @@
-"""Siconos' time-stepping of linear systems with one contact, for nonsmooth.py; run by the Python that has Siconos.
+"""Siconos' time-stepping of linear systems with one contact, for nonsmooth.py; run by the Python
+that has Siconos.
 
-Reads {"mass", "damping", "stiffness", "restitution", "h", "q", "v", "forces"} as JSON from stdin, forces at the nodes;
-writes {"q", "v", "impulse", "seconds"} to stdout.
+Reads {"mass", "damping", "stiffness", "restitution", "h", "q", "v", "forces"} as JSON from stdin,
+forces at the nodes; writes {"q", "v", "impulse", "seconds"} to stdout.
 """
 
 import json

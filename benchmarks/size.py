@@ -3,8 +3,8 @@
     python benchmarks/size.py [--json FILE] [--where]
 
 Nothing is measured in time. Tokens are those of Python without comments, docstrings, line ends and
-indentation. A folder counts with its own files, without those of folders in it. A function's length
-is that of its code lines: no docstring, no comment, no empty line.
+indentation. A folder counts with its own files, without those of folders in it. A function's
+length is that of its code lines: no docstring, no comment, no empty line.
 """
 
 import argparse

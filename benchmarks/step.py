@@ -2,16 +2,17 @@
 
     python benchmarks/step.py [--json FILE] [--quick]
 
-Each measurement of a stepper follows one of mj_step, so that both see the same clock frequency and the same
-neighbours on the machine; the ratio is the median over such pairs. mj_step runs without spin, which does not change
-its time and which it survives. Nothing is compiled while the clock runs.
+Each measurement of a stepper follows one of mj_step, so that both see the same clock frequency and
+the same neighbours on the machine; the ratio is the median over such pairs. mj_step runs without
+spin, which does not change its time and which it survives. Nothing is compiled while the clock
+runs.
 """
 
 import json
 import sys
+from collections.abc import Callable
 from statistics import median
 from time import perf_counter_ns
-from typing import Callable
 
 from command_line import read
 from peer import MISSING, Peer, peer

@@ -1,10 +1,12 @@
-"""How many pendulum steps a second a campaign makes, beside MuJoCo's rollout of the same pendulum in the same run.
+"""How many pendulum steps a second a campaign makes, beside MuJoCo's rollout of the same pendulum
+in the same run.
 
     python benchmarks/sweep.py [--json FILE] [--quick]
 
-A step of ours is one of Runge and Kutta's order 4 with its part of the law and of the score; it is closed loop. MuJoCo's rollout runs
-the pendulum open loop, in as many threads, Euler and RK4. Rounds alternate, so that both see the same neighbours on the machine;
-processor time counts what the steps cost, wall time what a person waits. Nothing is compiled while the clock runs.
+A step of ours is one of Runge and Kutta's order 4 with its part of the law and of the score; it is
+closed loop. MuJoCo's rollout runs the pendulum open loop, in as many threads, Euler and RK4.
+Rounds alternate, so that both see the same neighbours on the machine; processor time counts what
+the steps cost, wall time what a person waits. Nothing is compiled while the clock runs.
 """
 
 import json
@@ -110,7 +112,9 @@ def row(
 
 
 def rollout(integrator: str) -> Callable | None:
-    """A function that lets MuJoCo make `ROLLOUTS` times `ROLLOUT_STEPS` steps of 1 ms; None where it is not installed."""
+    """A function that lets MuJoCo make `ROLLOUTS` times `ROLLOUT_STEPS` steps of 1 ms; None where
+    it is not installed.
+    """
     pendulum = peer(integrator)
     if pendulum is None:
         return None

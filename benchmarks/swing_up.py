@@ -2,9 +2,10 @@
 
     python benchmarks/swing_up.py [--starts 2000] [--seed 1] [--wrong]
 
-The plant is the reduced one (`mechanics.pendulum.sphere_state`, 1 ms), the law the shipped one at 500 Hz. Settled: tilt at most 2 degrees
-and the cart within 5 cm for one second; the time is the start of that second. Leaving the travel is a failure.
-`--wrong` asks the harder questions: a plant other than the one that the law knows, and forces that come late.
+The plant is the reduced one (`mechanics.pendulum.sphere_state`, 1 ms), the law the shipped one at
+500 Hz. Settled: tilt at most 2 degrees and the cart within 5 cm for one second; the time is the
+start of that second. Leaving the travel is a failure. `--wrong` asks the harder questions: a plant
+other than the one that the law knows, and forces that come late.
 """
 
 import argparse
@@ -27,7 +28,9 @@ DURATION = 25.0  # [s]
 
 @kernel
 def swing(plan, system, p3, s, duration, delay):
-    """(time settled or nan, time caught or nan, largest distance of the cart); a force acts `delay` periods late."""
+    """(time settled or nan, time caught or nan, largest distance of the cart); a force acts
+    `delay` periods late.
+    """
     late, memory = np.zeros((delay + 1, 2)), np.zeros(swing_up.SIZE)
     h, since, catch, far = 0.002, 0.0, math.nan, 0.0
     swing_up.forget(plan, memory)
@@ -130,7 +133,9 @@ def known_plant(n: int, seed: int) -> None:
 
 
 def wrong_plant(n: int, seed: int) -> None:
-    """One number of the plant off by 20 %, or both masses and the length at once, or the force late."""
+    """One number of the plant off by 20 %, or both masses and the length at once, or the force
+    late.
+    """
     law = swing_up.design(spherical_pendulum, PLANT, swing_up.Options())
     heavy = ("rod_mass", "rod_length", "cart_mass")
     for fields in (*((field,) for field in (*heavy, "cart_damping")), heavy):

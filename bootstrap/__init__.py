@@ -1,1 +1,3 @@
-"""What ./testbed does on a machine; the standard library only, for it runs before anything is installed."""
+"""What ./testbed does on a machine; the standard library only, for it runs before anything is
+installed.
+"""

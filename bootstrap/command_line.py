@@ -94,7 +94,9 @@ def make_parser():
 
 
 def distro_first(arguments):
-    """Return the arguments with `--distro NAME` in front: after demo, test, soak and setup it means the same."""
+    """Return the arguments with `--distro NAME` in front: after demo, test, soak and setup it
+    means the same.
+    """
     at = next(
         (index for index, word in enumerate(arguments) if word.split("=")[0] == "--distro"), None
     )
@@ -117,7 +119,9 @@ def set_up(distro, everything):
 
 
 def become(place, options):
-    """Replace this process by the command, so that signals and the exit code are the command's own."""
+    """Replace this process by the command, so that signals and the exit code are the command's
+    own.
+    """
     if options.command == "setup":
         return 0
     python, env = str(place.python), environment(place)

@@ -14,8 +14,8 @@ HEARTBEAT = 0.2  # [s] between two looks at the command
 def run(command, log, env=None, keep_open=()):
     """Run a command with its output in a log file and its newest line on the terminal.
 
-    The descriptors in keep_open are inherited, so that a command that outlives this script still holds its lock.
-    Raises Trouble with the log's end when the command fails.
+    The descriptors in keep_open are inherited, so that a command that outlives this script still
+    holds its lock. Raises Trouble with the log's end when the command fails.
     """
     start, begin = time.monotonic(), log.stat().st_size if log.exists() else 0
     with log.open("ab") as sink:
@@ -74,7 +74,8 @@ def last_line(log):
 
 KEPT = "and run the same command again: what is done is kept."
 
-# What stands in the log of a failed command, and what the user can do about it; the first that fits is said.
+# What stands in the log of a failed command, and what the user can do about it; the first that
+# fits is said.
 KNOWN = (
     (
         r"No space left on device",

@@ -24,7 +24,9 @@ class Need(NamedTuple):
 
 
 def needs(sourced):
-    """Return what an environment needs of the machine; a compiler and headers only where tf2_msgs must be built."""
+    """Return what an environment needs of the machine; a compiler and headers only where tf2_msgs
+    must be built.
+    """
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     venv = [
         Need(
@@ -45,7 +47,9 @@ def needs(sourced):
 
 
 def ensure(sourced):
-    """Install what is missing if we are root; raise Trouble with the command that does if we are not."""
+    """Install what is missing if we are root; raise Trouble with the command that does if we are
+    not.
+    """
     missing = [need for need in needs(sourced) if not need.there]
     if not missing:
         return

@@ -10,7 +10,9 @@ OLDEST = (3, 10)
 
 
 def newer_on_path():
-    """Return the names of the interpreters on PATH that are new enough and start, the newest first."""
+    """Return the names of the interpreters on PATH that are new enough and start, the newest
+    first.
+    """
     found = {}
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         for path in glob.glob(os.path.join(folder, "python3.*")):

@@ -1,4 +1,6 @@
-"""This package in the environment: its sources stay where they are, so an edit needs no installation."""
+"""This package in the environment: its sources stay where they are, so an edit needs no
+installation.
+"""
 
 import configparser
 import shutil
@@ -20,7 +22,9 @@ LAUNCH = sorted(
 
 
 def install(place, keep_open):
-    """Install the package as editable, with its launch files, settings and executables where ROS 2 looks for them."""
+    """Install the package as editable, with its launch files, settings and executables where ROS 2
+    looks for them.
+    """
     remove(place)
     pip.install(
         place,
@@ -48,7 +52,9 @@ def remove(place):
 
 
 def executables(place):
-    """Return the names of the installed nodes, which `ros2 run` and launch files look for in lib/rbdyn_ros."""
+    """Return the names of the installed nodes, which `ros2 run` and launch files look for in
+    lib/rbdyn_ros.
+    """
     entries = configparser.ConfigParser(delimiters="=")
     entries.read(place.site_packages.glob(f"{PACKAGE}-*.dist-info/entry_points.txt"))
     return list(entries["console_scripts"])
@@ -62,7 +68,9 @@ def link(path, target):
 
 
 def sources():
-    """Return the text that decides whether the package must be installed again: what names its parts, not the parts."""
+    """Return the text that decides whether the package must be installed again: what names its
+    parts, not the parts.
+    """
     return "\n".join(
         [
             *((ROOT / name).read_text() for name in ("setup.py", "setup.cfg", "package.xml")),

@@ -1,4 +1,6 @@
-"""Wheels into the environment, asking nothing and keeping all output for the log: by uv, else by pip."""
+"""Wheels into the environment, asking nothing and keeping all output for the log: by uv, else by
+pip.
+"""
 
 import os
 import subprocess
@@ -43,10 +45,11 @@ def install(place, log, keep_open, *arguments):
 
 
 def install_pinned(place, log, keep_open, uv, requirements):
-    """Install exactly the requirements, over whatever an interrupted run left: by uv, which takes seconds, else by pip.
+    """Install exactly the requirements, over whatever an interrupted run left: by uv, which takes
+    seconds, else by pip.
 
-    pip would write the pinned setuptools over the one that venv brings and leave the files that only the old one has, of which
-    `colcon build` dies: so the old one is removed before.
+    pip would write the pinned setuptools over the one that venv brings and leave the files that
+    only the old one has, of which `colcon build` dies: so the old one is removed before.
     """
     wanted = (place.prefix / STATE / log).with_suffix(".txt")
     again = (
@@ -96,10 +99,11 @@ def install_by_uv(place, log, keep_open, wanted, *options):
 
 
 def settings_of_uv(listed, environ=os.environ):
-    """Return the variables for uv, from what `pip config list` prints: lines as `global.index-url='https://...'`.
+    """Return the variables for uv, from what `pip config list` prints: lines as
+    `global.index-url='https://...'`.
 
-    A setting of the environment outranks one of a file, as for pip; a variable of uv's own outranks both. The version that is pinned is taken
-    from whichever index has it, as pip does.
+    A setting of the environment outranks one of a file, as for pip; a variable of uv's own
+    outranks both. The version that is pinned is taken from whichever index has it, as pip does.
     """
     found = {}
     for line in sorted(listed.splitlines(), key=lambda line: line.startswith(":env:")):

@@ -1,4 +1,6 @@
-"""Where the testbed runs on this machine: in a ROS 2 that is sourced, or in an environment of wheels."""
+"""Where the testbed runs on this machine: in a ROS 2 that is sourced, or in an environment of
+wheels.
+"""
 
 import importlib.util
 import os
@@ -35,7 +37,9 @@ class Place(NamedTuple):
 
 
 def find(distro, environ=os.environ):
-    """Return the place for a distribution; None takes the ROS 2 that is sourced, else the wheels of the first one."""
+    """Return the place for a distribution; None takes the ROS 2 that is sourced, else the wheels
+    of the first one.
+    """
     here = sourced_distro(environ)
     if here and distro in (None, here):
         return Place(here, ROOT / f".venv-ros-{here}", sourced=True)
@@ -46,7 +50,9 @@ def find(distro, environ=os.environ):
 
 
 def sourced_distro(environ):
-    """Return the name of the ROS 2 that the shell has sourced and this interpreter can import, else None."""
+    """Return the name of the ROS 2 that the shell has sourced and this interpreter can import,
+    else None.
+    """
     prefixes = roots(environ)
     if (
         not environ.get("ROS_DISTRO")

@@ -27,7 +27,8 @@ def steps(place):
 def extra_steps(place):
     """Return the steps to what the tests, the benchmarks and single commands need besides.
 
-    They follow upon the environment itself, so that neither they nor the package are done again for each other's sake.
+    They follow upon the environment itself, so that neither they nor the package are done again
+    for each other's sake.
     """
     about = "what the demo does not need: pytest, MuJoCo, Pinocchio, pyarrow, Dask"
     if place.sourced:
@@ -48,7 +49,9 @@ def extra_steps(place):
 
 
 def environment_step(place):
-    """Return the first step; a changed pin makes the environment anew, for pip would leave the rest of the old one in it."""
+    """Return the first step; a changed pin makes the environment anew, for pip would leave the
+    rest of the old one in it.
+    """
     if place.sourced:
         return Step(
             "environment",
@@ -80,7 +83,9 @@ def wheel_steps(place):
 
 
 def pins(place, kind=""):
-    """Return the lines that name the wheels of a distribution: those of the demo, or with '-tests' the others."""
+    """Return the lines that name the wheels of a distribution: those of the demo, or with '-tests'
+    the others.
+    """
     return (PINS / f"{place.distro}{kind}.txt").read_text().splitlines()
 
 
@@ -108,19 +113,25 @@ def replace_setuptools(place, keep_open):
 
 
 def pinned_setuptools(place):
-    """Return the requirement of the pinned setuptools; none where ROS 2 is sourced, which has no pins."""
+    """Return the requirement of the pinned setuptools; none where ROS 2 is sourced, which has no
+    pins.
+    """
     return (
         [] if place.sourced else [line for line in pins(place) if line.startswith("setuptools==")]
     )
 
 
 def identity(place):
-    """Return what an environment is tied to: where it lies and the interpreter that it was made by."""
+    """Return what an environment is tied to: where it lies and the interpreter that it was made
+    by.
+    """
     return f"{place.prefix} {sys.version_info[:2]}"
 
 
 def make_environment(place, keep_open):
-    """Make an empty virtual environment; what an interrupted set-up left is removed, what is not ours is set aside."""
+    """Make an empty virtual environment; what an interrupted set-up left is removed, what is not
+    ours is set aside.
+    """
     machine.ensure(place.sourced)
     if (place.prefix / STATE).is_dir():
         shutil.rmtree(place.prefix)
@@ -154,7 +165,9 @@ def set_aside(path):
 
 
 def install_wheels(place, log, kind, keep_open):
-    """Install every pinned wheel of a kind; those that an interrupted run half installed are written over."""
+    """Install every pinned wheel of a kind; those that an interrupted run half installed are
+    written over.
+    """
     uv = [line for line in pins(place) if line.startswith("uv==")]
     pip.install_pinned(
         place, log, keep_open, uv, [line for line in pins(place, kind) if line not in uv]

@@ -24,7 +24,9 @@ class Step(NamedTuple):
 
 
 def digests(steps):
-    """Return the stamp of each step; it covers the steps before it, so redoing one redoes those that follow."""
+    """Return the stamp of each step; it covers the steps before it, so redoing one redoes those
+    that follow.
+    """
     so_far, stamps = hashlib.sha256(), []
     for step in steps:
         so_far.update(f"{step.name}\0{step.inputs}\0".encode())
@@ -33,9 +35,11 @@ def digests(steps):
 
 
 def pending(prefix, steps):
-    """Return the indices of the steps that are not done: the first without its stamp, and all after it.
+    """Return the indices of the steps that are not done: the first without its stamp, and all
+    after it.
 
-    Without an interpreter that is there (an upgrade of the system may take it away) nothing is done.
+    Without an interpreter that is there (an upgrade of the system may take it away) nothing is
+    done.
     """
     if not (prefix / "bin" / "python").exists():
         return list(range(len(steps)))
@@ -47,7 +51,9 @@ def pending(prefix, steps):
 
 
 def carry_out(prefix, steps):
-    """Do what is pending, one process at a time; a step is stamped when it has ended, never before. Return how many."""
+    """Do what is pending, one process at a time; a step is stamped when it has ended, never
+    before. Return how many.
+    """
     with locked() as lock:
         stamps, todo = digests(steps), pending(prefix, steps)
         for index in todo:

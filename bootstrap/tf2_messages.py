@@ -48,7 +48,8 @@ def build(place, keep_open):
 def point_at_this_machine(place):
     """Replace the folders of the machine that built the wheels by those of this interpreter.
 
-    A changed file is a new one: uv links those of an environment to its cache, where the old text must stay.
+    A changed file is a new one: uv links those of an environment to its cache, where the old text
+    must stay.
     """
     include, packages = sysconfig.get_path("include"), str(place.site_packages)
     for file in place.prefix.glob("share/*/cmake/*.cmake"):

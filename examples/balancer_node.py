@@ -1,6 +1,9 @@
-"""A controller as a node of its own: nothing of rbdyn_ros in it. `python balancer_node.py`, beside a simulator.
+"""A controller as a node of its own: nothing of rbdyn_ros in it.
 
-It hears where the cart and the rod are, and answers with a force that repeats the stamp of what it heard.
+`python balancer_node.py`, beside a simulator.
+
+It hears where the cart and the rod are, and answers with a force that repeats the stamp of what it
+heard.
 """
 
 import math
@@ -18,7 +21,9 @@ NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 def lean(q, w):
-    """Tilt towards x and y [rad] and their rates [rad/s] of the quaternion q and the angular velocity w [rad/s, body]."""
+    """Tilt towards x and y [rad] and their rates [rad/s] of the quaternion q and the angular
+    velocity w [rad/s, body].
+    """
     k = (
         2.0 * (q.x * q.z + q.w * q.y),
         2.0 * (q.y * q.z - q.w * q.x),

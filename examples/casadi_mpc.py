@@ -1,7 +1,10 @@
-"""The plant in CasADi, and a law that plans with it by do-mpc. `python casadi_mpc.py` catches the rod from ten degrees.
+"""The plant in CasADi, and a law that plans with it by do-mpc.
 
-Needs casadi and do-mpc (`pip install casadi do-mpc`). As a law: `python -m rbdyn_ros simulate --controller examples/casadi_mpc.py`; a plan
-takes 10 to 50 ms, so it answers slowly: for real time give it a period of its own, or take the law `mpc` of the package.
+`python casadi_mpc.py` catches the rod from ten degrees.
+
+Needs casadi and do-mpc (`pip install casadi do-mpc`). As a law: `python -m rbdyn_ros simulate
+--controller examples/casadi_mpc.py`; a plan takes 10 to 50 ms, so it answers slowly: for real time
+give it a period of its own, or take the law `mpc` of the package.
 """
 
 import contextlib
@@ -38,7 +41,8 @@ class Options(NamedTuple):
 
 
 def derivative(system, s, u):
-    """ds/dt (11,) of the state s (11,) under the cart force u (2,) [N]: (1.7) and (1.8) of doc/mathematics.md, solved as one linear system.
+    """ds/dt (11,) of the state s (11,) under the cart force u (2,) [N]: (1.7) and (1.8) of
+    doc/mathematics.md, solved as one linear system.
 
     `system` is `model.build(params)`. Works on numbers, on SX and on MX.
     """
@@ -74,7 +78,9 @@ def derivative(system, s, u):
 
 
 def planner(system, options: Options) -> do_mpc.controller.MPC:
-    """do-mpc's controller for the plant: stand over a reference that may be changed, within the force limit."""
+    """do-mpc's controller for the plant: stand over a reference that may be changed, within the
+    force limit.
+    """
     model = do_mpc.model.Model("continuous", "SX")
     s, u = model.set_variable("_x", "s", (11, 1)), model.set_variable("_u", "u", (2, 1))
     model.set_variable("_tvp", "reference", (2, 1))

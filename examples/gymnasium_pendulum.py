@@ -1,7 +1,10 @@
-"""The pendulum as a Gymnasium environment, and its loop. `python gymnasium_pendulum.py` plays one episode; needs gymnasium.
+"""The pendulum as a Gymnasium environment, and its loop.
 
-An action is the cart's force (2,) in [-1, 1] of `force_limit`, held for `period`; an observation is q (6,) and v (5,) of `rbdyn_ros.types.State`:
-x y [m], w x y z, vx vy [m/s, world], wx wy wz [rad/s, body]. An episode ends when the rod lies beyond `fallen`, or is cut after `duration`.
+`python gymnasium_pendulum.py` plays one episode; needs gymnasium.
+
+An action is the cart's force (2,) in [-1, 1] of `force_limit`, held for `period`; an observation
+is q (6,) and v (5,) of `rbdyn_ros.types.State`: x y [m], w x y z, vx vy [m/s, world], wx wy wz
+[rad/s, body]. An episode ends when the rod lies beyond `fallen`, or is cut after `duration`.
 """
 
 import math
@@ -58,7 +61,9 @@ class Pendulum(gymnasium.Env):
 
 
 def regulator(observation) -> np.ndarray:
-    """A linear policy, which balances: the gains of examples/balancer_node.py for small tilts (2 x, 2 y of the quaternion)."""
+    """A linear policy, which balances: the gains of examples/balancer_node.py for small tilts (2
+    x, 2 y of the quaternion).
+    """
     x, y, _, qx, qy, _, vx, vy, wx, wy, _ = observation
     force = (
         20.0 * np.array((x, y))

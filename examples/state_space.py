@@ -1,7 +1,11 @@
-"""A regulator designed with python-control, and its margins. `python state_space.py` prints both; needs control (`pip install control`).
+"""A regulator designed with python-control, and its margins.
 
-As a law: `python -m rbdyn_ros simulate --controller examples/state_space.py`. Where the numbers come from: the linear model of one axis,
-e = (x, x', th, th'), is `rbdyn_ros.control.linearisation.upright(system)`; near upright, without spin, both axes are alike and separate.
+`python state_space.py` prints both; needs control (`pip install control`).
+
+As a law: `python -m rbdyn_ros simulate --controller examples/state_space.py`. Where the numbers
+come from: the linear model of one axis, e = (x, x', th, th'), is
+`rbdyn_ros.control.linearisation.upright(system)`; near upright, without spin, both axes are alike
+and separate.
 """
 
 import math
@@ -42,8 +46,9 @@ def loop(sampled: control.StateSpace, K: np.ndarray) -> control.StateSpace:
 def margins(opened: control.StateSpace) -> tuple:
     """(lower gain margin, phase margin [deg], delay margin [s]) from the frequency response.
 
-    Do not ask `control.stability_margins(opened)` itself: for a sampled model it looks for the roots of polynomials in z whose coefficients
-    agree to eight digits at 2 ms, because all poles crowd around z = 1; it returns numbers, without a warning, that are wrong.
+    Do not ask `control.stability_margins(opened)` itself: for a sampled model it looks for the
+    roots of polynomials in z whose coefficients agree to eight digits at 2 ms, because all poles
+    crowd around z = 1; it returns numbers, without a warning, that are wrong.
     """
     grid = np.geomspace(
         1e-2, 0.999 * math.pi / opened.dt, 5000

@@ -21,7 +21,7 @@ import pickle
 import sys
 import types
 from pathlib import Path
-from typing import Callable
+from collections.abc import Callable
 
 import numpy as np
 from numba import njit

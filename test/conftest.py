@@ -1,4 +1,6 @@
-"""Settings of all tests: equal examples in every run of a property test, and a second try where processes share the machine."""
+"""Settings of all tests: equal examples in every run of a property test, and a second try where
+processes share the machine.
+"""
 
 from pathlib import Path
 
@@ -19,7 +21,8 @@ REAL_TIME = (
 
 
 def pytest_collection_modifyitems(config, items) -> None:
-    """Try a test of real processes once more if it fails: another job may have left one of them without a processor.
+    """Try a test of real processes once more if it fails: another job may have left one of them
+    without a processor.
 
     A second try is counted in the last line and named in the summary ("RERUN").
     """

@@ -49,7 +49,9 @@ def own_name(file: Path) -> str:
 
 
 def imports(file: Path) -> set:
-    """Dotted names of everything that the file imports, at any depth; `from a import b` counts as a.b."""
+    """Dotted names of everything that the file imports, at any depth; `from a import b` counts as
+    a.b.
+    """
     found = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):

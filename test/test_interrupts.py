@@ -46,7 +46,9 @@ except KeyboardInterrupt:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Runs a line in the program, with a signal in the first call of a hook; (what it printed, said, its exit code)."""
+    """Runs a line in the program, with a signal in the first call of a hook; (what it printed,
+    said, its exit code).
+    """
     folder = tmp_path_factory.mktemp("interrupts")
 
     def run(what: str, call: str = "") -> tuple:
@@ -68,7 +70,9 @@ def test_a_signal_that_falls_into_a_destructor_is_heard(run):
     "what, call", [("f(1)", "_object_compiled_hook"), ("f(1.0)", "_object_getbuffer_hook")]
 )
 def test_a_signal_that_falls_into_a_call_of_llvms_is_heard(run, what, call):
-    """There an exception is lost, and the code that is kept or read with it: an empty module, a write to address 0."""
+    """There an exception is lost, and the code that is kept or read with it: an empty module, a
+    write to address 0.
+    """
     run("f(1.0); raise KeyboardInterrupt")  # in the cache now
     assert run(what, call) == ("heard\n", "", 0)
 

@@ -47,7 +47,9 @@ def test_fingerprint_is_that_of_the_code_and_not_of_its_place():
     "value", [1, 1.0, "a", np.int64(1), np.float64(1.0), np.arange(2)], ids=repr
 )
 def test_fingerprint_follows_a_constant_of_every_kind(value):
-    """A NumPy scalar was not hashed: a kernel with np.int64 columns kept its old machine code when a column moved."""
+    """A NumPy scalar was not hashed: a kernel with np.int64 columns kept its old machine code when
+    a column moved.
+    """
     other = value + value
     assert fingerprint(define(CALLER, g=None, c=value)) != fingerprint(
         define(CALLER, g=None, c=other)
@@ -96,7 +98,9 @@ def test_the_globals_that_a_function_reads_are_those_that_the_disassembler_finds
 
 
 def test_fingerprint_is_the_same_in_every_process():
-    """A set of options has another order in every process: each second one compiled the solvers again, for minutes."""
+    """A set of options has another order in every process: each second one compiled the solvers
+    again, for minutes.
+    """
     stamps = set()
     for seed in "34":
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed}
@@ -125,7 +129,9 @@ def answer(folder: Path, factor: str) -> list:
 
 
 def printed(folder: Path) -> list:
-    """The words that main.py in the folder prints, in a process of its own with a cache of its own."""
+    """The words that main.py in the folder prints, in a process of its own with a cache of its
+    own.
+    """
     paths = os.pathsep.join([str(folder), str(ROOT)])
     environment = {
         **os.environ,
@@ -212,7 +218,9 @@ print(f({noun}(3.0)), sum(f.stats.cache_hits.values()))
 
 
 def test_cache_that_names_a_type_of_the_past_compiles_anew(tmp_path):
-    """Numba's own cache ends in `AttributeError: Can't get attribute 'Before'` after an update of the package."""
+    """Numba's own cache ends in `AttributeError: Can't get attribute 'Before'` after an update of
+    the package.
+    """
     for noun, hits in (("Before", "0"), ("Before", "1"), ("After", "0"), ("After", "1")):
         (tmp_path / "words.py").write_text(NOUN.format(noun=noun))
         (tmp_path / "main.py").write_text("import words\n")
@@ -228,7 +236,9 @@ print(module.f(3.0), sum(module.f.stats.cache_hits.values()))
 
 
 def test_cache_that_names_a_module_of_the_past_compiles_anew(tmp_path):
-    """Numba's own cache ends in `No module named 'before'` where a script was loaded under another name."""
+    """Numba's own cache ends in `No module named 'before'` where a script was loaded under another
+    name.
+    """
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts" / "script.py").write_text(
         "from rbdyn_ros.kernel import kernel\n@kernel\ndef f(x):\n    return 2.0 * x\n"
@@ -274,7 +284,9 @@ def cache_files(tmp_path, monkeypatch):
 def test_two_processes_that_compile_at_once_never_read_the_code_of_the_other(
     cache_files, monkeypatch
 ):
-    """Numba's own names are 1 for both: the second argument type would run the machine code of the first."""
+    """Numba's own names are 1 for both: the second argument type would run the machine code of the
+    first.
+    """
     ours, theirs = cache_files
     late = []
     with monkeypatch.context() as paused:
@@ -372,7 +384,9 @@ def test_steps_with_a_tip_that_bounces_and_comes_to_rest_allocate_nothing(split)
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bound_kernel_is_the_kernel(name):
-    """The same machine code, so the same bits; nothing is compiled for it where the kernel has run."""
+    """The same machine code, so the same bits; nothing is compiled for it where the kernel has
+    run.
+    """
     integrator, system, options, input, *start = arguments(name, "cart")
 
     def taken(advance) -> tuple:
@@ -461,7 +475,10 @@ def copied(a, k):
 
 
 def test_parts_are_compiled_with_the_kernel_that_python_calls():
-    """Optimized and kept once, with it; a part that several parts call is linked once. It can be called from Python too."""
+    """Optimized and kept once, with it; a part that several parts call is linked once.
+
+    It can be called from Python too.
+    """
     a = np.arange(1.0, 4.0)
     assert total(a, 2) == 6.0 and len(total.overloads) == 1
     if hasattr(last, "overloads"):

@@ -1,9 +1,12 @@
-"""A controller board in Python: the standard library and `cobs`. An example of the wire, and not fast: use the C client for more.
+"""A controller board in Python: the standard library and `cobs`.
+
+An example of the wire, and not fast: use the C client for more.
 
     python client.py 127.0.0.1 47001              # UDP: the bridge's address and port
     python client.py /dev/ttyUSB0                 # or a serial port
 
-The frames are those of doc/hil.md; the gains are in gains.json, made by `python -m rbdyn_ros gains`.
+The frames are those of doc/hil.md; the gains are in gains.json, made by `python -m rbdyn_ros
+gains`.
 """
 
 import json
@@ -42,7 +45,9 @@ def encode(
 
 
 def decode(piece: bytes) -> tuple | None:
-    """(kind, flags, sequence, time, echo, held, *payload) of the bytes between two zeros; None if they are no frame."""
+    """(kind, flags, sequence, time, echo, held, *payload) of the bytes between two zeros; None if
+    they are no frame.
+    """
     try:
         data = cobs.decode(piece)
         body, (seal,) = data[:-4], struct.unpack("<I", data[-4:])
@@ -58,7 +63,9 @@ def decode(piece: bytes) -> tuple | None:
 
 
 def lqr(law: dict, x, y, qw, qx, qy, qz, vx, vy, w1, w2, w3) -> tuple:
-    """The force on the cart [N]: u = -K e, with both norms cut as in rbdyn_ros/control/laws/lqr.py."""
+    """The force on the cart [N]: u = -K e, with both norms cut as in
+    rbdyn_ros/control/laws/lqr.py.
+    """
     k = (2 * (qx * qz + qw * qy), 2 * (qy * qz - qw * qx), 1 - 2 * (qx * qx + qy * qy))
     n = math.hypot(k[0], k[1])
     scale = math.atan2(n, k[2]) / n if n else 0.0

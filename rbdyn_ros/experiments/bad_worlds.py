@@ -112,9 +112,9 @@ def draw(outcome: Outcome, figure) -> None:
     """Each world: the tilt that the law saw, the true one, the force; and what they would be in a perfect world."""
     perfect = outcome.tables["perfect"]
     tilts, forces = figure.subplots(2, len(WORLDS), sharex=True, sharey="row")
-    for above, below_it, name in zip(tilts, forces, WORLDS):
+    for upper, lower, name in zip(tilts, forces, WORLDS):
         table = outcome.tables[name]
-        above.plot(
+        upper.plot(
             perfect["t"],
             np.degrees(perfect["tilt"]),
             color=figures.GREY,
@@ -122,21 +122,19 @@ def draw(outcome: Outcome, figure) -> None:
             alpha=0.35,
             label="in a perfect world",
         )
-        above.plot(
+        upper.plot(
             table["t"],
             np.degrees(table["tilt_seen"]),
             color=SEEN,
             linewidth=0.8,
             label="seen by the law",
         )
-        above.plot(table["t"], np.degrees(table["tilt"]), color=TRUE, linewidth=1.4, label="true")
-        below_it.plot(table["t"], table["force"], color=TRUE, linewidth=0.7)
-        below_it.plot(
-            perfect["t"], perfect["force"], color=figures.GREY, linewidth=3.5, alpha=0.35
-        )
+        upper.plot(table["t"], np.degrees(table["tilt"]), color=TRUE, linewidth=1.4, label="true")
+        lower.plot(table["t"], table["force"], color=TRUE, linewidth=0.7)
+        lower.plot(perfect["t"], perfect["force"], color=figures.GREY, linewidth=3.5, alpha=0.35)
         figures.titled(above, name, "", "tilt [°]")
-        figures.titled(below_it, "", "time [s]", "force that acts [N]")
-        above.set_xlim(0.0, 3.5)
-        above.label_outer()
-        below_it.label_outer()
+        figures.titled(lower, "", "time [s]", "force that acts [N]")
+        upper.set_xlim(0.0, 3.5)
+        upper.label_outer()
+        lower.label_outer()
     figure.axes[0].legend(frameon=False, fontsize=9)

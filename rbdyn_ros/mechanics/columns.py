@@ -25,7 +25,8 @@ M, IM, J, IJ, F, TAU, GAMMA, TURNS, JOINTED, SLIDES, F_0, DRIVE, _n = (
     STATE + c for c in offsets(3, 3, 3, 3, 3, 3, 1, 1, 1, 1, 3, 3)
 )
 # Work: relative turn v and its w, momenta without reactions, contact impulses (linear, angular),
-# end of the step (position, momenta with all impulses of the node, attitude, matrix); of bodies with joints
+# end of the step (position, momenta with all impulses of the node, attitude, matrix); of bodies
+# with joints
 # the inverse of the gradient, from a torque [world] to a turn [world], the turn that the residual
 # stands for [world] and the torque of the joints' impulses [world], the inverse and the residual
 # in the body; all impulses, velocities of an impulse response.
@@ -116,7 +117,8 @@ FACE, BALLS = np.int64(0), np.int64(1)
 WORLD = np.int64(-1)
 
 # Shapes that can touch each other: center and axes (as rows) in the body, half edges of a box,
-# radius of a ball; center and axes in the world, low and high end of the box about it along the world's
+# radius of a ball; center and axes in the world, low and high end of the box about it along the
+# world's
 # axes.
 PLACE_IN, AXES_IN, EXTENT, ROUND, CENTER, AXES, _n = offsets(3, 9, 3, 1, 3, 9)
 LOW, HIGH, COLLIDER = (_n + c for c in offsets(3, 3))

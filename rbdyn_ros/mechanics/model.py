@@ -81,7 +81,9 @@ def build(
     springs: Springs | None = None,
     colliders: Colliders | None = None,
 ) -> Model:
-    """The model that starts at q (n, 7), v (n, 6) and writes down at most `impacts` impacts. In the
+    """The model that starts at q (n, 7), v (n, 6) and writes down at most `impacts` impacts.
+
+    In the
     directions in which a body is held it keeps the velocity of its start.
 
     gamma [kg m^2], one or for each body, is the free parameter of the kinetic energy of a turn
@@ -171,8 +173,9 @@ def advance(model: Model, h: float, n: int, composition: str = "none") -> int:
     """Take n steps of h [s]; how many were taken. At a step that fails the model stays where it
     began; see `failure`.
 
-    `composition` raises the order from 2 to 4, 6 or 8 (`mechanics.integrators.composition`). ValueError if
-    it is not known, or if the model has contacts: some stages of a composition go back in time.
+    `composition` raises the order from 2 to 4, 6 or 8 (`mechanics.integrators.composition`).
+    ValueError if it is not known, or if the model has contacts: some stages of a composition go
+    back in time.
     """
     return stepper(model, composition)(model.arena, float(h), int(n))
 

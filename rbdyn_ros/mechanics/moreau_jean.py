@@ -95,7 +95,7 @@ def step(m, h, theta, gamma, tolerance, most, takes_any):
     begin(m, h, theta)
     activate(m, gamma * h)
     done = False
-    for turn in range(most):
+    for _ in range(most):
         place(m, h, theta)
         change, size = update(m, h * theta)
         arena.counters(m)[c.ROUNDS] += 1

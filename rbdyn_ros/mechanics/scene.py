@@ -125,7 +125,8 @@ class Scene(NamedTuple):
     geoms: Mapping = _NOTHING  # name -> Geom
     contacts: Mapping = _NOTHING  # name -> Contact
     gravity: tuple = (0.0, 0.0, -9.81)  # [m/s^2, world]
-    # move the bodies to the nearest places where all joints are closed, and change their velocities
+    # move the bodies to the nearest places where all joints are closed, and change their
+    # velocities
     # as the joints' impulses would
     close: bool = False
     springs: Mapping = _NOTHING  # name -> Spring

@@ -1,4 +1,5 @@
-"""Bodies by their shape: sphere, box, cylinder, capsule, rod, or by mass and inertia; then the arrays that
+"""Bodies by their shape: sphere, box, cylinder, capsule, rod, or by mass and inertia; then the
+arrays that
 `model.build` takes.
 
     ball = shapes.sphere(0.1, density=1000.0, position=(0, 0, 1))

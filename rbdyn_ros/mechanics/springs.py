@@ -73,7 +73,8 @@ def apply(m, k, s, on_x, on_w):
 
 @part
 def update(m, h):
-    """The springs' forces at the node in place of those before, in F and TAU and, for the half step
+    """The springs' forces at the node in place of those before, in F and TAU and, for the half
+    step
     h/2 that has arrived, in the momenta; then the damping of that half step.
     """
     bodies, rows, integers = arena.bodies(m), arena.springs(m), arena.spring_integers(m)

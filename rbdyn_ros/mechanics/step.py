@@ -205,10 +205,10 @@ def step(m, h):
     smooth.guess(m, h)
     joints.node_gradients(m)
     left, scale, last, saved = h, 1.0, int(arena.clock(m)[c.MAX_IMPACTS]), NOT_SAVED
-    for part in range(last + 1):
+    for parts in range(last + 1):
         if not attempt(m, left, h, scale):
             return undo(m, saved)
-        if part == last or smallest(m, c.X_1, c.R_1) >= 0.0:
+        if parts == last or smallest(m, c.X_1, c.R_1) >= 0.0:
             take(m, left, h)
             return True
         if saved == NOT_SAVED:
@@ -219,7 +219,7 @@ def step(m, h):
             return undo(m, saved)
         if tau > 0.0:
             take(m, tau, h)
-        stays = part == last - 1 or tau == 0.0 and part > 0
+        stays = parts == last - 1 or tau == 0.0 and parts > 0
         if not impact.strike(m, h, 0.0 if stays else 1.0):
             return undo(m, saved)
         note_slack(m)
@@ -300,7 +300,8 @@ def copy_columns(table, first, width, store, at, to_saved):
 
 @part
 def undo(m, saved):
-    """Go back to the start of the step, which was saved in one of the places unless it still is the
+    """Go back to the start of the step, which was saved in one of the places unless it still is
+    the
     node; the impulses there are forgotten, they only were a guess. Returns False.
     """
     if saved != NOT_SAVED:
@@ -335,8 +336,8 @@ def step_without_pairs(m, h):
 @part
 def advance(m, h, n):
     """Take n steps of h; how many were taken. At a step that fails the state is that of its start.
-    OBSERVE steps: 1 if U_X, U_W are now the velocities of the node, else 0. One kernel for both, so
-    that the solvers are compiled once.
+    OBSERVE steps: 1 if U_X, U_W are now the velocities of the node, else 0. One kernel for both,
+    so that the solvers are compiled once.
 
     Before the first step what touches and does not part is closed, and what approaches there has
     its impact. A step that fails is tried in halves, down to LEAST_PIECE of it.

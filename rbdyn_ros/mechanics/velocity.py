@@ -24,7 +24,8 @@ def respond(m, h, at_node):
 
 @part
 def velocities_of(m, h, at_node, drive):
-    """U_X, U_W: velocities of the momenta in D_X, D_W with the joints obeyed, whose impulses are in
+    """U_X, U_W: velocities of the momenta in D_X, D_W with the joints obeyed, whose impulses are
+    in
     D; with `drive` = 1 held bodies have the velocities that are prescribed, with 0 none.
 
     With the matrix of the joints as it was last factored: of a step of h (then the velocities are

@@ -1,4 +1,5 @@
-"""Nodes in a process that ends with the one that started it: `python -m rbdyn_ros.ros.attached PARENT NODE... --ros-args ...`.
+"""Nodes in a process that ends with the one that started it: `python -m rbdyn_ros.ros.attached
+PARENT NODE... --ros-args ...`.
 
 PARENT is the parent's process id. A parent that is killed takes nobody along; these notice.
 """

@@ -1,7 +1,9 @@
-"""The URDF, from the same numbers as the physics: the declared ones, which is what its readers may know (faults.mismatch).
+"""The URDF, from the same numbers as the physics: the declared ones, which is what its readers may
+know (faults.mismatch).
 
-world -(cart_x_joint)- cart_x_link -(cart_y_joint)- cart_link -(roll, pitch, spin)- pendulum_link, as in
-`mechanics.pendulum.gimbal_joints`. A URDF knows no ball joint; the two links between the hinges have neither mass nor shape.
+world -(cart_x_joint)- cart_x_link -(cart_y_joint)- cart_link -(roll, pitch, spin)- pendulum_link,
+as in `mechanics.pendulum.gimbal_joints`. A URDF knows no ball joint; the two links between the
+hinges have neither mass nor shape.
 """
 
 from xml.etree import ElementTree
@@ -19,7 +21,10 @@ _TURNING = (  # joint, parent, child, axis
 
 
 def urdf(setup: Setup, force_limit: float, imu_position: float) -> str:
-    """The robot's description, an XML document. Frame prefixes are left to its readers, as ROS has it."""
+    """The robot's description, an XML document.
+
+    Frame prefixes are left to its readers, as ROS has it.
+    """
     params, system = setup.declared, spherical_pendulum.build(setup.declared)
     robot = Element("robot", name="spherical_pendulum")
     for name in ("world", "cart_x_link", "pendulum_roll_link", "pendulum_pitch_link"):

@@ -6,7 +6,9 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 
 
 def status(name: str, findings: list, values: dict) -> DiagnosticStatus:
-    """One line of diagnostics: `findings` are (level, sentence), the worst one gives level and message."""
+    """One line of diagnostics: `findings` are (level, sentence), the worst one gives level and
+    message.
+    """
     level, message = max(findings, key=lambda finding: finding[0], default=(OK, "ok"))
     pairs = [KeyValue(key=key, value=_text(value)) for key, value in values.items()]
     return DiagnosticStatus(

@@ -1,6 +1,8 @@
-"""What the launch files share: arguments, the order of the parameter files, and what the end of a node means.
+"""What the launch files share: arguments, the order of the parameter files, and what the end of a
+node means.
 
-An argument that is left empty changes nothing: the parameter files, and behind them the nodes' defaults, have the say.
+An argument that is left empty changes nothing: the parameter files, and behind them the nodes'
+defaults, have the say.
 """
 
 import os
@@ -15,7 +17,9 @@ from rbdyn_ros.ros import share
 
 PACKAGE = "rbdyn_ros"
 SWITCH = ("", "true", "false")
-ENDING = "30"  # [s] after SIGTERM, which a busy machine may need for the index of a bag; launch's own 5 s left bags without
+# [s] after SIGTERM, which a busy machine may need for the index of a bag; launch's own 5 s left
+# bags without
+ENDING = "30"
 
 
 def argument(
@@ -66,11 +70,14 @@ def started(
     implied: dict | None = None,
     condition=None,
 ):
-    """Start a node. `files` of config/ come first, then the scenario, then the user's; `{...}` in a name is an argument.
+    """Start a node.
 
-    `parameters`: parameter -> the argument that sets it, if it is given.
-    `switched`: argument -> (parameter, value) that it sets, if it is true.
-    `implied`: argument -> (parameter, value) that it sets, if it is given and nothing else sets that parameter.
+    `files` of config/ come first, then the scenario, then the user's; `{...}` in a name is an
+    argument.
+
+    `parameters`: parameter -> the argument that sets it, if it is given. `switched`: argument ->
+    (parameter, value) that it sets, if it is true. `implied`: argument -> (parameter, value) that
+    it sets, if it is given and nothing else sets that parameter.
     """
 
     def start(context) -> list:
@@ -148,7 +155,9 @@ def unless_is(name: str, value: str) -> IfCondition:
 
 
 def only_with(name: str, value: str, *others: str) -> OpaqueFunction:
-    """End the launch, with a sentence, if one of the other arguments is given while `name` is not `value`."""
+    """End the launch, with a sentence, if one of the other arguments is given while `name` is not
+    `value`.
+    """
 
     def look(context) -> None:
         given = context.launch_configurations
@@ -175,7 +184,9 @@ def existing_file(name: str) -> OpaqueFunction:
 
 
 def needs(program: str) -> OpaqueFunction:
-    """End the launch, with a sentence, if the program of the ROS package of the same name is not installed."""
+    """End the launch, with a sentence, if the program of the ROS package of the same name is not
+    installed.
+    """
 
     def look(context) -> None:
         try:
@@ -190,7 +201,9 @@ def needs(program: str) -> OpaqueFunction:
 
 
 def ended(event, context):
-    """What the end of a node means: none if it was killed or is asked to end, failure of the launch after an error."""
+    """What the end of a node means: none if it was killed or is asked to end, failure of the
+    launch after an error.
+    """
     if context.is_shutdown or event.returncode < 0:
         return None
     if event.returncode:

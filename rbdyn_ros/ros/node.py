@@ -1,4 +1,6 @@
-"""What the two nodes share: parameters, lifecycle with autostart, ~/status, /diagnostics once per second."""
+"""What the two nodes share: parameters, lifecycle with autostart, ~/status, /diagnostics once per
+second.
+"""
 
 import traceback
 
@@ -19,9 +21,13 @@ SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FA
 
 
 class ManagedNode(LifecycleNode):
-    """A lifecycle node. Its heirs write `table`, `validate`, `changed`; `configure`, `activate`, `deactivate`, `cleanup`; `findings`.
+    """A lifecycle node.
 
-    Timers run on a steady clock: rclpy's default, ROS time, stalls when time stands still or steps back.
+    Its heirs write `table`, `validate`, `changed`; `configure`, `activate`, `deactivate`,
+    `cleanup`; `findings`.
+
+    Timers run on a steady clock: rclpy's default, ROS time, stalls when time stands still or steps
+    back.
     """
 
     def __init__(self, name: str, **options):
@@ -38,7 +44,10 @@ class ManagedNode(LifecycleNode):
         self.create_timer(1.0, self._diagnose, clock=self.steady)
 
     def autostart(self) -> None:
-        """Configure and activate, unless the parameter leaves that to a lifecycle manager. RuntimeError if it fails."""
+        """Configure and activate, unless the parameter leaves that to a lifecycle manager.
+
+        RuntimeError if it fails.
+        """
         if not self.parameters.values["autostart"]:
             return
         for transition in (self.trigger_configure, self.trigger_activate):

@@ -1,4 +1,6 @@
-"""ROS parameters from the tables of `parameters`: declared once, checked by one check, changed all or nothing."""
+"""ROS parameters from the tables of `parameters`: declared once, checked by one check, changed all
+or nothing.
+"""
 
 import re
 import sys
@@ -31,8 +33,8 @@ _TYPES = {
 class Parameters:
     """The declared parameters of a node as name -> checked value.
 
-    `validate(values)` raises ValueError when the values do not fit each other, and has no side effect;
-    `changed(values)` is told of a change that passed.
+    `validate(values)` raises ValueError when the values do not fit each other, and has no side
+    effect; `changed(values)` is told of a change that passed.
     """
 
     def __init__(self, node: Node, table: Iterable, validate: Callable, changed: Callable):
@@ -63,7 +65,9 @@ class Parameters:
         return [self._typed(change) for change in changes]
 
     def _typed(self, change: RosParameter) -> RosParameter:
-        """The change in the parameter's own type; as it is where that fails, so that `_allowed` can say why."""
+        """The change in the parameter's own type; as it is where that fails, so that `_allowed`
+        can say why.
+        """
         parameter, value = self._table.get(change.name), change.value
         try:
             if (
@@ -96,7 +100,9 @@ class Parameters:
 
 
 def first(node: Node, parameter: Parameter):
-    """The value that a parameter will have, before the others are known: the table may depend on it."""
+    """The value that a parameter will have, before the others are known: the table may depend on
+    it.
+    """
     written = _written(node)
     source = _source(parameter.name, node.get_fully_qualified_name())
     return (
@@ -107,7 +113,9 @@ def first(node: Node, parameter: Parameter):
 
 
 def _known_elsewhere(name: str, source: str, controller: object) -> None:
-    """ValueError if no node and no control law has the parameter; `controller` is what was written for the controller node."""
+    """ValueError if no node and no control law has the parameter; `controller` is what was written
+    for the controller node.
+    """
     law = name.partition(".")[0]
     if isinstance(controller, str) and select.short(controller) == law:
         law = controller
@@ -120,9 +128,11 @@ def _known_elsewhere(name: str, source: str, controller: object) -> None:
 def _written(node: Node) -> dict:
     """name -> value of what the user wrote, for the parameters that are not ROS's own.
 
-    Declaring is rclpy's only public way to see it, and that refuses an integer for a double, ignores unknown
-    names, and reads `[]` as not set. Where a parameter is written several times with different types, such as 1.0 in a file and `fast` after
-    it, rcl keeps a value of each type and rclpy takes the first type that it looks for: there the command line is read again, and the last counts.
+    Declaring is rclpy's only public way to see it, and that refuses an integer for a double,
+    ignores unknown names, and reads `[]` as not set. Where a parameter is written several times
+    with different types, such as 1.0 in a file and `fast` after it, rcl keeps a value of each type
+    and rclpy takes the first type that it looks for: there the command line is read again, and the
+    last counts.
     """
     overrides = node._parameter_overrides
     written = {
@@ -137,7 +147,8 @@ def _written(node: Node) -> dict:
 
 
 def _definitions(node: str) -> dict:
-    """name -> [(value, source)] of what the command line says to a node of this full name, in the order in which it counts.
+    """name -> [(value, source)] of what the command line says to a node of this full name, in the
+    order in which it counts.
 
     The source is "file:line", or the option.
     """
@@ -174,7 +185,9 @@ def _reaches(section: str, node: str) -> bool:
 
 
 def _place(path: str, line: int) -> str:
-    """Where a parameter stands; a file that launch has made of its arguments is nothing that the user knows."""
+    """Where a parameter stands; a file that launch has made of its arguments is nothing that the
+    user knows.
+    """
     return "launch argument" if Path(path).name.startswith("launch_params_") else f"{path}:{line}"
 
 
@@ -199,7 +212,9 @@ def _ros(parameter: Parameter, value) -> RosParameter:
 
 
 def _descriptor(parameter: Parameter) -> ParameterDescriptor:
-    """Typing stays dynamic, so that an integer for a double reaches our own check instead of rclpy's refusal."""
+    """Typing stays dynamic, so that an integer for a double reaches our own check instead of
+    rclpy's refusal.
+    """
     unit = f" [{parameter.unit}]" if parameter.unit else ""
     descriptor = ParameterDescriptor(
         description=parameter.description + unit,
@@ -227,6 +242,8 @@ def _or(bound, otherwise):
 
 
 def _source(name: str, node: str) -> str:
-    """Where the user wrote a parameter: "file:line" of the last params file that has it, the option, or "parameter override"."""
+    """Where the user wrote a parameter: "file:line" of the last params file that has it, the
+    option, or "parameter override".
+    """
     entries = _definitions(node).get(name)
     return entries[-1][1] if entries else "parameter override"

@@ -20,11 +20,13 @@ SWITCH_INTERVAL = (
 
 
 def run(kinds: tuple, args=None, until=lambda: False, executor=patient, nice: int = 0) -> int:
-    """Make one node of each kind and spin them in this process, by an executor of the given kind; the exit code.
+    """Make one node of each kind and spin them in this process, by an executor of the given kind;
+    the exit code.
 
-    `nice`: niceness of a process that only watches. Its end, such as a report or the index of a bag, has the niceness that the process came
-    with: on a busy machine a nice process is given too little time to end before it is killed.
-    0 after SIGINT, SIGTERM, or when `until()` is true; 1, with one sentence, if a node does not start or fails.
+    `nice`: niceness of a process that only watches. Its end, such as a report or the index of a
+    bag, has the niceness that the process came with: on a busy machine a nice process is given too
+    little time to end before it is killed. 0 after SIGINT, SIGTERM, or when `until()` is true; 1,
+    with one sentence, if a node does not start or fails.
     """
     sys.setswitchinterval(SWITCH_INTERVAL)
     signals = Signals(starting=True)

@@ -26,10 +26,11 @@ KEPT_COMMANDS = 100  # that a controller keeps for a recorder
 
 
 def publishing() -> dict:
-    """Options of a publisher: a user may change history, depth and reliability by `qos_overrides.*` parameters.
+    """Options of a publisher: a user may change history, depth and reliability by
+    `qos_overrides.*` parameters.
 
-    rclpy's event handlers are off: each is one more entity to wait for, before every callback (a third of the
-    executor's time). `incompatible` finds what they would report.
+    rclpy's event handlers are off: each is one more entity to wait for, before every callback (a
+    third of the executor's time). `incompatible` finds what they would report.
     """
     return dict(
         qos_overriding_options=QoSOverridingOptions.with_default_policies(),
@@ -46,12 +47,16 @@ def subscribing() -> dict:
 
 
 def keeping(depth: int, profile: QoSProfile) -> QoSProfile:
-    """The profile of a publisher that keeps so many messages until they are acknowledged; subscriptions are matched as before."""
+    """The profile of a publisher that keeps so many messages until they are acknowledged;
+    subscriptions are matched as before.
+    """
     return QoSProfile(depth=depth, reliability=profile.reliability, durability=profile.durability)
 
 
 def incompatible(node: Node) -> Iterator[str]:
-    """One sentence for each peer that gets nothing from this node, or gives it nothing, because of its QoS."""
+    """One sentence for each peer that gets nothing from this node, or gives it nothing, because of
+    its QoS.
+    """
     topics = {endpoint.topic_name for endpoint in (*node.publishers, *node.subscriptions)}
     for topic in sorted(topics):
         for giver in node.get_publishers_info_by_topic(topic):

@@ -1,8 +1,11 @@
-"""When time may begin: nodes report what they receive, and the plant waits for the nodes that it is told to wait for.
+"""When time may begin: nodes report what they receive, and the plant waits for the nodes that it
+is told to wait for.
 
-Discovery has two sides: a publisher may know a subscription that does not know the publisher yet, or the reverse. A message that has arrived
-proves both. Before time begins the plant therefore publishes its first state again and again, every node of interest reports on `~/received`
-which topics it has received a message of, and time begins when these reports cover all topics that carry messages.
+Discovery has two sides: a publisher may know a subscription that does not know the publisher yet,
+or the reverse. A message that has arrived proves both. Before time begins the plant therefore
+publishes its first state again and again, every node of interest reports on `~/received` which
+topics it has received a message of, and time begins when these reports cover all topics that carry
+messages.
 """
 
 import time
@@ -21,10 +24,14 @@ COMMANDS = "cart/command"
 
 
 class ReceptionReport:
-    """Publishes, latched on `~/received`, one line `topic state` for each topic that a node follows."""
+    """Publishes, latched on `~/received`, one line `topic state` for each topic that a node
+    follows.
+    """
 
     def __init__(self, node: Node, others: str = IGNORED):
-        """`others`: the state of the topics that the reports do not list; WAITING for a node that follows every topic."""
+        """`others`: the state of the topics that the reports do not list; WAITING for a node that
+        follows every topic.
+        """
         self._others, self._newest = others, ""
         self._publisher = node.create_publisher(
             String, "~/received", qos.LATCHED, **qos.publishing()
@@ -41,7 +48,9 @@ class ReceptionReport:
 
 
 class StartCondition:
-    """Calls `begin()` once every named node receives all topics that carry messages, or `fail(why)` after the timeout."""
+    """Calls `begin()` once every named node receives all topics that carry messages, or
+    `fail(why)` after the timeout.
+    """
 
     def __init__(
         self,
@@ -114,7 +123,8 @@ class StartCondition:
 
 
 def answers(node: Node, topics: Iterable, names: Iterable | None = None) -> set:
-    """The resolved names of the command topics, and of the `~/controller_state` of the nodes that publish on them.
+    """The resolved names of the command topics, and of the `~/controller_state` of the nodes that
+    publish on them.
 
     With `names`, only what nodes of these names publish.
     """

@@ -1,4 +1,6 @@
-"""The referee node: it looks on for a while, then ends with exit code 0 if the rod stands, else with 1."""
+"""The referee node: it looks on for a while, then ends with exit code 0 if the rod stands, else
+with 1.
+"""
 
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -64,7 +66,9 @@ class Referee(Node):
 
 
 def main(args=None) -> int:
-    """`ros2 run rbdyn_ros referee`; 0 the rod stands after the duration, or a signal came; 1 it does not."""
+    """`ros2 run rbdyn_ros referee`; 0 the rod stands after the duration, or a signal came; 1 it
+    does not.
+    """
     present = []
 
     def referee() -> Referee:

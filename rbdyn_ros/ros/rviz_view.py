@@ -1,8 +1,9 @@
 """RViz's view of a simulator whose frames have a prefix.
 
 RViz looks for the links of a robot model under `TF Prefix` + "/" + link, which suits a
-`frame_prefix` that ends in a slash. For any other prefix RViz has no setting: there the simulator's
-own markers draw cart and rod in place of the model; they are in the right frame whatever its name.
+`frame_prefix` that ends in a slash. For any other prefix RViz has no setting: there the
+simulator's own markers draw cart and rod in place of the model; they are in the right frame
+whatever its name.
 """
 
 from pathlib import Path

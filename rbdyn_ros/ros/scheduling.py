@@ -1,8 +1,9 @@
 """How the system and Python's collector treat a process of nodes: priority, processors, garbage.
 
-What is asked for and refused is said in one sentence, and the node goes on without it. What Python can do ends at its
-interpreter lock: a thread of high priority waits for the lock as long as another one holds it, `process.SWITCH_INTERVAL`
-at most per turn, and a page that is not in memory is waited for. Nothing here makes it a hard real-time program.
+What is asked for and refused is said in one sentence, and the node goes on without it. What Python
+can do ends at its interpreter lock: a thread of high priority waits for the lock as long as
+another one holds it, `process.SWITCH_INTERVAL` at most per turn, and a page that is not in memory
+is waited for. Nothing here makes it a hard real-time program.
 """
 
 import gc
@@ -13,9 +14,11 @@ PRIVILEGE = "give the user an `rtprio` and a `nice` limit (/etc/security/limits.
 
 
 def apply(values: dict, warn: Callable) -> None:
-    """Put every thread of this process where `values` ("process.*") want it; `warn(sentence)` for what is refused.
+    """Put every thread of this process where `values` ("process.*") want it; `warn(sentence)` for
+    what is refused.
 
-    ValueError if a processor is named that this machine does not let it have. Later threads inherit from these.
+    ValueError if a processor is named that this machine does not let it have. Later threads
+    inherit from these.
     """
     if values["process.processors"]:
         _pin(values["process.processors"])
@@ -70,7 +73,9 @@ def _ask(asked: str, put: Callable, warn: Callable) -> None:
 
 
 def _each_thread(put: Callable) -> None:
-    """`put(thread)` for every thread of this process, those that the middleware starts meanwhile too."""
+    """`put(thread)` for every thread of this process, those that the middleware starts meanwhile
+    too.
+    """
     done = set()
     while there := {int(name) for name in os.listdir("/proc/self/task")} - done:
         for thread in there:

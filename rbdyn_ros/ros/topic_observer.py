@@ -22,12 +22,15 @@ from rbdyn_ros.simulation.runner import FAULT, phase
 from rbdyn_ros.simulation.stall_detector import StallDetector
 
 SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
-GIVEN_UP = 2.0  # [s] real time for which the controller may refuse states before that counts as its failure
+# [s] real time for which the controller may refuse states before that counts as its failure
+GIVEN_UP = 2.0
 PACED_OVER = 1.0  # [s] over which the real-time factor is taken
 
 
 class TopicObserver:
-    """Reads the topics of one simulator and one controller when `look` is called; the true state where the plant tells it."""
+    """Reads the topics of one simulator and one controller when `look` is called; the true state
+    where the plant tells it.
+    """
 
     def __init__(self, node: Node):
         self.states, self.forces, self.evidence = (
@@ -76,7 +79,10 @@ class TopicObserver:
             )
 
     def failure(self) -> str:
-        """Why simulator or controller cannot go on, in its own words; "" while both can. To be asked all the while."""
+        """Why simulator or controller cannot go on, in its own words; "" while both can.
+
+        To be asked all the while.
+        """
         if self.simulator.startswith(FAULT):
             return f"the simulator stopped: {self.simulator.removeprefix(FAULT)}"
         if self.controller.startswith(FAULT):
@@ -96,7 +102,8 @@ class TopicObserver:
     def line(self, start: int) -> str:
         """How it goes, in 79 columns; `start` [ns] is the stamp of the release.
 
-        Time since the release, tilt, cart, force, real-time factor, and how old the state is that the newest command answers.
+        Time since the release, tilt, cart, force, real-time factor, and how old the state is that
+        the newest command answers.
         """
         if not self.states or not self.forces:
             return "waiting for the first state"

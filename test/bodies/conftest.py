@@ -34,7 +34,9 @@ def random_tree(seed, branching=False):
 
 
 def random_parents(rng, branching):
-    """Numbered depth first, as Pinocchio needs it: the next joint hangs on the path to the last link."""
+    """Numbered depth first, as Pinocchio needs it: the next joint hangs on the path to the last
+    link.
+    """
     path, parents = [0], []
     for i in range(int(rng.integers(4, 7))):
         path = path[: int(rng.integers(1, len(path) + 1))] if branching else path

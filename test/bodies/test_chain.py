@@ -41,7 +41,9 @@ def test_hessian_is_the_derivative_of_the_jacobian(tree):
 
 
 def test_hessian_of_the_sheet_lacks_the_base_rotation(tree):
-    """Its rule 'i < j: (J_Ri x J_Pj; 0)' fails for two rotations of the base, and for nothing else."""
+    """Its rule 'i < j: (J_Ri x J_Pj; 0)' fails for two rotations of the base, and for nothing
+    else.
+    """
     joints, _, q, _ = tree
     H = chain.hessian(joints, q, len(joints), POINT)
     angular = H[:, 3:]  # [k, :, i]

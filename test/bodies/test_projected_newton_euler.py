@@ -1,4 +1,6 @@
-"""Projected Newton-Euler equations: energy, impulses, a change of velocities, and Pinocchio on random trees."""
+"""Projected Newton-Euler equations: energy, impulses, a change of velocities, and Pinocchio on
+random trees.
+"""
 
 import numpy as np
 import pytest
@@ -66,7 +68,9 @@ def test_forces_and_impulses_of_a_contact(tree):
 
 
 def test_transformed_to_the_rod_on_the_cart():
-    """A rod with its base at the joint, its height taken away by u_bar = B u, and the cart's mass added."""
+    """A rod with its base at the joint, its height taken away by u_bar = B u, and the cart's mass
+    added.
+    """
     rng = np.random.default_rng(5)
     M, m, l, I = 2.0, 1.0, 1.2, (0.4801, 0.4701, 0.0002)
     q = np.concatenate([np.zeros(3), quaternion.exp(rng.normal(size=3))])

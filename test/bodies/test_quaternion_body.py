@@ -210,7 +210,9 @@ def test_gradient_of_the_exact_lever():
 
 @pytest.mark.parametrize("gamma", [1e-3, 0.17, 3.0])
 def test_differential_algebraic_form_has_the_acceleration_of_euler(gamma):
-    """Whatever gamma is: q'' = (L^T(q') Omega + L^T(q) dOmega/dt) / 2, and lambda = 2 Omega . J Omega - gamma |Omega|^2."""
+    """Whatever gamma is: q'' = (L^T(q') Omega + L^T(q) dOmega/dt) / 2, and lambda = 2 Omega . J
+    Omega - gamma |Omega|^2.
+    """
     q, w, tau = unit(4), vector(3), vector(3)
     v = body.scaled(0.5, body.LT(q, w))
     spin = tuple((np.array(tau) - np.cross(w, np.multiply(J, w))) / J)
@@ -223,7 +225,9 @@ def test_differential_algebraic_form_has_the_acceleration_of_euler(gamma):
 
 
 def test_lagrange_equations_are_eulers():
-    """M q'' + 8 L^T(q') J_g L(q) q' = -A^T lambda + 2 L^T tau, |q| = 1: the minus sign, and Euler's equations."""
+    """M q'' + 8 L^T(q') J_g L(q) q' = -A^T lambda + 2 L^T tau, |q| = 1: the minus sign, and
+    Euler's equations.
+    """
     q, w, tau = unit(4), vector(3), vector(3)
     acceleration = (np.array(tau) - np.cross(w, np.multiply(J, w))) / J
     v = np.array(body.scaled(0.5, body.LT(q, w)))

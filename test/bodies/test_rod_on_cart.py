@@ -1,4 +1,6 @@
-"""The rod on the cart: momenta, energy and forces against sums over its bodies and against virtual work."""
+"""The rod on the cart: momenta, energy and forces against sums over its bodies and against virtual
+work.
+"""
 
 import newton_euler
 import numpy as np
@@ -53,7 +55,9 @@ def test_momenta_are_the_derivatives_of_the_kinetic_energy(motion):
 
 @given(systems, states, inputs)
 def test_generalised_forces_do_the_virtual_work_of_weight_and_wrench(system, state, input):
-    """tau.eta + U.xi = F.dp + T.(R eta) - dV, dp the way of the wrench's point, for every (xi, eta)."""
+    """tau.eta + U.xi = F.dp + T.(R eta) - dV, dp the way of the wrench's point, for every (xi,
+    eta).
+    """
     q, load = state.q, rod_on_cart.load(input)
     F, T, r = np.split(input.disturbance, 3)
     tau = rod_on_cart.torque(system, load, rows(q))

@@ -34,7 +34,8 @@ LIBRARIES = {
     "transforms3d": ("python3-transforms3d", "transforms3d"),
     "yaml": ("python3-yaml", "pyyaml"),
 }
-# What may be imported although no package.xml names it: guarded where it is used, absent without harm.
+# What may be imported although no package.xml names it: guarded where it is used, absent without
+# harm.
 OPTIONAL = {"cobs", "dask", "distributed", "mujoco", "osqp", "pyarrow", "simulation_interfaces"}
 
 

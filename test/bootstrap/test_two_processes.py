@@ -1,4 +1,6 @@
-"""What the bootstrap is for: two processes talk over DDS, also in the message that it builds itself."""
+"""What the bootstrap is for: two processes talk over DDS, also in the message that it builds
+itself.
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,6 @@
-"""Starts of any kind, and what becomes of one by the long road: the full rod, Runge and Kutta, the law asked in Python."""
+"""Starts of any kind, and what becomes of one by the long road: the full rod, Runge and Kutta, the
+law asked in Python.
+"""
 
 import math
 
@@ -21,7 +23,9 @@ def start(tilt, azimuth, rate=(0.0, 0.0, 0.0), cart=(0.0, 0.0, 0.0, 0.0)) -> np.
 
 @pytest.fixture(scope="session")
 def long_road():
-    """long_road(law, params, start, course) -> (ended, since, farthest, effort, lasted) of one start."""
+    """long_road(law, params, start, course) -> (ended, since, farthest, effort, lasted) of one
+    start.
+    """
 
     def outcome(law, params, row, course) -> tuple:
         law.reset()

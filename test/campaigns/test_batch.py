@@ -57,7 +57,9 @@ def test_swing_up_takes_the_long_road_too(starts, long_road):
 def test_swing_up_on_another_plant_than_believed_takes_the_long_road_too(
     starts, long_road, wrong, delay
 ):
-    """The law's memory is in the lanes: it identifies the same plant there, and has the same regulator for it."""
+    """The law's memory is in the lanes: it identifies the same plant there, and has the same
+    regulator for it.
+    """
     course = COURSE._replace(duration=13.0, delay=delay)
     assert agree(
         designed(swing_up), PLANT._replace(**wrong), starts[[7, 8, 9]], course, long_road
@@ -117,9 +119,11 @@ def test_a_rod_that_nobody_holds_in_time_is_late():
 
 
 def test_the_region_of_attraction_is_the_one_that_others_measured():
-    """200 x 200 starts, tilt to 180 degrees, rate to 6 rad/s, 10 s, 2 m: 6.59 % for u = -K e with its sum cut alone.
+    """200 x 200 starts, tilt to 180 degrees, rate to 6 rad/s, 10 s, 2 m: 6.59 % for u = -K e with
+    its sum cut alone.
 
-    A ladder of one rung in whose level set everything is does that. The shipped law, which also cuts the pull, has 6.7 %.
+    A ladder of one rung in whose level set everything is does that. The shipped law, which also
+    cuts the pull, has 6.7 %.
     """
     tilt, rate = np.meshgrid(np.linspace(-math.pi, math.pi, 200), np.linspace(-6.0, 6.0, 200))
     starts = np.zeros((40000, 11))

@@ -1,4 +1,6 @@
-"""The same campaign on Dask: the same bytes, also where a worker is killed in the middle; sentences where nobody computes."""
+"""The same campaign on Dask: the same bytes, also where a worker is killed in the middle;
+sentences where nobody computes.
+"""
 
 import os
 import signal
@@ -64,7 +66,9 @@ def test_a_worker_that_is_killed_loses_nothing(cluster, sweep, tmp_path):
 
 
 def test_ctrl_c_of_a_terminal_ends_a_cluster_of_this_machine(sweep, tmp_path):
-    """It goes to every process of the terminal; a worker that it ended would be waited for in vain."""
+    """It goes to every process of the terminal; a worker that it ended would be waited for in
+    vain.
+    """
     (tmp_path / "mine.yaml").write_text(CAMPAIGN.replace("30]", "3000]"))
     words = [
         sys.executable,

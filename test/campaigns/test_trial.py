@@ -1,4 +1,6 @@
-"""Batches of samples: compiled and one by one give the same outcomes; what fails is marked and the others go on."""
+"""Batches of samples: compiled and one by one give the same outcomes; what fails is marked and the
+others go on.
+"""
 
 import sys
 from importlib.metadata import EntryPoint
@@ -79,7 +81,9 @@ draws: 200
 
 
 def test_a_swing_up_on_a_shorter_rod_is_that_of_the_law_itself(outcomes):
-    """The compiled law had no memory of the rod: 177 of 500, where `evaluate`, in the closed loop, had 100 of 100."""
+    """The compiled law had no memory of the rod: 177 of 500, where `evaluate`, in the closed loop,
+    had 100 of 100.
+    """
     columns = outcomes(SHORT)
     assert (columns["ended"] == "settled").mean() >= 0.97
     alone = outcomes(SHORT, "draws=3", "faults.bias.cart=[1e-12, 0.0]")  # one by one

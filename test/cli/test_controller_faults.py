@@ -1,7 +1,9 @@
-"""A law that goes wrong is reported in its own words, with file and line, and at once: `demo`, `evaluate --over-ros`, `hil`.
+"""A law that goes wrong is reported in its own words, with file and line, and at once: `demo`,
+`evaluate --over-ros`, `hil`.
 
-Before, `demo` waited 180 s for nodes that could not come up, or found only that the rod did not stand. Each law writes down when it goes
-wrong; how long the report takes is printed (pytest -rP) and bounded by what no machine takes that only is busy.
+Before, `demo` waited 180 s for nodes that could not come up, or found only that the rod did not
+stand. Each law writes down when it goes wrong; how long the report takes is printed (pytest -rP)
+and bounded by what no machine takes that only is busy.
 """
 
 import json
@@ -22,7 +24,9 @@ pytest.importorskip(
 
 from ..wire.clients import FOLDER  # noqa: E402
 
-LONGEST = 120.0  # [s] between fault and report: far above the 5 s that are promised, far below the 180 s that it took
+# [s] between fault and report: far above the 5 s that are promised, far below the 180 s that it
+# took
+LONGEST = 120.0
 PATIENCE = 400.0  # [s] of a command; a loaded machine may compile first
 # The watching process does not step back for the nodes: a busy machine would leave it nothing.
 PROGRAM = """
@@ -131,7 +135,9 @@ CASES = {  # where and what goes wrong: what is reported, {line} being that of t
 
 @pytest.fixture
 def mine(tmp_path):
-    """Install the law `mine` with a mistake in some place; its file, the environment that has it, and a function: the instant [s] of the mistake."""
+    """Install the law `mine` with a mistake in some place; its file, the environment that has it,
+    and a function: the instant [s] of the mistake.
+    """
 
     def write(mistakes: dict) -> tuple:
         folder = tmp_path / "site"
@@ -149,7 +155,9 @@ def mine(tmp_path):
 
 
 def watched(words: list, environment: dict, mark: str) -> tuple:
-    """Run a command; all that it printed, the instant [s] at which `mark` came (else its end), and the exit code."""
+    """Run a command; all that it printed, the instant [s] at which `mark` came (else its end), and
+    the exit code.
+    """
     command = [sys.executable, "-c", PROGRAM, *words]
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

@@ -1,4 +1,7 @@
-"""The demo, played: real processes over DDS, a verdict, a picture, a bag. In lockstep, so that a busy machine changes nothing."""
+"""The demo, played: real processes over DDS, a verdict, a picture, a bag.
+
+In lockstep, so that a busy machine changes nothing.
+"""
 
 import os
 import signal
@@ -26,9 +29,11 @@ TICK = 2_000_000  # [ns] of the state topics
 
 @pytest.fixture
 def demo(tmp_path):
-    """Start a demo in a folder and a ROS domain of its own; whatever is left of it is killed at the end.
+    """Start a demo in a folder and a ROS domain of its own; whatever is left of it is killed at
+    the end.
 
-    In lockstep, but no faster than the clock: whoever watches and pushes has to see when the time for it has come.
+    In lockstep, but no faster than the clock: whoever watches and pushes has to see when the time
+    for it has come.
     """
     started, paced = [], tmp_path / "paced.yaml"
     paced.write_text("/**:\n  ros__parameters:\n    lockstep: {enabled: true, timeout: 20.0}\n")
@@ -55,7 +60,8 @@ def demo(tmp_path):
         process.wait()
 
 
-# The demo's own process, which steps back for nobody: a machine that is busy with other tests would leave it nothing for seconds.
+# The demo's own process, which steps back for nobody: a machine that is busy with other tests
+# would leave it nothing for seconds.
 STEPS_NOT_BACK = """
 import sys
 from rbdyn_ros.__main__ import main
@@ -133,7 +139,8 @@ def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
     assert max(ticks) - min(ticks) >= 3_000_000_000
 
 
-# The demo's own process, which sleeps in the middle of the trial until the plant is past the end by
+# The demo's own process, which sleeps in the middle of the trial until the plant is past the end
+# by
 # more than a reader keeps.
 STANDS_STILL = """
 import sys, time
@@ -168,7 +175,8 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_an_audience_that_falls_behind_claims_nothing(demo):
-    """The demo's own process stands still, as one without a processor does, until the plant has passed the end.
+    """The demo's own process stands still, as one without a processor does, until the plant has
+    passed the end.
 
     Its middleware does not: what DDS makes of a process that is stopped is its own affair.
     """

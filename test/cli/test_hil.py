@@ -1,7 +1,9 @@
-"""The C client balances the rod at 500 Hz for 20 s, over UDP and over a pseudo-terminal, each a process of its own.
+"""The C client balances the rod at 500 Hz for 20 s, over UDP and over a pseudo-terminal, each a
+process of its own.
 
-Both trials run at once, each in a ROS domain of its own; their figures are printed (pytest -rP). Simulated time is real time,
-but waits for the board where the machine is busy (lockstep): what a starved process does to a rod is no news.
+Both trials run at once, each in a ROS domain of its own; their figures are printed (pytest -rP).
+Simulated time is real time, but waits for the board where the machine is busy (lockstep): what a
+starved process does to a rod is no news.
 """
 
 import json

@@ -61,7 +61,9 @@ def test_every_command_teaches_its_options(name, capsys):
 
 
 def typed() -> list:
-    """(page, words) of every command that the pages and the commands' own examples show to be typed."""
+    """(page, words) of every command that the pages and the commands' own examples show to be
+    typed.
+    """
     shown = [(page.name, page.read_text()) for page in PAGES]
     shown += [
         (name, program.import_module(f"rbdyn_ros.cli.{name}").EXAMPLES)

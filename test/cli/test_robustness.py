@@ -1,7 +1,9 @@
-"""Every command where its outputs cannot be written, its inputs are no inputs, somebody interrupts it, and nobody reads what it says.
+"""Every command where its outputs cannot be written, its inputs are no inputs, somebody interrupts
+it, and nobody reads what it says.
 
-One table, COMMANDS, has all commands and all of their options that name files: a new one that is not in it fails the first tests.
-Whatever happens: one sentence, an exit code, no traceback, and what was there before is still there.
+One table, COMMANDS, has all commands and all of their options that name files: a new one that is
+not in it fails the first tests. Whatever happens: one sentence, an exit code, no traceback, and
+what was there before is still there.
 """
 
 import functools
@@ -209,7 +211,8 @@ def refused(words: list, capsys) -> str:
     return said.err
 
 
-# the table is complete -------------------------------------------------------------------------------------------
+# the table is complete
+# -------------------------------------------------------------------------------------------
 
 
 def test_every_command_is_in_the_table():
@@ -235,7 +238,8 @@ def test_every_option_that_names_a_file_is_in_the_table(name):
     assert {(action.option_strings or [action.dest])[-1] for action in paths} <= known
 
 
-# outputs ---------------------------------------------------------------------------------------------------------
+# outputs
+# ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name, option", options("outputs"))
@@ -287,7 +291,9 @@ def test_a_place_where_nobody_may_write_is_refused_before_the_work(folder, capsy
 
 @pytest.mark.parametrize("name, option", options("outputs"))
 def test_a_full_disk_is_found_before_the_work(folder, name, option):
-    """A limit on the size of files makes every file fail, whoever writes it; the machine code is in its cache."""
+    """A limit on the size of files makes every file fail, whoever writes it; the machine code is
+    in its cache.
+    """
     skip_without(COMMANDS[name])
     place = folder / COMMANDS[name].outputs[option][0]
     if COMMANDS[name].outputs[option][1] == FILE:
@@ -315,7 +321,9 @@ def test_a_full_disk_is_found_before_the_work(folder, name, option):
     ],
 )
 def test_a_disk_that_is_full_at_the_end_costs_no_result(folder, name, option):
-    """Where the file is a link to a device that is always full, the result is elsewhere, which is said."""
+    """Where the file is a link to a device that is always full, the result is elsewhere, which is
+    said.
+    """
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
     place = folder / COMMANDS[name].outputs[option][0]
@@ -347,7 +355,8 @@ def test_a_picture_that_cannot_be_written_costs_neither_verdict_nor_tables(folde
     assert list((folder / "pictures").glob("*.csv")) and "wrote" in out.decode()
 
 
-# inputs ----------------------------------------------------------------------------------------------------------
+# inputs
+# ----------------------------------------------------------------------------------------------------------
 
 YAML_FAULTS = {
     "missing": None,
@@ -419,7 +428,9 @@ def test_a_bag_that_is_no_bag_is_one_sentence_or_is_saved(folder, capsys, fault,
 
 
 def test_a_bag_of_random_bytes_is_one_sentence_or_is_saved(folder, capsys):
-    """Bytes of a right bag are changed at random; what remains is its own affair, but no traceback."""
+    """Bytes of a right bag are changed at random; what remains is its own affair, but no
+    traceback.
+    """
     file, draw = folder / "bag" / "bag.mcap", random.Random(11)
     whole = file.read_bytes()
     for k in range(60):
@@ -432,12 +443,15 @@ def test_a_bag_of_random_bytes_is_one_sentence_or_is_saved(folder, capsys):
         assert code == 2 and said.err.count("\n") == 1 or code == 0, (k, said)
 
 
-# signals, and nobody who reads -----------------------------------------------------------------------------------
+# signals, and nobody who reads
+# -----------------------------------------------------------------------------------
 
 
 @functools.cache
 def graph(place: str) -> dict:
-    """The environment of a ROS graph: one for all that run one after the other, for domains are few."""
+    """The environment of a ROS graph: one for all that run one after the other, for domains are
+    few.
+    """
     return alone()
 
 
@@ -480,7 +494,9 @@ def closed_pipe() -> int:
 
 
 def deaf_outputs() -> dict:
-    """Where standard output goes to nobody: name -> (what Popen is given, what runs in the child before)."""
+    """Where standard output goes to nobody: name -> (what Popen is given, what runs in the child
+    before).
+    """
     return {
         "nothing": (subprocess.DEVNULL, None),
         "closed": (None, lambda: os.close(1)),

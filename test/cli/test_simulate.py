@@ -30,7 +30,8 @@ def table(path="run.csv"):
     return np.genfromtxt(path, delimiter=",", names=True)
 
 
-# golden trajectories ---------------------------------------------------------------------------------------------
+# golden trajectories
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,8 @@ def test_the_reference_trajectories(
         )
 
 
-# what the options mean -------------------------------------------------------------------------------------------
+# what the options mean
+# -------------------------------------------------------------------------------------------
 
 
 def test_it_works_without_any_option(simulate):
@@ -166,7 +168,8 @@ def test_a_cart_without_mass(simulate):
     assert height < 1e-12, "without a horizontal force the centre of mass falls straight down"
 
 
-# what does not fit -----------------------------------------------------------------------------------------------
+# what does not fit
+# -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -253,7 +256,9 @@ def test_a_place_that_cannot_be_written(simulate, out, sentence):
 
 
 def full_from(call, monkeypatch, until=999):
-    """Let the disk be full from one call of fsync on: the first one is that of the trial before the work."""
+    """Let the disk be full from one call of fsync on: the first one is that of the trial before
+    the work.
+    """
     calls = []
 
     def fsync(_):

@@ -1,4 +1,6 @@
-"""`python -m rbdyn_ros simulate --controller`: a closed loop to a table, with the law of a file too."""
+"""`python -m rbdyn_ros simulate --controller`: a closed loop to a table, with the law of a file
+too.
+"""
 
 import os
 import signal

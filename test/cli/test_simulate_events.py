@@ -74,7 +74,9 @@ def test_the_rows_are_the_impacts_of_the_reference(simulate, split, instants, im
 
 
 def test_rail_ends_and_obstacles_have_their_names(simulate):
-    """A cart that is pushed through a corner of its rails; its rod, hanging, swings against a sphere with friction."""
+    """A cart that is pushed through a corner of its rails; its rod, hanging, swings against a
+    sphere with friction.
+    """
     walls = [
         "contact.stops.x_max=0.2",
         "contact.stops.y_min=-0.3",

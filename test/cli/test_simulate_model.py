@@ -272,7 +272,8 @@ def test_a_rover_of_a_urdf_rolls_down_a_slope_as_it_must(simulate):
     assert carried == pytest.approx(mass * 9.7 * 0.01, rel=1e-6)
 
 
-# the page ------------------------------------------------------------------------------------------------------
+# the page
+# ------------------------------------------------------------------------------------------------------
 
 PAGE = (ROOT / "doc" / "bodies.md").read_text(encoding="utf-8")
 

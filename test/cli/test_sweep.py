@@ -1,4 +1,6 @@
-"""The command sweep: campaigns from a file to a picture, interrupted, resumed, spread over workers, refused."""
+"""The command sweep: campaigns from a file to a picture, interrupted, resumed, spread over
+workers, refused.
+"""
 
 import json
 import os
@@ -161,7 +163,9 @@ def test_the_law_of_a_file_beside_the_campaign(sweep, tmp_path, monkeypatch):
 
 
 def test_ctrl_c_of_a_terminal_reaches_the_workers_too(sweep, tmp_path):
-    """Ctrl-C goes to every process of a terminal: those that compute leave it to their parent, and say nothing."""
+    """Ctrl-C goes to every process of a terminal: those that compute leave it to their parent, and
+    say nothing.
+    """
     words = [sys.executable, "-m", "rbdyn_ros", "sweep", "slow.yaml", "--jobs", "2"]
     running = subprocess.Popen(
         words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -1,4 +1,6 @@
-"""A pendulum that was put elsewhere is told from one that moves, however fast, and from one that is poorly measured."""
+"""A pendulum that was put elsewhere is told from one that moves, however fast, and from one that
+is poorly measured.
+"""
 
 import math
 

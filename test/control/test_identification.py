@@ -1,4 +1,6 @@
-"""The plant, identified while it moves: true to a per cent, silent where there is nothing to conclude, and worth having."""
+"""The plant, identified while it moves: true to a per cent, silent where there is nothing to
+conclude, and worth having.
+"""
 
 import math
 
@@ -29,10 +31,11 @@ def true_plant(length=1.0, mass=1.0, cart=1.0, damping=1.0):
 
 
 def moved(plant, noise=0.0, delay=0, loss=1.0, duration=3.0, armed=0.0):
-    """Memory of an identification that saw a rod fall from 60 degrees over a cart that is driven about.
+    """Memory of an identification that saw a rod fall from 60 degrees over a cart that is driven
+    about.
 
-    The force acts from the time `armed` on, comes `delay` periods late and `loss` times as strong; the velocities of rod and cart have
-    a white noise.
+    The force acts from the time `armed` on, comes `delay` periods late and `loss` times as strong;
+    the velocities of rod and cart have a white noise.
     """
     system, m = spherical_pendulum.build(plant), identification.memory()
     method, input, rng = (
@@ -87,7 +90,9 @@ def test_every_number_of_the_plant(length, mass, cart, damping):
 
 
 def test_the_forces_of_the_identified_plant_are_those_of_the_true_one():
-    """From any state, though the spread of the mass along the true rod is another than believed: five numbers are all there is."""
+    """From any state, though the spread of the mass along the true rod is another than believed:
+    five numbers are all there is.
+    """
     plant = true_plant(1.1, 1.3, 0.9)._replace(rod_center_of_mass=1.0)
     found, true = identification.identified(moved(plant), SYSTEM), spherical_pendulum.build(plant)
     rng = np.random.default_rng(1)
@@ -213,7 +218,9 @@ def test_without_identification_the_short_rod_is_lost():
 
 
 def swung_up(law, plant, start, duration):
-    """(time [s] since when the tilt is at most 2 degrees, largest distance of the cart [m]) on the full rod."""
+    """(time [s] since when the tilt is at most 2 degrees, largest distance of the cart [m]) on the
+    full rod.
+    """
     system, method = spherical_pendulum.build(plant), select("quaternion_midpoint")
     options, input = method.options(system), spherical_pendulum.no_input()
     (_, q, v), since, far = spherical_pendulum.upright(start, 0.3), 0.0, 0.0

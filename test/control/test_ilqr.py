@@ -1,4 +1,6 @@
-"""The planned swing-up: its optimiser against differences, the motions it finds, and the law that follows one."""
+"""The planned swing-up: its optimiser against differences, the motions it finds, and the law that
+follows one.
+"""
 
 import math
 
@@ -25,7 +27,9 @@ def law():
 
 
 def played(law, state, duration=7.0, push=None, system=SYSTEM):
-    """(time since when tilt <= 2 degrees and cart <= 5 cm, largest distance, largest force, the phases) on the full rod."""
+    """(time since when tilt <= 2 degrees and cart <= 5 cm, largest distance, largest force, the
+    phases) on the full rod.
+    """
     law.reset()
     method, input = select("quaternion_midpoint"), spherical_pendulum.no_input()
     options, q, v, reaction = method.options(system), state.q.copy(), state.v.copy(), np.zeros(3)
@@ -116,7 +120,9 @@ def test_a_push_off_the_motion_is_answered(law):
 
 @pytest.mark.parametrize("length", [1.92, 2.88])
 def test_a_rod_of_another_length_is_seen_and_swung_up(law, length):
-    """20 % off: with the length believed in, 15 of 100 longer rods left the travel, and shorter ones took 7 s."""
+    """20 % off: with the length believed in, 15 of 100 longer rods left the travel, and shorter
+    ones took 7 s.
+    """
     true = spherical_pendulum.build(PLANT._replace(rod_length=length))
     since, far, _, _ = played(
         law, spherical_pendulum.upright(math.radians(178.0), 0.4), 11.0, system=true

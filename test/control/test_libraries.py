@@ -1,4 +1,6 @@
-"""The examples of doc/extending.md for other libraries: Gymnasium, python-control, CasADi with do-mpc."""
+"""The examples of doc/extending.md for other libraries: Gymnasium, python-control, CasADi with
+do-mpc.
+"""
 
 import importlib.util
 import math

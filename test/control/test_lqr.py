@@ -64,7 +64,9 @@ def test_a_slower_design_settles_as_fast(closed_loop, period):
     "limit, recovers, falls", [(10.0, 12.0, 13.0), (20.0, 22.0, 23.2), (50.0, 38.3, 39.5)]
 )
 def test_the_largest_tilt_that_it_recovers(closed_loop, limit, recovers, falls):
-    """At least the study's 11.5, 21.2 and 38.3 degrees; the cut of the first term adds up to a degree."""
+    """At least the study's 11.5, 21.2 and 38.3 degrees; the cut of the first term adds up to a
+    degree.
+    """
     law = designed(force_limit=limit)
     assert closed_loop(law, PLANT, tilted(recovers), 15.0).settling_time() < 15.0
     assert closed_loop(law, PLANT, tilted(falls), 15.0).fell

@@ -1,4 +1,6 @@
-"""Model-predictive control: the prediction and its cost, the limits, what it recovers, and what it does without a plan."""
+"""Model-predictive control: the prediction and its cost, the limits, what it recovers, and what it
+does without a plan.
+"""
 
 import math
 import sys
@@ -35,7 +37,9 @@ def plan():
 
 
 def test_the_cost_of_a_plan_is_diagonal_and_all_that_it_will_cost(plan):
-    """(K.15) against the sum of the regulator's own cost, period by period, and its Riccati matrix after that."""
+    """(K.15) against the sum of the regulator's own cost, period by period, and its Riccati matrix
+    after that.
+    """
     A, B, S, prediction, periods = plan
     rng = np.random.default_rng(2)
     e, c = rng.normal(size=4), 5.0 * rng.normal(size=4)
@@ -100,7 +104,10 @@ def force_by():
 
 @pytest.mark.parametrize("travel, tilt", [(2.0, 21.0), (1.0, 14.8)])
 def test_the_tilt_that_it_recovers_within_the_travel(closed_loop, travel, tilt):
-    """The suite's S22; lqr reaches 20.3 and 14.0 degrees. The time limit is lifted: a busy machine changes nothing."""
+    """The suite's S22; lqr reaches 20.3 and 14.0 degrees.
+
+    The time limit is lifted: a busy machine changes nothing.
+    """
     run = closed_loop(
         designed(travel=travel, time_limit=1.0),
         PLANT,

@@ -1,4 +1,6 @@
-"""The filter: its readings against differences, its consistency, and the laws that see through it alone."""
+"""The filter: its readings against differences, its consistency, and the laws that see through it
+alone.
+"""
 
 import math
 
@@ -63,7 +65,9 @@ def rms(values):
 
 
 def run(law, start, duration, correct, guess=None, noise=Noise()):
-    """Rows of (t, tilt, cart, force, tilt error, nis) of the true plant under a law that sees the estimate only."""
+    """Rows of (t, tilt, cart, force, tilt error, nis) of the true plant under a law that sees the
+    estimate only.
+    """
     method = select("quaternion_midpoint")
     options, input = method.options(SYSTEM), spherical_pendulum.no_input()
     q, v, reaction, sensors = start.q.copy(), start.v.copy(), np.zeros(3), Sensors()
@@ -123,7 +127,9 @@ def test_standing_by_encoders_of_4096_lines():
 
 
 def test_standing_by_an_imu_with_an_unknown_bias():
-    """The suite's S13, there with the bias known: tilt 0.04 degrees, cart 4.5 mm, estimate 0.02 degrees."""
+    """The suite's S13, there with the bias known: tilt 0.04 degrees, cart 4.5 mm, estimate 0.02
+    degrees.
+    """
     (t, lean, cart, force, error, nis), observer = run(
         regulator(), spherical_pendulum.upright(math.radians(10.0), 0.4), 14.0, by_imu
     )
@@ -137,7 +143,9 @@ def test_standing_by_an_imu_with_an_unknown_bias():
 
 @pytest.mark.parametrize("correct", (by_encoders, by_imu), ids=("encoders", "imu"))
 def test_a_swing_up_that_sees_the_estimate_only(correct):
-    """Nobody had tried: from hanging, the poles of the gimbal on the way, the first guess 2 degrees off."""
+    """Nobody had tried: from hanging, the poles of the gimbal on the way, the first guess 2
+    degrees off.
+    """
     start = spherical_pendulum.upright(math.radians(175.0), 0.6)
     guess = measurements.moved(start, np.array((0.002, 0.0, 0.03, -0.02, 0.01) + (0.0,) * 8))
     (t, lean, cart, force, error, nis), observer = run(swinger(), start, 9.0, correct, guess)
@@ -148,7 +156,9 @@ def test_a_swing_up_that_sees_the_estimate_only(correct):
 
 
 def test_the_innovations_are_as_large_as_the_filter_says():
-    """A plant and sensors that are as noisy as the filter believes: the mean of r.S^-1 r is the number of values, eight."""
+    """A plant and sensors that are as noisy as the filter believes: the mean of r.S^-1 r is the
+    number of values, eight.
+    """
     rng, method, nis = np.random.default_rng(8), select("quaternion_midpoint"), []
     guess = spherical_pendulum.upright(math.radians(100.0), 0.6)
     observer, u = Observer(SYSTEM, guess, PERIOD), np.array((2.0, -1.0))
@@ -208,7 +218,9 @@ def test_a_step_that_fails_changes_nothing():
 
 
 def test_the_accelerometer_is_blind_at_the_centre_of_percussion():
-    """1.600 m from the joint of a hinge that is free, tilt and acceleration cancel: the derivative is zero there."""
+    """1.600 m from the joint of a hinge that is free, tilt and acceleration cancel: the derivative
+    is zero there.
+    """
     upright = spherical_pendulum.upright()
     J = SYSTEM.inertia[0] + SYSTEM.rod_mass * SYSTEM.center**2
     for position, blind in ((J / (SYSTEM.rod_mass * SYSTEM.center), True), (0.3, False)):

@@ -1,4 +1,6 @@
-"""What a result belongs to: a law's own files, whatever it imports, its options, the versions, the machine, the commit."""
+"""What a result belongs to: a law's own files, whatever it imports, its options, the versions, the
+machine, the commit.
+"""
 
 import subprocess
 import sys

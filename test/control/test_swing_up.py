@@ -1,4 +1,6 @@
-"""Swing-up: from hanging and from anywhere, on the full rod and in a campaign on the sphere; its parts; what it refuses."""
+"""Swing-up: from hanging and from anywhere, on the full rod and in a campaign on the sphere; its
+parts; what it refuses.
+"""
 
 import importlib.util
 import math
@@ -26,7 +28,8 @@ def campaigns():
     spec = importlib.util.spec_from_file_location("swing_up_campaign", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = (
-        module  # its compiled kernels are looked up under this name, when the cache brings them back
+        # its compiled kernels are looked up under this name, when the cache brings them back
+        module
     )
     spec.loader.exec_module(module)
     return module
@@ -37,7 +40,9 @@ def designed(params=PLANT, **options):
 
 
 def settled_on_the_full_rod(law, state, duration, integrator="quaternion_midpoint"):
-    """(time since when the tilt is below 2 degrees and the cart within 5 cm, largest distance of the cart, force)."""
+    """(time since when the tilt is below 2 degrees and the cart within 5 cm, largest distance of
+    the cart, force).
+    """
     method, system = select(integrator), spherical_pendulum.build(PLANT)
     options, input = method.options(system), spherical_pendulum.no_input()
     q, v, reaction, since, far, force = state.q.copy(), state.v.copy(), np.zeros(3), 0.0, 0.0, 0.0
@@ -88,7 +93,10 @@ def test_every_start_of_a_short_campaign(campaigns, starts, median, slowest):
 )
 @pytest.mark.parametrize("factor", [0.8, 1.2])
 def test_a_plant_that_is_not_as_believed(campaigns, fields, factor):
-    """The suite's S24. With the length alone identified, 20 of 20 fell where all three were 1.2 times as large."""
+    """The suite's S24.
+
+    With the length alone identified, 20 of 20 fell where all three were 1.2 times as large.
+    """
     other = PLANT._replace(**{field: factor * getattr(PLANT, field) for field in fields})
     rows = campaigns.campaign(designed(), campaigns.hanging, 100, np.random.default_rng(24), other)
     assert np.isfinite(rows[:, 0]).sum() >= 99
@@ -96,7 +104,9 @@ def test_a_plant_that_is_not_as_believed(campaigns, fields, factor):
 
 
 def test_one_metre_of_travel_has_gains_of_its_own(campaigns):
-    """The suite's S17: every hanging start, and 97 of 100 of the others at least (the study's gains: 1998 and 1940 of 2000)."""
+    """The suite's S17: every hanging start, and 97 of 100 of the others at least (the study's
+    gains: 1998 and 1940 of 2000).
+    """
     law = designed(**campaigns.ONE_METRE)
     hanging = campaigns.campaign(law, campaigns.hanging, 60, np.random.default_rng(17))
     any_attitude = campaigns.campaign(law, campaigns.anywhere, 100, np.random.default_rng(17))
@@ -119,7 +129,9 @@ def test_the_unstable_mode_of_the_study():
 
 
 def test_a_rod_that_cannot_be_caught_is_not_promised():
-    """At 30 degrees at rest z is beyond what 20 N stop with the regulator; at 15 degrees it is caught."""
+    """At 30 degrees at rest z is beyond what 20 N stop with the regulator; at 15 degrees it is
+    caught.
+    """
     net = designed().plan.net
     for degrees, catchable in ((15.0, True), (30.0, False)):
         state = spherical_pendulum.upright(math.radians(degrees))

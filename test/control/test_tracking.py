@@ -42,7 +42,9 @@ def rms(run, path, w, centre=(0.0, 0.0)):
     ],
 )
 def test_how_well_it_follows(closed_loop, path, frequency, harmonic, nonlinear):
-    """The suite's S20 and S21 and the study's table; there 0.3 to 5.6 mm for the eight, 0.3 to 2.4 mm for the circle."""
+    """The suite's S20 and S21 and the study's table; there 0.3 to 5.6 mm for the eight, 0.3 to 2.4
+    mm for the circle.
+    """
     coefficients = {"circle": periodic.circle, "eight": periodic.eight}[path](0.5)
     for feedforward, bound in (("harmonic", harmonic), ("nonlinear", nonlinear)):
         law = designed(path=path, frequency=frequency, feedforward=feedforward)
@@ -57,7 +59,9 @@ def test_a_path_about_a_reference(closed_loop):
 
 
 def test_a_reference_that_jumps_takes_the_path_along():
-    """Half a metre, on the way: within 2 cm of the moved path after 2.8 s, as a rod that stands (the suite's S27)."""
+    """Half a metre, on the way: within 2 cm of the moved path after 2.8 s, as a rod that stands
+    (the suite's S27).
+    """
     law, integrator = designed(), select("rk4")
     conditions = Conditions(
         reference=lambda t: np.array((0.5 * (t >= 20.0), 0.0)), force_limit=20.0
@@ -80,7 +84,9 @@ def test_any_periodic_path(closed_loop):
 
 
 def test_the_relative_equilibrium_of_the_circle():
-    """0.25 Hz, 0.5 m: in the rotating frame the study found p = (-0.08941, -0.00004), u = (-3.436, 0.393) N."""
+    """0.25 Hz, 0.5 m: in the rotating frame the study found p = (-0.08941, -0.00004), u = (-3.436,
+    0.393) N.
+    """
     motion = periodic.samples(
         periodic.nonlinear(SYSTEM, periodic.circle(0.5), 0.5 * math.pi, 0.0)
     )[0]
@@ -90,7 +96,9 @@ def test_the_relative_equilibrium_of_the_circle():
 
 
 def test_the_motion_solves_the_equations_on_the_sphere():
-    """k'' of the collocation, differentiated by the series, is that of the reduced pendulum under its force."""
+    """k'' of the collocation, differentiated by the series, is that of the reduced pendulum under
+    its force.
+    """
     w = 2.0 * math.pi * 0.25
     m = periodic.samples(periodic.nonlinear(SYSTEM, periodic.eight(0.5), w, 0.0))
     th = np.hypot(m[:, 4], m[:, 5])[:, None]

@@ -23,7 +23,9 @@ def subject():
 
 @pytest.fixture(scope="session")
 def measured(subject):
-    """measured(law, measure, name=value, ...) -> values; `__` stands for the dot of a setting's name."""
+    """measured(law, measure, name=value, ...) -> values; `__` stands for the dot of a setting's
+    name.
+    """
     benches = {}
 
     def measured(law, measure, **settings):

@@ -1,4 +1,6 @@
-"""The measures against what is known: of the theory, of the control study, of other parts of this package."""
+"""The measures against what is known: of the theory, of the control study, of other parts of this
+package.
+"""
 
 import math
 import re
@@ -154,7 +156,9 @@ def test_the_filter_begins_where_the_encoders_say_and_knows_no_velocity(subject)
 
 
 def test_the_margins_behind_the_observer(measured, subject):
-    """Given the force that acted, the filter costs no delay margin (102.7 ms): its error does not depend on the force. Given the commanded one it does."""
+    """Given the force that acted, the filter costs no delay margin (102.7 ms): its error does not
+    depend on the force. Given the commanded one it does.
+    """
     encoders = dict(
         observer="encoders",
         faults__encoder__gimbal=4096.0,
@@ -177,7 +181,9 @@ def test_the_margins_behind_the_observer(measured, subject):
 
 
 def stands_behind(subject, gain: float) -> bool:
-    """Whether a lean of 2 degrees decays behind the filter that is given the commanded force, `gain` times as strong."""
+    """Whether a lean of 2 degrees decays behind the filter that is given the commanded force,
+    `gain` times as strong.
+    """
     given = {
         "observer": "encoders",
         "observer_force": "commanded",
@@ -189,7 +195,9 @@ def stands_behind(subject, gain: float) -> bool:
 
 
 def test_the_filter_costs_no_margin_where_it_is_exact_and_given_the_acting_force():
-    """Separation: the eigenvalues are those of the loop on the state and those of the filter, whatever the delay."""
+    """Separation: the eigenvalues are those of the loop on the state and those of the filter,
+    whatever the delay.
+    """
     system, K = (
         spherical_pendulum.build(PLANT),
         lqr.design(spherical_pendulum, PLANT, lqr.Options()).gains,
@@ -233,7 +241,9 @@ def test_the_energy_of_a_coarse_step_drifts(measured):
     ],
 )
 def test_a_swing_up_one_by_one_is_that_of_the_compiled_form(measured, wrong):
-    """Behind a bias of nothing: the closed loop with attitude against the equations on the sphere, the plant as declared or not."""
+    """Behind a bias of nothing: the closed loop with attitude against the equations on the sphere,
+    the plant as declared or not.
+    """
     common = dict(start="precessing", travel=2.0, starts=3, starts_one_by_one=3, **wrong)
     together = measured("swing_up", "swing_up", **common)
     alone = measured("swing_up", "swing_up", **common, faults__bias__cart=(1e-12, 0.0))

@@ -1,4 +1,6 @@
-"""The experiments of the pendulum that hits things, in their short forms: claims, figures; and their reference itself."""
+"""The experiments of the pendulum that hits things, in their short forms: claims, figures; and
+their reference itself.
+"""
 
 import io
 from importlib import import_module
@@ -51,7 +53,9 @@ def test_the_reference_finds_the_golden_impacts():
 
 
 def test_the_reference_meets_a_sphere_with_the_rod_as_the_split_steps_do():
-    """The rod as a line, friction, a wrench on the rod and a force on the cart: the steps meet it with order 2."""
+    """The rod as a line, friction, a wrench on the rod and a force on the cart: the steps meet it
+    with order 2.
+    """
     at = {"obstacle_point": (1.2, 0.1, 0.9), "obstacle_radius": 0.2}
     law = {"obstacle_friction": 0.3, "obstacle_restitution": 0.5}
     system = build(Params(contacts=Contacts(obstacle=1.0, **at, **law)))
@@ -80,7 +84,8 @@ def test_the_deceleration_is_that_of_the_equations_of_motion():
     """Newton and Euler for the lying rod, solved for (N, a) as a linear system."""
     system, mu, k = build(Params()), 0.4, falling_rod.SLOPE
     s, m, l, L, g = np.sqrt(1.0 - k * k), system.rod_mass, system.center, 2.4, system.gravity
-    # (M + m) a = mu N against the motion; about the joint: L (s N + k mu N) - m l (s g + k a) = 0, all downhill of the tip
+    # (M + m) a = mu N against the motion; about the joint: L (s N + k mu N) - m l (s g + k a) = 0,
+    # all downhill of the tip
     A = np.array([[-mu, system.cart_mass + m], [L * s - L * k * mu, m * l * k]])
     N, a = np.linalg.solve(A, (0.0, m * l * s * g))
     assert falling_rod.deceleration(system, mu) == pytest.approx(a, rel=1e-12) and N > 0.0

@@ -1,4 +1,6 @@
-"""The experiments with impacts and friction in their short form: claims hold, progress ends, figures can be drawn."""
+"""The experiments with impacts and friction in their short form: claims hold, progress ends,
+figures can be drawn.
+"""
 
 from importlib import import_module
 

@@ -1,4 +1,6 @@
-"""Every smooth experiment in its short form: its claims hold, its figure and its film can be drawn."""
+"""Every smooth experiment in its short form: its claims hold, its figure and its film can be
+drawn.
+"""
 
 import io
 from importlib import import_module

@@ -1,4 +1,6 @@
-"""Rotations to test on: random ones, and those near and at the points where formulas change branch."""
+"""Rotations to test on: random ones, and those near and at the points where formulas change
+branch.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""The coefficients of exp and log against exact rational arithmetic, at and across the series' threshold."""
+"""The coefficients of exp and log against exact rational arithmetic, at and across the series'
+threshold.
+"""
 
 from fractions import Fraction
 from math import factorial

@@ -1,4 +1,6 @@
-"""boxplus, boxminus, slerp, discrete integration and differential; velocities between moving frames."""
+"""boxplus, boxminus, slerp, discrete integration and differential; velocities between moving
+frames.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Quaternion algebra: the identities of the Kindr kinematics sheet, and the branches of its conversions."""
+"""Quaternion algebra: the identities of the Kindr kinematics sheet, and the branches of its
+conversions.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Rates of every parameterisation against finite differences, in both frames, and their singularities."""
+"""Rates of every parameterisation against finite differences, in both frames, and their
+singularities.
+"""
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ W = np.array([0.7, -1.1, 0.4])
 
 
 def start(name):
-    """A rotation with w > 0, away from every singularity, so that its principal value moves smoothly."""
+    """A rotation with w > 0, away from every singularity, so that its principal value moves
+    smoothly.
+    """
     return conversion.convert([0.5, -0.4, 0.9], "rotation_vector", name)
 
 

@@ -27,7 +27,9 @@ def test_notebook_dlog_cases_exact_values(case):
 
 @pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
 def test_notebook_dlog_cases_as_printed_come_from_a_wrong_power(case):
-    """The notebook multiplies by ad once per term instead of twice; that bug, and only that, gives its matrices."""
+    """The notebook multiplies by ad once per term instead of twice; that bug, and only that, gives
+    its matrices.
+    """
     ad, B = adjoint.ad(case["V"]), bernoulli(60)
     power, total = ad, np.eye(6) - 0.5 * ad
     for j in range(2, 60, 2):

@@ -32,7 +32,9 @@ def test_exp_is_the_matrix_exponential(v):
 
 
 def test_log_inverts_exp_up_to_and_at_pi(vectors):
-    """The notebook's arc cosine loses everything within 1e-3 to 1e-9 of pi; this one loses nothing."""
+    """The notebook's arc cosine loses everything within 1e-3 to 1e-9 of pi; this one loses
+    nothing.
+    """
     v = so3.log(so3.exp(vectors))
     error = np.minimum(np.linalg.norm(v - vectors, axis=-1), np.linalg.norm(v + vectors, axis=-1))
     same_side = np.linalg.norm(vectors, axis=-1) < np.pi - 1e-12

@@ -1,4 +1,6 @@
-"""The pendulum meets floor, rail ends and obstacles: detection, coupling, impacts, rest; against event-driven references."""
+"""The pendulum meets floor, rail ends and obstacles: detection, coupling, impacts, rest; against
+event-driven references.
+"""
 
 from pathlib import Path
 
@@ -116,7 +118,9 @@ def test_the_delassus_matrix_is_symmetric_and_does_the_work_of_the_impulse(param
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("h", [1e-2, 1e-3])
 def test_frictionless_impacts_of_the_tip(h, split):
-    """Impact instants within a step; with the step split at the impact, within the integrator's own error (order 2)."""
+    """Impact instants within a step; with the step split at the impact, within the integrator's
+    own error (order 2).
+    """
     reference = np.genfromtxt(
         GOLDEN / "rod_tip_frictionless_impacts.csv", delimiter=",", names=True
     )
@@ -170,7 +174,9 @@ def test_energy_falls_through_impacts_without_friction(split):
 def test_a_landing_at_eight_metres_a_second_gives_back_its_penetration_without_gaining_energy(
     h, mu
 ):
-    """The first step of a landing lifts the tip onto the floor; the bias alone returned 0.17 J (5 ms) in the steps after it."""
+    """The first step of a landing lifts the tip onto the floor; the bias alone returned 0.17 J (5
+    ms) in the steps after it.
+    """
     rows, memory, _ = fall(
         FLOOR._replace(floor_friction=mu, floor_restitution=0.0), h, 1.5, every=1
     )
@@ -197,7 +203,9 @@ def test_restitution_one_keeps_the_energy_without_friction(split, h, share):
 
 @pytest.mark.parametrize("split", [False, True])
 def test_rail_ends_turn_the_cart_around(split):
-    """A cart that carries a hanging rod, pushed into the stop: it rebounds and never passes the end."""
+    """A cart that carries a hanging rod, pushed into the stop: it rebounds and never passes the
+    end.
+    """
     contacts = Contacts(stop_low=(-0.5, -0.5), stop_high=(0.5, 0.5), stop_restitution=0.7)
     start = upright(np.pi)
     start.v[0] = 1.0
@@ -228,7 +236,9 @@ def test_the_rod_slides_over_a_sphere_without_passing_through(split, deepest):
 
 @pytest.mark.parametrize("split", [False, True])
 def test_a_leaning_wall_stops_the_tip_and_friction_holds_it(split):
-    """A half space with a normal that points up and back: the tip meets it, bounces, and stays; its force lies in the cone."""
+    """A half space with a normal that points up and back: the tip meets it, bounces, and stays;
+    its force lies in the cone.
+    """
     wall = Contacts(obstacle=world.HALF_SPACE, obstacle_point=(2.0, 0.0, 0.0), obstacle_normal=(-0.6, 0.0, 0.8), obstacle_friction=0.9,
                     obstacle_restitution=0.3, length=2.4)  # fmt: skip
     rows, memory, _ = fall(
@@ -335,7 +345,9 @@ def test_floor_and_rail_ends_agree_however_strongly_they_are_coupled(
 def test_a_contact_that_parts_into_its_obstacle_is_held_not_met_without_end(
     h, mu, tilt, azimuth, v, wide
 ):
-    """It rises, yet would be inside at the end with no flight between: "met more than 200 times in one step"."""
+    """It rises, yet would be inside at the end with no flight between: "met more than 200 times in
+    one step".
+    """
     walls = FLOOR._replace(
         floor_friction=mu, stop_low=(-wide, -wide), stop_high=(wide, wide), stop_restitution=0.5
     )
@@ -355,7 +367,9 @@ def test_a_half_space_below_is_a_floor():
 
 
 def test_sticking_does_not_creep():
-    """The rod leans on the floor, friction holds the tip against a pull at the cart: nothing moves in ten seconds."""
+    """The rod leans on the floor, friction holds the tip against a pull at the cart: nothing moves
+    in ten seconds.
+    """
     contacts = FLOOR._replace(floor_friction=1.5, floor_restitution=0.0)
     pull = no_input()._replace(force=np.array([-0.5, 0.0]))
     start = upright(np.arccos(-0.1 / 2.4))
@@ -442,7 +456,9 @@ def test_the_mean_force_of_an_impact_balances_the_momentum(split):
 
 @pytest.mark.parametrize("split", [False, True])
 def test_how_steps_are_grouped_into_calls_changes_round_off_only(split):
-    """What is known to be far away is not looked at; where it is looked at again depends on the calls."""
+    """What is known to be far away is not looked at; where it is looked at again depends on the
+    calls.
+    """
     walls = FLOOR._replace(
         stop_low=(-0.3, -9.0),
         stop_high=(0.3, 9.0),
@@ -456,7 +472,8 @@ def test_how_steps_are_grouped_into_calls_changes_round_off_only(split):
     many, other, _ = fall(walls, 1e-3, 2.0, split, start=start, every=1)
     assert memory.recorded[0] >= 3
     np.testing.assert_allclose(one[-1], many[-1], atol=1e-10)
-    # an instant is known to 1e-15 L / |u_n|, the speed there to g times that: 2e-9 m/s at the last bounces of 1e-5 m/s
+    # an instant is known to 1e-15 L / |u_n|, the speed there to g times that: 2e-9 m/s at the last
+    # bounces of 1e-5 m/s
     np.testing.assert_allclose(memory.events, other.events, atol=1e-8)
 
 
@@ -466,7 +483,9 @@ def test_how_steps_are_grouped_into_calls_changes_round_off_only(split):
 def test_no_impact_with_friction_gains_energy_unless_newtons_law_is_asked_for(
     height, mu, e, split, law
 ):
-    """Kane's paradox: from 11.6 to 23.5 J in one impact on a floor at -2 m; the share of the restitution that is left is largest."""
+    """Kane's paradox: from 11.6 to 23.5 J in one impact on a floor at -2 m; the share of the
+    restitution that is left is largest.
+    """
     contacts = FLOOR._replace(
         floor_height=height, floor_friction=mu, floor_restitution=e, impact_law=LAW[law]
     )

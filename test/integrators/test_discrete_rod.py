@@ -1,4 +1,6 @@
-"""The discrete equations: the Jacobian against differences, the step against the discrete Lagrangian itself."""
+"""The discrete equations: the Jacobian against differences, the step against the discrete
+Lagrangian itself.
+"""
 
 from dataclasses import dataclass
 
@@ -38,7 +40,9 @@ def test_jacobian_against_differences(system, h, gamma, quaternion, v):
 
 @dataclass
 class DiscreteLagrangian:
-    """L_d(q_0, q_1) of (2.1), (2.2), written with two points of maximal coordinates and quaternions in R^4."""
+    """L_d(q_0, q_1) of (2.1), (2.2), written with two points of maximal coordinates and
+    quaternions in R^4.
+    """
 
     system: System
     gamma: float
@@ -60,7 +64,9 @@ class DiscreteLagrangian:
         return h * T - 0.5 * h * S.rod_mass * S.gravity * (r[0][2] + r[1][2])
 
     def slope(self, q0, q1, end: int) -> np.ndarray:
-        """Its derivatives (5,) in the cart's position and in body turns of q_0 (end 0) or q_1 (end 1)."""
+        """Its derivatives (5,) in the cart's position and in body turns of q_0 (end 0) or q_1 (end
+        1).
+        """
         ends = [q0, q1]
 
         def value(e):

@@ -1,4 +1,6 @@
-"""The two momenta of the discrete Lagrangian on SE(3) and Newton's matrix, by numerical differentiation."""
+"""The two momenta of the discrete Lagrangian on SE(3) and Newton's matrix, by numerical
+differentiation.
+"""
 
 import numpy as np
 import pytest
@@ -67,7 +69,9 @@ def discrete_lagrangian(xi) -> float:
 
 @given(velocities)
 def test_momenta_are_the_derivatives_of_the_discrete_lagrangian(V):
-    """-D_1 L_d = dlog_xi^T G V and D_2 L_d = dlog_{-xi}^T G V, both left-trivialised: (8.2), signs and trivialisation."""
+    """-D_1 L_d = dlog_xi^T G V and D_2 L_d = dlog_{-xi}^T G V, both left-trivialised: (8.2), signs
+    and trivialisation.
+    """
     xi = H * V
 
     def moved(first, second) -> float:
@@ -101,7 +105,9 @@ def test_left_trivialised_dlog_would_miss():
 
 
 def test_runge_kutta_poses_leave_the_notebooks_residual():
-    """DREPE(T0, T1, T2) of two steps of 10 ms: 8.0e-9, small because h is, not because it is a root."""
+    """DREPE(T0, T1, T2) of two steps of 10 ms: 8.0e-9, small because h is, not because it is a
+    root.
+    """
     system, state = apparatus.dzhanibekov()
     poses = [(tuple(state.q[2:].tolist()), (0.0, 0.0, 0.0))]
     for _ in range(2):

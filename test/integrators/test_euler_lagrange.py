@@ -1,4 +1,6 @@
-"""Discrete Euler-Lagrange equations in pitch and cone: the notebook's numbers, the broken symmetry, the end at the pole."""
+"""Discrete Euler-Lagrange equations in pitch and cone: the notebook's numbers, the broken
+symmetry, the end at the pole.
+"""
 
 import numpy as np
 import pytest

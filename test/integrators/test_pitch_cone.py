@@ -36,7 +36,9 @@ def test_direction_and_rate_are_those_of_the_state(y):
 
 
 def test_accelerations_are_those_of_the_fixed_rod():
-    """(6.2) against one tiny step of rk4 forth and one back, without the spin that the chart's attitude has."""
+    """(6.2) against one tiny step of rk4 forth and one back, without the spin that the chart's
+    attitude has.
+    """
     system, h = PLANTS["fixed pivot"], 1e-4
     y = np.array([0.4, -0.7, 0.3, 0.9])
     Q, w = pitch_cone.to_state(*y)

@@ -1,4 +1,6 @@
-"""The eliminated step against the full system in maximal coordinates, solved by SciPy without elimination."""
+"""The eliminated step against the full system in maximal coordinates, solved by SciPy without
+elimination.
+"""
 
 import newton_euler
 import numpy as np
@@ -25,7 +27,9 @@ def horizontal(a) -> np.ndarray:
 
 
 class MaximalCoordinates:
-    """One step of (3.2), (3.4), (3.5) with rod and cart apart: 11 unknowns (Dr, v, D, ell), then a dense projection."""
+    """One step of (3.2), (3.4), (3.5) with rod and cart apart: 11 unknowns (Dr, v, D, ell), then a
+    dense projection.
+    """
 
     def __init__(self, system: System, gamma: float, input: Input, h: float, state: State):
         self.system, self.gamma, self.input, self.h, self.state = system, gamma, input, h, state
@@ -36,7 +40,9 @@ class MaximalCoordinates:
         self.pi = system.cart_mass * state.v[:2]
 
     def turn(self, v) -> tuple:
-        """(s, a, g, F) of the relative rotation v: its scalar part, the two momenta's halves, its matrix."""
+        """(s, a, g, F) of the relative rotation v: its scalar part, the two momenta's halves, its
+        matrix.
+        """
         s, J = np.sqrt(1.0 - v @ v), self.I - self.gamma
         F = np.eye(3) + 2.0 * s * hat(v) + 2.0 * hat(v) @ hat(v)
         return s, s * J * v + self.gamma * v, np.cross(v, J * v), F

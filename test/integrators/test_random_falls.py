@@ -1,6 +1,8 @@
-"""The pendulum falls between close rail ends, over and over: no step fails, the tip ends on the floor, no energy comes from nowhere.
+"""The pendulum falls between close rail ends, over and over: no step fails, the tip ends on the
+floor, no energy comes from nowhere.
 
-The tip sticks on a rod that is almost flat while the cart leans on one or two rail ends: rows that are nearly dependent, or dependent.
+The tip sticks on a rod that is almost flat while the cart leans on one or two rail ends: rows that
+are nearly dependent, or dependent.
 """
 
 import numpy as np
@@ -31,7 +33,9 @@ def between_rails(wide, mu, e=0.0):
 
 
 def fallen(contacts, h, split, tilt, azimuth, v):
-    """(largest rise of the energy in a step [J], largest penetration of the last quarter [m]) of a fall; every step must hold."""
+    """(largest rise of the energy in a step [J], largest penetration of the last quarter [m]) of a
+    fall; every step must hold.
+    """
     system, state, reaction = build(Params(contacts=contacts)), upright(tilt, azimuth), np.zeros(3)
     integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=split)
     options, state.v[:] = integrator.options(system), v
@@ -83,7 +87,9 @@ def test_falls_that_rebound(split):
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("e", [0.0, 0.5])
 def test_a_rod_that_friction_wedges_under_a_sphere_goes_on(split, e):
-    """Between floor and sphere no impulses obeyed the laws of a whole step: two to eight of these falls stopped."""
+    """Between floor and sphere no impulses obeyed the laws of a whole step: two to eight of these
+    falls stopped.
+    """
     rng = np.random.default_rng(12)
     for _ in range(100):
         contacts = between_rails(
@@ -100,7 +106,9 @@ def test_a_rod_that_friction_wedges_under_a_sphere_goes_on(split, e):
 
 
 def test_a_sample_of_random_falls_lands():
-    """Floors from -0.1 to -2 m, rail ends, spheres, free and fixed carts, whole and split: `random_falls.py` runs more of them."""
+    """Floors from -0.1 to -2 m, rail ends, spheres, free and fixed carts, whole and split:
+    `random_falls.py` runs more of them.
+    """
     rng = np.random.default_rng(5)
     for k in range(200):
         fall = random_falls.with_law(random_falls.draw(rng), float(k % len(LAWS)))
@@ -113,7 +121,9 @@ def test_a_sample_of_random_falls_lands():
 
 @pytest.mark.parametrize("number", [28, 89])
 def test_what_gives_a_penetration_back_is_work_of_the_contacts(number):
-    """Two falls of a rod on a fixed cart, at 10 and 2 ms: the balance of the energy was off by 0.2 and 0.12 J."""
+    """Two falls of a rod on a fixed cart, at 10 and 2 ms: the balance of the energy was off by 0.2
+    and 0.12 J.
+    """
     rng = np.random.default_rng(1)
     for _ in range(number + 1):
         drop = random_falls.draw(rng)
@@ -122,7 +132,9 @@ def test_what_gives_a_penetration_back_is_work_of_the_contacts(number):
 
 @pytest.mark.parametrize("number", [50, 120])
 def test_a_contact_that_begins_to_stick_rubs_no_more_than_it_may_and_does_not_pull(number):
-    """The projection of the velocities left the cones by 19 N, pulled with 32 N and gained 0.11 J; it takes now what they allow."""
+    """The projection of the velocities left the cones by 19 N, pulled with 32 N and gained 0.11 J;
+    it takes now what they allow.
+    """
     rng = np.random.default_rng(11)
     for _ in range(number + 1):
         drop = random_falls.draw(rng)
@@ -136,7 +148,9 @@ def test_a_contact_that_begins_to_stick_rubs_no_more_than_it_may_and_does_not_pu
 
 
 def overlapping(contacts, tilt):
-    """(deepest overlap that is left [m], whether that is proved to be a jam) of the pose at `tilt`, projected out of its obstacles."""
+    """(deepest overlap that is left [m], whether that is proved to be a jam) of the pose at
+    `tilt`, projected out of its obstacles.
+    """
     system, state = build(Params(contacts=contacts)), upright(tilt)
     Q, c = tuple(state.q[2:].tolist()), create()
     R = unit_quaternion.matrix(Q)
@@ -161,7 +175,9 @@ def test_a_jam_is_proved_where_no_motion_opens_what_overlaps():
 
 @pytest.mark.parametrize(
     "wide, tilt, azimuth, v",
-    [  # rounds that swung, one between a rail end and none, two about a solution; sweeps that would have wound up a stress for ever
+    # rounds that swung, one between a rail end and none, two about a solution; sweeps that would
+    # have wound up a stress for ever
+    [
         (0.2029303333239721, 1.1891123021743595, 1.5913737504568841, (-1.0103721976626825, -0.8203398965798887, -0.7729674960300722, -0.483891758639643, 0.0)),
         (0.5827666394476325, 0.13066758750023627, 0.2566764426397281, (-1.1135111798878277, -1.1950426749829837, 1.4206139723040505, 0.1688335091277344, 0.0)),
         (0.4605612322216427, 1.0214805814478514, 2.7322776881593116, (-3.5007733824064697, 0.17176381743294716, 0.48554558424966276, -1.0578121508877778, 0.0)),

@@ -1,4 +1,6 @@
-"""RATTLE on the sphere: the map of Moser and Veselov for a rod that does not spin, and momenta that rounding does not pump."""
+"""RATTLE on the sphere: the map of Moser and Veselov for a rod that does not spin, and momenta
+that rounding does not pump.
+"""
 
 import numpy as np
 import pytest
@@ -40,7 +42,9 @@ def test_is_the_map_of_moser_and_veselov(plant, composition):
 
 
 def test_energy_and_momentum_do_not_drift_over_a_thousand_seconds():
-    """1.7 million stages: velocities in place of momenta, or K^-1 and K in turn, lose 3e-9 J and 1e-10 N s here."""
+    """1.7 million stages: velocities in place of momenta, or K^-1 and K in turn, lose 3e-9 J and
+    1e-10 N s here.
+    """
     state = swinging(PENDULUM)
     q, v = advanced(select("rattle_s2", "kahan_li8"), PENDULUM, state, no_input(), 0.01, 100_000)[
         :2

@@ -1,4 +1,6 @@
-"""The coupled equations of motion against Newton and Euler with an explicit joint force, and against the Lagrangian."""
+"""The coupled equations of motion against Newton and Euler with an explicit joint force, and
+against the Lagrangian.
+"""
 
 import newton_euler
 import numpy as np
@@ -45,7 +47,9 @@ def moved(q, e) -> np.ndarray:
 
 @pytest.mark.parametrize("plant", PLANTS)
 def test_accelerations_satisfy_the_euler_poincare_equations(plant):
-    """d/dt dL/dw + w x dL/dw = dL/dR - d w,  d/dt dL/dx' = u - b x': every derivative is a difference of L."""
+    """d/dt dL/dw + w x dL/dw = dL/dR - d w,  d/dt dL/dx' = u - b x': every derivative is a
+    difference of L.
+    """
     system, (_, q, v) = PLANTS[plant], start(PLANTS[plant])
 
     def p(q, v):

@@ -1,4 +1,6 @@
-"""The DREPE of a free body: exact momentum, bounded energy of order 2, wrenches, Newton against RIQN, and its screw."""
+"""The DREPE of a free body: exact momentum, bounded energy of order 2, wrenches, Newton against
+RIQN, and its screw.
+"""
 
 import numpy as np
 import pytest
@@ -61,7 +63,9 @@ def test_the_screw_leaves_the_straight_line(h, off):
 
 @pytest.mark.parametrize("options", [NEWTON, RIQN], ids=["newton", "riqn"])
 def test_weight_and_a_wrench_at_a_point_give_the_right_accelerations(options):
-    """One short step against Newton and Euler: m a = F - m g e3, I w' + w x I w = R^T T + s x R^T F."""
+    """One short step against Newton and Euler: m a = F - m g e3, I w' + w x I w = R^T T + s x R^T
+    F.
+    """
     system = BODY._replace(rod_mass=2.0, gravity=9.81, inertia=(0.3, 0.2, 0.12))
     q, v = thrown()
     v[3:] = 0.5, -0.3, 0.8

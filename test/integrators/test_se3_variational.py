@@ -1,4 +1,6 @@
-"""CGDVIE3, honest: joint, momenta and energy over 1000 s, its saddle matrix, its order, and the spin that its logarithm loses."""
+"""CGDVIE3, honest: joint, momenta and energy over 1000 s, its saddle matrix, its order, and the
+spin that its logarithm loses.
+"""
 
 import numpy as np
 import pytest
@@ -71,7 +73,9 @@ def test_saddle_matrix_is_the_derivative_of_the_equations(plant):
 
 @pytest.mark.parametrize("plant", PLANTS)
 def test_joint_force_is_the_multiplier(plant):
-    """The momentum balance of the rod, (1.11), against the lambda that holds the joint: two roads, equal as h -> 0."""
+    """The momentum balance of the rod, (1.11), against the lambda that holds the joint: two roads,
+    equal as h -> 0.
+    """
     system, state, h = PLANTS[plant], start(PLANTS[plant]), 1e-4
     _, _, reaction = advanced(select("se3_variational"), system, state, PUSHED, h, 1)
     _, _, theirs = advanced(select("rk4"), system, state, PUSHED, h, 1)
@@ -101,7 +105,9 @@ def test_order_2_on_a_stout_rod_with_forces_and_friction(input, damping):
 
 @pytest.mark.parametrize("h", [0.005, 0.01, 0.02])
 def test_the_logarithm_adds_an_axial_inertia(h):
-    """Discrete spin = p3/(I_a + h^2/12 (J - I_a)|w_perp|^2), J = I_t + m l^2: a thin rod's spin lags."""
+    """Discrete spin = p3/(I_a + h^2/12 (J - I_a)|w_perp|^2), J = I_t + m l^2: a thin rod's spin
+    lags.
+    """
     system = PLANTS["fixed pivot"]
     state = start(system)
     state.v[2:5] = 4.0, -3.0, 5.0

@@ -11,7 +11,9 @@ from rbdyn_ros.types import State
 
 
 def way_back(integrator, system, h: float, n: int) -> tuple:
-    """How far (cart [m], attitude [rad], momenta-sized velocity error) n steps and n steps back end from the start."""
+    """How far (cart [m], attitude [rad], momenta-sized velocity error) n steps and n steps back
+    end from the start.
+    """
     state = start(system)
     q, v, _ = advanced(integrator, system, state, PUSHED, h, n)
     q, v, _ = advanced(integrator, system, State(n * h, q, v), PUSHED, -h, n)

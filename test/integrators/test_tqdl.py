@@ -1,4 +1,6 @@
-"""The notebook "Geometric Discrete Variational Dynamics": its unit test to all printed digits, and why it fails."""
+"""The notebook "Geometric Discrete Variational Dynamics": its unit test to all printed digits, and
+why it fails.
+"""
 
 import numpy as np
 import pytest
@@ -72,7 +74,9 @@ def test_coupled_it_is_of_order_4_and_keeps_the_energy():
 
 
 def test_the_lever_of_the_step_before_survives_a_call():
-    """One call of 20 steps equals 20 calls of one step: the state alone does not hold the stale lever."""
+    """One call of 20 steps equals 20 calls of one step: the state alone does not hold the stale
+    lever.
+    """
     rig, integrator = apparatus.pendulum(), apparatus.notebook_scheme()
     once = pendulum_run.swung(integrator, rig, upright(TILT), 0.01, 0.2, 0.2)
     often = pendulum_run.swung(integrator, rig, upright(TILT), 0.01, 0.2, 0.01)
@@ -89,7 +93,9 @@ def test_the_centre_of_mass_stays_where_it_is():
 
 
 def test_integral_of_the_energys_derivative_proves_nothing():
-    """The notebook's check, sum dw.L against w.L/2, fails with the right end and holds for ANY integrator with the mean."""
+    """The notebook's check, sum dw.L against w.L/2, fails with the right end and holds for ANY
+    integrator with the mean.
+    """
     rig = apparatus.pendulum()
     record = pendulum_run.swung(select("tqdl"), rig, upright(TILT), 0.01, 10.0, 0.01)
     w = record.v[:, 2:]

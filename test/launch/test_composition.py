@@ -1,4 +1,7 @@
-"""Launch files compose: no numbers, no files opened; and RViz looks at topics that are there. Needs no launch."""
+"""Launch files compose: no numbers, no files opened; and RViz looks at topics that are there.
+
+Needs no launch.
+"""
 
 import ast
 import time

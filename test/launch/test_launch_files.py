@@ -35,7 +35,9 @@ PATIENCE = 120.0  # [s] a loaded machine may compile first
 
 @pytest.fixture
 def launch(tmp_path):
-    """Launch a file in an empty folder, in a ROS domain of its own; whatever is left of it is ended."""
+    """Launch a file in an empty folder, in a ROS domain of its own; whatever is left of it is
+    ended.
+    """
     started = []
 
     def start(name: str, *arguments: str) -> subprocess.Popen:

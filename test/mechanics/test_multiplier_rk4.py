@@ -1,4 +1,6 @@
-"""Joints by Lagrange multipliers: the pendulum's exact motion, reaction wrenches, order 4, stabilisation."""
+"""Joints by Lagrange multipliers: the pendulum's exact motion, reaction wrenches, order 4,
+stabilisation.
+"""
 
 import numpy as np
 import pytest
@@ -72,7 +74,9 @@ def test_redundant_hinges_share_the_load():
 
 
 def test_hinge_of_the_appendix_turns_as_the_hinge_of_directions():
-    """Ball joint and two relative rotations, normals across the axis, in place of two rows between directions."""
+    """Ball joint and two relative rotations, normals across the axis, in place of two rows between
+    directions.
+    """
     bodies, _, q, v = door()
     turns = [joints.relative_rotation(0, WORLD, n) for n in ((1, 0, 0), (0, 0, 1))]
     rows = joints.assembled(1, joints.ball_joint(0, (0, 0, HALF), WORLD, (0, 0, 0)), *turns).rows
@@ -82,7 +86,9 @@ def test_hinge_of_the_appendix_turns_as_the_hinge_of_directions():
 
 
 def test_contradictory_rows_stop_the_run():
-    """A body nailed to two points of the world that are not the right distance apart, one of them in motion."""
+    """A body nailed to two points of the world that are not the right distance apart, one of them
+    in motion.
+    """
     bodies, rows, q, v = door()
     nails = joints.nail(0, (0, 0, 0.3), (0, 0, 0)), joints.nail(0, (0, 0, 0.3), (1, 0, 0))
     rows = joints.assembled(1, *nails).rows

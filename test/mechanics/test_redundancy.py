@@ -10,7 +10,9 @@ Y = (0.0, 1.0, 0.0)
 
 
 def four_bar():
-    """Three rods of 1 m and the ground as a parallelogram of hinges: planar, so three rows of the 20 repeat others."""
+    """Three rods of 1 m and the ground as a parallelogram of hinges: planar, so three rows of the
+    20 repeat others.
+    """
     bodies = rigid_bodies.build(np.ones(3), np.full((3, 3), 0.1))
     lean = np.array([0.5, 0.0, 3**0.5 / 2])
     q = rigid_bodies.configuration(
@@ -33,7 +35,9 @@ def test_parallelogram_of_hinges_has_three_redundant_rows():
 
 
 def test_stretched_start_keeps_all_rows():
-    """Two rods of 1 m between walls 2 m apart: stretched, one direction is said twice, but only there."""
+    """Two rods of 1 m between walls 2 m apart: stretched, one direction is said twice, but only
+    there.
+    """
     bodies = rigid_bodies.build([1.0, 1.0], np.full((2, 3), 0.1))
     q = rigid_bodies.configuration(bodies, [(0.5, 0.0, 0.0), (1.5, 0.0, 0.0)])
     x = (0.5, 0.0, 0.0)

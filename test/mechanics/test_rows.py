@@ -1,4 +1,6 @@
-"""C, dC/dt, J and dJ/dt of every joint: against finite differences, and against the formulas of the constraint appendix."""
+"""C, dC/dt, J and dJ/dt of every joint: against finite differences, and against the formulas of
+the constraint appendix.
+"""
 
 import numpy as np
 import pytest
@@ -87,7 +89,9 @@ def hat(a):
 
 
 def test_example_2_ball_joint_of_the_appendix(state):
-    """In world axes J = [1, -s*, -1, t*]: n is carried by b, so our row x of b's axes is R_b^T of theirs where C = 0."""
+    """In world axes J = [1, -s*, -1, t*]: n is carried by b, so our row x of b's axes is R_b^T of
+    theirs where C = 0.
+    """
     q, v = state
     constraints = joints.assembled(2, JOINTS["ball joint"])
     q = redundancy.closed(constraints, q)
@@ -99,7 +103,9 @@ def test_example_2_ball_joint_of_the_appendix(state):
 
 
 def test_example_3_plane_of_the_appendix_corrected(state):
-    """dJ/dt v = -n . ((w x s)* w); component 1 of the corrected row: n3 w3 s1 - n3 w1 s3 - n2 w1 s2 + n2 w2 s1."""
+    """dJ/dt v = -n . ((w x s)* w); component 1 of the corrected row: n3 w3 s1 - n3 w1 s3 - n2 w1
+    s2 + n2 w2 s1.
+    """
     q, v = state
     rows = joints.assembled(2, JOINTS["plane"]).rows
     R, w = parts(q, v)

@@ -58,7 +58,9 @@ def test_step_that_is_none(h):
 
 
 def test_reactions_balance_the_momentum_through_impacts_and_rest():
-    """Two rods in a chain over a floor: what the joints did to each body is its change of momentum less its weight, and contacts."""
+    """Two rods in a chain over a floor: what the joints did to each body is its change of momentum
+    less its weight, and contacts.
+    """
     bodies = rigid_bodies.build([1.0, 2.0], [(0.02, 0.02, 0.005)] * 2)
     half = (0.0, 0.0, -0.25), (0.0, 0.0, 0.25)
     q = rigid_bodies.configuration(

@@ -63,7 +63,9 @@ def test_joints_of_any_kind_start_closed_and_stay_so(kind, axes, rows):
 
 
 def test_momenta_without_a_force_stay():
-    """Along the rail nothing pushes: momentum from a pull of gravity is vertical, and stays 0 along x."""
+    """Along the rail nothing pushes: momentum from a pull of gravity is vertical, and stays 0
+    along x.
+    """
     model = build(scene())
     assert models.advance(model, 1e-3, 300) == 300
     linear, angular = models.momenta(model)
@@ -180,10 +182,11 @@ def test_a_model_is_closed_where_points_are_given_in_the_bodies():
 
 
 def test_velocities_are_closed_as_by_impulses_of_the_joints():
-    """A rod at rest whose end is driven by a crank: the hinge passes the crank's angular momentum on.
+    """A rod at rest whose end is driven by a crank: the hinge passes the crank's angular momentum
+    on.
 
-    The crank turns at 3 rad/s about the world's anchor; what is left is known for two rods in line:
-    about its own anchor at the far end the second one can only turn with the common point.
+    The crank turns at 3 rad/s about the world's anchor; what is left is known for two rods in
+    line: about its own anchor at the far end the second one can only turn with the common point.
     """
     crank = shapes.rod(1.0, mass=1.0, position=(0.5, 0, 0), orientation=LYING)
     rocker = shapes.rod(1.0, mass=1.0, position=(1.5, 0, 0), orientation=LYING)
@@ -204,11 +207,14 @@ def test_velocities_are_closed_as_by_impulses_of_the_joints():
         build(Scene({"crank": crank, "rocker": rocker}, hinges))
 
 
-# reactions of redundant joints ----------------------------------------------------------------------
+# reactions of redundant joints
+# ----------------------------------------------------------------------
 
 
 def test_two_hinges_share_the_weight_of_a_door_evenly():
-    """At rest, shut and upright, each bears half of the weight and opposite horizontal forces m g w/(2 d)."""
+    """At rest, shut and upright, each bears half of the weight and opposite horizontal forces m g
+    w/(2 d).
+    """
     door = scenes.door(lean=0.0)
     model = models.build(door.bodies, door.q, door.v, door.constraints)
     assert models.advance(model, 1e-3, 20) == 20

@@ -1,4 +1,6 @@
-"""The plant near upright against finite differences of the nonlinear one, and against the numbers of a study."""
+"""The plant near upright against finite differences of the nonlinear one, and against the numbers
+of a study.
+"""
 
 import math
 
@@ -100,7 +102,9 @@ def test_sampled_is_the_jacobian_of_one_step(integrator, tolerance):
 
 
 def test_the_numbers_of_the_control_study():
-    """M = 2, m = 1, 2.4 m, transverse inertia 0.4801, b = 0.5, d = 0.005: printed there with six decimals."""
+    """M = 2, m = 1, 2.4 m, transverse inertia 0.4801, b = 0.5, d = 0.005: printed there with six
+    decimals.
+    """
     A, B = linearisation.upright(spherical_pendulum.build(DAMPED))
     np.testing.assert_allclose(A[1], (0.0, -0.222218, -3.269773, 0.001389), atol=1.5e-6)
     np.testing.assert_allclose(A[3], (0.0, 0.138879, 8.174432, -0.003472), atol=1.5e-6)

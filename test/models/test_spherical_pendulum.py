@@ -27,7 +27,9 @@ def test_default_rod_is_the_cylinder_of_the_reference_data():
 
 
 def test_cylinder_inertia_by_quadrature():
-    """I = integral of (r^2 - x_i^2) dm over a solid cylinder, Gauss-Legendre along it and in rings."""
+    """I = integral of (r^2 - x_i^2) dm over a solid cylinder, Gauss-Legendre along it and in
+    rings.
+    """
     m, length, radius = 2.0, 1.5, 0.3
     nodes, weights = np.polynomial.legendre.leggauss(8)
     z, ring = 0.5 * length * nodes, 0.5 * radius * (nodes + 1.0)

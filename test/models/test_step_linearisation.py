@@ -1,4 +1,6 @@
-"""The derivative of the step against finite differences of the step, and near upright against the continuous plant's."""
+"""The derivative of the step against finite differences of the step, and near upright against the
+continuous plant's.
+"""
 
 import math
 
@@ -90,7 +92,9 @@ def test_several_composed_steps_are_the_jacobian_of_their_flow():
 
 
 def test_on_the_sphere_the_angle_about_the_axis_is_gone():
-    """The same direction and rate, the body turned about its axis: the same matrix, in the turned axes."""
+    """The same direction and rate, the body turned about its axis: the same matrix, in the turned
+    axes.
+    """
     system, method = (
         spherical_pendulum.build(DAMPED._replace(joint_damping=0.0)),
         select("moser_veselov", tolerance=1e-15),

@@ -1,4 +1,6 @@
-"""The finite-difference helper: exact on smooth functions to twelve digits, honest about its error."""
+"""The finite-difference helper: exact on smooth functions to twelve digits, honest about its
+error.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""What the commands share: options that are of use, or one sentence; results are never overwritten."""
+"""What the commands share: options that are of use, or one sentence; results are never
+overwritten.
+"""
 
 import re
 

@@ -84,7 +84,9 @@ def test_what_has_no_effect_is_noted(read):
 
 
 def test_links_that_are_fixed_to_each_other_are_one_body(read):
-    """Two bars of a cross: mass, center and inertia by hand; the massless frame beside them adds nothing."""
+    """Two bars of a cross: mass, center and inertia by hand; the massless frame beside them adds
+    nothing.
+    """
     bar = '<inertial><mass value="{m}"/><inertia ixx="0.1" iyy="0.2" izz="0.3" ixy="0" ixz="0" iyz="0"/></inertial>'
     fixed = '<joint name="{n}" type="fixed"><parent link="{a}"/><child link="{b}"/><origin xyz="{x} 0 0"/></joint>'
     sphere = (

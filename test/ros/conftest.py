@@ -103,7 +103,8 @@ class Graph:
     def ask(self, kind, service: str, **fields):
         """The response of a service that changes nothing: asked again where none comes.
 
-        On a busy machine the server may not know the client's end when it answers, and the response is lost.
+        On a busy machine the server may not know the client's end when it answers, and the
+        response is lost.
         """
         client, asked = self.probe.create_client(kind, service), []
 

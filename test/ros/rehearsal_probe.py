@@ -1,5 +1,7 @@
-"""In a process of its own: simulator and controller run, others begin to listen, push, click, reset, set parameters; after each, which
-kernels were loaded or compiled since the one before. Prints what was found as JSON: {what happened: [kernels]}.
+"""In a process of its own: simulator and controller run, others begin to listen, push, click,
+reset, set parameters; after each, which
+kernels were loaded or compiled since the one before. Prints what was found as JSON: {what
+happened: [kernels]}.
 """
 
 import gc

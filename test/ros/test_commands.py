@@ -1,4 +1,6 @@
-"""What may push the cart and the rod: by both command topics, by a disturbance, by a click; and what may not."""
+"""What may push the cart and the rod: by both command topics, by a disturbance, by a click; and
+what may not.
+"""
 
 import json
 import math
@@ -139,7 +141,9 @@ def test_a_click_pushes_the_tip_horizontally_towards_it_and_ends(graph, height):
 
 
 def test_the_force_of_the_readme_is_seen_at_the_cart(graph):
-    """While the controller is inactive, whose commands would replace it; slowly, so that a busy machine keeps the rate."""
+    """While the controller is inactive, whose commands would replace it; slowly, so that a busy
+    machine keeps the rate.
+    """
     text = (Path(__file__).parents[2] / "README.md").read_text()
     assert "ros2 lifecycle set /pendulum_controller deactivate" in text
     rate, data = re.search(

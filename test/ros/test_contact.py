@@ -1,4 +1,6 @@
-"""The simulator meets the floor, over DDS: wrench, frame, markers, evidence; reset; a fault that says why."""
+"""The simulator meets the floor, over DDS: wrench, frame, markers, evidence; reset; a fault that
+says why.
+"""
 
 import math
 

@@ -52,7 +52,9 @@ def states(graph):
 
 
 def test_it_balances_and_follows_a_goal(graph):
-    """Ten degrees, caught; then half a metre along x and y. In lockstep, so no machine is too slow."""
+    """Ten degrees, caught; then half a metre along x and y. In lockstep, so no machine is too
+    slow.
+    """
     simulator = graph.simulator(**LOCKSTEP, initial__orientation=TEN_DEGREES, cart__damping=0.5)
     graph.controller(cart__damping=0.5, period=0.01)
     plant = simulator.runner.plant
@@ -67,7 +69,9 @@ def test_it_balances_and_follows_a_goal(graph):
 
 
 def test_the_law_of_a_file_balances(graph, tmp_path):
-    """`controller` is a path: its options are parameters of the node, and no complaint of a simulator that is given the same words."""
+    """`controller` is a path: its options are parameters of the node, and no complaint of a
+    simulator that is given the same words.
+    """
     (tmp_path / "my_law.py").write_text(
         (Path(__file__).parents[2] / "examples" / "lean.py").read_text()
     )

@@ -1,4 +1,6 @@
-"""Short forms of the endurance tests, as a user runs them: three kills; a fifth of a minute; malformed frames at a bridge; bad input."""
+"""Short forms of the endurance tests, as a user runs them: three kills; a fifth of a minute;
+malformed frames at a bridge; bad input.
+"""
 
 import json
 import os
@@ -49,7 +51,9 @@ def test_controller_recorder_and_simulator_are_killed_and_come_back(tmp_path):
 
 
 def test_a_short_soak_is_judged_and_drawn(tmp_path):
-    """Too short to say anything of the memory; threads, files and the loop's time must not drift all the same."""
+    """Too short to say anything of the memory; threads, files and the loop's time must not drift
+    all the same.
+    """
     done = ran("soak", "--minutes", "0.2", "--out", str(tmp_path / "out"))
     found = json.loads((tmp_path / "out" / "soak.json").read_text())["soak"]
     assert not found["failure"] and done.returncode == (0 if found["passed"] else 1), (

@@ -1,4 +1,6 @@
-"""Faults over topics: what is measured is worse than the truth, by as much as was asked for, and all of it is counted."""
+"""Faults over topics: what is measured is worse than the truth, by as much as was asked for, and
+all of it is counted.
+"""
 
 import numpy as np
 import pytest
@@ -167,7 +169,9 @@ def test_the_force_that_acts_is_shown(graph):
 
 
 def test_a_third_of_the_commands_lost_and_20_ms_of_jitter(graph):
-    """The rod stands all the same, through a pause, resets and a push; everything is counted and nothing raises."""
+    """The rod stands all the same, through a pause, resets and a push; everything is counted and
+    nothing raises.
+    """
     rough = dict(
         faults__command__drop=0.3,
         faults__command__jitter=0.02,
@@ -199,7 +203,9 @@ def test_a_third_of_the_commands_lost_and_20_ms_of_jitter(graph):
 
 
 def test_time_that_jumps_back_finds_a_controller_that_goes_on(graph):
-    """The simulator is cleaned up and configured again: its time begins anew, and the rod is caught as before."""
+    """The simulator is cleaned up and configured again: its time begins anew, and the rod is
+    caught as before.
+    """
     rough = dict(
         faults__command__drop=0.2,
         faults__state__delay=0.010,

@@ -476,7 +476,8 @@ def lean(pose: Odometry) -> float:
 
 
 def test_the_c_plant_is_balanced_by_the_controller_node(graph, bridge, port, tmp_path):
-    """A board that is the plant, in a process of its own: the controller node catches it from 10 degrees.
+    """A board that is the plant, in a process of its own: the controller node catches it from 10
+    degrees.
 
     It is patient: where the machine starves this process, its time stands still.
     """

@@ -1,4 +1,6 @@
-"""The joints read from a JointState's bytes are those of the message, whichever layouts follow each other."""
+"""The joints read from a JointState's bytes are those of the message, whichever layouts follow
+each other.
+"""
 
 import array
 import struct

@@ -1,4 +1,6 @@
-"""Lockstep runs give identical bytes, with our controller and with a node of somebody else; what has no stamp has no part in them."""
+"""Lockstep runs give identical bytes, with our controller and with a node of somebody else; what
+has no stamp has no part in them.
+"""
 
 import math
 import struct
@@ -47,7 +49,10 @@ FAULTS = dict(
 
 
 def run(graph, changes: dict) -> dict:
-    """(stamp, topic) -> the message's bytes. The effort of joint_states is the force that was applied."""
+    """(stamp, topic) -> the message's bytes.
+
+    The effort of joint_states is the force that was applied.
+    """
     simulator = graph.simulator(**START, **changes)
     topics = {"/joint_states": JointState, "/odometry": Odometry, "/imu/data": Imu}
     heard = [graph.listen(kind, topic) for topic, kind in topics.items()]
@@ -66,7 +71,9 @@ def run(graph, changes: dict) -> dict:
 
 
 def content(message) -> bytes:
-    """Every number of a message, bit by bit. (Serialised, it would have padding, which is whatever was in memory.)"""
+    """Every number of a message, bit by bit. (Serialised, it would have padding, which is whatever
+    was in memory.)
+    """
     if isinstance(message, (int, float)):
         return struct.pack("d", message)
     if isinstance(message, str):
@@ -159,7 +166,9 @@ def test_ten_runs_with_a_node_of_somebody_else_are_identical(graph, beside, tmp_
 def test_commands_without_a_stamp_are_refused_ten_times_out_of_ten(
     graph, beside, tmp_path, topic, capfd
 ):
-    """Before, such a node fell, or settled in 4.39, 3.45, 3.32 s: which state its force met was a matter of chance."""
+    """Before, such a node fell, or settled in 4.39, 3.45, 3.32 s: which state its force met was a
+    matter of chance.
+    """
     runs = []
     for _ in range(REPEATS):
         simulator, status = (
@@ -197,7 +206,9 @@ def test_commands_without_a_stamp_are_refused_ten_times_out_of_ten(
 
 
 def test_a_stray_command_without_a_stamp_does_not_change_a_run(graph, beside):
-    """Two publishers, one of which knows no stamps: only the other one is heard, and ~/status tells of the first."""
+    """Two publishers, one of which knows no stamps: only the other one is heard, and ~/status
+    tells of the first.
+    """
     simulator, status = (
         graph.simulator(**START),
         graph.listen(String, "/pendulum_simulator/status", latched=True),

@@ -1,4 +1,6 @@
-"""The monitor beside real nodes: it finds the loop, says what is wrong, and leaves a report, also after a signal."""
+"""The monitor beside real nodes: it finds the loop, says what is wrong, and leaves a report, also
+after a signal.
+"""
 
 import json
 import signal

@@ -1,4 +1,6 @@
-"""What is published without Python is what Python would publish, and Python takes over where there is more to say."""
+"""What is published without Python is what Python would publish, and Python takes over where there
+is more to say.
+"""
 
 import numpy as np
 import pytest

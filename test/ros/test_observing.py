@@ -1,4 +1,7 @@
-"""The controller that sees through its observer, and the one whose pendulum is put elsewhere. Over real topics, in lockstep."""
+"""The controller that sees through its observer, and the one whose pendulum is put elsewhere.
+
+Over real topics, in lockstep.
+"""
 
 import math
 
@@ -39,7 +42,9 @@ def named(message) -> dict:
 
 @pytest.mark.parametrize("sensors", ["encoders", "imu"])
 def test_a_swing_up_that_sees_the_estimate_only(graph, sensors):
-    """From hanging, through quantised encoders or a noisy IMU: upright after eight seconds, the innovations as believed."""
+    """From hanging, through quantised encoders or a noisy IMU: upright after eight seconds, the
+    innovations as believed.
+    """
     simulator = graph.simulator(
         **LOCKSTEP, **PLANT, **NOISY[sensors], initial__orientation=HANGING
     )
@@ -65,7 +70,9 @@ def test_a_swing_up_that_sees_the_estimate_only(graph, sensors):
 
 
 def test_the_simulators_reset_is_heard(graph):
-    """Time goes on, the pendulum does not: a law that has caught the rod does not believe that it still has."""
+    """Time goes on, the pendulum does not: a law that has caught the rod does not believe that it
+    still has.
+    """
     simulator = graph.simulator(**LOCKSTEP, **PLANT, initial__orientation=HANGING)
     controller = graph.controller(
         **PLANT, period=0.005, controller="swing_up", observer__sensors="encoders"

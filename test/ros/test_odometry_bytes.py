@@ -1,4 +1,6 @@
-"""The numbers that the controller takes from an Odometry's bytes are those of the message, whatever its frames are called."""
+"""The numbers that the controller takes from an Odometry's bytes are those of the message,
+whatever its frames are called.
+"""
 
 import struct
 

@@ -133,7 +133,9 @@ REFUSED = {
 @pytest.mark.parametrize("bad, reason", REFUSED.values(), ids=REFUSED)
 @pytest.mark.parametrize("name", STARTS)
 def test_several_are_set_all_or_none_where_the_service_says_so(graph, name, bad, reason):
-    """set_parameters_atomically: whole or refused whole. set_parameters: each by itself, as rcl_interfaces says."""
+    """set_parameters_atomically: whole or refused whole. set_parameters: each by itself, as
+    rcl_interfaces says.
+    """
     node, request = (
         STARTS[name](graph),
         messages(dict(cart__mass=2.5)) + messages(bad) + messages(dict(rod__length=1.5)),

@@ -1,4 +1,6 @@
-"""Real processes: the controller is killed, signals arrive at any moment, bad files are refused at the start."""
+"""Real processes: the controller is killed, signals arrive at any moment, bad files are refused at
+the start.
+"""
 
 import signal
 import subprocess
@@ -111,7 +113,9 @@ def test_a_nice_process_ends_with_the_niceness_that_it_came_with():
 
 @pytest.mark.parametrize("name", ["simulator", "controller", "recorder", "monitor", "referee"])
 def test_a_second_signal_during_the_end_is_no_error(graph, name):
-    """As `ros2 launch` sends SIGTERM 5 s after SIGINT: whoever is tearing down its interpreter would die of it."""
+    """As `ros2 launch` sends SIGTERM 5 s after SIGINT: whoever is tearing down its interpreter
+    would die of it.
+    """
     log = open(graph.directory / "log", "w")
     code = f"from rbdyn_ros.ros import start; raise SystemExit(start.{name}())"
     process = subprocess.Popen(
@@ -129,7 +133,9 @@ def test_a_second_signal_during_the_end_is_no_error(graph, name):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("moment", [0.0, 0.4, 0.8, 1.6])
 def test_a_signal_while_it_starts_is_no_error(moment, number):
-    """At any moment of the imports, the warm-up, the first ticks; not when exactly, for machines differ."""
+    """At any moment of the imports, the warm-up, the first ticks; not when exactly, for machines
+    differ.
+    """
     code = (
         "from rbdyn_ros.ros import signals, start; signals.leave_at_once(); print('listening', flush=True);"
         "raise SystemExit(start.simulator())"

@@ -1,4 +1,6 @@
-"""Time begins when recorder, monitor and controller receive everything, and a fast lockstep run loses nothing afterwards."""
+"""Time begins when recorder, monitor and controller receive everything, and a fast lockstep run
+loses nothing afterwards.
+"""
 
 import json
 import time
@@ -24,7 +26,9 @@ LOCKSTEP = dict(lockstep__enabled=True, lockstep__timeout=60.0, real_time_factor
 
 
 def stamps(path, topic: str) -> list:
-    """The stamps [ns] of a topic of a bag, each once; without those of commands that answer no state, 1 ns before one."""
+    """The stamps [ns] of a topic of a bag, each once; without those of commands that answer no
+    state, 1 ns before one.
+    """
     with AnyReader([path]) as reader:
         messages = [
             reader.deserialize(data, c.msgtype)
@@ -195,7 +199,9 @@ def test_a_replay_that_nobody_receives_ends_with_a_sentence_and_exit_code_1(grap
 
 
 class Publisher:
-    """Acknowledged when a message fills the memory, as Fast DDS asks then, or when somebody says so."""
+    """Acknowledged when a message fills the memory, as Fast DDS asks then, or when somebody says
+    so.
+    """
 
     topic_name = "/odometry"
 

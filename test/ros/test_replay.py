@@ -1,4 +1,6 @@
-"""A bag, recorded by the recorder or dumped by the simulator, comes out again: the same bytes, the same topics."""
+"""A bag, recorded by the recorder or dumped by the simulator, comes out again: the same bytes, the
+same topics.
+"""
 
 import pytest
 
@@ -35,7 +37,9 @@ def replay(graph):
 
 @pytest.fixture
 def bag(tmp_path):
-    """Two seconds of odometry and commands, one of each per 20 ms, stamped from one second on; and a clock if asked for."""
+    """Two seconds of odometry and commands, one of each per 20 ms, stamped from one second on; and
+    a clock if asked for.
+    """
 
     def write(with_clock: bool = True):
         path, store = tmp_path / f"bag_{with_clock}", get_typestore(Stores.LATEST)

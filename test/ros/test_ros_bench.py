@@ -1,4 +1,6 @@
-"""`evaluate --over-ros`: a node that knows nothing of this package, and our own, are scored over real topics."""
+"""`evaluate --over-ros`: a node that knows nothing of this package, and our own, are scored over
+real topics.
+"""
 
 import json
 import re
@@ -43,7 +45,9 @@ def evaluate(folder: Path, *arguments, rows: str = ROWS) -> subprocess.Completed
 
 
 def test_a_node_of_ones_own_is_scored(tmp_path):
-    """The newcomer's node of examples/, with the regulator's gains: it settles as the regulator does."""
+    """The newcomer's node of examples/, with the regulator's gains: it settles as the regulator
+    does.
+    """
     node = subprocess.Popen([sys.executable, str(ROOT / "examples" / "balancer_node.py")])
     try:
         done = evaluate(tmp_path)
@@ -68,7 +72,9 @@ def test_a_node_of_ones_own_is_scored(tmp_path):
 
 @pytest.mark.parametrize("pace", [[], ["--real-time"]], ids=["lockstep", "real-time"])
 def test_our_own_node_is_started_and_scored(tmp_path, pace):
-    """From one degree, so that a processor that is away for half a second in real time does not cost the rod."""
+    """From one degree, so that a processor that is away for half a second in real time does not
+    cost the rod.
+    """
     (tmp_path / "rows.yaml").write_text(
         "rows:\n  near: {measure: release, settings: {tilt: 1}, require: [settling_time <= 10, travel <= 0.7]}\n"
     )

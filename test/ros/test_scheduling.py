@@ -1,4 +1,6 @@
-"""Priority, processors and the collector, as a node's parameters: in processes of their own, which may end with it."""
+"""Priority, processors and the collector, as a node's parameters: in processes of their own, which
+may end with it.
+"""
 
 import os
 import signal

@@ -1,4 +1,6 @@
-"""config/security/policy.xml allows each node what it does in a real run: nothing less, and nothing more."""
+"""config/security/policy.xml allows each node what it does in a real run: nothing less, and
+nothing more.
+"""
 
 import gc
 import time
@@ -119,7 +121,9 @@ def test_the_policy_is_what_the_node_does(ros, tmp_path, monkeypatch, enclave, v
             node.close()
             node.destroy_node()
             del node
-            gc.collect()  # what refers to itself still holds it, and the graph answers for the first node of a name
+            # what refers to itself still holds it, and the graph answers for the first node of a
+            # name
+            gc.collect()
     for verb, _ in VERBS:
         more, less = found[verb] - expected(enclave)[verb], expected(enclave)[verb] - found[verb]
         assert not more and not less, (
@@ -128,7 +132,8 @@ def test_the_policy_is_what_the_node_does(ros, tmp_path, monkeypatch, enclave, v
 
 
 def settled(node, before: dict, wanted: dict, last: bool) -> dict:
-    """What was found before and what a node does, once that is everything; it must not be less where others follow.
+    """What was found before and what a node does, once that is everything; it must not be less
+    where others follow.
 
     A node of the same name that has just gone stays in the graph for a moment.
     """

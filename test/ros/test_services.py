@@ -53,7 +53,9 @@ def test_reset_statistics(graph):
 
 
 def read(bag) -> dict:
-    """topic -> how many messages, and the first and last stamp, read by rosbags in a process of its own."""
+    """topic -> how many messages, and the first and last stamp, read by rosbags in a process of
+    its own.
+    """
     code = (
         "import sys, json, pathlib; from rosbags.highlevel import AnyReader\n"
         "with AnyReader([pathlib.Path(sys.argv[1])]) as bag:\n"

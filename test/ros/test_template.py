@@ -1,4 +1,6 @@
-"""A state sent as bytes is the message that it stands for, to the last bit, whatever the frames are called."""
+"""A state sent as bytes is the message that it stands for, to the last bit, whatever the frames
+are called.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Every topic of the simulator: present, of its type, finite; and all of them tell of the same state."""
+"""Every topic of the simulator: present, of its type, finite; and all of them tell of the same
+state.
+"""
 
 import math
 from xml.etree import ElementTree

@@ -1,4 +1,6 @@
-"""A command read from its bytes is that of the message, and a command written as bytes is read as the message."""
+"""A command read from its bytes is that of the message, and a command written as bytes is read as
+the message.
+"""
 
 import struct
 

@@ -14,7 +14,9 @@ CHUNKS, EACH = 5, 20
 
 
 def killed(folder: Path) -> Path:
-    """A bag as a recorder leaves it that is killed: saved chunks, not quite in the order of time; no index, no metadata.yaml."""
+    """A bag as a recorder leaves it that is killed: saved chunks, not quite in the order of time;
+    no index, no metadata.yaml.
+    """
     store = get_typestore(Stores.LATEST)
     writer = Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP)
     writer.open()

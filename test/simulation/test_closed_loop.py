@@ -111,7 +111,9 @@ def test_a_law_cannot_move_the_plant_by_writing_into_its_state():
 
 
 def test_a_push_gives_its_impulse():
-    """F dt on an undamped plant with a free cart, at rest: the horizontal momentum afterwards is that of the push."""
+    """F dt on an undamped plant with a free cart, at rest: the horizontal momentum afterwards is
+    that of the push.
+    """
     free, impulse = PLANT._replace(cart_damping=0.0, joint_damping=0.0), 0.3
     wrench = (impulse / 0.01, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.4)
     seen = looped(

@@ -1,4 +1,7 @@
-"""Faults between the plant and its controller: each shows its effect and its count. Lockstep, so every run can be repeated."""
+"""Faults between the plant and its controller: each shows its effect and its count.
+
+Lockstep, so every run can be repeated.
+"""
 
 import threading
 import time
@@ -35,7 +38,9 @@ EVERYTHING = dict(
 
 
 class Loop:
-    """A runner whose every state is answered at once by `law(state) -> force`; rows of what happened."""
+    """A runner whose every state is answered at once by `law(state) -> force`; rows of what
+    happened.
+    """
 
     def __init__(self, values: dict, law=None, until: int = 300):
         self.law = law or (lambda state: (1.0, 0.0))
@@ -126,7 +131,9 @@ def test_a_reset_repeats_the_run(loop, balance):
 
 
 def test_offline_and_in_the_thread_the_same_seed_gives_the_same_numbers(loop, values, balance):
-    """`closed_loop` answers every instant, a controller every state that it hears: so no state is late or lost here."""
+    """`closed_loop` answers every instant, a controller every state that it hears: so no state is
+    late or lost here.
+    """
     wrong = {
         name: value
         for name, value in EVERYTHING.items()
@@ -145,7 +152,9 @@ def test_offline_and_in_the_thread_the_same_seed_gives_the_same_numbers(loop, va
 
 @pytest.mark.parametrize("scenario", ["noisy", "delayed", "lossy", "worn"])
 def test_the_lqr_stands_in_every_bad_world_that_is_shipped(values, scenario):
-    """From ten degrees, designed for the plant that the files declare; the noisiest, lossiest seconds included."""
+    """From ten degrees, designed for the plant that the files declare; the noisiest, lossiest
+    seconds included.
+    """
     files = [
         CONFIG / "pendulum.yaml",
         CONFIG / "simulation.yaml",
@@ -313,7 +322,9 @@ def test_a_command_that_arrives_too_late_is_stale(running):
 
 
 def test_a_command_that_was_under_way_is_as_young_as_its_arrival(running):
-    """A drive starts its watchdog when it hears something; of the age of an unstamped command it knows nothing."""
+    """A drive starts its watchdog when it hears something; of the age of an unstamped command it
+    knows nothing.
+    """
     runner = running(watchdog__timeout=0.05, faults__command__delay=0.2)
     runner.command(Command((2.0, 0.0), 0, time.monotonic()))
     wait(lambda: runner.force == (2.0, 0.0))

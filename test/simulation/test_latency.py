@@ -24,7 +24,9 @@ def played(
     warm_up: float = 0.0,
     gap: tuple = (0, 0),
 ) -> Latency:
-    """States every 2 ms by stamp and by arrival; `gap` = (index, ns) delays what comes from there on."""
+    """States every 2 ms by stamp and by arrival; `gap` = (index, ns) delays what comes from there
+    on.
+    """
     latency = Latency(warm_up)
     for k in range(states):
         stamp, arrived = (

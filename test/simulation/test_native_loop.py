@@ -1,4 +1,6 @@
-"""Ticks in machine code are Python's, in what they compute, tell and count; and they end when there is more to do."""
+"""Ticks in machine code are Python's, in what they compute, tell and count; and they end when
+there is more to do.
+"""
 
 import ctypes
 import math
@@ -43,7 +45,9 @@ SAME = 1e-12  # inlined elsewhere, products and sums may be contracted otherwise
 
 
 class Virtual:
-    """A clock on which time passes in sleeps, and a microsecond whenever somebody looks: nothing is ever late by itself."""
+    """A clock on which time passes in sleeps, and a microsecond whenever somebody looks: nothing
+    is ever late by itself.
+    """
 
     def __init__(self):
         self.now, self._time = 1000.0, np.zeros(2, np.int64)
@@ -66,7 +70,9 @@ class Virtual:
 
 
 class Press:
-    """PublishBuffers of two publishers; what was published: (publisher, message, stamp, 28 numbers)."""
+    """PublishBuffers of two publishers; what was published: (publisher, message, stamp, 28
+    numbers).
+    """
 
     def __init__(self, refuses=lambda count: False):
         self.issues, self._refuses = [], refuses
@@ -131,7 +137,9 @@ def made(values):
 
 @pytest.fixture
 def resting(made, virtual):
-    """`resting(**changes)`: a runner on the virtual clock, two ticks before its first deadline, which a command of (3, 4) N has reached."""
+    """`resting(**changes)`: a runner on the virtual clock, two ticks before its first deadline,
+    which a command of (3, 4) N has reached.
+    """
 
     def make(**changes) -> Runner:
         runner = made(**changes)

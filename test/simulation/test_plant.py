@@ -49,7 +49,9 @@ def test_energy_is_work_done(plant):
 
 @pytest.mark.parametrize("split", [False, True])
 def test_energy_is_work_done_also_by_contacts(plant, split):
-    """A fall onto a floor with rebounds and friction takes 11 J, of which the balance misses what the order allows."""
+    """A fall onto a floor with rebounds and friction takes 11 J, of which the balance misses what
+    the order allows.
+    """
 
     def worst(step: float) -> float:
         p = plant(

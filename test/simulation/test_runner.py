@@ -1,4 +1,7 @@
-"""The simulation's thread: start, pause, step, reset, lockstep, watchdog, faults. Waits are generous, nothing is timed."""
+"""The simulation's thread: start, pause, step, reset, lockstep, watchdog, faults.
+
+Waits are generous, nothing is timed.
+"""
 
 import time
 from contextlib import contextmanager
@@ -15,7 +18,9 @@ from rbdyn_ros.simulation.runner import PAUSED, PLAYING, STOPPED, Runner
 
 @pytest.fixture
 def running(values):
-    """`with running(start="immediately") as runner`: begun, as fast as it goes, and ended in any case."""
+    """`with running(start="immediately") as runner`: begun, as fast as it goes, and ended in any
+    case.
+    """
 
     @contextmanager
     def run(publish=lambda runner: None, prepare=None, **changes):
@@ -129,7 +134,9 @@ def test_reset_puts_the_state_back_and_lets_time_go_on(running):
 def forces_of_ticks(
     running, ticks=6, before=lambda runner, k: None, after=lambda runner, k: None
 ) -> list:
-    """The cart's force [N] in each of the first ticks; `before` happens in the sleep before tick k = 0, 1, ..., `after` in the one after it."""
+    """The cart's force [N] in each of the first ticks; `before` happens in the sleep before tick k
+    = 0, 1, ..., `after` in the one after it.
+    """
     found = []
     with running(
         start="paused", real_time_factor=0.01
@@ -154,7 +161,9 @@ def push(runner) -> None:
 
 
 def test_a_command_that_comes_before_its_tick_is_made_counts_from_the_next_one_on(running):
-    """What a tick does is decided before the first sleep: the readers of a state have the same time for it at any load."""
+    """What a tick does is decided before the first sleep: the readers of a state have the same
+    time for it at any load.
+    """
     assert forces_of_ticks(running, before=lambda runner, k: k == 2 and push(runner)) == [
         0.0,
         0.0,

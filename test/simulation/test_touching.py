@@ -1,4 +1,6 @@
-"""The plant meets the floor: forces, impulses, reset, other numbers, faults that say what was tried."""
+"""The plant meets the floor: forces, impulses, reset, other numbers, faults that say what was
+tried.
+"""
 
 import math
 
@@ -122,7 +124,9 @@ def test_a_reset_into_the_floor_is_refused_and_changes_nothing(plant):
 
 @pytest.mark.parametrize("split", [False, True])
 def test_a_jammed_pendulum_is_a_fault_that_says_why(plant, split):
-    """The upright rod against a plane above its tip: at first order the tip cannot move down, W_NN = 0."""
+    """The upright rod against a plane above its tip: at first order the tip cannot move down, W_NN
+    = 0.
+    """
     p = plant(
         initial__orientation=(1.0, 0.0, 0.0, 0.0),
         contact__obstacle__kind="half_space",

@@ -1,4 +1,6 @@
-"""Trials that never took place: who stood, who settled when, and what the table and the picture make of little."""
+"""Trials that never took place: who stood, who settled when, and what the table and the picture
+make of little.
+"""
 
 import math
 
@@ -80,7 +82,9 @@ def test_nothing_seen_is_no_success():
 
 
 def test_what_nobody_saw_of_the_last_second_is_not_claimed():
-    """The plant has run to its end at 3 s, its audience has seen it up to 2.5 s, or all but 0.3 s of the last second."""
+    """The plant has run to its end at 3 s, its audience has seen it up to 2.5 s, or all but 0.3 s
+    of the last second.
+    """
     for seen in (
         np.arange(0.0, 2.5, 0.01),
         np.r_[np.arange(0.0, 2.3, 0.01), np.arange(2.6, 3.0, 0.01)],

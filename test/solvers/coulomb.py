@@ -4,7 +4,9 @@ import numpy as np
 
 
 def violations(W, q, mu, r) -> float:
-    """The largest by which r breaks a condition, relative to |q|; impulses are weighed by the mean diagonal of W."""
+    """The largest by which r breaks a condition, relative to |q|; impulses are weighed by the mean
+    diagonal of W.
+    """
     w, size = np.trace(W) / len(q), np.linalg.norm(q)
     u, r = (W @ r + q).reshape(-1, 3), w * np.asarray(r).reshape(-1, 3)
     r_T, u_T = np.linalg.norm(r[:, 1:], axis=1), np.linalg.norm(u[:, 1:], axis=1)

@@ -65,7 +65,9 @@ def test_sliding_of_a_point_mass_is_against_its_velocity():
 
 
 def test_painleve_rod_slides_by_the_coupled_law():
-    """A uniform rod at 45 degrees whose lower end slides: r_N = -q_N / (W_NN -+ mu W_NT), in the plane."""
+    """A uniform rod at 45 degrees whose lower end slides: r_N = -q_N / (W_NN -+ mu W_NT), in the
+    plane.
+    """
     W = np.array([[2.5, 1.5, 0.0], [1.5, 2.5, 0.0], [0.0, 0.0, 1.0]])
     for slip, mu in ((1.0, 0.4), (-1.0, 0.4)):
         q = (-1.0, 20.0 * slip, 0.0)
@@ -108,7 +110,9 @@ def test_every_non_symmetric_positive_contact_is_solved(rng):
 
 
 def test_effective_masses_of_unlike_size(rng):
-    """Diagonal W over eight decades: the quartic's roots crowd at the axes; the error is limited by round-off of W r."""
+    """Diagonal W over eight decades: the quartic's roots crowd at the axes; the error is limited
+    by round-off of W r.
+    """
     n = 20000
     W = np.zeros((n, 3, 3))
     for k in range(3):
@@ -119,7 +123,10 @@ def test_effective_masses_of_unlike_size(rng):
 
 @pytest.mark.parametrize("rank", [1, 2])
 def test_degenerate_contacts_of_bodies_that_move_in_few_ways(rng, rank):
-    """W = J J^T of rank 1 or 2 and q = J v: solvable, though r is not unique. Directions that cannot slide count too."""
+    """W = J J^T of rank 1 or 2 and q = J v: solvable, though r is not unique.
+
+    Directions that cannot slide count too.
+    """
     n = 20000
     J, v = rng.normal(size=(n, 3, rank)), rng.normal(size=(n, rank, 1))
     J[::4, 1:] = 0.0

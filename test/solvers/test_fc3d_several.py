@@ -1,4 +1,6 @@
-"""Several contacts: every solver on the same mechanics, judged by the same conditions, and against each other."""
+"""Several contacts: every solver on the same mechanics, judged by the same conditions, and against
+each other.
+"""
 
 import numpy as np
 import pytest
@@ -86,7 +88,9 @@ def test_a_contact_given_twice_is_redundant_but_solved(solver):
 
 @pytest.mark.parametrize("solver", SEVERAL)
 def test_inconsistent_contacts_are_said_to_be_singular(solver):
-    """Two rows of one body that approach at different speeds along the same line, from opposite sides."""
+    """Two rows of one body that approach at different speeds along the same line, from opposite
+    sides.
+    """
     W = np.kron([[1.0, -1.0], [-1.0, 1.0]], np.eye(3))
     problem = fc3d.problem(W, [-1.0, 0.0, 0.0, -1.0, 0.0, 0.0], 0.3)
     solution = solve(select(solver, max_iterations=200), problem)

@@ -57,7 +57,10 @@ def test_all_agree_where_the_solution_is_unique(rng, solver):
 
 
 def test_murtys_example_takes_two_to_the_n_pivots():
-    """Murty, Math. Programming Study 7 (1978): Lemke visits 2^n bases of this lower triangular problem, and ends."""
+    """Murty, Math.
+
+    Programming Study 7 (1978): Lemke visits 2^n bases of this lower triangular problem, and ends.
+    """
     n = 8
     M = np.tril(2.0 * np.ones((n, n)), -1) + np.eye(n)
     q = -np.array([2.0 ** (n + 1) - 2.0 ** (n - j) for j in range(n)])

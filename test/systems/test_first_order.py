@@ -1,4 +1,6 @@
-"""First-order systems: gradients by differences, several systems coupled, relative degrees, input that cannot be."""
+"""First-order systems: gradients by differences, several systems coupled, relative degrees, input
+that cannot be.
+"""
 
 import numpy as np
 import pytest
@@ -32,7 +34,9 @@ def test_gradients_that_are_left_out_are_differences():
 
 
 def test_blocks_of_the_one_step_matrix_are_sums_over_the_shared_systems():
-    """One implicit step of three coupled systems: y = (D + h C W^-1 B) lambda + C W^-1 x_k, block by block (N.32)."""
+    """One implicit step of three coupled systems: y = (D + h C W^-1 B) lambda + C W^-1 x_k, block
+    by block (N.32).
+    """
     h, A = 0.1, [RNG.normal(size=(n, n)) for n in SIZES]
     B = [{i: RNG.normal(size=(SIZES[i], m)) for i in link} for link, m in zip(LINKS, (3, 1))]
     C = [{i: RNG.normal(size=(m, SIZES[i])) for i in link} for link, m in zip(LINKS, (3, 1))]
@@ -68,7 +72,9 @@ def test_blocks_of_the_one_step_matrix_are_sums_over_the_shared_systems():
 
 
 def test_two_tanks_and_a_valve_between_them():
-    """A valve that lets water flow one way only: levels become equal where the first is higher, and stay where it is not."""
+    """A valve that lets water flow one way only: levels become equal where the first is higher,
+    and stay where it is not.
+    """
     tanks = [first_order.linear_dynamics([[0.0]]) for _ in range(2)]
     valve = first_order.linear_relation(
         [[-1.0], [1.0]], [[-1.0, 1.0]], [[2.0]], systems=(0, 1)
@@ -92,7 +98,9 @@ def test_relative_degrees():
 
 
 def test_equality_and_complementarity_together():
-    """Two tanks with equal levels by a wide pipe and an overflow at 0.3: 1/s flows into the first, both rise by half of it, then stay."""
+    """Two tanks with equal levels by a wide pipe and an overflow at 0.3: 1/s flows into the first,
+    both rise by half of it, then stay.
+    """
     tanks = [
         first_order.linear_dynamics([[0.0]], lambda t: np.ones(1)),
         first_order.linear_dynamics([[0.0]]),
@@ -114,7 +122,9 @@ def test_equality_and_complementarity_together():
 
 
 def test_reach_asks_for_any_multiplier_and_looks_beside_a_gradient_that_vanishes():
-    """Rows closed by each other's multiplier; y = x^2 at x = 0; a state that its input does not move."""
+    """Rows closed by each other's multiplier; y = x^2 at x = 0; a state that its input does not
+    move.
+    """
     relay = first_order.linear([[0.0]], [[1.0, 0.0]], [[1.0], [0.0]], [[0.0, 1.0], [-1.0, 0.0]])
     assert reach(relay, 0.0, np.zeros(1), np.zeros(2)) == [0, 0]
     curved = first_order.relation(1, lambda t, x, s: x**2, lambda t, x, s: s)

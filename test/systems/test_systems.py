@@ -1,4 +1,6 @@
-"""Systems, relations and assembly: every gradient by differences, the block operator against one big matrix."""
+"""Systems, relations and assembly: every gradient by differences, the block operator against one
+big matrix.
+"""
 
 import numpy as np
 import pytest
@@ -13,7 +15,9 @@ RNG = np.random.default_rng(7)
 
 
 def test_block_delassus_operator_is_the_product_of_the_whole_matrices():
-    """The notes' example (1.22): interaction 1 couples systems 1 and 3, interaction 2 couples 2 and 3."""
+    """The notes' example (1.22): interaction 1 couples systems 1 and 3, interaction 2 couples 2
+    and 3.
+    """
     sizes, W = (2, 3, 2), []
     for n in sizes:
         A = RNG.normal(size=(n, n))

@@ -1,4 +1,6 @@
-"""ROS domains in which nobody is: the tests of this process, and of others on this machine, do not hear each other."""
+"""ROS domains in which nobody is: the tests of this process, and of others on this machine, do not
+hear each other.
+"""
 
 import fcntl
 import random

@@ -38,7 +38,9 @@ def advanced(
 
 
 def slopes(steps, errors, floor: float) -> np.ndarray:
-    """Orders log(e_i/e_i+1)/log(h_i/h_i+1) between neighbouring steps whose errors are both above round-off."""
+    """Orders log(e_i/e_i+1)/log(h_i/h_i+1) between neighbouring steps whose errors are both above
+    round-off.
+    """
     h, e = np.asarray(steps), np.asarray(errors)
     above = (e[:-1] > floor) & (e[1:] > floor)
     return np.log(e[:-1][above] / e[1:][above]) / np.log(h[:-1][above] / h[1:][above])

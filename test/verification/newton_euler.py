@@ -1,7 +1,8 @@
 """The second road: the rod and the cart by Newton and Euler, with the joint's force as an unknown.
 
-Nothing here comes from the package but the nouns: rotation matrices from SciPy, dense linear solves, DOP853.
-With r = (x, 0) + R c, R the joint's force on the rod and (F, T) the wrench at the rod's point p,
+Nothing here comes from the package but the nouns: rotation matrices from SciPy, dense linear
+solves, DOP853. With r = (x, 0) + R c, R the joint's force on the rod and (F, T) the wrench at the
+rod's point p,
 
     m r''              = R_j + F - m g e3                             r'' = (x'', 0) + R (w' x c + w x (w x c))
     I w' + w x I w     = -c x R^T R_j + (p - c) x R^T F + R^T T - d w
@@ -65,7 +66,9 @@ def rates(system: System, input: Input, t: float, y) -> np.ndarray:
 
 
 def trajectory(system: System, input: Input, state: State, times) -> tuple:
-    """(q (n, 6), v (n, 5)) at the times (n,), the first of which is that of `state`; to about 1e-12."""
+    """(q (n, 6), v (n, 5)) at the times (n,), the first of which is that of `state`; to about
+    1e-12.
+    """
     solution = solve_ivp(
         lambda t, y: rates(system, input, t, y),
         (times[0], times[-1]),

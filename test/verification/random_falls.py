@@ -1,12 +1,15 @@
-"""Random falls of the pendulum over a floor, between rail ends, with a sphere: how many end in a fault, and what they gain.
+"""Random falls of the pendulum over a floor, between rail ends, with a sphere: how many end in a
+fault, and what they gain.
 
     python test/verification/random_falls.py [--falls N] [--seed K] [--seconds S] [--obstacles] [--laws]
 
-With --obstacles boxes, cylinders and spheres stand around, and in one of three falls a wall comes slowly.
+With --obstacles boxes, cylinders and spheres stand around, and in one of three falls a wall comes
+slowly.
 
-mu from 0 to 1.5, e_n from 0 to 1, steps of 1 to 20 ms, whole and split; a cart in five is fixed. Printed are the faults with
-their reasons, the largest gain of energy in a step, the largest |P_T| - mu P_N and the smallest P_N of any contact force.
-`test/integrators/test_random_falls.py` runs a small sample of the same.
+mu from 0 to 1.5, e_n from 0 to 1, steps of 1 to 20 ms, whole and split; a cart in five is fixed.
+Printed are the faults with their reasons, the largest gain of energy in a step, the largest |P_T|
+- mu P_N and the smallest P_N of any contact force. `test/integrators/test_random_falls.py` runs a
+small sample of the same.
 """
 
 import argparse

@@ -1,4 +1,6 @@
-"""Ten seconds of the spinning pendulum on its moving cart, at 10 ms: the errors that the field expects."""
+"""Ten seconds of the spinning pendulum on its moving cart, at 10 ms: the errors that the field
+expects.
+"""
 
 from functools import cache
 
@@ -10,7 +12,8 @@ from plants import PENDULUM, spinning
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
 
-# the largest error of the attitude [rad] and of the cart [m] after 10 s; measured 7e-5, 3e-2, 5e-3, 4e-6, 5e-7, 2e-9, 6e-10 rad
+# the largest error of the attitude [rad] and of the cart [m] after 10 s; measured 7e-5, 3e-2,
+# 5e-3, 4e-6, 5e-7, 2e-9, 6e-10 rad
 BOUNDS = {
     ("rk4", "none"): (2e-4, 3e-5),
     ("moser_veselov", "none"): (6e-2, 5e-4),

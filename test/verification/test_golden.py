@@ -1,7 +1,8 @@
-"""The reference trajectories of the pendulum, met by every integrator to its own error and no better.
+"""The reference trajectories of the pendulum, met by every integrator to its own error and no
+better.
 
-Own error: the distance to the same method's run with half the step, times 2^p/(2^p - 1), p the order (Richardson).
-The reference itself is good to 1e-8.
+Own error: the distance to the same method's run with half the step, times 2^p/(2^p - 1), p the
+order (Richardson). The reference itself is good to 1e-8.
 """
 
 from pathlib import Path

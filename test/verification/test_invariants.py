@@ -1,4 +1,6 @@
-"""A thousand seconds: energy bounded without trend, momenta and spin kept, the quaternion unit, the joint closed."""
+"""A thousand seconds: energy bounded without trend, momenta and spin kept, the quaternion unit,
+the joint closed.
+"""
 
 import numpy as np
 import pytest
@@ -13,7 +15,8 @@ DURATION = 1000.0  # [s]
 VARIATIONAL = ["moser_veselov", "quaternion_midpoint"]
 STARTS = {"drop": lambda system: upright(np.radians(10.0)), "moving and spinning": start}
 
-# the largest |dE| [J] over 1000 s at (composition, h): the size of the swing's oscillation, see the order of each
+# the largest |dE| [J] over 1000 s at (composition, h): the size of the swing's oscillation, see
+# the order of each
 ENERGY = {
     ("none", 0.01): 1.5e-2,
     ("none", 0.03): 0.12,
@@ -62,7 +65,9 @@ def test_momenta_are_kept(plant, name, composition):
 
 @pytest.mark.parametrize("name", VARIATIONAL)
 def test_momenta_do_not_drift_with_the_tolerance(name):
-    """What Newton leaves of the residual is handed on: a hundred times more of it stays without effect."""
+    """What Newton leaves of the residual is handed on: a hundred times more of it stays without
+    effect.
+    """
     system = PLANTS["cart"]
     record = run(select(name, tolerance=1e-11), system, start(system), no_input(), 0.01, 1000, 100)
     dLz, dp3 = np.abs(record.quantities - record.quantities[0]).max(axis=0)[[1, 4]]
@@ -78,7 +83,9 @@ def test_quaternion_stays_unit(plant, name):
 
 
 def test_runge_kutta_drifts():
-    """The bounds above can fail: rk4, more accurate over seconds, loses energy and turns the swing plane."""
+    """The bounds above can fail: rk4, more accurate over seconds, loses energy and turns the swing
+    plane.
+    """
     record = thousand_seconds("cart", "rk4", "none", 0.01)
     dE, dLz = (record.quantities[-1] - record.quantities[0])[:2]
     assert abs(dE) > 1e-5 and abs(dLz) > 1e-5
@@ -86,7 +93,9 @@ def test_runge_kutta_drifts():
 
 @pytest.mark.parametrize("name", VARIATIONAL + ["rk4"])
 def test_friction_takes_energy_all_the_time(name):
-    """Without forces E falls from row to row but for the oscillation of the method's own energy error."""
+    """Without forces E falls from row to row but for the oscillation of the method's own energy
+    error.
+    """
     system = PLANTS["damped"]
     record = run(select(name), system, start(system), no_input(), 1e-3, 3000, 10)
     steps = np.diff(record.quantities[:, 0])
@@ -95,7 +104,9 @@ def test_friction_takes_energy_all_the_time(name):
 
 
 def imbalance(name: str, composition: str, h: float) -> float:
-    """|E(T) - E(0) - work| [J] over 2 s, the work of forces and friction by Simpson's rule at every step."""
+    """|E(T) - E(0) - work| [J] over 2 s, the work of forces and friction by Simpson's rule at
+    every step.
+    """
     record = run(select(name, composition), SLOWED, start(SLOWED), FORCED, h, round(2.0 / h), 1)
     assert record.ok, record.message
     P = np.array([power(SLOWED, FORCED, t, q, v) for t, q, v in zip(record.t, record.q, record.v)])

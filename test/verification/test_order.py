@@ -1,8 +1,9 @@
-"""The order of every integrator on the full nonlinear pendulum, in every component, attitude included.
+"""The order of every integrator on the full nonlinear pendulum, in every component, attitude
+included.
 
-The reference is Newton and Euler by DOP853, good to about 1e-12; errors near round-off are masked. The tolerance is
-tight, for at the default the rest of the residual, small beside the swing but not beside the thin rod's spin, ends
-order 8 already at 1e-9 rad.
+The reference is Newton and Euler by DOP853, good to about 1e-12; errors near round-off are masked.
+The tolerance is tight, for at the default the rest of the residual, small beside the swing but not
+beside the thin rod's spin, ends order 8 already at 1e-9 rad.
 """
 
 from functools import cache

@@ -1,4 +1,6 @@
-"""The clients of examples/hil_client: the C one built with every warning an error, as a program and as a library."""
+"""The clients of examples/hil_client: the C one built with every warning an error, as a program
+and as a library.
+"""
 
 import ctypes
 import importlib.util

@@ -1,4 +1,6 @@
-"""Three codecs and three regulators, written apart, agree: this package's, the C client's, the Python client's."""
+"""Three codecs and three regulators, written apart, agree: this package's, the C client's, the
+Python client's.
+"""
 
 import ctypes
 import json
@@ -112,7 +114,9 @@ def test_the_gains_are_those_of_the_design():
 
 
 def test_the_python_board_answers_states_and_tells_the_time(python, law):
-    """Against this package's link: the answer repeats the stamp, the echo gives the clocks' offset, old states are left."""
+    """Against this package's link: the answer repeats the stamp, the echo gives the clocks'
+    offset, old states are left.
+    """
     ours, written = Link(100_000_000), []
     board = python.Board(law[1], written.append)
     state = ours.outgoing(time.monotonic_ns(), STATE, 7, UPRIGHT[:2] + (0.96, 0.28) + UPRIGHT[4:])
@@ -177,7 +181,9 @@ def law():
 
 
 def test_the_plant_in_c_is_the_reduced_pendulum(c):
-    """A second of free fall in circles, in steps of 1 ms, against the package's equations in steps of 0.25 ms."""
+    """A second of free fall in circles, in steps of 1 ms, against the package's equations in steps
+    of 0.25 ms.
+    """
     system = spherical_pendulum.build(plant_params(offline_values(FILES[:1])))
     plant, force = PlantState(), (ctypes.c_float * 2)(3.0, -2.0)
     c.plant_lean(ctypes.byref(plant), 0.3)
@@ -225,7 +231,9 @@ def test_what_the_plant_in_c_measures_is_its_motion(c):
     ],
 )
 def test_the_plant_in_c_cuts_forces_at_its_own_limit(c, force, acts):
-    """Ten thousand newtons for a second are those of its drives: some meters per second, and not 740."""
+    """Ten thousand newtons for a second are those of its drives: some meters per second, and not
+    740.
+    """
     plants = PlantState(), PlantState()
     for plant, asked in zip(plants, (force, acts)):
         c.plant_lean(ctypes.byref(plant), 0.3)
@@ -242,7 +250,9 @@ MS = 1_000_000  # [ns]
 
 @pytest.fixture
 def end(c):
-    """A link that ends after 100 ms of silence, and what feeds it bytes that arrive at `now`: the frames that are new."""
+    """A link that ends after 100 ms of silence, and what feeds it bytes that arrive at `now`: the
+    frames that are new.
+    """
     link = LinkEnd()
     c.link_begin(ctypes.byref(link), 100 * MS)
 

@@ -1,4 +1,6 @@
-"""The other clock's offset, on clocks that the test makes: within the least delay, and along a drift."""
+"""The other clock's offset, on clocks that the test makes: within the least delay, and along a
+drift.
+"""
 
 import numpy as np
 import pytest
@@ -13,7 +15,9 @@ MS = 1_000_000  # [ns]
 def exchanged(
     clock: ClockOffset, at: int, there: int, back: int, theirs, hold: int = 3 * MS
 ) -> None:
-    """A frame of ours leaves at `at`, takes `there`, is held, and takes `back`; `theirs(t)` is the other clock."""
+    """A frame of ours leaves at `at`, takes `there`, is held, and takes `back`; `theirs(t)` is the
+    other clock.
+    """
     arrived = at + there
     clock.add(at, theirs(arrived), theirs(arrived + hold), arrived + hold + back)
 

@@ -1,4 +1,6 @@
-"""Frames in a stream: cut anywhere, joined late, with noise between; never an exception, never more memory than a frame."""
+"""Frames in a stream: cut anywhere, joined late, with noise between; never an exception, never
+more memory than a frame.
+"""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,6 @@
-"""A line on real sockets and pseudo-terminals: strangers, cables that are pulled, ports that are taken or missing."""
+"""A line on real sockets and pseudo-terminals: strangers, cables that are pulled, ports that are
+taken or missing.
+"""
 
 import os
 import socket
@@ -257,7 +259,10 @@ def test_an_ended_line_has_freed_its_port(ends):
 
 
 class Uart:
-    """A board behind a UART; it answers each state and sends heartbeats. While it is stopped nothing passes."""
+    """A board behind a UART; it answers each state and sends heartbeats.
+
+    While it is stopped nothing passes.
+    """
 
     def __init__(self, cable: Cable, baud: int):
         cable.plug()
@@ -345,7 +350,9 @@ class Sender:
 
 
 def test_states_do_not_queue_on_a_line_that_is_slower_than_they_are(ends, cable, uart):
-    """115200 baud carry 134 states a second: of 500 the others are held back, and what arrives is among the newest."""
+    """115200 baud carry 134 states a second: of 500 the others are held back, and what arrives is
+    among the newest.
+    """
     board = uart(115200)
     bridge = ends(lambda: SerialPort(str(cable.path), 115200), timeout=3_000_000_000)
     sender, newer = Sender(bridge.line), []
@@ -360,7 +367,9 @@ def test_states_do_not_queue_on_a_line_that_is_slower_than_they_are(ends, cable,
 
 
 def test_a_board_that_is_stopped_and_reset_hears_fresh_states_at_once(ends, cable, uart):
-    """Eight times; what was sent to the stopped board, heartbeats included, is a few frames and not what the port holds."""
+    """Eight times; what was sent to the stopped board, heartbeats included, is a few frames and
+    not what the port holds.
+    """
     board = uart(921600)
     bridge = ends(lambda: SerialPort(str(cable.path), 921600), retry=1.0)
     sender = Sender(bridge.line)

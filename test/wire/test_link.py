@@ -1,4 +1,6 @@
-"""Both ends of a link on a wire that the test makes: everything on it is either a new frame or counted."""
+"""Both ends of a link on a wire that the test makes: everything on it is either a new frame or
+counted.
+"""
 
 import pytest
 from hypothesis import given, settings
@@ -130,7 +132,9 @@ def exchange(link: Link, board: Link, at: int, clock) -> None:
 
 
 def test_an_echo_that_cannot_be_gives_no_figures(link):
-    """Of a time at which nothing was sent, older than the echo before it, or held for longer than it was away."""
+    """Of a time at which nothing was sent, older than the echo before it, or held for longer than
+    it was away.
+    """
     board = Link(100 * MS)
     for at in (4 * MS, 8 * MS):
         exchange(link, board, at, lambda t: THERE + t)
@@ -150,7 +154,10 @@ def test_an_echo_that_cannot_be_gives_no_figures(link):
 
 @pytest.mark.parametrize("leap", [-(10**13), -3000 * MS, -30 * MS, 30 * MS, 3000 * MS, 10**15])
 def test_a_clock_that_leaps_without_silence_is_recognized_at_once(link, leap):
-    """In the first frame after it, or the second: the first may hold an echo from before. Its figures are not spoiled."""
+    """In the first frame after it, or the second: the first may hold an echo from before.
+
+    Its figures are not spoiled.
+    """
     board = Link(100 * MS)
     for i in range(1, 200):
         exchange(link, board, 4 * MS * i, lambda t: THERE + t)

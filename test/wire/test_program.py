@@ -1,4 +1,6 @@
-"""The C client as a program, built with the address and undefined-behavior sanitizers: its words, its link, its patience."""
+"""The C client as a program, built with the address and undefined-behavior sanitizers: its words,
+its link, its patience.
+"""
 
 import os
 import socket
@@ -179,7 +181,9 @@ def test_a_patient_plant_waits_for_the_answer_to_its_own_state(start):
 
 
 def test_ten_thousand_newtons_are_what_its_drives_give(start):
-    """Two steps of a millisecond to an answer: 20 N on at least 1.8 kg give at most 0.022 m/s each."""
+    """Two steps of a millisecond to an answer: 20 N on at least 1.8 kg give at most 0.022 m/s
+    each.
+    """
     bridge = Bridge()
     try:
         start("plant", "--udp", "127.0.0.1", str(bridge.port), "--patient")

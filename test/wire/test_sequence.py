@@ -1,4 +1,6 @@
-"""Sequence numbers: what was lost is counted, whatever order the rest arrives in, also across the wrap."""
+"""Sequence numbers: what was lost is counted, whatever order the rest arrives in, also across the
+wrap.
+"""
 
 from hypothesis import given
 from hypothesis import strategies as st

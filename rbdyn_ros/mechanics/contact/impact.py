@@ -141,7 +141,8 @@ def exchange(m, before, h, full):
 @part
 def work(m):
     """(energy that the impulses LA give, size of what they exchange) where U_X, U_W are the
-    velocities after them: sum of P.(u- + u+)/2, what bodies with a prescribed velocity do left out.
+    velocities after them: sum of P.(u- + u+)/2, what bodies with a prescribed velocity do left
+    out.
     """
     pairs, active, gained, size = arena.pairs(m), arena.active(m), 0.0, 0.0
     for at in range(arena.counters(m)[c.ACTIVE]):

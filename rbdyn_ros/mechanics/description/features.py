@@ -51,6 +51,7 @@ CONE = 1e-6  # [rad] by which a normal may leave its cone
 
 @inlined
 def three(table, i, column):
+    """Return three numbers of a row."""
     return table[i, column], table[i, column + 1], table[i, column + 2]
 
 
@@ -294,7 +295,8 @@ def is_skew(geoms, i, j, feature, A, B):
 
 @part
 def apart(geoms, i, j, feature, A, B, size):
-    """The least distance between the two edges of each shape that `edges` may choose of; it changes
+    """The least distance between the two edges of each shape that `edges` may choose of; it
+    changes
     no faster than they move.
     """
     x_a, a_axes = placed(geoms, i, A)
@@ -337,6 +339,7 @@ def separation(d, a, h, b, f):
 
 @inlined
 def axis(axes, k):
+    """Return axis k of three."""
     return axes[0] if k == 0 else axes[1] if k == 1 else axes[2]
 
 

@@ -1,7 +1,9 @@
-"""Joints: nail, ball joint, plane, planar, hinge, universal, prismatic and fixed joint, relative rotation. Each is a few rows with a name.
+"""Joints: nail, ball joint, plane, planar, hinge, universal, prismatic and fixed joint, relative
+rotation. Each is a few rows with a name.
 
-Bodies are numbers, or rows.WORLD; points [m] and directions are given in the body's own axes (`local` converts).
-Source: Strunk's constraint appendix (examples 1 to 4) with its misprints corrected; doc/nonsmooth.md, section "Constraints".
+Bodies are numbers, or rows.WORLD; points [m] and directions are given in the body's own axes
+(`local` converts). Source: Strunk's constraint appendix (examples 1 to 4) with its misprints
+corrected; doc/nonsmooth.md, section "Constraints".
 """
 
 from typing import NamedTuple
@@ -48,14 +50,18 @@ def plane(a: int, p, b: int, n, s=(0.0, 0.0, 0.0)) -> Joint:
 
 
 def planar(a: int, p, b: int, s, axis_a, axis_b=None) -> Joint:
-    """p of a stays in the plane of b through s with normal axis_b, and a turns about axis_a only: 1 POINT, 2 DOT."""
+    """p of a stays in the plane of b through s with normal axis_b, and a turns about axis_a only:
+    1 POINT, 2 DOT.
+    """
     axis_b = axis_a if axis_b is None else axis_b
     turns = hinge(a, p, b, s, axis_a, axis_b).rows[3:]
     return Joint(_between("planar joint", a, b), plane(a, p, b, axis_b, s).rows + turns)
 
 
 def hinge(a: int, p, b: int, s, axis_a, axis_b=None) -> Joint:
-    """p of a is s of b, and a turns about axis_a only, which is axis_b in b (by default the same numbers): 3 POINT, 2 DOT."""
+    """p of a is s of b, and a turns about axis_a only, which is axis_b in b (by default the same
+    numbers): 3 POINT, 2 DOT.
+    """
     axis_a = _direction(axis_a, "axis_a")
     axis_b = axis_a if axis_b is None else _direction(axis_b, "axis_b")
     normals = np.linalg.svd(axis_b[None])[2][1:]
@@ -70,7 +76,9 @@ def universal(a: int, p, b: int, s, axis_a, axis_b) -> Joint:
 
 
 def prismatic(a: int, p, b: int, s, axis, orientation=(1.0, 0.0, 0.0, 0.0)) -> Joint:
-    """p of a slides along `axis` of b through s, and a keeps its `orientation` in b (wxyz): 2 POINT, 3 DOT."""
+    """p of a slides along `axis` of b through s, and a keeps its `orientation` in b (wxyz): 2
+    POINT, 3 DOT.
+    """
     p, s, axis = arguments.array(p, "p", 3), arguments.array(s, "s", 3), _direction(axis, "axis")
     across = np.linalg.svd(axis[None])[2][1:]
     slide = tuple((POINT, a, b, p, n, n @ s) for n in across)
@@ -86,7 +94,9 @@ def fixed(a: int, p, b: int, s, orientation=(1.0, 0.0, 0.0, 0.0)) -> Joint:
 
 
 def _orientation(a: int, b: int, orientation) -> tuple:
-    """Three DOT rows that keep the orientation of a in b: axes e1, e2, e3 of b stay normal to turned e2, e3, e1 of a."""
+    """Three DOT rows that keep the orientation of a in b: axes e1, e2, e3 of b stay normal to
+    turned e2, e3, e1 of a.
+    """
     turn = quaternion.to_matrix(arguments.unit_quaternion(orientation, "orientation"))
     return tuple((DOT, a, b, turn.T @ np.eye(3)[(k + 1) % 3], np.eye(3)[k], 0.0) for k in range(3))
 
@@ -100,7 +110,9 @@ def relative_rotation(a: int, b: int, n) -> Joint:
 
 
 def assembled(bodies: int, *joints: Joint) -> Constraints:
-    """The rows of all joints between `bodies` bodies; ValueError names a joint whose bodies do not exist."""
+    """The rows of all joints between `bodies` bodies; ValueError names a joint whose bodies do not
+    exist.
+    """
     rows, names, numbers = [], [], []
     for number, joint in enumerate(joints):
         for i, row in enumerate(joint.rows):

@@ -1,10 +1,11 @@
-"""Forward dynamics with Lagrange multipliers: M dv/dt = f + J^T lambda, C stabilised as a critically damped spring (C.7, C.8).
+"""Forward dynamics with Lagrange multipliers: M dv/dt = f + J^T lambda, C stabilised as a
+critically damped spring (C.7, C.8).
 
     J dv/dt = -dJ/dt v - 2 alpha dC/dt - alpha^2 C        (Baumgarte)
     (J M^-1 J^T) lambda = -dJ/dt v - 2 alpha dC/dt - alpha^2 C - J M^-1 f
 
-Solved by least squares, of smallest norm: redundant rows share their load; `rank` says how many rows count, `residual` how
-far the system is from consistent.
+Solved by least squares, of smallest norm: redundant rows share their load; `rank` says how many
+rows count, `residual` how far the system is from consistent.
 """
 
 from typing import NamedTuple
@@ -24,12 +25,16 @@ class Forward(NamedTuple):
     acceleration: Array  # (n, 6) [m/s^2 world | rad/s^2 body]
     multipliers: Array  # (m,) [N] or [N m]
     rank: int  # of J
-    residual: float  # |W lambda - b| / (1 + |b|); above round-off the rows contradict each other, nan: a number is not finite
+    # |W lambda - b| / (1 + |b|); above round-off the rows contradict each other, nan: a number is
+    # not finite
+    residual: float
 
 
 @kernel
 def free_acceleration(bodies, wrench, v):
-    """M^-1 f (n, 6): gravity, wrench (n, 6) [N world | N m body] at the centres of mass, Euler's term J w x w."""
+    """M^-1 f (n, 6): gravity, wrench (n, 6) [N world | N m body] at the centres of mass, Euler's
+    term J w x w.
+    """
     a = np.empty_like(v)
     for i in range(len(v)):
         J, w = bodies.inertia[i], v[i, 3:]
@@ -43,7 +48,9 @@ def free_acceleration(bodies, wrench, v):
 
 @kernel
 def forward(bodies, rows, wrench, alpha, q, v):
-    """The Forward dynamics at q (n, 7), v (n, 6); alpha [1/s] is the rate at which errors of C die out."""
+    """The Forward dynamics at q (n, 7), v (n, 6); alpha [1/s] is the rate at which errors of C die
+    out.
+    """
     a = free_acceleration(bodies, wrench, v)
     if len(rows.kind) == 0:
         return Forward(a, np.zeros(0), np.int64(0), 0.0)
@@ -68,7 +75,9 @@ def forward(bodies, rows, wrench, alpha, q, v):
 
 @kernel
 def reactions(rows, q, multipliers):
-    """The wrench of each row on its bodies (m, 2, 6): J^T lambda on a and on b, [N world | N m body, at the centre of mass]."""
+    """The wrench of each row on its bodies (m, 2, 6): J^T lambda on a and on b, [N world | N m
+    body, at the centre of mass].
+    """
     J = jacobian.jacobian(rows, q)
     found = np.zeros((len(multipliers), 2, 6))
     for i in range(len(multipliers)):

@@ -1,11 +1,12 @@
-"""What can touch what between rigid bodies: corners, balls and planes, one candidate pair at a time (doc/nonsmooth.md, C.9).
+"""What can touch what between rigid bodies: corners, balls and planes, one candidate pair at a
+time (doc/nonsmooth.md, C.9).
 
     FACE    a ball of radius rho (0: a corner) at p of body a, and the half space below a plane that b carries:
             g = N . (x_a + R_a p - x_b) - n . s - rho,   N = R_b n
     BALLS   a ball at p of a and a ball at s of b:   g = |d| - rho_a - rho_b,   N = d/|d|,   d = x_a + R_a p - x_b - R_b s
 
-g [m] is the gap, negative where they overlap; N points out of b. The world is body -1. The other kinds belong to shapes
-with faces that end (features.py, cylinders.py); geoms.py makes them.
+g [m] is the gap, negative where they overlap; N points out of b. The world is body -1. The other
+kinds belong to shapes with faces that end (features.py, cylinders.py); geoms.py makes them.
 """
 
 from typing import NamedTuple
@@ -131,7 +132,9 @@ def box(a: int, half, b: int = WORLD, n=(0.0, 0.0, 1.0), s=(0.0, 0.0, 0.0), mu=0
 
 
 def build(bodies: int, *candidates) -> Pairs:
-    """The candidates between `bodies` bodies; ValueError names the one whose bodies, friction or restitution cannot be."""
+    """The candidates between `bodies` bodies; ValueError names the one whose bodies, friction or
+    restitution cannot be.
+    """
     for i, (_, a, b, _, _, _, _, mu, e, *_) in enumerate(candidates):
         if a not in range(bodies) or b not in range(-1, bodies) or a == b:
             raise ValueError(
@@ -151,9 +154,9 @@ def reach(pairs: Pairs, bodies: int) -> Array:
     f, found = features, np.zeros(bodies)
     place, half = pairs.geoms[:, f.PLACE : f.PLACE + 3], pairs.geoms[:, f.HALF : f.HALF + 3]
     size = np.linalg.norm(place, axis=1) + np.linalg.norm(half, axis=1) + pairs.geoms[:, f.RHO]
-    for body, of in ((pairs.a, pairs.shapes[:, 0]), (pairs.b, pairs.shapes[:, 1])):
-        known = (of >= 0) & (body != WORLD)
-        np.maximum.at(found, body[known], size[of[known]])
+    for one, of in ((pairs.a, pairs.shapes[:, 0]), (pairs.b, pairs.shapes[:, 1])):
+        known = (of >= 0) & (one != WORLD)
+        np.maximum.at(found, one[known], size[of[known]])
     return found
 
 

@@ -1,4 +1,5 @@
-"""A rigid body in quaternion coordinates x = (r, q): kinetic energy with a parameter gamma, points, forces, gradients.
+"""A rigid body in quaternion coordinates x = (r, q): kinetic energy with a parameter gamma,
+points, forces, gradients.
 
 Everything is a product of quaternions. For 4-vectors q, p (of any norm) and a 3-vector e
 
@@ -6,8 +7,9 @@ Everything is a product of quaternions. For 4-vectors q, p (of any norm) and a 3
     Omega = 2 L(q) q',      q' = L^T(q) Omega / 2     (|q| = 1)                                            (Q.2)
     R(q) c = q c q*,        R^T(q) f = q* f q                                                               (Q.3)
 
-A gradient is a function of the change `d` of q that it is multiplied with: linear in d, column i is d = e_i.
-Derivations: doc/nonsmooth.md, section "Rigid body in quaternion coordinates". Tuples; q and its rate v are wxyz.
+A gradient is a function of the change `d` of q that it is multiplied with: linear in d, column i
+is d = e_i. Derivations: doc/nonsmooth.md, section "Rigid body in quaternion coordinates". Tuples;
+q and its rate v are wxyz.
 """
 
 from rbdyn_ros.geometry import vec
@@ -84,14 +86,18 @@ def velocity(J, gamma, q, p):
 
 @kernel
 def momentum_gradient(J, gamma, q, v, d):
-    """d(M v)/dq d = 4 L^T(d) J_gamma L(q) v + 4 L^T(q) J_gamma L(d) v (Q.7); for d = v it is dM/dt v."""
+    """d(M v)/dq d = 4 L^T(d) J_gamma L(q) v + 4 L^T(q) J_gamma L(d) v (Q.7); for d = v it is dM/dt
+    v.
+    """
     Jg = modified(J, gamma)
     return scaled(4.0, plus(LT(d, vec.times(Jg, L(q, v))), LT(q, vec.times(Jg, L(d, v)))))
 
 
 @kernel
 def velocity_gradient(J, gamma, q, p, d):
-    """d(M^-1 p)/dq d = -M^-1 d(M v)/dq d at v = M^-1 p, for |q| = 1 (Q.26): the derivative of the inverse."""
+    """d(M^-1 p)/dq d = -M^-1 d(M v)/dq d at v = M^-1 p, for |q| = 1 (Q.26): the derivative of the
+    inverse.
+    """
     return scaled(
         -1.0, velocity(J, gamma, q, momentum_gradient(J, gamma, q, velocity(J, gamma, q, p), d))
     )
@@ -99,7 +105,9 @@ def velocity_gradient(J, gamma, q, p, d):
 
 @kernel
 def kinetic_energy(m, J, gamma, r_rate, q, v):
-    """T = m |r'|^2 / 2 + v . M v / 2 [J] (Q.4); without effect of gamma where q . v = 0 and |q| = 1."""
+    """T = m |r'|^2 / 2 + v . M v / 2 [J] (Q.4); without effect of gamma where q . v = 0 and |q| =
+    1.
+    """
     return 0.5 * m * vec.dot(r_rate, r_rate) + 0.5 * dot(v, momentum(J, gamma, q, v))
 
 
@@ -111,7 +119,9 @@ def energy_gradient(J, gamma, q, v):
 
 @kernel
 def energy_gradient_rate(J, gamma, q, v, d, dv):
-    """The change of dT/dq by d of q and dv of v: 4 L^T(v) J_g L(v) d + 4 L^T(dv) J_g L(v) q + 4 L^T(v) J_g L(dv) q."""
+    """The change of dT/dq by d of q and dv of v: 4 L^T(v) J_g L(v) d + 4 L^T(dv) J_g L(v) q + 4
+    L^T(v) J_g L(dv) q.
+    """
     Jg = modified(J, gamma)
     by_q = LT(v, vec.times(Jg, vec.add(L(v, d), L(dv, q))))
     return scaled(4.0, plus(by_q, LT(dv, vec.times(Jg, L(v, q)))))
@@ -125,7 +135,8 @@ def quadratic_term(J, gamma, q, v):
 
 @kernel
 def acceleration(J, gamma, q, v, torque):
-    """(q'', lambda) of the differential-algebraic form for |q| = 1, q . v = 0 and a torque [N m, body] (Q.27):
+    """(q'', lambda) of the differential-algebraic form for |q| = 1, q . v = 0 and a torque [N m,
+    body] (Q.27):
 
     M q'' + 8 L^T(q') J_gamma L(q) q' = 2 L^T(q) torque - q lambda,     q . q'' + q' . q' = 0.
     """
@@ -144,7 +155,9 @@ def turned(q, c):
 
 @kernel
 def turned_gradient(q, c, d):
-    """d(R c)/dq d = 2 Im(d c q*), exact for every q (Q.10); -2 R c^ L d + 2 R c (q . d) where |q| = 1."""
+    """d(R c)/dq d = 2 Im(d c q*), exact for every q (Q.10); -2 R c^ L d + 2 R c (q . d) where |q|
+    = 1.
+    """
     return vec.scale(2.0, imaginary(product(product(d, pure(c)), conjugate(q))))
 
 
@@ -162,7 +175,9 @@ def turned_back_gradient(q, f, d):
 
 @kernel
 def lever(q, c, f):
-    """(d(R c)/dq)^T f = -2 f q c (Q.11): what a force f at c does to q, exact; bilinear, its gradient is lever(d, c, f)."""
+    """(d(R c)/dq)^T f = -2 f q c (Q.11): what a force f at c does to q, exact; bilinear, its
+    gradient is lever(d, c, f).
+    """
     return scaled(-2.0, product(product(pure(f), q), pure(c)))
 
 
@@ -181,12 +196,16 @@ def point_velocity_gradient(q, c, v, d):
 
 @kernel
 def point_force(q, c, f):
-    """The rotational part of C^T f = (f, 2 L^T(q) (c x R^T f)): a force f [world] at the body's point c (Q.12)."""
+    """The rotational part of C^T f = (f, 2 L^T(q) (c x R^T f)): a force f [world] at the body's
+    point c (Q.12).
+    """
     return LT(q, vec.scale(2.0, vec.cross(c, turned_back(q, f))))
 
 
 @kernel
 def point_force_gradient(q, c, f, d):
-    """K(q; c, f) d, the rotational part of d(C^T f)/dq d (Q.13): 2 L^T(d)(c x R^T f) + 2 L^T(q)(c x dR^T f)."""
+    """K(q; c, f) d, the rotational part of d(C^T f)/dq d (Q.13): 2 L^T(d)(c x R^T f) + 2 L^T(q)(c
+    x dR^T f).
+    """
     by_lever = LT(d, vec.scale(2.0, vec.cross(c, turned_back(q, f))))
     return plus(by_lever, LT(q, vec.scale(2.0, vec.cross(c, turned_back_gradient(q, f, d)))))

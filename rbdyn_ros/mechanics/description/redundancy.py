@@ -1,7 +1,8 @@
 """Which rows say something new, which repeat others, and which contradict them.
 
-A row is redundant where its row of J is a combination of those before it, at the start and at the configurations near it
-that the joints allow: a mechanism that only starts stretched keeps all its rows.
+A row is redundant where its row of J is a combination of those before it, at the start and at the
+configurations near it that the joints allow: a mechanism that only starts stretched keeps all its
+rows.
 """
 
 from typing import NamedTuple
@@ -28,7 +29,8 @@ class Redundancy(NamedTuple):
 
 
 def closed(constraints: Constraints, q: Array, free: Array | float = 1.0) -> Array:
-    """The configuration (n, 7) nearest to q that meets all rows, by Gauss-Newton; ValueError names the rows that cannot be met.
+    """The configuration (n, 7) nearest to q that meets all rows, by Gauss-Newton; ValueError names
+    the rows that cannot be met.
 
     free (6n,) is 0 where a body is held.
     """
@@ -73,7 +75,9 @@ def require_met(
 
 
 def independent(constraints: Constraints, q: Array, held: Array | None = None) -> Redundancy:
-    """The independent rows at q (n, 7), which must meet all of them; held (n, 6) is 1 where a body cannot move."""
+    """The independent rows at q (n, 7), which must meet all of them; held (n, 6) is 1 where a body
+    cannot move.
+    """
     require_met(constraints, q)
     free = np.ones(6 * len(q)) if held is None else 1.0 - held.reshape(-1)
     kept: list = []
@@ -132,7 +136,9 @@ def _basis(J: Array, kept: list) -> list:
 
 
 def _around(constraints: Constraints, q: Array, free: Array):
-    """q and two configurations near it, reached along velocities that the rows and what is held allow."""
+    """q and two configurations near it, reached along velocities that the rows and what is held
+    allow.
+    """
     yield q
     J, random = jacobian.jacobian(constraints.rows, q) * free, np.random.default_rng(0)
     for _ in range(2):

@@ -24,9 +24,11 @@ class Bodies(NamedTuple):
 
 
 def build(mass, inertia, gravity=(0.0, 0.0, -9.81), held=(0.0,) * 6) -> Bodies:
-    """The bodies of mass (n,) [kg] and principal inertia (n, 3) [kg m^2]; ValueError names the body that cannot be.
+    """The bodies of mass (n,) [kg] and principal inertia (n, 3) [kg m^2]; ValueError names the
+    body that cannot be.
 
-    held (n, 6), or (6,) for all, says in which directions of the world a body cannot move: (0, 0, 1, 1, 1, 1) is a cart in a plane.
+    held (n, 6), or (6,) for all, says in which directions of the world a body cannot move: (0, 0,
+    1, 1, 1, 1) is a cart in a plane.
     """
     mass = np.atleast_1d(arguments.array(mass, "mass")).copy()
     inertia = np.atleast_2d(arguments.array(inertia, "inertia", 3)).copy()
@@ -62,7 +64,9 @@ def configuration(bodies: Bodies, position, orientation=(1.0, 0.0, 0.0, 0.0)) ->
 
 
 def motion(bodies: Bodies, velocity=(0.0, 0.0, 0.0), angular_velocity=(0.0, 0.0, 0.0)) -> Array:
-    """v (n, 6) of velocities [m/s, world] and angular velocities [rad/s, body], each (n, 3) or one for all."""
+    """v (n, 6) of velocities [m/s, world] and angular velocities [rad/s, body], each (n, 3) or one
+    for all.
+    """
     n = len(bodies.mass)
     parts = (velocity, "velocity"), (angular_velocity, "angular_velocity")
     return np.ascontiguousarray(

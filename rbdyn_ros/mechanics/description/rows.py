@@ -1,14 +1,17 @@
-"""Three kinds of row make every joint: POINT, DOT and TURN, between body a and body b (doc/nonsmooth.md, C.1 to C.6).
+"""Three kinds of row make every joint: POINT, DOT and TURN, between body a and body b
+(doc/nonsmooth.md, C.1 to C.6).
 
     POINT   C = (R_b n) . (x_a + R_a p - x_b) - c     a point of a stays in a plane that b carries
     DOT     C = (R_b n) . (R_a p) - c                 two directions keep their angle
     TURN    C = q_a . (q_b n) - c                     the axis of the turn from a to b stays normal to n, which b carries
 
-POINT and DOT are one formula, u . w with u = R_b n, w = k (x_a - x_b) + R_a p, k = 1 or 0. In coordinates x = (r, q)
+POINT and DOT are one formula, u . w with u = R_b n, w = k (x_a - x_b) + R_a p, k = 1 or 0. In
+coordinates x = (r, q)
 
     dC/dr_a = k u,  dC/dq_a = lever(q_a; p, u),   dC/dr_b = -k u,  dC/dq_b = lever(q_b; n, w)             (C.2)
 
-for every q, unit or not: a quadratic form in each quaternion. The world is body -1, at rest in the origin.
+for every q, unit or not: a quadratic form in each quaternion. The world is body -1, at rest in the
+origin.
 """
 
 from typing import NamedTuple
@@ -86,7 +89,9 @@ def gradient(rows, i, q):
 
 @kernel
 def gradient_rate(rows, i, q, dA, dB):
-    """The change of dC/dx by dA of body a and dB of body b (C.3): the Hessian of C times a direction, as in `gradient`."""
+    """The change of dC/dx by dA of body a and dB of body b (C.3): the Hessian of C times a
+    direction, as in `gradient`.
+    """
     A, B, p, n = place(q, rows.a[i]), place(q, rows.b[i]), vector(rows.p, i), vector(rows.n, i)
     if rows.kind[i] == TURN:
         return (_REST[0], body.LT(dB[1], n)), (_REST[0], body.scaled(-1.0, body.LT(dA[1], n)))

@@ -1,7 +1,9 @@
-"""Symmetric compositions: a symmetric method of order 2, stepped s times by fractions of h, gains order.
+"""Symmetric compositions: a symmetric method of order 2, stepped s times by fractions of h, gains
+order.
 
-The weights g_1 .. g_s are palindromic and sum to one. Order 4 needs sum g^3 = 0, order 6 also sum g^5 = 0 and
-one condition on mixed sums, and so on (Hairer, Lubich, Wanner, Geometric Numerical Integration, V.3).
+The weights g_1 .. g_s are palindromic and sum to one. Order 4 needs sum g^3 = 0, order 6 also sum
+g^5 = 0 and one condition on mixed sums, and so on (Hairer, Lubich, Wanner, Geometric Numerical
+Integration, V.3).
 """
 
 import numpy as np

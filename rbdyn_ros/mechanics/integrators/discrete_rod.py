@@ -1,8 +1,10 @@
-"""One step of the discrete Euler-Lagrange equations of the rod on the cart, in the relative rotation.
+"""One step of the discrete Euler-Lagrange equations of the rod on the cart, in the relative
+rotation.
 
-The attitude moves by q_{k+1} = q_k o (w, v), w = sqrt(1 - |v|^2): the unknown is the vector part v, |q| = 1
-holds by construction. With the cart eliminated, Mt = M + m + b h/2 and mu = m/Mt, the part (1 - mu) m of the rod's
-mass, put at c, joins its inertia, and one term of rank one is left of the cart (doc/mathematics.md, 2.10):
+The attitude moves by q_{k+1} = q_k o (w, v), w = sqrt(1 - |v|^2): the unknown is the vector part
+v, |q| = 1 holds by construction. With the cart eliminated, Mt = M + m + b h/2 and mu = m/Mt, the
+part (1 - mu) m of the rod's mass, put at c, joins its inertia, and one term of rank one is left of
+the cart (doc/mathematics.md, 2.10):
 
     A    = (2/h) [I - gamma + (1 - mu) m l^2 diag(1, 1, 0)],      G = (2/h) gamma + d,      s = mu m l^2/h
     r(v) = w A v + v x A v + G v + s (k.e) e3 x k - B = 0,        e = (F - 1) e3,       k = R_k^T e3         (2.10)
@@ -12,9 +14,10 @@ and p at the other side of the step, before the force there, is
 
     p+   = w A v - v x A v + (G - 2 d) v + s (k.e) e3 x k' + mu c x R_{k+1}^T (Ph, 0),   k' = R_{k+1}^T e3.  (2.11)
 
-gamma = 0 is the discretisation of Moser and Veselov, gamma > 0 that of a mass matrix 4 (L^T J L + gamma 1) at the
-midpoint quaternion. For an axisymmetric rod (2.10) is one quadratic equation but for small terms of gamma, d and
-spin (`explicit`). Newton's iteration starts there (`solve`), and most often ends there.
+gamma = 0 is the discretisation of Moser and Veselov, gamma > 0 that of a mass matrix 4 (L^T J L +
+gamma 1) at the midpoint quaternion. For an axisymmetric rod (2.10) is one quadratic equation but
+for small terms of gamma, d and spin (`explicit`). Newton's iteration starts there (`solve`), and
+most often ends there.
 """
 
 from math import sqrt
@@ -86,7 +89,9 @@ def terms(E, v):
 
 @inlined
 def cart_momentum(E, R, Ph):
-    """mu c x R^T (Ph, 0): what the cart's momentum adds about the joint [body]; its third component is 0."""
+    """mu c x R^T (Ph, 0): what the cart's momentum adds about the joint [body]; its third
+    component is 0.
+    """
     g = E.mu * E.l
     P1, P2 = g * Ph[0], g * Ph[1]
     return (-(R[0][1] * P1 + R[1][1] * P2), R[0][0] * P1 + R[1][0] * P2)
@@ -94,13 +99,15 @@ def cart_momentum(E, R, Ph):
 
 @inlined
 def explicit(E, k, B, w):
-    """(v, w, e) of (2.10) for an axisymmetric rod; the guess w enters the small alpha and beta only.
+    """(v, w, e) of (2.10) for an axisymmetric rod; the guess w enters the small alpha and beta
+    only.
 
     With F e3 = (x, 1 - delta) and v3 from the third line, the first two, turned by a quarter, are
 
         N x = (B2, -B1) + delta s k3 (k1, k2),   N = A/2 + alpha + s (k1, k2)(k1, k2)^T + beta [0 1; -1 0]     (2.13)
 
-    and |F e3| = 1 is a quadratic equation for delta; v follows by (2.12). No solution (too large a step) gives nan.
+    and |F e3| = 1 is a quadratic equation for delta; v follows by (2.12). No solution (too large a
+    step) gives nan.
     """
     G = E.gamma + E.damping
     v3 = B[2] / (w * E.A[2] + G)
@@ -134,7 +141,9 @@ def residual(E, k, v, w, Av, e, B):
 
 @inlined
 def jacobian(E, k, v, w, Av):
-    """dr/dv, three rows, from dw/dv = -v^T/w:  d(w A v) = w A - (A v) v^T/w,  d(v x A v) = v^ A - (A v)^."""
+    """dr/dv, three rows, from dw/dv = -v^T/w:  d(w A v) = w A - (A v) v^T/w,  d(v x A v) = v^ A -
+    (A v)^.
+    """
     A, G = E.A, E.gamma + E.damping
     x, y, z = v
     a, b, c = Av
@@ -156,8 +165,8 @@ def jacobian(E, k, v, w, Av):
 def solve(E, R, Ph, b, w, tolerance, max_iterations):
     """The Turn of (2.10) with b = p_k + (h/2) tau_k, from the guess w of its scalar part.
 
-    The residual is measured against the size of the momenta in it. Not converged if it is above the
-    tolerance, or nan (a turn of more than half a circle in one step).
+    The residual is measured against the size of the momenta in it. Not converged if it is above
+    the tolerance, or nan (a turn of more than half a circle in one step).
     """
     k, P_b = R[2], cart_momentum(E, R, Ph)
     B = (b[0] - P_b[0], b[1] - P_b[1], b[2])
@@ -180,7 +189,10 @@ def solve(E, R, Ph, b, w, tolerance, max_iterations):
 
 @inlined
 def passed_on(E, turn, k, R, Ph):
-    """p+ of (2.11), k before and R after the turn. It takes along what is left of r, for the momenta' sake."""
+    """p+ of (2.11), k before and R after the turn.
+
+    It takes along what is left of r, for the momenta' sake.
+    """
     v, w = turn.v, turn.w
     Av, P_b, c = vec.times(E.A, v), cart_momentum(E, R, Ph), E.s * vec.dot(k, turn.e)
     p = vec.sub(vec.axpy(w, Av, vec.scale(E.gamma - E.damping, v)), vec.cross(v, Av))

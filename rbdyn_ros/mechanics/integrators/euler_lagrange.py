@@ -1,13 +1,15 @@
-"""The discrete Euler-Lagrange equations in pitch-cone coordinates: the documented way into a singular chart.
+"""The discrete Euler-Lagrange equations in pitch-cone coordinates: the documented way into a
+singular chart.
 
-Midpoint rule, L_d(q_k, q_{k+1}) = h L((q_k + q_{k+1})/2, D), D = (q_{k+1} - q_k)/h, with L of (6.1), in
-position-momentum form (whose first step is the bootstrap of the two-step recurrence):
+Midpoint rule, L_d(q_k, q_{k+1}) = h L((q_k + q_{k+1})/2, D), D = (q_{k+1} - q_k)/h, with L of
+(6.1), in position-momentum form (whose first step is the bootstrap of the two-step recurrence):
 
     p_k = -D_1 L_d = dL/dq' - (h/2) dL/dq,      p_{k+1} = D_2 L_d = dL/dq' + (h/2) dL/dq                  (6.3)
 
-by exact Newton. Symplectic, of order 2, and yet it goes wild: L_d is not invariant under rotations about the
-vertical (only d and e are, separately, translated), so L_z is not kept, the swing plane turns at each upright pass
-and the pendulum runs into d = +-90 degrees. `rattle_s2` does what was hoped for.
+by exact Newton. Symplectic, of order 2, and yet it goes wild: L_d is not invariant under rotations
+about the vertical (only d and e are, separately, translated), so L_z is not kept, the swing plane
+turns at each upright pass and the pendulum runs into d = +-90 degrees. `rattle_s2` does what was
+hoped for.
 """
 
 from math import cos, degrees, isfinite, sin
@@ -104,9 +106,11 @@ def accelerations(system, load, f, q, w, u):
 
 @kernel
 def advance(system, options, input, h, n, t, q, v, reaction):
-    """Take n steps of size h in place; returns (steps done, iterations, largest relative residual).
+    """Take n steps of size h in place; returns (steps done, iterations, largest relative
+    residual).
 
-    It stops where Newton does not converge and where the pitch comes within 4 degrees of the pole (residual inf).
+    It stops where Newton does not converge and where the pitch comes within 4 degrees of the pole
+    (residual inf).
     """
     x, Q, w, u = memory.read(q, v)
     J, V = pitch_cone.constants(system)
@@ -115,7 +119,7 @@ def advance(system, options, input, h, n, t, q, v, reaction):
     p, D = (J * dd, J * c * c * de), (dd, de)
     weights, iterations, worst = options.weights, 0, 0.0
     done, before = 0, (d, e, p)
-    for i in range(n):
+    for _ in range(n):
         before = (d, e, p)
         for j in range(weights.shape[0]):
             d, e, D, p, count, error = stage(

@@ -1,8 +1,10 @@
-"""One step of rod and cart in maximal coordinates: constraints with multipliers, midpoint quaternion.
+"""One step of rod and cart in maximal coordinates: constraints with multipliers, midpoint
+quaternion.
 
-Coordinates (r, q, x): the rod as a floating body and the cart, joined by Phi = r - R c - (x, 0) = 0 and
-|q| = 1; momenta p_r = m V, p_w = I w [body], pi = M x'. A step solves, with half-step impulses ell of the joint
-(doc/mathematics.md, section 3; f_r, tau_c: force and torque about the centre of mass),
+Coordinates (r, q, x): the rod as a floating body and the cart, joined by Phi = r - R c - (x, 0) =
+0 and |q| = 1; momenta p_r = m V, p_w = I w [body], pi = M x'. A step solves, with half-step
+impulses ell of the joint (doc/mathematics.md, section 3; f_r, tau_c: force and torque about the
+centre of mass),
 
     m Dr/h  - p_r - (h/2) f_r   - ell           = 0                                             (3.2)
     (2/h) (s + v x J v) + d v - p_w - (h/2) tau_c + c x R_k^T ell = 0
@@ -10,11 +12,13 @@ Coordinates (r, q, x): the rod as a floating body and the cart, joined by Phi = 
     Dr - D - R_k (F - 1) c                      = 0
 
 not as a dense system: ell, Dr and D are linear and are eliminated, which leaves the 3x3 Newton of
-`discrete_rod` with the kinetic-energy parameter gamma. The momenta at k+1 take the same ell from the other side.
-Then the velocities are projected on the joint (RATTLE): [M A^T; A 0] [v; nu] = [p; 0], which changes no
-position and makes a small gamma usable. The joint's force over the step is (2 ell + nu) / h.
+`discrete_rod` with the kinetic-energy parameter gamma. The momenta at k+1 take the same ell from
+the other side. Then the velocities are projected on the joint (RATTLE): [M A^T; A 0] [v; nu] = [p;
+0], which changes no position and makes a small gamma usable. The joint's force over the step is (2
+ell + nu) / h.
 
-What else pushes (a contact's half-step impulse) joins the three momenta on the right of (3.2) and at k+1.
+What else pushes (a contact's half-step impulse) joins the three momenta on the right of (3.2) and
+at k+1.
 """
 
 from rbdyn_ros.geometry import unit_quaternion, vec
@@ -25,7 +29,9 @@ from rbdyn_ros.mechanics.pendulum import rod_on_cart
 
 @inlined
 def forces(system, load, R):
-    """(f_r, tau_c): weight and wrench on the rod, force [world] and torque about the centre of mass [body]."""
+    """(f_r, tau_c): weight and wrench on the rod, force [world] and torque about the centre of
+    mass [body].
+    """
     f_r = vec.sub(load.F, (0.0, 0.0, system.rod_mass * system.gravity))
     if vec.size(load.F) + vec.size(load.T) == 0.0:
         return f_r, (0.0, 0.0, 0.0)
@@ -62,11 +68,13 @@ def pushed(l, R, p_r, p_w, pi, push):
 
 @inlined
 def stage(E, system, load, tolerance, max_iterations, u0, u1, state, guess, push):
-    """One step of (3.2), the momenta and the projection: (state, turn, impulse of the joint on the rod).
+    """One step of (3.2), the momenta and the projection: (state, turn, impulse of the joint on the
+    rod).
 
-    u0, u1: cart force at the ends of the step; `guess`: scalar part of the turn; `push`: None, or what else pushes
-    with half of its impulse at each end, (f, g, f_cart) in world axes: f on the rod with the lever moment g = sum rho f
-    of forces at the heights rho of its axis, f_cart on the cart.
+    u0, u1: cart force at the ends of the step; `guess`: scalar part of the turn; `push`: None, or
+    what else pushes with half of its impulse at each end, (f, g, f_cart) in world axes: f on the
+    rod with the lever moment g = sum rho f of forces at the heights rho of its axis, f_cart on the
+    cart.
     """
     x, Q, R, w, u, V = state
     h, m, l, I, M = E.h, system.rod_mass, system.center, system.inertia, system.cart_mass

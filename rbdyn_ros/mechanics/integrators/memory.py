@@ -7,7 +7,9 @@ from rbdyn_ros.kernel import inlined
 
 @inlined
 def read(q, v):
-    """(x, Q, w, u) of the arrays q (6,), v (5,): cart position, attitude, angular velocity, cart velocity."""
+    """(x, Q, w, u) of the arrays q (6,), v (5,): cart position, attitude, angular velocity, cart
+    velocity.
+    """
     return (q[0], q[1]), (q[2], q[3], q[4], q[5]), (v[2], v[3], v[4]), (v[0], v[1])
 
 

@@ -1,7 +1,9 @@
-"""The reduced Moser-Veselov step on R^2 x SO(3): symplectic, time-symmetric, exact momenta, order 2.
+"""The reduced Moser-Veselov step on R^2 x SO(3): symplectic, time-symmetric, exact momenta, order
+2.
 
-The state is carried as momenta (p, P); one 3x3 Newton a step. See `discrete_rod` for the equations and
-doc/mathematics.md, section 2. Moser, Veselov, Comm. Math. Phys. 139 (1991); Lee, Leok, McClamroch (2005).
+The state is carried as momenta (p, P); one 3x3 Newton a step. See `discrete_rod` for the equations
+and doc/mathematics.md, section 2. Moser, Veselov, Comm. Math. Phys. 139 (1991); Lee, Leok,
+McClamroch (2005).
 """
 
 from typing import NamedTuple
@@ -28,8 +30,8 @@ class Options(NamedTuple):
 def stage(E, system, load, tolerance, max_iterations, f, state, guess):
     """One step of (2.6) to (2.9).
 
-    `state` is (x, Q, R, p, P, tau, U), the last two the forces at its node; f the sines' force at the
-    other end; `guess` the scalar part of the turn.
+    `state` is (x, Q, R, p, P, tau, U), the last two the forces at its node; f the sines' force at
+    the other end; `guess` the scalar part of the turn.
     """
     x, Q, R, p, P, tau, U = state
     half = 0.5 * E.h
@@ -59,7 +61,9 @@ def write(system, q, v, state):
 
 @kernel
 def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
-    """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None compile to a plain loop."""
+    """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None
+    compile to a plain loop.
+    """
     tolerance, max_iterations = options.tolerance, options.max_iterations
     x, Q, w, u = memory.read(q, v)
     R = unit_quaternion.matrix(Q)
@@ -97,7 +101,9 @@ def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
 
 @kernel
 def advance(system, options, input, h, n, t, q, v, reaction):
-    """Take n steps of size h in place; returns (steps done, iterations, largest relative residual)."""
+    """Take n steps of size h in place; returns (steps done, iterations, largest relative
+    residual).
+    """
     load, weights, sines = rod_on_cart.load(input), options.weights, input.sines
     if len(weights) == 1 and len(sines) == 0:
         return steps(system, options, load, (weights[0],), None, h, n, t, q, v, reaction)

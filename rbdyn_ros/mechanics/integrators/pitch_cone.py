@@ -1,6 +1,8 @@
-"""The pitch-cone chart of the rod's direction: n = (sin d, cos d sin e, cos d cos e), pitch d, cone angle e.
+"""The pitch-cone chart of the rod's direction: n = (sin d, cos d sin e, cos d cos e), pitch d,
+cone angle e.
 
-With J = I_t + m l^2 and V = m g l a rod without spin on a fixed joint (or a point mass) has the Lagrangian
+With J = I_t + m l^2 and V = m g l a rod without spin on a fixed joint (or a point mass) has the
+Lagrangian
 
     L = J/2 (d'^2 + cos^2 d e'^2) - V cos d cos e                                                        (6.1)
 
@@ -32,7 +34,9 @@ def accelerations(system, d, e, dd, de):
 
 @kernel
 def from_state(Q, w):
-    """(d, e, d', e') of an attitude and an angular velocity [body]; its spin is not part of the chart."""
+    """(d, e, d', e') of an attitude and an angular velocity [body]; its spin is not part of the
+    chart.
+    """
     n = unit_quaternion.rotated(Q, (0.0, 0.0, 1.0))
     dn = unit_quaternion.rotated(Q, (w[1], -w[0], 0.0))
     d, e = asin(max(-1.0, min(1.0, n[0]))), atan2(n[1], n[2])

@@ -1,7 +1,9 @@
-"""The simulator's default: rod and cart in maximal coordinates, midpoint quaternion, contacts as more rows.
+"""The simulator's default: rod and cart in maximal coordinates, midpoint quaternion, contacts as
+more rows.
 
-The step is that of `maximal_rod` (doc/mathematics.md, section 3); its multipliers are the joint's force. What the pendulum
-meets joins the same equations in `contact_step` (doc/nonsmooth.md, The pendulum meets the world).
+The step is that of `maximal_rod` (doc/mathematics.md, section 3); its multipliers are the joint's
+force. What the pendulum meets joins the same equations in `contact_step` (doc/nonsmooth.md, The
+pendulum meets the world).
 """
 
 from typing import NamedTuple
@@ -35,7 +37,9 @@ class Options(NamedTuple):
 
 @hot
 def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
-    """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None compile to a plain loop."""
+    """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None
+    compile to a plain loop.
+    """
     tolerance, max_iterations, gamma = options.tolerance, options.max_iterations, options.gamma
     x, Q, w, u = memory.read(q, v)
     R = unit_quaternion.matrix(Q)
@@ -70,7 +74,9 @@ def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
 
 @hot
 def walk(system, options, contact, load, weights, sines, h, n, t, q, v, reaction):
-    """`advance` for a `contact` whose type tells whether there is anything to touch: None compiles the smooth loop alone."""
+    """`advance` for a `contact` whose type tells whether there is anything to touch: None compiles
+    the smooth loop alone.
+    """
     if contact is not None:
         return contact_loop.steps(system, options, contact, load, sines, h, n, t, q, v, reaction)
     if len(weights) == 1 and len(sines) == 0:
@@ -80,7 +86,9 @@ def walk(system, options, contact, load, weights, sines, h, n, t, q, v, reaction
 
 @hot
 def advance(system, options, input, h, n, t, q, v, reaction):
-    """Take n steps of size h in place; returns (steps done, iterations, largest relative residual)."""
+    """Take n steps of size h in place; returns (steps done, iterations, largest relative
+    residual).
+    """
     load = rod_on_cart.load(input)
     return walk(
         system,

@@ -1,6 +1,9 @@
-"""RATTLE for a rod without spin: the cart on the plane, the rod's direction n on the sphere. Explicit, order 2.
+"""RATTLE for a rod without spin: the cart on the plane, the rod's direction n on the sphere.
 
-For w_3 = 0 the rod is its direction n = R e3, and with J = I_t + m l^2 its Lagrangian has a constant mass matrix,
+Explicit, order 2.
+
+For w_3 = 0 the rod is its direction n = R e3, and with J = I_t + m l^2 its Lagrangian has a
+constant mass matrix,
 
     L = (M + m)/2 |x'|^2 + m l x'.n'_xy + J/2 |n'|^2 - m g l n_3,      |n| = 1.                          (5.1)
 
@@ -12,8 +15,8 @@ A step solves, with the multiplier lam of |n| = 1 and the cart eliminated, Mt = 
 
     p_n' = p_n + (h/2) (f_n + f_n') + lam n_k - d Dn,      P' = P + (h/2) (U_k + U_{k+1}) - b Dx,             (5.3)
 
-and become velocities, on n.n' = 0, where they are asked for.
-The map equals that of Moser and Veselov at v_3 = 0. It is the discrete pitch-cone integrator without its chart.
+and become velocities, on n.n' = 0, where they are asked for. The map equals that of Moser and
+Veselov at v_3 = 0. It is the discrete pitch-cone integrator without its chart.
 """
 
 from math import sqrt
@@ -35,7 +38,9 @@ class Options(NamedTuple):
     """`weights` are the stages of a symmetric composition; nothing is iterated."""
 
     weights: Array  # (s,) fractions of h
-    attitude: int  # 1 carries R along without spin, 0 only the direction n (then R is the shortest turn over the call)
+    # 1 carries R along without spin, 0 only the direction n (then R is the shortest turn over the
+    # call)
+    attitude: int
 
 
 def check(system: System, state: State, input: Input) -> None:
@@ -74,7 +79,9 @@ def equations(system, h):
 
 @inlined
 def velocities(system, n, p_n, P):
-    """(n', x') of the momenta, on n.n' = 0: K_0 n' = p_n - (m l/(M + m)) (P, 0) + mu n, K_0 = K at h = 0."""
+    """(n', x') of the momenta, on n.n' = 0: K_0 n' = p_n - (m l/(M + m)) (P, 0) + mu n, K_0 = K at
+    h = 0.
+    """
     m, l = system.rod_mass, system.center
     ml = m * l
     J = system.inertia[0] + ml * l
@@ -100,7 +107,9 @@ def momenta(system, dn, u):
 
 @inlined
 def stage(E, f_n, U0, U1, x, n, p_n, P):
-    """One step of (5.2), (5.3): (x, n, p_n, P) at its end; nan where the quadratic equation has no root."""
+    """One step of (5.2), (5.3): (x, n, p_n, P) at its end; nan where the quadratic equation has no
+    root.
+    """
     half, g = 0.5 * E.h, E.ml * E.i_Mt
     Ph = (P[0] + half * U0[0], P[1] + half * U0[1])
     p_h = vec.axpy(half, f_n, p_n)
@@ -136,7 +145,9 @@ def body_rate(Q, d, dd):
 
 @inlined
 def write(system, q, v, x, Q, n, p_n, P):
-    """Write positions and the velocities of the momenta; returns the centre of mass's velocity [m/s, world]."""
+    """Write positions and the velocities of the momenta; returns the centre of mass's velocity
+    [m/s, world].
+    """
     dn, u = velocities(system, n, p_n, P)
     Q, l = unit_quaternion.normalized(Q), system.center
     memory.write(q, v, x, Q, body_rate(Q, n, dn), u)
@@ -145,7 +156,9 @@ def write(system, q, v, x, Q, n, p_n, P):
 
 @kernel
 def steps(system, load, attitude, weights, sines, h, n, t, q, v, reaction):
-    """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None compile to a plain loop."""
+    """`advance` for weights and sines of a type that tells how many there are: (1.0,) and None
+    compile to a plain loop.
+    """
     x, Q, w, u = memory.read(q, v)
     R = unit_quaternion.matrix(Q)
     d = (R[0][2], R[1][2], R[2][2])

@@ -4,7 +4,8 @@
     (M + m) x'' + m [R (w' x c)]_xy       = U - b x' - m [R (w x (w x c))]_xy               (1.8)
     q' = q o (0, w) / 2
 
-Fourth order in every component, the attitude too. Explicit: it drifts in energy and momenta, slowly.
+Fourth order in every component, the attitude too. Explicit: it drifts in energy and momenta,
+slowly.
 """
 
 from typing import NamedTuple
@@ -26,7 +27,9 @@ class Options(NamedTuple):
 
 @inlined
 def rates(system, load, f, q, w, u):
-    """(x', q', w', u') for the cart velocity u (2,), attitude q, angular velocity w [body] and the sines' force f."""
+    """(x', q', w', u') for the cart velocity u (2,), attitude q, angular velocity w [body] and the
+    sines' force f.
+    """
     R = unit_quaternion.matrix(q)
     m, l, I = system.rod_mass, system.center, system.inertia
     tau = rod_on_cart.torque(system, load, R)
@@ -64,7 +67,9 @@ def moved(state, h, rate):
 
 @kernel
 def steps(system, load, sines, h, n, t, q, v, reaction):
-    """`advance` for sines of a type that tells whether there are any: None compiles to a plain loop."""
+    """`advance` for sines of a type that tells whether there are any: None compiles to a plain
+    loop.
+    """
     x, Q, w, u = memory.read(q, v)
     u = (system.cart_free * u[0], system.cart_free * u[1])
     for i in range(n):
@@ -96,7 +101,10 @@ def steps(system, load, sines, h, n, t, q, v, reaction):
 
 @kernel
 def advance(system, options, input, h, n, t, q, v, reaction):
-    """Take n steps of size h in place; returns (steps done, 0 iterations, residual 0). Only an overflow stops it."""
+    """Take n steps of size h in place; returns (steps done, 0 iterations, residual 0).
+
+    Only an overflow stops it.
+    """
     load, sines = rod_on_cart.load(input), input.sines
     if len(sines) == 0:
         return steps(system, load, None, h, n, t, q, v, reaction)

@@ -1,8 +1,9 @@
 """DREPE of a free rigid body on SE(3): one pose, one momentum, Newton or RIQN (8.3).
 
-RIQN takes V <- V - G^-1 rho, no matrix: the recursive impulse-based quasi-Newton of the discrete recursive
-Newton-Euler algorithm, for one body. The space momentum Ad_{T^-1}^T mu is exact when nothing acts. The exponential of
-SE(3) is a screw: the centre of mass of a tumbling body leaves its straight line by O(h^2), unlike SO(3) x R^3.
+RIQN takes V <- V - G^-1 rho, no matrix: the recursive impulse-based quasi-Newton of the discrete
+recursive Newton-Euler algorithm, for one body. The space momentum Ad_{T^-1}^T mu is exact when
+nothing acts. The exponential of SE(3) is a screw: the centre of mass of a tumbling body leaves its
+straight line by O(h^2), unlike SO(3) x R^3.
 """
 
 from typing import NamedTuple
@@ -25,7 +26,9 @@ class Options(NamedTuple):
 
 @inlined
 def wrench(system, disturbance, Q):
-    """F - T*dP [body] of the weight and a wrench (force, torque in the world; point in the body from the centre of mass)."""
+    """F - T*dP [body] of the weight and a wrench (force, torque in the world; point in the body
+    from the centre of mass).
+    """
     d = disturbance
     F = unit_quaternion.rotated_back(Q, (d[0], d[1], d[2]))
     T = unit_quaternion.rotated_back(Q, (d[3], d[4], d[5]))
@@ -59,9 +62,11 @@ def solve(system, h, V, left, options, K, z):
 
 @kernel
 def advance_free(system, options, disturbance, h, n, q, v):
-    """Take n steps of size h in place on q (7,) = x y z | w x y z and v (6,) = velocity [world] | w [body].
+    """Take n steps of size h in place on q (7,) = x y z | w x y z and v (6,) = velocity [world] |
+    w [body].
 
-    q is the pose of the centre of mass (`system.center` is not read). Returns (steps done, iterations, largest relative residual).
+    q is the pose of the centre of mass (`system.center` is not read). Returns (steps done,
+    iterations, largest relative residual).
     """
     I, m = system.inertia, system.rod_mass
     K, z = np.empty((6, 6)), np.empty(6)
@@ -69,7 +74,7 @@ def advance_free(system, options, disturbance, h, n, q, v):
     V = ((v[3], v[4], v[5]), unit_quaternion.rotated_back(Q, (v[0], v[1], v[2])))
     V_old, mu = V, discrete_twist.metric(I, m, V)
     done, iterations, worst = 0, 0, 0.0
-    for i in range(n):
+    for _ in range(n):
         left = discrete_twist.sum(
             mu, discrete_twist.scaled(0.5 * h, wrench(system, disturbance, Q))
         )

@@ -1,15 +1,18 @@
-"""CGDVIE3 as it was meant: variational steps on SE(3) in the logarithm, the joint held by a multiplier.
+"""CGDVIE3 as it was meant: variational steps on SE(3) in the logarithm, the joint held by a
+multiplier.
 
-The rod's pose T = (R, r) at its centre of mass and the cart x, joined by phi = r - R c - (x, 0) = 0. With
-A_T = [R c^, R] (its left-trivialised derivative) a step solves for V (6), the cart's mean velocity w (2) and lam (3)
+The rod's pose T = (R, r) at its centre of mass and the cart x, joined by phi = r - R c - (x, 0) =
+0. With A_T = [R c^, R] (its left-trivialised derivative) a step solves for V (6), the cart's mean
+velocity w (2) and lam (3)
 
     r1 = dlog_{hV}^T G V + (d/2) h w - mu_k - (h/2) F_k - h A_T(T_k)^T lam                              (8.5)
     r2 = (M + b h/2) w - pi_k - (h/2) u_k + h lam_xy
     r3 = phi(T_k exp(hV), x_k + h w) / h
 
-by Newton on the 11 x 11 matrix; lam is the joint's force on the rod. The momenta at k+1 are freed of their part along the
-joint by the velocities that they belong to. Order 2, exact momenta, bounded energy. For a thin rod it is a poor
-choice: the logarithm adds the axial inertia h^2/12 (I_t + m l^2 - I_a) |w_perp|^2, and the spin lags (use moser_veselov).
+by Newton on the 11 x 11 matrix; lam is the joint's force on the rod. The momenta at k+1 are freed
+of their part along the joint by the velocities that they belong to. Order 2, exact momenta,
+bounded energy. For a thin rod it is a poor choice: the logarithm adds the axial inertia h^2/12
+(I_t + m l^2 - I_a) |w_perp|^2, and the spin lags (use moser_veselov).
 """
 
 import math
@@ -57,7 +60,10 @@ def joint_wrench(system, Q, lam):
 
 @kernel
 def residual(system, h, V, w, lam, Q, left, pi):
-    """(r1, r2, r3, exp(hV)) of (8.5); left = mu_k + (h/2) F_k, pi = pi_k + (h/2) u_k. The state at k satisfies the joint."""
+    """(r1, r2, r3, exp(hV)) of (8.5); left = mu_k + (h/2) F_k, pi = pi_k + (h/2) u_k.
+
+    The state at k satisfies the joint.
+    """
     I, m, l = system.inertia, system.rod_mass, system.center
     xi = discrete_twist.scaled(h, V)
     mu = twist.dlog_transposed(xi, discrete_twist.metric(I, m, V))
@@ -109,7 +115,8 @@ def saddle(system, h, V, Q, F, K, S):
 
 @kernel
 def solve(system, h, Q, left, pi, V, w, lam, tolerance, max_iterations, K, S, z):
-    """Newton for (8.5) from (V, w, lam): ((V, w, lam), exp(hV), (r1, r2), iterations, relative residual).
+    """Newton for (8.5) from (V, w, lam): ((V, w, lam), exp(hV), (r1, r2), iterations, relative
+    residual).
 
     The joint's gap is measured against the rod's length, the momenta against their own size.
     """
@@ -139,7 +146,8 @@ def solve(system, h, Q, left, pi, V, w, lam, tolerance, max_iterations, K, S, z)
 def stage(system, load, h, tolerance, max_iterations, u0, u1, x, Q, w, u, guess, K, S, z):
     """One step of (8.5): (x, Q, w, u, (V, w, lam), iterations, error).
 
-    What Newton leaves of r1 and r2 is handed on to the momenta at k+1: they are exact whatever the tolerance.
+    What Newton leaves of r1 and r2 is handed on to the momenta at k+1: they are exact whatever the
+    tolerance.
     """
     m, half, d = system.rod_mass, 0.5 * h, system.joint_damping
     R = unit_quaternion.matrix(Q)
@@ -170,7 +178,8 @@ def stage(system, load, h, tolerance, max_iterations, u0, u1, x, Q, w, u, guess,
 
 @kernel
 def advance(system, options, input, h, n, t, q, v, reaction):
-    """Take n steps of size h in place; returns (steps done, iterations, largest relative residual).
+    """Take n steps of size h in place; returns (steps done, iterations, largest relative
+    residual).
 
     A step that turns the rod by pi rad or more stops it: residual inf, and the state before it.
     """

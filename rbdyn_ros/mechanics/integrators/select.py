@@ -18,7 +18,9 @@ _OVERLAP = 1e-6  # [m] a smaller one is closed, not overlapping
 
 
 class Integrator(NamedTuple):
-    """A stepper with its numbers: `advance(system, options(system), input, h, n, t, q, v, reaction)`."""
+    """A stepper with its numbers: `advance(system, options(system), input, h, n, t, q, v,
+    reaction)`.
+    """
 
     name: str
     composition: str
@@ -45,11 +47,14 @@ def select(
     gamma: float = 4.0 / 3.0,
     split_at_impact: bool = False,
 ) -> Integrator:
-    """The integrator `name`, composed. `gamma` is in units of the rod's smallest principal inertia.
+    """The integrator `name`, composed.
+
+    `gamma` is in units of the rod's smallest principal inertia.
 
     `split_at_impact`: a step ends at an impact and goes on from there.
 
-    ValueError for an unknown name, a composition that the method does not admit, a number out of range.
+    ValueError for an unknown name, a composition that the method does not admit, a number out of
+    range.
     """
     if name not in names():
         raise ValueError(f"integrator.name is '{name}'; known are {', '.join(names())}")
@@ -120,7 +125,9 @@ def _memory(system: System) -> contact_state.ContactState | None:
 
 
 def _check_contacts(name: str, composition: str, method, system: System, state: State) -> None:
-    """ValueError where the method knows no contacts, its stages step back in time, or contacts overlap at the start."""
+    """ValueError where the method knows no contacts, its stages step back in time, or contacts
+    overlap at the start.
+    """
     if "contact" not in method.Options._fields:
         advice = "take quaternion_midpoint, or leave contact.* and obstacles out"
         raise ValueError(f"integrator.name is '{name}', which knows no contacts; {advice}")

@@ -1,4 +1,7 @@
-"""One step as a function: State in, Step out. Loops that matter call `advance` of the integrator instead."""
+"""One step as a function: State in, Step out.
+
+Loops that matter call `advance` of the integrator instead.
+"""
 
 import numpy as np
 

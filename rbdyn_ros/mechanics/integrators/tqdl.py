@@ -1,16 +1,19 @@
-"""The quaternion scheme of the notebook "Geometric Discrete Variational Dynamics", exactly as written: known-bad.
+"""The quaternion scheme of the notebook "Geometric Discrete Variational Dynamics", exactly as
+written: known-bad.
 
-Each step is two Runge-Kutta steps that do not see each other: the angular velocity with the attitude and the
-torque frozen, the quaternion with the OLD angular velocity frozen,
+Each step is two Runge-Kutta steps that do not see each other: the angular velocity with the
+attitude and the torque frozen, the quaternion with the OLD angular velocity frozen,
 
     I w' = R_k^T tau_s - w x I w   over h,      q' = q o (0, w_k) / 2   over h,                           (7.1)
 
-and in the pendulum's loop tau_s = T + m g e3 x c_s is taken with the lever c_s of one step before. So the pair is
-coupled like explicit Euler: order 1, whatever the order of each half; a delay h (2 h with the stale lever)
-feeds energy at the rate w0^2 h / 2 (w0^2 h). `coupling` 2 steps both together and is of order 4 on the same model.
+and in the pendulum's loop tau_s = T + m g e3 x c_s is taken with the lever c_s of one step before.
+So the pair is coupled like explicit Euler: order 1, whatever the order of each half; a delay h (2
+h with the stale lever) feeds energy at the rate w0^2 h / 2 (w0^2 h). `coupling` 2 steps both
+together and is of order 4 on the same model.
 
-The model is wrong as well: the rod turns about its centre of mass under a joint force frozen at m g e3, which is what
-a massless cart gives only for an infinitesimal swing. For a free body (l = 0) it is right.
+The model is wrong as well: the rod turns about its centre of mass under a joint force frozen at m
+g e3, which is what a massless cart gives only for an infinitesimal swing. For a free body (l = 0)
+it is right.
 """
 
 from math import nan
@@ -28,7 +31,9 @@ STALE, FROZEN, COUPLED = 0, 1, 2
 
 
 class Options(NamedTuple):
-    """How the two halves are coupled, and the lever of the step before, which the state does not hold."""
+    """How the two halves are coupled, and the lever of the step before, which the state does not
+    hold.
+    """
 
     coupling: (
         int  # STALE as written, FROZEN without the extra lag, COUPLED one Runge-Kutta for both
@@ -74,7 +79,9 @@ def along(q, h, k):
 
 @inlined
 def step_attitude(q, h, w1, w2, w3, w4):
-    """Runge-Kutta for q' = q o (0, w)/2 with the angular velocity of each stage given; the second half of (7.1)."""
+    """Runge-Kutta for q' = q o (0, w)/2 with the angular velocity of each stage given; the second
+    half of (7.1).
+    """
     k1 = unit_quaternion.rate(q, w1)
     k2 = unit_quaternion.rate(along(q, 0.5 * h, k1), w2)
     k3 = unit_quaternion.rate(along(q, 0.5 * h, k2), w3)

@@ -1,4 +1,5 @@
-"""A ball on a floor: a linear system with one contact, its exact motion, and the instant at which it comes to rest.
+"""A ball on a floor: a linear system with one contact, its exact motion, and the instant at which
+it comes to rest.
 
 From the gap y_0 at rest, with v_1 = sqrt(2 g y_0) and t_1 = v_1 / g, the n-th impact is at
 

@@ -1,6 +1,8 @@
-"""A follower on a spring that a cam pushes: mu u'' + zeta u' + kappa u = f_v while u > c(t), rebound r at contact.
+"""A follower on a spring that a cam pushes: mu u'' + zeta u' + kappa u = f_v while u > c(t),
+rebound r at contact.
 
-Two forms of one machine: the follower itself under a wall that moves, y = u - c(t); and the notes' shifted one,
+Two forms of one machine: the follower itself under a wall that moves, y = u - c(t); and the notes'
+shifted one,
 
     mu y'' + zeta y' + kappa y = f_v - (mu c'' + zeta c' + kappa c) = f(t),     0 <= y                       (N.27)
 

@@ -1,12 +1,15 @@
-"""The cam: its outline under a knife-edge follower, three circular arcs and a dwell, and the motion that it imposes.
+"""The cam: its outline under a knife-edge follower, three circular arcs and a dwell, and the
+motion that it imposes.
 
-Seen from the shaft at the angle b, folded into [0, pi], an arc of radius R whose centre is at the distance a is at
+Seen from the shaft at the angle b, folded into [0, pi], an arc of radius R whose centre is at the
+distance a is at
 
     rho(b) = -a cos x + s,     s = sqrt(R^2 - a^2 sin^2 x),     x = b + phi                                   (N.26)
     rho' = a sin x - a^2 sin x cos x / s,     rho'' = a cos x - (a^2 cos 2x + s'^2) / s
 
-and c = rho - 0.3 [m]. c and c' are continuous, c'' jumps where the arcs meet. The profile is that of the cam follower in
-the Siconos tutorials, whose notes describe the machine and leave the profile out.
+and c = rho - 0.3 [m]. c and c' are continuous, c'' jumps where the arcs meet. The profile is that
+of the cam follower in the Siconos tutorials, whose notes describe the machine and leave the
+profile out.
 """
 
 import math
@@ -35,7 +38,9 @@ def arc(a, R, x):
 
 @kernel
 def outline(b):
-    """(rho [m], d rho/db, d^2 rho/db^2) at the angle b [rad], any real number; right limits at the joints."""
+    """(rho [m], d rho/db, d^2 rho/db^2) at the angle b [rad], any real number; right limits at the
+    joints.
+    """
     b = b % (2.0 * math.pi)
     sign = 1.0
     if b > math.pi:

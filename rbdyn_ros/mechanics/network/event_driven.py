@@ -1,17 +1,19 @@
-"""Event-driven integration: smooth flight by SciPy's solve_ivp, roots of the gaps as events, impacts solved exactly.
+"""Event-driven integration: smooth flight by SciPy's solve_ivp, roots of the gaps as events,
+impacts solved exactly.
 
 Between events the closed interactions I hold their acceleration at zero,
 
     M dv/dt = F + H_I^T lambda,     du/dt = H M^-1 (F + H_I^T lambda) + b = 0,   b = dH/dt v + d(dh/dt)/dt   (N.24)
 
-An event is a gap that closes or a multiplier lambda_N that turns negative. At a gap's root the impulse problem
-u^+ = u^- + G P, G = H M^-1 H^T, with the laws' restitution gives v^+; then 0 <= du/dt _|_ lambda >= 0 of the contacts that
-stay decides which remain closed.
+An event is a gap that closes or a multiplier lambda_N that turns negative. At a gap's root the
+impulse problem u^+ = u^- + G P, G = H M^-1 H^T, with the laws' restitution gives v^+; then 0 <=
+du/dt _|_ lambda >= 0 of the contacts that stay decides which remain closed.
 
-Zeno: bounces of a contact pressed on get shorter and shorter. Where the next flight, about 2 u^+ / |du/dt|, would last
-less than `rest_time`, an impulse puts the contact at rest, u = 0; a bound on the events guards the rest.
-A contact with friction that stays closed slides or sticks (phases.py); the ends of these phases are events too: a sliding
-speed that reaches zero, and what the law wants of the accelerations where it is no longer the phase (N.30, N.31).
+Zeno: bounces of a contact pressed on get shorter and shorter. Where the next flight, about 2 u^+ /
+|du/dt|, would last less than `rest_time`, an impulse puts the contact at rest, u = 0; a bound on
+the events guards the rest. A contact with friction that stays closed slides or sticks (phases.py);
+the ends of these phases are events too: a sliding speed that reaches zero, and what the law wants
+of the accelerations where it is no longer the phase (N.30, N.31).
 """
 
 from typing import NamedTuple
@@ -27,7 +29,8 @@ from rbdyn_ros.mechanics.solvers.solution import explain
 from rbdyn_ros.types import Array
 
 _SHIFT = 1e-6  # [s] for the derivative of H along the motion
-_TOUCHING = 1e-12  # [m] a gap below is zero: above the roots' round-off, below the last bounces that are flown
+# [m] a gap below is zero: above the roots' round-off, below the last bounces that are flown
+_TOUCHING = 1e-12
 _OVERLAP = 1e-9  # [m] what drift along a closed contact may leave
 _PARTING = 1e-9  # [m/s] a speed above which a touching contact parts
 _HELD = 1e-6  # what may be left of an acceleration that is held at zero, relative
@@ -45,7 +48,9 @@ class Options(NamedTuple):
 
 
 class Run(NamedTuple):
-    """States at the requested times, as far as it went; when not ok, `message` says why it stopped."""
+    """States at the requested times, as far as it went; when not ok, `message` says why it
+    stopped.
+    """
 
     t: Array  # (k,)
     q: Array  # (k, sum n_q)
@@ -73,9 +78,11 @@ def options(
 def run(
     net: Network, t: float, q: tuple, v: tuple, times: Array, options: Options = Options()
 ) -> Run:
-    """From (t, q, v), tuples with a part for each system, to the last of `times` (k,), increasing, each >= t.
+    """From (t, q, v), tuples with a part for each system, to the last of `times` (k,), increasing,
+    each >= t.
 
-    ValueError for what is no start (`second_order.check_start`) and for times that do not increase; all else comes back in the Run.
+    ValueError for what is no start (`second_order.check_start`) and for times that do not
+    increase; all else comes back in the Run.
     """
     second_order.check_start(net, t, q, v)
     times = np.asarray(times, float)
@@ -102,7 +109,9 @@ class Event(NamedTuple):
     """What happened at an instant."""
 
     t: float
-    kind: str  # "impact", "rest" (put down by the guard), "release", "stop" (of sliding), "change" (of who slides)
+    # "impact", "rest" (put down by the guard), "release", "stop" (of sliding), "change" (of who
+    # slides)
+    kind: str
     interactions: tuple
     q: tuple
     before: tuple  # v^-
@@ -219,7 +228,9 @@ class EventDrivenRun:
         )
 
     def require_held(self) -> None:
-        """IntegrationStopped where no multipliers keep what is closed: rows that contradict each other, or move what cannot move."""
+        """IntegrationStopped where no multipliers keep what is closed: rows that contradict each
+        other, or move what cannot move.
+        """
         G, a, _, _ = self.accelerations(self.t, self.q, self.v, self.closed)
         kept, E = self.phase(self.t, self.q, self.v)
         left = G[kept] @ phases.multipliers(G, a, kept, E) + a[kept]
@@ -288,7 +299,9 @@ class EventDrivenRun:
         return ended
 
     def hop(self, watched: list, rising: list, hop: float) -> list:
-        """Integrate at most as long as the contacts just left surely rise; the contacts whose events ended it."""
+        """Integrate at most as long as the contacts just left surely rise; the contacts whose
+        events ended it.
+        """
         origin = self.t, self.q, self.v, len(self.rows)
         while True:
             ended = self.integrate_flight(watched, min(self.times[-1], self.t + hop))
@@ -342,7 +355,9 @@ class EventDrivenRun:
         self.events.append(Event(self.t, "release", (k,), self.q, self.v, self.v, np.zeros(0)))
 
     def collide(self, touched: list) -> None:
-        """The impact of the contacts that touched, of what closes at the same instant, and of all that is closed."""
+        """The impact of the contacts that touched, of what closes at the same instant, and of all
+        that is closed.
+        """
         touched = sorted(
             {*touched, *(k for k in self.contacts if k not in self.closed and self.meets(k))}
         )
@@ -352,14 +367,18 @@ class EventDrivenRun:
         self.settle(touched)
 
     def meets(self, k: int) -> bool:
-        """Whether the open contact k has no gap left and does not part: what another one pushes onto it, it has to bear at once."""
+        """Whether the open contact k has no gap left and does not part: what another one pushes
+        onto it, it has to bear at once.
+        """
         return (
             self.gap(k, self.t, self.q) <= _TOUCHING
             and self.speeds(self.t, self.q, self.v, [k])[0] <= _PARTING
         )
 
     def impact(self, some: list, rebound: bool, still: tuple = ()) -> tuple:
-        """(v^+, P) of the impulse problem of the interactions `some`; without rebound u_N^+ = 0, for those `still` u^+ = 0."""
+        """(v^+, P) of the impulse problem of the interactions `some`; without rebound u_N^+ = 0,
+        for those `still` u^+ = 0.
+        """
         M = tuple(s.mass(x) for s, x in zip(self.net.systems, self.q))
         G, carried = second_order.delassus(
             [second_order.rows(self.net, self.net.interactions[k], self.t, self.q) for k in some],
@@ -386,7 +405,9 @@ class EventDrivenRun:
         return tuple(x + carried[i] @ found.z for i, x in enumerate(self.v)), found.z
 
     def settle(self, touched: list) -> None:
-        """Which touching contacts stay: those at rest, or with too short a flight ahead, that would press."""
+        """Which touching contacts stay: those at rest, or with too short a flight ahead, that
+        would press.
+        """
         near = [
             k
             for k in self.contacts
@@ -420,7 +441,9 @@ class EventDrivenRun:
         }
 
     def change(self) -> None:
-        """A phase ends: what has come to a stop stops, and the law says who slides, sticks or parts from here."""
+        """A phase ends: what has come to a stop stops, and the law says who slides, sticks or
+        parts from here.
+        """
         stopped = [
             k
             for k in self.sliding

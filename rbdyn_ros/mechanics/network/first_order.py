@@ -1,9 +1,10 @@
-"""First-order systems with inputs and outputs, y and lambda closed by 0 <= y _|_ lambda >= 0 or y = 0.
+"""First-order systems with inputs and outputs, y and lambda closed by 0 <= y _|_ lambda >= 0 or y
+= 0.
 
     M dx/dt = f(t, x) + r,     y = h(t, x, lambda),     r = g(t, x, lambda)                                  (N.8)
 
-One or several systems, each with its dynamics, and relations that couple some of them: `assembled` makes one FirstOrder
-of all, whose W is block diagonal and whose one-step matrix has the blocks
+One or several systems, each with its dynamics, and relations that couple some of them: `assembled`
+makes one FirstOrder of all, whose W is block diagonal and whose one-step matrix has the blocks
 
     D_aa + c sum_i C_a^i W_i^-1 B_a^i,     c sum_i C_a^i W_i^-1 B_b^i     over the systems i that both touch     (N.32)
 
@@ -52,7 +53,9 @@ class Dynamics(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """Output and input of m rows between some systems; the functions take (t, x, lambda), x of those systems in a row."""
+    """Output and input of m rows between some systems; the functions take (t, x, lambda), x of
+    those systems in a row.
+    """
 
     h: Callable
     C: Callable
@@ -85,7 +88,9 @@ def relation(
     law: tuple = laws.Complementarity(),
     systems: tuple = (0,),
 ) -> Relation:
-    """y = h(t, x, lambda) (m,), r = g(t, x, lambda); gradients that are left out are finite differences."""
+    """y = h(t, x, lambda) (m,), r = g(t, x, lambda); gradients that are left out are finite
+    differences.
+    """
 
     def by_x(function):
         return lambda t, x, s: differentiated(lambda z: function(t, z, s), x, len(x))
@@ -122,7 +127,9 @@ def linear_relation(
     law: tuple = laws.Complementarity(),
     systems: tuple = (0,),
 ) -> Relation:
-    """y = C x + D lambda + e(t), r = B lambda: C (m, n), B (n, m), n all states of the coupled systems; D zero where left out."""
+    """y = C x + D lambda + e(t), r = B lambda: C (m, n), B (n, m), n all states of the coupled
+    systems; D zero where left out.
+    """
     C = matrix(C, "C", *np.atleast_2d(np.asarray(C, float)).shape)
     m, n = C.shape
     B, D, K = (
@@ -149,7 +156,8 @@ def linear(
 ) -> FirstOrder:
     """M dx/dt = A x + b(t) + B lambda, y = C x + D lambda + e(t)   (N.9).
 
-    A (n, n), B (n, m), C (m, n), D (m, m) zero where left out; b and e functions of time; ValueError names a wrong shape.
+    A (n, n), B (n, m), C (m, n), D (m, m) zero where left out; b and e functions of time;
+    ValueError names a wrong shape.
     """
     alone = linear_dynamics(A, b, M)
     n = len(alone.M)
@@ -160,7 +168,9 @@ def linear(
 
 
 def assembled(systems, relations) -> FirstOrder:
-    """All systems and relations as one; ValueError where a relation names a system that is not there, or one twice."""
+    """All systems and relations as one; ValueError where a relation names a system that is not
+    there, or one twice.
+    """
     systems = (systems,) if isinstance(systems, Dynamics) else tuple(systems)
     relations = (relations,) if isinstance(relations, Relation) else tuple(relations)
     for k, one in enumerate(relations):
@@ -219,7 +229,9 @@ def _blocks(parts: list, places: list, n: int) -> Array:
 
 
 def relative_degrees(A, B, C, D) -> list:
-    """For each row j: how often y_j must be differentiated until lambda_j appears; None if it never does   (N.10)."""
+    """For each row j: how often y_j must be differentiated until lambda_j appears; None if it
+    never does   (N.10).
+    """
     A, B, C, D = (np.atleast_2d(np.asarray(X, float)) for X in (A, B, C, D))
     found = []
     for j in range(len(C)):
@@ -228,10 +240,11 @@ def relative_degrees(A, B, C, D) -> list:
 
 
 def reach(system: FirstOrder, t: float, x: Array, multiplier: Array) -> list:
-    """For each row: how often y_j must be differentiated until some multiplier appears, near (t, x, lambda); None if none does.
+    """For each row: how often y_j must be differentiated until some multiplier appears, near (t,
+    x, lambda); None if none does.
 
-    Some multiplier, not its own: rows may be closed by each other's. Where M is singular part of the dynamics is
-    algebraic and a degree is not defined: then it is 0.
+    Some multiplier, not its own: rows may be closed by each other's. Where M is singular part of
+    the dynamics is algebraic and a degree is not defined: then it is 0.
     """
     n = len(system.M)
     if np.linalg.matrix_rank(system.M) < n:
@@ -253,7 +266,9 @@ def reach(system: FirstOrder, t: float, x: Array, multiplier: Array) -> list:
 
 
 def _least(A: Array, B: Array, row: Array, direct: Array) -> int | None:
-    """0 where `direct` is not zero, else the least r with row A^(r-1) B not zero; None beyond the size of A."""
+    """0 where `direct` is not zero, else the least r with row A^(r-1) B not zero; None beyond the
+    size of A.
+    """
     if direct.any():
         return 0
     size = np.linalg.norm(B)

@@ -1,12 +1,13 @@
-"""The laws that close a relation, each a NamedTuple of numbers; y its value, u = dy/dt, P the impulse over a step.
+"""The laws that close a relation, each a NamedTuple of numbers; y its value, u = dy/dt, P the
+impulse over a step.
 
     Equality            y = 0
     Complementarity     0 <= y  _|_  lambda >= 0                            (N.4)
     NewtonImpact        0 <= u + e u^-  _|_  P >= 0 while closed            (N.5)
     Friction2d, 3d      K_mu in P  _|_  u + (e u_N^- + mu |u_T|) e_N in K_mu* while closed   (N.6)
 
-(N.5) is Moreau's form, the product with u^- unclipped, as in Siconos. A law with friction has the rows normal, tangent
-(, tangent).
+(N.5) is Moreau's form, the product with u^- unclipped, as in Siconos. A law with friction has the
+rows normal, tangent (, tangent).
 """
 
 from typing import NamedTuple

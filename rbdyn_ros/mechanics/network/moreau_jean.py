@@ -1,7 +1,8 @@
-"""Moreau and Jean's time-stepping: a theta scheme for the smooth part, laws on the end velocity, impacts inside steps.
+"""Moreau and Jean's time-stepping: a theta scheme for the smooth part, laws on the end velocity,
+impacts inside steps.
 
-Unknown the end velocity v of a step and the impulses P, with q(v) = q_k (+) h (theta v + (1 - theta) v_k) and M taken
-at the point of the step that theta names,
+Unknown the end velocity v of a step and the impulses P, with q(v) = q_k (+) h (theta v + (1 -
+theta) v_k) and M taken at the point of the step that theta names,
 
     R(v) = M (v - v_k) - h theta F(t_{k+1}, q(v), v) - h (1 - theta) F(t_k, q_k, v_k) = H^T P                (N.15)
     u = H v + dh/dt  and P  obey the laws of the closed interactions; equalities always are closed,
@@ -11,10 +12,11 @@ Newton: with W = M - h theta dF/dv - (h theta)^2 dF/dq,
 
     v_free = v - W^-1 R(v),     v := v_free + W^-1 H^T P,     P from  u = G P + u_free,  G = H W^-1 H^T      (N.17)
 
-until R(v) - H^T P and the law with H at the new q vanish. `linearised` takes the first of these steps only, from v_k: H is that
-of q_k (+) h v_k, the motion without forces. Siconos does so wherever forces do not depend on the velocity; for constant matrices
-the step is exact. Order 2 (theta = 1/2) in smooth motion, 1 through impacts.
-Sources: Moreau (1988), Jean (1999); the Siconos developer's notes, chapters 1, 8 and 9.
+until R(v) - H^T P and the law with H at the new q vanish. `linearised` takes the first of these
+steps only, from v_k: H is that of q_k (+) h v_k, the motion without forces. Siconos does so
+wherever forces do not depend on the velocity; for constant matrices the step is exact. Order 2
+(theta = 1/2) in smooth motion, 1 through impacts. Sources: Moreau (1988), Jean (1999); the Siconos
+developer's notes, chapters 1, 8 and 9.
 """
 
 from typing import NamedTuple
@@ -43,7 +45,10 @@ class Options(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step's result. When `ok` is false, q and v are where Newton or the solver gave up; `message` says why."""
+    """A step's result.
+
+    When `ok` is false, q and v are where Newton or the solver gave up; `message` says why.
+    """
 
     t: float
     q: tuple  # of (n_q,), a part for each system
@@ -77,8 +82,9 @@ def step(
 ) -> Step:
     """One step of h [s] from (t, q, v); q and v are tuples, a part for each system.
 
-    ValueError for h <= 0 and for what is no state of the network; all else comes back in the Step. A contact that overlaps
-    is one that a step before has missed; `second_order.check_start` refuses it where a run begins.
+    ValueError for h <= 0 and for what is no state of the network; all else comes back in the Step.
+    A contact that overlaps is one that a step before has missed; `second_order.check_start`
+    refuses it where a run begins.
     """
     number(h, "h", 0.0, open_low=True)
     number(t, "t", -np.inf)
@@ -178,7 +184,9 @@ def _newton(net, closed, before, force, t, q, v, end, h, options) -> tuple:
 
 
 def _residual(net, closed, rows, P, force, t, q, v, end, h, options) -> float:
-    """max |R - H^T P| and the change of H v from the rows used to those at the new q, relative to the momenta."""
+    """max |R - H^T P| and the change of H v from the rows used to those at the new q, relative to
+    the momenta.
+    """
     smooth = [
         _smooth(s, F, t, x, a, b, h, options.theta)
         for s, F, x, a, b in zip(net.systems, force, q, v, end)
@@ -194,7 +202,7 @@ def _residual(net, closed, rows, P, force, t, q, v, end, h, options) -> float:
             slip = (new[i] - block) @ end[i]
             slips.append(np.abs(slip).max() / max(1.0, np.abs(end[i]).max()))
         at += m
-    for r, (_, M, _), a, b in zip(rest, smooth, v, end):
+    for _, (_, M, _), a, b in zip(rest, smooth, v, end):
         size = max(size, np.abs(M @ a).max(), np.abs(M @ b).max(), np.abs(M @ (b - a)).max())
     size = max(size, h * max(np.abs(F).max() for F in force))
     return float(

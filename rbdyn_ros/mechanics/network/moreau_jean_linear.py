@@ -1,11 +1,14 @@
-"""Moreau and Jean's scheme for M dv/dt + C v + K q = F(t) + H^T lambda, y = H q + b >= 0, compiled, for long runs.
+"""Moreau and Jean's scheme for M dv/dt + C v + K q = F(t) + H^T lambda, y = H q + b >= 0,
+compiled, for long runs.
 
-The equations of `moreau_jean` with constant matrices: one Newton step is exact, and all matrices are made once,
+The equations of `moreau_jean` with constant matrices: one Newton step is exact, and all matrices
+are made once,
 
     W = M + h theta C + (h theta)^2 K,
     v_free = v_k + W^-1 h [theta F_{k+1} + (1 - theta) F_k - C v_k - K (q_k + h theta v_k)]                  (N.19)
 
-with Newton impacts on the contacts that (N.16) closes. Forces come as numbers, a row for each node.
+with Newton impacts on the contacts that (N.16) closes. Forces come as numbers, a row for each
+node.
 """
 
 from typing import NamedTuple
@@ -40,7 +43,9 @@ class Linear(NamedTuple):
 def prepare(
     M, C, K, H, b, restitution: float, h: float, theta: float = 0.5, gamma: float = 0.5
 ) -> Linear:
-    """The matrices of steps of h [s]; M, C, K (n, n), H (m, n), b (m,) or one for all; ValueError names a wrong number."""
+    """The matrices of steps of h [s]; M, C, K (n, n), H (m, n), b (m,) or one for all; ValueError
+    names a wrong number.
+    """
     M = matrix(M, "M")
     n = len(M)
     C, K, H = matrix(C, "C", n), matrix(K, "K", n), np.atleast_2d(np.asarray(H, float))
@@ -55,11 +60,13 @@ def prepare(
 
 @kernel
 def advance(linear, forces, q, v, positions, velocities, impulses):
-    """Steps done: len(forces) - 1 unless a one-step problem fails or a number is not finite. q (n,), v (n,) in place.
+    """Steps done: len(forces) - 1 unless a one-step problem fails or a number is not finite. q
+    (n,), v (n,) in place.
 
-    forces (steps + 1, n) [N] at the nodes; positions, velocities (steps, n) and impulses (steps, m) are written.
+    forces (steps + 1, n) [N] at the nodes; positions, velocities (steps, n) and impulses (steps,
+    m) are written.
     """
-    h, theta, H, G = linear.h, linear.theta, linear.H, linear.G
+    h, theta, H = linear.h, linear.theta, linear.H
     n, m = len(q), len(linear.b)
     free, rest, closed = np.empty(n), np.empty(n), np.empty(m, np.int64)
     for k in range(len(forces) - 1):
@@ -97,7 +104,9 @@ def advance(linear, forces, q, v, positions, velocities, impulses):
 
 @kernel
 def collide(linear, closed, free, v, P):
-    """P := the impulses of the closed contacts, 0 <= u + e u^- _|_ P >= 0; whether they were found."""
+    """P := the impulses of the closed contacts, 0 <= u + e u^- _|_ P >= 0; whether they were
+    found.
+    """
     count = len(closed)
     u, G = np.zeros(count), np.empty((count, count))
     for c in range(count):

@@ -1,9 +1,10 @@
-"""The one-step problem: impulses P with u = G P + u_free that obey their laws; equalities eliminated first.
+"""The one-step problem: impulses P with u = G P + u_free that obey their laws; equalities
+eliminated first.
 
     G_EE P_E = -(u_E + G_EU P_U),     G' = G_UU - G_UE G_EE^+ G_EU,     u' = u_U - G_UE G_EE^+ u_E            (N.14)
 
-What remains is a linear complementarity problem, or with friction a friction problem, in which a contact without
-friction has mu = 0 and a missing tangent is a row of its own that nothing couples.
+What remains is a linear complementarity problem, or with friction a friction problem, in which a
+contact without friction has mu = 0 and a missing tangent is a row of its own that nothing couples.
 """
 
 import numpy as np
@@ -18,10 +19,12 @@ _CONSISTENT = 1e-9  # how far redundant equalities may contradict each other, re
 
 
 def solve(G: Array, u_free: Array, closed: list) -> Solution:
-    """The Solution P (m,) for G (m, m), u_free (m,) and closed = [(rows, law), ...] in their order.
+    """The Solution P (m,) for G (m, m), u_free (m,) and closed = [(rows, law), ...] in their
+    order.
 
-    u_free holds the restitution, u_N + e u_N^-. Not ok: redundant equalities that contradict each other (SINGULAR), numbers
-    that are not finite (NOT_FINITE), or the inner solver's own status; the residual is relative to the largest |u_free|.
+    u_free holds the restitution, u_N + e u_N^-. Not ok: redundant equalities that contradict each
+    other (SINGULAR), numbers that are not finite (NOT_FINITE), or the inner solver's own status;
+    the residual is relative to the largest |u_free|.
     """
     if not (np.isfinite(G).all() and np.isfinite(u_free).all()):
         return Solution(np.zeros(len(u_free)), NOT_FINITE, float("nan"), 0, False)
@@ -53,7 +56,9 @@ def solve(G: Array, u_free: Array, closed: list) -> Solution:
 
 
 def unilateral(G: Array, u: Array, closed: list) -> Solution:
-    """The same without equalities: by Lemke, or where a law has tangents by the hybrid friction solver."""
+    """The same without equalities: by Lemke, or where a law has tangents by the hybrid friction
+    solver.
+    """
     if not len(u):
         return Solution(np.empty(0), SOLVED, 0.0, 0, True)
     if not any(isinstance(law, WITH_TANGENTS) for _, law in closed):
@@ -72,7 +77,9 @@ def unilateral(G: Array, u: Array, closed: list) -> Solution:
 
 
 def embedded(closed: list) -> tuple:
-    """(at, mu): where each row stands among three rows for each contact, and the contacts' friction."""
+    """(at, mu): where each row stands among three rows for each contact, and the contacts'
+    friction.
+    """
     at, mu = [], []
     for n, law in closed:
         for size in [n] if isinstance(law, WITH_TANGENTS) else [1] * n:
@@ -82,7 +89,9 @@ def embedded(closed: list) -> tuple:
 
 
 def violation(y: Array, multiplier: Array, laws: list) -> float:
-    """How far (y, lambda) is from Equality and Complementarity: max |y|, |min(y, lambda)|, relative to those above 1."""
+    """How far (y, lambda) is from Equality and Complementarity: max |y|, |min(y, lambda)|,
+    relative to those above 1.
+    """
     equal = np.concatenate([np.full(n, isinstance(law, Equality)) for n, law in laws])
     wrong = np.where(equal, y, np.minimum(y, multiplier))
     return float(np.abs(wrong).max() / max(1.0, np.abs(y).max(), np.abs(multiplier).max()))

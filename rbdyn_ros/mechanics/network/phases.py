@@ -3,13 +3,15 @@
     sliding    du_N/dt = 0,   lambda_T = -mu lambda_N tau,   tau = u_T/|u_T|                                  (N.30)
     sticking   du/dt = 0,     |lambda_T| <= mu lambda_N
 
-A phase keeps its rows S of du/dt = G lambda + a at zero by multipliers x along its directions, lambda = E x:
-S G E x = -S a. It holds while the law itself, solved on the accelerations, wants nothing else: with the sliding contacts
-as complementarity in their normal rows and the sticking ones in their cones,
+A phase keeps its rows S of du/dt = G lambda + a at zero by multipliers x along its directions,
+lambda = E x: S G E x = -S a. It holds while the law itself, solved on the accelerations, wants
+nothing else: with the sliding contacts as complementarity in their normal rows and the sticking
+ones in their cones,
 
     0 <= x_N  _|_  du_N/dt >= 0,     K_mu in lambda  _|_  du/dt + mu |du_T/dt| e_N in K_mu*.                  (N.31)
 
-More contacts than needed share their load in many ways; asking the law asks whether any of them will do.
+More contacts than needed share their load in many ways; asking the law asks whether any of them
+will do.
 """
 
 from typing import NamedTuple
@@ -23,8 +25,12 @@ from rbdyn_ros.mechanics.solvers.solution import Solution
 from rbdyn_ros.types import Array
 
 SLOW = 1e-9  # [m/s] a sliding speed that is none
-TURNING = 1e-5  # [m/s] a sliding speed below which tau stays: it would turn at the rate mu g/|u_T|, too stiff to follow
-PARTING = 1e-8  # [m/s^2] an acceleration with which a contact parts or begins to slide; above the solver's round-off
+# [m/s] a sliding speed below which tau stays: it would turn at the rate mu g/|u_T|, too stiff to
+# follow
+TURNING = 1e-5
+# [m/s^2] an acceleration with which a contact parts or begins to slide; above the solver's
+# round-off
+PARTING = 1e-8
 
 
 class Wanted(NamedTuple):
@@ -42,12 +48,16 @@ def has_tangents(net: Network, k: int) -> bool:
 
 
 def direction(u_T: Array, ahead: Array) -> Array:
-    """tau; `ahead`, that of the phase's beginning, where the contact is about to slide or a trial step has overshot its stop."""
+    """tau; `ahead`, that of the phase's beginning, where the contact is about to slide or a trial
+    step has overshot its stop.
+    """
     return u_T / np.linalg.norm(u_T) if u_T @ ahead > TURNING else ahead
 
 
 def reduction(net: Network, closed: list, sliding: dict, u: Array) -> tuple:
-    """(S as row numbers, E): rows that are held and directions of their multipliers, for the velocities u (N.30)."""
+    """(S as row numbers, E): rows that are held and directions of their multipliers, for the
+    velocities u (N.30).
+    """
     kept, at, E = [], 0, np.eye(len(u))
     for k in closed:
         n = net.interactions[k].relation.rows
@@ -87,12 +97,16 @@ def wanted(
 
 
 def stays(want: Wanted, k: int) -> bool:
-    """Whether the contact k remains closed: it presses or, with friction, shares a load that others carry."""
+    """Whether the contact k remains closed: it presses or, with friction, shares a load that
+    others carry.
+    """
     return want.pressing[k] > 0.0 or want.opening.get(k, np.inf) <= 0.5 * PARTING
 
 
 def begun(want: Wanted) -> dict:
-    """The contacts that begin to slide, with their directions: against friction, which is better known than a small acceleration."""
+    """The contacts that begin to slide, with their directions: against friction, which is better
+    known than a small acceleration.
+    """
     begun = {
         k: (a, force)
         for k, (a, force) in want.slipping.items()

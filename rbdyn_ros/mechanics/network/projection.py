@@ -1,12 +1,13 @@
 """Projection of positions on the constraints, with |Q| = 1 among them.
 
-The q nearest to q_0 in first order with HE(q) = 0, HI(q) >= 0: q = q_0 + grad HE Lambda_E + grad HI Lambda_I,
+The q nearest to q_0 in first order with HE(q) = 0, HI(q) >= 0: q = q_0 + grad HE Lambda_E + grad
+HI Lambda_I,
 
     0 = HE(q_0) + grad^T HE (q - q_0),     0 <= HI(q_0) + grad^T HI (q - q_0)  _|_  Lambda_I >= 0            (N.18)
 
-repeated with new gradients until |HE| and the negative part of HI are below the tolerance. Without the rows |Q| - 1 the
-correction stretches the quaternion, and normalising afterwards leaves the constraints again: the rows belong in HE.
-Source: the Siconos developer's notes, chapter 11.
+repeated with new gradients until |HE| and the negative part of HI are below the tolerance. Without
+the rows |Q| - 1 the correction stretches the quaternion, and normalising afterwards leaves the
+constraints again: the rows belong in HE. Source: the Siconos developer's notes, chapter 11.
 """
 
 from typing import NamedTuple
@@ -35,7 +36,8 @@ def project(
     max_iterations: int = 20,
     unit: bool = True,
 ) -> Projected:
-    """The positions q (a tuple) moved onto the constraints of the network at t; velocities are not touched.
+    """The positions q (a tuple) moved onto the constraints of the network at t; velocities are not
+    touched.
 
     `unit`: with the rows |Q| - 1. Penetrating contacts are pushed out, open ones stay.
     """

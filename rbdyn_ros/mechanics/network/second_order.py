@@ -43,7 +43,8 @@ class Mechanical(NamedTuple):
 def differentiated(
     function: Callable, point: Array, degrees: int, moved: Callable = np.add
 ) -> Array:
-    """d function / d point along displacements, (m, degrees); central differences, error about 1e-10 of the scale.
+    """d function / d point along displacements, (m, degrees); central differences, error about
+    1e-10 of the scale.
 
     The way out where a system comes without its gradients.
     """
@@ -62,9 +63,11 @@ def nonlinear(
     stiffness: Callable | None = None,
     damping: Callable | None = None,
 ) -> Mechanical:
-    """M(q) dv/dt = F(t, q, v): mass(q) -> (n, n) [kg], force(t, q, v) -> (n,) [N] with the quadratic terms on this side.
+    """M(q) dv/dt = F(t, q, v): mass(q) -> (n, n) [kg], force(t, q, v) -> (n,) [N] with the
+    quadratic terms on this side.
 
-    stiffness and damping are dF/dq and dF/dv (n, n), functions of (t, q, v); without them, finite differences.
+    stiffness and damping are dF/dq and dF/dv (n, n), functions of (t, q, v); without them, finite
+    differences.
     """
     identity, none = np.eye(degrees), (np.empty(0), np.empty((0, degrees)))
     return Mechanical(
@@ -80,9 +83,11 @@ def nonlinear(
 
 
 def linear(M, C=None, K=None, force: Callable | None = None) -> Mechanical:
-    """M dv/dt + C v + K q = F(t): M, C, K (n, n) constant (C, K zero where left out), force(t) -> (n,) [N]   (N.2).
+    """M dv/dt + C v + K q = F(t): M, C, K (n, n) constant (C, K zero where left out), force(t) ->
+    (n,) [N]   (N.2).
 
-    ValueError names a matrix that is not (n, n), not finite, or an M that is not positive definite.
+    ValueError names a matrix that is not (n, n), not finite, or an M that is not positive
+    definite.
     """
     M = matrix(M, "M")
     n = len(M)
@@ -122,7 +127,9 @@ class Interaction(NamedTuple):
 
 
 def interaction(relation: Relation, law: tuple, systems: tuple = (0,)) -> Interaction:
-    """ValueError where the law is none or takes another number of rows than the relation has, and where no system is coupled."""
+    """ValueError where the law is none or takes another number of rows than the relation has, and
+    where no system is coupled.
+    """
     law = laws.checked(law)
     if not systems:
         raise ValueError(
@@ -145,7 +152,9 @@ def linear_relation(H, b=0.0) -> Relation:
 
 
 def above(height: Callable, speed: Callable) -> Relation:
-    """y = q - c(t) for a point that a moving wall pushes: height(t) -> c [m], speed(t) -> dc/dt [m/s]."""
+    """y = q - c(t) for a point that a moving wall pushes: height(t) -> c [m], speed(t) -> dc/dt
+    [m/s].
+    """
     H = np.ones((1, 1))
     return Relation(
         1,
@@ -182,7 +191,9 @@ def network(systems, interactions) -> Network:
 
 
 def check_state(net: Network, q: tuple, v: tuple) -> None:
-    """ValueError where (q, v) is no state of the network: parts, sizes, numbers that are not finite, quaternions not of norm 1."""
+    """ValueError where (q, v) is no state of the network: parts, sizes, numbers that are not
+    finite, quaternions not of norm 1.
+    """
     for name, parts in (("q", q), ("v", v)):
         if len(parts) != len(net.systems):
             raise ValueError(
@@ -214,7 +225,9 @@ def check_state(net: Network, q: tuple, v: tuple) -> None:
 
 
 def check_start(net: Network, t: float, q: tuple, v: tuple) -> None:
-    """ValueError where no run can begin at (t, q, v): no state, contacts that overlap, equalities not met by q or by v."""
+    """ValueError where no run can begin at (t, q, v): no state, contacts that overlap, equalities
+    not met by q or by v.
+    """
     check_state(net, q, v)
     for k, one in enumerate(net.interactions):
         y, u = (
@@ -283,10 +296,11 @@ def velocity(blocks: dict, drift: Array, v: tuple) -> Array:
 
 
 def delassus(blocks: list, W: tuple) -> tuple:
-    """(G, carried): G = H W^-1 H^T with the block of interactions a, b the sum over the systems both touch  (N.12).
+    """(G, carried): G = H W^-1 H^T with the block of interactions a, b the sum over the systems
+    both touch  (N.12).
 
-    blocks: one dict for each interaction; W: the systems' iteration matrices (n_i, n_i). carried: system -> W_i^-1 H^T
-    (n_i, m), what an impulse does to its velocity.
+    blocks: one dict for each interaction; W: the systems' iteration matrices (n_i, n_i). carried:
+    system -> W_i^-1 H^T (n_i, m), what an impulse does to its velocity.
     """
     sizes = [next(iter(b.values())).shape[0] for b in blocks]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)

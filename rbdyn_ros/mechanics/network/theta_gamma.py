@@ -6,17 +6,20 @@
                y = h(t_{k+gamma}, x_gamma, lambda),   r = g(t_{k+gamma}, x_gamma, lambda),
                x_gamma = gamma x + (1 - gamma) x_k                                                           (N.21)
 
-Newton, with s = 1, c = h gamma (standard) or s = gamma, c = h (full) and W = M - h theta A, x_free = x - W^-1 R_free:
+Newton, with s = 1, c = h gamma (standard) or s = gamma, c = h (full) and W = M - h theta A, x_free
+= x - W^-1 R_free:
 
     x := Khat^-1 (x_free + c W^-1 [g - s K x - B lambda + B lambda_new]),      Khat = 1 - c s W^-1 K         (N.22)
     y := h + s C (x_new - x) + D (lambda_new - lambda)
     so  y = (h gamma C Khat^-1 W^-1 B + D) lambda_new + y_p :  a mixed complementarity problem               (N.23)
 
-The one-step problem is about y itself, which fits rows whose relative degree is 0 or 1. At degree 2 lambda is an impulse
-where y reaches zero: theta = gamma = 1 takes it as one without rebound, any other choice lets y through, unseen by the
-residual. Such a step is refused; mechanics is for lagrangian and mechanics.network, whose laws are on velocities.
+The one-step problem is about y itself, which fits rows whose relative degree is 0 or 1. At degree
+2 lambda is an impulse where y reaches zero: theta = gamma = 1 takes it as one without rebound, any
+other choice lets y through, unseen by the residual. Such a step is refused; mechanics is for
+lagrangian and mechanics.network, whose laws are on velocities.
 
-Source: the Siconos developer's notes, chapter 8, with the factors gamma and h restored (their 8.13, 8.30, 8.34, 8.43).
+Source: the Siconos developer's notes, chapter 8, with the factors gamma and h restored (their
+8.13, 8.30, 8.34, 8.43).
 """
 
 from typing import NamedTuple
@@ -63,7 +66,9 @@ def options(
     tolerance: float = 1e-12,
     max_iterations: int = 20,
 ) -> Options:
-    """ValueError for theta outside [0, 1], gamma outside (0, 1] (at 0 no multiplier acts), a tolerance <= 0."""
+    """ValueError for theta outside [0, 1], gamma outside (0, 1] (at 0 no multiplier acts), a
+    tolerance <= 0.
+    """
     return Options(
         number(theta, "theta", 0.0, 1.0),
         number(gamma, "gamma", 0.0, 1.0, open_low=True),
@@ -74,9 +79,11 @@ def options(
 
 
 def start(system: FirstOrder, t: float, x: Array, multiplier: Array) -> Step:
-    """The state at the beginning as a Step, with the y and r that belong to it, and the relative degree.
+    """The state at the beginning as a Step, with the y and r that belong to it, and the relative
+    degree.
 
-    ValueError for x (n,), multiplier (m,) of other shapes or not finite, and for a row whose law no multiplier can keep.
+    ValueError for x (n,), multiplier (m,) of other shapes or not finite, and for a row whose law
+    no multiplier can keep.
     """
     x, multiplier = (
         vector(x, "x", len(system.M)),

@@ -1,7 +1,9 @@
-"""Kinematics of a tree of revolute and prismatic joints on a floating base: placements, Jacobians, their derivatives.
+"""Kinematics of a tree of revolute and prismatic joints on a floating base: placements, Jacobians,
+their derivatives.
 
-q and u are those of floating_base.py; link 0 is the base, link i + 1 is moved by joint i. Jacobians are spatial,
-in the WORLD frame, linear part first: (v, w) = J u with J = [J_P; J_R], as in the Kindr kinematics sheet.
+q and u are those of floating_base.py; link 0 is the base, link i + 1 is moved by joint i.
+Jacobians are spatial, in the WORLD frame, linear part first: (v, w) = J u with J = [J_P; J_R], as
+in the Kindr kinematics sheet.
 """
 
 from typing import NamedTuple
@@ -34,12 +36,16 @@ class Placements(NamedTuple):
 
 
 def build(*joints: Joint) -> tuple[Joint, ...]:
-    """The joints, checked: parents come before their children; ValueError names the joint that is wrong."""
+    """The joints, checked: parents come before their children; ValueError names the joint that is
+    wrong.
+    """
     return tuple(_checked(i, joint) for i, joint in enumerate(joints))
 
 
 def placements(joints: tuple[Joint, ...], q) -> Placements:
-    """Every link's frame at q (7 + n,): revolute R_i = R_p R_J exp(axis q_i), prismatic r_i = r_p + ... + axis q_i."""
+    """Every link's frame at q (7 + n,): revolute R_i = R_p R_J exp(axis q_i), prismatic r_i = r_p
+    + ... + axis q_i.
+    """
     q = floating_base.checked(q, len(joints))
     R, r, axes = [quaternion.to_matrix(q[3:7])], [q[:3]], []
     for joint, angle in zip(joints, q[7:]):
@@ -55,8 +61,8 @@ def placements(joints: tuple[Joint, ...], q) -> Placements:
 def jacobian(joints: tuple[Joint, ...], q, link: int, point) -> np.ndarray:
     """J (6, 6 + n) of a point (3,) [m, in the link's frame]: (v_Q, w) = J u [world].
 
-    Columns: base (1; 0) and (-R r^; R) (Appendix II of the sheet); revolute (a x (r_Q - r_i); a); prismatic (a; 0);
-    zero for joints that do not carry the link (G.7).
+    Columns: base (1; 0) and (-R r^; R) (Appendix II of the sheet); revolute (a x (r_Q - r_i); a);
+    prismatic (a; 0); zero for joints that do not carry the link (G.7).
     """
     at = placements(joints, q)
     link, point = _link(joints, link), arguments.array(point, "point", 3)
@@ -80,8 +86,9 @@ def hessian(joints: tuple[Joint, ...], q, link: int, point) -> np.ndarray:
         dJ_i / dk = (J_Rk x J_Pi; J_Rk x J_Ri)   if motion k carries the axis of column i
                     (J_Ri x J_Pk; 0)             otherwise
 
-    (G.8, Appendix III of the Kindr sheet). A motion carries itself and what comes after it. The base's rotations carry
-    each other as well, because u speaks of them in the body frame; the sheet leaves that case out.
+    (G.8, Appendix III of the Kindr sheet). A motion carries itself and what comes after it. The
+    base's rotations carry each other as well, because u speaks of them in the body frame; the
+    sheet leaves that case out.
     """
     J = jacobian(joints, q, link, point)
     P, S = J[:3].T, J[3:].T  # (n_u, 3) each

@@ -1,10 +1,11 @@
-"""Coordinates of a floating base with joints: q = (r, quaternion, joints), u = (v, w, joint rates).
+"""Coordinates of a floating base with joints: q = (r, quaternion, joints), u = (v, w, joint
+rates).
 
 q (..., 7 + n): r [m, world], quaternion wxyz (base to world), joint coordinates [rad or m]
 u (..., 6 + n): v = dr/dt [m/s, world], w [rad/s, BODY], joint rates
 
-u is not the derivative of q but a quasi-velocity: dq/dt = F(q) u. Source: Kindr kinematics sheet, which calls the
-space of q SE(3) x R^n; it is R^3 x S^3 x R^n.
+u is not the derivative of q but a quasi-velocity: dq/dt = F(q) u. Source: Kindr kinematics sheet,
+which calls the space of q SE(3) x R^n; it is R^3 x S^3 x R^n.
 """
 
 import numpy as np
@@ -33,7 +34,9 @@ def boxplus(q, e) -> np.ndarray:
 
 
 def checked(q, joints: int | None = None) -> np.ndarray:
-    """q as a float array; ValueError if it is not finite, not of 7 + n numbers, or its quaternion not of norm 1."""
+    """q as a float array; ValueError if it is not finite, not of 7 + n numbers, or its quaternion
+    not of norm 1.
+    """
     q = arguments.array(q, "q")
     if joints is None and (q.ndim == 0 or q.shape[-1] < 7):
         raise ValueError(

@@ -1,11 +1,13 @@
-"""Projected Newton-Euler equations of rigid bodies on a floating base: M du/dt + g = f + W lambda (G.9).
+"""Projected Newton-Euler equations of rigid bodies on a floating base: M du/dt + g = f + W lambda
+(G.9).
 
     M = sum_i  J_P^T m J_P + J_R^T Theta J_R
     g = sum_i  J_P^T m dJ_P/dt u + J_R^T (Theta dJ_R/dt u + Omega x Theta Omega)
     f = sum    J_Q^T F + J_R^T T
 
-over the links i, with the Jacobians of their centres of mass and Theta = R Theta_i R^T in the WORLD frame.
-Coordinates q, u and links as in chain.py. Source: Kindr kinematics sheet; its h is f - g.
+over the links i, with the Jacobians of their centres of mass and Theta = R Theta_i R^T in the
+WORLD frame. Coordinates q, u and links as in chain.py. Source: Kindr kinematics sheet; its h is f
+- g.
 """
 
 from typing import NamedTuple
@@ -41,7 +43,9 @@ class Equations(NamedTuple):
 
 
 def equations(joints: tuple[chain.Joint, ...], links: tuple[Link, ...], q, u) -> Equations:
-    """M(q) and g(q, u) for the base and one link per joint; ValueError if the number of links is wrong."""
+    """M(q) and g(q, u) for the base and one link per joint; ValueError if the number of links is
+    wrong.
+    """
     _require_one_link_each(joints, links)
     at = chain.placements(joints, q)
     u = arguments.array(u, "u", chain.BASE + len(joints))
@@ -79,14 +83,17 @@ def weight(links: tuple[Link, ...], gravity) -> tuple[Load, ...]:
 
 
 def acceleration(equations: Equations, f, W=None, lam=None) -> np.ndarray:
-    """du/dt = M^-1 (f - g + W lambda); W (n_u, m) holds the directions of the m constraint or contact forces."""
+    """du/dt = M^-1 (f - g + W lambda); W (n_u, m) holds the directions of the m constraint or
+    contact forces.
+    """
     return velocity_change(equations, f, 1.0, W, lam)
 
 
 def velocity_change(equations: Equations, f, dt: float, W=None, P=None) -> np.ndarray:
     """Delta u with M Delta u - (f - g) dt = W P: over a step dt [s] with percussions P (m,) [N s].
 
-    dt = 0 is an impact: M (u+ - u-) = W Lambda. ValueError if M is singular: a link without mass or inertia.
+    dt = 0 is an impact: M (u+ - u-) = W Lambda. ValueError if M is singular: a link without mass
+    or inertia.
     """
     h = arguments.array(f, "f", len(equations.g)) - equations.g
     momentum = h * dt if W is None else h * dt + np.asarray(W) @ np.atleast_1d(P)

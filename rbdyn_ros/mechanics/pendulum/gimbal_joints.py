@@ -3,7 +3,8 @@
     (R_23, R_33) = cos p (-sin r, cos r),  R_13 = sin p,  second row of Rx(r)^T R = (sin s, cos s, 0)
     w_b = (cos p cos s r' + sin s p',  -cos p sin s r' + cos s p',  sin p r' + s')
 
-Singular at p = +-90 degrees, the poles, where only the sum or the difference of roll and spin is known: roll stays.
+Singular at p = +-90 degrees, the poles, where only the sum or the difference of roll and spin is
+known: roll stays.
 """
 
 import math
@@ -16,7 +17,9 @@ _POLE = 1e-9  # cos p below which roll cannot be told
 
 @inlined
 def followed(R, last):
-    """The angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to the `last` ones."""
+    """The angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to the
+    `last` ones.
+    """
     at_pole = math.hypot(R[1][2], R[2][2]) < _POLE
     roll = last[0] if at_pole else math.atan2(-R[1][2], R[2][2])
     cr, sr = math.cos(roll), math.sin(roll)
@@ -36,7 +39,9 @@ def followed(R, last):
 
 @inlined
 def hinge_rates(angles, w):
-    """The rates [rad/s] of the angles under the angular velocity w (3,) [rad/s, body]; large near a pole."""
+    """The rates [rad/s] of the angles under the angular velocity w (3,) [rad/s, body]; large near
+    a pole.
+    """
     _, pitch, spin = angles
     cp, sp, cs, ss = math.cos(pitch), math.sin(pitch), math.cos(spin), math.sin(spin)
     cp = math.copysign(max(abs(cp), 1e-6), cp)  # finite at the pole itself
@@ -57,13 +62,16 @@ def _unwound(angles, last):
 
 @kernel
 def motion(Q, u, w, last):
+    """(R, angles, rates of the hinges, cart velocity in the axes of the rod), angles near `last`."""
     R = unit_quaternion.matrix(Q)
     angles = followed(R, last)
     return R, angles, hinge_rates(angles, w), vec.transposed_matvec(R, (u[0], u[1], 0.0))
 
 
 class GimbalJoints:
-    """Follows the three angles continuously: they pass 180 degrees without a jump and a pole on the nearer branch."""
+    """Follows the three angles continuously: they pass 180 degrees without a jump and a pole on
+    the nearer branch.
+    """
 
     def __init__(self):
         self.angles = (0.0, 0.0, 0.0)  # roll, pitch, spin [rad]
@@ -72,11 +80,15 @@ class GimbalJoints:
         )
 
     def follow(self, R: tuple) -> tuple:
-        """The angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to the last ones."""
+        """The angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to the
+        last ones.
+        """
         self.angles = followed(R, self.angles)
         return self.angles
 
     def motion(self, Q: tuple, u: tuple, w: tuple) -> tuple:
-        """(R, angles, rates, V) of the rotation Q (4,) under w (3,), and V = R^T (u, 0) the cart's velocity u (2,) in body axes."""
+        """(R, angles, rates, V) of the rotation Q (4,) under w (3,), and V = R^T (u, 0) the cart's
+        velocity u (2,) in body axes.
+        """
         R, self.angles, rates, V = self._motion(Q, u, w, self.angles)
         return R, self.angles, rates, V

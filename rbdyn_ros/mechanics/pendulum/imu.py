@@ -76,7 +76,8 @@ def normal_rates(C, i, x, d, t, u, d_rate):
 
 @hot
 def contact_accelerations(system, c, work, t, x, R, w, u, dw, du):
-    """(w', x'', whether (I.1) has a solution): the accelerations at t with the forces of the contacts.
+    """(w', x'', whether (I.1) has a solution): the accelerations at t with the forces of the
+    contacts.
 
     The contacts are those that pressed in the last step, which `c` remembers, and those that touch
     without moving. `work` is another memory, which is written over.

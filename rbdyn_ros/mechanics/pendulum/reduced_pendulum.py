@@ -1,15 +1,17 @@
-"""The rod on the cart without its attitude: direction k = R e3 on the sphere S^2, cart x, and a spin that is constant.
+"""The rod on the cart without its attitude: direction k = R e3 on the sphere S^2, cart x, and a
+spin that is constant.
 
-For I1 = I2 the spin w3 enters (1.7), (1.8) only through its momentum p3 = I3 w3, which is constant without axial
-friction. With n = (k_x, k_y), J = I1 + m l^2, beta = (m l)^2 / J, alpha = M + m - beta, eta = p3 / J,
+For I1 = I2 the spin w3 enters (1.7), (1.8) only through its momentum p3 = I3 w3, which is constant
+without axial friction. With n = (k_x, k_y), J = I1 + m l^2, beta = (m l)^2 / J, alpha = M + m -
+beta, eta = p3 / J,
 
     G   = eta k x k' - (d / J) k'
     F   = u - b x' - beta g k_z n + m l |k'|^2 n - m l G_xy
     x'' = (F - beta n (n.F) / (alpha + beta |n|^2)) / alpha                                 Sherman and Morrison
     k'' = -(m l / J) [(x'', g) - k (g k_z + n.x'')] - |k'|^2 k + G
 
-Here the joint's friction d acts on the transverse rates alone. No quaternion, no spin: less to roll forward,
-and a second road to the equations of `mechanics.pendulum.rod_on_cart`.
+Here the joint's friction d acts on the transverse rates alone. No quaternion, no spin: less to
+roll forward, and a second road to the equations of `mechanics.pendulum.rod_on_cart`.
 """
 
 from rbdyn_ros.geometry import vec
@@ -18,7 +20,8 @@ from rbdyn_ros.kernel import inlined
 
 @inlined
 def accelerations(system, p3, u, k, dk, dx):
-    """(x'', k'') of the direction k (3,), its rate dk (3,) [1/s], the cart velocity dx (2,) and the force u (2,) [N].
+    """(x'', k'') of the direction k (3,), its rate dk (3,) [1/s], the cart velocity dx (2,) and
+    the force u (2,) [N].
 
     `p3` [kg m^2/s] is the spin's momentum. The cart is free; k is a unit vector and k.dk = 0.
     """
@@ -40,7 +43,9 @@ def accelerations(system, p3, u, k, dk, dx):
 
 @inlined
 def force(system, p3, a, k, dk, dx):
-    """The force u (2,) [N] that gives the cart the acceleration a (2,) [m/s^2]: x'' above, solved for u. The rest as there."""
+    """The force u (2,) [N] that gives the cart the acceleration a (2,) [m/s^2]: x'' above, solved
+    for u. The rest as there.
+    """
     m, l = system.rod_mass, system.center
     J = system.inertia[0] + m * l * l
     beta = (m * l) ** 2 / J

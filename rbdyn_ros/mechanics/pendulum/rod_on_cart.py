@@ -1,6 +1,9 @@
-"""The rod on the cart: momenta and velocities, energy, forces. Derived in doc/mathematics.md, section 1.
+"""The rod on the cart: momenta and velocities, energy, forces.
 
-With c = (0, 0, l) from the joint to the centre of mass, J_p = I + m l^2 diag(1, 1, 0) and k = R^T e3,
+Derived in doc/mathematics.md, section 1.
+
+With c = (0, 0, l) from the joint to the centre of mass, J_p = I + m l^2 diag(1, 1, 0) and k = R^T
+e3,
 
     p = J_p w + m c x R^T x'             angular momentum about the joint [body]            (1.3)
     P = (M + m) x' + m [R (w x c)]_xy    horizontal momentum [world]                        (1.4)
@@ -26,7 +29,9 @@ def lever(R, l, w):
 
 @inlined
 def momenta(system, R, w, x):
-    """(p, P) of the angular velocity w [body] and the cart velocity x (2,); R is the rotation's rows."""
+    """(p, P) of the angular velocity w [body] and the cart velocity x (2,); R is the rotation's
+    rows.
+    """
     m, l, I = system.rod_mass, system.center, system.inertia
     x_b = vec.axpy(x[0], R[0], vec.scale(x[1], R[1]))
     p = (
@@ -129,7 +134,9 @@ def horizontal(load, f):
 
 @kernel
 def quantities(system, q, v):
-    """(E, Lz, Px, Py, p3) of a state: energy [J] (potential zero at z = 0) and the momenta, (1.4) to (1.6)."""
+    """(E, Lz, Px, Py, p3) of a state: energy [J] (potential zero at z = 0) and the momenta, (1.4)
+    to (1.6).
+    """
     R = unit_quaternion.matrix((q[2], q[3], q[4], q[5]))
     w, x = (v[2], v[3], v[4]), (v[0], v[1])
     p, P = momenta(system, R, w, x)
@@ -150,7 +157,9 @@ def energy(system, R, w, x):
 
 @inlined
 def joint_force(system, load, Q0, w0, x0, Q1, w1, x1, h):
-    """Mean force of the joint on the rod between two states, h apart [N, world]: m dV/h + m g e3 - F."""
+    """Mean force of the joint on the rod between two states, h apart [N, world]: m dV/h + m g e3 -
+    F.
+    """
     V0 = center_velocity(system, unit_quaternion.matrix(Q0), w0, x0)
     V1 = center_velocity(system, unit_quaternion.matrix(Q1), w1, x1)
     weight = (0.0, 0.0, system.rod_mass * system.gravity)

@@ -1,6 +1,7 @@
 """Contacts seen from the rod on the cart: velocities and impulses.
 
-A contact at the height rho of the rod's axis moves with x' + rho d', d' = R (w x e3); one on the cart with x'. Its impulse
+A contact at the height rho of the rod's axis moves with x' + rho d', d' = R (w x e3); one on the
+cart with x'. Its impulse
 f [N s, world] changes the momenta of (1.3), (1.4) by  rho e3 x R^T f  and  f_xy.  With the rows D of (w, x') -> u the
 Delassus matrix is W = D M^-1 D^T, M^-1 in the closed form of `rod_on_cart.velocities`.
 """

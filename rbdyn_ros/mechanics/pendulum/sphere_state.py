@@ -1,4 +1,5 @@
-"""A state without the rod's angle about itself: direction and rate on the sphere S^2, cart; and one step of them.
+"""A state without the rod's angle about itself: direction and rate on the sphere S^2, cart; and
+one step of them.
 
 k = R e3,   k' = R (w x e3),   p3 = I3 w3                    (k, k', x, x') is what `reduced_pendulum` moves
 """
@@ -37,7 +38,8 @@ def rate(system, p3, u, s):
 
 @inlined
 def step(system, p3, u, s, h):
-    """s after h [s] under the held force u (2,) [N]: Runge and Kutta of order 4, then k and k' back on the sphere.
+    """s after h [s] under the held force u (2,) [N]: Runge and Kutta of order 4, then k and k'
+    back on the sphere.
 
     p3 [kg m^2/s] is the momentum of the spin; I1 = I2 and a free cart are assumed.
     """

@@ -47,7 +47,10 @@ def cylinder_inertia(mass: float, length: float, radius: float) -> tuple:
 
 
 def build(params: Params) -> System:
-    """The numbers that a step needs. ValueError names one with which the equations of motion would be singular."""
+    """The numbers that a step needs.
+
+    ValueError names one with which the equations of motion would be singular.
+    """
     inertia = params.rod_inertia
     if inertia is None:
         inertia = cylinder_inertia(params.rod_mass, params.rod_length, params.rod_radius)

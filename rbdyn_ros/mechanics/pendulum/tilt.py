@@ -1,12 +1,13 @@
-"""Where the rod points, in the tangent plane at upright: the coordinates in which a balance is designed.
+"""Where the rod points, in the tangent plane at upright: the coordinates in which a balance is
+designed.
 
 With k = R e3 the rod's direction [world] and n = (k_x, k_y),
 
     th  = atan2(|n|, k_z) n / |n|                       logarithm of the sphere S^2 at e3
     W   = R (w1, w2, 0),   th' := (W_y, -W_x)           the spin w3 moves no direction
 
-The length of th is the tilt, all the way to pi; the projection n in its place folds back beyond pi/2. To first order
-th' is the derivative of th.
+The length of th is the tilt, all the way to pi; the projection n in its place folds back beyond
+pi/2. To first order th' is the derivative of th.
 """
 
 import math

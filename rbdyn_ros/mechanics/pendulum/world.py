@@ -1,10 +1,10 @@
 """What the rod and the cart can meet, one candidate at a time: floor, rail ends, obstacles.
 
-The candidates are numbered: `NAMES`, then the rows of `Contacts.obstacles` (`mechanics.pendulum.obstacles`),
-which move. Each has a gap g [m], negative when it is penetrated, a unit normal n out of the
-obstacle [world], and the point that touches: at the height rho along the rod's axis [m, from the
-joint], or the cart itself. The rod's foot is the joint; it slides in z = 0 and never meets a floor
-below it.
+The candidates are numbered: `NAMES`, then the rows of `Contacts.obstacles`
+(`mechanics.pendulum.obstacles`), which move. Each has a gap g [m], negative when it is penetrated,
+a unit normal n out of the obstacle [world], and the point that touches: at the height rho along
+the rod's axis [m, from the joint], or the cart itself. The rod's foot is the joint; it slides in z
+= 0 and never meets a floor below it.
 """
 
 from typing import NamedTuple
@@ -130,11 +130,14 @@ def touch(C, i, x, d, t):
 
 
 class Clear(NamedTuple):
-    """A pose of the pendulum and how far nothing is: what need not be looked at until something has moved that far."""
+    """A pose of the pendulum and how far nothing is: what need not be looked at until something
+    has moved that far.
+    """
 
     x: tuple  # (2,) [m]
     d: tuple  # (3,) the rod's direction
-    cart: float  # smallest gap of what the cart can meet [m], inf if there is none, negative: not known
+    # smallest gap of what the cart can meet [m], inf if there is none, negative: not known
+    cart: float
     rod: float  # smallest gap of what the rod can meet [m]
     t: float  # [s] when that was so
     speed: float  # [m/s] of the fastest obstacle
@@ -170,7 +173,8 @@ def is_open(C, clear, x, d, t, x_more, d_more):
 def frame(n):
     """The contact frame, rows n, t1, t2, right-handed; for n = e3 the tangents are e1, e2.
 
-    Duff and others, "Building an orthonormal basis, revisited" (2017): no branch but the sign, no cancellation.
+    Duff and others, "Building an orthonormal basis, revisited" (2017): no branch but the sign, no
+    cancellation.
     """
     sign = 1.0 if n[2] >= 0.0 else -1.0
     a = -1.0 / (sign + n[2])

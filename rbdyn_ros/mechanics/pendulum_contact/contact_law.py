@@ -253,7 +253,7 @@ def repeated(c, count):
     # once more from nothing and without that, which can lead in circles about a free inner stress
     for a in range(count):
         put(c.P, c.active[a], (0.0, 0.0, 0.0))
-    for k in range(SWEEPS):
+    for _ in range(SWEEPS):
         if not _STALLED < moved * c.W[0, 0] < np.inf:
             return (0.0 if moved < np.inf else np.inf), size
         moved, size = sweep(c, count)

@@ -69,7 +69,7 @@ def project_position(system, C, c, x, Q, R, t):
     left = 0.0
     for i in range(world.count(C)):
         c.q[i, 0] = 0.0  # the impulse that has lifted it
-    for k in range(_NEWTON):
+    for _ in range(_NEWTON):
         n, left = 0, 0.0
         for i in range(world.count(C)):
             if not world.exists(C, i):
@@ -109,7 +109,7 @@ def lift(system, C, c, x, Q, R, t):
     after the other; c.z are the impulses of the last sweep.
     """
     deepest = 0.0
-    for k in range(_SWEEPS):
+    for _ in range(_SWEEPS):
         deepest = 0.0
         for i in range(world.count(C)):
             c.z[i] = 0.0

@@ -101,7 +101,7 @@ def expand(c, count, share):
     for a in range(count):
         i = c.active[a]
         put(c.P, i, vec.scale(1.0 + share * restored(c, i), vector(c.compressed, i)))
-    for k in range(contact_law.SWEEPS):
+    for _ in range(contact_law.SWEEPS):
         moved, size = 0.0, 1e-300
         for a in range(count):
             i = c.active[a]

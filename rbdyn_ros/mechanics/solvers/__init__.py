@@ -1,1 +1,3 @@
-"""Complementarity and friction as matrices: problems, one error function each, and solvers by name."""
+"""Complementarity and friction as matrices: problems, one error function each, and solvers by
+name.
+"""

@@ -1,6 +1,8 @@
-"""Contacts with Coulomb friction in the plane: the problem, its error, and its twin in space (doc/nonsmooth.md, S.8).
+"""Contacts with Coulomb friction in the plane: the problem, its error, and its twin in space
+(doc/nonsmooth.md, S.8).
 
-n contacts, each with a frame (normal, tangent): u = W r + q (2n,), and (S.10) with |r_T| <= mu r_N.
+n contacts, each with a frame (normal, tangent): u = W r + q (2n,), and (S.10) with |r_T| <= mu
+r_N.
 """
 
 from typing import NamedTuple
@@ -20,7 +22,9 @@ class Problem(NamedTuple):
 
 
 def problem(W, q, mu) -> Problem:
-    """The problem of W (2n, 2n), q (2n,), mu (n,) or one number for all; ValueError names what does not fit."""
+    """The problem of W (2n, 2n), q (2n,), mu (n,) or one number for all; ValueError names what
+    does not fit.
+    """
     W = arguments.square(W, "W", block=2)
     return Problem(
         W, arguments.vector(q, "q", len(W)), arguments.coefficients(mu, "mu", len(W) // 2)
@@ -28,10 +32,12 @@ def problem(W, q, mu) -> Problem:
 
 
 def in_space(problem: Problem) -> fc3d.Problem:
-    """The same contacts in space, with a second tangent that nothing moves: its solutions have r_T2 = 0.
+    """The same contacts in space, with a second tangent that nothing moves: its solutions have
+    r_T2 = 0.
 
-    The second tangents get W_T2T2 = mean diagonal of W, uncoupled, and q_T2 = 0. A sliding r_T2 = -c u_T2 = -c W_T2T2 r_T2,
-    c >= 0, vanishes, and so does a sticking one. Every solver of fc3d thus solves planar problems.
+    The second tangents get W_T2T2 = mean diagonal of W, uncoupled, and q_T2 = 0. A sliding r_T2 =
+    -c u_T2 = -c W_T2T2 r_T2, c >= 0, vanishes, and so does a sticking one. Every solver of fc3d
+    thus solves planar problems.
     """
     n = len(problem.mu)
     plane = in_plane(n)

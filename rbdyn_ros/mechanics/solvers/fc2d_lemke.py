@@ -1,7 +1,7 @@
 """Planar friction as a linear complementarity problem: exact, no iteration but Lemke's pivots.
 
-Split u_T = l - k into the speeds of sliding to either side; let x = mu r_N - r_T and y = mu r_N + r_T = 2 mu r_N - x be
-what friction could still give. Then (S.8) reads
+Split u_T = l - k into the speeds of sliding to either side; let x = mu r_N - r_T and y = mu r_N +
+r_T = 2 mu r_N - x be what friction could still give. Then (S.8) reads
 
     0 <= r_N _|_ u_N >= 0,    0 <= x _|_ k = l - u_T >= 0,    0 <= l _|_ y >= 0,                             (S.9)
 

@@ -1,11 +1,14 @@
-"""Contacts with Coulomb friction in space: the problem and its error (doc/nonsmooth.md, S.10 to S.14).
+"""Contacts with Coulomb friction in space: the problem and its error (doc/nonsmooth.md, S.10 to
+S.14).
 
-n contacts, each with a frame (normal, tangent, tangent); impulses r and relative velocities u (3n,):
+n contacts, each with a frame (normal, tangent, tangent); impulses r and relative velocities u
+(3n,):
 
     u = W r + q,    K_mu  in  r_i  _|_  u_i + mu_i |u_iT| e_N  in  K_mu*                                    (S.10)
 
-K_mu = {|r_T| <= mu r_N} is Coulomb's cone, K_mu* = {mu |u_T| <= u_N} its dual. Newton's restitution enters by
-q_N := q_N + e u_N^-. This is the form of de Saxce, unscaled: exactly Signorini and Coulomb, mu = 0 allowed.
+K_mu = {|r_T| <= mu r_N} is Coulomb's cone, K_mu* = {mu |u_T| <= u_N} its dual. Newton's
+restitution enters by q_N := q_N + e u_N^-. This is the form of de Saxce, unscaled: exactly
+Signorini and Coulomb, mu = 0 allowed.
 """
 
 from typing import NamedTuple
@@ -33,7 +36,9 @@ class Problem(NamedTuple):
 
 
 def problem(W, q, mu) -> Problem:
-    """The problem of W (3n, 3n), q (3n,), mu (n,) or one number for all; ValueError names what does not fit."""
+    """The problem of W (3n, 3n), q (3n,), mu (n,) or one number for all; ValueError names what
+    does not fit.
+    """
     W = arguments.square(W, "W", block=3)
     return Problem(
         W, arguments.vector(q, "q", len(W)), arguments.coefficients(mu, "mu", len(W) // 3)
@@ -67,7 +72,8 @@ def block(W, i):
 def projected(x, mu):
     """The point of K_mu nearest to x.
 
-    x inside K_mu, 0 inside the polar cone mu |x_T| <= -x_N, else (t, mu t x_T/|x_T|), t = (x_N + mu |x_T|)/(1 + mu^2).
+    x inside K_mu, 0 inside the polar cone mu |x_T| <= -x_N, else (t, mu t x_T/|x_T|), t = (x_N +
+    mu |x_T|)/(1 + mu^2).
     """
     T = (x[1] * x[1] + x[2] * x[2]) ** 0.5
     if T <= mu * x[0]:
@@ -81,14 +87,17 @@ def projected(x, mu):
 
 @inlined
 def natural(r, u, mu, w):
-    """w (r - proj_K(r - (u + mu |u_T| e_N)/w)), zero exactly at a solution; w [1/kg] makes it a velocity."""
+    """w (r - proj_K(r - (u + mu |u_T| e_N)/w)), zero exactly at a solution; w [1/kg] makes it a
+    velocity.
+    """
     lifted = (u[0] + mu * (u[1] * u[1] + u[2] * u[2]) ** 0.5, u[1], u[2])
     return vec.scale(w, vec.sub(r, projected(vec.axpy(-1.0 / w, lifted, r), mu)))
 
 
 @inlined
 def narrow(low, high, share, full, refused):
-    """(low, high, next share, whether `share` is the answer) in the search for the largest share of the restitution, at most
+    """(low, high, next share, whether `share` is the answer) in the search for the largest share
+    of the restitution, at most
     `full`, with which no energy is gained. `refused`: `share` gains energy, or has no impulses.
     """
     low, high = (low, share) if refused else (share, high)

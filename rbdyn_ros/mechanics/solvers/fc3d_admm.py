@@ -1,15 +1,15 @@
 """Friction by the alternating direction method of multipliers, for large and hyperstatic stacks.
 
-For a given s, W r + q + s e_N with r in K_mu is a cone programme. With z in K_mu a copy of r, y the scaled multiplier and
-rho > 0 the penalty (S.21):
+For a given s, W r + q + s e_N with r in K_mu is a cone programme. With z in K_mu a copy of r, y
+the scaled multiplier and rho > 0 the penalty (S.21):
 
     r := (W + rho)^-1 (rho (z - y) - q - s),    z := proj_K(r + y),    y := y + r - z,    s := mu |u_T|  with  u + s = -rho y.
 
-s comes from the multiplier: taken from W z + q the iteration diverges. rho follows the ratio of the primal residual r - z
-to the dual one, the change of z. Over-relaxation was tried: it saves a third of the iterations of the easy problems and
-triples those of the hard ones.
-Sources: Boyd et al., Found. Trends Mach. Learn. 3 (2011); Acary, Bremond, Huber, On solving
-contact problems with Coulomb friction (2018).
+s comes from the multiplier: taken from W z + q the iteration diverges. rho follows the ratio of
+the primal residual r - z to the dual one, the change of z. Over-relaxation was tried: it saves a
+third of the iterations of the easy problems and triples those of the hard ones. Sources: Boyd et
+al., Found. Trends Mach. Learn. 3 (2011); Acary, Bremond, Huber, On solving contact problems with
+Coulomb friction (2018).
 """
 
 import numpy as np
@@ -63,7 +63,9 @@ def once(problem, inverse, rho, r, z, y, b):
 
 @kernel
 def imbalance(r, z, old):
-    """sqrt(|r - z| / |z - z_old|), primal to dual residual, kept within 1/10 to 10: by what rho should grow."""
+    """sqrt(|r - z| / |z - z_old|), primal to dual residual, kept within 1/10 to 10: by what rho
+    should grow.
+    """
     primal = dual = 0.0
     for k in range(len(r)):
         primal += (r[k] - z[k]) ** 2

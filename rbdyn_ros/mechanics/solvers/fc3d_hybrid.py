@@ -1,9 +1,11 @@
-"""Friction by whatever works: Gauss-Seidel to find who sticks and slides, Newton to finish, ADMM and sweeps to fall back on.
+"""Friction by whatever works: Gauss-Seidel to find who sticks and slides, Newton to finish, ADMM
+and sweeps to fall back on.
 
-20 sweeps settle most problems or bring Newton close. Where Newton fails, it starts again from ADMM's answer, which
-hyperstatic stacks of unlike masses need, then from nothing; at last Gauss-Seidel has as many sweeps as are allowed,
-from the best so far, which is returned if it stays the best.
-`iterations` counts all of them. Counts are passed as np.int64: for a literal, Numba would compile the callee once more.
+20 sweeps settle most problems or bring Newton close. Where Newton fails, it starts again from
+ADMM's answer, which hyperstatic stacks of unlike masses need, then from nothing; at last
+Gauss-Seidel has as many sweeps as are allowed, from the best so far, which is returned if it stays
+the best. `iterations` counts all of them. Counts are passed as np.int64: for a literal, Numba
+would compile the callee once more.
 """
 
 import numpy as np

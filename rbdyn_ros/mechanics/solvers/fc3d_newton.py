@@ -2,9 +2,10 @@
 
     F_N = r_N - max(0, a),    F_T = r_T - proj_D(r_T - rho u_T),    a = r_N - rho u_N,  D = disc of radius mu max(0, a)  (S.19)
 
-F = 0 is the friction law, rho > 0 any. Of its pieces (S.20) the Jacobian is that of the one that holds: open a <= 0,
-sticking, sliding. Open contacts drop out of the linear system; W is shifted by a trifle there, so that redundant contacts
-leave it regular. Source: Alart, Curnier, Comput. Methods Appl. Mech. Eng. 92 (1991) 353.
+F = 0 is the friction law, rho > 0 any. Of its pieces (S.20) the Jacobian is that of the one that
+holds: open a <= 0, sticking, sliding. Open contacts drop out of the linear system; W is shifted by
+a trifle there, so that redundant contacts leave it regular. Source: Alart, Curnier, Comput.
+Methods Appl. Mech. Eng. 92 (1991) 353.
 """
 
 import numpy as np
@@ -101,7 +102,9 @@ def direction(problem, r, u, rho, shift, dr):
 
 @kernel
 def iterate(problem, r, u, tolerance, max_iterations):
-    """(steps, residual): Newton from r, in place; u (3n,) is work space. r ends as the best that was met."""
+    """(steps, residual): Newton from r, in place; u (3n,) is work space. r ends as the best that
+    was met.
+    """
     W, mu = problem.W, problem.mu
     w, size = fc3d.scales(problem)
     rho = np.empty(len(mu))

@@ -1,8 +1,9 @@
 """Friction, contact after contact: nonsmooth Gauss-Seidel with the exact local solver.
 
-Sweep i = 1..n: with u = W r + q, contact i sees q_i' = u_i - W_ii r_i and takes its exact impulse (S.15 to S.17);
-u is updated by the columns of what has changed, so that an open contact costs nothing and the residual is free.
-Source: Jean, The non-smooth contact dynamics method, Comput. Methods Appl. Mech. Eng. 177 (1999).
+Sweep i = 1..n: with u = W r + q, contact i sees q_i' = u_i - W_ii r_i and takes its exact impulse
+(S.15 to S.17); u is updated by the columns of what has changed, so that an open contact costs
+nothing and the residual is free. Source: Jean, The non-smooth contact dynamics method, Comput.
+Methods Appl. Mech. Eng. 177 (1999).
 """
 
 import numpy as np
@@ -17,7 +18,9 @@ DEFAULTS = Options(tolerance=1e-8, max_iterations=10000)
 
 @kernel
 def sweep(W, mu, r, u):
-    """One sweep over the contacts; r and u = W r + q (3n,) are updated in place, nothing is allocated."""
+    """One sweep over the contacts; r and u = W r + q (3n,) are updated in place, nothing is
+    allocated.
+    """
     for i in range(len(mu)):
         W_ii, old = fc3d.block(W, i), fc3d.part(r, i)
         q_i = vec.sub(fc3d.part(u, i), vec.matvec(W_ii, old))
@@ -31,7 +34,8 @@ def sweep(W, mu, r, u):
 
 @kernel
 def sweeps(problem, r, u, tolerance, max_iterations):
-    """(sweeps done, residual): sweep until the error is below the tolerance; r in place, u (3n,) is work space.
+    """(sweeps done, residual): sweep until the error is below the tolerance; r in place, u (3n,)
+    is work space.
 
     Stops early where an impulse stops being finite.
     """

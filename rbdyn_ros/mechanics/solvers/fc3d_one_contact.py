@@ -1,16 +1,19 @@
-"""One contact with friction, exactly, for any 3x3 W: take-off, sticking, or sliding along a root of a quartic.
+"""One contact with friction, exactly, for any 3x3 W: take-off, sticking, or sliding along a root
+of a quartic.
 
     take-off   q_N >= 0:                        r = 0                                                       (S.15)
     sticking   r = -W^-1 q  in  K_mu,           u = 0                                                       (S.16)
     sliding    r = r_N (1, mu c, mu s),         u_N = 0,  u_T = -slip (c, s),  r_N > 0, slip >= 0           (S.17)
 
-With u_N = 0: r_N = -q_N / d, d = W_00 + mu (W_01 c + W_02 s). That u_T is parallel to (c, s) then reads
+With u_N = 0: r_N = -q_N / d, d = W_00 + mu (W_01 c + W_02 s). That u_T is parallel to (c, s) then
+reads
 
     f(c, s) = A c^2 + B s^2 + C c s + D s + E c = 0,      c^2 + s^2 = 1,                                    (S.18)
 
-a quartic in tan(theta/2), whose roots only start a Newton on f itself. It is the quartic of the Siconos developer's
-notes, chapter 13, without their diagonalisation, which needs a symmetric W. A strong coupling of normal and tangent
-admits up to three solutions: take-off is preferred, then sticking.
+a quartic in tan(theta/2), whose roots only start a Newton on f itself. It is the quartic of the
+Siconos developer's notes, chapter 13, without their diagonalisation, which needs a symmetric W. A
+strong coupling of normal and tangent admits up to three solutions: take-off is preferred, then
+sticking.
 """
 
 from typing import NamedTuple
@@ -57,10 +60,11 @@ def inside(r, mu):
 
 @kernel
 def sticking(W, q, mu):
-    """r with W r + q = 0, refined once; where W is singular the one nearest to the normal, outside K_mu if there is none.
+    """r with W r + q = 0, refined once; where W is singular the one nearest to the normal, outside
+    K_mu if there is none.
 
-    A singular W is shifted by eps and the shift iterated away (proximal point), r := r - (W + eps)^-1 (W r + q), from the
-    frictionless r.
+    A singular W is shifted by eps and the shift iterated away (proximal point), r := r - (W +
+    eps)^-1 (W r + q), from the frictionless r.
     """
     r = vec.scale(-1.0, vec.solve(W, q))
     trace = W[0][0] + W[1][1] + W[2][2]
@@ -92,7 +96,9 @@ def direction_equation(W, q, mu):
 
 @inlined
 def turned(f):
-    """(f, k): f with the angle measured from k eighth turns, chosen so that the quartic's leading A - E is not small."""
+    """(f, k): f with the angle measured from k eighth turns, chosen so that the quartic's leading
+    A - E is not small.
+    """
     A, B, C, D, E = f
     large = 0.2 * (abs(A) + abs(B) + abs(C) + abs(D) + abs(E))
     k = 0
@@ -138,7 +144,9 @@ def slide_along(W, q, mu, direction):
 
 @kernel
 def sliding(W, q, mu, guess):
-    """(r, violation): the sliding impulse (S.17) and by how much [m/s] it misses the conditions, inf if there is none."""
+    """(r, violation): the sliding impulse (S.17) and by how much [m/s] it misses the conditions,
+    inf if there is none.
+    """
     best, least = (0.0, 0.0, 0.0), np.inf
     enough = _EXACT * vec.size(q)
     f = direction_equation(W, q, mu)
@@ -166,7 +174,8 @@ def sliding(W, q, mu, guess):
 def contact(W, q, mu, guess):
     """The Contact of W (three rows), q (3,), mu: no allocation, for use inside a step.
 
-    `guess` is a former impulse or (0, 0, 0): its tangential direction starts the search for the sliding direction.
+    `guess` is a former impulse or (0, 0, 0): its tangential direction starts the search for the
+    sliding direction.
     """
     if q[0] >= 0.0:
         return Contact((0.0, 0.0, 0.0), TAKE_OFF)

@@ -40,13 +40,17 @@ def scales(M, q):
 
 @kernel
 def error(problem, z):
-    """How far z (n,) is from solving the problem: |min(w, s z)| / |q|, s the largest entry of M [-]   (S.3)."""
+    """How far z (n,) is from solving the problem: |min(w, s z)| / |q|, s the largest entry of M
+    [-]   (S.3).
+    """
     return mixed_error(problem.M, problem.q, 0, z)
 
 
 @kernel
 def mixed_error(M, q, equations, z):
-    """The error of z (n,) where the first rows are equations, w = 0 with z free: |(w_equations, min(w, s z))| / |q| [-]   (S.6)."""
+    """The error of z (n,) where the first rows are equations, w = 0 with z free: |(w_equations,
+    min(w, s z))| / |q| [-]   (S.6).
+    """
     w = np.empty_like(q)
     linear.multiply(M, z, w)
     s, size = scales(M, q)
@@ -61,7 +65,9 @@ def mixed_error(M, q, equations, z):
 
 @kernel
 def finished(problem, z, iterations, tolerance, failure):
-    """The Solution for z: true residual, and the status `failure` where that exceeds the tolerance."""
+    """The Solution for z: true residual, and the status `failure` where that exceeds the
+    tolerance.
+    """
     return judged(z, error(problem, z), iterations, tolerance, failure)
 
 

@@ -1,7 +1,7 @@
 """Linear complementarity by trying all 2^n supports: slow, exact, the judge of the others.
 
-For each support a: z_a = -M_aa^-1 q_a, z = 0 elsewhere; the first whose error is within the tolerance is the solution.
-A support whose M_aa is singular is passed over.
+For each support a: z_a = -M_aa^-1 q_a, z = 0 elsewhere; the first whose error is within the
+tolerance is the solution. A support whose M_aa is singular is passed over.
 """
 
 import numpy as np
@@ -25,7 +25,10 @@ def check(problem: lcp.Problem) -> None:
 
 @kernel
 def solve(problem, guess, options):
-    """The Solution by enumeration; `guess` is not used. EXHAUSTED if no support solves the problem."""
+    """The Solution by enumeration; `guess` is not used.
+
+    EXHAUSTED if no support solves the problem.
+    """
     M, q, n = problem.M, problem.q, len(problem.q)
     best, least = np.zeros_like(q), np.inf
     support = np.empty(n, np.bool_)

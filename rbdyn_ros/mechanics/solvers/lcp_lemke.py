@@ -2,11 +2,13 @@
 
     w - M z - d z_0 = q,    d > 0                                                                            (S.4)
 
-z_0 enters and makes the basis feasible; then the complement of what has left enters, until z_0 leaves (solved) or nothing
-blocks (a ray). Among equal ratios the row least in the lexicographic order of (right side, B^-1) leaves, so that no basis
-comes twice. The end's support is solved afresh by LAPACK, which takes the pivots' round-off away; where round-off has
-led astray, the pivots run again with another covering vector d. For a positive semidefinite M a ray proves that there is no
-solution. Sources: Lemke, Management Science 11 (1965) 681; Cottle, Pang, Stone, The Linear Complementarity Problem, 4.4, 4.9.
+z_0 enters and makes the basis feasible; then the complement of what has left enters, until z_0
+leaves (solved) or nothing blocks (a ray). Among equal ratios the row least in the lexicographic
+order of (right side, B^-1) leaves, so that no basis comes twice. The end's support is solved
+afresh by LAPACK, which takes the pivots' round-off away; where round-off has led astray, the
+pivots run again with another covering vector d. For a positive semidefinite M a ray proves that
+there is no solution. Sources: Lemke, Management Science 11 (1965) 681; Cottle, Pang, Stone, The
+Linear Complementarity Problem, 4.4, 4.9.
 """
 
 import numpy as np
@@ -47,7 +49,9 @@ def pivot(T, basis, row, column):
 
 @kernel
 def before(T, i, k, column):
-    """Whether row i leaves before row k: lexicographic order of (right side, w columns) over the pivot."""
+    """Whether row i leaves before row k: lexicographic order of (right side, w columns) over the
+    pivot.
+    """
     n, last = T.shape[0], T.shape[1] - 1
     p, s = T[i, column], T[k, column]
     for j in range(-1, n):
@@ -79,7 +83,9 @@ def blocking(T, basis, column):
 
 @kernel
 def pivots(M, q, d, basis, max_iterations):
-    """(number of pivots, status) of one run; `basis` (n,) ends as the columns w 0..n-1, z n..2n-1, z_0 2n."""
+    """(number of pivots, status) of one run; `basis` (n,) ends as the columns w 0..n-1, z n..2n-1,
+    z_0 2n.
+    """
     n = len(q)
     s, size = lcp.scales(M, q)
     T = np.zeros((n, 2 * n + 2))

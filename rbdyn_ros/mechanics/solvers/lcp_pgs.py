@@ -1,7 +1,8 @@
-"""Linear complementarity by projected Gauss-Seidel: z_i := max(0, z_i - w_i / M_ii), row after row.
+"""Linear complementarity by projected Gauss-Seidel: z_i := max(0, z_i - w_i / M_ii), row after
+row.
 
-Converges for a symmetric positive semidefinite M with a positive diagonal, slowly where M is ill conditioned, but no
-degeneracy stops it. Source: Cryer, SIAM J. Control 9 (1971) 385.
+Converges for a symmetric positive semidefinite M with a positive diagonal, slowly where M is ill
+conditioned, but no degeneracy stops it. Source: Cryer, SIAM J. Control 9 (1971) 385.
 """
 
 import numpy as np
@@ -27,7 +28,10 @@ def sweep(M, q, z):
 
 @kernel
 def solve(problem, guess, options):
-    """The Solution by sweeps from max(0, guess). SINGULAR at once where a diagonal entry is not positive."""
+    """The Solution by sweeps from max(0, guess).
+
+    SINGULAR at once where a diagonal entry is not positive.
+    """
     M, q = problem.M, problem.q
     z = np.maximum(guess, 0.0)
     for i in range(len(q)):

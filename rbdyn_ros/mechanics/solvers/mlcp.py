@@ -20,7 +20,9 @@ class Problem(NamedTuple):
 
 
 def problem(M, q, equations: int) -> Problem:
-    """The problem of M (n, n), q (n,) with 0 <= equations <= n; ValueError names what does not fit."""
+    """The problem of M (n, n), q (n,) with 0 <= equations <= n; ValueError names what does not
+    fit.
+    """
     M = arguments.square(M, "M")
     if equations != int(equations) or not 0 <= equations <= len(M):
         raise ValueError(
@@ -37,5 +39,7 @@ def error(problem, z):
 
 @kernel
 def finished(problem, z, iterations, tolerance, failure):
-    """The Solution for z: true residual, and the status `failure` where that exceeds the tolerance."""
+    """The Solution for z: true residual, and the status `failure` where that exceeds the
+    tolerance.
+    """
     return judged(z, error(problem, z), iterations, tolerance, failure)

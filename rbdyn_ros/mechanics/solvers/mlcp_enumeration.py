@@ -1,4 +1,5 @@
-"""Mixed complementarity by trying all supports of its inequalities, the equations always among them.
+"""Mixed complementarity by trying all supports of its inequalities, the equations always among
+them.
 
 The judge of mlcp_lemke, and what is left where the equations' own block is singular.
 """
@@ -23,7 +24,10 @@ def check(problem: mlcp.Problem) -> None:
 
 @kernel
 def solve(problem, guess, options):
-    """The Solution by enumeration; `guess` is not used. EXHAUSTED if no support solves the problem."""
+    """The Solution by enumeration; `guess` is not used.
+
+    EXHAUSTED if no support solves the problem.
+    """
     M, q, m = problem.M, problem.q, problem.equations
     best, least = np.zeros_like(q), np.inf
     support = np.ones(len(q), np.bool_)

@@ -13,7 +13,9 @@ from rbdyn_ros.mechanics.solvers.solution import Options, Solution
 
 
 class Solver(NamedTuple):
-    """A solver with its numbers: `solve(problem, guess, options) -> Solution` is a kernel and checks nothing."""
+    """A solver with its numbers: `solve(problem, guess, options) -> Solution` is a kernel and
+    checks nothing.
+    """
 
     name: str
     problem: ModuleType  # the module of its Problem: lcp, mlcp, fc2d, fc3d
@@ -29,7 +31,10 @@ def names(problem: str = "") -> tuple:
 
 
 def select(name: str, tolerance: float | None = None, max_iterations: int | None = None) -> Solver:
-    """The solver `name`; what is None is the solver's own default. ValueError for an unknown name, a bad number."""
+    """The solver `name`; what is None is the solver's own default.
+
+    ValueError for an unknown name, a bad number.
+    """
     if name not in names():
         raise ValueError(f"the solver is '{name}'; known are {', '.join(names())}")
     method = import_module(f"rbdyn_ros.mechanics.solvers.{name}")
@@ -50,7 +55,8 @@ def select(name: str, tolerance: float | None = None, max_iterations: int | None
 def solve(solver: Solver, problem, guess=None) -> Solution:
     """Solve a problem of the solver's kind from `guess` (zero without one).
 
-    ValueError for a problem of another kind or one that the method does not admit, and for a guess of a wrong shape.
+    ValueError for a problem of another kind or one that the method does not admit, and for a guess
+    of a wrong shape.
     """
     if not isinstance(problem, solver.problem.Problem):
         kind = solver.problem.__name__.rpartition(".")[2]

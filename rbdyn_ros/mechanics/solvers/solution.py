@@ -19,7 +19,10 @@ MEANINGS = (
 
 
 class Options(NamedTuple):
-    """When to stop. One class for all solvers: Numba tells NamedTuples in an argument apart by their fields only, and
+    """When to stop.
+
+    One class for all solvers: Numba tells NamedTuples in an argument apart by their fields only,
+    and
     two of the same fields would cost every second call 60 us.
     """
 
@@ -28,7 +31,10 @@ class Options(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """The unknown and how good it is. When `ok` is false, `z` is the best found; the caller decides."""
+    """The unknown and how good it is.
+
+    When `ok` is false, `z` is the best found; the caller decides.
+    """
 
     z: Array  # (n,) the unknown
     status: int  # SOLVED ...; `explain` puts it in words
@@ -39,7 +45,9 @@ class Solution(NamedTuple):
 
 @kernel
 def judged(z, residual, iterations, tolerance, failure):
-    """The Solution z of that residual; its status is `failure` where the residual exceeds the tolerance."""
+    """The Solution z of that residual; its status is `failure` where the residual exceeds the
+    tolerance.
+    """
     if residual <= tolerance:
         return Solution(z, SOLVED, residual, iterations, True)
     return Solution(

@@ -20,7 +20,10 @@ from rbdyn_ros.simulation.plant import Setup
 def write(
     directory: str, why: str, namespace: str, frames: Frames, setup: Setup, past: tuple
 ) -> Path:
-    """Write what `Runner.past` gives as an MCAP bag named by the time and by `why`; its path. OSError if that cannot be done."""
+    """Write what `Runner.past` gives as an MCAP bag named by the time and by `why`; its path.
+
+    OSError if that cannot be done.
+    """
     path = folder(directory) / f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S.%fZ}_{why}"
     path.parent.mkdir(parents=True, exist_ok=True)
     prefix = namespace.rstrip("/")

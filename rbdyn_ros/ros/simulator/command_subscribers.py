@@ -1,4 +1,7 @@
-"""What the simulator hears: commands, disturbances, clicked points. What does not fit is counted and said, never applied."""
+"""What the simulator hears: commands, disturbances, clicked points.
+
+What does not fit is counted and said, never applied.
+"""
 
 import math
 import time
@@ -81,7 +84,9 @@ class CommandSubscribers:
         return callback
 
     def _report_unstamped(self, sentence: str) -> None:
-        """Write an error to the log and to ~/status, once for each topic: its publisher has to be changed."""
+        """Write an error to the log and to ~/status, once for each topic: its publisher has to be
+        changed.
+        """
         if sentence not in self._unstamped:
             self._unstamped.add(sentence)
             self._node.get_logger().error(f"rejected: {sentence}")
@@ -113,7 +118,9 @@ class CommandSubscribers:
         self.command_topics.add(what)
 
     def _disturbance(self, message: WrenchStamped) -> None:
-        """A wrench in the frame's axes at its origin; in the world's axes it acts at the centre of mass."""
+        """A wrench in the frame's axes at its origin; in the world's axes it acts at the centre of
+        mass.
+        """
         heights = self._heights()
         _in_frame(message.header.frame_id, tuple(heights), "~/disturbance")
         wrench = np.zeros(9)

@@ -1,7 +1,7 @@
 """What RViz draws of contacts: floor, rail ends, obstacles; where and how strongly they press.
 
-Where there is no floor a faint ground is drawn below the cart: RViz's Publish Point needs something
-to click.
+Where there is no floor a faint ground is drawn below the cart: RViz's Publish Point needs
+something to click.
 """
 
 import math
@@ -132,7 +132,9 @@ def _at(point) -> Point:
 
 
 def _plane(shape: Marker, shown: bool, point: tuple, normal: tuple) -> None:
-    """A thin square whose upper face goes through `point`; the half angle's quaternion turns e3 to the normal."""
+    """A thin square whose upper face goes through `point`; the half angle's quaternion turns e3 to
+    the normal.
+    """
     show(shape, shown)
     c = math.sqrt(0.5 * max(0.0, 1.0 + normal[2]))
     turn = (

@@ -1,9 +1,11 @@
 """In lockstep, time runs no further ahead of its readers than the publishers remember.
 
-A lockstep run that is not paced sends ten thousand messages a second. A reader that gets no processor for some milliseconds lets the queues of the
-middleware overflow (Fast DDS's shared memory holds 512 messages for a process), and what is lost there can be sent again only while the
-publisher keeps it. So a publisher waits, after every `qos.KEPT` messages, until all its reliable subscriptions have acknowledged them.
-Fast DDS asks for acknowledgements when a publisher's memory is full, which is after as many messages, and otherwise every 3 s.
+A lockstep run that is not paced sends ten thousand messages a second. A reader that gets no
+processor for some milliseconds lets the queues of the middleware overflow (Fast DDS's shared
+memory holds 512 messages for a process), and what is lost there can be sent again only while the
+publisher keeps it. So a publisher waits, after every `qos.KEPT` messages, until all its reliable
+subscriptions have acknowledged them. Fast DDS asks for acknowledgements when a publisher's memory
+is full, which is after as many messages, and otherwise every 3 s.
 """
 
 import time
@@ -26,7 +28,10 @@ class FlowControl:
         self._warn, self._counts, self._supported = warn, Counter(), True
 
     def publish(self, batch: list) -> None:
-        """Publish each message of the batch [(publishers, message)]. Returns when the next one may follow."""
+        """Publish each message of the batch [(publishers, message)].
+
+        Returns when the next one may follow.
+        """
         full = []
         for publishers, message in batch:
             for publisher in publishers:

@@ -1,4 +1,6 @@
-"""What RViz draws beside the robot model: rod, cart, force arrows, the tip's trail, a line of text."""
+"""What RViz draws beside the robot model: rod, cart, force arrows, the tip's trail, a line of
+text.
+"""
 
 import math
 from collections import deque

@@ -1,6 +1,9 @@
-"""The standard services of `simulation_interfaces`, for the tools that speak them. Only what is true is declared.
+"""The standard services of `simulation_interfaces`, for the tools that speak them.
 
-A step is a tick, after which the state is published. Time never goes back, so a reset is one of the state.
+Only what is true is declared.
+
+A step is a tick, after which the state is published. Time never goes back, so a reset is one of
+the state.
 """
 
 import numpy as np
@@ -40,7 +43,9 @@ FEATURES = (
 
 
 class SimulationInterfacesServices:
-    """get_simulator_features, get/set_simulation_state, reset_simulation, step_simulation, get_entities, get/set_entity_state."""
+    """get_simulator_features, get/set_simulation_state, reset_simulation, step_simulation,
+    get_entities, get/set_entity_state.
+    """
 
     def __init__(self, node: Node, runner: Runner):
         self._node, self._runner, self._stopped = node, runner, False
@@ -161,7 +166,10 @@ class SimulationInterfacesServices:
         return response
 
     def _state_of(self, request) -> State:
-        """The plant's state with what the request sets, checked as initial.* is. Flags that an old version lacks are set."""
+        """The plant's state with what the request sets, checked as initial.* is.
+
+        Flags that an old version lacks are set.
+        """
         plant, pose, twist = self._runner.plant, request.state.pose, request.state.twist
         if request.state.header.frame_id not in ("", self._node.frames.world):
             raise ValueError(

@@ -24,7 +24,9 @@ READERS = "readers"  # a condition of the start
 
 
 def simulation_interfaces_services(node: ManagedNode, runner: Runner) -> tuple:
-    """The services of `simulation_interfaces`, where that package is installed; one element, or none."""
+    """The services of `simulation_interfaces`, where that package is installed; one element, or
+    none.
+    """
     if find_spec("simulation_interfaces") is None:
         return ()
     from rbdyn_ros.ros.simulator.simulation_interfaces_services import SimulationInterfacesServices
@@ -89,7 +91,9 @@ class Simulator(ManagedNode):
         self.standard = simulation_interfaces_services(self, self.runner)
 
     def activate(self) -> None:
-        """Start the simulation's thread; time begins when the nodes of `start_after` receive everything."""
+        """Start the simulation's thread; time begins when the nodes of `start_after` receive
+        everything.
+        """
         names, timeout = (
             self.parameters.values["start_after"],
             self.parameters.values["start_timeout"],
@@ -123,7 +127,9 @@ class Simulator(ManagedNode):
         self.runner = None
 
     def _carrying(self) -> set | None:
-        """The topics that carry messages before time begins; None while the first command has not come."""
+        """The topics that carry messages before time begins; None while the first command has not
+        come.
+        """
         if not self.runner.waits_for(READERS):
             return None
         return self.telemetry.topics | answers(self, self.command_subscribers.command_topics)

@@ -55,9 +55,11 @@ class Telemetry:
         )  # what of it somebody hears; when to look again [s, steady]
 
     def __call__(self, runner: Runner) -> Callable:
-        """What publishes a tick: what is due while time runs, everything while it stands still; nothing that nobody hears.
+        """What publishes a tick: what is due while time runs, everything while it stands still;
+        nothing that nobody hears.
 
-        What is measured differs from the truth where `runner.measurement` says so, and is silent where nothing arrived.
+        What is measured differs from the truth where `runner.measurement` says so, and is silent
+        where nothing arrived.
         """
         truth, still = sample.take(runner, self.gimbal), runner.status != PLAYING
         told = (
@@ -100,7 +102,9 @@ class Telemetry:
 
     @property
     def topics(self) -> set:
-        """The resolved names of the topics that are published while time stands still, each as soon as somebody subscribes."""
+        """The resolved names of the topics that are published while time stands still, each as
+        soon as somebody subscribes.
+        """
         groups = [topics for rate, topics in self._groups if rate > 0.0]
         publishers = [
             publisher
@@ -111,7 +115,9 @@ class Telemetry:
         return {publisher.topic_name for publisher in (self._clock, *publishers)}
 
     def ticks_of_states(self, runner: Runner, sources: dict) -> int:
-        """For how many ticks, until it looks again who hears, nothing is due but what these `sources` fill, and that at each tick."""
+        """For how many ticks, until it looks again who hears, nothing is due but what these
+        `sources` fill, and that at each tick.
+        """
         self._look_who_hears(False)
         setup = runner.plant.setup
         seconds, tick = runner.plant.tick_ns * 1e-9, runner.plant.steps // setup.tick_steps
@@ -133,7 +139,9 @@ class Telemetry:
             self.heard = [(rate, topics) for rate, topics in groups if topics]
 
     def rehearse(self, runner: Runner) -> None:
-        """Fill every message once and send none, so that nothing is left to compile when somebody begins to listen."""
+        """Fill every message once and send none, so that nothing is left to compile when somebody
+        begins to listen.
+        """
         truth = sample.take(runner, GimbalJoints())
         for _, topics in self._groups:
             for fill, _, _ in topics:
@@ -177,9 +185,11 @@ class Telemetry:
         return self._node.create_lifecycle_publisher(kind, topic, kept, **qos.publishing())
 
     def _make_groups(self, values: dict) -> list:
-        """[(rate [Hz], [(what fills a message, who publishes what is measured, who the truth)])], in the order of `_GROUPS`.
+        """[(rate [Hz], [(what fills a message, who publishes what is measured, who the truth)])],
+        in the order of `_GROUPS`.
 
-        What publishes both gives bytes: a message that is refilled would be sent twice with the second content.
+        What publishes both gives bytes: a message that is refilled would be sent twice with the
+        second content.
         """
         frames = self._frames
 
@@ -236,6 +246,8 @@ _GROUPS = ("state", "wrench", "integrator", "tf", "markers")
 
 
 def due(tick: int, per_tick: float) -> bool:
-    """Whether something that happens `per_tick` times per tick happens at this one: on average exactly so often."""
+    """Whether something that happens `per_tick` times per tick happens at this one: on average
+    exactly so often.
+    """
     ratio = min(1.0, per_tick + 1e-9)
     return math.floor(tick * ratio) != math.floor((tick - 1) * ratio)

@@ -43,7 +43,9 @@ def test_events_get_every_impact_and_the_rest(golden):
 
 
 def test_a_ball_that_never_rests_is_stopped_by_the_bound_and_loses_nothing():
-    """e = 0.99 and a bound of 20 events: what was flown until then is there, the sentence names the bound."""
+    """e = 0.99 and a bound of 20 events: what was flown until then is there, the sentence names
+    the bound.
+    """
     ball = bouncing_ball.Params(restitution=0.99)
     run = event_driven.run(
         bouncing_ball.build(ball),
@@ -57,7 +59,9 @@ def test_a_ball_that_never_rests_is_stopped_by_the_bound_and_loses_nothing():
 
 
 def test_events_hold_a_contact_and_release_it():
-    """A mass pressed on a wall by 1 - 2t N leaves it at t = 1/2 and has moved (t - 1/2)^3 / 3 since."""
+    """A mass pressed on a wall by 1 - 2t N leaves it at t = 1/2 and has moved (t - 1/2)^3 / 3
+    since.
+    """
     pulled = second_order.linear(1.0, force=lambda t: np.array([2.0 * t - 1.0]))
     net = second_order.network(
         pulled,
@@ -106,7 +110,9 @@ def test_times_that_are_none_are_refused(times):
 
 
 def test_events_stop_where_equalities_contradict_each_other():
-    """q = 0 and q = t^2/2: both are met by the start and its velocity, but not by one acceleration."""
+    """q = 0 and q = t^2/2: both are met by the start and its velocity, but not by one
+    acceleration.
+    """
     rest = second_order.interaction(second_order.linear_relation([[1.0]]), laws.Equality())
     driven = second_order.Relation(
         1, lambda t, q: q - 0.5 * t * t, lambda t, q: np.eye(1), lambda t, q: np.array([-t])

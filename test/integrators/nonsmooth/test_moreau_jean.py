@@ -1,4 +1,6 @@
-"""Moreau and Jean's scheme: order, friction, joints, and what it does to numbers that have no answer."""
+"""Moreau and Jean's scheme: order, friction, joints, and what it does to numbers that have no
+answer.
+"""
 
 import numpy as np
 import pytest
@@ -156,7 +158,9 @@ def pinned_rod():
 
 
 def test_projection_with_the_norm_row_closes_the_joint_and_keeps_the_quaternion():
-    """Chapter 11 of the notes: without |Q| = 1 among the rows the correction stretches the quaternion."""
+    """Chapter 11 of the notes: without |Q| = 1 among the rows the correction stretches the
+    quaternion.
+    """
     drift = {}
     for projected in (None, False, True):
         net, q, v = pinned_rod()
@@ -178,7 +182,9 @@ def test_projection_with_the_norm_row_closes_the_joint_and_keeps_the_quaternion(
 
 
 def test_projection_pushes_out_what_overlaps_and_leaves_what_is_open():
-    """A point in a corner of two walls: one gap is negative, the other positive; a third row pulls on both."""
+    """A point in a corner of two walls: one gap is negative, the other positive; a third row pulls
+    on both.
+    """
     rows = [
         second_order.interaction(second_order.linear_relation([H], b), laws.newton_impact(0.5))
         for H, b in (((1.0, 0.0), 0.0), ((0.0, 1.0), 0.0))
@@ -265,7 +271,9 @@ def test_linearised_is_one_newton_step_and_exact_for_constant_matrices():
 
 @pytest.mark.parametrize("friction", [False, True])
 def test_contacts_that_squeeze_a_body_are_named_by_both_integrators(friction):
-    """A floor, and a ceiling that comes down at 1 m/s: a Delassus matrix of rank one, and no impulse that helps."""
+    """A floor, and a ceiling that comes down at 1 m/s: a Delassus matrix of rank one, and no
+    impulse that helps.
+    """
     tangent = ([[1.0, 0.0]] if friction else []), [0.0] * friction
     down = second_order.Relation(
         1 + friction,

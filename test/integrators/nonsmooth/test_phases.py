@@ -110,7 +110,9 @@ def test_a_mass_that_is_lifted_leaves_the_floor_while_it_slides():
 
 
 def test_a_block_on_a_slope_too_steep_for_its_height_tips_over_its_lower_edge():
-    """With mu > tan a > L/H it tips without sliding: the upper corners part at once, the lower stick; moreau_jean agrees."""
+    """With mu > tan a > L/H it tips without sliding: the upper corners part at once, the lower
+    stick; moreau_jean agrees.
+    """
     params = scenes.Block(friction=2.0, slope=np.radians(40.0), edges=(0.2, 0.3, 0.4))
     net, t, q, v = begun(params, 0.0)
     run = event_driven.run(net, t, q, v, [0.2])
@@ -125,7 +127,9 @@ def test_a_block_on_a_slope_too_steep_for_its_height_tips_over_its_lower_edge():
 
 
 def test_a_thrown_block_lands_slides_and_stops():
-    """Dropped flat from 1 mm with e = 0: the landing keeps the speed but for mu times the normal impulse."""
+    """Dropped flat from 1 mm with e = 0: the landing keeps the speed but for mu times the normal
+    impulse.
+    """
     params = scenes.Block(0.3)
     net, t, q, v = begun(params, 1.0)
     q[0][2] += 1e-3

@@ -1,4 +1,6 @@
-"""Newton-Euler bodies with joints and contacts together, against statics, momentum and the variational scheme as second road."""
+"""Newton-Euler bodies with joints and contacts together, against statics, momentum and the
+variational scheme as second road.
+"""
 
 import numpy as np
 import pytest
@@ -43,7 +45,8 @@ def stepped(angle, h, steps, floor=FLOOR):
 
 
 def test_a_pendulum_of_two_boxes_swings_onto_the_floor_as_in_the_variational_scheme():
-    """A landing with e = 0 and friction, then sliding: both schemes are off by a step at the landing, at less than 1 m/s.
+    """A landing with e = 0 and friction, then sliding: both schemes are off by a step at the
+    landing, at less than 1 m/s.
 
     Without the floor the lower box would be 16 mm deeper.
     """
@@ -58,7 +61,8 @@ def test_a_pendulum_of_two_boxes_swings_onto_the_floor_as_in_the_variational_sch
 def test_two_balls_that_meet_aslant_leave_as_the_exact_impact_says(mu, spin):
     """Friction along an oblique normal, sliding or gripping, between spinning balls.
 
-    Time-stepping is first order in h and keeps the momentum to round-off, the event-driven run meets the variational step.
+    Time-stepping is first order in h and keeps the momentum to round-off, the event-driven run
+    meets the variational step.
     """
     inertia, radius, e = 0.004, 0.1, 0.5
     bodies = rigid_bodies.build([1.0, 2.0], [[inertia] * 3, [2.0 * inertia] * 3], (0.0, 0.0, 0.0))
@@ -90,7 +94,9 @@ def test_two_balls_that_meet_aslant_leave_as_the_exact_impact_says(mu, spin):
 
 
 def test_each_joint_of_a_chain_at_rest_carries_what_hangs_on_it():
-    """Hung straight over a floor that is out of reach: the impulses of a step are the weights that each joint carries."""
+    """Hung straight over a floor that is out of reach: the impulses of a step are the weights that
+    each joint carries.
+    """
     hanging = stepped(0.0, 1e-3, 19, floor=-0.9)
     model.reactions(hanging)
     assert moreau_jean.advance(hanging, 1e-3, 1) == 1

@@ -1,4 +1,6 @@
-"""First-order schemes: the equations of chapter 8 with their factors, on circuits and on a nonlinear input."""
+"""First-order schemes: the equations of chapter 8 with their factors, on circuits and on a
+nonlinear input.
+"""
 
 import numpy as np
 import pytest
@@ -9,7 +11,9 @@ L, C, R = 1e-2, 1e-6, 1e3  # H, F, ohm: an oscillator with a half-wave rectifier
 
 
 def rectifier() -> first_order.FirstOrder:
-    """x = (capacitor voltage, coil current); the diode lets the current lambda through the resistor, y = R lambda - v."""
+    """x = (capacitor voltage, coil current); the diode lets the current lambda through the
+    resistor, y = R lambda - v.
+    """
     return first_order.linear(
         [[0.0, -1 / C], [1 / L, 0.0]], [[-1 / C], [0.0]], [[-1.0, 0.0]], [[R]]
     )
@@ -40,7 +44,9 @@ def run(system, x, h, n, options):
 
 @pytest.mark.parametrize("full", [False, True])
 def test_nonlinear_scheme_solves_its_own_equations(full):
-    """(N.20) and (N.21) at the result, to round-off: with the factors missing they fail by 1e-3 and more."""
+    """(N.20) and (N.21) at the result, to round-off: with the factors missing they fail by 1e-3
+    and more.
+    """
     system, h, theta, gamma = nonlinear(), 0.02, 0.5, 0.6
     rows = run(system, [1.0, 0.5], h, 100, theta_gamma.options(theta, gamma, full))
     assert any(r.multiplier[0] > 0.1 for r in rows)
@@ -57,7 +63,9 @@ def test_nonlinear_scheme_solves_its_own_equations(full):
 
 @pytest.mark.parametrize("gamma, full, order", [(1.0, False, 1.0), (0.5, True, 2.0)])
 def test_half_wave_rectifier(gamma, full, order):
-    """The oscillator rings in one half wave, the resistor damps the other: dv/dt and di/dt piece by piece."""
+    """The oscillator rings in one half wave, the resistor damps the other: dv/dt and di/dt piece
+    by piece.
+    """
     exact, period = [], 5e-4
     A = {
         0: np.array([[0.0, -1 / C], [1 / L, 0.0]]),
@@ -85,7 +93,9 @@ def test_half_wave_rectifier(gamma, full, order):
 
 
 def test_sliding_mode_without_chatter():
-    """dx/dt = -sgn x, as complementarity: 1 - s in [0, 2]; x is at zero after x_0 seconds and stays to round-off."""
+    """dx/dt = -sgn x, as complementarity: 1 - s in [0, 2]; x is at zero after x_0 seconds and
+    stays to round-off.
+    """
     system = first_order.FirstOrder(
         np.eye(1),
         lambda t, x: np.zeros(1),
