@@ -9,7 +9,7 @@ import numpy as np
 
 from rbdyn_ros.campaigns import batch
 from rbdyn_ros.campaigns.course import Course
-from rbdyn_ros.evaluation import course
+from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bench import Bench
 from rbdyn_ros.evaluation.conditions import Conditions
 from rbdyn_ros.faults.mismatch import actual
@@ -54,8 +54,8 @@ def _together(bench: Bench, conditions: Conditions, starts: Array, duration: flo
 def _alone(bench: Bench, conditions: Conditions, start: Array, duration: float) -> tuple:
     held = Held()
     run = bench.run(conditions, State(0.0, start[:6], start[6:]), duration, stop=held)
-    settled = held.since if run.ended == course.SETTLED else math.nan
-    return settled, float(course.distances(run).max()), course.effort(run)
+    settled = held.since if run.ended == metrics.SETTLED else math.nan
+    return settled, float(metrics.distances(run).max()), metrics.effort(run)
 
 
 class Held:
@@ -69,4 +69,4 @@ class Held:
         x, y, _, i, j, _ = q.tolist()
         if 2.0 * math.asin(min(1.0, math.hypot(i, j))) > TILT or math.hypot(x, y) > CART:
             self.since = t
-        return course.SETTLED if t - self.since >= HOLD - 1e-9 else ""
+        return metrics.SETTLED if t - self.since >= HOLD - 1e-9 else ""

@@ -25,7 +25,7 @@ from scipy.linalg import solve_discrete_are
 from rbdyn_ros.control import step_linearisation
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.control.observer.observer import Noise
-from rbdyn_ros.evaluation import course
+from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.observers import Filtered
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
@@ -100,9 +100,9 @@ def of_law(law, params, h: float) -> Margins:
 def stands(bench, conditions, settings, gain: float = 1.0) -> bool:
     """Whether the motion decays that begins with a lean of settings["tilt"] [deg], small enough for the theory; seen in a run."""
     start = spherical_pendulum.upright(math.radians(settings["tilt"]))
-    return course.decays(
+    return metrics.decays(
         bench.run(
-            conditions, start, settings["duration"], gain=gain, stop=course.Calm(patient=True)
+            conditions, start, settings["duration"], gain=gain, stop=metrics.Calm(patient=True)
         )
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rbdyn_ros.evaluation import course, judged, many, measures, pictures, table
+from rbdyn_ros.evaluation import judged, many, measures, metrics, pictures, table
 from rbdyn_ros.evaluation.bench import Subject
 from rbdyn_ros.evaluation.conditions import of_fault
 from rbdyn_ros.evaluation.judged import NOT_MEANT, Judged
@@ -16,7 +16,7 @@ from rbdyn_ros.parameters.faults import FAULTS
 
 JSON, PAGE = "evaluation.json", "report.html"
 TOLERANCES = {  # within which rod and cart have settled; those of the bisections are settings of their cases
-    "settled": {"tilt_deg": math.degrees(course.TILT), "cart_m": course.CART},
+    "settled": {"tilt_deg": math.degrees(metrics.TILT), "cart_m": metrics.CART},
     "settled_after_swing_up": {
         "tilt_deg": math.degrees(many.TILT),
         "cart_m": many.CART,

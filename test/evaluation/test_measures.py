@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.evaluation import course, margins, starts
+from rbdyn_ros.evaluation import margins, metrics, starts
 from rbdyn_ros.evaluation.bench import Bench
 from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.conditions import CONDITIONS, conditions
@@ -33,7 +33,7 @@ def test_a_release_of_the_regulator(measured):
 
 def test_who_falls_never_settles(measured):
     fallen = measured("rest", "release", duration=5.0)
-    assert fallen.values["settling_time"] == math.inf and fallen.note == course.FALLEN
+    assert fallen.values["settling_time"] == math.inf and fallen.note == metrics.FALLEN
 
 
 def test_the_largest_tilt_is_between_one_that_is_recovered_and_one_that_is_not(measured):
@@ -354,28 +354,28 @@ def course_of(tilt, x=0.0, ended=""):
     ],
 )
 def test_settled_is_from_then_on(tilt, settled):
-    assert course.settling_time(course_of(tilt)) == pytest.approx(settled)
+    assert metrics.settling_time(course_of(tilt)) == pytest.approx(settled)
 
 
 def test_a_run_that_broke_off_has_not_settled():
     assert (
-        course.settling_time(course_of([0.0, 0.0], ended="the cart left its travel")) == math.inf
+        metrics.settling_time(course_of([0.0, 0.0], ended="the cart left its travel")) == math.inf
     )
-    assert course.settling_time(course_of([0.0, 0.0], ended=course.SETTLED)) == 0.0
+    assert metrics.settling_time(course_of([0.0, 0.0], ended=metrics.SETTLED)) == 0.0
 
 
 def test_calm_takes_half_a_second_and_a_fall_none():
-    upright, calm = spherical_pendulum.upright(), course.Calm()
-    assert [calm(0.1 * i, upright.q, upright.v) for i in range(6)] == [""] * 5 + [course.SETTLED]
-    assert calm(0.0, spherical_pendulum.upright(1.6).q, upright.v) == course.FALLEN
-    moving = course.Calm()
+    upright, calm = spherical_pendulum.upright(), metrics.Calm()
+    assert [calm(0.1 * i, upright.q, upright.v) for i in range(6)] == [""] * 5 + [metrics.SETTLED]
+    assert calm(0.0, spherical_pendulum.upright(1.6).q, upright.v) == metrics.FALLEN
+    moving = metrics.Calm()
     assert not any(moving(0.1 * i, upright.q, upright.v + 0.1) for i in range(20))
 
 
 def test_held_counts_from_the_last_excursion():
     held, upright, away = Held(), spherical_pendulum.upright(), spherical_pendulum.upright(0.1)
     words = [held(0.1 * i, (away if i == 4 else upright).q, upright.v) for i in range(15)]
-    assert held.since == pytest.approx(0.4) and words == [""] * 14 + [course.SETTLED]
+    assert held.since == pytest.approx(0.4) and words == [""] * 14 + [metrics.SETTLED]
 
 
 @pytest.mark.parametrize("true", (0.0, 0.03, 2.0, 7.77, 10.0))

@@ -2,7 +2,7 @@
 
 import math
 
-from rbdyn_ros.evaluation import course
+from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
@@ -65,7 +65,7 @@ def measure(bench, conditions, settings) -> Measured:
             length,
         )
         push = Push(0.0, lasting, wrench)
-        calm = After(course.Calm(), push.duration)
+        calm = After(metrics.Calm(), push.duration)
         run = bench.run(
             conditions,
             spherical_pendulum.upright(),
@@ -73,7 +73,7 @@ def measure(bench, conditions, settings) -> Measured:
             pushes=(push,),
             stop=calm,
         )
-        return math.isfinite(course.settling_time(run))
+        return math.isfinite(metrics.settling_time(run))
 
     found = edge(recovers, settings["largest"], settings["tolerance"])
     note = "by bisection: assumes that all weaker pushes are recovered too"

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import course
+from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bisection import Edge, edge
 from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
@@ -65,8 +65,8 @@ def measure(bench, conditions, settings) -> Measured:
 
         def recovers(tilt: float, azimuth=azimuth) -> bool:
             start = spherical_pendulum.upright(math.radians(tilt), azimuth)
-            run = bench.run(conditions, start, settings["duration"], stop=course.Calm())
-            return math.isfinite(course.settling_time(run))
+            run = bench.run(conditions, start, settings["duration"], stop=metrics.Calm())
+            return math.isfinite(metrics.settling_time(run))
 
         near = found[-1].holds if found else None
         found.append(edge(recovers, settings["largest"], settings["tolerance"], near))

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import course
+from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import Parameter
@@ -33,14 +33,14 @@ def measure(bench, conditions, settings) -> Measured:
     """One run."""
     azimuth = math.radians(settings["azimuth"])
     start = spherical_pendulum.upright(math.radians(settings["tilt"]), azimuth)
-    run = bench.run(conditions, start, settings["duration"], stop=course.Calm())
-    towards = course.lean(run) @ (math.cos(azimuth), math.sin(azimuth))
+    run = bench.run(conditions, start, settings["duration"], stop=metrics.Calm())
+    towards = metrics.lean(run) @ (math.cos(azimuth), math.sin(azimuth))
     values = {
-        "settling_time": course.settling_time(run),
+        "settling_time": metrics.settling_time(run),
         "overshoot": math.degrees(max(0.0, -towards.min())),
-        "travel": float(course.distances(run).max()),
+        "travel": float(metrics.distances(run).max()),
         "peak_force": float(np.hypot(*run.force.T).max(initial=0.0)),
-        "effort": course.effort(run),
-        **course.compute(run),
+        "effort": metrics.effort(run),
+        **metrics.compute(run),
     }
-    return Measured(values, course.curves(run), run.ended if run.ended != course.SETTLED else "")
+    return Measured(values, metrics.curves(run), run.ended if run.ended != metrics.SETTLED else "")

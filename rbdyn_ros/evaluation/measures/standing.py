@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import course
+from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.evaluation.trial import trial
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
@@ -40,18 +40,18 @@ def measure(bench, conditions, settings) -> Measured:
     start = spherical_pendulum.upright(
         math.radians(settings["tilt"]), math.radians(settings["azimuth"])
     )
-    run = bench.run(conditions, start, settings["duration"], stop=course.Calm(patient=True))
+    run = bench.run(conditions, start, settings["duration"], stop=metrics.Calm(patient=True))
     late = run.t[:-1] >= run.t[0] + settings["waiting"]
     if not late.any():
         return Measured(
-            {}, course.curves(run), f"{run.ended} before the {settings['waiting']:g} s were over"
+            {}, metrics.curves(run), f"{run.ended} before the {settings['waiting']:g} s were over"
         )
     seen, true = trial.axis(run.seen[late, :6]), trial.axis(run.q[:-1][late])
     values = {
-        "tilt_rms": math.degrees(course.rms(course.tilts(run)[:-1][late])),
-        "cart_rms": 1e3 * course.rms(course.distances(run)[:-1][late]),
-        "force_rms": course.rms(np.hypot(*run.force[late].T)),
-        "estimate_rms": math.degrees(course.rms(np.linalg.norm(np.cross(seen, true), axis=1))),
-        "settling_time": course.settling_time(run),
+        "tilt_rms": math.degrees(metrics.rms(metrics.tilts(run)[:-1][late])),
+        "cart_rms": 1e3 * metrics.rms(metrics.distances(run)[:-1][late]),
+        "force_rms": metrics.rms(np.hypot(*run.force[late].T)),
+        "estimate_rms": math.degrees(metrics.rms(np.linalg.norm(np.cross(seen, true), axis=1))),
+        "settling_time": metrics.settling_time(run),
     }
-    return Measured(values, course.curves(run))
+    return Measured(values, metrics.curves(run))

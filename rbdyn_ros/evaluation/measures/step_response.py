@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation import course
+from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import Parameter
@@ -44,18 +44,18 @@ def measure(bench, conditions, settings) -> Measured:
         spherical_pendulum.upright(),
         settings["duration"],
         reference=goal,
-        stop=course.Calm(goal),
+        stop=metrics.Calm(goal),
     )
     way = run.q[:, :2] @ ahead / distance
     values = {
-        "settling_time": course.settling_time(run, goal),
+        "settling_time": metrics.settling_time(run, goal),
         "overshoot": 100.0 * max(0.0, float(way.max()) - 1.0),
         "undershoot": 100.0 * max(0.0, -float(way.min())),
-        "tilt": math.degrees(float(course.tilts(run).max())),
-        "effort": course.effort(run),
+        "tilt": math.degrees(float(metrics.tilts(run).max())),
+        "effort": metrics.effort(run),
     }
     return Measured(
         values,
-        {**course.curves(run), "goal": list(goal)},
-        run.ended if run.ended != course.SETTLED else "",
+        {**metrics.curves(run), "goal": list(goal)},
+        run.ended if run.ended != metrics.SETTLED else "",
     )

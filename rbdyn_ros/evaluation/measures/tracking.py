@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from rbdyn_ros.control.planning import periodic
-from rbdyn_ros.evaluation import course
+from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import Parameter
@@ -53,28 +53,28 @@ def measure(bench, conditions, settings) -> Measured:
     law = {f"{bench.subject.name}.{name}": value for name, value in path.items()}
     asked = conditions._replace(law=tuple(sorted({**dict(conditions.law), **law}.items())))
     run = bench.run(
-        asked, spherical_pendulum.upright(), settings["duration"], stop=course.Calm(patient=True)
+        asked, spherical_pendulum.upright(), settings["duration"], stop=metrics.Calm(patient=True)
     )
     late = run.t >= run.t[0] + settings["waiting"]
     if run.ended or not late.any():
         return Measured(
             {},
-            course.curves(run),
+            metrics.curves(run),
             f"{run.ended or 'the run was over'} before the {settings['waiting']:g} s were over",
         )
     way = _path(settings, run.t)
     away = np.linalg.norm(run.q[:, :2] - way, axis=1)[late]
     values = {
-        "error_rms": 1e3 * course.rms(away),
+        "error_rms": 1e3 * metrics.rms(away),
         "error_max": 1e3 * float(away.max()),
-        "tilt": math.degrees(float(course.tilts(run)[late].max())),
+        "tilt": math.degrees(float(metrics.tilts(run)[late].max())),
         "peak_force": float(np.hypot(*run.force[late[:-1]].T).max()),
     }
     round_trip = _path(settings, np.linspace(0.0, 1.0 / settings["frequency"], 200))
     return Measured(
         values,
         {
-            **course.curves(run, 600),
+            **metrics.curves(run, 600),
             "path_x": round_trip[:, 0].tolist(),
             "path_y": round_trip[:, 1].tolist(),
         },
