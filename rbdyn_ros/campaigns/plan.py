@@ -19,13 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.campaigns import quantities, single
+from rbdyn_ros.campaigns import quantities
 from rbdyn_ros.control import select
 from rbdyn_ros.parameters import yaml_file
 from rbdyn_ros.parameters.files import read_files
 from rbdyn_ros.parameters.overrides import Override
 from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.schema import Parameter, check, shown
+from rbdyn_ros.simulation import closed_loop
 
 GRID, VALUES, UNIFORM, NORMAL, CHOICE = "grid", "values", "uniform", "normal", "choice"
 WAYS = (GRID, VALUES, UNIFORM, NORMAL, CHOICE)
@@ -260,6 +261,6 @@ def _a_number(line: _Line, parameter: Parameter) -> Parameter:
 
 def _steps(fixed: dict, path: Path) -> None:
     try:
-        single.steps(fixed["period"], fixed["step"])
+        closed_loop.steps(fixed["period"], fixed["step"])
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

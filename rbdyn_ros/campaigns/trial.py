@@ -20,6 +20,7 @@ from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.faults import faults
 from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.schema import check
+from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.types import Array
 
 WORDS = {SETTLED: "settled", LEFT: "left", LATE: "late", LOST: "lost"}
@@ -104,7 +105,7 @@ def _law(values: dict):
 
 def _course(values: dict) -> Course:
     """The compiled run that the values ask for. ValueError."""
-    steps = single.steps(values["period"], values["step"])
+    steps = closed_loop.steps(values["period"], values["step"])
     return Course(
         duration=values["duration"],
         period=values["period"],

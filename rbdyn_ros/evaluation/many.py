@@ -1,6 +1,6 @@
 """Many starts of one law: compiled side by side where the law has such a form, one closed loop after the other where not.
 
-Settled: the tilt is at most 2 degrees and the cart within 5 cm for one second; the time is the start of that second.
+Settled: as `metrics.SWING_UP` has it; the time is the start of the second for which it holds.
 """
 
 import math
@@ -16,7 +16,6 @@ from rbdyn_ros.faults.mismatch import actual
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.types import Array, State
 
-TILT, CART, HOLD = math.radians(2.0), 0.05, 1.0  # [rad], [m], [s]
 COLUMNS = ("settled", "travel", "effort")  # [s] nan: never; [m]; [N^2 s]
 
 
@@ -46,27 +45,23 @@ def outcomes(bench: Bench, conditions: Conditions, starts: Array, duration: floa
 def _together(bench: Bench, conditions: Conditions, starts: Array, duration: float) -> Array:
     c = conditions
     steps, delay = round(c.period / c.step), round(c.faults.command_delay / c.period)
-    planned = Course(duration, c.period, steps, delay, c.travel or math.inf, TILT, CART, HOLD)
+    within = metrics.SWING_UP
+    planned = Course(
+        duration,
+        c.period,
+        steps,
+        delay,
+        c.travel or math.inf,
+        within.tilt,
+        within.distance,
+        within.hold,
+    )
     found = batch.run(bench.law(c), actual(bench.params, c.faults), starts, planned, threads=1)
     return np.column_stack((found.settled, found.travel, found.effort))
 
 
 def _alone(bench: Bench, conditions: Conditions, start: Array, duration: float) -> tuple:
-    held = Held()
-    run = bench.run(conditions, State(0.0, start[:6], start[6:]), duration, stop=held)
-    settled = held.since if run.ended == metrics.SETTLED else math.nan
+    settling = metrics.SettlingDetector(metrics.SWING_UP)
+    run = bench.run(conditions, State(0.0, start[:6], start[6:]), duration, stop=settling)
+    settled = settling.since if run.ended == metrics.SETTLED else math.nan
     return settled, float(metrics.distances(run).max()), metrics.effort(run)
-
-
-class Held:
-    """A `stop` that ends a run when the rod has stood for `HOLD`; `since` is when it began to."""
-
-    def __init__(self):
-        self.since = 0.0
-
-    def __call__(self, t: float, q: Array, v: Array) -> str:
-        """Look at the state at time t; what ends the run, or ""."""
-        x, y, _, i, j, _ = q.tolist()
-        if 2.0 * math.asin(min(1.0, math.hypot(i, j))) > TILT or math.hypot(x, y) > CART:
-            self.since = t
-        return metrics.SETTLED if t - self.since >= HOLD - 1e-9 else ""

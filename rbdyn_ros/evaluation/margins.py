@@ -101,9 +101,7 @@ def stands(bench, conditions, settings, gain: float = 1.0) -> bool:
     """Whether the motion decays that begins with a lean of settings["tilt"] [deg], small enough for the theory; seen in a run."""
     start = spherical_pendulum.upright(math.radians(settings["tilt"]))
     return metrics.decays(
-        bench.run(
-            conditions, start, settings["duration"], gain=gain, stop=metrics.Calm(patient=True)
-        )
+        bench.run(conditions, start, settings["duration"], gain=gain, stop=metrics.until_fall())
     )
 
 

@@ -1,6 +1,7 @@
-"""What a run says in numbers: settling, overshoot, effort, travel; and when there is no more to learn from it."""
+"""The numbers of a run, and the only definition of what settled means: settling time, effort, travel, the end of a run."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,13 +9,26 @@ from rbdyn_ros.evaluation.trial import trial
 from rbdyn_ros.simulation.closed_loop import ClosedLoop
 from rbdyn_ros.types import Array
 
-TILT, CART = (
-    math.radians(0.5),
-    0.02,
-)  # [rad], [m]: near upright, settled is within these from then on
-FALLEN = "fallen"
-_CALM = 0.1  # of the tolerances, and of them per second: a run that stays within this for `_FOR` has settled
-_FOR = 0.5  # [s]
+SETTLED, FALLEN = "settled", "fallen"  # what a `SettlingDetector` says
+_INSTANT = 1e-9  # [s]
+
+
+class Tolerance(NamedTuple):
+    """A pendulum is at rest while it is within all of these; it has settled when it has been for `hold`."""
+
+    tilt: float  # [rad] between rod and vertical
+    distance: float  # [m] from the cart to the reference
+    hold: float = 0.0  # [s]
+    speed: float = math.inf  # [m/s] of the cart
+    rate: float = math.inf  # [rad/s] of the rod's axis
+
+
+BALANCE = Tolerance(math.radians(0.5), 0.02)  # of a rod that is balanced
+SWING_UP = Tolerance(math.radians(2.0), 0.05, 1.0)  # of one that came up from anywhere
+# A run that has been within this has nothing more to show about BALANCE.
+REST = Tolerance(
+    0.1 * BALANCE.tilt, 0.1 * BALANCE.distance, 0.5, 0.4 * BALANCE.distance, 0.4 * BALANCE.tilt
+)
 
 
 def tilts(run: ClosedLoop) -> Array:
@@ -27,16 +41,25 @@ def distances(run: ClosedLoop, reference=(0.0, 0.0)) -> Array:
     return np.hypot(run.q[:, 0] - reference[0], run.q[:, 1] - reference[1])
 
 
-def settling_time(
-    run: ClosedLoop, reference=(0.0, 0.0), tilt: float = TILT, cart: float = CART
-) -> float:
-    """Since when tilt and cart are within the tolerances [s]; inf if they are not at the end, or the run broke off."""
+def settling_time(run: ClosedLoop, reference=(0.0, 0.0), within: Tolerance = BALANCE) -> float:
+    """Since when tilt and cart are within the tolerance [s]; inf if they are not at the end, or the run broke off."""
     if run.ended and run.ended != SETTLED:
         return math.inf
-    away = np.flatnonzero((tilts(run) > tilt) | (distances(run, reference) > cart))
-    if not len(away):
-        return 0.0
-    return float(run.t[away[-1] + 1] - run.t[0]) if away[-1] + 1 < len(run.t) else math.inf
+    outside = (tilts(run) > within.tilt) | (distances(run, reference) > within.distance)
+    return inside_since(run.t, outside) - run.t.item(0)
+
+
+def inside_since(t: Array, outside: Array) -> float:
+    """The instant of t (n,) [s] from which on none is `outside` (n,) bool; inf without one."""
+    if not len(t) or outside[-1]:
+        return math.inf
+    last = np.flatnonzero(outside)
+    return t.item(last[-1] + 1 if len(last) else 0)
+
+
+def has_recovered(run: ClosedLoop, reference=(0.0, 0.0)) -> bool:
+    """Whether the pendulum has settled by the end of the run."""
+    return math.isfinite(settling_time(run, reference))
 
 
 def effort(run: ClosedLoop) -> float:
@@ -49,35 +72,53 @@ def rms(values: Array) -> float:
     return math.sqrt(float(np.mean(np.square(values)))) if len(values) else math.nan
 
 
-SETTLED = "settled"
+class SettlingDetector:
+    """A `stop` of a run: it ends when the rod has fallen, or pendulum and cart have settled.
 
+    `since` [s] is the last instant outside the tolerance, or the first one that counts.
+    """
 
-class Calm:
-    """A `stop` that ends a run when the rod has fallen, or has been far within the tolerances for half a second."""
-
-    def __init__(self, reference=(0.0, 0.0), fallen: float = math.pi / 2, patient: bool = False):
-        """fallen [rad]; `patient` goes on when all is calm."""
-        self._x, self._y = reference
-        self._fallen, self._patient, self._since = math.cos(fallen), patient, None
+    def __init__(
+        self,
+        within: Tolerance | None,
+        reference=(0.0, 0.0),
+        fallen: float = math.inf,
+        after: float = 0.0,
+    ):
+        """Without a tolerance nothing but a fall, a tilt beyond `fallen` [rad], ends the run. Nothing counts until `after` [s]."""
+        self._within, (self._x, self._y), self._after = within, reference, after
+        self._upright = -1.0 if within is None else math.cos(within.tilt)
+        self._fallen = math.cos(fallen) if fallen < math.pi else -math.inf
+        self.since = after
 
     def __call__(self, t: float, q: Array, v: Array) -> str:
         """Look at the state at time t; what ends the run, or ""."""
-        x, y, _, i, j, _ = q.tolist()
-        if 1.0 - 2.0 * (i * i + j * j) < self._fallen:
-            return FALLEN
-        near = (
-            2.0 * math.hypot(i, j) < _CALM * TILT
-            and math.hypot(x - self._x, y - self._y) < _CALM * CART
-        )
-        if self._patient or not near or not self._is_slow(v):
-            self._since = None
+        if t <= self._after:
             return ""
-        self._since = t if self._since is None else self._since
-        return SETTLED if t - self._since >= _FOR else ""
+        x, y, _, i, j, _ = q.tolist()
+        height = 1.0 - 2.0 * (i * i + j * j)  # cosine of the tilt
+        if height < self._fallen:
+            return FALLEN
+        if self._within is None:
+            return ""
+        near = math.hypot(x - self._x, y - self._y) <= self._within.distance
+        if not (near and height >= self._upright and self._is_slow(v)):
+            self.since = t
+        return SETTLED if t - self.since >= self._within.hold - _INSTANT else ""
 
     def _is_slow(self, v: Array) -> bool:
         vx, vy, wx, wy, _ = v.tolist()
-        return math.hypot(vx, vy) < 4.0 * _CALM * CART and math.hypot(wx, wy) < 4.0 * _CALM * TILT
+        return math.hypot(vx, vy) <= self._within.speed and math.hypot(wx, wy) <= self._within.rate
+
+
+def until_rest(reference=(0.0, 0.0), after: float = 0.0) -> SettlingDetector:
+    """A `stop` that ends a run when the rod has fallen, or there is nothing more to see."""
+    return SettlingDetector(REST, reference, 0.5 * math.pi, after)
+
+
+def until_fall() -> SettlingDetector:
+    """A `stop` that ends a run when the rod has fallen."""
+    return SettlingDetector(None, fallen=0.5 * math.pi)
 
 
 def curves(run: ClosedLoop, most: int = 300) -> dict:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rbdyn_ros.evaluation import judged, many, measures, metrics, pictures, table
+from rbdyn_ros.evaluation import judged, measures, metrics, pictures, table
 from rbdyn_ros.evaluation.bench import Subject
 from rbdyn_ros.evaluation.conditions import of_fault
 from rbdyn_ros.evaluation.judged import NOT_MEANT, Judged
@@ -16,11 +16,14 @@ from rbdyn_ros.parameters.faults import FAULTS
 
 JSON, PAGE = "evaluation.json", "report.html"
 TOLERANCES = {  # within which rod and cart have settled; those of the bisections are settings of their cases
-    "settled": {"tilt_deg": math.degrees(metrics.TILT), "cart_m": metrics.CART},
+    "settled": {
+        "tilt_deg": math.degrees(metrics.BALANCE.tilt),
+        "cart_m": metrics.BALANCE.distance,
+    },
     "settled_after_swing_up": {
-        "tilt_deg": math.degrees(many.TILT),
-        "cart_m": many.CART,
-        "for_s": many.HOLD,
+        "tilt_deg": math.degrees(metrics.SWING_UP.tilt),
+        "cart_m": metrics.SWING_UP.distance,
+        "for_s": metrics.SWING_UP.hold,
     },
 }
 

@@ -90,7 +90,10 @@ TILT = "start.tilt: {grid: [0, 1, 2]}\n"
         ("controller: {values: [lqr, nobody]}", "nobody"),
         ("rod.inertia: {values: [[1, 1, 1]]}", "is a list itself"),
         ("controller: lqr", "nothing varies"),
-        (TILT + "period: 0.0025", "period is 0.0025 s; it must be a multiple of step, 0.001 s"),
+        (
+            TILT + "period: 0.0025",
+            "the control period is 0.0025 s; it must be a multiple of the step, 0.001 s",
+        ),
         (TILT + "draws: 3", "draws is 3, but nothing is drawn"),
         (TILT + "draws: 0", "draws is 0"),
         (TILT + "lqr.nothing: 3", "lqr.nothing is nothing that a campaign knows"),

@@ -14,7 +14,6 @@ from rbdyn_ros.evaluation import margins, metrics, starts
 from rbdyn_ros.evaluation.bench import Bench
 from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.conditions import CONDITIONS, conditions
-from rbdyn_ros.evaluation.many import Held
 from rbdyn_ros.evaluation.measures import swing_up
 from rbdyn_ros.evaluation.trial import trial
 from rbdyn_ros.mechanics.pendulum import sphere_state, spherical_pendulum
@@ -365,15 +364,19 @@ def test_a_run_that_broke_off_has_not_settled():
 
 
 def test_calm_takes_half_a_second_and_a_fall_none():
-    upright, calm = spherical_pendulum.upright(), metrics.Calm()
+    upright, calm = spherical_pendulum.upright(), metrics.until_rest()
     assert [calm(0.1 * i, upright.q, upright.v) for i in range(6)] == [""] * 5 + [metrics.SETTLED]
     assert calm(0.0, spherical_pendulum.upright(1.6).q, upright.v) == metrics.FALLEN
-    moving = metrics.Calm()
+    moving = metrics.until_rest()
     assert not any(moving(0.1 * i, upright.q, upright.v + 0.1) for i in range(20))
 
 
 def test_held_counts_from_the_last_excursion():
-    held, upright, away = Held(), spherical_pendulum.upright(), spherical_pendulum.upright(0.1)
+    held, upright, away = (
+        metrics.SettlingDetector(metrics.SWING_UP),
+        spherical_pendulum.upright(),
+        spherical_pendulum.upright(0.1),
+    )
     words = [held(0.1 * i, (away if i == 4 else upright).q, upright.v) for i in range(15)]
     assert held.since == pytest.approx(0.4) and words == [""] * 14 + [metrics.SETTLED]
 

@@ -65,29 +65,17 @@ def measure(bench, conditions, settings) -> Measured:
             length,
         )
         push = Push(0.0, lasting, wrench)
-        calm = After(metrics.Calm(), push.duration)
         run = bench.run(
             conditions,
             spherical_pendulum.upright(),
             settings["duration"],
             pushes=(push,),
-            stop=calm,
+            stop=metrics.until_rest(after=push.duration),
         )
-        return math.isfinite(metrics.settling_time(run))
+        return metrics.has_recovered(run)
 
     found = edge(recovers, settings["largest"], settings["tolerance"])
     note = "by bisection: assumes that all weaker pushes are recovered too"
     return Measured(
         {"push": found.holds}, {"tried": found.tried, "recovered": found.outcomes}, note
     )
-
-
-class After:
-    """A `stop` that counts from a time on."""
-
-    def __init__(self, stop, time: float):
-        self._stop, self._time = stop, time
-
-    def __call__(self, t, q, v) -> str:
-        """Look at the state at time t; what ends the run, or ""."""
-        return self._stop(t, q, v) if t > self._time else ""

@@ -65,8 +65,8 @@ def measure(bench, conditions, settings) -> Measured:
 
         def recovers(tilt: float, azimuth=azimuth) -> bool:
             start = spherical_pendulum.upright(math.radians(tilt), azimuth)
-            run = bench.run(conditions, start, settings["duration"], stop=metrics.Calm())
-            return math.isfinite(metrics.settling_time(run))
+            run = bench.run(conditions, start, settings["duration"], stop=metrics.until_rest())
+            return metrics.has_recovered(run)
 
         near = found[-1].holds if found else None
         found.append(edge(recovers, settings["largest"], settings["tolerance"], near))

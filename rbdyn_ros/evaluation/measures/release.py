@@ -33,7 +33,7 @@ def measure(bench, conditions, settings) -> Measured:
     """One run."""
     azimuth = math.radians(settings["azimuth"])
     start = spherical_pendulum.upright(math.radians(settings["tilt"]), azimuth)
-    run = bench.run(conditions, start, settings["duration"], stop=metrics.Calm())
+    run = bench.run(conditions, start, settings["duration"], stop=metrics.until_rest())
     towards = metrics.lean(run) @ (math.cos(azimuth), math.sin(azimuth))
     values = {
         "settling_time": metrics.settling_time(run),

@@ -40,7 +40,7 @@ def measure(bench, conditions, settings) -> Measured:
     start = spherical_pendulum.upright(
         math.radians(settings["tilt"]), math.radians(settings["azimuth"])
     )
-    run = bench.run(conditions, start, settings["duration"], stop=metrics.Calm(patient=True))
+    run = bench.run(conditions, start, settings["duration"], stop=metrics.until_fall())
     late = run.t[:-1] >= run.t[0] + settings["waiting"]
     if not late.any():
         return Measured(

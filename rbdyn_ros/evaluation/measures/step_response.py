@@ -44,7 +44,7 @@ def measure(bench, conditions, settings) -> Measured:
         spherical_pendulum.upright(),
         settings["duration"],
         reference=goal,
-        stop=metrics.Calm(goal),
+        stop=metrics.until_rest(goal),
     )
     way = run.q[:, :2] @ ahead / distance
     values = {

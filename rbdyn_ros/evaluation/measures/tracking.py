@@ -53,7 +53,7 @@ def measure(bench, conditions, settings) -> Measured:
     law = {f"{bench.subject.name}.{name}": value for name, value in path.items()}
     asked = conditions._replace(law=tuple(sorted({**dict(conditions.law), **law}.items())))
     run = bench.run(
-        asked, spherical_pendulum.upright(), settings["duration"], stop=metrics.Calm(patient=True)
+        asked, spherical_pendulum.upright(), settings["duration"], stop=metrics.until_fall()
     )
     late = run.t >= run.t[0] + settings["waiting"]
     if run.ended or not late.any():

@@ -3,6 +3,7 @@
 import math
 from typing import NamedTuple
 
+from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.trial.trial import Trial, tilt, unseen
 
 STANDING = math.radians(5.0)  # tilt below which the rod stands
@@ -84,7 +85,6 @@ def settling(trial: Trial) -> list:
 
 def _settled(trial: Trial, start: float, end: float) -> float:
     chosen = (trial.t >= start) & (trial.t < end)
-    times, off = trial.t[chosen], tilt(trial.q[chosen]) > SETTLED
-    if not len(times) or off[-1]:
-        return math.nan
-    return float(times[off][-1] - start) if off.any() else 0.0
+    times, outside = trial.t[chosen], tilt(trial.q[chosen]) > SETTLED
+    since = metrics.inside_since(times, outside)
+    return since - start if math.isfinite(since) else math.nan
