@@ -6,8 +6,8 @@ from rbdyn_ros.campaigns import queue
 from rbdyn_ros.campaigns.lane_tilt import tilt
 from rbdyn_ros.campaigns.lanes import ASKED_X, ASKED_Y, LANES, state
 from rbdyn_ros.control.feedback import unsaturated
-from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.kernel import kernel
+from rbdyn_ros.numerics.saturation import saturated
 
 
 class Feedback(NamedTuple):

@@ -23,8 +23,8 @@ from rbdyn_ros.campaigns.lanes import (
 )  # fmt: skip
 from rbdyn_ros.control.feedback import unsaturated
 from rbdyn_ros.control.laws.nested_lqr import DOWN
-from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.numerics.saturation import saturated
 from rbdyn_ros.types import Array
 
 

@@ -44,8 +44,8 @@ from rbdyn_ros.control.laws.swing_up import (
     swing,
 )
 from rbdyn_ros.control.planning.catching import is_catchable
-from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.kernel import kernel
+from rbdyn_ros.numerics.saturation import saturated
 
 
 @kernel

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from rbdyn_ros.control import riccati, step_linearisation
-from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.numerics.saturation import saturated
 from rbdyn_ros.types import Array, System
 
 NEEDS = (

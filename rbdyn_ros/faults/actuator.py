@@ -15,6 +15,7 @@ import math
 from collections import Counter
 
 from rbdyn_ros.faults.options import Faults
+from rbdyn_ros.numerics.saturation import limit_force
 
 
 class Actuator:
@@ -65,11 +66,9 @@ class Actuator:
         return _scaled(1.0 - d / size, u)
 
     def _saturated(self, u: tuple) -> tuple:
-        size, s = math.hypot(*u), self._drive.saturation
-        if not 0.0 < s < size:
-            return u
-        self.counts["saturated"] += 1
-        return _scaled(s / size, u)
+        force, limited = limit_force(u, self._drive.saturation or math.inf)
+        self.counts["saturated"] += limited
+        return force
 
     def _rate_limited(self, u: tuple) -> tuple:
         step, most = (

@@ -19,6 +19,7 @@ from rbdyn_ros.kernel import bound
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.simulation.call_timeout import CallTimedOut, CallTimeout
 from rbdyn_ros.simulation.loop import failure
 from rbdyn_ros.types import Array, State
@@ -193,7 +194,7 @@ class _Loop:
             np.zeros((n, 2)),
             np.zeros((n, 11)),
         )
-        self.compute, self.acting, self.commanded = np.zeros(n), np.zeros(2), np.zeros(2)
+        self.compute, self.acting, self.commanded = np.zeros(n), (0.0, 0.0), (0.0, 0.0)
         self.states[0, :6], self.states[0, 6:] = self.q, self.v
 
     @property
@@ -211,11 +212,10 @@ class _Loop:
         command = answer(self.law, t, shown, aim, c.name)
         calls.edges += 1
         self.compute[i] = time.thread_time() - began
-        self.commanded = _cut(command, c.force_limit)
-        force = self.commanded if c.gain == 1.0 else _cut(c.gain * command, c.force_limit)
-        self.acting = self.force[i] = (
-            self.chain.actuate(i, tuple(force.tolist())) if self.chain else force
-        )
+        self.commanded, _ = limit_force(command.tolist(), c.force_limit)
+        force, _ = limit_force((c.gain * command).tolist(), c.force_limit)
+        self.acting = self.chain.actuate(i, force) if self.chain else force
+        self.force[i] = self.acting
         self._step(t)
 
     def _shown(self, i: int, t: float) -> State:
@@ -267,11 +267,6 @@ class _Loop:
             self.ended,
             self.fault,
         )
-
-
-def _cut(force: Array, limit: float) -> Array:
-    norm = math.hypot(force[0], force[1])
-    return force if norm <= limit else force * (limit / norm)
 
 
 def _written(returned) -> str:

@@ -75,15 +75,6 @@ def check_lockstep(stamp: int, what: str) -> None:
         )
 
 
-def limited(force: tuple, limit: float) -> tuple:
-    """The force, its norm cut to `limit` [N], and whether it was cut."""
-    norm = math.hypot(*force)
-    if norm <= limit:
-        return force, False
-    scale = limit / norm  # first: the product of two tiny numbers would lose its digits
-    return (force[0] * scale, force[1] * scale), True
-
-
 class CommandQueue:
     """Keeps the newest command, and those that nobody has taken; one thread puts, another one takes or waits."""
 

@@ -24,7 +24,8 @@ from numba import config
 from rbdyn_ros.kernel import bound, inlined, specialised
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import motion
 from rbdyn_ros.numerics.foreign import called
-from rbdyn_ros.simulation.command import CommandQueue, limited
+from rbdyn_ros.numerics.saturation import limit_force
+from rbdyn_ros.simulation.command import CommandQueue
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.plant import EPOCH_NS, Plant
 from rbdyn_ros.simulation.statistics import Statistics
@@ -82,7 +83,7 @@ class LoopResult(NamedTuple):
 
 
 advance: Callable  # of the integrator for which the code below is specialised
-_limited = inlined(limited)
+_limited = inlined(limit_force)
 
 
 @inlined

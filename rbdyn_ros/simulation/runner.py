@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rbdyn_ros.faults.pipeline import FaultPipeline
-from rbdyn_ros.simulation.command import Command, CommandQueue, Rejected, check_stamp, limited
+from rbdyn_ros.numerics.saturation import limit_force
+from rbdyn_ros.simulation.command import Command, CommandQueue, Rejected, check_stamp
 from rbdyn_ros.simulation.disturbance import Disturbance
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.measurement import Measurement, measure
@@ -452,7 +453,7 @@ class Runner:
         self.measurement, self.told = arrived or self.measurement, arrived is not None
 
     def _tick(self, force: tuple) -> None:
-        asked, cut = limited(force, self.pace.force_limit)
+        asked, cut = limit_force(force, self.pace.force_limit)
         self.force = self.chain.actuator.applied(asked)
         self.statistics.saturated += cut
         plant = self.plant

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.simulation.command import (
     UNSTAMPED,
     Command,
@@ -16,7 +17,6 @@ from rbdyn_ros.simulation.command import (
     check_lockstep,
     check_stamp,
     force_of,
-    limited,
 )
 
 forces = st.tuples(*[st.floats(-1e6, 1e6)] * 2)
@@ -24,7 +24,7 @@ forces = st.tuples(*[st.floats(-1e6, 1e6)] * 2)
 
 @given(forces, st.floats(0.0, 1e3))
 def test_the_limit_is_a_norm_and_keeps_the_direction(force, limit):
-    cut, was_cut = limited(force, limit)
+    cut, was_cut = limit_force(force, limit)
     assert math.hypot(*cut) <= limit * (1.0 + 1e-12)
     assert was_cut == (math.hypot(*force) > limit)
     assert abs(cut[0] * force[1] - cut[1] * force[0]) <= 1e-9 * math.hypot(*force) * max(

@@ -26,9 +26,9 @@ from rbdyn_ros.control.options import checked
 from rbdyn_ros.control.planning import swing_plan
 from rbdyn_ros.control.planning.catching import balance, is_catchable
 from rbdyn_ros.control.planning.path import Path, arrives, as_ten, force_at, nearest, turned
-from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum import sphere_state
+from rbdyn_ros.numerics.saturation import saturated
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.types import Array, State
 

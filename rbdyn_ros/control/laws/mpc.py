@@ -28,8 +28,8 @@ from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.options import checked
 from rbdyn_ros.control.planning.catching import unstable_mode
 from rbdyn_ros.control.planning.prediction import Prediction, predicted
-from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.numerics.saturation import saturated
 from rbdyn_ros.optional import library
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.types import Array, State

@@ -29,11 +29,11 @@ from rbdyn_ros.control.feedback import NEEDS, regulator
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.options import checked
 from rbdyn_ros.control.planning.catching import Mode, Net, balance, is_catchable, unstable_mode
-from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.mechanics.pendulum.reduced_pendulum import force
+from rbdyn_ros.numerics.saturation import saturated
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.types import Array, State, System
 

@@ -16,9 +16,9 @@ from rbdyn_ros.control.feedback import NEEDS, regulator, unsaturated
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.options import checked
 from rbdyn_ros.control.planning import periodic
-from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
+from rbdyn_ros.numerics.saturation import saturated
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.types import Array, State, System
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from rbdyn_ros.control import linearisation
 from rbdyn_ros.control.feedback import unsaturated
-from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.pendulum import sphere_state, tilt
+from rbdyn_ros.numerics.saturation import saturated
 from rbdyn_ros.types import Array, System
 
 STEP = 0.01  # [s] of the roll

@@ -11,8 +11,8 @@ import numpy as np
 
 from rbdyn_ros.control.planning.catching import NARROW, is_catchable
 from rbdyn_ros.control.planning.ddp import SIZE, advanced, as_sphere
-from rbdyn_ros.control.saturation import saturated
 from rbdyn_ros.kernel import inlined, kernel
+from rbdyn_ros.numerics.saturation import saturated
 from rbdyn_ros.types import Array
 
 FALLING = 1.0  # [rad] tilt below which the motion's end is taken by the regulator

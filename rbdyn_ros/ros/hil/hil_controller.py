@@ -8,11 +8,11 @@ from collections.abc import Callable
 from geometry_msgs.msg import WrenchStamped
 from rclpy.duration import Duration
 
+from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.controller.state_synchronizer import StateSynchronizer
 from rbdyn_ros.ros.messages.force_command import ForceCommand
 from rbdyn_ros.ros.node import ManagedNode
-from rbdyn_ros.simulation.command import limited
 from rbdyn_ros.wire.frame import FORCE, STATE, Frame
 from rbdyn_ros.wire.line import Line
 
@@ -59,7 +59,7 @@ class ControllerBoard:
                     "a force answers a state that was not sent to it; its stamp must repeat that of a state, or be zero",
                 )
             else:
-                force, cut = limited(
+                force, cut = limit_force(
                     frame.numbers, self._node.parameters.values["cart.force_limit"]
                 )
                 self._commanding, self._unanswered = True, math.inf

@@ -12,12 +12,13 @@ from collections import Counter
 from geometry_msgs.msg import WrenchStamped
 from std_msgs.msg import Float64MultiArray
 
+from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import OK, WARN
 from rbdyn_ros.ros.hil.hil_states import HilStates
 from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
 from rbdyn_ros.ros.node import ManagedNode
-from rbdyn_ros.simulation.command import Rejected, check_stamp, force_of, limited
+from rbdyn_ros.simulation.command import Rejected, check_stamp, force_of
 from rbdyn_ros.wire.frame import FORCE, STATE, Frame
 from rbdyn_ros.wire.line import Line
 
@@ -157,7 +158,7 @@ class PlantBoard:
     def _command(self, force: tuple, device: int) -> None:
         self.counts["commands"] += 1
         self._commanded = time.monotonic()
-        force, cut = limited(force, self._node.parameters.values["cart.force_limit"])
+        force, cut = limit_force(force, self._node.parameters.values["cart.force_limit"])
         self.counts["saturated"] += cut
         self._send(force, device)
 
