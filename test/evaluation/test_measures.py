@@ -363,10 +363,10 @@ def test_a_run_that_broke_off_has_not_settled():
     assert metrics.settling_time(course_of([0.0, 0.0], ended=metrics.SETTLED)) == 0.0
 
 
-def test_calm_takes_half_a_second_and_a_fall_none():
+def test_rest_takes_half_a_second_and_a_fall_none():
     upright, calm = spherical_pendulum.upright(), metrics.until_rest()
     assert [calm(0.1 * i, upright.q, upright.v) for i in range(6)] == [""] * 5 + [metrics.SETTLED]
-    assert calm(0.0, spherical_pendulum.upright(1.6).q, upright.v) == metrics.FALLEN
+    assert calm(0.1, spherical_pendulum.upright(1.6).q, upright.v) == metrics.FALLEN
     moving = metrics.until_rest()
     assert not any(moving(0.1 * i, upright.q, upright.v + 0.1) for i in range(20))
 
