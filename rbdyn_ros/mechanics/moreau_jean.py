@@ -7,7 +7,8 @@ steps (doc/nonsmooth.md, N.15 to N.17).
 A round takes A and D at the last q(v), turns each body under the last impulses (the gyroscopic
 term by Newton's method), and finds what changes of the impulses obey joints and laws, with M in
 the place of N.17's iteration matrix; rounds go on until the velocities stay. The bodies, joints,
-pairs and the friction solver are those of the variational step, in the same arena.
+pairs and the friction solver are those of the variational step, in the same arena. Springs and
+dampers count as forces F, as do loads.
 """
 
 from math import cos, sin
@@ -16,37 +17,44 @@ import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, joints, smooth, velocity
+from rbdyn_ros.mechanics import arena, joints, smooth, springs, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
-from rbdyn_ros.mechanics.contact import friction, impact
+from rbdyn_ros.mechanics.contact import coupled, friction, impact
 from rbdyn_ros.mechanics.contact.pairs import aim, any_gap, push
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.network.arguments import number
 from rbdyn_ros.mechanics.network.moreau_jean import TOUCHING, Options
 from rbdyn_ros.mechanics.packing import bound
+from rbdyn_ros.types import Array
 
 TURNS = 30  # iterations of Newton's method for the turn of a body
 CLOSE = 1e-9  # of a turn rate, relative: a change whose square is round-off
-SMALLEST = 1e-13  # [m/s]: a change that round-off makes
+SMALLEST = 1e-12  # [m/s]: a change that round-off makes
+LAWFUL = 0.3  # of the change with which a step ends: what the laws of contacts may be off by
+GAIN = 1e-2  # of what the laws want of the velocities: what a round that another follows leaves
 NOT_AGREED = 6  # a code of `model.failure`'s counters
 
 
-def advance(model: models.Model, h: float, n: int, options: Options = Options()) -> int:
+def advance(
+    model: models.Model, h: float, n: int, options: Options = Options(), loads: Array | None = None
+) -> int:
     """Take n steps of h [s]; how many were taken. At a step that fails the model stays where it
     began; see `failure`.
 
+    `loads` act beside the weight: (bodies, 6), or (n + 1, bodies, 6) at the ends of the steps, a
+    force [N, world] and a torque [N m, body] for each body, at its center of mass.
+
     Options are those of `mechanics.network.moreau_jean`, which checks them; the tolerance is
-    that of the velocities, and `linearised` is one round. ValueError for h <= 0, and for a model
-    with springs or moving walls, which the scheme does not know.
+    that of the velocities, and `linearised` is one round. The loss of dampers is not summed up.
+    ValueError for h <= 0, and for loads that are none of these bodies.
     """
     h = number(h, "h", 0.0, open_low=True)
     models.require_no_colliders(model, "moreau_jean")
-    if len(model.springs.kind) or models.part(model, "bodies")[:, c.DRIVE : c.DRIVE + 3].any():
-        raise ValueError("the model has springs or moving walls; moreau_jean knows none of them")
     most = 1 if options.linearised else options.max_iterations
     numbers = (
+        _loads(loads, int(n), len(model.bodies.mass)),
         h,
         options.theta,
         options.gamma,
@@ -58,10 +66,23 @@ def advance(model: models.Model, h: float, n: int, options: Options = Options())
     return bound(steps, model.arena, *numbers)(model.arena, *numbers)
 
 
+def _loads(loads: Array | None, n: int, bodies: int) -> Array:
+    """Loads as rows for the ends of the steps: one if they stay, none if there are none."""
+    if loads is None:
+        return np.zeros((0, bodies, 6))
+    found = np.array(loads, dtype=float, order="C")
+    if found.shape not in ((bodies, 6), (n + 1, bodies, 6)):
+        rule = f"it must be ({bodies}, 6) or ({n + 1}, {bodies}, 6)"
+        raise ValueError(f"loads has shape {found.shape}; {rule}")
+    if not np.isfinite(found).all():
+        raise ValueError("loads has numbers that are not finite")
+    return found.reshape(-1, bodies, 6)
+
+
 def velocities(model: models.Model):
     """v (n, 6) of the scheme: end velocities, which a variational step would still correct."""
     rows = models.part(model, "bodies")
-    v = rows[:, c.IM : c.IM + 3] * rows[:, c.P : c.P + 3]
+    v = rows[:, c.DRIVE : c.DRIVE + 3] + rows[:, c.IM : c.IM + 3] * rows[:, c.P : c.P + 3]
     return np.hstack([v, rows[:, c.IJ : c.IJ + 3] * rows[:, c.L : c.L + 3]])
 
 
@@ -73,7 +94,7 @@ def failure(model: models.Model) -> str:
 
 
 @part
-def steps(m, h, theta, gamma, tolerance, n, most, takes_any):
+def steps(m, loads, h, theta, gamma, tolerance, n, most, takes_any):
     """Take n steps of h, each in at most `most` rounds; how many were taken.
 
     takes_any: the velocities of the last round are taken, whether they stay or not.
@@ -83,21 +104,27 @@ def steps(m, h, theta, gamma, tolerance, n, most, takes_any):
     for j in range(len(arena.pairs(m))):
         arena.pair_integers(m)[j, c.CLOSED] = 0
         arena.pairs(m)[j, c.AIMED] = 0.0
+    coupled.forget(m)
     for k in range(n):
-        if not step(m, h, theta, gamma, tolerance, most, takes_any):
-            return k
+        now, then = min(k, len(loads) - 1), min(k + 1, len(loads) - 1)
+        if not step(m, loads, now, then, h, theta, gamma, tolerance, most, takes_any):
+            n = k
+            break
+    reset_forces(m)
     return n
 
 
 @part
-def step(m, h, theta, gamma, tolerance, most, takes_any):
-    """One step; whether it was solved."""
-    begin(m, h, theta)
+def step(m, loads, now, then, h, theta, gamma, tolerance, most, takes_any):
+    """One step under the loads of two rows, none where these are -1; whether it was solved."""
+    size = begin(m, loads, now, h, theta)
     activate(m, gamma * h)
-    done = False
-    for _ in range(most):
+    done, gain = False, 0.0 if takes_any else GAIN
+    for turn in range(most):
         place(m, h, theta)
-        change, size = update(m, h * theta)
+        set_forces(m, loads, then)
+        lawful = LAWFUL * (tolerance * size + SMALLEST)
+        change, size = update(m, h * theta, lawful, gain, takes_any or turn == 2)
         arena.counters(m)[c.ROUNDS] += 1
         if not change < friction.FAILED:
             return undo(m)
@@ -113,23 +140,54 @@ def step(m, h, theta, gamma, tolerance, most, takes_any):
 
 
 @part
-def begin(m, h, theta):
+def begin(m, loads, now, h, theta):
     """Keep the start in X_1, Q_1, V_2, V_3; B := the momenta at the end without impulses and
-    without the gyroscopic term there.
+    without what acts there. The size of the velocities.
     """
-    bodies = arena.bodies(m)
+    bodies, size, start = arena.bodies(m), 0.0, h * (1.0 - theta)
+    for i in range(len(bodies)):
+        put(bodies, i, c.U_X, linear_velocity(bodies, i))
+        put(bodies, i, c.U_W, vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L)))
+    set_forces(m, loads, now)
     for i in range(len(bodies)):
         p, l = get(bodies, i, c.P), get(bodies, i, c.L)
-        v, w = vec.times(get(bodies, i, c.IM), p), vec.times(get(bodies, i, c.IJ), l)
+        v, w = get(bodies, i, c.U_X), get(bodies, i, c.U_W)
+        size = max(size, vec.size(v), vec.size(w))
         put(bodies, i, c.X_1, get(bodies, i, c.X))
         put(bodies, i, c.Q_1, get4(bodies, i, c.Q))
         put(bodies, i, c.V_2, v)
         put(bodies, i, c.V_3, w)
-        put(bodies, i, c.U_X, v)
-        put(bodies, i, c.U_W, w)
-        put(bodies, i, c.B_X, vec.axpy(h, get(bodies, i, c.F), p))
-        turned = vec.axpy(-h * (1.0 - theta), vec.cross(w, l), l)
-        put(bodies, i, c.B_W, vec.axpy(h, get(bodies, i, c.TAU), turned))
+        put(bodies, i, c.B_X, vec.axpy(start, get(bodies, i, c.F), p))
+        torque = vec.sub(get(bodies, i, c.TAU), vec.cross(w, l))
+        put(bodies, i, c.B_W, vec.axpy(start, torque, l))
+    return size
+
+
+@inlined
+def linear_velocity(bodies, i):
+    """The velocity of body i of its momentum, or what is prescribed."""
+    v = vec.times(get(bodies, i, c.IM), get(bodies, i, c.P))
+    return vec.add(v, get(bodies, i, c.DRIVE))
+
+
+@part
+def set_forces(m, loads, row):
+    """F, TAU := weights, springs, dampers and a row of the loads at the present places and the
+    velocities U_X, U_W.
+    """
+    bodies, rows = arena.bodies(m), arena.springs(m)
+    if row < 0 and len(rows) == 0:
+        return
+    reset_forces(m)
+    for k in range(len(rows)):
+        if rows[k, c.DAMPING] != 0.0:
+            force = -rows[k, c.DAMPING] * springs.rate_of(m, k)
+            springs.apply(m, k, force, c.F, c.TAU)
+    if row >= 0:
+        for i in range(len(bodies)):
+            f = loads[row, i]
+            arena.add(bodies, i, c.F, (f[0], f[1], f[2]))
+            arena.add(bodies, i, c.TAU, (f[3], f[4], f[5]))
 
 
 @part
@@ -168,11 +226,21 @@ def fastest(m, k):
 
 
 @part
+def reset_forces(m):
+    """F, TAU := weights and springs at the present places."""
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        put(bodies, i, c.F, get(bodies, i, c.F_0))
+        put(bodies, i, c.TAU, (0.0, 0.0, 0.0))
+    springs.update(m, 0.0)
+
+
+@part
 def place(m, h, theta):
     """X, Q, R := the start moved along h (theta v + (1 - theta) v_k), v of the momenta P, L."""
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
-        v = vec.times(get(bodies, i, c.IM), get(bodies, i, c.P))
+        v = linear_velocity(bodies, i)
         v = vec.axpy(theta, v, vec.scale(1.0 - theta, get(bodies, i, c.V_2)))
         put(bodies, i, c.X, vec.axpy(h, v, get(bodies, i, c.X_1)))
         if bodies[i, c.TURNS] != 0.0:
@@ -194,9 +262,9 @@ def put_attitude(bodies, i, q):
 
 
 @part
-def update(m, ahead):
+def update(m, ahead, lawful, gain, anew):
     """One round: new impulses and momenta at the present places; (change of the velocities, their
-    size), FAILED if there are no impulses. ahead: h theta.
+    size), FAILED if there are no impulses. ahead: h theta; anew: the contacts' matrix is, too.
     """
     bodies, pairs, blocks = arena.bodies(m), arena.pairs(m), arena.blocks(m)
     active, n = arena.active(m), arena.counters(m)[c.ACTIVE]
@@ -212,7 +280,7 @@ def update(m, ahead):
             k = active[at]
             u = pair_velocity(m, k)
             put(pairs, k, c.U, (u[0] + pairs[k, c.E] * pairs[k, c.BEFORE], u[1], u[2]))
-        if not impact.solve(m):
+        if not solve(m, lawful, gain, anew):
             return friction.FAILED, 1.0
     for i in range(len(bodies)):
         put(bodies, i, c.D_X, get(bodies, i, c.P))
@@ -221,10 +289,24 @@ def update(m, ahead):
         k = active[at]
         changed = vec.sub(get(pairs, k, c.LA), get(pairs, k, c.KEEP))
         push(m, k, changed, c.D_X, c.D_W)
-    velocity.respond(m, 0.0, True)
+    velocity.velocities_of(m, 0.0, True, 1.0)
     for j in range(len(blocks)):
         arena.add(blocks, j, c.LAM, get(blocks, j, c.D))
     return take(m)
+
+
+@part
+def solve(m, tolerance, gain, anew):
+    """The impulses LA of the active pairs whose velocities at the present LA are U; whether they
+    were found.
+    """
+    n = arena.counters(m)[c.ACTIVE]
+    if n <= coupled.FEW:
+        if anew or not coupled.is_known(m):
+            coupled.couple(m)
+        if coupled.solve(m, tolerance, gain):
+            return True
+    return friction.solve(m, tolerance, 0.0, True) < friction.FAILED
 
 
 @part
@@ -234,8 +316,8 @@ def apply_impulses(m, ahead):
     """
     bodies, pairs, active = arena.bodies(m), arena.pairs(m), arena.active(m)
     for i in range(len(bodies)):
-        put(bodies, i, c.D_X, get(bodies, i, c.B_X))
-        put(bodies, i, c.D_W, get(bodies, i, c.B_W))
+        put(bodies, i, c.D_X, vec.axpy(ahead, get(bodies, i, c.F), get(bodies, i, c.B_X)))
+        put(bodies, i, c.D_W, vec.axpy(ahead, get(bodies, i, c.TAU), get(bodies, i, c.B_W)))
         put(bodies, i, c.TORQUE, (0.0, 0.0, 0.0))
     joints.spread(m, c.LAM, c.D_X, False)
     for i in range(len(bodies)):
@@ -245,7 +327,7 @@ def apply_impulses(m, ahead):
         push(m, active[at], get(pairs, active[at], c.LA), c.D_X, c.D_W)
     for i in range(len(bodies)):
         w, J = vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L)), get(bodies, i, c.J)
-        put(bodies, i, c.A_X, vec.times(get(bodies, i, c.IM), get(bodies, i, c.P)))
+        put(bodies, i, c.A_X, linear_velocity(bodies, i))
         put(bodies, i, c.A_W, w)
         put(bodies, i, c.P, get(bodies, i, c.D_X))
         if bodies[i, c.TURNS] != 0.0:

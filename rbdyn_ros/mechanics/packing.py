@@ -12,6 +12,7 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import skyline, sparse
 from rbdyn_ros.mechanics.arena import HEADER, PARTS, Arena
+from rbdyn_ros.mechanics.contact import coupled
 from rbdyn_ros.mechanics.description.geoms import COLLIDING, Colliders
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import BALLS, Pairs, reach
@@ -200,6 +201,7 @@ def _parts(
     flags = np.zeros((k, c.INTEGERS), np.int64)
     flags[:, c.KIND], flags[:, c.A], flags[:, c.B] = pairs.kind, pairs.a, pairs.b
     saved = n * c.STATE + k * c.KEPT + len(blocks) * (c.PHI - c.LAM) + springs + 2
+    saved = max(2 * saved, coupled.size(k))
     return {
         "bodies": bodies,
         "blocks": blocks,
@@ -217,7 +219,7 @@ def _parts(
         "envelope": envelope,
         "right_side": np.zeros((6 * n, 1)),
         "impacts": np.zeros((impacts, c.IMPACT)),
-        "saved": np.zeros((2 * saved, 1)),
+        "saved": np.zeros((saved, 1)),
         "saved_flags": np.zeros((2 * k, 1), np.int64),
         "clock": np.zeros((c.CLOCK, 1)),
         "geoms": pairs.geoms,

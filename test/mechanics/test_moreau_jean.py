@@ -125,3 +125,86 @@ def test_a_variational_step_may_follow():
 def test_a_step_that_is_none_is_refused():
     with pytest.raises(ValueError, match="h is -1"):
         moreau_jean.advance(top(), -1.0, 1)
+
+
+@pytest.mark.parametrize("damping", [0.0, 3.0])
+def test_an_oscillator_on_a_spring_with_a_damper_has_order_two(damping):
+    """2 kg on 50 N/m, 0.2 m beyond the length at rest."""
+    still, errors, t = (0.0, 0.0, 0.0), [], 2.0
+    for h in (1e-2, 5e-3):
+        ball = shapes.sphere(0.1, mass=2.0, position=(1.2, 0.0, 0.0))
+        spring = scene.Spring(50.0, ("ball", "world"), end=still, length=1.0, damping=damping)
+        one = scene.build(scene.Scene({"ball": ball}, gravity=still, springs={"s": spring}))
+        assert moreau_jean.advance(one, h, round(t / h)) == round(t / h), moreau_jean.failure(one)
+        decay = damping / 4.0
+        w = np.sqrt(25.0 - decay**2)
+        swing = 0.2 * np.exp(-decay * t) * (np.cos(w * t) + decay / w * np.sin(w * t))
+        errors.append(abs(models.places(one)[0, 0] - 1.0 - swing))
+    assert errors[0] < 4e-3 and np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
+
+
+def test_loads_act_at_the_ends_of_the_steps_and_are_gone_afterwards():
+    """F = sin t e_x on 1 kg, and a torque about a principal axis; the trapezoidal rule, order 2."""
+    errors = []
+    for n in (50, 100):
+        one = top()
+        rows = np.zeros((n + 1, 1, 6))
+        rows[:, 0, 0] = np.sin(np.arange(n + 1) / n)
+        assert moreau_jean.advance(one, 1.0 / n, n, loads=rows) == n
+        errors.append(abs(moreau_jean.velocities(one)[0, 0] - (1.0 - np.cos(1.0))))
+    assert errors[0] < 1e-4 and np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.01)
+    still = rigid_bodies.build(1.0, (0.3, 0.2, 0.1), (0.0, 0.0, 0.0))
+    place = rigid_bodies.configuration(still, (0, 0, 0))
+    one = models.build(still, place, rigid_bodies.motion(still))
+    assert moreau_jean.advance(one, 1e-2, 100, loads=[[0, 0, 0, 0, 0, 0.05]]) == 100
+    assert moreau_jean.velocities(one)[0, 5] == pytest.approx(0.5, abs=1e-12)
+    assert moreau_jean.advance(one, 1e-2, 100) == 100
+    assert moreau_jean.velocities(one)[0, 5] == pytest.approx(0.5, abs=1e-12)
+    with pytest.raises(ValueError, match=r"loads has shape \(2, 6\); it must be \(1, 6\)"):
+        moreau_jean.advance(one, 1e-2, 3, loads=np.zeros((2, 6)))
+
+
+def test_a_block_on_a_belt_is_dragged_along():
+    """v = mu g t until it has the velocity of the belt, which is prescribed."""
+    bodies = rigid_bodies.build([1.0, 1.0], [(0.1,) * 3] * 2, held=[(0,) * 6, (1, 1, 1, 1, 1, 1)])
+    q = rigid_bodies.configuration(bodies, [(0.0, 0.0, 0.1), (0.0, 0.0, 0.0)])
+    v = rigid_bodies.motion(bodies, [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)], np.zeros((2, 3)))
+    feet = [pairs.ball(0, 0.0, (x, y, -0.1), 1, mu=0.3) for x in (-1, 1) for y in (-1, 1)]
+    one = models.build(bodies, q, v, None, pairs.build(2, *feet))
+    for k in range(1, 51):
+        assert moreau_jean.advance(one, 1e-2, 1) == 1, moreau_jean.failure(one)
+        speed = moreau_jean.velocities(one)
+        assert speed[0, 0] == pytest.approx(min(0.3 * 9.81e-2 * k, 1.0), abs=1e-9)
+        assert speed[1, 0] == 1.0 and models.places(one)[1, 0] == pytest.approx(1e-2 * k)
+
+
+def test_contacts_of_a_jointed_body_obey_their_law_with_the_joint_reacting():
+    """A box on four rough corners that drags a rod on a ball joint: against the velocities after
+    the impulses, and the friction that the whole must lose.
+    """
+    half = np.array([0.1, 0.05, 0.2])
+    inertia = (np.sum(half**2) - half**2) / 3.0
+    bodies = rigid_bodies.build([1.0, 0.3], [inertia, (0.003, 0.003, 0.0003)])
+    lying = quaternion.exp((0.0, 0.5 * np.pi, 0.0))
+    q = rigid_bodies.configuration(bodies, [(0, 0, 0.2), (0.1, 0, 0.4)], [(1, 0, 0, 0), lying])
+    v = rigid_bodies.motion(bodies, [(0.5, 0.2, 0)] * 2, np.zeros((2, 3)))
+    link = joints.assembled(2, joints.ball_joint(1, (0, 0, -0.1), 0, (0, 0, 0.2)))
+    corners = [(0.1 * x, 0.05 * y, -0.2) for x in (-1, 1) for y in (-1, 1)]
+    feet = pairs.build(2, *(pairs.corner(0, p, mu=0.3) for p in corners))
+    one, h = models.build(bodies, q, v, link, feet), 1e-3
+    for _ in range(100):
+        before = moreau_jean.velocities(one)
+        assert moreau_jean.advance(one, h, 1) == 1, moreau_jean.failure(one)
+        after, P = moreau_jean.velocities(one), models.contact_impulses(one)
+        R = quaternion.to_matrix(models.places(one)[0, 3:])
+        slip = np.array([after[0, :3] + R @ np.cross(after[0, 3:], p) for p in corners])
+        total = np.array([1.0, 0.3]) @ (after - before)[:, :3]
+        assert P[:, 1:].sum(axis=0) + h * 1.3 * bodies.gravity == pytest.approx(total, abs=1e-12)
+        for u, (normal, *force) in zip(slip, P):
+            tangential = np.hypot(force[0], force[1])
+            assert normal >= 0.0 and u[2] * normal == pytest.approx(0.0, abs=1e-12)
+            assert tangential <= 0.3 * normal + 1e-12
+            speed = np.hypot(u[0], u[1])
+            assert force[0] * u[0] + force[1] * u[1] == pytest.approx(
+                -0.3 * normal * speed, abs=1e-11
+            )

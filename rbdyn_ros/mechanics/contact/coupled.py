@@ -1,0 +1,114 @@
+"""The impulses of a few contacts at the node, by sweeps on their Delassus matrix.
+
+    u = q + W r,   W = D (M^-1 - M^-1 A^T (A M^-1 A^T)^-1 A M^-1) D^T   with the joints reacting
+
+W is kept in the part `saved` of the arena from one solution to the next: with the W of an earlier
+step the velocities after the impulses, which are measured, tell what is left to be solved for.
+"""
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics import arena, smooth, velocity
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics.arena import get, put, put9
+from rbdyn_ros.mechanics.contact import friction
+from rbdyn_ros.mechanics.contact.pairs import push
+from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
+
+FEW = 8  # contacts: the sweeps of more of them do not end soon
+SWEEPS = 60
+_UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def size(pairs: int) -> int:
+    """The numbers that the matrix of so many pairs needs in the arena."""
+    n = min(pairs, FEW)
+    return 1 + n + 9 * n * n
+
+
+@part
+def forget(m):
+    """There is no matrix."""
+    if len(arena.saved(m)) > 0:
+        arena.saved(m)[0] = 0.0
+
+
+@inlined
+def is_known(m):
+    """Whether there is a matrix of the active pairs."""
+    W, active, n = arena.saved(m), arena.active(m), arena.counters(m)[c.ACTIVE]
+    same = W[0] == n
+    for at in range(n):
+        same = same and W[1 + at] == active[at]
+    return same
+
+
+@inlined
+def block(W, n, at, other):
+    """The 3x3 block of W that says what an impulse of active pair `at` does to `other`."""
+    o = 1 + n + 9 * (n * at + other)
+    return (
+        (W[o], W[o + 3], W[o + 6]),
+        (W[o + 1], W[o + 4], W[o + 7]),
+        (W[o + 2], W[o + 5], W[o + 8]),
+    )
+
+
+@part
+def couple(m):
+    """W of the active pairs (after `velocity.prepare_node`)."""
+    pairs, active, W = arena.pairs(m), arena.active(m), arena.saved(m)
+    n = arena.counters(m)[c.ACTIVE]
+    W[0] = n
+    for at in range(n):
+        W[1 + at] = active[at]
+        for j in range(3):
+            smooth.clear(m, c.D_X, c.D_W)
+            push(m, active[at], _UNIT[j], c.D_X, c.D_W)
+            velocity.respond(m, 0.0, True)
+            for other in range(n):
+                u = pair_velocity(m, active[other])
+                o = 1 + n + 9 * (n * at + other) + 3 * j
+                W[o], W[o + 1], W[o + 2] = u
+    for at in range(n):
+        put9(pairs, active[at], c.W_OWN, block(W, n, at, at))
+
+
+@part
+def solve(m, tolerance, gain):
+    """The impulses LA of the active pairs whose velocities at the present LA are U, until a sweep
+    changes them by less than the tolerance [m/s], or `gain` times as much as the first one.
+
+    Whether they were found; LA stays where it was if not.
+    """
+    pairs, active, W = arena.pairs(m), arena.active(m), arena.saved(m)
+    n, first = arena.counters(m)[c.ACTIVE], 0.0
+    for at in range(n):
+        k = active[at]
+        put9(pairs, k, c.W_OWN, block(W, n, at, at))
+        put(pairs, k, c.L_B, get(pairs, k, c.LA))
+        put(pairs, k, c.Z, (0.0, 0.0, 0.0))
+    for sweep in range(SWEEPS):
+        moved, total, lawful = 0.0, 0.0, True
+        for at in range(n):
+            k = active[at]
+            old, u = get(pairs, k, c.LA), vec.add(get(pairs, k, c.U), get(pairs, k, c.Z))
+            lawful = friction.solve_one(pairs, k, u) and lawful
+            change = vec.sub(get(pairs, k, c.LA), old)
+            by = pairs[k, c.W_OWN] * vec.size(change)
+            moved += by
+            total += pairs[k, c.W_OWN] * vec.size(get(pairs, k, c.LA))
+            if by > 0.0:
+                for other in range(n):
+                    du = vec.matvec(block(W, n, at, other), change)
+                    arena.add(pairs, active[other], c.Z, du)
+        arena.counters(m)[c.SWEEPS] += 1
+        if sweep == 0:
+            first = moved
+        if not moved < friction.FAILED:
+            break
+        if lawful and moved <= max(tolerance + friction.ROUND_OFF * total, gain * first):
+            return True
+    for at in range(n):
+        put(pairs, active[at], c.LA, get(pairs, active[at], c.L_B))
+    return False
