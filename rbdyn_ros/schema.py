@@ -1,10 +1,21 @@
-"""A parameter: name, default, unit, range; and the one check that its values pass, wherever they come from."""
+"""The schema of parameters: what a user may write, declared once, at the field of the record that holds it.
+
+    class Params(NamedTuple):
+        rod_mass: Annotated[float, spec("Sets the mass of the rod.", "kg", "rod.mass", above=0.0)] = 1.0
+
+`table(Params)` derives the parameters, `record(Params, values)` reads checked values by name into it, and `check` is the
+one check that a value passes, wherever it comes from.
+"""
 
 import math
 import re
-from collections.abc import Callable, Iterable
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+Record = TypeVar("Record")
 
 _EXPONENT = re.compile(
     r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+"
@@ -30,6 +41,91 @@ class Parameter(NamedTuple):
     refine: Callable | None = (
         None  # a further condition: value -> value, or ValueError with the rest of the sentence
     )
+
+
+def spec(
+    description: str, unit: str = "", name: str = "", *, above: float | None = None, **more: Any
+) -> Parameter:
+    """Return what the annotation of a field says; `name` is dotted and whole, or follows from the field's.
+
+    `above` is a lower bound that is excluded itself; `more` are other fields of `Parameter`.
+    """
+    bound = {} if above is None else {"low": above, "low_open": True}
+    return Parameter(name, None, unit, description, **bound, **more)
+
+
+def table(record: type, prefix: str = "") -> tuple[Parameter, ...]:
+    """Return the parameters of a record's annotated fields; a field's name follows `prefix` where it has no other.
+
+    The type gives the kind and the length, `tuple[float, float]` a list of 2. A field that may be None is a list that may
+    be empty; a float with choices is the place of one of them, a float of kind "bool" is 0 or 1. A record
+    in the record is annotated with the prefix of its own names.
+    """
+    return tuple(parameter for _, _, found in _fields(record, prefix) for parameter in found)
+
+
+def record(
+    kind: type[Record], values: Mapping[str, Any], prefix: str = "", **given: Any
+) -> Record:
+    """Return the record of checked values by the names of `table(kind, prefix)`; `given` are other fields."""
+    for field, hint, parameters in _fields(kind, prefix):
+        if isinstance(hint.__metadata__[0], str):
+            given[field] = record(hint.__origin__, values, hint.__metadata__[0])
+        else:
+            given[field] = _held(hint.__origin__, parameters[0], values[parameters[0].name])
+    return kind(**given)
+
+
+def checked(made: Record, source: str, prefix: str = "") -> Record:
+    """Return a record that was made in Python, each field in its own type; ValueError for the first out of range."""
+    fields = _fields(type(made), prefix)
+    return made._replace(
+        **{field: check(own[0], getattr(made, field), source) for field, _, own in fields}
+    )
+
+
+@cache
+def _fields(record: type, prefix: str) -> tuple[tuple[str, Any, tuple[Parameter, ...]], ...]:
+    """(field, annotated type, its parameters) of each field that is annotated."""
+    found = []
+    for field, hint in typing.get_type_hints(record, include_extras=True).items():
+        if not hasattr(hint, "__metadata__"):
+            continue
+        declared = hint.__metadata__[0]
+        if isinstance(declared, str):
+            found.append((field, hint, table(hint.__origin__, declared)))
+            continue
+        default = record._field_defaults[field]
+        own = _declared(hint.__origin__, declared, default)
+        found.append((field, hint, (own._replace(name=own.name or prefix + field),)))
+    return tuple(found)
+
+
+def _declared(hint: Any, declared: Parameter, default: object) -> Parameter:
+    """The parameter with the kind, the length and the default that follow from the field."""
+    arguments = typing.get_args(hint)
+    if type(None) in arguments:
+        empty = () if default is None else default
+        return declared._replace(kind="float_array", default=empty)
+    if typing.get_origin(hint) is tuple:
+        length = declared.length or (() if arguments[-1] is Ellipsis else (len(arguments),))
+        kind = _KINDS[arguments[0]] + "_array"
+        return declared._replace(kind=kind, default=default, length=length)
+    if hint is float and declared.choices:
+        return declared._replace(kind="string", default=_choices(declared)[int(default)])
+    if hint is float and declared.kind == "bool":
+        return declared._replace(default=bool(default))
+    return declared._replace(kind=_KINDS[hint], default=default)
+
+
+def _held(hint: Any, parameter: Parameter, value: Any) -> object:
+    """The value of a parameter as its field holds it."""
+    if type(None) in typing.get_args(hint):
+        one = float in typing.get_args(hint)
+        return None if value == () else value[0] if one else value
+    if hint is float and parameter.kind == "string":
+        return float(_choices(parameter).index(value))
+    return float(value) if hint is float else value
 
 
 def check(parameter: Parameter, value: object, source: str) -> object:
@@ -132,6 +228,25 @@ def _list_of(coerce):
     return coerce_list
 
 
+def direction(vector: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the unit vector along a vector; ValueError for zero."""
+    length = math.hypot(*vector)
+    if not length > 0.0:
+        raise ValueError("it must point somewhere: a vector that is not zero")
+    return tuple(component / length for component in vector)
+
+
+def unit_quaternion(quaternion: tuple[float, ...]) -> tuple[float, ...]:
+    """Return q / |q| of a quaternion whose norm is 1 up to the digits with which it was written."""
+    norm = math.hypot(*quaternion)
+    if abs(norm - 1.0) > _TOLERANCE:
+        advice = "divide it by its norm" if norm > 0.0 else "upright is [1, 0, 0, 0]"
+        raise ValueError(f"its norm is {norm:.9g} and must be 1 within {_TOLERANCE:g}: {advice}")
+    return tuple(component / norm for component in quaternion)
+
+
+_TOLERANCE = 1e-6  # of the norm of a quaternion that was written with seven digits
+_KINDS = {bool: "bool", int: "int", float: "float", str: "string"}
 _YAML_WORDS = {None: "null", True: "true", False: "false"}
 _COERCE = {
     "bool": _bool,

@@ -5,9 +5,11 @@ Body frame of the rod: axis 3 along the rod from the joint to the free tip. Unit
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+
+from rbdyn_ros.schema import direction, spec
 
 Array = np.ndarray
 OBSTACLE = (
@@ -25,27 +27,126 @@ OBSTACLE = (
     )
 )
 NO_OBSTACLES = np.zeros(0, OBSTACLE)
+IMPACT_LAWS = ("bounded_newton", "newton", "poisson", "energetic")
+PART = {"low": 0.0, "high": 1.0}  # the range of a part of something
 
 
 class Contacts(NamedTuple):
     """What the rod's tip, the rod and the cart can meet. By default: nothing."""
 
-    floor: float = 0.0  # 1 there is a floor, for the tip
-    floor_height: float = -0.1  # [m]
-    floor_friction: float = 0.0  # mu
-    floor_restitution: float = 0.0  # e_n
-    stop_low: tuple = (-math.inf, -math.inf)  # the cart's rails end here, x and y [m]
-    stop_high: tuple = (math.inf, math.inf)  # [m]
-    stop_restitution: float = 0.0  # e_n
-    obstacle: float = 0.0  # 1 a sphere, met by the rod as a line; 2 a half space, met by the tip
-    obstacle_point: tuple = (1.0, 0.0, 1.0)  # centre of the sphere, or a point of the plane [m]
-    obstacle_normal: tuple = (0.0, 0.0, 1.0)  # out of the half space, unit
-    obstacle_radius: float = 0.1  # [m]
-    obstacle_friction: float = 0.0  # mu
-    obstacle_restitution: float = 0.0  # e_n
+    floor: Annotated[
+        float,
+        spec("Adds a floor that the rod's tip can hit.", "", "contact.floor.enabled", kind="bool"),
+    ] = 0.0
+    floor_height: Annotated[
+        float,
+        spec(
+            "Sets the height of the floor, below the joint, which slides at 0.",
+            "m",
+            "contact.floor.height",
+            high=0.0,
+        ),
+    ] = -0.1
+    floor_friction: Annotated[
+        float,
+        spec(
+            "Sets the coefficient of Coulomb friction of the floor.",
+            "",
+            "contact.floor.friction",
+            low=0.0,
+        ),
+    ] = 0.0
+    floor_restitution: Annotated[
+        float,
+        spec(
+            "Sets the coefficient of restitution of the floor.",
+            "",
+            "contact.floor.restitution",
+            **PART,
+        ),
+    ] = 0.0
+    stop_low: tuple[float, float] = (
+        -math.inf,
+        -math.inf,
+    )  # the cart's rails end here, x and y [m]
+    stop_high: tuple[float, float] = (math.inf, math.inf)  # [m]
+    stop_restitution: Annotated[
+        float,
+        spec(
+            "Sets the coefficient of restitution of the rail ends.",
+            "",
+            "contact.stops.restitution",
+            **PART,
+        ),
+    ] = 0.0
+    obstacle: Annotated[
+        float,
+        spec(
+            "Adds an obstacle: a sphere, or a half space for the tip.",
+            "",
+            "contact.obstacle.kind",
+            choices=("none", "sphere", "half_space"),
+        ),
+    ] = 0.0
+    obstacle_point: Annotated[
+        tuple[float, float, float],
+        spec(
+            "Sets the center of the sphere, or a point of the half space's plane.",
+            "m",
+            "contact.obstacle.center",
+        ),
+    ] = (1.0, 0.0, 1.0)
+    obstacle_normal: Annotated[
+        tuple[float, float, float],
+        spec(
+            "Sets the direction out of the half space.",
+            "",
+            "contact.obstacle.normal",
+            refine=direction,
+        ),
+    ] = (0.0, 0.0, 1.0)
+    obstacle_radius: Annotated[
+        float, spec("Sets the radius of the sphere.", "m", "contact.obstacle.radius", above=0.0)
+    ] = 0.1
+    obstacle_friction: Annotated[
+        float,
+        spec(
+            "Sets the coefficient of Coulomb friction of the obstacle.",
+            "",
+            "contact.obstacle.friction",
+            low=0.0,
+        ),
+    ] = 0.0
+    obstacle_restitution: Annotated[
+        float,
+        spec(
+            "Sets the coefficient of restitution of the obstacle.",
+            "",
+            "contact.obstacle.restitution",
+            **PART,
+        ),
+    ] = 0.0
     length: float = 2.4  # L of the rod [m]
-    bias: float = 0.1  # beta: the part of a penetration that a step gives back
-    impact_law: float = 0.0  # its place in `mechanics.contact.restitution.LAWS`
+    bias: Annotated[
+        float,
+        spec(
+            "Sets the fraction of a penetration that a step gives back to a resting contact.",
+            "",
+            "contact.bias",
+            **PART,
+        ),
+    ] = 0.1
+    impact_law: Annotated[
+        float,
+        spec(
+            "Sets the law of impacts with friction: Newton's restitution, reduced where it would gain "
+            "energy (bounded_newton) or kept (newton), Poisson's of impulses, or Stronge's of the "
+            "work of the normal force (energetic; where several contacts meet at once, Poisson's).",
+            "",
+            "contact.impact_law",
+            choices=IMPACT_LAWS,
+        ),
+    ] = 0.0
     obstacles: Array = NO_OBSTACLES  # (n,) of OBSTACLE: candidates beside those above
 
 

@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from rbdyn_ros.parameters.contact import _direction
-from rbdyn_ros.parameters.initial import _unit
-from rbdyn_ros.schema import Parameter, shown
+from rbdyn_ros.schema import Parameter, direction, shown, unit_quaternion
 
 if TYPE_CHECKING:  # the tables are read without Numba, so that --help is quick
     from rbdyn_ros.types import Array
@@ -78,7 +76,7 @@ def _table(group: str) -> tuple:
             "",
             "Turns the axes of a box or a cylinder to those of the world, "
             "by a unit quaternion w x y z.",
-            refine=_unit,
+            refine=unit_quaternion,
         ),
         Parameter(
             f"{group}size",
@@ -92,7 +90,7 @@ def _table(group: str) -> tuple:
             length=(0, 1, 2, 3),
         ),
         vector(
-            "normal", (0.0, 0.0, 1.0), "", "Sets the direction out of a wall.", refine=_direction
+            "normal", (0.0, 0.0, 1.0), "", "Sets the direction out of a wall.", refine=direction
         ),
         vector(
             "velocity",

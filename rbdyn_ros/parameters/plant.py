@@ -1,130 +1,115 @@
-"""The physics: gravity, cart, rod and joint. Read by the simulator, by the controllers' design and by the URDF."""
+"""A simulation without nodes: the plant and what it can meet, where it starts, what acts on it, and its integrator."""
 
-import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+import numpy as np
+
+from rbdyn_ros.mechanics.integrators.choice import Choice
+from rbdyn_ros.mechanics.pendulum.params import Params
 from rbdyn_ros.parameters.contact import contacts
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import record, shown, spec, table, unit_quaternion
+from rbdyn_ros.types import Contacts, Input, State
 
 if TYPE_CHECKING:  # the tables are read without Numba, so that --help is quick
-    from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
+    from rbdyn_ros.mechanics.integrators.select import Integrator
 
-
-def _on_axis(point: tuple) -> tuple:
-    """(l,) from (l,) or (0, 0, l)."""
-    if len(point) == 3 and (point[0] != 0.0 or point[1] != 0.0):
-        raise ValueError(
-            "it must lie on the rod's axis, [0, 0, distance]: the principal axes are those of "
-            "the rod"
-        )
-    return point[-1:]
-
-
-def _of_a_body(inertia: tuple) -> tuple:
-    """Principal moments of a mass distribution.
-
-    None exceeds the sum of the others (it is equal for a thin rod).
-    """
-    largest = max(inertia, default=0.0)
-    others = math.fsum(inertia) - largest
-    if largest > others * (1.0 + 1e-9):
-        raise ValueError(
-            f"no body has such moments: the largest, {largest:g}, must be <= the sum of the "
-            f"others, {others:g}"
-        )
-    return inertia
-
-
-PLANT = (
-    Parameter(
-        "gravity",
-        9.81,
-        "m/s^2",
-        "Sets the acceleration of gravity, which points along -z.",
-        low=0.0,
-    ),
-    Parameter("cart.mass", 2.0, "kg", "Sets the mass of the cart.", low=0.0),
-    Parameter("cart.damping", 0.0, "N s/m", "Sets the viscous friction of the cart.", low=0.0),
-    Parameter(
-        "cart.fixed",
-        False,
-        "",
-        "Holds the cart in place, so that the joint becomes a fixed pivot.",
-        "bool",
-    ),
-    Parameter("cart.force_limit", 20.0, "N", "Limits the norm of a commanded force.", low=0.0),
-    Parameter(
-        "cart.travel",
-        2.0,
-        "m",
-        "Limits how far the cart may move from the origin along x and along y.",
-        low=0.0,
-        low_open=True,
-    ),
-    Parameter("rod.mass", 1.0, "kg", "Sets the mass of the rod.", low=0.0, low_open=True),
-    Parameter(
-        "rod.length",
-        2.4,
-        "m",
-        "Sets the length of the rod, from the joint to the tip.",
-        low=0.0,
-        low_open=True,
-    ),
-    Parameter("rod.radius", 0.02, "m", "Sets the radius of the rod.", low=0.0, low_open=True),
-    Parameter(
-        "rod.center_of_mass",
-        (),
-        "m",
-        "Sets the distance from the joint to the center of mass, or the point [0, 0, distance]; "
-        "if empty, it is half the length.",
-        "float_array",
-        length=(0, 1, 3),
-        refine=_on_axis,
-    ),
-    Parameter(
-        "rod.inertia",
-        (),
-        "kg m^2",
-        "Sets the principal moments of inertia about the center of mass, the third along the "
-        "rod; if empty, they are those of a solid cylinder.",
-        "float_array",
-        low=0.0,
-        low_open=True,
-        length=(0, 3),
-        refine=_of_a_body,
-    ),
-    Parameter(
-        "joint.damping",
-        0.0,
-        "N m s/rad",
-        "Sets the viscous friction of the ball joint, which is equal about every axis.",
-        low=0.0,
-    ),
+_SINES = (
+    "Pushes the cart along {} by a sum of sines a sin(w t + p), given as a flat list of a [N], "
+    "w [rad/s], p [rad] for each."
 )
+_TRIPLES = range(0, 3001, 3)
 
 
-def plant_params(values: Mapping) -> "Params":
-    """The physics from checked values by name; an empty centre of mass or inertia is left to the geometry.
+class Limits(NamedTuple):
+    """What the drive and the rails allow: the simulator keeps to it, and laws are designed with it."""
+
+    force: Annotated[
+        float, spec("Limits the norm of a commanded force.", "N", "cart.force_limit", low=0.0)
+    ] = 20.0
+    travel: Annotated[
+        float,
+        spec(
+            "Limits how far the cart may move from the origin along x and along y.",
+            "m",
+            "cart.travel",
+            above=0.0,
+        ),
+    ] = 2.0
+
+
+class Start(NamedTuple):
+    """Where the plant starts."""
+
+    orientation: Annotated[
+        tuple[float, float, float, float],
+        spec(
+            "Sets the rod's first orientation as a unit quaternion w x y z from body to world axes; "
+            "upright is [1, 0, 0, 0].",
+            refine=unit_quaternion,
+        ),
+    ] = (1.0, 0.0, 0.0, 0.0)
+    angular_velocity: Annotated[
+        tuple[float, float, float],
+        spec("Sets the rod's first angular velocity, in body axes.", "rad/s"),
+    ] = (0.0, 0.0, 0.0)
+    cart_position: Annotated[
+        tuple[float, float], spec("Sets the cart's first position, x and y.", "m")
+    ] = (0.0, 0.0)
+    cart_velocity: Annotated[
+        tuple[float, float], spec("Sets the cart's first velocity, along x and y.", "m/s")
+    ] = (0.0, 0.0)
+
+
+class Sines(NamedTuple):
+    """The force that acts on the cart from the start, known in advance."""
+
+    force_x: Annotated[tuple[float, ...], spec(_SINES.format("x"), length=_TRIPLES)] = ()
+    force_y: Annotated[tuple[float, ...], spec(_SINES.format("y"), length=_TRIPLES)] = ()
+
+
+PLANT = table(Params) + table(Limits)
+INITIAL = table(Start, "initial.")
+INPUT = table(Sines, "input.")
+INTEGRATOR = table(Choice, "integrator.")
+
+
+def plant_params(values: Mapping[str, Any]) -> Params:
+    """Return the physics of checked values by name; an empty center of mass or inertia is left to the geometry.
 
     A controller reads no contacts: it is designed for the pendulum that meets nothing.
     """
-    from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
-    from rbdyn_ros.types import Contacts
+    met = contacts(values, values["rod.length"]) if "contact.bias" in values else Contacts()
+    return record(Params, values, contacts=met)
 
-    center, inertia = values["rod.center_of_mass"], values["rod.inertia"]
-    return Params(
-        gravity=values["gravity"],
-        cart_mass=values["cart.mass"],
-        cart_damping=values["cart.damping"],
-        cart_fixed=values["cart.fixed"],
-        rod_mass=values["rod.mass"],
-        rod_length=values["rod.length"],
-        rod_radius=values["rod.radius"],
-        rod_center_of_mass=center[0] if center else None,
-        rod_inertia=inertia or None,
-        joint_damping=values["joint.damping"],
-        contacts=contacts(values, values["rod.length"])
-        if "contact.bias" in values
-        else Contacts(),
-    )
+
+def initial_state(values: Mapping[str, Any]) -> State:
+    """Return the state at t = 0 of checked values by name.
+
+    ValueError if a cart that is fixed has a velocity.
+    """
+    start = record(Start, values, "initial.")
+    if values["cart.fixed"] and any(start.cart_velocity):
+        raise ValueError(
+            f"initial.cart_velocity is {shown(start.cart_velocity, 'm/s')} and cart.fixed is true; "
+            "a fixed cart has velocity [0, 0]: change one of them"
+        )
+    q, v = start.cart_position + start.orientation, start.cart_velocity + start.angular_velocity
+    return State(0.0, np.array(q), np.array(v))
+
+
+def plant_input(values: Mapping[str, Any]) -> Input:
+    """Return what acts on the plant: the sines, no held force, no disturbance."""
+    sines = [
+        (axis, *flat[i : i + 3])
+        for axis, flat in enumerate(record(Sines, values, "input."))
+        for i in range(0, len(flat), 3)
+    ]
+    return Input(np.zeros(2), np.array(sines, dtype=float).reshape(-1, 4), np.zeros(9))
+
+
+def integrator(values: Mapping[str, Any]) -> "Integrator":
+    """Return the stepper. ValueError if it does not admit the composition."""
+    from rbdyn_ros.mechanics.integrators.select import select
+
+    return select(**record(Choice, values, "integrator.")._asdict())

@@ -7,13 +7,10 @@ from rbdyn_ros.parameters.contact import CONTACT
 from rbdyn_ros.parameters.controller import CONTROLLER
 from rbdyn_ros.parameters.faults import FAULTS, MISMATCH
 from rbdyn_ros.parameters.hil import HIL
-from rbdyn_ros.parameters.initial import INITIAL
-from rbdyn_ros.parameters.input import INPUT
-from rbdyn_ros.parameters.integrator import INTEGRATOR
 from rbdyn_ros.parameters.node import NODE, WAITING
 from rbdyn_ros.parameters.observer import OBSERVER
 from rbdyn_ros.parameters.obstacles import OBSTACLES
-from rbdyn_ros.parameters.plant import PLANT
+from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT
 from rbdyn_ros.parameters.replay import REPLAY
 from rbdyn_ros.parameters.simulator import SIMULATOR
 from rbdyn_ros.parameters.watchers import MONITOR, RECORDER, REFEREE

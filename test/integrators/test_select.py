@@ -38,25 +38,31 @@ def test_options_do_not_share_the_table_of_weights():
     [
         (
             dict(name="rk5"),
-            r"integrator.name is 'rk5'; known are .*moser_veselov.*quaternion_midpoint.*rk4",
+            r"integrator.name is 'rk5'; it must be one of .*moser_veselov.*quaternion_midpoint.*rk4",
         ),
-        (dict(name="../rk4"), "integrator.name is '../rk4'; known are"),
-        (dict(name="memory"), "integrator.name is 'memory'; known are"),
+        (dict(name="../rk4"), "integrator.name is '../rk4'; it must be one of"),
+        (dict(name="memory"), "integrator.name is 'memory'; it must be one of"),
         (
             dict(name="moser_veselov", composition="yoshida"),
-            "integrator.composition is 'yoshida'; known are none, suzuki4",
+            "integrator.composition is 'yoshida'; it must be one of none, suzuki4",
         ),
         (
             dict(name="rk4", composition="suzuki4"),
             "rk4 is not symmetric; take 'none' or one of .*moser_veselov",
         ),
-        (dict(name="rk4", tolerance=0.0), "integrator.tolerance is 0.0; it must be > 0"),
+        (
+            dict(name="rk4", tolerance=0.0),
+            "integrator.tolerance is 0.0; it must be a finite number > 0",
+        ),
         (dict(name="rk4", tolerance=math.nan), "integrator.tolerance is nan"),
         (
             dict(name="rk4", max_iterations=0),
-            "integrator.max_iterations is 0; it must be 1 to 1000",
+            "integrator.max_iterations is 0; it must be a whole number >= 1 and <= 1000",
         ),
-        (dict(name="rk4", gamma=-1.0), "integrator.gamma is -1.0; it must be >= 0"),
+        (
+            dict(name="rk4", gamma=-1.0),
+            "integrator.gamma is -1.0; it must be a finite number >= 0",
+        ),
         (dict(name="rk4", gamma=math.inf), "integrator.gamma is inf"),
     ],
 )

@@ -8,9 +8,9 @@ from rbdyn_ros import parameters
 from rbdyn_ros.mechanics.contact.restitution import LAWS
 from rbdyn_ros.mechanics.pendulum.world import HALF_SPACE
 from rbdyn_ros.parameters import tables
-from rbdyn_ros.parameters.contact import CONTACT, IMPACT_LAWS, contacts
+from rbdyn_ros.parameters.contact import CONTACT, contacts
 from rbdyn_ros.schema import check
-from rbdyn_ros.types import Contacts
+from rbdyn_ros.types import IMPACT_LAWS, Contacts
 
 
 def lookup(name: str):

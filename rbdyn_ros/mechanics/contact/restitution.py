@@ -15,9 +15,10 @@ from math import sqrt
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import NONE, contact
+from rbdyn_ros.types import IMPACT_LAWS
 
 BOUNDED, NEWTON, POISSON, ENERGETIC = range(4)
-LAWS = ("bounded_newton", "newton", "poisson", "energetic")
+LAWS = IMPACT_LAWS
 
 STOPPED = 1e-13  # of |u|: a velocity along the tangents that has ended
 STRAIGHT = 1e-13  # sine of the angle by which the direction of sliding turns

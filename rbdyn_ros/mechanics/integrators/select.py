@@ -1,17 +1,17 @@
-"""Integrators by the names of the YAML: a file of this room that exports `advance` is one."""
+"""Integrators by the names of the YAML, with what they need to know of the plant."""
 
-import math
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.mechanics.integrators import rk4
+from rbdyn_ros.mechanics.integrators.choice import Choice, names
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS, ORDERS
 from rbdyn_ros.mechanics.pendulum.world import candidates, exist, gaps, parameter
 from rbdyn_ros.mechanics.pendulum_contact import contact_state
+from rbdyn_ros.schema import checked
 from rbdyn_ros.types import Input, State, System
 
 _OVERLAP = 1e-6  # [m] a smaller one is closed, not overlapping
@@ -33,35 +33,13 @@ class Integrator(NamedTuple):
     accelerations: Callable  # (system, load, sines' force, Q, w, x') -> (w', x'') of its equations
 
 
-def names() -> tuple:
-    """The known integrators, alphabetically."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return tuple(f.stem for f in files if "\ndef advance(" in f.read_text())
-
-
-def select(
-    name: str,
-    composition: str = "none",
-    tolerance: float = 1e-13,
-    max_iterations: int = 20,
-    gamma: float = 4.0 / 3.0,
-    split_at_impact: bool = False,
-) -> Integrator:
-    """The integrator `name`, composed.
-
-    `gamma` is in units of the rod's smallest principal inertia.
-
-    `split_at_impact`: a step ends at an impact and goes on from there.
+def select(name: str, composition: str = "none", **numbers: float) -> Integrator:
+    """The integrator `name`, composed; `numbers` are other fields of `choice.Choice`.
 
     ValueError for an unknown name, a composition that the method does not admit, a number out of
     range.
     """
-    if name not in names():
-        raise ValueError(f"integrator.name is '{name}'; known are {', '.join(names())}")
-    if composition not in COMPOSITIONS:
-        raise ValueError(
-            f"integrator.composition is '{composition}'; known are {', '.join(COMPOSITIONS)}"
-        )
+    choice = checked(Choice(name, composition, **numbers), "select", "integrator.")
     method = import_module(f"rbdyn_ros.mechanics.integrators.{name}")
     if composition != "none" and not method.SYMMETRIC:
         symmetric = [
@@ -71,27 +49,19 @@ def select(
             f"integrator.composition is '{composition}', but {name} is not symmetric; "
             f"take 'none' or one of {', '.join(symmetric)}"
         )
-    if not 0.0 < tolerance <= 1e-3:
-        raise ValueError(f"integrator.tolerance is {tolerance}; it must be > 0 and at most 1e-3")
-    if not 1 <= max_iterations <= 1000:
-        raise ValueError(f"integrator.max_iterations is {max_iterations}; it must be 1 to 1000")
-    if not (math.isfinite(gamma) and gamma >= 0.0):
-        raise ValueError(
-            f"integrator.gamma is {gamma}; it must be >= 0 (0 is Moser and Veselov's discretisation)"
-        )
     numbers = {
         "weights": COMPOSITIONS[composition].copy(),
-        "tolerance": float(tolerance),
-        "max_iterations": int(max_iterations),
+        "tolerance": choice.tolerance,
+        "max_iterations": choice.max_iterations,
         "attitude": 1,
         "coupling": 0,
-        "split": int(split_at_impact),
+        "split": int(choice.split_at_impact),
     }
 
     def options(system: System):
         known = {
             **numbers,
-            "gamma": gamma * min(system.inertia),
+            "gamma": choice.gamma * min(system.inertia),
             "lever": np.full(3, np.nan),
             "contact": _memory(system),
         }

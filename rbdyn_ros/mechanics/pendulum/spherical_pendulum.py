@@ -4,11 +4,11 @@ Its mechanics (momenta, energy, forces) are those of `mechanics.pendulum.rod_on_
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.mechanics.pendulum.params import Params, cylinder_inertia
 from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
 from rbdyn_ros.types import Contacts, Input, State, System
 
@@ -22,28 +22,6 @@ __all__ = [
     "quantities",
     "upright",
 ]
-
-
-class Params(NamedTuple):
-    """The physics, as a user writes it; `None` is taken from the geometry of a solid cylinder."""
-
-    gravity: float = 9.81  # [m/s^2]
-    cart_mass: float = 2.0  # [kg]
-    cart_damping: float = 0.0  # [N s/m]
-    cart_fixed: bool = False
-    rod_mass: float = 1.0  # [kg]
-    rod_length: float = 2.4  # [m]
-    rod_radius: float = 0.02  # [m]
-    rod_center_of_mass: float | None = None  # [m] from the joint; default length / 2
-    rod_inertia: tuple | None = None  # [kg m^2] principal, about the centre of mass
-    joint_damping: float = 0.0  # [N m s/rad]
-    contacts: Contacts = Contacts()  # what it can meet
-
-
-def cylinder_inertia(mass: float, length: float, radius: float) -> tuple:
-    """Principal inertia of a solid cylinder about its centre, axis 3 along it [kg m^2]."""
-    across = mass * (3.0 * radius**2 + length**2) / 12.0
-    return (across, across, 0.5 * mass * radius**2)
 
 
 def build(params: Params) -> System:

@@ -1,0 +1,102 @@
+"""The physics of the pendulum as a user writes it: one declaration, and no kernel to compile for reading it."""
+
+import math
+from typing import Annotated, NamedTuple
+
+from rbdyn_ros.schema import spec
+from rbdyn_ros.types import Contacts
+
+
+def _on_axis(point: tuple[float, ...]) -> tuple[float, ...]:
+    """(l,) from (l,) or (0, 0, l)."""
+    if len(point) == 3 and (point[0] != 0.0 or point[1] != 0.0):
+        raise ValueError(
+            "it must lie on the rod's axis, [0, 0, distance]: the principal axes are those of the rod"
+        )
+    return point[-1:]
+
+
+def _of_a_body(inertia: tuple[float, ...]) -> tuple[float, ...]:
+    """Principal moments of a mass distribution.
+
+    None exceeds the sum of the others (it is equal for a thin rod).
+    """
+    largest = max(inertia, default=0.0)
+    others = math.fsum(inertia) - largest
+    if largest > others * (1.0 + 1e-9):
+        raise ValueError(
+            f"no body has such moments: the largest, {largest:g}, must be <= the sum of the "
+            f"others, {others:g}"
+        )
+    return inertia
+
+
+class Params(NamedTuple):
+    """The physics; `None` is taken from the geometry of a solid cylinder."""
+
+    gravity: Annotated[
+        float, spec("Sets the acceleration of gravity, which points along -z.", "m/s^2", low=0.0)
+    ] = 9.81
+    cart_mass: Annotated[float, spec("Sets the mass of the cart.", "kg", "cart.mass", low=0.0)] = (
+        2.0
+    )
+    cart_damping: Annotated[
+        float, spec("Sets the viscous friction of the cart.", "N s/m", "cart.damping", low=0.0)
+    ] = 0.0
+    cart_fixed: Annotated[
+        bool,
+        spec(
+            "Holds the cart in place, so that the joint becomes a fixed pivot.", "", "cart.fixed"
+        ),
+    ] = False
+    rod_mass: Annotated[float, spec("Sets the mass of the rod.", "kg", "rod.mass", above=0.0)] = (
+        1.0
+    )
+    rod_length: Annotated[
+        float,
+        spec(
+            "Sets the length of the rod, from the joint to the tip.", "m", "rod.length", above=0.0
+        ),
+    ] = 2.4
+    rod_radius: Annotated[
+        float, spec("Sets the radius of the rod.", "m", "rod.radius", above=0.0)
+    ] = 0.02
+    rod_center_of_mass: Annotated[
+        float | None,
+        spec(
+            "Sets the distance from the joint to the center of mass, or the point [0, 0, distance]; "
+            "if empty, it is half the length.",
+            "m",
+            "rod.center_of_mass",
+            length=(0, 1, 3),
+            refine=_on_axis,
+        ),
+    ] = None
+    rod_inertia: Annotated[
+        tuple[float, ...] | None,
+        spec(
+            "Sets the principal moments of inertia about the center of mass, the third along the "
+            "rod; if empty, they are those of a solid cylinder.",
+            "kg m^2",
+            "rod.inertia",
+            above=0.0,
+            length=(0, 3),
+            refine=_of_a_body,
+        ),
+    ] = None
+    joint_damping: Annotated[
+        float,
+        spec(
+            "Sets the viscous friction of the ball joint, which is equal about every axis.",
+            "N m s/rad",
+            "joint.damping",
+            low=0.0,
+        ),
+    ] = 0.0
+    contacts: Contacts = Contacts()  # what it can meet
+
+
+def cylinder_inertia(mass: float, length: float, radius: float) -> tuple[float, float, float]:
+    """Return the principal inertia of a solid cylinder about its center, axis 3 along it [kg m^2]."""
+    across = mass * (3.0 * radius**2 + length**2) / 12.0
+    return (across, across, 0.5 * mass * radius**2)
