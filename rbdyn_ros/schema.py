@@ -76,6 +76,16 @@ def record(
     return kind(**given)
 
 
+def flat(made: NamedTuple, prefix: str = "") -> dict[str, Any]:
+    """Return name -> value of the annotated fields of a record, as it holds them."""
+    found: dict[str, Any] = {}
+    for field, hint, parameters in _fields(type(made), prefix):
+        value = getattr(made, field)
+        nested = isinstance(hint.__metadata__[0], str)
+        found |= flat(value, hint.__metadata__[0]) if nested else {parameters[0].name: value}
+    return found
+
+
 def checked(made: Record, source: str, prefix: str = "") -> Record:
     """Return a record that was made in Python, each field in its own type; ValueError for the first out of range."""
     fields = _fields(type(made), prefix)

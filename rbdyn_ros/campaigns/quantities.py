@@ -1,7 +1,7 @@
 """What a campaign can fix or vary, by name: the run, the start, the faults, the plant, and the options of its laws."""
 
 from rbdyn_ros.control import options, select
-from rbdyn_ros.parameters.faults import FAULTS
+from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.tables import known, nearest
 from rbdyn_ros.schema import Parameter
@@ -84,9 +84,6 @@ START = (
     _start("vx", "m/s", "Sets the velocity of the cart along x."),
     _start("vy", "m/s", "Sets the velocity of the cart along y."),
 )
-WRONG = tuple(
-    parameter for parameter in FAULTS if parameter.name != "seed"
-)  # the campaign's own seed draws the faults
 SEED = Parameter("seed", 0, "", "Seeds all random numbers.", "int", low=0, high=2**63 - 1)
 DRAWS = Parameter(
     "draws",
@@ -105,7 +102,7 @@ PLANT_FILES = Parameter(
     "string_array",
 )
 OF_THE_WHOLE = (SEED, DRAWS, PLANT_FILES)
-COMMON = RUN + START + PLANT + WRONG
+COMMON = RUN + START + PLANT + FAULTS
 
 
 def table(laws: tuple) -> dict:

@@ -16,8 +16,8 @@ from rbdyn_ros.campaigns.samples import integers, numbers
 from rbdyn_ros.campaigns.starts import rows
 from rbdyn_ros.control import options, select
 from rbdyn_ros.faults.mismatch import actual
+from rbdyn_ros.faults.options import faults
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.parameters.faults import faults
 from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.schema import check
 from rbdyn_ros.simulation import closed_loop

@@ -202,7 +202,7 @@ def job(arguments: argparse.Namespace) -> "Job | ModelJob":
 
     from rbdyn_ros.mechanics.pendulum.spherical_pendulum import build
     from rbdyn_ros.mechanics.pendulum.world import exist
-    from rbdyn_ros.parameters.faults import actual_plant
+    from rbdyn_ros.parameters.plant import actual_plant
 
     planned = Job(
         system=build(actual_plant(values)),

@@ -9,10 +9,9 @@ import numpy as np
 
 from rbdyn_ros.evaluation import judged, measures, metrics, pictures, table
 from rbdyn_ros.evaluation.bench import Subject
-from rbdyn_ros.evaluation.conditions import of_fault
 from rbdyn_ros.evaluation.judged import NOT_MEANT, Judged
 from rbdyn_ros.evaluation.suite import KINDS, Case, Row, Suite
-from rbdyn_ros.parameters.faults import FAULTS
+from rbdyn_ros.schema import flat
 
 JSON, PAGE = "evaluation.json", "report.html"
 TOLERANCES = {  # within which rod and cart have settled; those of the bisections are settings of their cases
@@ -85,11 +84,7 @@ def asked(case: Case) -> dict:
     """Everything that the case sets, with its seed and its tolerances; of the faults those that are not zero."""
     conditions = case.conditions._asdict()
     wrong, law = conditions.pop("faults"), dict(conditions.pop("law"))
-    faults = {
-        p.name: value
-        for p in FAULTS
-        if p.name.startswith("faults.") and np.any(value := of_fault(wrong, p.name))
-    }
+    faults = {name: value for name, value in flat(wrong).items() if np.any(value)}
     return {
         "measure": case.measure,
         "settings": case.settings,

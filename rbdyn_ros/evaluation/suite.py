@@ -22,9 +22,9 @@ from typing import NamedTuple
 from zlib import crc32
 
 from rbdyn_ros.evaluation import measures, requirement, yaml_tree
-from rbdyn_ros.evaluation.conditions import CONDITIONS, Conditions, conditions, of_fault
+from rbdyn_ros.evaluation.conditions import CONDITIONS, Conditions, conditions
 from rbdyn_ros.parameters.tables import nearest
-from rbdyn_ros.schema import check
+from rbdyn_ros.schema import check, flat
 
 ANY = "any"  # kind of law
 PLANT = "plant"  # kind of a case that tests the plant: it counts for no law
@@ -252,12 +252,10 @@ def _known(given: object, known: tuple, where: str) -> None:
 
 
 def setting(case: Case, name: str) -> float:
-    """The setting of a case by its name, such as force_limit or faults.command.delay. KeyError, AttributeError: it has none."""
+    """The setting of a case by its name, such as force_limit or faults.command.delay. KeyError: it has none."""
     if name in case.settings:
         return case.settings[name]
-    if name.startswith("faults."):
-        return of_fault(case.conditions.faults, name)
-    return getattr(case.conditions, name)
+    return flat(case.conditions)[name]
 
 
 def unit_of(case: Case, name: str) -> str:

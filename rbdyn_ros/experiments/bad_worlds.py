@@ -8,11 +8,10 @@ from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation.trial.trial import tilt
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.outcome import Outcome, above, below
-from rbdyn_ros.faults.options import Faults
+from rbdyn_ros.faults.options import FAULTS, Faults, faults
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import plant_params, read_files
-from rbdyn_ros.parameters.faults import FAULTS, faults
 from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.tables import OFFLINE
 from rbdyn_ros.simulation.closed_loop import Conditions

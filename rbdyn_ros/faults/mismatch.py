@@ -1,7 +1,7 @@
 """The plant that is, and the plant that a law believes in."""
 
 from rbdyn_ros.faults.options import Faults
-from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, cylinder_inertia
+from rbdyn_ros.mechanics.pendulum.params import Params, cylinder_inertia
 
 
 def actual(declared: Params, options: Faults) -> Params:

@@ -1,70 +1,187 @@
-"""What can be wrong, in numbers. Zero everywhere is a perfect world."""
+"""What can be wrong, in numbers, and as parameters. Zero everywhere is a perfect world."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
+
+from rbdyn_ros.schema import Parameter, record, spec, table
+from rbdyn_ros.types import PART
+
+Vector = tuple[float, float, float]
+
+
+def _chance(of: str, name: str) -> Parameter:
+    return spec(f"Sets the probability that {of}.", "", name, **PART)
+
+
+def _deviation(of: str, unit: str) -> Parameter:
+    return spec(f"Sets the standard deviation of {of}.", unit, low=0.0)
+
+
+def _excess(of: str) -> Parameter:
+    description = f"Sets the fraction by which the simulated {of} exceeds the declared one."
+    return spec(description, low=-0.9, high=9.0)
 
 
 class Noise(NamedTuple):
     """Standard deviations of white noise, drawn anew at each instant."""
 
-    cart: float = 0.0  # position of the cart, each axis [m]
-    cart_velocity: float = 0.0  # [m/s]
-    angle: float = 0.0  # each angle of the gimbal [rad]
-    rate: float = 0.0  # angular velocity of the rod, each body axis [rad/s]
-    gyroscope: float = 0.0  # the same as the IMU tells it [rad/s]
-    accelerometer: float = 0.0  # specific force [m/s^2]
+    cart: Annotated[float, _deviation("the cart's measured position, for each axis", "m")] = 0.0
+    cart_velocity: Annotated[
+        float, _deviation("the cart's measured velocity, for each axis", "m/s")
+    ] = 0.0
+    angle: Annotated[float, _deviation("the measured roll, pitch and spin", "rad")] = 0.0
+    rate: Annotated[
+        float, _deviation("the rod's measured angular velocity, for each body axis", "rad/s")
+    ] = 0.0
+    gyroscope: Annotated[
+        float, _deviation("the IMU's angular velocity, for each axis", "rad/s")
+    ] = 0.0
+    accelerometer: Annotated[
+        float, _deviation("the IMU's specific force, for each axis", "m/s^2")
+    ] = 0.0
 
 
 class Bias(NamedTuple):
     """Constant errors, added."""
 
-    cart: tuple = (0.0, 0.0)  # x y [m]
-    angle: tuple = (0.0, 0.0, 0.0)  # roll pitch spin [rad]
-    gyroscope: tuple = (0.0, 0.0, 0.0)  # body [rad/s]
-    accelerometer: tuple = (0.0, 0.0, 0.0)  # body [m/s^2]
+    cart: Annotated[
+        tuple[float, float], spec("Adds a constant to the cart's measured position, x and y.", "m")
+    ] = (0.0, 0.0)
+    angle: Annotated[
+        Vector, spec("Adds a constant to the measured roll, pitch and spin.", "rad")
+    ] = (0.0,) * 3
+    gyroscope: Annotated[
+        Vector, spec("Adds a constant to the IMU's angular velocity.", "rad/s")
+    ] = (0.0,) * 3
+    accelerometer: Annotated[
+        Vector, spec("Adds a constant to the IMU's specific force.", "m/s^2")
+    ] = (0.0,) * 3
 
 
 class Encoder(NamedTuple):
     """How finely positions are read."""
 
-    cart: float = 0.0  # [m] from one count to the next; 0 is exact
-    gimbal: float = 0.0  # counts per turn of each angle; 0 is exact
+    cart: Annotated[
+        float,
+        spec(
+            "Sets the distance between two counts of the cart's encoder; 0 reads exactly.",
+            "m",
+            low=0.0,
+        ),
+    ] = 0.0
+    gimbal: Annotated[
+        float,
+        spec(
+            "Sets the counts per turn of the encoders of roll, pitch and spin; 0 reads exactly.",
+            low=0.0,
+        ),
+    ] = 0.0
 
 
 class Drive(NamedTuple):
     """What the cart's drive makes of a force."""
 
-    dead_band: float = 0.0  # d [N]
-    saturation: float = 0.0  # s [N] norm; 0 is none
-    rate_limit: float = 0.0  # r [N/s]; 0 is none
-    lag: float = 0.0  # T [s] time constant
-    loss: float = 0.0  # the part that never reaches the cart [0..1]
+    dead_band: Annotated[
+        float, spec("Sets the force below which the drive gives none.", "N", low=0.0)
+    ] = 0.0
+    saturation: Annotated[
+        float,
+        spec(
+            "Limits the norm of the drive's force without the law's knowledge; 0 is no limit.",
+            "N",
+            low=0.0,
+        ),
+    ] = 0.0
+    rate_limit: Annotated[
+        float,
+        spec("Limits the rate of change of the drive's force; 0 is no limit.", "N/s", low=0.0),
+    ] = 0.0
+    lag: Annotated[float, spec("Sets the time constant of the drive.", "s", low=0.0)] = 0.0
+    loss: Annotated[
+        float, spec("Sets the fraction of the force that never reaches the cart.", **PART)
+    ] = 0.0
 
 
 class Mismatch(NamedTuple):
     """By how much of itself a true number exceeds the declared one: true = (1 + mismatch) declared."""
 
-    gravity: float = 0.0
-    cart_mass: float = 0.0
-    cart_damping: float = 0.0
-    rod_mass: float = 0.0
-    rod_length: float = 0.0
-    center_of_mass: float = 0.0
-    inertia: float = 0.0
-    joint_damping: float = 0.0
+    gravity: Annotated[float, _excess("gravity")] = 0.0
+    cart_mass: Annotated[float, _excess("cart.mass")] = 0.0
+    cart_damping: Annotated[float, _excess("cart.damping")] = 0.0
+    rod_mass: Annotated[float, _excess("rod.mass")] = 0.0
+    rod_length: Annotated[float, _excess("rod.length")] = 0.0
+    center_of_mass: Annotated[float, _excess("rod.center_of_mass")] = 0.0
+    inertia: Annotated[float, _excess("rod.inertia")] = 0.0
+    joint_damping: Annotated[float, _excess("joint.damping")] = 0.0
 
 
 class Faults(NamedTuple):
     """Everything that can be wrong between a law and its plant."""
 
-    command_delay: float = 0.0  # [s]
-    command_jitter: float = 0.0  # [s] largest further delay, uniform from 0
-    command_drop: float = 0.0  # probability
-    command_duplicate: float = 0.0  # probability
-    state_delay: float = 0.0  # [s]
-    state_drop: float = 0.0  # probability
-    state_freeze: float = 0.0  # probability
-    noise: Noise = Noise()
-    bias: Bias = Bias()
-    encoder: Encoder = Encoder()
-    actuator: Drive = Drive()
-    mismatch: Mismatch = Mismatch()
+    command_delay: Annotated[
+        float,
+        spec(
+            "Delays every command on its way to the cart.",
+            "s",
+            "faults.command.delay",
+            low=0.0,
+            high=10.0,
+        ),
+    ] = 0.0
+    command_jitter: Annotated[
+        float,
+        spec(
+            "Sets the largest additional delay of a command, drawn uniformly from 0.",
+            "s",
+            "faults.command.jitter",
+            low=0.0,
+            high=10.0,
+        ),
+    ] = 0.0
+    command_drop: Annotated[float, _chance("a command is lost", "faults.command.drop")] = 0.0
+    command_duplicate: Annotated[
+        float,
+        _chance(
+            "a command arrives twice, each time with its own jitter", "faults.command.duplicate"
+        ),
+    ] = 0.0
+    state_delay: Annotated[
+        float,
+        spec(
+            "Delays everything that is measured on its way to its reader; stamps stay.",
+            "s",
+            "faults.state.delay",
+            low=0.0,
+            high=10.0,
+        ),
+    ] = 0.0
+    state_drop: Annotated[
+        float, _chance("the measurements of one instant are lost", "faults.state.drop")
+    ] = 0.0
+    state_freeze: Annotated[
+        float,
+        _chance("the sensors repeat the values of the instant before", "faults.state.freeze"),
+    ] = 0.0
+    noise: Annotated[Noise, "faults.noise."] = Noise()
+    bias: Annotated[Bias, "faults.bias."] = Bias()
+    encoder: Annotated[Encoder, "faults.encoder."] = Encoder()
+    actuator: Annotated[Drive, "faults.actuator."] = Drive()
+    mismatch: Annotated[Mismatch, "faults.mismatch."] = Mismatch()
+
+
+MISMATCH = table(Mismatch, "faults.mismatch.")
+SEED = Parameter(
+    "seed",
+    0,
+    "",
+    "Seeds all random numbers of the faults; setting it restarts them.",
+    "int",
+    low=0,
+    high=2**63 - 1,
+)
+FAULTS = table(Faults)
+
+
+def faults(values: Mapping[str, Any]) -> Faults:
+    """Return what is wrong, from checked values by name."""
+    return record(Faults, values)

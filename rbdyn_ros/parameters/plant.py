@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.faults.mismatch import actual
+from rbdyn_ros.faults.options import Faults, Mismatch
 from rbdyn_ros.mechanics.integrators.choice import Choice
 from rbdyn_ros.mechanics.pendulum.params import Params
 from rbdyn_ros.parameters.contact import contacts
@@ -81,6 +83,12 @@ def plant_params(values: Mapping[str, Any]) -> Params:
     """
     met = contacts(values, values["rod.length"]) if "contact.bias" in values else Contacts()
     return record(Params, values, contacts=met)
+
+
+def actual_plant(values: Mapping[str, Any]) -> Params:
+    """Return the plant that is simulated: the declared one, but for `faults.mismatch`."""
+    declared, mismatch = plant_params(values), record(Mismatch, values, "faults.mismatch.")
+    return actual(declared, Faults(mismatch=mismatch)) if any(mismatch) else declared
 
 
 def initial_state(values: Mapping[str, Any]) -> State:

@@ -2,10 +2,10 @@
 
 import difflib
 
+from rbdyn_ros.faults.options import FAULTS, MISMATCH, SEED
 from rbdyn_ros.parameters import obstacles
 from rbdyn_ros.parameters.contact import CONTACT
 from rbdyn_ros.parameters.controller import CONTROLLER
-from rbdyn_ros.parameters.faults import FAULTS, MISMATCH
 from rbdyn_ros.parameters.hil import HIL
 from rbdyn_ros.parameters.node import NODE, WAITING
 from rbdyn_ros.parameters.observer import OBSERVER
@@ -24,7 +24,7 @@ TITLED = {
     "the force known in advance": INPUT,
     "the integrator": INTEGRATOR,
     "the simulator node": SIMULATOR,
-    "what goes wrong, on purpose": FAULTS,
+    "what goes wrong, on purpose": (SEED, *FAULTS),
     "the controller node": CONTROLLER,
     "its observer": OBSERVER,
     "the bridge to a board": HIL,
@@ -42,7 +42,7 @@ NODES = {
     + NODE
     + WAITING
     + SIMULATOR
-    + tuple(p for p in FAULTS if p not in MISMATCH),
+    + (SEED, *(p for p in FAULTS if p not in MISMATCH)),
     "pendulum_controller": PLANT + NODE + CONTROLLER + OBSERVER,
     "pendulum_hil": PLANT + NODE + HIL,
     "pendulum_replay": NODE + WAITING + REPLAY,

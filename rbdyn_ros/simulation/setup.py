@@ -1,8 +1,9 @@
 """From the values of the parameters to what the plant and its thread are made of. ValueError says what does not fit."""
 
 from rbdyn_ros import parameters
+from rbdyn_ros.faults.options import faults
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.parameters.faults import actual_plant, faults
+from rbdyn_ros.parameters.plant import actual_plant
 from rbdyn_ros.simulation.command import Watchdog
 from rbdyn_ros.simulation.pace import Pace
 from rbdyn_ros.simulation.plant import Setup

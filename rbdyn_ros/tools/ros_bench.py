@@ -15,9 +15,8 @@ from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
 
 from rbdyn_ros.evaluation.bench import LawFailed, Subject
-from rbdyn_ros.evaluation.conditions import Conditions, of_fault
+from rbdyn_ros.evaluation.conditions import Conditions
 from rbdyn_ros.evaluation.measured import CannotGoOn
-from rbdyn_ros.parameters.faults import FAULTS
 from rbdyn_ros.parameters.plant import PLANT, plant_params
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.controller.controller import REFUSES
@@ -27,6 +26,7 @@ from rbdyn_ros.ros.messages.messages import set_xyz
 from rbdyn_ros.ros.process import SWITCH_INTERVAL
 from rbdyn_ros.ros.simulator.simulator import Simulator
 from rbdyn_ros.ros.topic_observer import CONTROLLER, GIVEN_UP
+from rbdyn_ros.schema import flat
 from rbdyn_ros.simulation.closed_loop import ClosedLoop
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.progress import estimate
@@ -163,11 +163,7 @@ class RosBench:
         if self.runner.status.startswith(FAULT):
             self.runner.reset()
         self.runner.pause()
-        values = {
-            p.name: of_fault(conditions.faults, p.name)
-            for p in FAULTS
-            if p.name.startswith("faults.")
-        }
+        values = flat(conditions.faults)
         values |= {"seed": conditions.seed, "cart.force_limit": conditions.force_limit}
         changed = {
             name: value

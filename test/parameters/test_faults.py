@@ -2,8 +2,8 @@
 
 import pytest
 
-from rbdyn_ros.faults.options import Faults
-from rbdyn_ros.parameters.faults import FAULTS, actual_plant, faults
+from rbdyn_ros.faults.options import FAULTS, SEED, Faults, faults
+from rbdyn_ros.parameters.plant import actual_plant
 from rbdyn_ros.parameters.overrides import assignment, offline_values
 from rbdyn_ros.schema import check
 
@@ -23,7 +23,7 @@ def test_by_default_nothing_is_wrong():
     assert faults(DEFAULTS) == Faults() and not any(numbers(Faults()))
 
 
-@pytest.mark.parametrize("parameter", FAULTS[1:], ids=lambda parameter: parameter.name)
+@pytest.mark.parametrize("parameter", FAULTS, ids=lambda parameter: parameter.name)
 def test_each_parameter_reaches_a_number_of_its_own(parameter):
     value = check(
         parameter,
@@ -60,7 +60,7 @@ def test_each_parameter_reaches_a_number_of_its_own(parameter):
     ],
 )
 def test_what_cannot_be_is_refused_with_a_sentence(name, value, sentence):
-    parameter = next(p for p in FAULTS if p.name == name)
+    parameter = next(p for p in (SEED, *FAULTS) if p.name == name)
     with pytest.raises(ValueError) as error:
         check(parameter, value, "here")
     assert sentence in str(error.value)

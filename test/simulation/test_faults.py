@@ -18,7 +18,7 @@ from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import initial_state, plant_params, read_files
-from rbdyn_ros.parameters.faults import FAULTS, faults
+from rbdyn_ros.faults.options import FAULTS, faults
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.closed_loop import Conditions, run
 from rbdyn_ros.simulation.command import Command

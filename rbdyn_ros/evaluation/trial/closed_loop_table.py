@@ -15,10 +15,10 @@ from rbdyn_ros import parameters
 from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation.trial.trial import tilt
 from rbdyn_ros.faults.mismatch import actual
+from rbdyn_ros.faults.options import FAULTS, SEED, faults
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
 from rbdyn_ros.parameters.controller import CONTROLLER
-from rbdyn_ros.parameters.faults import FAULTS, faults
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.simulation.closed_loop import ClosedLoop
@@ -49,7 +49,7 @@ def parameters_of(name: str, module: ModuleType) -> tuple[Parameter, ...]:
     node = tuple(
         parameter for parameter in CONTROLLER if parameter.name in ("period", "reference")
     )
-    return (*node, *FAULTS, *options.table(name, module))
+    return (*node, SEED, *FAULTS, *options.table(name, module))
 
 
 def closed(name: str, module: ModuleType, values: dict) -> Loop:

@@ -2,8 +2,8 @@
 
 from importlib.util import find_spec
 
+from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.parameters import obstacles
-from rbdyn_ros.parameters.faults import FAULTS
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN
 from rbdyn_ros.ros.executor import prompt
@@ -222,11 +222,7 @@ def _timing(runner: Runner) -> tuple:
 
 def _faults(runner: Runner, values: dict) -> tuple:
     """Which faults are on, and how often each has struck."""
-    on = [
-        p.name.removeprefix("faults.")
-        for p in FAULTS
-        if p.name.startswith("faults.") and values[p.name] != p.default
-    ]
+    on = [p.name.removeprefix("faults.") for p in FAULTS if values[p.name] != p.default]
     return "faults", [(OK, f"on: {', '.join(on)}" if on else "none")], runner.chain.counts()
 
 
