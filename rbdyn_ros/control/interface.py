@@ -1,7 +1,7 @@
 """What a control law is: a module that exports `design`, and `Options` if there is something to choose.
 
-    Options                           NamedTuple of numbers, each with its default
-    PARAMETERS                        optional: the options as a table of `settings.Parameter`, with units and ranges
+    Options                           NamedTuple of numbers, each with its default and, where it is annotated with
+                                      `schema.spec`, its unit, its range and what it does
     KINDS                             optional: what it is meant for, such as ("balance",), so that it is measured at that
     design(model, params, options)    the work that is done once; returns a `Controller`
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from types import ModuleType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from rbdyn_ros import schema
 from rbdyn_ros.control.interface import SHARED
 from rbdyn_ros.control.select import short
 from rbdyn_ros.parameters import tables, yaml_file
@@ -18,6 +19,9 @@ _REACHES = (
 _KINDS = {bool: "bool", int: "int", float: "float", str: "string", tuple: "float_array"}
 
 
+Options = TypeVar("Options", bound=NamedTuple)
+
+
 class NoOptions(NamedTuple):
     """For a law that exports no `Options`."""
 
@@ -27,26 +31,26 @@ def type_of(law: ModuleType) -> type:
     return getattr(law, "Options", NoOptions)
 
 
-def table(name: str, law: ModuleType) -> tuple:
-    """The parameters of the law's own options: its PARAMETERS, or one `name.option` for each, without a range.
+def table(name: str, law: ModuleType) -> tuple[Parameter, ...]:
+    """The parameters of the law's own options: `name.option` for each, with what its annotation says.
 
-    The `name` of a law that is a path is the file's, without .py. ValueError if the law's PARAMETERS are not its options,
-    or an option has no default.
+    The `name` of a law that is a path is the file's, without .py. ValueError if an option has no default, or an
+    annotation cannot be read.
     """
     name, options = short(name), type_of(law)
+    if hasattr(law, "PARAMETERS"):
+        advice = "annotate the fields of Options with rbdyn_ros.schema.spec, as lqr.py does"
+        raise ValueError(f"controller {name}: a table PARAMETERS is not read; {advice}")
     own = [option for option in options._fields if option not in SHARED]
-    declared = getattr(law, "PARAMETERS", None)
-    if declared is None:
-        return tuple(_derived(name, option, options) for option in own)
-    if [parameter.name for parameter in declared] != [f"{name}.{option}" for option in own]:
-        listed, expected = (
-            ", ".join(p.name for p in declared),
-            ", ".join(f"{name}.{option}" for option in own),
-        )
-        raise ValueError(
-            f"controller {name}: PARAMETERS lists {listed}; after its Options it must list {expected}"
-        )
-    return tuple(declared)
+    for option in own:
+        _require_default(name, option, options)
+    try:
+        declared = {p.name: p for p in schema.table(options, f"{name}.")}
+    except NameError as error:  # an annotation that is a string
+        raise ValueError(f"controller {name}: the types of its options: {error}") from None
+    return tuple(
+        declared.get(f"{name}.{option}") or _derived(name, option, options) for option in own
+    )
 
 
 def from_values(name: str, law: ModuleType, values: Mapping) -> NamedTuple:
@@ -54,7 +58,7 @@ def from_values(name: str, law: ModuleType, values: Mapping) -> NamedTuple:
     options = type_of(law)
     parameters = _by_option(options, table(name, law))
     given = {option: values[p.name] for option, p in parameters.items() if p.name in values}
-    return checked(options(**given), tuple(parameters.values()))
+    return _checked(options(**given), parameters)
 
 
 def from_files(name: str, law: ModuleType, files: Iterable) -> dict:
@@ -82,15 +86,20 @@ def from_files(name: str, law: ModuleType, files: Iterable) -> dict:
     return values
 
 
-def checked(options: NamedTuple, parameters: tuple, source: str = "controller") -> NamedTuple:
-    """The options, each in its own type; ValueError for the first that is out of the range of its parameter."""
-    by_option = _by_option(type(options), parameters)
+def checked(name: str, options: Options) -> Options:
+    """The options of the law `name`, each in its own type; ValueError for the first that is out of range."""
+    kind = type(options)
+    return _checked(options, _by_option(kind, schema.table(kind, f"{name}.")))
+
+
+def _checked(options: Options, parameters: Mapping[str, Parameter]) -> Options:
+    given = options._asdict().items()
     return type(options)(
-        *(check(by_option[option], value, source) for option, value in options._asdict().items())
+        **{option: check(parameters[option], value, "controller") for option, value in given}
     )
 
 
-def _by_option(options: type, parameters: tuple) -> dict:
+def _by_option(options: type, parameters: Iterable[Parameter]) -> dict[str, Parameter]:
     """option -> its parameter: the law's own by the last part of the name, the shared ones from the nodes' tables."""
     named = {parameter.name.rpartition(".")[2]: parameter for parameter in parameters}
     return {
@@ -99,14 +108,17 @@ def _by_option(options: type, parameters: tuple) -> dict:
     }
 
 
-def _derived(name: str, option: str, options: type) -> Parameter:
+def _require_default(name: str, option: str, options: type) -> None:
     default = options._field_defaults.get(option)
-    kind = _KINDS.get(type(default))
-    if kind is None:
+    if type(default) not in _KINDS:
         raise ValueError(
             f"controller {name}: its option {option} has the default {default!r}; "
             "it must be a bool, an int, a float, a str or a tuple of floats"
         )
-    return Parameter(
-        f"{name}.{option}", default, "", f"Sets the option {option} of the law {name}.", kind
-    )
+
+
+def _derived(name: str, option: str, options: type) -> Parameter:
+    """The parameter of an option without an annotation: no unit, no range."""
+    default = options._field_defaults[option]
+    description = f"Sets the option {option} of the law {name}."
+    return Parameter(f"{name}.{option}", default, "", description, _KINDS[type(default)])

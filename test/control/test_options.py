@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import pytest
 
@@ -10,7 +10,7 @@ from rbdyn_ros.control import options, select
 from rbdyn_ros.control.interface import SHARED
 from rbdyn_ros.control.laws import lqr, rest
 from rbdyn_ros.parameters import tables, yaml_file
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import Parameter, spec
 
 
 class Options(NamedTuple):
@@ -23,7 +23,7 @@ class Options(NamedTuple):
 
 
 LAWS = ("ilqr", "lqr", "mpc", "nested_lqr", "pd", "rest", "swing_up", "tracking")
-MINE = SimpleNamespace(Options=Options)  # without PARAMETERS
+MINE = SimpleNamespace(Options=Options)  # without annotations
 
 
 def test_a_table_follows_from_the_defaults():
@@ -95,18 +95,37 @@ def test_a_value_of_the_wrong_kind_is_named():
         options.from_values("mine", MINE, {"mine.steps": 2.5})
 
 
-def test_a_table_that_is_not_that_of_the_options():
-    law = SimpleNamespace(
-        Options=Options, PARAMETERS=(Parameter("mine.gian", 3.0, "", "a slip of the pen"),)
-    )
-    with pytest.raises(
-        ValueError,
-        match="mine: PARAMETERS lists mine.gian; after its Options it must list mine.gain, mine.steps",
-    ):
+def test_a_table_of_former_times_is_refused_and_not_ignored():
+    law = SimpleNamespace(Options=Options, PARAMETERS=())
+    with pytest.raises(ValueError, match="mine: a table PARAMETERS is not read; annotate"):
         options.table("mine", law)
+
+
+def test_annotations_give_sentence_unit_and_range():
+    class Annotations(NamedTuple):
+        gain: Annotated[float, spec("Sets the gain.", "N/rad", above=0.0)] = 3.0
+        steps: int = 5
+
+    law = SimpleNamespace(Options=Annotations)
+    gain, steps = options.table("mine", law)
+    assert gain == Parameter("mine.gain", 3.0, "N/rad", "Sets the gain.", low=0.0, low_open=True)
+    assert (steps.name, steps.kind, steps.low) == ("mine.steps", "int", None)
+    with pytest.raises(ValueError, match="mine.gain is 0 N/rad; it must be a finite number > 0"):
+        options.from_values("mine", law, {"mine.gain": 0})
+
+
+def test_annotations_that_cannot_be_read_are_named():
+    kind = NamedTuple("Options", [("gain", "Nothing")])
+    kind._field_defaults = {"gain": 3.0}
+    with pytest.raises(ValueError, match="controller mine: .*'Nothing' is not defined"):
+        options.table("mine", SimpleNamespace(Options=kind))
 
 
 def test_an_option_without_a_default():
     law = SimpleNamespace(Options=NamedTuple("Options", [("gain", float)]))
+    with pytest.raises(ValueError, match="mine: its option gain has the default None; it must be"):
+        options.table("mine", law)
+    annotated = Annotated[float, spec("Sets the gain.")]
+    law = SimpleNamespace(Options=NamedTuple("Options", [("gain", annotated)]))
     with pytest.raises(ValueError, match="mine: its option gain has the default None; it must be"):
         options.table("mine", law)

@@ -14,7 +14,7 @@ than the rod waits, and is not tried.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from rbdyn_ros.control.planning.path import Path, arrives, as_ten, force_at, nea
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.numerics.saturation import saturated
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import spec
 from rbdyn_ros.types import Array, State
 
 KINDS = ("swing_up",)  # what it is meant for, in the words of evaluation.suite
@@ -40,43 +40,26 @@ LONGER = (1.0, 1.2, 1.44, 1.73)  # times `duration`: what is tried in turn
 class Options(NamedTuple):
     """How long the motion takes, what it leaves to the feedback, and what the plant allows."""
 
-    duration: float = 3.8  # [s]
-    force_part: float = 0.9
-    edge: float = 0.9
+    duration: Annotated[
+        float,
+        spec(
+            "Sets the duration of the planned motion from hanging to upright; where there is none, "
+            "longer ones are tried.",
+            "s",
+            low=0.1,
+            high=30.0,
+        ),
+    ] = 3.8
+    force_part: Annotated[
+        float,
+        spec("Sets the fraction of cart.force_limit that the plan may use.", above=0.0, high=1.0),
+    ] = 0.9
+    edge: Annotated[
+        float, spec("Sets the fraction of cart.travel that the plan may use.", above=0.0, high=1.0)
+    ] = 0.9
     period: float = 0.002  # h [s]
     force_limit: float = 20.0  # [N]
     travel: float = 2.0  # [m]
-
-
-PARAMETERS = (
-    Parameter(
-        "ilqr.duration",
-        3.8,
-        "s",
-        "Sets the duration of the planned motion from hanging to upright; where there is none, "
-        "longer ones are tried.",
-        low=0.1,
-        high=30.0,
-    ),
-    Parameter(
-        "ilqr.force_part",
-        0.9,
-        "",
-        "Sets the fraction of cart.force_limit that the plan may use.",
-        low=0.0,
-        low_open=True,
-        high=1.0,
-    ),
-    Parameter(
-        "ilqr.edge",
-        0.9,
-        "",
-        "Sets the fraction of cart.travel that the plan may use.",
-        low=0.0,
-        low_open=True,
-        high=1.0,
-    ),
-)
 
 
 class Plan(NamedTuple):
@@ -160,7 +143,7 @@ def design(model, params, options: Options) -> Ilqr:
 
     ValueError if an option is out of range, if I1 != I2, or if nothing can be balanced: the cart is fixed, no lever.
     """
-    options = checked(options, PARAMETERS)
+    options = checked("ilqr", options)
     shared = {name: getattr(options, name) for name in ("period", "force_limit", "travel")}
     try:
         swing = swing_up.design(model, params, swing_up.Options(**shared)).plan

@@ -12,50 +12,42 @@ not. And before it that of the first term K_1 (x - reference), so that a far ref
 the rod; it costs nothing near the reference. The law remembers nothing.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.control.admission import admitted
 from rbdyn_ros.control.feedback import NEEDS, feedback, regulator
 from rbdyn_ros.control.options import checked
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import Parameter, spec
 from rbdyn_ros.types import Array, State
 
 KINDS = ("balance",)  # what it is meant for, in the words of evaluation.suite
 
 
+def _cost(of: str, unit: str, **bounds: float) -> Parameter:
+    return spec(f"Sets the cost of the square of {of}.", unit, **(bounds or {"low": 0.0}))
+
+
+PositionWeight = Annotated[
+    float, _cost("the cart's distance from the reference", "1/m^2", above=0.0)
+]
+VelocityWeight = Annotated[float, _cost("the cart's velocity", "s^2/m^2")]
+TiltWeight = Annotated[float, _cost("the tilt", "1/rad^2")]
+TiltRateWeight = Annotated[float, _cost("the tilt's rate", "s^2/rad^2")]
+ForceWeight = Annotated[float, _cost("the force", "1/N^2", above=0.0)]
+
+
 class Options(NamedTuple):
     """The weights, and what the plant allows."""
 
-    position_weight: float = 40.0  # [1/m^2]
-    velocity_weight: float = 10.0  # [s^2/m^2]
-    tilt_weight: float = 100.0  # [1/rad^2]
-    tilt_rate_weight: float = 10.0  # [s^2/rad^2]
-    force_weight: float = 0.1  # [1/N^2]
+    position_weight: PositionWeight = 40.0
+    velocity_weight: VelocityWeight = 10.0
+    tilt_weight: TiltWeight = 100.0
+    tilt_rate_weight: TiltRateWeight = 10.0
+    force_weight: ForceWeight = 0.1
     period: float = 0.002  # h [s]
     force_limit: float = 20.0  # [N]
-
-
-def _weight(option: str, unit: str, of: str, low_open: bool = False) -> Parameter:
-    default = Options._field_defaults[option]
-    return Parameter(
-        f"lqr.{option}",
-        default,
-        unit,
-        f"Sets the cost of the square of {of}.",
-        low=0.0,
-        low_open=low_open,
-    )
-
-
-PARAMETERS = (
-    _weight("position_weight", "1/m^2", "the cart's distance from the reference", low_open=True),
-    _weight("velocity_weight", "s^2/m^2", "the cart's velocity"),
-    _weight("tilt_weight", "1/rad^2", "the tilt"),
-    _weight("tilt_rate_weight", "s^2/rad^2", "the tilt's rate"),
-    _weight("force_weight", "1/N^2", "the force", low_open=True),
-)
 
 
 class Lqr:
@@ -81,7 +73,7 @@ def design(model, params, options: Options) -> Lqr:
 
     ValueError if an option is out of range, or if no gains stabilise: the cart is fixed, the rod has no lever.
     """
-    *weights, force_weight, h, force_limit = checked(options, PARAMETERS)
+    *weights, force_weight, h, force_limit = checked("lqr", options)
     try:
         K, _ = regulator(model.build(params), weights, force_weight, h)
     except ValueError as error:

@@ -16,7 +16,7 @@ is no plan, and the saturated feedback -K_0 e takes its place, counted in `evide
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -31,7 +31,7 @@ from rbdyn_ros.control.planning.prediction import Prediction, predicted
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.numerics.saturation import saturated
 from rbdyn_ros.optional import library
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import spec
 from rbdyn_ros.types import Array, State
 
 INWARD = math.cos(math.pi / 8.0)  # distance of an octagon's sides, of that of its corners
@@ -49,82 +49,68 @@ KINDS = ("balance", "limited")  # what it is meant for, in the words of evaluati
 class Options(NamedTuple):
     """The weights of `lqr`, the horizon, the solver's limits, and what the plant allows."""
 
-    position_weight: float = 40.0  # [1/m^2]
-    velocity_weight: float = 10.0  # [s^2/m^2]
-    tilt_weight: float = 100.0  # [1/rad^2]
-    tilt_rate_weight: float = 10.0  # [s^2/rad^2]
-    force_weight: float = 0.1  # [1/N^2]
-    moves: int = 20  # N
-    step: float = 0.02  # T_0 [s]
-    growth: float = 1.1  # T_{k+1} / T_k
-    travel_weight: float = 1e4  # W [1/m^2]
-    edge: float = 0.99  # of the travel
-    max_iterations: int = 200
-    time_limit: float = 0.003  # [s]
+    position_weight: lqr.PositionWeight = 40.0
+    velocity_weight: lqr.VelocityWeight = 10.0
+    tilt_weight: lqr.TiltWeight = 100.0
+    tilt_rate_weight: lqr.TiltRateWeight = 10.0
+    force_weight: lqr.ForceWeight = 0.1
+    moves: Annotated[int, spec("Sets the number of forces in the plan.", low=1, high=100)] = (
+        20  # N
+    )
+    step: Annotated[
+        float,
+        spec(
+            "Sets how long the first of them is held, a multiple of period.",
+            "s",
+            above=0.0,
+            high=0.2,
+        ),
+    ] = 0.02  # T_0
+    growth: Annotated[
+        float,
+        spec(
+            "Sets how many times longer each force is held than the one before it.",
+            low=1.0,
+            high=2.0,
+        ),
+    ] = 1.1  # T_{k+1} / T_k
+    travel_weight: Annotated[
+        float,
+        spec(
+            "Sets the cost of the square of the distance beyond the edge of the travel.",
+            "1/m^2",
+            above=0.0,
+        ),
+    ] = 1e4  # W
+    edge: Annotated[
+        float,
+        spec(
+            "Sets where the edge of the travel is, as a fraction of cart.travel.",
+            above=0.0,
+            high=1.0,
+        ),
+    ] = 0.99
+    max_iterations: Annotated[
+        int,
+        spec(
+            "Limits the iterations of the solver, after which the feedback alone answers.",
+            low=1,
+            high=100000,
+        ),
+    ] = 200
+    time_limit: Annotated[
+        float,
+        spec(
+            "Limits the computing time of the solver, after which the feedback alone answers.",
+            "s",
+            above=0.0,
+        ),
+    ] = 0.003
     period: float = 0.002  # h [s]
     force_limit: float = 20.0  # [N]
     travel: float = 2.0  # [m]
 
 
-def _own(option: str, unit: str, description: str, **bounds) -> Parameter:
-    default = Options._field_defaults[option]
-    return Parameter(
-        f"mpc.{option}",
-        default,
-        unit,
-        description,
-        "int" if isinstance(default, int) else "float",
-        **bounds,
-    )
-
-
-PARAMETERS = tuple(p._replace(name=p.name.replace("lqr.", "mpc.")) for p in lqr.PARAMETERS) + (
-    _own("moves", "", "Sets the number of forces in the plan.", low=1, high=100),
-    _own(
-        "step",
-        "s",
-        "Sets how long the first of them is held, a multiple of period.",
-        low=0.0,
-        low_open=True,
-        high=0.2,
-    ),
-    _own(
-        "growth",
-        "",
-        "Sets how many times longer each force is held than the one before it.",
-        low=1.0,
-        high=2.0,
-    ),
-    _own(
-        "travel_weight",
-        "1/m^2",
-        "Sets the cost of the square of the distance beyond the edge of the travel.",
-        low=0.0,
-        low_open=True,
-    ),
-    _own(
-        "edge",
-        "",
-        "Sets where the edge of the travel is, as a fraction of cart.travel.",
-        low=0.0,
-        low_open=True,
-        high=1.0,
-    ),
-    _own(
-        "max_iterations",
-        "",
-        "Limits the iterations of the solver, after which the feedback alone answers.",
-        low=1,
-        high=100000,
-    ),
-    _own(
-        "time_limit",
-        "s",
-        "Limits the computing time of the solver, after which the feedback alone answers.",
-        low=0.0,
-        low_open=True,
-    ),
-)
 LONGEST = 2000  # periods of the horizon
 
 
@@ -254,7 +240,7 @@ def design(model, params, options: Options) -> Mpc:
 
     ValueError if an option is out of range, OSQP is not installed, or no gains stabilise: the cart is fixed, no lever.
     """
-    options, system = checked(options, PARAMETERS), model.build(params)
+    options, system = checked("mpc", options), model.build(params)
     *weights, R = options[:5]
     h = options.period
     try:

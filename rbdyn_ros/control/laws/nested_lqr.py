@@ -10,7 +10,7 @@ Source: Wredenhagen and Belanger, Automatica 30 (1994) 403 (piecewise-linear LQ 
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -21,53 +21,43 @@ from rbdyn_ros.control.options import checked
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.numerics.saturation import saturated
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import spec
 from rbdyn_ros.types import Array, State
 
 DOWN = 0.9  # of the level at which a more aggressive gain takes over
 KINDS = ("balance", "wide")  # what it is meant for, in the words of evaluation.suite
 
 
-class Options(NamedTuple):
-    """The weights, the ladder of force weights, and what the plant allows."""
-
-    position_weight: float = 40.0  # [1/m^2]
-    velocity_weight: float = 10.0  # [s^2/m^2]
-    tilt_weight: float = 100.0  # [1/rad^2]
-    tilt_rate_weight: float = 10.0  # [s^2/rad^2]
-    force_weights: tuple = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)  # [1/N^2]
-    overdrive: float = 2.0  # kappa
-    period: float = 0.002  # h [s]
-    force_limit: float = 20.0  # [N]
-
-
-def _rising(weights: tuple) -> tuple:
+def _rising(weights: tuple[float, ...]) -> tuple[float, ...]:
     if not weights or any(a >= b for a, b in zip(weights, weights[1:])):
         raise ValueError("it must be rising, with one weight or more")
     return weights
 
 
-PARAMETERS = tuple(
-    p._replace(name=p.name.replace("lqr.", "nested_lqr.")) for p in lqr.PARAMETERS[:4]
-) + (
-    Parameter(
-        "nested_lqr.force_weights",
-        Options._field_defaults["force_weights"],
-        "1/N^2",
-        "Sets the costs of the square of the force, one for each gain, from aggressive to gentle.",
-        "float_array",
-        low=0.0,
-        low_open=True,
-        refine=_rising,
-    ),
-    Parameter(
-        "nested_lqr.overdrive",
-        2.0,
-        "",
-        "Limits the force that a gain may ask for, as a multiple of cart.force_limit.",
-        low=1.0,
-    ),
-)
+class Options(NamedTuple):
+    """The weights, the ladder of force weights, and what the plant allows."""
+
+    position_weight: lqr.PositionWeight = 40.0
+    velocity_weight: lqr.VelocityWeight = 10.0
+    tilt_weight: lqr.TiltWeight = 100.0
+    tilt_rate_weight: lqr.TiltRateWeight = 10.0
+    force_weights: Annotated[
+        tuple[float, ...],
+        spec(
+            "Sets the costs of the square of the force, one for each gain, from aggressive to gentle.",
+            "1/N^2",
+            above=0.0,
+            refine=_rising,
+        ),
+    ] = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+    overdrive: Annotated[
+        float,
+        spec(
+            "Limits the force that a gain may ask for, as a multiple of cart.force_limit.", low=1.0
+        ),
+    ] = 2.0  # kappa
+    period: float = 0.002  # h [s]
+    force_limit: float = 20.0  # [N]
 
 
 class NestedLqr:
@@ -98,7 +88,7 @@ def design(model, params, options: Options) -> NestedLqr:
 
     ValueError if an option is out of range, or if no gains stabilise: the cart is fixed, the rod has no lever.
     """
-    *weights, force_weights, overdrive, h, limit = checked(options, PARAMETERS)
+    *weights, force_weights, overdrive, h, limit = checked("nested_lqr", options)
     system = model.build(params)
     try:
         ladder = [regulator(system, weights, R, h) for R in force_weights]

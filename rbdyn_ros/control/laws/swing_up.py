@@ -19,7 +19,7 @@ Swinging up the spherical pendulum via stabilization of its first integrals, Aut
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,8 @@ from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.mechanics.pendulum.reduced_pendulum import force
 from rbdyn_ros.numerics.saturation import saturated
-from rbdyn_ros.schema import Parameter
-from rbdyn_ros.types import Array, State, System
+from rbdyn_ros.schema import spec
+from rbdyn_ros.types import PART, Array, State, System
 
 LOOK = 0.02  # [s] between two questions whether the rod can be caught
 WIDEST = 1.2  # [rad] tilt below which it is asked
@@ -54,70 +54,59 @@ KINDS = ("swing_up",)  # what it is meant for, in the words of evaluation.suite
 class Options(NamedTuple):
     """Gains, found by random search for the 2 m of travel and 20 N of the default plant."""
 
-    energy_gain: float = 0.3273  # k_E [m/(J s)]
-    precession_gain: float = 17.91  # k_L [1/(kg m s)]
-    position_gain: float = 2.955  # k_x [1/s^2]
-    velocity_gain: float = 1.499  # k_v [1/s]
-    acceleration_limit: float = 6.765  # of the shaping [m/s^2]
-    energy: float = 0.2938  # E_0 [J]
-    braking: float = 3.191  # towards the edge [m/s^2]
-    edge: float = 0.8026  # where the edge is, of the travel
-    catch_part: float = 0.6569  # zeta
-    identify_plant: bool = True  # masses and length, while it swings
+    energy_gain: Annotated[
+        float, spec("Sets the acceleration of the cart per missing energy.", "m/(J s)", low=0.0)
+    ] = 0.3273  # k_E
+    precession_gain: Annotated[
+        float,
+        spec(
+            "Sets the acceleration of the cart against the rod's precession.",
+            "1/(kg m s)",
+            low=0.0,
+        ),
+    ] = 17.91  # k_L
+    position_gain: Annotated[
+        float, spec("Sets the acceleration of the cart towards the reference.", "1/s^2", low=0.0)
+    ] = 2.955  # k_x
+    velocity_gain: Annotated[
+        float, spec("Sets the acceleration of the cart against its velocity.", "1/s", low=0.0)
+    ] = 1.499  # k_v
+    acceleration_limit: Annotated[
+        float, spec("Limits the acceleration that shapes energy and precession.", "m/s^2", low=0.0)
+    ] = 6.765
+    energy: Annotated[
+        float, spec("Sets the energy to swing up to, above that of upright rest.", "J")
+    ] = 0.2938  # E_0
+    braking: Annotated[
+        float,
+        spec(
+            "Sets the deceleration with which the cart is expected to stop before the edge of its "
+            "travel.",
+            "m/s^2",
+            low=0.0,
+        ),
+    ] = 3.191
+    edge: Annotated[
+        float, spec("Sets where the cart turns back, as a fraction of cart.travel.", **PART)
+    ] = 0.8026
+    catch_part: Annotated[
+        float,
+        spec(
+            "Sets the fraction of the largest unstable mode that a force can stop, below which a "
+            "catch is tried.",
+            **PART,
+        ),
+    ] = 0.6569  # zeta
+    identify_plant: Annotated[
+        bool,
+        spec(
+            "Identifies masses, length and damping while the rod swings, and uses them in place of "
+            "the declared ones."
+        ),
+    ] = True
     period: float = 0.002  # h [s]
     force_limit: float = 20.0  # [N]
     travel: float = 2.0  # [m]
-
-
-def _gain(
-    option: str, unit: str, description: str, low: float | None = 0.0, high: float | None = None
-) -> Parameter:
-    return Parameter(
-        f"swing_up.{option}",
-        Options._field_defaults[option],
-        unit,
-        description,
-        low=low,
-        high=high,
-    )
-
-
-PARAMETERS = (
-    _gain("energy_gain", "m/(J s)", "Sets the acceleration of the cart per missing energy."),
-    _gain(
-        "precession_gain",
-        "1/(kg m s)",
-        "Sets the acceleration of the cart against the rod's precession.",
-    ),
-    _gain("position_gain", "1/s^2", "Sets the acceleration of the cart towards the reference."),
-    _gain("velocity_gain", "1/s", "Sets the acceleration of the cart against its velocity."),
-    _gain(
-        "acceleration_limit", "m/s^2", "Limits the acceleration that shapes energy and precession."
-    ),
-    _gain("energy", "J", "Sets the energy to swing up to, above that of upright rest.", low=None),
-    _gain(
-        "braking",
-        "m/s^2",
-        "Sets the deceleration with which the cart is expected to stop before the edge of its "
-        "travel.",
-    ),
-    _gain("edge", "", "Sets where the cart turns back, as a fraction of cart.travel.", high=1.0),
-    _gain(
-        "catch_part",
-        "",
-        "Sets the fraction of the largest unstable mode that a force can stop, below which a "
-        "catch is tried.",
-        high=1.0,
-    ),
-    Parameter(
-        "swing_up.identify_plant",
-        True,
-        "",
-        "Identifies masses, length and damping while the rod swings, and uses them in place of "
-        "the declared ones.",
-        "bool",
-    ),
-)
 
 
 class Plan(NamedTuple):
@@ -180,7 +169,7 @@ def design(model, params, options: Options) -> SwingUp:
 
     ValueError if an option is out of range, if I1 != I2, or if nothing can be balanced: the cart is fixed, no lever.
     """
-    options = checked(options, PARAMETERS)
+    options = checked("swing_up", options)
     system = model.build(params)
     if system.inertia[0] != system.inertia[1]:
         raise ValueError(

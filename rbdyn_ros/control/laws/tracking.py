@@ -7,7 +7,7 @@ that, the error would exceed the path. The path lies about the reference and sta
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from rbdyn_ros.control.planning import periodic
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.numerics.saturation import saturated
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.schema import spec
 from rbdyn_ros.types import Array, State, System
 
 KINDS = ("tracking",)  # what it is meant for, in the words of evaluation.suite
@@ -28,52 +28,29 @@ KINDS = ("tracking",)  # what it is meant for, in the words of evaluation.suite
 class Options(NamedTuple):
     """The path, how much of the plant its motion knows, and what the plant allows."""
 
-    path: str = "circle"
-    size: float = 0.5  # [m]
-    frequency: float = 0.25  # [Hz]
-    harmonics: tuple = ()  # [m]
-    feedforward: str = "nonlinear"
+    path: Annotated[
+        str, spec("Chooses the path of the cart.", choices=("circle", "eight", "harmonics"))
+    ] = "circle"
+    size: Annotated[
+        float, spec("Sets the radius of the circle, or half the width of the eight.", "m", low=0.0)
+    ] = 0.5
+    frequency: Annotated[float, spec("Sets the rounds per second.", "Hz", above=0.0)] = 0.25
+    harmonics: Annotated[
+        tuple[float, ...],
+        spec(
+            "Lists x cos, x sin, y cos, y sin of each harmonic in turn, for the path harmonics.",
+            "m",
+            length=range(0, 65, 4),
+        ),
+    ] = ()
+    feedforward: Annotated[
+        str, spec("Chooses the plant whose motion is followed.", choices=("nonlinear", "harmonic"))
+    ] = "nonlinear"
     period: float = 0.002  # h [s]
     force_limit: float = 20.0  # [N]
     travel: float = 2.0  # [m]
 
 
-PARAMETERS = (
-    Parameter(
-        "tracking.path",
-        "circle",
-        "",
-        "Chooses the path of the cart.",
-        "string",
-        choices=("circle", "eight", "harmonics"),
-    ),
-    Parameter(
-        "tracking.size",
-        0.5,
-        "m",
-        "Sets the radius of the circle, or half the width of the eight.",
-        low=0.0,
-    ),
-    Parameter(
-        "tracking.frequency", 0.25, "Hz", "Sets the rounds per second.", low=0.0, low_open=True
-    ),
-    Parameter(
-        "tracking.harmonics",
-        (),
-        "m",
-        "Lists x cos, x sin, y cos, y sin of each harmonic in turn, for the path harmonics.",
-        "float_array",
-        length=range(0, 65, 4),
-    ),
-    Parameter(
-        "tracking.feedforward",
-        "nonlinear",
-        "",
-        "Chooses the plant whose motion is followed.",
-        "string",
-        choices=("nonlinear", "harmonic"),
-    ),
-)
 _MOTIONS = {"nonlinear": periodic.nonlinear, "harmonic": periodic.harmonic}
 
 
@@ -104,7 +81,7 @@ def design(model, params, options: Options) -> Tracking:
     ValueError if an option is out of range, the path leaves the travel, its motion needs more force than there is or
     does not exist, or if no gains stabilise.
     """
-    options = checked(options, PARAMETERS)
+    options = checked("tracking", options)
     path, w = _path(options), 2.0 * math.pi * options.frequency
     system = _symmetric(model.build(params))
     try:
