@@ -26,7 +26,7 @@ class Parameter(NamedTuple):
     """One line of a table. A list has the range of its elements."""
 
     name: str  # dotted: "rod.mass"
-    default: object
+    default: Any
     unit: str  # "" for a pure number
     description: str  # full sentences that begin with a verb, without the unit and the range
     kind: str = "float"  # bool int float string float_array string_array

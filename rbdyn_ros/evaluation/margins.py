@@ -24,11 +24,11 @@ from scipy.linalg import solve_discrete_are
 
 from rbdyn_ros.control import step_linearisation
 from rbdyn_ros.control.observer import measurements
-from rbdyn_ros.control.observer.observer import Noise
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bisection import edge
 from rbdyn_ros.evaluation.observers import Filtered
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.parameters.controller import Noise
 from rbdyn_ros.simulation.closed_loop import COMMANDED
 from rbdyn_ros.types import Array, State, System
 

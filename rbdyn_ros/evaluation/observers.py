@@ -8,11 +8,12 @@ import math
 from collections.abc import Callable
 
 from rbdyn_ros.control.observer import measurements
-from rbdyn_ros.control.observer.estimator import Estimator, Instant, Options
+from rbdyn_ros.control.observer.estimator import Estimator, Instant
 from rbdyn_ros.evaluation.conditions import Conditions
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
+from rbdyn_ros.parameters.controller import ObserverOptions
 from rbdyn_ros.types import Array, State
 
 LEAST = 1e-6  # [m], [rad], [rad/s], [m/s^2]: the deviation of a sensor that is told to be perfect
@@ -29,8 +30,8 @@ class Filtered:
     def __init__(self, conditions: Conditions, params: spherical_pendulum.Params):
         noise, encoder = conditions.faults.noise, conditions.faults.encoder
         self.system, self.joints = spherical_pendulum.build(params), GimbalJoints()
-        self.options = Options(
-            imu=conditions.observer == "imu",
+        self.options = ObserverOptions(
+            sensors=conditions.observer,
             cart=deviation(noise.cart, encoder.cart),
             angle=deviation(
                 noise.angle, 2.0 * math.pi / encoder.gimbal if encoder.gimbal else 0.0

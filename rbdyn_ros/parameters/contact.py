@@ -25,7 +25,7 @@ CONTACT = (
         "contact.newton_restitution",
         False,
         "",
-        "Is the former way to set contact.impact_law to newton.",
+        "Sets contact.impact_law to newton, as parameter files of former versions do.",
         "bool",
     ),
 )

@@ -1,91 +1,166 @@
-"""How the controller node runs its law: which one, when, and what it does when the state fails it."""
+"""How the controller node runs its law, and through which sensors and which filter the law sees the state."""
 
 import math
+from typing import Annotated, NamedTuple
 
-from rbdyn_ros.schema import Parameter
+from rbdyn_ros.parameters.simulator import IMU
+from rbdyn_ros.schema import Parameter, spec, table
 
-CONTROLLER = (
-    Parameter(
-        "controller",
-        "lqr",
-        "",
-        "Names the control law, or gives the path of its file, which ends in .py.",
-        "string",
-        read_only=True,
-    ),
-    Parameter(
-        "period",
-        0.002,
-        "s",
-        "Sets the control period that the law is designed for.",
-        low=0.0,
-        low_open=True,
-        read_only=True,
-    ),
-    Parameter(
-        "trigger",
-        "state",
-        "",
-        "Chooses when the law is computed: when a state arrives, or every period.",
-        "string",
-        choices=("state", "timer"),
-        read_only=True,
-    ),
-    Parameter(
-        "armed",
-        True,
-        "",
-        "Starts the controller armed; while disarmed it sends zero force.",
-        "bool",
-        read_only=True,
-    ),
-    Parameter(
-        "reference",
-        (0.0, 0.0),
-        "m",
-        "Sets the set point of the cart, x and y.",
-        "float_array",
-        length=(2,),
-    ),
-    Parameter(
-        "state_timeout",
-        0.1,
-        "s",
-        "Sets the age, on a steady clock, from which a state is too old, so that the force is "
-        "zero.",
-        low=0.0,
-        low_open=True,
-    ),
-    Parameter(
-        "budget",
-        0.0,
-        "s",
-        "Sets the time within which the law is expected to answer; later answers are counted and "
-        "reported; 0 means the period.",
-        low=0.0,
-    ),
-    Parameter(
-        "abort.tilt",
-        math.pi,
-        "rad",
-        "Sets the tilt beyond which the controller gives up and deactivates.",
-        low=0.0,
-        low_open=True,
-    ),
-    Parameter(
-        "abort.travel",
-        1e6,
-        "m",
-        "Sets the distance of the cart from the origin beyond which the controller gives up.",
-        low=0.0,
-        low_open=True,
-    ),
-    Parameter(
-        "abort.compute_time",
-        1e6,
-        "s",
-        "Sets the computing time of one answer beyond which the controller gives up.",
-        low=0.0,
-        low_open=True,
-    ),
-)
+
+def _deviation(of: str, unit: str, name: str = "") -> Parameter:
+    return spec(f"Sets the assumed standard deviation of {of}.", unit, name, above=0.0)
+
+
+def _density(of: str, unit: str, name: str) -> Parameter:
+    return spec(f"Sets the assumed white noise of {of}.", f"{unit} / sqrt Hz", name, above=0.0)
+
+
+class Controller(NamedTuple):
+    """How the controller node runs its law."""
+
+    controller: Annotated[
+        str,
+        spec(
+            "Names the control law, or gives the path of its file, which ends in .py.",
+            read_only=True,
+        ),
+    ] = "lqr"
+    period: Annotated[
+        float,
+        spec(
+            "Sets the control period that the law is designed for.", "s", above=0.0, read_only=True
+        ),
+    ] = 0.002
+    trigger: Annotated[
+        str,
+        spec(
+            "Chooses when the law is computed: when a state arrives, or every period.",
+            choices=("state", "timer"),
+            read_only=True,
+        ),
+    ] = "state"
+    armed: Annotated[
+        bool,
+        spec("Starts the controller armed; while disarmed it sends zero force.", read_only=True),
+    ] = True
+    reference: Annotated[
+        tuple[float, float], spec("Sets the set point of the cart, x and y.", "m")
+    ] = (0.0, 0.0)
+    state_timeout: Annotated[
+        float,
+        spec(
+            "Sets the age, on a steady clock, from which a state is too old, so that the "
+            "force is zero.",
+            "s",
+            above=0.0,
+        ),
+    ] = 0.1
+    budget: Annotated[
+        float,
+        spec(
+            "Sets the time within which the law is expected to answer; later answers are "
+            "counted and reported; 0 means the period.",
+            "s",
+            low=0.0,
+        ),
+    ] = 0.0
+    abort_tilt: Annotated[
+        float,
+        spec(
+            "Sets the tilt beyond which the controller gives up and deactivates.",
+            "rad",
+            "abort.tilt",
+            above=0.0,
+        ),
+    ] = math.pi
+    abort_travel: Annotated[
+        float,
+        spec(
+            "Sets the distance of the cart from the origin beyond which the controller gives up.",
+            "m",
+            "abort.travel",
+            above=0.0,
+        ),
+    ] = 1000000.0
+    abort_compute_time: Annotated[
+        float,
+        spec(
+            "Sets the computing time of one answer beyond which the controller gives up.",
+            "s",
+            "abort.compute_time",
+            above=0.0,
+        ),
+    ] = 1000000.0
+
+
+class Noise(NamedTuple):
+    """What the filter's model does not know, as spectral densities, and at the start, as deviations."""
+
+    cart: Annotated[
+        float, _density("the cart's acceleration", "m/s^2", "observer.cart_acceleration")
+    ] = 0.1
+    rod: Annotated[
+        float,
+        _density(
+            "the rod's angular acceleration across its axis",
+            "rad/s^2",
+            "observer.rod_acceleration",
+        ),
+    ] = 0.05
+    spin: Annotated[
+        float,
+        _density(
+            "the rod's angular acceleration along its axis",
+            "rad/s^2",
+            "observer.spin_acceleration",
+        ),
+    ] = 1.0
+    bias: Annotated[float, _density("the gyroscope's bias", "rad/s^2", "observer.bias_walk")] = (
+        1e-4
+    )
+    position: float = 0.01  # of the start [m]
+    attitude: float = 0.02  # [rad]
+    velocity: float = 0.1  # [m/s]
+    rate: float = 0.1  # [rad/s]
+    first_bias: Annotated[
+        float,
+        _deviation(
+            "the gyroscope's bias at the start, for each axis", "rad/s", "observer.first_bias"
+        ),
+    ] = 0.02
+
+
+class ObserverOptions(NamedTuple):
+    """Which sensors the law sees through, and how well the filter knows them."""
+
+    sensors: Annotated[
+        str,
+        spec(
+            "Chooses what the law sees the state through: joint_states and odometry as they come, or "
+            "a filter of the encoders or of the IMU.",
+            choices=("none", "encoders", "imu"),
+            read_only=True,
+        ),
+    ] = "none"
+    cart: Annotated[float, _deviation("the cart's measured position, for each axis", "m")] = 1e-4
+    angle: Annotated[
+        float,
+        _deviation("a measured angle of the gimbal; the default is that of 4096 counts", "rad"),
+    ] = 2.0 * math.pi / 4096 / math.sqrt(12.0)
+    gyroscope: Annotated[
+        float, _deviation("a measured angular velocity, for each axis", "rad/s")
+    ] = 0.005
+    accelerometer: Annotated[
+        float, _deviation("a measured specific force, for each axis", "m/s^2")
+    ] = 0.05
+    imu_position: Annotated[float, IMU] = IMU.default
+    noise: Annotated[Noise, "observer."] = Noise()
+
+    @property
+    def imu(self) -> bool:
+        """Whether gyroscope and accelerometer are in place of the gimbal's encoders."""
+        return self.sensors == "imu"
+
+
+CONTROLLER = table(Controller)
+OBSERVER = table(ObserverOptions, "observer.")

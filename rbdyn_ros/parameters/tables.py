@@ -5,15 +5,11 @@ import difflib
 from rbdyn_ros.faults.options import FAULTS, MISMATCH, SEED
 from rbdyn_ros.parameters import obstacles
 from rbdyn_ros.parameters.contact import CONTACT
-from rbdyn_ros.parameters.controller import CONTROLLER
-from rbdyn_ros.parameters.hil import HIL
-from rbdyn_ros.parameters.node import NODE, WAITING
-from rbdyn_ros.parameters.observer import OBSERVER
+from rbdyn_ros.parameters.controller import CONTROLLER, OBSERVER
+from rbdyn_ros.parameters.nodes import HIL, MONITOR, NODE, RECORDER, REFEREE, REPLAY, WAITING
 from rbdyn_ros.parameters.obstacles import OBSTACLES
 from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT
-from rbdyn_ros.parameters.replay import REPLAY
 from rbdyn_ros.parameters.simulator import SIMULATOR
-from rbdyn_ros.parameters.watchers import MONITOR, RECORDER, REFEREE
 from rbdyn_ros.schema import Parameter
 
 TITLED = {

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.control.observer import measurements
-from rbdyn_ros.control.observer.estimator import Estimator, Instant, Options
+from rbdyn_ros.control.observer.estimator import Estimator, Instant
+from rbdyn_ros.parameters.controller import ObserverOptions
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
@@ -47,7 +48,10 @@ class Plant:
 
 @pytest.mark.parametrize("imu", [False, True], ids=["encoders", "imu"])
 def test_started_in_full_motion_it_knows_the_velocities_within_20_ms(imu):
-    plant, estimator = Plant(), Estimator(SYSTEM, Options(imu=imu))
+    plant, estimator = (
+        Plant(),
+        Estimator(SYSTEM, ObserverOptions(sensors="imu" if imu else "encoders")),
+    )
     state = estimator.estimate(plant.instant())
     np.testing.assert_allclose(state.v, 0.0)
     for _ in range(10):
@@ -58,7 +62,7 @@ def test_started_in_full_motion_it_knows_the_velocities_within_20_ms(imu):
 
 
 def test_a_gap_is_bridged_and_a_long_one_begins_anew():
-    plant, estimator = Plant(), Estimator(SYSTEM, Options())
+    plant, estimator = Plant(), Estimator(SYSTEM, ObserverOptions())
     estimator.estimate(plant.instant())
     for _ in range(50):
         estimator.estimate(plant.instant(0.002))
@@ -68,7 +72,7 @@ def test_a_gap_is_bridged_and_a_long_one_begins_anew():
 
 
 def test_an_instant_that_is_repeated_changes_nothing():
-    plant, estimator = Plant(), Estimator(SYSTEM, Options())
+    plant, estimator = Plant(), Estimator(SYSTEM, ObserverOptions())
     estimator.estimate(plant.instant())
     instant = plant.instant(0.002)
     first = estimator.estimate(instant)
@@ -78,7 +82,7 @@ def test_an_instant_that_is_repeated_changes_nothing():
 
 
 def test_what_is_not_finite_is_named_and_changes_nothing():
-    plant, estimator = Plant(), Estimator(SYSTEM, Options())
+    plant, estimator = Plant(), Estimator(SYSTEM, ObserverOptions())
     estimator.estimate(plant.instant())
     bad = plant.instant(0.002)._replace(angles=(0.1, math.nan, 0.0))
     with pytest.raises(

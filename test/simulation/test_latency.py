@@ -10,7 +10,7 @@ import pytest
 from rbdyn_ros.evaluation.latency import latency_limits, latency_report
 from rbdyn_ros.evaluation.latency.latency import KEPT, Latency
 from rbdyn_ros.evaluation.latency.trend import SLOTS, Trend
-from rbdyn_ros.parameters.watchers import MONITOR
+from rbdyn_ros.parameters.nodes import MONITOR
 
 MS = 1_000_000
 LIMITS = {parameter.name: parameter.default for parameter in MONITOR}

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.control.observer import measurements
-from rbdyn_ros.control.observer.observer import Noise, Observer
+from rbdyn_ros.control.observer.observer import Observer
+from rbdyn_ros.parameters.controller import ObserverOptions
 from rbdyn_ros.types import State, System
 
 FIRST_VELOCITY, FIRST_RATE = (
@@ -20,18 +21,6 @@ FIRST_VELOCITY, FIRST_RATE = (
 )  # [m/s], [rad/s] deviation of what the encoders do not tell at the start
 LONGEST = 0.1  # [s] without a measurement, after which the filter starts anew
 MEMORY = 500  # instants over which the innovations are averaged
-
-
-class Options(NamedTuple):
-    """Which sensors, and their standard deviations; the rest is `observer.Noise`."""
-
-    imu: bool = False  # gyroscope and accelerometer in place of the gimbal's encoders
-    cart: float = 1e-4  # [m]
-    angle: float = 4.43e-4  # [rad]
-    gyroscope: float = 0.005  # [rad/s]
-    accelerometer: float = 0.05  # [m/s^2]
-    imu_position: float = 0.3  # [m] from the joint along the rod
-    noise: Noise = Noise()
 
 
 class Instant(NamedTuple):
@@ -48,7 +37,7 @@ class Instant(NamedTuple):
 class Estimator:
     """An `Observer` with a beginning. `nis` is the innovation's r.S^-1 r per measured value, of the mean 1 if all is as believed."""
 
-    def __init__(self, system: System, options: Options):
+    def __init__(self, system: System, options: ObserverOptions):
         o = options
         noise = o.noise._replace(
             position=2.0 * o.cart, attitude=2.0 * o.angle, velocity=FIRST_VELOCITY, rate=FIRST_RATE

@@ -9,28 +9,13 @@ with the force u that acted, after its limit. The gyroscope's bias is estimated 
 r.S^-1 r of a consistent filter has the mean m, the number of measured values.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from rbdyn_ros.control.observer import kalman
 from rbdyn_ros.control.observer.measurements import Reading
 from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.parameters.controller import Noise
 from rbdyn_ros.types import Array, Contacts, State, System
-
-
-class Noise(NamedTuple):
-    """What the model does not know, as spectral densities, and what is not known at the start, as deviations."""
-
-    cart: float = 0.1  # acceleration [m/s^2 / sqrt Hz]
-    rod: float = 0.05  # angular acceleration across the rod [rad/s^2 / sqrt Hz]
-    spin: float = 1.0  # along it
-    bias: float = 1e-4  # walk of the gyroscope's bias [rad/s^2 / sqrt Hz]
-    position: float = 0.01  # of the start [m]
-    attitude: float = 0.02  # [rad]
-    velocity: float = 0.1  # [m/s]
-    rate: float = 0.1  # [rad/s]
-    first_bias: float = 0.02  # [rad/s]
 
 
 class Observer:

@@ -8,15 +8,16 @@ import time
 from sensor_msgs.msg import Imu, JointState
 
 from rbdyn_ros.control.observer.continuity import Course
-from rbdyn_ros.control.observer.estimator import Estimator, Instant, Options, at_rest
-from rbdyn_ros.control.observer.observer import Noise
+from rbdyn_ros.control.observer.estimator import Estimator, Instant, at_rest
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import plant_params
+from rbdyn_ros.parameters.controller import ObserverOptions
 from rbdyn_ros.ros.controller.state_synchronizer import CART, StateSynchronizer
 from rbdyn_ros.ros.diagnostics import OK, WARN
 from rbdyn_ros.ros.messages.joint_bytes import columns
 from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
+from rbdyn_ros.schema import record
 
 DOUBTFUL = 3.0  # mean normalised innovation per value, beyond which plant or sensors are not what the observer believes
 
@@ -34,7 +35,10 @@ class SensorSynchronizer:
 
     def adopt(self, values: dict) -> None:
         """Begin anew if the parameters' values make another filter."""
-        plan = (spherical_pendulum.build(plant_params(values)), _options(values))
+        plan = (
+            spherical_pendulum.build(plant_params(values)),
+            record(ObserverOptions, values, "observer."),
+        )
         if plan != self._plan:
             self._plan, self._estimator = plan, Estimator(*plan)
             self.reset()
@@ -106,23 +110,4 @@ def join(values: dict) -> StateSynchronizer | SensorSynchronizer:
     """What makes states of the messages, as the parameter observer.sensors has it."""
     return (
         StateSynchronizer() if values["observer.sensors"] == "none" else SensorSynchronizer(values)
-    )
-
-
-def _options(values: dict) -> Options:
-    own = {
-        name.removeprefix("observer."): value
-        for name, value in values.items()
-        if name.startswith("observer.")
-    }
-    noise = Noise(
-        cart=own["cart_acceleration"],
-        rod=own["rod_acceleration"],
-        spin=own["spin_acceleration"],
-        bias=own["bias_walk"],
-        first_bias=own["first_bias"],
-    )
-    deviations = {name: own[name] for name in ("cart", "angle", "gyroscope", "accelerometer")}
-    return Options(
-        own["sensors"] == "imu", **deviations, imu_position=values["imu.position"], noise=noise
     )
