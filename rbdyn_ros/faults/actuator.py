@@ -12,86 +12,98 @@ exact for a held u: the mean, held for the tick, has the impulse of the lagging 
 """
 
 import math
-from collections import Counter
+from typing import NamedTuple
 
-from rbdyn_ros.faults.options import Faults
+import numpy as np
+
+from rbdyn_ros.faults.options import Drive, Faults
+from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.numerics.saturation import limit_force
+from rbdyn_ros.types import Array
+
+WORDS = ("dead_band", "saturated", "rate_limited")  # what is counted
+_limit = inlined(limit_force)
+
+
+class DriveState(NamedTuple):
+    """A drive as arrays, for the kernel of the tick."""
+
+    options: Array  # (7,) those of `Drive`; the tick [s]; 1 where the drive is ideal, else 0
+    force: Array  # (4,) [N] limited in its rate, lagging: in the last tick
+    counts: Array  # (4,) ticks of each of WORDS; missing impulse [N s]
+
+
+@inlined
+def drive_force(drive, u):
+    """Return the mean force (2,) [N] over the next tick when `u` (2,) [N] is asked for."""
+    d, s, r, T, loss, h, ideal = drive.options
+    last, counts = drive.force, drive.counts
+    x, y = u
+    if ideal == 1.0:
+        last[0], last[1], last[2], last[3] = x, y, x, y
+        return x, y
+    size = math.hypot(x, y)
+    counts[0] += 0.0 < size <= d
+    rest = 1.0 - d / size if size > d else 0.0
+    (x, y), limited = _limit((rest * x, rest * y), s if s > 0.0 else math.inf)
+    counts[1] += limited
+    change, most = math.hypot(x - last[0], y - last[1]), r * h
+    if 0.0 < most < change:
+        counts[2] += 1.0
+        x = last[0] + most / change * (x - last[0])
+        y = last[1] + most / change * (y - last[1])
+    last[0], last[1] = x, y
+    gone = -math.expm1(-h / T) if T > 0.0 else 1.0  # 1 - exp(-h / T)
+    left = gone * T / h
+    mean_x, mean_y = x + left * (last[2] - x), y + left * (last[3] - y)
+    last[2], last[3] = x + (1.0 - gone) * (last[2] - x), y + (1.0 - gone) * (last[3] - y)
+    mean_x, mean_y = (1.0 - loss) * mean_x, (1.0 - loss) * mean_y
+    counts[3] += h * math.hypot(u[0] - mean_x, u[1] - mean_y)
+    return mean_x, mean_y
+
+
+@kernel
+def _drive_force(drive, u):
+    return drive_force(drive, u)
 
 
 class Actuator:
-    """A drive with a memory.
-
-    `counts` has the ticks in the dead_band, saturated, rate_limited; `missing` [N s] is the
-    integral of |asked for - given|, in which lag and loss show too.
-    """
+    """A drive with a memory, which `drive_force` reads and writes."""
 
     def __init__(self, options: Faults, h: float):
         """h [s] is the time for which a force is held."""
-        self._h = h
+        self.state = DriveState(np.zeros(7), np.zeros(4), np.zeros(4))
+        self.state.options[5] = h
         self.become(options)
-        self.restart()
-        self.reset_counts()
 
     def become(self, options: Faults) -> None:
         """Go on with other numbers."""
-        self._drive = options.actuator
-        self.ideal = not any(options.actuator)
+        self.state.options[:5] = options.actuator
+        self.state.options[6] = options.actuator == Drive()
 
     def restart(self) -> None:
         """Be without force."""
-        self._limited, self._force = (0.0, 0.0), (0.0, 0.0)
+        self.state.force[:] = 0.0
 
     def reset_counts(self) -> None:
         """Count from zero."""
-        self.counts, self.missing = Counter(), 0.0
+        self.state.counts[:] = 0.0
 
-    def applied(self, force: tuple) -> tuple:
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many ticks were in the dead band, saturated, limited in their rate."""
+        return {word: int(count) for word, count in zip(WORDS, self.state.counts.tolist())}
+
+    @property
+    def missing(self) -> float:
+        """The integral of |asked for - given| [N s], in which lag and loss show too."""
+        return self.state.counts.item(3)
+
+    def apply(self, force: tuple[float, float]) -> tuple[float, float]:
         """The mean force (2,) [N] over the next tick when `force` (2,) [N] is asked for."""
-        u = (float(force[0]), float(force[1]))
-        if self.ideal:
-            self._limited = self._force = u
-            return u
-        drive = self._drive
-        self._limited = self._rate_limited(self._saturated(self._banded(u)))
-        mean = self._lagging(self._limited)
-        given = ((1.0 - drive.loss) * mean[0], (1.0 - drive.loss) * mean[1])
-        self.missing += self._h * math.hypot(u[0] - given[0], u[1] - given[1])
-        return given
-
-    def _banded(self, u: tuple) -> tuple:
-        size, d = math.hypot(*u), self._drive.dead_band
-        if size <= d:
-            self.counts["dead_band"] += size > 0.0
-            return (0.0, 0.0)
-        return _scaled(1.0 - d / size, u)
-
-    def _saturated(self, u: tuple) -> tuple:
-        force, limited = limit_force(u, self._drive.saturation or math.inf)
-        self.counts["saturated"] += limited
-        return force
-
-    def _rate_limited(self, u: tuple) -> tuple:
-        step, most = (
-            (u[0] - self._limited[0], u[1] - self._limited[1]),
-            self._drive.rate_limit * self._h,
-        )
-        size = math.hypot(*step)
-        if not 0.0 < most < size:
-            return u
-        self.counts["rate_limited"] += 1
-        part = most / size
-        return (self._limited[0] + part * step[0], self._limited[1] + part * step[1])
-
-    def _lagging(self, u: tuple) -> tuple:
-        T, h, f0 = self._drive.lag, self._h, self._force
-        if T == 0.0:
-            self._force = u
-            return u
-        gone = -math.expm1(-h / T)  # 1 - exp(-h / T)
-        self._force = (f0[0] + gone * (u[0] - f0[0]), f0[1] + gone * (u[1] - f0[1]))
-        left = gone * T / h
-        return (u[0] + left * (f0[0] - u[0]), u[1] + left * (f0[1] - u[1]))
+        return _drive_force(self.state, (float(force[0]), float(force[1])))
 
 
-def _scaled(part: float, u: tuple) -> tuple:
-    return (part * u[0], part * u[1])
+def ideal_drive() -> DriveState:
+    """A drive that gives what it is asked for."""
+    return Actuator(Faults(), 1.0).state

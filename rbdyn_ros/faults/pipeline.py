@@ -74,12 +74,12 @@ class FaultPipeline:
             self._seen = arrived
         return self._seen
 
-    def actuate(self, step: int, force: tuple) -> tuple:
-        """What of a law's force (2,) [N] acts on the cart from a step on: the newest that has arrived, through the drive."""
+    def command(self, step: int, force: tuple[float, float]) -> tuple[float, float]:
+        """What the drive is asked for from a step on (2,) [N], when a law asks for `force`: the newest that has arrived."""
         self.commands.send(step, force)
         if (arrived := self.commands.arrived(step)) is not None:
             self._commanded = arrived
-        return self.actuator.applied(self._commanded)
+        return self._commanded
 
     def counts(self) -> dict:
         """How often each fault has struck, by the names of `COUNTED`."""

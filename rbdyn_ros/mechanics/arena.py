@@ -6,6 +6,7 @@ beyond a dozen arrays inlining stops.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from numba import config, types
@@ -29,35 +30,47 @@ class Arena(NamedTuple):
 # `sparse.plan`.
 PARTS = (
     ("bodies", c.BODY, True),
-    ("blocks", c.BLOCK, True),
+    ("blocks", c.BLOCK, True),  # joint blocks
     ("pairs", c.PAIR, True),
     ("matrix", 9, True),  # the joints' matrix, 3x3 blocks
-    ("block_integers", c.INTEGERS, False),
-    ("pair_integers", c.INTEGERS, False),
-    ("gather", 5, False),
+    ("block_integers", c.INTEGERS, False),  # kind, a, b, rows of each joint block
+    ("pair_integers", c.INTEGERS, False),  # kind, a, b, closed of each pair
+    ("gather", 5, False),  # matrix block, joint block and its side, other joint block and its side
+    # in the order of elimination: joint block, its diagonal, bounds of its reach
     ("pivots", 4, False),
+    # joint block, matrix blocks below and right of the pivot, first and last update
     ("reach", 5, False),
-    ("updates", 2, False),
-    ("active", 1, False),
+    ("updates", 2, False),  # matrix block that is updated, block right of the pivot
+    ("active", 1, False),  # the pairs of this step, `counters[ACTIVE]` of them
     ("counters", 1, False),
-    ("skyline", 1, True),  # the bodies' matrix of the augmented Lagrangian
-    ("envelope", 2, False),
+    # the lower triangle of the bodies' matrix of the augmented Lagrangian, row by row from its
+    # first column on
+    ("skyline", 1, True),
+    ("envelope", 2, False),  # of 6n rows: first column, and where column 0 would lie
     ("right_side", 1, True),
-    ("impacts", c.IMPACT, True),
-    ("saved", 1, True),  # two copies of the state
-    ("saved_flags", 1, False),
+    ("impacts", c.IMPACT, True),  # that were recorded
+    (
+        "saved",
+        1,
+        True,
+    ),  # two copies of bodies, pairs, blocks, dampers: at the first impact, the start
+    ("saved_flags", 1, False),  # which contacts were closed there
     ("clock", 1, True),  # time, step, restitution
     ("geoms", features.GEOM, True),  # shapes with faces that end
-    ("pair_shapes", 3, False),
+    ("pair_shapes", 3, False),  # shape of a, shape of b, feature of each pair
     ("springs", c.SPRING, True),
-    ("spring_integers", 3, False),
-    ("bounds", 1, True),  # for whole steps
-    ("near", 1, False),
+    ("spring_integers", 3, False),  # kind, a, b of each spring
+    # distances of centers below which pairs can touch [m], -1: they always can; empty unless
+    # steps are whole
+    ("bounds", 1, True),
+    ("near", 1, False),  # the pairs that can touch, `counters[NEAR]` of them
     ("colliders", c.COLLIDER, True),  # shapes that can touch each other
+    # what it is, body, first slot, place in the sorted list
     ("collider_integers", c.COLLIDER_INTEGERS, False),
-    ("slots", c.SLOT, False),  # the last rows of the pairs, which shapes share
-    ("used", 1, False),
-    ("polygon", c.POLYGON, True),
+    # of the last pairs, which shapes share: other shape, number, next slot, when it was last seen
+    ("slots", c.SLOT, False),
+    ("used", 1, False),  # the pairs of slots that are taken, `counters[USED]` of them
+    ("polygon", c.POLYGON, True),  # (32, 5) corners of a face that is cut, and room for a copy
 )
 HEADER = 2 * len(PARTS)
 
@@ -67,225 +80,92 @@ def _interpreted(compiled, plain):
     return plain if config.DISABLE_JIT else compiled
 
 
-@intrinsic
-def _matrix(typingctx, a, at, n, width):
-    """a[at : at + n * width] as (n, width), without a call and without a count of references."""
+def _view(name: str) -> Callable:
+    """The kernel m -> a part of the arena, (rows,) or (rows, width).
 
-    def codegen(context, builder, signature, arguments):
-        source = make_array(signature.args[0])(context, builder, arguments[0])
-        view = make_array(signature.return_type)(context, builder)
-        size = context.get_constant(types.intp, 8)
-        data = builder.gep(source.data, [arguments[1]])
-        shape, strides = (arguments[2], arguments[3]), (builder.mul(size, arguments[3]), size)
-        populate_array(view, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None)
-        return view._getvalue()
-
-    return types.Array(a.dtype, 2, "C")(a, types.intp, types.intp, types.intp), codegen
-
-
-@intrinsic
-def _vector(typingctx, a, at, n):
-    """a[at : at + n]."""
-
-    def codegen(context, builder, signature, arguments):
-        source = make_array(signature.args[0])(context, builder, arguments[0])
-        view = make_array(signature.return_type)(context, builder)
-        size = context.get_constant(types.intp, 8)
-        data = builder.gep(source.data, [arguments[1]])
-        populate_array(
-            view, data=data, shape=(arguments[2],), strides=(size,), itemsize=size, meminfo=None
-        )
-        return view._getvalue()
-
-    return types.Array(a.dtype, 1, "C")(a, types.intp, types.intp), codegen
-
-
-_matrix = _interpreted(_matrix, lambda a, at, n, width: a[at : at + n * width].reshape(n, width))
-_vector = _interpreted(_vector, lambda a, at, n: a[at : at + n])
-
-
-@inlined
-def bodies(m):
-    """(n, BODY)."""
-    return _matrix(m.f, 0, m.z[1], c.BODY)
-
-
-@inlined
-def blocks(m):
-    """(m, BLOCK) joint blocks."""
-    return _matrix(m.f, m.z[2], m.z[3], c.BLOCK)
-
-
-@inlined
-def pairs(m):
-    """(k, PAIR)."""
-    return _matrix(m.f, m.z[4], m.z[5], c.PAIR)
-
-
-@inlined
-def matrix(m):
-    """(number of blocks, 9): the joints' matrix."""
-    return _matrix(m.f, m.z[6], m.z[7], 9)
-
-
-@inlined
-def block_integers(m):
-    """(m, 4): kind, a, b, rows of each joint block."""
-    return _matrix(m.z, m.z[8], m.z[9], c.INTEGERS)
-
-
-@inlined
-def pair_integers(m):
-    """(k, 4): kind, a, b, closed of each pair."""
-    return _matrix(m.z, m.z[10], m.z[11], c.INTEGERS)
-
-
-@inlined
-def gather(m):
-    """(g, 5): matrix block, joint block and its side, other joint block and its side."""
-    return _matrix(m.z, m.z[12], m.z[13], 5)
-
-
-@inlined
-def pivots(m):
-    """(m, 4) in the order of elimination: joint block, its diagonal, bounds of its reach."""
-    return _matrix(m.z, m.z[14], m.z[15], 4)
-
-
-@inlined
-def reach(m):
-    """(r, 5): joint block, matrix blocks below and right of the pivot, first and last update."""
-    return _matrix(m.z, m.z[16], m.z[17], 5)
-
-
-@inlined
-def updates(m):
-    """(u, 2): matrix block that is updated, block right of the pivot."""
-    return _matrix(m.z, m.z[18], m.z[19], 2)
-
-
-@inlined
-def active(m):
-    """(k,) the pairs of this step, `counters[ACTIVE]` of them."""
-    return _vector(m.z, m.z[20], m.z[21])
-
-
-@inlined
-def counters(m):
-    """(COUNTERS,)."""
-    return _vector(m.z, m.z[22], m.z[23])
-
-
-@inlined
-def skyline(m):
-    """The lower triangle of the bodies' matrix, row by row from its first column on."""
-    return _vector(m.f, m.z[24], m.z[25])
-
-
-@inlined
-def envelope(m):
-    """(6n, 2): first column of row i, and where its column 0 would lie."""
-    return _matrix(m.z, m.z[26], m.z[27], 2)
-
-
-@inlined
-def right_side(m):
-    """(6n,)."""
-    return _vector(m.f, m.z[28], m.z[29])
-
-
-@inlined
-def impacts(m):
-    """(E, IMPACT) impacts that were recorded."""
-    return _matrix(m.f, m.z[30], m.z[31], c.IMPACT)
-
-
-@inlined
-def saved(m):
-    """State of the bodies, pairs, blocks and dampers: at the first impact, at the start."""
-    return _vector(m.f, m.z[32], m.z[33])
-
-
-@inlined
-def saved_flags(m):
-    """(2 k,) which contacts were closed there."""
-    return _vector(m.z, m.z[34], m.z[35])
-
-
-@inlined
-def clock(m):
-    """(3,): time at the start of the part of a step [s], options: impacts within a step, limit of
-    energy.
+    It is neither a call nor counts references. The offsets do not change: no store makes the
+    compiler read them again.
     """
-    return _vector(m.f, m.z[36], m.z[37])
+    k = [part for part, _, _ in PARTS].index(name)
+    width, in_f = int(PARTS[k][1]), PARTS[k][2]
+
+    def view(typingctx, m):
+        source, dimensions = m.types[0 if in_f else 1], 1 if width == 1 else 2
+
+        def codegen(context, builder, signature, arguments):
+            header = make_array(m.types[1])(
+                context, builder, builder.extract_value(arguments[0], 1)
+            )
+            array = make_array(source)(
+                context, builder, builder.extract_value(arguments[0], 0 if in_f else 1)
+            )
+            constant, found = partial(context.get_constant, types.intp), make_array(part)
+            at, rows = (
+                _unchanging(builder, builder.gep(header.data, [constant(2 * k + of)]))
+                for of in range(2)
+            )
+            result = found(context, builder)
+            populate_array(
+                result,
+                data=builder.gep(array.data, [at]) if k > 0 else array.data,
+                shape=(rows,) if width == 1 else (rows, constant(width)),
+                strides=(constant(8),) if width == 1 else (constant(8 * width), constant(8)),
+                itemsize=constant(8),
+                meminfo=None,
+            )
+            return result._getvalue()
+
+        part = types.Array(source.dtype, dimensions, "C")
+        return part(m), codegen
+
+    def interpreted(m):
+        numbers, at, rows = m[0 if in_f else 1], m.z[2 * k], m.z[2 * k + 1]
+        rectangle = numbers[at : at + rows * width].reshape(rows, width)
+        return rectangle[:, 0] if width == 1 else rectangle
+
+    view.__name__ = view.__qualname__ = name
+    compiled = _interpreted(intrinsic(view), interpreted)
+    compiled.fingerprint = f"{name} {k} {width} {in_f}"
+    return compiled
 
 
-@inlined
-def geoms(m):
-    """(g, GEOM) shapes with faces that end."""
-    return _matrix(m.f, m.z[38], m.z[39], features.GEOM)
+def _unchanging(builder, pointer):
+    """Load a number that no kernel writes."""
+    loaded = builder.load(pointer)
+    loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return loaded
 
 
-@inlined
-def pair_shapes(m):
-    """(k, 3): shape of a, shape of b, feature of each pair."""
-    return _matrix(m.z, m.z[40], m.z[41], 3)
-
-
-@inlined
-def springs(m):
-    """(s, SPRING)."""
-    return _matrix(m.f, m.z[42], m.z[43], c.SPRING)
-
-
-@inlined
-def spring_integers(m):
-    """(s, 3): kind, a, b of each spring."""
-    return _matrix(m.z, m.z[44], m.z[45], 3)
-
-
-@inlined
-def bounds(m):
-    """(k,) distances of centers below which pairs can touch [m], -1: they always can; empty unless
-    steps are whole.
-    """
-    return _vector(m.f, m.z[46], m.z[47])
-
-
-@inlined
-def near(m):
-    """(k,) the pairs that can touch, `counters[NEAR]` of them."""
-    return _vector(m.z, m.z[48], m.z[49])
-
-
-@inlined
-def colliders(m):
-    """(g, COLLIDER) shapes that can touch each other."""
-    return _matrix(m.f, m.z[50], m.z[51], c.COLLIDER)
-
-
-@inlined
-def collider_integers(m):
-    """(g, 4): what it is, body, first slot, place in the sorted list."""
-    return _matrix(m.z, m.z[52], m.z[53], c.COLLIDER_INTEGERS)
-
-
-@inlined
-def slots(m):
-    """(s, 4) of the last s pairs: other shape, number, next slot, when it was last seen."""
-    return _matrix(m.z, m.z[54], m.z[55], c.SLOT)
-
-
-@inlined
-def used(m):
-    """(s,) the pairs of slots that are taken, `counters[USED]` of them."""
-    return _vector(m.z, m.z[56], m.z[57])
-
-
-@inlined
-def polygon(m):
-    """(32, 5) corners of a face that is cut, and room for a copy."""
-    return _matrix(m.f, m.z[58], m.z[59], c.POLYGON)
+bodies = _view("bodies")
+blocks = _view("blocks")
+pairs = _view("pairs")
+matrix = _view("matrix")
+block_integers = _view("block_integers")
+pair_integers = _view("pair_integers")
+gather = _view("gather")
+pivots = _view("pivots")
+reach = _view("reach")
+updates = _view("updates")
+active = _view("active")
+counters = _view("counters")
+skyline = _view("skyline")
+envelope = _view("envelope")
+right_side = _view("right_side")
+impacts = _view("impacts")
+saved = _view("saved")
+saved_flags = _view("saved_flags")
+clock = _view("clock")
+geoms = _view("geoms")
+pair_shapes = _view("pair_shapes")
+springs = _view("springs")
+spring_integers = _view("spring_integers")
+bounds = _view("bounds")
+near = _view("near")
+colliders = _view("colliders")
+collider_integers = _view("collider_integers")
+slots = _view("slots")
+used = _view("used")
+polygon = _view("polygon")
 
 
 def _numbers(builder, context, signature, arguments):

@@ -15,13 +15,14 @@ from rbdyn_ros import tracebacks
 from rbdyn_ros.faults.mismatch import actual
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.faults.pipeline import FaultPipeline
-from rbdyn_ros.kernel import bound
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.simulation.call_timeout import CallTimedOut, CallTimeout
+from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.loop import failure
+from rbdyn_ros.simulation.tick import TickConfig, Ticker, TickState
 from rbdyn_ros.types import Array, State
 
 FIRST = 120.0  # [s] for one of the first commands, which may compile
@@ -169,33 +170,23 @@ class _Loop:
         self.input = spherical_pendulum.no_input()
         if conditions.sines is not None:
             self.input = boundary.accepted(self.input._replace(sines=conditions.sines))
-        (self.q, self.v), self.reaction = boundary.start(state), np.zeros(3)
         integrator.check(self.system, state, self.input)
         self.options = integrator.options(self.system)
-        self.stepper = bound(
-            integrator.advance,
-            self.system,
-            self.options,
-            self.input,
-            0.0,
-            0,
-            0.0,
-            self.q,
-            self.v,
-            self.reaction,
-        )
         fixed = conditions.reference
         self.aim = fixed if callable(fixed) else lambda t, at=np.array(fixed, float): at
         self.rows, self.planned, self.ended, self.fault = 0, round(duration / period), "", ""
         n = self.planned
         self.t = state.t + period * np.arange(n + 1)
-        self.states, self.force, self.seen = (
-            np.zeros((n + 1, 11)),
-            np.zeros((n, 2)),
-            np.zeros((n, 11)),
+        self.seen, self.compute, self.commanded = np.zeros((n, 11)), np.zeros(n), (0.0, 0.0)
+        q, v = boundary.start(state)
+        self.first = np.concatenate((q, v))
+        h = conditions.step
+        config = TickConfig(state.t, h, round(1e9 * h), self.steps, float(conditions.force_limit))
+        self.ticker = Ticker(
+            *(integrator, self.system, self.options, self.input, config),
+            *(TickState.at_rest()._replace(q=q, v=v), History(n + 1)),
+            self.chain and self.chain.actuator.state,
         )
-        self.compute, self.acting, self.commanded = np.zeros(n), (0.0, 0.0), (0.0, 0.0)
-        self.states[0, :6], self.states[0, 6:] = self.q, self.v
 
     @property
     def time(self) -> float:
@@ -212,56 +203,46 @@ class _Loop:
         command = answer(self.law, t, shown, aim, c.name)
         calls.edges += 1
         self.compute[i] = time.thread_time() - began
-        self.commanded, _ = limit_force(command.tolist(), c.force_limit)
-        force, _ = limit_force((c.gain * command).tolist(), c.force_limit)
-        self.acting = self.chain.actuate(i, force) if self.chain else force
-        self.force[i] = self.acting
-        self._step(t)
+        self.commanded = tuple(command.tolist())
+        force = tuple((c.gain * command).tolist())
+        self._tick(t, self.chain.command(i, force) if self.chain else force)
 
     def _shown(self, i: int, t: float) -> State:
         """What the law is shown at instant i."""
-        truth = State(t, self.q.copy(), self.v.copy())
+        truth = State(t, self.ticker.state.q.copy(), self.ticker.state.v.copy())
         shown = self.chain.measure(i, truth) if self.chain else truth
         if self.conditions.observer is None:
             return shown
-        force = self.commanded if self.conditions.observer_force == COMMANDED else self.acting
+        force = self.ticker.force
+        if self.conditions.observer_force == COMMANDED:
+            force, _ = limit_force(self.commanded, self.conditions.force_limit)
         return self.conditions.observer(shown, truth, force, self.chain and self.chain.sensors)
 
-    def _step(self, t: float) -> None:
-        c, h, n = self.conditions, self.conditions.step, self.steps
-        self.input.force[:] = self.acting
+    def _tick(self, t: float, force: tuple[float, float]) -> None:
+        c, state = self.conditions, self.ticker.state
         if c.pushes:
             self.input.disturbance[:] = _pushed(c.pushes, t)
-        done, iterations, residual = self.stepper(
-            self.system, self.options, self.input, h, n, t, self.q, self.v, self.reaction
-        )
-        if done < n:
-            self.fault = failure(
-                self.integrator,
-                self.options,
-                t + done * h,
-                h,
-                iterations,
-                residual,
-                self.q,
-                self.v,
-            )
+        self.ticker.tick(force)
+        if not self.ticker.is_complete:
+            done, iterations, residual = state.solved.tolist()
+            at = t + done * c.step, c.step, int(iterations), residual, state.q, state.v
+            self.fault = failure(self.integrator, self.options, *at)
             return
         self.rows += 1
-        self.states[self.rows, :6], self.states[self.rows, 6:] = self.q, self.v
-        if math.hypot(self.q[0], self.q[1]) > c.travel:
+        if math.hypot(state.q[0], state.q[1]) > c.travel:
             self.ended = f"the cart left its travel of {c.travel:g} m at t = {self.time:.3f} s"
         elif c.stop:
-            self.ended = c.stop(self.time, self.q, self.v)
+            self.ended = c.stop(self.time, state.q, state.v)
 
     def record(self) -> ClosedLoop:
         """The rows so far."""
-        n, states = self.rows, self.states[: self.rows + 1]
+        n, rows = self.rows, self.ticker.history.ring.rows
+        states = np.vstack((self.first, rows[: self.rows, 1:12]))
         return ClosedLoop(
             self.t[: n + 1],
             states[:, :6],
             states[:, 6:],
-            self.force[:n],
+            rows[:n, 12:].copy(),
             self.seen[:n],
             self.compute[:n],
             self.ended,

@@ -1,14 +1,15 @@
 """The offline loop: many steps, a row every so often, progress when it takes long, the truth when it fails."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.kernel import bound
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
-from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import trouble
+from rbdyn_ros.simulation.history import History
+from rbdyn_ros.simulation.tick import TickConfig, Ticker, TickState, write_balance
 from rbdyn_ros.types import Array, Input, State, System
 
 
@@ -44,36 +45,29 @@ def run(
     A step that does not converge ends it too: `ok` is False and `message` says where and what to try.
     """
     input = boundary.accepted(input)
-    (q, v), reaction = boundary.start(state), np.zeros(3)
+    q, v = boundary.start(state)
     integrator.check(system, state, input)
     record = _empty(rows + 1)
     options = integrator.options(system) if options is None else options
-    advance = bound(integrator.advance, system, options, input, 0.0, 0, 0.0, q, v, reaction)
-    measure = bound(quantities, system, q, v)
-    _write(record, 0, state.t, q, v, measure(system, q, v), reaction, 0, 0.0)
+    ticker = Ticker(
+        *(integrator, system, options, input),
+        TickConfig(state.t, h, round(1e9 * h), steps_per_row, math.inf),
+        *(TickState.at_rest()._replace(q=q, v=v), History(1)),
+    )
+    now, force = ticker.state, ticker.force
+    write_balance(system, now)
+    _write(record, 0, state.t, q, v, now.balance[1:6], now.reaction, 0, 0.0)
     ok, message, last = True, "", 0
     for row in range(1, rows + 1):
-        t = state.t + (row - 1) * steps_per_row * h
-        done, iterations, residual = advance(
-            system, options, input, h, steps_per_row, t, q, v, reaction
-        )
-        if done < steps_per_row:
-            ok, message = (
-                False,
-                failure(integrator, options, t + done * h, h, iterations, residual, q, v),
-            )
+        ticker.tick(force)
+        done, iterations, residual = now.solved.tolist()
+        if not ticker.is_complete:
+            t = state.t + ((row - 1) * steps_per_row + int(done)) * h
+            ok = False
+            message = failure(integrator, options, t, h, int(iterations), residual, q, v)
             break
-        _write(
-            record,
-            row,
-            state.t + row * steps_per_row * h,
-            q,
-            v,
-            measure(system, q, v),
-            reaction,
-            iterations,
-            residual,
-        )
+        t = state.t + row * steps_per_row * h
+        _write(record, row, t, q, v, now.balance[1:6], now.reaction, iterations, residual)
         last = row
         if not progress(row):
             ok, message = False, f"interrupted at t = {record[0][row]:.6g} s"

@@ -21,9 +21,9 @@ class Measurement(NamedTuple):
     faults: Faults  # of the sensors that measured it
 
 
-def measure(plant: Plant, force: tuple, sensors: Sensors) -> Measurement:
-    """The plant's present tick as the sensors tell it; `force` (2,) [N] is what the cart got in it."""
+def measure(plant: Plant, sensors: Sensors) -> Measurement:
+    """The plant's present tick as the sensors tell it."""
     state = sensors.measured(State(plant.time, plant.q, plant.v))
     gyroscope, felt = sensors.inertial(tuple(plant.v[2:].tolist()), plant.specific_force())
     q, v, reaction = state.q.tolist(), state.v.tolist(), tuple(plant.reaction.tolist())
-    return Measurement(plant.stamp, q, v, gyroscope, felt, force, reaction, sensors.options)
+    return Measurement(plant.stamp, q, v, gyroscope, felt, plant.force, reaction, sensors.options)

@@ -24,12 +24,10 @@ from numba import config
 from rbdyn_ros.kernel import bound, inlined, specialised
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import motion
 from rbdyn_ros.numerics.foreign import called
-from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.simulation.command import CommandQueue
-from rbdyn_ros.simulation.history import History
-from rbdyn_ros.simulation.plant import EPOCH_NS, Plant
+from rbdyn_ros.simulation.plant import Plant
 from rbdyn_ros.simulation.statistics import Statistics
-from rbdyn_ros.simulation.work import balance
+from rbdyn_ros.simulation.tick import EPOCH_NS, tick_kernel
 from rbdyn_ros.types import Array
 
 DONE, INTERRUPTED, COMMAND_TIMEOUT, UNPUBLISHED, PUBLISH_FAILED = range(5)
@@ -60,30 +58,24 @@ class PublishBuffers(NamedTuple):
 
 
 class LoopConfig(NamedTuple):
-    """How long a tick is, and which command counts."""
+    """How many ticks there may be, when they are due, and which command counts."""
 
-    step_ns: int
-    tick_steps: int
+    ticks: int
     period: float  # [s] real
     base: float  # [s, steady] deadline k is base + k period
     deadlines: int  # that are past
-    limit: float  # [N]
     travel: float  # [m]
-    patience: float  # [s] real, how old a command may be
+    timeout: float  # [s] real, how old a command may be
 
 
 class LoopResult(NamedTuple):
     """What came of it."""
 
-    ticks: Array  # (4,) told, saturated, commands that a newer one overtook before a tick, commands seen
-    force: Array  # (2,) [N] of the last tick
+    ticks: Array  # (4,) published, limited, commands that a newer one overtook before a tick, commands seen
     times: Array  # (2,) [s] of computing a step: in the last tick, the longest
-    solved: Array  # (3,) of the last tick: steps, iterations, residual
-    balance: Array  # (7,) work [J] since it was balanced; after the last tick E, Lz, Px, Py, p3, |quaternion| - 1
 
 
-advance: Callable  # of the integrator for which the code below is specialised
-_limited = inlined(limit_force)
+tick: Callable  # of the integrator for which the code below is specialised
 
 
 @inlined
@@ -127,103 +119,40 @@ def tell(buffers, stamp, q, v, force):
         words[at[22 + i]], words[at[25 + i]] = V[i], w[i]
 
 
-@inlined
-def _write(row, stamp, q, v, force, stamps, rows):
-    """A row of the history."""
-    stamps[row, 0] = stamp
-    for i in range(6):
-        rows[row, 1 + i] = q[i]
-    for i in range(5):
-        rows[row, 7 + i] = v[i]
-    rows[row, 12], rows[row, 13] = force[0], force[1]
+def _ticks(clock, asked, commands, sent, config, buffers, plant, result):
+    """Up to config.ticks ticks; why they ended. `tick` is the integrator's.
 
-
-@inlined
-def _account(report, done, iterations, residual, work, quantities, norm_error):
-    """Take down what a tick came to."""
-    report.solved[0], report.solved[1], report.solved[2] = done, iterations, residual
-    report.balance[0] += work
-    for i in range(5):
-        report.balance[1 + i] = quantities[i]
-    report.balance[6] = norm_error
-
-
-def _ticks(
-    clock,
-    asked,
-    ring,
-    sent,
-    terms,
-    buffers,
-    n,
-    system,
-    options,
-    input,
-    q,
-    v,
-    reaction,
-    steps,
-    stamps,
-    rows,
-    first,
-    report,
-):
-    """Up to n ticks; why they ended. `advance` is the integrator's.
-
-    `asked` (1,): somebody waits; `steps` (1,) the plant's; `stamps`, `rows` (m, 14): the history as whole numbers and as doubles, the
-    same memory, of which the row `first` is the next.
+    `asked` (1,): somebody waits; `plant`: what the tick takes before the command.
     """
-    h, force = 1e-9 * terms.step_ns, report.force
-    for k in range(n):
+    _, _, _, timing, _, state, _ = plant
+    for k in range(config.ticks):
         if asked[0]:
             return INTERRUPTED
-        count, now = ring.count[0], _now(clock)
-        slot = (count - 1) % len(ring.received)
-        if count == 0 or now - ring.received[slot] > terms.patience:
+        count, now = commands.count[0], _now(clock)
+        slot = (count - 1) % len(commands.received)
+        if count == 0 or now - commands.received[slot] > config.timeout:
             return COMMAND_TIMEOUT
-        report.ticks[2] += max(0, count - report.ticks[3] - 1)
-        report.ticks[3] = count
-        (force[0], force[1]), cut = _limited(
-            (ring.force[slot, 0], ring.force[slot, 1]), terms.limit
-        )
-        input.force[0], input.force[1] = force[0], force[1]
-        report.ticks[1] += cut
-        t = steps[0] * terms.step_ns * 1e-9
-        power, _, _ = balance(system, input, t, q, v)
+        result.ticks[2] += max(0, count - result.ticks[3] - 1)
+        result.ticks[3] = count
         start = _now(clock)
-        done, iterations, residual = advance(  # noqa: F821, by `specialised`
-            system, options, input, h, terms.tick_steps, t, q, v, reaction
-        )
-        report.times[0] = (_now(clock) - start) / terms.tick_steps
-        steps[0] += done
-        power_after, quantities, norm_error = balance(
-            system, input, steps[0] * terms.step_ns * 1e-9, q, v
-        )
-        _account(
-            report,
-            done,
-            iterations,
-            residual,
-            0.5 * (power + power_after) * done * h,
-            quantities,
-            norm_error,
-        )
-        stamp = EPOCH_NS + steps[0] * terms.step_ns
-        _write((first + k) % len(rows), stamp, q, v, force, stamps, rows)
-        deadline = terms.base + (terms.deadlines + k + 1) * terms.period
+        command = commands.force[slot, 0], commands.force[slot, 1]
+        result.ticks[1] += tick(*plant, command)  # noqa: F821, by `specialised`
+        result.times[0] = (_now(clock) - start) / timing.steps
+        q, deadline = state.q, config.base + (config.deadlines + k + 1) * config.period
         if (
-            done < terms.tick_steps
-            or max(abs(q[0]), abs(q[1])) > terms.travel
+            state.solved[0] < timing.steps
+            or max(abs(q[0]), abs(q[1])) > config.travel
             or _now(clock) > deadline
         ):
             return UNPUBLISHED
-        report.times[1] = max(report.times[1], report.times[0])
-        tell(buffers, stamp, q, v, force)
+        result.times[1] = max(result.times[1], result.times[0])
+        stamp = EPOCH_NS + state.steps[0] * timing.step_ns
+        tell(buffers, stamp, q, state.v, plant[2].force)
         _sleep(clock, deadline)
         place = sent.count[0] % len(sent.stamps)
         sent.stamps[place], sent.instants[place] = stamp, _now(clock)
         sent.count[0] += 1  # before it leaves: its answer may come before the last topic has left
-        report.ticks[0] += 1
+        result.ticks[0] += 1
         for i in range(len(buffers.publishers)):
             if called(buffers.publish, buffers.publishers[i], buffers.messages[i], 0, 0):
                 return PUBLISH_FAILED
@@ -232,7 +161,7 @@ def _ticks(
 
 @cache
 def _kernel(name: str, advance: Callable) -> Callable:
-    return specialised(_ticks, name, advance=advance)
+    return specialised(_ticks, name, tick=tick_kernel(name, advance))
 
 
 def steady() -> Clock | None:
@@ -251,9 +180,7 @@ class NativeLoop:
 
     def __init__(self, clock: Clock | None):
         self.asked = np.zeros(1, np.int64)
-        self._report = LoopResult(
-            np.zeros(4, np.int64), np.zeros(2), np.zeros(2), np.zeros(3), np.zeros(7)
-        )
+        self._result = LoopResult(np.zeros(4, np.int64), np.zeros(2))
         self._clock, self._setup, self._ticks = clock, None, None
 
     @property
@@ -265,46 +192,30 @@ class NativeLoop:
         """Have the code for a plant, where stretches are possible."""
         if self.possible:
             none = np.zeros(0, np.int64)
-            nowhere, at_once = (
-                PublishBuffers(0, none, none, np.zeros(0), none, none, np.zeros(3)),
-                LoopConfig(1, 1, 1.0, 0.0, 0, 1.0, 1.0, 1.0),
-            )
-            self._pass(plant, CommandQueue(), Statistics(), History(1), at_once, nowhere, 0)
+            nowhere = PublishBuffers(0, none, none, np.zeros(0), none, none, np.zeros(3))
+            config = LoopConfig(0, 1.0, 0.0, 0, 1.0, 1.0)
+            self._pass(plant, CommandQueue(), Statistics(), config, nowhere)
 
-    def run(self, runner, period: float, buffers: PublishBuffers, n: int) -> tuple:
+    def run(self, runner, period: float, buffers: PublishBuffers, n: int) -> tuple[int, str]:
         """Up to n ticks of a `Runner`, of `period` [s] each.
 
         (how they ended, the reason of a fault). All is as if Python had done them, but that a tick
         which is UNPUBLISHED has not been counted.
         """
-        plant, command_queue, report = runner.plant, runner.command_queue, self._report
-        for part in report:
+        plant, command_queue, result = runner.plant, runner.command_queue, self._result
+        for part in result:
             part[...] = 0
-        report.ticks[3], report.balance[0] = command_queue.read, plant.work
-        plant.input.disturbance[:] = 0.0
-        how = self._pass(
-            plant,
-            command_queue,
-            runner.statistics,
-            runner.history,
-            _terms(runner, period),
-            buffers,
-            n,
-        )
-        told, saturated, outrun, seen = report.ticks.tolist()
-        if told or how == UNPUBLISHED:
-            step_time, longest = report.times.tolist()
-            runner.pacer.passed(told)
-            runner.statistics.passed(told, saturated, longest)
-            runner.history.passed(told + (how == UNPUBLISHED))
-            runner.force = runner.chain.actuator.applied(tuple(report.force.tolist()))
+        result.ticks[3] = command_queue.read
+        config = _loop_config(runner, period, n)
+        how = self._pass(plant, command_queue, runner.statistics, config, buffers)
+        published, limited, overtaken, seen = result.ticks.tolist()
+        if published or how == UNPUBLISHED:
+            plant.step_time, longest = result.times.tolist()
+            runner.pacer.passed(published)
+            runner.statistics.passed(published, limited, longest)
             runner.acting = command_queue.take(seen - command_queue.read) or runner.acting
-            runner.chain.commands.counts["outrun"] += outrun
-            work, *quantities, norm_error = report.balance.tolist()
-            done, iterations, residual = report.solved.tolist()
-            return how, plant.account(
-                work, quantities, norm_error, int(done), int(iterations), residual, step_time
-            )
+            runner.chain.commands.counts["outrun"] += overtaken
+            return how, plant.fault()
         return how, ""
 
     def _pass(
@@ -312,35 +223,21 @@ class NativeLoop:
         plant: Plant,
         command_queue: CommandQueue,
         statistics: Statistics,
-        history: History,
-        terms: LoopConfig,
+        config: LoopConfig,
         buffers: PublishBuffers,
-        n: int,
     ) -> int:
-        setup, (stamps, rows, first) = plant.setup, history.memory
         given = (
-            *(self._clock, self.asked, command_queue.ring, statistics.sent, terms, buffers, n),
-            *(
-                setup.system,
-                setup.options,
-                plant.input,
-                plant.q,
-                plant.v,
-                plant.reaction,
-                plant.count,
-            ),
-            *(stamps, rows, first, self._report),
+            *(self._clock, self.asked, command_queue.ring, statistics.sent, config, buffers),
+            *(plant.ticker.arguments, self._result),
         )
-        if setup is not self._setup:
-            self._ticks, self._setup = (
-                bound(_kernel(setup.integrator.name, setup.integrator.advance), *given),
-                setup,
-            )
+        if plant.setup is not self._setup:
+            method, self._setup = plant.setup.integrator, plant.setup
+            self._ticks = bound(_kernel(method.name, method.advance), *given)
         return self._ticks(*given)
 
 
-def _terms(runner, period: float) -> LoopConfig:
-    setup, pace, timeout = runner.plant.setup, runner.pace, runner.pace.watchdog.timeout
-    patience = timeout * pace.slowdown if timeout else math.inf
-    limits = float(pace.force_limit), float(setup.travel), float(patience)
-    return LoopConfig(setup.step_ns, setup.tick_steps, period, *runner.pacer.beat(period), *limits)
+def _loop_config(runner, period: float, n: int) -> LoopConfig:
+    pace, timeout = runner.pace, runner.pace.watchdog.timeout
+    longest = timeout * pace.slowdown if timeout else math.inf
+    travel = float(runner.plant.setup.travel)
+    return LoopConfig(n, period, *runner.pacer.beat(period), travel, float(longest))

@@ -1,22 +1,23 @@
 """The plant in time: one tick after the other, from an integer step counter, with the balance of its energy."""
 
+import math
 import time
 from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.faults.actuator import DriveState
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.kernel import bound
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import imu, spherical_pendulum, world
 from rbdyn_ros.mechanics.pendulum_contact import contact_state
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, forget
-from rbdyn_ros.simulation import touching, work
+from rbdyn_ros.simulation import touching
+from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.loop import failure
+from rbdyn_ros.simulation.tick import EPOCH_NS, TickConfig, Ticker, TickState, write_balance
 from rbdyn_ros.types import Array, Contacts, Input, State, System
-
-# ROS reads the time zero as "not known yet", and a command's zero stamp as "age unknown": no state may have it.
-EPOCH_NS = 1_000_000_000
 
 
 class Setup(NamedTuple):
@@ -60,23 +61,33 @@ class Evidence(NamedTuple):
 class Plant:
     """State, time and applied loads. It neither sleeps nor talks; `tick` is its only clock."""
 
-    def __init__(self, setup: Setup):
-        self.count = np.zeros(1, np.int64)  # steps
-        self.q, self.v = np.empty(6), np.empty(5)
-        self.reaction = np.zeros(3)  # (3,) [N, world] of the joint on the rod
+    def __init__(
+        self,
+        setup: Setup,
+        limit: float = math.inf,
+        history: History | None = None,
+        drive: DriveState | None = None,
+    ):
+        """`limit` [N] of the commanded force; `drive` makes of it what acts, an ideal one if None; `history` gets the ticks."""
+        self.state, self.history = TickState.at_rest(), history or History(1)
+        self.q, self.v, self.reaction = self.state.q, self.state.v, self.state.reaction
         self.input = Input(np.zeros(2), setup.sines, np.zeros(9))
-        self.evidence = Evidence()
+        self.step_time, self.limited = (
+            0.0,
+            False,
+        )  # [s] a step; the command was above the limit: in the last tick
+        self._limit, self._drive = float(limit), drive
         self._become(setup)
         self.reset()
 
     @property
     def steps(self) -> int:
         """Steps since the start."""
-        return self.count.item()
+        return self.state.steps.item()
 
     @steps.setter
     def steps(self, steps: int) -> None:
-        self.count[0] = steps
+        self.state.steps[0] = steps
 
     @property
     def time(self) -> float:
@@ -173,104 +184,51 @@ class Plant:
         self.reaction[:] = 0.0
         if self.contact is not None:
             forget(self.contact, self.time)
-        self._load((0.0, 0.0), np.zeros(9))
+        self.input.force[:] = 0.0
+        self.push(np.zeros(9))
         self._restart_balance()
 
-    def tick(self, force: tuple, wrench: Array) -> str:
-        """Step to the next tick under a cart force (2,) [N] and a disturbance (9,); the reason of a fault, or "".
+    @property
+    def limit(self) -> float:
+        """The norm [N] at which a commanded force is limited."""
+        return self._limit
+
+    @limit.setter
+    def limit(self, limit: float) -> None:
+        self._limit = float(limit)
+        self.ticker.config = self.ticker.config._replace(limit=self._limit)
+
+    @property
+    def force(self) -> tuple[float, float]:
+        """The force (2,) [N] on the cart in the last tick."""
+        return self.ticker.force
+
+    def push(self, wrench: Array, end: int = 0) -> None:
+        """Let a wrench (9,) (see `types.Input`) act until the stamp `end` [ns]; 0: until the next push."""
+        self.input.disturbance[:] = wrench
+        self.state.push_end[0] = end
+
+    def tick(self, command: tuple[float, float], wrench: Array | None = None) -> str:
+        """Step to the next tick under a commanded force (2,) [N]; the reason of a fault, or "". A `wrench` (9,) acts from now on.
 
         Where Newton does not converge the plant is left in the last good state.
         """
-        setup, steps = self.setup, self.setup.tick_steps
-        self._load(force, wrench)
-        h = setup.step_ns * 1e-9
-        power_before, _, _ = self._balance(setup.system, self.input, self.time, self.q, self.v)
+        if wrench is not None:
+            self.push(wrench)
         start = time.perf_counter()
-        done, iterations, residual = self._advance(
-            setup.system,
-            setup.options,
-            self.input,
-            h,
-            steps,
-            self.time,
-            self.q,
-            self.v,
-            self.reaction,
-        )
-        step_time = (time.perf_counter() - start) / steps
-        self.steps += done
-        power_after, quantities, norm_error = self._balance(
-            setup.system, self.input, self.time, self.q, self.v
-        )
-        work = self.work + 0.5 * (power_before + power_after) * done * h
-        return self.account(work, quantities, norm_error, done, iterations, residual, step_time)
+        self.limited = self.ticker.tick(command)
+        self.step_time = (time.perf_counter() - start) / self.setup.tick_steps
+        return self.fault()
 
-    def account(
-        self,
-        work: float,
-        quantities: tuple,
-        norm_error: float,
-        done: int,
-        iterations: int,
-        residual: float,
-        step_time: float,
-    ) -> str:
-        """Take down what ticks came to: `work` [J] done since the energy was balanced, the rest of the last one. The reason of a fault, or ""."""
-        steps = self.setup.tick_steps
-        self.work = work
-        self.evidence = self._measure(
-            quantities, norm_error, residual, iterations / steps, step_time
-        )
-        return self._fault(done < steps, iterations, residual)
-
-    def _become(self, setup: Setup) -> None:
-        """Be made of `setup`. Its kernels are bound to the types of its numbers, which stay until the next one comes."""
-        self.setup = setup
-        self.input = self.input._replace(sines=setup.sines)
-        state = 0.0, self.q, self.v
-        self._balance = bound(work.balance, setup.system, self.input, *state)
-        self._advance = bound(
-            setup.integrator.advance,
-            setup.system,
-            setup.options,
-            self.input,
-            0.0,
-            0,
-            *state,
-            self.reaction,
-        )
-        names = world.candidates(setup.system.contacts)
-        self._work = None if self.contact is None else contact_state.create(names)
-        loads = self.input, self.contact, self._work
-        felt = imu.specific_force(setup.integrator.name, setup.integrator.accelerations)
-        self._specific_force = bound(felt, setup.system, *loads, *state, setup.imu_position)
-
-    def _load(self, force, wrench) -> None:
-        given = self.input
-        given.force[0], given.force[1] = (
-            force  # each: NumPy takes ten times as long to look through a tuple
-        )
-        given.disturbance[:] = wrench
-
-    def _restart_balance(self) -> None:
-        _, quantities, norm_error = self._balance(
-            self.setup.system, self.input, self.time, self.q, self.v
-        )
-        self.work, self._energy = 0.0, quantities[0] - self._contact_work
-        self.evidence = self._measure(quantities, norm_error, 0.0, 0.0, 0.0)
-
-    def _measure(
-        self,
-        quantities: tuple,
-        norm_error: float,
-        residual: float,
-        iterations: float,
-        step_time: float,
-    ) -> Evidence:
-        E, Lz, Px, Py, p3 = quantities
-        balance = E - self._energy - self.work - self._contact_work
+    @property
+    def evidence(self) -> Evidence:
+        """What the stepper says about its own work, after a tick."""
+        work, E, Lz, Px, Py, p3, norm_error = self.state.balance.tolist()
+        _, iterations, residual = self.state.solved.tolist()
+        balance = E - self._energy - work - self._contact_work
+        per_step = iterations / self.setup.tick_steps
         evidence = Evidence(
-            E, balance, (Px, Py), Lz, p3, norm_error, residual, iterations, step_time
+            E, balance, (Px, Py), Lz, p3, norm_error, residual, per_step, self.step_time
         )
         if self.contact is None:
             return evidence
@@ -282,19 +240,36 @@ class Plant:
             impacts=int(self.contact.recorded[0]), impulses=tuple(sums.values())
         )
 
-    def _fault(self, stopped: bool, iterations: int, residual: float) -> str:
-        if stopped:
-            h = self.setup.step_ns * 1e-9
-            return failure(
-                self.setup.integrator,
-                self.setup.options,
-                self.time,
-                h,
-                iterations,
-                residual,
-                self.q,
-                self.v,
-            )
-        if self.off_travel and self.setup.fault_at_travel:
-            return f"the cart left its travel of {self.setup.travel:g} m: x = {self.q[0]:.4g} m, y = {self.q[1]:.4g} m"
+    def fault(self) -> str:
+        """The reason of a fault in the last tick, or ""."""
+        setup = self.setup
+        if not self.ticker.is_complete:
+            _, iterations, residual = self.state.solved.tolist()
+            at = self.time, setup.step_ns * 1e-9, int(iterations), residual, self.q, self.v
+            return failure(setup.integrator, setup.options, *at)
+        if self.off_travel and setup.fault_at_travel:
+            return f"the cart left its travel of {setup.travel:g} m: x = {self.q[0]:.4g} m, y = {self.q[1]:.4g} m"
         return ""
+
+    def _become(self, setup: Setup) -> None:
+        """Be made of `setup`. Its kernels are bound to the types of its numbers, which stay until the next one comes."""
+        self.setup = setup
+        self.input = self.input._replace(sines=setup.sines)
+        config = TickConfig(
+            0.0, setup.step_ns * 1e-9, setup.step_ns, setup.tick_steps, self._limit
+        )
+        self.ticker = Ticker(
+            *(setup.integrator, setup.system, setup.options, self.input, config),
+            *(self.state, self.history, self._drive),
+        )
+        names = world.candidates(setup.system.contacts)
+        self._work = None if self.contact is None else contact_state.create(names)
+        loads = self.input, self.contact, self._work
+        felt = imu.specific_force(setup.integrator.name, setup.integrator.accelerations)
+        state = 0.0, self.q, self.v
+        self._specific_force = bound(felt, setup.system, *loads, *state, setup.imu_position)
+
+    def _restart_balance(self) -> None:
+        self.state.balance[0], self.state.solved[:], self.step_time = 0.0, 0.0, 0.0
+        write_balance(self.setup.system, self.state)
+        self._energy = self.state.balance.item(1) - self._contact_work

@@ -15,8 +15,8 @@ def rehearse(setup: Setup) -> str:
     copy.to_world(
         copy.point((0.0, 0.0, 0.0))
     )  # as a push in the rod's axes, or a click, asks for it
-    failure = copy.tick((0.0, 0.0), [0.0] * 9)
-    measure(copy, (0.0, 0.0), Sensors(_NOISY, 0))
+    failure = copy.tick((0.0, 0.0))
+    measure(copy, Sensors(_NOISY, 0))
     NativeLoop(steady()).rehearse(copy)
     copy.steps = 0
     copy.reset()

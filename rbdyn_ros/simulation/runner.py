@@ -8,9 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rbdyn_ros.faults.pipeline import FaultPipeline
-from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.simulation.command import Command, CommandQueue, Rejected, check_stamp
-from rbdyn_ros.simulation.disturbance import Disturbance
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.measurement import Measurement, measure
 from rbdyn_ros.simulation.native_loop import (
@@ -66,15 +64,12 @@ class Runner:
         on_status: Callable,
         native_publisher: NativePublisher | None = None,
     ):
-        self.plant, self.pace = Plant(setup), pace
-        self.command_queue, self.disturbance = CommandQueue(), Disturbance()
+        self.pace, self.command_queue = pace, CommandQueue()
         self.history, self.statistics = History(pace.history_rows), Statistics()
-        self.pacer, self.chain = (
-            Pacer(),
-            FaultPipeline(pace.faults, pace.seed, self.plant.tick_ns * 1e-9),
-        )
+        tick = setup.step_ns * setup.tick_steps * 1e-9  # [s]
+        self.pacer, self.chain = Pacer(), FaultPipeline(pace.faults, pace.seed, tick)
+        self.plant = Plant(setup, pace.force_limit, self.history, self.chain.actuator.state)
         self.status = STOPPED
-        self.force = (0.0, 0.0)  # [N] applied to the cart in the last tick
         self.measurement: Measurement | None = (
             None  # the newest that has arrived; None: the truth, at once
         )
@@ -202,8 +197,6 @@ class Runner:
         """Put the plant into `state` (the initial one if None), also after a fault; time goes on from where it is."""
         with self._asking():
             self.plant.reset(state)
-            self.force = (0.0, 0.0)
-            self.disturbance = Disturbance()
             self.command_queue.clear()
             self.chain.restart()
             self.acting = self.measurement = None
@@ -222,13 +215,13 @@ class Runner:
         """Go on with other numbers."""
         with self._asking():
             self.plant.adopt(setup)
-            self.pace = pace
+            self.pace, self.plant.limit = pace, pace.force_limit
             self.chain.become(pace.faults, pace.seed)
 
     def push(self, wrench: Array, end: int) -> None:
         """Let a wrench (9,) (see `types.Input`) act on the rod until the simulated time `end` [ns]."""
-        self.disturbance.push(wrench, end)
-        self._native_loop.asked[0] = 1
+        with self._asking():
+            self.plant.push(wrench, end)
 
     def past(self) -> tuple:
         """(stamps (n,), rows (n, 13)) of the newest ticks, as `History.read` gives them."""
@@ -301,12 +294,7 @@ class Runner:
     def _is_plain(self, period: float) -> bool:
         """Whether a tick is nothing but the newest command, a step and its publication."""
         chain, pace = self.chain, self.pace
-        clear = (
-            chain.sees_truth
-            and chain.commands.clear
-            and chain.actuator.ideal
-            and not self.disturbance.acts
-        )
+        clear = chain.sees_truth and chain.commands.clear
         paced = 0.0 < period <= SLICE and not pace.lockstep and self.pacer.beat(period) is not None
         return (
             self._native_publisher is not None
@@ -444,7 +432,7 @@ class Runner:
         if self.chain.sees_truth:
             self.measurement, self.told = None, True
             return
-        taken, way = measure(self.plant, self.force, self.chain.sensors), self.chain.states
+        taken, way = measure(self.plant, self.chain.sensors), self.chain.states
         if self.measurement is None:
             self.measurement, self.told = taken, True
             return
@@ -453,16 +441,12 @@ class Runner:
         self.measurement, self.told = arrived or self.measurement, arrived is not None
 
     def _tick(self, force: tuple) -> None:
-        asked, cut = limit_force(force, self.pace.force_limit)
-        self.force = self.chain.actuator.applied(asked)
-        self.statistics.saturated += cut
-        plant = self.plant
-        fault = plant.tick(self.force, self.disturbance.at(plant.stamp))
-        self.history.append(plant.stamp, plant.q.tolist(), plant.v.tolist(), self.force)
+        fault = self.plant.tick(force)
+        self.statistics.saturated += self.plant.limited
         self._ticked(fault)
 
     def _ticked(self, fault: str) -> None:
-        self.statistics.ticked(self.plant.evidence.step_time, self.plant.off_travel)
+        self.statistics.ticked(self.plant.step_time, self.plant.off_travel)
         self._measure()
         if fault:
             self._become(FAULT + fault)

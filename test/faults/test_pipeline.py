@@ -22,7 +22,9 @@ def played(chain: FaultPipeline, steps: int = 200) -> list:
     rows = []
     for k in range(steps):
         seen = chain.measure(k, state(k))
-        rows.append((seen.t, *seen.q, *seen.v, *chain.actuate(k, (0.01 * k, 0.05))))
+        rows.append(
+            (seen.t, *seen.q, *seen.v, *chain.actuator.apply(chain.command(k, (0.01 * k, 0.05))))
+        )
     return rows
 
 
@@ -66,6 +68,6 @@ def test_a_command_acts_until_another_one_arrives():
 def test_other_numbers_and_another_seed():
     chain = FaultPipeline(Faults(), 0, TICK)
     chain.become(Faults(command_delay=0.004), 0)
-    assert [chain.actuate(k, (float(k), 0.0))[0] for k in range(4)] == [0.0, 0.0, 0.0, 1.0]
+    assert [chain.command(k, (float(k), 0.0))[0] for k in range(4)] == [0.0, 0.0, 0.0, 1.0]
     chain.become(Faults(command_delay=0.004), 1)
-    assert chain.actuate(9, (1.0, 0.0)) == (0.0, 0.0)  # a restart: nothing is under way
+    assert chain.command(9, (1.0, 0.0)) == (0.0, 0.0)  # a restart: nothing is under way

@@ -44,7 +44,7 @@ def test_a_command_releases_the_start_and_moves_the_cart(graph):
     publisher.publish(wrench((5.0, 2.0, 0.0), "world"))
     graph.until(lambda: heard[-1].pose.pose.position.x > 0.01)
     position = heard[-1].pose.pose.position
-    assert position.y > 0.0 and position.z == 0.0 and simulator.runner.force == (5.0, 2.0)
+    assert position.y > 0.0 and position.z == 0.0 and simulator.runner.plant.force == (5.0, 2.0)
 
 
 def test_effort_controllers_command(graph):
@@ -53,7 +53,7 @@ def test_effort_controllers_command(graph):
         Float64MultiArray(data=[30.0, 40.0])
     )
     graph.until(lambda: simulator.runner.statistics.saturated > 0)
-    assert simulator.runner.force == pytest.approx((12.0, 16.0))  # cart.force_limit is 20 N
+    assert simulator.runner.plant.force == pytest.approx((12.0, 16.0))  # cart.force_limit is 20 N
 
 
 def test_rejects_are_counted_and_never_applied(graph):
@@ -76,7 +76,10 @@ def test_rejects_are_counted_and_never_applied(graph):
         before = simulator.runner.command_queue.rejected[reason]
         publisher.publish(message)
         graph.until(lambda: simulator.runner.command_queue.rejected[reason] == before + 1)
-    assert simulator.runner.command_queue.accepted == 0 and simulator.runner.force == (0.0, 0.0)
+    assert simulator.runner.command_queue.accepted == 0 and simulator.runner.plant.force == (
+        0.0,
+        0.0,
+    )
     assert any("rejected, stale" in values for _, _, values in simulator.findings())
 
 
@@ -104,10 +107,10 @@ def test_disturbance_in_world_and_body_frames(graph):
     push = graph.publisher(WrenchStamped, "/pendulum_simulator/disturbance")
 
     def acting(message):
-        simulator.runner.disturbance.push(np.zeros(9), 2**62)
+        simulator.runner.push(np.zeros(9), 2**62)
         push.publish(message)
-        graph.until(lambda: simulator.runner.disturbance.at(0).any())
-        return simulator.runner.disturbance.at(0)
+        graph.until(lambda: simulator.runner.plant.input.disturbance.any())
+        return simulator.runner.plant.input.disturbance.copy()
 
     assert acting(wrench((1.0, 2.0, 3.0), torque=(0.1, 0.0, 0.0))) == pytest.approx(
         (1, 2, 3, 0.1, 0, 0, 0, 0, 1.2)

@@ -26,7 +26,7 @@ def test_the_watchdog_zeroes_the_force_after_the_controller_is_killed(graph):
     )
     controller = graph.process("controller", "-p", "rod.length:=9.0")
     graph.until(
-        lambda: simulator.runner.status == "playing" and simulator.runner.force != (0.0, 0.0)
+        lambda: simulator.runner.status == "playing" and simulator.runner.plant.force != (0.0, 0.0)
     )
     controller.send_signal(signal.SIGKILL)
     controller.wait()

@@ -59,7 +59,7 @@ class Loop:
         plant, seen = runner.plant, runner.measurement
         stamp, q, v = (seen.stamp, seen.q, seen.v) if seen else (plant.stamp, plant.q, plant.v)
         if not self.rows or self.rows[-1][0] != plant.stamp:
-            self.rows.append((plant.stamp, *runner.force, *plant.q, *plant.v))
+            self.rows.append((plant.stamp, *runner.plant.force, *plant.q, *plant.v))
             self.told.append((stamp, tuple(q), tuple(v)) if runner.told else None)
         if len(self.rows) == self.until:
             self.counts = runner.chain.counts()
@@ -301,13 +301,13 @@ def running(values):
 def test_the_watchdog_sees_that_nothing_arrives_any_more(running, values):
     runner = running(watchdog__timeout=0.05)
     runner.command(Command((2.0, 0.0), 0, time.monotonic()))
-    wait(lambda: runner.force == (2.0, 0.0))
+    wait(lambda: runner.plant.force == (2.0, 0.0))
     deaf = values(watchdog__timeout=0.05, faults__command__drop=1.0)
     runner.adopt(setup.plant_setup(deaf), setup.pace(deaf))
 
     def goes_on() -> bool:
         runner.command(Command((2.0, 0.0), 0, time.monotonic()))  # the controller does what it can
-        return runner.force == (0.0, 0.0)
+        return runner.plant.force == (0.0, 0.0)
 
     wait(goes_on)
     assert runner.statistics.watchdog_trips == 1 and runner.chain.counts()["command_dropped"] > 10
@@ -318,7 +318,7 @@ def test_a_command_that_arrives_too_late_is_stale(running):
     runner = running(watchdog__timeout=0.05, faults__command__delay=0.2)
     runner.command(Command((2.0, 0.0), runner.plant.stamp, time.monotonic()))
     wait(lambda: runner.command_queue.rejected["stale"] == 1)
-    assert runner.force == (0.0, 0.0)
+    assert runner.plant.force == (0.0, 0.0)
 
 
 def test_a_command_that_was_under_way_is_as_young_as_its_arrival(running):
@@ -327,8 +327,8 @@ def test_a_command_that_was_under_way_is_as_young_as_its_arrival(running):
     """
     runner = running(watchdog__timeout=0.05, faults__command__delay=0.2)
     runner.command(Command((2.0, 0.0), 0, time.monotonic()))
-    wait(lambda: runner.force == (2.0, 0.0))
-    wait(lambda: runner.force == (0.0, 0.0))
+    wait(lambda: runner.plant.force == (2.0, 0.0))
+    wait(lambda: runner.plant.force == (0.0, 0.0))
     assert runner.statistics.watchdog_trips == 1
 
 

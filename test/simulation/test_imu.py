@@ -294,6 +294,6 @@ def test_the_measured_one_is_the_true_one_with_noise(plant):
     p = plant(1e-3, initial__orientation=LYING, **FLOOR)
     p.tick((0.0, 0.0), NO_WRENCH)
     sensors = Sensors(Faults(noise=Noise(accelerometer=0.05)), 3)
-    felt = np.array([measure(p, (0.0, 0.0), sensors).felt for _ in range(2000)])
+    felt = np.array([measure(p, sensors).felt for _ in range(2000)])
     np.testing.assert_allclose(felt.mean(axis=0), p.specific_force(), atol=5e-3)
     np.testing.assert_allclose(felt.std(axis=0), 0.05, rtol=0.06)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from waiting import wait
 
+from rbdyn_ros.faults.actuator import Actuator
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.numerics.foreign import called
@@ -28,7 +29,7 @@ from rbdyn_ros.simulation.native_loop import (
     steady,
 )
 from rbdyn_ros.simulation.pacing import Pacer
-from rbdyn_ros.simulation.plant import Plant
+from rbdyn_ros.simulation.plant import EPOCH_NS, Plant
 from rbdyn_ros.simulation.runner import FAULT, PAUSED, PLAYING, Runner
 
 pytestmark = pytest.mark.skipif(
@@ -240,9 +241,38 @@ def test_a_stretch_is_its_ticks(resting, passed, plant):
     ] and seen == pytest.approx(np.array(rows), rel=SAME, abs=SAME)
     assert (
         runner.statistics.ticks == 12
-        and runner.force == (3.0, 4.0)
+        and runner.plant.force == (3.0, 4.0)
         and runner.acting.force == (3.0, 4.0)
     )
+
+
+DRIVE = {
+    "faults__actuator__dead_band": 0.1,
+    "faults__actuator__saturation": 4.0,
+    "faults__actuator__rate_limit": 500.0,
+    "faults__actuator__lag": 0.01,
+    "faults__actuator__loss": 0.05,
+}
+
+
+def test_a_faulty_drive_and_a_push_are_those_of_python(resting, passed):
+    runner, wrench = resting(**DRIVE), np.array((1.0, 2.0, 0.5, 0.0, 0.1, 0.0, 0.0, 0.0, 0.6))
+    drive = Actuator(runner.pace.faults, TICK)
+    alone = Plant(runner.plant.setup, drive=drive.state)
+    for plant in (runner, alone):
+        plant.push(wrench, EPOCH_NS + 5 * alone.tick_ns)
+    assert passed(runner, 12) == (DONE, "") and runner.statistics.plain == 12
+    rows = []
+    for _ in range(12):
+        assert alone.tick((3.0, 4.0)) == ""
+        rows.append([*alone.q, *alone.v, *alone.force])
+    _, seen = runner.history.read()
+    assert seen == pytest.approx(np.array(rows), rel=SAME, abs=SAME)
+    assert not np.allclose(rows[-1][-2:], (3.0, 4.0)) and not alone.input.disturbance.any()
+    assert drive.counts["saturated"] == 12 and drive.counts["rate_limited"] > 0
+    assert runner.chain.actuator.counts == drive.counts
+    assert runner.chain.actuator.missing == pytest.approx(drive.missing)
+    assert runner.plant.evidence.balance == pytest.approx(alone.evidence.balance, abs=1e-12)
 
 
 def test_each_tick_is_told_at_its_deadline_and_its_instant_is_known(resting, passed, virtual):
@@ -282,7 +312,7 @@ def test_the_newest_command_counts_those_before_it_are_overtaken_and_a_large_one
     runner = resting(cart__force_limit=5.0)
     commanded(runner, (30.0, 40.0), virtual.now)
     assert passed(runner, 3) == (DONE, "")
-    assert runner.force == pytest.approx((3.0, 4.0), abs=1e-15) and runner.acting.force == (
+    assert runner.plant.force == pytest.approx((3.0, 4.0), abs=1e-15) and runner.acting.force == (
         30.0,
         40.0,
     )
@@ -290,7 +320,7 @@ def test_the_newest_command_counts_those_before_it_are_overtaken_and_a_large_one
     commanded(runner, (1.0, 0.0), virtual.now)
     assert (
         passed(runner, 3) == (DONE, "")
-        and runner.force == (1.0, 0.0)
+        and runner.plant.force == (1.0, 0.0)
         and runner.chain.commands.counts["outrun"] == 1
     )
 
@@ -398,7 +428,7 @@ def test_whoever_asks_gets_the_lock_between_two_ticks(played):
     runner.reset_statistics()
     assert runner.statistics.ticks < 1000
     commanded(runner, (0.5, 0.0), time.monotonic())
-    wait(lambda: runner.force == (0.5, 0.0) or runner.pause() or runner.play())
+    wait(lambda: runner.plant.force == (0.5, 0.0) or runner.pause() or runner.play())
 
 
 def test_the_past_is_read_between_two_ticks_also_where_its_ring_is_full(made):
@@ -415,19 +445,20 @@ def test_the_past_is_read_between_two_ticks_also_where_its_ring_is_full(made):
             wait(lambda: press.stretches > stretches)
 
 
-def test_a_push_ends_a_stretch_and_acts(played):
+def test_a_push_acts_and_ends_in_machine_code(played):
     runner, press = played
     wrench = np.zeros(9)
     wrench[0] = 2.0
     before = runner.plant.stamp
     runner.push(wrench, before + 10**12)
     wait(lambda: runner.plant.input.disturbance[0] == 2.0)
-    stretches = press.stretches
+    stretches, plain = press.stretches, runner.statistics.plain
     wait(lambda: runner.plant.stamp > before + 100 * runner.plant.tick_ns)
-    assert press.stretches == stretches  # Python has a push to apply
-    runner.push(np.zeros(9), runner.plant.stamp + 1)
-    wait(lambda: press.stretches > stretches)
-    assert not runner.plant.input.disturbance.any()
+    runner.pause()
+    assert press.stretches > stretches and runner.statistics.plain > plain
+    runner.push(wrench, runner.plant.stamp + 1)
+    runner.play()
+    wait(lambda: not runner.plant.input.disturbance.any())
 
 
 def test_stamps_and_rows_have_no_gap_where_python_and_machine_code_alternate(made):
@@ -452,7 +483,6 @@ def test_stamps_and_rows_have_no_gap_where_python_and_machine_code_alternate(mad
     [
         {"lockstep__enabled": True, "lockstep__timeout": 0.01},
         {"faults__command__delay": 0.004},
-        {"faults__actuator__loss": 0.5},
         {"real_time_factor": 0.0},
     ],
 )

@@ -128,7 +128,7 @@ def test_reset_puts_the_state_back_and_lets_time_go_on(running):
         assert runner.plant.steps == steps and np.array_equal(
             runner.plant.q, runner.plant.setup.initial.q
         )
-        assert runner.force == (0.0, 0.0) and runner.command_queue.newest is None
+        assert runner.plant.force == (0.0, 0.0) and runner.command_queue.newest is None
 
 
 def forces_of_ticks(
@@ -146,7 +146,7 @@ def forces_of_ticks(
             before(runner, len(found))
 
         def deadline(*_) -> float:
-            found.append(runner.force[0])
+            found.append(runner.plant.force[0])
             after(runner, len(found) - 1)
             return 0.0
 
@@ -329,24 +329,24 @@ def test_lockstep_timeout(running, reaction, status):
         wait(lambda: runner.status.startswith(status))
         if reaction != "fault":
             wait(lambda: runner.plant.steps > 2)
-            assert runner.force == ((0.0, 0.0) if reaction == "zero" else (2.0, 0.0))
+            assert runner.plant.force == ((0.0, 0.0) if reaction == "zero" else (2.0, 0.0))
 
 
 def test_watchdog_stops_an_old_command(running):
     with running(real_time_factor=1.0, watchdog__timeout=0.05) as runner:
         runner.command(command((2.0, 0.0)))
-        wait(lambda: runner.force == (2.0, 0.0))
-        wait(lambda: runner.force == (0.0, 0.0))
+        wait(lambda: runner.plant.force == (2.0, 0.0))
+        wait(lambda: runner.plant.force == (0.0, 0.0))
         assert runner.statistics.watchdog_trips == 1 and runner.status == PLAYING
         runner.command(command((2.0, 0.0)))
-        wait(lambda: runner.force == (2.0, 0.0))
+        wait(lambda: runner.plant.force == (2.0, 0.0))
 
 
 def test_the_force_limit_is_applied_and_counted(running):
     with running(cart__force_limit=5.0) as runner:
         runner.command(command((30.0, 40.0)))
         wait(lambda: runner.statistics.saturated > 0)
-        assert runner.force == pytest.approx((3.0, 4.0))
+        assert runner.plant.force == pytest.approx((3.0, 4.0))
 
 
 def test_a_fault_stops_time_and_reset_recovers(running, values):

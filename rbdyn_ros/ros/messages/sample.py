@@ -67,7 +67,7 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
         plant.stamp,
         plant.q.tolist(),
         plant.v.tolist(),
-        runner.force,
+        runner.plant.force,
         gimbal,
         evidence=plant.evidence,
         reaction=plant.reaction,

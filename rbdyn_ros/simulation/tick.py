@@ -1,0 +1,178 @@
+"""One tick of the plant: the command meets the limit and the drive, the disturbance acts, the plant steps, its energy is balanced.
+
+The live loop calls this kernel once from Python (`simulation.plant`), the compiled loop many times (`simulation.native_loop`), and
+so does every run without nodes (`simulation.closed_loop`).
+"""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.faults.actuator import DriveState, drive_force, ideal_drive
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.kernel import bound, inlined, kernel, specialised
+from rbdyn_ros.mechanics.integrators.select import Integrator
+from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.numerics.saturation import limit_force
+from rbdyn_ros.simulation.history import History
+from rbdyn_ros.types import Array, Input, System
+
+# ROS reads the time zero as "not known yet", and a command's zero stamp as "age unknown": no state may have it.
+EPOCH_NS = 1_000_000_000
+
+
+class TickConfig(NamedTuple):
+    """How long a tick is, and what a command may be."""
+
+    start: float  # [s] the time of step 0
+    h: float  # [s] of a step
+    step_ns: int  # the same, in whole nanoseconds
+    steps: int  # of a tick
+    limit: float  # [N] of the commanded force
+
+
+class TickState(NamedTuple):
+    """What ticks change, besides the contacts' memory: `TickState.at_rest()` is a new one."""
+
+    steps: Array  # (1,) since the start
+    q: Array  # (6,) as in `types.State`
+    v: Array  # (5,)
+    reaction: Array  # (3,) [N, world] of the joint on the rod
+    push_end: Array  # (1,) stamp [ns] from which on the disturbance is zero; 0: it stays
+    # (7,) [J] work done since the energy was balanced; after the tick E, Lz, Px, Py, p3, |quaternion| - 1
+    balance: Array
+    solved: Array  # (3,) in the tick: steps, iterations, largest residual
+
+    @classmethod
+    def at_rest(cls) -> "TickState":
+        """Of a plant whose state is yet to be written."""
+        count, end = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        return cls(count, np.empty(6), np.empty(5), np.zeros(3), end, np.zeros(7), np.zeros(3))
+
+
+@kernel
+def power(system, input, t, q, v):
+    """dE/dt = u(t).x' + F.V + T.R w - b |x'|^2 - d |w|^2 [W], with V the velocity of the point where F acts.
+
+    `system`, `input`, q (6,), v (5,) as in `types`; t [s].
+    """
+    load = rod_on_cart.load(input)
+    u = rod_on_cart.sines_at(input.sines, t)
+    R = unit_quaternion.matrix((q[2], q[3], q[4], q[5]))
+    w, x = (v[2], v[3], v[4]), (system.cart_free * v[0], system.cart_free * v[1])
+    V = vec.add((x[0], x[1], 0.0), vec.matvec(R, vec.cross(w, load.r)))
+    given = (
+        (load.force[0] + u[0]) * x[0]
+        + (load.force[1] + u[1]) * x[1]
+        + vec.dot(load.F, V)
+        + vec.dot(load.T, vec.matvec(R, w))
+    )
+    lost = system.cart_damping * (x[0] * x[0] + x[1] * x[1]) + system.joint_damping * vec.dot(w, w)
+    return given - lost
+
+
+@kernel
+def write_balance(system, state):
+    """Write E, Lz, Px, Py, p3 (`rod_on_cart.quantities`) and |quaternion| - 1 of the present state."""
+    q, balance = state.q, state.balance
+    quantities = rod_on_cart.quantities(system, q, state.v)
+    for i in range(5):
+        balance[1 + i] = quantities[i]
+    balance[6] = math.sqrt(q[2] * q[2] + q[3] * q[3] + q[4] * q[4] + q[5] * q[5]) - 1.0
+
+
+@inlined
+def _write_row(ring, stamp, q, v, force):
+    row = ring.count[0] % len(ring.rows)
+    ring.stamps[row, 0] = stamp
+    for i in range(6):
+        ring.rows[row, 1 + i] = q[i]
+    for i in range(5):
+        ring.rows[row, 7 + i] = v[i]
+    ring.rows[row, 12], ring.rows[row, 13] = force[0], force[1]
+    ring.count[0] += 1
+
+
+advance: Callable  # of the integrator for which the code below is specialised
+_limit = inlined(limit_force)
+
+
+def _tick(system, options, input, config, drive, state, ring, command):
+    """Step to the next tick under a commanded force (2,) [N]; return whether it was above the limit.
+
+    Where the integrator does not converge, `state.solved` has fewer steps than the tick, and the plant is left in the last good state.
+    """
+    steps, q, v = state.steps, state.q, state.v
+    if state.push_end[0] and EPOCH_NS + steps[0] * config.step_ns >= state.push_end[0]:
+        state.push_end[0] = 0
+        for i in range(9):
+            input.disturbance[i] = 0.0
+    asked, limited = _limit(command, config.limit)
+    force = drive_force(drive, asked)
+    input.force[0], input.force[1] = force
+    t = config.start + steps[0] * config.h
+    before = power(system, input, t, q, v)
+    done, iterations, residual = advance(  # noqa: F821, by `specialised`
+        system, options, input, config.h, config.steps, t, q, v, state.reaction
+    )
+    steps[0] += done
+    after = power(system, input, config.start + steps[0] * config.h, q, v)
+    state.balance[0] += 0.5 * (before + after) * done * config.h
+    write_balance(system, state)
+    state.solved[0], state.solved[1], state.solved[2] = done, iterations, residual
+    _write_row(ring, EPOCH_NS + steps[0] * config.step_ns, q, v, force)
+    return limited
+
+
+@cache
+def tick_kernel(name: str, advance: Callable) -> Callable:
+    """The tick of an integrator: see `_tick`."""
+    return specialised(_tick, name, advance=advance)
+
+
+class Ticker:
+    """A tick that is bound to the numbers of a plant; `tick(command)` is one.
+
+    Its parts may be written between two ticks; `config` may be replaced by one of the same kinds.
+    """
+
+    def __init__(
+        self,
+        integrator: Integrator,
+        system: System,
+        options: tuple,
+        input: Input,
+        config: TickConfig,
+        state: TickState,
+        history: History,
+        drive: DriveState | None = None,
+    ):
+        self.config, self.state, self.history = config, state, history
+        self.drive = ideal_drive() if drive is None else drive
+        self._fixed = system, options, input
+        self._kernel = bound(
+            tick_kernel(integrator.name, integrator.advance), *self.arguments, (0.0, 0.0)
+        )
+
+    @property
+    def arguments(self) -> tuple:
+        """What the kernel takes before the command."""
+        return *self._fixed, self.config, self.drive, self.state, self.history.ring
+
+    def tick(self, command: tuple[float, float]) -> bool:
+        """Take one tick under a commanded force (2,) [N]; whether it was above the limit."""
+        return self._kernel(*self.arguments, command)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the last tick took all of its steps."""
+        return self.state.solved[0] == self.config.steps
+
+    @property
+    def force(self) -> tuple[float, float]:
+        """The force (2,) [N] that acts on the cart."""
+        force = self._fixed[2].force
+        return force.item(0), force.item(1)
