@@ -21,7 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import config
 
+from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import bound, inlined, specialised
+from rbdyn_ros.mechanics.pendulum import imu
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import motion
 from rbdyn_ros.numerics.foreign import called
 from rbdyn_ros.simulation.command import CommandQueue
@@ -51,9 +53,14 @@ class PublishBuffers(NamedTuple):
     messages: Array  # (m,) addresses of what each of them sends
     words: Array  # (n,) doubles: the bytes of all messages
     stamps: Array  # (k,) where in them, in halves of a word, the seconds of a stamp stand; its nanoseconds follow
-    # (28 and more,) where in them the numbers stand: positions (5), velocities, efforts; position
-    # (3), orientation xyzw, twist (6); what follows stays as it is
-    numbers: Array
+    # Where in them the numbers of a message stand; what follows stays as it is.
+    joints: Array  # (15,) positions (5), velocities, efforts
+    pose: Array  # (13 and more,) position (3), orientation xyzw, twist (6)
+    ball_joint: (
+        Array  # (13,) rotation xyzw, angular velocity (3), force, torque; (0,): nobody hears it
+    )
+    # (37,) orientation xyzw, covariance (9), angular velocity (3), covariance, specific force, covariance; (0,): nobody hears it
+    imu: Array
     angles: Array  # (3,) roll, pitch, spin [rad] of the last tick
 
 
@@ -76,6 +83,7 @@ class LoopResult(NamedTuple):
 
 
 tick: Callable  # of the integrator for which the code below is specialised
+specific_force: Callable
 
 
 @inlined
@@ -94,9 +102,9 @@ def _sleep(clock, instant):
 
 
 @inlined
-def tell(buffers, stamp, q, v, force):
-    """Write a stamp [ns] and the state into the messages."""
-    halves, words, at = buffers.words.view(np.int32), buffers.words, buffers.numbers
+def write_state_messages(buffers, stamp, q, v, force):
+    """Write a stamp [ns] into all messages, and the state into those of the joints and of the pose."""
+    halves, words, at = buffers.words.view(np.int32), buffers.words, buffers.joints
     for place in buffers.stamps:
         halves[place], halves[place + 1] = stamp // 1_000_000_000, stamp % 1_000_000_000
     last = buffers.angles
@@ -104,27 +112,52 @@ def tell(buffers, stamp, q, v, force):
     _, angles, rates, V = motion(Q, u, w, (last[0], last[1], last[2]))
     words[at[0]], words[at[1]] = q[0], q[1]
     words[at[5]], words[at[6]] = u
-    words[at[10]], words[at[11]], words[at[12]], words[at[13]], words[at[14]] = (
-        force[0],
-        force[1],
-        0.0,
-        0.0,
-        0.0,
-    )
-    words[at[15]], words[at[16]], words[at[17]] = q[0], q[1], 0.0
-    words[at[18]], words[at[19]], words[at[20]], words[at[21]] = Q[1], Q[2], Q[3], Q[0]
+    words[at[10]], words[at[11]] = force[0], force[1]
+    words[at[12]], words[at[13]], words[at[14]] = 0.0, 0.0, 0.0
+    of_pose = buffers.pose
+    words[of_pose[0]], words[of_pose[1]], words[of_pose[2]] = q[0], q[1], 0.0
+    _write_xyzw(words, of_pose, 3, Q)
     for i in range(3):
         last[i] = angles[i]
         words[at[2 + i]], words[at[7 + i]] = angles[i], rates[i]
-        words[at[22 + i]], words[at[25 + i]] = V[i], w[i]
+        words[of_pose[7 + i]], words[of_pose[10 + i]] = V[i], w[i]
 
 
-def _ticks(clock, asked, commands, sent, config, buffers, plant, result):
+@inlined
+def write_ball_joint(buffers, joint_damping, state):
+    """Write the rotation, the angular velocity, the force and the friction torque of the joint on the rod, in body axes."""
+    words, at, q, v = buffers.words, buffers.ball_joint, state.q, state.v
+    Q, reaction = (q[2], q[3], q[4], q[5]), state.reaction
+    f = vec.transposed_matvec(unit_quaternion.matrix(Q), (reaction[0], reaction[1], reaction[2]))
+    _write_xyzw(words, at, 0, Q)
+    for i in range(3):
+        words[at[4 + i]], words[at[7 + i]] = v[2 + i], f[i]
+        words[at[10 + i]] = -joint_damping * v[2 + i]
+
+
+@inlined
+def write_imu(buffers, q, v, felt):
+    """Write the orientation, the angular velocity and the specific force `felt` (3,) [m/s^2, body]."""
+    words, at = buffers.words, buffers.imu
+    _write_xyzw(words, at, 0, (q[2], q[3], q[4], q[5]))
+    for i in range(3):
+        words[at[13 + i]], words[at[25 + i]] = v[2 + i], felt[i]
+
+
+@inlined
+def _write_xyzw(words, at, first, Q):
+    words[at[first]], words[at[first + 1]], words[at[first + 2]] = Q[1], Q[2], Q[3]
+    words[at[first + 3]] = Q[0]
+
+
+def _ticks(clock, asked, commands, sent, config, buffers, models, result):
     """Up to config.ticks ticks; why they ended. `tick` is the integrator's.
 
-    `asked` (1,): somebody waits; `plant`: what the tick takes before the command.
+    `asked` (1,): somebody waits; `models`: what the tick takes before the command, and what the IMU takes of contacts and place.
     """
-    _, _, _, timing, _, state, _ = plant
+    plant, sensor = models
+    system, _, input, timing, _, state, _ = plant
+    q, v = state.q, state.v
     for k in range(config.ticks):
         if asked[0]:
             return INTERRUPTED
@@ -138,7 +171,7 @@ def _ticks(clock, asked, commands, sent, config, buffers, plant, result):
         command = commands.force[slot, 0], commands.force[slot, 1]
         result.ticks[1] += tick(*plant, command)  # noqa: F821, by `specialised`
         result.times[0] = (_now(clock) - start) / timing.steps
-        q, deadline = state.q, config.base + (config.deadlines + k + 1) * config.period
+        deadline = config.base + (config.deadlines + k + 1) * config.period
         if (
             state.solved[0] < timing.steps
             or max(abs(q[0]), abs(q[1])) > config.travel
@@ -147,7 +180,14 @@ def _ticks(clock, asked, commands, sent, config, buffers, plant, result):
             return UNPUBLISHED
         result.times[1] = max(result.times[1], result.times[0])
         stamp = EPOCH_NS + state.steps[0] * timing.step_ns
-        tell(buffers, stamp, q, state.v, plant[2].force)
+        write_state_messages(buffers, stamp, q, v, input.force)
+        if len(buffers.ball_joint):
+            write_ball_joint(buffers, system.joint_damping, state)
+        if len(buffers.imu):
+            contacts, work, position = sensor
+            t = timing.start + state.steps[0] * timing.h
+            felt = specific_force(system, input, contacts, work, t, q, v, position)  # noqa: F821
+            write_imu(buffers, q, v, felt)
         _sleep(clock, deadline)
         place = sent.count[0] % len(sent.stamps)
         sent.stamps[place], sent.instants[place] = stamp, _now(clock)
@@ -160,8 +200,9 @@ def _ticks(clock, asked, commands, sent, config, buffers, plant, result):
 
 
 @cache
-def _kernel(name: str, advance: Callable) -> Callable:
-    return specialised(_ticks, name, tick=tick_kernel(name, advance))
+def _kernel(name: str, advance: Callable, accelerations: Callable) -> Callable:
+    felt = imu.specific_force(name, accelerations)
+    return specialised(_ticks, name, tick=tick_kernel(name, advance), specific_force=felt)
 
 
 def steady() -> Clock | None:
@@ -192,7 +233,7 @@ class NativeLoop:
         """Have the code for a plant, where stretches are possible."""
         if self.possible:
             none = np.zeros(0, np.int64)
-            nowhere = PublishBuffers(0, none, none, np.zeros(0), none, none, np.zeros(3))
+            nowhere = PublishBuffers(0, none, none, np.zeros(0), *(none,) * 5, np.zeros(3))
             config = LoopConfig(0, 1.0, 0.0, 0, 1.0, 1.0)
             self._pass(plant, CommandQueue(), Statistics(), config, nowhere)
 
@@ -228,11 +269,11 @@ class NativeLoop:
     ) -> int:
         given = (
             *(self._clock, self.asked, command_queue.ring, statistics.sent, config, buffers),
-            *(plant.ticker.arguments, self._result),
+            *((plant.ticker.arguments, plant.imu_arguments), self._result),
         )
         if plant.setup is not self._setup:
             method, self._setup = plant.setup.integrator, plant.setup
-            self._ticks = bound(_kernel(method.name, method.advance), *given)
+            self._ticks = bound(_kernel(method.name, method.advance, method.accelerations), *given)
         return self._ticks(*given)
 
 

@@ -145,9 +145,14 @@ class Plant:
 
     def specific_force(self) -> tuple:
         """The specific force (3,) [m/s^2, body] at the IMU, now (`mechanics.pendulum.imu`)."""
-        setup = self.setup
-        loads, state = (self.input, self.contact, self._work), (self.time, self.q, self.v)
-        return self._specific_force(setup.system, *loads, *state, setup.imu_position)
+        contact, work, position = self.imu_arguments
+        loads, state = (self.input, contact, work), (self.time, self.q, self.v)
+        return self._specific_force(self.setup.system, *loads, *state, position)
+
+    @property
+    def imu_arguments(self) -> tuple[ContactState | None, ContactState | None, float]:
+        """What `mechanics.pendulum.imu` takes besides the load and the state: contacts, memory to write over, place."""
+        return self.contact, self._work, self.setup.imu_position
 
     def adopt(self, setup: Setup) -> None:
         """Go on from the same state and time with other numbers; the energy is balanced anew.

@@ -13,7 +13,7 @@ from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
-from sensor_msgs.msg import Imu, JointState  # noqa: E402
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState  # noqa: E402
 
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints  # noqa: E402
 from rbdyn_ros.parameters.tables import NODES, OFFLINE  # noqa: E402
@@ -22,6 +22,7 @@ from rbdyn_ros.ros.messages.frames import frames  # noqa: E402
 from rbdyn_ros.ros.messages.messages import nanoseconds  # noqa: E402
 from rbdyn_ros.simulation import native_loop  # noqa: E402
 from rbdyn_ros.simulation.setup import plant_setup  # noqa: E402
+from rbdyn_ros.simulation.tick import TickState  # noqa: E402
 
 if native_loop.steady() is None or not native_publisher.publish_address():
     pytest.skip(
@@ -34,46 +35,59 @@ SETUP = plant_setup(
 )
 
 
+KINDS = {
+    state_topics.Joints: JointState,
+    state_topics.Pose: Odometry,
+    state_topics.BallJoint: MultiDOFJointState,
+    state_topics.Inertial: Imu,
+}
+
+
 @pytest.mark.parametrize("prefix", ["", "a", "ab/", "äöü_longer/"])
 def test_the_bytes_are_those_of_python(prefix):
-    joints, pose = state_topics.Joints(frames(prefix)), state_topics.Pose(frames(prefix))
-    images = native_publisher.Images([native_publisher.clock_image(), joints.image, pose.image])
+    sources = [make(frames(prefix)) for make in KINDS]
+    images = native_publisher.Images(
+        [native_publisher.clock_image(), *(source.image for source in sources)]
+    )
+    none, state = np.zeros(0, np.int64), TickState.at_rest()
     buffers = native_loop.PublishBuffers(
-        0, *[np.zeros(0, np.int64)] * 2, images.words, images.stamps, images.numbers, np.zeros(3)
+        *(0, none, none, images.words, images.stamps, *images.numbers[1:], np.zeros(3))
     )
     memory, gimbal, rng = images.words.view(np.uint8), GimbalJoints(), np.random.default_rng(6)
     starts = [4 * (stamp - 1) for stamp in images.stamps]
+    damping = SETUP.system.joint_damping
     for stamp in rng.integers(10**9, 2**60, 20).tolist():
-        Q = rng.normal(size=4)
-        q, v = (
-            np.array([*rng.normal(size=2), *Q / np.linalg.norm(Q)]),
-            rng.normal(size=5) * 10.0 ** rng.integers(-100, 5),
-        )
-        native_loop.tell(buffers, stamp, q, v, np.array([1.5, -0.0]))
+        Q, felt = rng.normal(size=4), tuple(rng.normal(size=3).tolist())
+        state.q[:] = *rng.normal(size=2), *Q / np.linalg.norm(Q)
+        state.v[:] = rng.normal(size=5) * 10.0 ** rng.integers(-100, 5)
+        state.reaction[:] = rng.normal(size=3)
+        q, v = state.q, state.v
+        native_loop.write_state_messages(buffers, stamp, q, v, np.array([1.5, -0.0]))
+        native_loop.write_ball_joint(buffers, damping, state)
+        native_loop.write_imu(buffers, q, v, felt)
         taken = sample.of(SETUP, stamp, q.tolist(), v.tolist(), (1.5, -0.0), gimbal)
-        told, posed = joints.packed(taken), pose.packed(taken)
-        time, *both = (
+        taken = taken._replace(reaction=state.reaction, specific_force=lambda felt=felt: felt)
+        packed = [source.packed(taken) for source in sources]
+        time, *native = (
             bytes(memory[start : start + size])
-            for start, size in zip(starts, (12, len(told), len(posed)))
+            for start, size in zip(starts, (12, *map(len, packed)))
         )
         assert nanoseconds(deserialize_message(time, Clock).clock) == stamp
-        for ours, theirs, kind in zip(both, (told, posed), (JointState, Odometry)):
+        for ours, theirs, source, kind in zip(native, packed, sources, KINDS.values()):
             ours, theirs = deserialize_message(ours, kind), deserialize_message(theirs, kind)
-            assert ours.header == theirs.header
-            for mine, other in zip(numbers(ours), numbers(theirs)):
-                assert mine == pytest.approx(other, rel=1e-12)
+            assert theirs == source.fill(taken) and ours.header == theirs.header
+            assert numbers(ours) == pytest.approx(numbers(theirs), rel=1e-12, abs=1e-300)
 
 
 def numbers(message) -> list:
-    """The doubles of a state."""
-    if isinstance(message, JointState):
-        return [*message.position, *message.velocity, *message.effort]
-    pose, twist = message.pose.pose, message.twist.twist
-    return [
-        getattr(part, axis)
-        for part in (pose.position, twist.linear, twist.angular)
-        for axis in "xyz"
-    ] + [getattr(pose.orientation, axis) for axis in "wxyz"]
+    """The doubles of a state, covariances included."""
+    if isinstance(message, float):
+        return [message]
+    if hasattr(message, "get_fields_and_field_types"):
+        parts = [getattr(message, name) for name in message.get_fields_and_field_types()]
+    else:
+        parts = [] if isinstance(message, (str, int)) else message
+    return [number for part in parts for number in numbers(part)]
 
 
 @pytest.fixture
@@ -83,7 +97,7 @@ def counted(monkeypatch):
 
     def counting(self, *arguments):
         answer = run(self, *arguments)
-        found.append(int(self._report.ticks[0]))
+        found.append(int(self._result.ticks[0]))
         return answer
 
     monkeypatch.setattr(native_loop.NativeLoop, "run", counting)
@@ -93,7 +107,7 @@ def counted(monkeypatch):
 START = dict(start="immediately", cart__travel=1e6)
 
 
-def test_only_where_more_is_heard_python_publishes(graph, counted):
+def test_every_topic_of_the_state_is_published_without_python(graph, counted):
     simulator = graph.simulator(**START)
     states, times = graph.listen(Odometry, "odometry"), graph.listen(Clock, "/clock")
     command = graph.publisher(WrenchStamped, "cart/command")
@@ -101,10 +115,12 @@ def test_only_where_more_is_heard_python_publishes(graph, counted):
     graph.until(lambda: sum(counted) > 50 and len(states) > 20 and len(times) > 20)
     assert 50 < simulator.runner.statistics.plain <= simulator.runner.statistics.ticks
     felt = graph.listen(Imu, "imu/data")
-    graph.until(lambda: len(felt) > 20)
-    stretches = len(counted)
-    graph.until(lambda: len(felt) > 60)
-    assert len(counted) == stretches  # the IMU is due at every tick
+    turned = graph.listen(MultiDOFJointState, "multi_dof_joint_states")
+    graph.until(lambda: len(felt) > 20 and len(turned) > 20)
+    plain = simulator.runner.statistics.plain
+    graph.until(lambda: len(felt) > 60 and len(turned) > 60)
+    assert simulator.runner.statistics.plain > plain  # a tick fills them, too
+    assert np.hypot(felt[-1].linear_acceleration.x, felt[-1].linear_acceleration.z) > 1.0
     tick = simulator.runner.plant.tick_ns
     for stamps in (
         [nanoseconds(m.header.stamp) for m in states],

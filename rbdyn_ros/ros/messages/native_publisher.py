@@ -15,6 +15,7 @@ from rbdyn_ros.ros.messages.template import Template
 from rbdyn_ros.simulation.native_loop import PublishBuffers
 
 _WORD = 8  # bytes
+_UNHEARD = np.zeros(0, np.int64)
 
 
 class _Serialized(ctypes.Structure):
@@ -57,13 +58,10 @@ class Images:
         for start, (content, _) in zip(starts, images):
             memory[start : start + len(content)] = np.frombuffer(content, np.uint8)
         self.stamps = np.array([(start + HEAD) // (_WORD // 2) for start in starts])
-        self.numbers = np.array(
-            [
-                (start + place) // _WORD
-                for start, (_, places) in zip(starts, images)
-                for place in places
-            ]
-        )
+        self.numbers = [  # where in `words` those of each message stand
+            np.array([(start + place) // _WORD for place in places], np.int64)
+            for start, (_, places) in zip(starts, images)
+        ]
         self._serialized = [
             _Serialized(self.words.ctypes.data + start, len(content), len(content))
             for start, (content, _) in zip(starts, images)
@@ -79,14 +77,15 @@ def clock_image() -> tuple | None:
 class NativePublisher:
     """The `simulation.runner.NativePublisher` of a `Telemetry`."""
 
-    def __init__(self, telemetry, joints, pose):
-        """`joints`, `pose`: the sources of the two state topics that are sent as bytes."""
+    def __init__(self, telemetry, joints, pose, ball_joint, inertial):
+        """`telemetry` and the sources of its state topics."""
         self._telemetry, self._publish = telemetry, publish_address()
-        images = (clock_image(), joints.image, pose.image)
+        sources = (joints, pose, ball_joint, inertial)
+        images = [clock_image(), *(source.image for source in sources)]
         self._images = Images(images) if self._publish and None not in images else None
-        self._places = {joints.packed: 1, pose.packed: 2}
+        self._places = {source.packed: i for i, source in enumerate(sources, 1)}
         self._angles = np.zeros(3)
-        self._heard, self._passengers, self._departures = None, (), None
+        self._heard, self._publishers, self._buffers = None, (), None
         self._held = ExitStack()
 
     @property
@@ -101,17 +100,17 @@ class NativePublisher:
             return None
         self._angles[:] = self._telemetry.gimbal.angles
         if self._telemetry.heard is not self._heard:
-            self._board(self._telemetry.heard, self._telemetry.time_publishers)
-        for publisher in self._passengers:
+            self._bind(self._telemetry.heard, self._telemetry.time_publishers)
+        for publisher in self._publishers:
             self._held.enter_context(publisher.handle)  # nobody takes it away meanwhile
-        return self._departures, n
+        return self._buffers, n
 
     def end(self) -> None:
         """See `simulation.runner.NativePublisher`."""
         self._held.close()
         self._telemetry.gimbal.angles = tuple(self._angles.tolist())
 
-    def _board(self, heard: list, time_publishers: tuple) -> None:
+    def _bind(self, heard: list, time_publishers: tuple) -> None:
         sent = [(publisher, 0) for publisher in time_publishers]
         sent += [
             (p, self._places[fill])
@@ -120,14 +119,18 @@ class NativePublisher:
             if fill in self._places
             for p in measured + true
         ]
-        images, addresses = self._images, self._images.addresses
-        self._heard, self._passengers = heard, tuple(publisher for publisher, _ in sent)
-        self._departures = PublishBuffers(
+        images, addresses, filled = self._images, self._images.addresses, {i for _, i in sent}
+        self._heard, self._publishers = heard, tuple(publisher for publisher, _ in sent)
+        self._buffers = PublishBuffers(
             self._publish,
             np.array([publisher.handle.pointer for publisher, _ in sent], np.int64),
             np.array([addresses[image] for _, image in sent], np.int64),
             images.words,
             images.stamps,
-            images.numbers,
+            *images.numbers[1:3],
+            *(
+                numbers if i in filled else _UNHEARD
+                for i, numbers in enumerate(images.numbers[3:], 3)
+            ),
             self._angles,
         )

@@ -7,10 +7,9 @@ from geometry_msgs.msg import Transform, Twist, Wrench
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 
-from rbdyn_ros.faults.covariance import Covariances
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.ros.messages.frames import Frames
-from rbdyn_ros.ros.messages.messages import set_quaternion, set_stamp, set_xyz, xyzw
+from rbdyn_ros.ros.messages.messages import set_stamp, set_xyz, xyzw
 from rbdyn_ros.ros.messages.sample import Sample
 from rbdyn_ros.ros.messages.template import Template
 
@@ -88,52 +87,56 @@ class Pose(_Templated):
         message.pose.covariance, message.twist.covariance = np.array(of_pose), np.array(of_twist)
 
 
-class BallJoint:
+class BallJoint(_Templated):
     """sensor_msgs/MultiDOFJointState: the joint's rotation, angular velocity, and its wrench on the rod, in body axes."""
 
     def __init__(self, frames: Frames):
-        self.message = MultiDOFJointState(
+        message = MultiDOFJointState(
             joint_names=[BALL_JOINT], transforms=[Transform()], twist=[Twist()], wrench=[Wrench()]
         )
-        self.message.header.frame_id = frames.cart
+        message.header.frame_id = frames.cart
+        super().__init__(message, (4, 3, 6))
 
-    def fill(self, sample: Sample) -> MultiDOFJointState:
-        """The message, refilled from a sample."""
-        message = self.message
-        set_stamp(message.header.stamp, sample.stamp)
-        set_quaternion(message.transforms[0].rotation, sample.Q)
-        set_xyz(message.twist[0].angular, sample.w)
-        set_xyz(message.wrench[0].force, sample.body(sample.reaction))
-        set_xyz(message.wrench[0].torque, friction(sample))
-        return message
+    @staticmethod
+    def _numbers(sample: Sample) -> tuple:
+        return xyzw(sample.Q), sample.w, sample.body(sample.reaction) + friction(sample)
+
+    @staticmethod
+    def _put(message: MultiDOFJointState, rotation, angular, wrench) -> None:
+        turn = message.transforms[0].rotation
+        turn.x, turn.y, turn.z, turn.w = rotation
+        set_xyz(message.twist[0].angular, angular)
+        set_xyz(message.wrench[0].force, wrench[:3])
+        set_xyz(message.wrench[0].torque, wrench[3:])
 
 
-class Inertial:
-    """sensor_msgs/Imu on the rod: orientation, angular velocity and specific force (REP-145).
+class Inertial(_Templated):
+    """sensor_msgs/Imu on the rod: orientation, angular velocity and specific force (REP-145), each with its covariance.
 
     All three are always given, so no covariance begins with -1; zeros are an ideal sensor's.
     """
 
     def __init__(self, frames: Frames):
-        self.message = Imu()
-        self.message.header.frame_id = frames.imu
-        self._written = Covariances()
+        message = Imu()
+        message.header.frame_id = frames.imu
+        super().__init__(message, (4, 9, 3, 9, 3, 9))
 
-    def fill(self, sample: Sample) -> Imu:
-        """The message, refilled from a sample."""
-        message = self.message
-        set_stamp(message.header.stamp, sample.stamp)
-        set_quaternion(message.orientation, sample.Q)
+    @staticmethod
+    def _numbers(sample: Sample) -> tuple:
         angular_velocity, felt = sample.inertial or (sample.w, sample.specific_force())
-        set_xyz(message.angular_velocity, angular_velocity)
-        set_xyz(message.linear_acceleration, felt)
         c = sample.covariances()
-        if c != self._written:
-            message.orientation_covariance = np.array(c.orientation)
-            message.angular_velocity_covariance = np.array(c.angular_velocity)
-            message.linear_acceleration_covariance = np.array(c.acceleration)
-            self._written = c
-        return message
+        measured = angular_velocity, c.angular_velocity, felt, c.acceleration
+        return xyzw(sample.Q), c.orientation, *measured
+
+    @staticmethod
+    def _put(message: Imu, orientation, of_orientation, rate, of_rate, felt, of_felt) -> None:
+        turn = message.orientation
+        turn.x, turn.y, turn.z, turn.w = orientation
+        set_xyz(message.angular_velocity, rate)
+        set_xyz(message.linear_acceleration, felt)
+        message.orientation_covariance = np.array(of_orientation)
+        message.angular_velocity_covariance = np.array(of_rate)
+        message.linear_acceleration_covariance = np.array(of_felt)
 
 
 def friction(sample: Sample) -> tuple:

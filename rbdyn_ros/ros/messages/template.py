@@ -13,6 +13,7 @@ from rbdyn_ros.ros.messages.cdr import HEAD
 from rbdyn_ros.ros.messages.messages import SECOND, set_stamp
 
 _STAMP = struct.Struct("<iI")
+_DOUBLE = 8  # bytes
 _LITTLE = b"\0\1"  # plain CDR, little-endian, as every middleware writes it on the usual machines
 
 
@@ -36,6 +37,9 @@ class Template:
             for packer, block in zip(packers, blocks)
         ]
         self.known = self._bytes[:2] == _LITTLE and all(place >= 0 for _, place in self._places)
+        if self.known:  # what nobody writes is zero, as covariances of the truth
+            for packer, place in self._places:
+                packer.pack_into(self._bytes, place, *(0.0,) * (packer.size // _DOUBLE))
 
     @property
     def image(self) -> tuple | None:
@@ -43,7 +47,7 @@ class Template:
         if not self.known:
             return None
         return bytes(self._bytes), [
-            place + 8 * i for packer, place in self._places for i in range(packer.size // 8)
+            place + 8 * i for packer, place in self._places for i in range(packer.size // _DOUBLE)
         ]
 
     def packed(self, stamp: int, *blocks: tuple) -> bytes:

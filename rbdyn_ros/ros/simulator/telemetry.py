@@ -44,9 +44,17 @@ class Telemetry:
             TFMessage, "/tf_static", qos.LATCHED, **qos.publishing()
         )
         self._static_sent = False
-        self._joints, self._pose = state_topics.Joints(frames), state_topics.Pose(frames)
+        self._states = tuple(
+            make(frames)
+            for make in (
+                state_topics.Joints,
+                state_topics.Pose,
+                state_topics.BallJoint,
+                state_topics.Inertial,
+            )
+        )
         self._groups = self._make_groups(values)
-        self.native_publisher = NativePublisher(self, self._joints, self._pose)
+        self.native_publisher = NativePublisher(self, *self._states)
         self._time = Clock()
         self._tells_time, self.heard, self._look = (
             False,
@@ -196,23 +204,16 @@ class Telemetry:
         def make(*topic) -> tuple:
             return (self._publisher(*topic),)
 
+        joints, pose, ball_joint, inertial = (source.packed for source in self._states)
         state = [
             (
-                self._joints.packed,
+                joints,
                 make(JointState, "joint_states"),
                 make(JointState, "ground_truth/joint_states"),
             ),
-            (
-                self._pose.packed,
-                make(Odometry, "odometry"),
-                make(Odometry, "ground_truth/odometry"),
-            ),
-            (
-                state_topics.BallJoint(frames).fill,
-                make(MultiDOFJointState, "multi_dof_joint_states"),
-                (),
-            ),
-            (state_topics.Inertial(frames).fill, make(Imu, "imu/data"), ()),
+            (pose, make(Odometry, "odometry"), make(Odometry, "ground_truth/odometry")),
+            (ball_joint, make(MultiDOFJointState, "multi_dof_joint_states"), ()),
+            (inertial, make(Imu, "imu/data"), ()),
         ]
         wrench = [
             (wrench_topics.CartForce(frames).fill, (), make(WrenchStamped, "wrench/cart")),
