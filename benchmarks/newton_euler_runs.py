@@ -9,8 +9,7 @@ import numpy as np
 from rbdyn_ros.mechanics import model
 from rbdyn_ros.mechanics import moreau_jean as compiled
 from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
-from rbdyn_ros.mechanics.network import moreau_jean, second_order
-from rbdyn_ros.mechanics.network import of_bodies as network
+from rbdyn_ros.mechanics.network import moreau_jean
 
 UPRIGHT = [1.0, 0.0, 0.0, 0.0]
 
@@ -49,8 +48,7 @@ def two_rods() -> dict:
 
 def compared(name: str, case: dict, theirs: dict) -> dict:
     """A row of the table, without impulses: our scheme beside what Siconos has made of the case."""
-    bodies = case.get("balls") or case["rods"]
-    rows, ours = _rolled(case) if "balls" in case else _swung(case, len(bodies))
+    rows, ours = _run(case)
     dq, dv = (
         float(np.abs(np.array(part) - theirs[key]).max())
         for part, key in zip(zip(*rows), ("q", "v"))
@@ -65,33 +63,22 @@ def compared(name: str, case: dict, theirs: dict) -> dict:
     }
 
 
-def _rolled(case: dict) -> tuple:
-    """(rows of (q, v), time of a step [us] in a whole run) of the balls, compiled."""
-    options, rows, balls = moreau_jean.options(linearised=True), [], _rolling(case)
+def _run(case: dict) -> tuple:
+    """(rows of (q, v), time of a step [us] in a whole run) of balls or rods."""
+    make = _rolling if "balls" in case else _chained
+    if "balls" in case:
+        options = moreau_jean.options(linearised=True)
+    else:
+        options = moreau_jean.options(tolerance=1e-14)
+    rows, bodies = [], make(case)
     for _ in range(case["steps"]):
-        if not compiled.advance(balls, case["h"], 1, options):
-            raise RuntimeError(compiled.failure(balls))
-        rows.append((model.places(balls), compiled.velocities(balls)))
-    again = _rolling(case)
+        if not compiled.advance(bodies, case["h"], 1, options):
+            raise RuntimeError(compiled.failure(bodies))
+        rows.append((model.places(bodies), compiled.velocities(bodies)))
+    again = make(case)
     begun = time.perf_counter()
     compiled.advance(again, case["h"], case["steps"], options)
     return rows, 1e6 * (time.perf_counter() - begun) / case["steps"]
-
-
-def _swung(case: dict, count: int) -> tuple:
-    """The same of the rods, by the general stepper, whose joints' rows are those of Siconos."""
-    net, q, v = network.network(_chained(case))
-    options = moreau_jean.options(tolerance=1e-14)
-    second_order.check_start(net, 0.0, q, v)
-    moreau_jean.step(net, 0.0, q, v, case["h"], options)
-    begun, rows = time.perf_counter(), []
-    for k in range(case["steps"]):
-        step = moreau_jean.step(net, k * case["h"], q, v, case["h"], options)
-        if not step.ok:
-            raise RuntimeError(step.message)
-        q, v = step.q, step.v
-        rows.append((q[0].reshape(count, 7), v[0].reshape(count, 6)))
-    return rows, 1e6 * (time.perf_counter() - begun) / len(rows)
 
 
 def _started(parts: list, constraints=None, contacts=None) -> model.Model:

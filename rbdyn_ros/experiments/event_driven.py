@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import model
+from rbdyn_ros.mechanics import columns, model
 from rbdyn_ros.mechanics.description import geoms, joints, pairs, rigid_bodies
 from rbdyn_ros.mechanics.description.quaternion_body import turned_back
-from rbdyn_ros.mechanics.network import event_driven, second_order
-from rbdyn_ros.mechanics.network import of_bodies as network
+from rbdyn_ros.mechanics.network import dynamics, event_driven
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.types import Array, Input, State, System
 
@@ -39,12 +38,14 @@ def follow(system: System, state: State, input: Input, times, most: int = 1000) 
     It ends with the `most`-th event, rows and all; ArithmeticError where it cannot go on before.
     """
     contacts, candidates = _candidates(system)
-    net, q, v = network.network(_cart_and_rod(system, state, candidates), _load(system, input))
+    made = _cart_and_rod(system, state, candidates)
+    model.part(made, "clock")[columns.TIME] = state.t
     options = event_driven.options(_ACCURACY, max_events=most)
-    run = event_driven.run(net, state.t, q, v, times, options)
+    run = event_driven.run_model(made, times, _load(system, input), options)
     if not run.ok and len(run.events) < most:
         raise ArithmeticError(run.message)
-    impacts = [_impact(net, contacts, event) for event in run.events if event.kind == "impact"]
+    met = dynamics.OfModel(made, None)
+    impacts = [_impact(met, contacts, event) for event in run.events if event.kind == "impact"]
     return np.hstack([run.q[:, :2], run.q[:, 10:], run.v[:, :2], run.v[:, 9:]]), impacts
 
 
@@ -101,26 +102,24 @@ def _load(system: System, input: Input):
     arm = r - (0.0, 0.0, system.center)
 
     def wrench(t, q, v):
-        out, f = np.zeros(12), rod_on_cart.sines_at(input.sines, t)
-        out[:2] = input.force + f - system.cart_damping * v[:2]
-        F_b, T_b = (np.array(turned_back(tuple(q[10:]), tuple(a))) for a in (F, T))
-        out[6:9], out[9:] = F, T_b + np.cross(arm, F_b) - system.joint_damping * v[9:]
+        out, f = np.zeros((2, 6)), rod_on_cart.sines_at(input.sines, t)
+        out[CART, :2] = input.force + f - system.cart_damping * v[CART, :2]
+        F_b, T_b = (np.array(turned_back(tuple(q[ROD, 3:]), tuple(a))) for a in (F, T))
+        turning = T_b + np.cross(arm, F_b) - system.joint_damping * v[ROD, 3:]
+        out[ROD, :3], out[ROD, 3:] = F, turning
         return out
 
     return wrench
 
 
-def _impact(net: second_order.Network, contacts: list, event) -> Impact:
-    """Of an event; the first interaction is the joint, the last one the held cart, and the
-    contacts are between them.
-    """
-    k, sizes = event.interactions[0], [one.relation.rows for one in net.interactions]
-    name, P = contacts[k - 1], np.zeros(3)
-    if len(event.interactions) > 1 or len(event.impulses) != sizes[0] + sizes[k] + sizes[-1]:
+def _impact(met: dynamics.OfModel, contacts: list, event) -> Impact:
+    """Of an event, whose only interaction is the pair that is hit."""
+    k, P = event.interactions[0], np.zeros(3)
+    if len(event.interactions) > 1 or len(event.impulses) != met.sizes[k]:
         raise ArithmeticError(
-            f"at t = {event.t:g} s {world.NAMES[name]} is hit while another contact is closed; "
-            "impacts are told one by one"
+            f"at t = {event.t:g} s {world.NAMES[contacts[k]]} is hit while another contact is "
+            "closed; impacts are recorded one by one"
         )
-    P[: sizes[k]] = event.impulses[sizes[0] : sizes[0] + sizes[k]]
-    H = second_order.rows(net, net.interactions[k], event.t, event.q)[0]
-    return Impact(event.t, name, P, float(H[0] @ event.before[0]), float(H[0] @ event.after[0]))
+    P[: met.sizes[k]] = event.impulses
+    before, after = (met.speeds(event.t, event.q, v, [k])[0] for v in (event.before, event.after))
+    return Impact(event.t, contacts[k], P, float(before), float(after))

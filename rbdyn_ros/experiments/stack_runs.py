@@ -5,10 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.experiments.scenes import Scene
+from rbdyn_ros.mechanics import accelerations, projection
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import pairs
-from rbdyn_ros.mechanics.network import of_bodies as networks
-from rbdyn_ros.mechanics.network import second_order
 from rbdyn_ros.mechanics.solvers import fc3d
 from rbdyn_ros.types import Array
 
@@ -54,19 +53,9 @@ def _problem(model: models.Model, h: float) -> fc3d.Problem:
     """What stops the bodies as they stand if they have fallen freely for h: W, the velocities of
     the contacts that touch, mu.
     """
-    net, q, v = networks.network(model)
-    system, touching = (
-        net.systems[0],
-        [
-            i
-            for i, one in enumerate(net.interactions)
-            if one.relation.value(0.0, q[0])[0] <= TOUCHING
-        ],
-    )
-    blocks = [second_order.rows(net, net.interactions[i], 0.0, q) for i in touching]
-    M = system.mass(q[0])
-    falling = v[0] + h * np.tile([*model.bodies.gravity, 0.0, 0.0, 0.0], len(model.bodies.mass))
-    W, _ = second_order.delassus(blocks, (M,))
-    return fc3d.problem(
-        W, np.vstack([block[0] for block in blocks]) @ falling, model.pairs.mu[touching]
-    )
+    q, v = models.state(model)
+    touching = np.flatnonzero(pairs.gaps(model.pairs, q) <= TOUCHING)
+    v[:, :3] += h * model.bodies.gravity
+    memory, still = projection.memory_of(model), np.zeros_like(v)
+    found = accelerations.evaluate(memory, q, v, still, touching)
+    return fc3d.problem(found.G, found.u, model.pairs.mu[touching])

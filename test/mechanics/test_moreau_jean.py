@@ -11,7 +11,7 @@ from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import moreau_jean, scene, shapes
 from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
 from rbdyn_ros.mechanics.network import moreau_jean as general
-from rbdyn_ros.mechanics.network import of_bodies as network
+import dense_bodies as network
 
 
 def block():

@@ -13,7 +13,7 @@ from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import moreau_jean, runs, shapes
 from rbdyn_ros.mechanics.description import geoms, pairs
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
-from rbdyn_ros.mechanics.network import of_bodies as network
+import dense_bodies as network
 
 G, H, FLOOR = 9.81, 2e-3, geoms.plane()
 CUBE = (0.2, 0.2, 0.2)

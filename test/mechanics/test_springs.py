@@ -5,7 +5,7 @@ import pytest
 
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import runs, scene, shapes
-from rbdyn_ros.mechanics.network.of_bodies import network
+from dense_bodies import network
 
 STILL, ALONG_X = (0.0, 0.0, 0.0), (0.5**0.5, 0.0, 0.5**0.5, 0.0)
 G = 9.81

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.experiments.nonsmooth_runs import march
-from rbdyn_ros.mechanics import model
-from rbdyn_ros.mechanics.description import rigid_bodies
 from rbdyn_ros.mechanics.network import event_driven, laws, moreau_jean, second_order
-from rbdyn_ros.mechanics.network import of_bodies as network
 
 RNG = np.random.default_rng(7)
 
@@ -125,21 +122,9 @@ def test_bad_input_is_named(call, words):
         call()
 
 
-ONE = rigid_bodies.build(1.0, (1.0, 1.0, 1.0))
-BODY = network.network(
-    model.build(ONE, rigid_bodies.configuration(ONE, (0, 0, 0)), rigid_bodies.motion(ONE))
-)[0].systems[0]
-
-
 @pytest.mark.parametrize(
     "system, q, words",
     [
-        (
-            BODY,
-            np.r_[0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0],
-            "a quaternion in q of system 0 has norm 2; it must be 1",
-        ),
-        (BODY, np.zeros(7), "a quaternion in q of system 0 has norm 0"),
         (
             second_order.nonlinear(1, lambda q: np.eye(2), lambda t, q, v: np.zeros(1)),
             np.zeros(1),

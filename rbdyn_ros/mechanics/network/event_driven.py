@@ -16,19 +16,23 @@ the ends of these phases are events too: a sliding speed that reaches zero, and 
 of the accelerations where it is no longer the phase (N.30, N.31).
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.network import one_step, phases, second_order
 from rbdyn_ros.mechanics.network.arguments import count, number
+from rbdyn_ros.mechanics.network.dynamics import IntegrationStopped, OfModel, OfNetwork
 from rbdyn_ros.mechanics.network.laws import Equality
-from rbdyn_ros.mechanics.network.second_order import Network, joined
+from rbdyn_ros.mechanics.network.phases import System
+from rbdyn_ros.mechanics.network.second_order import Network
 from rbdyn_ros.mechanics.solvers.solution import explain
 from rbdyn_ros.types import Array
 
-_SHIFT = 1e-6  # [s] for the derivative of H along the motion
 # [m] a gap below is zero: above the roots' round-off, below the last bounces that are flown
 _TOUCHING = 1e-12
 _OVERLAP = 1e-9  # [m] what drift along a closed contact may leave
@@ -76,7 +80,7 @@ def options(
 
 
 def run(
-    net: Network, t: float, q: tuple, v: tuple, times: Array, options: Options = Options()
+    net: Network, t: float, q: Array, v: Array, times: Array, options: Options = Options()
 ) -> Run:
     """From (t, q, v), tuples with a part for each system, to the last of `times` (k,), increasing,
     each >= t.
@@ -85,6 +89,23 @@ def run(
     increase; all else comes back in the Run.
     """
     second_order.check_start(net, t, q, v)
+    return _run(OfNetwork(net, q, v), t, np.concatenate(q), np.concatenate(v), times, options)
+
+
+def run_model(
+    model: models.Model, times: Array, wrench: Callable | None = None, options: Options = Options()
+) -> Run:
+    """The same of a model from where it stands, which does not move; its interactions are its
+    pairs. Joints stay closed.
+
+    wrench(t, q (n, 7), v (n, 6)) -> (n, 6) loads the bodies beside their weight: a force [N, world]
+    and a torque [N m, body] for each, at its center of mass.
+    """
+    (q, v), t = models.state(model), float(models.part(model, "clock")[c.TIME, 0])
+    return _run(OfModel(model, wrench), t, q.ravel(), v.ravel(), times, options)
+
+
+def _run(system: System, t: float, q: Array, v: Array, times: Array, options: Options) -> Run:
     times = np.asarray(times, float)
     if (
         times.ndim != 1
@@ -94,15 +115,15 @@ def run(
         or not np.isfinite(times).all()
     ):
         raise ValueError(f"the times must be finite, increase, and begin at t = {t:g} s or later")
-    flown = EventDrivenRun(net, t, q, v, times, options)
+    flown = EventDrivenRun(system, t, q, v, times, options)
     message = ""
     try:
         flown.integrate()
     except (IntegrationStopped, second_order.Singular) as stopped:
         message = f"event_driven stopped at t = {flown.t:g} s: {stopped}"
     k = len(flown.rows)
-    q, v = flown.split(np.array(flown.rows).reshape(k, flown.cuts_q[-1] + flown.cuts_v[-1]))
-    return Run(times[:k], q, v, flown.events, not message, message)
+    rows = np.array(flown.rows).reshape(k, len(q) + len(v))
+    return Run(times[:k], rows[:, : len(q)], rows[:, len(q) :], flown.events, not message, message)
 
 
 class Event(NamedTuple):
@@ -113,31 +134,23 @@ class Event(NamedTuple):
     # slides)
     kind: str
     interactions: tuple
-    q: tuple
-    before: tuple  # v^-
-    after: tuple  # v^+
+    q: Array
+    before: Array  # v^-
+    after: Array  # v^+
     impulses: Array  # of the closed rows, in the order of the interactions
-
-
-class IntegrationStopped(Exception):
-    """Why the run cannot go on."""
 
 
 class EventDrivenRun:
     """The state of a run: where it is, what is closed, what was seen."""
 
     def __init__(
-        self, net: Network, t: float, q: tuple, v: tuple, times: Array, options: NamedTuple
+        self, system: System, t: float, q: Array, v: Array, times: Array, options: NamedTuple
     ):
-        self.net, self.times, self.options = net, times, options
-        self.cuts_q = np.cumsum([len(x) for x in q])
-        self.cuts_v = np.cumsum([len(x) for x in v])
+        self.system, self.times, self.options = system, times, options
         self.t, self.q, self.v = t, q, v
         self.rows, self.events = [], []
-        self.equalities = [
-            k for k, one in enumerate(net.interactions) if isinstance(one.law, Equality)
-        ]
-        self.contacts = [k for k in range(len(net.interactions)) if k not in self.equalities]
+        self.equalities = [k for k, law in enumerate(system.laws) if isinstance(law, Equality)]
+        self.contacts = [k for k in range(len(system.laws)) if k not in self.equalities]
         self.closed, self.sliding = self.equalities, {}
 
     def integrate(self) -> None:
@@ -152,86 +165,31 @@ class EventDrivenRun:
             if touched:
                 self.collide(touched)
         while len(self.rows) < len(self.times):
-            self.rows.append(np.concatenate([*self.q, *self.v]))
-
-    def gap(self, k: int, t: float, q: tuple) -> float:
-        """y_N of interaction k."""
-        one = self.net.interactions[k]
-        return float(one.relation.value(t, joined(q, one))[0])
-
-    def split(self, y: Array) -> tuple:
-        """(q, v) of a flat state."""
-        return y[..., : self.cuts_q[-1]], y[..., self.cuts_q[-1] :]
+            self.rows.append(np.concatenate([self.q, self.v]))
 
     def parts(self, y: Array) -> tuple:
-        """(q, v) as tuples."""
-        q, v = self.split(y)
-        return tuple(np.split(q, self.cuts_q[:-1])), tuple(np.split(v, self.cuts_v[:-1]))
-
-    def speeds(self, t: float, q: tuple, v: tuple, some: list) -> Array:
-        """u of the interactions `some`, one after the other."""
-        out = [np.empty(0)]
-        for k in some:
-            one = self.net.interactions[k]
-            out.append(
-                second_order.velocity(
-                    second_order.rows(self.net, one, t, q),
-                    one.relation.drift(t, joined(q, one)),
-                    v,
-                )
-            )
-        return np.concatenate(out)
-
-    def accelerations(self, t: float, q: tuple, v: tuple, some: list) -> tuple:
-        """(G, free du/dt, free dv/dt, carried) of the interactions `some` (N.24)."""
-        M = tuple(s.mass(x) for s, x in zip(self.net.systems, q))
-        F = second_order.forces(self.net, t, q, v)
-        if not all(np.isfinite(x).all() for x in (*M, *F)):
-            raise IntegrationStopped(f"a force or a mass is not finite near t = {t:g} s")
-        free = tuple(
-            second_order.solved(m, f, f"mass of system {i}") for i, (m, f) in enumerate(zip(M, F))
-        )
-        rows = [second_order.rows(self.net, self.net.interactions[k], t, q) for k in some]
-        if not rows:
-            return np.empty((0, 0)), np.empty(0), free, {}
-        G, carried = second_order.delassus(rows, M)
-        b = np.concatenate([self.bias(t, q, v, k) for k in some])
-        driven = np.concatenate([sum(block @ free[i] for i, block in H.items()) for H in rows])
-        return G, b + driven, free, carried
-
-    def bias(self, t: float, q: tuple, v: tuple, k: int) -> Array:
-        """b of interaction k (N.24)."""
-        one = self.net.interactions[k]
-        if one.relation.bias:
-            return one.relation.bias(t, joined(q, one), joined(v, one))
-        ahead, behind = (
-            tuple(s.moved(x, d * y) for s, x, y in zip(self.net.systems, q, v))
-            for d in (_SHIFT, -_SHIFT)
-        )
-        return (
-            self.speeds(t + _SHIFT, ahead, v, [k]) - self.speeds(t - _SHIFT, behind, v, [k])
-        ) / (2.0 * _SHIFT)
+        """(q, v) of a flat state."""
+        return y[: len(self.q)], y[len(self.q) :]
 
     def rate(self, t: float, y: Array) -> Array:
         """d(q, v)/dt with the closed interactions held."""
         q, v = self.parts(y)
-        G, u_rate, a, carried = self.accelerations(t, q, v, self.closed)
+        G, u_rate, a, carried = self.system.accelerations(t, q, v, self.closed)
         if len(G):
-            force = phases.multipliers(G, u_rate, *self.phase(t, q, v))
-            a = tuple(x + carried[i] @ force for i, x in enumerate(a))
-        return np.concatenate([*(s.tangent(x) @ w for s, x, w in zip(self.net.systems, q, v)), *a])
+            a = a + phases.multipliers(G, u_rate, *self.phase(t, q, v)) @ carried
+        return np.concatenate([self.system.rates(q, v), a])
 
-    def phase(self, t: float, q: tuple, v: tuple) -> tuple:
+    def phase(self, t: float, q: Array, v: Array) -> tuple:
         """(S, E) of what is closed (N.30)."""
         return phases.reduction(
-            self.net, self.closed, self.sliding, self.speeds(t, q, v, self.closed)
+            self.system, self.closed, self.sliding, self.system.speeds(t, q, v, self.closed)
         )
 
     def require_held(self) -> None:
         """IntegrationStopped where no multipliers keep what is closed: rows that contradict each
         other, or move what cannot move.
         """
-        G, a, _, _ = self.accelerations(self.t, self.q, self.v, self.closed)
+        G, a, _, _ = self.system.accelerations(self.t, self.q, self.v, self.closed)
         kept, E = self.phase(self.t, self.q, self.v)
         left = G[kept] @ phases.multipliers(G, a, kept, E) + a[kept]
         if not np.abs(left).max(initial=0.0) <= _HELD * (1.0 + np.abs(a).max(initial=0.0)):
@@ -243,19 +201,19 @@ class EventDrivenRun:
     def pressing(self, t: float, y: Array, k: int) -> float:
         """lambda_N of the closed contact k."""
         q, v = self.parts(y)
-        G, u_rate, _, _ = self.accelerations(t, q, v, self.closed)
+        G, u_rate, _, _ = self.system.accelerations(t, q, v, self.closed)
         return float(phases.multipliers(G, u_rate, *self.phase(t, q, v))[self.first_row(k)])
 
     def first_row(self, k: int) -> int:
         """Where the rows of the closed interaction k begin."""
-        return sum(
-            self.net.interactions[j].relation.rows for j in self.closed[: self.closed.index(k)]
-        )
+        return sum(self.system.sizes[j] for j in self.closed[: self.closed.index(k)])
 
-    def wanted(self, t: float, q: tuple, v: tuple) -> phases.Wanted:
+    def wanted(self, t: float, q: Array, v: Array) -> phases.Wanted:
         """What the law wants of the accelerations of what is closed (N.31)."""
-        G, u_rate, _, _ = self.accelerations(t, q, v, self.closed)
-        want = phases.wanted(self.net, self.closed, self.sliding, G, u_rate, *self.phase(t, q, v))
+        G, u_rate, _, _ = self.system.accelerations(t, q, v, self.closed)
+        want = phases.wanted(
+            self.system, self.closed, self.sliding, G, u_rate, *self.phase(t, q, v)
+        )
         if not want.solution.ok:
             raise IntegrationStopped(f"who stays closed is not solved: {explain(want.solution)}")
         return want
@@ -264,14 +222,14 @@ class EventDrivenRun:
         """The speed of the sliding contact k along the direction in which its phase began."""
         return float(self.tangential(t, *self.parts(y), k) @ self.sliding[k])
 
-    def tangential(self, t: float, q: tuple, v: tuple, k: int) -> Array:
+    def tangential(self, t: float, q: Array, v: Array, k: int) -> Array:
         """u_T of the contact k."""
-        return self.speeds(t, q, v, [k])[1:]
+        return self.system.speeds(t, q, v, [k])[1:]
 
     def fly(self) -> list:
         """Integrate to the next event or the end; the contacts that touched."""
         watched, rising, hop = [], [], np.inf
-        rubbing = [k for k in self.closed if phases.has_tangents(self.net, k)]
+        rubbing = [k for k in self.closed if phases.has_tangents(self.system, k)]
         if rubbing:
             watched.append((_PHASE, lambda t, y: phases.margin(self.wanted(t, *self.parts(y)))))
         for k in self.contacts:
@@ -281,9 +239,9 @@ class EventDrivenRun:
                 continue
             elif k in self.closed:
                 watched.append((k, lambda t, y, k=k: self.pressing(t, y, k)))
-            elif self.gap(k, self.t, self.q) > _TOUCHING:
-                watched.append((k, lambda t, y, k=k: self.gap(k, t, self.parts(y)[0])))
-            elif self.speeds(self.t, self.q, self.v, [k])[0] < 0.0:
+            elif self.system.gap(k, self.t, self.q) > _TOUCHING:
+                watched.append((k, lambda t, y, k=k: self.system.gap(k, t, self.parts(y)[0])))
+            elif self.system.speeds(self.t, self.q, self.v, [k])[0] < 0.0:
                 return [k]
             else:
                 rising.append(k)
@@ -306,7 +264,7 @@ class EventDrivenRun:
         while True:
             ended = self.integrate_flight(watched, min(self.times[-1], self.t + hop))
             if hop <= 0.25 * self.options.rest_time or all(
-                self.gap(k, self.t, self.q) >= -_OVERLAP for k in rising
+                self.system.gap(k, self.t, self.q) >= -_OVERLAP for k in rising
             ):
                 return ended
             self.t, self.q, self.v, rows = origin
@@ -314,8 +272,8 @@ class EventDrivenRun:
 
     def rise(self, k: int) -> float:
         """About how long the contact k, just left, rises [s]."""
-        u = self.speeds(self.t, self.q, self.v, [k])[0]
-        fall = -self.accelerations(self.t, self.q, self.v, [k])[1][0]
+        u = self.system.speeds(self.t, self.q, self.v, [k])[0]
+        fall = -self.system.accelerations(self.t, self.q, self.v, [k])[1][0]
         longest = min(self.options.max_step, self.times[-1] - self.t)
         return (
             min(max(u / fall, 0.25 * self.options.rest_time), longest) if fall > 0.0 else longest
@@ -327,7 +285,7 @@ class EventDrivenRun:
         functions = [f for _, f in watched]
         for f in functions:
             f.terminal, f.direction = True, -1.0
-        y = np.concatenate([*self.q, *self.v])
+        y = np.concatenate([self.q, self.v])
         tolerance = self.options.tolerance
         found = solve_ivp(
             self.rate,
@@ -343,16 +301,21 @@ class EventDrivenRun:
         if not found.success:
             raise IntegrationStopped(f"the flight failed: {found.message}")
         while len(self.rows) < len(self.times) and self.times[len(self.rows)] <= found.t[-1]:
-            self.rows.append(found.sol(self.times[len(self.rows)]))
+            row = self.system.closed(*self.parts(found.sol(self.times[len(self.rows)])))
+            self.rows.append(np.concatenate(row))
         self.t = float(found.t[-1])
-        self.q, self.v = self.parts(found.y[:, -1])
+        self.q, self.v = self.system.closed(*self.parts(found.y[:, -1]))
         self.require_held()
         return [k for (k, _), times in zip(watched, found.t_events or []) if len(times)]
 
     def release(self, k: int) -> None:
         """The contact k no longer presses."""
         self.closed = [j for j in self.closed if j != k]
-        self.events.append(Event(self.t, "release", (k,), self.q, self.v, self.v, np.zeros(0)))
+        self.record("release", (k,), self.v, np.zeros(0))
+
+    def record(self, kind: str, who: list | tuple, before: Array, P: Array) -> None:
+        """Write an event at this instant down."""
+        self.events.append(Event(self.t, kind, tuple(who), self.q, before, self.v, P))
 
     def collide(self, touched: list) -> None:
         """The impact of the contacts that touched, of what closes at the same instant, and of all
@@ -363,7 +326,7 @@ class EventDrivenRun:
         )
         some = sorted({*self.closed, *touched})
         before, (self.v, P) = self.v, self.impact(some, rebound=True)
-        self.events.append(Event(self.t, "impact", tuple(touched), self.q, before, self.v, P))
+        self.record("impact", touched, before, P)
         self.settle(touched)
 
     def meets(self, k: int) -> bool:
@@ -371,38 +334,28 @@ class EventDrivenRun:
         onto it, it has to bear at once.
         """
         return (
-            self.gap(k, self.t, self.q) <= _TOUCHING
-            and self.speeds(self.t, self.q, self.v, [k])[0] <= _PARTING
+            self.system.gap(k, self.t, self.q) <= _TOUCHING
+            and self.system.speeds(self.t, self.q, self.v, [k])[0] <= _PARTING
         )
 
     def impact(self, some: list, rebound: bool, still: tuple = ()) -> tuple:
         """(v^+, P) of the impulse problem of the interactions `some`; without rebound u_N^+ = 0,
         for those `still` u^+ = 0.
         """
-        M = tuple(s.mass(x) for s, x in zip(self.net.systems, self.q))
-        G, carried = second_order.delassus(
-            [second_order.rows(self.net, self.net.interactions[k], self.t, self.q) for k in some],
-            M,
-        )
-        u, at, laws = self.speeds(self.t, self.q, self.v, some), 0, []
+        G, carried = self.system.delassus(self.t, self.q, some)
+        u, at, laws = self.system.speeds(self.t, self.q, self.v, some), 0, []
         for k in some:
-            one = self.net.interactions[k]
-            u[at] += rebound * one.law.restitution * min(u[at], 0.0)
-            laws.append(
-                (
-                    one.relation.rows,
-                    one.law
-                    if rebound or phases.has_tangents(self.net, k) and k not in still
-                    else Equality(),
-                )
-            )
-            at += one.relation.rows
+            law, rows = self.system.laws[k], self.system.sizes[k]
+            u[at] += rebound * law.restitution * min(u[at], 0.0)
+            obeys = rebound or phases.has_tangents(self.system, k) and k not in still
+            laws.append((rows, law if obeys else Equality()))
+            at += rows
         found = one_step.solve(G, u, laws)
         if not found.ok:
             raise IntegrationStopped(
                 f"the impact of interactions {', '.join(map(str, some))} is not solved: {explain(found)}"
             )
-        return tuple(x + carried[i] @ found.z for i, x in enumerate(self.v)), found.z
+        return self.v + found.z @ carried, found.z
 
     def settle(self, touched: list) -> None:
         """Which touching contacts stay: those at rest, or with too short a flight ahead, that
@@ -411,15 +364,13 @@ class EventDrivenRun:
         near = [
             k
             for k in self.contacts
-            if k in self.closed or k in touched or self.gap(k, self.t, self.q) <= _TOUCHING
+            if k in self.closed or k in touched or self.system.gap(k, self.t, self.q) <= _TOUCHING
         ]
         resting = [k for k in near if self.rests(k)]
-        if any(abs(self.speeds(self.t, self.q, self.v, [k])[0]) > 1e-12 for k in resting):
-            before, (self.v, P) = (
-                self.v,
-                self.impact(sorted({*self.equalities, *resting}), rebound=False),
-            )
-            self.events.append(Event(self.t, "rest", tuple(resting), self.q, before, self.v, P))
+        if any(abs(self.system.speeds(self.t, self.q, self.v, [k])[0]) > 1e-12 for k in resting):
+            some = sorted({*self.equalities, *resting})
+            before, (self.v, P) = self.v, self.impact(some, rebound=False)
+            self.record("rest", resting, before, P)
         self.closed, self.sliding = sorted({*self.equalities, *resting}), self.sliders(resting)
         if resting:
             want = self.wanted(self.t, self.q, self.v)
@@ -434,7 +385,7 @@ class EventDrivenRun:
         speeds = {
             k: self.tangential(self.t, self.q, self.v, k)
             for k in some
-            if phases.has_tangents(self.net, k)
+            if phases.has_tangents(self.system, k)
         }
         return {
             k: u / np.linalg.norm(u) for k, u in speeds.items() if np.linalg.norm(u) > phases.SLOW
@@ -451,19 +402,13 @@ class EventDrivenRun:
         ]
         before, P = self.v, np.zeros(0)
         if stopped:
-            moving = [k for k in self.sliding if k not in stopped]
-            self.v, P = self.impact(
-                [k for k in self.closed if k not in moving], rebound=False, still=stopped
-            )
-        self.events.append(
-            Event(
-                self.t, "stop" if stopped else "change", tuple(stopped), self.q, before, self.v, P
-            )
-        )
+            some = [k for k in self.closed if k not in self.sliding or k in stopped]
+            self.v, P = self.impact(some, rebound=False, still=stopped)
+        self.record("stop" if stopped else "change", stopped, before, P)
         self.settle([])
 
     def rests(self, k: int) -> bool:
         """Whether contact k is at rest or its next flight would be shorter than `rest_time`."""
-        u = self.speeds(self.t, self.q, self.v, [k])[0]
-        fall = -self.accelerations(self.t, self.q, self.v, [k])[1][0]
+        u = self.system.speeds(self.t, self.q, self.v, [k])[0]
+        fall = -self.system.accelerations(self.t, self.q, self.v, [k])[1][0]
         return bool(fall > 0.0 and -1e-9 < u <= 0.5 * fall * self.options.rest_time)

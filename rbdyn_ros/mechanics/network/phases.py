@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.mechanics.network import one_step
+from rbdyn_ros.mechanics.network.dynamics import OfModel, OfNetwork
 from rbdyn_ros.mechanics.network.laws import WITH_TANGENTS, Complementarity, Equality
-from rbdyn_ros.mechanics.network.second_order import Network
 from rbdyn_ros.mechanics.solvers.solution import Solution
 from rbdyn_ros.types import Array
 
@@ -33,6 +33,9 @@ TURNING = 1e-5
 PARTING = 1e-8
 
 
+System = OfModel | OfNetwork
+
+
 class Wanted(NamedTuple):
     """What the law wants of the closed interactions."""
 
@@ -42,9 +45,9 @@ class Wanted(NamedTuple):
     slipping: dict  # sticking interaction -> (du_T/dt [m/s^2], lambda_T [N])
 
 
-def has_tangents(net: Network, k: int) -> bool:
+def has_tangents(system: System, k: int) -> bool:
     """Whether interaction k has friction."""
-    return isinstance(net.interactions[k].law, WITH_TANGENTS)
+    return isinstance(system.laws[k], WITH_TANGENTS)
 
 
 def direction(u_T: Array, ahead: Array) -> Array:
@@ -54,15 +57,15 @@ def direction(u_T: Array, ahead: Array) -> Array:
     return u_T / np.linalg.norm(u_T) if u_T @ ahead > TURNING else ahead
 
 
-def reduction(net: Network, closed: list, sliding: dict, u: Array) -> tuple:
+def reduction(system: System, closed: list, sliding: dict, u: Array) -> tuple:
     """(S as row numbers, E): rows that are held and directions of their multipliers, for the
     velocities u (N.30).
     """
     kept, at, E = [], 0, np.eye(len(u))
     for k in closed:
-        n = net.interactions[k].relation.rows
+        n = system.sizes[k]
         if k in sliding:
-            E[at + 1 : at + n, at] = -net.interactions[k].law.friction * direction(
+            E[at + 1 : at + n, at] = -system.laws[k].friction * direction(
                 u[at + 1 : at + n], sliding[k]
             )
         kept += range(at, at + (1 if k in sliding else n))
@@ -76,21 +79,21 @@ def multipliers(G: Array, a: Array, kept: Array, E: Array) -> Array:
 
 
 def wanted(
-    net: Network, closed: list, sliding: dict, G: Array, a: Array, kept: Array, E: Array
+    system: System, closed: list, sliding: dict, G: Array, a: Array, kept: Array, E: Array
 ) -> Wanted:
     """The law (N.31) solved on the accelerations."""
-    rows = [1 if k in sliding else net.interactions[k].relation.rows for k in closed]
+    rows = [1 if k in sliding else system.sizes[k] for k in closed]
     W = G[kept] @ E
-    found = one_step.solve(W, a[kept], [(n, _law(net, k, sliding)) for n, k in zip(rows, closed)])
+    found = one_step.solve(
+        W, a[kept], [(n, _law(system, k, sliding)) for n, k in zip(rows, closed)]
+    )
     cuts = np.cumsum(rows)[:-1]
     forces, moves = (
         dict(zip(closed, np.split(x, cuts))) for x in (found.z, W @ found.z + a[kept])
     )
-    rubbing = [k for k in closed if has_tangents(net, k)]
+    rubbing = [k for k in closed if has_tangents(system, k)]
     pressing = {
-        k: float(x[0])
-        for k, x in forces.items()
-        if not isinstance(net.interactions[k].law, Equality)
+        k: float(x[0]) for k, x in forces.items() if not isinstance(system.laws[k], Equality)
     }
     slipping = {k: (moves[k][1:], forces[k][1:]) for k in rubbing if k not in sliding}
     return Wanted(found, pressing, {k: float(moves[k][0]) for k in rubbing}, slipping)
@@ -122,8 +125,8 @@ def margin(want: Wanted) -> float:
     return PARTING - max(moving)
 
 
-def _law(net: Network, k: int, sliding: dict):
-    law = net.interactions[k].law
+def _law(system: System, k: int, sliding: dict):
+    law = system.laws[k]
     if isinstance(law, Equality) or (isinstance(law, WITH_TANGENTS) and k not in sliding):
         return law
     return Complementarity()

@@ -22,9 +22,6 @@ from rbdyn_ros.mechanics.network.laws import Equality
 from rbdyn_ros.types import Array
 
 OVERLAP = 1e-9  # [m] what a contact may overlap, or a joint be open, where a run begins
-# by how much the norm of a quaternion may differ from 1: more than any drift, less than one that
-# was never normalized
-UNIT = 1e-3
 
 
 class Mechanical(NamedTuple):
@@ -37,7 +34,6 @@ class Mechanical(NamedTuple):
     damping: Callable  # (t, q, v) -> dF/dv (n, n)
     tangent: Callable  # q -> T (n_q, n)
     moved: Callable  # (q, w) -> q (+) w
-    norms: Callable  # q -> (values (k,), gradient (k, n_q)): what q must keep zero, |Q| - 1
 
 
 def differentiated(
@@ -69,7 +65,7 @@ def nonlinear(
     stiffness and damping are dF/dq and dF/dv (n, n), functions of (t, q, v); without them, finite
     differences.
     """
-    identity, none = np.eye(degrees), (np.empty(0), np.empty((0, degrees)))
+    identity = np.eye(degrees)
     return Mechanical(
         degrees,
         mass,
@@ -78,7 +74,6 @@ def nonlinear(
         damping or (lambda t, q, v: differentiated(lambda x: force(t, q, x), v, degrees)),
         lambda q: identity,
         lambda q, w: q + w,
-        lambda q: none,
     )
 
 
@@ -192,7 +187,7 @@ def network(systems, interactions) -> Network:
 
 def check_state(net: Network, q: tuple, v: tuple) -> None:
     """ValueError where (q, v) is no state of the network: parts, sizes, numbers that are not
-    finite, quaternions not of norm 1.
+    finite.
     """
     for name, parts in (("q", q), ("v", v)):
         if len(parts) != len(net.systems):
@@ -213,11 +208,6 @@ def check_state(net: Network, q: tuple, v: tuple) -> None:
             raise ValueError(
                 f"q of system {i} has shape {np.shape(x)}; it must be {system.tangent(x).shape[:1]}"
             )
-        for miss in system.norms(x)[0]:
-            if not abs(miss) <= UNIT:
-                raise ValueError(
-                    f"a quaternion in q of system {i} has norm {1.0 + miss:.9g}; it must be 1: divide it by its norm"
-                )
         if np.shape(system.mass(x)) != (system.degrees, system.degrees):
             raise ValueError(
                 f"the mass of system {i} has shape {np.shape(system.mass(x))}; it must be {(system.degrees,) * 2}"
@@ -243,7 +233,7 @@ def check_start(net: Network, t: float, q: tuple, v: tuple) -> None:
         for j in range(len(y)):
             if not abs(y[j]) <= OVERLAP:
                 raise ValueError(
-                    f"row {j} of interaction {k} is {y[j]:g} at the start; an equality must be met: projection.project closes it"
+                    f"row {j} of interaction {k} is {y[j]:g} at the start; an equality must be met"
                 )
             if not abs(u[j]) <= OVERLAP * (1.0 + max(np.abs(x).max(initial=0.0) for x in v)):
                 raise ValueError(

@@ -9,16 +9,14 @@ from scipy.integrate import solve_ivp
 from rbdyn_ros.experiments import scenes
 from rbdyn_ros.experiments.nonsmooth_runs import march, march_model
 from rbdyn_ros.mechanics import model
-from rbdyn_ros.mechanics.description import joints, rigid_bodies
+from rbdyn_ros.mechanics.description import rigid_bodies
 from rbdyn_ros.mechanics.network import (
     bouncing_ball,
     event_driven,
     laws,
     moreau_jean,
-    projection,
     second_order,
 )
-from rbdyn_ros.mechanics.network import of_bodies as network
 
 FREE_TOP = (0.0801587, 0.0825397, 0.00396825)  # kg m^2
 
@@ -147,72 +145,6 @@ def test_two_systems_collide_and_keep_their_momentum():
         40,
     )
     assert (v[0][0], v[1][0]) == pytest.approx((0.0, 1.0), abs=1e-12)
-
-
-def pinned_rod():
-    a = np.radians(10.0)
-    rod = rigid_bodies.build(1.0, (0.4801, 0.4801, 0.0002))
-    q = [[1.2 * np.sin(a), 0.0, 1.2 * np.cos(a), np.cos(a / 2), 0.0, np.sin(a / 2), 0.0]]
-    pinned = joints.assembled(1, joints.nail(0, (0.0, 0.0, -1.2), (0.0, 0.0, 0.0)))
-    return network.network(model.build(rod, q, np.zeros((1, 6)), pinned))
-
-
-def test_projection_with_the_norm_row_closes_the_joint_and_keeps_the_quaternion():
-    """Chapter 11 of the notes: without |Q| = 1 among the rows the correction stretches the
-    quaternion.
-    """
-    drift = {}
-    for projected in (None, False, True):
-        net, q, v = pinned_rod()
-        worst, stretch = 0.0, 0.0
-        for k in range(400):
-            step = moreau_jean.step(net, 5e-3 * k, q, v, 5e-3)
-            assert step.ok, step.message
-            q, v = step.q, step.v
-            if projected is not None:
-                found = projection.project(net, 0.0, q, unit=projected)
-                assert found.ok and found.iterations <= 2
-                q = found.q
-            worst = max(worst, np.abs(net.interactions[0].relation.value(0.0, q[0])).max())
-            stretch = max(stretch, abs(np.linalg.norm(q[0][3:]) - 1.0))
-        drift[projected] = (worst, stretch)
-    assert drift[None][0] > 1e-6
-    assert drift[True][0] < 1e-11 and drift[True][1] < 1e-11
-    assert drift[False][1] > 1e-7
-
-
-def test_projection_pushes_out_what_overlaps_and_leaves_what_is_open():
-    """A point in a corner of two walls: one gap is negative, the other positive; a third row pulls
-    on both.
-    """
-    rows = [
-        second_order.interaction(second_order.linear_relation([H], b), laws.newton_impact(0.5))
-        for H, b in (((1.0, 0.0), 0.0), ((0.0, 1.0), 0.0))
-    ]
-    tied = second_order.interaction(
-        second_order.linear_relation([[1.0, 1.0]], -0.5), laws.Equality()
-    )
-    found = projection.project(
-        second_order.network(second_order.linear(np.eye(2)), [*rows, tied]),
-        0.0,
-        (np.array([-0.1, 0.4]),),
-    )
-    assert found.ok and found.q[0] == pytest.approx([0.0, 0.5], abs=1e-12)
-    open_ones = projection.project(
-        second_order.network(second_order.linear(np.eye(2)), rows), 0.0, (np.array([0.1, 0.4]),)
-    )
-    assert open_ones.iterations == 0 and open_ones.q[0] == pytest.approx([0.1, 0.4], abs=0.0)
-
-
-def test_projection_on_rows_that_contradict_each_other_is_told():
-    rows = [
-        second_order.interaction(second_order.linear_relation([[1.0]], b), laws.Equality())
-        for b in (0.0, -1.0)
-    ]
-    found = projection.project(
-        second_order.network(second_order.linear(1.0), rows), 0.0, (np.zeros(1),)
-    )
-    assert not found.ok and found.residual == pytest.approx(1.0)
 
 
 def test_redundant_joints_are_solved_and_contradicting_ones_refused():

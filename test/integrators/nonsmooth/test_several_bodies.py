@@ -9,7 +9,6 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model, moreau_jean, runs
 from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
 from rbdyn_ros.mechanics.network import event_driven
-from rbdyn_ros.mechanics.network import of_bodies as network
 
 G, FLOOR, MU = 9.81, -0.745, 0.3
 HALF = np.array([0.1, 0.05, 0.2])
@@ -74,7 +73,6 @@ def test_two_balls_that_meet_aslant_leave_as_the_exact_impact_says(mu, spin):
     gamma = 4.0 / 3.0 * bodies.inertia[:, 0]  # turns of balls to order 4
     exact = runs.run(model.build(bodies, q_0, v_0, None, meeting, gamma=gamma), 1e-3, 1, 300)
     assert exact.ok and len(exact.impacts) == 1, exact.message
-    net, *begin = network.network(model.build(bodies, q_0, v_0, None, meeting))
     errors = []
     for h in (1e-3, 2.5e-4):
         two = model.build(bodies, q_0, v_0, None, meeting)
@@ -83,7 +81,7 @@ def test_two_balls_that_meet_aslant_leave_as_the_exact_impact_says(mu, spin):
         assert end[0, :3] + 2.0 * end[1, :3] == pytest.approx([1.0, 0.0, 0.0], abs=1e-12)
         errors.append(np.abs(end[:, :3] - exact.v[-1][:, :3]).max())
     assert errors[0] < 2e-2 and errors[1] < 5e-3
-    flown = event_driven.run(net, 0.0, *begin, [0.3])
+    flown = event_driven.run_model(model.build(bodies, q_0, v_0, None, meeting), [0.3])
     assert flown.ok and [event.kind for event in flown.events] == ["impact"]
     after = flown.v[0].reshape(2, 6)
     assert after[:, :3] == pytest.approx(exact.v[-1][:, :3], abs=1e-8)

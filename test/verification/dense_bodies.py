@@ -1,11 +1,11 @@
-"""A model as a network: its bodies as one mechanical system, its joints and pairs as interactions.
+"""A model as a network of dense matrices: its bodies as one mechanical system, its joints and pairs
+as interactions. What compiled schemes are held against.
 
 m dV/dt = F,   I dOmega/dt + Omega x I Omega = T,   dr/dt = V,   dQ/dt = Q o (0, Omega) / 2   (N.3)
 
-So the schemes of this folder run on the bodies, joints and pairs of a `Model`. q = (r,
-Q) and v = (V [world], Omega [body]) stand body after body in one part. The gyroscopic term counts
-as a force with its gradient, so that an implicit stepper treats it implicitly: explicitly it feeds
-energy. q (+) w turns by the exponential; the notes' Q + h T v stretches |Q| in every step.
+q = (r, Q) and v = (V [world], Omega [body]) stand body after body in one part. The gyroscopic term
+counts as a force with its gradient, so that an implicit stepper treats it implicitly. q (+) w
+turns by the exponential; the notes' Q + h T v stretches |Q| in every step.
 """
 
 import math
@@ -76,7 +76,7 @@ def _system(bodies: Bodies, wrench: Callable | None) -> Mechanical:
         of_load = differentiated(lambda x: wrench(t, q, x), v, n) if wrench else nothing
         return of_load - gyroscopic_gradient(bodies.inertia, v)
 
-    return Mechanical(n, lambda q: M, force, stiffness, damping, tangent, moved, norms)
+    return Mechanical(n, lambda q: M, force, stiffness, damping, tangent, moved)
 
 
 def _joint(constraints: Constraints, joint: int) -> Interaction:
@@ -194,12 +194,3 @@ def moved(q, w):
         )
         out[r + 3], out[r + 4], out[r + 5], out[r + 6] = unit_quaternion.product(Q, turn)
     return out
-
-
-def norms(q: Array) -> tuple:
-    """(|Q| - 1, its gradient) of each body: (b,), (b, 7b)."""
-    Q = q.reshape(-1, 7)[:, 3:]
-    size, gradient = np.linalg.norm(Q, axis=1), np.zeros((len(Q), len(Q), 7))
-    at = np.arange(len(Q))
-    gradient[at, at, 3:] = Q / np.maximum(size, np.finfo(float).tiny)[:, None]
-    return size - 1.0, gradient.reshape(len(Q), -1)

@@ -1,0 +1,274 @@
+"""Accelerations of a model at any state, under its joints and chosen contacts (doc/nonsmooth.md,
+N.24), and what closes its joints there.
+
+    M dv/dt = F - (0, w x J w) + A^T nu + D^T lambda,     A dv/dt + dA/dt v = 0
+    du/dt = D dv/dt + dD/dt v = G lambda + du/dt at lambda = 0
+
+The joints' dA/dt v is exact, that of the contacts a difference quotient along the motion. F are
+weights, springs, dampers and a load.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.geometry import unit_quaternion, vec
+from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics import arena, joints, smooth, sparse, velocity
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
+from rbdyn_ros.mechanics.contact.pairs import aim, push
+from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
+from rbdyn_ros.mechanics.description.rows import TURN
+from rbdyn_ros.mechanics.moreau_jean import set_forces
+from rbdyn_ros.mechanics.packing import bound
+from rbdyn_ros.types import Array
+
+SHIFT = 1e-4  # [s] for the derivative of contacts' rows along the motion, of order 4
+STENCIL = ((1.0, 8.0), (-1.0, -8.0), (2.0, -1.0), (-2.0, 1.0))
+_UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+class Accelerations(NamedTuple):
+    """What `evaluate` finds for n bodies and k chosen contacts of three rows each."""
+
+    free: Array  # (6n,) dv/dt without contact forces [m/s^2 world | rad/s^2 body]
+    rate: Array  # (3k,) du/dt without contact forces [m/s^2]
+    G: Array  # (3k, 3k) [1/kg] du/dt by contact forces, the joints reacting
+    carried: Array  # (3k, 6n) dv/dt by unit contact forces
+    gap: Array  # (k,) [m]
+    u: Array  # (3k,) [m/s] velocities of the contacts: normal, tangents
+    closing: Array  # (6n,) displacement that closes the joints in first order [m | rad]
+    closing_gap: Array  # (k,) what it does to the gaps [m]
+    v: Array  # (6n,) v with the joints obeyed
+    opening: float  # largest |C| of the joints' rows [m] or [-]
+
+
+def evaluate(memory: arena.Arena, q: Array, v: Array, load: Array, chosen: Array) -> Accelerations:
+    """The Accelerations at q (n, 7), v (n, 6) under a load (n, 6) [N world | N m body], with the
+    contacts of the pairs `chosen` (k,). The arena is left there.
+    """
+    n, k = v.size, 3 * len(chosen)
+    found = Accelerations(
+        np.empty(n),
+        np.zeros(k),
+        np.empty((k, k)),
+        np.empty((k, n)),
+        np.empty(len(chosen)),
+        np.empty(k),
+        np.empty(n),
+        np.empty(len(chosen)),
+        np.empty(n),
+        0.0,
+    )
+    numbers = q, v, load.reshape(1, -1, 6), chosen, *found[:-1]
+    opening = bound(fill, memory, *numbers)(memory, *numbers)
+    return found._replace(opening=opening)
+
+
+@part
+def fill(m, q, v, load, chosen, free, rate, G, carried, gap, u, closing, closing_gap, consistent):
+    """Fill the tables of `Accelerations`; the opening."""
+    count = len(chosen)
+    if count > 0:
+        for place, weight in STENCIL:
+            set_state(m, q, v, place * SHIFT)
+            for at in range(count):
+                aim(m, chosen[at])
+                u_there = pair_velocity(m, chosen[at])
+                put_row(rate, at, vec.scale(weight / (12.0 * SHIFT), u_there))
+    set_state(m, q, v, 0.0)
+    for at in range(count):
+        aim(m, chosen[at])
+        gap[at] = arena.pairs(m)[chosen[at], c.GAP]
+        set_row(u, at, pair_velocity(m, chosen[at]))
+    set_forces(m, load, 0)
+    velocity.prepare_node(m)
+    set_biases(m)
+    load_freely(m)
+    velocity.velocities_of(m, 0.0, True, 0.0)
+    read(m, free, False)
+    close(m, c.PHI)
+    read(m, free, True)
+    write(m, free)
+    for at in range(count):
+        put_row(rate, at, pair_velocity(m, chosen[at]))
+    for at in range(count):
+        for j in range(3):
+            smooth.clear(m, c.D_X, c.D_W)
+            push(m, chosen[at], _UNIT[j], c.D_X, c.D_W)
+            velocity.respond(m, 0.0, True)
+            read(m, carried[3 * at + j], False)
+            for other in range(count):
+                set_row(G[3 * at + j], other, pair_velocity(m, chosen[other]))
+    opening = measure_joints(m)
+    close(m, c.PHI)
+    read(m, closing, False)
+    for at in range(count):
+        closing_gap[at] = pair_velocity(m, chosen[at])[0]
+    put_momenta(m, v)
+    velocity.velocities_of(m, 0.0, True, 1.0)
+    read(m, consistent, False)
+    return opening
+
+
+@inlined
+def set_row(x, at, value):
+    """x[3 at : 3 at + 3] := value."""
+    x[3 * at], x[3 * at + 1], x[3 * at + 2] = value
+
+
+@inlined
+def put_row(x, at, value):
+    """x[3 at : 3 at + 3] += value."""
+    x[3 * at] += value[0]
+    x[3 * at + 1] += value[1]
+    x[3 * at + 2] += value[2]
+
+
+@part
+def set_state(m, q, v, ahead):
+    """X, Q, R := q moved along `ahead` [s] of v; U_X, U_W := v."""
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        u, w = (v[i, 0], v[i, 1], v[i, 2]), (v[i, 3], v[i, 4], v[i, 5])
+        put(bodies, i, c.U_X, u)
+        put(bodies, i, c.U_W, w)
+        put(bodies, i, c.X, vec.axpy(ahead, u, (q[i, 0], q[i, 1], q[i, 2])))
+        if bodies[i, c.TURNS] != 0.0:
+            half = vec.scale(0.5 * ahead, w)
+            size = q[i, 3] ** 2 + q[i, 4] ** 2 + q[i, 5] ** 2 + q[i, 6] ** 2
+            s = 1.0 / np.sqrt(size * (1.0 + vec.dot(half, half)))
+            Q = (s * q[i, 3], s * q[i, 4], s * q[i, 5], s * q[i, 6])
+            Q = unit_quaternion.product(Q, (1.0, half[0], half[1], half[2]))
+            put(bodies, i, c.Q, Q)
+            put9(bodies, i, c.R, unit_quaternion.matrix(Q))
+
+
+@part
+def read(m, x, more):
+    """x (6n,) := U_X, U_W, or += these."""
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        for k in range(3):
+            a, b = bodies[i, c.U_X + k], bodies[i, c.U_W + k]
+            x[6 * i + k] = x[6 * i + k] + a if more else a
+            x[6 * i + 3 + k] = x[6 * i + 3 + k] + b if more else b
+
+
+@part
+def write(m, x):
+    """U_X, U_W := x (6n,)."""
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        for k in range(3):
+            bodies[i, c.U_X + k], bodies[i, c.U_W + k] = x[6 * i + k], x[6 * i + 3 + k]
+
+
+@part
+def load_freely(m):
+    """D_X, D_W := F, TAU - w x J w, w in U_W."""
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        w = get(bodies, i, c.U_W)
+        turning = vec.cross(w, vec.times(get(bodies, i, c.J), w))
+        put(bodies, i, c.D_X, get(bodies, i, c.F))
+        put(bodies, i, c.D_W, vec.sub(get(bodies, i, c.TAU), turning))
+
+
+@part
+def put_momenta(m, v):
+    """D_X, D_W := M v."""
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        u, w = (v[i, 0], v[i, 1], v[i, 2]), (v[i, 3], v[i, 4], v[i, 5])
+        put(bodies, i, c.D_X, vec.times(get(bodies, i, c.M), u))
+        put(bodies, i, c.D_W, vec.times(get(bodies, i, c.J), w))
+
+
+@part
+def measure_joints(m):
+    """PHI := what the joints are open by at the node; the largest number."""
+    bodies, blocks, largest = arena.bodies(m), arena.blocks(m), 0.0
+    for i in range(len(bodies)):
+        put(bodies, i, c.X_1, get(bodies, i, c.X))
+        put(bodies, i, c.Q_1, get4(bodies, i, c.Q))
+        put9(bodies, i, c.R_1, get9(bodies, i, c.R))
+        put(bodies, i, c.EXCESS, (0.0, 0.0, 0.0))
+    joints.linearize(m)
+    for j in range(len(blocks)):
+        for r in range(arena.block_integers(m)[j, c.ROWS]):
+            largest = max(largest, abs(blocks[j, c.PHI + r]))
+    return largest
+
+
+@part
+def close(m, column):
+    """U_X, U_W := M^-1 A^T (A M^-1 A^T)^-1 times minus what `column` of the joint blocks holds."""
+    bodies, blocks = arena.bodies(m), arena.blocks(m)
+    smooth.clear(m, c.D_X, c.D_W)
+    smooth.clear(m, c.TORQUE, c.D_W)
+    for j in range(len(blocks)):
+        d = vec.scale(-1.0, get(blocks, j, column))
+        rows = arena.block_integers(m)[j, c.ROWS]
+        put(blocks, j, c.D, (d[0], d[1] if rows > 1 else 0.0, d[2] if rows > 2 else 0.0))
+    if len(blocks) > 0:
+        sparse.solve_again(m)
+        joints.spread(m, c.D, c.D_X, False)
+    for i in range(len(bodies)):
+        torque = vec.transposed_matvec(get9(bodies, i, c.R), get(bodies, i, c.TORQUE))
+        put(bodies, i, c.U_X, vec.times(get(bodies, i, c.IM), get(bodies, i, c.D_X)))
+        put(bodies, i, c.U_W, vec.times(get(bodies, i, c.IJ), torque))
+
+
+@part
+def set_biases(m):
+    """PHI := dA/dt v of all joint blocks, v in U_X, U_W (after `velocity.prepare_node`)."""
+    bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
+    for j in range(len(blocks)):
+        a, b = integers[j, c.A], integers[j, c.B]
+        on_a, on_b = world_turning(bodies, a), world_turning(bodies, b)
+        if integers[j, c.KIND] == c.POINTS:
+            by_a = spun(on_a, get(blocks, j, c.NODE_WA))
+            put(blocks, j, c.PHI, vec.sub(by_a, spun(on_b, get(blocks, j, c.NODE_WB))))
+        else:
+            for r in range(integers[j, c.ROWS]):
+                blocks[j, c.PHI + r] = row_bias(bodies, blocks, j, r, a, b, on_a, on_b)
+
+
+@inlined
+def world_turning(bodies, i):
+    """The angular velocity of body i in the world, or that of the world."""
+    return (
+        (0.0, 0.0, 0.0)
+        if i == c.WORLD
+        else vec.matvec(get9(bodies, i, c.R), get(bodies, i, c.U_W))
+    )
+
+
+@inlined
+def spun(w, p):
+    """w x (w x p)."""
+    return vec.cross(w, vec.cross(w, p))
+
+
+@inlined
+def row_bias(bodies, blocks, j, r, a, b, on_a, on_b):
+    """dA/dt v of row r of a block that is not POINTS: the second derivative of u.d without what
+    accelerations give, d = R_a p (+ x_a - x_b); of a turn y_0, y = q_b n q_a^*, see C.5.
+    """
+    k, o = blocks[j, c.K_ROW + r], 3 * r
+    p, n = get(blocks, j, c.PA + o), get(blocks, j, c.NB + o)
+    if k == TURN:
+        y_0, half = joints.relative_turn(bodies, a, b, n, False)
+        apart, both = vec.sub(on_a, on_b), vec.add(on_a, on_b)
+        y = vec.scale(2.0, half)
+        return 0.25 * (vec.dot(apart, vec.cross(both, y)) - y_0 * vec.dot(apart, apart))
+    k = 1.0 - k  # 1 for POINT, 0 for DOT
+    u, arm = joints.rotate(bodies, b, c.R, n), joints.rotate(bodies, a, c.R, p)
+    apart = vec.sub(joints.place(bodies, a, c.X), joints.place(bodies, b, c.X))
+    moves = vec.sub(joints.place(bodies, a, c.U_X), joints.place(bodies, b, c.U_X))
+    d = vec.axpy(k, apart, arm)
+    rate = vec.axpy(k, moves, vec.cross(on_a, arm))
+    bias = vec.dot(spun(on_b, u), d) + 2.0 * vec.dot(vec.cross(on_b, u), rate)
+    return bias + vec.dot(u, spun(on_a, arm))
