@@ -56,7 +56,8 @@ def main() -> int:
     times = tuple(np.arange(1, ROWS + 1) * 10.0 / ROWS)
     distance = float(np.abs(reference.tips(times) - reference.tips_by_dop853(times)).max())
     print(
-        f"reference: Kahan-Li 8 at {reference.STEP * 1e3:g} ms, {distance:.1e} m from SciPy's DOP853 at 1e-13\n"
+        f"reference: Kahan-Li 8 at {reference.STEP * 1e3:g} ms, {distance:.1e} m from SciPy's "
+        "DOP853 at 1e-13\n"
     )
     methods = [method for method in (peer("RK4"), peer("Euler")) if method] + [
         stepper(*name) for name in OURS

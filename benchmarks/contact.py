@@ -168,7 +168,10 @@ def line(row: dict) -> str:
         if row["mj_step_over_it"] is None
         else f"  mj_step takes {row['mj_step_over_it']:6.2f} x as long"
     )
-    return f"{row['name']:18} {row['ns']:8.0f} ns (least {row['least_ns']:6.0f})  {row['ratio_to_without']:7.2f} x without contacts{faster}"
+    return (
+        f"{row['name']:18} {row['ns']:8.0f} ns (least {row['least_ns']:6.0f})  "
+        f"{row['ratio_to_without']:7.2f} x without contacts{faster}"
+    )
 
 
 if __name__ == "__main__":

@@ -109,7 +109,8 @@ def row(name: str, solver: str, given: list, results: list) -> dict:
     }
     counts = f"{found['solved']:4} of {len(given):4}"
     print(
-        f"{name:24} {solver:12} {counts}   median {found['median_us']:9.1f} us   mean {found['mean_us']:9.1f} us",
+        f"{name:24} {solver:12} {counts}   median {found['median_us']:9.1f} us   mean "
+        f"{found['mean_us']:9.1f} us",
         flush=True,
     )
     return found

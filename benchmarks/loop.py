@@ -34,7 +34,10 @@ SHOWN = {
     "blocks_per_second": ("growth of objects", "1/s", None),
     "rss_kib_per_second": ("growth of memory", "KiB/s", None),
 }
-_ROWS = """write {goals, rows}; a row is one measurement: who was measured, processes, the figures of the table, the machine's load before it"""
+_ROWS = (
+    "write {goals, rows}; a row is one measurement: who was measured, processes, the figures "
+    "of the table, the machine's load before it"
+)
 
 
 def main() -> int:
@@ -79,8 +82,10 @@ def measured(who: str, processes: int, seconds: float) -> dict:
         sys.exit(f"benchmarks/loop.py: {who} ended with exit code {done.returncode}; see above")
     row = {"who": who, "processes": processes, "load": load, **json.loads(done.stdout)}
     print(
-        f"{'rclpy alone' if who == PEER else 'the nodes'}, {processes} process{'es' if processes > 1 else ''}: "
-        f"period p99 {row['period_p99_ms']:.3f} ms, round trip p50 {row['round_trip_p50_ms']:.3f} ms",
+        f"{'rclpy alone' if who == PEER else 'the nodes'}, {processes} "
+        f"process{'es' if processes > 1 else ''}: "
+        f"period p99 {row['period_p99_ms']:.3f} ms, round trip p50 {row['round_trip_p50_ms']:.3f} "
+        "ms",
         file=sys.stderr,
         flush=True,
     )
@@ -102,7 +107,8 @@ def table(processes: int, rows: list) -> list:
         ratio = f"{best / alone:.2f}" if alone else ""
         middle = median(row[key] for row in ours)
         lines.append(
-            f"{name:20}{round(best, 3) + 0.0:12.3f}{round(middle, 3) + 0.0:12.3f}{aim:>12}{beside:>12}{ratio:>12}  {unit}"
+            f"{name:20}{round(best, 3) + 0.0:12.3f}{round(middle, 3) + 0.0:12.3f}"
+            f"{aim:>12}{beside:>12}{ratio:>12}  {unit}"
         )
     return lines
 

@@ -47,7 +47,8 @@ def main() -> int:
     )
     arguments = p.parse_args()
     print(
-        f"{'case':>16} {'steps':>7} {'dq [m]':>9} {'dv [m/s]':>9} {'dP [N s]':>9} {'ours [us]':>10} {'Siconos [us]':>13}"
+        f"{'case':>16} {'steps':>7} {'dq [m]':>9} {'dv [m/s]':>9} {'dP [N s]':>9} "
+        f"{'ours [us]':>10} {'Siconos [us]':>13}"
     )
     rows = []
     for name, (peer, case) in cases().items():
@@ -67,7 +68,8 @@ def main() -> int:
         r = rows[-1]
         differences = " ".join(f"{r.get(key, float('nan')):9.1e}" for key in ("dq", "dv", "dP"))
         print(
-            f"{name:>16} {r['steps']:7d} {differences} {r['ours_us']:10.3f} {r['siconos_us']:13.1f}"
+            f"{name:>16} {r['steps']:7d} {differences} {r['ours_us']:10.3f} "
+            f"{r['siconos_us']:13.1f}"
         )
     if arguments.json:
         Path(arguments.json).write_text(json.dumps(rows, indent=1) + "\n")

@@ -12,12 +12,16 @@ try:
 except ImportError:
     mujoco = None
 
-MISSING = "MuJoCo is not installed, so there is nothing to compare with: `./testbed setup` installs it (the extra 'benchmarks')"
+MISSING = (
+    "MuJoCo is not installed, so there is nothing to compare with: `./testbed setup` installs it "
+    "(the extra 'benchmarks')"
+)
 
 _XML = """
 <mujoco>
   <option integrator="{integrator}" gravity="0 0 -{gravity}">
-    <flag contact="disable" constraint="disable" equality="disable" frictionloss="disable" limit="disable"
+    <flag contact="disable" constraint="disable" equality="disable" frictionloss="disable"
+        limit="disable"
           actuation="disable" sensor="disable" autoreset="disable"/>
   </option>
   <worldbody>

@@ -1,4 +1,6 @@
-"""The pendulum's true motion: our order 8 at a small step, and SciPy's DOP853 as the second road."""
+"""The pendulum's true motion: our order 8 at a small step, and SciPy's DOP853 as the second
+road.
+"""
 
 import math
 from functools import cache

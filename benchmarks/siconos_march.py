@@ -1,4 +1,6 @@
-"""The steps of one of Siconos' simulations, as siconos_balls.py and siconos_chain.py report them."""
+"""The steps of one of Siconos' simulations, as siconos_balls.py and siconos_chain.py report
+them.
+"""
 
 import json
 import sys

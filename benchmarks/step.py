@@ -22,8 +22,11 @@ STEPS, SPINS = (1e-3, 1e-2), (0.0, 50.0)  # [s], [rad/s]
 COMPOSITIONS = ("none", "suzuki4", "kahan_li8")
 MEASUREMENT = 2e5  # [ns] long enough that the call from Python does not count
 PEER_BATCH = 100  # steps
-_ROWS = """write rows {name, composition, step [s], spin [rad/s], ns, ratio_to_mj_step}; the ratio is mj_step's time
-over ours, more is faster; null: MuJoCo is not installed, or a step did not converge"""
+_ROWS = (
+    "write rows {name, composition, step [s], spin [rad/s], ns, ratio_to_mj_step}; the ratio is "
+    "mj_step's time over ours, more is faster; null: MuJoCo is not installed, or a step did not "
+    "converge"
+)
 
 
 def main() -> int:
@@ -48,7 +51,9 @@ def main() -> int:
 
 
 def row(stepper: Stepper, other: Peer | None, h: float, spin: float, rounds: int) -> dict:
-    """The medians over `rounds` pairs of measurements; `ns` is null where a step did not converge."""
+    """The medians over `rounds` pairs of measurements; `ns` is null where a step did not
+    converge.
+    """
     times, ratios, converged = [], [], True
     about, _ = nanoseconds(lambda q, v: stepper.advance(q, v, h, 50), spin, 50)
     batch = round(min(2000.0, max(50.0, MEASUREMENT / about)))
@@ -85,7 +90,10 @@ def line(row: dict) -> str:
     ratio = (
         "" if row["ratio_to_mj_step"] is None else f"  {row['ratio_to_mj_step']:6.2f} x mj_step"
     )
-    return f"{row['name']:20} {row['composition']:10} {row['step'] * 1e3:4g} ms {row['spin']:4g} rad/s  {ns}{ratio}"
+    return (
+        f"{row['name']:20} {row['composition']:10} {row['step'] * 1e3:4g} ms {row['spin']:4g} "
+        f"rad/s  {ns}{ratio}"
+    )
 
 
 if __name__ == "__main__":

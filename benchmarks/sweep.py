@@ -38,8 +38,11 @@ CASES = (  # name, law, period, step [s]
     ("swing_up, 1 ms, law at 500 Hz", swing_up, 0.002, 0.001),
 )
 ROLLOUTS, ROLLOUT_STEPS = 256, 500
-_ROWS = """write rows {name, steps, success, cpu_ns [per step], wall_s, per_second_and_core, ratio_to_rollout_euler}; the ratio is
-processor time of a MuJoCo rollout step over ours, more is faster; null: MuJoCo is not installed"""
+_ROWS = (
+    "write rows {name, steps, success, cpu_ns [per step], wall_s, per_second_and_core, "
+    "ratio_to_rollout_euler}; the ratio is processor time of a MuJoCo rollout step over ours, "
+    "more is faster; null: MuJoCo is not installed"
+)
 
 
 def main() -> int:
@@ -49,7 +52,8 @@ def main() -> int:
     if mujoco is None:
         print(MISSING, file=sys.stderr)
     print(
-        f"{THREADS} threads; regions of attraction of 10 s within 2 m; compiling first (half a minute, the first time) …",
+        f"{THREADS} threads; regions of attraction of 10 s within 2 m; compiling first (half a "
+        "minute, the first time) …",
         file=sys.stderr,
     )
     starts = region(60 if arguments.quick else 200)
@@ -144,7 +148,10 @@ def line(row: dict) -> str:
         else f"  {row['ratio_to_rollout_euler']:5.0f} x rollout"
     )
     speed = f"{row['cpu_ns']:6.1f} ns, {row['per_second_and_core']:.2g} steps/s and core"
-    return f"{row['name']:34} {speed}  {row['wall_s']:6.2f} s  {100 * row['success']:6.2f} % settle{ratio}"
+    return (
+        f"{row['name']:34} {speed}  {row['wall_s']:6.2f} s  {100 * row['success']:6.2f} % "
+        f"settle{ratio}"
+    )
 
 
 if __name__ == "__main__":

@@ -20,8 +20,9 @@ from rbdyn_ros.mechanics.pendulum import sphere_state, spherical_pendulum
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
 ONE_METRE = dict(
-    energy_gain=0.2244, precession_gain=10.52, position_gain=1.92, velocity_gain=1.41, acceleration_limit=3.283,
-    catch_part=0.7511, energy=0.4597, braking=1.159, edge=0.9142, travel=1.0,
+    energy_gain=0.2244, precession_gain=10.52, position_gain=1.92, velocity_gain=1.41,
+    acceleration_limit=3.283, catch_part=0.7511, energy=0.4597, braking=1.159, edge=0.9142,
+    travel=1.0,
 )  # fmt: skip
 DURATION = 25.0  # [s]
 
@@ -99,7 +100,9 @@ STARTS = {"hanging": hanging, "precessing": precessing, "anywhere": anywhere}
 
 
 def campaign(law, starts, n: int, rng, params=PLANT, delay: int = 0) -> np.ndarray:
-    """(n, 3) rows of `swing`; `params` are those of the true plant, `delay` is in control periods."""
+    """(n, 3) rows of `swing`; `params` are those of the true plant, `delay` is in control
+    periods.
+    """
     system, rows = spherical_pendulum.build(params), []
     for _ in range(n):
         s, spin = starts(rng)
@@ -114,7 +117,10 @@ def line(name: str, rows: np.ndarray) -> str:
         return f"{name:34} 0/{len(rows)}"
     t50, t99, t100 = np.percentile(good[:, 0], (50, 99, 100))
     catch, travel = np.median(good[:, 1]), np.percentile(rows[:, 2], (50, 99))
-    return f"{name:34} {len(good)}/{len(rows)}  {t50:.2f} / {t99:.2f} / {t100:.2f} s   {catch:.2f} s   {travel[0]:.2f} / {travel[1]:.2f} m"
+    return (
+        f"{name:34} {len(good)}/{len(rows)}  {t50:.2f} / {t99:.2f} / {t100:.2f} s   {catch:.2f} s "
+        f"  {travel[0]:.2f} / {travel[1]:.2f} m"
+    )
 
 
 def known_plant(n: int, seed: int) -> None:

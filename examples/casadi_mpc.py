@@ -164,7 +164,8 @@ def main() -> None:
     lean = 2.0 * np.degrees(np.hypot(run.q[:, 3], run.q[:, 4]))
     for i in range(0, len(run.t), 50):
         print(
-            f"{run.t[i]:3.1f} s  tilt {lean[i]:5.2f} deg  cart {run.q[i, 0]:+.3f} {run.q[i, 1]:+.3f} m"
+            f"{run.t[i]:3.1f} s  tilt {lean[i]:5.2f} deg  cart {run.q[i, 0]:+.3f} "
+            f"{run.q[i, 1]:+.3f} m"
         )
     print(run.fault or f"at the end the rod leans by {lean[-1]:.2f} deg")
 

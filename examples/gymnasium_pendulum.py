@@ -21,8 +21,17 @@ class Pendulum(gymnasium.Env):
 
     metadata = {"render_modes": []}
 
-    def __init__(self, params=model.Params(cart_damping=0.5, joint_damping=0.005), integrator="quaternion_midpoint", period=0.02,
-                 step=0.001, duration=10.0, tilt=math.radians(10.0), fallen=math.radians(60.0), force_limit=20.0):  # fmt: skip
+    def __init__(
+        self,
+        params=model.Params(cart_damping=0.5, joint_damping=0.005),
+        integrator="quaternion_midpoint",
+        period=0.02,
+        step=0.001,
+        duration=10.0,
+        tilt=math.radians(10.0),
+        fallen=math.radians(60.0),
+        force_limit=20.0,
+    ):
         self.system, self.stepper = model.build(params), select(integrator)
         self.numbers, self.input = self.stepper.options(self.system), model.no_input()
         self.h, self.substeps, self.last = step, round(period / step), round(duration / period)

@@ -11,7 +11,9 @@ from rbdyn_ros.mechanics.pendulum.tilt import tilt
 
 
 class Options(NamedTuple):
-    """Each option is a parameter: lean.tilt_gain, lean.rate_gain, lean.cart_gain, lean.speed_gain."""
+    """Each option is a parameter: lean.tilt_gain, lean.rate_gain, lean.cart_gain,
+    lean.speed_gain.
+    """
 
     tilt_gain: float = 160.0  # [N/rad]
     rate_gain: float = 60.0  # [N s/rad]

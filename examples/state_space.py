@@ -90,11 +90,13 @@ def main() -> None:
     gain, phase, delay = margins(opened)
     print("u = -K e, K =", np.round(K, 3))
     print(
-        f"from the frequency response: gain down to {gain:.3f}, phase {phase:.1f} deg, delay {1e3 * delay:.0f} ms"
+        f"from the frequency response: gain down to {gain:.3f}, phase {phase:.1f} deg, delay "
+        f"{1e3 * delay:.0f} ms"
     )
     gain, phase, *_ = control.stability_margins(opened)
     print(
-        f"stability_margins of the model at {1e3 * options.period:g} ms, which is wrong: gain {gain:.3f}, phase {phase:.1f} deg"
+        f"stability_margins of the model at {1e3 * options.period:g} ms, which is wrong: gain "
+        f"{gain:.3f}, phase {phase:.1f} deg"
     )
 
 

@@ -1,1 +1,3 @@
-"""A spherical-pendulum testbed: variational rigid-body mechanics, and its controllers, over ROS 2."""
+"""A spherical-pendulum testbed: variational rigid-body mechanics, and its controllers, over ROS
+2.
+"""

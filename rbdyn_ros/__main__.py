@@ -24,7 +24,9 @@ EXAMPLES = """\
 
 
 def main(argv: list | None = None) -> int:
-    """Run one command; returns its exit code. 0: done, 2: bad input, 128 + n: signal n came before there was a result."""
+    """Run one command; returns its exit code. 0: done, 2: bad input, 128 + n: signal n came before
+    there was a result.
+    """
     argv = sys.argv[1:] if argv is None else argv
     if not argv or argv[0] in ("-h", "--help"):
         print(introduction())
@@ -43,7 +45,8 @@ def main(argv: list | None = None) -> int:
         return console.SIGNAL + console.received()
     except OSError as error:  # that the command does not expect
         print(
-            f"{PROGRAM} {command}: cannot read or write {error.filename or 'a file'}: {error.strerror or error}",
+            f"{PROGRAM} {command}: cannot read or write {error.filename or 'a file'}: "
+            f"{error.strerror or error}",
             file=sys.stderr,
         )
         return console.CANNOT_WRITE
@@ -55,7 +58,9 @@ def command_names() -> tuple:
 
 
 def introduction() -> str:
-    """What `--help` prints, on one screen: what this is, a line for each command, three examples."""
+    """What `--help` prints, on one screen: what this is, a line for each command, three
+    examples.
+    """
     modules = {name: _module(name) for name in command_names()}
     width = max(map(len, modules))
     lines = ["usage: rbdyn_ros COMMAND [options]   or   python -m rbdyn_ros COMMAND [options]"]

@@ -1,10 +1,13 @@
-"""The process around a command: signals, standard streams, and one sentence where Python would write a traceback.
+"""The process around a command: signals, standard streams, and one sentence where Python would
+write a traceback.
 
-    begin(program)      before the other imports: a signal ends the process at once, there is nothing to clean up yet
-    run(program, main)  the command: a signal raises KeyboardInterrupt, which main() answers with its exit code
+    begin(program)      before the other imports: a signal ends the process at once
+    run(program, main)  the command: a signal raises KeyboardInterrupt, for which main() returns
+                        its exit code
 
-Standard output and standard error never fail: a reader that leaves, a full disk or a closed descriptor must not cost a
-result that is on its way to a file. What could not be written is said at the end.
+Standard output and standard error never fail: a reader that leaves, a full disk or a closed
+descriptor must not cost a result that is on its way to a file. What could not be written is said
+at the end.
 """
 
 import errno
@@ -22,7 +25,9 @@ _received: list[int] = []
 
 
 class Output(io.RawIOBase):
-    """A descriptor that takes everything; the first error stays in `error`, and what comes after it is dropped."""
+    """A descriptor that takes everything; the first error stays in `error`, and what comes after
+    it is dropped.
+    """
 
     def __init__(self, descriptor: int):
         self._descriptor = descriptor
@@ -60,7 +65,9 @@ def command() -> None:
 
 
 def begin(program: str) -> None:
-    """Let SIGINT and SIGTERM end the process with a sentence; give every missing standard stream a place."""
+    """Let SIGINT and SIGTERM end the process with a sentence; give every missing standard stream a
+    place.
+    """
 
     def leave(number: int, _frame: FrameType | None) -> None:
         os.write(2, f"{program}: interrupted before there was a result\n".encode())
@@ -110,7 +117,10 @@ def _note(number: int) -> bool:
 
 
 def _said(program: str, error: BaseException) -> int:
-    """Say what ended the command; the exit code. After a signal any exception is its effect: an import may turn it into another."""
+    """Say what ended the command; the exit code.
+
+    After a signal any exception is its effect: an import may turn it into another.
+    """
     if _received or isinstance(error, KeyboardInterrupt):
         print(f"{program}: interrupted before there was a result", file=sys.stderr)
         return SIGNAL + received()
@@ -122,7 +132,8 @@ def _said(program: str, error: BaseException) -> int:
     where = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
     reason = " ".join(f"{type(error).__name__}: {error}".split())
     print(
-        f"{program}: this is a defect of the program: {reason} ({where}); `python -X dev -m rbdyn_ros ...` shows all of it",
+        f"{program}: this is a defect of the program: {reason} ({where}); `python -X dev -m "
+        "rbdyn_ros ...` shows all of it",
         file=sys.stderr,
     )
     return DEFECT

@@ -1,4 +1,6 @@
-"""Files that appear whole or not at all, places that are tried before the work, and results that survive a place that fails."""
+"""Files that appear whole or not at all, places that are tried before the work, and results that
+survive a place that fails.
+"""
 
 import errno
 import os
@@ -12,9 +14,11 @@ _LONGEST = 200  # characters of a draft's name that are taken from the file's ow
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """A draft beside `path`, with its suffix, that takes its place when the block ends without an exception.
+    """A draft beside `path`, with its suffix, that takes its place when the block ends without an
+    exception.
 
-    Whatever interrupts the block loses no earlier file. A device or a pipe is written directly. OSError.
+    Whatever interrupts the block loses no earlier file. A device or a pipe is written directly.
+    OSError.
     """
     named, path = str(path), Path(path).resolve()
     if path.is_dir():
@@ -43,9 +47,11 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
 
 
 def write_or_rescue(path: str | Path, write: Callable[[Path], object]) -> tuple[Path, str]:
-    """Let `write(draft)` make the file `path`; (where it is, "" or a sentence that says why it is elsewhere).
+    """Let `write(draft)` make the file `path`; (where it is, "" or a sentence that says why it is
+    elsewhere).
 
-    Elsewhere is a new folder below the system's folder for temporary files. OSError, that of `path`, if that fails too.
+    Elsewhere is a new folder below the system's folder for temporary files. OSError, that of
+    `path`, if that fails too.
     """
     path = Path(path)
     try:
@@ -66,7 +72,8 @@ def write_or_rescue(path: str | Path, write: Callable[[Path], object]) -> tuple[
 def try_file(path: str | Path, option: str) -> Path:
     """The path of an output file, after a file was made there and taken away again.
 
-    ValueError, starting with the option, for a folder, a missing folder, a full disk, or a place where nobody may write.
+    ValueError, starting with the option, for a folder, a missing folder, a full disk, or a place
+    where nobody may write.
     """
     path = Path(path).expanduser()
     place = path.resolve()
@@ -74,7 +81,8 @@ def try_file(path: str | Path, option: str) -> Path:
         raise ValueError(f"{option} is {path}, which is a folder; name a file in it")
     if not place.parent.is_dir():
         raise ValueError(
-            f"{option} is {path}, but there is no folder {place.parent}; make it first: mkdir -p {place.parent}"
+            f"{option} is {path}, but there is no folder {place.parent}; make it first: mkdir -p "
+            f"{place.parent}"
         )
     try:
         if place.exists() and not os.access(place, os.W_OK):
@@ -89,7 +97,9 @@ def try_file(path: str | Path, option: str) -> Path:
 
 
 def make_folder(path: str | Path) -> Path:
-    """The output folder `path`, made where it is missing, after a file was made in it and taken away again. OSError names it."""
+    """The output folder `path`, made where it is missing, after a file was made in it and taken
+    away again. OSError names it.
+    """
     path = Path(path)
     made = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:

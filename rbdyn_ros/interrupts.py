@@ -1,10 +1,12 @@
 """An exception that a signal raises arrives, wherever the signal falls.
 
-Python runs a signal's handler wherever its main thread stands, also in a destructor or in a function that C has called back;
-what is raised there is reported and lost. LLVM calls back in the midst of Numba's loading and compiling, to read and to keep
-machine code: a lost exception leaves it with none, and the process then writes to address 0. So nothing is raised
-there: the same signal comes again a little later, until it falls where its exception arrives. So it is in an import, where an
-exception may become an ImportError or leave half a module behind; but a module that takes long at its import can be interrupted.
+Python runs a signal's handler wherever its main thread stands, also in a destructor or in a
+function that C has called back; what is raised there is reported and lost. LLVM calls back in the
+midst of Numba's loading and compiling, to read and to keep machine code: a lost exception leaves
+it with none, and the process then writes to address 0. So nothing is raised there: the same signal
+comes again a little later, until it falls where its exception arrives. So it is in an import,
+where an exception may become an ImportError or leave half a module behind; but a module that takes
+long at its import can be interrupted.
 """
 
 import os
@@ -58,7 +60,9 @@ def raising(
 
 
 def arrives(frame: FrameType | None) -> bool:
-    """Whether what is raised in this frame reaches its callers: none of them, nor itself, was called back by LLVM."""
+    """Whether what is raised in this frame reaches its callers: none of them, nor itself, was
+    called back by LLVM.
+    """
     return not calls(frame, (_CALLED_BACK,))
 
 
@@ -71,13 +75,17 @@ def calls(frame: FrameType | None, modules: tuple) -> bool:
 
 @contextmanager
 def blocked(numbers: tuple = (signal.SIGINT,)) -> Iterator[None]:
-    """No such signal in the block: it comes afterwards. Processes that are started in the block never hear it.
+    """No such signal in the block: it comes afterwards.
 
-    Ctrl-C goes to all processes of a terminal; those that work for another one leave it to that one, which ends them.
+    Processes that are started in the block never hear it.
+
+    Ctrl-C goes to all processes of a terminal; those that work for another one leave it to that
+    one, which ends them.
     """
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # it comes with the first process of multiprocessing, and unblocks these signals
+    # it comes with the first process of multiprocessing, and unblocks these signals
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:
         yield

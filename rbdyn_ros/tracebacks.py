@@ -1,7 +1,9 @@
-"""Where the code of somebody else, a control law above all, went wrong: file and line, to stand in one sentence.
+"""Where the code of somebody else, a control law above all, went wrong: file and line, to stand in
+one sentence.
 
-A traceback begins in this package, goes into the other code, and may end in a library that it calls. The place that its author
-looks for is the innermost line of the file that this package called.
+A traceback begins in this package, goes into the other code, and may end in a library that it
+calls. The place that its author looks for is the innermost line of the file that this package
+called.
 """
 
 import inspect
@@ -18,12 +20,16 @@ _FRAME = re.compile(r'  File "(.+)", line (\d+)')
 
 
 def described(error: BaseException, file: str = "") -> str:
-    """The error as "ZeroDivisionError: division by zero (/home/me/law.py:12)"; `file` as in `place`."""
+    """The error as "ZeroDivisionError: division by zero (/home/me/law.py:12)"; `file` as in
+    `place`.
+    """
     return " ".join(f"{type(error).__name__}: {error}{place(error, file)}".split())
 
 
 def sentence(error: BaseException) -> str:
-    """The error's own words, if it is one of those that carry a sentence: ValueError, RuntimeError, those of this package; else `described`."""
+    """The error's own words, if it is one of those that carry a sentence: ValueError,
+    RuntimeError, those of this package; else `described`.
+    """
     in_words = isinstance(error, (ValueError, RuntimeError)) or type(error).__module__.startswith(
         __package__
     )
@@ -33,8 +39,8 @@ def sentence(error: BaseException) -> str:
 def place(error: BaseException, file: str = "") -> str:
     """Where the error was raised: " (file:line)", or "" if that is within this package.
 
-    The line is that of `file`, where a traceback has it; else of the first file that does not belong to this package or to
-    Python's import system.
+    The line is that of `file`, where a traceback has it; else of the first file that does not
+    belong to this package or to Python's import system.
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({error.filename}:{error.lineno})"
@@ -56,7 +62,9 @@ def place_of(function: Callable) -> str:
 
 
 def place_of_crash(log: str) -> str:
-    """Where a process crashed, from what `faulthandler` wrote into its log: " (file:line)", or "" if it wrote nothing."""
+    """Where a process crashed, from what `faulthandler` wrote into its log: " (file:line)", or ""
+    if it wrote nothing.
+    """
     threads = {found[0].startswith("Current"): found[1] for found in _CRASHED.finditer(log)}
     if not threads:
         return ""
@@ -66,7 +74,9 @@ def place_of_crash(log: str) -> str:
 
 
 def is_signal(error: BaseException) -> bool:
-    """Whether this is the SystemExit by which a signal ends a process of ours, and not an exit() of somebody else's code."""
+    """Whether this is the SystemExit by which a signal ends a process of ours, and not an exit()
+    of somebody else's code.
+    """
     return isinstance(error, SystemExit) and is_own(error)
 
 

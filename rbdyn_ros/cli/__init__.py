@@ -1,5 +1,7 @@
-"""The subcommands of `python -m rbdyn_ros`: each file here is one, and its name is the word that is typed.
+"""The subcommands of `python -m rbdyn_ros`: each file here is one, and its name is the word that
+is typed.
 
-It has HELP (one line), EXAMPLES (lines to copy), add_arguments(parser) and run(arguments) -> exit code. What costs
-time to import (Numba, SciPy, rclpy) is imported inside `run`, so that --help answers at once.
+It has HELP (one line), EXAMPLES (lines to copy), add_arguments(parser) and run(arguments) -> exit
+code. What costs time to import (Numba, SciPy, rclpy) is imported inside `run`, so that --help
+answers at once.
 """

@@ -96,7 +96,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "--controller",
         metavar="NAME",
-        help="the control law, by name or path/to/law.py; default lqr, or what the scenario says; rest is no force at all",
+        help="the control law, by name or path/to/law.py; default lqr, or what the scenario says; "
+        "rest is no force at all",
     )
     option(
         "--scenario",
@@ -116,7 +117,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play the demo; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written."""
+    """Play the demo; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2, 4
+    a file cannot be written.
+    """
     if missing := no_ros("start it as ./testbed demo"):
         return _say(missing, NO_ROS)
     os.environ.setdefault(
@@ -131,7 +134,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _shown(planned)
     except OSError as error:
         return _say(
-            f"cannot write {error.filename or planned.out}: {error.strerror}; make room, or choose another --out",
+            f"cannot write {error.filename or planned.out}: {error.strerror}; make room, or "
+            "choose another --out",
             CANNOT_WRITE,
         )
 

@@ -38,9 +38,9 @@ class Plan(NamedTuple):
     resume: bool
     quick: bool
     chosen: tuple  # rows; empty: all
-    ros: (
-        tuple | None
-    )  # (how long to wait for somebody else's node [s] or None to start ours, in real time); None: without ROS
+    # How long to wait for the node of another [s] (None: start ours), and whether in real time;
+    # None: without ROS
+    ros: tuple[float | None, bool] | None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--controller",
         metavar="NAME",
         required=True,
-        help="the law: a name of this package or of an entry point rbdyn_ros.control, or path/to/law.py",
+        help="the law: a name of this package or of an entry point rbdyn_ros.control, or "
+        "path/to/law.py",
     )
     option(
         "--params-file",
@@ -62,7 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "--kind",
         metavar="KINDS",
-        help="what it is meant for, such as balance,wide; default: what the law says, else balance",
+        help="what it is meant for, such as balance,wide; default: what the law says, else "
+        "balance",
     )
     option(
         "--suite",
@@ -117,7 +119,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure; 0 every row that applies holds, 1 one does not, 2 bad input, 3 there is no ROS 2, 4 cannot write, 130 interrupted."""
+    """Measure; 0 every row that applies holds, 1 one does not, 2 bad input, 3 there is no ROS 2, 4
+    cannot write, 130 interrupted.
+    """
     if arguments.over_ros:
         if missing := no_ros("start it as ./testbed exec ..."):
             return _say(missing, NO_ROS)
@@ -140,7 +144,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def plan(arguments: argparse.Namespace) -> Plan:
-    """The evaluation that the arguments ask for; ValueError with one sentence for what does not fit."""
+    """The evaluation that the arguments ask for; ValueError with one sentence for what does not
+    fit.
+    """
     jobs, patience, waiting = (
         number(p, getattr(arguments, p.name[2:])) for p in (JOBS, PATIENCE, WAITING)
     )
@@ -235,7 +241,10 @@ def _announcement(planned: Plan, meant: list, left: list) -> str:
         else " (the law has no KINDS, nothing else was said: see --kind)"
     )
     done = f", {len(meant) - len(left)} of them measured before" if len(left) < len(meant) else ""
-    return f"{planned.suite.title}: the law {planned.subject.name}, for {kinds}{said}; {len(meant)} cases{done}"
+    return (
+        f"{planned.suite.title}: the law {planned.subject.name}, for {kinds}{said}; {len(meant)} "
+        f"cases{done}"
+    )
 
 
 def _work(planned: Plan, left: list, results, stop) -> None:
@@ -245,7 +254,10 @@ def _work(planned: Plan, left: list, results, stop) -> None:
     from rbdyn_ros.evaluation.score import Score, serve
     from rbdyn_ros.evaluation.workers import Workers
 
-    form = "{percentage:3.0f} %|{bar}| {n:.1f} of {total} cases [{elapsed} so far, {remaining} to go]{postfix}"
+    form = (
+        "{percentage:3.0f} %|{bar}| {n:.1f} of {total} cases [{elapsed} so far, {remaining} to "
+        "go]{postfix}"
+    )
     pace = 0.1 if sys.stderr.isatty() else 5.0  # [s] a log file needs fewer lines
     with tqdm(
         total=len(left), bar_format=form, mininterval=pace, file=sys.stderr, disable=not left

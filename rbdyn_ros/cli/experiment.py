@@ -61,7 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run one experiment; 0 if its claims hold, 1 if one fails, 2 for bad input, 4 if a file cannot be written where it should be."""
+    """Run one experiment; 0 if its claims hold, 1 if one fails, 2 for bad input, 4 if a file
+    cannot be written where it should be.
+    """
     if arguments.list:
         print("\n\n".join(f"{name}\n  {_load(name).QUESTION}" for name in names()))
         return HOLDS
@@ -80,7 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(str(error), BAD_INPUT)
     except OSError as error:
         return _say(
-            f"cannot write {error.filename or arguments.out}: {error.strerror}; make room, or choose another --out",
+            f"cannot write {error.filename or arguments.out}: {error.strerror}; make room, or "
+            "choose another --out",
             BAD_INPUT,
         )
 

@@ -47,7 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fuzz; 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2, 4 the figures cannot be written where they should be."""
+    """Fuzz; 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2, 4 the figures cannot be written
+    where they should be.
+    """
     try:
         sizes = (
             number(FRAMES, arguments.frames),
@@ -107,10 +109,12 @@ def _at_a_bridge(number: int, seed: int) -> dict:
             bridge.close()
     lost = f", {survived.dropped} dropped by the system before" if survived.dropped else ""
     print(
-        f"bridge: {number} frames sent, {survived.counted} counted{lost}: {_listed(survived.counts)}"
+        f"bridge: {number} frames sent, {survived.counted} counted{lost}: "
+        f"{_listed(survived.counts)}"
     )
     print(
-        f"  alive: {survived.alive}; commands meanwhile: {survived.commands}; hears the next right frame: {survived.answered}"
+        f"  alive: {survived.alive}; commands meanwhile: {survived.commands}; hears the next "
+        f"right frame: {survived.answered}"
     )
     return {"passed": survived.passed, **survived._asdict()}
 

@@ -1,4 +1,6 @@
-"""The gains of a linear law, for a computer that has no Python: as text, as a C header, as JSON."""
+"""The gains of a linear law, for a computer that has no Python: as text, as a C header, as
+JSON.
+"""
 
 import argparse
 import json
@@ -12,7 +14,8 @@ HELP = "design a linear law; write its gains, for a microcontroller too"
 EXAMPLES = f"""\
 {COMMAND}                                            # what the default plant needs
 {COMMAND} --controller pd --format json           # gains of one's own, checked for this plant
-{COMMAND} --params-file config/pendulum.yaml --params-file config/lqr.yaml --format c --out examples/hil_client/gains.h
+{COMMAND} --params-file config/pendulum.yaml --params-file config/lqr.yaml --format c \\
+    --out examples/hil_client/gains.h
 """
 _say = voice(COMMAND)
 DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4
@@ -44,7 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Design and write; 0 done, 2 bad input or a file that cannot be read or written, 4 written elsewhere."""
+    """Design and write; 0 done, 2 bad input or a file that cannot be read or written, 4 written
+    elsewhere.
+    """
     try:
         out = try_file(arguments.out, "--out") if arguments.out else None
         options, gains = designed(arguments.controller, arguments.params_file)
@@ -92,7 +97,10 @@ def _text(name: str, options, gains: list) -> str:
         f"  {symbol:4}{gain:12.5g} {unit:9}{meaning}\n"
         for gain, (symbol, unit, meaning) in zip(gains, ROWS)
     )
-    return f"{name}: u = -K e per axis, every {options.period:g} s, |u| at most {options.force_limit:g} N\n{rows}"
+    return (
+        f"{name}: u = -K e per axis, every {options.period:g} s, |u| at most "
+        f"{options.force_limit:g} N\n{rows}"
+    )
 
 
 def _json(name: str, options, gains: list) -> str:
@@ -117,7 +125,8 @@ def _header(name: str, options, gains: list) -> str:
 #ifndef GAINS_H
 #define GAINS_H
 
-/* u = -K e per axis [N], e = (cart - reference [m], its velocity [m/s], tilt [rad], its rate [rad/s]) */
+/* u = -K e per axis [N],
+   e = (cart - reference [m], its velocity [m/s], tilt [rad], its rate [rad/s]) */
 #define GAINS {{{numbers}}}
 #define FORCE_LIMIT {_single(options.force_limit)} /* [N], of the norm */
 #define PERIOD {_single(options.period)} /* [s] that the gains are made for */

@@ -19,7 +19,7 @@ from rbdyn_ros.schema import Parameter
 COMMAND = "python -m rbdyn_ros hil"
 HELP = "test a controller board against the simulated rod"
 EXAMPLES = f"""\
-{COMMAND}                                       # wait for a board on UDP port 47001 of this machine
+{COMMAND}                                      # wait for a board on UDP port 47001 of this machine
 {COMMAND} --serial /dev/ttyACM0 --duration 60   # a microcontroller on USB
 {COMMAND} --scenario spinning --json board.json
 """
@@ -29,11 +29,13 @@ DURATION = Parameter("--duration", 20.0, "s", "", low=0.0, low_open=True)
 ROWS = (
     (
         "frames from the board",
-        "{accepted:d} accepted, {lost:d} lost ({loss_percent:.3g} %), {reordered:d} reordered, {duplicates:d} doubled",
+        "{accepted:d} accepted, {lost:d} lost ({loss_percent:.3g} %), {reordered:d} reordered, "
+        "{duplicates:d} doubled",
     ),
     (
         "answers",
-        "{forces:d} forces to {states:d} states; {held_back:d} states held back, {saturated:d} forces cut at the limit",
+        "{forces:d} forces to {states:d} states; {held_back:d} states held back, {saturated:d} "
+        "forces cut at the limit",
     ),
     ("age of a frame", "p50 {age_p50_ms:.3f} ms, p99 {age_p99_ms:.3f}, max {age_max_ms:.3f}"),
     (
@@ -88,7 +90,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Hold the trial; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written."""
+    """Hold the trial; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2,
+    4 a file cannot be written.
+    """
     if missing := no_ros("start it in `./testbed exec bash`"):
         return _say(missing, NO_ROS)
     os.environ.setdefault(

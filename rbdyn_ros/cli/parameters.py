@@ -37,7 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _titled(names: list) -> dict:
-    """The tables by title; the laws', which are slow to import, only if one of the names is not found before them."""
+    """The tables by title; the laws', which are slow to import, only if one of the names is not
+    found before them.
+    """
     if names and all(any(_belongs(other, name) for other in tables.known()) for name in names):
         return tables.TITLED
     from rbdyn_ros.control import options, select
@@ -67,4 +69,7 @@ def _belongs(parameter: str, name: str) -> bool:
 
 def _described(parameter: Parameter) -> str:
     default = shown(parameter.default, parameter.unit)
-    return f"  {parameter.name} = {default}\n      {parameter.description} Allowed: {expected(parameter)}."
+    return (
+        f"  {parameter.name} = {default}\n      {parameter.description} Allowed: "
+        f"{expected(parameter)}."
+    )

@@ -25,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Repair; 0 done, 2 there is nothing to repair or nothing that can be, 4 a file cannot be read or written."""
+    """Repair; 0 done, 2 there is nothing to repair or nothing that can be, 4 a file cannot be read
+    or written.
+    """
     from tqdm import tqdm
 
     from rbdyn_ros.ros.recording.bag_repair import repair
@@ -41,10 +43,12 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(str(error), BAD_INPUT)
     except OSError as error:
         return _say(
-            f"cannot read or write {error.filename or out}: {error.strerror}; make room, or choose another --out",
+            f"cannot read or write {error.filename or out}: {error.strerror}; make room, or "
+            "choose another --out",
             CANNOT_WRITE,
         )
     print(
-        f"wrote {out}: {saved.messages} messages of {saved.topics} topics over {saved.seconds:.1f} s; {saved.lost} bytes at the end were not whole"
+        f"wrote {out}: {saved.messages} messages of {saved.topics} topics over "
+        f"{saved.seconds:.1f} s; {saved.lost} bytes at the end were not whole"
     )
     return DONE

@@ -27,10 +27,12 @@ EXAMPLES = f"""\
 # ten seconds of the default plant, dropped from 10 degrees
 {COMMAND} --set initial.orientation=[0.9961947,0,0.0871557,0] --out drop.csv
 # the files of the nodes, another integrator
-{COMMAND} --params-file config/pendulum.yaml --integrator rk4 --step 0.01 --duration 60 --out run.npz
-# a law in closed loop with the plant, a row every 10 ms; also the file of a law of your own: --controller path/to/law.py
-{COMMAND} --controller lqr --set initial.orientation=[0.9961947,0,0.0871557,0] --every 0.01 --out caught.csv
-# a mechanism of several bodies: a file of your own (YAML or URDF), or a shipped one, which --list shows
+{COMMAND} --params-file config/pendulum.yaml --integrator rk4 --step 0.01 --duration 60 \\
+    --out run.npz
+# a law in closed loop with the plant, a row every 10 ms; or your own: --controller path/to/law.py
+{COMMAND} --controller lqr --set initial.orientation=[0.9961947,0,0.0871557,0] \\
+    --every 0.01 --out caught.csv
+# a mechanism of several bodies: your own file (YAML or URDF), or a shipped one (see --list)
 {COMMAND} --model cart_double_pendulum --duration 5 --out cart.csv --picture cart.png
 # long and exact: eighth order, a row every 0.3 s
 {COMMAND} --composition kahan_li8 --step 0.03 --every 0.3 --duration 900 --out long.csv
@@ -84,12 +86,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "--controller",
         metavar="NAME",
-        help="a control law in closed loop, by name or path/to/law.py; period, reference, faults.* can be set too",
+        help="a control law in closed loop, by name or path/to/law.py; period, reference, "
+        "faults.* can be set too",
     )
     option(
         "--model",
         metavar="FILE",
-        help="instead of the pendulum: bodies, joints and contacts in FILE.yaml or FILE.urdf, or the name of a shipped model",
+        help="instead of the pendulum: bodies, joints and contacts in FILE.yaml or FILE.urdf, or "
+        "the name of a shipped model",
     )
     laws = "with --model: bounded_newton (default), newton, poisson or energetic"
     option("--impact-law", metavar="LAW", help=laws)
@@ -101,7 +105,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "--every",
         metavar="S",
-        help="simulated time from row to row [s], a multiple of the step (of the control period); default: that",
+        help="simulated time from row to row [s], a multiple of the step (of the control period); "
+        "default: that",
     )
     option(
         "--events",
@@ -140,7 +145,9 @@ class _List(argparse.Action):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Simulate and write; returns 0, 2 bad input, 3 a step did not converge or the law failed, 1 cannot write, 128 + n signal n."""
+    """Simulate and write; returns 0, 2 bad input, 3 a step did not converge or the law failed, 1
+    cannot write, 128 + n signal n.
+    """
     if arguments.list:
         return _listed()
     try:
@@ -219,13 +226,17 @@ def job(arguments: argparse.Namespace) -> "Job | ModelJob":
     planned.integrator.check(planned.system, planned.state, planned.input)
     if planned.events and not exist(planned.system.contacts):
         raise ValueError(
-            "--events is given, but the pendulum meets nothing; set contact.floor.enabled=true, a stop or an obstacle"
+            "--events is given, but the pendulum meets nothing; set contact.floor.enabled=true, a "
+            "stop or an obstacle"
         )
     return planned
 
 
 def _values(arguments: argparse.Namespace, overrides: list) -> tuple:
-    """(the values of the parameters by name, what makes the closed loop of them, or None). ValueError."""
+    """(the values of the parameters by name, what makes the closed loop of them, or None).
+
+    ValueError.
+    """
     if arguments.controller is None:
         return offline_values(arguments.params_file, overrides), lambda: None
     if arguments.events:
@@ -244,7 +255,9 @@ def _values(arguments: argparse.Namespace, overrides: list) -> tuple:
 
 
 def _rows(duration: float, every: float, shortest: float, step: float) -> "Rows":
-    """The rows; their period is a multiple of the `shortest`, which is the step or, under a law, the control period. ValueError."""
+    """The rows; their period is a multiple of the `shortest`, which is the step or, under a law,
+    the control period. ValueError.
+    """
     from rbdyn_ros.simulation.rows import plan
 
     if shortest != step:
@@ -322,7 +335,10 @@ def _kept_loop(job: Job, run: "ClosedLoop", seconds: float, stop: "Interruption"
             CANNOT_WRITE,
         )
     pace = f"{run.t[-1] / seconds:.3g} times real time"
-    work = f"{len(run.t) - 1} commands of the law {job.loop.name}, one in {job.loop.period:g} s, in {seconds:.2g} s, {pace}"
+    work = (
+        f"{len(run.t) - 1} commands of the law {job.loop.name}, one in {job.loop.period:g} s, in "
+        f"{seconds:.2g} s, {pace}"
+    )
     print(f"{out}: {len(table['t'])} rows; {work}; {closed_loop_table.summary(job.loop, run)}")
     if elsewhere:
         _say(elsewhere, CANNOT_WRITE)
@@ -381,7 +397,8 @@ def _kept(job: Job, record: "Record", seconds: float, options: tuple, stop: "Int
             elsewhere = "; ".join(filter(None, (elsewhere, events_elsewhere)))
     except OSError as error:
         return _say(
-            f"cannot write {error.filename or job.out}: {error.strerror}; make room, or choose another --out",
+            f"cannot write {error.filename or job.out}: {error.strerror}; make room, or choose "
+            "another --out",
             CANNOT_WRITE,
         )
     print(_summary(job, out, record, seconds))
@@ -398,4 +415,7 @@ def _summary(job: Job, out: Path, record: "Record", seconds: float) -> str:
     drift = abs(energy - energy[0]).max()
     pace = f"{record.t[-1] / seconds:.3g} times real time"
     work = f"{steps} steps of {job.step:g} s in {seconds:.2g} s, {pace}"
-    return f"{out}: {len(energy)} rows; {work}; energy {energy[-1]:.9g} J, at most {drift:.2g} J from its start"
+    return (
+        f"{out}: {len(energy)} rows; {work}; energy {energy[-1]:.9g} J, at most {drift:.2g} J "
+        "from its start"
+    )

@@ -1,4 +1,6 @@
-"""The loop under test for a long time, under kills, and under troubles: a verdict, figures, a picture."""
+"""The loop under test for a long time, under kills, and under troubles: a verdict, figures, a
+picture.
+"""
 
 import argparse
 import json
@@ -15,8 +17,8 @@ COMMAND = "python -m rbdyn_ros soak"
 HELP = "run the nodes for long, kill and disturb them: a verdict"
 EXAMPLES = f"""\
 {COMMAND} --minutes 10        # memory flat, no drift of the loop, no growing queue
-{COMMAND} --kills 50          # kill simulator, controller and recorder at any moment and start them anew
-{COMMAND} --trouble           # pauses, resets, changes of pace, 30 % loss and 20 ms jitter, on a busy machine
+{COMMAND} --kills 50    # kill simulator, controller and recorder at any moment and start them anew
+{COMMAND} --trouble   # pauses, resets, changes of rate, 30 % loss, 20 ms jitter, on a busy machine
 """
 _say = voice(COMMAND)
 PASSED, FAILED, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
@@ -43,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Test; 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written, 128 + n signal n."""
+    """Test; 0 passed, 1 failed, 2 bad input, 3 there is no ROS 2, 4 a file cannot be written, 128
+    + n signal n.
+    """
     if missing := no_ros("start it as ./testbed soak"):
         return _say(missing, NO_ROS)
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
@@ -63,7 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     except OSError as error:
         return _say(
-            f"cannot write {error.filename or out}: {error.strerror}; make room, or choose another --out",
+            f"cannot write {error.filename or out}: {error.strerror}; make room, or choose "
+            "another --out",
             CANNOT_WRITE,
         )
 

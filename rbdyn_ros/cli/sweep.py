@@ -1,4 +1,6 @@
-"""Campaigns: thousands of closed loops over starts and parameters, in parts that survive an interruption."""
+"""Campaigns: thousands of closed loops over starts and parameters, in parts that survive an
+interruption.
+"""
 
 import argparse
 import errno
@@ -18,7 +20,7 @@ from rbdyn_ros.schema import Parameter
 COMMAND = "python -m rbdyn_ros sweep"
 HELP = "run a campaign: grids and random draws of starts, parameters"
 EXAMPLES = f"""\
-{COMMAND} --preset region_of_attraction --out roa       # 200 x 200 starts, lqr and swing_up: seconds
+{COMMAND} --preset region_of_attraction --out roa     # 200 x 200 starts, lqr and swing_up: seconds
 {COMMAND} --preset mismatch --controller swing_up --set draws=500 --out wrong
 {COMMAND} mine.yaml --out mine --resume                 # go on where it was interrupted
 {COMMAND} mine.yaml --out mine --scheduler local        # the same on Dask; or tcp://host:8786
@@ -77,17 +79,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         metavar="N",
         default="0",
-        help="threads, or processes where the law is not compiled; default: one for each processor",
+        help="threads, or processes where the law is not compiled; default: one for each "
+        "processor",
     )
     option(
         "--scheduler",
         metavar="ADDRESS",
-        help="compute on Dask: its scheduler's address, or local: a cluster of --jobs processes here",
+        help="compute on Dask: its scheduler's address, or local: a cluster of --jobs processes "
+        "here",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run a campaign; 0 done, 1 cannot write, 2 bad input, 3 workers died too often, 128 + n signal n: --resume goes on."""
+    """Run a campaign; 0 done, 1 cannot write, 2 bad input, 3 workers died too often, 128 + n
+    signal n: --resume goes on.
+    """
     from rbdyn_ros.campaigns.workers import WorkersDied
 
     try:
@@ -121,7 +127,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def job(arguments: argparse.Namespace) -> Job:
-    """The campaign that the arguments ask for; ValueError with one sentence for what does not fit."""
+    """The campaign that the arguments ask for; ValueError with one sentence for what does not
+    fit.
+    """
     path = _file(arguments)
     jobs = number(JOBS, arguments.jobs) or os.cpu_count() or 1
     overrides = [*map(assignment, arguments.set)]
@@ -151,7 +159,8 @@ def _file(arguments: argparse.Namespace) -> Path:
     known = _presets()
     if arguments.preset not in known:
         raise ValueError(
-            f"--preset {arguments.preset} is not known; {nearest(arguments.preset, known)}known are {', '.join(known)}"
+            f"--preset {arguments.preset} is not known; {nearest(arguments.preset, known)}known "
+            f"are {', '.join(known)}"
         )
     return config("campaigns", f"{arguments.preset}.yaml")
 
@@ -200,7 +209,8 @@ def _computed(job: Job) -> int:
     if left:
         code = console.SIGNAL + (stop.signal or signal.SIGINT)
         return _say(
-            f"interrupted with {job.store.count - left} of {job.store.count} parts done; add --resume to go on",
+            f"interrupted with {job.store.count - left} of {job.store.count} parts done; add "
+            "--resume to go on",
             code,
         )
     return _told(job, time.perf_counter() - began, before)

@@ -12,7 +12,10 @@ _UNIT = 1e-3  # how far |quaternion| may be from 1: a measured one is rounded or
 
 
 def admitted(state: State, reference: Array) -> tuple:
-    """(q (6,), v (5,), reference (2,)) as arrays that a kernel takes. ValueError names what is wrong, and its value."""
+    """(q (6,), v (5,), reference (2,)) as arrays that a kernel takes.
+
+    ValueError names what is wrong, and its value.
+    """
     (q, v), r = boundary.copies(state), np.array(reference, float)
     if r.shape != (2,):
         raise ValueError(f"the reference has shape {r.shape}; it must be (2,)")
@@ -42,5 +45,6 @@ def _refusal(q: Array, v: Array, r: Array) -> ValueError:
             return ValueError(f"{name} is {numbers.tolist()}; every number must be finite")
     norm = np.linalg.norm(q[2:])
     return ValueError(
-        f"the orientation has norm {norm:.6g}; it must be 1 within {_UNIT:g}: send a unit quaternion"
+        f"the orientation has norm {norm:.6g}; it must be 1 within {_UNIT:g}: send a unit "
+        "quaternion"
     )

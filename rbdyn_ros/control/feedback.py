@@ -1,4 +1,6 @@
-"""The linear feedback that the laws near upright share, u = -K e per axis, and its weights as a design."""
+"""The linear feedback that the laws near upright share, u = -K e per axis, and its weights as a
+design.
+"""
 
 from collections.abc import Callable
 
@@ -19,9 +21,11 @@ _CIRCLE = 1e-9  # a pole this near to the unit circle does not decay
 
 @inlined
 def unsaturated(x, v, th, reference, K, limit):
-    """-K e per axis [N]; the norm of the reference's pull alone, K_1 (reference - x), is cut at `limit`.
+    """-K e per axis [N]; the norm of the reference's pull alone, K_1 (reference - x), is cut at
+    `limit`.
 
-    x (2,), v (2,) of the cart, th = (th_x, th_y, th'_x, th'_y) as `mechanics.pendulum.tilt` returns it.
+    x (2,), v (2,) of the cart, th = (th_x, th_y, th'_x, th'_y) as `mechanics.pendulum.tilt`
+    returns it.
     """
     pull_x, pull_y = saturated(K[0] * (reference[0] - x[0]), K[0] * (reference[1] - x[1]), limit)
     ux = pull_x - (K[1] * v[0] + K[2] * th[0] + K[3] * th[2])
@@ -39,9 +43,11 @@ def feedback(q, v, reference, K, limit):
 def regulator(
     system: System, weights, force_weight: float, h: float, gain: Callable = riccati.gain
 ) -> tuple[Array, Array]:
-    """(K (4,), S (4, 4)) that minimise the sum of h (e.Q e + R u^2) along the stepper's own linearisation.
+    """(K (4,), S (4, 4)) that minimise the sum of h (e.Q e + R u^2) along the stepper's own
+    linearisation.
 
-    `weights` (4,) is the diagonal of Q, `force_weight` is R; `gain` is one of `riccati`. ValueError if there is no such gain.
+    `weights` (4,) is the diagonal of Q, `force_weight` is R; `gain` is one of `riccati`.
+    ValueError if there is no such gain.
     """
     A, B = step_linearisation.upright(system, h)
     K, S = gain(A, B, h * np.diag(weights), h * np.array([[force_weight]]))

@@ -1,4 +1,6 @@
-"""A law's options as parameters: one table and one check, whether they come from ROS, from a file or from Python."""
+"""A law's options as parameters: one table and one check, whether they come from ROS, from a file
+or from Python.
+"""
 
 from collections.abc import Iterable, Mapping
 from types import ModuleType
@@ -54,7 +56,9 @@ def table(name: str, law: ModuleType) -> tuple[Parameter, ...]:
 
 
 def from_values(name: str, law: ModuleType, values: Mapping) -> NamedTuple:
-    """The law's Options: its defaults, then what `values` (parameter name -> value) says; checked."""
+    """The law's Options: its defaults, then what `values` (parameter name -> value) says;
+    checked.
+    """
     options = type_of(law)
     parameters = _by_option(options, table(name, law))
     given = {option: values[p.name] for option, p in parameters.items() if p.name in values}
@@ -62,7 +66,8 @@ def from_values(name: str, law: ModuleType, values: Mapping) -> NamedTuple:
 
 
 def from_files(name: str, law: ModuleType, files: Iterable) -> dict:
-    """The options of the law that parameter files set for the controller node, by the names of their parameters; checked.
+    """The options of the law that parameter files set for the controller node, by the names of
+    their parameters; checked.
 
     ValueError, with file and line, for an option that the law has not, or a value out of range.
     """

@@ -1,7 +1,9 @@
-"""What a result belongs to: the files, options and versions of its law, the machine, the commit, the date.
+"""What a result belongs to: the files, options and versions of its law, the machine, the commit,
+the date.
 
-A law's files are those of its package (or its one file), and those that they import, as long as they belong to no other installed
-distribution: of those the versions count. Files of this package are taken together by folder.
+A law's files are those of its package (or its one file), and those that they import, as long as
+they belong to no other installed distribution: of those the versions count. Files of this package
+are taken together by folder.
 """
 
 import ast
@@ -31,7 +33,8 @@ _APART = {
 
 
 def identity(name: str, law: ModuleType | None, values: Mapping) -> dict:
-    """The files, options and versions of the law `name`, as JSON has them: results with another identity are of another law.
+    """The files, options and versions of the law `name`, as JSON has them: results with another
+    identity are of another law.
 
     None for a law that is not known here, such as one in somebody else's node.
     """
@@ -66,7 +69,9 @@ def differences(before: Mapping, now: Mapping) -> list:
 
 
 def sitting(*laws: ModuleType) -> dict:
-    """When and where something is measured: the date, the commits of what is a checkout of git, the machine and its load."""
+    """When and where something is measured: the date, the commits of what is a checkout of git,
+    the machine and its load.
+    """
     modules = [sys.modules[OURS], *(law for law in laws if getattr(law, "__file__", None))]
     folders = {_top(module): _folder(module) for module in reversed(modules)}
     commits = {
@@ -90,7 +95,9 @@ def machine() -> dict:
 
 
 def commit(folder: Path) -> str:
-    """The commit of the git checkout that has the folder's files, with a word where they were changed since; "" without one."""
+    """The commit of the git checkout that has the folder's files, with a word where they were
+    changed since; "" without one.
+    """
 
     def git(*words: str) -> str:
         done = subprocess.run(
@@ -108,7 +115,9 @@ def commit(folder: Path) -> str:
 
 
 def sources(law: ModuleType | None) -> tuple:
-    """(path -> fingerprint of the files, distribution -> version) of what computes the law; without a law, of this package alone."""
+    """(path -> fingerprint of the files, distribution -> version) of what computes the law;
+    without a law, of this package alone.
+    """
     files = dict(_ours())
     versions = {name: version for name in _ALWAYS if (version := _version(name))} | {
         "python": platform.python_version()
@@ -121,7 +130,9 @@ def sources(law: ModuleType | None) -> tuple:
 
 
 def _own(top: str, path: Path) -> tuple:
-    """(path -> fingerprint, other distributions) of the package `top` with the module `path`, and of what it imports."""
+    """(path -> fingerprint, other distributions) of the package `top` with the module `path`, and
+    of what it imports.
+    """
     brought = metadata.packages_distributions()
     own, others, files, waiting, seen = set(brought.get(top, ())), set(), {}, [(top, path)], set()
     while waiting:
@@ -176,7 +187,9 @@ def _all_files(root: Path) -> Iterator[Path]:
 
 
 def _imported(file: Path) -> set:
-    """The first words of everything that a Python file imports from elsewhere; nothing of one that cannot be read."""
+    """The first words of everything that a Python file imports from elsewhere; nothing of one that
+    cannot be read.
+    """
     try:
         nodes = list(ast.walk(ast.parse(file.read_bytes())))
     except (SyntaxError, ValueError):
@@ -191,7 +204,9 @@ def _imported(file: Path) -> set:
 
 
 def _found(name: str, beside: Path, own: bool) -> Path | None:
-    """The file of a module that belongs to the law: beside the one that imports it, or wherever Python finds it if it is its `own`."""
+    """The file of a module that belongs to the law: beside the one that imports it, or wherever
+    Python finds it if it is its `own`.
+    """
     for near in (beside / f"{name}.py", beside / name / "__init__.py"):
         if near.is_file() and not _is_installed(near):
             return near
@@ -214,7 +229,9 @@ def _version(distribution: str) -> str:
 
 
 def _shown(top: str, path: Path, file: Path) -> str:
-    """The file's path from the package on that has the module `path`; its name where there is none."""
+    """The file's path from the package on that has the module `path`; its name where there is
+    none.
+    """
     root = next((folder for folder in path.parents if folder.name == top), None)
     return f"{top}/{file.relative_to(root).as_posix()}" if root else file.name
 

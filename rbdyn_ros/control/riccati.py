@@ -33,13 +33,18 @@ def gain(
 def unchecked_gain(
     A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(K, S) of `gain` for a plant of which a neighbor has a solution: a seventh of the time. LinAlgError if none is found."""
+    """(K, S) of `gain` for a plant of which a neighbor has a solution: a seventh of the time.
+
+    LinAlgError if none is found.
+    """
     S = solve_discrete_are(A, B, Q, R)
     return np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A), S
 
 
 def _require_solution(A: np.ndarray, B: np.ndarray, Q: np.ndarray) -> None:
-    """Popov, Belevitch and Hautus: what does not decay must be reached by the input, what stays be seen by the cost."""
+    """Popov, Belevitch and Hautus: what does not decay must be reached by the input, what stays be
+    seen by the cost.
+    """
     for mode in np.linalg.eigvals(A):
         shifted = A - mode * np.eye(len(A))
         if abs(mode) > 1.0 - _CIRCLE and _is_rank_deficient(np.hstack((shifted, B))):

@@ -1,4 +1,6 @@
-"""Control laws by the names of the YAML: the files of this room, what other packages offer, and the path of any law.py."""
+"""Control laws by the names of the YAML: the files of this room, what other packages offer, and
+the path of any law.py.
+"""
 
 import os
 import sys
@@ -18,15 +20,18 @@ METHODS = ("command", "reset")  # that every designed law has
 
 
 def names() -> tuple:
-    """The known laws, alphabetically: this room's, and those of the entry-point group, loadable or not."""
+    """The known laws, alphabetically: this room's, and those of the entry-point group, loadable or
+    not.
+    """
     return tuple(sorted({*_own(), *(point.name for point in entry_points(group=GROUP))}))
 
 
 def load(name: str) -> ModuleType:
-    """The law `name`, as `control.interface` describes it; a name that ends in .py is the path of its file.
+    """The law `name`, as `control.interface` describes it; a name that ends in .py is the path of
+    its file.
 
-    ValueError, in one sentence, for a name that is unknown (lists the known ones) or taken twice, and for an entry
-    point or a file that does not load (with the reason) or has no `design`.
+    ValueError, in one sentence, for a name that is unknown (lists the known ones) or taken twice,
+    and for an entry point or a file that does not load (with the reason) or has no `design`.
     """
     if is_path(name):
         return _of_file(Path(name).expanduser())
@@ -34,7 +39,8 @@ def load(name: str) -> ModuleType:
     own = [name] if name in _own() else []
     if not own and not foreign:
         raise ValueError(
-            f"controller is '{name}'; known are {', '.join(names())}, and the path of a law of your own, such as ./law.py"
+            f"controller is '{name}'; known are {', '.join(names())}, and the path of a law of "
+            "your own, such as ./law.py"
         )
     if len(own) + len(foreign) > 1:
         packages = " and by ".join(
@@ -47,17 +53,23 @@ def load(name: str) -> ModuleType:
 
 
 def is_path(name: str) -> bool:
-    """Whether the name of a law is the path of its file: it ends in .py, or has a separator of folders."""
+    """Whether the name of a law is the path of its file: it ends in .py, or has a separator of
+    folders.
+    """
     return name.endswith(".py") or "/" in name or os.sep in name
 
 
 def short(name: str) -> str:
-    """The law's name in sentences, in files and before its options: `lean` of the path examples/lean.py."""
+    """The law's name in sentences, in files and before its options: `lean` of the path
+    examples/lean.py.
+    """
     return Path(name).stem if is_path(name) else name
 
 
 def absolute(name: str, *folders: Path) -> str:
-    """The name for processes that work in other folders: a path is made absolute, from the working folder or else from one of `folders`."""
+    """The name for processes that work in other folders: a path is made absolute, from the working
+    folder or else from one of `folders`.
+    """
     if not is_path(name):
         return name
     places = [folder / Path(name).expanduser() for folder in (Path.cwd(), *folders)]
@@ -67,7 +79,10 @@ def absolute(name: str, *folders: Path) -> str:
 def make_law(
     name: str, module: ModuleType, model: ModuleType, params: NamedTuple, options: NamedTuple
 ):
-    """The law of the module, designed. ValueError, in one sentence, if its `design` raises or what it returns is no law."""
+    """The law of the module, designed.
+
+    ValueError, in one sentence, if its `design` raises or what it returns is no law.
+    """
     who = f"the law {short(name)}"
     try:
         law = module.design(model, params, options)
@@ -90,7 +105,8 @@ def make_law(
             "reset": "reset(self), which forgets the past",
         }
         raise ValueError(
-            f"{who}: {what} that design() returned has no method {signature[missing[0]]}; write it, even if it does nothing"
+            f"{who}: {what} that design() returned has no method {signature[missing[0]]}; write "
+            "it, even if it does nothing"
         )
     return law
 
@@ -125,13 +141,15 @@ def _of_file(path: Path) -> ModuleType:
         raise ValueError(f"{which} is not the path of a law; it must end in .py")
     if not path.stem.isidentifier() or path.stem in {name.partition(".")[0] for name in known()}:
         raise ValueError(
-            f"{which}: {path.stem} cannot begin the names of its options; rename the file, for instance to my_law.py"
+            f"{which}: {path.stem} cannot begin the names of its options; rename the file, for "
+            "instance to my_law.py"
         )
     try:
         source = path.read_bytes()
     except OSError as error:
         raise ValueError(
-            f"{which} cannot be read: {error.strerror}; check its path, or take one of {', '.join(names())}"
+            f"{which} cannot be read: {error.strerror}; check its path, or take one of "
+            f"{', '.join(names())}"
         ) from None
     path = path.resolve()
     name = f"law_{path.stem}_{crc32(bytes(path) + source):08x}"
@@ -143,7 +161,10 @@ def _of_file(path: Path) -> ModuleType:
 
 
 def _executed(name: str, path: Path, source: bytes, which: str) -> ModuleType:
-    """The module `name` from its source. Its folder is where it finds other modules, after all installed ones."""
+    """The module `name` from its source.
+
+    Its folder is where it finds other modules, after all installed ones.
+    """
     module = ModuleType(name)
     module.__file__ = str(path)
     if str(path.parent) not in sys.path:

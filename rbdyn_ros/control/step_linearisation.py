@@ -1,9 +1,11 @@
-"""The linearisation of the stepper itself: what one step makes of a small change of the state and of the force.
+"""The linearisation of the stepper itself: what one step makes of a small change of the state and
+of the force.
 
-The step of `moser_veselov` (gamma = 0) and of `quaternion_midpoint` is the solution v of r(v; R, p, P) = 0, (2.10), put into
-(2.11). Its derivative follows from the implicit function theorem, dv = -(dr/dv)^-1 (dr/d(R, p, P)), in the tangent
-space at the state: R changes by R dtheta^, so that d(R^T a) = (R^T a)^ dtheta. Nothing is approximated but the
-solve itself; contacts are open, no wrench acts on the rod, and u is held during the step.
+The step of `moser_veselov` (gamma = 0) and of `quaternion_midpoint` is the solution v of r(v; R,
+p, P) = 0, (2.10), put into (2.11). Its derivative follows from the implicit function theorem, dv =
+-(dr/dv)^-1 (dr/d(R, p, P)), in the tangent space at the state: R changes by R dtheta^, so that
+d(R^T a) = (R^T a)^ dtheta. Nothing is approximated but the solve itself; contacts are open, no
+wrench acts on the rod, and u is held during the step.
 """
 
 from typing import NamedTuple
@@ -23,7 +25,9 @@ STEP = 0.001  # [s] of `upright`, the simulator's default
 
 
 class Linear(NamedTuple):
-    """xi_1 = A xi + B du, with xi = (dx, dtheta, dx', dw): cart [world], rotation and angular velocity [body]."""
+    """xi_1 = A xi + B du, with xi = (dx, dtheta, dx', dw): cart [world], rotation and angular
+    velocity [body].
+    """
 
     A: Array  # (10, 10)
     B: Array  # (10, 2)
@@ -32,13 +36,15 @@ class Linear(NamedTuple):
 def along(
     integrator: Integrator, system: System, state: State, force: Array, h: float, n: int = 1
 ) -> tuple[Linear, State]:
-    """(Linear, state) after n steps of h [s] from `state` under the held `force` (2,) [N]: the product along the way.
+    """(Linear, state) after n steps of h [s] from `state` under the held `force` (2,) [N]: the
+    product along the way.
 
     ValueError for an integrator that is not a step of (2.10), and where a step does not converge.
     """
     if integrator.name not in _SHARED:
         raise ValueError(
-            f"integrator.name is '{integrator.name}'; the linearisation is that of {' or '.join(_SHARED)}"
+            f"integrator.name is '{integrator.name}'; the linearisation is that of "
+            f"{' or '.join(_SHARED)}"
         )
     options = integrator.options(system)
     gamma, input = (
@@ -51,7 +57,8 @@ def along(
         taken = step(one, system, state, input, weight * h)
         if not taken.ok:
             raise ValueError(
-                f"{integrator.name} did not converge at t = {state.t:g} s (residual {taken.residual:.3g}); take a smaller h"
+                f"{integrator.name} did not converge at t = {state.t:g} s (residual "
+                f"{taken.residual:.3g}); take a smaller h"
             )
         part = of_step(system, gamma, weight * h, state, taken.state, force)
         total = Linear(part.A @ total.A, part.A @ total.B + part.B)
@@ -62,7 +69,8 @@ def along(
 def of_step(
     system: System, gamma: float, h: float, before: State, after: State, force: Array
 ) -> Linear:
-    """The derivative of the step of h [s] that leads from `before` to `after` under `force` (2,) [N].
+    """The derivative of the step of h [s] that leads from `before` to `after` under `force` (2,)
+    [N].
 
     `gamma` [kg m^2] as in the stepper's Options. Source: doc/control.md, (K.1) to (K.6).
     """
@@ -100,20 +108,24 @@ def of_step(
 
 
 def on_sphere(linear: Linear, before: State, after: State) -> tuple[Array, Array]:
-    """(A (8, 8), B (8, 2)) in (dx, dk, dx', dk'), k = R e3 on the sphere S^2, for a rod with I1 = I2 and its spin kept.
+    """(A (8, 8), B (8, 2)) in (dx, dk, dx', dk'), k = R e3 on the sphere S^2, for a rod with I1 =
+    I2 and its spin kept.
 
-    The tangent plane at k has the axes R e1, R e2 of the body; dk' is the change of k' = R (w x e3) seen in them:
+    The tangent plane at k has the axes R e1, R e2 of the body; dk' is the change of k' = R (w x
+    e3) seen in them:
 
-        dk = (dtheta_2, -dtheta_1),     dk' = (dw_2 + w_1 dtheta_3, -dw_1 + w_2 dtheta_3).                         (K.6)
+        dk = (dtheta_2, -dtheta_1),    dk' = (dw_2 + w_1 dtheta_3, -dw_1 + w_2 dtheta_3).     (K.6)
     """
     S = _sphere(after)
     return S @ linear.A @ _lift(), S @ linear.B
 
 
 def upright(system: System, period: float, h: float = STEP) -> tuple[Array, Array]:
-    """A (4, 4), B (4, 1) of e = (x, x', th, th') near upright, one axis, u held for `period` [s], in steps of at most h [s].
+    """A (4, 4), B (4, 1) of e = (x, x', th, th') near upright, one axis, u held for `period` [s],
+    in steps of at most h [s].
 
-    At rest gamma drops out of (2.10), so both steppers have this one. I1 != I2 enter with their mean.
+    At rest gamma drops out of (2.10), so both steppers have this one. I1 != I2 enter with their
+    mean.
     """
     mean = 0.5 * (system.inertia[0] + system.inertia[1])
     system = system._replace(inertia=(mean, mean, system.inertia[2]))
@@ -212,7 +224,9 @@ def _sphere(state: State) -> Array:
 
 
 def _lift() -> Array:
-    """(10, 8): the change of the body, not turned about its axis, that makes a change on the sphere."""
+    """(10, 8): the change of the body, not turned about its axis, that makes a change on the
+    sphere.
+    """
     L = np.zeros((10, 8))
     L[:2, :2] = L[5:7, 4:6] = np.eye(2)
     L[3, 2], L[2, 3], L[8, 6], L[7, 7] = 1.0, -1.0, 1.0, -1.0

@@ -1,4 +1,6 @@
-"""The machines and starts of the notebook "Geometric Discrete Variational Dynamics", and its scheme in three forms."""
+"""The machines and starts of the notebook "Geometric Discrete Variational Dynamics", and its
+scheme in three forms.
+"""
 
 import numpy as np
 
@@ -19,7 +21,9 @@ UNTURNED = (1.0, 0.0, 0.0, 0.0)
 
 
 def dzhanibekov() -> tuple:
-    """(System, State): the body about its intermediate axis, attitude and velocity of the notebook's unit test."""
+    """(System, State): the body about its intermediate axis, attitude and velocity of the
+    notebook's unit test.
+    """
     a = np.pi / 8.0
     return free_body.build(free_body.DZHANIBEKOV), free_body.turning(
         (np.cos(a), 0.0, np.sin(a), 0.0), (6.0, 0.01, 0.0)
@@ -32,7 +36,9 @@ def cylinder() -> System:
 
 
 def long_rod() -> System:
-    """The rod of the forced motion: 5 kg, 2.4 m, radius 2 cm (the notebook gives it the cylinder's inertia)."""
+    """The rod of the forced motion: 5 kg, 2.4 m, radius 2 cm (the notebook gives it the cylinder's
+    inertia).
+    """
     return free_body.build(cylinder_inertia(5.0, 2.4, 0.02), 5.0)
 
 
@@ -42,7 +48,9 @@ def torque(x: float, y: float, z: float) -> Input:
 
 
 def pendulum(cart_mass: float = 0.0, **params) -> System:
-    """The notebook's rod (1 kg, 2.4 m, radius 2 cm) on a cart of `cart_mass` [kg], massless as there."""
+    """The notebook's rod (1 kg, 2.4 m, radius 2 cm) on a cart of `cart_mass` [kg], massless as
+    there.
+    """
     return build(Params(gravity=GRAVITY, cart_mass=cart_mass, **params))
 
 
@@ -73,7 +81,9 @@ def notebook_scheme(coupling: int = tqdl.STALE) -> Integrator:
 
 
 def pseudo_energy(system: System, q, v) -> np.ndarray:
-    """w.I w/2 + m g l k_3 (n,) [J]: the energy of the notebook's model, a rod turning about its centre of mass."""
+    """w.I w/2 + m g l k_3 (n,) [J]: the energy of the notebook's model, a rod turning about its
+    centre of mass.
+    """
     k3 = 1.0 - 2.0 * (q[:, 3] ** 2 + q[:, 4] ** 2)
     return (
         0.5 * (v[:, 2:] ** 2) @ np.array(system.inertia)

@@ -1,4 +1,6 @@
-"""The lqr in worlds that are noisy, late, lossy and worn: what it sees, what is true, and what comes of it."""
+"""The lqr in worlds that are noisy, late, lossy and worn: what it sees, what is true, and what
+comes of it.
+"""
 
 import math
 
@@ -18,7 +20,8 @@ from rbdyn_ros.simulation.closed_loop import Conditions
 from rbdyn_ros.simulation.closed_loop import run as closed_loop
 
 QUESTION = (
-    "A regulator is designed for a perfect world. Does it stand where sensors are noisy, states and commands late or lost,\n"
+    "A regulator is designed for a perfect world. Does it stand where sensors are noisy, states "
+    "and commands late or lost,\n"
     "  and the drive worn: in the scenarios that are shipped? And where does it end?"
 )
 WORLDS = ("noisy", "delayed", "lossy", "worn")
@@ -60,7 +63,9 @@ def shipped(scenario: str) -> Faults:
 
 
 def played(wrong: Faults, duration: float) -> dict:
-    """A run from ten degrees under the law for the declared plant: t, the true tilt, the one that the law saw, cart, force."""
+    """A run from ten degrees under the law for the declared plant: t, the true tilt, the one that
+    the law saw, cart, force.
+    """
     given = read_files([config("pendulum.yaml")])
     declared = plant_params(
         {
@@ -108,7 +113,9 @@ def _claims(tables: dict, again: dict) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Each world: the tilt that the law saw, the true one, the force; and what they would be in a perfect world."""
+    """Each world: the tilt that the law saw, the true one, the force; and what they would be in a
+    perfect world.
+    """
     perfect = outcome.tables["perfect"]
     tilts, forces = figure.subplots(2, len(WORLDS), sharex=True, sharey="row")
     for upper, lower, name in zip(tilts, forces, WORLDS):

@@ -8,7 +8,8 @@ from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
 from rbdyn_ros.mechanics.network import bouncing_ball, event_driven, moreau_jean_linear
 
 QUESTION = (
-    "A ball that keeps four fifths of its speed bounces infinitely often in 4.06 s. How well do steps of fixed size get\n"
+    "A ball that keeps four fifths of its speed bounces infinitely often in 4.06 s. How well do "
+    "steps of fixed size get\n"
     "  through the accumulation, and how far does an event-driven integrator get?"
 )
 BALL = bouncing_ball.Params()
@@ -52,7 +53,9 @@ def stepped(h: float):
 
 
 def _errors(run, h: float) -> tuple:
-    """Before 3 s: trajectory [m], impact instants [steps for each impact so far]; penetration [m]; end speed [m/s]."""
+    """Before 3 s: trajectory [m], impact instants [steps for each impact so far]; penetration [m];
+    end speed [m/s].
+    """
     y, early = bouncing_ball.exact(BALL, run.t)[0], run.t <= SETTLED
     hard = (run.impulses[:, 0] > 0.0) & (run.v[:-1, 0] < -0.5)
     seen = run.t[1:][hard]

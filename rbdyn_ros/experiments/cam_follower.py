@@ -10,7 +10,8 @@ from rbdyn_ros.mechanics.network import event_driven
 from rbdyn_ros.mechanics.network.cam_follower import Params, build, lifted, rate, revolution
 
 QUESTION = (
-    "A cam throws its follower into the air and meets it again. At 358, 660 and 700 rpm, what does the follower settle\n"
+    "A cam throws its follower into the air and meets it again. At 358, 660 and 700 rpm, what "
+    "does the follower settle\n"
     "  to, and does time-stepping with the notes' step of 0.1 ms tell?"
 )
 SPEEDS = (358.0, 660.0, 700.0)  # [rpm]
@@ -69,7 +70,9 @@ def period(strobes) -> int:
 
 
 def _general(turns: int) -> float:
-    """Largest difference of the general event-driven integrator from the exact flights over some revolutions."""
+    """Largest difference of the general event-driven integrator from the exact flights over some
+    revolutions.
+    """
     params = Params(SPEEDS[0])
     u, v = lifted(params)
     times = revolution(params) * np.arange(1, turns + 1)

@@ -1,11 +1,14 @@
-"""The cam follower event by event with exact flight: strobes, impacts and the Lyapunov exponent, compiled.
+"""The cam follower event by event with exact flight: strobes, impacts and the Lyapunov exponent,
+compiled.
 
-Flight is that of a damped oscillator, in closed form; the gap's next root is bracketed by a scan in small steps of the
-cam's angle, with its minima, and bisected. A perturbation (du, dv) flies by the same formula; through an impact
+Flight is that of a damped oscillator, in closed form; the gap's next root is bracketed by a scan
+in small steps of the cam's angle, with its minima, and bisected. A perturbation (du, dv) flies by
+the same formula; through an impact
 
-    du^+ = -r du^-,     dv^+ = -r dv^- + (r a^- + a^+) du^- / V^-                                            (N.28)
+    du^+ = -r du^-,     dv^+ = -r dv^- + (r a^- + a^+) du^- / V^-                            (N.28)
 
-with V, a the velocity and acceleration relative to the cam. Its mean logarithmic growth is the exponent.
+with V, a the velocity and acceleration relative to the cam. Its mean logarithmic growth is the
+exponent.
 """
 
 import math
@@ -68,7 +71,8 @@ def follow(params: cam_follower.Params, u: float, v: float, turns: int, skipped:
     count = revolve(cam, float(u), float(v), strobes, impacts, growth)
     if count > len(impacts):
         raise ValueError(
-            f"more than 200 impacts per revolution at {params.rpm} rpm: too slow for an orbit of impacts"
+            f"more than 200 impacts per revolution at {params.rpm} rpm: too slow for an orbit of "
+            "impacts"
         )
     return Orbit(strobes, impacts[:count], float(np.mean(growth[skipped:])))
 
@@ -84,7 +88,9 @@ def sampled(params: cam_follower.Params, orbit: Orbit, times: Array) -> Array:
 
 @kernel
 def flight(cam, x, w, s):
-    """(u, v) after s [s] of free flight from (x, w), the damped oscillator u'' + 2 d u' + (d^2 + f^2) u = 0."""
+    """(u, v) after s [s] of free flight from (x, w), the damped oscillator u'' + 2 d u' + (d^2 +
+    f^2) u = 0.
+    """
     d, f = cam.decay, cam.frequency
     e, c, n = math.exp(-d * s), math.cos(f * s), math.sin(f * s) / f
     return e * (x * c + (w + d * x) * n), e * (w * c - ((d * d + f * f) * x + d * w) * n)
@@ -120,7 +126,9 @@ def turning(cam, t, x, w, a, b):
 
 @kernel
 def root(cam, t, x, w, a, b):
-    """The s in [a, b] where the gap, positive at a and negative at b, vanishes; bisection to the last bit."""
+    """The s in [a, b] where the gap, positive at a and negative at b, vanishes; bisection to the
+    last bit.
+    """
     for _ in range(80):
         m = 0.5 * (a + b)
         if not a < m < b:
@@ -134,7 +142,9 @@ def root(cam, t, x, w, a, b):
 
 @kernel
 def time_to_impact(cam, t, x, w, longest):
-    """s of the first root of the gap within `longest`, inf if there is none; the flight may begin on the cam."""
+    """s of the first root of the gap within `longest`, inf if there is none; the flight may begin
+    on the cam.
+    """
     step = 2.0 * math.pi / cam.rate / _SCAN
     a, (_, slope) = 0.0, gap(cam, t, x, w, 0.0)
     while a < longest:
@@ -152,7 +162,9 @@ def time_to_impact(cam, t, x, w, longest):
 
 @kernel
 def time_to_release(cam, t, longest):
-    """s until the follower, carried by the cam, would fall slower than the cam; inf if not within `longest`."""
+    """s until the follower, carried by the cam, would fall slower than the cam; inf if not within
+    `longest`.
+    """
     step = 2.0 * math.pi / cam.rate / _SCAN
     a = 0.0
     while a < longest:
@@ -173,7 +185,9 @@ def time_to_release(cam, t, longest):
 
 @kernel
 def revolve(cam, u, v, strobes, impacts, growth):
-    """Fill strobes, impacts, growth (turns,) from (u, v) at t = 0; the number of impacts, more than fit if it stopped."""
+    """Fill strobes, impacts, growth (turns,) from (u, v) at t = 0; the number of impacts, more
+    than fit if it stopped.
+    """
     turn = 2.0 * math.pi / cam.rate
     t, count, on_cam = 0.0, 0, False
     x, w = 1.0, cam.frequency

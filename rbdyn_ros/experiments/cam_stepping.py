@@ -20,7 +20,9 @@ class Stepped(NamedTuple):
 
 
 def follow(params: cam_follower.Params, u: float, v: float, h: float, turns: int) -> Stepped:
-    """From (u, v) at t = 0 by steps of h [s], in general no whole part of a revolution: else the orbit may lock to them."""
+    """From (u, v) at t = 0 by steps of h [s], in general no whole part of a revolution: else the
+    orbit may lock to them.
+    """
     turn, w = cam_follower.revolution(params), cam_follower.rate(params)
     linear = moreau_jean_linear.prepare(
         params.mass, params.damping, params.stiffness, [[1.0]], 0.0, params.restitution, h

@@ -9,8 +9,10 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_in
 from rbdyn_ros.types import Contacts
 
 QUESTION = (
-    "A cart, driven by two sines, runs into the ends of its rails while the rod swings below it. Does it turn around there and then,\n"
-    "  is it ever beyond an end, and what becomes of the energy when the ends are perfectly elastic?"
+    "A cart, driven by two sines, runs into the ends of its rails while the rod swings below it. "
+    "Does it turn around there and then,\n"
+    "  is it ever beyond an end, and what becomes of the energy when the ends are perfectly "
+    "elastic?"
 )
 STEPS = (4e-3, 2e-3, 1e-3, 5e-4)  # [s]
 IMPACTS, DURATION = 5, 2.2  # compared, until [s]

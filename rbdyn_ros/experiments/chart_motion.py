@@ -1,4 +1,6 @@
-"""The pitch-cone equations (6.2) by an adaptive Runge-Kutta or multistep method: the notebook's ground truth, remade."""
+"""The pitch-cone equations (6.2) by an adaptive Runge-Kutta or multistep method: the notebook's
+ground truth, remade.
+"""
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -10,7 +12,10 @@ from rbdyn_ros.types import Array, System
 def solved(
     system: System, pitch: float, cone: float, t: Array, method: str, tolerance: float
 ) -> Array:
-    """(d, e, d', e') (n, 4) at the times t, from rest at the angles [rad]. ValueError if the solver gives up."""
+    """(d, e, d', e') (n, 4) at the times t, from rest at the angles [rad].
+
+    ValueError if the solver gives up.
+    """
 
     def rates(_, y):
         return (y[2], y[3], *pitch_cone.accelerations(system, y[0], y[1], y[2], y[3]))

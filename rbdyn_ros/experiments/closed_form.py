@@ -1,4 +1,6 @@
-"""Motions that are known exactly, in Jacobi's elliptic functions: what the integrators are held against."""
+"""Motions that are known exactly, in Jacobi's elliptic functions: what the integrators are held
+against.
+"""
 
 import numpy as np
 from scipy.special import ellipj, ellipk
@@ -7,14 +9,17 @@ from rbdyn_ros.types import Array
 
 
 def intermediate_axis(inertia: tuple, w1: float, w2: float, t) -> Array:
-    """Angular velocity (n, 3) [rad/s, body] of the free body with I_3 < I_1 < I_2 that starts at (w1, w2, 0).
+    """Angular velocity (n, 3) [rad/s, body] of the free body with I_3 < I_1 < I_2 that starts at
+    (w1, w2, 0).
 
     With the frequency and modulus
 
-        s^2 = (I_2 - I_1)(L^2 - 2 E I_3)/(I_1 I_2 I_3),   k^2 = (I_1 - I_3)(2 E I_2 - L^2)/((I_2 - I_1)(L^2 - 2 E I_3)),
+        s^2 = (I_2 - I_1)(L^2 - 2 E I_3)/(I_1 I_2 I_3),
+        k^2 = (I_1 - I_3)(2 E I_2 - L^2)/((I_2 - I_1)(L^2 - 2 E I_3)),
 
-    w = (w1 cd, w2 nd, -a sd)(s t | k^2) with a from Euler's equation. Landau and Lifshitz, Mechanics, section 37.
-    ValueError unless axis 1 is the intermediate one and the motion on the side of axis 2.
+    w = (w1 cd, w2 nd, -a sd)(s t | k^2) with a from Euler's equation. Landau and Lifshitz,
+    Mechanics, section 37. ValueError unless axis 1 is the intermediate one and the motion on the
+    side of axis 2.
     """
     I1, I2, I3 = inertia
     E2 = I1 * w1**2 + I2 * w2**2
@@ -28,9 +33,11 @@ def intermediate_axis(inertia: tuple, w1: float, w2: float, t) -> Array:
 
 
 def pendulum_angle(theta0: float, w0: float, t) -> Array:
-    """Angle from the upright (n,) [rad], unwrapped, of a plane pendulum released at rest at theta0.
+    """Angle from the upright (n,) [rad], unwrapped, of a plane pendulum released at rest at
+    theta0.
 
-    sin(phi/2) = k cd(w0 t | k^2), k = cos(theta0/2), phi = theta - pi the angle from hanging, w0^2 = m g l/J.
+    sin(phi/2) = k cd(w0 t | k^2), k = cos(theta0/2), phi = theta - pi the angle from hanging, w0^2
+    = m g l/J.
     """
     k = np.cos(0.5 * theta0)
     sn, cn, dn, _ = ellipj(w0 * np.asarray(t), k * k)
@@ -43,7 +50,9 @@ def pendulum_period(theta0: float, w0: float) -> float:
 
 
 def from_rest(pitch: float, cone: float, w0: float, t) -> Array:
-    """Direction n (n, 3) of a pendulum released at rest at the pitch-cone angles [rad]: it stays in its plane."""
+    """Direction n (n, 3) of a pendulum released at rest at the pitch-cone angles [rad]: it stays
+    in its plane.
+    """
     n0 = np.array([np.sin(pitch), np.cos(pitch) * np.sin(cone), np.cos(pitch) * np.cos(cone)])
     theta = pendulum_angle(np.arccos(n0[2]), w0, t)
     across = n0[:2] / np.hypot(*n0[:2])
@@ -51,9 +60,11 @@ def from_rest(pitch: float, cone: float, w0: float, t) -> Array:
 
 
 def massless_cart_cycle(inertia: float, ml2: float, mgl: float, theta0: float) -> tuple:
-    """(time from theta0 to pi [s], joint force / weight as a function of theta) of a rod on a massless free cart, from rest.
+    """(time from theta0 to pi [s], joint force / weight as a function of theta) of a rod on a
+    massless free cart, from rest.
 
-    The cart exerts no horizontal force, so the centre of mass moves on a vertical line and energy alone gives
+    The cart exerts no horizontal force, so the centre of mass moves on a vertical line and energy
+    alone gives
 
         theta'^2 = 2 m g l (cos theta0 - cos theta)/(I + m l^2 sin^2 theta),
         N / m g = 1 - (l/g)(theta'' sin theta + theta'^2 cos theta).

@@ -1,4 +1,6 @@
-"""Runs of the pendulum with contacts, by time stepping and with steps that split at impacts, and their errors."""
+"""Runs of the pendulum with contacts, by time stepping and with steps that split at impacts, and
+their errors.
+"""
 
 from typing import NamedTuple
 
@@ -32,7 +34,9 @@ class Run(NamedTuple):
 def stepped(
     system: System, state: State, input: Input, method: str, h: float, rows: int, every: int
 ) -> Run:
-    """`rows` times `every` steps of h [s] by one of METHODS. ArithmeticError if it does not converge."""
+    """`rows` times `every` steps of h [s] by one of METHODS. ArithmeticError if it does not
+    converge.
+    """
     integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=METHODS[method])
     options = integrator.options(system)
     record = loop.run(integrator, system, state, input, h, rows, every, options=options)
@@ -47,9 +51,11 @@ def stepped(
 def against(
     system: System, state: State, input: Input, steps, duration: float, first: int, progress
 ) -> tuple:
-    """(errors table, impacts table, exact rows, exact Impacts, {method: Run at the smallest step}).
+    """(errors table, impacts table, exact rows, exact Impacts, {method: Run at the smallest
+    step}).
 
-    Errors of both methods at each step: the `first` impacts' instants and velocities after them, and the whole state at the end.
+    Errors of both methods at each step: the `first` impacts' instants and velocities after them,
+    and the whole state at the end.
     """
     row = max(steps)
     rows = round(duration / row)
@@ -82,8 +88,13 @@ def of(errors: dict, method: str, column: str) -> Array:
 
 
 def _listed(method: str, h: float, exact: list) -> tuple:
-    columns = {"t": [i.t for i in exact], "contact": [i.contact for i in exact], "P_n": [i.P[0] for i in exact],
-               "u_n_minus": [i.before for i in exact], "u_n_plus": [i.after for i in exact]}  # fmt: skip
+    columns = {
+        "t": [i.t for i in exact],
+        "contact": [i.contact for i in exact],
+        "P_n": [i.P[0] for i in exact],
+        "u_n_minus": [i.before for i in exact],
+        "u_n_plus": [i.after for i in exact],
+    }
     return method, h, columns
 
 

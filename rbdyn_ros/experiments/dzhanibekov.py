@@ -10,8 +10,10 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
-    "A free body that turns about its intermediate axis flips over and over. Which method keeps its energy, its momentum\n"
-    "  and its attitude over 20 s, and over 1e5 steps? (Euler-Lagrange and RATTLE are for a rod that does not spin.)"
+    "A free body that turns about its intermediate axis flips over and over. Which method keeps "
+    "its energy, its momentum\n"
+    "  and its attitude over 20 s, and over 1e5 steps? (Euler-Lagrange and RATTLE are for a rod "
+    "that does not spin.)"
 )
 DURATION = 20.0  # [s]
 STEPS = (0.005, 0.01, 0.02)  # [s] for the orders; the last is sampled and drawn
@@ -299,5 +301,6 @@ class _Scene:
         self.arrow.set_data_3d(*np.stack([np.zeros(3), end[-1]]).T)
         self.trace.set_data_3d(*end.T)
         self.clock.set_text(
-            f"t = {t:5.2f} s   momentum turned by {np.degrees(np.arccos(min(1.0, end[-1] @ end[0] / 1.69))):.2f}°"
+            f"t = {t:5.2f} s   momentum turned by "
+            f"{np.degrees(np.arccos(min(1.0, end[-1] @ end[0] / 1.69))):.2f}°"
         )

@@ -72,7 +72,9 @@ def _cart_and_rod(system: System, state: State, candidates: list) -> model.Model
 
 
 def _candidates(system: System) -> tuple:
-    """(numbers of `mechanics.pendulum.world`, pairs) of what the rod, its tip and the cart can meet."""
+    """(numbers of `mechanics.pendulum.world`, pairs) of what the rod, its tip and the cart can
+    meet.
+    """
     C, found, origin = system.contacts, [], (0.0, 0.0, 0.0)
     tip = (0.0, 0.0, C.length - system.center)
     if C.floor:

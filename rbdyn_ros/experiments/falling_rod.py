@@ -10,8 +10,10 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_in
 from rbdyn_ros.types import Contacts
 
 QUESTION = (
-    "The rod falls on a floor that lets nothing rebound, and its tip slides, the cart in tow, until friction stops it. Is the impact\n"
-    "  the exact one, is the stopping distance that of Coulomb's law, and does the tip lie on the floor, not in it?"
+    "The rod falls on a floor that lets nothing rebound, and its tip slides, the cart in tow, "
+    "until friction stops it. Is the impact\n"
+    "  the exact one, is the stopping distance that of Coulomb's law, and does the tip lie on the "
+    "floor, not in it?"
 )
 FRICTIONS = (0.2, 0.4, 0.8)
 STEPS = (4e-3, 2e-3, 1e-3)  # [s]
@@ -57,7 +59,8 @@ def run(short: bool, progress) -> Outcome:
 
 
 def deceleration(system, mu: float) -> float:
-    """a [m/s^2] of rod and cart sliding along the rod's azimuth, the tip ahead: mu N = (M + m) a and, about the joint,
+    """a [m/s^2] of rod and cart sliding along the rod's azimuth, the tip ahead: mu N = (M + m) a
+    and, about the joint,
 
     N (L s - mu k (L - m l/(M + m))) = m l s g with k = SLOPE, s = sqrt(1 - k^2).
     """
@@ -83,7 +86,9 @@ def _start():
 
 
 def _errors(system, mu: float, run, exact) -> tuple:
-    """How far landing, impulse and stopping place are off, the last penetration, the largest gain of energy."""
+    """How far landing, impulse and stopping place are off, the last penetration, the largest gain
+    of energy.
+    """
     found, (t, y) = run.impacts, (run.t, run.y)
     after = np.searchsorted(t, exact.t + 0.2)  # settled on the floor, still sliding
     stop = y[after, 0] + y[after, 6] ** 2 / (2.0 * deceleration(system, mu))

@@ -51,7 +51,9 @@ def titled(axes, title: str, x: str, y: str) -> None:
 
 
 def slope_guide(axes, steps, error: float, order: int) -> None:
-    """A thin line of the given order through `error` at the largest step, with its order beside it."""
+    """A thin line of the given order through `error` at the largest step, with its order beside
+    it.
+    """
     low, high = min(steps), max(steps)
     axes.plot(
         [low, high],

@@ -8,8 +8,10 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
-    "A rod at rest is pushed by a constant torque across it. The notebook says: no precession, no nutation. It uses the inertia\n"
-    "  of the cylinder; what does the rod's own inertia give, and does every method keep it in its plane?"
+    "A rod at rest is pushed by a constant torque across it. The notebook says: no precession, no "
+    "nutation. It uses the inertia\n"
+    "  of the cylinder; what does the rod's own inertia give, and does every method keep it in "
+    "its plane?"
 )
 TORQUE = -1.0  # [N m, world], about y
 STEP = 0.01  # [s]

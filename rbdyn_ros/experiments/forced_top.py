@@ -8,8 +8,10 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
-    "A cylinder spins with one turn a second; a torque, constant in space, pushes it over. Does it precess and nutate as theory\n"
-    "  says, do energy and momentum grow by exactly what the torque gives, and does the nutation fade as the notebook observes?"
+    "A cylinder spins with one turn a second; a torque, constant in space, pushes it over. Does "
+    "it precess and nutate as theory\n"
+    "  says, do energy and momentum grow by exactly what the torque gives, and does the nutation "
+    "fade as the notebook observes?"
 )
 TORQUE = np.array([-0.4, -0.5, 0.0])  # [N m, world]
 SPIN = 2.0 * np.pi  # [rad/s]
@@ -57,7 +59,9 @@ def run(short: bool, progress) -> Outcome:
 
 
 def _work(turning: free_top.Turning) -> np.ndarray:
-    """The torque's work [J]: the integral of torque . w, w in space, by Simpson's rule over the samples."""
+    """The torque's work [J]: the integral of torque . w, w in space, by Simpson's rule over the
+    samples.
+    """
     from scipy.integrate import cumulative_simpson
 
     power = quaternion.rotate(turning.Q, turning.w) @ TORQUE

@@ -11,8 +11,10 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import upright
 from rbdyn_ros.types import State
 
 QUESTION = (
-    "A rod falls from 10 degrees on a massless cart. The notebook's quaternion scheme sends it over the top and blames the\n"
-    "  integrator, its discrete Euler-Lagrange equations go wild. Which is at fault, step or model, and what stays sane for 1000 s?"
+    "A rod falls from 10 degrees on a massless cart. The notebook's quaternion scheme sends it "
+    "over the top and blames the\n"
+    "  integrator, its discrete Euler-Lagrange equations go wild. Which is at fault, step or "
+    "model, and what stays sane for 1000 s?"
 )
 TILT = np.radians(10.0)
 STEPS = tuple(0.01 / 2**k for k in range(6))  # [s]
@@ -40,7 +42,9 @@ def in_motion(spin: float) -> State:
 
 
 def _scheme() -> dict:
-    """The notebook's model by its scheme and by a coupled one: {'fall': angles, 'energy': its error, 'gain': a summary}."""
+    """The notebook's model by its scheme and by a coupled one: {'fall': angles, 'energy': its
+    error, 'gain': a summary}.
+    """
     rig, rows = apparatus.pendulum(), []
     fall, energy = {}, {}
     for name, coupling in COUPLINGS.items():
@@ -81,7 +85,9 @@ def _order() -> dict:
 
 
 def _model() -> dict:
-    """{'force': joint force by angle, exact and simulated, 'cycle': how long a cycle takes in each model}."""
+    """{'force': joint force by angle, exact and simulated, 'cycle': how long a cycle takes in each
+    model}.
+    """
     rig = apparatus.pendulum()
     mgl, ml2, across = (
         rig.rod_mass * rig.gravity * rig.center,
@@ -115,7 +121,9 @@ def _model() -> dict:
 
 
 def _chart() -> dict:
-    """Pitch [deg] and energy error [J] at 10 ms: the discrete Euler-Lagrange equations, as far as they come, and RATTLE."""
+    """Pitch [deg] and energy error [J] at 10 ms: the discrete Euler-Lagrange equations, as far as
+    they come, and RATTLE.
+    """
     system, start = apparatus.point_mass(), apparatus.leaning(10.0, 5.0)
     columns = {"t": np.arange(0, 1501) * 0.01}
     for name in ("euler_lagrange", "rattle_s2"):
@@ -129,7 +137,9 @@ def _chart() -> dict:
 
 
 def _lasting(duration: float, progress) -> dict:
-    """{'lasting': what is conserved over the run, 'drift': energy error by time, 'attitude': errors after 10 s}."""
+    """{'lasting': what is conserved over the run, 'drift': energy error by time, 'attitude':
+    errors after 10 s}.
+    """
     system, rows, drift = apparatus.pendulum(cart_mass=2.0), [], {}
     for i, name in enumerate(LASTING):
         start = in_motion(0.0 if name == "rattle_s2" else 5.0)

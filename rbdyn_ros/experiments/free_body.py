@@ -1,12 +1,16 @@
-"""A free rigid body about its centre of mass: the rod with l = 0 on a fixed cart, so every stepper applies.
+"""A free rigid body about its centre of mass: the rod with l = 0 on a fixed cart, so every stepper
+applies.
 
-Hairer and Vilmart, "Preprocessed discrete Moser-Veselov algorithm for the full dynamics of the free rigid body"
-(2006): the discrete top with principal inertia I~ follows, to order 4, the top with inertia I when
+Hairer and Vilmart, "Preprocessed discrete Moser-Veselov algorithm for the full dynamics of the
+free rigid body" (2006): the discrete top with principal inertia I~ follows, to order 4, the top
+with inertia I when
 
     1/I~_j = (1 + h^2 s) / I_j + h^2 d,
-    s = -(H/3) sum 1/I_i + C (sum I_i)/(6 I_1 I_2 I_3),    d = H (sum I_i)/(6 I_1 I_2 I_3) - C/(3 I_1 I_2 I_3)
+    s = -(H/3) sum 1/I_i + C (sum I_i)/(6 I_1 I_2 I_3),
+    d = H (sum I_i)/(6 I_1 I_2 I_3) - C/(3 I_1 I_2 I_3)
 
-with H = sum p_i^2/(2 I_i) and C = |p|^2/2, constants of the motion: one line before the run, none in the step.
+with H = sum p_i^2/(2 I_i) and C = |p|^2/2, constants of the motion: one line before the run, none
+in the step.
 """
 
 import numpy as np
@@ -19,7 +23,9 @@ DZHANIBEKOV = (0.0801587, 0.0825397, 0.00396825)
 
 
 def build(inertia: tuple, mass: float = 1.0) -> System:
-    """A body with principal `inertia` [kg m^2] that nothing acts on; ValueError if it is no body's."""
+    """A body with principal `inertia` [kg m^2] that nothing acts on; ValueError if it is no
+    body's.
+    """
     I = np.asarray(inertia, float)
     if (
         I.shape != (3,)
@@ -28,7 +34,8 @@ def build(inertia: tuple, mass: float = 1.0) -> System:
         or 2.0 * I.max() > I.sum() * (1.0 + 1e-9)
     ):
         raise ValueError(
-            f"the inertia is {inertia}; it takes three positive numbers, none above the sum of the others"
+            f"the inertia is {inertia}; it takes three positive numbers, none above the sum of "
+            "the others"
         )
     return System(0.0, 0.0, 0.0, float(mass), 0.0, tuple(I.tolist()), 0.0, 0.0)
 
@@ -50,7 +57,8 @@ def momentum(system: System, state: State) -> Array:
 def preprocessed(system: System, state: State, h: float) -> tuple:
     """(System, State) for `moser_veselov` at the step h that follow the given ones to order 4.
 
-    Angular momentum and attitude are the same; the angular velocity is I~^-1 p (`postprocessed` undoes it).
+    Angular momentum and attitude are the same; the angular velocity is I~^-1 p (`postprocessed`
+    undoes it).
     """
     I = np.array(system.inertia)
     p = I * state.v[2:]
@@ -64,7 +72,9 @@ def preprocessed(system: System, state: State, h: float) -> tuple:
 
 
 def postprocessed(system: System, modified: System, state: State) -> State:
-    """The state of the body with `system`'s inertia that has the momentum of `state` in the `modified` one."""
+    """The state of the body with `system`'s inertia that has the momentum of `state` in the
+    `modified` one.
+    """
     return state._replace(
         v=np.r_[state.v[:2], state.v[2:] * np.divide(modified.inertia, system.inertia)]
     )

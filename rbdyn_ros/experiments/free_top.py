@@ -1,4 +1,6 @@
-"""A free body turned by any of the methods, sampled: attitude, angular velocity, energy, momentum, work."""
+"""A free body turned by any of the methods, sampled: attitude, angular velocity, energy, momentum,
+work.
+"""
 
 from typing import NamedTuple
 
@@ -81,7 +83,9 @@ def turned_se3(
 
 
 def drift_of_the_screw(system: System, state: State, h: float, duration: float) -> float:
-    """Largest distance [m] of the centre of mass from its straight line at 0.62 m/s, by the DREPE on SE(3)."""
+    """Largest distance [m] of the centre of mass from its straight line at 0.62 m/s, by the DREPE
+    on SE(3).
+    """
     velocity = np.array([0.3, -0.2, 0.5])
     q, v = np.r_[np.zeros(3), state.q[2:]], np.r_[velocity, state.v[2:]]
     options, worst = se3_free.Options(1e-13, 50, 1), 0.0

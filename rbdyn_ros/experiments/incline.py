@@ -7,7 +7,8 @@ from rbdyn_ros.experiments.outcome import Outcome, below
 from rbdyn_ros.experiments.sliding_block import COLOURS, slid
 
 QUESTION = (
-    "On a slope a block sticks, slides, or, pushed uphill, stops and comes back. Which of these does time-stepping get\n"
+    "On a slope a block sticks, slides, or, pushed uphill, stops and comes back. Which of these "
+    "does time-stepping get\n"
     "  exactly, and what does it cost to turn round inside a step?"
 )
 CASES = (

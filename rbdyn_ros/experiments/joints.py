@@ -1,4 +1,6 @@
-"""Joints by two roads: half-step impulses inside a variational step, or multipliers of the accelerations."""
+"""Joints by two roads: half-step impulses inside a variational step, or multipliers of the
+accelerations.
+"""
 
 import numpy as np
 
@@ -10,8 +12,10 @@ from rbdyn_ros.mechanics import runs
 from rbdyn_ros.mechanics.description.rows import WORLD
 
 QUESTION = (
-    "A chain of rods, a door, a top on a plane: what do their joints and their energy lose over time if the joints are part\n"
-    "  of the step, and what if their multipliers make accelerations for Runge-Kutta, stabilised or not?"
+    "A chain of rods, a door, a top on a plane: what do their joints and their energy lose over "
+    "time if the joints are part\n"
+    "  of the step, and what if their multipliers make accelerations for Runge-Kutta, stabilised "
+    "or not?"
 )
 MACHINES = {
     "chain": (scenes.chain, "Chain of five rods"),

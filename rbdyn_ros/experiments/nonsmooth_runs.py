@@ -1,4 +1,6 @@
-"""Runs that the experiments with contacts share: time-stepping into arrays, and names for the curves."""
+"""Runs that the experiments with contacts share: time-stepping into arrays, and names for the
+curves.
+"""
 
 from typing import NamedTuple
 
@@ -26,7 +28,9 @@ class March(NamedTuple):
 def march(
     net: Network, q: tuple, v: tuple, h: float, steps: int, progress=lambda fraction: None
 ) -> March:
-    """`steps` steps of moreau_jean; ValueError where none can begin, and with the stepper's sentence if one fails."""
+    """`steps` steps of moreau_jean; ValueError where none can begin, and with the stepper's
+    sentence if one fails.
+    """
     second_order.check_start(net, 0.0, q, v)
     rows_q, rows_v, rows_p = [q[0]], [v[0]], []
     for k in range(steps):
@@ -70,6 +74,7 @@ def march_linear(linear: moreau_jean_linear.Linear, forces: Array, q: Array, v: 
     )
     if done < n:
         raise ValueError(
-            f"step {done} is not solved or its force is not finite; take a smaller step than {linear.h:g} s"
+            f"step {done} is not solved or its force is not finite; take a smaller step than "
+            f"{linear.h:g} s"
         )
     return March(linear.h * np.arange(n + 1), positions, velocities, impulses)

@@ -1,4 +1,6 @@
-"""How fast the error of each method and composition shrinks with the step, on the nonlinear pendulum."""
+"""How fast the error of each method and composition shrinks with the step, on the nonlinear
+pendulum.
+"""
 
 from typing import NamedTuple
 
@@ -15,7 +17,8 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
 from rbdyn_ros.types import State, System
 
 QUESTION = (
-    "Every method claims an order, alone and composed. What is the order, measured on the full nonlinear pendulum against an\n"
+    "Every method claims an order, alone and composed. What is the order, measured on the full "
+    "nonlinear pendulum against an\n"
     "  independent solution, where round-off does not yet hide it?"
 )
 DURATION = 1.6  # [s]: through the bottom and up again
@@ -76,8 +79,8 @@ def run(short: bool, progress) -> Outcome:
 def problem(name: str) -> Problem:
     """The hardest problem that the method is for.
 
-    A stout rod on a cart, spinning; without spin for `rattle_s2`; a point mass on a fixed joint for `euler_lagrange`;
-    and for `tqdl`, whose model is not the pendulum's, its own model.
+    A stout rod on a cart, spinning; without spin for `rattle_s2`; a point mass on a fixed joint
+    for `euler_lagrange`; and for `tqdl`, whose model is not the pendulum's, its own model.
     """
     if name == "tqdl":
         system, start = apparatus.pendulum(), apparatus.leaning(10.0, 5.0)
@@ -103,7 +106,9 @@ def place(q) -> np.ndarray:
 
 
 def solved(system: System, start: State, duration: float = DURATION) -> np.ndarray:
-    """q (6,) after `duration` [s] by SciPy's DOP853 on the coupled equations (1.7), (1.8), to about 1e-12."""
+    """q (6,) after `duration` [s] by SciPy's DOP853 on the coupled equations (1.7), (1.8), to
+    about 1e-12.
+    """
     load = rod_on_cart.load(no_input())
 
     def rates(_, y):
@@ -118,7 +123,9 @@ def solved(system: System, start: State, duration: float = DURATION) -> np.ndarr
 
 
 def error(integrator, problem: Problem, h: float) -> float:
-    """Distance of cart and rod's direction from the reference at the end [m, rad]; nan if the step was too large."""
+    """Distance of cart and rod's direction from the reference at the end [m, rad]; nan if the step
+    was too large.
+    """
     record = pendulum_run.swung(integrator, problem.system, problem.start, h, DURATION, DURATION)
     if not record.ok:
         return np.nan
@@ -126,7 +133,9 @@ def error(integrator, problem: Problem, h: float) -> float:
 
 
 def measured(h, e) -> float:
-    """The slope over the three smallest steps whose errors are above the round-off; nan if there are fewer."""
+    """The slope over the three smallest steps whose errors are above the round-off; nan if there
+    are fewer.
+    """
     good = np.flatnonzero(np.isfinite(e) & (e > FLOOR))[-3:]
     return slope(h[good], e[good]) if good.size == 3 else np.nan
 

@@ -52,7 +52,8 @@ def verdict(outcome: Outcome) -> str:
     """The claims as lines of text, the failed ones marked."""
     width = max(len(claim.text) for claim in outcome.claims)
     lines = [
-        f"  {'holds' if c.holds else 'FAILS'}  {c.text:{width}}  {c.value:.4g}  (expected {c.expected})"
+        f"  {'holds' if c.holds else 'FAILS'}  {c.text:{width}}  {c.value:.4g}  (expected "
+        f"{c.expected})"
         for c in outcome.claims
     ]
     return "\n".join(lines)

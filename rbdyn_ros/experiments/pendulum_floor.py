@@ -10,8 +10,10 @@ from rbdyn_ros.mechanics.pendulum.world import FLOOR
 from rbdyn_ros.types import Contacts
 
 QUESTION = (
-    "The pendulum falls over, its tip bounces on a floor with friction and comes to rest. Are the impacts those of the exact law,\n"
-    "  at which order, and does the tip, at last, stay where it is? (The joint may go on circling it: nothing damps that.)"
+    "The pendulum falls over, its tip bounces on a floor with friction and comes to rest. Are the "
+    "impacts those of the exact law,\n"
+    "  at which order, and does the tip, at last, stay where it is? (The joint may go on circling "
+    "it: nothing damps that.)"
 )
 STEPS = (4e-3, 2e-3, 1e-3, 5e-4)  # [s]
 IMPACTS, FLIGHT = 3, 1.48  # compared, until [s] shortly before the fourth impact

@@ -19,7 +19,9 @@ def swung(
     every: float,
     input: Input | None = None,
 ) -> loop.Record:
-    """The pendulum for `duration` [s] in steps of h, a row every `every` [s]; it may end early (`ok`)."""
+    """The pendulum for `duration` [s] in steps of h, a row every `every` [s]; it may end early
+    (`ok`).
+    """
     return loop.run(
         integrator,
         system,
@@ -66,7 +68,9 @@ def direction(q: Array) -> Array:
 
 
 def plane_angle(q: Array) -> Array:
-    """Tilt from the upright towards +x, unwrapped (n,) [rad], of a rod that stays in the plane y = 0."""
+    """Tilt from the upright towards +x, unwrapped (n,) [rad], of a rod that stays in the plane y =
+    0.
+    """
     n = direction(q)
     return np.unwrap(np.arctan2(n[:, 0], n[:, 2]))
 

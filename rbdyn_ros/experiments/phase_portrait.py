@@ -7,7 +7,8 @@ from rbdyn_ros.experiments.outcome import Outcome, above, below
 from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
-    "Over 400 s the notebook's phase portraits thicken, which it takes for a slight loss of energy in its ground truth.\n"
+    "Over 400 s the notebook's phase portraits thicken, which it takes for a slight loss of "
+    "energy in its ground truth.\n"
     "  Does the pendulum thicken, or the solver, and which method draws a line that stays thin?"
 )
 PITCH, CONE = np.radians(10.0), np.radians(5.0)

@@ -1,4 +1,6 @@
-"""Pitch and cone angles: the exact motion, and what a discrete Lagrangian does that does not know its symmetry."""
+"""Pitch and cone angles: the exact motion, and what a discrete Lagrangian does that does not know
+its symmetry.
+"""
 
 import numpy as np
 
@@ -7,8 +9,10 @@ from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
 from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
-    "A point mass on a fixed joint starts at rest at pitch 10 and cone angle 5 degrees. What is its exact motion, why do the\n"
-    "  discrete Euler-Lagrange equations leave it, and does a discretisation without a chart stay with it?"
+    "A point mass on a fixed joint starts at rest at pitch 10 and cone angle 5 degrees. What is "
+    "its exact motion, why do the\n"
+    "  discrete Euler-Lagrange equations leave it, and does a discretisation without a chart stay "
+    "with it?"
 )
 PITCH, CONE = np.radians(10.0), np.radians(5.0)
 STEPS = (0.01, 0.005, 0.0025, 0.00125)  # [s]

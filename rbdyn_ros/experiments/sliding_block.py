@@ -8,7 +8,8 @@ from rbdyn_ros.experiments.outcome import Outcome, below
 from rbdyn_ros.mechanics import model
 
 QUESTION = (
-    "A block pushed over a table rests on four corners, one more than are needed. Does dry friction stop it where\n"
+    "A block pushed over a table rests on four corners, one more than are needed. Does dry "
+    "friction stop it where\n"
     "  v0^2 / (2 mu g) says, and does it then lie still?"
 )
 CASES = ((2.0, 0.3), (1.0, 0.1), (3.0, 0.6), (0.5, 0.05))  # v0 [m/s], mu

@@ -1,10 +1,13 @@
-"""A spinning top whose tip slides on a floor with friction: as a body with a contact, and as reduced equations.
+"""A spinning top whose tip slides on a floor with friction: as a body with a contact, and as
+reduced equations.
 
-Sliding for good, the contact is a constraint with a force F = N (e_z - mu u_T/|u_T|) along a known direction:
+Sliding for good, the contact is a constraint with a force F = N (e_z - mu u_T/|u_T|) along a known
+direction:
 
     m r'' = F + m g,    J w' = J w x w + p x R^T F,    e_z . (r'' + R (w' x p + w x (w x p))) = 0
 
-N follows from the last row, linear in it (index 1). doc/nonsmooth.md, M.5 to M.18, is the scheme that meets them.
+N follows from the last row, linear in it (index 1). doc/nonsmooth.md, M.5 to M.18, is the scheme
+that meets them.
 """
 
 from typing import NamedTuple
@@ -45,7 +48,9 @@ def build(params: Params) -> Scene:
 
 
 def exact(params: Params, times) -> tuple:
-    """(q (k, 7), v (k, 6)) at `times` [s] by the reduced equations, DOP853 at rtol 1e-13; RuntimeError if it stops."""
+    """(q (k, 7), v (k, 6)) at `times` [s] by the reduced equations, DOP853 at rtol 1e-13;
+    RuntimeError if it stops.
+    """
     start = build(params)
     times = np.asarray(times, float)
     state = np.concatenate([start.q[0], start.v[0]])

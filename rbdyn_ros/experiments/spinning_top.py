@@ -1,4 +1,6 @@
-"""A top that slides on its tip: how steps of fixed size, and the free parameter gamma, do against the reduced equations."""
+"""A top that slides on its tip: how steps of fixed size, and the free parameter gamma, do against
+the reduced equations.
+"""
 
 import numpy as np
 
@@ -9,8 +11,10 @@ from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import runs
 
 QUESTION = (
-    "A top of 50 rad/s slides two seconds over a floor on its tip, with friction. Does a contact in the variational step keep\n"
-    "  the order 2 of the free motion, and what does the free parameter gamma of the quaternion's kinetic energy change?"
+    "A top of 50 rad/s slides two seconds over a floor on its tip, with friction. Does a contact "
+    "in the variational step keep\n"
+    "  the order 2 of the free motion, and what does the free parameter gamma of the quaternion's "
+    "kinetic energy change?"
 )
 TOP = sliding_top.Params()
 AXIS, FAST = (
@@ -28,7 +32,9 @@ GAMMAS = {
 
 
 def run(short: bool, progress) -> Outcome:
-    """Every gamma at every step, against the reduced equations; short: without the smallest step."""
+    """Every gamma at every step, against the reduced equations; short: without the smallest
+    step.
+    """
     steps = STEPS[1:4] if short else STEPS
     times = ROW * np.arange(round(DURATION / ROW) + 1)
     truth, _ = sliding_top.exact(TOP, times)

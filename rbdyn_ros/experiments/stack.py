@@ -10,8 +10,10 @@ from rbdyn_ros.experiments.stack_runs import settled
 from rbdyn_ros.mechanics.solvers import select
 
 QUESTION = (
-    "Five boxes fall onto each other and lie still; four lean over a table's edge; a ball rests on three. More contacts carry\n"
-    "  them than are needed: are the forces the weights, does nothing creep, does what must fall fall, and which solver copes?"
+    "Five boxes fall onto each other and lie still; four lean over a table's edge; a ball rests "
+    "on three. More contacts carry\n"
+    "  them than are needed: are the forces the weights, does nothing creep, does what must fall "
+    "fall, and which solver copes?"
 )
 STEP, REST, FALL = (
     2e-3,

@@ -1,4 +1,6 @@
-"""What a given accuracy costs: error of the rod's tip against processor time, for every method and composition."""
+"""What a given accuracy costs: error of the rod's tip against processor time, for every method and
+composition.
+"""
 
 import time
 from typing import NamedTuple
@@ -13,7 +15,8 @@ from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 
 QUESTION = (
-    "A rod falls from 10 degrees on a cart of 2 kg and swings for 10 s. How much work does each method need to bring its tip\n"
+    "A rod falls from 10 degrees on a cart of 2 kg and swings for 10 s. How much work does each "
+    "method need to bring its tip\n"
     "  within a metre's thousandth, millionth, billionth, and from where on does a high order pay?"
 )
 DURATION = 10.0  # [s]

@@ -1,1 +1,3 @@
-"""The world made worse on purpose: what happens to a command, to a measurement and to a force on their ways."""
+"""The world made worse on purpose: what happens to a command, to a measurement and to a force on
+their ways.
+"""

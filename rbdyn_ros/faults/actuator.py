@@ -1,11 +1,13 @@
 """The cart's drive: what of the force that it is asked for reaches the cart.
 
-With the force u that is asked for, held over the tick h, and its predecessor's result at each stage,
+With the force u that is asked for, held over the tick h, and its predecessor's result at each
+stage,
 
     dead band     u1 = max(0, 1 - d / |u|) u
     saturation    u2 = min(1, s / |u1|) u1
     rate limit    |u3 - u3'| <= r h
-    lag           f(t) = u3 + (f0 - u3) exp(-t / T),   mean over the tick  u3 + (f0 - u3) (T / h) (1 - exp(-h / T))
+    lag   f(t) = u3 + (f0 - u3) exp(-t / T),
+          mean over the tick  u3 + (f0 - u3) (T / h) (1 - exp(-h / T))
     loss          (1 - loss) times that
 
 exact for a held u: the mean, held for the tick, has the impulse of the lagging force.

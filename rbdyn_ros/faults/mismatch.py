@@ -5,16 +5,20 @@ from rbdyn_ros.mechanics.pendulum.params import Params, cylinder_inertia
 
 
 def actual(declared: Params, options: Faults) -> Params:
-    """The plant that is simulated where a law is designed for `declared`: each number is (1 + mismatch) times the declared one.
+    """The plant that is simulated where a law is designed for `declared`: each number is (1 +
+    mismatch) times the declared one.
 
-    A length, and a mass, that differ take along the centre of mass and the inertia that are left to the geometry.
+    A length, and a mass, that differ take along the centre of mass and the inertia that are left
+    to the geometry.
     """
     m = options.mismatch
     return _scaled(declared, *(1.0 + part for part in m)) if any(m) else declared
 
 
 def believed(plant: Params, options: Faults) -> Params:
-    """The converse: what a law believes in where `plant` is simulated, each number divided by (1 + mismatch)."""
+    """The converse: what a law believes in where `plant` is simulated, each number divided by (1 +
+    mismatch).
+    """
     m = options.mismatch
     return _scaled(plant, *(1.0 / (1.0 + part) for part in m)) if any(m) else plant
 

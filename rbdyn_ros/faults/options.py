@@ -103,7 +103,9 @@ class Drive(NamedTuple):
 
 
 class Mismatch(NamedTuple):
-    """By how much of itself a true number exceeds the declared one: true = (1 + mismatch) declared."""
+    """By how much of itself a true number exceeds the declared one: true = (1 + mismatch)
+    declared.
+    """
 
     gravity: Annotated[float, _excess("gravity")] = 0.0
     cart_mass: Annotated[float, _excess("cart.mass")] = 0.0

@@ -1,8 +1,14 @@
-"""A way on which things are late, lost and doubled. Time is counted in whole steps, so that a run can be repeated.
+"""A delay channel: items are late, lost and doubled.
 
-An item that is sent at step k arrives at step  k + round((delay + U jitter) / tick),  U uniform in [0, 1): with jitter one
-can overtake another. It is lost with the probability `drop`; else, with the probability `duplicate`, a copy follows with a
-U of its own. Each item takes four draws, whatever is wrong, so one fault does not shift what happens by another.
+Time is counted in whole steps, so that a run can be repeated.
+
+An item that is sent at step k arrives at step
+
+    k + round((delay + U jitter) / tick),  U uniform in [0, 1):
+
+with jitter one can overtake another. It is lost with the probability `drop`; else, with the
+probability `duplicate`, a copy follows with a U of its own. Each item takes four draws, whatever
+is wrong, so one fault does not shift what happens by another.
 """
 
 from collections import Counter
@@ -19,8 +25,9 @@ BLOCK = 64  # items for which is drawn at once: to ask NumPy takes longer than a
 class Path:
     """A way with a memory: what has been sent and has not arrived is under way.
 
-    `counts` has sent, arrived, dropped, duplicated, delayed (on their way for a step or more), reordered (read after a newer
-    one) and outrun (arrived together with a newer one, which was read in its place).
+    `counts` has sent, arrived, dropped, duplicated, delayed (on their way for a step or more),
+    reordered (read after a newer one) and outrun (arrived together with a newer one, which was
+    read in its place).
     """
 
     def __init__(
@@ -33,7 +40,9 @@ class Path:
         tick: float,
         name: str = "command",
     ):
-        """delay, jitter [s]; drop, duplicate [0..1]; `tick` [s] is the time of a step, `name` chooses the stream of draws."""
+        """delay, jitter [s]; drop, duplicate [0..1]; `tick` [s] is the time of a step, `name`
+        chooses the stream of draws.
+        """
         self._tick, self._name = tick, name
         self.counts = Counter()
         self.become(delay, jitter, drop, duplicate)
@@ -69,7 +78,9 @@ class Path:
             heappush(self._under_way, (step + steps, self._sent, copy, item))
 
     def arrived(self, step: int):
-        """The item that arrived last since the last call, up to a step; of several in one step, the newest. None if none did."""
+        """The item that arrived last since the last call, up to a step; of several in one step,
+        the newest. None if none did.
+        """
         item = None
         while self._under_way and self._under_way[0][0] <= step:
             self.counts["outrun"] += item is not None

@@ -2,8 +2,8 @@
 
     plant -> sensors -> states -> law -> commands -> the guard of the command -> actuator -> plant
 
-`simulation.runner` puts it between two nodes, `simulation.closed_loop` between a law and a plant without them; the same seed
-and the same states give both the same numbers.
+`simulation.runner` puts it between two nodes, `simulation.closed_loop` between a law and a plant
+without them; the same seed and the same states give both the same numbers.
 """
 
 from rbdyn_ros.faults.actuator import Actuator
@@ -64,7 +64,10 @@ class FaultPipeline:
         return self.sensors.perfect and self.states.clear
 
     def measure(self, step: int, state: State) -> State:
-        """What a law sees at a step, when the plant is in `state`: the newest that has arrived. The first state is known at once."""
+        """What a law sees at a step, when the plant is in `state`: the newest that has arrived.
+
+        The first state is known at once.
+        """
         measured = self.sensors.measured(state)
         if self._seen is None:
             self._seen = measured

@@ -1,11 +1,14 @@
 """What the sensors say of a state.
 
-Encoders of the cart and of the gimbal, R = Rx(roll) Ry(pitch) Rz(spin), read a position x to the next count,
+Encoders of the cart and of the gimbal, R = Rx(roll) Ry(pitch) Rz(spin), read a position x to the
+next count,
 
-    x~ = c round((x + bias + noise) / c),    c = `encoder.cart` [m], or 2 pi / `encoder.gimbal` [rad],
+    x~ = c round((x + bias + noise) / c),   c = `encoder.cart` [m], or
+                                          2 pi / `encoder.gimbal` [rad],
 
-velocities have noise alone; the IMU has noise and bias. A frozen instant tells once more what was told before. What an
-instant draws does not depend on what is wrong, so one fault does not shift another's noise.
+velocities have noise alone; the IMU has noise and bias. A frozen instant tells once more what was
+told before. What an instant draws does not depend on what is wrong, so one fault does not shift
+another's noise.
 """
 
 import math
@@ -67,7 +70,9 @@ class Sensors:
         return State(state.t, *map(np.array, self._last))
 
     def inertial(self, rate: tuple, force: tuple) -> tuple:
-        """(angular velocity, specific force) (3,) of the IMU [rad/s, m/s^2, body] at the instant that `measured` was called for."""
+        """(angular velocity, specific force) (3,) of the IMU [rad/s, m/s^2, body] at the instant
+        that `measured` was called for.
+        """
         normal = self._inertial.standard_normal(6).tolist()
         if not self._frozen or self._felt is None:
             n, b = self._noise, self._bias

@@ -3,10 +3,11 @@
 For people, arrays with any leading dimensions (doc/geometry.md):
 
     conversion    any parameterisation to any other     rates         to and from angular velocity
-    quaternion    algebra, Q, H, exp, log               increments    boxplus, boxminus, slerp, integration
+    quaternion    algebra, Q, H, exp, log       increments    boxplus, boxminus, slerp, integration
     so3, se3      hat, exp, log, dexp, dlog             derivatives   of rotation expressions
     adjoint       Ad, ad and their duals                homogeneous   4 x 4 transforms
     angle_axis, euler_angles    the other charts        velocity      of points in moving frames
 
-For the steppers, tuples in compiled kernels: vec, unit_quaternion, twist. Shared by both: coefficients.
+For the steppers, tuples in compiled kernels: vec, unit_quaternion, twist. Shared by both:
+coefficients.
 """

@@ -1,4 +1,7 @@
-"""Angle-axis (..., 4) = (theta, n): the angle [rad] FIRST, then the unit axis. Principal: theta in [0, pi]."""
+"""Angle-axis (..., 4) = (theta, n): the angle [rad] FIRST, then the unit axis.
+
+Principal: theta in [0, pi].
+"""
 
 import numpy as np
 
@@ -6,7 +9,10 @@ from rbdyn_ros.geometry import arguments, quaternion
 
 
 def to_quaternion(a) -> np.ndarray:
-    """(cos(theta/2), n sin(theta/2)), not made canonical. ValueError if the axis is not a unit vector."""
+    """(cos(theta/2), n sin(theta/2)), not made canonical.
+
+    ValueError if the axis is not a unit vector.
+    """
     theta, n = split(a)
     return np.concatenate([np.cos(0.5 * theta), np.sin(0.5 * theta) * n], axis=-1)
 
@@ -14,7 +20,8 @@ def to_quaternion(a) -> np.ndarray:
 def from_quaternion(q) -> np.ndarray:
     """(|log q|, log q / |log q|); the identity has the axis (1, 0, 0).
 
-    The Kindr sheet's 2 arccos(q0) leaves [0, pi] for q0 < 0 and loses half the digits of a small angle.
+    The Kindr sheet's 2 arccos(q0) leaves [0, pi] for q0 < 0 and loses half the digits of a small
+    angle.
     """
     v = quaternion.log(q)
     theta = arguments.length(v)

@@ -1,7 +1,8 @@
-"""What the public functions of this room accept: each check returns a float array or says what is wrong.
+"""What the public functions of this room accept: each check returns a float array or says what is
+wrong.
 
-Every check takes the value and the name that the message is to use, and works on batches: `shape` is the
-shape of one element, leading dimensions are free.
+Every check takes the value and the name that the message is to use, and works on batches: `shape`
+is the shape of one element, leading dimensions are free.
 """
 
 import numpy as np
@@ -11,7 +12,9 @@ LONGEST_ROTATION = 1e8  # [rad] beyond it the rounding of the angle alone exceed
 
 
 def array(value, name: str, *shape: int) -> np.ndarray:
-    """The value as a finite float array whose last dimensions are `shape`; ValueError otherwise."""
+    """The value as a finite float array whose last dimensions are `shape`; ValueError
+    otherwise.
+    """
     try:
         x = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -100,12 +103,16 @@ def choice(value, name: str, known: tuple) -> str:
 
 
 def length(x: np.ndarray) -> np.ndarray:
-    """|x| (..., 1) of vectors of any size: hypot neither overflows nor loses the digits of tiny ones."""
+    """|x| (..., 1) of vectors of any size: hypot neither overflows nor loses the digits of tiny
+    ones.
+    """
     return np.hypot.reduce(x, axis=-1, keepdims=True)
 
 
 def _require(good: np.ndarray, x: np.ndarray, name: str, core: int, fault: str, rule: str) -> None:
-    """Raise ValueError about the first bad element; `core` trailing dimensions make one element."""
+    """Raise ValueError about the first bad element; `core` trailing dimensions make one
+    element.
+    """
     if np.all(good):
         return
     bad = ~np.broadcast_to(good, x.shape)

@@ -1,11 +1,12 @@
 """The even functions of the angle in exp, log and their derivatives, as functions of s = theta^2.
 
     A = sin t / t               B = (1 - cos t) / t^2
-    C = (t - sin t) / t^3       D = (1 - (t/2) cot(t/2)) / t^2        with t = sqrt(s)              (G.4)
+    C = (t - sin t) / t^3       D = (1 - (t/2) cot(t/2)) / t^2        with t = sqrt(s)        (G.4)
 
-and the derivatives d/ds: dB, dC, dD, ddD. All are analytic at s = 0, where the closed forms cancel: there
-the power series is summed, to the last bit. D has its pole at t = 2 pi. A, B, C are those of the notebook
-"Geometric Discrete Variational Dynamics"; its D loses seven digits just above its threshold of 0.01.
+and the derivatives d/ds: dB, dC, dD, ddD. All are analytic at s = 0, where the closed forms
+cancel: there the power series is summed, to the last bit. D has its pole at t = 2 pi. A, B, C are
+those of the notebook "Geometric Discrete Variational Dynamics"; its D loses seven digits just
+above its threshold of 0.01.
 """
 
 import math
@@ -25,7 +26,9 @@ def _derivative(series: tuple) -> tuple:
 
 
 def _cotangent() -> tuple:
-    """Series of D = (1 - f) / s, where f = u cot u solves f (sin u / u) = cos u, and u^2 = s / 4."""
+    """Series of D = (1 - f) / s, where f = u cot u solves f (sin u / u) = cos u, and u^2 = s /
+    4.
+    """
     f = []
     for k in range(TERMS + 1):
         known = sum(Fraction((-1) ** j, factorial(2 * j + 1)) * f[k - j] for j in range(1, k + 1))
@@ -115,6 +118,8 @@ def ddD(s):
 
 
 def of(coefficient, v: np.ndarray) -> np.ndarray:
-    """The coefficient at s = |v|^2 for each v (..., 3), shaped (..., 1, 1) to multiply matrices."""
+    """The coefficient at s = |v|^2 for each v (..., 3), shaped (..., 1, 1) to multiply
+    matrices.
+    """
     s = np.sum(np.square(v), axis=-1)
     return np.vectorize(coefficient, otypes=[float])(s)[..., None, None]

@@ -1,15 +1,16 @@
 """From any parameterisation of a rotation to any other, on the principal branch.
 
-| name            | shape       | meaning                                                           |
-|-----------------|-------------|-------------------------------------------------------------------|
-| quaternion      | (..., 4)    | w x y z, w >= 0                                                   |
-| matrix          | (..., 3, 3) | R_IB, body to world                                               |
-| rotation_vector | (..., 3)    | [rad], length at most pi                                          |
-| angle_axis      | (..., 4)    | angle [rad] in [0, pi], unit axis                                 |
-| euler_zyx       | (..., 3)    | z y x [rad], R = Rz Ry Rx, outer in [-pi, pi), y in [-pi/2, pi/2] |
-| euler_xyz       | (..., 3)    | x y z [rad], R = Rx Ry Rz, same ranges                            |
+| name            | shape       | meaning                                                        |
+|-----------------|-------------|----------------------------------------------------------------|
+| quaternion      | (..., 4)    | w x y z, w >= 0                                                |
+| matrix          | (..., 3, 3) | R_IB, body to world                                            |
+| rotation_vector | (..., 3)    | [rad], length at most pi                                       |
+| angle_axis      | (..., 4)    | angle [rad] in [0, pi], unit axis                              |
+| euler_zyx       | (..., 3)    | z y x [rad], R = Rz Ry Rx, outer in [-pi, pi), y [-pi/2, pi/2] |
+| euler_xyz       | (..., 3)    | x y z [rad], R = Rx Ry Rz, same ranges                         |
 
-The quaternion is the hub: it is the only one without a singularity or a constraint beyond its norm.
+The quaternion is the hub: it is the only one without a singularity or a constraint beyond its
+norm.
 """
 
 import numpy as np
@@ -38,10 +39,11 @@ NAMES = tuple(TO_QUATERNION)
 
 
 def convert(value, source: str, target: str) -> np.ndarray:
-    """The rotation `value`, given as `source`, as `target`; principal even when source and target are the same.
+    """The rotation `value`, given as `source`, as `target`; principal even when source and target
+    are the same.
 
-    ValueError for an unknown name (lists the known), a wrong shape, a non-finite number, a matrix that is no
-    rotation, a quaternion or an axis whose norm is not 1.
+    ValueError for an unknown name (lists the known), a wrong shape, a non-finite number, a matrix
+    that is no rotation, a quaternion or an axis whose norm is not 1.
     """
     arguments.choice(source, "source", NAMES)
     arguments.choice(target, "target", NAMES)

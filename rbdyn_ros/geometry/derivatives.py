@@ -1,8 +1,10 @@
-"""Derivatives of rotation expressions (..., 3, 3), with respect to world-frame (left) increments of a rotation.
+"""Derivatives of rotation expressions (..., 3, 3), with respect to world-frame (left) increments
+of a rotation.
 
-A rotation varies as q [+] e = exp(e) o q, and a result that is a rotation by its own [-]: d f = f(q [+] e) [-] f(q).
-Derivatives of exp and log are so3.dexp_right and so3.dlog_right. Source: Kindr kinematics sheet (Bloesch et al.
-2016), with one sign corrected in `boxminus_second`. C(q) is the rotation matrix.
+A rotation varies as q [+] e = exp(e) o q, and a result that is a rotation by its own [-]: d f =
+f(q [+] e) [-] f(q). Derivatives of exp and log are so3.dexp_right and so3.dlog_right. Source:
+Kindr kinematics sheet (Bloesch et al. 2016), with one sign corrected in `boxminus_second`. C(q) is
+the rotation matrix.
 """
 
 import numpy as np
@@ -56,5 +58,7 @@ def cross_second(a) -> np.ndarray:
 
 
 def frame_in_time(w) -> np.ndarray:
-    """d(q_BI)/dt = -w (..., 3) for the angular velocity w [rad/s, body]: the inverse turns back."""
+    """d(q_BI)/dt = -w (..., 3) for the angular velocity w [rad/s, body]: the inverse turns
+    back.
+    """
     return -arguments.array(w, "w", 3)

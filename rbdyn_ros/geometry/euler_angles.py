@@ -1,8 +1,10 @@
-"""Euler angles (..., 3) [rad]: ZYX = (z, y, x) with R = Rz Ry Rx, and XYZ = (x, y, z) with R = Rx Ry Rz.
+"""Euler angles (..., 3) [rad]: ZYX = (z, y, x) with R = Rz Ry Rx, and XYZ = (x, y, z) with R = Rx
+Ry Rz.
 
-ZYX is z-y'-x'', yaw pitch roll; XYZ is x-y'-z'', roll pitch yaw (both intrinsic, as in the Kindr kinematics
-sheet). Principal: the outer angles in [-pi, pi), y in [-pi/2, pi/2]. At y = +-pi/2 the charts are singular: only
-the sum or the difference of the outer angles is defined; here the first is then 0.
+ZYX is z-y'-x'', yaw pitch roll; XYZ is x-y'-z'', roll pitch yaw (both intrinsic, as in the Kindr
+kinematics sheet). Principal: the outer angles in [-pi, pi), y in [-pi/2, pi/2]. At y = +-pi/2 the
+charts are singular: only the sum or the difference of the outer angles is defined; here the first
+is then 0.
 """
 
 import numpy as np
@@ -19,10 +21,12 @@ def zyx_to_quaternion(zyx) -> np.ndarray:
 
 
 def zyx_from_quaternion(q) -> np.ndarray:
-    """ZYX angles of a rotation quaternion; they give the same rotation back to round-off, singular or not.
+    """ZYX angles of a rotation quaternion; they give the same rotation back to round-off, singular
+    or not.
 
-    z comes from the first column of R, then y and x from Rz(z)^T R = Ry Rx with that very z. (Taking x from R alone
-    would let the errors of z and x, large near the singularity, no longer cancel.)
+    z comes from the first column of R, then y and x from Rz(z)^T R = Ry Rx with that very z.
+    (Taking x from R alone would let the errors of z and x, large near the singularity, no longer
+    cancel.)
     """
     R = quaternion.to_matrix(q)
     z = np.arctan2(R[..., 1, 0], R[..., 0, 0])
@@ -40,7 +44,9 @@ def xyz_to_quaternion(xyz) -> np.ndarray:
 
 
 def xyz_from_quaternion(q) -> np.ndarray:
-    """XYZ angles: R^T = Rz(-z) Ry(-y) Rx(-x), so they are those of the inverse in ZYX, negated and reversed."""
+    """XYZ angles: R^T = Rz(-z) Ry(-y) Rx(-x), so they are those of the inverse in ZYX, negated and
+    reversed.
+    """
     x, y, z = np.moveaxis(-zyx_from_quaternion(quaternion.conjugate(q))[..., ::-1], -1, 0)
     return np.stack([_half_open(x), y, _half_open(z)], axis=-1)
 

@@ -1,7 +1,8 @@
-"""Rotations and small rotation vectors: boxplus, boxminus, slerp, discrete integration and differential.
+"""Rotations and small rotation vectors: boxplus, boxminus, slerp, discrete integration and
+differential.
 
-Rotation quaternions (..., 4), wxyz; vectors (..., 3) [rad] in the WORLD frame: Kindr's boxplus is the LEFT one,
-q [+] v = exp(v) o q. Source: Kindr kinematics sheet.
+Rotation quaternions (..., 4), wxyz; vectors (..., 3) [rad] in the WORLD frame: Kindr's boxplus is
+the LEFT one, q [+] v = exp(v) o q. Source: Kindr kinematics sheet.
 """
 
 import numpy as np
@@ -23,7 +24,9 @@ def boxminus(a, b) -> np.ndarray:
 
 
 def slerp(a, b, t) -> np.ndarray:
-    """The rotation at t in [0, 1] on the shortest way from a to b at constant speed: a [+] t (b [-] a)."""
+    """The rotation at t in [0, 1] on the shortest way from a to b at constant speed: a [+] t (b
+    [-] a).
+    """
     t = arguments.array(t, "t")
     if np.any((t < 0.0) | (t > 1.0)):
         raise ValueError(f"t is {t.tolist()}; it must lie between 0 (at a) and 1 (at b)")
@@ -43,7 +46,9 @@ def integrated(q, w, dt, frame: str = "body") -> np.ndarray:
 
 
 def angular_velocity(q0, q1, dt, frame: str = "body") -> np.ndarray:
-    """The constant angular velocity [rad/s, `frame`] that takes q0 to q1 in dt [s] by the shortest way."""
+    """The constant angular velocity [rad/s, `frame`] that takes q0 to q1 in dt [s] by the shortest
+    way.
+    """
     arguments.choice(frame, "frame", FRAMES)
     if frame == "world":
         return boxminus(q1, q0) / _step(dt)

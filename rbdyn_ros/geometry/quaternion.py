@@ -1,9 +1,9 @@
 """Quaternions (w, x, y, z), Hamilton, body to world: algebra, matrices, exponential and logarithm.
 
-Arrays of shape (..., 4); leading dimensions are a batch. A rotation quaternion q_IB has norm 1 and takes
-vectors from the body to the world frame; q and -q are the same rotation.
-Source: Kindr kinematics sheet; doc/geometry.md.
-The same algebra on tuples, for the steppers, is in unit_quaternion.py.
+Arrays of shape (..., 4); leading dimensions are a batch. A rotation quaternion q_IB has norm 1 and
+takes vectors from the body to the world frame; q and -q are the same rotation. Source: Kindr
+kinematics sheet; doc/geometry.md. The same algebra on tuples, for the steppers, is in
+unit_quaternion.py.
 """
 
 import numpy as np
@@ -18,18 +18,24 @@ def left_matrix(q) -> np.ndarray:
 
 
 def right_matrix(p) -> np.ndarray:
-    """Q_bar(p): the product from the right, q o p = Q_bar(p) q. Any quaternion (..., 4) -> (..., 4, 4)."""
+    """Q_bar(p): the product from the right, q o p = Q_bar(p) q. Any quaternion (..., 4) -> (...,
+    4, 4).
+    """
     w, x, y, z = np.moveaxis(arguments.array(p, "p", 4), -1, 0)
     return _matrix([[w, -x, -y, -z], [x, w, z, -y], [y, -z, w, x], [z, y, -x, w]])
 
 
 def H(q) -> np.ndarray:
-    """H(q) = [-v, w 1 + v^]: angular velocity in the WORLD frame is 2 H(q) dq/dt (G.1). (..., 4) -> (..., 3, 4)."""
+    """H(q) = [-v, w 1 + v^]: angular velocity in the WORLD frame is 2 H(q) dq/dt (G.1). (..., 4)
+    -> (..., 3, 4).
+    """
     return np.swapaxes(right_matrix(q)[..., 1:], -1, -2)
 
 
 def H_bar(q) -> np.ndarray:
-    """H_bar(q) = [-v, w 1 - v^]: angular velocity in the BODY frame is 2 H_bar(q) dq/dt. (..., 4) -> (..., 3, 4)."""
+    """H_bar(q) = [-v, w 1 - v^]: angular velocity in the BODY frame is 2 H_bar(q) dq/dt. (..., 4)
+    -> (..., 3, 4).
+    """
     return np.swapaxes(left_matrix(q)[..., 1:], -1, -2)
 
 
@@ -55,14 +61,17 @@ def normalized(q) -> np.ndarray:
 
 
 def canonical(q) -> np.ndarray:
-    """The one of q and -q on the principal branch: w > 0, or w = 0 and the first non-zero of x, y, z positive."""
+    """The one of q and -q on the principal branch: w > 0, or w = 0 and the first non-zero of x, y,
+    z positive.
+    """
     q = arguments.array(q, "q", 4)
     first = np.argmax(q != 0.0, axis=-1)[..., None]
     return np.where(np.take_along_axis(q, first, axis=-1) < 0.0, -q, q)
 
 
 def exp(v) -> np.ndarray:
-    """Rotation quaternion of the rotation vector v (..., 3) [rad]: (cos(t/2), v sin(t/2) / t), t = |v|.
+    """Rotation quaternion of the rotation vector v (..., 3) [rad]: (cos(t/2), v sin(t/2) / t), t =
+    |v|.
 
     Continuous in v, hence not canonical: w < 0 for pi < t < 3 pi.
     """
@@ -92,8 +101,8 @@ def to_matrix(q) -> np.ndarray:
 def from_matrix(R) -> np.ndarray:
     """Canonical rotation quaternion of a rotation matrix, exact to round-off at every angle.
 
-    4 q q^T is linear in R; its row with the largest diagonal entry, normalised, is +-q (Shepperd 1978).
-    ValueError if R is not orthogonal or is left-handed.
+    4 q q^T is linear in R; its row with the largest diagonal entry, normalised, is +-q (Shepperd
+    1978). ValueError if R is not orthogonal or is left-handed.
     """
     R = arguments.rotation_matrix(R, "R")
     a, b, c = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]

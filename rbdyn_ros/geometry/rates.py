@@ -1,10 +1,11 @@
-"""Rates of every parameterisation of a rotation to and from angular velocity, in the body and the world frame.
+"""Rates of every parameterisation of a rotation to and from angular velocity, in the body and the
+world frame.
 
     w = E(p) dp/dt    and    dp/dt = E^-1(p) w
 
-`frame` names the frame in which w [rad/s], the angular velocity of the body with respect to the world, is
-expressed. Names and shapes of the parameterisations are those of conversion.py.
-Source: Kindr kinematics sheet; doc/geometry.md, section 4.
+`frame` names the frame in which w [rad/s], the angular velocity of the body with respect to the
+world, is expressed. Names and shapes of the parameterisations are those of conversion.py. Source:
+Kindr kinematics sheet; doc/geometry.md, section 4.
 """
 
 import numpy as np
@@ -16,7 +17,9 @@ SINGULAR = 1e-9  # the smallest |cos y| or |sin(theta/2)| at which a rate is sti
 
 
 def angular_velocity(name: str, value, rate, frame: str = "body") -> np.ndarray:
-    """w = E(value) rate (..., 3) [rad/s, frame] of a parameterisation that changes at `rate` [1/s]."""
+    """w = E(value) rate (..., 3) [rad/s, frame] of a parameterisation that changes at `rate`
+    [1/s].
+    """
     arguments.choice(frame, "frame", FRAMES)
     if arguments.choice(name, "parameterisation", conversion.NAMES) == "matrix":
         R, dR = arguments.rotation_matrix(value, "matrix"), arguments.array(rate, "rate", 3, 3)
@@ -27,10 +30,11 @@ def angular_velocity(name: str, value, rate, frame: str = "body") -> np.ndarray:
 
 
 def rate(name: str, value, w, frame: str = "body") -> np.ndarray:
-    """dp/dt = E^-1(value) w [1/s] of a parameterisation whose body turns at w (..., 3) [rad/s, frame].
+    """dp/dt = E^-1(value) w [1/s] of a parameterisation whose body turns at w (..., 3) [rad/s,
+    frame].
 
-    ValueError where the chart is singular: Euler angles at y = +-pi/2, angle-axis and rotation vector at the angles
-    2 pi k (a rotation vector is regular at 0).
+    ValueError where the chart is singular: Euler angles at y = +-pi/2, angle-axis and rotation
+    vector at the angles 2 pi k (a rotation vector is regular at 0).
     """
     arguments.choice(frame, "frame", FRAMES)
     w = arguments.array(w, "w", 3)
@@ -48,7 +52,9 @@ def mapping(name: str, value, frame: str = "body") -> np.ndarray:
 
 
 def inverse_mapping(name: str, value, frame: str = "body") -> np.ndarray:
-    """E^-1(value) (..., n, 3); where n = 4 its range is tangent to the constraint, so E E^-1 = 1 all the same."""
+    """E^-1(value) (..., n, 3); where n = 4 its range is tangent to the constraint, so E E^-1 = 1
+    all the same.
+    """
     in_world = arguments.choice(frame, "frame", FRAMES) == "world"
     E = _INVERSES[arguments.choice(name, "parameterisation", tuple(_INVERSES))](value)
     return E if in_world else E @ conversion.convert(value, name, "matrix")

@@ -1,12 +1,17 @@
-"""SE(3): hat, exp, log and their derivatives. Twists V = (w, v) (..., 6), angular part FIRST; transforms (..., 4, 4).
+"""SE(3): hat, exp, log and their derivatives.
 
-    dexp_right(V):  exp(V + e) = exp(dexp_right(V) e) exp(V) + O(e^2)      the left Jacobian
-    dexp_left(V) = dexp_right(-V):  exp(V + e) = exp(V) exp(dexp_left(V) e) + O(e^2)      the right Jacobian
+Twists V = (w, v) (..., 6), angular part FIRST; transforms (..., 4, 4).
+
+    dexp_right(V):                  exp(V + e) = exp(dexp_right(V) e) exp(V) + O(e^2)
+    dexp_left(V) = dexp_right(-V):  exp(V + e) = exp(V) exp(dexp_left(V) e) + O(e^2)
+
+are the left and the right Jacobian,
 
 and dlog_right, dlog_left are their inverses (dlog_right is the notebook's dlog, B_1 = -1/2).
 
-One principle gives every formula: se(3) is so(3) over the dual numbers, V = w + eps v with eps^2 = 0. A function
-f(w^) of SO(3) becomes the 6 x 6 matrix [[f, 0], [f', f]], where f' is the derivative of f at w along v (G.5).
+One principle gives every formula: se(3) is so(3) over the dual numbers, V = w + eps v with eps^2 =
+0. A function f(w^) of SO(3) becomes the 6 x 6 matrix [[f, 0], [f', f]], where f' is the derivative
+of f at w along v (G.5).
 """
 
 import numpy as np
@@ -23,7 +28,9 @@ def hat(V) -> np.ndarray:
 
 
 def vee(S) -> np.ndarray:
-    """The twist of a matrix [[w^, v], [0, 0]], the inverse of hat; ValueError for any other matrix."""
+    """The twist of a matrix [[w^, v], [0, 0]], the inverse of hat; ValueError for any other
+    matrix.
+    """
     S = arguments.array(S, "S", 4, 4)
     if np.any(S[..., 3, :] != 0.0):
         raise ValueError(f"S has the last row {S[..., 3, :].tolist()}; that of a twist is 0 0 0 0")
@@ -38,7 +45,9 @@ def exp(V) -> np.ndarray:
 
 
 def log(T) -> np.ndarray:
-    """The twist (w, Gamma(w)^-1 r) with w = log R, principal: |w| <= pi, exact to round-off up to and at pi."""
+    """The twist (w, Gamma(w)^-1 r) with w = log R, principal: |w| <= pi, exact to round-off up to
+    and at pi.
+    """
     w = so3.log(homogeneous.rotation(T))
     v = so3.dlog_right(w) @ homogeneous.position(T)[..., None]
     return np.concatenate([w, v[..., 0]], axis=-1)
@@ -75,7 +84,9 @@ def dlog_left(V) -> np.ndarray:
 
 
 def _along(w, v, a, b, da, db) -> np.ndarray:
-    """Derivative along v of a(s) w^ + b(s) w^ w^, s = |w|^2, whose own derivative is 2 w.v (G.6)."""
+    """Derivative along v of a(s) w^ + b(s) w^ w^, s = |w|^2, whose own derivative is 2 w.v
+    (G.6).
+    """
     S, Z = so3.hat(w), so3.hat(v)
     ds = 2.0 * np.sum(w * v, axis=-1)[..., None, None]
     return a * Z + b * (S @ Z + Z @ S) + ds * (da * S + db * (S @ S))

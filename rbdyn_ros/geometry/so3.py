@@ -1,14 +1,16 @@
-"""SO(3): hat, exp, log and their derivatives. Rotation vectors (..., 3) [rad], matrices (..., 3, 3).
+"""SO(3): hat, exp, log and their derivatives.
+
+Rotation vectors (..., 3) [rad], matrices (..., 3, 3).
 
 The derivative of exp has two trivialisations, and two names each:
 
     dexp_right(v) = Gamma(v)  = left Jacobian:   exp(v + e) = exp(dexp_right(v) e) exp(v) + O(e^2)
     dexp_left(v)  = Gamma(-v) = right Jacobian:  exp(v + e) = exp(v) exp(dexp_left(v) e) + O(e^2)
 
-so a right-trivialised derivative speaks of world-frame velocities, a left-trivialised one of body velocities.
-dlog_right and dlog_left are their inverses. Gamma is the letter of the Kindr kinematics sheet, whose formula for
-it has two misplaced brackets; dlog_right is the rotation block of the notebook's dlog.
-Derived in doc/geometry.md (G.3).
+so a right-trivialised derivative speaks of world-frame velocities, a left-trivialised one of body
+velocities. dlog_right and dlog_left are their inverses. Gamma is the letter of the Kindr
+kinematics sheet, whose formula for it has two misplaced brackets; dlog_right is the rotation block
+of the notebook's dlog. Derived in doc/geometry.md (G.3).
 """
 
 import numpy as np
@@ -35,7 +37,9 @@ def vee(S) -> np.ndarray:
 
 
 def exp(v) -> np.ndarray:
-    """Rotation matrix of a rotation vector, Rodrigues: 1 + A v^ + B v^ v^ (A, B of coefficients.py)."""
+    """Rotation matrix of a rotation vector, Rodrigues: 1 + A v^ + B v^ v^ (A, B of
+    coefficients.py).
+    """
     v = arguments.rotation_vector(v, "v")
     S = hat(v)
     return (
@@ -46,16 +50,19 @@ def exp(v) -> np.ndarray:
 
 
 def log(R) -> np.ndarray:
-    """Rotation vector of a rotation matrix, principal: |log R| <= pi, exact to round-off up to and at pi.
+    """Rotation vector of a rotation matrix, principal: |log R| <= pi, exact to round-off up to and
+    at pi.
 
-    By way of the quaternion: the arc cosine of the trace, as the notebook has it, loses half the digits near
-    0 and all of them near pi. At pi the first non-zero component is positive.
+    By way of the quaternion: the arc cosine of the trace, as the notebook has it, loses half the
+    digits near 0 and all of them near pi. At pi the first non-zero component is positive.
     """
     return quaternion.log(quaternion.from_matrix(R))
 
 
 def dexp_right(v) -> np.ndarray:
-    """Gamma(v) = 1 + B v^ + C v^ v^, the LEFT Jacobian: world angular velocity = Gamma(v) dv/dt."""
+    """Gamma(v) = 1 + B v^ + C v^ v^, the LEFT Jacobian: world angular velocity = Gamma(v)
+    dv/dt.
+    """
     v = arguments.rotation_vector(v, "v")
     S = hat(v)
     return (
@@ -82,7 +89,9 @@ def dlog_right(v) -> np.ndarray:
 
 
 def dlog_left(v) -> np.ndarray:
-    """Gamma(-v)^-1 = Gamma(v)^-T, the inverse of the RIGHT Jacobian; ValueError at |v| = 2 pi k, k > 0."""
+    """Gamma(-v)^-1 = Gamma(v)^-T, the inverse of the RIGHT Jacobian; ValueError at |v| = 2 pi k, k
+    > 0.
+    """
     return np.swapaxes(dlog_right(v), -1, -2)
 
 
@@ -93,11 +102,14 @@ right_jacobian_inverse = dlog_left
 
 
 def _require_regular(v: np.ndarray, name: str) -> None:
-    """ValueError where the chart of rotation vectors is singular: at the lengths 2 pi, 4 pi, ..."""
+    """ValueError where the chart of rotation vectors is singular: at the lengths 2 pi, 4 pi,
+    ...
+    """
     turns = np.linalg.norm(v, axis=-1) / (2.0 * np.pi)
     singular = (turns > 0.5) & (np.abs(turns - np.round(turns)) < 1e-9)
     if np.any(singular):
         raise ValueError(
-            f"{name} has length {2 * np.pi * np.max(turns[singular]):.12g} rad, a multiple of 2 pi, where the "
-            "logarithm has no derivative; shorten it by a full turn to reach the principal branch"
+            f"{name} has length {2 * np.pi * np.max(turns[singular]):.12g} rad, a multiple "
+            "of 2 pi, where the logarithm has no derivative; "
+            "shorten it by a full turn to reach the principal branch"
         )

@@ -1,8 +1,9 @@
 """SE(3) as tuples for the steppers: a pose is (Q, r), a twist V = (w, v), a wrench F = (mu, f).
 
-Q is a unit quaternion (wxyz, body to world), r the position in the world; angular parts come FIRST. dexp and dlog
-are RIGHT-trivialised (the left ones take -V). The formulas are those of se3.py, written with cross products; the
-derivative of a function of w^ along v is its part off the diagonal.
+Q is a unit quaternion (wxyz, body to world), r the position in the world; angular parts come
+FIRST. dexp and dlog are RIGHT-trivialised (the left ones take -V). The formulas are those of
+se3.py, written with cross products; the derivative of a function of w^ along v is its part off the
+diagonal.
 """
 
 import math
@@ -76,7 +77,9 @@ def dlog(V, W):
 
 @kernel
 def dlog_transposed(V, F):
-    """dlog_V^T F. With f(w^)^T = f(-w^), the dual of dlog_V is dlog_{-V} on the swapped pair (f, mu)."""
+    """dlog_V^T F. With f(w^)^T = f(-w^), the dual of dlog_V is dlog_{-V} on the swapped pair (f,
+    mu).
+    """
     f, mu = dlog(negated(V), (F[1], F[0]))
     return mu, f
 
@@ -103,7 +106,9 @@ def negated(V):
 
 @kernel
 def along(w, v, a, p, q, dp, dq):
-    """(d/dw along v of p(s) w^ + q(s) w^ w^) a, with s = |w|^2 and dp, dq the derivatives by s (G.6)."""
+    """(d/dw along v of p(s) w^ + q(s) w^ w^) a, with s = |w|^2 and dp, dq the derivatives by s
+    (G.6).
+    """
     wa, va, ds = vec.cross(w, a), vec.cross(v, a), 2.0 * vec.dot(w, v)
     second = vec.add(vec.cross(w, va), vec.cross(v, wa))
     first = vec.axpy(p, va, vec.scale(q, second))

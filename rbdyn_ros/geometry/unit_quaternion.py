@@ -1,4 +1,6 @@
-"""Unit quaternions (w, x, y, z) as tuples, Hamilton, body to world: the kernels under the steppers."""
+"""Unit quaternions (w, x, y, z) as tuples, Hamilton, body to world: the kernels under the
+steppers.
+"""
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined

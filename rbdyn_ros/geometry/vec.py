@@ -1,6 +1,8 @@
-"""Vectors and 3x3 matrices as tuples of floats: LLVM keeps them in registers, nothing is allocated.
+"""Vectors and 3x3 matrices as tuples of floats: LLVM keeps them in registers, nothing is
+allocated.
 
-A vector is (a1, a2, a3); a matrix is its three rows. These are the words in which the steppers are written.
+A vector is (a1, a2, a3); a matrix is its three rows. These are the words in which the steppers are
+written.
 """
 
 from rbdyn_ros.kernel import inlined

@@ -1,7 +1,7 @@
 """Jacobians by central differences in the tangent space, extrapolated until they stop improving.
 
-The check that every hand-derived Jacobian of this package passes. Not for use in a step: a derivation is faster
-and exact.
+The check that every hand-derived Jacobian of this package passes. Not for use in a step: a
+derivation is faster and exact.
 """
 
 from collections.abc import Callable
@@ -33,10 +33,11 @@ def jacobian(
 
         column i = lim (f(x [+] h e_i) [-] f(x [+] -h e_i)) / 2h
 
-    `plus(x, e)` moves the point along e (n,); `minus(a, b)` is the tangent vector from b to a, flattened. Both are
-    those of a vector space by default, where `dimension` is the size of `point`. The limit is Ridders': steps
-    step, step/2, ..., Richardson extrapolation in h^2, and of the whole tableau the entry whose neighbours agree
-    best. The function must be smooth within `step` of the point. Source: Ridders, Adv. Eng. Software 4 (1982) 75.
+    `plus(x, e)` moves the point along e (n,); `minus(a, b)` is the tangent vector from b to a,
+    flattened. Both are those of a vector space by default, where `dimension` is the size of
+    `point`. The limit is Ridders': steps step, step/2, ..., Richardson extrapolation in h^2, and
+    of the whole tableau the entry whose neighbours agree best. The function must be smooth within
+    `step` of the point. Source: Ridders, Adv. Eng. Software 4 (1982) 75.
     """
     if not step > 0.0:
         raise ValueError(f"step is {step}; it must be > 0")
@@ -52,7 +53,9 @@ def jacobian(
 def _column(
     along: Callable, direction: np.ndarray, minus: Callable, step: float
 ) -> tuple[np.ndarray, float]:
-    """Ridders' tableau: row j has the central difference with step / SHRINK^j and its extrapolations."""
+    """Ridders' tableau: row j has the central difference with step / SHRINK^j and its
+    extrapolations.
+    """
     best, best_error, last = None, np.inf, []
     for j in range(ROWS):
         h = step / SHRINK**j

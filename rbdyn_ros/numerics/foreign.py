@@ -1,4 +1,6 @@
-"""Calls of C functions by their addresses, out of kernels: they need no interpreter, and the address is a number like any other."""
+"""Calls of C functions by their addresses, out of kernels: they need no interpreter, and the
+address is a number like any other.
+"""
 
 from numba import types
 from numba.core.cgutils import ir  # llvmlite's, which comes with Numba
@@ -10,9 +12,11 @@ _WORD = ir.IntType(64)
 
 @intrinsic
 def called(_, address, a, b, c, d):
-    """int f(a, b, c, d) of the function at an address; whole numbers and pointers, 64 bits each, 0 for those that it does not have.
+    """int f(a, b, c, d) of the function at an address; whole numbers and pointers, 64 bits each, 0
+    for those that it does not have.
 
-    Arguments travel in registers on all 64-bit machines that Numba knows but Windows', so one that is not asked for is not seen.
+    Arguments travel in registers on all 64-bit machines that Numba knows but Windows', so one that
+    is not asked for is not seen.
     """
 
     def generated(context, builder, signature, arguments):

@@ -1,4 +1,6 @@
-"""A histogram of times with bins of equal ratio: percentiles of a run of any length in memory of one size."""
+"""A histogram of times with bins of equal ratio: percentiles of a run of any length in memory of
+one size.
+"""
 
 import math
 
@@ -34,7 +36,9 @@ class Histogram:
         return self._sum / self.total if self.total else math.nan
 
     def percentile(self, percent: float) -> float:
-        """The time that `percent` [0..100] of all do not exceed, the middle of its bin; nan before the first."""
+        """The time that `percent` [0..100] of all do not exceed, the middle of its bin; nan before
+        the first.
+        """
         if not self.total:
             return math.nan
         rank = max(1, math.ceil(1e-2 * percent * self.total))
@@ -42,7 +46,9 @@ class Histogram:
         return min(max(_middle(i), self.least), self.most)
 
     def curve(self) -> tuple:
-        """(time [s], share of all that do not exceed it), over the bins that are not empty: what to plot."""
+        """(time [s], share of all that do not exceed it), over the bins that are not empty: what
+        to plot.
+        """
         used = np.flatnonzero(self.counts)
         shares = np.cumsum(self.counts)[used] / max(1, self.total)
         return np.array(
@@ -57,7 +63,9 @@ def _bin(value: float) -> int:
 
 
 def _middle(i: int) -> float:
-    """Of a bin; the first one ends at LOWEST, the last one begins at HIGHEST: both are cut by what was seen."""
+    """Of a bin; the first one ends at LOWEST, the last one begins at HIGHEST: both are cut by what
+    was seen.
+    """
     if i == 0:
         return 0.0
     return LOWEST * 10.0 ** ((i - 0.5) / PER_DECADE) if i <= _BINS else math.inf

@@ -7,7 +7,9 @@ from rbdyn_ros.kernel import hot, kernel
 
 @kernel
 def solve_in_place(A, b):
-    """b := A^-1 b for A (n, n), b (n,), both overwritten, by Gauss with partial pivoting; inf or nan if singular."""
+    """b := A^-1 b for A (n, n), b (n,), both overwritten, by Gauss with partial pivoting; inf or
+    nan if singular.
+    """
     n = A.shape[0]
     for k in range(n):
         pivot = k
@@ -31,9 +33,12 @@ def solve_in_place(A, b):
 
 @hot
 def solve_consistent(A, b):
-    """b := a solution of A x = b for A (n, n) that may be singular; A, b overwritten. Returns the rank.
+    """b := a solution of A x = b for A (n, n) that may be singular; A, b overwritten.
 
-    Gauss with complete pivoting; rows whose pivot is round-off of the first one's are left out, their unknowns zero.
+    Returns the rank.
+
+    Gauss with complete pivoting; rows whose pivot is round-off of the first one's are left out,
+    their unknowns zero.
     """
     n = b.shape[0]
     rank, first = n, 0.0
@@ -72,7 +77,8 @@ def solve_consistent(A, b):
     return rank
 
 
-# The flags as a dict: a set has another order in every process, and the cache would not know the kernel again.
+# The flags as a dict: a set has another order in every process, and the cache would not know the
+# kernel again.
 @kernel(fastmath={"contract": True, "reassoc": True})
 def multiply(A, x, y):
     """y := A x for A (m, n); sums may be reordered, so that they use the vector unit."""

@@ -9,7 +9,8 @@ _DOUBLE = 1e-14  # of q^2: round-off of the discriminant
 
 @kernel
 def largest_cubic_root(b, c, d):
-    """The largest real root of x^3 + b x^2 + c x + d, by Cardano or, for three real roots, by Viete's cosine.
+    """The largest real root of x^3 + b x^2 + c x + d, by Cardano or, for three real roots, by
+    Viete's cosine.
 
     Two roots that are equal up to round-off count as real: they may be the largest.
     """
@@ -33,11 +34,13 @@ def _pair(s, m):
 
 @kernel
 def real_parts(a4, a3, a2, a1, a0):
-    """Real parts of the four roots of a4 x^4 + a3 x^3 + a2 x^2 + a1 x + a0; inf or nan where a4 = 0.
+    """Real parts of the four roots of a4 x^4 + a3 x^3 + a2 x^2 + a1 x + a0; inf or nan where a4 =
+    0.
 
-    With x = y - b/4 the monic quartic is y^4 + P y^2 + Q y + R = (y^2 + s y + m_1) (y^2 - s y + m_2), where
-    s^2 = 2 m and m >= 0 is the largest root of the resolvent m^3 + P m^2 + (P^2/4 - R) m - Q^2/8. Multiple roots keep
-    half the digits or fewer. Source: Ferrari, in Cardano, Ars magna (1545), chapter 39.
+    With x = y - b/4 the monic quartic is y^4 + P y^2 + Q y + R = (y^2 + s y + m_1) (y^2 - s y +
+    m_2), where s^2 = 2 m and m >= 0 is the largest root of the resolvent m^3 + P m^2 + (P^2/4 - R)
+    m - Q^2/8. Multiple roots keep half the digits or fewer. Source: Ferrari, in Cardano, Ars magna
+    (1545), chapter 39.
     """
     b, c, d, e = a3 / a4, a2 / a4, a1 / a4, a0 / a4
     P = c - 0.375 * b * b

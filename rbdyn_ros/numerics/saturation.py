@@ -14,7 +14,8 @@ def saturated(ux, uy, limit):
 
 
 def limit_force(force, limit):
-    """Return the force (2,), its norm at most `limit`, and whether that changed it; exact also for numbers that have no square.
+    """Return the force (2,), its norm at most `limit`, and whether that changed it; exact also for
+    numbers that have no square.
 
     For whatever arrives from outside.
     """

@@ -1,1 +1,3 @@
-"""What runs whole systems of nodes: the demo, the endurance tests, trials of a board, benchmarks."""
+"""What runs whole systems of nodes: the demo, the endurance tests, trials of a board,
+benchmarks.
+"""

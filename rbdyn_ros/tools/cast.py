@@ -17,10 +17,14 @@ PATIENCE = 5.0  # [s] to end in good order
 
 
 class Cast:
-    """Simulator and controller, in one process or in two; all that they say goes into the file `log`."""
+    """Simulator and controller, in one process or in two; all that they say goes into the file
+    `log`.
+    """
 
     def __init__(self, groups: tuple, parameters: list, log: Path):
-        """`parameters`: words of the ROS command line, the same for all, so that they see one pendulum."""
+        """`parameters`: words of the ROS command line, the same for all, so that they see one
+        pendulum.
+        """
         self._log, self._groups, self._processes = log, groups, []
         with open(log, "w") as said:
             for names in groups:

@@ -10,7 +10,9 @@ PATIENCE = 5.0  # [s] to end in good order
 
 
 class Crew:
-    """Each node in its process; all that it says is appended to the file <name>.log of `folder`."""
+    """Each node in its process; all that it says is appended to the file <name>.log of
+    `folder`.
+    """
 
     def __init__(self, words: list, folder: Path):
         """`words`: of the ROS command line, the same for all."""

@@ -1,4 +1,7 @@
-"""What a demo plays: how the rod leans at the start, and when it is pushed how hard. A seed chooses the directions."""
+"""What a demo plays: how the rod leans at the start, and when it is pushed how hard.
+
+A seed chooses the directions.
+"""
 
 import math
 from random import Random
@@ -41,7 +44,8 @@ def script(duration: float, tilt: float | None, seed: int) -> DemoPlan:
 
 
 def leaning(tilt: float, azimuth: float) -> tuple:
-    """The quaternion (4,) wxyz of a rod that leans by `tilt` [rad] towards `azimuth` [rad], without spin.
+    """The quaternion (4,) wxyz of a rod that leans by `tilt` [rad] towards `azimuth` [rad],
+    without spin.
 
     q = (cos tilt/2, -sin azimuth sin tilt/2, cos azimuth sin tilt/2, 0)
     """

@@ -54,7 +54,9 @@ class DemoRun:
         )
 
     def _felt(self, sent: int) -> float:
-        """When a push acted that was sent in view of the state of the stamp `sent` [ns]: [s] since the release; nan: it was not seen to."""
+        """When a push acted that was sent in view of the state of the stamp `sent` [ns]: [s] since
+        the release; nan: it was not seen to.
+        """
         return (
             next((stamp for stamp in self._topic_observer.disturbed if stamp >= sent), math.nan)
             - self._start
@@ -64,7 +66,10 @@ class DemoRun:
         began = time.monotonic()
 
         def line() -> str:
-            return f"the nodes come up: {time.monotonic() - began:.0f} s (the first start on a machine compiles)"
+            return (
+                f"the nodes come up: {time.monotonic() - began:.0f} s (the first start on a "
+                "machine compiles)"
+            )
 
         def up() -> bool:
             return self._stage.complete and self._topic_observer.controller == RUNNING

@@ -1,4 +1,6 @@
-"""The demo's own process: its node, the recorder and the topic observer, turned over by one loop."""
+"""The demo's own process: its node, the recorder and the topic observer, turned over by one
+loop.
+"""
 
 import os
 from collections.abc import Callable
@@ -29,7 +31,8 @@ class Interrupted(Exception):
 
 
 class DemoSession:
-    """What the demo sees and says of a simulator; the simulator itself is in a process of the cast.
+    """What the demo sees and says of a simulator; the simulator itself is in a process of the
+    cast.
 
     At the end of the context the cast leaves before the recorder, who hears its last words.
     """
@@ -69,7 +72,8 @@ class DemoSession:
         """Whether everybody hears everybody. Over: there are two simulators."""
         if self.node.count_publishers("/clock") > 1:
             raise Over(
-                "another simulator publishes /clock in this ROS_DOMAIN_ID; end it, or set another ROS_DOMAIN_ID"
+                "another simulator publishes /clock in this ROS_DOMAIN_ID; end it, or set another "
+                "ROS_DOMAIN_ID"
             )
         heard = all(self.recorder.counts[topic] for topic in ("/odometry", "/cart/command"))
         services = self.pause.service_is_ready() and self.reset_statistics.service_is_ready()
@@ -83,7 +87,11 @@ class DemoSession:
             raise Over(str(error)) from None
 
     def until(self, condition: Callable, line: Callable, patience: float, in_vain: str) -> None:
-        """Watch until it holds. Interrupted; Over: a node has ended or given up, or no time was simulated for `patience` [s]."""
+        """Watch until it holds.
+
+        Interrupted; Over: a node has ended or given up, or no time was simulated for `patience`
+        [s].
+        """
         stall = StallDetector()
         while not condition():
             if self.stop.signal:
@@ -103,7 +111,10 @@ class DemoSession:
         self.topic_observer.look()
 
     def call(self, client, request, patience: float) -> None:
-        """Call a service of the simulator. Over: it refuses, or does not answer for `patience` [s]."""
+        """Call a service of the simulator.
+
+        Over: it refuses, or does not answer for `patience` [s].
+        """
         future = client.call_async(request)
         self.until(
             future.done,

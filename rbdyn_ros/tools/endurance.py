@@ -1,4 +1,6 @@
-"""The endurance tests behind `python -m rbdyn_ros soak`: who takes part, with which parameters, and what they leave."""
+"""The endurance tests behind `python -m rbdyn_ros soak`: who takes part, with which parameters,
+and what they leave.
+"""
 
 import sys
 from pathlib import Path
@@ -48,7 +50,9 @@ class Endurance:
         self._folder, self._seed = folder, seed
 
     def run(self, name: str, size) -> Result:
-        """The test `name`: "soak" of `size` minutes, `size` "kills", "trouble". KeyboardInterrupt when a signal comes."""
+        """The test `name`: "soak" of `size` minutes, `size` "kills", "trouble". KeyboardInterrupt
+        when a signal comes.
+        """
         live = LiveLine(sys.stderr)
         crew = Crew(words(LAWS[name]), self._folder)
         with Interruption() as stop:

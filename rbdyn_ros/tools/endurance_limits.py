@@ -1,4 +1,7 @@
-"""What a long run has to prove: numbers with limits, the memory's slope, the loop's drift. No ROS in it."""
+"""What a long run has to prove: numbers with limits, the memory's slope, the loop's drift.
+
+No ROS in it.
+"""
 
 import math
 from typing import NamedTuple
@@ -28,7 +31,10 @@ class Check(NamedTuple):
     def sentence(self) -> str:
         """How it went."""
         bound = "at least" if self.least else "at most"
-        return f"{'ok  ' if self.ok else 'FAIL'} {self.name}: {self.value:.4g} {self.unit} ({bound} {self.limit:g})"
+        return (
+            f"{'ok  ' if self.ok else 'FAIL'} {self.name}: {self.value:.4g} {self.unit} ({bound} "
+            f"{self.limit:g})"
+        )
 
 
 class Sample(NamedTuple):
@@ -101,6 +107,8 @@ def _median(samples: list, name: str) -> float:
 
 
 def growth(samples: list, values: list) -> float:
-    """What a least squares line through `values` rises from the first sample to the last; nan for fewer than three."""
+    """What a least squares line through `values` rises from the first sample to the last; nan for
+    fewer than three.
+    """
     t = np.array([sample.t for sample in samples])
     return float(np.polyfit(t - t[0], values, 1)[0] * (t[-1] - t[0])) if len(t) > 2 else math.nan

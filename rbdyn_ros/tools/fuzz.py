@@ -1,4 +1,6 @@
-"""Wrong frames at a bridge that runs: it must live, count every one, command nothing, and hear the next right one."""
+"""Wrong frames at a bridge that runs: it must live, count every one, command nothing, and hear the
+next right one.
+"""
 
 import socket
 import time
@@ -32,7 +34,8 @@ class Survived(NamedTuple):
 
     sent: int
     counted: int  # as malformed, of whatever kind
-    dropped: int  # datagrams, ours of every kind, that the system dropped because the bridge's socket was full
+    # datagrams, ours of every kind, that the system dropped because the bridge's socket was full
+    dropped: int
     counts: dict  # reason -> how many
     commands: int  # on cart/command meanwhile: there must be none
     alive: bool  # the process is the same as before
@@ -40,7 +43,9 @@ class Survived(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether it lives, commanded nothing, and counted every frame that the system has given it."""
+        """Whether it lives, commanded nothing, and counted every frame that the system has given
+        it.
+        """
         return (
             self.alive
             and self.answered
@@ -91,7 +96,8 @@ class FuzzedBridge:
         )
         self._until(
             self._greeted,
-            f"the bridge did not hear us within {PATIENCE:g} s; see {self._crew.log('hil_bridge')}",
+            f"the bridge did not hear us within {PATIENCE:g} s; see "
+            f"{self._crew.log('hil_bridge')}",
         )
         for k, wrong in enumerate(progress(Fuzz(seed).frames(number))):
             if k % ALIVE_EVERY == 0:

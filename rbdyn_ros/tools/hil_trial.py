@@ -1,4 +1,6 @@
-"""A board on trial: the simulator and the bridge in a process of their own, and what this process sees of them."""
+"""A board on trial: the simulator and the bridge in a process of their own, and what this process
+sees of them.
+"""
 
 import math
 import os
@@ -23,7 +25,9 @@ from rbdyn_ros.simulation.stall_detector import StallDetector
 from rbdyn_ros.tools.cast import Cast
 
 BRIDGE = "pendulum_hil"
-GONE = 4.0  # [s] real or simulated time without a force of the board, while time should run, after which it gives up
+# [s] real or simulated time without a force of the board, while time should run, after which it
+# gives up
+GONE = 4.0
 NOT_FINITE = "malformed, not finite"  # a count of the bridge
 STILL = 10.0  # [s] without a new state, while time should run, after which it gives up
 
@@ -32,7 +36,9 @@ class HilTrial:
     """A context; at its end the nodes are asked to leave."""
 
     def __init__(self, parameters: list, log: Path):
-        """`parameters`: words of the ROS command line for both nodes; what they say goes into the file `log`."""
+        """`parameters`: words of the ROS command line for both nodes; what they say goes into the
+        file `log`.
+        """
         self.figures, self.bridge, self.failure = (
             {},
             "",
@@ -67,7 +73,9 @@ class HilTrial:
         rclpy.try_shutdown()
 
     def play(self, duration: float, interrupted: Callable, show: Callable) -> Trial:
-        """Watch `duration` [s] from the first command of the board on; `show(line)` is called all the while."""
+        """Watch `duration` [s] from the first command of the board on; `show(line)` is called all
+        the while.
+        """
         end, stall, began = EPOCH_NS + round(1e9 * duration), StallDetector(), math.nan
         while self._topic_observer.stamp < end and not interrupted() and not self.failure:
             self._executor.spin_once(timeout_sec=0.02)
@@ -111,13 +119,21 @@ class HilTrial:
         if (gone or not self._topic_observer.commands) and (
             frames := self.figures.get(NOT_FINITE)
         ):
-            return f"the board sends forces that are not finite ({frames:g} frames); they are never applied"
+            return (
+                f"the board sends forces that are not finite ({frames:g} frames); they are never "
+                "applied"
+            )
         if gone:
-            return f"the board gave no force for {GONE:g} s; the bridge reports: {self.bridge}{self._malformed()}"
+            return (
+                f"the board gave no force for {GONE:g} s; the bridge reports: "
+                f"{self.bridge}{self._malformed()}"
+            )
         return f"no new state for {STILL:g} s" if still > STILL else ""
 
     def _unanswered(self) -> float:
-        """Simulated time [s] since the newest force of the board: it passes also while a busy machine keeps this process from looking."""
+        """Simulated time [s] since the newest force of the board: it passes also while a busy
+        machine keeps this process from looking.
+        """
         if self._commands != self._topic_observer.commands:
             self._commands, self._commanded = (
                 self._topic_observer.commands,

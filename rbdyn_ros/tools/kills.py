@@ -82,7 +82,9 @@ class Kills:
         return Kill(victim, early, *zero, self._resumed(after=time.time_ns()), NAN, NAN)
 
     def _zero(self, at: int) -> tuple:
-        """(real, simulated) time [s] until the last force that was not zero: since the kill, since the state last answered."""
+        """(real, simulated) time [s] until the last force that was not zero: since the kill, since
+        the state last answered.
+        """
         self._watch.rest(ON_THE_WAY + ZERO_FOR)
         self._watch.until(
             lambda: self._watch.force == (0.0, 0.0), 5.0, "the force did not become zero"
@@ -128,8 +130,8 @@ class Kills:
 def judged(kills: list) -> list:
     """The checks; the watchdog's timeout is that of the shipped parameters.
 
-    A command may answer a state as old as the timeout, and then counts for as long: however busy the machine is, the
-    plant is not pushed for more simulated time than twice that.
+    A command may answer a state as old as the timeout, and then counts for as long: however busy
+    the machine is, the plant is not pushed for more simulated time than twice that.
     """
     timeout = lookup("watchdog.timeout", "").default
     known = {

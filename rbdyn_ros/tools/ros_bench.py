@@ -1,4 +1,6 @@
-"""A bench whose law is a node: the simulator in this process, in lockstep or real time, the controller behind topics."""
+"""A bench whose law is a node: the simulator in this process, in lockstep or real time, the
+controller behind topics.
+"""
 
 import math
 import sys
@@ -44,7 +46,8 @@ LONGEST = 120.0  # [s] of a run that can be kept
 def ros_bench(subject: Subject, ros: tuple, out: Path, stop: Interruption) -> Iterator["RosBench"]:
     """A bench, ended with everything that it started.
 
-    `ros` is (how long to wait for the first command of somebody else's node [s], None to start ours; whether in real time).
+    `ros` is (how long to wait for the first command of somebody else's node [s], None to start
+    ours; whether in real time).
     """
     sys.setswitchinterval(SWITCH_INTERVAL)
     rclpy.init(
@@ -61,7 +64,10 @@ def ros_bench(subject: Subject, ros: tuple, out: Path, stop: Interruption) -> It
 
 
 class RosBench:
-    """What `evaluation.bench.Bench` is, for a law behind topics. The rows of a run are the simulator's own history: the truth."""
+    """What `evaluation.bench.Bench` is, for a law behind topics.
+
+    The rows of a run are the simulator's own history: the truth.
+    """
 
     over_ros = True
 
@@ -87,10 +93,17 @@ class RosBench:
             StallDetector(),
             False,
         )
-        overrides = {p.name: subject.values[p.name] for p in PLANT if subject.values[p.name] != ()} | {
-            "start": "paused", "lockstep.enabled": not real_time, "lockstep.timeout": subject.patience, "lockstep.reaction": "fault",
-            "real_time_factor": float(real_time), "history.duration": LONGEST, "integrator.name": "rk4", "integrator.step": 0.001,
-        }  # fmt: skip
+        plant = {p.name: subject.values[p.name] for p in PLANT}
+        overrides = {name: value for name, value in plant.items() if value != ()} | {
+            "start": "paused",
+            "lockstep.enabled": not real_time,
+            "lockstep.timeout": subject.patience,
+            "lockstep.reaction": "fault",
+            "real_time_factor": float(real_time),
+            "history.duration": LONGEST,
+            "integrator.name": "rk4",
+            "integrator.step": 0.001,
+        }
         self.show: Callable[[str], None] = lambda text: None  # is given a line on the run, often
         self.simulator = Simulator(parameter_overrides=_ros(overrides))
         self.node = rclpy.create_node("pendulum_evaluation")
@@ -136,7 +149,8 @@ class RosBench:
         self.runner.pause()
         if self.runner.status.startswith(FAULT):
             raise LawFailed(
-                f"the law {self.subject.name}: {self.runner.status.removeprefix(FAULT)}{self._of_controller()}"
+                f"the law {self.subject.name}: "
+                f"{self.runner.status.removeprefix(FAULT)}{self._of_controller()}"
             )
         if self._status.startswith(REFUSES):
             raise LawFailed(f"the law {self.subject.name}: {self._status}")
@@ -145,7 +159,9 @@ class RosBench:
     def _showing(
         self, over: Callable[[], bool], begun: int, duration: float
     ) -> Callable[[], bool]:
-        """`over`, which also shows how far the run is: with a slow node one of them takes minutes."""
+        """`over`, which also shows how far the run is: with a slow node one of them takes
+        minutes.
+        """
         began = time.monotonic()
 
         def look() -> bool:
@@ -159,7 +175,9 @@ class RosBench:
         return look
 
     def _prepare(self, conditions: Conditions) -> None:
-        """A paused simulator with these conditions, and a controller that knows them, if it is ours."""
+        """A paused simulator with these conditions, and a controller that knows them, if it is
+        ours.
+        """
         if self.runner.status.startswith(FAULT):
             self.runner.reset()
         self.runner.pause()
@@ -221,7 +239,10 @@ class RosBench:
         self._goal.publish(message)
 
     def _wait_for_an_answer(self) -> None:
-        """Until a command has come to the state that waits. LawFailed; CannotGoOn: nobody ever answered."""
+        """Until a command has come to the state that waits.
+
+        LawFailed; CannotGoOn: nobody ever answered.
+        """
         began = time.monotonic()
         patience = max(self.subject.patience, LOOKS_EVERY) if self._heard else self._waiting
 
@@ -235,16 +256,24 @@ class RosBench:
 
     def _silence(self, patience: float) -> str:
         domain = "ROS_DOMAIN_ID"
-        advice = f"start your controller in the same {domain}: it hears joint_states and odometry, and answers with a WrenchStamped"
+        advice = (
+            f"start your controller in the same {domain}: it hears joint_states and odometry, and "
+            "answers with a WrenchStamped"
+        )
         rejection = self.runner.command_queue.rejection
         why = f" (one was rejected: {rejection})" if rejection else ""
-        return f"no command came on cart/command within {patience:g} s{why}{self._of_controller()}; {advice} that repeats their stamp"
+        return (
+            f"no command came on cart/command within {patience:g} s{why}{self._of_controller()}; "
+            f"{advice} that repeats their stamp"
+        )
 
     def _of_controller(self) -> str:
         return f" (the controller says: {self._status})" if self._status else ""
 
     def _hear_status(self) -> None:
-        """Subscribe anew: what a controller that is gone has left behind is no news of the next one."""
+        """Subscribe anew: what a controller that is gone has left behind is no news of the next
+        one.
+        """
         if self._statuses:
             self.node.destroy_subscription(self._statuses)
         self._statuses = self.node.create_subscription(
@@ -255,7 +284,9 @@ class RosBench:
         self._status = message.data
 
     def _check_controller(self) -> None:
-        """LawFailed, in its own words, if the controller has given up or ended; CannotGoOn if none ever answered."""
+        """LawFailed, in its own words, if the controller has given up or ended; CannotGoOn if none
+        ever answered.
+        """
         if self._cast and (reason := self._cast.ended()):
             raise (LawFailed if self._ever_heard else CannotGoOn)(reason)
         if self._status.startswith(FAULT):
@@ -266,14 +297,19 @@ class RosBench:
             raise LawFailed(f"the law {self.subject.name}: {self._status}")
 
     def _push(self, pushes: tuple, begun: int) -> None:
-        """The push that acts from the start on: the simulator knows one at a time, and none that is to come."""
+        """The push that acts from the start on: the simulator knows one at a time, and none that
+        is to come.
+        """
         if len(pushes) > 1 or any(push.time > 0.0 for push in pushes):
             raise ValueError("over topics there is one push, from the start on")
         for push in pushes:
             self.runner.push(np.array(push.wrench), begun + round(push.duration * 1e9))
 
     def _turn_until(self, condition, play: bool = False) -> None:
-        """Spin, and look every now and then whether it holds. CannotGoOn: somebody wants it to end; LawFailed."""
+        """Spin, and look every now and then whether it holds.
+
+        CannotGoOn: somebody wants it to end; LawFailed.
+        """
         if play:
             self.runner.play()
         looked = 0.0

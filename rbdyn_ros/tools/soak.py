@@ -1,4 +1,6 @@
-"""The soak test: simulator and controller run for a long time, and nothing may grow, drift or queue."""
+"""The soak test: simulator and controller run for a long time, and nothing may grow, drift or
+queue.
+"""
 
 import time
 

@@ -1,6 +1,8 @@
-"""What a soak sees of the loop: its latency, the force, the status of both nodes, the counts of the simulator.
+"""What a soak sees of the loop: its latency, the force, the status of both nodes, the counts of
+the simulator.
 
-Instants are those at which a message was sent: all nodes are on one machine, and the watch itself may be late.
+Instants are those at which a message was sent: all nodes are on one machine, and the watch itself
+may be late.
 """
 
 import math
@@ -93,7 +95,9 @@ class Watch:
         rclpy.try_shutdown()
 
     def turn(self) -> None:
-        """Take in what has happened, in its order; KeyboardInterrupt if somebody wants it to end."""
+        """Take in what has happened, in its order; KeyboardInterrupt if somebody wants it to
+        end.
+        """
         if self._stop.signal:
             raise KeyboardInterrupt(self._stop.signal)
         self._executor.spin_once(timeout_sec=0.01)
@@ -134,7 +138,10 @@ class Watch:
         """How it is now."""
         trip = self.latency.round_trip.window.percentile(50)
         shown = "" if math.isnan(trip) else f"  round trip {1e3 * trip:.2f} ms"
-        return f"{self.simulated:8.1f} s simulated, {self.status[SIMULATOR] or '–'}; controller {self.status[CONTROLLER] or '–'}{shown}"
+        return (
+            f"{self.simulated:8.1f} s simulated, {self.status[SIMULATOR] or '–'}; controller "
+            f"{self.status[CONTROLLER] or '–'}{shown}"
+        )
 
     @property
     def runs(self) -> bool:

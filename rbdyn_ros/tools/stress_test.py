@@ -1,4 +1,6 @@
-"""StressTest under load: pauses, resets, changes of pace, losses; the machine is kept busy meanwhile."""
+"""StressTest under load: pauses, resets, changes of pace, losses; the machine is kept busy
+meanwhile.
+"""
 
 import math
 import os
@@ -127,7 +129,8 @@ class StressTest:
         )
         return [
             Check(
-                f"tilt with {100 * DROP:.0f} % of the commands lost and {1e3 * JITTER:.0f} ms of jitter, largest",
+                f"tilt with {100 * DROP:.0f} % of the commands lost and {1e3 * JITTER:.0f} ms of "
+                "jitter, largest",
                 math.degrees(math.acos(max(-1.0, min(lowest)))),
                 30.0,
                 "degrees",

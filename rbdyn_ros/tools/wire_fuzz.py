@@ -1,4 +1,6 @@
-"""Frames that are wrong, each in a known way, for whoever listens on the wire: nothing may crash, everything is counted."""
+"""Frames that are wrong, each in a known way, for whoever listens on the wire: nothing may crash,
+everything is counted.
+"""
 
 import math
 import random
@@ -138,7 +140,10 @@ class Counted(NamedTuple):
 
 
 def through_a_link(number: int, seed: int, progress: Callable = lambda frames: frames) -> Counted:
-    """Feed so many wrong frames to one end of the wire, in pieces of any length. `progress` may wrap the iterator."""
+    """Feed so many wrong frames to one end of the wire, in pieces of any length.
+
+    `progress` may wrap the iterator.
+    """
     link, mistaken, pieces = Link(timeout=10**9), [], random.Random(seed)
     for wrong in progress(Fuzz(seed).frames(number)):
         before = link.statistics.malformed.copy()
@@ -148,6 +153,7 @@ def through_a_link(number: int, seed: int, progress: Callable = lambda frames: f
         right = not taken and new.total() == 1 and wrong.reason in (ANY, *new)
         if not right and len(mistaken) < 5:
             mistaken.append(
-                f"{wrong.data[:40].hex()} should be '{wrong.reason}' and is {dict(new)}, taken {len(taken)}"
+                f"{wrong.data[:40].hex()} should be '{wrong.reason}' and is {dict(new)}, taken "
+                f"{len(taken)}"
             )
     return Counted(number, dict(link.statistics.malformed), mistaken)

@@ -1,13 +1,15 @@
 """The offset of the other end's clock, from the four instants of a frame and its echo.
 
-We sent at t1 [our clock], it arrived at t2 and was answered at t3 [its clock], the answer arrived at t4 [ours]:
+We sent at t1 [our clock], it arrived at t2 and was answered at t3 [its clock], the answer arrived
+at t4 [ours]:
 
     offset = ((t2 - t1) + (t3 - t4)) / 2        its clock minus ours
     delay  = (t4 - t1) - (t3 - t2)              there and back on the wire
 
-and the offset is wrong by at most delay / 2, namely by half the difference of both ways. So of each interval the sample
-with the least delay is kept, and a line through those gives offset and drift. Mills, RFC 5905, section 8; Paxson,
-On Calibrating Measurements of Packet Transit Times, SIGMETRICS 1998.
+and the offset is wrong by at most delay / 2, namely by half the difference of both ways. So of
+each interval the sample with the least delay is kept, and a line through those gives offset and
+drift. Mills, RFC 5905, section 8; Paxson, On Calibrating Measurements of Packet Transit Times,
+SIGMETRICS 1998.
 """
 
 from collections import deque
@@ -41,7 +43,9 @@ class ClockOffset:
         self._last = None  # the newest sample
 
     def contradicts(self, t1: int, t2: int, t3: int, t4: int) -> bool:
-        """Whether no offset, nor any drift, agrees with both this round trip and the one before: the clock was set."""
+        """Whether no offset, nor any drift, agrees with both this round trip and the one before:
+        the clock was set.
+        """
         sample, last = _sample(t1, t2, t3, t4), self._last
         if sample is None or last is None:
             return False
@@ -50,7 +54,9 @@ class ClockOffset:
         ) / 2 + self._tolerance(t4)
 
     def is_ahead(self, theirs: int, now: int) -> bool:
-        """Whether an instant of its clock, at which it sent what is here now, is in the future: the clock was set."""
+        """Whether an instant of its clock, at which it sent what is here now, is in the future:
+        the clock was set.
+        """
         return self.known and now - self.ours(theirs, now) < -self.uncertainty - self._tolerance(
             now
         )
@@ -60,7 +66,9 @@ class ClockOffset:
         return SLACK + DRIFT * (now - self._last.at)
 
     def add(self, t1: int, t2: int, t3: int, t4: int) -> int | None:
-        """Take a round trip; its delay [ns], or None if it cannot be one: an echo of what was never sent."""
+        """Take a round trip; its delay [ns], or None if it cannot be one: an echo of what was
+        never sent.
+        """
         sample = _sample(t1, t2, t3, t4)
         if sample is None:
             return None
@@ -100,7 +108,9 @@ class ClockOffset:
         return round(theirs - self.offset(now))
 
     def _fitted(self) -> tuple:
-        """Least squares through the samples that did not queue; a constant until they span a second."""
+        """Least squares through the samples that did not queue; a constant until they span a
+        second.
+        """
         least = min(sample.delay for sample in self._best)
         good = [sample for sample in self._best if sample.delay <= _NOISY * least]
         at = good[-1].at

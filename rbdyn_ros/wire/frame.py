@@ -6,16 +6,18 @@
          2     2  u16   flags: bit 0 safe, the sender's watchdog has fired and its force is zero
          4     4  u32   sequence, one more than the sender's last frame; 2^32 - 1 is followed by 0
          8     8  u64   time [ns] at which it is sent, on the sender's clock
-        16     8  u64   echo [ns]: `time` of the newest frame that the sender has received; 0 none yet
+        16     8  u64   echo [ns]: `time` of the newest frame that was received; 0 none yet
         24     4  u32   held [ns] between that arrival and this sending; 2^32 - 1 longer
         28    ...       payload
-      last     4  u32   CRC-32 of all bytes before it (polynomial 04C11DB7, reflected, as in Ethernet, zlib and PNG)
+      last   4  u32   CRC-32 of all bytes before it (polynomial 04C11DB7, reflected, as in zlib)
 
-    state payload, 52 bytes: u64 stamp [ns] of the measurement; f32 x y [m]  w x y z (unit, body to world)
-                             vx vy [m/s]  wx wy wz [rad/s, body]
-    force payload, 16 bytes: u64 stamp, repeating that of the state it answers, 0 none; f32 Fx Fy [N, world]
+    state payload, 52 bytes: u64 stamp [ns] of the measurement; f32 x y [m]
+                             w x y z (unit, body to world)  vx vy [m/s]  wx wy wz [rad/s, body]
+    force payload, 16 bytes: u64 stamp, repeating that of the state it answers, 0 none;
+                             f32 Fx Fy [N, world]
 
-All little-endian. `echo` and `held` give the other end the four instants from which it reads the clocks' offset.
+All little-endian. `echo` and `held` give the other end the four instants from which it reads the
+clocks' offset.
 """
 
 import math
@@ -69,7 +71,10 @@ def encode(frame: Frame) -> bytes:
 
 
 def decode(data: bytes) -> Frame | Malformed:
-    """The frame of `data`, whatever `data` is. The CRC comes before everything that it protects."""
+    """The frame of `data`, whatever `data` is.
+
+    The CRC comes before everything that it protects.
+    """
     if len(data) < _OVERHEAD:
         return Malformed("length")
     body = data[: -_CRC.size]

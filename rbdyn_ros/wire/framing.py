@@ -1,7 +1,8 @@
 """Frames in a stream of bytes: COBS takes the zeros out of a frame, and a zero ends it.
 
-A receiver that joins late, or that has lost bytes, is in step again after the next zero. Datagrams carry the same
-bytes, one or more frames each. Cheshire and Baker, Consistent Overhead Byte Stuffing, IEEE/ACM ToN 7 (1999).
+A receiver that joins late, or that has lost bytes, is in step again after the next zero. Datagrams
+carry the same bytes, one or more frames each. Cheshire and Baker, Consistent Overhead Byte
+Stuffing, IEEE/ACM ToN 7 (1999).
 """
 
 from collections.abc import Iterator

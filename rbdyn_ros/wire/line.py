@@ -1,4 +1,6 @@
-"""A link on a port, kept alive by a thread: heartbeats, the watchdog of the other end, and ports that come and go."""
+"""A link on a port, kept alive by a thread: heartbeats, the watchdog of the other end, and ports
+that come and go.
+"""
 
 import threading
 import time
@@ -16,7 +18,8 @@ _SLICE = 0.05  # [s] an end is seen this soon
 class Line:
     """Reads in a thread of its own; `send` may be called from any other.
 
-    `on_frame(frame, now)` is told of each new frame, `on_change(status)` of each new status, both in that thread.
+    `on_frame(frame, now)` is told of each new frame, `on_change(status)` of each new status, both
+    in that thread.
     """
 
     def __init__(
@@ -30,7 +33,8 @@ class Line:
     ):
         """`open_port()` gives a `Udp` or a `SerialPort`; `heartbeat`, `retry` are periods [s].
 
-        To an end that is silent a heartbeat is sent only every `retry`: a port that nobody reads may keep them all.
+        To an end that is silent a heartbeat is sent only every `retry`: a port that nobody reads
+        may keep them all.
         """
         self.link, self.status = link, CLOSED
         self._open_port, self._heartbeat, self._retry = open_port, heartbeat, retry
@@ -41,7 +45,10 @@ class Line:
         self._strangers = self._unsent = 0  # of ports that are closed
 
     def begin(self) -> None:
-        """Open the port and start the thread. CannotOpen; a device that is not there yet is waited for."""
+        """Open the port and start the thread.
+
+        CannotOpen; a device that is not there yet is waited for.
+        """
         self._ending = False
         try:
             self._open()
@@ -60,7 +67,9 @@ class Line:
         self._become(CLOSED)
 
     def send(self, kind: int, stamp: int = 0, numbers: tuple = (), safe: bool = False) -> bool:
-        """Send a frame now; False if the link holds it back, or there is no port, no peer, or no room."""
+        """Send a frame now; False if the link holds it back, or there is no port, no peer, or no
+        room.
+        """
         with self._sending:
             now = time.monotonic_ns()
             if not self.link.admits(now, kind, numbers, safe):
@@ -116,7 +125,9 @@ class Line:
             self._become(SILENT)
 
     def _discard_stale_output(self) -> None:
-        """The other end is here: drop what it has not read of the time of its silence, and let it hear of this end at once."""
+        """The other end is here: drop what it has not read of the time of its silence, and let it
+        hear of this end at once.
+        """
         with self._sending:
             self._port.discard()
         self._beat = 0.0

@@ -1,6 +1,8 @@
-"""One end of the wire: it numbers what it sends, judges what it receives, and knows whether the other end is there.
+"""One end of the wire: it numbers what it sends, judges what it receives, and knows whether the
+other end is there.
 
-Time is an argument everywhere, in [ns] of this end's steady clock: nothing here reads a clock, sleeps, or does I/O.
+Time is an argument everywhere, in [ns] of this end's steady clock: nothing here reads a clock,
+sleeps, or does I/O.
 """
 
 from collections import deque
@@ -19,12 +21,13 @@ UNECHOED = (
 
 
 class Link:
-    """The other end is up while its frames come; after `timeout` [ns] without a new one it is down.
+    """The other end is up while its frames come; after `timeout` [ns] without a new one it is
+    down.
 
-    A line that is slower than its sender would queue frames without end. So a state or a force is sent only while
-    the other end is up and fewer than `window` of them are unacknowledged: sent after the frame that its newest echo
-    names, and less than `timeout` ago (`UNECHOED` where an end has been up for `timeout` and echoes nothing). All others
-    are held back and counted.
+    A line that is slower than its sender would queue frames without end. So a state or a force is
+    sent only while the other end is up and fewer than `window` of them are unacknowledged: sent
+    after the frame that its newest echo names, and less than `timeout` ago (`UNECHOED` where an
+    end has been up for `timeout` and echoes nothing). All others are held back and counted.
     """
 
     def __init__(self, timeout: int, window: int = 3):
@@ -48,7 +51,8 @@ class Link:
     def admits(self, now: int, kind: int, numbers: tuple = (), safe: bool = False) -> bool:
         """Whether a frame may be sent at `now`; counts it as held back if not.
 
-        Heartbeats and forces that are flagged safe always may; a force of zero needs no room in the window.
+        Heartbeats and forces that are flagged safe always may; a force of zero needs no room in
+        the window.
         """
         if kind == HEARTBEAT or safe:
             return True
@@ -87,7 +91,10 @@ class Link:
         return self.framing.encode(frame)
 
     def incoming(self, data: bytes, now: int) -> Iterator[Frame]:
-        """The new frames that end in `data`, which arrived at `now`. All else is counted; a force flagged safe is zero."""
+        """The new frames that end in `data`, which arrived at `now`.
+
+        All else is counted; a force flagged safe is zero.
+        """
         for found in self.framing.decode(data):
             if isinstance(found, Malformed):
                 self.statistics.malformed[found.reason] += 1
@@ -100,7 +107,10 @@ class Link:
                 )
 
     def watch(self, now: int) -> bool:
-        """Whether the other end is up. What comes after a silence may come from another one: nothing is expected of it."""
+        """Whether the other end is up.
+
+        What comes after a silence may come from another one: nothing is expected of it.
+        """
         if self.up and now - self._newest[1] > self.timeout:
             self.disconnected()
         return self.up
@@ -172,7 +182,9 @@ class Link:
         self.statistics.arrived(frame.kind, frame.time, now, self.age(frame, now))
 
     def _take_echo(self, frame: Frame, now: int) -> None:
-        """Take a round trip, if the echo names a frame that was sent, and none older than the echo before it."""
+        """Take a round trip, if the echo names a frame that was sent, and none older than the echo
+        before it.
+        """
         if frame.echo not in self._times or frame.echo < self._echoed:
             self.statistics.false_echoes += 1
             return
@@ -191,7 +203,9 @@ class Link:
             self.statistics.delays.append(delay)
 
     def _restart_clock(self, now: int) -> None:
-        """Forget the other end's clock, which was set: it is learned from the frames that are sent from now on."""
+        """Forget the other end's clock, which was set: it is learned from the frames that are sent
+        from now on.
+        """
         self.clock.restart()
         self._leap = now
         self.statistics.count_clock_leap()

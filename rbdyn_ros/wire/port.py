@@ -4,7 +4,9 @@ READ_TIMEOUT = 0.005  # [s] a watchdog looks around this often
 
 
 class CannotOpen(RuntimeError):
-    """The port cannot be opened, and waiting will not help; the message says why, and what to do."""
+    """The port cannot be opened, and waiting will not help; the message says why, and what to
+    do.
+    """
 
 
 class NotThere(CannotOpen):

@@ -1,4 +1,6 @@
-"""What the sequence numbers tell: which frames are new, and how many were lost, doubled or overtaken on the way."""
+"""What the sequence numbers tell: which frames are new, and how many were lost, doubled or
+overtaken on the way.
+"""
 
 from rbdyn_ros.wire.frame import SEQUENCES
 
@@ -11,7 +13,8 @@ _ALL = 2**WINDOW - 1
 class Sequence:
     """The newest number and, as bits, which of the `WINDOW` before it have arrived.
 
-    Only a NEW frame is to be acted upon. A number far away is a STRAY, a replay or another sender's, until `restart`.
+    Only a NEW frame is to be acted upon. A number far away is a STRAY, a replay or another
+    sender's, until `restart`.
     """
 
     def __init__(self):

@@ -28,14 +28,20 @@ class SerialPort:
         self.name = f"{path} at {baud} baud"
 
     def read(self) -> bytes:
-        """What has arrived; empty if nothing comes within `READ_TIMEOUT`. Gone if the cable was pulled."""
+        """What has arrived; empty if nothing comes within `READ_TIMEOUT`.
+
+        Gone if the cable was pulled.
+        """
         try:
             return self._serial.read(min(_AT_ONCE, self._serial.in_waiting or 1))
         except (OSError, TypeError):  # TypeError is pyserial's, closed meanwhile
             raise Gone from None
 
     def write(self, data: bytes) -> bool:
-        """Hand bytes to the driver; False if it has no room, as where nobody reads the other end. Gone."""
+        """Hand bytes to the driver; False if it has no room, as where nobody reads the other end.
+
+        Gone.
+        """
         try:
             if select.select([], [self._serial], [], 0.0)[1] and self._serial.write(data) == len(
                 data
@@ -73,11 +79,13 @@ def _refusal(path: str, baud: int, error: Exception) -> CannotOpen:
     number = getattr(error, "errno", None)
     if number in (errno.ENOENT, errno.ENXIO, errno.ENODEV):
         return NotThere(
-            f"serial.port is {path}: there is no such device; plug it in (`ls /dev/serial/by-id` shows what is)"
+            f"serial.port is {path}: there is no such device; plug it in (`ls /dev/serial/by-id` "
+            "shows what is)"
         )
     if number in (errno.EACCES, errno.EPERM):
         return CannotOpen(
-            f"serial.port is {path}: permission denied; `sudo usermod -aG dialout $USER`, then log in again"
+            f"serial.port is {path}: permission denied; `sudo usermod -aG dialout $USER`, then "
+            "log in again"
         )
     if number in (errno.EBUSY, errno.EAGAIN):
         return CannotOpen(f"serial.port is {path}: another program uses it; end that first")

@@ -1,4 +1,6 @@
-"""What an end of the wire has measured: counts, and percentiles over the last few thousand frames."""
+"""What an end of the wire has measured: counts, and percentiles over the last few thousand
+frames.
+"""
 
 from collections import Counter, deque
 from typing import NamedTuple
@@ -29,15 +31,17 @@ class Statistics:
             0  # states and forces that were not sent: the other end was silent or behind
         )
         self.clock_leaps = 0  # times that the other end's clock was set
-        self.false_echoes = 0  # echoes of frames that were never sent, or that were held for longer than they were away
+        # echoes of frames that were never sent, or that were held for longer than they were away
+        self.false_echoes = 0
         self.ages, self.jitters, self.delays = (deque(maxlen=KEPT) for _ in range(3))  # [ns]
         self._last = None
 
     def arrived(self, kind: int, sent: int, now: int, age: float | None) -> None:
-        """A new frame, sent at `sent` [ns, its clock], is here at `now` [ns, ours], `age` [ns] old if that is known.
+        """A new frame, sent at `sent` [ns, its clock], is here at `now` [ns, ours], `age` [ns] old
+        if that is known.
 
-        Jitter is how much longer or shorter than the frame before it was on its way; the clocks' offset cancels.
-        RFC 3550, section 6.4.1.
+        Jitter is how much longer or shorter than the frame before it was on its way; the clocks'
+        offset cancels. RFC 3550, section 6.4.1.
         """
         self.accepted[kind] += 1
         if age is not None:

@@ -11,8 +11,8 @@ _LARGEST = 2048  # bytes of a datagram; what is longer is cut, and its CRC says 
 class Udp:
     """A bound socket and one peer: the given one, or else the first whose frames are valid.
 
-    Nobody else is listened to, and their datagrams are counted as `strangers`, until the peer falls silent: then another
-    one may take its place.
+    Nobody else is listened to, and their datagrams are counted as `strangers`, until the peer
+    falls silent: then another one may take its place.
     """
 
     def __init__(self, address: str, port: int, peer: tuple | None = None):
@@ -25,7 +25,9 @@ class Udp:
         self.name = "udp {}:{}".format(*self._socket.getsockname()[:2])
 
     def read(self) -> bytes:
-        """The next datagram of the peer, or of anybody while there is none; empty if none comes within `READ_TIMEOUT`."""
+        """The next datagram of the peer, or of anybody while there is none; empty if none comes
+        within `READ_TIMEOUT`.
+        """
         try:
             data, self._sender = self._socket.recvfrom(_LARGEST)
         except (
@@ -54,7 +56,9 @@ class Udp:
             self._peer, self._open = self._sender, False
 
     def forget(self) -> None:
-        """The peer has fallen silent: it is still told, but the next valid one is it, unless it was given."""
+        """The peer has fallen silent: it is still told, but the next valid one is it, unless it
+        was given.
+        """
         self._open = not self._given
 
     def discard(self) -> None:
@@ -94,7 +98,8 @@ def _lookup(address: str, port: int, family: int = socket.AF_UNSPEC) -> tuple:
 def _why(error: OSError) -> str:
     known = {
         errno.EADDRINUSE: "another program uses it; end that, or choose another port",
-        errno.EADDRNOTAVAIL: "that is not an address of this machine; 127.0.0.1 always is, 0.0.0.0 is all of them",
+        errno.EADDRNOTAVAIL: "that is not an address of this machine; 127.0.0.1 always is, "
+        "0.0.0.0 is all of them",
         errno.EACCES: "that port is reserved; choose one above 1023",
     }
     return known.get(error.errno, str(error.strerror))

@@ -1,16 +1,19 @@
 """A swing-up that was planned: the cheapest motion from hanging to upright, followed, then caught.
 
-`design` knows the plant; the motion (`control.planning.swing_plan`) is found by `prepare`, or when a command is first asked for, in a
-few seconds, and kept for the next design with the same numbers. It uses a part of the force and of the travel, so that the
-regulator about it has something left. From then on, every `LOOK` seconds, the law asks
+`design` knows the plant; the motion (`control.planning.swing_plan`) is found by `prepare`, or when
+a command is first asked for, in a few seconds, and kept for the next design with the same numbers.
+It uses a part of the force and of the travel, so that the regulator about it has something left.
+From then on, every `LOOK` seconds, the law asks
 
     following the motion:    does a roll along the rest of it still arrive? then it goes on;
-    else                     can the regulator of `lqr` catch the rod (`catching`)? then it rules, until the tilt exceeds `RELEASE`;
-    else                     where is the motion nearest, turned about the vertical, and does a roll along it arrive? then it is followed.
+    else   the regulator of `lqr`, if it can catch the rod (`catching`), until the tilt
+           exceeds `RELEASE`;
+    else   the planned motion from its nearest point, rotated about the vertical, if a rollout
+           along it arrives.
 
-Where no answer is yes it swings as `swing_up` does, until one is. What it asks with, and swings, is the plant as identified
-(`control.identification`); the motion stays the one that was planned. Planning anew, from where the rod is, would take longer
-than the rod waits, and is not tried.
+Where no answer is yes it swings as `swing_up` does, until one is. What it asks with, and swings,
+is the plant as identified (`control.identification`); the motion stays the one that was planned.
+Planning anew, from where the rod is, would take longer than the rod waits, and is not tried.
 """
 
 import math
@@ -113,7 +116,9 @@ class Ilqr:
         ) from why
 
     def command(self, t: float, state: State, reference: Array) -> Array:
-        """Force on the cart (2,) [N, world]. ValueError names what is not finite, of another shape or not unit.
+        """Force on the cart (2,) [N, world].
+
+        ValueError names what is not finite, of another shape or not unit.
 
         RuntimeError if there is no motion to follow.
         """
@@ -141,7 +146,8 @@ class Ilqr:
 def design(model, params, options: Options) -> Ilqr:
     """The law for the plant that `model` builds from `params`; its motion is not planned yet.
 
-    ValueError if an option is out of range, if I1 != I2, or if nothing can be balanced: the cart is fixed, no lever.
+    ValueError if an option is out of range, if I1 != I2, or if nothing can be balanced: the cart
+    is fixed, no lever.
     """
     options = checked("ilqr", options)
     shared = {name: getattr(options, name) for name in ("period", "force_limit", "travel")}

@@ -1,15 +1,18 @@
 """Linear-quadratic regulator on the tangent plane of the sphere.
 
-Per axis, with the log-map tilt th of `mechanics.pendulum.tilt` and e = (x - reference, x', th, th'),
+Per axis, with the log-map tilt th of `mechanics.pendulum.tilt` and e = (x - reference, x', th,
+th'),
 
     u = -K e,   K minimises  sum_k  h (e.Q e + R u^2)   subject to   e_{k+1} = A e_k + B u_k,
 
-where A, B are those of the stepper itself over the control period h (`control.step_linearisation`), and Q is diagonal.
-The law is linear in th, not in the projection sin th, which is too weak beyond 30 degrees.
+where A, B are those of the stepper itself over the control period h
+(`control.step_linearisation`), and Q is diagonal. The law is linear in th, not in the projection
+sin th, which is too weak beyond 30 degrees.
 
-Two norms are cut at the force limit. That of (u_x, u_y): equally strong in every direction, where a cut per axis is
-not. And before it that of the first term K_1 (x - reference), so that a far reference cannot outvote the tilt and topple
-the rod; it costs nothing near the reference. The law remembers nothing.
+Two norms are cut at the force limit. That of (u_x, u_y): equally strong in every direction, where
+a cut per axis is not. And before it that of the first term K_1 (x - reference), so that a far
+reference cannot outvote the tilt and topple the rod; it costs nothing near the reference. The law
+remembers nothing.
 """
 
 from typing import Annotated, NamedTuple
@@ -71,7 +74,8 @@ class Lqr:
 def design(model, params, options: Options) -> Lqr:
     """The regulator for the plant that `model` builds from `params`.
 
-    ValueError if an option is out of range, or if no gains stabilise: the cart is fixed, the rod has no lever.
+    ValueError if an option is out of range, or if no gains stabilise: the cart is fixed, the rod
+    has no lever.
     """
     *weights, force_weight, h, force_limit = checked("lqr", options)
     try:

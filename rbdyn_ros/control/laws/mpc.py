@@ -1,18 +1,22 @@
-"""Linear model-predictive control: the regulator of `lqr`, bent as little as keeps force and cart within their limits.
+"""Linear model-predictive control: the regulator of `lqr`, bent as little as keeps force and cart
+within their limits.
 
-    minimise  sum_k M_k |c_k|^2 + W sum s^2     over c, s,    u_k = -K_k e_k + c_k of `control.planning.prediction`     (K.16)
+    minimise  sum_k M_k |c_k|^2 + W sum s^2   over c, s,   (K.16)
+    u_k = -K_k e_k + c_k of `control.planning.prediction`
     n_i . u_k within +- u_max cos(pi/8),    n_i . x_k + s within +- x_max cos(pi/8),    i = 1 .. 4
 
-Only the first force acts; the plan is made anew with every state. Where c = 0 keeps the limits it is the answer, and no
-program is solved.
+Only the first force acts; the plan is made anew with every state. Where c = 0 keeps the limits it
+is the answer, and no program is solved.
 
-A disc is not linear. The n_i are the normals of a regular octagon within it, which is turned with the state: one corner
-points along z, the unstable mode of both axes. There the whole force is at hand, between two corners 92 % of it; what is
-sent is cut in norm all the same. The same octagon stands for the travel, in every direction as far as `cart.travel`. It gives way at a price,
-so that a cart that is already outside has an answer too.
+A disc is not linear. The n_i are the normals of a regular octagon within it, which is turned with
+the state: one corner points along z, the unstable mode of both axes. There the whole force is at
+hand, between two corners 92 % of it; what is sent is cut in norm all the same. The same octagon
+stands for the travel, in every direction as far as `cart.travel`. It gives way at a price, so that
+a cart that is already outside has an answer too.
 
-OSQP solves the program, warm from the last one. It is stopped after `max_iterations` or `time_limit`; what it has then
-is no plan, and the saturated feedback -K_0 e takes its place, counted in `evidence`.
+OSQP solves the program, warm from the last one. It is stopped after `max_iterations` or
+`time_limit`; what it has then is no plan, and the saturated feedback -K_0 e takes its place,
+counted in `evidence`.
 """
 
 import math
@@ -135,15 +139,26 @@ class Program:
         self._solver, self._size = osqp.OSQP(), rows.shape
         bound = np.zeros(len(rows))
         self._solver.setup(
-            sparse.diags(2.0 * weights, format="csc"), np.zeros(rows.shape[1]), sparse.csc_matrix(rows), bound, bound,
-            verbose=False, rho=STIFFNESS, adaptive_rho=0, eps_abs=TOLERANCE, eps_rel=TOLERANCE, check_termination=LOOKS,
-            max_iter=options.max_iterations, time_limit=options.time_limit,
-        )  # fmt: skip
+            sparse.diags(2.0 * weights, format="csc"),
+            np.zeros(rows.shape[1]),
+            sparse.csc_matrix(rows),
+            bound,
+            bound,
+            verbose=False,
+            rho=STIFFNESS,
+            adaptive_rho=0,
+            eps_abs=TOLERANCE,
+            eps_rel=TOLERANCE,
+            check_termination=LOOKS,
+            max_iter=options.max_iterations,
+            time_limit=options.time_limit,
+        )
         self._solved = osqp.SolverStatus.OSQP_SOLVED
         self.forget()
 
     def solve(self, low: Array, high: Array) -> tuple[Array, float, bool]:
-        """(c_0 (2,) [N], seconds, whether that was in time) between the bounds of the rows, force before position.
+        """(c_0 (2,) [N], seconds, whether that was in time) between the bounds of the rows, force
+        before position.
 
         It begins where the last solve ended, in time or not.
         """
@@ -238,7 +253,8 @@ class Mpc:
 def design(model, params, options: Options) -> Mpc:
     """The law for the plant that `model` builds from `params`.
 
-    ValueError if an option is out of range, OSQP is not installed, or no gains stabilise: the cart is fixed, no lever.
+    ValueError if an option is out of range, OSQP is not installed, or no gains stabilise: the cart
+    is fixed, no lever.
     """
     options, system = checked("mpc", options), model.build(params)
     *weights, R = options[:5]

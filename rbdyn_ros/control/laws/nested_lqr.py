@@ -1,12 +1,15 @@
-"""A family of regulators, from gentle to aggressive, and of each the ellipsoid in which it may rule.
+"""A family of regulators, from gentle to aggressive, and of each the ellipsoid in which it may
+rule.
 
-With the weights of `lqr` and R_1 < R_2 < ..., let K_i, S_i be gain and Riccati matrix of R_i. On the level set
-sum_axes e.S_i e <= c u_max^2 the force stays below kappa u_max, if c = kappa^2 / (K_i S_i^-1 K_i^T), and e.S_i e decreases.
-The law takes the smallest R_i in whose level set the state is, else the largest. It remembers which, and steps back to
-a more aggressive one only at `DOWN` of its level: no chatter. Nearly every tilt that a force can still recover is recovered;
-the price is travel.
+With the weights of `lqr` and R_1 < R_2 < ..., let K_i, S_i be gain and Riccati matrix of R_i. On
+the level set sum_axes e.S_i e <= c u_max^2 the force stays below kappa u_max, if c = kappa^2 /
+(K_i S_i^-1 K_i^T), and e.S_i e decreases. The law takes the smallest R_i in whose level set the
+state is, else the largest. It remembers which, and steps back to a more aggressive one only at
+`DOWN` of its level: no chatter. Nearly every tilt that a force can still recover is recovered; the
+price is travel.
 
-Source: Wredenhagen and Belanger, Automatica 30 (1994) 403 (piecewise-linear LQ control with input constraints).
+Source: Wredenhagen and Belanger, Automatica 30 (1994) 403 (piecewise-linear LQ control with input
+constraints).
 """
 
 import math
@@ -86,7 +89,8 @@ class NestedLqr:
 def design(model, params, options: Options) -> NestedLqr:
     """The ladder for the plant that `model` builds from `params`.
 
-    ValueError if an option is out of range, or if no gains stabilise: the cart is fixed, the rod has no lever.
+    ValueError if an option is out of range, or if no gains stabilise: the cart is fixed, the rod
+    has no lever.
     """
     *weights, force_weights, overdrive, h, limit = checked("nested_lqr", options)
     system = model.build(params)

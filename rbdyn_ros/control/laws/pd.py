@@ -1,8 +1,10 @@
-"""Proportional and derivative feedback with gains of one's own: what one tries by hand before a regulator is designed.
+"""Proportional and derivative feedback with gains of one's own: what one tries by hand before a
+regulator is designed.
 
     u = kp_th th + kd_th th' + kp_x (x - reference) + kd_x x',     per axis, cut as in `lqr`.
 
-All four gains are positive: the cart is driven after the rod, and away from its reference to lean the rod back to it.
+All four gains are positive: the cart is driven after the rod, and away from its reference to lean
+the rod back to it.
 """
 
 from typing import Annotated, NamedTuple

@@ -1,20 +1,24 @@
 """Swing the rod up from anywhere, catch it, balance it.
 
-With k the rod's direction, n = (k_x, k_y), J, alpha, beta of `mechanics.pendulum.reduced_pendulum` and
+With k the rod's direction, n = (k_x, k_y), J, alpha, beta of `mechanics.pendulum.reduced_pendulum`
+and
 
     E = J |k'|^2 / 2 + m g l (k_z - 1),     L = J (k_x k'_y - k_y k'_x),
 
-an acceleration a of the cart makes E' = -m l a.n' and L' = -m l (k_x a_y - k_y a_x), up to friction. Hence
+an acceleration a of the cart makes E' = -m l a.n' and L' = -m l (k_x a_y - k_y a_x), up to
+friction. Hence
 
-    a = cut(k_E (E - E_0) n' + k_L L (-k_y, k_x)) - k_x (x - reference) - k_v x',                              (K.9)
+    a = cut(k_E (E - E_0) n' + k_L L (-k_y, k_x)) - k_x (x - reference) - k_v x',             (K.9)
 
-which drives E to E_0 and the precession L to zero (without its term the rod circles for ever), is made small towards the
-edge of the travel (`_kept_inside`), and becomes a force by inverse dynamics. Hanging at rest is an equilibrium of this
-law, so there the cart is kicked first. Every `LOOK` seconds the law asks whether the rod can be caught
-(`control.planning.catching`); from then on the regulator of `lqr` rules, until the tilt exceeds `RELEASE`.
+which drives E to E_0 and the precession L to zero (without its term the rod circles for ever), is
+made small towards the edge of the travel (`_kept_inside`), and becomes a force by inverse
+dynamics. Hanging at rest is an equilibrium of this law, so there the cart is kicked first. Every
+`LOOK` seconds the law asks whether the rod can be caught (`control.planning.catching`); from then
+on the regulator of `lqr` rules, until the tilt exceeds `RELEASE`.
 
-Source of the energy and momentum shaping: Astrom and Furuta, Automatica 36 (2000) 287; Shiriaev, Ludvigsen, Egeland,
-Swinging up the spherical pendulum via stabilization of its first integrals, Automatica 40 (2004) 73.
+Source of the energy and momentum shaping: Astrom and Furuta, Automatica 36 (2000) 287; Shiriaev,
+Ludvigsen, Egeland, Swinging up the spherical pendulum via stabilization of its first integrals,
+Automatica 40 (2004) 73.
 """
 
 import math
@@ -167,7 +171,8 @@ class SwingUp:
 def design(model, params, options: Options) -> SwingUp:
     """The law for the plant that `model` builds from `params`, and its rolls compiled.
 
-    ValueError if an option is out of range, if I1 != I2, or if nothing can be balanced: the cart is fixed, no lever.
+    ValueError if an option is out of range, if I1 != I2, or if nothing can be balanced: the cart
+    is fixed, no lever.
     """
     options = checked("swing_up", options)
     system = model.build(params)
@@ -198,9 +203,11 @@ def _regulated(system: System, h: float, gain: Callable = riccati.gain) -> tuple
 
 
 def _exponents(system: System, h: float) -> Array:
-    """(7, 4): d ln|number| / d ln factor of `ADAPTED`, by central differences; 0 for a number that is 0.
+    """(7, 4): d ln|number| / d ln factor of `ADAPTED`, by central differences; 0 for a number that
+    is 0.
 
-    The powers give the numbers of a plant with all factors within 20 % of 1 to 2 per cent, within a factor of 2 to a fifth.
+    The powers give the numbers of a plant with all factors within 20 % of 1 to 2 per cent, within
+    a factor of 2 to a fifth.
     """
 
     def logs(place: int, factor: float) -> Array:

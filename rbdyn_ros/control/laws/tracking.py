@@ -1,9 +1,11 @@
-"""The cart on a periodic path with the rod upright above it: a feed-forward motion, and the regulator about it.
+"""The cart on a periodic path with the rod upright above it: a feed-forward motion, and the
+regulator about it.
 
-    u = u_ff(t) - K (e - e_ff(t)),      K of `lqr`,                                                            (K.11)
+    u = u_ff(t) - K (e - e_ff(t)),      K of `lqr`,                                          (K.11)
 
-where e_ff is the whole state (x, x', th, th') of the path's motion (`control.planning.periodic`), not the position alone: with
-that, the error would exceed the path. The path lies about the reference and starts with t.
+where e_ff is the whole state (x, x', th, th') of the path's motion (`control.planning.periodic`),
+not the position alone: with that, the error would exceed the path. The path lies about the
+reference and starts with t.
 """
 
 import math
@@ -78,8 +80,8 @@ class Tracking:
 def design(model, params, options: Options) -> Tracking:
     """The law for the plant that `model` builds from `params`.
 
-    ValueError if an option is out of range, the path leaves the travel, its motion needs more force than there is or
-    does not exist, or if no gains stabilise.
+    ValueError if an option is out of range, the path leaves the travel, its motion needs more
+    force than there is or does not exist, or if no gains stabilise.
     """
     options = checked("tracking", options)
     path, w = _path(options), 2.0 * math.pi * options.frequency

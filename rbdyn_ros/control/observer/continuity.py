@@ -1,7 +1,9 @@
-"""Whether the pendulum was put elsewhere: between two states there is a leap that nothing of its kind can do.
+"""Whether the pendulum was put elsewhere: between two states there is a leap that nothing of its
+kind can do.
 
-A simulator's reset, or a hand, moves cart and rod while time goes on. What a law, or an observer, remembers is then of no
-use. Only positions tell: velocities do leap, at impacts. What is moved by less than this is followed as any disturbance.
+A simulator's reset, or a hand, moves cart and rod while time goes on. What a law, or an observer,
+remembers is then of no use. Only positions tell: velocities do leap, at impacts. What is moved by
+less than this is followed as any disturbance.
 """
 
 import math

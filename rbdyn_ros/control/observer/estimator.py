@@ -1,8 +1,9 @@
-"""The observer over a stream of instants: where it starts, what it does about gaps, how well it is believed.
+"""The observer over a stream of instants: where it starts, what it does about gaps, how well it is
+believed.
 
-The first instant is taken from the encoders, at rest but not sure of it; from then on the filter of `control.observer.observer` goes on
-by the time that has passed, under the force that acted, and takes in what was measured. With an IMU the gimbal's encoders tell
-the start alone.
+The first instant is taken from the encoders, at rest but not sure of it; from then on the filter
+of `control.observer.observer` goes on by the time that has passed, under the force that acted, and
+takes in what was measured. With an IMU the gimbal's encoders tell the start alone.
 """
 
 import math
@@ -35,7 +36,10 @@ class Instant(NamedTuple):
 
 
 class Estimator:
-    """An `Observer` with a beginning. `nis` is the innovation's r.S^-1 r per measured value, of the mean 1 if all is as believed."""
+    """An `Observer` with a beginning.
+
+    `nis` is the innovation's r.S^-1 r per measured value, of the mean 1 if all is as believed.
+    """
 
     def __init__(self, system: System, options: ObserverOptions):
         o = options

@@ -1,7 +1,8 @@
-"""The two halves of a Kalman filter in the tangent space, (K.14), as kernels that write to the memory of the estimate.
+"""The two halves of a Kalman filter in the tangent space, (K.14), as kernels that write to the
+memory of the estimate.
 
-The derivative A of the step is taken by central differences of the step itself: 16 more steps of 0.3 us, where the closed form
-(K.1) to (K.4) costs 0.3 ms in Python. They agree to 1e-8.
+The derivative A of the step is taken by central differences of the step itself: 16 more steps of
+0.3 us, where the closed form (K.1) to (K.4) costs 0.3 ms in Python. They agree to 1e-8.
 """
 
 import numpy as np
@@ -19,7 +20,8 @@ _STATE = 10  # the part of xi that is the plant's
 
 @kernel
 def predict(system, options, force, h, q, v, P, walk):
-    """(q, v) and the covariance P (13, 13) one step of h [s] on under `force` (2,) [N]; False, and no change, if Newton fails.
+    """(q, v) and the covariance P (13, 13) one step of h [s] on under `force` (2,) [N]; False, and
+    no change, if Newton fails.
 
     `walk` (13,) is the variance that a step adds.
     """
@@ -70,7 +72,9 @@ def _differs(system, options, force, h, q, v, q1, v1, i, e, xi):
 
 @kernel
 def correct(q, v, bias, P, r, H, R):
-    """Take r = H xi + noise, noise ~ (0, R), into (q, v), the bias (3,) and P; returns the normalised innovation r.S^-1 r."""
+    """Take r = H xi + noise, noise ~ (0, R), into (q, v), the bias (3,) and P; returns the
+    normalised innovation r.S^-1 r.
+    """
     HP = H @ P
     S = HP @ H.T + R
     G = np.ascontiguousarray(solution(S, HP).T)

@@ -1,7 +1,10 @@
-"""What sensors say about a state: residual, its derivative, its noise. For a Kalman filter in the tangent space.
+"""What sensors say about a state: residual, its derivative, its noise.
 
-The error of a state is xi = (dx, dtheta, dx', dw, db), (13,), as in `step_linearisation`, and b is the gyroscope's bias:
-the true state is the estimated one [+] xi. A `Reading` says  residual = H xi + noise,  noise ~ (0, R).
+For a Kalman filter in the tangent space.
+
+The error of a state is xi = (dx, dtheta, dx', dw, db), (13,), as in `step_linearisation`, and b is
+the gyroscope's bias:
+the true state is the estimated one [+] xi. A `Reading` is  residual = H xi + noise, noise ~ (0, R).
 """
 
 import math
@@ -55,11 +58,13 @@ def cart(state: State, position: Array, variance: float) -> Reading:
 
 
 def gimbal(state: State, angles: Array, variance: float) -> Reading:
-    """The gimbal's encoders: (roll, pitch, spin) [rad] of R = Rx Ry Rz, with the variance of one [rad^2].
+    """The gimbal's encoders: (roll, pitch, spin) [rad] of R = Rx Ry Rz, with the variance of one
+    [rad^2].
 
-    The residual is log(R_estimated^T R_measured), and its noise J diag(variance) J^T with w = J (roll', pitch', spin'):
-    no angle is taken apart, so that the poles at a pitch of 90 degrees are points like others. What they do not tell
-    there, a turn about the missing axis, has no noise of its own in J; `variance` is added for it.
+    The residual is log(R_estimated^T R_measured), and its noise J diag(variance) J^T with w = J
+    (roll', pitch', spin'): no angle is taken apart, so that the poles at a pitch of 90 degrees are
+    points like others. What they do not tell there, a turn about the missing axis, has no noise of
+    its own in J; `variance` is added for it.
     """
     roll, pitch, spin = map(float, angles)
     return Reading(*_gimbal(state.q, roll, pitch, spin, float(variance)))
@@ -101,10 +106,11 @@ def gyroscope(state: State, bias: Array, rate: Array, variance: float) -> Readin
 def accelerometer(
     system: System, state: State, force: Array, felt: Array, position: float, variance: float
 ) -> Reading:
-    """R^T (a_p - g) [m/s^2, body] at p = (0, 0, position) under the cart's `force` (2,) [N]; variance [m^2/s^4].
+    """R^T (a_p - g) [m/s^2, body] at p = (0, 0, position) under the cart's `force` (2,) [N];
+    variance [m^2/s^4].
 
-    H by central differences: the accelerations are those of the plant, so its rod, free to turn, tells no tilt at the centre
-    of percussion, and the filter knows.
+    H by central differences: the accelerations are those of the plant, so its rod, free to turn,
+    tells no tilt at the centre of percussion, and the filter knows.
     """
     u, H = (float(force[0]), float(force[1])), np.zeros((3, SIZE))
     _differentiate(system, state.q, state.v, u, float(position), H)
@@ -140,7 +146,9 @@ def nudge(q, v, i, e):
 
 @kernel
 def specific_force(system, q, v, u, position):
-    """R^T (a_p - g) (3,) [m/s^2, body] of the plant under the cart force u (2,) [N], with nothing else acting."""
+    """R^T (a_p - g) (3,) [m/s^2, body] of the plant under the cart force u (2,) [N], with nothing
+    else acting.
+    """
     R, w = unit_quaternion.matrix((q[2], q[3], q[4], q[5])), (v[2], v[3], v[4])
     load = rod_on_cart.Load(u, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     x = (system.cart_free * v[0], system.cart_free * v[1])

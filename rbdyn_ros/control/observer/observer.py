@@ -1,12 +1,16 @@
-"""From encoders and an IMU to the state: a Kalman filter in the tangent space, near upright and through a swing-up.
+"""From encoders and an IMU to the state: a Kalman filter in the tangent space, near upright and
+through a swing-up.
 
-The estimate moves by the stepper itself, its covariance by the stepper's own derivative (`control.observer.kalman`):
+The estimate moves by the stepper itself, its covariance by the stepper's own derivative
+(`control.observer.kalman`):
 
     predict   state := step(state, u),   P := A P A^T + Q
-    correct   S = H P H^T + R,  G = P H^T S^-1,  state := state [+] G r,  P := (1 - G H) P (1 - G H)^T + G R G^T     (K.14)
+    correct   S = H P H^T + R,  G = P H^T S^-1,  state := state [+] G r,
+              P := (1 - G H) P (1 - G H)^T + G R G^T   (K.14)
 
-with the force u that acted, after its limit. The gyroscope's bias is estimated with the state. The normalised innovation
-r.S^-1 r of a consistent filter has the mean m, the number of measured values.
+with the force u that acted, after its limit. The gyroscope's bias is estimated with the state. The
+normalised innovation r.S^-1 r of a consistent filter has the mean m, the number of measured
+values.
 """
 
 import numpy as np
@@ -19,7 +23,9 @@ from rbdyn_ros.types import Array, Contacts, State, System
 
 
 class Observer:
-    """The filter; `state` and `bias` are its estimate, `P` (13, 13) the covariance of its error."""
+    """The filter; `state` and `bias` are its estimate, `P` (13, 13) the covariance of its
+    error.
+    """
 
     def __init__(self, system: System, start: State, h: float, noise: Noise = Noise()):
         """h [s] between two predictions."""
@@ -47,7 +53,9 @@ class Observer:
         self.bias, self.P = np.zeros(3), self._first.copy()
 
     def predict(self, force: Array, h: float | None = None) -> bool:
-        """One period, or h [s], on, under the force (2,) [N] that acted; False, and no change, if the step did not converge."""
+        """One period, or h [s], on, under the force (2,) [N] that acted; False, and no change, if
+        the step did not converge.
+        """
         u, h = (float(force[0]), float(force[1])), self.h if h is None else float(h)
         if not kalman.predict(
             self.system, self._options, u, h, self._q, self._v, self.P, h * self._density
@@ -57,12 +65,14 @@ class Observer:
         return True
 
     def correct(self, reading: Reading) -> float:
-        """Take in a reading of `control.observer.measurements`; returns the normalised innovation r.S^-1 r.
+        """Take in a reading of `control.observer.measurements`; returns the normalised innovation
+        r.S^-1 r.
 
         ValueError for a reading that is not finite: the estimate stays.
         """
         if not np.isfinite(reading.residual).all():
             raise ValueError(
-                f"a reading differs from the estimate by {reading.residual.tolist()}; every number must be finite"
+                f"a reading differs from the estimate by {reading.residual.tolist()}; every "
+                "number must be finite"
             )
         return kalman.correct(self._q, self._v, self.bias, self.P, *reading)

@@ -1,9 +1,11 @@
-"""Whether a falling rod can be caught from here: the saturated regulator, rolled forward on the sphere.
+"""Whether a falling rod can be caught from here: the saturated regulator, rolled forward on the
+sphere.
 
-The unstable mode of the plant near upright, z = w.e with w A = lambda w, obeys z' = lambda z + (w B) u. A force of
-norm u_max can stop it only while |z| < z_max = |w B| u_max / lambda (K.10), whatever the law: this test costs nothing and comes
-first. What is left is decided by the model itself (`is_caught`). On the orbit that leads to upright with the energy of
-upright z is nearly 0: a catch from 70 degrees is then possible.
+The unstable mode of the plant near upright, z = w.e with w A = lambda w, obeys z' = lambda z + (w
+B) u. A force of norm u_max can stop it only while |z| < z_max = |w B| u_max / lambda (K.10),
+whatever the law: this test costs nothing and comes first. What is left is decided by the model
+itself (`is_caught`). On the orbit that leads to upright with the energy of upright z is nearly 0:
+a catch from 70 degrees is then possible.
 """
 
 import math
@@ -46,7 +48,10 @@ class Net(NamedTuple):
 
 
 def unstable_mode(system: System) -> Mode:
-    """The left eigenvector of the eigenvalue with the largest real part. ValueError if nothing falls."""
+    """The left eigenvector of the eigenvalue with the largest real part.
+
+    ValueError if nothing falls.
+    """
     A, B = linearisation.upright(system)
     values, vectors = np.linalg.eig(A.T)
     i = np.argmax(values.real)
@@ -71,7 +76,9 @@ def balance(net, s, reference):
 
 @kernel
 def is_catchable(net, p3, s, reference, widest):
-    """Whether the tilt is below `widest` [rad], |z| < zeta z_max, and the roll ends upright. At most `HORIZON` steps.
+    """Whether the tilt is below `widest` [rad], |z| < zeta z_max, and the roll ends upright.
+
+    At most `HORIZON` steps.
 
     s = (k, k', x, x') as in `sphere_state`, p3 [kg m^2/s], reference (2,) [m].
     """

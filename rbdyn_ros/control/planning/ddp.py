@@ -1,16 +1,22 @@
-"""Optimal motion of rod and cart between two states by iterative LQR, on the compiled plant of `mechanics.pendulum.sphere_state`.
+"""Optimal motion of rod and cart between two states by iterative LQR, on the compiled plant of
+`mechanics.pendulum.sphere_state`.
 
-    minimise  h sum_i [R |u_i|^2 + W (|u_i| - u_b)_+^2 + W (|x_i| - x_b)_+^2] + e_N.Q_N e_N,   s_{i+1} = f(s_i, u_i)    (K.18)
+    minimise  h sum_i [R |u_i|^2 + W (|u_i| - u_b)_+^2 + W (|x_i| - x_b)_+^2] + e_N.Q_N e_N,
+    s_{i+1} = f(s_i, u_i)   (K.18)
 
-with s = (k, k', x, x') as ten numbers and e_N its distance from upright at rest at the origin. Each iteration replaces f by its
-derivatives along the motion, the cost by its Gauss-Newton form, and solves the linear-quadratic problem backward:
+with s = (k, k', x, x') as ten numbers and e_N its distance from upright at rest at the origin.
+Each iteration replaces f by its derivatives along the motion, the cost by its Gauss-Newton form,
+and solves the linear-quadratic problem backward:
 
-    Q_uu = l_uu + B^T V' B,   K_i = Q_uu^-1 B^T V' A,   k_i = -Q_uu^-1 (l_u + B^T v'),   V = l_ss + A^T V' (A - B K_i)      (K.19)
+    Q_uu = l_uu + B^T V' B,   K_i = Q_uu^-1 B^T V' A,   k_i = -Q_uu^-1 (l_u + B^T v'),
+    V = l_ss + A^T V' (A - B K_i)   (K.19)
 
-then goes forward with u_i + a k_i - K_i (s - s_i), a halved until the cost falls. Four directions alone keep (k, k') on the
-sphere and its tangent plane; f puts every step back there, so the others have no effect.
+then goes forward with u_i + a k_i - K_i (s - s_i), a halved until the cost falls. Four directions
+alone keep (k, k') on the sphere and its tangent plane; f puts every step back there, so the others
+have no effect.
 
-Source: Tassa, Erez, Todorov, Synthesis and stabilization of complex behaviors through online trajectory optimization, IROS 2012.
+Source: Tassa, Erez, Todorov, Synthesis and stabilization of complex behaviors through online
+trajectory optimization, IROS 2012.
 """
 
 import math
@@ -120,7 +126,9 @@ def _wall(weight, a, edge, gradient, hessian, at):
 
 @kernel
 def backward(system, cost, states, forces, h, damping, gains, steps):
-    """(K.19) along a motion: gains (N, 2, 10), steps (N, 2); returns the fall of the cost that they promise."""
+    """(K.19) along a motion: gains (N, 2, 10), steps (N, 2); returns the fall of the cost that
+    they promise.
+    """
     A, B = np.zeros((SIZE, SIZE)), np.zeros((SIZE, 2))
     V, v, promised = np.diag(2.0 * cost.end), 2.0 * cost.end * states[-1], 0.0
     v[2] -= 2.0 * cost.end[2]
@@ -148,7 +156,8 @@ def backward(system, cost, states, forces, h, damping, gains, steps):
 
 @kernel
 def regulated(system, states, forces, h, Q, R, S, gains, forms):
-    """Gains (N, 2, 10) and Riccati matrices (N + 1, 10, 10) of the time-varying regulator about a motion.
+    """Gains (N, 2, 10) and Riccati matrices (N + 1, 10, 10) of the time-varying regulator about a
+    motion.
 
     Q (10,) and R are weights per second, S (10, 10) is the matrix at the end.
     """
@@ -219,7 +228,9 @@ def rolled(system, start, forces, h):
 
 @kernel
 def improved(system, cost, motion, h, damping):
-    """(motion, cost, damping) after one iteration; the motion itself and ten times the damping where no step is better."""
+    """(motion, cost, damping) after one iteration; the motion itself and ten times the damping
+    where no step is better.
+    """
     states, forces = motion
     N = len(forces)
     gains, steps = np.zeros((N, 2, SIZE)), np.zeros((N, 2))

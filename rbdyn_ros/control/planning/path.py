@@ -1,7 +1,9 @@
-"""Along a planned motion: where a state may join it, the feedback about it, and whether that arrives.
+"""Along a planned motion: where a state may join it, the feedback about it, and whether that
+arrives.
 
-A motion from hanging lies in one plane, and the plant does not know the azimuth: turned about the vertical by any angle it is a
-motion as well. All states here are those of `ddp`, in the motion's own axes unless said.
+A motion from hanging lies in one plane, and the plant does not know the azimuth: turned about the
+vertical by any angle it is a motion as well. All states here are those of `ddp`, in the motion's
+own axes unless said.
 """
 
 import math
@@ -46,7 +48,9 @@ def turned(s, angle):
 
 @kernel
 def force_at(path, time, s, limit):
-    """The force (2,) [N] at a time [s] of the motion in the state s: u_i - K_i (s - s_i), cut at the limit."""
+    """The force (2,) [N] at a time [s] of the motion in the state s: u_i - K_i (s - s_i), cut at
+    the limit.
+    """
     i = min(int(time / path.h + 1e-9), len(path.forces) - 1)
     part, u = time / path.h - i, path.forces[i].copy()
     for j in range(SIZE):
@@ -58,7 +62,9 @@ def force_at(path, time, s, limit):
 
 @kernel
 def arrives(path, net, p3, time, s):
-    """Whether the plant, rolled along the rest of the motion, stays within the travel and can be caught at its end."""
+    """Whether the plant, rolled along the rest of the motion, stays within the travel and can be
+    caught at its end.
+    """
     here, after = s.copy(), s.copy()
     first = int(time / path.h + 1e-9)
     for i in range(first, len(path.forces)):
@@ -72,7 +78,9 @@ def arrives(path, net, p3, time, s):
 
 @kernel
 def nearest(path, s):
-    """(angle [rad] by which the motion is turned, node) where the state s [world] has least to go: the least d.S_i d."""
+    """(angle [rad] by which the motion is turned, node) where the state s [world] has least to go:
+    the least d.S_i d.
+    """
     best, angle, node = math.inf, 0.0, 0
     for i in (
         0,

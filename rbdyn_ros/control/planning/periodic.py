@@ -1,9 +1,10 @@
 """A periodic path of the cart, and the motion of the rod and the force that belong to it.
 
-Everything periodic is a Fourier series: y(t) = Re sum_n Y_n exp(j n w t). The path is given as its coefficients
-X (H + 1, 2). The rod leads the cart, which no causal filter of the path can give; on a path known for all times the
-bounded motion is found at once, either of the linear plant (`harmonic`), frequency by frequency, or of the nonlinear
-one (`nonlinear`) by Fourier collocation. Source: doc/control.md, (K.12) and (K.13).
+Everything periodic is a Fourier series: y(t) = Re sum_n Y_n exp(j n w t). The path is given as its
+coefficients X (H + 1, 2). The rod leads the cart, which no causal filter of the path can give; on
+a path known for all times the bounded motion is found at once, either of the linear plant
+(`harmonic`), frequency by frequency, or of the nonlinear one (`nonlinear`) by Fourier collocation.
+Source: doc/control.md, (K.12) and (K.13).
 """
 
 import math
@@ -18,7 +19,8 @@ SAMPLES = 128  # of a period, for collocation
 KEPT = 32  # harmonics of its solution
 ITERATIONS, TOLERANCE = 30, 1e-9  # of Newton; residual [1/s^2]
 
-# A motion is (KEPT + 1, 10) coefficients of the columns x y, x' y', th_x th_y, th'_x th'_y, u_x u_y.
+# A motion is (KEPT + 1, 10) coefficients of the columns x y, x' y', th_x th_y, th'_x th'_y, u_x
+# u_y.
 
 
 def circle(radius: float) -> Array:
@@ -44,7 +46,8 @@ def samples(coefficients: Array, n: int = SAMPLES) -> Array:
 
 
 def harmonic(system: System, path: Array, w: float, h: float) -> Array:
-    """The motion of the linear stepper with a force held for h [s]: (exp(j n w h) - A) E_n = B U_n, C E_n = X_n.
+    """The motion of the linear stepper with a force held for h [s]: (exp(j n w h) - A) E_n = B
+    U_n, C E_n = X_n.
 
     w [rad/s] is the path's fundamental.
     """
@@ -59,7 +62,9 @@ def harmonic(system: System, path: Array, w: float, h: float) -> Array:
 
 
 def nonlinear(system: System, path: Array, w: float, h: float) -> Array:
-    """The motion of the nonlinear plant. ValueError if Newton finds no motion of the rod about upright.
+    """The motion of the nonlinear plant.
+
+    ValueError if Newton finds no motion of the rod about upright.
 
     The force is held for h [s]: it is that of the middle of the period.
     """
@@ -84,7 +89,9 @@ def nonlinear(system: System, path: Array, w: float, h: float) -> Array:
 
 
 def _rod_over(system: System, a: Array, w: float) -> tuple[Array, Array]:
-    """(n, n') (SAMPLES, 2) of the rod about upright, over a cart with the accelerations a: Newton on n'' = f(n, n', a)."""
+    """(n, n') (SAMPLES, 2) of the rod about upright, over a cart with the accelerations a: Newton
+    on n'' = f(n, n', a).
+    """
     D = _differentiation(w)
     n, I, size = np.zeros_like(a), np.eye(2), len(a)
     for _ in range(ITERATIONS):
@@ -107,13 +114,16 @@ def _rod_over(system: System, a: Array, w: float) -> tuple[Array, Array]:
             raise ValueError("the rod would have to pass the horizontal")
     else:
         raise ValueError(
-            f"no motion of the rod was found (residual {np.abs(r).max():.2g} 1/s^2 after {ITERATIONS} iterations)"
+            f"no motion of the rod was found (residual {np.abs(r).max():.2g} 1/s^2 after "
+            f"{ITERATIONS} iterations)"
         )
     return n, D @ n
 
 
 def _acceleration(system: System, n: Array, dn: Array, a: Array) -> Array:
-    """f: the first two components of k'' of `reduced_pendulum` for a given x'' = a; analytic in n and n'."""
+    """f: the first two components of k'' of `reduced_pendulum` for a given x'' = a; analytic in n
+    and n'.
+    """
     m, l = system.rod_mass, system.center
     J = system.inertia[0] + m * l * l
     k_z = np.sqrt(1.0 - (n**2).sum(1, keepdims=True))
@@ -123,7 +133,9 @@ def _acceleration(system: System, n: Array, dn: Array, a: Array) -> Array:
 
 
 def _differentiation(w: float) -> Array:
-    """d/dt of a series with the fundamental w, from its samples to its samples, (SAMPLES, SAMPLES)."""
+    """d/dt of a series with the fundamental w, from its samples to its samples, (SAMPLES,
+    SAMPLES).
+    """
     order = np.fft.fftfreq(SAMPLES, 1.0 / SAMPLES)
     order[SAMPLES // 2] = 0.0  # the sawtooth's derivative is not seen by the samples
     return np.real(

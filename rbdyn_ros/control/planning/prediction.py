@@ -1,16 +1,20 @@
-"""What the plant near upright will do, one axis of it, if the force is -K e + c and held over blocks of growing length.
+"""What the plant near upright will do, one axis of it, if the force is -K e + c and held over
+blocks of growing length.
 
-Block k lasts T_k = n_k h. With the stepper's own A, B over h, e_{k+1} = A_k e_k + B_k u_k, and the regulator's cost summed over the
-n_k periods of a block is (e, u).W_k (e, u). Backward from the Riccati matrix S_N of the regulator,
+Block k lasts T_k = n_k h. With the stepper's own A, B over h, e_{k+1} = A_k e_k + B_k u_k, and the
+regulator's cost summed over the n_k periods of a block is (e, u).W_k (e, u). Backward from the
+Riccati matrix S_N of the regulator,
 
-    M_k = R_k + B_k^T S_{k+1} B_k,   K_k = M_k^-1 (N_k^T + B_k^T S_{k+1} A_k),   S_k = Q_k + A_k^T S_{k+1} A_k - K_k^T M_k K_k,
+    M_k = R_k + B_k^T S_{k+1} B_k,   K_k = M_k^-1 (N_k^T + B_k^T S_{k+1} A_k),
+    S_k = Q_k + A_k^T S_{k+1} A_k - K_k^T M_k K_k,
 
 and with u_k = -K_k e_k + c_k the cost of all time to come is
 
-    e_0.S_0 e_0 + sum_k M_k c_k^2:                                                                            (K.15)
+    e_0.S_0 e_0 + sum_k M_k c_k^2:                                                           (K.15)
 
-a diagonal form, however unstable the plant and however long the horizon. Source: Rossiter, Kouvaritakis, Rice, A numerically
-robust state-space approach to stable-predictive control strategies, Automatica 34 (1998) 65.
+a diagonal form, however unstable the plant and however long the horizon. Source: Rossiter,
+Kouvaritakis, Rice, A numerically robust state-space approach to stable-predictive control
+strategies, Automatica 34 (1998) 65.
 """
 
 from typing import NamedTuple
@@ -21,7 +25,9 @@ from rbdyn_ros.types import Array
 
 
 class Prediction(NamedTuple):
-    """Force u_k and position x_{k+1} of each block as rows: u = force e_0 + force_by c, x = position e_0 + position_by c."""
+    """Force u_k and position x_{k+1} of each block as rows: u = force e_0 + force_by c, x =
+    position e_0 + position_by c.
+    """
 
     gain: Array  # K_0 (4,)
     cost: Array  # M (N,)
@@ -34,7 +40,8 @@ class Prediction(NamedTuple):
 def predicted(A: Array, B: Array, W: Array, S: Array, periods: list) -> Prediction:
     """The prediction over blocks of `periods` [h] each.
 
-    A (4, 4), B (4, 1) over one period, W (5, 5) its cost of (e, u), S (4, 4) the cost of what comes after the last block.
+    A (4, 4), B (4, 1) over one period, W (5, 5) its cost of (e, u), S (4, 4) the cost of what
+    comes after the last block.
     """
     blocks = [_held(A, B, W, n) for n in periods]
     gains, cost = _backward(blocks, S)

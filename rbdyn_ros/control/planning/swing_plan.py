@@ -1,4 +1,6 @@
-"""The motion from hanging to upright that `ilqr` follows: found from several first guesses, checked, and with a regulator about it."""
+"""The motion from hanging to upright that `ilqr` follows: found from several first guesses,
+checked, and with a regulator about it.
+"""
 
 import math
 from functools import lru_cache
@@ -26,10 +28,12 @@ HANGING = (0.0, 0.0, -1.0) + (0.0,) * 7  # k k' x x'
 
 
 def path(net: Net, duration: float, force_edge: float, travel_edge: float, period: float) -> Path:
-    """From hanging at rest to upright in `duration` [s], within a force [N] and a distance from the origin [m].
+    """From hanging at rest to upright in `duration` [s], within a force [N] and a distance from
+    the origin [m].
 
-    About it the regulator with the weights of `lqr`, which is also what comes after its end. ValueError if the best motion
-    that was found is none: it does not arrive, or not within the limits of the net.
+    About it the regulator with the weights of `lqr`, which is also what comes after its end.
+    ValueError if the best motion that was found is none: it does not arrive, or not within the
+    limits of the net.
     """
     motion = _cheapest(net.system[:-1], duration, force_edge, travel_edge)
     found = _regulated(net.system, motion, period)
@@ -41,8 +45,9 @@ def path(net: Net, duration: float, force_edge: float, travel_edge: float, perio
     ):
         tilt = math.degrees(math.acos(max(-1.0, min(1.0, motion.states[-1, 2]))))
         raise ValueError(
-            f"the best swing-up of {duration:g} s that was found needs {force:.3g} N of {net.force_limit:g} and {far:.3g} m of "
-            f"{net.travel:g}, and ends with a tilt of {tilt:.3g} degrees"
+            f"the best swing-up of {duration:g} s that was found needs {force:.3g} N of "
+            f"{net.force_limit:g} and "
+            f"{far:.3g} m of {net.travel:g}, and ends with a tilt of {tilt:.3g} degrees"
         )
     return found
 
@@ -58,7 +63,9 @@ def _cheapest(
 
 
 def swung(system: System, start: Array, duration: float, force: float) -> ddp.Motion:
-    """A first guess: the motion from `start` (10,) under a force [N] along x, at the frequency at which the rod hangs."""
+    """A first guess: the motion from `start` (10,) under a force [N] along x, at the frequency at
+    which the rod hangs.
+    """
     n, J = round(duration / NODE), system.inertia[0] + system.rod_mass * system.center**2
     w = math.sqrt(system.rod_mass * system.gravity * abs(system.center) / J)
     forces = np.zeros((n, 2))

@@ -1,1 +1,3 @@
-"""The latency of a loop, seen from outside: the figures, their limits, the page that shows them."""
+"""The latency of a loop, seen from outside: the figures, their limits, the page that shows
+them.
+"""

@@ -1,8 +1,10 @@
-"""A loop as a third party sees it: the period of the states, how old the answers are, what is lost. No ROS in it.
+"""A loop as a third party sees it: the period of the states, how old the answers are, what is
+lost. No ROS in it.
 
-A state is known by its stamp, and a command by the stamp of the state that it answers. Instants are those at which the
-middleware received a message here, so a round trip is from a state's arrival to its answer's, both at the observer; or
-those at which it was sent, where all clocks are one.
+A state is known by its stamp, and a command by the stamp of the state that it answers. Instants
+are those at which the middleware received a message here, so a round trip is from a state's
+arrival to its answer's, both at the observer; or those at which it was sent, where all clocks are
+one.
 """
 
 from collections import Counter, deque
@@ -32,7 +34,9 @@ class Figure(NamedTuple):
 
 
 class Latency:
-    """Counts states and commands; what comes within `warm_up` [s] of the first state is counted apart."""
+    """Counts states and commands; what comes within `warm_up` [s] of the first state is counted
+    apart.
+    """
 
     def __init__(self, warm_up: float):
         self.period, self.age, self.round_trip = figures = tuple(
@@ -68,7 +72,9 @@ class Latency:
             self._open.pop(next(iter(self._open)))
 
     def command(self, stamp: int, arrived: int) -> None:
-        """A command that answers the state of that stamp [ns], zero where it does not say, arrived."""
+        """A command that answers the state of that stamp [ns], zero where it does not say,
+        arrived.
+        """
         self._count("commands" if self._warm(arrived) else "warm_up")
         if stamp == 0:
             self._count("unstamped")
@@ -84,7 +90,9 @@ class Latency:
         return ended
 
     def _not_newer(self, stamp: int) -> None:
-        """Time stands still and the state is sent again; or a new run has begun; or messages have overtaken each other."""
+        """Time stands still and the state is sent again; or a new run has begun; or messages have
+        overtaken each other.
+        """
         if stamp == self._stamp:
             self._arrived = None  # the time until the next one is no period
         elif self._stamp - stamp > RESTART:

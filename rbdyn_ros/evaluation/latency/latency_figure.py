@@ -17,7 +17,9 @@ _TAIL = 1e-5  # the rarest share that is drawn
 
 
 def svg(latency: Latency, limits: dict) -> str:
-    """Two pictures for each time: the share that takes longer, and mean and maximum over the run."""
+    """Two pictures for each time: the share that takes longer, and mean and maximum over the
+    run.
+    """
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas(figsize=(11.0, 8.5))

@@ -9,9 +9,11 @@ _LEVELS = (("error", WRONG), ("warn", WARNING))
 
 
 def alarming(latency: Latency, counts: Counter, values: dict, window: bool = True) -> list:
-    """[(level, sentence)] of what is beyond `values` ("monitor.warn.age", ...), in the newest window or over the run.
+    """[(level, sentence)] of what is beyond `values` ("monitor.warn.age", ...), in the newest
+    window or over the run.
 
-    `counts` are those of the same time. Where one figure is beyond both limits, the error alone is said.
+    `counts` are those of the same time. Where one figure is beyond both limits, the error alone is
+    said.
     """
     found = []
     for name, value, said in _measured(latency, counts, window):
@@ -39,7 +41,9 @@ def unanswered(counts: Counter) -> float:
 
 
 def _measured(latency: Latency, counts: Counter, window: bool) -> list:
-    """(name of the limit, value, sentence); what was not measured yet is nan, which is beyond nothing."""
+    """(name of the limit, value, sentence); what was not measured yet is nan, which is beyond
+    nothing.
+    """
     period, age, trip = (
         figure.window if window else figure.run for figure in latency.figures.values()
     )
@@ -48,7 +52,8 @@ def _measured(latency: Latency, counts: Counter, window: bool) -> list:
         (
             "period_ratio",
             ratio,
-            f"the period's p99 is {ratio:.1f} times its median of {1e3 * period.percentile(50):.3g} ms",
+            f"the period's p99 is {ratio:.1f} times its median of "
+            f"{1e3 * period.percentile(50):.3g} ms",
         ),
         (
             "age",

@@ -1,4 +1,6 @@
-"""What a monitor leaves behind: figures as JSON, and a page that shows them, with everything in it."""
+"""What a monitor leaves behind: figures as JSON, and a page that shows them, with everything in
+it.
+"""
 
 import json
 import math
@@ -15,7 +17,9 @@ VERDICTS = ("fine", "warning", "error")
 
 
 def report(latency: Latency, topics: dict, values: dict, start: str) -> dict:
-    """The figures: times in seconds; `topics` {"states": name, "commands": name}, `values` of the monitor's parameters."""
+    """The figures: times in seconds; `topics` {"states": name, "commands": name}, `values` of the
+    monitor's parameters.
+    """
     found = latency_limits.alarming(latency, latency.counts, values, window=False)
     if not latency.counts["states"]:
         found = [(latency_limits.WRONG, f"no state came on {topics['states']} after the warm-up")]
@@ -64,13 +68,18 @@ def times(histogram) -> dict:
 
 
 def prepare() -> None:
-    """Import what draws the page: that takes longer than the page, and at the end time is short."""
+    """Import what draws the page: that takes longer than the page, and at the end time is
+    short.
+    """
     for name in ("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2"):
         import_module(name)
 
 
 def write(folder: Path, made: dict, latency: Latency) -> list:
-    """Write monitor.json, then monitor.html, into the folder; their paths. OSError if that cannot be done."""
+    """Write monitor.json, then monitor.html, into the folder; their paths.
+
+    OSError if that cannot be done.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     numbers, shown = folder / "monitor.json", folder / "monitor.html"
     numbers.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")

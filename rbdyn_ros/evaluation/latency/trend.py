@@ -1,4 +1,6 @@
-"""How a figure goes over a run of any length, in a fixed number of slots: where they are full, pairs become one."""
+"""How a figure goes over a run of any length, in a fixed number of slots: where they are full,
+pairs become one.
+"""
 
 import math
 from typing import NamedTuple

@@ -1,4 +1,6 @@
-"""Measures by the names of the suite: each file of this folder is one, as `evaluation.measured` describes it."""
+"""Measures by the names of the suite: each file of this folder is one, as `evaluation.measured`
+describes it.
+"""
 
 import pkgutil
 from importlib import import_module

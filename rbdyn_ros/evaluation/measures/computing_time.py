@@ -1,8 +1,9 @@
 """How long the law takes for a command, against its control period.
 
-A command's time is that of the wall clock, for a law that sleeps, waits for a device or computes in threads of its own is late
-too. Where the system took the processor away during the command (an involuntary context switch: another process wanted it), it is
-the time on the processor alone, so that a loaded machine is not held against the law.
+A command's time is that of the wall clock, for a law that sleeps, waits for a device or computes
+in threads of its own is late too. Where the system took the processor away during the command (an
+involuntary context switch: another process wanted it), it is the time on the processor alone, so
+that a loaded machine is not held against the law.
 """
 
 import math
@@ -32,11 +33,13 @@ VALUES = {
     "largest": Value("ms", "largest time of a command"),
     "preempted": Value(
         "%",
-        "commands during which another process took the processor: their time is that on the processor",
+        "commands during which another process took the processor: their time is that on the "
+        "processor",
     ),
     "load": Value(
         "",
-        "processes that want to run, per processor: the load average of the last minute after the run",
+        "processes that want to run, per processor: the load average of the last minute after the "
+        "run",
     ),
 }
 
@@ -65,7 +68,10 @@ def measure(bench, conditions, settings) -> Measured:
         "median": median,
         "largest": float(times.max()),
     }
-    note = f"99 of 100 commands take at most {p99:.3g} ms of a control period of {period:g} ms, at a load average of {load:.1f} on {processors} processors"
+    note = (
+        f"99 of 100 commands take at most {p99:.3g} ms of a control period of {period:g} ms, at a "
+        f"load average of {load:.1f} on {processors} processors"
+    )
     return Measured({**values, "preempted": preempted, "load": load / processors}, note=note)
 
 

@@ -1,4 +1,6 @@
-"""How late the force may come before the loop becomes unstable, measured and by the theory of the linear loop."""
+"""How late the force may come before the loop becomes unstable, measured and by the theory of the
+linear loop.
+"""
 
 import math
 
@@ -34,7 +36,8 @@ VALUES = {
     ),
     "theory": Value(
         "ms",
-        "the same of the linear loop, from the derivative of the law; behind encoders with the stationary filter",
+        "the same of the linear loop, from the derivative of the law; behind encoders with the "
+        "stationary filter",
     ),
     "off_theory": Value(
         "%", "by which the measured one differs, beyond the control period that it is measured to"

@@ -1,4 +1,7 @@
-"""What the plant's integrator does to the energy where nothing takes or gives any. No law takes part."""
+"""What the plant's integrator does to the energy where nothing takes or gives any.
+
+No law takes part.
+"""
 
 import math
 

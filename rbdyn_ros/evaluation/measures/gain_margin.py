@@ -1,4 +1,6 @@
-"""How much weaker or stronger the force may be before the loop becomes unstable, measured and by theory."""
+"""How much weaker or stronger the force may be before the loop becomes unstable, measured and by
+theory.
+"""
 
 import math
 
@@ -33,7 +35,8 @@ VALUES = {
     "gain_high": Value("", "largest factor under which the motion decays, 200 at most"),
     "theory_low": Value(
         "",
-        "the same of the linear loop, from the derivative of the law; behind encoders with the stationary filter",
+        "the same of the linear loop, from the derivative of the law; behind encoders with the "
+        "stationary filter",
     ),
     "theory_high": Value("", "the same of the linear loop, from the derivative of the law"),
 }

@@ -1,4 +1,6 @@
-"""Two roads to the same mechanics: the plant with its attitude against the equations on the sphere. No law takes part."""
+"""Two roads to the same mechanics: the plant with its attitude against the equations on the
+sphere. No law takes part.
+"""
 
 import math
 

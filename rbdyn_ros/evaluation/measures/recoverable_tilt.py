@@ -51,7 +51,8 @@ SETTINGS = (
 VALUES = {
     "tilt": Value(
         "deg",
-        "the smallest over the azimuths; by bisection, which takes for granted that below it all are recovered",
+        "the smallest over the azimuths; by bisection, which takes for granted that below it all "
+        "are recovered",
     ),
     "spread": Value("deg", "between the azimuths"),
     "at_limit": Value("", "1 if even the largest tilt asked for is recovered"),

@@ -72,7 +72,8 @@ DRAWN = (
 VALUES = {
     "success": Value(
         "%",
-        "settled in time: tilt at most 2 degrees and cart within 5 cm for a second, never beyond the travel",
+        "settled in time: tilt at most 2 degrees and cart within 5 cm for a second, never beyond "
+        "the travel",
     ),
     "settled_median": Value("s", "of those that settled"),
     "settled_p99": Value("s", "99th percentile of those that settled"),
@@ -109,7 +110,9 @@ def outcomes(bench, conditions, settings, part: range) -> np.ndarray:
 
 
 def with_plant(conditions, spread: float, number: int):
-    """The conditions of the start of that number, whose plant differs in each of `DRAWN` by at most the part `spread`, uniformly."""
+    """The conditions of the start of that number, whose plant differs in each of `DRAWN` by at
+    most the part `spread`, uniformly.
+    """
     parts = np.random.default_rng((conditions.seed, number, len(DRAWN))).uniform(
         -spread, spread, len(DRAWN)
     )

@@ -1,1 +1,3 @@
-"""The Newton-Euler equations of floating-base bodies and of chains, dense, from their Jacobians."""
+"""The Newton-Euler equations of floating-base bodies and of chains, dense, from their
+Jacobians.
+"""

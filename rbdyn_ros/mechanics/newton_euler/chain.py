@@ -110,7 +110,8 @@ def _checked(i: int, joint: Joint) -> Joint:
     arguments.choice(joint.kind, f"the kind of {name}", KINDS)
     if joint.parent not in range(i + 1):
         raise ValueError(
-            f"the parent of {name} is {joint.parent}; it must be a link before it, 0 (the base) to {i}"
+            f"the parent of {name} is {joint.parent}; it must be a link before it, 0 (the base) "
+            f"to {i}"
         )
     return Joint(
         joint.kind,

@@ -116,7 +116,8 @@ def transformed(M_bar, h_bar, B, dB, u) -> tuple[np.ndarray, np.ndarray]:
 def _require_one_link_each(joints: tuple[chain.Joint, ...], links: tuple[Link, ...]) -> None:
     if len(links) != len(joints) + 1:
         raise ValueError(
-            f"links has {len(links)} entries; {len(joints)} joints need {len(joints) + 1}, base first"
+            f"links has {len(links)} entries; {len(joints)} joints need {len(joints) + 1}, base "
+            "first"
         )
     for i, link in enumerate(links):
         arguments.array(link.center, f"the centre of link {i}", 3)

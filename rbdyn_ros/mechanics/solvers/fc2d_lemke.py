@@ -3,7 +3,7 @@
 Split u_T = l - k into the speeds of sliding to either side; let x = mu r_N - r_T and y = mu r_N +
 r_T = 2 mu r_N - x be what friction could still give. Then (S.8) reads
 
-    0 <= r_N _|_ u_N >= 0,    0 <= x _|_ k = l - u_T >= 0,    0 <= l _|_ y >= 0,                             (S.9)
+    0 <= r_N _|_ u_N >= 0,    0 <= x _|_ k = l - u_T >= 0,    0 <= l _|_ y >= 0,              (S.9)
 
 linear in z = (r_N, x, l). Source: Klarbring, Comput. Methods Appl. Mech. Eng. 58
 (1986) 185; Glocker, Dynamik von Starrkoerpersystemen mit Reibung und Stoessen (1995).

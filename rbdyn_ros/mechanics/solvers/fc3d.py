@@ -4,7 +4,7 @@ S.14).
 n contacts, each with a frame (normal, tangent, tangent); impulses r and relative velocities u
 (3n,):
 
-    u = W r + q,    K_mu  in  r_i  _|_  u_i + mu_i |u_iT| e_N  in  K_mu*                                    (S.10)
+    u = W r + q,    K_mu  in  r_i  _|_  u_i + mu_i |u_iT| e_N  in  K_mu*                     (S.10)
 
 K_mu = {|r_T| <= mu r_N} is Coulomb's cone, K_mu* = {mu |u_T| <= u_N} its dual. Newton's
 restitution enters by q_N := q_N + e u_N^-. This is the form of de Saxce, unscaled: exactly

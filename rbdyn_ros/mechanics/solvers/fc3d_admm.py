@@ -3,7 +3,8 @@
 For a given s, W r + q + s e_N with r in K_mu is a cone programme. With z in K_mu a copy of r, y
 the scaled multiplier and rho > 0 the penalty (S.21):
 
-    r := (W + rho)^-1 (rho (z - y) - q - s),    z := proj_K(r + y),    y := y + r - z,    s := mu |u_T|  with  u + s = -rho y.
+    r := (W + rho)^-1 (rho (z - y) - q - s),   z := proj_K(r + y),   y := y + r - z,
+    s := mu |u_T|  with  u + s = -rho y.
 
 s comes from the multiplier: taken from W z + q the iteration diverges. rho follows the ratio of
 the primal residual r - z to the dual one, the change of z. Over-relaxation was tried: it saves a

@@ -1,6 +1,7 @@
 """Friction by a semismooth Newton on the function of Alart and Curnier, with a line search.
 
-    F_N = r_N - max(0, a),    F_T = r_T - proj_D(r_T - rho u_T),    a = r_N - rho u_N,  D = disc of radius mu max(0, a)  (S.19)
+    F_N = r_N - max(0, a),   F_T = r_T - proj_D(r_T - rho u_T),
+    a = r_N - rho u_N,  D = disc of radius mu max(0, a)  (S.19)
 
 F = 0 is the friction law, rho > 0 any. Of its pieces (S.20) the Jacobian is that of the one that
 holds: open a <= 0, sticking, sliding. Open contacts drop out of the linear system; W is shifted by

@@ -1,14 +1,14 @@
 """One contact with friction, exactly, for any 3x3 W: take-off, sticking, or sliding along a root
 of a quartic.
 
-    take-off   q_N >= 0:                        r = 0                                                       (S.15)
-    sticking   r = -W^-1 q  in  K_mu,           u = 0                                                       (S.16)
-    sliding    r = r_N (1, mu c, mu s),         u_N = 0,  u_T = -slip (c, s),  r_N > 0, slip >= 0           (S.17)
+    take-off   q_N >= 0:                        r = 0                                        (S.15)
+    sticking   r = -W^-1 q  in  K_mu,           u = 0                                        (S.16)
+    sliding   r = r_N (1, mu c, mu s),   u_N = 0,  u_T = -slip (c, s),  r_N > 0, slip >= 0   (S.17)
 
 With u_N = 0: r_N = -q_N / d, d = W_00 + mu (W_01 c + W_02 s). That u_T is parallel to (c, s) then
 reads
 
-    f(c, s) = A c^2 + B s^2 + C c s + D s + E c = 0,      c^2 + s^2 = 1,                                    (S.18)
+    f(c, s) = A c^2 + B s^2 + C c s + D s + E c = 0,      c^2 + s^2 = 1,                     (S.18)
 
 a quartic in tan(theta/2), whose roots only start a Newton on f itself. It is the quartic of the
 Siconos developer's notes, chapter 13, without their diagonalisation, which needs a symmetric W. A

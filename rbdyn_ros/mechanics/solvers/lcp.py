@@ -1,6 +1,6 @@
 """The linear complementarity problem and its error (doc/nonsmooth.md, S.1 to S.3).
 
-w = M z + q,    0 <= z  _|_  w >= 0                                                                      (S.1)
+w = M z + q,    0 <= z  _|_  w >= 0                                                           (S.1)
 """
 
 from typing import NamedTuple

@@ -19,7 +19,8 @@ def check(problem: lcp.Problem) -> None:
     """ValueError for a problem that would take too long."""
     if len(problem.q) > LARGEST:
         raise ValueError(
-            f"lcp_enumeration takes at most {LARGEST} unknowns, not {len(problem.q)}; take lcp_lemke"
+            f"lcp_enumeration takes at most {LARGEST} unknowns, not {len(problem.q)}; take "
+            "lcp_lemke"
         )
 
 

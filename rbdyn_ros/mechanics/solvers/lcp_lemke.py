@@ -1,6 +1,6 @@
 """Linear complementarity by Lemke's pivots, ties broken lexicographically.
 
-    w - M z - d z_0 = q,    d > 0                                                                            (S.4)
+    w - M z - d z_0 = q,    d > 0                                                             (S.4)
 
 z_0 enters and makes the basis feasible; then the complement of what has left enters, until z_0
 leaves (solved) or nothing blocks (a ray). Among equal ratios the row least in the lexicographic

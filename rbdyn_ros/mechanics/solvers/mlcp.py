@@ -1,6 +1,6 @@
 """The mixed linear complementarity problem and its error (doc/nonsmooth.md, S.5, S.6).
 
-w = M z + q,    w_i = 0, z_i free  for i < equations,    0 <= z_i  _|_  w_i >= 0  for the others         (S.5)
+w = M z + q,   w_i = 0, z_i free for i < equations,   0 <= z_i _|_ w_i >= 0  for the others   (S.5)
 """
 
 from typing import NamedTuple
@@ -26,14 +26,17 @@ def problem(M, q, equations: int) -> Problem:
     M = arguments.square(M, "M")
     if equations != int(equations) or not 0 <= equations <= len(M):
         raise ValueError(
-            f"equations is {equations}; it must be a whole number from 0 to {len(M)}, the rows of M"
+            f"equations is {equations}; it must be a whole number from 0 to {len(M)}, the rows of "
+            "M"
         )
     return Problem(M, arguments.vector(q, "q", len(M)), int(equations))
 
 
 @kernel
 def error(problem, z):
-    """How far z (n,) is from solving the problem: |(w_equations, min(w, s z))| / |q| [-]   (S.6)."""
+    """How far z (n,) is from solving the problem: |(w_equations, min(w, s z))| / |q| [-]
+    (S.6).
+    """
     return lcp.mixed_error(problem.M, problem.q, problem.equations, z)
 
 

@@ -18,7 +18,8 @@ def check(problem: mlcp.Problem) -> None:
     inequalities, largest = len(problem.q) - problem.equations, lcp_enumeration.LARGEST
     if inequalities > largest:
         raise ValueError(
-            f"mlcp_enumeration takes at most {largest} inequalities, not {inequalities}; take mlcp_lemke"
+            f"mlcp_enumeration takes at most {largest} inequalities, not {inequalities}; take "
+            "mlcp_lemke"
         )
 
 

@@ -1,9 +1,9 @@
 """Mixed complementarity: the equations are eliminated, Lemke does the rest.
 
-With M = [[A, C], [D, B]], q = (a, b), z = (u, v):  u = -A^-1 (C v + a), and v solves the linear complementarity
-problem of the Schur complement,
+With M = [[A, C], [D, B]], q = (a, b), z = (u, v):  u = -A^-1 (C v + a), and v solves the linear
+complementarity problem of the Schur complement,
 
-    w = (B - D A^-1 C) v + b - D A^-1 a.                                                                     (S.7)
+    w = (B - D A^-1 C) v + b - D A^-1 a.                                                      (S.7)
 
 A singular A ends it: SINGULAR; mlcp_enumeration does not need A^-1.
 """

@@ -25,7 +25,9 @@ class Solver(NamedTuple):
 
 
 def names(problem: str = "") -> tuple:
-    """The known solvers, alphabetically, of one problem ("lcp", "mlcp", "fc2d", "fc3d") or of all."""
+    """The known solvers, alphabetically, of one problem ("lcp", "mlcp", "fc2d", "fc3d") or of
+    all.
+    """
     files = sorted(Path(__file__).parent.glob(f"{problem}*_*.py"))
     return tuple(f.stem for f in files if "\ndef solve(" in f.read_text())
 

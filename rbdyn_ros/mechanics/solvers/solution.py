@@ -12,7 +12,8 @@ MEANINGS = (
     "solved: the residual is within the tolerance",
     "stalled: the iterations ran out, or stopped improving, above the tolerance",
     "singular: not solved, and the matrix is rank deficient: redundant or inconsistent rows",
-    "ray: not solved, and the pivots run along a ray; for a positive semidefinite matrix there is no solution",
+    "ray: not solved, and the pivots run along a ray; for a positive semidefinite matrix there is "
+    "no solution",
     "exhausted: not solved, and every complementary choice was tried",
     "not finite: the problem or the start holds nan or infinite numbers",
 )
@@ -57,4 +58,7 @@ def judged(z, residual, iterations, tolerance, failure):
 
 def explain(solution: Solution) -> str:
     """How the solve ended, in one line with its numbers."""
-    return f"{MEANINGS[solution.status]} (residual {solution.residual:.1e} after {solution.iterations} iterations)"
+    return (
+        f"{MEANINGS[solution.status]} (residual {solution.residual:.1e} after "
+        f"{solution.iterations} iterations)"
+    )

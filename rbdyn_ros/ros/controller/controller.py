@@ -1,7 +1,8 @@
 """The controller node: state in, cart force out.
 
-When a state is late the simulator (or the drive) holds the last force for one period; after `state_timeout` the
-controller sends zero force and warns; beyond the abort limits it sends zero, deactivates and reports an error.
+When a state is late the simulator (or the drive) holds the last force for one period; after
+`state_timeout` the controller sends zero force and warns; beyond the abort limits it sends zero,
+deactivates and reports an error.
 """
 
 import array
@@ -47,10 +48,8 @@ ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
 STOPPED, WAITING, RUNNING, DISARMED = "stopped", "waiting for a state", "running", "disarmed"
 LATE, SLOW = "state late", "law too slow"
 REFUSES = "state refused: "  # by the law, and why
-OFTEN, MEMORY = (
-    0.5,
-    50,
-)  # part of the last answers, about so many, that came too late, or were refusals: then the status says so
+# Part of about so many last answers that were late or refused: then the status reports it
+OFTEN, MEMORY = 0.5, 50
 
 
 class Controller(ManagedNode):
@@ -98,7 +97,8 @@ class Controller(ManagedNode):
     def _make_topics(self, values: dict) -> None:
         self.command = ForceCommand(self.frames.world)
         self.terms = labelled(LABELS)
-        # both keep more than is of use to the plant, for a recorder in lockstep; `reports` comes first, because publishers are discovered in the order in which they are made
+        # both keep more than is of use to the plant, for a recorder in lockstep; `reports` comes
+        # first, because publishers are discovered in the order in which they are made
         self.reports = self.create_lifecycle_publisher(
             Float64MultiArray,
             "~/controller_state",
@@ -148,7 +148,9 @@ class Controller(ManagedNode):
         self._become(WAITING)
 
     def deactivate(self) -> None:
-        """Leave the cart without force, and wait until that has arrived: the process may end next."""
+        """Leave the cart without force, and wait until that has arrived: the process may end
+        next.
+        """
         self._send(ZERO)
         self.commands.wait_for_all_acked(ACKNOWLEDGED)
         if not self.status.startswith(FAULT):
@@ -200,7 +202,9 @@ class Controller(ManagedNode):
             self._compute()
 
     def _look_for_a_leap(self) -> bool:
-        """What the law remembers belongs to a pendulum that was put elsewhere, by ~/reset or by hand. Whether the law can go on."""
+        """What the law remembers belongs to a pendulum that was put elsewhere, by ~/reset or by
+        hand. Whether the law can go on.
+        """
         if self.join.leapt:
             self.leaps += 1
             self.get_logger().info("the pendulum was put elsewhere: the law begins anew")
@@ -237,7 +241,9 @@ class Controller(ManagedNode):
             self._report(answer)
 
     def _answer(self) -> ControlOutput:
-        """The law's answer; a state that is repeated, while time stands still, gets the same one again."""
+        """The law's answer; a state that is repeated, while time stands still, gets the same one
+        again.
+        """
         stamp, state = self.newest
         question = (stamp, state.q.tobytes(), state.v.tobytes(), self.reference)
         if self.answered is None or self.answered[0] != question:
@@ -249,11 +255,16 @@ class Controller(ManagedNode):
         self.slowness += (answer.late - self.slowness) / MEMORY
         if answer.late:
             self.late_answers += 1
-            why = f"the law {self.law.name} took {1e3 * answer.compute_time:.3g} ms for an answer; see budget"
+            why = (
+                f"the law {self.law.name} took {1e3 * answer.compute_time:.3g} ms for an answer; "
+                "see budget"
+            )
             self.get_logger().warning(why, throttle_duration_sec=WARN_PERIOD)
 
     def _count_refusal(self, error: ValueError) -> None:
-        """Report a law that refuses the first state, or most of them, in ~/status: nobody holds the rod."""
+        """Report a law that refuses the first state, or most of them, in ~/status: nobody holds
+        the rod.
+        """
         self.refusals += (1.0 - self.refusals) / MEMORY
         if (self.status == WAITING or self.refusals > OFTEN) and not self.status.startswith(
             REFUSES
@@ -292,7 +303,8 @@ class Controller(ManagedNode):
         elif max(abs(point[0]), abs(point[1])) > travel:
             self._refuse(
                 what,
-                f"{what} is ({point[0]:g}, {point[1]:g}) m; it must be within cart.travel, {travel:g} m",
+                f"{what} is ({point[0]:g}, {point[1]:g}) m; it must be within cart.travel, "
+                f"{travel:g} m",
             )
         else:
             self.reference = point[:2]
@@ -315,7 +327,9 @@ class Controller(ManagedNode):
     # what it says
 
     def _send(self, force: tuple, answers: bool = True) -> None:
-        """A command that answers the newest state; one that does not has a stamp just before it."""
+        """A command that answers the newest state; one that does not has a stamp just before
+        it.
+        """
         stamp = self.newest[0] - (not answers) if self.newest else 0
         self.commands.publish(self.command.packed(stamp, force))
 

@@ -1,4 +1,6 @@
-"""The control law under supervision: what it may be given, what it may return, and when it must give up. No ROS in it."""
+"""The control law under supervision: what it may be given, what it may return, and when it must
+give up. No ROS in it.
+"""
 
 import math
 import time
@@ -36,7 +38,10 @@ class ControllerSupervisor:
     """A designed law with its limits."""
 
     def __init__(self, values: dict):
-        """Design the law that `values` (parameter name -> value) name. ValueError if that is impossible."""
+        """Design the law that `values` (parameter name -> value) name.
+
+        ValueError if that is impossible.
+        """
         module = select.load(values["controller"])
         self._file = getattr(module, "__file__", None) or ""
         self.name = select.short(values["controller"])
@@ -59,12 +64,15 @@ class ControllerSupervisor:
             law._law = self._law
         elif hasattr(law._law, "prepare"):
             raise ValueError(
-                f"controller {self.name} plans for seconds: deactivate and clean up the node to change its plant or its options"
+                f"controller {self.name} plans for seconds: deactivate and clean up the node to "
+                "change its plant or its options"
             )
         return law
 
     def warm_up(self) -> None:
-        """Plan, if the law does; let everything that compiles compile: answer a state at rest, and forget it."""
+        """Plan, if the law does; let everything that compiles compile: answer a state at rest, and
+        forget it.
+        """
         if hasattr(self._law, "prepare"):
             self._call(self._law.prepare, passing=(RuntimeError,))
         self._force(
@@ -78,11 +86,17 @@ class ControllerSupervisor:
         self._call(self._law.reset)
 
     def evidence(self) -> dict:
-        """What the law reports of itself, by name; nothing if it has no `evidence`. Abort if it raises."""
+        """What the law reports of itself, by name; nothing if it has no `evidence`.
+
+        Abort if it raises.
+        """
         return self._call(self._law.evidence) if hasattr(self._law, "evidence") else {}
 
     def answer(self, state: State, reference: tuple) -> ControlOutput:
-        """The force for a state. ValueError: the state is of no use. Abort: beyond the limits, or the law misbehaves."""
+        """The force for a state.
+
+        ValueError: the state is of no use. Abort: beyond the limits, or the law misbehaves.
+        """
         start = time.perf_counter()
         force = self._force(state, reference)
         compute_time = time.perf_counter() - start
@@ -117,14 +131,18 @@ class ControllerSupervisor:
         ):
             where = tracebacks.place_of(self._law.command)
             raise Abort(
-                f"the law {self.name} returned {_shortened(command)}; it must be two finite forces [N]{where}"
+                f"the law {self.name} returned {_shortened(command)}; it must be two finite "
+                f"forces [N]{where}"
             )
         return tuple(command)
 
     def _call(self, function: Callable, *arguments, passing: tuple = ()):
-        """What a function of the law returns. Abort with the law's error and its place in the file.
+        """What a function of the law returns.
 
-        The errors `passing` are raised as they are where this package raised them: they are sentences already.
+        Abort with the law's error and its place in the file.
+
+        The errors `passing` are raised as they are where this package raised them: they are
+        sentences already.
         """
         try:
             return function(*arguments)
@@ -143,7 +161,8 @@ class ControllerSupervisor:
     def _check_time(self, seconds: float) -> None:
         if seconds > self._abort_time:
             raise Abort(
-                f"the law {self.name} took {seconds:.3g} s for an answer; abort.compute_time is {self._abort_time:.3g} s"
+                f"the law {self.name} took {seconds:.3g} s for an answer; abort.compute_time is "
+                f"{self._abort_time:.3g} s"
             )
 
     def _check_limits(self, lean: float, distance: float) -> None:
@@ -151,7 +170,8 @@ class ControllerSupervisor:
             raise Abort(f"the tilt is {lean:.3g} rad; abort.tilt is {self._abort_tilt:.3g} rad")
         if distance > self._abort_travel:
             raise Abort(
-                f"the cart is {distance:.3g} m from the origin; abort.travel is {self._abort_travel:.3g} m"
+                f"the cart is {distance:.3g} m from the origin; abort.travel is "
+                f"{self._abort_travel:.3g} m"
             )
 
 

@@ -1,6 +1,7 @@
 """joint_states, and with an IMU imu/data, of the same instant, made into a state by the observer.
 
-From joint_states it takes positions alone, and the effort: that is the force that acted, after every limit.
+From joint_states it takes positions alone, and the effort: that is the force that acted, after
+every limit.
 """
 
 import time
@@ -19,11 +20,16 @@ from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.schema import record
 
-DOUBTFUL = 3.0  # mean normalised innovation per value, beyond which plant or sensors are not what the observer believes
+# mean normalised innovation per value, beyond which plant or sensors are not what the observer
+# believes
+DOUBTFUL = 3.0
 
 
 class SensorSynchronizer:
-    """Keeps the newest message of each sensor. To the controller it is what `StateSynchronizer` is."""
+    """Keeps the newest message of each sensor.
+
+    To the controller it is what `StateSynchronizer` is.
+    """
 
     def __init__(self, values: dict):
         self._with_imu = values["observer.sensors"] == "imu"
@@ -59,7 +65,10 @@ class SensorSynchronizer:
         self.reset()
 
     def joints(self, message: JointState) -> None:
-        """Take the encoders, and the force. ValueError if the message does not have its joints or their effort."""
+        """Take the encoders, and the force.
+
+        ValueError if the message does not have its joints or their effort.
+        """
         self._seen = (
             *columns(message, JOINTS, ("position",)),
             *columns(message, CART, ("effort",)),
@@ -72,7 +81,10 @@ class SensorSynchronizer:
         self._felt_stamp = nanoseconds(message.header.stamp)
 
     def state(self) -> tuple | None:
-        """(stamp [ns], State), the estimate, once everything is of the same instant. ValueError for a measurement that is not finite."""
+        """(stamp [ns], State), the estimate, once everything is of the same instant.
+
+        ValueError for a measurement that is not finite.
+        """
         if self._seen is None or self._with_imu and self._felt_stamp != self._seen_stamp:
             return None
         begun = time.perf_counter()
@@ -95,7 +107,10 @@ class SensorSynchronizer:
     def findings(self) -> list:
         """(part, [(level, sentence)], values) of the line of diagnostics."""
         mean, failed = self._estimator.mean_nis, self._estimator.failures
-        doubt = f"the innovations are {mean:.3g} times as large as believed; see observer.* and the plant's parameters"
+        doubt = (
+            f"the innovations are {mean:.3g} times as large as believed; see observer.* and the "
+            "plant's parameters"
+        )
         level = (WARN, doubt) if mean > DOUBTFUL else (OK, "as believed")
         values = {
             "mean_nis": mean,

@@ -17,7 +17,9 @@ CART = JOINTS[:2]
 
 
 class StateSynchronizer:
-    """Keeps the newest of both messages; `leapt` says whether the last state was put where it is: its past is of no use."""
+    """Keeps the newest of both messages; `leapt` says whether the last state was put where it is:
+    its past is of no use.
+    """
 
     nis, compute_time = math.nan, 0.0  # nothing is estimated
 
@@ -44,7 +46,10 @@ class StateSynchronizer:
         self._cart_stamp = nanoseconds(message.header.stamp)
 
     def joints_bytes(self, data: bytes) -> None:
-        """Take the cart from a message that was not made. ValueError if it does not have its joints, or is cut off."""
+        """Take the cart from a message that was not made.
+
+        ValueError if it does not have its joints, or is cut off.
+        """
         self._cart_stamp, self._cart = self._joint_bytes.columns(data)
 
     def odometry(self, message: Odometry) -> None:

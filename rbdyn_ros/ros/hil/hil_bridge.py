@@ -1,7 +1,7 @@
 """The bridge to a board: its frames on one side, the topics of the pendulum on the other.
 
-With `board: controller` the board is under test and the simulator is its plant; with `board: plant` it is the plant.
-Either end that falls silent makes the force zero.
+With `board: controller` the board is under test and the simulator is its plant; with `board:
+plant` it is the plant. Either end that falls silent makes the force zero.
 """
 
 from std_srvs.srv import Trigger
@@ -46,7 +46,8 @@ class HilBridge(ManagedNode):
         described(values)
         if values["heartbeat"] * 2.0 > values["link_timeout"]:
             raise ValueError(
-                f"heartbeat is {values['heartbeat']:g} s and link_timeout {values['link_timeout']:g} s; "
+                f"heartbeat is {values['heartbeat']:g} s and link_timeout "
+                f"{values['link_timeout']:g} s; "
                 "the link must last at least two heartbeats, for one may be lost"
             )
 
@@ -95,7 +96,9 @@ class HilBridge(ManagedNode):
         self.board.take(frame, now)
 
     def _on_change(self, status: str) -> None:
-        """In the line's thread: say it; a board that was there and is not leaves the force zero."""
+        """In the line's thread: say it; a board that was there and is not leaves the force
+        zero.
+        """
         if self._connected and status != UP:
             self.board.lost()
         self._connected = status == UP
@@ -108,7 +111,9 @@ class HilBridge(ManagedNode):
         self.announce(sentence)
 
     def _watch_board(self) -> None:
-        """Let the board look at its times; say once if it is heard and gives nothing, and once if it gives something again."""
+        """Let the board look at its times; say once if it is heard and gives nothing, and once if
+        it gives something again.
+        """
         if not self.active:
             return
         self.board.watch()

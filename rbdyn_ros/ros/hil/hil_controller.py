@@ -20,7 +20,10 @@ ASKED = 256  # states whose answer is still expected
 ZERO = (0.0, 0.0)
 WARN_PERIOD = 1.0  # [s] one warning of a kind per period
 ANSWER_TIMEOUT = 1.0  # [s] within which a board answers the first state
-NO_ANSWER = "connected, but the board answers no state with a force: does its law run, and does it repeat the state's stamp?"
+NO_ANSWER = (
+    "connected, but the board answers no state with a force: does its law run, and does it repeat "
+    "the state's stamp?"
+)
 ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
 
 
@@ -56,7 +59,8 @@ class ControllerBoard:
             if frame.stamp and frame.stamp not in self._asked:
                 self._refuse(
                     "stamp",
-                    "a force answers a state that was not sent to it; its stamp must repeat that of a state, or be zero",
+                    "a force answers a state that was not sent to it; its stamp must repeat that "
+                    "of a state, or be zero",
                 )
             else:
                 force, cut = limit_force(
@@ -74,7 +78,9 @@ class ControllerBoard:
             self._zero()
 
     def leave(self) -> None:
-        """Leave the cart without force, and wait until that has arrived: the process may end next."""
+        """Leave the cart without force, and wait until that has arrived: the process may end
+        next.
+        """
         self._zero()
         self._commands.wait_for_all_acked(ACKNOWLEDGED)
 

@@ -1,8 +1,10 @@
-"""The board is the plant: its states come out as the topics of the simulator, commands go to it as forces.
+"""The board is the plant: its states come out as the topics of the simulator, commands go to it as
+forces.
 
-The stamp of a state is the instant of its measurement: the board's clock, brought to this computer's by the link.
-A command repeats it, and goes to the board with the board's own instant in its place. System time is read once, and
-counted on by the steady clock: a clock that is set while the loop runs sends nothing into the past.
+The stamp of a state is the instant of its measurement: the board's clock, brought to this
+computer's by the link. A command repeats it, and goes to the board with the board's own instant in
+its place. System time is read once, and counted on by the steady clock: a clock that is set while
+the loop runs sends nothing into the past.
 """
 
 import math
@@ -62,7 +64,9 @@ class PlantBoard:
     # from the board
 
     def take(self, frame: Frame, now: int) -> None:
-        """A frame of the board, arrived at `now`; a state needs a round trip before it, which tells what its stamp means here."""
+        """A frame of the board, arrived at `now`; a state needs a round trip before it, which
+        tells what its stamp means here.
+        """
         if frame.kind == STATE or self._measured == math.inf:
             self._measured = time.monotonic()
         if frame.kind != STATE or not self._node.active:
@@ -75,7 +79,8 @@ class PlantBoard:
             self._refuse(
                 Rejected(
                     "stamp",
-                    f"a state of the board is {age * 1e-9:.3g} s old; its stamp must be an instant of the board's clock",
+                    f"a state of the board is {age * 1e-9:.3g} s old; its stamp must be an "
+                    "instant of the board's clock",
                 )
             )
             return
@@ -141,7 +146,8 @@ class PlantBoard:
         if message.header.frame_id not in ("", frames.world, frames.cart):
             raise Rejected(
                 "frame",
-                f"{what} is in the frame '{message.header.frame_id}'; it must be in {frames.world}, {frames.cart}, or empty",
+                f"{what} is in the frame '{message.header.frame_id}'; it must be in "
+                f"{frames.world}, {frames.cart}, or empty",
             )
         stamp = nanoseconds(message.header.stamp)
         force = force_of(xyz(message.wrench.force)[:2], what)

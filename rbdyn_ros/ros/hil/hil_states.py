@@ -1,4 +1,6 @@
-"""The states of a plant that is no simulation, on the topics that the simulator has: measured only, there is no truth."""
+"""The states of a plant that is no simulation, on the topics that the simulator has: measured
+only, there is no truth.
+"""
 
 from typing import NamedTuple
 
@@ -20,7 +22,9 @@ TF_PERIOD = 16_666_667  # [ns]
 
 
 class HilStates:
-    """joint_states, odometry and /tf; latched, the URDF and the static frames, from the numbers that the parameters say."""
+    """joint_states, odometry and /tf; latched, the URDF and the static frames, from the numbers
+    that the parameters say.
+    """
 
     def __init__(self, node: ManagedNode, values: dict):
         self._node, self._setup, self._gimbal = node, described(values), GimbalJoints()
@@ -51,7 +55,9 @@ class HilStates:
         self._sample(0, (0.0, 0.0, 1.0) + 8 * (0.0,), (0.0, 0.0))  # compiles
 
     def publish(self, stamp: int, numbers: tuple, force: tuple) -> None:
-        """A state, q (6,) and v (5,), measured at `stamp` [ns], under the force (2,) [N] that was sent last."""
+        """A state, q (6,) and v (5,), measured at `stamp` [ns], under the force (2,) [N] that was
+        sent last.
+        """
         taken = self._sample(stamp, numbers, force)
         for publisher, source in zip(self._managed, (self._joints, self._pose)):
             publisher.publish(source.fill(taken))
@@ -75,7 +81,9 @@ class HilStates:
 
 
 class Described(NamedTuple):
-    """A plant as its parameters describe it: what messages ask of a `simulation.plant.Setup`; there is nothing in it to step."""
+    """A plant as its parameters describe it: what messages ask of a `simulation.plant.Setup`;
+    there is nothing in it to step.
+    """
 
     params: Params
     declared: Params

@@ -1,8 +1,9 @@
-"""Reading fields of a message from its bytes, without making the message: rclpy takes 10 to 50 us for that, this a few.
+"""Reading fields of a message from its bytes, without making the message: rclpy takes 10 to 50 us
+for that, this a few.
 
-A serialised message (CDR) is four bytes that tell how it was written, then its fields in their order, each aligned to
-its size; a text or a sequence stands behind its length. Messages of a topic mostly differ in their stamp and their numbers only:
-where those stand is found once.
+A serialised message (CDR) is four bytes that tell how it was written, then its fields in their
+order, each aligned to its size; a text or a sequence stands behind its length. Messages of a topic
+mostly differ in their stamp and their numbers only: where those stand is found once.
 """
 
 import struct
@@ -52,7 +53,10 @@ class Walk:
 
 
 class Layout:
-    """Where numbers stand in the messages of a topic. One of another layout is looked at from the beginning."""
+    """Where numbers stand in the messages of a topic.
+
+    One of another layout is looked at from the beginning.
+    """
 
     def __init__(self, look: Callable):
         """`look(walk)`, from behind the stamp, -> (same, doubles).
@@ -63,7 +67,10 @@ class Layout:
         self._look, self._size, self._same = look, -1, ()
 
     def read(self, data: bytes) -> tuple | None:
-        """(stamp [ns], numbers); None if only the middleware knows the encoding. ValueError of `look`, and for a message that is cut off."""
+        """(stamp [ns], numbers); None if only the middleware knows the encoding.
+
+        ValueError of `look`, and for a message that is cut off.
+        """
         if not self._is_known(data) and not self._learn(data):
             return None
         seconds, fraction = self._stamp.unpack_from(data, HEAD)

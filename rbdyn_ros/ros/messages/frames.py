@@ -1,4 +1,6 @@
-"""The frames of the tree: world -> cart_link -> (ball joint) pendulum_link, and what sits on the rod."""
+"""The frames of the tree: world -> cart_link -> (ball joint) pendulum_link, and what sits on the
+rod.
+"""
 
 from typing import NamedTuple
 

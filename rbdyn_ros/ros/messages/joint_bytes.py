@@ -10,7 +10,10 @@ _FIELDS = ("position", "velocity", "effort")  # in the message's order
 
 
 def columns(message: JointState, joints: tuple, fields: tuple) -> tuple:
-    """The numbers of the joints, field after field. ValueError if the message does not have them."""
+    """The numbers of the joints, field after field.
+
+    ValueError if the message does not have them.
+    """
     try:
         places = [message.name.index(joint) for joint in joints]
         return tuple(getattr(message, field)[i] for field in fields for i in places)
@@ -30,7 +33,10 @@ class JointBytes:
         self._joints, self._fields, self._layout = joints, fields, Layout(self._look)
 
     def columns(self, data: bytes) -> tuple:
-        """(stamp [ns], (numbers, field after field)). ValueError if the message does not have them, or is cut off."""
+        """(stamp [ns], (numbers, field after field)).
+
+        ValueError if the message does not have them, or is cut off.
+        """
         found = self._layout.read(data)
         if found is None:
             message = deserialize_message(data, JointState)

@@ -1,7 +1,8 @@
-"""What a stretch of ticks needs to publish without Python: /clock and the state topics as bytes in one block of memory, and rcl.
+"""What a stretch of ticks needs to publish without Python: /clock and the state topics as bytes in
+one block of memory, and rcl.
 
-rclpy's publishers are rcl's; `rcl_publish_serialized_message` is what they call with bytes. Here its address, theirs and those of
-the messages are handed to `simulation.native_loop`.
+rclpy's publishers are rcl's; `rcl_publish_serialized_message` is what they call with bytes. Here
+its address, theirs and those of the messages are handed to `simulation.native_loop`.
 """
 
 import ctypes

@@ -22,7 +22,10 @@ class OdometryBytes:
         self._layout = Layout(_look)
 
     def rod(self, data: bytes) -> tuple:
-        """(stamp [ns], orientation wxyz (4,), angular velocity (3,)). ValueError if the message is cut off."""
+        """(stamp [ns], orientation wxyz (4,), angular velocity (3,)).
+
+        ValueError if the message is cut off.
+        """
         found = self._layout.read(data)
         if found is None:
             message = deserialize_message(data, Odometry)

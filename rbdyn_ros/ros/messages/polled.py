@@ -1,7 +1,7 @@
 """Subscriptions that are emptied when their owner has time, not by one callback per message.
 
-An executor wakes up for every message and looks at every entity of the process to find it. Who only listens to
-thousands of messages a second, and need not answer, takes them in batches instead.
+An executor wakes up for every message and looks at every entity of the process to find it. Who
+only listens to thousands of messages a second, and need not answer, takes them in batches instead.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,9 @@ class Unspun(CallbackGroup):
 
 
 class Taken(NamedTuple):
-    """A message, or its bytes, when it arrived, when it left, and how its publisher numbered it."""
+    """A message, or its bytes, when it arrived, when it left, and how its publisher numbered
+    it.
+    """
 
     received: int  # [ns] system time here
     sent: int  # [ns] system time there
@@ -43,7 +45,9 @@ class Polled:
     def listen(
         self, kind: type, topic: str, take: Callable, profile: QoSProfile, raw: bool = False
     ) -> None:
-        """Hand every message of the topic to `take(Taken)` when it is emptied; as bytes if `raw`."""
+        """Hand every message of the topic to `take(Taken)` when it is emptied; as bytes if
+        `raw`.
+        """
         subscription = self._node.create_subscription(
             kind, topic, take, profile, callback_group=self._group, raw=raw
         )

@@ -37,7 +37,8 @@ class Sample(NamedTuple):
     elapsed: float = 0.0  # [s] since moving obstacles left their places
     touches: tuple = ()  # of simulation.touching.Touch: what presses on the pendulum
     specific_force: Callable[[], tuple] = tuple  # the true one at the IMU [m/s^2, body]
-    inertial: tuple = ()  # (angular velocity, specific force) as the IMU told it; () where it tells the truth
+    # (angular velocity, specific force) as the IMU told it; () where it tells the truth
+    inertial: tuple = ()
     covariances: Callable[[], Covariances] = Covariances  # of what is measured; or zeros
     faults: FaultPipeline | None = None  # which counts what has gone wrong
 
@@ -50,7 +51,9 @@ class Sample(NamedTuple):
         return vec.add((self.x[0], self.x[1], 0.0), vec.matvec(self.R, point))
 
     def pressure(self) -> tuple:
-        """(point, force, torque) [m, N, N m, world] of all contacts together; at the tip, and zero, where nothing presses."""
+        """(point, force, torque) [m, N, N m, world] of all contacts together; at the tip, and
+        zero, where nothing presses.
+        """
         point, force, torque = resultant(self.touches)
         return (
             (point if self.touches else self.world((0.0, 0.0, self.setup.params.rod_length))),
@@ -80,7 +83,9 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
 
 
 def told(truth: Sample, measurement: Measurement, gimbal: GimbalJoints) -> Sample:
-    """What the sensors tell, of the instant of the measurement; its forces are the true ones of that instant."""
+    """What the sensors tell, of the instant of the measurement; its forces are the true ones of
+    that instant.
+    """
     m = measurement
     more = dict(reaction=m.reaction, inertial=(m.gyroscope, m.felt))
     told = of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal, **more)
@@ -91,7 +96,9 @@ def told(truth: Sample, measurement: Measurement, gimbal: GimbalJoints) -> Sampl
 def of(
     setup: Setup, stamp: int, q: list, v: list, force: tuple, gimbal: GimbalJoints, **more
 ) -> Sample:
-    """The sample of a motion, as the history keeps it: q (6), v (5), cart force (2); `more` of its fields, where they are known."""
+    """The sample of a motion, as the history keeps it: q (6), v (5), cart force (2); `more` of its
+    fields, where they are known.
+    """
     Q, u, w = tuple(q[2:]), (v[0], v[1]), tuple(v[2:])
     R, angles, rates, V = gimbal.motion(Q, u, w)
     return Sample(

@@ -1,4 +1,6 @@
-"""The state of the plant as messages: each is made once and refilled, as an object or, where it is sent most, as bytes."""
+"""The state of the plant as messages: each is made once and refilled, as an object or, where it is
+sent most, as bytes.
+"""
 
 import array
 
@@ -24,7 +26,9 @@ BALL_JOINT = "pendulum_ball_joint"
 
 
 class _Templated:
-    """A message as an object or as bytes; an heir says which `_numbers` of a sample it tells, in blocks, and how they are `_put` in."""
+    """A message as an object or as bytes; an heir says which `_numbers` of a sample it tells, in
+    blocks, and how they are `_put` in.
+    """
 
     def __init__(self, message, sizes: tuple):
         self.message, self._template = message, Template(message, self._put, sizes)
@@ -46,7 +50,9 @@ class _Templated:
 
 
 class Joints(_Templated):
-    """sensor_msgs/JointState: the cart and the ball joint as three hinges; effort is what the cart's drive gives."""
+    """sensor_msgs/JointState: the cart and the ball joint as three hinges; effort is what the
+    cart's drive gives.
+    """
 
     def __init__(self, frames: Frames):
         message = JointState(name=list(JOINTS))

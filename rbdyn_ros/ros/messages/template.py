@@ -1,7 +1,8 @@
-"""A message whose shape never changes, as bytes in which a stamp and some numbers are written anew.
+"""A message whose shape never changes, as bytes in which a stamp and some numbers are written
+anew.
 
-rclpy makes a C structure of a message, field by field, before it writes bytes: 12 us for an Odometry. To write thirteen
-numbers where they stand in the bytes of the last one takes two.
+rclpy makes a C structure of a message, field by field, before it writes bytes: 12 us for an
+Odometry. To write thirteen numbers where they stand in the bytes of the last one takes two.
 """
 
 import struct
@@ -21,9 +22,11 @@ class Template:
     """Of a message with a header, in which blocks of neighbouring doubles change."""
 
     def __init__(self, message, put: Callable, sizes: tuple):
-        """`put(message, *blocks)` writes one tuple of doubles for each of `sizes`; it is called here to see where they go.
+        """`put(message, *blocks)` writes one tuple of doubles for each of `sizes`; it is called
+        here to see where they go.
 
-        Where the middleware writes in another way `known` is false, and each message goes through it.
+        Where the middleware writes in another way `known` is false, and each message goes through
+        it.
         """
         self._message, self._put = message, put
         blocks = [
@@ -51,7 +54,9 @@ class Template:
         ]
 
     def packed(self, stamp: int, *blocks: tuple) -> bytes:
-        """The message's bytes with another stamp [ns] and other numbers, one tuple for each block."""
+        """The message's bytes with another stamp [ns] and other numbers, one tuple for each
+        block.
+        """
         if not self.known:
             set_stamp(self._message.header.stamp, stamp)
             self._put(self._message, *blocks)

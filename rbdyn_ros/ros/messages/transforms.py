@@ -1,7 +1,8 @@
 """The frame tree as messages.
 
-The cart and the rod hang directly below `world` and the cart. The links between the URDF's hinges are leaves of
-the same tree, so that RViz finds a transform for every link, with or without a robot_state_publisher's help.
+The cart and the rod hang directly below `world` and the cart. The links between the URDF's hinges
+are leaves of the same tree, so that RViz finds a transform for every link, with or without a
+robot_state_publisher's help.
 """
 
 import math

@@ -50,7 +50,9 @@ class Push:
 
 
 class ContactWrench:
-    """What floor, rail ends and obstacle do to the pendulum, mean over the last step, in world axes; zero while all are open."""
+    """What floor, rail ends and obstacle do to the pendulum, mean over the last step, in world
+    axes; zero while all are open.
+    """
 
     def __init__(self, frames: Frames):
         self.message = _in(frames.contact)

@@ -15,7 +15,9 @@ DEPTH = 2000  # messages that may wait for the recorder: four seconds of a topic
 
 
 def matching(offers: list) -> QoSProfile:
-    """What to ask for, so that all of the publishers' profiles match and nothing that they offer is lost."""
+    """What to ask for, so that all of the publishers' profiles match and nothing that they offer
+    is lost.
+    """
     reliable = all(offer.reliability == ReliabilityPolicy.RELIABLE for offer in offers)
     latched = all(offer.durability == DurabilityPolicy.TRANSIENT_LOCAL for offer in offers)
     return QoSProfile(
@@ -41,7 +43,9 @@ def written(offer: QoSProfile) -> Qos:
 
 
 def offered(profiles: list) -> QoSProfile:
-    """What a replay offers for the profiles (Qos) that a topic's publishers had: latched if one was, else reliable; 10 deep at least."""
+    """What a replay offers for the profiles (Qos) that a topic's publishers had: latched if one
+    was, else reliable; 10 deep at least.
+    """
     latched = any(profile.durability == QosDurability.TRANSIENT_LOCAL for profile in profiles)
     return QoSProfile(
         depth=max([10, *(profile.depth for profile in profiles)]),

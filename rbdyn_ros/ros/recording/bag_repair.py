@@ -1,9 +1,12 @@
-"""A bag whose recorder was killed: MCAP without an end, and no metadata.yaml. What is whole in it becomes a new bag.
+"""A bag whose recorder was killed: MCAP without an end, and no metadata.yaml.
 
-An MCAP file is a magic word and records of (kind, length, content); the recorder puts messages into chunks, which are
-records too, in the order of their arrival but for a few. The last record may be cut anywhere. What comes before it,
-closed by an end without an index, is a file whose topics a reader finds; the messages are taken from the chunks here,
-for readers without an index insist on the order of time. https://mcap.dev/spec
+What is whole in it becomes a new bag.
+
+An MCAP file is a magic word and records of (kind, length, content); the recorder puts messages
+into chunks, which are records too, in the order of their arrival but for a few. The last record
+may be cut anywhere. What comes before it, closed by an end without an index, is a file whose
+topics a reader finds; the messages are taken from the chunks here, for readers without an index
+insist on the order of time. https://mcap.dev/spec
 """
 
 import shutil
@@ -30,10 +33,12 @@ class Repaired(NamedTuple):
 
 
 def repair(bag: Path, repaired: Path, progress: Callable = lambda messages: messages) -> Repaired:
-    """Write the folder `repaired` from the folder `bag`, which stays as it is. `progress` may wrap the messages' iterator.
+    """Write the folder `repaired` from the folder `bag`, which stays as it is.
 
-    ValueError, with a sentence, if there is nothing to repair, or nothing that can be; OSError where a file cannot be
-    read or written.
+    `progress` may wrap the messages' iterator.
+
+    ValueError, with a sentence, if there is nothing to repair, or nothing that can be; OSError
+    where a file cannot be read or written.
     """
     source = _file(bag)
     if repaired.exists():
@@ -57,7 +62,10 @@ def repair(bag: Path, repaired: Path, progress: Callable = lambda messages: mess
 
 
 def sound_end(file: Path) -> int:
-    """Where the last whole record of the data ends [bytes from the beginning]. ValueError if it is no MCAP file."""
+    """Where the last whole record of the data ends [bytes from the beginning].
+
+    ValueError if it is no MCAP file.
+    """
     size = file.stat().st_size
     with open(file, "rb") as read:
         if read.read(len(MAGIC)) != MAGIC:
@@ -92,7 +100,8 @@ def _file(bag: Path) -> Path:
         raise ValueError(f"{bag} is not the folder of a bag")
     if (bag / "metadata.yaml").exists():
         raise ValueError(
-            f"{bag} has its metadata.yaml: its recorder ended in good order, there is nothing to repair"
+            f"{bag} has its metadata.yaml: its recorder ended in good order, there is nothing to "
+            "repair"
         )
     files = sorted(bag.glob("*.mcap"))
     if len(files) != 1:
@@ -135,7 +144,9 @@ def _rewritten(part: Path, made: Path, progress: Callable) -> tuple:
 
 
 def messages(file: Path) -> Iterator[tuple]:
-    """(channel, stamp [ns], content) of every message in the chunks of an MCAP file whose records are whole."""
+    """(channel, stamp [ns], content) of every message in the chunks of an MCAP file whose records
+    are whole.
+    """
     with open(file, "rb") as read:
         read.seek(len(MAGIC))
         while len(head := read.read(9)) == 9:
@@ -151,7 +162,8 @@ def _in_chunk(chunk: bytes) -> Iterator[tuple]:
     (name,) = struct.unpack_from("<I", chunk, 28)
     if name:
         raise ValueError(
-            f"the bag is compressed ({chunk[32 : 32 + name].decode()}), which this recorder does not do; take `mcap recover`"
+            f"the bag is compressed ({chunk[32 : 32 + name].decode()}), which this recorder does "
+            "not do; take `mcap recover`"
         )
     at = 40
     while at < len(chunk):

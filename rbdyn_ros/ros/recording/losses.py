@@ -1,17 +1,24 @@
-"""Messages that were published but never arrived, by the numbers that their publisher gave them."""
+"""Messages that were published but never arrived, by the numbers that their publisher gave
+them.
+"""
 
 from collections import Counter
 
 
 class Losses:
-    """Counts the gaps per topic. A topic on which several publish, each with numbers of its own, is left out."""
+    """Counts the gaps per topic.
+
+    A topic on which several publish, each with numbers of its own, is left out.
+    """
 
     def __init__(self):
         self.counts = Counter()
         self._last = {}  # topic -> number of its newest message; None where nothing can be told
 
     def arrived(self, topic: str, number: int | None) -> None:
-        """A message arrived; `number` as its publisher counts, from 1, or None or 0 where the middleware does not say."""
+        """A message arrived; `number` as its publisher counts, from 1, or None or 0 where the
+        middleware does not say.
+        """
         last = self._last.get(topic, 0)
         if not number or last is None or number <= last:
             self._last[topic] = None

@@ -1,4 +1,5 @@
-"""The monitor node: how regular the states are, how old the commands, what is lost; a report at the end.
+"""The monitor node: how regular the states are, how old the commands, what is lost; a report at
+the end.
 
 Its memory does not grow: histograms and trends of fixed size, and the newest thousand states.
 """
@@ -99,11 +100,13 @@ class Monitor(Node):
             written = latency_report.write(folder, made, self.latency)
         except OSError as error:
             self.get_logger().error(
-                f"monitor.path is {folder}, which cannot be written: {error.strerror}; here is the report: {made}"
+                f"monitor.path is {folder}, which cannot be written: {error.strerror}; here is "
+                f"the report: {made}"
             )
             return
         self.get_logger().info(
-            f"{made['verdict']}{': ' if made['findings'] else ''}{'; '.join(made['findings'])}; wrote {' and '.join(map(str, written))}"
+            f"{made['verdict']}{': ' if made['findings'] else ''}{'; '.join(made['findings'])}; "
+            f"wrote {' and '.join(map(str, written))}"
         )
 
     def _listen(self) -> None:
@@ -137,7 +140,10 @@ class Monitor(Node):
             "lost": counts["lost"],
             **figures,
         }
-        name = f"{self.get_fully_qualified_name().lstrip('/')}: {self.topics['states']} to {self.topics['commands']}"
+        name = (
+            f"{self.get_fully_qualified_name().lstrip('/')}: {self.topics['states']} to "
+            f"{self.topics['commands']}"
+        )
         line = diagnostics.status(
             name, [(LEVELS[rank], sentence) for rank, sentence in found], numbers
         )

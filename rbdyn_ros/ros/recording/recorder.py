@@ -1,4 +1,6 @@
-"""The recorder node: every topic, as the bytes that arrive, into an MCAP bag that `ros2 bag` and Foxglove read."""
+"""The recorder node: every topic, as the bytes that arrive, into an MCAP bag that `ros2 bag` and
+Foxglove read.
+"""
 
 from collections import Counter
 from contextlib import contextmanager
@@ -24,7 +26,8 @@ NAME = "pendulum_recorder"
 POLITE = 10  # niceness of a process that only watches: the loops go first
 EMPTIED_EVERY = 0.02  # [s]
 LOOKED_EVERY = 0.1  # [s] how soon a new topic is heard
-SAVED_EVERY = 1.0  # [s] what a recorder that is killed loses; `python -m rbdyn_ros repair` makes a bag of the rest
+# [s] what a recorder that is killed loses; `python -m rbdyn_ros repair` makes a bag of the rest
+SAVED_EVERY = 1.0
 
 
 class CannotRecord(RuntimeError):
@@ -32,7 +35,10 @@ class CannotRecord(RuntimeError):
 
 
 class Recorder(Node):
-    """Records from `autostart` to `close`. Messages are stamped with the system time of their arrival."""
+    """Records from `autostart` to `close`.
+
+    Messages are stamped with the system time of their arrival.
+    """
 
     def __init__(self, **options):
         super().__init__(NAME, **options)

@@ -49,7 +49,8 @@ class Recording:
         self.path = Path(path).expanduser()
         if not path:
             raise CannotReplay(
-                "replay.path is empty; it must be the folder of a bag, such as rosbag2_2026_01_31-12_00_00"
+                "replay.path is empty; it must be the folder of a bag, such as "
+                "rosbag2_2026_01_31-12_00_00"
             )
         self._reader = _opened(self.path)
         there = {connection.topic for connection in self._reader.connections}
@@ -67,7 +68,8 @@ class Recording:
         if not self._connections:
             has = ", ".join(sorted(there)) or "no topics"
             raise CannotReplay(
-                f"{self.path} has nothing to replay: it has {has}; see replay.what and replay.topics"
+                f"{self.path} has nothing to replay: it has {has}; see replay.what and "
+                "replay.topics"
             )
 
     @property
@@ -91,8 +93,8 @@ class Recording:
     def beginning(self, duration: float) -> tuple:
         """When the recording begins [ns], and topic -> the bytes of its first message.
 
-        Of the plant's topics that have one in the first `duration` [s] and many in all: these are its states, and to publish one again while
-        time stands still changes nothing.
+        Of the plant's topics that have one in the first `duration` [s] and many in all: these are
+        its states, and to publish one again while time stands still changes nothing.
         """
         counts = Counter()
         for connection in self._connections:
@@ -117,7 +119,10 @@ class Recording:
             sum(c.msgcount for c in self._connections),
             len({c.topic for c in self._connections}),
         )
-        return f"{self.path}: {count} messages of {topics} topics, {1e-9 * self._reader.duration:.1f} s"
+        return (
+            f"{self.path}: {count} messages of {topics} topics, "
+            f"{1e-9 * self._reader.duration:.1f} s"
+        )
 
     def close(self) -> None:
         """Close the bag."""
@@ -126,7 +131,8 @@ class Recording:
     def _is_known(self, connection) -> bool:
         if message_class(connection.msgtype) is None:
             self.refusals.append(
-                f"{connection.topic} is not replayed: its type {connection.msgtype} is not installed here"
+                f"{connection.topic} is not replayed: its type {connection.msgtype} is not "
+                "installed here"
             )
             return False
         return True

@@ -1,7 +1,8 @@
 """The replay node: a recorded bag on the topics that it was recorded from, in its own time.
 
-Messages go out as the bytes that were recorded, stamps included, with the quality of service that was offered then.
-/clock comes from the bag; from a bag without it, such as a ~/dump, the messages' own times make one.
+Messages go out as the bytes that were recorded, stamps included, with the quality of service that
+was offered then. /clock comes from the bag; from a bag without it, such as a ~/dump, the messages'
+own times make one.
 """
 
 import threading
@@ -27,7 +28,9 @@ REPEATED_EVERY = 0.02  # [s]
 
 
 class Replay(ManagedNode):
-    """A `Recording` behind topics, parameters and a lifecycle; `over` is true at its end, `failure` says why it did not begin."""
+    """A `Recording` behind topics, parameters and a lifecycle; `over` is true at its end,
+    `failure` says why it did not begin.
+    """
 
     def __init__(self, **options):
         self.recording = None  # while configured
@@ -205,7 +208,9 @@ class Replay(ManagedNode):
 
 
 def main(args=None) -> int:
-    """`ros2 run rbdyn_ros replay`; it ends with the bag, exit code 0, or with 1 if it could not begin."""
+    """`ros2 run rbdyn_ros replay`; it ends with the bag, exit code 0, or with 1 if it could not
+    begin.
+    """
     present = []
 
     def replay() -> Replay:
