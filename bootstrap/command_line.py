@@ -14,14 +14,15 @@ from bootstrap.steps import carry_out, pending
 from bootstrap.trouble import Trouble
 
 GUIDE = f"""\
-Each command first does the set-up that is still missing: the first one takes about half a minute and 0.9 GB,
+Each command first does the set-up that is still missing: the first one takes about half a minute and
+0.9 GB,
 `test` and `setup` add 1 GB of what only tests, benchmarks and campaigns need.
 
-  ./testbed demo                       a rod falls, is caught and balanced, over real ROS 2; then a picture
+  ./testbed demo               a rod falls, is caught and balanced, over real ROS 2; then a picture
   ./testbed demo --help                what the demo takes
   ./testbed test                       all tests
   ./testbed test test/geometry -k log  some of them: everything after `test` goes to pytest
-  ./testbed soak --minutes 10          nothing may grow or drift; soak --kills 50, soak --trouble: soak --help
+  ./testbed soak --minutes 10   nothing may grow or drift; --kills 50, --trouble: soak --help
   ./testbed exec python -m rbdyn_ros --help
   ./testbed exec bash                  a shell in which python, rclpy and the nodes are found
   ./testbed setup                      the set-up alone, with everything
@@ -59,7 +60,8 @@ def main(arguments):
         return 128 + signal.SIGINT
     except PermissionError as refused:
         say(
-            f"testbed: {refused.filename} cannot be written. Clone the project into a folder of your own."
+            f"testbed: {refused.filename} cannot be written. Clone the project into a folder of "
+            "your own."
         )
         return 1
     except (Trouble, OSError) as trouble:
@@ -113,7 +115,8 @@ def set_up(distro, everything):
     start = time.monotonic()
     if sum(carry_out(place.prefix, steps) for steps in chains if pending(place.prefix, steps)):
         say(
-            f"{place.prefix.name} is ready (ROS 2 {place.distro}) after {time.monotonic() - start:.0f} s."
+            f"{place.prefix.name} is ready (ROS 2 {place.distro}) after "
+            f"{time.monotonic() - start:.0f} s."
         )
     return place
 

@@ -82,14 +82,17 @@ KNOWN = (
         f"the disk is full, or the folder for temporary files is (TMPDIR). Free about 2 GB {KEPT}",
     ),
     (
-        r"NewConnectionError|ConnectTimeout|ProxyError|Read timed out|Network is unreachable|Connection refused|"
+        r"NewConnectionError|ConnectTimeout|ProxyError|Read timed out|Network is "
+        r"unreachable|Connection refused|"
         r"[Cc]ould not resolve|name resolution|Name or service not known",
-        "the package index cannot be reached. Connect this machine to the network, or name a mirror (PIP_INDEX_URL, "
+        "the package index cannot be reached. Connect this machine to the network, or name a "
+        "mirror (PIP_INDEX_URL, "
         f"HTTPS_PROXY), {KEPT}",
     ),
     (
         r"No matching distribution found",
-        f"there is no wheel for Python {sys.version_info[0]}.{sys.version_info[1]} on this kind of machine. "
+        f"there is no wheel for Python {sys.version_info[0]}.{sys.version_info[1]} on this kind "
+        "of machine. "
         "Run testbed with another Python, for example: python3.12 ./testbed setup",
     ),
 )

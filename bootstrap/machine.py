@@ -73,7 +73,8 @@ def ensure(sourced):
     if still := [need for need in needs(sourced) if not need.there]:
         raise Trouble(
             f"{' '.join(install)} ended well, yet {sys.executable} still lacks "
-            f"{', '.join(need.what for need in still)}: run ./testbed with the system's own /usr/bin/python3."
+            f"{', '.join(need.what for need in still)}: run ./testbed with the system's own "
+            "/usr/bin/python3."
         )
 
 
@@ -94,5 +95,6 @@ def apt(command):
     )
     if done.returncode != 0:
         raise Trouble(
-            f"{done.stdout[-2000:]}\n`{' '.join(command)}` failed: mend that, then run the same command again."
+            f"{done.stdout[-2000:]}\n`{' '.join(command)}` failed: mend that, then run the same "
+            "command again."
         )

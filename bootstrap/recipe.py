@@ -99,14 +99,14 @@ def package_step(place):
 
 
 def install_package(place, keep_open):
-    """Install this package; an environment that an earlier version made gets one setuptools first."""
+    """Install this package; an environment of an earlier version gets one setuptools first."""
     if not place.sourced and len([*place.site_packages.glob("setuptools-*.dist-info")]) > 1:
         replace_setuptools(place, keep_open)
     package.install(place, keep_open)
 
 
 def replace_setuptools(place, keep_open):
-    """Remove every setuptools of the environment, with all its files, and install the pinned one."""
+    """Remove every setuptools of the environment with its files and install the pinned one."""
     while [*place.site_packages.glob("setuptools-*.dist-info")]:
         pip.uninstall(place, "setuptools.log", keep_open, "setuptools")
     pip.install(place, "setuptools.log", keep_open, "--no-deps", *pinned_setuptools(place))

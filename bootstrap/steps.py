@@ -74,7 +74,7 @@ def stamp(path, digest):
 
 @contextmanager
 def locked():
-    """Hold the checkout's lock, waiting for another set-up; yields the descriptor that carries it."""
+    """Hold the checkout's lock, after any other set-up; yields the descriptor that carries it."""
     folder = os.open(ROOT, os.O_RDONLY)
     try:
         try:

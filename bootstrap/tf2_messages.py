@@ -1,4 +1,4 @@
-"""tf2_msgs, which no wheel holds, built from its one message by the interface generator's wheels."""
+"""tf2_msgs, which no wheel holds, built from its one message by the generator's wheels."""
 
 import re
 import shutil

@@ -1,7 +1,9 @@
-"""A board behind the bridge: `ros2 launch rbdyn_ros hil.launch.py board:=controller serial_port:=/dev/ttyACM0`.
+"""A board behind the bridge: `ros2 launch rbdyn_ros hil.launch.py board:=controller
+serial_port:=/dev/ttyACM0`.
 
-With `board:=controller` the simulator is its plant; with `board:=plant` the controller node balances it. RViz beside it:
-`ros2 launch rbdyn_ros display.launch.py`, with `use_sim_time:=false` where the board is the plant.
+With `board:=controller` the simulator is its plant; with `board:=plant` the controller node
+balances it. RViz beside it: `ros2 launch rbdyn_ros display.launch.py`, with `use_sim_time:=false`
+where the board is the plant.
 """
 
 from launch import LaunchDescription

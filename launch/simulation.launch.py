@@ -1,6 +1,8 @@
 """Everything: `ros2 launch rbdyn_ros simulation.launch.py rviz:=true record:=true`.
 
-The plant is the simulator, a board behind the bridge (`plant:=hil`), or a recorded bag (`plant:=replay bag:=...`). With `duration` a referee ends it after so many simulated seconds; the exit code tells whether the rod stood.
+The plant is the simulator, a board behind the bridge (`plant:=hil`), or a recorded bag
+(`plant:=replay bag:=...`). With `duration` a referee ends it after so many simulated seconds; the
+exit code tells whether the rod stood.
 """
 
 from launch import LaunchDescription
@@ -61,7 +63,8 @@ def generate_launch_description():
             SetLaunchConfiguration(
                 "use_sim_time", "false", condition=if_is("plant", "hil")
             ),  # a board's time is the system's
-            # first: where RViz is missing, launch ends here, and would leave behind what it has started before
+            # first: where RViz is missing, launch ends here, and would leave behind what it has
+            # started before
             IncludeLaunchDescription(
                 [folder, "/display.launch.py"], condition=IfCondition(LaunchConfiguration("rviz"))
             ),

@@ -4,7 +4,7 @@ For a Kalman filter in the tangent space.
 
 The error of a state is xi = (dx, dtheta, dx', dw, db), (13,), as in `step_linearisation`, and b is
 the gyroscope's bias:
-the true state is the estimated one [+] xi. A `Reading` is  residual = H xi + noise, noise ~ (0, R).
+the true state is the estimated one [+] xi. A `Reading` is residual = H xi + noise, noise ~ (0, R).
 """
 
 import math
