@@ -14,9 +14,8 @@ from bootstrap.steps import carry_out, pending
 from bootstrap.trouble import Trouble
 
 GUIDE = f"""\
-Each command first does the set-up that is still missing: the first one takes about half a minute and
-0.9 GB,
-`test` and `setup` add 1 GB of what only tests, benchmarks and campaigns need.
+Each command first does the set-up that is still missing: the first one takes about half a minute
+and 0.9 GB, `test` and `setup` add 1 GB of what only tests, benchmarks and campaigns need.
 
   ./testbed demo               a rod falls, is caught and balanced, over real ROS 2; then a picture
   ./testbed demo --help                what the demo takes
