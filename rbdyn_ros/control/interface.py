@@ -1,9 +1,9 @@
 """What a control law is: a module that exports `design`, and `Options` if there is something to
 choose.
 
-    Options                           NamedTuple of numbers, each with its default and, where it is annotated with
+    Options            NamedTuple of numbers, each with its default and, where it is annotated with
                                       `schema.spec`, its unit, its range and what it does
-    KINDS                             optional: what it is meant for, such as ("balance",), so that it is measured at that
+    KINDS      optional: what it is meant for, such as ("balance",), so that it is measured at that
     design(model, params, options)    the work that is done once; returns a `Controller`
 
 `model` is the module of the machine (`model.build(params)` gives its `System`) and `params` are

@@ -34,10 +34,11 @@ def type_of(law: ModuleType) -> type:
 
 
 def table(name: str, law: ModuleType) -> tuple[Parameter, ...]:
-    """The parameters of the law's own options: `name.option` for each, with what its annotation says.
+    """The parameters of the law's own options: `name.option` for each, with what its annotation
+    says.
 
-    The `name` of a law that is a path is the file's, without .py. ValueError if an option has no default, or an
-    annotation cannot be read.
+    The `name` of a law that is a path is the file's, without .py. ValueError if an option has no
+    default, or an annotation cannot be read.
     """
     name, options = short(name), type_of(law)
     if hasattr(law, "PARAMETERS"):
@@ -92,7 +93,9 @@ def from_files(name: str, law: ModuleType, files: Iterable) -> dict:
 
 
 def checked(name: str, options: Options) -> Options:
-    """The options of the law `name`, each in its own type; ValueError for the first that is out of range."""
+    """The options of the law `name`, each in its own type; ValueError for the first that is out of
+    range.
+    """
     kind = type(options)
     return _checked(options, _by_option(kind, schema.table(kind, f"{name}.")))
 
@@ -105,7 +108,9 @@ def _checked(options: Options, parameters: Mapping[str, Parameter]) -> Options:
 
 
 def _by_option(options: type, parameters: Iterable[Parameter]) -> dict[str, Parameter]:
-    """option -> its parameter: the law's own by the last part of the name, the shared ones from the nodes' tables."""
+    """option -> its parameter: the law's own by the last part of the name, the shared ones from
+    the nodes' tables.
+    """
     named = {parameter.name.rpartition(".")[2]: parameter for parameter in parameters}
     return {
         option: tables.lookup(SHARED[option], "") if option in SHARED else named[option]

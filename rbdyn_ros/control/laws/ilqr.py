@@ -46,7 +46,8 @@ class Options(NamedTuple):
     duration: Annotated[
         float,
         spec(
-            "Sets the duration of the planned motion from hanging to upright; where there is none, "
+            "Sets the duration of the planned motion from hanging to upright; where there is "
+            "none, "
             "longer ones are tried.",
             "s",
             low=0.1,

@@ -47,7 +47,8 @@ class Options(NamedTuple):
     force_weights: Annotated[
         tuple[float, ...],
         spec(
-            "Sets the costs of the square of the force, one for each gain, from aggressive to gentle.",
+            "Sets the costs of the square of the force, one for each gain, from aggressive to "
+            "gentle.",
             "1/N^2",
             above=0.0,
             refine=_rising,

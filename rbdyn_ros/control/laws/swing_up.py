@@ -104,7 +104,8 @@ class Options(NamedTuple):
     identify_plant: Annotated[
         bool,
         spec(
-            "Identifies masses, length and damping while the rod swings, and uses them in place of "
+            "Identifies masses, length and damping while the rod swings, and uses them in place "
+            "of "
             "the declared ones."
         ),
     ] = True
