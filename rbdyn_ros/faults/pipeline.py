@@ -78,7 +78,9 @@ class FaultPipeline:
         return self._seen
 
     def command(self, step: int, force: tuple[float, float]) -> tuple[float, float]:
-        """What the drive is asked for from a step on (2,) [N], when a law asks for `force`: the newest that has arrived."""
+        """What the drive is asked for from a step on (2,) [N], when a law asks for `force`: the
+        newest that has arrived.
+        """
         self.commands.send(step, force)
         if (arrived := self.commands.arrived(step)) is not None:
             self._commanded = arrived
