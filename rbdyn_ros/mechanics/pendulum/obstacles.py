@@ -15,35 +15,19 @@ of the shadow, over the normals n of the shadow (P.9, P.10). A box's shadow has 
 sides, one for each direction of edges, a cylinder's two straight sides and two half ellipses.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics.pendulum.params import Obstacle
 from rbdyn_ros.types import NO_OBSTACLES, OBSTACLE, Array
 
 SPHERE, BOX, BOX_TIP, CYLINDER, CYLINDER_TIP, WALL_TIP, WALL_CART = range(7)
-SHAPES = ("box", "cylinder", "sphere", "wall")
 ON_CART = -1.0  # instead of the height on the rod
 _PARALLEL = 1e-8  # sine of an angle below which the rod is parallel to an edge or to the axis
 _BEYOND = 1.0 - 1e-8  # of the length: what begins there is met by the tip
 _LEVEL = 1e-6  # horizontal part of a normal below which the cart cannot meet the wall
 _SAMPLES, _HALVINGS = 16, 52  # of the angle of a normal
-
-
-class Obstacle(NamedTuple):
-    """What stands or moves in the rod's way."""
-
-    name: str
-    shape: str  # of SHAPES
-    position: tuple = (0.0, 0.0, 0.0)  # of its center, or a point of the wall [m, world], at first
-    orientation: tuple = (1.0, 0.0, 0.0, 0.0)  # wxyz, its axes to world; z is a cylinder's axis
-    size: tuple = ()  # [m] radius; edges x y z; radius and length; nothing
-    normal: tuple = (0.0, 0.0, 1.0)  # out of the wall, unit [world]
-    velocity: tuple = (0.0, 0.0, 0.0)  # constant [m/s, world]
-    friction: float = 0.0  # mu
-    restitution: float = 0.0  # e_n
 
 
 def candidates(obstacles: tuple) -> Array:

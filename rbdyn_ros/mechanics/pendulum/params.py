@@ -3,8 +3,8 @@
 import math
 from typing import Annotated, NamedTuple
 
-from rbdyn_ros.schema import spec
-from rbdyn_ros.types import Contacts
+from rbdyn_ros.schema import direction, spec, unit_quaternion
+from rbdyn_ros.types import PART, Contacts
 
 
 def _on_axis(point: tuple[float, ...]) -> tuple[float, ...]:
@@ -29,6 +29,64 @@ def _of_a_body(inertia: tuple[float, ...]) -> tuple[float, ...]:
             f"others, {others:g}"
         )
     return inertia
+
+
+SHAPES = ("box", "cylinder", "sphere", "wall")
+Vector = tuple[float, float, float]
+
+
+class Obstacle(NamedTuple):
+    """What stands or moves in the rod's way."""
+
+    name: str
+    shape: Annotated[
+        str,
+        spec(
+            "Sets the shape of the obstacle; a wall is a half space that the tip and the cart meet.",
+            choices=SHAPES,
+        ),
+    ] = "sphere"
+    position: Annotated[
+        Vector,
+        spec("Places the center of the obstacle, or a point of the wall, at the start.", "m"),
+    ] = (0.0, 0.0, 0.0)
+    orientation: Annotated[
+        tuple[float, float, float, float],
+        spec(
+            "Turns the axes of a box or a cylinder to those of the world, "
+            "by a unit quaternion w x y z.",
+            refine=unit_quaternion,
+        ),
+    ] = (1.0, 0.0, 0.0, 0.0)
+    size: Annotated[
+        tuple[float, ...],
+        spec(
+            "Sets the size of the obstacle: [radius] of a sphere, [a, b, c] of a box, "
+            "[radius, length] of a cylinder.",
+            "m",
+            above=0.0,
+            length=(0, 1, 2, 3),
+        ),
+    ] = ()
+    normal: Annotated[Vector, spec("Sets the direction out of a wall.", refine=direction)] = (
+        0.0,
+        0.0,
+        1.0,
+    )
+    velocity: Annotated[
+        Vector,
+        spec(
+            "Moves the obstacle on from its position with a constant velocity; "
+            "a reset puts it back.",
+            "m/s",
+        ),
+    ] = (0.0, 0.0, 0.0)
+    friction: Annotated[float, spec("Sets the Coulomb friction mu of the obstacle.", low=0.0)] = (
+        0.0
+    )
+    restitution: Annotated[
+        float, spec("Sets the Newton restitution e_n of the obstacle.", **PART)
+    ] = 0.0
 
 
 class Params(NamedTuple):
