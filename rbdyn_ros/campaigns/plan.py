@@ -22,9 +22,8 @@ import numpy as np
 from rbdyn_ros.campaigns import quantities
 from rbdyn_ros.control import select
 from rbdyn_ros.parameters import yaml_file
-from rbdyn_ros.parameters.files import read_files
-from rbdyn_ros.parameters.overrides import Override
 from rbdyn_ros.parameters.shipped import config
+from rbdyn_ros.parameters.yaml_file import Override, read_files
 from rbdyn_ros.schema import Parameter, check, shown
 from rbdyn_ros.simulation import closed_loop
 

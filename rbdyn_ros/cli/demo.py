@@ -18,7 +18,7 @@ from rbdyn_ros.parameters.command_line import (
     scenario,
     voice,
 )
-from rbdyn_ros.parameters.overrides import offline_values
+from rbdyn_ros.parameters.yaml_file import offline_values
 from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros demo"

@@ -12,8 +12,8 @@ from pathlib import Path
 from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.optional import no_ros
 from rbdyn_ros.parameters.command_line import number, parameter_files, scenario, voice
-from rbdyn_ros.parameters.files import read_files
 from rbdyn_ros.parameters.nodes import HIL
+from rbdyn_ros.parameters.yaml_file import read_files
 from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros hil"

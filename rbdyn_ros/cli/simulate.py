@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rbdyn_ros import parameters
 from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.parameters.command_line import number, voice
-from rbdyn_ros.parameters.overrides import Override, assignment, offline_values
+from rbdyn_ros.parameters.yaml_file import Override, assignment, offline_values
 from rbdyn_ros.schema import Parameter
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to simulate

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rbdyn_ros import console
 from rbdyn_ros.files import write_or_rescue
 from rbdyn_ros.parameters.command_line import number, voice
-from rbdyn_ros.parameters.overrides import Override, assignment
+from rbdyn_ros.parameters.yaml_file import Override, assignment
 from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros sweep"

@@ -6,9 +6,9 @@ from rbdyn_ros.control import options, select
 from rbdyn_ros.control.provenance import identity
 from rbdyn_ros.evaluation.bench import Subject
 from rbdyn_ros.evaluation.suite import KINDS
-from rbdyn_ros.parameters.files import read_files
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.tables import lookup, nearest
+from rbdyn_ros.parameters.yaml_file import read_files
 from rbdyn_ros.schema import check
 
 NODE = "pendulum_controller"

@@ -1,12 +1,21 @@
-"""A parameter file as ROS 2 writes it, read with line numbers by PyYAML's safe loader."""
+"""Parameter files as ROS 2 writes them, read with line numbers by PyYAML's safe loader and checked.
 
-from collections.abc import Iterator
+`read` knows no parameter, `read_files` gives what files say to a node, and `offline_values` the values of a run without
+nodes: defaults, then files, then what the command line sets.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import yaml
 
+from rbdyn_ros.parameters import obstacles, tables
+from rbdyn_ros.schema import Parameter, check
+
 _MARK = "ros__parameters"
+_WILDCARDS = ("*", "**")
 
 
 class Entry(NamedTuple):
@@ -86,6 +95,126 @@ def text(path: str | Path, what: str) -> str:
         raise ValueError(
             f"{path}: cannot read the {what}: it is not UTF-8 text; check its path"
         ) from None
+
+
+def read_files(paths: Iterable, nodes: tuple = ("pendulum_simulator",)) -> dict:
+    """name -> (checked value, source) of what the files say to `nodes`; the source is "file:line".
+
+    The value that is written last wins: a later file over an earlier one, and in a file the lower section over the
+    upper one. Sections reach a node by its name, in any namespace, or by a wildcard (`/**:`); a plain file without
+    sections is meant for all nodes. Sections of the package's other nodes are checked, not applied; those of foreign
+    nodes are left alone, and so are the options of a control law, which the controller node checks.
+    ValueError names the file and the line: unknown parameter, wrong value, or what `read` raises.
+    """
+    settings: dict = {}
+    for path in paths:
+        settings.update(_read_file(path, nodes))
+    return settings
+
+
+def _read_file(path, nodes: tuple) -> dict:
+    settings, named = {}, ""
+    for entry in read(path):
+        source = f"{path}:{entry.line}"
+        node = entry.section.rpartition("/")[2]
+        if (
+            _is_foreign(node, source)
+            or tables.is_of_ros(entry.name)
+            or tables.is_of_a_law(entry.name, node)
+        ):
+            continue
+        is_for_all = node in ("", *_WILDCARDS)
+        value = check(
+            tables.lookup(entry.name, source, None if is_for_all else node), entry.value, source
+        )
+        if is_for_all or node in nodes:
+            settings[entry.name] = (value, source)
+            named = named if is_for_all else _same(named, entry.section, source)
+    return settings
+
+
+def _is_foreign(node: str, source: str) -> bool:
+    """Whether a section is for a node of another package; ValueError if it looks like a misspelt one of ours."""
+    if node in ("", *_WILDCARDS, *tables.NODES):
+        return False
+    alike = tables.nearest(node, tables.NODES)
+    if alike:
+        raise ValueError(f"{source}: no node is called {node}; {alike.strip()}")
+    return True
+
+
+def _same(named: str, section: str, source: str) -> str:
+    if named and named != section:
+        raise ValueError(
+            f"{source}: sections {named} and {section} both describe one plant; keep one of them in the file"
+        )
+    return section
+
+
+class Override(NamedTuple):
+    """A value from the command line."""
+
+    name: str  # "integrator.step"
+    text: str  # as typed, a YAML value
+    source: str  # "--step"
+
+
+def assignment(text: str, option: str = "--set") -> Override:
+    """The override that "name=value" means; ValueError without an equals sign."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(
+            f"{option} {text}: a value is missing; write NAME=VALUE, such as {option} rod.mass=1.5"
+        )
+    return Override(name.strip(), value, f"{option} {text}")
+
+
+def offline_values(
+    paths: Iterable,
+    overrides: Iterable = (),
+    more: Iterable[Parameter] = (),
+    given: Mapping = MappingProxyType({}),
+) -> dict:
+    """name -> checked value of every parameter of the plant, its start, its input and its integrator, and of `more`.
+
+    A later file wins over an earlier one, an override over every file, a later override over an earlier one; `given` are values
+    of `more` that stand in the files, but in the table of a law. ValueError names the file and line, or the option, and what is wrong.
+    """
+    paths, table = (
+        tuple(paths),
+        {parameter.name: parameter for parameter in (*tables.OFFLINE, *more)},
+    )
+    found = (read_files(paths, ("pendulum_controller",)) if more else {}) | read_files(paths)
+    overrides = tuple(overrides)
+    listed = _obstacles(found, overrides)
+    table |= {parameter.name: parameter for parameter in obstacles.table(listed)}
+    for name, (_, source) in found.items():
+        obstacles.require_listed(name, listed, source)
+    values = {parameter.name: parameter.default for parameter in table.values()}
+    values |= {
+        name: value for name, (value, _) in found.items() if name in values
+    }  # the others are the nodes'
+    values |= given
+    for override in overrides:
+        parameter = table.get(override.name) or tables.lookup(override.name, override.source)
+        obstacles.require_listed(override.name, listed, override.source)
+        if override.name not in values:
+            advice = "it is a parameter of the nodes and has no effect without them; leave it out"
+            raise ValueError(f"{override.source}: {override.name} cannot be set; {advice}")
+        values[override.name] = check(
+            parameter, value_of(override.text, override.source), override.source
+        )
+    return values
+
+
+def _obstacles(found: Mapping, overrides: tuple) -> tuple:
+    """The names of the obstacles, which the last override says, or the files."""
+    names, _ = found.get(obstacles.OBSTACLES.name, ((), ""))
+    for override in overrides:
+        if override.name == obstacles.OBSTACLES.name:
+            value = value_of(override.text, override.source)
+            names = check(obstacles.OBSTACLES, value, override.source)
+    return names
 
 
 def _entries(loader: _Loader, root: yaml.Node | None, path) -> Iterator[Entry]:

@@ -3,7 +3,7 @@
 import pytest
 
 from rbdyn_ros.campaigns import plan
-from rbdyn_ros.parameters.overrides import assignment
+from rbdyn_ros.parameters.yaml_file import assignment
 from rbdyn_ros.parameters.shipped import config
 
 

@@ -12,7 +12,7 @@ import pytest
 from rbdyn_ros.campaigns import plan, trial
 from rbdyn_ros.control import select
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.parameters.overrides import assignment
+from rbdyn_ros.parameters.yaml_file import assignment
 
 TILTS = "params_files: [pendulum.yaml]\nduration: 4\nstart.tilt: {values: [0, 5, 12, 40]}\n"
 

@@ -1,5 +1,6 @@
 """From checked values to the nouns: plant, start, input, integrator; and the shipped files."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +9,12 @@ import pytest
 from rbdyn_ros import parameters
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import tables
-from rbdyn_ros.parameters.overrides import assignment, offline_values
+from rbdyn_ros.parameters.yaml_file import assignment, offline_values
+from rbdyn_ros.simulation.setup import plant_setup
 from rbdyn_ros.types import Contacts
 
 CONFIG = Path(__file__).parents[2] / "config"
+PRODUCT = Path(__file__).parents[2] / "rbdyn_ros"
 
 
 def values(*assignments):
@@ -119,3 +122,40 @@ def test_pendulum_yaml_is_the_physics_and_nothing_else():
     assert set(shipped) <= physics
     assert (shipped["cart.damping"][0], shipped["joint.damping"][0]) == (0.5, 0.005)
     assert not physics & set(parameters.read_files([CONFIG / "simulation.yaml"]))
+
+
+def holds(value: object, number: float) -> bool:
+    """Whether a value is the number, or a record, list or mapping with it inside."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, (list, tuple)):
+        return any(holds(one, number) for one in value)
+    return isinstance(value, float) and value == number
+
+
+def test_the_mass_of_the_rod_passes_five_files_from_yaml_to_the_step(tmp_path):
+    """Counted are the files of the functions that return it, alone or in what they return."""
+    mass, passed = 1.0625, []
+    file = tmp_path / "pendulum.yaml"
+    file.write_text(f"rod:\n  mass: {mass}\n")
+
+    def look(frame, event, returned):
+        source = Path(frame.f_code.co_filename)
+        if event == "return" and source.is_relative_to(PRODUCT) and holds(returned, mass):
+            passed.append(str(source.relative_to(PRODUCT)))
+
+    defaults = {p.name: p.default for p in tables.NODES["pendulum_simulator"]}
+    sys.setprofile(look)
+    try:
+        given = parameters.read_files([file])
+        plant = plant_setup(defaults | {name: value for name, (value, _) in given.items()})
+    finally:
+        sys.setprofile(None)
+    assert plant.system.rod_mass == mass
+    assert list(dict.fromkeys(passed)) == [
+        "parameters/yaml_file.py",
+        "schema.py",
+        "parameters/plant.py",
+        "mechanics/pendulum/spherical_pendulum.py",
+        "simulation/setup.py",
+    ]

@@ -19,7 +19,7 @@ from rbdyn_ros.cli.gains import designed  # noqa: E402
 from rbdyn_ros.control.laws import lqr  # noqa: E402
 from rbdyn_ros.mechanics.pendulum import reduced_pendulum, spherical_pendulum  # noqa: E402
 from rbdyn_ros.parameters import plant_params  # noqa: E402
-from rbdyn_ros.parameters.overrides import offline_values  # noqa: E402
+from rbdyn_ros.parameters.yaml_file import offline_values  # noqa: E402
 from rbdyn_ros.types import State  # noqa: E402
 from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, SAFE, STATE, Frame, Malformed  # noqa: E402
 from rbdyn_ros.wire.framing import Framing  # noqa: E402
