@@ -1,12 +1,13 @@
-"""The one check that every value passes, from a file, from the command line and from ROS."""
+"""What a record declares, and the one check that every value passes, from a file, the command line and ROS."""
 
 from array import array
+from typing import Annotated, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdyn_ros.schema import Parameter, check, expected, shown
+from rbdyn_ros.schema import Parameter, check, checked, expected, flat, record, shown, spec, table
 
 MASS = Parameter("rod.mass", 1.0, "kg", "mass", low=0.0, low_open=True)
 SHARE = Parameter("share", 0.5, "", "a share", low=0.0, high=1.0)
@@ -157,3 +158,68 @@ def test_choices_may_be_found_late():
 
 def test_long_values_are_cut():
     assert len(shown(list(range(1000)))) == 80
+
+
+class Motor(NamedTuple):
+    gain: Annotated[float, spec("Sets the gain.", "N/A", above=0.0)] = 2.0
+    counts: Annotated[int, spec("Sets the counts.", low=1)] = 5
+
+
+class Machine(NamedTuple):
+    mass: Annotated[float, spec("Sets the mass.", "kg", "machine.mass", above=0.0)] = 1.5
+    held: Annotated[float, spec("Holds it.", kind="bool")] = 1.0
+    kind: Annotated[float, spec("Chooses the kind.", choices=("a", "b", "c"))] = 1.0
+    place: Annotated[tuple[float, float], spec("Sets the place.", "m")] = (0.0, 1.0)
+    names: Annotated[tuple[str, ...], spec("Lists names.")] = ()
+    center: Annotated[float | None, spec("Sets the center.", "m", length=(0, 1))] = None
+    moments: Annotated[tuple[float, ...] | None, spec("Sets the moments.", length=(0, 3))] = None
+    motor: Annotated[Motor, "motor."] = Motor()
+    of_the_kernel: float = 7.0
+
+
+def test_a_record_declares_its_parameters():
+    found = {p.name: (p.kind, p.default, p.unit, p.length) for p in table(Machine, "m.")}
+    assert found == {
+        "machine.mass": ("float", 1.5, "kg", ()),
+        "m.held": ("bool", True, "", ()),
+        "m.kind": ("string", "b", "", ()),
+        "m.place": ("float_array", (0.0, 1.0), "m", (2,)),
+        "m.names": ("string_array", (), "", ()),
+        "m.center": ("float_array", (), "m", (0, 1)),
+        "m.moments": ("float_array", (), "", (0, 3)),
+        "motor.gain": ("float", 2.0, "N/A", ()),
+        "motor.counts": ("int", 5, "", ()),
+    }
+    mass = table(Machine)[0]
+    assert (mass.low, mass.low_open, mass.description) == (0.0, True, "Sets the mass.")
+
+
+def test_defaults_make_the_record_again():
+    values = {p.name: p.default for p in table(Machine, "m.")}
+    assert record(Machine, values, "m.") == Machine()
+
+
+def test_values_reach_their_fields():
+    values = {p.name: p.default for p in table(Machine)} | {
+        "machine.mass": 3.0,
+        "held": False,
+        "kind": "c",
+        "center": (0.5,),
+        "moments": (1.0, 2.0, 3.0),
+        "motor.counts": 9,
+    }
+    made = record(Machine, values, of_the_kernel=8.0)
+    assert made == Machine(
+        3.0, 0.0, 2.0, center=0.5, moments=(1.0, 2.0, 3.0), motor=Motor(2.0, 9), of_the_kernel=8.0
+    )
+    assert flat(made)["motor.counts"] == 9 and flat(made)["machine.mass"] == 3.0
+    assert set(flat(made)) == set(values)
+
+
+def test_a_record_made_in_python_passes_the_same_check():
+    made = checked(Motor(3, 4.0), "here", "motor.")
+    assert made == (3.0, 4) and list(map(type, made)) == [float, int]
+    with pytest.raises(
+        ValueError, match="here: motor.gain is 0 N/A; it must be a finite number > 0"
+    ):
+        checked(Motor(0), "here", "motor.")
