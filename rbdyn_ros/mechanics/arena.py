@@ -5,8 +5,10 @@ constants. A record with one array for each part takes five times as long to com
 beyond a dozen arrays inlining stops.
 """
 
+import hashlib
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from numba import config, types
@@ -75,9 +77,16 @@ PARTS = (
 HEADER = 2 * len(PARTS)
 
 
-def _interpreted(compiled, plain):
+# What is compiled with code of this file is compiled anew after an edit of it.
+_SOURCE = hashlib.sha1(Path(__file__).read_bytes()).hexdigest()
+
+
+def _interpreted(compiled: Callable, plain: Callable) -> Callable:
     """`plain` where Numba is switched off, to run a step in a debugger."""
-    return plain if config.DISABLE_JIT else compiled
+    if config.DISABLE_JIT:
+        return plain
+    compiled.fingerprint = _SOURCE
+    return compiled
 
 
 def _view(name: str) -> Callable:
@@ -124,9 +133,7 @@ def _view(name: str) -> Callable:
         return rectangle[:, 0] if width == 1 else rectangle
 
     view.__name__ = view.__qualname__ = name
-    compiled = _interpreted(intrinsic(view), interpreted)
-    compiled.fingerprint = f"{name} {k} {width} {in_f}"
-    return compiled
+    return _interpreted(intrinsic(view), interpreted)
 
 
 def _unchanging(builder, pointer):

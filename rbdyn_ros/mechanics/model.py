@@ -97,8 +97,6 @@ def build(
     colliders = geoms.colliders(()) if colliders is None else colliders
     names = _named(names, n, pairs)
     q, v = start(bodies, constraints, q, v, names.bodies)
-    for i, gap in enumerate(contacts.gaps(pairs, q)):
-        _require_gap(names.contacts[names.contact_of[i]], gap, overlap)
     gamma = np.broadcast_to(np.array(gamma, dtype=float), (n,))
     for i, value in enumerate(gamma):
         if not (np.isfinite(value) and value >= 0.0):
@@ -372,7 +370,10 @@ def part(model: Model, name: str) -> Array:
 
 
 def _require_apart(model: Model, overlap: float) -> None:
-    """ValueError for colliders that overlap at the start, or have more contacts than room."""
+    """ValueError for contacts that overlap at the start, or more of colliders than room."""
+    gaps = part(model, "pairs")[: len(model.pairs.kind), c.GAP]
+    for called, gap in zip(map(model.names.contacts.__getitem__, model.names.contact_of), gaps):
+        _require_gap(called, gap, overlap)
     if part(model, "counters")[c.FAILURE, 0] == slots.NO_ROOM:
         raise ValueError(failure(model))
     count = part(model, "counters")[c.USED, 0]

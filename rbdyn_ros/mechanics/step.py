@@ -200,6 +200,14 @@ def note_slack(m):
 
 
 @part
+def note_gaps(m):
+    """The gaps of all pairs at the node, except those of colliders."""
+    pairs = arena.pairs(m)
+    for k in range(len(pairs) - len(arena.slots(m))):
+        pairs[k, c.GAP] = any_gap(m, k, c.X, c.R)
+
+
+@part
 def step(m, h):
     """One step; whether it was solved."""
     smooth.guess(m, h)
@@ -345,8 +353,10 @@ def advance(m, h, n):
     if n == OBSERVE or arena.clock(m)[c.STARTED] == 0.0:
         springs.update(m, 0.0)
     if n == OBSERVE:
-        if arena.clock(m)[c.STARTED] == 0.0 and len(arena.colliders(m)) > 0:
-            broad_phase.find_contacts(m, 0.0, False)
+        if arena.clock(m)[c.STARTED] == 0.0:
+            note_gaps(m)
+            if len(arena.colliders(m)) > 0:
+                broad_phase.find_contacts(m, 0.0, False)
         return 1 if impact.observe(m) else 0
     if arena.clock(m)[c.STARTED] == 0.0:
         if not impact.strike(m, h, 1.0):

@@ -137,9 +137,11 @@ def pose(m, i, x, R):
     return (_ORIGIN, _UPRIGHT) if i == c.WORLD else (get(bodies, i, x), get9(bodies, i, R))
 
 
-@inlined
+@part
 def any_gap(m, k, x, R):
-    """The gap of pair k of any kind."""
+    """The gap of pair k of any kind. It is not inlined: the option would pass on to what it calls
+    first, which is the largest part of all.
+    """
     if arena.pair_integers(m)[k, c.KIND] > c.BALLS:
         return shape_gap(m, k, x, R, _ORIGIN)[0]
     return gap(m, k, x, R)[0]
