@@ -1,8 +1,7 @@
-"""A compiled loop of ticks: step, sleep to the deadline, publish; and nobody needs the interpreter.
+"""A compiled loop of ticks: tick, sleep to the deadline, publish; and nobody needs the interpreter.
 
-A tick in Python takes 0.2 ms of a processor that has slept since the last one and has to find all of it in its memory again; here it
-takes what the sleep and the middleware take. It is a tick of `simulation.runner`, where nothing stands between law
-and plant: no fault, no push, no lockstep. Whatever else there is to do ends the stretch, and Python takes over:
+A tick in Python takes 0.2 ms of a processor that has slept since the last one and has to load all of it into its caches again;
+here it takes what the sleep and the middleware take. Whatever else there is to do ends the loop, and Python takes over:
 
     DONE             all ticks are published
     INTERRUPTED      somebody wants something between two ticks
@@ -217,7 +216,7 @@ def steady() -> Clock | None:
 
 
 class NativeLoop:
-    """Runs stretches, one at a time. `asked[0] = 1` ends one after its tick."""
+    """Runs the compiled loop. `asked[0] = 1` ends it after its tick."""
 
     def __init__(self, clock: Clock | None):
         self.asked = np.zeros(1, np.int64)
@@ -229,8 +228,8 @@ class NativeLoop:
         """Whether there is a clock."""
         return self._clock is not None
 
-    def rehearse(self, plant: Plant) -> None:
-        """Have the code for a plant, where stretches are possible."""
+    def warm_up(self, plant: Plant) -> None:
+        """Have the code for a plant, where it can run."""
         if self.possible:
             none = np.zeros(0, np.int64)
             nowhere = PublishBuffers(0, none, none, np.zeros(0), *(none,) * 5, np.zeros(3))
@@ -254,8 +253,10 @@ class NativeLoop:
             plant.step_time, longest = result.times.tolist()
             runner.pacer.passed(published)
             runner.statistics.passed(published, limited, longest)
-            runner.acting = command_queue.take(seen - command_queue.read) or runner.acting
-            runner.chain.commands.counts["outrun"] += overtaken
+            runner.signals.active_command = (
+                command_queue.take(seen - command_queue.read) or runner.signals.active_command
+            )
+            runner.signals.faults.commands.counts["outrun"] += overtaken
             return how, plant.fault()
         return how, ""
 

@@ -154,7 +154,7 @@ class Plant:
         """What `mechanics.pendulum.imu` takes besides the load and the state: contacts, memory to write over, place."""
         return self.contact, self._work, self.setup.imu_position
 
-    def adopt(self, setup: Setup) -> None:
+    def reconfigure(self, setup: Setup) -> None:
         """Go on from the same state and time with other numbers; the energy is balanced anew.
 
         What closed contacts remember stays where there is the same to touch as before. Obstacles

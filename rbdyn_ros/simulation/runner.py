@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rbdyn_ros.faults.pipeline import FaultPipeline
-from rbdyn_ros.simulation.command import Command, CommandQueue, Rejected, check_stamp
+from rbdyn_ros.simulation.command import Command, CommandQueue
 from rbdyn_ros.simulation.history import History
-from rbdyn_ros.simulation.measurement import Measurement, measure
 from rbdyn_ros.simulation.native_loop import (
     COMMAND_TIMEOUT,
     DONE,
@@ -24,6 +23,7 @@ from rbdyn_ros.simulation.native_loop import (
 from rbdyn_ros.simulation.pace import Pace
 from rbdyn_ros.simulation.pacing import SLICE, Pacer, exact_sleeps
 from rbdyn_ros.simulation.plant import Plant, Setup
+from rbdyn_ros.simulation.signals import PlantSignals
 from rbdyn_ros.simulation.statistics import Statistics
 from rbdyn_ros.types import Array, State
 
@@ -51,9 +51,10 @@ class NativePublisher(Protocol):
 class Runner:
     """Ticks a `Plant` in a thread. Whatever others ask for happens between two ticks.
 
-    `prepare(runner)` is called in the thread after every tick, and at `idle_period` while time stands still; it returns what publishes the
-    state then, and calls `leaves()`. `on_status(status)` is called after every change of the status. Where there is an `native_publisher`, plain ticks
-    run in machine code, a stretch at a time.
+    `prepare(runner)` is called in the thread after every tick, and at `idle_period` while time
+    stands still; it returns what publishes the state then, and calls `mark_published()`.
+    `on_status(status)` is called after every change of the status. With a `native_publisher`
+    ticks run in the compiled loop wherever they can.
     """
 
     def __init__(
@@ -67,19 +68,12 @@ class Runner:
         self.pace, self.command_queue = pace, CommandQueue()
         self.history, self.statistics = History(pace.history_rows), Statistics()
         tick = setup.step_ns * setup.tick_steps * 1e-9  # [s]
-        self.pacer, self.chain = Pacer(), FaultPipeline(pace.faults, pace.seed, tick)
-        self.plant = Plant(setup, pace.force_limit, self.history, self.chain.actuator.state)
+        self.pacer, faults = Pacer(), FaultPipeline(pace.faults, pace.seed, tick)
+        self.plant = Plant(setup, pace.force_limit, self.history, faults.actuator.state)
         self.status = STOPPED
-        self.measurement: Measurement | None = (
-            None  # the newest that has arrived; None: the truth, at once
-        )
-        self.told = True  # whether it arrived in this tick
-        self.acting: Command | None = None  # the newest that has arrived at the cart
-        self._prepare, self._on_status, self._native_publisher = (
-            prepare,
-            on_status,
-            native_publisher,
-        )
+        self.signals = PlantSignals(self.plant, faults, self.command_queue)
+        self._prepare, self._on_status = prepare, on_status
+        self._native_publisher = native_publisher
         self._native_loop = NativeLoop(steady())
         self._ready: Callable | None = None  # publishes the last tick, when its time has come
         self._work = 0.0  # [s] that it took
@@ -87,11 +81,10 @@ class Runner:
         self._held: set = set()  # what has to happen before time begins by itself
         self._ending = False
         self._thread: threading.Thread | None = None
-        self._measure()
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Between two ticks: a stretch ends for it."""
+        """Between two ticks: the compiled loop ends for it."""
         self._native_loop.asked[0] = 1
         with self._between_ticks:
             yield
@@ -100,11 +93,6 @@ class Runner:
     def compiles(self) -> bool:
         """Whether plain ticks can pass in machine code here."""
         return self._native_loop.possible
-
-    @property
-    def awaited(self) -> int:
-        """The stamp [ns] of the newest state that its readers know; in lockstep, a command has to answer it."""
-        return self.measurement.stamp if self.measurement else self.plant.stamp
 
     # what others ask for
 
@@ -120,7 +108,7 @@ class Runner:
             else {*conditions, *({COMMAND} if start == "on_command" else ())},
             False,
         )
-        self._become(PAUSED if self._held or start == "paused" else PLAYING)
+        self._set_status(PAUSED if self._held or start == "paused" else PLAYING)
         self._thread = threading.Thread(target=self._run, name="simulation", daemon=True)
         self._thread.start()
 
@@ -132,14 +120,14 @@ class Runner:
         if self._thread:
             self._thread.join()
             self._thread = None
-        self._become(STOPPED)
+        self._set_status(STOPPED)
 
     def command(self, command: Command) -> None:
         """Take a valid command: it is applied from the next tick on, and releases a held start.
 
         In lockstep the first answer to the present state counts, and no other: a command without a stamp answers none.
         """
-        if self.pace.lockstep and not self._is_first_answer(command.stamp):
+        if self.pace.lockstep and not self.signals.is_first_answer(command.stamp):
             self.command_queue.late += 1
             return
         self.statistics.answered(command.stamp, command.received)
@@ -164,7 +152,7 @@ class Runner:
         with self._asking():
             if self._held:
                 self._held.clear()
-                self._become(FAULT + why)
+                self._set_status(FAULT + why)
 
     def play(self) -> str:
         """Let time run; why not, or ""."""
@@ -172,7 +160,7 @@ class Runner:
             if self.status.startswith(FAULT):
                 return f"in {self.status}; call ~/reset first"
             self._held.clear()
-            self._become(PLAYING)
+            self._set_status(PLAYING)
             return ""
 
     def pause(self) -> str:
@@ -181,7 +169,7 @@ class Runner:
             if self.status.startswith(FAULT):
                 return f"in {self.status}; call ~/reset first"
             self._held.clear()
-            self._become(PAUSED)
+            self._set_status(PAUSED)
             return ""
 
     def step(self) -> str:
@@ -189,7 +177,7 @@ class Runner:
         with self._asking():
             if self.status != PAUSED:
                 return f"is {self.status}; only a paused simulation steps"
-            self._tick(self._commanded(time.monotonic()))
+            self._tick(self._command(time.monotonic()))
             self._publish()
             return ""
 
@@ -198,11 +186,10 @@ class Runner:
         with self._asking():
             self.plant.reset(state)
             self.command_queue.clear()
-            self.chain.restart()
-            self.acting = self.measurement = None
-            self._measure()
+            self.signals.faults.restart()
+            self.signals.reset()
             if self.status.startswith(FAULT):
-                self._become(PLAYING)
+                self._set_status(PLAYING)
             self._publish()
 
     def restart(self, state: State) -> None:
@@ -211,19 +198,19 @@ class Runner:
             self.plant.steps += self.plant.setup.tick_steps
             self.reset(state)
 
-    def adopt(self, setup: Setup, pace: Pace) -> None:
+    def reconfigure(self, setup: Setup, pace: Pace) -> None:
         """Go on with other numbers."""
         with self._asking():
-            self.plant.adopt(setup)
+            self.plant.reconfigure(setup)
             self.pace, self.plant.limit = pace, pace.force_limit
-            self.chain.become(pace.faults, pace.seed)
+            self.signals.faults.become(pace.faults, pace.seed)
 
     def push(self, wrench: Array, end: int) -> None:
         """Let a wrench (9,) (see `types.Input`) act on the rod until the simulated time `end` [ns]."""
         with self._asking():
             self.plant.push(wrench, end)
 
-    def past(self) -> tuple:
+    def recent_history(self) -> tuple:
         """(stamps (n,), rows (n, 13)) of the newest ticks, as `History.read` gives them."""
         with self._asking():
             return self.history.read()
@@ -233,12 +220,12 @@ class Runner:
         with self._asking():
             self.statistics, self.pacer = Statistics(), Pacer()
             self.command_queue.reset_counts()
-            self.chain.reset_counts()
+            self.signals.faults.reset_counts()
 
-    def leaves(self) -> None:
+    def mark_published(self) -> None:
         """The state is about to be sent: its answer may come before the last topic has left."""
-        if self.told:
-            self.statistics.published(self.awaited)
+        if self.signals.is_new:
+            self.statistics.published(self.signals.expected_stamp)
 
     # the thread
 
@@ -255,7 +242,7 @@ class Runner:
             self._fail(error)
 
     def _play_tick(self) -> None:
-        """A stretch of ticks in machine code or, where there is more to do, one tick in Python, published at its deadline."""
+        """Ticks in the compiled loop or, where there is more to do, one in Python."""
         factor = self.pace.real_time_factor
         period = self.plant.tick_ns * 1e-9 / factor if factor else 0.0
         how = self._compiled_ticks(period)
@@ -266,15 +253,15 @@ class Runner:
         late = self.pacer.wait(period, self._resting, self.pace.overrun)
         with self._between_ticks:
             if late > period and self.pace.overrun == "stop" and not self._resting():
-                self._become(f"{FAULT}{_overran(late, period)}")
-            elif self._ready:  # and nothing newer was told meanwhile
+                self._set_status(f"{FAULT}{_overran(late, period)}")
+            elif self._ready:  # and nothing newer was published meanwhile
                 self._ready()
                 self._ready = None
 
     def _compiled_ticks(self, period: float) -> int:
-        """Let plain ticks pass in machine code; how that ended, COMMAND_TIMEOUT also where it could not begin."""
+        """Run the compiled loop; how it ended, COMMAND_TIMEOUT also where it could not begin."""
         with self._between_ticks:
-            if self._native_loop.asked[0] or not self._is_plain(period):
+            if self._native_loop.asked[0] or not self._is_native(period):
                 self._native_loop.asked[0] = 0  # whoever asks gets the lock while Python sleeps
                 return COMMAND_TIMEOUT
             native_publisher = self._native_publisher.begin(self)
@@ -291,17 +278,17 @@ class Runner:
                 self._publish()  # says what the middleware has against it
             return how
 
-    def _is_plain(self, period: float) -> bool:
-        """Whether a tick is nothing but the newest command, a step and its publication."""
-        chain, pace = self.chain, self.pace
-        clear = chain.sees_truth and chain.commands.clear
+    def _is_native(self, period: float) -> bool:
+        """Whether the compiled loop can take the next tick."""
+        faults, pace = self.signals.faults, self.pace
+        clear = faults.sees_truth and faults.commands.clear
         paced = 0.0 < period <= SLICE and not pace.lockstep and self.pacer.beat(period) is not None
         return (
             self._native_publisher is not None
             and self._native_loop.possible
             and clear
             and paced
-            and self.acting is not None
+            and self.signals.active_command is not None
             and not self._resting()
         )
 
@@ -318,7 +305,7 @@ class Runner:
             if self._resting():
                 return False
             if not in_time and self.pace.lockstep_reaction == "fault":
-                self._become(
+                self._set_status(
                     f"{FAULT}no command answered the state within {self.pace.lockstep_timeout:g} s{self._rejection()}"
                 )
                 return False
@@ -326,7 +313,7 @@ class Runner:
             return True
 
     def _step(self, begun: float, drop: bool) -> None:
-        start, commanded = time.monotonic(), self._commanded(begun)
+        start, commanded = time.monotonic(), self._command(begun)
         self._tick((0.0, 0.0) if drop else commanded)
         self._ready = self._prepare(self)
         self._work = time.monotonic() - start
@@ -351,7 +338,7 @@ class Runner:
         status = f"{FAULT}{type(error).__name__}: {error}"
         if status != self.status:
             traceback.print_exc()
-        self._become(status)
+        self._set_status(status)
         time.sleep(self.pace.idle_period)
 
     def _answer_arrived(self) -> bool:
@@ -359,12 +346,14 @@ class Runner:
 
         The state is sent again while it waits: a reader may have lost it, and asks for the best effort only.
         """
-        if not self.pace.lockstep or self.command_queue.accepted == 0 or not self.told:
+        if not self.pace.lockstep or self.command_queue.accepted == 0 or not self.signals.is_new:
             return True
 
         def is_answered(newest) -> bool:
             """By a command that repeats the stamp."""
-            return self._resting() or (newest is not None and newest.stamp == self.awaited)
+            return self._resting() or (
+                newest is not None and newest.stamp == self.signals.expected_stamp
+            )
 
         deadline = time.monotonic() + self.pace.lockstep_timeout
         while not self.command_queue.wait(is_answered, self.pace.idle_period):
@@ -383,75 +372,21 @@ class Runner:
             else ""
         )
 
-    @property
-    def _instant(self) -> int:
-        """The number of the tick."""
-        return self.plant.steps // self.plant.setup.tick_steps
+    def _command(self, now: float) -> tuple[float, float]:
+        return self.signals.command(now, self.pace, self.statistics)
 
-    def _is_first_answer(self, stamp: int) -> bool:
-        newest = self.command_queue.newest
-        return stamp == self.awaited and (newest is None or newest.stamp != stamp)
-
-    def _commanded(self, now: float) -> tuple:
-        """The force to ask for at the steady instant `now`: the newest command that had arrived, as far as the watchdog lets it count."""
-        self._bring_commands(now)
-        newest = self.acting
-        if newest is None:
-            return (0.0, 0.0)
-        if self.pace.lockstep:
-            return newest.force
-        age = (now - newest.received) / self.pace.slowdown
-        self.statistics.watched(self.pace.watchdog.expired(age))
-        return self.pace.watchdog.force(newest.force, age)
-
-    def _bring_commands(self, now: float) -> None:
-        """Let the commands go their way to the cart.
-
-        One that was under way counts as received when it arrives, if it is still an answer to a
-        state that is young enough.
-        """
-        instant, way = self._instant, self.chain.commands
-        for command in self.command_queue.taken(now):
-            way.send(instant, (instant, command))
-        if (arrived := way.arrived(instant)) is None:
-            return
-        sent, command = arrived
-        if sent < instant:
-            command = command._replace(received=now)
-            try:
-                check_stamp(
-                    command.stamp, self.plant.stamp, self.pace.oldest_stamp, "a delayed command"
-                )
-            except Rejected as rejected:
-                self.command_queue.reject(rejected)
-                return
-        self.acting = command
-
-    def _measure(self) -> None:
-        """Let the sensors tell of this tick, and their readers hear what arrives. The first reading is known at once."""
-        if self.chain.sees_truth:
-            self.measurement, self.told = None, True
-            return
-        taken, way = measure(self.plant, self.chain.sensors), self.chain.states
-        if self.measurement is None:
-            self.measurement, self.told = taken, True
-            return
-        way.send(self._instant, taken)
-        arrived = way.arrived(self._instant)
-        self.measurement, self.told = arrived or self.measurement, arrived is not None
-
-    def _tick(self, force: tuple) -> None:
+    def _tick(self, force: tuple[float, float]) -> None:
         fault = self.plant.tick(force)
         self.statistics.saturated += self.plant.limited
         self._ticked(fault)
 
     def _ticked(self, fault: str) -> None:
         self.statistics.ticked(self.plant.step_time, self.plant.off_travel)
-        self._measure()
+        self.signals.measure()
         if fault:
-            self._become(FAULT + fault)
+            self._set_status(FAULT + fault)
 
-    def _become(self, status: str) -> None:
+    def _set_status(self, status: str) -> None:
         changed, self.status = status != self.status, status
         self.command_queue.wake()
         if changed:

@@ -341,7 +341,7 @@ class _Course:
         ended = self._runner.plant.stamp >= self._last or self._runner.status.startswith(
             FAULT
         )  # before: what is read then is all
-        stamps, rows = self._runner.past()
+        stamps, rows = self._runner.recent_history()
         new = (stamps > self._stamps[-1]) & (stamps <= self._last)
         for stamp, row in zip(stamps[new], rows[new]):
             self._stamps.append(int(stamp))

@@ -120,26 +120,26 @@ def test_what_is_measured_differs_from_the_truth(graph):
     assert names[-1] == "on: state.drop, noise.cart, bias.cart, bias.gyroscope"
     assert labelled(counted[-1])["sensors_disturbed"] > 100 and set(labelled(counted[-1])) == {
         "time",
-        *simulator.runner.chain.counts(),
+        *simulator.runner.signals.faults.counts(),
     }
     assert change(
         graph, faults__bias__cart=[0.0, 0.0], faults__noise__cart=0.0, faults__state__drop=0.0
     ).successful
     assert change(graph, faults__bias__gyroscope=[0.0, 0.0, 0.0]).successful
     assert graph.call(Trigger, f"{NODE}/reset_statistics").success
-    assert not any(simulator.runner.chain.counts().values())
+    assert not any(simulator.runner.signals.faults.counts().values())
 
 
 def test_a_bad_fault_is_refused_and_leaves_the_others_as_they_were(graph):
     simulator = graph.simulator(start="paused", faults__command__drop=0.1)
-    before = simulator.runner.chain.options
+    before = simulator.runner.signals.faults.options
     result = change(graph, faults__noise__cart=0.1, faults__command__drop=1.5)
     assert (
         not result.successful
         and "faults.command.drop out of range Min: 0.0, Max: 1.0, value: 1.5" in result.reason
     )
     assert (
-        simulator.runner.chain.options is before
+        simulator.runner.signals.faults.options is before
         and simulator.get_parameter("faults.noise.cart").value == 0.0
     )
     assert before.command_drop == 0.1
@@ -160,7 +160,7 @@ def test_the_force_that_acts_is_shown(graph):
         Float64MultiArray(data=[6.0, 0.0])
     )
     graph.until(lambda: heard and heard[-1].wrench.force.x == 2.0)
-    assert simulator.runner.chain.counts()["actuator_saturated"] > 0
+    assert simulator.runner.signals.faults.counts()["actuator_saturated"] > 0
     graph.until(lambda: described)
     assert (
         'mass value="1.0"' in described[-1].data
@@ -181,7 +181,7 @@ def test_a_third_of_the_commands_lost_and_20_ms_of_jitter(graph):
     )
     simulator = graph.simulator(**LOCKSTEP, **rough, initial__orientation=LEANING)
     graph.controller(cart__damping=0.5, period=0.01)
-    runner, counts = simulator.runner, simulator.runner.chain.counts
+    runner, counts = simulator.runner, simulator.runner.signals.faults.counts
     for turn in range(3):
         end = runner.plant.time + 0.5
         graph.until(lambda: runner.plant.time > end)
@@ -196,7 +196,7 @@ def test_a_third_of_the_commands_lost_and_20_ms_of_jitter(graph):
         and np.abs(runner.plant.q[:2]).max() < 0.1
     )
     assert (
-        0.2 < counts()["command_dropped"] / runner.chain.commands.counts["sent"] < 0.4
+        0.2 < counts()["command_dropped"] / runner.signals.faults.commands.counts["sent"] < 0.4
         and counts()["command_reordered"] > 10
     )
     assert runner.statistics.lockstep_timeouts == 0
@@ -223,7 +223,7 @@ def test_time_that_jumps_back_finds_a_controller_that_goes_on(graph):
     assert simulator.runner.status == "playing" and controller.status == "running"
     assert (
         abs(simulator.runner.plant.q[3:5]).max() < 0.01
-        and simulator.runner.chain.counts()["state_delayed"] > 100
+        and simulator.runner.signals.faults.counts()["state_delayed"] > 100
     )
 
 

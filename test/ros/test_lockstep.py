@@ -61,7 +61,7 @@ def run(graph, changes: dict) -> dict:
     simulator.runner.end()
     assert simulator.runner.statistics.lockstep_timeouts == 0
     assert (simulator.runner.plant.evidence.impacts > 0) == (changes == STOPS)
-    assert (sum(simulator.runner.chain.counts().values()) > 0) == (changes == FAULTS)
+    assert (sum(simulator.runner.signals.faults.counts().values()) > 0) == (changes == FAULTS)
     stamped = [
         (topic, nanoseconds(m.header.stamp), m)
         for topic, messages in zip(topics, heard)
@@ -141,7 +141,7 @@ def beside(graph):
 def history(simulator) -> tuple:
     """What moved until `END`, and which force moved it, bit by bit."""
     simulator.runner.end()
-    stamps, rows = simulator.runner.past()
+    stamps, rows = simulator.runner.recent_history()
     return stamps[stamps <= END].tobytes(), rows[stamps <= END].tobytes()
 
 

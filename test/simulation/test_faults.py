@@ -56,15 +56,15 @@ class Loop:
     def answer(self, runner):
         if self.finished.is_set():
             return
-        plant, seen = runner.plant, runner.measurement
+        plant, seen = runner.plant, runner.signals.measurement
         stamp, q, v = (seen.stamp, seen.q, seen.v) if seen else (plant.stamp, plant.q, plant.v)
         if not self.rows or self.rows[-1][0] != plant.stamp:
             self.rows.append((plant.stamp, *runner.plant.force, *plant.q, *plant.v))
-            self.told.append((stamp, tuple(q), tuple(v)) if runner.told else None)
+            self.told.append((stamp, tuple(q), tuple(v)) if runner.signals.is_new else None)
         if len(self.rows) == self.until:
-            self.counts = runner.chain.counts()
+            self.counts = runner.signals.faults.counts()
             self.finished.set()
-        elif runner.told:
+        elif runner.signals.is_new:
             state = State(0.0, np.array(q), np.array(v))
             runner.command(Command(tuple(map(float, self.law(state))), stamp, time.monotonic()))
 
@@ -261,14 +261,14 @@ def test_the_simulated_plant_differs_from_the_declared_one(loop):
 
 def test_faults_change_between_two_ticks(loop, values):
     played = loop(until=50)
-    assert played.runner.measurement is None and not any(played.counts.values())
+    assert played.runner.signals.measurement is None and not any(played.counts.values())
     changed = values(faults__noise__cart=0.1, faults__command__delay=0.004)
-    played.runner.adopt(setup.plant_setup(changed), setup.pace(changed))
+    played.runner.reconfigure(setup.plant_setup(changed), setup.pace(changed))
     played.runner.begin()
     played.runner.pause()
     assert played.runner.step() == ""
-    assert played.runner.measurement.q[:2] != played.runner.plant.q[:2].tolist()
-    counts = played.runner.chain.counts
+    assert played.runner.signals.measurement.q[:2] != played.runner.plant.q[:2].tolist()
+    counts = played.runner.signals.faults.counts
     assert counts()["sensors_disturbed"] == 1
     played.runner.end()
     played.runner.reset_statistics()
@@ -303,14 +303,17 @@ def test_the_watchdog_sees_that_nothing_arrives_any_more(running, values):
     runner.command(Command((2.0, 0.0), 0, time.monotonic()))
     wait(lambda: runner.plant.force == (2.0, 0.0))
     deaf = values(watchdog__timeout=0.05, faults__command__drop=1.0)
-    runner.adopt(setup.plant_setup(deaf), setup.pace(deaf))
+    runner.reconfigure(setup.plant_setup(deaf), setup.pace(deaf))
 
     def goes_on() -> bool:
         runner.command(Command((2.0, 0.0), 0, time.monotonic()))  # the controller does what it can
         return runner.plant.force == (0.0, 0.0)
 
     wait(goes_on)
-    assert runner.statistics.watchdog_trips == 1 and runner.chain.counts()["command_dropped"] > 10
+    assert (
+        runner.statistics.watchdog_trips == 1
+        and runner.signals.faults.counts()["command_dropped"] > 10
+    )
 
 
 def test_a_command_that_arrives_too_late_is_stale(running):
@@ -341,13 +344,13 @@ def test_nothing_breaks_where_everything_changes_at_random(running, values):
     def shake():
         chosen = {p.name: chance.uniform(0.0, 0.05) * chance.choice((0.0, 1.0)) for p in numbers}
         changed = {**values(**calm), **chosen, "seed": chance.randrange(3)}
-        runner.adopt(setup.plant_setup(changed), setup.pace(changed))
+        runner.reconfigure(setup.plant_setup(changed), setup.pace(changed))
 
     def push():
         runner.command(
             Command(
                 (chance.uniform(-20.0, 20.0), chance.uniform(-20.0, 20.0)),
-                chance.choice((0, runner.awaited)),
+                chance.choice((0, runner.signals.expected_stamp)),
                 time.monotonic(),
             )
         )
@@ -367,7 +370,7 @@ def test_nothing_breaks_where_everything_changes_at_random(running, values):
             )
         )()
         assert not runner.status.startswith("fault") and np.isfinite(runner.plant.q).all()
-        assert min(runner.chain.counts().values()) >= 0
+        assert min(runner.signals.faults.counts().values()) >= 0
 
 
 class Jump:

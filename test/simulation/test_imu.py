@@ -285,7 +285,7 @@ def test_a_contact_that_is_forgotten_or_taken_away_presses_no_more(plant):
     p = plant(1e-3, initial__orientation=LYING, **FLOOR)
     for _ in range(5):
         p.tick((0.0, 0.0), NO_WRENCH)
-    p.adopt(plant(1e-3, initial__orientation=LYING).setup)  # no floor
+    p.reconfigure(plant(1e-3, initial__orientation=LYING).setup)  # no floor
     R = np.array(unit_quaternion.matrix(tuple(p.q[2:].tolist())))
     assert (R @ p.specific_force())[2] < 5.0
 

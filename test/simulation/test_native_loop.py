@@ -249,7 +249,7 @@ def test_a_stretch_is_its_ticks(resting, passed, plant):
     assert (
         runner.statistics.ticks == 12
         and runner.plant.force == (3.0, 4.0)
-        and runner.acting.force == (3.0, 4.0)
+        and runner.signals.active_command.force == (3.0, 4.0)
     )
 
 
@@ -277,8 +277,8 @@ def test_a_faulty_drive_and_a_push_are_those_of_python(resting, passed):
     assert seen == pytest.approx(np.array(rows), rel=SAME, abs=SAME)
     assert not np.allclose(rows[-1][-2:], (3.0, 4.0)) and not alone.input.disturbance.any()
     assert drive.counts["saturated"] == 12 and drive.counts["rate_limited"] > 0
-    assert runner.chain.actuator.counts == drive.counts
-    assert runner.chain.actuator.missing == pytest.approx(drive.missing)
+    assert runner.signals.faults.actuator.counts == drive.counts
+    assert runner.signals.faults.actuator.missing == pytest.approx(drive.missing)
     assert runner.plant.evidence.balance == pytest.approx(alone.evidence.balance, abs=1e-12)
 
 
@@ -299,7 +299,7 @@ def test_each_tick_is_told_at_its_deadline_and_its_instant_is_known(resting, pas
 
 def test_the_systems_clock_is_that_of_python(made):
     runner = made()
-    NativeLoop(steady()).rehearse(runner.plant)
+    NativeLoop(steady()).warm_up(runner.plant)
     commanded(runner, (1.0, 0.0), time.monotonic())
     runner.pacer.wait(TICK, lambda: True)
     runner.pacer.passed(50)  # the first deadline is 0.1 s away
@@ -319,16 +319,20 @@ def test_the_newest_command_counts_those_before_it_are_overtaken_and_a_large_one
     runner = resting(cart__force_limit=5.0)
     commanded(runner, (30.0, 40.0), virtual.now)
     assert passed(runner, 3) == (DONE, "")
-    assert runner.plant.force == pytest.approx((3.0, 4.0), abs=1e-15) and runner.acting.force == (
+    assert runner.plant.force == pytest.approx(
+        (3.0, 4.0), abs=1e-15
+    ) and runner.signals.active_command.force == (
         30.0,
         40.0,
     )
-    assert runner.statistics.saturated == 3 and runner.chain.commands.counts["outrun"] == 1
+    assert (
+        runner.statistics.saturated == 3 and runner.signals.faults.commands.counts["outrun"] == 1
+    )
     commanded(runner, (1.0, 0.0), virtual.now)
     assert (
         passed(runner, 3) == (DONE, "")
         and runner.plant.force == (1.0, 0.0)
-        and runner.chain.commands.counts["outrun"] == 1
+        and runner.signals.faults.commands.counts["outrun"] == 1
     )
 
 
@@ -443,7 +447,7 @@ def test_the_past_is_read_between_two_ticks_also_where_its_ring_is_full(made):
         wait(lambda: len(press.issues) > 200)
         for _ in range(20):
             stretches, before = press.stretches, runner.plant.stamp
-            stamps, _ = runner.past()
+            stamps, _ = runner.recent_history()
             assert (
                 len(stamps) == runner.pace.history_rows
                 and set(np.diff(stamps)) == {runner.plant.tick_ns}

@@ -104,7 +104,7 @@ def test_other_numbers_are_adopted_between_ticks(plant, values):
     p = plant()
     p.tick((5.0, 0.0), NO_WRENCH)
     q = p.q.copy()
-    p.adopt(setup.plant_setup(values(rod__mass=3.0, input__force_x=(1.0, 2.0, 0.0))))
+    p.reconfigure(setup.plant_setup(values(rod__mass=3.0, input__force_x=(1.0, 2.0, 0.0))))
     assert (
         np.array_equal(p.q, q) and p.setup.system.rod_mass == 3.0 and p.input.sines.shape == (1, 4)
     )

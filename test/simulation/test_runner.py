@@ -363,7 +363,7 @@ def test_a_fault_stops_time_and_reset_recovers(running, values):
             real_time_factor=0.0,
             watchdog__timeout=0.0,
         )
-        runner.adopt(setup.plant_setup(good), setup.pace(good))
+        runner.reconfigure(setup.plant_setup(good), setup.pace(good))
         runner.reset()
         wait(lambda: runner.plant.steps > 0)
 

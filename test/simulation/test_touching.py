@@ -86,7 +86,7 @@ def test_other_friction_is_adopted_where_the_rod_lies(plant, values):
     )
     memory = p.contact
     p.check(other)
-    p.adopt(other)
+    p.reconfigure(other)
     assert p.contact is memory and p.tick((0.0, 0.0), NO_WRENCH) == ""
     slippery = setup.plant_setup(
         values(
@@ -94,7 +94,7 @@ def test_other_friction_is_adopted_where_the_rod_lies(plant, values):
         )
     )
     p.check(slippery)
-    p.adopt(slippery)
+    p.reconfigure(slippery)
     assert p.tick((0.0, 0.0), NO_WRENCH) == ""
 
 

@@ -78,19 +78,19 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
         elapsed=plant.elapsed,
         touches=plant.touches,
         specific_force=plant.specific_force,
-        faults=runner.chain,
+        faults=runner.signals.faults,
     )
 
 
-def told(truth: Sample, measurement: Measurement, gimbal: GimbalJoints) -> Sample:
+def of_measurement(truth: Sample, measurement: Measurement, gimbal: GimbalJoints) -> Sample:
     """What the sensors tell, of the instant of the measurement; its forces are the true ones of
     that instant.
     """
     m = measurement
     more = dict(reaction=m.reaction, inertial=(m.gyroscope, m.felt))
-    told = of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal, **more)
-    claimed = cache(lambda: covariances(m.faults, told.angles, told.R, told.V))
-    return told._replace(covariances=claimed)
+    reading = of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal, **more)
+    claimed = cache(lambda: covariances(m.faults, reading.angles, reading.R, reading.V))
+    return reading._replace(covariances=claimed)
 
 
 def of(

@@ -16,8 +16,8 @@ from rbdyn_ros.ros.simulator.command_subscribers import CommandSubscribers
 from rbdyn_ros.ros.simulator.simulator_services import SimulatorServices
 from rbdyn_ros.ros.simulator.telemetry import Telemetry
 from rbdyn_ros.simulation import setup
-from rbdyn_ros.simulation.rehearsal import rehearse
 from rbdyn_ros.simulation.runner import FAULT, STOPPED, Runner
+from rbdyn_ros.simulation.warm_up import warm_up
 
 NAME = "pendulum_simulator"
 READERS = "readers"  # a condition of the start
@@ -58,8 +58,8 @@ class Simulator(ManagedNode):
         """Swap a new snapshot in, between two ticks."""
         if self.runner:
             plant = setup.plant_setup(values)
-            rehearse(plant)  # what compiles does so here, while the old plant goes on
-            self.runner.adopt(plant, setup.pace(values))
+            warm_up(plant)  # what compiles does so here, while the old plant goes on
+            self.runner.reconfigure(plant, setup.pace(values))
             self.telemetry.describe(self.runner.plant.setup, values)
 
     def configure(self) -> None:
@@ -69,7 +69,7 @@ class Simulator(ManagedNode):
         self.get_logger().info(
             f"warming up {plant.integrator.name}: the first start on a machine compiles, for up to a minute"
         )
-        refusal = rehearse(plant)
+        refusal = warm_up(plant)
         if refusal:
             self.get_logger().warning(f"the first tick fails: {refusal}")
         self.telemetry = Telemetry(self, self.frames, values)
@@ -81,7 +81,7 @@ class Simulator(ManagedNode):
             self._on_status,
             self.telemetry.native_publisher,
         )
-        self.telemetry.rehearse(self.runner)
+        self.telemetry.warm_up(self.runner)
         if not (self.runner.compiles and self.telemetry.native_publisher.possible):
             self.get_logger().info(
                 "every tick is Python's: machine code needs a 64-bit Linux and a librcl.so that tells its functions"
@@ -152,7 +152,7 @@ class Simulator(ManagedNode):
         directory = self.parameters.values["history.directory"]
         plant = self.runner.plant.setup
         return bag.write(
-            directory, why, self.get_namespace(), self.frames, plant, self.runner.past()
+            directory, why, self.get_namespace(), self.frames, plant, self.runner.recent_history()
         )
 
     def findings(self) -> list:
@@ -223,7 +223,11 @@ def _timing(runner: Runner) -> tuple:
 def _faults(runner: Runner, values: dict) -> tuple:
     """Which faults are on, and how often each has struck."""
     on = [p.name.removeprefix("faults.") for p in FAULTS if values[p.name] != p.default]
-    return "faults", [(OK, f"on: {', '.join(on)}" if on else "none")], runner.chain.counts()
+    return (
+        "faults",
+        [(OK, f"on: {', '.join(on)}" if on else "none")],
+        runner.signals.faults.counts(),
+    )
 
 
 def main(args=None) -> int:

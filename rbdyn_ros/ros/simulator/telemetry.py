@@ -66,13 +66,13 @@ class Telemetry:
         """What publishes a tick: what is due while time runs, everything while it stands still;
         nothing that nobody hears.
 
-        What is measured differs from the truth where `runner.measurement` says so, and is silent
+        What is measured differs from the truth where `runner.signals.measurement` says so, and is silent
         where nothing arrived.
         """
         truth, still = sample.take(runner, self.gimbal), runner.status != PLAYING
-        told = (
-            sample.told(truth, runner.measurement, self._measured_gimbal)
-            if runner.measurement
+        reading = (
+            sample.of_measurement(truth, runner.signals.measurement, self._measured_gimbal)
+            if runner.signals.measurement
             else truth
         )
         ticks, seconds = runner.plant.steps // truth.setup.tick_steps, runner.plant.tick_ns * 1e-9
@@ -84,16 +84,16 @@ class Telemetry:
         for rate, topics in self.heard:
             if still or due(ticks, rate * seconds):
                 for fill, measured, true in topics:
-                    if told is truth:
+                    if reading is truth:
                         ready.append((measured + true, fill(truth)))
                         continue
-                    if measured and (runner.told or still):
-                        ready.append((measured, fill(told)))
+                    if measured and (runner.signals.is_new or still):
+                        ready.append((measured, fill(reading)))
                     if true:
                         ready.append((true, fill(truth)))
 
         def publish() -> None:
-            runner.leaves()
+            runner.mark_published()
             if self._flow:
                 self._flow.publish(ready)
                 return
@@ -146,7 +146,7 @@ class Telemetry:
             groups = [(rate, _heard_of(topics)) for rate, topics in self._groups if rate]
             self.heard = [(rate, topics) for rate, topics in groups if topics]
 
-    def rehearse(self, runner: Runner) -> None:
+    def warm_up(self, runner: Runner) -> None:
         """Fill every message once and send none, so that nothing is left to compile when somebody
         begins to listen.
         """

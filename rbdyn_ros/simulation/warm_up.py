@@ -9,7 +9,7 @@ from rbdyn_ros.simulation.plant import Plant, Setup
 _NOISY = Faults(noise=Noise(*(1.0 for _ in Noise._fields)))
 
 
-def rehearse(setup: Setup) -> str:
+def warm_up(setup: Setup) -> str:
     """Why the first tick of a plant would fail, or ""; the plant's contacts remember nothing of it."""
     copy = Plant(setup)
     copy.to_world(
@@ -17,7 +17,7 @@ def rehearse(setup: Setup) -> str:
     )  # as a push in the rod's axes, or a click, asks for it
     failure = copy.tick((0.0, 0.0))
     measure(copy, Sensors(_NOISY, 0))
-    NativeLoop(steady()).rehearse(copy)
+    NativeLoop(steady()).warm_up(copy)
     copy.steps = 0
     copy.reset()
     return failure

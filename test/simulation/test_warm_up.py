@@ -1,20 +1,20 @@
-"""The rehearsal of a plant before its loop runs."""
+"""A plant is warmed up before its loop runs: its first tick is taken on a copy."""
 
 from rbdyn_ros.simulation import setup
-from rbdyn_ros.simulation.rehearsal import rehearse
+from rbdyn_ros.simulation.warm_up import warm_up
 
 
-def test_a_rehearsal_says_why_a_tick_fails_and_leaves_contacts_alone(values):
+def test_the_warm_up_says_why_a_tick_fails_and_leaves_contacts_alone(values):
     changed = values(
         integrator__name="quaternion_midpoint",
         contact__stops__x_min=-3.0,
         contact__floor__enabled=True,
     )
     made = setup.plant_setup(changed)
-    assert rehearse(made) == ""
+    assert warm_up(made) == ""
     memory = made.options.contact
     assert not any(memory[name].any() for name in memory.dtype.names if name != "name")
     hopeless = setup.plant_setup(
         values(integrator__step=0.1, rates__state=10.0, initial__angular_velocity=(0.0, 30.0, 0.0))
     )
-    assert "did not converge" in rehearse(hopeless)
+    assert "did not converge" in warm_up(hopeless)
