@@ -26,7 +26,6 @@ from rbdyn_ros.experiments.nonsmooth_runs import march_linear  # noqa: E402
 from rbdyn_ros.mechanics.network import (  # noqa: E402
     bouncing_ball,
     cam_follower,
-    cam_profile,
     moreau_jean_linear,  # noqa: E402
 )
 
@@ -90,7 +89,7 @@ def cases() -> dict:
         params = cam_follower.Params(rpm)
         (u, v), (c, dc, _) = (
             cam_follower.lifted(params),
-            cam_profile.motion(cam_follower.rate(params), 0.0),
+            cam_follower.motion(cam_follower.rate(params), 0.0),
         )
         forces = cam_follower.cam_force(params, 1e-4 * np.arange(30001))[:, 0].tolist()
         case = _case(

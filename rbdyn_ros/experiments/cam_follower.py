@@ -232,7 +232,7 @@ def draw(outcome: Outcome, figure) -> None:
 
 
 def _series(axes, t: dict, title: str) -> None:
-    from rbdyn_ros.mechanics.network.cam_profile import motion
+    from rbdyn_ros.mechanics.network.cam_follower import motion
 
     w = 2.0 * np.pi * float(title.split()[0]) / 60.0
     times = np.linspace(0.0, 1.0, 2000)

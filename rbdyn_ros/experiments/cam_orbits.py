@@ -18,7 +18,7 @@ import numpy as np
 
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.network import cam_follower
-from rbdyn_ros.mechanics.network.cam_profile import motion
+from rbdyn_ros.mechanics.network.cam_follower import motion
 from rbdyn_ros.types import Array
 
 _SCAN = 500  # pieces of a revolution in which the gap is looked at

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.mechanics.network import cam_follower, cam_profile, moreau_jean_linear
+from rbdyn_ros.mechanics.network import cam_follower, moreau_jean_linear
 from rbdyn_ros.types import Array
 
 
@@ -27,7 +27,7 @@ def follow(params: cam_follower.Params, u: float, v: float, h: float, turns: int
     linear = moreau_jean_linear.prepare(
         params.mass, params.damping, params.stiffness, [[1.0]], 0.0, params.restitution, h
     )
-    c, dc, _ = cam_profile.motion(w, 0.0)
+    c, dc, _ = cam_follower.motion(w, 0.0)
     y, V = np.array([u - c]), np.array([v - dc])
     total, chunk, done = int(np.ceil(turns * turn / h)), int(np.ceil(20.0 * turn / h)), 0
     strobes, impacts, deepest, first = [np.array([[u, v]])], [], 0.0, None
@@ -50,7 +50,7 @@ def follow(params: cam_follower.Params, u: float, v: float, h: float, turns: int
             raise ValueError(
                 f"a step of {h:g} s is not solved at {params.rpm} rpm; take a smaller one"
             )
-        state = cam_profile.motions(w, times)[:, :2] + np.hstack([positions, velocities])
+        state = cam_follower.motions(w, times)[:, :2] + np.hstack([positions, velocities])
         due = turn * np.arange(np.floor(times[0] / turn) + 1, np.floor(times[-1] / turn) + 1)
         strobes.append(np.column_stack([np.interp(due, times, state[:, i]) for i in (0, 1)]))
         hit = np.flatnonzero((impulses[:, 0] > 0.0) & (velocities[:-1, 0] < 0.0))

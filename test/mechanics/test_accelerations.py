@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import accelerations, projection, runs, scene, shapes
+from rbdyn_ros.mechanics import accelerations, moreau_jean, projection, runs, scene, shapes
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import jacobian, joints, multipliers, pairs, rigid_bodies
+from rbdyn_ros.mechanics.network import bouncing_ball as closed_form
 from rbdyn_ros.mechanics.network import event_driven
 
 RNG = np.random.default_rng(11)
@@ -170,3 +171,45 @@ def test_the_variational_scheme_comes_to_the_event_driven_run_with_order_two():
         assert found.ok, found.message
         errors.append(np.abs(found.q[-1].ravel() - exact.q[0]).max())
     assert errors[0] < 1e-3 and np.log2(errors[0] / errors[2]) == pytest.approx(4.0, abs=0.6)
+
+
+def bouncing_ball():
+    """A ball at rest, 1 m over a plane."""
+    ball = rigid_bodies.build(1.0, (0.004,) * 3)
+    q = rigid_bodies.configuration(ball, (0.0, 0.0, 1.1))
+    floor = pairs.build(1, pairs.ball(0, 0.1, mu=0.3, e=0.8))
+    return models.build(ball, q, rigid_bodies.motion(ball), None, floor)
+
+
+def test_schemes_let_a_ball_bounce_as_the_closed_form():
+    """Event by event and split at impacts to round-off, Moreau and Jean's whole steps with order
+    one.
+    """
+    times = np.linspace(0.1, 3.0, 30)
+    exact = closed_form.exact(closed_form.Params(), times)[0] + 0.1
+    flown = event_driven.run_model(bouncing_ball(), times)
+    assert flown.ok and flown.q[:, 2] == pytest.approx(exact, abs=1e-9)
+    split = runs.run(bouncing_ball(), 1e-3, 30, 100)
+    assert split.ok and split.q[1:, 0, 2] == pytest.approx(exact, abs=1e-9)
+    errors = []
+    for h in (2e-3, 1e-3, 5e-4):
+        ball, worst = bouncing_ball(), 0.0
+        for z in exact:
+            n = round(0.1 / h)
+            assert moreau_jean.advance(ball, h, n) == n
+            worst = max(worst, abs(models.places(ball)[0, 2] - z))
+        errors.append(worst)
+    assert errors[0] < 2e-2 and np.log2(errors[0] / errors[2]) == pytest.approx(2.0, abs=0.5)
+
+
+def test_moreau_jean_comes_to_the_event_driven_rod_with_order_one():
+    """A rod on a hinge that hits the floor; the projection closes what the scheme lets drift."""
+    exact, errors = event_driven.run_model(hung_rod(-0.9), [0.6]), []
+    for h in (2e-3, 1e-3, 5e-4, 2.5e-4):
+        rod = hung_rod(-0.9)
+        n = round(0.6 / h)
+        assert moreau_jean.advance(rod, h, n) == n, moreau_jean.failure(rod)
+        assert projection.project(rod).ok
+        errors.append(np.abs(models.places(rod).ravel() - exact.q[0]).max())
+    order = -np.polyfit(range(4), np.log2(errors), 1)[0]
+    assert errors[0] < 2e-2 and 0.7 < order < 2.2

@@ -10,13 +10,13 @@ import pytest
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import moreau_jean, runs, shapes
+from rbdyn_ros.mechanics import moreau_jean, projection, runs, shapes
 from rbdyn_ros.mechanics.description import geoms, pairs
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
-import dense_bodies as network
 
 G, H, FLOOR = 9.81, 2e-3, geoms.plane()
 CUBE = (0.2, 0.2, 0.2)
+from rbdyn_ros.mechanics.network import event_driven
 
 
 def pile(parts, shaped, friction=0.5, restitution=0.0, contacts=None):
@@ -190,7 +190,8 @@ def test_schemes_that_know_no_colliders_say_so():
     model = pile(*cubes((0.0, 0.0, 0.1)))
     for called, run in (
         ("moreau_jean", lambda: moreau_jean.advance(model, 1e-3, 1)),
-        ("a network", lambda: network.network(model)),
+        ("an event-driven run", lambda: event_driven.run_model(model, [1.0])),
+        ("the projection", lambda: projection.project(model)),
         ("a run by multipliers", lambda: runs.multiplier_run(model, 1.0, 1e-3, 1, 1)),
         ("composition", lambda: models.advance(model, 1e-3, 1, list(COMPOSITIONS)[1])),
     ):

@@ -5,7 +5,6 @@ import pytest
 
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import runs, scene, shapes
-from dense_bodies import network
 
 STILL, ALONG_X = (0.0, 0.0, 0.0), (0.5**0.5, 0.0, 0.5**0.5, 0.0)
 G = 9.81
@@ -217,7 +216,5 @@ def test_what_cannot_be_gets_a_sentence():
         "leave its velocity out, or its body",
         geoms={"ball": scene.Geom("sphere", "ball", (0.1,)), "wall": wall},
     )
-    with pytest.raises(ValueError, match="springs or moving walls; a network knows none of them"):
-        network(ball_on_a_spring())
     with pytest.raises(ValueError, match="springs or moving walls; its multipliers know joints"):
         runs.multiplier_run(ball_on_a_spring(), 0.0, 1e-3, 1, 1)

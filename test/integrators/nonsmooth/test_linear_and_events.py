@@ -8,7 +8,6 @@ from rbdyn_ros.experiments.nonsmooth_runs import march, march_linear
 from rbdyn_ros.mechanics.network import (
     bouncing_ball,
     cam_follower,
-    cam_profile,
     event_driven,
     laws,
     moreau_jean_linear,
@@ -195,7 +194,7 @@ def test_linear_stepper_is_the_general_one_with_several_contacts():
 def test_shifted_and_moving_wall_forms_of_the_cam_meet_as_the_step_shrinks():
     params = cam_follower.Params(358.0)
     u, v = cam_follower.lifted(params)
-    c, dc, _ = cam_profile.motion(cam_follower.rate(params), 0.0)
+    c, dc, _ = cam_follower.motion(cam_follower.rate(params), 0.0)
     apart = []
     for h in (1e-3, 2.5e-4):
         n = round(0.05 / h)
@@ -203,7 +202,7 @@ def test_shifted_and_moving_wall_forms_of_the_cam_meet_as_the_step_shrinks():
         shifted = march(
             cam_follower.build_shifted(params), (np.array([u - c]),), (np.array([v - dc]),), h, n
         )
-        at_end = cam_profile.motion(cam_follower.rate(params), n * h)[0]
+        at_end = cam_follower.motion(cam_follower.rate(params), n * h)[0]
         apart.append(abs(wall.q[-1, 0] - shifted.q[-1, 0] - at_end))
     assert apart[0] < 2e-2
     assert apart[1] < 0.5 * apart[0]
@@ -211,10 +210,13 @@ def test_shifted_and_moving_wall_forms_of_the_cam_meet_as_the_step_shrinks():
 
 def test_profile_is_smooth_to_the_first_derivative_and_its_derivatives_are_right():
     angles = np.linspace(-7.0, 7.0, 4001)
-    rows = np.array([cam_profile.outline(b) for b in angles])
+    rows = np.array([cam_follower.outline(b) for b in angles])
     e = 1e-6
     by_difference = np.array(
-        [(cam_profile.outline(b + e)[0] - cam_profile.outline(b - e)[0]) / (2 * e) for b in angles]
+        [
+            (cam_follower.outline(b + e)[0] - cam_follower.outline(b - e)[0]) / (2 * e)
+            for b in angles
+        ]
     )
     assert rows[:, 1] == pytest.approx(by_difference, abs=1e-6)
     jumps = np.abs(np.diff(rows[:, 1])) / (angles[1] - angles[0])
