@@ -47,7 +47,7 @@ def two_rods() -> dict:
 
 
 def compared(name: str, case: dict, theirs: dict) -> dict:
-    """A row of the table, without impulses: our scheme beside what Siconos has made of the case."""
+    """A row of the table, without impulses: our scheme beside what Siconos has made of it."""
     rows, ours = _run(case)
     dq, dv = (
         float(np.abs(np.array(part) - theirs[key]).max())
