@@ -139,7 +139,7 @@ def test_a_row_that_crashes_is_reported_and_the_others_go_on(scored, cases, monk
     from rbdyn_ros.evaluation.measures import release
 
     monkeypatch.setattr(
-        release.course,
+        release.metrics,
         "effort",
         lambda run: 1 / (len(run.t) > 2000) if run.ended == "fallen" else 0.0,
     )
