@@ -1,14 +1,13 @@
 """What a campaign can fix or vary, by name: the run, the start, the faults, the plant, and the options of its laws."""
 
+from typing import Annotated, NamedTuple
+
+from rbdyn_ros import schema
 from rbdyn_ros.control import options, select
 from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.tables import known, nearest
-from rbdyn_ros.schema import Parameter
-
-
-def _start(name: str, unit: str, description: str, **bounds) -> Parameter:
-    return Parameter(f"start.{name}", 0.0, unit, description, **bounds)
+from rbdyn_ros.schema import Parameter, spec
 
 
 def _law(name: str) -> str:
@@ -21,87 +20,108 @@ def _law(name: str) -> str:
     return name
 
 
-RUN = (
-    Parameter(
-        "controller",
-        "lqr",
-        "",
-        "Names the control law, or gives the path of its file, which ends in .py.",
-        "string",
-        refine=_law,
-    ),
-    Parameter(
-        "duration",
-        10.0,
-        "s",
-        "Sets the simulated time of a sample, which ends earlier when it has settled or failed.",
-        low=0.0,
-        low_open=True,
-    ),
-    known("pendulum_controller")["period"],
-    Parameter(
-        "step",
-        0.001,
-        "s",
-        "Sets the step of the integrator, rk4, of which the period is a multiple.",
-        low=0.0,
-        low_open=True,
-    ),
-    Parameter(
-        "settled.tilt",
-        2.0,
-        "degrees",
-        "Limits the tilt of a rod that has settled.",
-        low=0.0,
-        low_open=True,
-        high=180.0,
-    ),
-    Parameter(
-        "settled.distance",
-        0.05,
-        "m",
-        "Limits the distance from the origin of a cart that has settled.",
-        low=0.0,
-        low_open=True,
-    ),
-    Parameter(
-        "settled.hold",
-        1.0,
-        "s",
-        "Sets how long both must stay within their limits; it settled when that began.",
-        low=0.0,
-        low_open=True,
-    ),
-)
-START = (
-    _start("tilt", "degrees", "Sets the tilt of the rod from the vertical; at 180 it hangs."),
-    _start("azimuth", "degrees", "Sets the direction of the tilt, from x towards y."),
-    _start("rate", "rad/s", "Sets the rate of the tilt; where positive, the rod falls."),
-    _start("precession", "rad/s", "Sets the rate of the azimuth, times the sine of the tilt."),
-    _start("spin", "rad/s", "Sets the angular velocity of the rod about itself."),
-    _start("x", "m", "Sets the position of the cart along x."),
-    _start("y", "m", "Sets the position of the cart along y."),
-    _start("vx", "m/s", "Sets the velocity of the cart along x."),
-    _start("vy", "m/s", "Sets the velocity of the cart along y."),
-)
-SEED = Parameter("seed", 0, "", "Seeds all random numbers.", "int", low=0, high=2**63 - 1)
-DRAWS = Parameter(
-    "draws",
-    1,
-    "",
-    "Sets the samples for each point of the grid; each draws anew.",
-    "int",
-    low=1,
-    high=10**9,
-)
-PLANT_FILES = Parameter(
-    "params_files",
-    (),
-    "",
-    "Names parameter files of the plant, ROS YAML, beside the campaign's file or in config/.",
-    "string_array",
-)
-OF_THE_WHOLE = (SEED, DRAWS, PLANT_FILES)
+PERIOD = known("pendulum_controller")["period"]
+
+
+class Run(NamedTuple):
+    """What holds during a sample, and when it has settled."""
+
+    controller: Annotated[
+        str,
+        spec(
+            "Names the control law, or gives the path of its file, which ends in .py.", refine=_law
+        ),
+    ] = "lqr"
+    duration: Annotated[
+        float,
+        spec(
+            "Sets the simulated time of a sample, which ends earlier when it has settled or failed.",
+            "s",
+            above=0.0,
+        ),
+    ] = 10.0
+    period: Annotated[float, PERIOD] = PERIOD.default
+    step: Annotated[
+        float,
+        spec(
+            "Sets the step of the integrator, rk4, of which the period is a multiple.",
+            "s",
+            above=0.0,
+        ),
+    ] = 0.001
+    tilt: Annotated[
+        float,
+        spec(
+            "Limits the tilt of a rod that has settled.",
+            "degrees",
+            "settled.tilt",
+            above=0.0,
+            high=180.0,
+        ),
+    ] = 2.0
+    distance: Annotated[
+        float,
+        spec(
+            "Limits the distance from the origin of a cart that has settled.",
+            "m",
+            "settled.distance",
+            above=0.0,
+        ),
+    ] = 0.05
+    hold: Annotated[
+        float,
+        spec(
+            "Sets how long both must stay within their limits; it settled when that began.",
+            "s",
+            "settled.hold",
+            above=0.0,
+        ),
+    ] = 1.0
+
+
+class Start(NamedTuple):
+    """Where a sample starts, in the words of a pendulum."""
+
+    tilt: Annotated[
+        float, spec("Sets the tilt of the rod from the vertical; at 180 it hangs.", "degrees")
+    ] = 0.0
+    azimuth: Annotated[
+        float, spec("Sets the direction of the tilt, from x towards y.", "degrees")
+    ] = 0.0
+    rate: Annotated[
+        float, spec("Sets the rate of the tilt; where positive, the rod falls.", "rad/s")
+    ] = 0.0
+    precession: Annotated[
+        float, spec("Sets the rate of the azimuth, times the sine of the tilt.", "rad/s")
+    ] = 0.0
+    spin: Annotated[float, spec("Sets the angular velocity of the rod about itself.", "rad/s")] = (
+        0.0
+    )
+    x: Annotated[float, spec("Sets the position of the cart along x.", "m")] = 0.0
+    y: Annotated[float, spec("Sets the position of the cart along y.", "m")] = 0.0
+    vx: Annotated[float, spec("Sets the velocity of the cart along x.", "m/s")] = 0.0
+    vy: Annotated[float, spec("Sets the velocity of the cart along y.", "m/s")] = 0.0
+
+
+class Campaign(NamedTuple):
+    """What belongs to the whole campaign."""
+
+    seed: Annotated[int, spec("Seeds all random numbers.", low=0, high=2**63 - 1)] = 0
+    draws: Annotated[
+        int,
+        spec("Sets the samples for each point of the grid; each draws anew.", low=1, high=10**9),
+    ] = 1
+    params_files: Annotated[
+        tuple[str, ...],
+        spec(
+            "Names parameter files of the plant, ROS YAML, beside the campaign's file or in config/."
+        ),
+    ] = ()
+
+
+RUN = schema.table(Run)
+START = schema.table(Start, "start.")
+OF_THE_WHOLE = schema.table(Campaign)
 COMMON = RUN + START + PLANT + FAULTS
 
 

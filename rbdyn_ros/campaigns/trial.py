@@ -19,7 +19,7 @@ from rbdyn_ros.faults.mismatch import actual
 from rbdyn_ros.faults.options import faults
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import plant_params
-from rbdyn_ros.schema import check
+from rbdyn_ros.schema import check, record
 from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.types import Array
 
@@ -105,16 +105,16 @@ def _law(values: dict):
 
 def _course(values: dict) -> Course:
     """The compiled run that the values ask for. ValueError."""
-    steps = closed_loop.steps(values["period"], values["step"])
+    run = record(quantities.Run, values)
     return Course(
-        duration=values["duration"],
-        period=values["period"],
-        steps=steps,
-        delay=round(values["faults.command.delay"] / values["period"]),
+        duration=run.duration,
+        period=run.period,
+        steps=closed_loop.steps(run.period, run.step),
+        delay=round(values["faults.command.delay"] / run.period),
         travel=values["cart.travel"],
-        tilt=math.radians(values["settled.tilt"]),
-        radius=values["settled.distance"],
-        hold=values["settled.hold"],
+        tilt=math.radians(run.tilt),
+        radius=run.distance,
+        hold=run.hold,
     )
 
 

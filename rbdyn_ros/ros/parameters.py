@@ -215,7 +215,7 @@ def _descriptor(parameter: Parameter) -> ParameterDescriptor:
     """Typing stays dynamic, so that an integer for a double reaches our own check instead of
     rclpy's refusal.
     """
-    unit = f" [{parameter.unit}]" if parameter.unit else ""
+    unit = f" Unit: {parameter.unit}." if parameter.unit else ""
     descriptor = ParameterDescriptor(
         description=parameter.description + unit,
         additional_constraints=expected(parameter),

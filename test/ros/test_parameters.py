@@ -192,7 +192,7 @@ def test_each_parameter_says_what_it_is(graph):
         DescribeParameters, f"{NODE}/describe_parameters", names=names
     ).descriptors
     assert (
-        "[kg]" in mass.description
+        mass.description == "Sets the mass of the rod. Unit: kg."
         and mass.floating_point_range[0].from_value == 0.0
         and not mass.read_only
     )
