@@ -15,7 +15,7 @@ from rbdyn_ros.geometry import arguments
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import packing, smooth, step, velocity
 from rbdyn_ros.mechanics.arena import Arena
-from rbdyn_ros.mechanics.contact import friction, impact, restitution, slots
+from rbdyn_ros.mechanics.contact import exchange, friction, restitution, slots
 from rbdyn_ros.mechanics.description import geoms, jacobian, joints, redundancy, rigid_bodies
 from rbdyn_ros.mechanics.description import pairs as contacts
 from rbdyn_ros.mechanics.description import springs as of_springs
@@ -328,9 +328,9 @@ def failure(model: Model) -> str:
         return f"the {name} is not closed after {most}"
     if code == friction.CONTACT_FAILED:
         return f"no impulse obeys the law of {contact_name(model, where)}"
-    if code == impact.LAW_FAILED:
+    if code == exchange.LAW_FAILED:
         return f"no impulse obeys the energetic law of {contact_name(model, where)}"
-    if code == impact.MEET_FAILED:
+    if code == exchange.MEET_FAILED:
         return (
             f"{contact_name(model, where)} meets another contact in one impact; the energetic law "
             "knows one at a time: take impact_law poisson"

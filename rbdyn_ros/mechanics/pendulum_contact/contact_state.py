@@ -32,6 +32,8 @@ _ONCE = [
     ("interval", np.float64, (1,)),  # [s] that it advanced
     ("trouble", np.int64, (2,)),  # why the last step failed, and at which contact (or at how many)
     ("fixed", np.int64, (1,)),  # 1 the cart is: each block of W has rank 2
+    ("touching", np.int64, (1,)),  # contacts of an impact
+    ("impact_law", np.float64, (1,)),  # its law, of `contact.restitution.LAWS`
     # [s] when the obstacles were at their places, from where they move
     ("since", np.float64, (1,)),
 ]
@@ -41,6 +43,7 @@ _ROWS = [  # one row for each of the candidates of `mechanics.pendulum.world`
     ("force", np.float64, (3,)),  # mean force on the pendulum over the last step [N, world]
     ("impulse", np.float64, ()),  # normal impulse since the start [N s]
     ("active", np.int64, ()),  # the contacts of this step
+    ("place", np.int64, ()),  # of a contact among them
     ("axes", np.float64, (3, 3)),  # contact frames, rows n t1 t2
     ("rho", np.float64, ()),
     ("moving", np.float64, (3,)),  # velocity of the obstacle [m/s, contact frame]
@@ -145,7 +148,7 @@ def aim(c, i, count, n, rho, velocity):
     put(c.moving, i, vec.matvec(T, velocity))
     for j in range(3):
         put(c.axes[i], j, T[j])
-    c.rho[i], c.active[count] = rho, i
+    c.rho[i], c.active[count], c.place[i] = rho, i, count
 
 
 @inlined

@@ -1,0 +1,18 @@
+"""One code for the contacts of different models: kernels bound to the module that reads them."""
+
+from collections.abc import Callable
+from types import ModuleType
+
+from rbdyn_ros.kernel import part, specialised
+
+
+def bind(templates: tuple[Callable, ...], contacts: ModuleType, **scope) -> dict[str, Callable]:
+    """Parts of the code of plain functions, by name, whose global `contacts` is that module.
+
+    Each finds those before it, and what else is in `scope`, under their names.
+    """
+    name = contacts.__name__.rpartition(".")[2]
+    for template in templates:
+        function = specialised(template, name, contacts=contacts, **scope)
+        scope[template.__name__] = part(getattr(function, "py_func", function))
+    return scope

@@ -1,0 +1,175 @@
+"""The law of an impact: the impulses of all that touch, for bodies and for the pendulum
+(doc/nonsmooth.md, M.20 to M.26 and P.7).
+
+    K_mu  in  P  _|_  u+ + (s e u_N- + mu |u_T+|) e_N  in  K_mu*                  Newton
+
+Newton's law with friction can gain energy (Kane's paradox). s = 1 where it does not; else s is the
+largest share of the restitution with which the energy does not grow. s = 0 never gains:
+P.u+ <= 0, so that T+ - T- = P.u+ - P.W P/2 <= 0. Poisson's law follows the impulses of s = 0 by
+others of at least s e times their size; Stronge's is that of one contact (`restitution`).
+
+The functions are templates (`binding`): `contacts` is `active_pairs` or `active_contacts`, whose
+functions read and write the contacts of the impact. `slow` is the velocity of parting below which
+a contact stays closed.
+"""
+
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.mechanics.contact import restitution
+from rbdyn_ros.mechanics.contact.binding import bind
+from rbdyn_ros.mechanics.solvers import fc3d
+
+contacts = None  # the module to which `bind` binds the templates
+
+APPROACHING = 1e-9  # [m/s] a normal velocity that counts as an impact
+LAW_FAILED, MEET_FAILED = 6, 7  # why there are no impulses by Stronge's law
+ALONE = 1e-12  # of a velocity: what another contact may change of it in an impact of its own
+TOLERANCE, ROUND_OFF = 1e-14, 1e-12  # [m/s], and of the impulses: the last change of a sweep
+SWEEPS = 2000
+STALLED = 1e-6  # of the impulses: a change per sweep that is taken where all sweeps are spent
+
+
+def rebound(m, k, share, slow):
+    """A share of e u_N- of contact k; 0 where that is too slow to part."""
+    back = share * contacts.rebound(m, k)
+    return back if back < 0.0 and -back >= slow else 0.0
+
+
+def rebounds(m, slow):
+    """Whether restitution lets any of the contacts part."""
+    for at in range(contacts.count(m)):
+        if rebound(m, contacts.member(m, at), 1.0, slow) < 0.0:
+            return True
+    return False
+
+
+def impulses(m, share, slow):
+    """The impulses by Newton's law with a share of the restitution; whether they were found."""
+    for at in range(contacts.count(m)):
+        k = contacts.member(m, at)
+        contacts.put_impulse(m, k, (0.0, 0.0, 0.0))
+        contacts.ask(m, k, contacts.before(m, k), rebound(m, k, share, slow))
+    return contacts.solve(m)
+
+
+def least(m, k, share, slow):
+    """The least normal impulse of contact k in its restitution; 0 where it would part too slowly."""
+    p = share * contacts.restitution(m, k) * contacts.kept(m, k)[0]
+    return p if contacts.own(m, k)[0][0] * p >= slow else 0.0
+
+
+def expand(m, share, slow):
+    """The kept impulses and those of the restitution, at least `share` e times their normal ones,
+    by sweeps of Gauss and Seidel; whether they were found.
+    """
+    moved, size, lawful = 0.0, 0.0, True
+    for at in range(contacts.count(m)):
+        k = contacts.member(m, at)
+        P = contacts.kept(m, k)
+        more = least(m, k, share, slow) / max(P[0], 1e-300)
+        contacts.put_impulse(m, k, vec.axpy(more, P, P))
+    contacts.begin_sweeps(m)
+    for _ in range(SWEEPS):
+        moved, size, lawful = 0.0, 1e-300, True
+        for at in range(contacts.count(m)):
+            k = contacts.member(m, at)
+            W, P = contacts.own(m, k), contacts.kept(m, k)
+            old = vec.sub(contacts.impulse(m, k), P)
+            q = vec.sub(contacts.swept_velocity(m, k), vec.matvec(W, old))
+            p = least(m, k, share, slow)
+            new, found = restitution.at_least(W, q, contacts.friction(m, k), p, old)
+            lawful = lawful and found
+            change = vec.sub(new, old)
+            contacts.put_impulse(m, k, vec.add(P, new))
+            moved += W[0][0] * vec.size(change)
+            size += W[0][0] * vec.size(contacts.impulse(m, k))
+            contacts.respond_to(m, k, change)
+        if not moved > TOLERANCE + ROUND_OFF * size:
+            break
+    return lawful and moved <= STALLED * size
+
+
+def work(m):
+    """(energy that the impulses give, size of what they exchange): sum of P.(u- + u+)/2, what a
+    prescribed velocity does left out.
+    """
+    contacts.respond_to_all(m)
+    gained, size = 0.0, 0.0
+    for at in range(contacts.count(m)):
+        k = contacts.member(m, at)
+        P = contacts.impulse(m, k)
+        before, after = vec.dot(P, contacts.before(m, k)), vec.dot(P, contacts.velocity(m, k))
+        gained += 0.5 * (before + after)
+        size += abs(before) + abs(after)
+    return gained, size
+
+
+def collide_each(m, slow):
+    """Give the contacts that approach the impulse of a collision of their own, by Stronge's law;
+    whether they were found, and none has changed the velocity of another.
+    """
+    for at in range(contacts.count(m)):
+        contacts.put_impulse(m, contacts.member(m, at), (0.0, 0.0, 0.0))
+    for at in range(contacts.count(m)):
+        k = contacts.member(m, at)
+        u = contacts.before(m, k)
+        if u[0] >= -APPROACHING:
+            continue
+        W, e = contacts.own(m, k), rebound(m, k, 1.0, slow) / u[0]
+        P, found = restitution.collide(W, u, contacts.friction(m, k), e)
+        if not found:
+            contacts.fail(m, LAW_FAILED, k)
+            return False
+        contacts.put_impulse(m, k, P)
+    contacts.respond_to_all(m)
+    for at in range(contacts.count(m)):
+        k = contacts.member(m, at)
+        own = vec.matvec(contacts.own(m, k), contacts.impulse(m, k))
+        u = vec.add(contacts.before(m, k), own)
+        other = vec.sub(contacts.velocity(m, k), u)
+        if vec.size(other) > ALONE * (1.0 + vec.size(own) + vec.size(u)):
+            contacts.fail(m, MEET_FAILED, k)
+            return False
+    return True
+
+
+def exchange(m, energy, spent, slow):
+    """Find the impulses by the law of the model; whether they were found.
+
+    `energy` is the kinetic one before [J], or 0; `spent` was gained on the way here, and the
+    impact has to take it.
+    """
+    law = contacts.law(m)
+    if not rebounds(m, slow):
+        return impulses(m, 0.0, slow)
+    has_phases = law == restitution.POISSON or law == restitution.ENERGETIC
+    if has_phases:
+        contacts.couple(m)
+    if law == restitution.ENERGETIC:
+        found = collide_each(m, slow)
+        if found or not contacts.FALLS_BACK:
+            return found
+    if has_phases:
+        if not impulses(m, 0.0, slow):
+            return False
+        for at in range(contacts.count(m)):
+            contacts.keep(m, contacts.member(m, at))
+    low, high, share = 0.0, 1.0, 1.0
+    for k in range(fc3d.HALVINGS + 1):
+        solved = expand(m, share, slow) if has_phases else impulses(m, share, slow)
+        gained, size = work(m)
+        gains = gained + spent > fc3d.CONSERVED * (energy + size + abs(spent))
+        refused = not solved or gains and law != restitution.NEWTON
+        low, high, share, found = fc3d.narrow(low, high, share, 1.0, refused)
+        if found or solved and k == fc3d.HALVINGS:
+            contacts.forget_failure(m)
+            return True
+        share = low if k == fc3d.HALVINGS - 1 else share
+    return False
+
+
+TEMPLATES = (rebound, rebounds, impulses, least, expand, work, collide_each, exchange)
+
+
+def of(module):
+    """The kernel `exchange(m, energy, spent, slow)` of the contacts that a module reads."""
+    return bind(TEMPLATES, module)["exchange"]
