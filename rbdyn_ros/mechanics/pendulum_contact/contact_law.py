@@ -29,6 +29,7 @@ ACTIVE_SET_EVERY = 20  # sweeps between two solutions of the linear equations
 _FARTHEST = 1e4  # of the impulses: a stress that no cone ends until then has no end
 _STALLED = 1e-11  # [m/s] of W_NN dP: at the edge of its cone a stress comes and goes by round-off
 _WITHIN = 1.0 - 1e-9  # of mu: a line that is steeper ends inside the cone
+_CONTRADICTS = 1e-3  # of a velocity: what dependent rows may leave of it
 _ROUND = 1.0 + 1e-9  # of mu, for impulses on the edge of their cones
 
 
@@ -76,9 +77,27 @@ def direction(c, i, k):
 
 
 @part
+def active_velocity(c, count):
+    """z := -u of the rows of all contacts at P; its size."""
+    row, size = 0, 0.0
+    for a in range(count):
+        u = vector(c.q, c.active[a])
+        for b in range(count):
+            u = vec.add(u, vec.matvec(block(c, a, b), vector(c.P, c.active[b])))
+        for k in range(rows(c, c.active[a])):
+            c.z[row] = -u[k]
+            row += 1
+            size += abs(u[k])
+    return size
+
+
+@part
 def solve_active_set(c, count):
     """P := what gives all contacts the velocities of their kinds, sliding directions as they are;
     whether the cones allow it.
+
+    Rows that depend on each other (two points of the rod that stick) leave a stress free, which
+    stays as it is; where they contradict each other there is no such P.
     """
     n = 0
     for b in range(count):
@@ -89,22 +108,31 @@ def solve_active_set(c, count):
                 for k in range(rows(c, c.active[a])):
                     c.A[row, n] = u[k]
                     row += 1
-            c.z[n] = -c.q[c.active[b], l]
             n += 1
-    if linear.solve_consistent(c.A[:n, :n], c.z[:n]) < n:
-        return False  # dependent rows
-    for write in (False, True):
-        column = 0
-        for b in range(count):
-            i, P = c.active[b], (0.0, 0.0, 0.0)
-            for l in range(rows(c, i)):
-                P = vec.axpy(c.z[column], direction(c, i, l), P)
-                column += 1
-            if write:
-                put(c.P, i, P)
-            elif not fc3d_one_contact.inside(P, c.law[i, 0] * _ROUND):
-                return False
-    return True
+    before = active_velocity(c, count)
+    is_full = linear.solve_consistent(c.A[:n, :n], c.z[:n]) == n
+    column = 0
+    for b in range(count):
+        i, change = c.active[b], (0.0, 0.0, 0.0)
+        for l in range(rows(c, i)):
+            change = vec.axpy(c.z[column], direction(c, i, l), change)
+            column += 1
+        put(c.more, i, change)
+        if not fc3d_one_contact.inside(vec.add(vector(c.P, i), change), c.law[i, 0] * _ROUND):
+            return False
+    add_more(c, count, 1.0)
+    if is_full or active_velocity(c, count) <= _CONTRADICTS * before:
+        return True
+    add_more(c, count, -1.0)
+    return False
+
+
+@inlined
+def add_more(c, count, factor):
+    """P := P + factor `more`."""
+    for b in range(count):
+        i = c.active[b]
+        put(c.P, i, vec.axpy(factor, vector(c.more, i), vector(c.P, i)))
 
 
 @part

@@ -55,6 +55,7 @@ _ROWS = [  # one row for each of the candidates of `mechanics.pendulum.world`
     ("closed_before", np.float64, ()),  # `closed` at the start of the step
     ("P", np.float64, (3,)),  # half-step impulses [N s, contact frame]
     ("dP", np.float64, (3,)),  # their change in the last sweep
+    ("more", np.float64, (3,)),  # their change by linear equations
     ("q", np.float64, (3,)),
     ("status", np.int64, ()),
     ("name", np.int32, (_LONGEST,)),  # characters; Numba knows no arrays of strings in a record
@@ -144,7 +145,7 @@ def aim(c, i, count, n, rho, velocity):
     """Write the frame and the height of contact i, the count-th active one, and the velocity of
     its obstacle [world].
     """
-    T = world.frame(n)
+    T = vec.frame(n)
     put(c.moving, i, vec.matvec(T, velocity))
     for j in range(3):
         put(c.axes[i], j, T[j])
