@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.mechanics.contact.restitution import LAWS, NEWTON
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import obstacles, world
@@ -51,7 +52,7 @@ class Outcome(NamedTuple):
     reason: str  # why it stopped, "" if it did not
     time: float  # [s] when it ended
     gain: float  # [J] largest rise of the energy in a step, but for the work of what moves
-    excess: float  # [N] largest |P_T| - mu P_N of a mean contact force
+    excess: float  # [N] largest |P_T| - mu P_N of a mean contact force, in the frame of either end
     pull: float  # [N] largest pulling force of a contact
     balance: float  # [J] energy at the end, less that at the start and the work of the contacts
 
@@ -122,6 +123,19 @@ def draw_among_obstacles(rng) -> Fall:
             return fall._replace(params=fall.params._replace(contacts=contacts))
 
 
+def beyond_cone(force: np.ndarray, axes: np.ndarray, mu: float) -> float:
+    """|F_T| - mu F_N [N] of a force [world] in a contact frame, whose rows are n, t1, t2."""
+    force = axes @ force
+    return np.hypot(*force[1:]) - mu * force[0]
+
+
+def frame_at(contacts: Contacts, i: int, q: np.ndarray, t: float) -> np.ndarray:
+    """The frame of candidate i at a pose: forces of a step act in that of its start."""
+    R = unit_quaternion.matrix(tuple(q[2:].tolist()))
+    place = tuple(q[:2].tolist()), (R[0][2], R[1][2], R[2][2])
+    return np.array(vec.frame(world.touch(contacts, i, *place, t)[1]))
+
+
 def run(fall: Fall, seconds: float = 4.0) -> Outcome:
     """The Outcome of a fall."""
     contacts, system = fall.params.contacts, build(fall.params)
@@ -137,6 +151,7 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
     gain, excess, pull = 0.0, 0.0, 0.0
     memory = options.contact
     for k in range(round(seconds / fall.h)):
+        q = state.q.copy()
         done = integrator.advance(
             system, options, no_input(), fall.h, 1, k * fall.h, state.q, state.v, reaction
         )[0]
@@ -149,9 +164,14 @@ def run(fall: Fall, seconds: float = 4.0) -> Outcome:
         if contacts.impact_law != NEWTON:
             gain = max(gain, energy - before - fall.h * moving)
         for i in np.flatnonzero(memory.force.any(axis=1)):
-            force = memory.axes[i] @ memory.force[i]
-            excess = max(excess, np.hypot(*force[1:]) - world.law(contacts, i)[0] * force[0])
-            pull = max(pull, -force[0])
+            mu = world.law(contacts, i)[0]
+            rubs = beyond_cone(memory.force[i], memory.axes[i], mu)
+            if rubs > 1e-3:  # the frame has turned since the force acted
+                rubs = min(
+                    rubs, beyond_cone(memory.force[i], frame_at(contacts, i, q, k * fall.h), mu)
+                )
+            excess = max(excess, rubs)
+            pull = max(pull, -memory.axes[i, 0] @ memory.force[i])
     return Outcome("", seconds, gain, excess, pull, abs(energy - start - memory.work[0]))
 
 
