@@ -14,7 +14,7 @@ import numpy as np
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics.pendulum import obstacles
-from rbdyn_ros.mechanics.pendulum.obstacles import ON_CART, WALL_CART
+from rbdyn_ros.mechanics.pendulum.obstacles import ON_CART, WALL_CART, WALL_TIP
 from rbdyn_ros.types import Contacts, State
 
 NAMES = ("floor", "stops.x", "stops.y", "obstacle")
@@ -86,6 +86,14 @@ def law(C, i):
         o = C.obstacles[i - FIXED]
         return (0.0 if o["kind"] == WALL_CART else o["friction"]), o["restitution"]
     return 0.0, C.stop_restitution
+
+
+@inlined
+def turns(C, i):
+    """Whether the normal of candidate i changes as the pendulum moves along it."""
+    if i > OBSTACLE:
+        return C.obstacles[i - FIXED]["kind"] < WALL_TIP
+    return i == OBSTACLE and C.obstacle == SPHERE
 
 
 @inlined

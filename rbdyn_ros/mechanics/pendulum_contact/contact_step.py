@@ -233,10 +233,12 @@ def numerical_delassus(system, load, E, tolerance, max_iterations, u0, u1, state
 
 
 @inlined
-def gives_back(c, count):
-    """Whether a contact gives a penetration back: 2 P.u is not all of the work then."""
+def has_other_work(C, c, count):
+    """Whether 2 P.u is not all of the work: a contact gives a penetration back, or its frame turns
+    in the step, so that the projection of the velocities takes what leaves the old one.
+    """
     for a in range(count):
-        if c.law[c.active[a], 1] < -_LIFTS:
+        if c.law[c.active[a], 1] < -_LIFTS or world.turns(C, c.active[a]):
             return True
     return False
 
@@ -287,13 +289,13 @@ def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, c
         if error < np.inf:
             contact_state.failed(c, contact_state.NO_ROUNDS, c.active[0])
         return state, turn, impulse, 1e-12 * error
-    lifts = gives_back(c, count)
-    if lifts:
+    is_counted = has_other_work(system.contacts, c, count)
+    if is_counted:
         c.work[1] = work(system, c, count, R, w, u, 1.0)
         c.work[1] += work(system, c, count, new[2], new[3], new[4], -1.0)
     x, Q, R, w_0, u_0, V1 = new
     w, u = project_velocity(system, c, count, R, w_0, u_0)
-    if lifts or vec.size(vec.sub(w, w_0)) + abs(u[0] - u_0[0]) + abs(u[1] - u_0[1]) > _STOPS:
+    if is_counted or vec.size(vec.sub(w, w_0)) + abs(u[0] - u_0[0]) + abs(u[1] - u_0[1]) > _STOPS:
         c.work[1] += body.energy(system, R, w, u) - body.energy(system, R, w_0, u_0)
     V1 = body.center_velocity(system, R, w, u)
     f_r = maximal_rod.forces(system, load, R)[0]
