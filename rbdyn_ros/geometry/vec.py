@@ -92,3 +92,18 @@ def solve(A, b):
 def transposed(A):
     """A^T."""
     return (A[0][0], A[1][0], A[2][0]), (A[0][1], A[1][1], A[2][1]), (A[0][2], A[1][2], A[2][2])
+
+
+@inlined
+def frame(n):
+    """The contact frame, rows n, t1, t2, right-handed; for n = e3 the tangents are e1, e2.
+
+    Duff and others, "Building an orthonormal basis, revisited" (2017): no branch but the sign, no
+    cancellation.
+    """
+    sign = 1.0 if n[2] >= 0.0 else -1.0
+    a = -1.0 / (sign + n[2])
+    b = n[0] * n[1] * a
+    t1 = (1.0 + sign * n[0] * n[0] * a, sign * b, -sign * n[0])
+    t2 = (b, sign + n[1] * n[1] * a, -n[1])
+    return n, t1, t2

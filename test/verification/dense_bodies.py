@@ -29,7 +29,6 @@ from rbdyn_ros.mechanics.network.second_order import (
     Relation,
     differentiated,
 )
-from rbdyn_ros.mechanics.pendulum.world import frame
 from rbdyn_ros.types import Array
 
 
@@ -136,7 +135,7 @@ def contact_gradient(candidates, i, q):
     tangents from dq/dt.
     """
     touch = pairs.touch(candidates, i, q)
-    D, out = frame(touch.normal), np.zeros((3, 7 * len(q)))
+    D, out = vec.frame(touch.normal), np.zeros((3, 7 * len(q)))
     for r in range(3):
         on_a = quaternion_body.lever(place(q, candidates.a[i])[1], touch.on_a, D[r])
         on_b = quaternion_body.lever(place(q, candidates.b[i])[1], touch.on_b, D[r])

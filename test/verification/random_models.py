@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.geometry import quaternion, vec
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import jacobian, joints, pairs
 from rbdyn_ros.mechanics.description.rows import WORLD
-from rbdyn_ros.mechanics.pendulum import world
 from rbdyn_ros.mechanics.solvers import fc3d
 
 H = 2e-3  # [s]
@@ -162,7 +161,7 @@ def checked_step(model):
     for k in np.flatnonzero(closed):
         a, b, touch = model.pairs.a[k], model.pairs.b[k], pairs.touch(model.pairs, k, q)
         contacts.append(((a, b, touch.on_a, touch.on_b), impulses[k]))
-        T = np.array(world.frame(touch.normal))
+        T = np.array(vec.frame(touch.normal))
         after = pairs.touch(model.pairs, k, q_1)
         u = T @ (carried(q, q_1, a, touch.on_a, after.on_a)) / H
         u -= T @ (carried(q, q_1, b, touch.on_b, after.on_b)) / H

@@ -12,7 +12,6 @@ from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.description import cylinders, features
-from rbdyn_ros.mechanics.pendulum.world import frame
 from rbdyn_ros.mechanics.smooth import way
 
 _ORIGIN = (0.0, 0.0, 0.0)
@@ -168,7 +167,7 @@ def aim_shape(m, k):
 def set_contact(m, k, g, normal, center):
     """Write what follows from the gap and the normal of pair k."""
     bodies, pairs, integers = arena.bodies(m), arena.pairs(m), arena.pair_integers(m)
-    T = frame(normal)
+    T = vec.frame(normal)
     pairs[k, c.GAP] = g
     put9(pairs, k, c.FRAME, T)
     point = vec.axpy(-pairs[k, c.RADIUS], normal, center)

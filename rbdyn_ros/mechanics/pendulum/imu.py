@@ -90,7 +90,7 @@ def contact_accelerations(system, c, work, t, x, R, w, u, dw, du):
         g, n, rho = world.touch(C, i, x, d, t)
         V = world.velocity(C, i)
         aim(work, i, count, n, rho, V)
-        n, t1, t2 = world.frame(n)
+        n, t1, t2 = vec.frame(n)
         v = vec.sub(touching.point_velocity(R, w, u, rho), V)
         pressed = c.closed[i] == 1.0 and c.P[i, 0] > 0.0
         if not pressed and not (abs(g) <= _CLOSED and abs(vec.dot(n, v)) <= _CLOSED):

@@ -175,18 +175,3 @@ def is_open(C, clear, x, d, t, x_more, d_more):
     slid = abs(x[0] - a[0]) + abs(x[1] - a[1]) + x_more + clear.speed * (t - clear.t)
     turned = abs(d[0] - b[0]) + abs(d[1] - b[1]) + abs(d[2] - b[2]) + d_more
     return slid < clear.cart and slid + C.length * turned < clear.rod
-
-
-@inlined
-def frame(n):
-    """The contact frame, rows n, t1, t2, right-handed; for n = e3 the tangents are e1, e2.
-
-    Duff and others, "Building an orthonormal basis, revisited" (2017): no branch but the sign, no
-    cancellation.
-    """
-    sign = 1.0 if n[2] >= 0.0 else -1.0
-    a = -1.0 / (sign + n[2])
-    b = n[0] * n[1] * a
-    t1 = (1.0 + sign * n[0] * n[0] * a, sign * b, -sign * n[0])
-    t2 = (b, sign + n[1] * n[1] * a, -n[1])
-    return n, t1, t2
