@@ -16,6 +16,7 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, put
 from rbdyn_ros.mechanics.contact import broad_phase, friction, impact, slots, whole
 from rbdyn_ros.mechanics.contact.pairs import any_gap, displacements, push, smallest
+from rbdyn_ros.numerics import bracket
 
 CLOSED = 1e-14  # [m] the gap at which a part of a step ends
 ROUNDS = 50  # between bodies and impulses
@@ -25,7 +26,6 @@ LINEAR = 30.0  # tolerances: a change of the impulses that moves the bodies line
 SHORT = 5e-12
 FEW_ROUNDS = 1  # in each pass of a whole step
 COARSE = 1e-9  # [m/s] for each contact: what impulses are found to in whole steps
-FALSE_POSITIONS = 30  # before bisection
 # of the step: shorter parts are not taken, for round-off of places over their length is a velocity
 SHORTEST = 1e-8
 LEAST_PIECE = 1.0 / 64.0  # of a step that fails as a whole
@@ -122,17 +122,15 @@ def find_impact(m, left, whole):
     """The part of a step at whose end the first gap is just closed, and which is then solved; 0 if
     it is too short to be taken, -1: failed.
 
-    False position with halving (Illinois), then bisection, for gaps that jump or hide behind one
-    that stays small; it ends on the side where nothing overlaps.
+    It ends on the side where nothing overlaps.
     """
-    low, high, side, at = 0.0, left, 0, left
-    g_low, g_high = max(smallest(m, c.X, c.R), 0.0), smallest(m, c.X_1, c.R_1)
-    for k in range(100):
-        share = g_low / (g_low - g_high) if g_low > 0.0 and k < FALSE_POSITIONS else 0.5
-        narrow = high - low <= 1e-13 * whole
-        if high <= SHORTEST * whole:
+    start, at = max(smallest(m, c.X, c.R), 0.0), left
+    b = bracket.Bracket(0.0, left, start, smallest(m, c.X_1, c.R_1), 0.0)
+    for k in range(bracket.TRIALS):
+        if b.closed <= SHORTEST * whole:
             return 0.0
-        tau = low if narrow else low + (high - low) * min(max(share, 1e-3), 1.0 - 1e-3)
+        narrow = b.closed - b.open <= 1e-13 * whole
+        tau = b.open if narrow else bracket.trial(b, k)
         arena.counters(m)[c.TRIALS] += 1
         if not attempt(m, tau, whole, tau / at):
             return -1.0
@@ -140,16 +138,7 @@ def find_impact(m, left, whole):
         g = smallest(m, c.X_1, c.R_1)
         if narrow or 0.0 <= g <= CLOSED:
             return finish_part(m, tau, left, whole)
-        if g >= 0.0:
-            low, g_low = tau, g
-            if side == 1:
-                g_high *= 0.5
-            side = 1
-        else:
-            high, g_high = tau, g
-            if side == -1:
-                g_low *= 0.5
-            side = -1
+        b = bracket.narrowed(b, tau, g)
     arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = IMPACT_FAILED, 0
     return -1.0
 

@@ -15,6 +15,7 @@ from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
 from rbdyn_ros.mechanics.pendulum import world
 from rbdyn_ros.mechanics.pendulum_contact import contact_state, contact_step, impact
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import on_world, put, vector
+from rbdyn_ros.numerics import bracket
 
 _SPLITS = 200  # impacts in one step; then whatever still bounces has landed
 _TOUCHING = 1e-12  # of the rod's length: a smaller gap is closed
@@ -77,31 +78,25 @@ def penetrated(C, c, t, state):
 
 @part
 def instant(system, C, options, load, whole, t, h, u0, u1, state, guess, c, i, g1):
-    """The s in (0, h) after t where the gap of candidate i, which ends at g1 < 0, closes:
-    Illinois, every fourth time a bisection.
-    """
-    a, b, ga, gb, side = 0.0, h, gap(C, i, state, t), g1, 0
+    """The s in (0, h) after t where the gap of candidate i, which ends at g1 < 0, closes."""
+    a, ga = 0.0, gap(C, i, state, t)
     rise = opening(C, i, state, t)
     if rise > 0.0:
         # a flight that begins and ends in this step: g = rise s - k s^2 with g(h) = g1 has its
         # apex here
-
         a = 0.5 * h * rise * h / (rise * h - g1)
         new = advance_part(system, C, options, load, whole, t, a, u0, u1, state, guess, c)[0]
         ga = gap(C, i, new, t + a)
     if not ga > 0.0:
         return 0.0
-    s = h
-    for k in range(100):
-        s = a + (b - a) * (ga / (ga - gb) if k % 4 < 3 else 0.5)
+    s, b = h, bracket.Bracket(a, h, ga, g1, 0.0)
+    for k in range(bracket.TRIALS):
+        s = bracket.trial(b, k)
         new = advance_part(system, C, options, load, whole, t, s, u0, u1, state, guess, c)[0]
         g = gap(C, i, new, t + s)
-        if abs(g) <= 1e-15 * C.length or b - a <= 1e-15 * h:
+        if abs(g) <= 1e-15 * C.length or b.closed - b.open <= 1e-15 * h:
             break
-        if g > 0.0:
-            a, ga, gb, side = s, g, 0.5 * gb if side > 0 else gb, 1
-        else:
-            b, gb, ga, side = s, g, 0.5 * ga if side < 0 else ga, -1
+        b = bracket.narrowed(b, s, g)
     return s
 
 
