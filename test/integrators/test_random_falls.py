@@ -147,6 +147,14 @@ def test_a_contact_that_begins_to_stick_rubs_no_more_than_it_may_and_does_not_pu
     ), outcome
 
 
+def test_what_the_projection_takes_over_a_curved_side_is_work_of_the_contacts():
+    """A fall among obstacles, at 1 ms: the balance of the energy was off by 0.095 J."""
+    rng = np.random.default_rng(2)
+    for _ in range(39):
+        drop = random_falls.draw_among_obstacles(rng)
+    assert random_falls.run(drop).balance < 1e-3
+
+
 def test_two_points_of_the_rod_that_stick_leave_a_stress_free_and_agree():
     """Tip on the floor, rod on a sphere, cart at its rail end: 2000 sweeps of their rows, which depend on each other, were too few."""
     rng = np.random.default_rng(1001)
