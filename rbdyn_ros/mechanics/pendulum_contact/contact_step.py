@@ -232,7 +232,7 @@ def numerical_delassus(system, load, E, tolerance, max_iterations, u0, u1, state
         c.P[j, k] = P
 
 
-@inlined
+@part
 def has_other_work(C, c, count):
     """Whether 2 P.u is not all of the work: a contact gives a penetration back, or its frame turns
     in the step, so that the projection of the velocities takes what leaves the old one.
