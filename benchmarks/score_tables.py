@@ -15,6 +15,7 @@ import json
 import math
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -374,7 +375,8 @@ def misses() -> str:
         words = [f"{row['row']} ({'; '.join(map(missed_case, bad(row)))})" for row in missed]
         left = cases.missing_rows()
         words += [f"{OPEN}: {', '.join(sorted(left))}"] if left else []
-        lines.append(f"- `{law}`: {', '.join(words) or 'none'}")
+        line = f"- `{law}`: {', '.join(words) or 'none'}"
+        lines.append(textwrap.fill(line, 120, subsequent_indent="  ", break_on_hyphens=False))
     return "\n".join(lines)
 
 

@@ -3,7 +3,7 @@
 A file of measures/ exports
 
     QUESTION                  what it asks, one sentence
-    SETTINGS                  its own settings, a table of `settings.Parameter`, besides those of `conditions`
+    SETTINGS                  its own settings, a table of `schema.Parameter`, besides those of `conditions`
     VALUES                    name -> Value
     OVER_ROS                  whether it also works with a law behind topics
     measure(bench, conditions, settings)  -> Measured
