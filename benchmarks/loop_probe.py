@@ -1,7 +1,7 @@
 """The process that `loop.py` looks into: the simulator, and the controller in it or beside it;
 prints figures as JSON.
 
-python benchmarks/loop_probe.py PROCESSES WARM_UP SECONDS
+python benchmarks/loop_probe.py PROCESSES WARM_UP SECONDS [name:=value ...]
 """
 
 import gc
@@ -133,12 +133,12 @@ def slope(t, y) -> float:
     return float(np.polyfit(t - t[0], y, 1)[0])
 
 
-def main(processes: int, warm_up: float, seconds: float) -> int:
-    """Measure and print."""
+def main(processes: int, warm_up: float, seconds: float, *settings: str) -> int:
+    """Measure and print; `settings` are parameters besides SETTINGS, such as faults."""
     files = [str(share.config() / f"{name}.yaml") for name in ("pendulum", "simulation", "lqr")]
     words = ["--ros-args", "--log-level", "warn"]
     words += [word for file in files for word in ("--params-file", file)] + [
-        word for setting in SETTINGS for word in ("-p", setting)
+        word for setting in (*SETTINGS, *settings) for word in ("-p", setting)
     ]
     probe, found = Probe(warm_up, seconds), []
 
@@ -173,4 +173,4 @@ def main(processes: int, warm_up: float, seconds: float) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])))
+    sys.exit(main(int(sys.argv[1]), *map(float, sys.argv[2:4]), *sys.argv[4:]))

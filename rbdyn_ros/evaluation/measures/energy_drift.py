@@ -11,7 +11,7 @@ from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import Parameter
-from rbdyn_ros.types import State
+from rbdyn_ros.simulation import loop
 
 QUESTION = "does the plant keep its energy?"
 OVER_ROS = True
@@ -30,15 +30,14 @@ def measure(bench, conditions, settings) -> Measured:
         spherical_pendulum.build(params),
         select(conditions.integrator, settings["composition"]),
     )
-    _, q, v = spherical_pendulum.upright(math.radians(settings["tilt"]))
-    input, options, reaction = spherical_pendulum.no_input(), method.options(system), np.zeros(3)
-    method.check(system, State(0.0, q, v), input)
+    start, still = (
+        spherical_pendulum.upright(math.radians(settings["tilt"])),
+        spherical_pendulum.no_input(),
+    )
     h, steps = conditions.step, round(0.1 / conditions.step)
-    energies = [spherical_pendulum.quantities(system, q, v)[0]]
-    for i in range(round(settings["duration"] / (steps * h))):
-        done, *_ = method.advance(system, options, input, h, steps, i * steps * h, q, v, reaction)
-        energies.append(
-            spherical_pendulum.quantities(system, q, v)[0] if done == steps else math.inf
-        )
-    scale = system.rod_mass * system.gravity * system.center
-    return Measured({"drift": float(np.abs(np.array(energies) - energies[0]).max() / scale)})
+    run = loop.run(
+        method, system, start, still, h, round(settings["duration"] / (steps * h)), steps
+    )
+    energy, scale = run.quantities[:, 0], system.rod_mass * system.gravity * system.center
+    drift = float(np.abs(energy - energy[0]).max() / scale)
+    return Measured({"drift": drift if run.ok else math.inf}, note=run.message)
