@@ -55,12 +55,27 @@ def main() -> int:
         drake = Drake(scene) if with_drake and name not in LEFT_OUT else None
         rows.append(row(name, scene, 3 if arguments.quick else 15, drake))
         print(line(rows[-1]), flush=True)
+    print(*growth(rows), sep="\n")
     if with_drake:
         for name, why in LEFT_OUT.items():
             print(f"Drake does not run {name}: {why}.")
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
     return 0
+
+
+def growth(rows: list[dict]) -> list[str]:
+    """The cost of a step per rod of the chains and per box of the stacks, in sentences: equal
+    numbers are linear growth.
+    """
+    sentences = []
+    for kind, member in (("chain", "rod"), ("stack", "box")):
+        of_kind = [row for row in rows if row["scene"].startswith(f"{kind}_")]
+        lengths = [int(row["scene"].removeprefix(f"{kind}_")) for row in of_kind]
+        costs = ", ".join(f"{row['ns'] / n:.0f}" for row, n in zip(of_kind, lengths))
+        counts = ", ".join(map(str, lengths))
+        sentences.append(f"{kind}s of {counts}: {costs} ns for each {member}")
+    return sentences
 
 
 class Errors(NamedTuple):
