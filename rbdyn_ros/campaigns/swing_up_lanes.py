@@ -92,7 +92,7 @@ def _look(plan, period, a, memory):
                 m[ADAPTED + 2],
                 m[ADAPTED + 3],
             )
-            caught = is_catchable(swing_up.identified_net(plan, m), p3, s, (0.0, 0.0), WIDEST)
+            caught = is_catchable(swing_up.identified_criteria(plan, m), p3, s, (0.0, 0.0), WIDEST)
             a[CAUGHT + j] = 1.0 if caught else 0.0
             if caught and a[CATCH + j] != a[CATCH + j]:
                 a[CATCH + j] = t
@@ -101,18 +101,18 @@ def _look(plan, period, a, memory):
 @kernel
 def _command(plan, period, a):
     """The regulator for a rod that is caught, (K.9) for the others."""
-    net = plan.net
+    criteria = plan.criteria
     for j in range(LANES):
         s = state(a, j)
         gains = (a[GAIN_X + j], a[GAIN_V + j], a[GAIN_TH + j], a[GAIN_DTH + j])
         system = identification.scaled(
-            net.system, a[LENGTH + j], a[MASS + j], a[HEAVY + j], a[DRAG + j]
+            criteria.system, a[LENGTH + j], a[MASS + j], a[HEAVY + j], a[DRAG + j]
         )
-        held = unsaturated(s[2], s[3], tilt(s[0], s[1]), (0.0, 0.0), gains, net.force_limit)
+        held = unsaturated(s[2], s[3], tilt(s[0], s[1]), (0.0, 0.0), gains, criteria.force_limit)
         swung = swing(system, plan.options, a[P3 + j], s, (0.0, 0.0))
         caught = a[CAUGHT + j] > 0.0
         ux, uy = saturated(
-            held[0] if caught else swung[0], held[1] if caught else swung[1], net.force_limit
+            held[0] if caught else swung[0], held[1] if caught else swung[1], criteria.force_limit
         )
         a[ASKED_X + j], a[ASKED_Y + j] = ux, uy
         a[PUSHED_X + j] += period * ux

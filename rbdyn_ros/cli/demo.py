@@ -199,22 +199,26 @@ def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
 def _shown(planned: Plan) -> int:
     from rbdyn_ros.simulation.interruption import Interruption
     from rbdyn_ros.simulation.live_line import LiveLine
-    from rbdyn_ros.tools.cast import ONE, TWO, Cast
     from rbdyn_ros.tools.demo_plan import script
+    from rbdyn_ros.tools.node_processes import NodeProcesses
 
     play = script(planned.duration, planned.tilt, planned.seed)
     start = [f"initial.orientation:={list(play.orientation)}"] if play.orientation else []
     parameters = [word for file in planned.files for word in ("--params-file", str(file))]
     parameters += [word for setting in (*planned.words, *start) for word in ("-p", setting)]
     with Interruption() as stop:
-        cast = Cast(
-            ONE if planned.processes == 1 else TWO, parameters, planned.log
-        )  # they come up while we import
+        processes = NodeProcesses(parameters, planned.log)
+        if planned.processes == 1:
+            processes.start("simulator", "controller")
+        else:
+            processes.start("simulator")
+            processes.start("controller")
+        # They come up while this process imports.
 
         from rbdyn_ros.tools.demo_run import DemoRun
         from rbdyn_ros.tools.demo_session import DemoSession
 
-        with DemoSession(cast, planned.bag, LiveLine(sys.stdout), stop) as stage:
+        with DemoSession(processes, planned.bag, LiveLine(sys.stdout), stop) as stage:
             trial = DemoRun(play, stage).play()
             if trial.failure:  # before the nodes are ended and the picture is drawn
                 stage.live.close()

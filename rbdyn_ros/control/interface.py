@@ -52,8 +52,8 @@ class Planner(Protocol):
         """
 
 
-class Witness(Protocol):
-    """A law that also says how it fares; the controller node puts it into /diagnostics."""
+class Diagnosable(Protocol):
+    """A law that reports on itself; the controller node publishes it on /diagnostics."""
 
-    def evidence(self) -> dict:
+    def diagnostics(self) -> dict[str, float | str]:
         """Counts and other numbers by name, such as solves that came too late."""

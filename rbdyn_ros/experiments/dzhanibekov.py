@@ -34,7 +34,7 @@ def run(short: bool, progress) -> Outcome:
     """Twenty seconds of every method at three steps, a long run at three others."""
     long = 10_000 if short else 100_000
     system, state = dzhanibekov()
-    truth = free_top.turned(select("rk4"), system, state, 5e-4, 1000, 40)
+    truth = free_top.simulate(select("rk4"), system, state, 5e-4, 1000, 40)
     twenty, drawn = _twenty_seconds(system, state, truth, lambda f: progress(0.3 * f))
     tables = {
         "flips": {"t": truth.t, **_columns("exact", truth.w), **_columns("tqdl", drawn["tqdl"].w)},
@@ -62,11 +62,11 @@ def run(short: bool, progress) -> Outcome:
 def turned(method: str, system, state, h: float, rows: int, every: int) -> free_top.Turning:
     """The body turned by one of METHODS."""
     if method == "modified":
-        return free_top.turned_modified(select("moser_veselov"), system, state, h, rows, every)
+        return free_top.simulate_modified(select("moser_veselov"), system, state, h, rows, every)
     if method.startswith("se3 "):
         return free_top.turned_se3(method == "se3 newton", system, state, h, rows, every)
     integrator = notebook_scheme() if method == "tqdl" else select(method)
-    return free_top.turned(integrator, system, state, h, rows, every)
+    return free_top.simulate(integrator, system, state, h, rows, every)
 
 
 def _twenty_seconds(system, state, truth, progress) -> tuple:

@@ -36,7 +36,9 @@ def run(short: bool, progress) -> Outcome:
     angle, off = {}, {}
     for i, method in enumerate(METHODS):
         integrator = apparatus.notebook_scheme() if method == "tqdl" else select(method)
-        turning = free_top.turned(integrator, system, start, STEP, round(duration / STEP), 1, push)
+        turning = free_top.simulate(
+            integrator, system, start, STEP, round(duration / STEP), 1, push
+        )
         axis = quaternion.rotate(turning.Q, np.array([0.0, 0.0, 1.0]))
         angle[method], off[method] = (
             np.unwrap(np.arctan2(axis[:, 0], axis[:, 2])),

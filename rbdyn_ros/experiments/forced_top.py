@@ -27,7 +27,7 @@ def run(short: bool, progress) -> Outcome:
     runs = {}
     for i, method in enumerate(METHODS):
         integrator = apparatus.notebook_scheme() if method == "tqdl" else select(method)
-        runs[method] = free_top.turned(
+        runs[method] = free_top.simulate(
             integrator, system, start, STEP, round(duration / 0.005), 5, apparatus.torque(*TORQUE)
         )
         progress((i + 1) / len(METHODS))

@@ -1,4 +1,4 @@
-"""A free body turned by any of the methods, sampled: attitude, angular velocity, energy, momentum,
+"""A free body simulated by any of the methods, sampled: attitude, angular velocity, energy, momentum,
 work.
 """
 
@@ -27,7 +27,7 @@ class Turning(NamedTuple):
     ok: bool
 
 
-def turned(
+def simulate(
     integrator: Integrator,
     system: System,
     state: State,
@@ -48,7 +48,7 @@ def turned(
     )
 
 
-def turned_modified(
+def simulate_modified(
     integrator: Integrator, system: System, state: State, h: float, rows: int, every: int
 ) -> Turning:
     """The same with Hairer and Vilmart's modified inertia (`experiments.free_body`)."""

@@ -19,7 +19,7 @@ from rbdyn_ros.ros.topic_observer import SIMULATOR, TopicObserver
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.live_line import LiveLine
 from rbdyn_ros.simulation.stall_detector import StallDetector
-from rbdyn_ros.tools.cast import Cast
+from rbdyn_ros.tools.node_processes import NodeProcesses
 
 
 class Over(Exception):
@@ -31,14 +31,13 @@ class Interrupted(Exception):
 
 
 class DemoSession:
-    """What the demo sees and says of a simulator; the simulator itself is in a process of the
-    cast.
+    """The demo's view of a simulator that runs in a process of `processes`.
 
-    At the end of the context the cast leaves before the recorder, who hears its last words.
+    At the end of the context these end before the recorder, which receives their last messages.
     """
 
-    def __init__(self, cast: Cast, bag: Path, live: LiveLine, stop: Interruption):
-        self.cast, self.live, self.stop = cast, live, stop
+    def __init__(self, processes: NodeProcesses, bag: Path, live: LiveLine, stop: Interruption):
+        self.processes, self.live, self.stop = processes, live, stop
         rclpy.init(
             args=["--ros-args", "--log-level", "warn"],
             signal_handler_options=SignalHandlerOptions.NO,
@@ -61,7 +60,7 @@ class DemoSession:
 
     def __exit__(self, *_) -> None:
         self.live.close()
-        self.cast.end()
+        self.processes.end()
         self.recorder.close()
         for node in (self.recorder, self.node):
             node.destroy_node()
@@ -86,19 +85,19 @@ class DemoSession:
         except CannotRecord as error:
             raise Over(str(error)) from None
 
-    def until(self, condition: Callable, line: Callable, patience: float, in_vain: str) -> None:
+    def until(self, condition: Callable, line: Callable, timeout: float, in_vain: str) -> None:
         """Watch until it holds.
 
-        Interrupted; Over: a node has ended or given up, or no time was simulated for `patience`
+        Interrupted; Over: a node has ended or given up, or no time was simulated for `timeout`
         [s].
         """
         stall = StallDetector()
         while not condition():
             if self.stop.signal:
                 raise Interrupted
-            if reason := self.cast.ended() or self.topic_observer.failure():
+            if reason := self.processes.failure() or self.topic_observer.failure():
                 raise Over(reason)
-            if stall.look(self.topic_observer.stamp) > patience:
+            if stall.look(self.topic_observer.stamp) > timeout:
                 raise Over(in_vain)
             self._turn()
             self.live.show(line)
@@ -110,16 +109,16 @@ class DemoSession:
             raise Over(str(error)) from None
         self.topic_observer.look()
 
-    def call(self, client, request, patience: float) -> None:
+    def call(self, client, request, timeout: float) -> None:
         """Call a service of the simulator.
 
-        Over: it refuses, or does not answer for `patience` [s].
+        Over: it refuses, or does not answer for `timeout` [s].
         """
         future = client.call_async(request)
         self.until(
             future.done,
             lambda: f"calling {client.srv_name}",
-            patience,
+            timeout,
             f"{client.srv_name} does not answer",
         )
         if not future.result().success:

@@ -10,8 +10,8 @@ from rbdyn_ros.ros import share
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.live_line import LiveLine
 from rbdyn_ros.tools import endurance_figure
-from rbdyn_ros.tools.crew import Crew
 from rbdyn_ros.tools.kills import Kills
+from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.tools.soak import soak
 from rbdyn_ros.tools.soak_watch import Over, Watch
 from rbdyn_ros.tools.stress_test import StressTest
@@ -54,28 +54,28 @@ class Endurance:
         when a signal comes.
         """
         live = LiveLine(sys.stderr)
-        crew = Crew(words(LAWS[name]), self._folder)
+        nodes = NodeProcesses(words(LAWS[name]), self._folder)
         with Interruption() as stop:
             watch = Watch(stop, live.show)
             try:
-                rows, checks = self._test(name, size, crew, watch)
+                rows, checks = self._test(name, size, nodes, watch)
                 failure = ""
             except Over as over:
                 rows, checks, failure = [], [], str(over)
             finally:
                 live.close()
-                crew.end()
+                nodes.end()
                 watch.close()
         if name == "soak" and rows:
             endurance_figure.write(rows, self._folder / "soak.png")
         return Result(rows, checks, failure)
 
-    def _test(self, name: str, size, crew: Crew, watch: Watch) -> tuple:
+    def _test(self, name: str, size, nodes: NodeProcesses, watch: Watch) -> tuple:
         if name == "soak":
-            return soak(crew, watch, size)
+            return soak(nodes, watch, size)
         if name == "kills":
-            return Kills(crew, watch, self._folder, self._seed).run(size)
-        return [], StressTest(crew, watch, self._seed).run()
+            return Kills(nodes, watch, self._folder, self._seed).run(size)
+        return [], StressTest(nodes, watch, self._seed).run()
 
 
 def words(law: str) -> list:

@@ -15,7 +15,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from rbdyn_ros.ros import qos
-from rbdyn_ros.tools.crew import Crew
+from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.tools.soak_watch import Over
 from rbdyn_ros.tools.wire_fuzz import Fuzz
 from rbdyn_ros.wire.frame import FORCE
@@ -26,7 +26,7 @@ ALIVE_EVERY = (
     20  # wrong frames between two heartbeats of ours, so that the bridge keeps listening to us
 )
 PAUSE = 0.002  # [s] after each heartbeat: a socket's buffer is finite
-PATIENCE = 60.0  # [s]
+TIMEOUT = 60.0  # [s]
 
 
 class Survived(NamedTuple):
@@ -74,30 +74,28 @@ class FuzzedBridge:
             Link(timeout=10**9),
         )
         self._bridge = ("127.0.0.1", free_port())
-        self._crew = Crew([], folder)
+        self._processes = NodeProcesses((), folder)
 
     def close(self) -> None:
         """End the bridge."""
-        self._crew.end()
+        self._processes.end()
         self._socket.close()
         self._node.destroy_node()
         rclpy.try_shutdown()
 
     def run(self, number: int, seed: int, progress: Callable = lambda frames: frames) -> Survived:
         """Send so many wrong frames. Over if the bridge does not come up."""
-        self._crew.start(
+        self._processes.start(
             "hil_bridge",
-            "-p",
-            f"udp.port:={self._bridge[1]}",
-            "-p",
-            "link_timeout:=5.0",
-            "-p",
-            "retry:=0.1",
+            arguments=[
+                *("-p", f"udp.port:={self._bridge[1]}"),
+                *("-p", "link_timeout:=5.0", "-p", "retry:=0.1"),
+            ],
         )
         self._until(
             self._greeted,
-            f"the bridge did not hear us within {PATIENCE:g} s; see "
-            f"{self._crew.log('hil_bridge')}",
+            f"the bridge did not hear us within {TIMEOUT:g} s; see "
+            f"{self._processes.log('hil bridge')}",
         )
         for k, wrong in enumerate(progress(Fuzz(seed).frames(number))):
             if k % ALIVE_EVERY == 0:
@@ -105,7 +103,7 @@ class FuzzedBridge:
                 self._say()
             self._socket.sendto(wrong.data, self._bridge)
         counted = self._settled()
-        alive, commands = not self._crew.gone(), self._commands
+        alive, commands = not self._processes.ended(), self._commands
         return Survived(
             number,
             counted,
@@ -118,11 +116,11 @@ class FuzzedBridge:
 
     def _settled(self) -> int:
         """What the bridge has counted, once that does not change any more."""
-        before, end = -1, time.monotonic() + PATIENCE
+        before, end = -1, time.monotonic() + TIMEOUT
         while (
             before != sum(self._malformed.values())
             and time.monotonic() < end
-            and not self._crew.gone()
+            and not self._processes.ended()
         ):
             before = sum(self._malformed.values())
             for _ in range(25):
@@ -132,7 +130,7 @@ class FuzzedBridge:
 
     def _obeys(self) -> bool:
         """Whether a right frame still becomes a command."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while self._commands == 0 and time.monotonic() < end:
             self._say(FORCE, (1.0, 0.0))
             self._turn(0.1)
@@ -148,9 +146,9 @@ class FuzzedBridge:
         )
 
     def _until(self, condition: Callable, in_vain: str) -> None:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while not condition():
-            if time.monotonic() > end or self._crew.gone():
+            if time.monotonic() > end or self._processes.ended():
                 raise Over(in_vain)
             self._turn(0.05)
 

@@ -22,7 +22,7 @@ from rbdyn_ros.ros.topic_observer import TopicObserver
 from rbdyn_ros.simulation.plant import EPOCH_NS
 from rbdyn_ros.simulation.runner import PLAYING
 from rbdyn_ros.simulation.stall_detector import StallDetector
-from rbdyn_ros.tools.cast import Cast
+from rbdyn_ros.tools.node_processes import NodeProcesses
 
 BRIDGE = "pendulum_hil"
 # [s] real or simulated time without a force of the board, while time should run, after which it
@@ -39,12 +39,10 @@ class HilTrial:
         """`parameters`: words of the ROS command line for both nodes; what they say goes into the
         file `log`.
         """
-        self.figures, self.bridge, self.failure = (
-            {},
-            "",
-            "",
-        )  # of the newest /diagnostics of the bridge; its ~/status
-        self._cast = Cast((("simulator", "hil_bridge"),), parameters, log)
+        self.figures: dict[str, float] = {}  # of the newest /diagnostics of the bridge
+        self.bridge, self.failure = "", ""  # ~/status of the bridge
+        self._processes = NodeProcesses(parameters, log)
+        self._processes.start("simulator", "hil_bridge")
         rclpy.init(
             args=["--ros-args", "--log-level", "warn"],
             signal_handler_options=SignalHandlerOptions.NO,
@@ -68,7 +66,7 @@ class HilTrial:
         return self
 
     def __exit__(self, *_) -> None:
-        self._cast.end()
+        self._processes.end()
         self._node.destroy_node()
         rclpy.try_shutdown()
 
@@ -109,7 +107,7 @@ class HilTrial:
             self._executor.spin_once(timeout_sec=0.02)
 
     def _failure(self, still: float) -> str:
-        if reason := self._cast.ended():
+        if reason := self._processes.failure():
             return reason
         if reason := self._topic_observer.failure():
             return reason

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from rbdyn_ros.parameters.tables import lookup
 from rbdyn_ros.ros.recording.bag_repair import repair
 from rbdyn_ros.ros.recording.recorder import SAVED_EVERY
-from rbdyn_ros.tools.crew import Crew
 from rbdyn_ros.tools.endurance_limits import Check
+from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.tools.soak_watch import Over, Watch
 
 VICTIMS = ("controller", "recorder", "simulator")  # in turn
@@ -42,9 +42,9 @@ class Kill(NamedTuple):
 class Kills:
     """Kills and restarts."""
 
-    def __init__(self, crew: Crew, watch: Watch, folder: Path, seed: int):
-        self._crew, self._watch, self._folder, self._random = (
-            crew,
+    def __init__(self, nodes: NodeProcesses, watch: Watch, folder: Path, seed: int):
+        self._processes, self._watch, self._folder, self._random = (
+            nodes,
             watch,
             folder,
             random.Random(seed),
@@ -54,9 +54,9 @@ class Kills:
     def run(self, number: int) -> tuple:
         """(kills, checks). Over if the loop does not come back."""
         for name in ("simulator", "controller"):
-            self._crew.start(name)
+            self._processes.start(name)
         self._record()
-        self._resumed(after=time.time_ns(), patience=180.0)
+        self._resumed(after=time.time_ns(), timeout=180.0)
         kills = [
             self._kill(VICTIMS[k % len(VICTIMS)], may_be_early=k >= len(VICTIMS))
             for k in range(number)
@@ -66,19 +66,19 @@ class Kills:
     def _kill(self, victim: str, may_be_early: bool) -> Kill:
         early = may_be_early and victim != "recorder" and self._random.random() < EARLY
         if early:  # the one before has left it in good order; this start is not to succeed
-            self._crew.kill(victim)
-            self._crew.start(victim)
+            self._processes.kill(victim)
+            self._processes.start(victim)
             self._watch.rest(self._random.uniform(0.0, STARTING_FOR))
         else:
             self._watch.rest(self._random.uniform(0.1, RUNNING_FOR))
-        self._crew.kill(victim)
+        self._processes.kill(victim)
         at = time.time_ns()
         if victim == "recorder":
             saved, lost = self._repaired(at)
             self._record()
             return Kill(victim, early, NAN, NAN, NAN, saved, lost)
         zero = self._zero(at) if victim == "controller" and not early else (NAN, NAN)
-        self._crew.start(victim)
+        self._processes.start(victim)
         return Kill(victim, early, *zero, self._resumed(after=time.time_ns()), NAN, NAN)
 
     def _zero(self, at: int) -> tuple:
@@ -92,23 +92,24 @@ class Kills:
         said, stamped = self._watch.pushed
         return max(0.0, (said - at) * 1e-9), (stamped - self._watch.answered) * 1e-9
 
-    def _resumed(self, after: int, patience: float = RESUMED) -> float:
+    def _resumed(self, after: int, timeout: float = RESUMED) -> float:
         watch = self._watch
 
         def acts() -> bool:
-            if gone := self._crew.gone():
+            if ended := self._processes.ended():
                 raise Over(
-                    f"the {gone} ended by itself; see {self._crew.log(gone.split(', ')[0])}"
+                    f"the {ended} ended by itself; see {self._processes.log(ended.split(', ')[0])}"
                 )
             return watch.pushed[0] > after and watch.runs
 
-        return watch.until(acts, patience, "the loop did not come back")
+        return watch.until(acts, timeout, "the loop did not come back")
 
     def _record(self) -> None:
         self._bags.append(self._folder / f"bag_{len(self._bags)}")
         topics = "[/odometry, /joint_states, /cart/command]"
-        self._crew.start(
-            "recorder", "-p", f"bag.path:={self._bags[-1]}", "-p", f"bag.topics:={topics}"
+        self._processes.start(
+            "recorder",
+            arguments=["-p", f"bag.path:={self._bags[-1]}", "-p", f"bag.topics:={topics}"],
         )
         file = self._bags[-1] / f"{self._bags[-1].name}.mcap"
         self._watch.until(

@@ -34,7 +34,7 @@ from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.progress import estimate
 from rbdyn_ros.simulation.runner import FAULT
 from rbdyn_ros.simulation.stall_detector import StallDetector
-from rbdyn_ros.tools.cast import Cast
+from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.types import State
 
 LOOKS_EVERY = 0.05  # [s] real time
@@ -86,7 +86,7 @@ class RosBench:
             out / "controller.log",
             stop,
         )
-        self._cast, self._cast_for, self._heard = None, None, False
+        self._processes, self._controller_settings, self._heard = None, None, False
         self._status, self._statuses, self._refusing, self._ever_heard = (
             "",
             None,
@@ -121,8 +121,8 @@ class RosBench:
 
     def end(self) -> None:
         """End the nodes, and the controller if it is ours."""
-        if self._cast:
-            self._cast.end()
+        if self._processes:
+            self._processes.end()
         self.simulator.close()
         for node in (self.simulator, self.node):
             node.destroy_node()
@@ -144,8 +144,10 @@ class RosBench:
         self._aim(reference)
         self._wait_for_an_answer()
         self._push(pushes, begun)
-        course = _Course(self.runner, start, begun, duration, conditions.travel or math.inf, stop)
-        self._turn_until(self._showing(course.over, begun, duration), play=True)
+        episode = _Episode(
+            self.runner, start, begun, duration, conditions.travel or math.inf, stop
+        )
+        self._turn_until(self._showing(episode.over, begun, duration), play=True)
         self.runner.pause()
         if self.runner.status.startswith(FAULT):
             raise LawFailed(
@@ -154,7 +156,7 @@ class RosBench:
             )
         if self._status.startswith(REFUSES):
             raise LawFailed(f"the law {self.subject.name}: {self._status}")
-        return course.record()
+        return episode.record()
 
     def _showing(
         self, over: Callable[[], bool], begun: int, duration: float
@@ -193,20 +195,20 @@ class RosBench:
             if not result.successful:
                 raise ValueError(result.reason)
         if self._ours:
-            self._cast_controller(conditions)
+            self._start_controller(conditions)
 
-    def _cast_controller(self, conditions: Conditions) -> None:
+    def _start_controller(self, conditions: Conditions) -> None:
         """Our controller, anew where the law would be another, or has given up."""
         wanted = (conditions.force_limit, conditions.travel, conditions.law)
         if (
-            self._cast
-            and self._cast_for == wanted
-            and not self._cast.ended()
+            self._processes
+            and self._controller_settings == wanted
+            and not self._processes.failure()
             and not self._status.startswith(FAULT)
         ):
             return
-        if self._cast:
-            self._cast.end()
+        if self._processes:
+            self._processes.end()
         self._hear_status()
         values = {
             **self.subject.values,
@@ -224,12 +226,13 @@ class RosBench:
             if value != ()
             for word in ("-p", f"{name}:={_word(value)}")
         ]
-        self._cast, self._cast_for, self._heard, self._status = (
-            Cast((("controller",),), words, self._log),
+        self._processes, self._controller_settings, self._heard, self._status = (
+            NodeProcesses(words, self._log),
             wanted,
             False,
             "",
         )
+        self._processes.start("controller")
         self.runner.command_queue.clear()
 
     def _aim(self, reference: tuple) -> None:
@@ -244,17 +247,17 @@ class RosBench:
         LawFailed; CannotGoOn: nobody ever answered.
         """
         began = time.monotonic()
-        patience = max(self.subject.patience, LOOKS_EVERY) if self._heard else self._waiting
+        timeout = max(self.subject.patience, LOOKS_EVERY) if self._heard else self._waiting
 
         def heard() -> bool:
-            if time.monotonic() - began > patience:
-                raise (LawFailed if self._heard else CannotGoOn)(self._silence(patience))
+            if time.monotonic() - began > timeout:
+                raise (LawFailed if self._heard else CannotGoOn)(self._silence(timeout))
             return self.runner.command_queue.newest is not None
 
         self._turn_until(heard)
         self._heard = self._ever_heard = True
 
-    def _silence(self, patience: float) -> str:
+    def _silence(self, timeout: float) -> str:
         domain = "ROS_DOMAIN_ID"
         advice = (
             f"start your controller in the same {domain}: it hears joint_states and odometry, and "
@@ -263,7 +266,7 @@ class RosBench:
         rejection = self.runner.command_queue.rejection
         why = f" (one was rejected: {rejection})" if rejection else ""
         return (
-            f"no command came on cart/command within {patience:g} s{why}{self._of_controller()}; "
+            f"no command came on cart/command within {timeout:g} s{why}{self._of_controller()}; "
             f"{advice} that repeats their stamp"
         )
 
@@ -287,7 +290,7 @@ class RosBench:
         """LawFailed, in its own words, if the controller has given up or ended; CannotGoOn if none
         ever answered.
         """
-        if self._cast and (reason := self._cast.ended()):
+        if self._processes and (reason := self._processes.failure()):
             raise (LawFailed if self._ever_heard else CannotGoOn)(reason)
         if self._status.startswith(FAULT):
             raise LawFailed(f"the controller stopped: {self._status.removeprefix(FAULT)}")
@@ -324,7 +327,7 @@ class RosBench:
                     return
 
 
-class _Course:
+class _Episode:
     """The rows of a run as the simulator's history gets them, until something ends it."""
 
     def __init__(self, runner, start: State, begun: int, duration: float, travel: float, stop):

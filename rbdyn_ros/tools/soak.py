@@ -7,8 +7,8 @@ import time
 import psutil
 
 from rbdyn_ros.evaluation.latency.latency_limits import unanswered
-from rbdyn_ros.tools.crew import Crew
 from rbdyn_ros.tools.endurance_limits import Sample, judged
+from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.tools.soak_watch import Over, Watch
 
 LOOKED_EVERY = 1.0  # [s]
@@ -16,19 +16,19 @@ COMING_UP = 180.0  # [s] the first start on a machine compiles
 NAMES = ("simulator", "controller")
 
 
-def soak(crew: Crew, watch: Watch, minutes: float) -> tuple:
+def soak(nodes: NodeProcesses, watch: Watch, minutes: float) -> tuple:
     """Let them run; (samples, checks). Over if one of them ends."""
     for name in NAMES:
-        crew.start(name)
-    watch.until(lambda: watch.runs or crew.gone(), COMING_UP, "the loop did not come up")
-    processes = [psutil.Process(crew.processes[name].pid) for name in NAMES]
+        nodes.start(name)
+    watch.until(lambda: watch.runs or nodes.ended(), COMING_UP, "the loop did not come up")
+    processes = [psutil.Process(nodes.processes[name].pid) for name in NAMES]
     watch.rest(2.0)
     watch.latency.turn_window()
     begin, samples = time.monotonic(), []
     while time.monotonic() - begin < 60.0 * minutes:
         watch.rest(begin + (len(samples) + 1) * LOOKED_EVERY - time.monotonic())
-        if crew.gone():
-            raise Over(f"the {crew.gone()} ended; see {crew.log(crew.gone().split(', ')[0])}")
+        if nodes.ended():
+            raise Over(f"the {nodes.ended()} ended; see {nodes.log(nodes.ended().split(', ')[0])}")
         samples.append(look(watch, processes, begin))
     return samples, judged(samples, NAMES, watch.latency.tick)
 

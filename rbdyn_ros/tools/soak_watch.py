@@ -106,12 +106,12 @@ class Watch:
             take(taken)
         self._taken.clear()
 
-    def until(self, condition: Callable, patience: float, in_vain: str) -> float:
-        """Wait; how long it took [s]. Over, with `in_vain`, after `patience` [s]."""
+    def until(self, condition: Callable, timeout: float, in_vain: str) -> float:
+        """Wait; how long it took [s]. Over, with `in_vain`, after `timeout` [s]."""
         began = time.monotonic()
         while not condition():
-            if time.monotonic() - began > patience:
-                raise Over(f"{in_vain} within {patience:g} s")
+            if time.monotonic() - began > timeout:
+                raise Over(f"{in_vain} within {timeout:g} s")
             self.turn()
             self._show(self.line)
         return time.monotonic() - began
@@ -123,13 +123,13 @@ class Watch:
             self.turn()
             self._show(self.line)
 
-    def call(self, kind, service: str, patience: float = 30.0, **fields):
+    def call(self, kind, service: str, timeout: float = 30.0, **fields):
         """The response of a service. Over if there is none."""
         client = self.node.create_client(kind, service)
         try:
-            self.until(client.service_is_ready, patience, f"{service} was not there")
+            self.until(client.service_is_ready, timeout, f"{service} was not there")
             future = client.call_async(kind.Request(**fields))
-            self.until(future.done, patience, f"{service} did not answer")
+            self.until(future.done, timeout, f"{service} did not answer")
             return future.result()
         finally:
             self.node.destroy_client(client)

@@ -14,14 +14,14 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.simulation.runner import PAUSED
-from rbdyn_ros.tools.crew import Crew
 from rbdyn_ros.tools.endurance_limits import Check
+from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.tools.soak_watch import SIMULATOR, Over, Watch
 
 TIMES = 20
 FAULTY = 10.0  # [s] with losses and jitter
 DROP, JITTER = 0.3, 0.02  # of the command; [s]
-PATIENCE = 30.0  # [s]
+TIMEOUT = 30.0  # [s]
 STANDING = math.cos(math.radians(30.0))
 
 
@@ -43,13 +43,13 @@ def busy():
 class StressTest:
     """What is done to the loop, and whether it goes on."""
 
-    def __init__(self, crew: Crew, watch: Watch, seed: int):
-        self._crew, self._watch, self._random = crew, watch, random.Random(seed)
+    def __init__(self, nodes: NodeProcesses, watch: Watch, seed: int):
+        self._processes, self._watch, self._random = nodes, watch, random.Random(seed)
 
     def run(self) -> list:
         """The checks. Over if the loop does not go on."""
         for name in ("simulator", "controller"):
-            self._crew.start(name)
+            self._processes.start(name)
         self._watch.until(self._runs, 180.0, "the loop did not come up")
         with busy():
             checks = [self._paused(), self._reset(), self._paced(), *self._lossy()]
@@ -63,7 +63,7 @@ class StressTest:
             self._done(SetBool, "pause", data=True)
             self._watch.until(
                 lambda: self._watch.status[SIMULATOR] == PAUSED,
-                PATIENCE,
+                TIMEOUT,
                 "the simulator did not pause",
             )
             self._watch.rest(0.05)
@@ -139,22 +139,24 @@ class StressTest:
         ]
 
     def _runs(self) -> bool:
-        if gone := self._crew.gone():
-            raise Over(f"the {gone} ended by itself; see {self._crew.log(gone.split(', ')[0])}")
+        if ended := self._processes.ended():
+            raise Over(
+                f"the {ended} ended by itself; see {self._processes.log(ended.split(', ')[0])}"
+            )
         return self._watch.runs
 
     def _goes_on(self, when: str) -> None:
         before = self._watch.simulated
         self._watch.until(
             lambda: self._runs() and self._watch.simulated > before + 0.05,
-            PATIENCE,
+            TIMEOUT,
             f"the loop did not go on {when}",
         )
 
     def _stands(self, when: str) -> None:
         self._watch.until(
             lambda: self._runs() and self._watch.state[1] > STANDING,
-            PATIENCE,
+            TIMEOUT,
             f"the rod did not stand {when}",
         )
 
@@ -162,14 +164,14 @@ class StressTest:
         self._watch.rest(self._random.uniform(0.0, 0.3))
 
     def _done(self, kind, service: str, **fields) -> None:
-        response = self._watch.call(kind, f"{SIMULATOR}/{service}", PATIENCE, **fields)
+        response = self._watch.call(kind, f"{SIMULATOR}/{service}", TIMEOUT, **fields)
         if not response.success:
             raise Over(f"~/{service}: {response.message}")
 
     def _set(self, name: str, value: float) -> None:
         asked = [Parameter(name, value=value).to_parameter_msg()]
         (result,) = self._watch.call(
-            SetParameters, f"{SIMULATOR}/set_parameters", PATIENCE, parameters=asked
+            SetParameters, f"{SIMULATOR}/set_parameters", TIMEOUT, parameters=asked
         ).results
         if not result.successful:
             raise Over(f"{name} was not set: {result.reason}")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.control.observer.continuity import Course, continues
+from rbdyn_ros.control.observer.continuity import JumpDetector, continues
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.types import State
@@ -22,7 +22,7 @@ def at(t, tilt=0.0, x=0.0, azimuth=0.0):
 
 def test_a_rod_that_falls_through_from_upright_continues():
     """The fastest that gravity makes it, measured with the noise of 512 counts."""
-    rng, course = np.random.default_rng(1), Course()
+    rng, detector = np.random.default_rng(1), JumpDetector()
     system, method = (
         spherical_pendulum.build(spherical_pendulum.Params(cart_mass=0.5)),
         select("quaternion_midpoint"),
@@ -35,7 +35,7 @@ def test_a_rod_that_falls_through_from_upright_continues():
     for i in range(1500):
         noisy = q + np.concatenate((rng.normal(0.0, 0.002, 2), rng.normal(0.0, 0.003, 4)))
         noisy[2:] /= np.linalg.norm(noisy[2:])
-        assert not course.leaps(State(i * PERIOD, noisy, v))
+        assert not detector.update(State(i * PERIOD, noisy, v))
         method.advance(system, options, input, 0.001, 2, i * PERIOD, q, v, np.zeros(3))
 
 
@@ -45,10 +45,10 @@ def test_a_rod_that_falls_through_from_upright_continues():
     ids=["rod", "cart", "back", "gap"],
 )
 def test_what_no_pendulum_does_is_a_leap(after):
-    course = Course()
-    assert not course.leaps(at(0.0))
-    assert course.leaps(after)
-    assert not course.leaps(State(after.t + PERIOD, after.q, after.v))
+    detector = JumpDetector()
+    assert not detector.update(at(0.0))
+    assert detector.update(after)
+    assert not detector.update(State(after.t + PERIOD, after.q, after.v))
 
 
 def test_a_spin_turns_no_direction():
@@ -59,8 +59,8 @@ def test_a_spin_turns_no_direction():
 
 
 def test_what_is_not_finite_is_passed_over():
-    course = Course()
-    assert not course.leaps(at(0.0))
-    assert not course.leaps(State(PERIOD, np.full(6, math.nan), np.zeros(5)))
-    assert not course.leaps(at(2 * PERIOD))
-    assert course.leaps(at(3 * PERIOD, x=1.0))
+    detector = JumpDetector()
+    assert not detector.update(at(0.0))
+    assert not detector.update(State(PERIOD, np.full(6, math.nan), np.zeros(5)))
+    assert not detector.update(at(2 * PERIOD))
+    assert detector.update(at(3 * PERIOD, x=1.0))

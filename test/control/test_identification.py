@@ -67,7 +67,7 @@ def moved(plant, noise=0.0, delay=0, loss=1.0, duration=3.0, armed=0.0):
 
 def factors(m):
     return [
-        identification.evidence(m)[f"{name}_factor"]
+        identification.diagnostics(m)[f"{name}_factor"]
         for name in ("rod_length", "rod_mass", "cart_mass", "cart_damping")
     ]
 
@@ -86,7 +86,7 @@ def test_every_number_of_the_plant(length, mass, cart, damping):
     m = moved(true_plant(length, mass, cart, damping))
     assert factors(m)[:3] == pytest.approx((length, mass, cart), rel=0.015)
     assert factors(m)[3] == pytest.approx(damping, abs=0.1)
-    assert identification.evidence(m)["command_delay"] == pytest.approx(0.0, abs=1e-3)
+    assert identification.diagnostics(m)["command_delay"] == pytest.approx(0.0, abs=1e-3)
 
 
 def test_the_forces_of_the_identified_plant_are_those_of_the_true_one():
@@ -111,7 +111,7 @@ def test_a_force_that_acts_late(periods):
     """The masses are those of the plant, and the delay is known to a millisecond or two."""
     m = moved(true_plant(1.2, 0.8, 1.2), delay=periods)
     assert factors(m)[:3] == pytest.approx((1.2, 0.8, 1.2), rel=0.02)
-    assert identification.evidence(m)["command_delay"] == pytest.approx(
+    assert identification.diagnostics(m)["command_delay"] == pytest.approx(
         PERIOD * periods, abs=0.1 * PERIOD * periods
     )
 
@@ -197,10 +197,10 @@ def test_a_swing_up_where_masses_and_length_are_wrong_at_once(module, f):
     since, far = swung_up(law, true_plant(f, f, f), math.radians(178.0), 14.0)
     assert since < 13.0 and far < 2.0
     assert [
-        law.evidence()[f"{name}_factor"] for name in ("rod_length", "rod_mass", "cart_mass")
+        law.diagnostics()[f"{name}_factor"] for name in ("rod_length", "rod_mass", "cart_mass")
     ] == pytest.approx((f, f, f), rel=0.02)
     law.reset()
-    assert law.evidence()["rod_mass_factor"] == 1.0
+    assert law.diagnostics()["rod_mass_factor"] == 1.0
 
 
 def test_without_identification_the_short_rod_is_lost():
@@ -212,7 +212,7 @@ def test_without_identification_the_short_rod_is_lost():
         )
         since, far = swung_up(law, plant, math.radians(178.0), 14.0)
         assert (since < 13.0 and far < 2.0) is stands
-        assert law.evidence()["rod_length_factor"] == (
+        assert law.diagnostics()["rod_length_factor"] == (
             pytest.approx(0.8, abs=0.01) if identify else 1.0
         )
 

@@ -9,7 +9,7 @@ import pytest
 
 from rbdyn_ros.control.laws import ilqr
 from rbdyn_ros.control.planning import ddp, swing_plan
-from rbdyn_ros.control.planning.path import turned
+from rbdyn_ros.control.planning.path import rotate
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
@@ -39,7 +39,7 @@ def played(law, state, duration=7.0, push=None, system=SYSTEM):
         if push and i == round(push[0] / 0.002):
             v[2:] += push[1]
         input.force[:] = law.command(t, State(t, q, v), np.zeros(2))
-        phases.append(law.evidence()["phase"])
+        phases.append(law.diagnostics()["phase"])
         force, far = max(force, math.hypot(*input.force)), max(far, math.hypot(*q[:2]))
         done, *_ = method.advance(system, options, input, 0.001, 2, t, q, v, reaction)
         assert done == 2
@@ -128,9 +128,11 @@ def test_a_rod_of_another_length_is_seen_and_swung_up(law, length):
         law, spherical_pendulum.upright(math.radians(178.0), 0.4), 11.0, system=true
     )
     assert since < (6.5 if length < 2.4 else 8.5) and far < 1.85
-    assert law.evidence()["rod_length_factor"] == pytest.approx(length / 2.4, abs=0.01)
+    assert law.diagnostics()["rod_length_factor"] == pytest.approx(length / 2.4, abs=0.01)
     law.reset()
-    assert law.evidence()["rod_length_factor"] == 1.0 and law._plan.swing.net.system == SYSTEM
+    assert (
+        law.diagnostics()["rod_length_factor"] == 1.0 and law._plan.swing.criteria.system == SYSTEM
+    )
 
 
 def test_a_turn_about_the_vertical_turns_the_motion():
@@ -139,7 +141,7 @@ def test_a_turn_about_the_vertical_turns_the_motion():
     turn = np.array(((math.cos(a), -math.sin(a)), (math.sin(a), math.cos(a))))
     after = ddp.rolled(SYSTEM, s, u[None], H)[-1]
     np.testing.assert_allclose(
-        ddp.rolled(SYSTEM, turned(s, a), (turn @ u)[None], H)[-1], turned(after, a), atol=1e-12
+        ddp.rolled(SYSTEM, rotate(s, a), (turn @ u)[None], H)[-1], rotate(after, a), atol=1e-12
     )
 
 
@@ -161,7 +163,7 @@ def test_a_duration_that_is_too_short_is_said():
 def test_where_there_is_less_room_the_motion_takes_longer():
     law = ilqr.design(spherical_pendulum, PLANT, ilqr.Options(travel=1.0))
     law.prepare()
-    assert 4.0 < law.evidence()["duration"] < 6.0
+    assert 4.0 < law.diagnostics()["duration"] < 6.0
     assert np.hypot(*law._plan.path.states[:, 6:8].T).max() < 1.0
 
 

@@ -76,7 +76,11 @@ def test_within_the_limits_it_is_the_regulator_and_solves_nothing():
     np.testing.assert_allclose(
         law.command(0.0, state, ORIGIN), like.command(0.0, state, ORIGIN), rtol=0.08
     )
-    assert law.evidence() == {"programs_solved": 0, "programs_replaced": 0, "program_max_ms": 0.0}
+    assert law.diagnostics() == {
+        "programs_solved": 0,
+        "programs_replaced": 0,
+        "program_max_ms": 0.0,
+    }
 
 
 def test_a_solved_plan_keeps_its_limits():
@@ -156,7 +160,7 @@ def test_without_a_plan_in_time_the_feedback_answers(closed_loop, stop):
     law = designed(**stop)
     run = closed_loop(law, PLANT, spherical_pendulum.upright(math.radians(12.0)), 6.0)
     assert run.settling_time() < 4.0
-    counts = law.evidence()
+    counts = law.diagnostics()
     assert counts["programs_replaced"] > 10
     assert run.force.max() <= 20.0 * (1.0 + 1e-12)
 

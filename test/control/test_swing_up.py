@@ -132,12 +132,12 @@ def test_a_rod_that_cannot_be_caught_is_not_promised():
     """At 30 degrees at rest z is beyond what 20 N stop with the regulator; at 15 degrees it is
     caught.
     """
-    net = designed().plan.net
+    criteria = designed().plan.criteria
     for degrees, catchable in ((15.0, True), (30.0, False)):
         state = spherical_pendulum.upright(math.radians(degrees))
         assert (
             catching.is_catchable(
-                net, 0.0, sphere_state.of_state(state.q, state.v), (0.0, 0.0), swing_up.WIDEST
+                criteria, 0.0, sphere_state.of_state(state.q, state.v), (0.0, 0.0), swing_up.WIDEST
             )
             is catchable
         )
@@ -147,7 +147,7 @@ def test_a_catch_that_would_leave_the_travel_is_none():
     state = spherical_pendulum.upright(math.radians(15.0))
     state.q[0] = 1.8
     s = sphere_state.of_state(state.q, state.v)
-    roomy, tight = designed(travel=10.0).plan.net, designed(travel=2.0).plan.net
+    roomy, tight = designed(travel=10.0).plan.criteria, designed(travel=2.0).plan.criteria
     assert catching.is_caught(roomy, 0.0, s, (1.8, 0.0))
     assert not catching.is_caught(tight, 0.0, s, (1.8, 0.0))
 

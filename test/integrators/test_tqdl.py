@@ -33,7 +33,7 @@ def test_unit_test_of_the_notebook_to_all_printed_digits():
 def test_momentum_of_a_free_body_turns_with_order_1(h, turned):
     """The notebook's "wiggling magenta arrow": the attitude sees the old angular velocity."""
     system, state = apparatus.dzhanibekov()
-    run = free_top.turned(select("tqdl"), system, state, h, int(20.0 / h), 1)
+    run = free_top.simulate(select("tqdl"), system, state, h, int(20.0 / h), 1)
     assert free_top.tilt_of_momentum(run).max() == pytest.approx(turned, rel=2e-3)
 
 

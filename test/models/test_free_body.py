@@ -32,7 +32,7 @@ def test_reference_trajectory_over_six_flips(name, composition):
     """Each flip multiplies round-off and what Newton leaves by some ten: 1e-15 becomes 6e-7 rad."""
     _, Q, w = golden()
     h = 5e-4 if name == "rk4" else 0.01
-    run = free_top.turned(
+    run = free_top.simulate(
         select(name, composition, tolerance=1e-15), SYSTEM, START, h, 400, round(0.05 / h)
     )
     assert run.ok and np.linalg.norm(increments.boxminus(run.Q, Q), axis=-1).max() < 2e-6
@@ -44,8 +44,11 @@ def test_modified_inertia_is_of_order_4_and_the_plain_one_of_order_2():
     _, Q, _ = golden()
     steps, plain, modified = (0.01, 0.005, 0.0025), [], []
     for h in steps:
-        for errors, turned in ((plain, free_top.turned), (modified, free_top.turned_modified)):
-            run = turned(select("moser_veselov"), SYSTEM, START, h, 200, round(0.05 / h))
+        for errors, simulate in (
+            (plain, free_top.simulate),
+            (modified, free_top.simulate_modified),
+        ):
+            run = simulate(select("moser_veselov"), SYSTEM, START, h, 200, round(0.05 / h))
             errors.append(np.linalg.norm(increments.boxminus(run.Q, Q[:201]), axis=-1).max())
     assert slope(steps, plain) == pytest.approx(2.0, abs=0.05)
     assert slope(steps, modified) == pytest.approx(4.0, abs=0.15)
@@ -56,7 +59,7 @@ def test_modified_inertia_is_of_order_4_and_the_plain_one_of_order_2():
 
 @pytest.mark.parametrize("h", [0.01, 0.03, 0.1])
 def test_moser_veselov_keeps_energy_and_momentum_over_1e5_steps(h):
-    run = free_top.turned(select("moser_veselov"), SYSTEM, START, h, 1000, 100)
+    run = free_top.simulate(select("moser_veselov"), SYSTEM, START, h, 1000, 100)
     assert run.ok and free_top.worst_energy(run) < 1e-10 and free_top.worst_momentum(run) < 1e-10
 
 

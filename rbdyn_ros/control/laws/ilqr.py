@@ -28,7 +28,7 @@ from rbdyn_ros.control.laws.swing_up import LOOK, RELEASE, WIDEST
 from rbdyn_ros.control.options import checked
 from rbdyn_ros.control.planning import swing_plan
 from rbdyn_ros.control.planning.catching import balance, is_catchable
-from rbdyn_ros.control.planning.path import Path, arrives, as_ten, force_at, nearest, turned
+from rbdyn_ros.control.planning.path import Path, arrives, as_ten, force_at, nearest, rotate
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.numerics.saturation import saturated
@@ -109,7 +109,9 @@ class Ilqr:
         for longer in LONGER:
             try:
                 limits = (o.force_part * o.force_limit, o.edge * o.travel)
-                return swing_plan.path(self._swing.net, longer * o.duration, *limits, o.period)
+                return swing_plan.path(
+                    self._swing.criteria, longer * o.duration, *limits, o.period
+                )
             except ValueError as error:
                 why = error
         raise RuntimeError(
@@ -137,11 +139,15 @@ class Ilqr:
         self._memory = _NOTHING
         swing_up.forget(self._swing, self._identified)
 
-    def evidence(self) -> dict:
+    def diagnostics(self) -> dict:
         """What the law is at, how long the motion takes [s], and the plant as identified."""
         phase = ("swinging", "following", "balancing")[self._memory.phase]
         duration = len(self._plan.path.forces) * self._plan.path.h if self._plan else 0.0
-        return {"phase": phase, "duration": duration, **identification.evidence(self._identified)}
+        return {
+            "phase": phase,
+            "duration": duration,
+            **identification.diagnostics(self._identified),
+        }
 
 
 def design(model, params, options: Options) -> Ilqr:
@@ -161,7 +167,7 @@ def design(model, params, options: Options) -> Ilqr:
 
 @kernel
 def _command(plan, memory, m, t, q, v, reference):
-    p3 = plan.swing.net.system.inertia[2] * v[4]
+    p3 = plan.swing.criteria.system.inertia[2] * v[4]
     return decide(
         plan, memory, m, t, p3, sphere_state.of_state(q, v), (reference[0], reference[1])
     )
@@ -184,7 +190,7 @@ def decide(plan, memory, m, t, p3, s, reference):
         swing_up.identify(swing, m, t, p3, s)
         phase, begun, angle = _asked(
             path,
-            swing_up.identified_net(swing, m),
+            swing_up.identified_criteria(swing, m),
             p3,
             s,
             reference,
@@ -193,29 +199,29 @@ def decide(plan, memory, m, t, p3, s, reference):
             begun,
             angle,
         )
-    net = swing_up.identified_net(swing, m)
+    criteria = swing_up.identified_criteria(swing, m)
     if phase == BALANCING:
-        ux, uy = balance(net, s, reference)
+        ux, uy = balance(criteria, s, reference)
     elif phase == FOLLOWING:
         c, d = math.cos(angle), math.sin(angle)
-        ux, uy = force_at(path, t - begun, turned(as_ten(s), -angle), net.force_limit)
+        ux, uy = force_at(path, t - begun, rotate(as_ten(s), -angle), criteria.force_limit)
         ux, uy = c * ux - d * uy, d * ux + c * uy
     else:
-        ux, uy = swing_up.swing(net.system, swing.options, p3, s, reference)
-    ux, uy = saturated(ux, uy, net.force_limit)
+        ux, uy = swing_up.swing(criteria.system, swing.options, p3, s, reference)
+    ux, uy = saturated(ux, uy, criteria.force_limit)
     swing_up.remember(m, t, ux, uy)
     return Memory(phase, asked, begun, angle), ux, uy
 
 
 @kernel
-def _asked(path, net, p3, s, reference, t, phase, begun, angle):
+def _asked(path, criteria, p3, s, reference, t, phase, begun, angle):
     """(phase, begun, angle): what to do from here."""
     here = as_ten(s)
-    if phase == FOLLOWING and arrives(path, net, p3, t - begun, turned(here, -angle)):
+    if phase == FOLLOWING and arrives(path, criteria, p3, t - begun, rotate(here, -angle)):
         return FOLLOWING, begun, angle
-    if is_catchable(net, p3, s, reference, WIDEST):
+    if is_catchable(criteria, p3, s, reference, WIDEST):
         return BALANCING, begun, angle
     angle, node = nearest(path, here)
-    if arrives(path, net, p3, node * path.h, turned(here, -angle)):
+    if arrives(path, criteria, p3, node * path.h, rotate(here, -angle)):
         return FOLLOWING, t - node * path.h, angle
     return SWINGING, begun, angle

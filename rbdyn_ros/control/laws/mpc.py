@@ -16,7 +16,7 @@ a cart that is already outside has an answer too.
 
 OSQP solves the program, warm from the last one. It is stopped after `max_iterations` or
 `time_limit`; what it has then is no plan, and the saturated feedback -K_0 e takes its place,
-counted in `evidence`.
+counted in `diagnostics`.
 """
 
 import math
@@ -215,7 +215,7 @@ class Mpc:
         self._axis = np.array((1.0, 0.0))
         self._program.forget()
 
-    def evidence(self) -> dict:
+    def diagnostics(self) -> dict:
         """Programs solved, answers of the feedback in their place, longest solve [ms]."""
         return {
             "programs_solved": self.solved,

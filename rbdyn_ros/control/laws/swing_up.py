@@ -32,7 +32,13 @@ from rbdyn_ros.control.admission import admitted
 from rbdyn_ros.control.feedback import NEEDS, regulator
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.options import checked
-from rbdyn_ros.control.planning.catching import Mode, Net, balance, is_catchable, unstable_mode
+from rbdyn_ros.control.planning.catching import (
+    CatchCriteria,
+    Mode,
+    balance,
+    is_catchable,
+    unstable_mode,
+)
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.pendulum import sphere_state
@@ -117,7 +123,7 @@ class Options(NamedTuple):
 class Plan(NamedTuple):
     """The law's numbers."""
 
-    net: Net
+    criteria: CatchCriteria
     options: Options
     exponents: Array  # (7, 4) of `ADAPTED` in the factors of `identification.FACTORS`
 
@@ -161,12 +167,12 @@ class SwingUp:
         """Whether the regulator rules."""
         return bool(self.memory[CAUGHT] > 0.0)
 
-    def evidence(self) -> dict:
+    def diagnostics(self) -> dict:
         """The plant as identified.
 
         Length and masses over those believed, and the delay of the force [s].
         """
-        return identification.evidence(self.memory)
+        return identification.diagnostics(self.memory)
 
 
 def design(model, params, options: Options) -> SwingUp:
@@ -190,7 +196,9 @@ def design(model, params, options: Options) -> SwingUp:
         raise ValueError(f"controller swing_up: {error}; {NEEDS}") from error
     return SwingUp(
         Plan(
-            Net(system, K, mode, options.force_limit, options.travel, options.catch_part),
+            CatchCriteria(
+                system, K, mode, options.force_limit, options.travel, options.catch_part
+            ),
             options,
             exponents,
         )
@@ -234,7 +242,7 @@ def forget(plan, m):
 
 @kernel
 def _command(plan, m, t, q, v, reference):
-    p3 = plan.net.system.inertia[2] * v[4]
+    p3 = plan.criteria.system.inertia[2] * v[4]
     return decide(plan, m, t, p3, sphere_state.of_state(q, v), (reference[0], reference[1]))
 
 
@@ -247,14 +255,16 @@ def decide(plan, m, t, p3, s, reference):
     elif t - m[ASKED] >= LOOK - 1e-9:
         m[ASKED] = t
         identify(plan, m, t, p3, s)
-        m[CAUGHT] = 1.0 if is_catchable(identified_net(plan, m), p3, s, reference, WIDEST) else 0.0
-    net = identified_net(plan, m)
+        m[CAUGHT] = (
+            1.0 if is_catchable(identified_criteria(plan, m), p3, s, reference, WIDEST) else 0.0
+        )
+    criteria = identified_criteria(plan, m)
     ux, uy = (
-        balance(net, s, reference)
+        balance(criteria, s, reference)
         if m[CAUGHT] > 0.0
-        else swing(net.system, plan.options, p3, s, reference)
+        else swing(criteria.system, plan.options, p3, s, reference)
     )
-    ux, uy = saturated(ux, uy, net.force_limit)
+    ux, uy = saturated(ux, uy, criteria.force_limit)
     remember(m, t, ux, uy)
     return ux, uy
 
@@ -281,7 +291,7 @@ def identify(plan, m, t, p3, s):
     """
     if plan.options.identify_plant:
         force, impulse = (m[COMMANDED], m[COMMANDED + 1]), (m[PUSHED], m[PUSHED + 1])
-        if identification.look(m, plan.net.system, t, p3, s, force, impulse):
+        if identification.look(m, plan.criteria.system, t, p3, s, force, impulse):
             _adapt(plan, m)
     m[PUSHED] = m[PUSHED + 1] = 0.0
 
@@ -292,15 +302,15 @@ def _adapt(plan, m):
 
     Those of the believed plant times the powers of the factors by which it was wrong.
     """
-    net, E, f = plan.net, plan.exponents, identification.FACTORS
+    criteria, E, f = plan.criteria, plan.exponents, identification.FACTORS
     believed = (
-        net.gains[0],
-        net.gains[1],
-        net.gains[2],
-        net.gains[3],
-        net.mode.weights[1],
-        net.mode.weights[3],
-        net.mode.reach,
+        criteria.gains[0],
+        criteria.gains[1],
+        criteria.gains[2],
+        criteria.gains[3],
+        criteria.mode.weights[1],
+        criteria.mode.weights[3],
+        criteria.mode.reach,
     )
     logs = (math.log(m[f]), math.log(m[f + 1]), math.log(m[f + 2]), math.log(m[f + 3]))
     for i in range(7):
@@ -310,12 +320,19 @@ def _adapt(plan, m):
 
 
 @inlined
-def identified_net(plan, m):
+def identified_criteria(plan, m):
     """What a catch is decided with, of the plant as identified."""
-    net = plan.net
+    criteria = plan.criteria
     mode = Mode((0.0, m[ADAPTED + 4], 1.0, m[ADAPTED + 5]), m[ADAPTED + 6])
-    system = identification.identified(m, net.system)
-    return Net(system, m[ADAPTED : ADAPTED + 4], mode, net.force_limit, net.travel, net.part)
+    system = identification.identified(m, criteria.system)
+    return CatchCriteria(
+        system,
+        m[ADAPTED : ADAPTED + 4],
+        mode,
+        criteria.force_limit,
+        criteria.travel,
+        criteria.part,
+    )
 
 
 @inlined

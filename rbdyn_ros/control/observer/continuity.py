@@ -1,9 +1,8 @@
-"""Whether the pendulum was put elsewhere: between two states there is a leap that nothing of its
-kind can do.
+"""Detect that the pendulum was put elsewhere: a jump between two states that no motion explains.
 
-A simulator's reset, or a hand, moves cart and rod while time goes on. What a law, or an observer,
-remembers is then of no use. Only positions tell: velocities do leap, at impacts. What is moved by
-less than this is followed as any disturbance.
+A simulator's reset, or a hand, moves cart and rod while time goes on. What a law or an observer
+remembers is of no use then. Only positions count, because velocities do jump at impacts. A smaller
+displacement is a disturbance like any other.
 """
 
 import math
@@ -19,21 +18,19 @@ ROD, ROD_SPEED = 0.05, 15.0  # [rad], [rad/s] of its direction; spin turns no di
 LONGEST = 1.0  # [s] that two states may lie apart
 
 
-class Course:
-    """Remembers the last state."""
+class JumpDetector:
+    """Compares each state with the one before it."""
 
     def __init__(self):
-        self._last: tuple | None = None  # t [s], q (6,)
+        self._last: tuple[float, np.ndarray] | None = None  # t [s], q (6,)
         self._continues = bound(continues, np.zeros(6), np.zeros(6), 0.0)
 
-    def leaps(self, state: State) -> bool:
-        """Whether the state cannot follow the last one; one that is not finite is passed over."""
+    def update(self, state: State) -> bool:
+        """Whether the state cannot follow the last one; one that is not finite is ignored."""
         if not math.isfinite(sum(state.q.tolist())):
             return False
-        last, self._last = (
-            self._last,
-            (state.t, np.array(state.q, float)),
-        )  # its own, and of the type that is bound
+        last = self._last
+        self._last = state.t, np.array(state.q, float)  # a copy, of the type that is bound
         return last is not None and not self._continues(last[1], self._last[1], state.t - last[0])
 
 
@@ -51,5 +48,5 @@ def continues(before, after, h):
 
 @kernel
 def _direction(q):
-    """The rod's (3,)."""
+    """The direction (3,) of the rod."""
     return unit_quaternion.rotated((q[2], q[3], q[4], q[5]), (0.0, 0.0, 1.0))

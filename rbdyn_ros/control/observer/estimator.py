@@ -96,7 +96,7 @@ def at_rest(instant: Instant) -> State:
     """Where the encoders say, without a velocity."""
     return State(
         instant.t,
-        np.array((*instant.cart, *measurements.turned(*map(float, instant.angles)))),
+        np.array((*instant.cart, *measurements.attitude(*map(float, instant.angles)))),
         np.zeros(5),
     )
 

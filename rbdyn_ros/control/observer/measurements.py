@@ -72,7 +72,7 @@ def gimbal(state: State, angles: Array, variance: float) -> Reading:
 
 @kernel
 def _gimbal(q, roll, pitch, spin, variance):
-    measured = turned(roll, pitch, spin)
+    measured = attitude(roll, pitch, spin)
     s, a, b, c = unit_quaternion.product((q[2], -q[3], -q[4], -q[5]), measured)
     size = vec.norm((a, b, c))
     scale = (2.0 * math.atan2(size, abs(s)) / size if size > 0.0 else 2.0) * math.copysign(1.0, s)
@@ -88,7 +88,7 @@ def _gimbal(q, roll, pitch, spin, variance):
 
 
 @inlined
-def turned(roll, pitch, spin):
+def attitude(roll, pitch, spin):
     """The quaternion (4,) of Rx(roll) Ry(pitch) Rz(spin)."""
     about_x = (math.cos(0.5 * roll), math.sin(0.5 * roll), 0.0, 0.0)
     about_y = (math.cos(0.5 * pitch), 0.0, math.sin(0.5 * pitch), 0.0)

@@ -36,8 +36,8 @@ class Mode(NamedTuple):
     reach: float  # z_max / u_max [rad/N]
 
 
-class Net(NamedTuple):
-    """What a catch is decided with."""
+class CatchCriteria(NamedTuple):
+    """The regulator, the unstable mode and the limits that decide whether it can catch the rod."""
 
     system: System
     gains: Array  # K (4,)
@@ -69,40 +69,42 @@ def leaning(s):
 
 
 @inlined
-def balance(net, s, reference):
+def balance(criteria, s, reference):
     """-K e [N], not yet cut."""
-    return unsaturated(s[2], s[3], leaning(s), reference, net.gains, net.force_limit)
+    return unsaturated(s[2], s[3], leaning(s), reference, criteria.gains, criteria.force_limit)
 
 
 @kernel
-def is_catchable(net, p3, s, reference, widest):
+def is_catchable(criteria, p3, s, reference, widest):
     """Whether the tilt is below `widest` [rad], |z| < zeta z_max, and the roll ends upright.
 
     At most `HORIZON` steps.
 
     s = (k, k', x, x') as in `sphere_state`, p3 [kg m^2/s], reference (2,) [m].
     """
-    th, w = leaning(s), net.mode.weights
+    th, w = leaning(s), criteria.mode.weights
     zx = w[0] * (s[2][0] - reference[0]) + w[1] * s[3][0] + w[2] * th[0] + w[3] * th[2]
     zy = w[0] * (s[2][1] - reference[1]) + w[1] * s[3][1] + w[2] * th[1] + w[3] * th[3]
     if (
         math.hypot(th[0], th[1]) >= widest
-        or math.hypot(zx, zy) >= net.part * net.mode.reach * net.force_limit
+        or math.hypot(zx, zy) >= criteria.part * criteria.mode.reach * criteria.force_limit
     ):
         return False
-    return is_caught(net, p3, s, reference)
+    return is_caught(criteria, p3, s, reference)
 
 
 @kernel
-def is_caught(net, p3, s, reference):
+def is_caught(criteria, p3, s, reference):
     """Whether the saturated regulator brings s upright within the travel."""
     for i in range(HORIZON):
-        ux, uy = balance(net, s, reference)
-        calm = math.hypot(ux, uy) < CALM * net.force_limit
+        ux, uy = balance(criteria, s, reference)
+        calm = math.hypot(ux, uy) < CALM * criteria.force_limit
         if i >= SETTLING and calm and s[0][2] > UPRIGHT and math.hypot(s[1][0], s[1][1]) < SLOW:
             return True
-        s = sphere_state.step(net.system, p3, saturated(ux, uy, net.force_limit), s, STEP)
-        if math.hypot(s[2][0], s[2][1]) > NARROW * net.travel or not s[0][2] > math.cos(
+        s = sphere_state.step(
+            criteria.system, p3, saturated(ux, uy, criteria.force_limit), s, STEP
+        )
+        if math.hypot(s[2][0], s[2][1]) > NARROW * criteria.travel or not s[0][2] > math.cos(
             LARGEST_TILT
         ):
             return False

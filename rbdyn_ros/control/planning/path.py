@@ -38,7 +38,7 @@ def as_ten(s):
 
 
 @kernel
-def turned(s, angle):
+def rotate(s, angle):
     """The ten numbers of a state, turned about the vertical by `angle` [rad]."""
     c, d, t = math.cos(angle), math.sin(angle), s.copy()
     for i in (0, 3, 6, 8):
@@ -61,19 +61,19 @@ def force_at(path, time, s, limit):
 
 
 @kernel
-def arrives(path, net, p3, time, s):
+def arrives(path, criteria, p3, time, s):
     """Whether the plant, rolled along the rest of the motion, stays within the travel and can be
     caught at its end.
     """
     here, after = s.copy(), s.copy()
     first = int(time / path.h + 1e-9)
     for i in range(first, len(path.forces)):
-        ux, uy = force_at(path, i * path.h, here, net.force_limit)
-        advanced(net.system, p3, here, ux, uy, path.h, after)
+        ux, uy = force_at(path, i * path.h, here, criteria.force_limit)
+        advanced(criteria.system, p3, here, ux, uy, path.h, after)
         here[:] = after
-        if math.hypot(here[6], here[7]) > NARROW * net.travel:
+        if math.hypot(here[6], here[7]) > NARROW * criteria.travel:
             return False
-    return is_catchable(net, p3, as_sphere(here), (0.0, 0.0), FALLING)
+    return is_catchable(criteria, p3, as_sphere(here), (0.0, 0.0), FALLING)
 
 
 @kernel
@@ -90,7 +90,7 @@ def nearest(path, s):
     ):  # the planes of the rod, of its rate, of the cart and of its velocity; both ways
         for half in (0.0, math.pi):
             turn = math.atan2(s[i + 1], s[i]) + half
-            here = turned(s, -turn)
+            here = rotate(s, -turn)
             for n in range(len(path.forces)):
                 value = _away(path, n, here)
                 if value < best:

@@ -11,7 +11,7 @@ from tqdm import tqdm
 from rbdyn_ros.control.feedback import regulator
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.planning import ddp
-from rbdyn_ros.control.planning.catching import Net
+from rbdyn_ros.control.planning.catching import CatchCriteria
 from rbdyn_ros.control.planning.path import Path, arrives
 from rbdyn_ros.types import Array, System
 
@@ -27,27 +27,29 @@ ITERATIONS, CONVERGED, LOST = (
 HANGING = (0.0, 0.0, -1.0) + (0.0,) * 7  # k k' x x'
 
 
-def path(net: Net, duration: float, force_edge: float, travel_edge: float, period: float) -> Path:
+def path(
+    criteria: CatchCriteria, duration: float, force_edge: float, travel_edge: float, period: float
+) -> Path:
     """From hanging at rest to upright in `duration` [s], within a force [N] and a distance from
     the origin [m].
 
     About it the regulator with the weights of `lqr`, which is also what comes after its end.
     ValueError if the best motion that was found is none: it does not arrive, or not within the
-    limits of the net.
+    limits of the criteria.
     """
-    motion = _cheapest(net.system[:-1], duration, force_edge, travel_edge)
-    found = _regulated(net.system, motion, period)
+    motion = _cheapest(criteria.system[:-1], duration, force_edge, travel_edge)
+    found = _regulated(criteria.system, motion, period)
     force, far = (np.hypot(*columns.T).max() for columns in (motion.forces, motion.states[:, 6:8]))
     if (
-        force > net.force_limit
-        or far > net.travel
-        or not arrives(found, net, 0.0, 0.0, motion.states[0])
+        force > criteria.force_limit
+        or far > criteria.travel
+        or not arrives(found, criteria, 0.0, 0.0, motion.states[0])
     ):
         tilt = math.degrees(math.acos(max(-1.0, min(1.0, motion.states[-1, 2]))))
         raise ValueError(
             f"the best swing-up of {duration:g} s that was found needs {force:.3g} N of "
-            f"{net.force_limit:g} and "
-            f"{far:.3g} m of {net.travel:g}, and ends with a tilt of {tilt:.3g} degrees"
+            f"{criteria.force_limit:g} and "
+            f"{far:.3g} m of {criteria.travel:g}, and ends with a tilt of {tilt:.3g} degrees"
         )
     return found
 

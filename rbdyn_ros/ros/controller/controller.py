@@ -205,7 +205,7 @@ class Controller(ManagedNode):
         """What the law remembers belongs to a pendulum that was put elsewhere, by ~/reset or by
         hand. Whether the law can go on.
         """
-        if self.join.leapt:
+        if self.join.jumped:
             self.leaps += 1
             self.get_logger().info("the pendulum was put elsewhere: the law begins anew")
             return self._reset_law()
@@ -396,7 +396,7 @@ class Controller(ManagedNode):
     def _counts(self) -> dict:
         counts = {"leaps": self.leaps, "late_answers": self.late_answers}
         try:
-            return counts | self.law.evidence()
+            return counts | self.law.diagnostics()
         except Abort as abort:
             if self.active:
                 self._abort(abort)

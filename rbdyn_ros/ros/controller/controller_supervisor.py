@@ -85,12 +85,12 @@ class ControllerSupervisor:
         """Forget the past. Abort if the law raises."""
         self._call(self._law.reset)
 
-    def evidence(self) -> dict:
-        """What the law reports of itself, by name; nothing if it has no `evidence`.
+    def diagnostics(self) -> dict:
+        """What the law reports of itself, by name; nothing if it has no `diagnostics`.
 
         Abort if it raises.
         """
-        return self._call(self._law.evidence) if hasattr(self._law, "evidence") else {}
+        return self._call(self._law.diagnostics) if hasattr(self._law, "diagnostics") else {}
 
     def answer(self, state: State, reference: tuple) -> ControlOutput:
         """The force for a state.

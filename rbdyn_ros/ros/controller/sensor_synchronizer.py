@@ -8,7 +8,7 @@ import time
 
 from sensor_msgs.msg import Imu, JointState
 
-from rbdyn_ros.control.observer.continuity import Course
+from rbdyn_ros.control.observer.continuity import JumpDetector
 from rbdyn_ros.control.observer.estimator import Estimator, Instant, at_rest
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import plant_params
@@ -54,7 +54,7 @@ class SensorSynchronizer:
         self._estimator.reset()
         self._seen, self._seen_stamp = None, -1
         self._felt, self._felt_stamp = (None, None), -2
-        self._course, self.leapt = Course(), False
+        self._jump_detector, self.jumped = JumpDetector(), False
         self.restarts, self.compute_time = 0, 0.0
 
     def _warm_up(self) -> None:
@@ -91,8 +91,8 @@ class SensorSynchronizer:
         seen = Instant(
             self._seen_stamp * 1e-9, self._seen[:2], self._seen[2:5], self._seen[5:], *self._felt
         )
-        self.leapt = self._course.leaps(at_rest(seen))
-        if self.leapt:
+        self.jumped = self._jump_detector.update(at_rest(seen))
+        if self.jumped:
             self._estimator.reset()
             self.restarts += 1
         state = self._estimator.estimate(seen)

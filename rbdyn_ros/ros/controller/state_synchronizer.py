@@ -6,7 +6,7 @@ import numpy as np
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 
-from rbdyn_ros.control.observer.continuity import Course
+from rbdyn_ros.control.observer.continuity import JumpDetector
 from rbdyn_ros.ros.messages.joint_bytes import JointBytes, columns
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.odometry_bytes import OdometryBytes
@@ -17,7 +17,7 @@ CART = JOINTS[:2]
 
 
 class StateSynchronizer:
-    """Keeps the newest of both messages; `leapt` says whether the last state was put where it is:
+    """Keeps the newest of both messages; `jumped` says whether the last state was put where it is:
     its past is of no use.
     """
 
@@ -38,7 +38,7 @@ class StateSynchronizer:
         """Forget what has come."""
         self._cart, self._cart_stamp = None, -1
         self._rod, self._rod_stamp = None, -2
-        self._course, self.leapt = Course(), False
+        self._jump_detector, self.jumped = JumpDetector(), False
 
     def joints(self, message: JointState) -> None:
         """Take the cart. ValueError if the message does not have its joints."""
@@ -69,7 +69,7 @@ class StateSynchronizer:
         orientation, angular = self._rod
         q, v = np.array((x, y, *orientation)), np.array((vx, vy, *angular))
         state = State(self._rod_stamp * 1e-9, q, v)
-        self.leapt = self._course.leaps(state)
+        self.jumped = self._jump_detector.update(state)
         return self._rod_stamp, state
 
     def adopt(self, values: dict) -> None:

@@ -1,0 +1,87 @@
+"""Nodes in processes of their own, which can be killed and started again."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rbdyn_ros import tracebacks
+
+# What a logger writes before the sentence
+_PREFIX = re.compile(r"^\[(?:ERROR|FATAL)\] \[[\d.]+\] (?:\[[^]]*\]: )?")
+SHUTDOWN_TIMEOUT = 5.0  # [s] from SIGINT to SIGKILL
+
+
+class NodeProcesses:
+    """Processes with one or several nodes each; their output goes into log files."""
+
+    def __init__(self, parameters: Sequence[str], log: Path):
+        """`parameters`: words of the ROS command line, the same for all processes.
+
+        `log`: a folder, to which each process appends its file <name>.log; else one file for all,
+        which begins empty.
+        """
+        self._parameters, self._log = tuple(parameters), log
+        self.processes: dict[str, subprocess.Popen] = {}  # by the names of its nodes
+        if not log.is_dir():
+            log.write_text("")
+
+    def start(self, *nodes: str, arguments: Sequence[str] = ()) -> None:
+        """Start a process with these nodes; its `arguments` follow those for all processes."""
+        name = " and the ".join(node.replace("_", " ") for node in nodes)
+        command = [sys.executable, "-m", "rbdyn_ros.ros.attached", str(os.getpid()), *nodes]
+        with open(self.log(name), "a") as output:
+            self.processes[name] = subprocess.Popen(
+                [*command, "--ros-args", *self._parameters, *arguments],
+                stdout=output,
+                stderr=output,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    def kill(self, name: str) -> None:
+        """End a process as a crash does: by SIGKILL."""
+        self.processes[name].kill()
+        self.processes[name].wait()
+
+    def ended(self) -> str:
+        """The names of the processes that have ended, separated by commas; "" if none has."""
+        return ", ".join(n for n, process in self.processes.items() if process.poll() is not None)
+
+    def failure(self) -> str:
+        """One sentence on the first process that has ended, and why; "" if none has."""
+        for name, process in self.processes.items():
+            if process.poll() is not None:
+                were = "were" if " and the " in name else "was"
+                reason = self._reason(name, process.returncode, were)
+                return f"the {name} {reason} (see {self.log(name)})"
+        return ""
+
+    def end(self) -> None:
+        """Interrupt all processes, and kill those that do not end."""
+        for process in self.processes.values():
+            process.send_signal(signal.SIGINT)
+        for process in self.processes.values():
+            try:
+                process.wait(SHUTDOWN_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def log(self, name: str) -> Path:
+        """The file with the output of a process."""
+        return self._log / f"{name.replace(' ', '_')}.log" if self._log.is_dir() else self._log
+
+    def _reason(self, name: str, code: int, were: str) -> str:
+        """How a process ended, from its exit code and its log."""
+        log = self.log(name).read_text(errors="replace").strip()
+        if code < 0:
+            return f"{were} ended by {signal.Signals(-code).name}{tracebacks.place_of_crash(log)}"
+        lines = log.splitlines()
+        for line in lines:
+            if line.startswith("rbdyn_ros: ") or "[ERROR]" in line or "[FATAL]" in line:
+                return f"ended: {_PREFIX.sub('', line).removeprefix('rbdyn_ros: ')}"
+        return f"ended with exit code {code}; its last line is: {lines[-1] if lines else 'none'}"
