@@ -64,7 +64,7 @@ def turned(method: str, system, state, h: float, rows: int, every: int) -> free_
     if method == "modified":
         return free_top.simulate_modified(select("moser_veselov"), system, state, h, rows, every)
     if method.startswith("se3 "):
-        return free_top.turned_se3(method == "se3 newton", system, state, h, rows, every)
+        return free_top.simulate_se3(method == "se3 newton", system, state, h, rows, every)
     integrator = notebook_scheme() if method == "tqdl" else select(method)
     return free_top.simulate(integrator, system, state, h, rows, every)
 

@@ -1,4 +1,4 @@
-"""A free body simulated by any of the methods, sampled: attitude, angular velocity, energy, momentum,
+"""A free body simulated by any of the methods: attitude, angular velocity, energy, momentum,
 work.
 """
 
@@ -60,7 +60,7 @@ def simulate_modified(
     )
 
 
-def turned_se3(
+def simulate_se3(
     newton: bool,
     system: System,
     state: State,

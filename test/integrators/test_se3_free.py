@@ -27,7 +27,7 @@ def test_energy_is_bounded_and_momentum_exact_over_many_steps(
     h, energy, newton_iterations, riqn_iterations
 ):
     for newton, expected in ((True, newton_iterations), (False, riqn_iterations)):
-        run = free_top.turned_se3(newton, BODY, START, h, 2000, 10)
+        run = free_top.simulate_se3(newton, BODY, START, h, 2000, 10)
         assert run.ok and free_top.worst_energy(run) == pytest.approx(energy, rel=0.01)
         assert free_top.worst_momentum(run) < 1e-11
         assert run.iterations == pytest.approx(expected, rel=0.1)
@@ -35,7 +35,7 @@ def test_energy_is_bounded_and_momentum_exact_over_many_steps(
 
 def test_momentum_is_exact_whatever_the_tolerance():
     """What the solver leaves of the equation is handed to the next step."""
-    run = free_top.turned_se3(False, BODY, START, 0.03, 1000, 10, tolerance=1e-6)
+    run = free_top.simulate_se3(False, BODY, START, 0.03, 1000, 10, tolerance=1e-6)
     assert free_top.worst_momentum(run) < 1e-11
 
 
