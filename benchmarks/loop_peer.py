@@ -58,9 +58,10 @@ class Plant:
             **qos.subscribing(),
         )
         self._warm_up, self._seconds = warm_up, seconds
+        # written, so that the memory is theirs
         self._instants, self._trips = np.full(
             (2, round(2.0 * max(warm_up, seconds) / PERIOD)), np.nan
-        )  # written, so that the memory is theirs
+        )
         self._sent, self._answers, self._counts = 0, 0, False
         self.found = None  # the figures
         self.thread = threading.Thread(target=self._run, name="simulation", daemon=True)

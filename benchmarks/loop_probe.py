@@ -41,10 +41,11 @@ class Trips:
     """
 
     def __init__(self, room: int):
+        # written, so that the memory is theirs
         self._array, self._count = (
             np.full(room, np.nan),
             0,
-        )  # written, so that the memory is theirs
+        )
 
     def append(self, trip: float) -> None:
         self._array[self._count] = trip

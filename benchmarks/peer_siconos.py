@@ -72,7 +72,6 @@ def solve(lib, solver: str, problem, tolerance: float, iterations: int) -> tuple
     start = time.perf_counter()
     lib.fc3d_driver(theirs, r.ctypes.data, u.ctypes.data, options)
     seconds = time.perf_counter() - start
-    lib.solver_options_delete(
-        options
-    )  # the problem's arrays are NumPy's, its two small structs are left
+    # the problem's arrays are NumPy's, its two small structs are left
+    lib.solver_options_delete(options)
     return r, seconds

@@ -26,9 +26,8 @@ from rbdyn_ros.parameters import tables  # noqa: E402
 PRODUCT = "rbdyn_ros"
 FOLDERS = (PRODUCT, "benchmarks", "bootstrap", "doc", "examples", "launch", "test")
 WIDTH, LINES, CODE_LINES, KERNEL_LINES, PARAMETERS = 99, 400, 60, 80, 8
-LISTS_OF_QUESTIONS = (
-    "experiments",
-)  # one file a question: the goal of a folder does not bind them
+# one file a question: the goal of a folder does not bind them
+LISTS_OF_QUESTIONS = ("experiments",)
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,

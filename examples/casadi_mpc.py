@@ -16,6 +16,7 @@ import casadi
 import do_mpc
 import numpy as np
 
+# q (6,), v (5,) of `rbdyn_ros.types.State`
 STATES = (
     "x",
     "y",
@@ -28,7 +29,7 @@ STATES = (
     "wx",
     "wy",
     "wz",
-)  # q (6,), v (5,) of `rbdyn_ros.types.State`
+)
 
 
 class Options(NamedTuple):
@@ -56,9 +57,8 @@ def derivative(system, s, u):
     )
     c = casadi.DM([0, 0, l])
     J = casadi.DM(np.diag((I[0] + m * l * l, I[1] + m * l * l, I[2])))
-    coupling = (
-        m * casadi.mtimes(casadi.skew(c), R.T)[:, :2]
-    )  # of the cart's acceleration into the torque about the joint
+    # of the cart's acceleration into the torque about the joint
+    coupling = m * casadi.mtimes(casadi.skew(c), R.T)[:, :2]
     mass = casadi.vertcat(
         casadi.horzcat((system.cart_mass + m) * casadi.DM.eye(2), coupling.T),
         casadi.horzcat(coupling, J),
@@ -87,9 +87,8 @@ def planner(system, options: Options) -> do_mpc.controller.MPC:
     model.set_rhs("s", derivative(system, s, u))
     model.setup()
     s, reference = model.x["s"], model.tvp["reference"]  # do-mpc makes new symbols in `setup`
-    lean = casadi.vertcat(
-        2 * (s[3] * s[5] + s[2] * s[4]), 2 * (s[4] * s[5] - s[2] * s[3])
-    )  # horizontal part of the rod's axis
+    # horizontal part of the rod's axis
+    lean = casadi.vertcat(2 * (s[3] * s[5] + s[2] * s[4]), 2 * (s[4] * s[5] - s[2] * s[3]))
     cost = (
         40 * casadi.sumsqr(s[:2] - reference)
         + 10 * casadi.sumsqr(s[6:8])

@@ -50,9 +50,8 @@ def margins(opened: control.StateSpace) -> tuple:
     roots of polynomials in z whose coefficients agree to eight digits at 2 ms, because all poles
     crowd around z = 1; it returns numbers, without a warning, that are wrong.
     """
-    grid = np.geomspace(
-        1e-2, 0.999 * math.pi / opened.dt, 5000
-    )  # [rad/s], up to the frequency of the sampling
+    # [rad/s], up to the frequency of the sampling
+    grid = np.geomspace(1e-2, 0.999 * math.pi / opened.dt, 5000)
     gain, phase, _, _, crossing, _ = control.stability_margins(control.frd(opened, grid))
     return gain, phase, math.radians(phase) / crossing
 

@@ -94,9 +94,10 @@ def is_interrupted() -> bool:
 
 def run(program: str, main: Callable[[], int]) -> int:
     """The exit code of `main`, or of what kept it from returning one."""
+    # not before `begin`: its own imports take longer than those of this file
     from rbdyn_ros import (
         interrupts,
-    )  # not before `begin`: its own imports take longer than those of this file
+    )
 
     outputs = _guarded()
     interrupts.raising(KeyboardInterrupt, SIGNALS, _note)
@@ -142,9 +143,10 @@ def _said(program: str, error: BaseException) -> int:
 def _guarded() -> tuple[Output, Output]:
     """Standard output and standard error, replaced by streams that do not fail."""
     outputs = Output(1), Output(2)
+    # python -u
     sys.stdout = _stream(
         outputs[0], sys.stdout, direct=getattr(sys.stdout, "write_through", False)
-    )  # python -u
+    )
     sys.stderr = _stream(outputs[1], sys.stderr, direct=True)
     return outputs
 

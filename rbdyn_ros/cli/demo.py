@@ -122,9 +122,8 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if missing := no_ros("start it as ./testbed demo"):
         return _say(missing, NO_ROS)
-    os.environ.setdefault(
-        "ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"
-    )  # two demos in one network do not meet
+    # two demos in one network do not meet
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     try:
         planned = plan(arguments)
     except ValueError as error:

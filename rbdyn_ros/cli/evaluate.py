@@ -125,9 +125,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.over_ros:
         if missing := no_ros("start it as ./testbed exec ..."):
             return _say(missing, NO_ROS)
-        os.environ.setdefault(
-            "ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"
-        )  # two evaluations in one network do not meet
+        # two evaluations in one network do not meet
+        os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     from rbdyn_ros.evaluation.measured import CannotGoOn
 
     try:

@@ -95,9 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if missing := no_ros("start it in `./testbed exec bash`"):
         return _say(missing, NO_ROS)
-    os.environ.setdefault(
-        "ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"
-    )  # two trials in one network do not meet
+    # two trials in one network do not meet
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     try:
         duration, words = number(DURATION, arguments.duration), _words(arguments)
         if arguments.json:

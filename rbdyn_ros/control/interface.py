@@ -18,11 +18,12 @@ from typing import Protocol
 
 from rbdyn_ros.types import Array, State
 
+# option: parameter
 SHARED = {
     "period": "period",
     "force_limit": "cart.force_limit",
     "travel": "cart.travel",
-}  # option: parameter
+}
 
 
 class Controller(Protocol):

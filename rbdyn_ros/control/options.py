@@ -12,12 +12,13 @@ from rbdyn_ros.control.select import short
 from rbdyn_ros.parameters import tables, yaml_file
 from rbdyn_ros.schema import Parameter, check
 
+# sections of a file that the controller node reads
 _REACHES = (
     "",
     "*",
     "**",
     "pendulum_controller",
-)  # sections of a file that the controller node reads
+)
 _KINDS = {bool: "bool", int: "int", float: "float", str: "string", tuple: "float_array"}
 
 

@@ -24,12 +24,13 @@ from rbdyn_ros.control import options
 
 OURS = "rbdyn_ros"
 _ALWAYS = (OURS, "numpy", "numba", "scipy", "osqp")  # that results depend on
+# folders of this package on which no result depends
 _APART = {
     "cli",
     "experiments",
     "tools",
     "wire",
-}  # folders of this package on which no result depends
+}
 
 
 def identity(name: str, law: ModuleType | None, values: Mapping) -> dict:

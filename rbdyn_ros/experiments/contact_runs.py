@@ -14,11 +14,12 @@ from rbdyn_ros.simulation.events import events
 from rbdyn_ros.types import Array, Input, State, System
 
 METHODS = {"time stepping": False, "split": True}
+# thin ones lie on top
 _LINES = {
     "exact": ("#222222", 4.0),
     "time stepping": ("#58b4d6", 2.6),
     "split": ("#d1495b", 1.0),
-}  # thin ones lie on top
+}
 
 
 class Run(NamedTuple):

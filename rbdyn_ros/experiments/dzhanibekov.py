@@ -99,9 +99,8 @@ def _long_runs(system, state, steps: int, progress) -> dict:
     """{'long': errors over many steps, 'energy': their envelope in 100 windows at 30 ms}."""
     rows, envelopes = [], {"step_number": np.arange(1, 101) * (steps // 100)}
     for i, method in enumerate(METHODS):
-        for h in (
-            LONG_STEPS if method != "tqdl" else LONG_STEPS[:2]
-        ):  # tqdl turns more than once around in 0.1 s of error
+        # tqdl turns more than once around in 0.1 s of error
+        for h in LONG_STEPS if method != "tqdl" else LONG_STEPS[:2]:
             run = turned(method, system, state, h, steps // 10, 10)
             rows.append(
                 (

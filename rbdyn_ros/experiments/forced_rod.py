@@ -18,13 +18,14 @@ STEP = 0.01  # [s]
 ROLL = (
     0.7  # [rad] the rod is turned about its axis first, so that the torque lies along no body axis
 )
+# bounds of the angle [rad]
 METHODS = {
     "tqdl": 3e-2,
     "rk4": 1e-7,
     "moser_veselov": 5e-3,
     "se3_variational": 1e-9,
     "quaternion_midpoint": 5e-3,
-}  # bounds of the angle [rad]
+}
 
 
 def run(short: bool, progress) -> Outcome:

@@ -11,13 +11,14 @@ QUESTION = (
     "does time-stepping get\n"
     "  exactly, and what does it cost to turn round inside a step?"
 )
+# slope [deg], mu, v0
 CASES = (
     (10.0, 0.3, 1.0),
     (20.0, 0.3, 0.0),
     (20.0, 0.3, 1.0),
     (15.0, 0.2, -1.0),
     (16.69, 0.3, 0.5),
-)  # slope [deg], mu, v0
+)
 NAMES = (
     "slides to a stop",
     "slides off",

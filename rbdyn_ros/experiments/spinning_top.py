@@ -17,10 +17,11 @@ QUESTION = (
     "kinetic energy change?"
 )
 TOP = sliding_top.Params()
+# [kg m^2] of the fast axis; [s] the step that the claims speak of
 AXIS, FAST = (
     TOP.inertia[2],
     1e-3,
-)  # [kg m^2] of the fast axis; [s] the step that the claims speak of
+)
 STEPS = (8e-3, 4e-3, 2e-3, 1e-3, 5e-4)  # [s]
 DURATION, ROW = 2.0, 8e-3  # [s]
 GAMMAS = {

@@ -15,11 +15,12 @@ QUESTION = (
     "  them than are needed: are the forces the weights, does nothing creep, does what must fall "
     "fall, and which solver copes?"
 )
+# [s]; the end of a run, in which nothing may move; the run of what falls
 STEP, REST, FALL = (
     2e-3,
     0.2,
     0.7,
-)  # [s]; the end of a run, in which nothing may move; the run of what falls
+)
 WEIGHT = scenes.GRAVITY  # [N] of a body of 1 kg
 LIMIT = np.tan(scenes.steepness() / 2.0)  # friction that the pyramid needs
 MARGIN = 0.02  # on each side of what statics allows

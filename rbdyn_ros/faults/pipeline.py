@@ -21,10 +21,11 @@ SENSORS, ACTUATOR = (
     ("dead_band", "saturated", "rate_limited"),
 )
 _PARTS = (("command", COMMANDS), ("state", STATES), ("sensors", SENSORS), ("actuator", ACTUATOR))
+# the last [N s]
 COUNTED = (
     *(f"{part}_{word}" for part, words in _PARTS for word in words),
     "actuator_missing_impulse",
-)  # the last [N s]
+)
 
 
 class FaultPipeline:

@@ -100,9 +100,8 @@ class Sensors:
         turned = turn(
             *(to_count(angle + bias + self._noise.angle * z, count) for angle, bias, z in errors)
         )
-        sign = math.copysign(
-            1.0, sum(a * b for a, b in zip(true, turned))
-        )  # of q and -q, the one that is nearer
+        # of q and -q, the one that is nearer
+        sign = math.copysign(1.0, sum(a * b for a, b in zip(true, turned)))
         return [sign * c for c in turned]
 
     def _velocities(self, v: list, normal: list) -> list:

@@ -8,10 +8,11 @@ from random import Random
 from typing import NamedTuple
 
 PUSHED_AT = (0.3, 0.6)  # of the duration
+# [N] smallest and largest, on the tip, for as long as the simulator lets a disturbance act
 PUSH = (
     2.0,
     4.0,
-)  # [N] smallest and largest, on the tip, for as long as the simulator lets a disturbance act
+)
 TIME_FOR_BOTH = 10.0  # [s] a shorter demo, which leaves less time to recover, has weaker pushes
 
 

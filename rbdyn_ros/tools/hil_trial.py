@@ -53,10 +53,11 @@ class HilTrial:
             DiagnosticArray, "/diagnostics", self._diagnostics, qos.OFFERED
         )
         self._node.create_subscription(String, f"{BRIDGE}/status", self._status, qos.LATCHED)
+        # how many came from the board, and the stamp [ns] when the newest was seen
         self._commands, self._commanded = (
             0,
             0,
-        )  # how many came from the board, and the stamp [ns] when the newest was seen
+        )
         self._reset = self._node.create_client(Trigger, f"{BRIDGE}/reset_statistics")
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)

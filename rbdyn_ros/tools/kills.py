@@ -15,10 +15,11 @@ from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.tools.soak_watch import Over, Watch
 
 VICTIMS = ("controller", "recorder", "simulator")  # in turn
+# [s] the longest time from the loop's, or a process's, start to the kill
 RUNNING_FOR, STARTING_FOR = (
     1.0,
     2.0,
-)  # [s] the longest time from the loop's, or a process's, start to the kill
+)
 EARLY = 0.25  # part of the kills, after the first of each, that fall into a start
 RESUMED = 60.0  # [s] a machine under load starts Python slowly
 ON_THE_WAY = 0.1  # [s] from the simulator's decision to its sight here

@@ -51,17 +51,19 @@ class Watch:
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
         self.latency = Latency(warm_up=0.0)
+        # newest [N]; when the newest that is not zero was said [ns], its stamp
         self.force, self.pushed = (
             (0.0, 0.0),
             (0, 0),
-        )  # newest [N]; when the newest that is not zero was said [ns], its stamp
+        )
         self.answered = 0  # stamp of the state that the newest command answers
         self.state = (0, 1.0)  # stamp [ns], cosine of the tilt
         self.status = {SIMULATOR: "", CONTROLLER: ""}
+        # of the simulator's newest /diagnostics, and when [s] it said so
         self.counts, self.counted = (
             {},
             math.nan,
-        )  # of the simulator's newest /diagnostics, and when [s] it said so
+        )
         self._polled, self._taken, everything = Polled(self.node), [], matching([qos.OFFERED])
         for kind, topic, take, profile in (
             (Odometry, "odometry", self._odometry, everything),

@@ -78,9 +78,8 @@ class Link:
     ) -> bytes:
         """The bytes of the next frame, sent at `now`."""
         echo, arrival = self._newest or (0, now)
-        held = min(
-            max(0, now - arrival), LONGEST_HELD
-        )  # one thread receives while another one sends
+        # one thread receives while another one sends
+        held = min(max(0, now - arrival), LONGEST_HELD)
         frame = Frame(kind, SAFE * safe, self._sent, now, echo, held, stamp, numbers)
         self._sent = (self._sent + 1) % SEQUENCES
         self._times[now] = None

@@ -27,10 +27,11 @@ class Sequence:
 
     def restart(self) -> None:
         """Take the next number for the first; the counts go on."""
+        # what left before the first is as good as doubled: it is not counted as lost
         self._newest, self._seen = (
             None,
             _ALL,
-        )  # what left before the first is as good as doubled: it is not counted as lost
+        )
 
     def arrival(self, number: int) -> str:
         """What the frame of this number is."""

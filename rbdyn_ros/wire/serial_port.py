@@ -66,7 +66,8 @@ class SerialPort:
             OSError,
             termios.error,
             serial.SerialException,
-        ):  # it is gone, and the next read says so
+        ):
+            # it is gone, and the next read says so
             pass
 
     def close(self) -> None:

@@ -30,9 +30,8 @@ class Udp:
         """
         try:
             data, self._sender = self._socket.recvfrom(_LARGEST)
-        except (
-            OSError
-        ):  # a timeout; or the peer's refusal of an earlier datagram, as some systems report it
+        except OSError:
+            # a timeout; or the peer's refusal of an earlier datagram, as some systems report it
             return b""
         if not self._open and self._sender != self._peer:
             self.strangers += 1

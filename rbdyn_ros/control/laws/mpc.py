@@ -42,11 +42,12 @@ INWARD = math.cos(math.pi / 8.0)  # distance of an octagon's sides, of that of i
 NORMALS = np.array(
     [(math.cos(a), math.sin(a)) for a in math.pi / 8.0 * np.array((1.0, 3.0, 5.0, 7.0))]
 )
+# OSQP's rho and eps [N, m]; iterations between two tests
 STIFFNESS, TOLERANCE, LOOKS = (
     0.1,
     2e-3,
     10,
-)  # OSQP's rho and eps [N, m]; iterations between two tests
+)
 KINDS = ("balance", "limited")  # what it is meant for, in the words of evaluation.suite
 
 
@@ -184,9 +185,8 @@ class Mpc:
         self._rows = np.vstack(
             [np.kron(n, by) for by in (prediction.force, prediction.position) for n in NORMALS]
         )
-        self._shift = np.repeat(
-            np.vstack((0.0 * NORMALS, NORMALS)), program.length, axis=0
-        )  # of the reference
+        # of the reference
+        self._shift = np.repeat(np.vstack((0.0 * NORMALS, NORMALS)), program.length, axis=0)
         inside = (options.force_limit, options.edge * options.travel)
         self._bound = INWARD * np.repeat(inside, len(NORMALS) * program.length)
         self.solved, self.replaced, self.longest = 0, 0, 0.0

@@ -111,10 +111,11 @@ def _nested(q, v, reference, gains, forms, level, limit):
     th = tilt(q, v)
     ex = (q[0] - reference[0], v[0], th[0], th[2])
     ey = (q[1] - reference[1], v[1], th[1], th[3])
+    # outside every level set a far reference must not outvote the tilt
     chosen, pull = (
         len(gains) - 1,
         limit,
-    )  # outside every level set a far reference must not outvote the tilt
+    )
     for i in range(len(gains)):
         value = 0.0
         for a in range(4):

@@ -50,9 +50,8 @@ from rbdyn_ros.types import PART, Array, State, System
 LOOK = 0.02  # [s] between two questions whether the rod can be caught
 WIDEST = 1.2  # [rad] tilt below which it is asked
 RELEASE = 1.4  # [rad] tilt beyond which a catch has failed
-KICK_ENERGY = (
-    0.15 / 23.544
-)  # of 2 m g l: below it above hanging, and slower than `KICK_RATE`, the cart is kicked
+# of 2 m g l: below it above hanging, and slower than `KICK_RATE`, the cart is kicked
+KICK_ENERGY = 0.15 / 23.544
 KICK_RATE = 0.05  # [1/s]
 KICK_REACH = 0.05  # [m] from the origin, within which a kick goes along x
 BRAKE = 8.0  # [1/s] how fast the speed is brought to what the edge allows

@@ -16,10 +16,11 @@ from rbdyn_ros.control.observer.observer import Observer
 from rbdyn_ros.parameters.controller import ObserverOptions
 from rbdyn_ros.types import State, System
 
+# [m/s], [rad/s] deviation of what the encoders do not tell at the start
 FIRST_VELOCITY, FIRST_RATE = (
     1.0,
     3.0,
-)  # [m/s], [rad/s] deviation of what the encoders do not tell at the start
+)
 LONGEST = 0.1  # [s] without a measurement, after which the filter starts anew
 MEMORY = 500  # instants over which the innovations are averaged
 

@@ -82,12 +82,13 @@ def nearest(path, s):
     the least d.S_i d.
     """
     best, angle, node = math.inf, 0.0, 0
+    # the planes of the rod, of its rate, of the cart and of its velocity; both ways
     for i in (
         0,
         3,
         6,
         8,
-    ):  # the planes of the rod, of its rate, of the cart and of its velocity; both ways
+    ):
         for half in (0.0, math.pi):
             turn = math.atan2(s[i + 1], s[i]) + half
             here = rotate(s, -turn)

@@ -19,11 +19,12 @@ NODE = 0.02  # [s] between two nodes
 EFFORT, WALL = 1e-3, 10.0  # R and W of (K.18)
 END = (300.0, 300.0, 300.0, 100.0, 100.0, 100.0, 300.0, 300.0, 100.0, 100.0)  # the diagonal of Q_N
 GUESSES = (0.25, -0.5, 0.1)  # of the limit: a force that swings at the rod's own frequency
+# relative fall of the cost; damping at which nothing helps any more
 ITERATIONS, CONVERGED, LOST = (
     400,
     1e-6,
     1e6,
-)  # relative fall of the cost; damping at which nothing helps any more
+)
 HANGING = (0.0, 0.0, -1.0) + (0.0,) * 7  # k k' x x'
 
 

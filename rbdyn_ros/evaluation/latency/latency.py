@@ -45,11 +45,12 @@ class Latency:
         self.figures = dict(zip(("period", "age", "round_trip"), figures))
         self.counts, self.window = Counter(), Counter()
         self._warm_up, self._first = round(warm_up * 1e9), None
+        # [ns] of the newest state; of the stamps
         self._stamp, self._arrived, self._steps = (
             None,
             None,
             deque(maxlen=STEPS),
-        )  # [ns] of the newest state; of the stamps
+        )
         self._open = {}  # stamp -> arrival of states that wait for their answer
 
     @property
@@ -109,9 +110,8 @@ class Latency:
         if self._arrived is None:
             return
         if arrived < self._arrived:
-            self._count(
-                "clock_jumps"
-            )  # the system's clock was set back: the warm-up's end moves with it
+            # the system's clock was set back: the warm-up's end moves with it
+            self._count("clock_jumps")
             self._first += arrived - self._arrived
         else:
             self._add(self.period, arrived, (arrived - self._arrived) * 1e-9)

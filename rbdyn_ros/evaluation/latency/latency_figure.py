@@ -23,9 +23,8 @@ def svg(latency: Latency, limits: dict) -> str:
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas(figsize=(11.0, 8.5))
-    canvas.subplots_adjust(
-        left=0.08, right=0.99, bottom=0.06, top=0.99, hspace=0.28, wspace=0.16
-    )  # to compute them takes as long as to draw
+    # to compute them takes as long as to draw
+    canvas.subplots_adjust(left=0.08, right=0.99, bottom=0.06, top=0.99, hspace=0.28, wspace=0.16)
     for row, (name, figure) in zip(
         canvas.subplots(3, 2, width_ratios=(1.0, 1.4)), latency.figures.items()
     ):

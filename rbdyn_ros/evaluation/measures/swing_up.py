@@ -62,13 +62,14 @@ SETTINGS = (
         low_open=True,
     ),
 )
+# what `mismatch_spread` draws
 DRAWN = (
     "rod_mass",
     "rod_length",
     "cart_mass",
     "cart_damping",
     "joint_damping",
-)  # what `mismatch_spread` draws
+)
 VALUES = {
     "success": Value(
         "%",

@@ -75,9 +75,8 @@ class ControllerSupervisor:
         """
         if hasattr(self._law, "prepare"):
             self._call(self._law.prepare, passing=(RuntimeError,))
-        self._force(
-            spherical_pendulum.upright(), ZERO
-        )  # which compiles, and may take longer than an answer may
+        # which compiles, and may take longer than an answer may
+        self._force(spherical_pendulum.upright(), ZERO)
         self.answer(spherical_pendulum.upright(), ZERO)
         self.reset()
 
@@ -115,9 +114,8 @@ class ControllerSupervisor:
                 self._law.command, state.t, state, np.array(reference), passing=(ValueError,)
             )
         except Abort as abort:
-            if isinstance(
-                abort.__cause__, ValueError
-            ):  # not in the words of this package, so they need a name and a place
+            # not in the words of this package, so they need a name and a place
+            if isinstance(abort.__cause__, ValueError):
                 raise ValueError(str(abort)) from abort
             raise
         try:

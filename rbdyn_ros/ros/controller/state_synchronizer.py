@@ -24,10 +24,11 @@ class StateSynchronizer:
     nis, compute_time = math.nan, 0.0  # nothing is estimated
 
     def __init__(self):
+        # raw?
         self.topics = (
             (JointState, "joint_states", self.joints_bytes, True),
             (Odometry, "odometry", self.odometry_bytes, True),
-        )  # raw?
+        )
         self._joint_bytes, self._odometry_bytes = (
             JointBytes(CART, ("position", "velocity")),
             OdometryBytes(),

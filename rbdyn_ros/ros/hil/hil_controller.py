@@ -32,15 +32,15 @@ class ControllerBoard:
 
     def __init__(self, node: ManagedNode, line: Line, values: dict):
         self._node, self._line = node, line
+        # stamps that may be answered; the newest
         self._join, self._asked, self._newest = (
             StateSynchronizer(),
             {},
             0,
-        )  # stamps that may be answered; the newest
+        )
         self._commanding = False  # there was a force, and no zero after it
-        self._unanswered = (
-            math.inf
-        )  # [s, steady] when the first state after the newest force was sent
+        # [s, steady] when the first state after the newest force was sent
+        self._unanswered = math.inf
         self.counts = Counter(states=0, forces=0, saturated=0)
         self._command = ForceCommand(node.frames.world)
         self._commands = node.create_lifecycle_publisher(

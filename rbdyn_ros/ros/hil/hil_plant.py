@@ -40,14 +40,14 @@ class PlantBoard:
     def __init__(self, node: ManagedNode, line: Line, values: dict):
         self._node, self._line = node, line
         self._states = HilStates(node, values)
-        self._epoch = (
-            node.get_clock().now().nanoseconds - time.monotonic_ns()
-        )  # [ns] system time when the steady clock was 0
+        # [ns] system time when the steady clock was 0
+        self._epoch = node.get_clock().now().nanoseconds - time.monotonic_ns()
         self._device, self._newest = {}, 0  # ROS stamp -> the board's [ns]; the newest ROS stamp
+        # what was sent last, and when its command came [s]
         self._force, self._commanded = (
             ZERO,
             math.inf,
-        )  # what was sent last, and when its command came [s]
+        )
         self._measured = math.inf  # [s, steady] when the newest state came, or the board itself
         self.counts = Counter(states=0, early=0, commands=0, saturated=0, command_timeouts=0)
         heard = (
@@ -154,9 +154,8 @@ class PlantBoard:
         if force != ZERO:  # to stop is right however late it is
             limit = self._node.parameters.values["command_timeout"]
             check_stamp(min(stamp, self._newest), self._epoch + time.monotonic_ns(), limit, what)
-        self._command(
-            force, self._device.get(stamp, 0)
-        )  # a stamp just beside a state's answers none
+        # a stamp just beside a state's answers none
+        self._command(force, self._device.get(stamp, 0))
 
     def _effort_command(self, message: Float64MultiArray) -> None:
         self._command(force_of(message.data, "effort_controller/commands"), 0)

@@ -73,9 +73,8 @@ class HilStates:
             self._node.destroy_publisher(publisher)
 
     def _sample(self, stamp: int, numbers: tuple, force: tuple) -> sample.Sample:
-        norm = (
-            sum(component * component for component in numbers[2:6]) ** 0.5
-        )  # not 1: numbers of 32 bits
+        # not 1: numbers of 32 bits
+        norm = sum(component * component for component in numbers[2:6]) ** 0.5
         q = [*numbers[:2], *(component / norm for component in numbers[2:6])]
         return sample.of(self._setup, stamp, q, list(numbers[6:]), force, self._gimbal)
 

@@ -51,9 +51,8 @@ class Images:
         starts, size = [], HEAD
         for content, _ in images:
             starts.append(size)
-            size += (
-                -(-len(content) // _WORD) * _WORD
-            )  # the head of each lies half a word before a whole one
+            # the head of each lies half a word before a whole one
+            size += -(-len(content) // _WORD) * _WORD
         self.words = np.zeros(size // _WORD + 1)
         memory = self.words.view(np.uint8)
         for start, (content, _) in zip(starts, images):

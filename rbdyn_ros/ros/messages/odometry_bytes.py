@@ -6,13 +6,14 @@ from rclpy.serialization import deserialize_message
 from rbdyn_ros.ros.messages.cdr import Layout, Walk
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz, xyz
 
+# doubles, in the message's order
 _POSITION, _ORIENTATION, _COVARIANCE, _LINEAR, _ANGULAR = (
     3,
     4,
     36,
     3,
     3,
-)  # doubles, in the message's order
+)
 
 
 class OdometryBytes:

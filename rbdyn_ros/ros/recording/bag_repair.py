@@ -73,9 +73,8 @@ def sound_end(file: Path) -> int:
         end = len(MAGIC)
         while len(head := read.read(9)) == 9:
             kind, length = struct.unpack("<BQ", head)
-            if (
-                kind in (_DATA_END, _FOOTER) or end + 9 + length > size
-            ):  # no message comes after these two
+            # no message comes after these two
+            if kind in (_DATA_END, _FOOTER) or end + 9 + length > size:
                 break
             end += 9 + length
             read.seek(end)

@@ -12,13 +12,15 @@ from rbdyn_ros.ros.messages.message_types import message_class
 from rbdyn_ros.ros.recording import bag_qos
 
 MANY = 10  # messages in a bag, from which on a topic is a state and no event
+# how such topics end
 OF_NO_PLANT = (
     "cart/command",
     "effort_controller/commands",
     "goal_pose",
     "rosout",
     "parameter_events",
-)  # how such topics end
+)
+# whose ~/ is left out
 OF_OTHERS = (
     "pendulum_controller",
     "pendulum_recorder",
@@ -26,7 +28,7 @@ OF_OTHERS = (
     "pendulum_hil",
     "pendulum_replay",
     "pendulum_referee",
-)  # whose ~/ is left out
+)
 
 
 class CannotReplay(RuntimeError):
