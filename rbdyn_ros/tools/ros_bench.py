@@ -341,9 +341,8 @@ class _Episode:
 
     def over(self) -> bool:
         """Take in what is new; whether that was all."""
-        ended = self._runner.plant.stamp >= self._last or self._runner.status.startswith(
-            FAULT
-        )  # before: what is read then is all
+        # before: what is read then is all
+        ended = self._runner.plant.stamp >= self._last or self._runner.status.startswith(FAULT)
         stamps, rows = self._runner.recent_history()
         new = (stamps > self._stamps[-1]) & (stamps <= self._last)
         for stamp, row in zip(stamps[new], rows[new]):
