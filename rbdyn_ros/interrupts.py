@@ -28,7 +28,7 @@ _IMPORT = ("importlib._bootstrap", "_frozen_importlib")
 
 def raising(
     exception: type,
-    numbers: tuple = (signal.SIGINT,),
+    numbers: tuple[int, ...] = (signal.SIGINT,),
     when: Callable[[int], bool] = lambda number: True,
 ) -> None:
     """Let these signals raise `exception`, as soon as it arrives, while `when(number)` is true."""
@@ -66,7 +66,7 @@ def arrives(frame: FrameType | None) -> bool:
     return not calls(frame, (_CALLED_BACK,))
 
 
-def calls(frame: FrameType | None, modules: tuple) -> bool:
+def calls(frame: FrameType | None, modules: tuple[str, ...]) -> bool:
     """Whether the frame, or one that called it, is of one of these modules."""
     while frame is not None and frame.f_globals.get("__name__") not in modules:
         frame = frame.f_back
@@ -74,7 +74,7 @@ def calls(frame: FrameType | None, modules: tuple) -> bool:
 
 
 @contextmanager
-def blocked(numbers: tuple = (signal.SIGINT,)) -> Iterator[None]:
+def blocked(numbers: tuple[int, ...] = (signal.SIGINT,)) -> Iterator[None]:
     """No such signal in the block: it comes afterwards.
 
     Processes that are started in the block never hear it.

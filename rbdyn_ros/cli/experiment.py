@@ -26,7 +26,7 @@ HOLDS, FAILS, BAD_INPUT, CANNOT_WRITE = 0, 1, 2, 4
 LINE = 120  # characters of a line of the list
 
 
-def names() -> tuple:
+def names() -> tuple[str, ...]:
     """The known experiments, alphabetically."""
     from rbdyn_ros import experiments
 

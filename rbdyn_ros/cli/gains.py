@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     return _say(elsewhere, CANNOT_WRITE) if elsewhere else DONE
 
 
-def designed(name: str, files: list) -> tuple:
+def designed(name: str, files: list[str]) -> tuple:
     """(options, gains K (4,)) of the law `name` for the plant of the files. ValueError."""
     from rbdyn_ros.control import options, select
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum

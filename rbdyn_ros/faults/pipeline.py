@@ -87,7 +87,7 @@ class FaultPipeline:
             self._commanded = arrived
         return self._commanded
 
-    def counts(self) -> dict:
+    def counts(self) -> dict[str, int]:
         """How often each fault has struck, by the names of `COUNTED`."""
         parts = (self.commands, self.states, self.sensors, self.actuator)
         counts = [part.counts[word] for part, (_, words) in zip(parts, _PARTS) for word in words]

@@ -69,7 +69,9 @@ class Sensors:
             self.counts["disturbed"] += self._last != (q, v)
         return State(state.t, *map(np.array, self._last))
 
-    def inertial(self, rate: tuple, force: tuple) -> tuple:
+    def inertial(
+        self, rate: tuple[float, float, float], force: tuple[float, float, float]
+    ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
         """(angular velocity, specific force) (3,) of the IMU [rad/s, m/s^2, body] at the instant
         that `measured` was called for.
         """
@@ -114,7 +116,7 @@ def to_count(position: float, count: float) -> float:
     return count * round(position / count) if count else position
 
 
-def turn(roll: float, pitch: float, spin: float) -> tuple:
+def turn(roll: float, pitch: float, spin: float) -> tuple[float, float, float, float]:
     """The quaternion (4,) wxyz of Rx(roll) Ry(pitch) Rz(spin)."""
     (cr, cp, cs), (sr, sp, ss) = (
         tuple(f(0.5 * a) for a in (roll, pitch, spin)) for f in (math.cos, math.sin)

@@ -95,7 +95,7 @@ def skew(value, name: str) -> np.ndarray:
     return S
 
 
-def choice(value, name: str, known: tuple) -> str:
+def choice(value, name: str, known: tuple[str, ...]) -> str:
     """One of the known words."""
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name} is {value!r}; known: {', '.join(known)}")

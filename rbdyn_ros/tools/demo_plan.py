@@ -44,7 +44,7 @@ def script(duration: float, tilt: float | None, seed: int) -> DemoPlan:
     return DemoPlan(duration, None if tilt is None else leaning(tilt, azimuth), pushes)
 
 
-def leaning(tilt: float, azimuth: float) -> tuple:
+def leaning(tilt: float, azimuth: float) -> tuple[float, float, float, float]:
     """The quaternion (4,) wxyz of a rod that leans by `tilt` [rad] towards `azimuth` [rad],
     without spin.
 

@@ -85,7 +85,13 @@ class DemoSession:
         except CannotRecord as error:
             raise Over(str(error)) from None
 
-    def until(self, condition: Callable, line: Callable, timeout: float, in_vain: str) -> None:
+    def until(
+        self,
+        condition: Callable[[], object],
+        line: Callable[[], str],
+        timeout: float,
+        in_vain: str,
+    ) -> None:
         """Watch until it holds.
 
         Interrupted; Over: a node has ended or given up, or no time was simulated for `timeout`

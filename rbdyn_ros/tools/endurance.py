@@ -4,7 +4,7 @@ and what they leave.
 
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rbdyn_ros.ros import share
 from rbdyn_ros.simulation.interruption import Interruption
@@ -32,7 +32,7 @@ class Result(NamedTuple):
         """Whether everything was proven."""
         return not self.failure and all(check.ok for check in self.checks)
 
-    def written(self) -> dict:
+    def written(self) -> dict[str, Any]:
         """As JSON has it."""
         checks = [{**check._asdict(), "ok": check.ok} for check in self.checks]
         return {
@@ -78,7 +78,7 @@ class Endurance:
         return [], StressTest(nodes, watch, self._seed).run()
 
 
-def words(law: str) -> list:
+def words(law: str) -> list[str]:
     """The ROS command line of every node: the shipped parameters and the law's."""
     files = [share.config() / f"{name}.yaml" for name in ("pendulum", "simulation", law)]
     return [word for file in files for word in ("--params-file", str(file))] + [

@@ -106,7 +106,7 @@ def _median(samples: list, name: str) -> float:
     return float(np.nanmedian([getattr(sample, name) for sample in samples]))
 
 
-def growth(samples: list, values: list) -> float:
+def growth(samples: list, values: list[float]) -> float:
     """What a least squares line through `values` rises from the first sample to the last; nan for
     fewer than three.
     """

@@ -71,7 +71,9 @@ class HilTrial:
         self._node.destroy_node()
         rclpy.try_shutdown()
 
-    def play(self, duration: float, interrupted: Callable, show: Callable) -> Trial:
+    def play(
+        self, duration: float, interrupted: Callable[[], object], show: Callable[[str], object]
+    ) -> Trial:
         """Watch `duration` [s] from the first command of the board on; `show(line)` is called all
         the while.
         """

@@ -52,7 +52,7 @@ class Kills:
         )
         self._bags = []
 
-    def run(self, number: int) -> tuple:
+    def run(self, number: int) -> tuple[list[Kill], list[Check]]:
         """(kills, checks). Over if the loop does not come back."""
         for name in ("simulator", "controller"):
             self._processes.start(name)
@@ -129,7 +129,7 @@ class Kills:
             return float(saved.messages), max(0.0, (at - reader.end_time) * 1e-9)
 
 
-def judged(kills: list) -> list:
+def judged(kills: list[Kill]) -> list[Check]:
     """The checks; the watchdog's timeout is that of the shipped parameters.
 
     A command may answer a state as old as the timeout, and then counts for as long: however busy

@@ -108,7 +108,7 @@ class Watch:
             take(taken)
         self._taken.clear()
 
-    def until(self, condition: Callable, timeout: float, in_vain: str) -> float:
+    def until(self, condition: Callable[[], object], timeout: float, in_vain: str) -> float:
         """Wait; how long it took [s]. Over, with `in_vain`, after `timeout` [s]."""
         began = time.monotonic()
         while not condition():

@@ -46,7 +46,7 @@ class StressTest:
     def __init__(self, nodes: NodeProcesses, watch: Watch, seed: int):
         self._processes, self._watch, self._random = nodes, watch, random.Random(seed)
 
-    def run(self) -> list:
+    def run(self) -> list[Check]:
         """The checks. Over if the loop does not go on."""
         for name in ("simulator", "controller"):
             self._processes.start(name)

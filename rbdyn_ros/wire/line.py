@@ -66,7 +66,9 @@ class Line:
         self._close()
         self._become(CLOSED)
 
-    def send(self, kind: int, stamp: int = 0, numbers: tuple = (), safe: bool = False) -> bool:
+    def send(
+        self, kind: int, stamp: int = 0, numbers: tuple[float, ...] = (), safe: bool = False
+    ) -> bool:
         """Send a frame now; False if the link holds it back, or there is no port, no peer, or no
         room.
         """
@@ -81,7 +83,7 @@ class Line:
             except Gone:  # the thread will find it, too
                 return False
 
-    def figures(self) -> dict:
+    def figures(self) -> dict[str, float]:
         """What the link knows, and what the port has counted."""
         port = self._port
         strangers, unsent = (port.strangers, port.unsent) if port else (0, 0)

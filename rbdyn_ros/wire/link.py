@@ -48,7 +48,9 @@ class Link:
         self._leap = 0  # [ns] when the other end's clock was last seen to leap
         self._window = deque(maxlen=window)  # [ns] at which the newest states and forces were sent
 
-    def admits(self, now: int, kind: int, numbers: tuple = (), safe: bool = False) -> bool:
+    def admits(
+        self, now: int, kind: int, numbers: tuple[float, ...] = (), safe: bool = False
+    ) -> bool:
         """Whether a frame may be sent at `now`; counts it as held back if not.
 
         Heartbeats and forces that are flagged safe always may; a force of zero needs no room in
@@ -73,7 +75,7 @@ class Link:
         now: int,
         kind: int = HEARTBEAT,
         stamp: int = 0,
-        numbers: tuple = (),
+        numbers: tuple[float, ...] = (),
         safe: bool = False,
     ) -> bytes:
         """The bytes of the next frame, sent at `now`."""
@@ -127,7 +129,7 @@ class Link:
         """How long ago [ns] the frame was sent; None while the clocks' offset is unknown."""
         return now - frame.time + self.clock.offset(now) if self.clock.known else None
 
-    def figures(self) -> dict:
+    def figures(self) -> dict[str, float]:
         """What is known of the wire, by name: counts, and milliseconds."""
         counts, sequence, clock = self.statistics, self.sequence, self.clock
         values = {"accepted": counts.accepted.total()}

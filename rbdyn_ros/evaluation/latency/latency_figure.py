@@ -16,7 +16,7 @@ TITLES = {
 _TAIL = 1e-5  # the rarest share that is drawn
 
 
-def svg(latency: Latency, limits: dict) -> str:
+def svg(latency: Latency, limits: dict[str, float]) -> str:
     """Two pictures for each time: the share that takes longer, and mean and maximum over the
     run.
     """

@@ -1,6 +1,7 @@
 """What a monitor says of a loop: fine, a warning, an error, each with the number and the limit."""
 
 from collections import Counter
+from typing import Any
 
 from rbdyn_ros.evaluation.latency.latency import Latency
 
@@ -8,7 +9,9 @@ FINE, WARNING, WRONG = 0, 1, 2
 _LEVELS = (("error", WRONG), ("warn", WARNING))
 
 
-def alarming(latency: Latency, counts: Counter, values: dict, window: bool = True) -> list:
+def alarming(
+    latency: Latency, counts: Counter, values: dict[str, Any], window: bool = True
+) -> list:
     """[(level, sentence)] of what is beyond `values` ("monitor.warn.age", ...), in the newest
     window or over the run.
 

@@ -1,5 +1,7 @@
 """The page of a monitor: one HTML file without a link to anything else."""
 
+from typing import Any
+
 _TEMPLATE = """\
 <!DOCTYPE html>
 <html lang="en">
@@ -59,7 +61,7 @@ in monitor.json.</small></p>
 _NAMES = {"period": "period", "age": "age of a command", "round_trip": "round trip"}
 
 
-def page(made: dict, picture: str) -> str:
+def page(made: dict[str, Any], picture: str) -> str:
     """The HTML of a report with its picture (SVG)."""
     from jinja2 import Environment
 

@@ -6,6 +6,7 @@ import json
 import math
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from rbdyn_ros.evaluation.latency import latency_limits
 from rbdyn_ros.evaluation.latency.latency import Latency
@@ -16,7 +17,9 @@ PERCENTS = (50.0, 90.0, 99.0, 99.9)
 VERDICTS = ("fine", "warning", "error")
 
 
-def report(latency: Latency, topics: dict, values: dict, start: str) -> dict:
+def report(
+    latency: Latency, topics: dict[str, str], values: dict[str, Any], start: str
+) -> dict[str, Any]:
     """The figures: times in seconds; `topics` {"states": name, "commands": name}, `values` of the
     monitor's parameters.
     """
@@ -52,7 +55,7 @@ def report(latency: Latency, topics: dict, values: dict, start: str) -> dict:
     }
 
 
-def times(histogram) -> dict:
+def times(histogram) -> dict[str, float | None]:
     """A histogram in a few numbers [s]; null before the first value."""
     named = {"min": histogram.least, "mean": histogram.mean, "max": histogram.most}
     named |= {
@@ -75,7 +78,7 @@ def prepare() -> None:
         import_module(name)
 
 
-def write(folder: Path, made: dict, latency: Latency) -> list:
+def write(folder: Path, made: dict[str, Any], latency: Latency) -> list[Path]:
     """Write monitor.json, then monitor.html, into the folder; their paths.
 
     OSError if that cannot be done.

@@ -7,7 +7,7 @@ from importlib import import_module
 from types import ModuleType
 
 
-def names() -> tuple:
+def names() -> tuple[str, ...]:
     """The known measures, alphabetically."""
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
 

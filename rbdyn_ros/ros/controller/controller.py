@@ -11,6 +11,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from geometry_msgs.msg import PointStamped, PoseStamped, WrenchStamped
 from rclpy.duration import Duration
@@ -34,6 +35,7 @@ from rbdyn_ros.ros.messages.messages import labelled, xyz
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.parameters import first
 from rbdyn_ros.ros.process import run
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation.runner import FAULT
 
 NAME = "pendulum_controller"
@@ -63,16 +65,16 @@ class Controller(ManagedNode):
         self._reception = readiness.ReceptionReport(self)
         self.announce(STOPPED)
 
-    def table(self) -> tuple:
+    def table(self) -> tuple[Parameter, ...]:
         """The parameters: the node's, then those of the law that `controller` names."""
         name = first(self, lookup("controller", "", NAME))
         return NODES[NAME] + options.table(name, select.load(name))
 
-    def validate(self, values: dict) -> None:
+    def validate(self, values: dict[str, Any]) -> None:
         """ValueError if no law follows from the values, or none that could go on at once."""
         _ = self.law.continued(values) if self.law else ControllerSupervisor(values)
 
-    def changed(self, values: dict) -> None:
+    def changed(self, values: dict[str, Any]) -> None:
         """Design anew where that changes something: the gains belong to the plant."""
         self.reference = values["reference"]
         if self.law:

@@ -5,7 +5,7 @@ give up. No ROS in it.
 import math
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class ControllerSupervisor:
             values["budget"] or values["period"],
         )
 
-    def continued(self, values: dict) -> "ControllerSupervisor":
+    def continued(self, values: dict[str, Any]) -> "ControllerSupervisor":
         """The law for other values: with what this one remembers, where its design is the same.
 
         ValueError if it is another one, and would have to be prepared.
@@ -84,14 +84,14 @@ class ControllerSupervisor:
         """Forget the past. Abort if the law raises."""
         self._call(self._law.reset)
 
-    def diagnostics(self) -> dict:
+    def diagnostics(self) -> dict[str, float | str]:
         """What the law reports of itself, by name; nothing if it has no `diagnostics`.
 
         Abort if it raises.
         """
         return self._call(self._law.diagnostics) if hasattr(self._law, "diagnostics") else {}
 
-    def answer(self, state: State, reference: tuple) -> ControlOutput:
+    def answer(self, state: State, reference: tuple[float, float]) -> ControlOutput:
         """The force for a state.
 
         ValueError: the state is of no use. Abort: beyond the limits, or the law misbehaves.

@@ -5,6 +5,7 @@ every limit.
 """
 
 import time
+from typing import Any
 
 from sensor_msgs.msg import Imu, JointState
 
@@ -19,6 +20,7 @@ from rbdyn_ros.ros.messages.joint_bytes import columns
 from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.schema import record
+from rbdyn_ros.types import State
 
 # mean normalised innovation per value, beyond which plant or sensors are not what the observer
 # believes
@@ -39,7 +41,7 @@ class SensorSynchronizer:
         self.adopt(values)
         self._warm_up()
 
-    def adopt(self, values: dict) -> None:
+    def adopt(self, values: dict[str, Any]) -> None:
         """Begin anew if the parameters' values make another filter."""
         plan = (
             spherical_pendulum.build(plant_params(values)),
@@ -80,7 +82,7 @@ class SensorSynchronizer:
         self._felt = (xyz(message.angular_velocity), xyz(message.linear_acceleration))
         self._felt_stamp = nanoseconds(message.header.stamp)
 
-    def state(self) -> tuple | None:
+    def state(self) -> tuple[int, State] | None:
         """(stamp [ns], State), the estimate, once everything is of the same instant.
 
         ValueError for a measurement that is not finite.
@@ -121,7 +123,7 @@ class SensorSynchronizer:
         return [("observer", [level], values)]
 
 
-def join(values: dict) -> StateSynchronizer | SensorSynchronizer:
+def join(values: dict[str, Any]) -> StateSynchronizer | SensorSynchronizer:
     """What makes states of the messages, as the parameter observer.sensors has it."""
     return (
         StateSynchronizer() if values["observer.sensors"] == "none" else SensorSynchronizer(values)

@@ -1,6 +1,7 @@
 """joint_states and odometry of the same instant, joined to the state that control laws know."""
 
 import math
+from typing import Any
 
 import numpy as np
 from nav_msgs.msg import Odometry
@@ -62,7 +63,7 @@ class StateSynchronizer:
         """Take the rod from a message that was not made. ValueError if it is cut off."""
         self._rod_stamp, *self._rod = self._odometry_bytes.rod(data)
 
-    def state(self) -> tuple | None:
+    def state(self) -> tuple[int, State] | None:
         """(stamp [ns], State) once both are of the same instant."""
         if self._cart_stamp != self._rod_stamp:
             return None
@@ -73,7 +74,7 @@ class StateSynchronizer:
         self.jumped = self._jump_detector.update(state)
         return self._rod_stamp, state
 
-    def adopt(self, values: dict) -> None:
+    def adopt(self, values: dict[str, Any]) -> None:
         """The plant has other numbers, which change nothing here."""
 
     def findings(self) -> list:

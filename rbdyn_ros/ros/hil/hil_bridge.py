@@ -4,6 +4,8 @@ With `board: controller` the board is under test and the simulator is its plant;
 plant` it is the plant. Either end that falls silent makes the force zero.
 """
 
+from typing import Any
+
 from std_srvs.srv import Trigger
 
 from rbdyn_ros.parameters.tables import NODES
@@ -14,6 +16,7 @@ from rbdyn_ros.ros.hil.hil_plant import PlantBoard
 from rbdyn_ros.ros.hil.hil_states import described
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.process import run
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.wire.line import NO_PORT, SILENT, UP, Line
 from rbdyn_ros.wire.link import Link
 from rbdyn_ros.wire.serial_port import SerialPort
@@ -37,11 +40,11 @@ class HilBridge(ManagedNode):
         self.keep_system_time("a board's time is the system's")
         self.announce(STOPPED)
 
-    def table(self) -> tuple:
+    def table(self) -> tuple[Parameter, ...]:
         """The parameters."""
         return NODES[NAME]
 
-    def validate(self, values: dict) -> None:
+    def validate(self, values: dict[str, Any]) -> None:
         """ValueError if the values do not fit each other."""
         described(values)
         if values["heartbeat"] * 2.0 > values["link_timeout"]:
@@ -51,7 +54,7 @@ class HilBridge(ManagedNode):
                 "the link must last at least two heartbeats, for one may be lost"
             )
 
-    def changed(self, values: dict) -> None:
+    def changed(self, values: dict[str, Any]) -> None:
         """What may change is read where it is used."""
 
     def configure(self) -> None:
@@ -149,7 +152,7 @@ class HilBridge(ManagedNode):
         ]
 
 
-def opener(values: dict):
+def opener(values: dict[str, Any]):
     """What opens the port that the parameters name."""
     if values["transport"] == "serial":
         return lambda: SerialPort(values["serial.port"], values["serial.baud"])

@@ -2,7 +2,7 @@
 only, there is no truth.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
@@ -54,7 +54,7 @@ class HilStates:
         self._latched[1].publish(transforms.static(frames, self._setup, imu))
         self._sample(0, (0.0, 0.0, 1.0) + 8 * (0.0,), (0.0, 0.0))  # compiles
 
-    def publish(self, stamp: int, numbers: tuple, force: tuple) -> None:
+    def publish(self, stamp: int, numbers: tuple[float, ...], force: tuple[float, float]) -> None:
         """A state, q (6,) and v (5,), measured at `stamp` [ns], under the force (2,) [N] that was
         sent last.
         """
@@ -90,7 +90,7 @@ class Described(NamedTuple):
     travel: float  # [m]
 
 
-def described(values: dict) -> Described:
+def described(values: dict[str, Any]) -> Described:
     """The plant of the checked values. ValueError if they make none."""
     params = plant_params(values)
     return Described(params, params, spherical_pendulum.build(params), values["cart.travel"])

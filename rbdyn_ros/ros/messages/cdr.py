@@ -66,7 +66,7 @@ class Layout:
         """
         self._look, self._size, self._same = look, -1, ()
 
-    def read(self, data: bytes) -> tuple | None:
+    def read(self, data: bytes) -> tuple[int, tuple[float, ...]] | None:
         """(stamp [ns], numbers); None if only the middleware knows the encoding.
 
         ValueError of `look`, and for a message that is cut off.

@@ -24,7 +24,7 @@ LABELS = (
 )
 
 
-def labels(impulses: tuple) -> tuple:
+def labels(impulses: tuple[str, ...]) -> tuple[str, ...]:
     """The labels where these can be met.
 
     Their impulses along the normal since the last reset [N s] follow the others.

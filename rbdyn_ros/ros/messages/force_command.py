@@ -13,7 +13,7 @@ class ForceCommand:
         message.header.frame_id = frame
         self._template = Template(message, self._put, (2,))
 
-    def packed(self, stamp: int, force: tuple) -> bytes:
+    def packed(self, stamp: int, force: tuple[float, float]) -> bytes:
         """Its bytes with the stamp [ns] of the state and the force (2,) [N, world]."""
         return self._template.packed(stamp, force)
 

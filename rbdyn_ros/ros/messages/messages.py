@@ -22,7 +22,7 @@ def set_xyz(message, vector) -> None:
     message.x, message.y, message.z = float(vector[0]), float(vector[1]), float(vector[2])
 
 
-def xyz(message) -> tuple:
+def xyz(message) -> tuple[float, float, float]:
     """(3,) of a Vector3 or Point."""
     return (message.x, message.y, message.z)
 
@@ -37,17 +37,17 @@ def set_quaternion(message: Quaternion, wxyz) -> None:
     )
 
 
-def wxyz(message: Quaternion) -> tuple:
+def wxyz(message: Quaternion) -> tuple[float, float, float, float]:
     """The quaternion (4,), scalar first."""
     return (message.w, message.x, message.y, message.z)
 
 
-def xyzw(wxyz: tuple) -> tuple:
+def xyzw(wxyz: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
     """The quaternion (4,) as it stands in the bytes of a message, scalar last."""
     return (*wxyz[1:], wxyz[0])
 
 
-def labelled(labels: tuple) -> Float64MultiArray:
+def labelled(labels: tuple[str, ...]) -> Float64MultiArray:
     """An array with one value per label, named in `layout.dim`."""
     array = Float64MultiArray(data=[0.0] * len(labels))
     array.layout.dim = [MultiArrayDimension(label=label, size=1, stride=1) for label in labels]

@@ -22,7 +22,9 @@ class OdometryBytes:
     def __init__(self):
         self._layout = Layout(_look)
 
-    def rod(self, data: bytes) -> tuple:
+    def rod(
+        self, data: bytes
+    ) -> tuple[int, tuple[float, float, float, float], tuple[float, float, float]]:
         """(stamp [ns], orientation wxyz (4,), angular velocity (3,)).
 
         ValueError if the message is cut off.

@@ -42,15 +42,17 @@ class Sample(NamedTuple):
     covariances: Callable[[], Covariances] = Covariances  # of what is measured; or zeros
     faults: FaultPipeline | None = None  # which counts what has gone wrong
 
-    def body(self, vector) -> tuple:
+    def body(self, vector) -> tuple[float, float, float]:
         """A vector (3,) of the world in body axes."""
         return vec.transposed_matvec(self.R, tuple(map(float, vector)))
 
-    def world(self, point: tuple) -> tuple:
+    def world(self, point: tuple[float, float, float]) -> tuple[float, float, float]:
         """Where a point (3,) of the rod is [m, world]."""
         return vec.add((self.x[0], self.x[1], 0.0), vec.matvec(self.R, point))
 
-    def pressure(self) -> tuple:
+    def pressure(
+        self,
+    ) -> tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]:
         """(point, force, torque) [m, N, N m, world] of all contacts together; at the tip, and
         zero, where nothing presses.
         """

@@ -145,6 +145,6 @@ class Inertial(_Templated):
         message.linear_acceleration_covariance = np.array(of_felt)
 
 
-def friction(sample: Sample) -> tuple:
+def friction(sample: Sample) -> tuple[float, float, float]:
     """The joint's viscous torque on the rod (3,) [N m, body]."""
     return vec.scale(-sample.setup.system.joint_damping, sample.w)

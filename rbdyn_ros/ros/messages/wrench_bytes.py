@@ -13,7 +13,9 @@ class WrenchBytes:
     def __init__(self):
         self._layout, self._frame = Layout(self._look), ""
 
-    def wrench(self, data: bytes) -> tuple:
+    def wrench(
+        self, data: bytes
+    ) -> tuple[int, str, tuple[float, float, float], tuple[float, float, float]]:
         """(stamp [ns], frame, force (3,), torque (3,)). ValueError if the message is cut off."""
         found = self._layout.read(data)
         if found is None:

@@ -142,7 +142,7 @@ def _rewritten(part: Path, made: Path, progress: Callable) -> tuple:
         raise ValueError(f"the bag's records make no sense: {reason}") from error
 
 
-def messages(file: Path) -> Iterator[tuple]:
+def messages(file: Path) -> Iterator[tuple[int, int, bytes]]:
     """(channel, stamp [ns], content) of every message in the chunks of an MCAP file whose records
     are whole.
     """

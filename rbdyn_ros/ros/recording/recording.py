@@ -75,7 +75,7 @@ class Recording:
             )
 
     @property
-    def tracks(self) -> list:
+    def tracks(self) -> list[Track]:
         """The topics, as `Track`."""
         offers = {}
         for connection in self._connections:  # one for each publisher that there was
@@ -87,12 +87,12 @@ class Recording:
             for (topic, kind), profiles in offers.items()
         ]
 
-    def messages(self) -> Iterator[tuple]:
+    def messages(self) -> Iterator[tuple[str, int, bytes]]:
         """(topic, recorded at [ns], bytes), in the order of their times."""
         for connection, stamp, data in self._reader.messages(self._connections):
             yield connection.topic, stamp, data
 
-    def beginning(self, duration: float) -> tuple:
+    def beginning(self, duration: float) -> tuple[int, dict[str, bytes]]:
         """When the recording begins [ns], and topic -> the bytes of its first message.
 
         Of the plant's topics that have one in the first `duration` [s] and many in all: these are

@@ -7,6 +7,7 @@ own times make one.
 
 import threading
 from collections import Counter
+from typing import Any
 
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
@@ -19,6 +20,7 @@ from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers
 from rbdyn_ros.ros.recording.recording import Recording
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation.timeline import Timeline
 
 NAME = "pendulum_replay"
@@ -39,14 +41,14 @@ class Replay(ManagedNode):
         self.keep_system_time("this node replays /clock")
         self.announce(STOPPED)
 
-    def table(self) -> tuple:
+    def table(self) -> tuple[Parameter, ...]:
         """The parameters."""
         return NODES[NAME]
 
-    def validate(self, values: dict) -> None:
+    def validate(self, values: dict[str, Any]) -> None:
         """Every combination is allowed."""
 
-    def changed(self, values: dict) -> None:
+    def changed(self, values: dict[str, Any]) -> None:
         """Rate and loop are read where they are used."""
 
     def configure(self) -> None:
