@@ -61,28 +61,30 @@ def table(record: type, prefix: str = "") -> tuple[Parameter, ...]:
     be empty; a float with choices is the place of one of them, a float of kind "bool" is 0 or 1. A record
     in the record is annotated with the prefix of its own names.
     """
-    return tuple(parameter for _, _, found in _fields(record, prefix) for parameter in found)
+    found: list[Parameter] = []
+    for field in _fields(record, prefix):
+        found += table(field.hint, field.declared) if field.is_record else [field.declared]
+    return tuple(found)
 
 
 def record(
     kind: type[Record], values: Mapping[str, Any], prefix: str = "", **given: Any
 ) -> Record:
     """Return the record of checked values by the names of `table(kind, prefix)`; `given` are other fields."""
-    for field, hint, parameters in _fields(kind, prefix):
-        if isinstance(hint.__metadata__[0], str):
-            given[field] = record(hint.__origin__, values, hint.__metadata__[0])
+    for field in _fields(kind, prefix):
+        if field.is_record:
+            given[field.name] = record(field.hint, values, field.declared)
         else:
-            given[field] = _held(hint.__origin__, parameters[0], values[parameters[0].name])
+            given[field.name] = _held(field.hint, field.declared, values[field.declared.name])
     return kind(**given)
 
 
 def flat(made: NamedTuple, prefix: str = "") -> dict[str, Any]:
     """Return name -> value of the annotated fields of a record, as it holds them."""
     found: dict[str, Any] = {}
-    for field, hint, parameters in _fields(type(made), prefix):
-        value = getattr(made, field)
-        nested = isinstance(hint.__metadata__[0], str)
-        found |= flat(value, hint.__metadata__[0]) if nested else {parameters[0].name: value}
+    for field in _fields(type(made), prefix):
+        value = getattr(made, field.name)
+        found |= flat(value, field.declared) if field.is_record else {field.declared.name: value}
     return found
 
 
@@ -90,24 +92,30 @@ def checked(made: Record, source: str, prefix: str = "") -> Record:
     """Return a record that was made in Python, each field in its own type; ValueError for the first out of range."""
     fields = _fields(type(made), prefix)
     return made._replace(
-        **{field: check(own[0], getattr(made, field), source) for field, _, own in fields}
+        **{f.name: check(f.declared, getattr(made, f.name), source) for f in fields}
     )
 
 
+class _Field(NamedTuple):
+    name: str
+    hint: Any  # its type
+    declared: Any  # its parameter, or the prefix of the names of a record
+    is_record: bool
+
+
 @cache
-def _fields(record: type, prefix: str) -> tuple[tuple[str, Any, tuple[Parameter, ...]], ...]:
-    """(field, annotated type, its parameters) of each field that is annotated."""
+def _fields(record: type, prefix: str) -> tuple[_Field, ...]:
+    """Those fields of a record that are annotated by `spec`, or are records with a prefix."""
     found = []
-    for field, hint in typing.get_type_hints(record, include_extras=True).items():
-        if not hasattr(hint, "__metadata__"):
-            continue
-        declared = hint.__metadata__[0]
-        if isinstance(declared, str):
-            found.append((field, hint, table(hint.__origin__, declared)))
-            continue
-        default = record._field_defaults[field]
-        own = _declared(hint.__origin__, declared, default)
-        found.append((field, hint, (own._replace(name=own.name or prefix + field),)))
+    for name, hint in typing.get_type_hints(record, include_extras=True).items():
+        for declared in getattr(hint, "__metadata__", ()):
+            if isinstance(declared, Parameter):
+                default = record._field_defaults[name]
+                own = _declared(hint.__origin__, declared, default)
+                own = own._replace(name=own.name or prefix + name)
+                found.append(_Field(name, hint.__origin__, own, False))
+            elif isinstance(declared, str) and hasattr(hint.__origin__, "_fields"):
+                found.append(_Field(name, hint.__origin__, declared, True))
     return tuple(found)
 
 
@@ -119,13 +127,22 @@ def _declared(hint: Any, declared: Parameter, default: object) -> Parameter:
         return declared._replace(kind="float_array", default=empty)
     if typing.get_origin(hint) is tuple:
         length = declared.length or (() if arguments[-1] is Ellipsis else (len(arguments),))
-        kind = _KINDS[arguments[0]] + "_array"
-        return declared._replace(kind=kind, default=default, length=length)
+        return declared._replace(kind=_kind(hint), default=default, length=length)
     if hint is float and declared.choices:
         return declared._replace(kind="string", default=_choices(declared)[int(default)])
     if hint is float and declared.kind == "bool":
         return declared._replace(default=bool(default))
-    return declared._replace(kind=_KINDS[hint], default=default)
+    return declared._replace(kind=_kind(hint), default=default)
+
+
+def _kind(hint: Any) -> str:
+    """The kind of a type's parameter. TypeError for a type that no parameter has."""
+    arguments = typing.get_args(hint)
+    kind = f"{_KINDS.get(arguments[0])}_array" if arguments else _KINDS.get(hint)
+    if kind not in _COERCE:
+        advice = "take bool, int, float, str, tuple[float, ...] or tuple[str, ...]"
+        raise TypeError(f"no parameter is a {hint}; {advice}")
+    return kind
 
 
 def _held(hint: Any, parameter: Parameter, value: Any) -> object:

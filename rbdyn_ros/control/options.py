@@ -50,7 +50,7 @@ def table(name: str, law: ModuleType) -> tuple[Parameter, ...]:
         _require_default(name, option, options)
     try:
         declared = {p.name: p for p in schema.table(options, f"{name}.")}
-    except NameError as error:  # an annotation that is a string
+    except (NameError, TypeError) as error:  # an annotation that is a string; another type
         raise ValueError(f"controller {name}: the types of its options: {error}") from None
     return tuple(
         declared.get(f"{name}.{option}") or _derived(name, option, options) for option in own

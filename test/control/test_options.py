@@ -121,6 +121,21 @@ def test_annotations_that_cannot_be_read_are_named():
         options.table("mine", SimpleNamespace(Options=kind))
 
 
+def test_a_type_that_no_parameter_has_is_named():
+    kind = NamedTuple("Options", [("gain", Annotated[tuple, spec("Sets the gains.")])])
+    kind._field_defaults = {"gain": (3.0,)}
+    with pytest.raises(ValueError, match="controller mine: .*no parameter is a <class 'tuple'>"):
+        options.table("mine", SimpleNamespace(Options=kind))
+
+
+def test_annotations_for_others_are_left_alone():
+    class Remarks(NamedTuple):
+        gain: Annotated[float, "of the tilt"] = 3.0
+
+    (gain,) = options.table("mine", SimpleNamespace(Options=Remarks))
+    assert (gain.name, gain.default, gain.unit) == ("mine.gain", 3.0, "")
+
+
 def test_an_option_without_a_default():
     law = SimpleNamespace(Options=NamedTuple("Options", [("gain", float)]))
     with pytest.raises(ValueError, match="mine: its option gain has the default None; it must be"):
