@@ -52,9 +52,7 @@ class Options(NamedTuple):
 
 
 class Run(NamedTuple):
-    """States at the requested times, as far as it went; when not ok, `message` says why it
-    stopped.
-    """
+    """States at the requested times as far as it went; `message` says why it stopped."""
 
     t: Array  # (k,)
     q: Array  # (k, sum n_q)
@@ -107,13 +105,8 @@ def run_model(
 
 def _run(system: System, t: float, q: Array, v: Array, times: Array, options: Options) -> Run:
     times = np.asarray(times, float)
-    if (
-        times.ndim != 1
-        or not len(times)
-        or not times[0] >= t
-        or not np.all(np.diff(times) > 0.0)
-        or not np.isfinite(times).all()
-    ):
+    rises = times.ndim == 1 and len(times) > 0 and np.all(np.diff(times) > 0.0)
+    if not (rises and times[0] >= t and np.isfinite(times).all()):
         raise ValueError(f"the times must be finite, increase, and begin at t = {t:g} s or later")
     flown = EventDrivenRun(system, t, q, v, times, options)
     message = ""
@@ -201,12 +194,9 @@ class EventDrivenRun:
     def pressing(self, t: float, y: Array, k: int) -> float:
         """lambda_N of the closed contact k."""
         q, v = self.parts(y)
+        first = sum(self.system.sizes[j] for j in self.closed[: self.closed.index(k)])
         G, u_rate, _, _ = self.system.accelerations(t, q, v, self.closed)
-        return float(phases.multipliers(G, u_rate, *self.phase(t, q, v))[self.first_row(k)])
-
-    def first_row(self, k: int) -> int:
-        """Where the rows of the closed interaction k begin."""
-        return sum(self.system.sizes[j] for j in self.closed[: self.closed.index(k)])
+        return float(phases.multipliers(G, u_rate, *self.phase(t, q, v))[first])
 
     def wanted(self, t: float, q: Array, v: Array) -> phases.Wanted:
         """What the law wants of the accelerations of what is closed (N.31)."""
@@ -330,9 +320,7 @@ class EventDrivenRun:
         self.settle(touched)
 
     def meets(self, k: int) -> bool:
-        """Whether the open contact k has no gap left and does not part: what another one pushes
-        onto it, it has to bear at once.
-        """
+        """Whether the open contact k, which another pushes on, has no gap and does not part."""
         return (
             self.system.gap(k, self.t, self.q) <= _TOUCHING
             and self.system.speeds(self.t, self.q, self.v, [k])[0] <= _PARTING
@@ -352,15 +340,13 @@ class EventDrivenRun:
             at += rows
         found = one_step.solve(G, u, laws)
         if not found.ok:
-            raise IntegrationStopped(
-                f"the impact of interactions {', '.join(map(str, some))} is not solved: {explain(found)}"
-            )
+            names = ", ".join(map(str, some))
+            reason = f"the impact of interactions {names} is not solved: {explain(found)}"
+            raise IntegrationStopped(reason)
         return self.v + found.z @ carried, found.z
 
     def settle(self, touched: list) -> None:
-        """Which touching contacts stay: those at rest, or with too short a flight ahead, that
-        would press.
-        """
+        """Which touching contacts stay: those that press at rest or before too short a flight."""
         near = [
             k
             for k in self.contacts
@@ -392,9 +378,7 @@ class EventDrivenRun:
         }
 
     def change(self) -> None:
-        """A phase ends: what has come to a stop stops, and the law says who slides, sticks or
-        parts from here.
-        """
+        """A phase ends: what is slow stops, and the law says who slides, sticks or parts."""
         stopped = [
             k
             for k in self.sliding
