@@ -1,5 +1,5 @@
-"""Control laws by the names of the YAML: the files of this room, what other packages offer, and
-the path of any law.py.
+"""Control laws by the names of the YAML: the files of this folder, the entry points of other
+packages, and the path of any law.py.
 """
 
 import os
@@ -20,8 +20,8 @@ METHODS = ("command", "reset")  # that every designed law has
 
 
 def names() -> tuple:
-    """The known laws, alphabetically: this room's, and those of the entry-point group, loadable or
-    not.
+    """The known laws, alphabetically: those of this folder and those of the entry-point group,
+    whether they can be loaded or not.
     """
     return tuple(sorted({*_own(), *(point.name for point in entry_points(group=GROUP))}))
 

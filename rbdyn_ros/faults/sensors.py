@@ -1,4 +1,4 @@
-"""What the sensors say of a state.
+"""The sensors' measurement of a state.
 
 Encoders of the cart and of the gimbal, R = Rx(roll) Ry(pitch) Rz(spin), read a position x to the
 next count,

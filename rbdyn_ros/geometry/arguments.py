@@ -1,5 +1,5 @@
-"""What the public functions of this room accept: each check returns a float array or says what is
-wrong.
+"""Checks of the arguments of this folder's functions: each returns a float array or raises
+ValueError.
 
 Every check takes the value and the name that the message is to use, and works on batches: `shape`
 is the shape of one element, leading dimensions are free.
@@ -96,7 +96,7 @@ def skew(value, name: str) -> np.ndarray:
 
 
 def choice(value, name: str, known: tuple[str, ...]) -> str:
-    """One of the known words."""
+    """Return the value if it is one of the known words; ValueError if not."""
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name} is {value!r}; known: {', '.join(known)}")
     return value

@@ -68,7 +68,7 @@ class DemoSession:
 
     @property
     def complete(self) -> bool:
-        """Whether everybody hears everybody. Over: there are two simulators."""
+        """Whether all nodes are connected. Over: there are two simulators."""
         if self.node.count_publishers("/clock") > 1:
             raise Over(
                 "another simulator publishes /clock in this ROS_DOMAIN_ID; end it, or set another "

@@ -1,5 +1,5 @@
-"""The endurance tests behind `python -m rbdyn_ros soak`: who takes part, with which parameters,
-and what they leave.
+"""The endurance tests behind `python -m rbdyn_ros soak`: their nodes, parameters and
+output files.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""Wrong frames at a bridge that runs: it must live, count every one, command nothing, and hear the
-next right one.
+"""Send wrong frames to a running bridge: it must survive, count every one, command nothing, and
+accept the next right one.
 """
 
 import socket
@@ -173,14 +173,16 @@ class FuzzedBridge:
 
 
 def free_port() -> int:
-    """A UDP port of the loopback interface that nobody has."""
+    """A UDP port of the loopback interface that is free."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as first:
         first.bind(("127.0.0.1", 0))
         return first.getsockname()[1]
 
 
 def dropped(port: int) -> int:
-    """Datagrams that Linux has dropped at the socket of a local port; 0 where it does not say."""
+    """Datagrams that Linux has dropped at the socket of a local port; 0 where it does not report
+    them.
+    """
     table = Path("/proc/net/udp")
     rows = [line.split() for line in table.read_text().splitlines()[1:]] if table.exists() else []
     return sum(int(row[-1]) for row in rows if int(row[1].rpartition(":")[2], 16) == port)

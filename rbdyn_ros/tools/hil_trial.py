@@ -33,10 +33,10 @@ STILL = 10.0  # [s] without a new state, while time should run, after which it g
 
 
 class HilTrial:
-    """A context; at its end the nodes are asked to leave."""
+    """A context; at its end the nodes are interrupted."""
 
     def __init__(self, parameters: list, log: Path):
-        """`parameters`: words of the ROS command line for both nodes; what they say goes into the
+        """`parameters`: words of the ROS command line for both nodes, whose output goes into the
         file `log`.
         """
         self.figures: dict[str, float] = {}  # of the newest /diagnostics of the bridge

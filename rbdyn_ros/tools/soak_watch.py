@@ -97,7 +97,7 @@ class Watch:
         rclpy.try_shutdown()
 
     def turn(self) -> None:
-        """Take in what has happened, in its order; KeyboardInterrupt if somebody wants it to
+        """Process what has arrived, in its order; KeyboardInterrupt after a signal to
         end.
         """
         if self._stop.signal:

@@ -1,4 +1,4 @@
-"""A frame: what one end of the wire says to the other, byte by byte.
+"""A frame, the message between the two ends of the wire, byte by byte.
 
     offset  size  type  field
          0     1   u8   version, 1
@@ -92,7 +92,7 @@ def decode(data: bytes) -> Frame | Malformed:
 
 
 def _sound(frame: Frame) -> Frame | Malformed:
-    """The frame, if nobody stumbles over its numbers."""
+    """The frame, or why its numbers are refused."""
     if not all(map(math.isfinite, frame.numbers)):
         return Malformed("not finite")
     if frame.kind == STATE and abs(math.hypot(*frame.numbers[2:6]) - 1.0) > _UNIT:

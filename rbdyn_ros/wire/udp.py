@@ -55,13 +55,14 @@ class Udp:
             self._peer, self._open = self._sender, False
 
     def forget(self) -> None:
-        """The peer has fallen silent: it is still told, but the next valid one is it, unless it
-        was given.
+        """The peer has fallen silent: frames still go to it, but the next valid sender replaces
+        it,
+        unless the peer was given.
         """
         self._open = not self._given
 
     def discard(self) -> None:
-        """Nothing waits to be read by the peer: datagrams are lost where nobody listens."""
+        """Nothing waits to be read by the peer: datagrams without a receiver are lost."""
 
     def close(self) -> None:
         """Free the port."""

@@ -99,7 +99,7 @@ class HilBridge(ManagedNode):
         self.board.take(frame, now)
 
     def _on_change(self, status: str) -> None:
-        """In the line's thread: say it; a board that was there and is not leaves the force
+        """Publish the status, in the line's thread; a board that vanishes leaves the force
         zero.
         """
         if self._connected and status != UP:
@@ -114,8 +114,8 @@ class HilBridge(ManagedNode):
         self.announce(sentence)
 
     def _watch_board(self) -> None:
-        """Let the board look at its times; say once if it is heard and gives nothing, and once if
-        it gives something again.
+        """Let the board check its timeouts; log once that it is connected but sends nothing, and
+        once that it sends again.
         """
         if not self.active:
             return

@@ -141,7 +141,7 @@ class Recording:
 
 
 def is_of_the_plant(topic: str) -> bool:
-    """Whether a plant says it: not a command, not another node's own."""
+    """Whether a plant publishes it: neither a command nor a topic of another node."""
     return not topic.endswith(OF_NO_PLANT) and not any(f"/{node}/" in topic for node in OF_OTHERS)
 
 
