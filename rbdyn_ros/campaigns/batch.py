@@ -2,8 +2,8 @@
 
     outcomes = run(law, params, starts, course)
 
-is what `simulation.closed_loop.run` would do start by start, with Runge and Kutta's step of order 4, at some 20 ns a step. Laws
-without a compiled form (`compiled` returns None) are run there.
+is what `simulation.closed_loop.run` would do start by start, with Runge and Kutta's step of order
+4, at some 20 ns a step. Laws without a compiled form (`compiled` returns None) are run there.
 """
 
 import os
@@ -54,7 +54,10 @@ class Outcomes(NamedTuple):
 
 
 def compiled(law) -> tuple | None:
-    """(kernel, its numbers) of a designed law, or None where it has no compiled form. A class that inherits is another law."""
+    """(kernel, its numbers) of a designed law, or None where it has no compiled form.
+
+    A class that inherits is another law.
+    """
     if type(law) in _FEEDBACK:
         return feedback_lanes.run, feedback_lanes.Feedback(
             tuple(map(float, law.gains)), float(law.force_limit)
@@ -74,9 +77,9 @@ def run(
 ) -> Outcomes:
     """Each of the starts (n, 11), q and v, under a designed law, until it has settled or failed.
 
-    `params` is the true plant, or one for each start; `show(done)` hears of progress. The outcome of a start depends on
-    nothing but that start. ValueError for a law without compiled form, a plant that the equations on the sphere do not
-    describe, a course or starts of no use.
+    `params` is the true plant, or one for each start; `show(done)` hears of progress. The outcome
+    of a start depends on nothing but that start. ValueError for a law without compiled form, a
+    plant that the equations on the sphere do not describe, a course or starts of no use.
     """
     form = compiled(law)
     if form is None:
@@ -107,7 +110,10 @@ def _parts(n: int, threads: int) -> list:
 
 
 def checked(course: Course) -> Course:
-    """The course in numbers that a kernel takes without compiling again. ValueError names one of no use."""
+    """The course in numbers that a kernel takes without compiling again.
+
+    ValueError names one of no use.
+    """
     course = Course(
         **{
             name: type(Course._field_defaults[name])(value)
@@ -125,7 +131,10 @@ def checked(course: Course) -> Course:
 
 
 def plant(system: System) -> tuple:
-    """(M, b, m, l, I1, I3, d, g). ValueError for what the equations on the sphere do not describe."""
+    """(M, b, m, l, I1, I3, d, g).
+
+    ValueError for what the equations on the sphere do not describe.
+    """
     if system.inertia[0] != system.inertia[1]:
         raise ValueError(
             f"rod.inertia is {list(system.inertia)} kg m^2; the first two must be equal in a compiled campaign"

@@ -1,4 +1,6 @@
-"""A course: how long pendulums run, when one has settled, and one control period of all lanes together."""
+"""A course: how long pendulums run, when one has settled, and one control period of all lanes
+together.
+"""
 
 import math
 from typing import NamedTuple
@@ -26,13 +28,18 @@ _INSTANT = 1e-9  # [s]
 
 
 class Course(NamedTuple):
-    """The numbers of a run. Settled: tilt and distance stay within their bounds for `hold`; the time is that when they begin to."""
+    """The numbers of a run.
+
+    Settled: tilt and distance stay within their bounds for `hold`; the time is that when they
+    begin to.
+    """
 
     duration: float = 10.0  # [s]
     period: float = 0.002  # [s] of the law
     steps: int = 1  # of the integrator, in a period
     delay: int = 0  # periods by which a force comes late
-    travel: float = 2.0  # [m] of the cart from the origin; beyond, the run has failed. inf: no end of the rails
+    # [m] of the cart from the origin; beyond, the run has failed. inf: no end of the rails
+    travel: float = 2.0
     tilt: float = math.radians(2.0)  # [rad]
     radius: float = 0.05  # [m] of the cart from the origin
     hold: float = 1.0  # [s]
@@ -40,7 +47,9 @@ class Course(NamedTuple):
 
 @kernel
 def go(course, a, late, i):
-    """Period i: the force that was asked for `delay` periods ago acts for a period; then the score."""
+    """Period i: the force that was asked for `delay` periods ago acts for a period; then the
+    score.
+    """
     _delay(course.delay + 1, a, late, i)
     for _ in range(course.steps):
         step(a, course.period / course.steps)
@@ -61,7 +70,10 @@ def _delay(slots, a, late, i):
 
 @kernel
 def _score(course, upright, a):
-    """Count a period of those that run; whoever settles, leaves, is late or lost has ended. `upright` is cos(tilt)."""
+    """Count a period of those that run; whoever settles, leaves, is late or lost has ended.
+
+    `upright` is cos(tilt).
+    """
     for j in range(LANES):
         runs = a[END + j] == RUNNING
         periods = a[PERIODS + j] + (1.0 if runs else 0.0)

@@ -1,4 +1,5 @@
-"""The tilt of `mechanics.pendulum.tilt` without a call to atan2 or hypot, so that a loop over lanes becomes vector instructions.
+"""The tilt of `mechanics.pendulum.tilt` without a call to atan2 or hypot, so that a loop over
+lanes becomes vector instructions.
 
 For a unit vector k with k_z >= 0 and n = (k_x, k_y), let c = cos(th/2) and tau = tan(th/4):
 
@@ -13,7 +14,8 @@ import math
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined
 
-# Of P: arctan(sqrt(w))/sqrt(w), interpolated at the 11 Chebyshev points of [0, tan(pi/8)^2]; it is off by at most 3.5e-17.
+# Of P: arctan(sqrt(w))/sqrt(w), interpolated at the 11 Chebyshev points of [0, tan(pi/8)^2]; it is
+# off by at most 3.5e-17.
 P = (
     1.0, -0.3333333333332844, 0.1999999999885511, -0.14285714180976467, 0.11111106180455946, -0.09090773074808414,
     0.07689953496306857, -0.06640233930429408, 0.056883492268090106, -0.04348052215716462, 0.021135373157693246,
@@ -22,7 +24,8 @@ P = (
 
 @inlined
 def tilt(k, dk):
-    """(th_x, th_y, th'_x, th'_y) of the direction k (3,) and its rate dk (3,), as `mechanics.pendulum.tilt` defines them.
+    """(th_x, th_y, th'_x, th'_y) of the direction k (3,) and its rate dk (3,), as
+    `mechanics.pendulum.tilt` defines them.
 
     Hanging exactly, th = (pi, 0).
     """

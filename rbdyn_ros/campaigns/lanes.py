@@ -1,8 +1,10 @@
-"""Pendulums side by side: row by row an array holds one number of all of them, and the loops over its columns do not branch.
+"""Pendulums side by side: row by row an array holds one number of all of them, and the loops over
+its columns do not branch.
 
-Then one instruction moves eight pendulums (or four, or two: what the processor has), and a block of `LANES` columns stays in the
-innermost cache. A column is a lane. Its pendulum ends when it pleases; the lane then takes the next start.
-Columns do not meet: what a lane computes depends on its start alone, not on its neighbours nor on how many there are.
+Then one instruction moves eight pendulums (or four, or two: what the processor has), and a block
+of `LANES` columns stays in the innermost cache. A column is a lane. Its pendulum ends when it
+pleases; the lane then takes the next start. Columns do not meet: what a lane computes depends on
+its start alone, not on its neighbours nor on how many there are.
 """
 
 from rbdyn_ros.kernel import inlined, kernel
@@ -10,14 +12,18 @@ from rbdyn_ros.mechanics.pendulum import sphere_state
 from rbdyn_ros.types import Contacts, System
 
 LANES = 64
-# A row's name is where it begins: KX of lane j is a[KX + j]. With constants the compiler sees that rows do not overlap.
+# A row's name is where it begins: KX of lane j is a[KX + j]. With constants the compiler sees that
+# rows do not overlap.
 (
-    KX, KY, KZ, DKX, DKY, DKZ, X, Y, VX, VY, P3,  # (k, k', x, x') and the spin's momentum, as in `mechanics.pendulum.sphere_state`
+    # (k, k', x, x') and the spin's momentum, as in `mechanics.pendulum.sphere_state`
+    KX, KY, KZ, DKX, DKY, DKZ, X, Y, VX, VY, P3,
     CART, DAMPING, ROD, LEVER, ACROSS, FRICTION, GRAVITY, FADED, FADING,  # the plant
     ASKED_X, ASKED_Y, UX, UY,  # [N] what the law asks for, what acts
-    THX, THY, DTHX, DTHY, LEVEL, CHOSEN,  # of `nested_lqr`: the tilt, the rung that ruled and the one that may
+    # of `nested_lqr`: the tilt, the rung that ruled and the one that may
+    THX, THY, DTHX, DTHY, LEVEL, CHOSEN,
     CAUGHT, LOOKED, PUSHED_X, PUSHED_Y,  # of `swing_up`
-    LENGTH, MASS, HEAVY, DRAG, GAIN_X, GAIN_V, GAIN_TH, GAIN_DTH,  # the plant that it identified, and its regulator
+    # the plant that it identified, and its regulator
+    LENGTH, MASS, HEAVY, DRAG, GAIN_X, GAIN_V, GAIN_TH, GAIN_DTH,
     PERIODS, SINCE, CATCH, FAR, EFFORT, END, START,  # the score, how it ended, which start it was
 ) = range(0, 49 * LANES, LANES)  # fmt: skip
 SIZE = START + LANES
@@ -60,9 +66,11 @@ def system(a, j):
 
 @kernel
 def step(a, h):
-    """Every lane by h [s] under the force that acts: the step of `mechanics.pendulum.sphere_state`.
+    """Every lane by h [s] under the force that acts: the step of
+    `mechanics.pendulum.sphere_state`.
 
-    The joint's friction d takes the spin's momentum down as e^(-d t / I3); in a step its mean stands for it.
+    The joint's friction d takes the spin's momentum down as e^(-d t / I3); in a step its mean
+    stands for it.
     """
     for j in range(LANES):
         p3 = a[P3 + j]

@@ -48,7 +48,9 @@ def run(ladder, course, starts, plants, outcomes):
 
 @kernel
 def _choose(ladder, a):
-    """CHOSEN: the most aggressive rung in whose level set the state is; as many as there are rungs, if in none."""
+    """CHOSEN: the most aggressive rung in whose level set the state is; as many as there are
+    rungs, if in none.
+    """
     rungs = len(ladder.gains)
     for j in range(LANES):
         k, dk, _, _ = state(a, j)

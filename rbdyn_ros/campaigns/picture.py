@@ -1,4 +1,6 @@
-"""A campaign as a picture: a map over two axes, curves over one, and, where there is no grid, over what was drawn."""
+"""A campaign as a picture: a map over two axes, curves over one, and, where there is no grid, over
+what was drawn.
+"""
 
 from pathlib import Path
 
@@ -54,7 +56,9 @@ def _facets(plan: Plan) -> dict:
 
 
 def _maps(figure, results: Results, facets: dict, numeric: list) -> None:
-    """Over the first two axes: the settling time where a cell has one sample, else the part that settled."""
+    """Over the first two axes: the settling time where a cell has one sample, else the part that
+    settled.
+    """
     x, y = numeric[:2]
     cells = _Cells(results.plan, x, y)
     single = results.plan.size == len(facets) * len(x.values) * len(y.values)

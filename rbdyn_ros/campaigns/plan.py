@@ -1,4 +1,5 @@
-"""What a campaign asks for: values that are fixed, axes of a grid, and what is drawn anew for each sample.
+"""What a campaign asks for: values that are fixed, axes of a grid, and what is drawn anew for each
+sample.
 
     controller: lqr
     start.tilt: {grid: [-180, 180, 200]}      # from, to, how many; both ends are in it
@@ -9,7 +10,8 @@
     start.azimuth: {choice: [0, 45, 90]}
     draws: 100                                # samples for each point of the grid
 
-The points of the grid are numbered with the last axis fastest, in the order of the file, and each has `draws` samples.
+The points of the grid are numbered with the last axis fastest, in the order of the file, and each
+has `draws` samples.
 """
 
 import math
@@ -48,7 +50,9 @@ class Draw(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A campaign: nothing in it but words and numbers, so it travels to other machines and is compared with others."""
+    """A campaign: nothing in it but words and numbers, so it travels to other machines and is
+    compared with others.
+    """
 
     fixed: tuple  # of (name, value), each name once
     axes: tuple  # of `Axis`, the last one fastest
@@ -88,9 +92,11 @@ class _Line(NamedTuple):
 
 
 def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
-    """The campaign of a file; what the command line sets is over it, "0.8" as well as "{uniform: [0.8, 1.2]}".
+    """The campaign of a file; what the command line sets is over it, "0.8" as well as "{uniform:
+    [0.8, 1.2]}".
 
-    ValueError with file and line, or the option: unknown name, a value out of range, an empty grid, nothing that varies.
+    ValueError with file and line, or the option: unknown name, a value out of range, an empty
+    grid, nothing that varies.
     """
     lines = {
         line.name: line
@@ -151,7 +157,9 @@ def _of(override: Override) -> list:
 
 
 def _absolute(line: _Line, folder: Path) -> _Line:
-    """Laws that are files by their absolute paths, from the working folder or from that of the campaign: workers have another."""
+    """Laws that are files by their absolute paths, from the working folder or from that of the
+    campaign: workers have another.
+    """
     if line.name != "controller":
         return line
     names = line.value if isinstance(line.value, list) else [line.value]

@@ -1,4 +1,6 @@
-"""What a campaign can fix or vary, by name: the run, the start, the faults, the plant, and the options of its laws."""
+"""What a campaign can fix or vary, by name: the run, the start, the faults, the plant, and the
+options of its laws.
+"""
 
 from typing import Annotated, NamedTuple
 

@@ -1,4 +1,6 @@
-"""Starts wait in a queue for a lane; where a pendulum has ended its outcome is written down and the next one starts."""
+"""Starts wait in a queue for a lane; where a pendulum has ended its outcome is written down and
+the next one starts.
+"""
 
 import math
 from typing import NamedTuple

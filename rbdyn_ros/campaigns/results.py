@@ -1,4 +1,6 @@
-"""What came out of a campaign: read batch by batch, kept as one byte and two numbers for each sample; a summary in words."""
+"""What came out of a campaign: read batch by batch, kept as one byte and two numbers for each
+sample; a summary in words.
+"""
 
 import json
 import math

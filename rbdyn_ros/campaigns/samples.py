@@ -1,4 +1,6 @@
-"""The numbers of a sample. Those of sample i depend on i, on the seed and on the name alone: not on the batch that it is in.
+"""The numbers of a sample.
+
+Those of sample i depend on i, on the seed and on the name alone: not on the batch that it is in.
 
 Each name has a stream of its own, Philox with a counter: U_i in (0, 1) is the i-th number of it.
 """
@@ -14,7 +16,9 @@ _BLOCK = 4  # numbers of Philox for one step of its counter
 
 
 def numbers(plan: Plan, begin: int, end: int) -> dict:
-    """name -> values (end - begin,) of all that varies, of the samples from `begin` up to and without `end`."""
+    """name -> values (end - begin,) of all that varies, of the samples from `begin` up to and
+    without `end`.
+    """
     point, columns = np.arange(begin, end) // plan.draws, {}
     for axis in reversed(plan.axes):
         columns[axis.name] = np.array(axis.values)[point % len(axis.values)]

@@ -1,4 +1,6 @@
-"""One sample in `simulation.closed_loop`, for laws without a compiled form and for faults of any kind; scored as lanes are."""
+"""One sample in `simulation.closed_loop`, for laws without a compiled form and for faults of any
+kind; scored as lanes are.
+"""
 
 import math
 from typing import NamedTuple
@@ -30,7 +32,8 @@ class Outcome(NamedTuple):
 def run(
     law, params: Params, wrong: Faults, start: Array, course: Course, force_limit: float, seed: int
 ) -> Outcome:
-    """The sample that begins at `start` (11,), q and v, with `params` declared and `wrong` going wrong.
+    """The sample that begins at `start` (11,), q and v, with `params` declared and `wrong` going
+    wrong.
 
     ValueError where the plant is not one. What a law does wrong is in the outcome.
     """

@@ -1,4 +1,6 @@
-"""Starts from numbers that people think in: tilt and azimuth, how fast the tilt grows and turns, the cart."""
+"""Starts from numbers that people think in: tilt and azimuth, how fast the tilt grows and turns,
+the cart.
+"""
 
 import numpy as np
 
@@ -8,9 +10,10 @@ from rbdyn_ros.types import Array
 def rows(values: dict, n: int) -> Array:
     """(n, 11) of q and v from `start.*` in `values`, numbers or arrays (n,).
 
-    With the azimuth phi, the rod is turned by the tilt about the horizontal axis a = (-sin phi, cos phi, 0), which is also
-    one of the body: Q = (cos(tilt/2), sin(tilt/2) a). `rate` turns it on about a, and `precession`, the velocity of its
-    direction along a, about (-cos phi, -sin phi, 0) of the body. The spin comes on top.
+    With the azimuth phi, the rod is turned by the tilt about the horizontal axis a = (-sin phi,
+    cos phi, 0), which is also one of the body: Q = (cos(tilt/2), sin(tilt/2) a). `rate` turns it
+    on about a, and `precession`, the velocity of its direction along a, about (-cos phi, -sin phi,
+    0) of the body. The spin comes on top.
     """
     tilt, azimuth = np.radians(values["start.tilt"]), np.radians(values["start.azimuth"])
     c, s = np.cos(azimuth), np.sin(azimuth)

@@ -1,4 +1,5 @@
-"""A campaign's folder: what it asks for, and one Parquet file for each batch of samples, whole or not there.
+"""A campaign's folder: what it asks for, and one Parquet file for each batch of samples, whole or
+not there.
 
 campaign.json                 the plan, another one is refused; its laws, with others it begins anew; when and where it was computed
 parts/part-000000.parquet     written beside, flushed, then renamed: a run that is cut off leaves no half of a file
@@ -42,7 +43,8 @@ class Store:
         laws: dict | None = None,
         sitting: dict | None = None,
     ):
-        """`laws`: the identity of each law by its name, as `control.provenance` has it; `sitting`: when and where.
+        """`laws`: the identity of each law by its name, as `control.provenance` has it; `sitting`:
+        when and where.
 
         MissingLibrary where there is no pyarrow. Touches nothing yet.
         """
@@ -64,7 +66,9 @@ class Store:
 
     @property
     def provenance(self) -> dict:
-        """Where the results come from: when and where, of which laws, with which seed and tolerances."""
+        """Where the results come from: when and where, of which laws, with which seed and
+        tolerances.
+        """
         settled = {name: value for name, value in self.plan.fixed if name.startswith("settled.")}
         return {
             SITTINGS: self.sittings,
@@ -82,7 +86,8 @@ class Store:
         return self.folder / PARTS / f"part-{part:06d}.parquet"
 
     def open(self, resume: bool) -> str:
-        """Make the folder, or go on in it; why it begins anew where a law was changed, else "". What was computed is kept beside.
+        """Make the folder, or go on in it; why it begins anew where a law was changed, else "".
+        What was computed is kept beside.
 
         ValueError: it holds something else, or the same and `resume` is not said.
         """
@@ -174,7 +179,9 @@ class Store:
         return before
 
     def _anew(self, changes: list) -> str:
-        """Put aside the parts of laws that have changed; the sentence about it, "" where there are none."""
+        """Put aside the parts of laws that have changed; the sentence about it, "" where there are
+        none.
+        """
         parts = self.folder / PARTS
         if not parts.is_dir() or not any(parts.iterdir()):
             return ""
@@ -185,7 +192,10 @@ class Store:
 
 
 def identities(plan: Plan) -> dict:
-    """The identity of each law of a plan, by its name: its files, options and versions. ValueError: an option out of range."""
+    """The identity of each law of a plan, by its name: its files, options and versions.
+
+    ValueError: an option out of range.
+    """
     return {
         name: identity(select.short(name), select.load(name), dict(plan.fixed))
         for name in plan.laws

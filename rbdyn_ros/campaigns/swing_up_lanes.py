@@ -1,4 +1,6 @@
-"""`swing_up` in all lanes: the forces side by side; what it identifies, and whether a rod can be caught, one by one."""
+"""`swing_up` in all lanes: the forces side by side; what it identifies, and whether a rod can be
+caught, one by one.
+"""
 
 import math
 

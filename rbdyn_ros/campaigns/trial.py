@@ -1,4 +1,5 @@
-"""Samples are run: those that share a law and its surroundings together, compiled where that is possible, else one by one.
+"""Samples are run: those that share a law and its surroundings together, compiled where that is
+possible, else one by one.
 
 What goes wrong with a sample is its outcome, in words, and the campaign goes on.
 """
@@ -39,7 +40,9 @@ class Group(NamedTuple):
 
 
 def outcomes(plan: Plan, begin: int, end: int) -> dict:
-    """The columns of the samples from `begin` up to and without `end`: what varied, then how it ended."""
+    """The columns of the samples from `begin` up to and without `end`: what varied, then how it
+    ended.
+    """
     varied, n = numbers(plan, begin, end), end - begin
     columns = {"sample": np.arange(begin, end), **varied, "ended": np.full(n, FAILED, object)}
     columns |= {name: np.full(n, np.nan) for name in MEASURED} | {"reason": np.full(n, "", object)}
@@ -148,7 +151,10 @@ def _plants(values: dict, n: int):
 
 
 def _one_by_one(group: Group, seeds: Array, columns: dict) -> None:
-    """A group in `simulation.closed_loop`; each sample draws its faults from its own seed. ValueError."""
+    """A group in `simulation.closed_loop`; each sample draws its faults from its own seed.
+
+    ValueError.
+    """
     law, course = _law(group.values), _course(group.values)
     starts = rows(group.values, len(group.places))
     for i, place in enumerate(group.places.tolist()):

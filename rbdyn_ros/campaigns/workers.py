@@ -1,6 +1,9 @@
-"""Who computes: threads here for compiled laws, processes here for the others, or a Dask cluster. One interface: `submit`.
+"""Who computes: threads here for compiled laws, processes here for the others, or a Dask cluster.
 
-The results come back to this process, which alone writes them, so that the folder is the same whoever computed.
+One interface: `submit`.
+
+The results come back to this process, which alone writes them, so that the folder is the same
+whoever computed.
 """
 
 import multiprocessing
@@ -32,7 +35,9 @@ class WorkersDied(RuntimeError):
 
 @contextmanager
 def here(jobs: int, compiled: bool) -> Iterator[tuple]:
-    """(executor, workers) on this machine: threads, since compiled code holds no lock, or processes."""
+    """(executor, workers) on this machine: threads, since compiled code holds no lock, or
+    processes.
+    """
     if compiled:
         executor = ThreadPoolExecutor(jobs)
     else:
@@ -45,7 +50,8 @@ def here(jobs: int, compiled: bool) -> Iterator[tuple]:
 
 @contextmanager
 def cluster(address: str, jobs: int) -> Iterator[tuple]:
-    """(executor, workers) of the Dask scheduler at an address, or of a cluster of `jobs` processes here: "local".
+    """(executor, workers) of the Dask scheduler at an address, or of a cluster of `jobs` processes
+    here: "local".
 
     ValueError if nobody answers or nobody works there; MissingLibrary.
     """
@@ -82,10 +88,11 @@ def cluster(address: str, jobs: int) -> Iterator[tuple]:
 def computed(
     plan: Plan, spans: dict, executor: Executor, workers: int, go_on: Callable
 ) -> Iterator[tuple]:
-    """(part, its columns) of each part of `spans`, part -> (begin, end), in the order in which they are done.
+    """(part, its columns) of each part of `spans`, part -> (begin, end), in the order in which
+    they are done.
 
-    No more than `AHEAD` of them for each worker are under way, so memory stays bounded. Where `go_on()` is false no new one
-    begins. WorkersDied.
+    No more than `AHEAD` of them for each worker are under way, so memory stays bounded. Where
+    `go_on()` is false no new one begins. WorkersDied.
     """
     waiting, under_way = iter(spans.items()), {}
     while True:

@@ -1,4 +1,6 @@
-"""Where a law is measured: it is designed for the conditions of a case and closed around the plant, offline."""
+"""Where a law is measured: it is designed for the conditions of a case and closed around the
+plant, offline.
+"""
 
 import math
 from types import ModuleType
@@ -65,7 +67,10 @@ class Bench:
         self.params = plant_params(subject.values)
 
     def law(self, conditions: Conditions):
-        """The law, designed and warmed up, as new. LawFailed; NotForThisLaw: it lacks an option that the case sets."""
+        """The law, designed and warmed up, as new.
+
+        LawFailed; NotForThisLaw: it lacks an option that the case sets.
+        """
         key = (conditions.force_limit, conditions.travel, conditions.period, conditions.law)
         if key not in self._designed:
             self._designed[key] = self._warm(self._design(conditions), conditions)
@@ -102,7 +107,9 @@ class Bench:
         gain=1.0,
         wrap=None,
     ) -> ClosedLoop:
-        """The law around the plant for `duration` [s]; its force comes `gain` times as strong; `wrap(law)` runs in its place. LawFailed."""
+        """The law around the plant for `duration` [s]; its force comes `gain` times as strong;
+        `wrap(law)` runs in its place. LawFailed.
+        """
         law, c = self.law(conditions), conditions
         params, method = self.params, integrator(c.integrator)
         watching = observers.observer(c, params)

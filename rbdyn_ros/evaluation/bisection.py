@@ -1,4 +1,7 @@
-"""Where it stops to hold: bisection over one number. It takes for granted that there is one such place."""
+"""Where it stops to hold: bisection over one number.
+
+It takes for granted that there is one such place.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -35,7 +38,10 @@ def edge(
 
 
 def _bracket(ask: Callable, largest: float, tolerance: float, near: float | None) -> tuple:
-    """(low, high): low holds, high does not, or both are the largest. From `near` on it reaches four times as far each time."""
+    """(low, high): low holds, high does not, or both are the largest.
+
+    From `near` on it reaches four times as far each time.
+    """
     if near is None:
         return (largest, largest) if ask(largest) else (0.0, largest)
     inner, reach, upwards = near, tolerance, ask(near)

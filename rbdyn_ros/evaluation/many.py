@@ -1,4 +1,5 @@
-"""Many starts of one law: compiled side by side where the law has such a form, one closed loop after the other where not.
+"""Many starts of one law: compiled side by side where the law has such a form, one closed loop
+after the other where not.
 
 Settled: as `metrics.SWING_UP` has it; the time is the start of the second for which it holds.
 """
@@ -20,7 +21,9 @@ COLUMNS = ("settled", "travel", "effort")  # [s] nan: never; [m]; [N^2 s]
 
 
 def compiled(bench: Bench, conditions: Conditions) -> bool:
-    """Whether the law has a compiled form, and the conditions are such that it applies: true state, at most a delay and a mismatch."""
+    """Whether the law has a compiled form, and the conditions are such that it applies: true
+    state, at most a delay and a mismatch.
+    """
     if bench.over_ros:
         return False
     delay = conditions.faults.command_delay

@@ -1,19 +1,21 @@
-"""How much delay and gain the linear loop of a law stands, from the law's own derivative at upright.
+"""How much delay and gain the linear loop of a law stands, from the law's own derivative at
+upright.
 
-With u = -K e per axis, K by central differences of the law, and (A, B) of the stepper over the control period h,
+With u = -K e per axis, K by central differences of the law, and (A, B) of the stepper over the
+control period h,
 
     L(z) = K (z - A)^-1 B,   z = exp(j w h):    1 + g L(z) exp(-j w d) = 0   at the edge of stability,
 
 for a delay d with |L| = 1 and d = (pi + arg L) / w, for a gain g with arg L = pi and g = 1 / |L|.
 
-Behind encoders the state is that of the filter, with its stationary gain G: with d periods of delay
-and the actuator's gain g
+Behind encoders the state is that of the filter, with its stationary gain G: with d periods of
+delay and the actuator's gain g
 
     e_{k+1}  = A e_k + g B u_{k-d},    u_k = -K ê_k,
     ê-_{k+1} = A ê_k + B w_k,          ê_k = ê-_k + G C (e_k - ê-_k),
 
-where w is the force that the filter is given: g u_{k-d} if it is the one that acted, u_k if it is the
-one commanded. The edge is where an eigenvalue of this loop leaves the unit circle.
+where w is the force that the filter is given: g u_{k-d} if it is the one that acted, u_k if it is
+the one commanded. The edge is where an eigenvalue of this loop leaves the unit circle.
 """
 
 import math
@@ -38,7 +40,8 @@ LATEST, STRONGEST = (
 )  # delay [s] and factor up to which the edge behind an observer is looked for
 GRID = 5000  # frequencies, up to that of the sampling
 _STEP = 1e-6  # of the differences, in each of x, x', th, th'
-# Of xi = (x, y, theta (3), x', y', w (3), bias (3)) for the axis x: a lean towards +x is a turn about +y.
+# Of xi = (x, y, theta (3), x', y', w (3), bias (3)) for the axis x: a lean towards +x is a turn
+# about +y.
 _AXIS = (0, 5, 3, 8)
 
 
@@ -71,8 +74,8 @@ def behind_encoders(
 ) -> Margins:
     """The margins of the loop of K (4,) behind the filter.
 
-    `deviations` are those of the encoders (cart [m], angle [rad]); `commanded`: the filter is given
-    the commanded force and not the one that acted.
+    `deviations` are those of the encoders (cart [m], angle [rad]); `commanded`: the filter is
+    given the commanded force and not the one that acted.
     """
     A, B = step_linearisation.upright(system, h)
     G = _filter_gain(A, deviations, h)
@@ -98,7 +101,9 @@ def of_law(law, params, h: float) -> Margins:
 
 
 def stands(bench, conditions, settings, gain: float = 1.0) -> bool:
-    """Whether the motion decays that begins with a lean of settings["tilt"] [deg], small enough for the theory; seen in a run."""
+    """Whether the motion decays that begins with a lean of settings["tilt"] [deg], small enough
+    for the theory; seen in a run.
+    """
     start = spherical_pendulum.upright(math.radians(settings["tilt"]))
     return metrics.decays(
         bench.run(conditions, start, settings["duration"], gain=gain, stop=metrics.until_fall())
@@ -119,7 +124,9 @@ def gains(law, reference=(0.0, 0.0)) -> Array:
 
 
 def margins(system: System, K: Array, h: float) -> Margins:
-    """The margins of the loop of K (4,), held for h [s]; inf or 0 where there is no edge, nan if it is unstable."""
+    """The margins of the loop of K (4,), held for h [s]; inf or 0 where there is no edge, nan if
+    it is unstable.
+    """
     A, B = step_linearisation.upright(system, h)
     if np.abs(np.linalg.eigvals(A - B * K)).max() >= 1.0:
         return Margins(math.nan, math.nan, math.nan)
@@ -177,7 +184,9 @@ def _force(law, state: State, reference) -> float:
 
 
 def _crossings(w: Array, zero: Array, value: Array, where: Array | None = None) -> list:
-    """(w, value) where `zero` changes its sign, by linear interpolation, among the samples `where`."""
+    """(w, value) where `zero` changes its sign, by linear interpolation, among the samples
+    `where`.
+    """
     i = np.flatnonzero(np.diff(np.sign(zero)) != 0.0)
     i = i if where is None else i[where[i] & where[i + 1]]
     part = zero[i] / (zero[i] - zero[i + 1])

@@ -8,7 +8,8 @@ A file of measures/ exports
     OVER_ROS                  whether it also works with a law behind topics
     measure(bench, conditions, settings)  -> Measured
 
-One that is about many independent runs exports, in the place of `measure`, what lets them be shared among processes:
+One that is about many independent runs exports, in the place of `measure`, what lets them be
+shared among processes:
 
     starts(bench, conditions, settings)           how many there are
     outcomes(bench, conditions, settings, part)   rows of numbers (n, m) of those whose numbers are in the range `part`

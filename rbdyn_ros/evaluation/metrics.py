@@ -1,4 +1,6 @@
-"""The numbers of a run, and the only definition of what settled means: settling time, effort, travel, the end of a run."""
+"""The numbers of a run, and the only definition of what settled means: settling time, effort,
+travel, the end of a run.
+"""
 
 import math
 from typing import NamedTuple
@@ -14,7 +16,9 @@ _INSTANT = 1e-9  # [s]
 
 
 class Tolerance(NamedTuple):
-    """A pendulum is at rest while it is within all of these; it has settled when it has been for `hold`."""
+    """A pendulum is at rest while it is within all of these; it has settled when it has been for
+    `hold`.
+    """
 
     tilt: float  # [rad] between rod and vertical
     distance: float  # [m] from the cart to the reference
@@ -42,7 +46,9 @@ def distances(run: ClosedLoop, reference=(0.0, 0.0)) -> Array:
 
 
 def settling_time(run: ClosedLoop, reference=(0.0, 0.0), within: Tolerance = BALANCE) -> float:
-    """Since when tilt and cart are within the tolerance [s]; inf if they are not at the end, or the run broke off."""
+    """Since when tilt and cart are within the tolerance [s]; inf if they are not at the end, or
+    the run broke off.
+    """
     if run.ended and run.ended != SETTLED:
         return math.inf
     outside = (tilts(run) > within.tilt) | (distances(run, reference) > within.distance)
@@ -85,7 +91,10 @@ class SettlingDetector:
         fallen: float = math.inf,
         after: float = 0.0,
     ):
-        """Without a tolerance nothing but a fall, a tilt beyond `fallen` [rad], ends the run. Nothing counts until `after` [s]."""
+        """Without a tolerance nothing but a fall, a tilt beyond `fallen` [rad], ends the run.
+
+        Nothing counts until `after` [s].
+        """
         self._within, (self._x, self._y), self._after = within, reference, after
         self._upright = -1.0 if within is None else math.cos(within.tilt)
         self._fallen = math.cos(fallen) if fallen < math.pi else -math.inf

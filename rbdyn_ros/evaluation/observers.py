@@ -1,7 +1,9 @@
-"""The law behind an observer: it sees what a Kalman filter makes of the sensors of `faults`, never the state.
+"""The law behind an observer: it sees what a Kalman filter makes of the sensors of `faults`, never
+the state.
 
-It is the filter of the controller node (`control.observer.estimator`): it begins at rest where the encoders say. It is given the declared
-plant and what the sensors are (quantum^2 / 12 and noise^2), as whoever builds a machine knows them.
+It is the filter of the controller node (`control.observer.estimator`): it begins at rest where the
+encoders say. It is given the declared plant and what the sensors are (quantum^2 / 12 and noise^2),
+as whoever builds a machine knows them.
 """
 
 import math
@@ -25,7 +27,9 @@ def observer(conditions: Conditions, params: spherical_pendulum.Params) -> Calla
 
 
 class Filtered:
-    """The filter behind encoders of cart and gimbal, or behind that of the cart and an IMU on the rod."""
+    """The filter behind encoders of cart and gimbal, or behind that of the cart and an IMU on the
+    rod.
+    """
 
     def __init__(self, conditions: Conditions, params: spherical_pendulum.Params):
         noise, encoder = conditions.faults.noise, conditions.faults.encoder

@@ -14,7 +14,8 @@ from rbdyn_ros.evaluation.suite import KINDS, Case, Row, Suite
 from rbdyn_ros.schema import flat
 
 JSON, PAGE = "evaluation.json", "report.html"
-TOLERANCES = {  # within which rod and cart have settled; those of the bisections are settings of their cases
+# within which rod and cart have settled; those of the bisections are settings of their cases
+TOLERANCES = {
     "settled": {
         "tilt_deg": math.degrees(metrics.BALANCE.tilt),
         "cart_m": metrics.BALANCE.distance,
@@ -28,7 +29,9 @@ TOLERANCES = {  # within which rod and cart have settled; those of the bisection
 
 
 def write(suite: Suite, subject: Subject, cases: dict, sittings: list, folder: Path) -> Iterable:
-    """Write both files into the folder, and yield their paths; `sittings` says when and where it was measured. OSError."""
+    """Write both files into the folder, and yield their paths; `sittings` says when and where it
+    was measured. OSError.
+    """
     path = folder / JSON
     path.write_text(
         json.dumps(content(suite, subject, cases, sittings), indent=1) + "\n", encoding="utf-8"
@@ -81,7 +84,9 @@ def _kept(case: dict) -> dict:
 
 
 def asked(case: Case) -> dict:
-    """Everything that the case sets, with its seed and its tolerances; of the faults those that are not zero."""
+    """Everything that the case sets, with its seed and its tolerances; of the faults those that
+    are not zero.
+    """
     conditions = case.conditions._asdict()
     wrong, law = conditions.pop("faults"), dict(conditions.pop("law"))
     faults = {name: value for name, value in flat(wrong).items() if np.any(value)}
@@ -156,7 +161,9 @@ def _section(row: Row, found: list) -> dict:
 
 
 def _notes(cases: list) -> list:
-    """What a reader should know, each note once, with the cases that it is about where they are not all."""
+    """What a reader should know, each note once, with the cases that it is about where they are
+    not all.
+    """
     labels: dict = {}
     for case in cases:
         if case.note and case.verdict != judged.BROKEN:

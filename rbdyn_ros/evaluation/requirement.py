@@ -24,7 +24,9 @@ class Requirement(NamedTuple):
 
 
 def parse(text: object, known: tuple, where: str) -> Requirement:
-    """The requirement that a text means; ValueError, starting with `where`, for another form or a value not among `known`."""
+    """The requirement that a text means; ValueError, starting with `where`, for another form or a
+    value not among `known`.
+    """
     form = _FORM.fullmatch(text) if isinstance(text, str) else None
     bound = _number(form[3]) if form else None
     if bound is None:

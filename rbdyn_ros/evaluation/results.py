@@ -22,8 +22,9 @@ class Results:
     def __init__(self, folder: Path, heading: dict, resume: bool, sitting: dict | None = None):
         """Begin, or go on with what is of the same law; `sitting` says when and where.
 
-        `anew` is the sentence that says why it begins anew where it was to go on; what was there is kept beside.
-        ValueError: something else is in the folder, or nothing to go on with. OSError.
+        `anew` is the sentence that says why it begins anew where it was to go on; what was there
+        is kept beside. ValueError: something else is in the folder, or nothing to go on with.
+        OSError.
         """
         self.path, self.cases, self.anew = folder / FILE, {}, ""  # the case's key -> Judged
         self.sittings = [sitting] if sitting else []

@@ -1,4 +1,6 @@
-"""The course of an evaluation: which cases are left, who measures them, what becomes of their answers."""
+"""The course of an evaluation: which cases are left, who measures them, what becomes of their
+answers.
+"""
 
 import traceback
 from collections import deque
@@ -32,7 +34,9 @@ class Count(NamedTuple):
 
 
 def server(bench: Bench) -> Callable:
-    """The function from a task to its answer: Measured, Count, rows, or a Judged that needs no more judging."""
+    """The function from a task to its answer: Measured, Count, rows, or a Judged that needs no
+    more judging.
+    """
 
     def answer(task: Task):
         measure, (case, part) = measures.load(task.case.measure), task
@@ -90,7 +94,8 @@ class Score:
     def __init__(self, cases: list, keep: Callable[[Judged], None], show: Callable[[float], None]):
         self.tasks = deque(Task(case) for case in cases)
         self._keep, self._show, self._total, self._done = keep, show, len(cases), 0.0
-        self._gathered: dict = {}  # case's name -> {start of the part: rows}, and how many starts are expected
+        # case's name -> {start of the part: rows}, and how many starts are expected
+        self._gathered: dict = {}
 
     @property
     def complete(self) -> bool:

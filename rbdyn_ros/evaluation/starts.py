@@ -1,4 +1,7 @@
-"""Random starts of a swing-up. Each depends on the seed and its own number alone, not on how many there are."""
+"""Random starts of a swing-up.
+
+Each depends on the seed and its own number alone, not on how many there are.
+"""
 
 import math
 from collections.abc import Iterable
@@ -31,7 +34,9 @@ def hanging(rng) -> tuple:
 
 
 def precessing(rng) -> tuple:
-    """On a cone of up to 40 degrees about hanging: precession to 3 rad/s, swing to 1.5 rad/s, spin to 10 rad/s."""
+    """On a cone of up to 40 degrees about hanging: precession to 3 rad/s, swing to 1.5 rad/s, spin
+    to 10 rad/s.
+    """
     tilt = math.pi - rng.uniform(0.0, math.radians(40.0))
     swing, precession = rng.uniform(-1.5, 1.5), rng.uniform(-3.0, 3.0)
     return _start(
@@ -60,9 +65,11 @@ def _azimuth(rng) -> float:
 
 
 def _start(tilt: float, azimuth: float, down: float, across: float, spin: float) -> tuple:
-    """q and v of a rod at `tilt` [rad] towards `azimuth` [rad] whose tip moves `down` and `across` [rad/s]; cart at rest.
+    """q and v of a rod at `tilt` [rad] towards `azimuth` [rad] whose tip moves `down` and `across`
+    [rad/s]; cart at rest.
 
-    With the horizontal directions e along the azimuth and n across it, q = exp(tilt n^) and w = down n - across e + spin e3.
+    With the horizontal directions e along the azimuth and n across it, q = exp(tilt n^) and w =
+    down n - across e + spin e3.
     """
     c, s, half = math.cos(azimuth), math.sin(azimuth), 0.5 * tilt
     q = (0.0, 0.0, math.cos(half), -s * math.sin(half), c * math.sin(half), 0.0)

@@ -18,7 +18,8 @@ UNSAID = ("balance",)  # kinds of a law that does not say its own
 def subject(
     name: str, files: Iterable, kinds: str | None, plant: Mapping, patience: float
 ) -> Subject:
-    """The law `name`, or of the file of that path, with the parameters of the files, over those of the suite's `plant`.
+    """The law `name`, or of the file of that path, with the parameters of the files, over those of
+    the suite's `plant`.
 
     `kinds` as "balance,wide".
 

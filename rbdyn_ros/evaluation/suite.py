@@ -1,4 +1,5 @@
-"""A suite: rows of questions about a law, each with cases, settings and requirements, read from a file.
+"""A suite: rows of questions about a law, each with cases, settings and requirements, read from a
+file.
 
 title: My suite
 plant: {joint: {damping: 0.005}}    # parameters of the plant; files of parameters win
@@ -252,7 +253,10 @@ def _known(given: object, known: tuple, where: str) -> None:
 
 
 def setting(case: Case, name: str) -> float:
-    """The setting of a case by its name, such as force_limit or faults.command.delay. KeyError: it has none."""
+    """The setting of a case by its name, such as force_limit or faults.command.delay.
+
+    KeyError: it has none.
+    """
     if name in case.settings:
         return case.settings[name]
     return flat(case.conditions)[name]

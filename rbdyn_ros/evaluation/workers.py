@@ -1,4 +1,6 @@
-"""Processes that measure: each holds the law under test, so that one that crashes or hangs takes nothing else with it."""
+"""Processes that measure: each holds the law under test, so that one that crashes or hangs takes
+nothing else with it.
+"""
 
 import multiprocessing
 import signal
@@ -18,7 +20,9 @@ class Ended(NamedTuple):
 
 
 class Workers:
-    """`with Workers(n, subject, serve) as workers:`; `serve(subject)` -> function from a task to its answer, in each process."""
+    """`with Workers(n, subject, serve) as workers:`; `serve(subject)` -> function from a task to
+    its answer, in each process.
+    """
 
     def __init__(self, n: int, subject: Subject, serve: Callable):
         self._context = multiprocessing.get_context("spawn")
@@ -35,7 +39,9 @@ class Workers:
             process.join()
 
     def answers(self, tasks: deque, interval: float = 0.2) -> Iterator:
-        """(task, answer) as they come; `tasks` may grow meanwhile. (None, None) every `interval` [s] without one."""
+        """(task, answer) as they come; `tasks` may grow meanwhile. (None, None) every `interval`
+        [s] without one.
+        """
         while tasks or self._busy:
             while tasks and len(self._busy) < self._limit:
                 self._give(tasks.popleft())

@@ -7,14 +7,18 @@ from rbdyn_ros.interrupts import arrives
 
 
 class CallTimedOut(BaseException):
-    """Raised inside the call that took too long; no `except Exception` of that code keeps it from the caller."""
+    """Raised inside the call that took too long; no `except Exception` of that code keeps it from
+    the caller.
+    """
 
 
 class CallTimeout:
-    """`with CallTimeout(seconds) as calls:`, then `calls.edges += 1` before each call and after it.
+    """`with CallTimeout(seconds) as calls:`, then `calls.edges += 1` before each call and after
+    it.
 
-    One timer looks every `seconds` whether the same call still lasts, so a call costs nothing and ends between
-    one and two times that. Outside the main thread, and inside compiled code, nothing can be ended.
+    One timer looks every `seconds` whether the same call still lasts, so a call costs nothing and
+    ends between one and two times that. Outside the main thread, and inside compiled code, nothing
+    can be ended.
     """
 
     def __init__(self, seconds: float):

@@ -1,7 +1,8 @@
-"""A law in closed loop with the plant, without ROS: every control period a force from the state, held until the next.
+"""A law in closed loop with the plant, without ROS: every control period a force from the state,
+held until the next.
 
-Between the two stands what stands between two nodes: `faults` on the way of the state and on that of the force, perhaps an
-observer, and the plant's force limit.
+Between the two stands what stands between two nodes: `faults` on the way of the state and on that
+of the force, perhaps an observer, and the plant's force limit.
 """
 
 import math
@@ -41,7 +42,10 @@ class Push(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """What a law meets. By default: the true state at once, its whole force acts, nobody pushes."""
+    """What a law meets.
+
+    By default: the true state at once, its whole force acts, nobody pushes.
+    """
 
     reference: tuple | Callable = (
         0.0,
@@ -57,11 +61,15 @@ class Conditions(NamedTuple):
     observer: Callable | None = (
         None  # (measured, true state, force, `faults.sensors.Sensors`) -> State for the law
     )
-    observer_force: str = ACTING  # which force of the last period the observer is given: the one that acted, or the one commanded
+    # which force of the last period the observer is given: the one that acted, or the one
+    # commanded
+    observer_force: str = ACTING
     gain: float = 1.0  # factor on the commanded force on its way to the cart
     pushes: tuple = ()  # of `Push`
     sines: Array | None = (
-        None  # (n, 4) as in `types.Input`: forces on the cart that are known in advance, beside the law's
+        # (n, 4) as in `types.Input`: forces on the cart that are known in advance, beside the
+        # law's
+        None
     )
     stop: Callable | None = None  # (t, q, v) -> a word that ends the run, "" to go on
     name: str = "the law"  # in sentences
@@ -94,13 +102,15 @@ def run(
     period: float,
     conditions: Conditions = Conditions(),
 ) -> ClosedLoop:
-    """The plant of `params` from `state` on for `duration` [s], under `law.command` every `period` [s].
+    """The plant of `params` from `state` on for `duration` [s], under `law.command` every `period`
+    [s].
 
-    The force meets the limit first, then the faults of its way: so does a command that comes to the simulator.
+    The force meets the limit first, then the faults of its way: so does a command that comes to
+    the simulator.
 
-    A law that raises, returns nonsense or thinks longer than its patience ends the run, and so does a step that does not
-    converge: `fault` says which, and the rows until then are kept. ValueError if the period is not a multiple of the step,
-    or where the integrator does not apply.
+    A law that raises, returns nonsense or thinks longer than its patience ends the run, and so
+    does a step that does not converge: `fault` says which, and the rows until then are kept.
+    ValueError if the period is not a multiple of the step, or where the integrator does not apply.
     """
     loop = _Loop(params, integrator, law, state, duration, period, conditions)
     with CallTimeout(conditions.patience) as calls:
@@ -121,7 +131,9 @@ def warm_up(
     period: float,
     conditions: Conditions,
 ) -> str:
-    """Some commands near upright and some farther away: what compiles, or loads a library, does it here. The fault, or ""."""
+    """Some commands near upright and some farther away: what compiles, or loads a library, does it
+    here. The fault, or "".
+    """
     first = Conditions(
         step=conditions.step,
         force_limit=conditions.force_limit,
@@ -137,7 +149,10 @@ def warm_up(
 
 
 def answer(law, t: float, state: State, reference: Array, name: str = "the law") -> Array:
-    """The law's force (2,) [N]. Misbehaved, with its name, if it raises or returns anything but two finite numbers."""
+    """The law's force (2,) [N].
+
+    Misbehaved, with its name, if it raises or returns anything but two finite numbers.
+    """
     try:
         returned = law.command(t, state, reference)
     except Exception as error:  # whatever a law of somebody else raises

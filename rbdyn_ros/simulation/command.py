@@ -1,4 +1,6 @@
-"""The commanded force on its way to the cart: what is accepted, how long it counts, how large it may be."""
+"""The commanded force on its way to the cart: what is accepted, how long it counts, how large it
+may be.
+"""
 
 import math
 import threading
@@ -51,7 +53,9 @@ def force_of(components, what: str) -> tuple:
 
 
 def check_stamp(stamp: int, now: int, limit: float, what: str) -> None:
-    """Rejected if a stamp [ns] lies after `now` [ns] or is older than `limit` [s]; zero, and a limit of inf, pass."""
+    """Rejected if a stamp [ns] lies after `now` [ns] or is older than `limit` [s]; zero, and a
+    limit of inf, pass.
+    """
     age = (now - stamp) * 1e-9
     if stamp and now - stamp < -FUTURE_NS:
         raise Rejected(
@@ -66,7 +70,9 @@ def check_stamp(stamp: int, now: int, limit: float, what: str) -> None:
 
 
 def check_lockstep(stamp: int, what: str) -> None:
-    """Rejected if the stamp is zero: lockstep applies the answer to one state, and nothing but the stamp says which state is answered."""
+    """Rejected if the stamp is zero: lockstep applies the answer to one state, and nothing but the
+    stamp says which state is answered.
+    """
     if not stamp:
         raise Rejected(
             UNSTAMPED,
@@ -76,7 +82,9 @@ def check_lockstep(stamp: int, what: str) -> None:
 
 
 class CommandQueue:
-    """Keeps the newest command, and those that nobody has taken; one thread puts, another one takes or waits."""
+    """Keeps the newest command, and those that nobody has taken; one thread puts, another one
+    takes or waits.
+    """
 
     def __init__(self):
         self._changed = threading.Condition()
@@ -108,7 +116,9 @@ class CommandQueue:
             self.rejection = str(rejected)
 
     def taken(self, until: float) -> list:
-        """The commands since the last call that were received until then [s, steady], oldest first."""
+        """The commands since the last call that were received until then [s, steady], oldest
+        first.
+        """
         with self._changed:
             commands = []
             while self._waiting and self._waiting[0].received <= until:

@@ -15,8 +15,8 @@ _STATUS = {STICK: "stick", SLIDE: "slide"}
 def events(memory: ContactState) -> dict:
     """The columns of the impacts that `memory` holds, each (n,).
 
-    t [s], the contact's name, its impulse P [N s] along normal and tangents, its normal velocity before and after
-    [m/s], and whether it stuck or slid.
+    t [s], the contact's name, its impulse P [N s] along normal and tangents, its normal velocity
+    before and after [m/s], and whether it stuck or slid.
     """
     rows = memory.events[: min(int(memory.recorded[0]), len(memory.events))]
     table = dict(zip(COLUMNS, rows.T))
@@ -26,7 +26,9 @@ def events(memory: ContactState) -> dict:
 
 
 def write_events(memory: ContactState, path: str | Path) -> int:
-    """Write the impacts to a .csv file, names for numbers; returns how many did not fit into the memory."""
+    """Write the impacts to a .csv file, names for numbers; returns how many did not fit into the
+    memory.
+    """
     table = events(memory)
     table["contact"] = np.array([candidate(memory, i) for i in table["contact"]], object)
     table["status"] = np.array([_STATUS[i] for i in table["status"]], object)

@@ -8,7 +8,9 @@ from rbdyn_ros.types import Array
 
 
 class HistoryRing(NamedTuple):
-    """The newest ticks: tick k, counted from 0, is in the row k mod n: stamp [ns], q (6), v (5), applied cart force (2)."""
+    """The newest ticks: tick k, counted from 0, is in the row k mod n: stamp [ns], q (6), v (5),
+    applied cart force (2).
+    """
 
     count: Array  # (1,) so far
     stamps: Array  # (n, 14) the rows as whole numbers; the first of each is the stamp

@@ -4,7 +4,9 @@ import signal
 
 
 class Interruption:
-    """`with Interruption() as stop:` keeps SIGINT and SIGTERM in `stop.signal` (0: none) until the block ends."""
+    """`with Interruption() as stop:` keeps SIGINT and SIGTERM in `stop.signal` (0: none) until the
+    block ends.
+    """
 
     _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

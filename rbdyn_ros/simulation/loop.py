@@ -1,4 +1,6 @@
-"""The offline loop: many steps, a row every so often, progress when it takes long, the truth when it fails."""
+"""The offline loop: many steps, a row every so often, progress when it takes long, the truth when
+it fails.
+"""
 
 import math
 from typing import NamedTuple
@@ -40,9 +42,10 @@ def run(
 ) -> Record:
     """Take `rows` times `steps_per_row` steps of h [s] from `state`; row 0 is the start.
 
-    `progress(row)` is called after each row; when it returns False (an interruption) the run ends there.
-    `options`, if given, are the integrator's for this system: whoever made them can read what contacts left there.
-    A step that does not converge ends it too: `ok` is False and `message` says where and what to try.
+    `progress(row)` is called after each row; when it returns False (an interruption) the run ends
+    there. `options`, if given, are the integrator's for this system: whoever made them can read
+    what contacts left there. A step that does not converge ends it too: `ok` is False and
+    `message` says where and what to try.
     """
     input = boundary.accepted(input)
     q, v = boundary.start(state)

@@ -129,13 +129,13 @@ def run(planned: Job, say) -> int:
 def columns(model: models.Model, record: runs.Record) -> dict:
     """The columns of a run by name, each (rows,).
 
-    t [s]; of each body BODY.x y z [m, world, center of mass], qw qx qy qz (body to world), vx vy vz
-    [m/s, world], wx wy wz [rad/s, body]; of each joint JOINT.fx fy fz [N, world] and tx ty tz
-    [N m, axes and center of mass of the first body]: what it does to its first body, the mean since
-    the row before; of each contact CONTACT.Pn along the normals and Px Py Pz [N s, world] on the
-    first body of its pairs, since the row before; E [J], work [J] that moving walls have done, less
-    what dampers have taken, Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s, about the origin], opening: what
-    the joints are open by [m] or [-].
+    t [s]; of each body BODY.x y z [m, world, center of mass], qw qx qy qz (body to world), vx vy
+    vz [m/s, world], wx wy wz [rad/s, body]; of each joint JOINT.fx fy fz [N, world] and tx ty tz
+    [N m, axes and center of mass of the first body]: what it does to its first body, the mean
+    since the row before; of each contact CONTACT.Pn along the normals and Px Py Pz [N s, world] on
+    the first body of its pairs, since the row before; E [J], work [J] that moving walls have done,
+    less what dampers have taken, Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s, about the origin],
+    opening: what the joints are open by [m] or [-].
     """
     table = {"t": record.t}
     for i, name in enumerate(model.names.bodies):
@@ -161,7 +161,9 @@ def columns(model: models.Model, record: runs.Record) -> dict:
 
 
 def impact_columns(model: models.Model, record: runs.Record) -> dict:
-    """The columns of the impacts: t [s], contact, bodies, P_n P_t1 P_t2 [N s], u_n before and after [m/s]."""
+    """The columns of the impacts: t [s], contact, bodies, P_n P_t1 P_t2 [N s], u_n before and
+    after [m/s].
+    """
     # contacts of colliders change their bodies; only those of pairs have a name
     impacts = record.impacts[record.impacts[:, 1] < len(model.pairs.kind)]
     pairs = impacts[:, 1].astype(int)

@@ -1,7 +1,9 @@
-"""A compiled loop of ticks: tick, sleep to the deadline, publish; and nobody needs the interpreter.
+"""A compiled loop of ticks: tick, sleep to the deadline, publish; and nobody needs the
+interpreter.
 
-A tick in Python takes 0.2 ms of a processor that has slept since the last one and has to load all of it into its caches again;
-here it takes what the sleep and the middleware take. Whatever else there is to do ends the loop, and Python takes over:
+A tick in Python takes 0.2 ms of a processor that has slept since the last one and has to load all
+of it into its caches again; here it takes what the sleep and the middleware take. Whatever else
+there is to do ends the loop, and Python takes over:
 
     DONE             all ticks are published
     INTERRUPTED      somebody wants something between two ticks
@@ -51,14 +53,16 @@ class PublishBuffers(NamedTuple):
     publishers: Array  # (m,) addresses
     messages: Array  # (m,) addresses of what each of them sends
     words: Array  # (n,) doubles: the bytes of all messages
-    stamps: Array  # (k,) where in them, in halves of a word, the seconds of a stamp stand; its nanoseconds follow
+    # (k,) where in them, in halves of a word, the seconds of a stamp stand; its nanoseconds follow
+    stamps: Array
     # Where in them the numbers of a message stand; what follows stays as it is.
     joints: Array  # (15,) positions (5), velocities, efforts
     pose: Array  # (13 and more,) position (3), orientation xyzw, twist (6)
     ball_joint: (
         Array  # (13,) rotation xyzw, angular velocity (3), force, torque; (0,): nobody hears it
     )
-    # (37,) orientation xyzw, covariance (9), angular velocity (3), covariance, specific force, covariance; (0,): nobody hears it
+    # (37,) orientation xyzw, covariance (9), angular velocity (3), covariance, specific force,
+    # covariance; (0,): nobody hears it
     imu: Array
     angles: Array  # (3,) roll, pitch, spin [rad] of the last tick
 
@@ -77,7 +81,8 @@ class LoopConfig(NamedTuple):
 class LoopResult(NamedTuple):
     """What came of it."""
 
-    ticks: Array  # (4,) published, limited, commands that a newer one overtook before a tick, commands seen
+    # (4,) published, limited, commands that a newer one overtook before a tick, commands seen
+    ticks: Array
     times: Array  # (2,) [s] of computing a step: in the last tick, the longest
 
 
@@ -102,7 +107,9 @@ def _sleep(clock, instant):
 
 @inlined
 def write_state_messages(buffers, stamp, q, v, force):
-    """Write a stamp [ns] into all messages, and the state into those of the joints and of the pose."""
+    """Write a stamp [ns] into all messages, and the state into those of the joints and of the
+    pose.
+    """
     halves, words, at = buffers.words.view(np.int32), buffers.words, buffers.joints
     for place in buffers.stamps:
         halves[place], halves[place + 1] = stamp // 1_000_000_000, stamp % 1_000_000_000
@@ -124,7 +131,9 @@ def write_state_messages(buffers, stamp, q, v, force):
 
 @inlined
 def write_ball_joint(buffers, joint_damping, state):
-    """Write the rotation, the angular velocity, the force and the friction torque of the joint on the rod, in body axes."""
+    """Write the rotation, the angular velocity, the force and the friction torque of the joint on
+    the rod, in body axes.
+    """
     words, at, q, v = buffers.words, buffers.ball_joint, state.q, state.v
     Q, reaction = (q[2], q[3], q[4], q[5]), state.reaction
     f = vec.transposed_matvec(unit_quaternion.matrix(Q), (reaction[0], reaction[1], reaction[2]))
@@ -136,7 +145,9 @@ def write_ball_joint(buffers, joint_damping, state):
 
 @inlined
 def write_imu(buffers, q, v, felt):
-    """Write the orientation, the angular velocity and the specific force `felt` (3,) [m/s^2, body]."""
+    """Write the orientation, the angular velocity and the specific force `felt` (3,) [m/s^2,
+    body].
+    """
     words, at = buffers.words, buffers.imu
     _write_xyzw(words, at, 0, (q[2], q[3], q[4], q[5]))
     for i in range(3):
@@ -152,7 +163,8 @@ def _write_xyzw(words, at, first, Q):
 def _ticks(clock, asked, commands, sent, config, buffers, models, result):
     """Up to config.ticks ticks; why they ended. `tick` is the integrator's.
 
-    `asked` (1,): somebody waits; `models`: what the tick takes before the command, and what the IMU takes of contacts and place.
+    `asked` (1,): somebody waits; `models`: what the tick takes before the command, and what the
+    IMU takes of contacts and place.
     """
     plant, sensor = models
     system, _, input, timing, _, state, _ = plant
@@ -205,7 +217,9 @@ def _kernel(name: str, advance: Callable, accelerations: Callable) -> Callable:
 
 
 def steady() -> Clock | None:
-    """The system's clock; None where the system is not a 64-bit Linux, or kernels are not compiled."""
+    """The system's clock; None where the system is not a 64-bit Linux, or kernels are not
+    compiled.
+    """
     if sys.platform != "linux" or ctypes.sizeof(ctypes.c_long) != 8 or config.DISABLE_JIT:
         return None
     c, time = ctypes.CDLL(None), np.zeros(2, np.int64)

@@ -24,12 +24,16 @@ class Pace(NamedTuple):
 
     @property
     def slowdown(self) -> float:
-        """Real seconds per simulated second where that is more than one: commands may take so much longer."""
+        """Real seconds per simulated second where that is more than one: commands may take so much
+        longer.
+        """
         return 1.0 / self.real_time_factor if 0.0 < self.real_time_factor < 1.0 else 1.0
 
     @property
     def oldest_stamp(self) -> float:
-        """How old the state may be [s, simulated] that a command answers; unlimited where time is not paced."""
+        """How old the state may be [s, simulated] that a command answers; unlimited where time is
+        not paced.
+        """
         if self.lockstep or self.real_time_factor == 0.0 or self.watchdog.timeout == 0.0:
             return float("inf")
         return self.watchdog.timeout * max(1.0, self.real_time_factor)

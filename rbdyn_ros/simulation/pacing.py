@@ -1,4 +1,6 @@
-"""Ticks against absolute deadlines on a steady clock, and what happens to time that is lost: it never comes back in a burst."""
+"""Ticks against absolute deadlines on a steady clock, and what happens to time that is lost: it
+never comes back in a burst.
+"""
 
 import ctypes
 import time
@@ -40,7 +42,9 @@ class Pacer:
         self._base, self._ticks, self._period = self._clock(), 0, 0.0
 
     def wait(self, period: float, stopped: Callable, policy: str = "skip") -> float:
-        """Sleep until the next deadline, `period` [s] after the one before; 0 does not sleep. Ends early if `stopped()`.
+        """Sleep until the next deadline, `period` [s] after the one before; 0 does not sleep.
+
+        Ends early if `stopped()`.
 
         Returns by how much [s] the deadline was over at the call, 0 if it was not.
         """
@@ -57,7 +61,9 @@ class Pacer:
         return overrun
 
     def beat(self, period: float) -> tuple | None:
-        """(base [s, steady], deadlines that are past) of that period; None where another one, or none, was waited for last."""
+        """(base [s, steady], deadlines that are past) of that period; None where another one, or
+        none, was waited for last.
+        """
         return (self._base, self._ticks) if period == self._period else None
 
     def passed(self, deadlines: int) -> None:

@@ -1,4 +1,6 @@
-"""The plant in time: one tick after the other, from an integer step counter, with the balance of its energy."""
+"""The plant in time: one tick after the other, from an integer step counter, with the balance of
+its energy.
+"""
 
 import math
 import time
@@ -68,7 +70,9 @@ class Plant:
         history: History | None = None,
         drive: DriveState | None = None,
     ):
-        """`limit` [N] of the commanded force; `drive` makes of it what acts, an ideal one if None; `history` gets the ticks."""
+        """`limit` [N] of the commanded force; `drive` makes of it what acts, an ideal one if None;
+        `history` gets the ticks.
+        """
         self.state, self.history = TickState.at_rest(), history or History(1)
         self.q, self.v, self.reaction = self.state.q, self.state.v, self.state.reaction
         self.input = Input(np.zeros(2), setup.sines, np.zeros(9))
@@ -127,7 +131,9 @@ class Plant:
 
     @property
     def _contact_work(self) -> float:
-        """[J] that the contacts have done on the pendulum: what impacts and friction take is below 0."""
+        """[J] that the contacts have done on the pendulum: what impacts and friction take is below
+        0.
+        """
         return 0.0 if self.contact is None else self.contact.work.item(0)
 
     @property
@@ -151,7 +157,9 @@ class Plant:
 
     @property
     def imu_arguments(self) -> tuple[ContactState | None, ContactState | None, float]:
-        """What `mechanics.pendulum.imu` takes besides the load and the state: contacts, memory to write over, place."""
+        """What `mechanics.pendulum.imu` takes besides the load and the state: contacts, memory to
+        write over, place.
+        """
         return self.contact, self._work, self.setup.imu_position
 
     def reconfigure(self, setup: Setup) -> None:
@@ -181,7 +189,10 @@ class Plant:
                 raise ValueError(f"{what} {where}; move {group}.*")
 
     def reset(self, state: State | None = None) -> None:
-        """Put the plant into `state` (the initial one if None). Time goes on, contacts forget. ValueError if it overlaps."""
+        """Put the plant into `state` (the initial one if None).
+
+        Time goes on, contacts forget. ValueError if it overlaps.
+        """
         state = self.setup.initial if state is None else state
         unloaded = Input(np.zeros(2), self.setup.sines, np.zeros(9))
         self.setup.integrator.check(self.setup.system, state, unloaded)
@@ -209,12 +220,15 @@ class Plant:
         return self.ticker.force
 
     def push(self, wrench: Array, end: int = 0) -> None:
-        """Let a wrench (9,) (see `types.Input`) act until the stamp `end` [ns]; 0: until the next push."""
+        """Let a wrench (9,) (see `types.Input`) act until the stamp `end` [ns]; 0: until the next
+        push.
+        """
         self.input.disturbance[:] = wrench
         self.state.push_end[0] = end
 
     def tick(self, command: tuple[float, float], wrench: Array | None = None) -> str:
-        """Step to the next tick under a commanded force (2,) [N]; the reason of a fault, or "". A `wrench` (9,) acts from now on.
+        """Step to the next tick under a commanded force (2,) [N]; the reason of a fault, or "". A
+        `wrench` (9,) acts from now on.
 
         Where Newton does not converge the plant is left in the last good state.
         """
@@ -257,7 +271,10 @@ class Plant:
         return ""
 
     def _become(self, setup: Setup) -> None:
-        """Be made of `setup`. Its kernels are bound to the types of its numbers, which stay until the next one comes."""
+        """Be made of `setup`.
+
+        Its kernels are bound to the types of its numbers, which stay until the next one comes.
+        """
         self.setup = setup
         self.input = self.input._replace(sines=setup.sines)
         config = TickConfig(

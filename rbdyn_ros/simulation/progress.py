@@ -26,7 +26,9 @@ def bar(total: float, unit: str) -> Iterator[Callable[[float], None]]:
 
 
 def estimate(simulated: float, duration: float, seconds: float) -> str:
-    """How far a run of `duration` [s] is that has simulated so much [s] in so many seconds; one that settles ends earlier."""
+    """How far a run of `duration` [s] is that has simulated so much [s] in so many seconds; one
+    that settles ends earlier.
+    """
     so_far = f"{max(simulated, 0.0):.2f} of {duration:g} s simulated"
     if not simulated > 0.0:
         return so_far

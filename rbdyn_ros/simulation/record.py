@@ -1,4 +1,7 @@
-"""A run as a file: CSV for people and spreadsheets, npz for NumPy. It appears whole or not at all."""
+"""A run as a file: CSV for people and spreadsheets, npz for NumPy.
+
+It appears whole or not at all.
+"""
 
 import csv
 import io
@@ -15,9 +18,10 @@ COLUMNS = tuple("t,x,y,qw,qx,qy,qz,vx,vy,wx,wy,wz,E,Lz,Px,Py,p3,iterations,resid
 def columns(record: Record) -> dict:
     """The columns of a run by name, each (n,).
 
-    t [s]; x y, vx vy the cart [m, m/s]; qw qx qy qz the rod's quaternion, body to world; wx wy wz its angular
-    velocity [rad/s, body]; E [J], Lz [kg m^2/s], Px Py [kg m/s], p3 [kg m^2/s] as in `mechanics.pendulum.rod_on_cart`;
-    iterations and largest relative residual of Newton since the row before.
+    t [s]; x y, vx vy the cart [m, m/s]; qw qx qy qz the rod's quaternion, body to world; wx wy wz
+    its angular velocity [rad/s, body]; E [J], Lz [kg m^2/s], Px Py [kg m/s], p3 [kg m^2/s] as in
+    `mechanics.pendulum.rod_on_cart`; iterations and largest relative residual of Newton since the
+    row before.
     """
     floats = (record.t, *record.q.T, *record.v.T, *record.quantities.T)
     return dict(zip(COLUMNS, (*floats, record.iterations, record.residual)))
@@ -29,10 +33,11 @@ def write(record: Record, path: str | Path) -> None:
 
 
 def write_table(table: dict, path: str | Path) -> None:
-    """Write columns (n,) by name to a .csv (shortest digits that give every float back) or .npz (one array per column).
+    """Write columns (n,) by name to a .csv (shortest digits that give every float back) or .npz
+    (one array per column).
 
-    The file is made beside its place and renamed into it: whatever interrupts this loses no earlier file.
-    OSError as the system raises it; KeyError for any other suffix.
+    The file is made beside its place and renamed into it: whatever interrupts this loses no
+    earlier file. OSError as the system raises it; KeyError for any other suffix.
     """
     writer = WRITERS[Path(path).suffix.lower()]
     with replacing(path) as draft, open(draft, "wb") as file:

@@ -16,10 +16,11 @@ class Rows(NamedTuple):
 
 
 def plan(duration: float, every: float, step: float) -> Rows:
-    """The rows of `duration` [s] >= 0 at every multiple of `every` [s] > 0, itself a multiple of `step` [s] > 0.
+    """The rows of `duration` [s] >= 0 at every multiple of `every` [s] > 0, itself a multiple of
+    `step` [s] > 0.
 
-    The last row is at the duration, or at the last multiple of `every` before it.
-    ValueError if `every` is not a multiple of the step, or if there would be too many rows or steps.
+    The last row is at the duration, or at the last multiple of `every` before it. ValueError if
+    `every` is not a multiple of the step, or if there would be too many rows or steps.
     """
     if duration / every > MOST_ROWS:
         advice = f"take an --every of at least {duration / MOST_ROWS:.1g} s"

@@ -1,4 +1,7 @@
-"""The simulation's own thread: it plays, pauses, waits in lockstep, stops at a fault. No ROS in it."""
+"""The simulation's own thread: it plays, pauses, waits in lockstep, stops at a fault.
+
+No ROS in it.
+"""
 
 import threading
 import time
@@ -34,7 +37,9 @@ LIGHT = 0.25  # part of a period: work that takes less can wait for its middle
 
 
 def phase(status: str) -> str:
-    """A status as it is published, without the remark that may follow `paused` or `playing`; a fault keeps its reason."""
+    """A status as it is published, without the remark that may follow `paused` or `playing`; a
+    fault keeps its reason.
+    """
     return status if status.startswith(FAULT) else status.partition(": ")[0]
 
 
@@ -42,7 +47,9 @@ class NativePublisher(Protocol):
     """What publishes ticks that Python does not see."""
 
     def begin(self, runner: "Runner") -> tuple[PublishBuffers, int] | None:
-        """Where messages are written and sent, and for how many ticks nothing else is due; None where that is now."""
+        """Where messages are written and sent, and for how many ticks nothing else is due; None
+        where that is now.
+        """
 
     def end(self) -> None:
         """The ticks have passed."""
@@ -99,7 +106,8 @@ class Runner:
     def begin(self, conditions: Iterable[str] = ()) -> None:
         """Start the thread; `pace.start` says whether time begins with it.
 
-        Unless it is to begin paused, time begins when every one of the `conditions` has been released too.
+        Unless it is to begin paused, time begins when every one of the `conditions` has been
+        released too.
         """
         start = self.pace.start
         self._held, self._ending = (
@@ -125,7 +133,8 @@ class Runner:
     def command(self, command: Command) -> None:
         """Take a valid command: it is applied from the next tick on, and releases a held start.
 
-        In lockstep the first answer to the present state counts, and no other: a command without a stamp answers none.
+        In lockstep the first answer to the present state counts, and no other: a command without a
+        stamp answers none.
         """
         if self.pace.lockstep and not self.signals.is_first_answer(command.stamp):
             self.command_queue.late += 1
@@ -182,7 +191,9 @@ class Runner:
             return ""
 
     def reset(self, state: State | None = None) -> None:
-        """Put the plant into `state` (the initial one if None), also after a fault; time goes on from where it is."""
+        """Put the plant into `state` (the initial one if None), also after a fault; time goes on
+        from where it is.
+        """
         with self._asking():
             self.plant.reset(state)
             self.command_queue.clear()
@@ -193,7 +204,9 @@ class Runner:
             self._publish()
 
     def restart(self, state: State) -> None:
-        """Put the plant into `state` a tick later, so that no stamp has two states: what answers the one before is late."""
+        """Put the plant into `state` a tick later, so that no stamp has two states: what answers
+        the one before is late.
+        """
         with self._asking():
             self.plant.steps += self.plant.setup.tick_steps
             self.reset(state)
@@ -206,7 +219,9 @@ class Runner:
             self.signals.faults.become(pace.faults, pace.seed)
 
     def push(self, wrench: Array, end: int) -> None:
-        """Let a wrench (9,) (see `types.Input`) act on the rod until the simulated time `end` [ns]."""
+        """Let a wrench (9,) (see `types.Input`) act on the rod until the simulated time `end`
+        [ns].
+        """
         with self._asking():
             self.plant.push(wrench, end)
 
@@ -293,10 +308,12 @@ class Runner:
         )
 
     def _stepped(self, period: float) -> bool:
-        """Sleep, and step with what has been commanded before; whether there is something to publish.
+        """Sleep, and step with what has been commanded before; whether there is something to
+        publish.
 
-        In the sleep the readers of the last state have the interpreter, and the one before the deadline takes from the period what
-        the step's time varies. Where a step takes long it is left out.
+        In the sleep the readers of the last state have the interpreter, and the one before the
+        deadline takes from the period what the step's time varies. Where a step takes long it is
+        left out.
         """
         in_time, begun = self._answer_arrived(), time.monotonic()
         if self._work < LIGHT * period and not self.pace.lockstep:
@@ -342,9 +359,11 @@ class Runner:
         time.sleep(self.pace.idle_period)
 
     def _answer_arrived(self) -> bool:
-        """In lockstep, wait for the answer to the state sent; free-wheel until the first command ever.
+        """In lockstep, wait for the answer to the state sent; free-wheel until the first command
+        ever.
 
-        The state is sent again while it waits: a reader may have lost it, and asks for the best effort only.
+        The state is sent again while it waits: a reader may have lost it, and asks for the best
+        effort only.
         """
         if not self.pace.lockstep or self.command_queue.accepted == 0 or not self.signals.is_new:
             return True

@@ -1,4 +1,7 @@
-"""From the values of the parameters to what the plant and its thread are made of. ValueError says what does not fit."""
+"""From the values of the parameters to what the plant and its thread are made of.
+
+ValueError says what does not fit.
+"""
 
 from rbdyn_ros import parameters
 from rbdyn_ros.faults.options import faults

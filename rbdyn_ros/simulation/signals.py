@@ -1,4 +1,6 @@
-"""What passes between the plant and whoever commands it: measurements on their way out, commands on their way in, with faults."""
+"""What passes between the plant and whoever commands it: measurements on their way out, commands
+on their way in, with faults.
+"""
 
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.simulation.command import Command, CommandQueue, Rejected, check_stamp
@@ -27,7 +29,9 @@ class PlantSignals:
 
     @property
     def expected_stamp(self) -> int:
-        """The stamp [ns] of the newest state that its readers know; in lockstep, a command has to answer it."""
+        """The stamp [ns] of the newest state that its readers know; in lockstep, a command has to
+        answer it.
+        """
         return self.measurement.stamp if self.measurement else self.plant.stamp
 
     @property
@@ -36,7 +40,9 @@ class PlantSignals:
         return self.plant.steps // self.plant.setup.tick_steps
 
     def is_first_answer(self, stamp: int) -> bool:
-        """Whether a command of that stamp [ns] answers the state that its readers know, and none did before."""
+        """Whether a command of that stamp [ns] answers the state that its readers know, and none
+        did before.
+        """
         newest = self.commands.newest
         return stamp == self.expected_stamp and (newest is None or newest.stamp != stamp)
 
@@ -71,7 +77,8 @@ class PlantSignals:
     def _receive(self, now: float, oldest_stamp: float) -> None:
         """Let the commands go their way to the cart.
 
-        One that was under way counts as received when it arrives, if it is still an answer to a state that is young enough.
+        One that was under way counts as received when it arrives, if it is still an answer to a
+        state that is young enough.
         """
         tick, way = self.tick, self.faults.commands
         for command in self.commands.taken(now):

@@ -1,4 +1,6 @@
-"""How long nothing has moved, of the time in which somebody looked: whoever stands still sees nothing move."""
+"""How long nothing has moved, of the time in which somebody looked: whoever stands still sees
+nothing move.
+"""
 
 import time
 from collections.abc import Callable

@@ -46,7 +46,9 @@ class Statistics:
         count[0] = number + 1  # last: who reads it finds the row complete
 
     def answered(self, stamp: int, received: float) -> None:
-        """A command that answers the state of that stamp [ns] arrived at the steady instant `received` [s]."""
+        """A command that answers the state of that stamp [ns] arrived at the steady instant
+        `received` [s].
+        """
         count, stamps, instants = self.sent
         newest = count.item() - 1
         for number in range(newest, max(-1, newest - SENT), -1):  # mostly it is the first
@@ -67,7 +69,9 @@ class Statistics:
         self.off_travel = off_travel
 
     def passed(self, ticks: int, saturated: int, step_time: float) -> None:
-        """So many ticks passed with a command that counts, none off the travel; `step_time` [s] per step, the longest."""
+        """So many ticks passed with a command that counts, none off the travel; `step_time` [s]
+        per step, the longest.
+        """
         self.watched(False)
         self.ticks += ticks
         self.plain += ticks

@@ -1,7 +1,8 @@
-"""One tick of the plant: the command meets the limit and the drive, the disturbance acts, the plant steps, its energy is balanced.
+"""One tick of the plant: the command meets the limit and the drive, the disturbance acts, the
+plant steps, its energy is balanced.
 
-The live loop calls this kernel once from Python (`simulation.plant`), the compiled loop many times (`simulation.native_loop`), and
-so does every run without nodes (`simulation.closed_loop`).
+The live loop calls this kernel once from Python (`simulation.plant`), the compiled loop many times
+(`simulation.native_loop`), and so does every run without nodes (`simulation.closed_loop`).
 """
 
 import math
@@ -20,7 +21,8 @@ from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.types import Array, Input, System
 
-# ROS reads the time zero as "not known yet", and a command's zero stamp as "age unknown": no state may have it.
+# ROS reads the time zero as "not known yet", and a command's zero stamp as "age unknown": no state
+# may have it.
 EPOCH_NS = 1_000_000_000
 
 
@@ -42,7 +44,8 @@ class TickState(NamedTuple):
     v: Array  # (5,)
     reaction: Array  # (3,) [N, world] of the joint on the rod
     push_end: Array  # (1,) stamp [ns] from which on the disturbance is zero; 0: it stays
-    # (7,) [J] work done since the energy was balanced; after the tick E, Lz, Px, Py, p3, |quaternion| - 1
+    # (7,) [J] work done since the energy was balanced; after the tick E, Lz, Px, Py, p3,
+    # |quaternion| - 1
     balance: Array
     solved: Array  # (3,) in the tick: steps, iterations, largest residual
 
@@ -55,7 +58,8 @@ class TickState(NamedTuple):
 
 @kernel
 def power(system, input, t, q, v):
-    """dE/dt = u(t).x' + F.V + T.R w - b |x'|^2 - d |w|^2 [W], with V the velocity of the point where F acts.
+    """dE/dt = u(t).x' + F.V + T.R w - b |x'|^2 - d |w|^2 [W], with V the velocity of the point
+    where F acts.
 
     `system`, `input`, q (6,), v (5,) as in `types`; t [s].
     """
@@ -76,7 +80,9 @@ def power(system, input, t, q, v):
 
 @kernel
 def write_balance(system, state):
-    """Write E, Lz, Px, Py, p3 (`rod_on_cart.quantities`) and |quaternion| - 1 of the present state."""
+    """Write E, Lz, Px, Py, p3 (`rod_on_cart.quantities`) and |quaternion| - 1 of the present
+    state.
+    """
     q, balance = state.q, state.balance
     quantities = rod_on_cart.quantities(system, q, state.v)
     for i in range(5):
@@ -101,9 +107,11 @@ _limit = inlined(limit_force)
 
 
 def _tick(system, options, input, config, drive, state, ring, command):
-    """Step to the next tick under a commanded force (2,) [N]; return whether it was above the limit.
+    """Step to the next tick under a commanded force (2,) [N]; return whether it was above the
+    limit.
 
-    Where the integrator does not converge, `state.solved` has fewer steps than the tick, and the plant is left in the last good state.
+    Where the integrator does not converge, `state.solved` has fewer steps than the tick, and the
+    plant is left in the last good state.
     """
     steps, q, v = state.steps, state.q, state.v
     if state.push_end[0] and EPOCH_NS + steps[0] * config.step_ns >= state.push_end[0]:

@@ -1,4 +1,6 @@
-"""Recorded time against a steady clock: faster, slower, paused; what is late leaves at once, and time does not burst."""
+"""Recorded time against a steady clock: faster, slower, paused; what is late leaves at once, and
+time does not burst.
+"""
 
 import time
 from collections.abc import Callable
@@ -22,7 +24,10 @@ class Timeline:
         self._now, self._looked = stamp, self._clock()
 
     def wait(self, stamp: int, pace: Callable, stopped: Callable) -> None:
-        """Sleep until the recorded instant `stamp` [ns]. `pace()` is recorded seconds per second, 0 a pause. Ends early if `stopped()`."""
+        """Sleep until the recorded instant `stamp` [ns].
+
+        `pace()` is recorded seconds per second, 0 a pause. Ends early if `stopped()`.
+        """
         while not stopped():
             rate = pace()
             self._advance(rate)

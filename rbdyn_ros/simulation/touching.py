@@ -20,7 +20,9 @@ class Touch(NamedTuple):
 
 
 def touches(memory: ContactState | None, q: Array) -> tuple:
-    """The contacts whose force is not zero, at the pose q (6,); () where there is nothing to touch."""
+    """The contacts whose force is not zero, at the pose q (6,); () where there is nothing to
+    touch.
+    """
     if memory is None or not memory.force.any():
         return ()
     joint, d = (
@@ -43,10 +45,11 @@ def _height(memory: ContactState, i: int) -> float:
 
 
 def resultant(touches: tuple) -> tuple:
-    """(point, force, torque) [m, N, N m, world] of all touches: one wrench with the same effect on a body.
+    """(point, force, torque) [m, N, N m, world] of all touches: one wrench with the same effect on
+    a body.
 
-    The point is the mean of the touches' points weighted by the size of their forces; one touch alone has no torque.
-    (0, 0, 0) if nothing touches.
+    The point is the mean of the touches' points weighted by the size of their forces; one touch
+    alone has no torque. (0, 0, 0) if nothing touches.
     """
     if not touches:
         return (0.0,) * 3, (0.0,) * 3, (0.0,) * 3

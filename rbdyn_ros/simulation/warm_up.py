@@ -1,4 +1,6 @@
-"""Everything that a tick may need, done once on a copy: what compiles, or is read from the cache, never does so in a running loop."""
+"""Everything that a tick may need, done once on a copy: what compiles, or is read from the cache,
+never does so in a running loop.
+"""
 
 from rbdyn_ros.faults.options import Faults, Noise
 from rbdyn_ros.faults.sensors import Sensors
@@ -10,7 +12,9 @@ _NOISY = Faults(noise=Noise(*(1.0 for _ in Noise._fields)))
 
 
 def warm_up(setup: Setup) -> str:
-    """Why the first tick of a plant would fail, or ""; the plant's contacts remember nothing of it."""
+    """Why the first tick of a plant would fail, or ""; the plant's contacts remember nothing of
+    it.
+    """
     copy = Plant(setup)
     copy.to_world(
         copy.point((0.0, 0.0, 0.0))

@@ -1,7 +1,8 @@
-"""A law around the plant, from the values of the parameters to the columns of a table: what `simulate --controller` runs.
+"""A law around the plant, from the values of the parameters to the columns of a table: what
+`simulate --controller` runs.
 
-The values are those of a run without nodes and, besides, the controller node's `period` and `reference`, the faults, and the
-options of the law.
+The values are those of a run without nodes and, besides, the controller node's `period` and
+`reference`, the faults, and the options of the law.
 """
 
 import math
@@ -53,7 +54,10 @@ def parameters_of(name: str, module: ModuleType) -> tuple[Parameter, ...]:
 
 
 def closed(name: str, module: ModuleType, values: dict) -> Loop:
-    """The loop of checked values by name. ValueError, in one sentence, if they do not fit each other."""
+    """The loop of checked values by name.
+
+    ValueError, in one sentence, if they do not fit each other.
+    """
     params = parameters.plant_params(values)
     declared = params._replace(
         contacts=Contacts()
@@ -91,7 +95,9 @@ def closed(name: str, module: ModuleType, values: dict) -> Loop:
 
 
 def run(loop: Loop, duration: float, go_on: Callable[[float], bool]) -> ClosedLoop:
-    """`duration` [s] of the loop; `go_on(t)` is asked after each period, and where it says no the run ends there."""
+    """`duration` [s] of the loop; `go_on(t)` is asked after each period, and where it says no the
+    run ends there.
+    """
 
     def stop(t: float, q, v) -> str:
         return "" if go_on(t) else f"interrupted at t = {t:.6g} s"
@@ -121,7 +127,8 @@ def warm_up(loop: Loop) -> str:
 
 
 def columns(loop: Loop, run: ClosedLoop, every: int) -> dict:
-    """The columns of each `every`-th row by name, each (n,): as `record.columns` has them, then the force that acts from then on.
+    """The columns of each `every`-th row by name, each (n,): as `record.columns` has them, then
+    the force that acts from then on.
 
     Fx, Fy [N, world]; nan in a last row after which none acted.
     """

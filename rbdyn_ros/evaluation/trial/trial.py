@@ -33,7 +33,9 @@ def unseen(trial: Trial, since: float, until: float) -> float:
 
 
 def axis(q: Array) -> Array:
-    """Where the rod points, k = R e3, (n, 3): k = (2(xz + wy), 2(yz - wx), 1 - 2(x^2 + y^2)) of q (n, 6)."""
+    """Where the rod points, k = R e3, (n, 3): k = (2(xz + wy), 2(yz - wx), 1 - 2(x^2 + y^2)) of q
+    (n, 6).
+    """
     w, x, y, z = q[:, 2:].T
     return np.stack(
         (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)), axis=1

@@ -102,7 +102,9 @@ def _legend(axes) -> None:
 
 
 def _space(axes, trial: Trial, rod_length: float) -> None:
-    """The cart's way on the ground, the tip's above it, and the rod now and then; all at one scale."""
+    """The cart's way on the ground, the tip's above it, and the rod now and then; all at one
+    scale.
+    """
     axes.set(xlabel="x [m]", ylabel="y [m]")
     axes.set_zlabel("z [m]", labelpad=8)
     axes.tick_params(labelsize=9)

@@ -29,8 +29,9 @@ class Settling(NamedTuple):
 def verdict(trial: Trial) -> Verdict:
     """The rod stood if its tilt stayed below `STANDING` during the last second.
 
-    What nobody saw is not claimed: where states are missing from the last second there is no success, and pushes that came late are named.
-    A trial that somebody ended early has nothing to prove; only a rod that lay by then did not stand.
+    What nobody saw is not claimed: where states are missing from the last second there is no
+    success, and pushes that came late are named. A trial that somebody ended early has nothing to
+    prove; only a rod that lay by then did not stand.
     """
     if trial.failure:
         return Verdict(False, trial.failure)
