@@ -63,6 +63,7 @@ STYLE = """\
   .node { font-size: 13px; fill: #55616d; }
   .title { font-size: 15px; font-weight: bold; }
   .name { font-size: 11px; }
+  .file { font-size: 9px; }
   .topic { font-size: 13px; font-style: italic; }
   .arrow { fill: none; stroke: #2f5d8a; stroke-width: 2; marker-end: url(#head); }"""
 
@@ -112,7 +113,7 @@ def frame(node: tuple[str, int, int, int, int]) -> str:
 def drawn(box: Box) -> str:
     """Return a box with its title, its name and its file."""
     (width, height), middle = BOX, box.x + BOX[0] // 2
-    lines = (("title", 21, box.title), ("name", 38, box.name), ("name", 54, box.file))
+    lines = (("title", 21, box.title), ("name", 38, box.name), ("file", 54, box.file))
     size = f'width="{width}" height="{height}" rx="5"'
     outline = f'<rect class="box" x="{box.x}" y="{box.y}" {size}/>'
     return "\n".join(
