@@ -17,7 +17,8 @@ import runpy
 import signal
 import sys
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, TracebackType
+from typing import TextIO
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 CANNOT_WRITE, DEFECT, SIGNAL = 4, 70, 128  # exit codes; 70 is EX_SOFTWARE of sysexits.h
@@ -127,10 +128,7 @@ def _said(program: str, error: BaseException) -> int:
         return SIGNAL + received()
     if sys.flags.dev_mode:
         raise error
-    trace = error.__traceback__
-    while trace.tb_next:
-        trace = trace.tb_next
-    where = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+    where = _place(error.__traceback__)
     reason = " ".join(f"{type(error).__name__}: {error}".split())
     print(
         f"{program}: this is a defect of the program: {reason} ({where}); `python -X dev -m "
@@ -138,6 +136,15 @@ def _said(program: str, error: BaseException) -> int:
         file=sys.stderr,
     )
     return DEFECT
+
+
+def _place(trace: TracebackType | None) -> str:
+    """Return "file:line" of the innermost frame."""
+    if trace is None:
+        return "it was never raised"
+    while trace.tb_next:
+        trace = trace.tb_next
+    return f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
 
 
 def _guarded() -> tuple[Output, Output]:
@@ -151,7 +158,7 @@ def _guarded() -> tuple[Output, Output]:
     return outputs
 
 
-def _stream(output: Output, before: io.TextIOWrapper | None, direct: bool) -> io.TextIOWrapper:
+def _stream(output: Output, before: TextIO | None, direct: bool) -> io.TextIOWrapper:
     encoding = before.encoding if before else "utf-8"
     buffer = io.BufferedWriter(output)
     return io.TextIOWrapper(

@@ -27,7 +27,7 @@ _IMPORT = ("importlib._bootstrap", "_frozen_importlib")
 
 
 def raising(
-    exception: type,
+    exception: type[BaseException],
     numbers: tuple[int, ...] = (signal.SIGINT,),
     when: Callable[[int], bool] = lambda number: True,
 ) -> None:

@@ -44,7 +44,7 @@ class Parameter(NamedTuple):
 
 
 def spec(
-    description: str, unit: str = "", name: str = "", *, above: float | None = None, **more: Any
+    description: str, unit: str = "", name: str = "", /, *, above: float | None = None, **more: Any
 ) -> Parameter:
     """Return what the annotation of a field says; `name` is dotted and whole, or follows from the field's.
 

@@ -30,9 +30,8 @@ def sentence(error: BaseException) -> str:
     """The error's own words, if it is one of those that carry a sentence: ValueError,
     RuntimeError, those of this package; else `described`.
     """
-    in_words = isinstance(error, (ValueError, RuntimeError)) or type(error).__module__.startswith(
-        __package__
-    )
+    ours = type(error).__module__.partition(".")[0] == __name__.partition(".")[0]
+    in_words = ours or isinstance(error, (ValueError, RuntimeError))
     return str(error) if in_words else described(error)
 
 

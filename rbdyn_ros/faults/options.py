@@ -49,13 +49,13 @@ class Bias(NamedTuple):
     ] = (0.0, 0.0)
     angle: Annotated[
         Vector, spec("Adds a constant to the measured roll, pitch and spin.", "rad")
-    ] = (0.0,) * 3
+    ] = (0.0, 0.0, 0.0)
     gyroscope: Annotated[
         Vector, spec("Adds a constant to the IMU's angular velocity.", "rad/s")
-    ] = (0.0,) * 3
+    ] = (0.0, 0.0, 0.0)
     accelerometer: Annotated[
         Vector, spec("Adds a constant to the IMU's specific force.", "m/s^2")
-    ] = (0.0,) * 3
+    ] = (0.0, 0.0, 0.0)
 
 
 class Encoder(NamedTuple):

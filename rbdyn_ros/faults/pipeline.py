@@ -35,8 +35,8 @@ class FaultPipeline:
         """`tick` [s] from one instant of the law to the next."""
         self.options, self.seed = options, seed
         self.sensors, self.actuator = Sensors(options, seed), Actuator(options, tick)
-        self.commands = Path(*_of_commands(options), seed, tick, "command")
-        self.states = Path(*_of_states(options), seed, tick, "state")
+        self.commands = Path(*_of_commands(options), seed=seed, tick=tick, name="command")
+        self.states = Path(*_of_states(options), seed=seed, tick=tick, name="state")
         self.restart()
 
     def become(self, options: Faults, seed: int) -> None:
@@ -74,8 +74,8 @@ class FaultPipeline:
             self._seen = measured
             return measured
         self.states.send(step, measured)
-        if (arrived := self.states.arrived(step)) is not None:
-            self._seen = arrived
+        arrived = self.states.arrived(step)
+        self._seen = self._seen if arrived is None else arrived
         return self._seen
 
     def command(self, step: int, force: tuple[float, float]) -> tuple[float, float]:
@@ -87,8 +87,10 @@ class FaultPipeline:
             self._commanded = arrived
         return self._commanded
 
-    def counts(self) -> dict[str, int]:
-        """How often each fault has struck, by the names of `COUNTED`."""
+    def counts(self) -> dict[str, float]:
+        """Return how often each fault has struck, by the names of `COUNTED`; the last is an
+        impulse [N s].
+        """
         parts = (self.commands, self.states, self.sensors, self.actuator)
         counts = [part.counts[word] for part, (_, words) in zip(parts, _PARTS) for word in words]
         return dict(zip(COUNTED, (*counts, self.actuator.missing)))

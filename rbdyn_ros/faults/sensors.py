@@ -17,7 +17,7 @@ from collections import Counter
 import numpy as np
 
 from rbdyn_ros.faults.draws import draws
-from rbdyn_ros.faults.options import Faults
+from rbdyn_ros.faults.options import Faults, Vector
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.types import State
@@ -52,26 +52,25 @@ class Sensors:
             draws(seed, name) for name in ("noise", "imu", "freeze")
         )
         self._gimbal, self._frozen = GimbalJoints(), False
-        self._last: tuple | None = None
-        self._felt: tuple | None = None
+        self._last: tuple[list[float], list[float]] | None = None
+        self._felt: tuple[Vector, Vector] | None = None
 
     def measured(self, state: State) -> State:
         """The state as it is measured at its instant; one call per instant."""
         normal, uniform = self._normal.standard_normal(10).tolist(), self._uniform.random()
         if self.perfect:
             return State(state.t, state.q.copy(), state.v.copy())
-        self._frozen = self._last is not None and uniform < self._freeze
-        if self._frozen:
+        last = self._last if uniform < self._freeze else None
+        self._frozen = last is not None
+        if last is not None:
             self.counts["frozen"] += 1
         else:
             q, v = state.q.tolist(), state.v.tolist()
-            self._last = (self._positions(q, normal), self._velocities(v, normal))
-            self.counts["disturbed"] += self._last != (q, v)
-        return State(state.t, *map(np.array, self._last))
+            last = self._last = (self._positions(q, normal), self._velocities(v, normal))
+            self.counts["disturbed"] += last != (q, v)
+        return State(state.t, np.array(last[0]), np.array(last[1]))
 
-    def inertial(
-        self, rate: tuple[float, float, float], force: tuple[float, float, float]
-    ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    def inertial(self, rate: Vector, force: Vector) -> tuple[Vector, Vector]:
         """(angular velocity, specific force) (3,) of the IMU [rad/s, m/s^2, body] at the instant
         that `measured` was called for.
         """
@@ -88,14 +87,14 @@ class Sensors:
             self.counts["imu_disturbed"] += self._felt != (rate, force)
         return self._felt
 
-    def _positions(self, q: list, normal: list) -> list:
+    def _positions(self, q: list[float], normal: list[float]) -> list[float]:
         measured = [
             x + bias + self._noise.cart * z for x, bias, z in zip(q, self._bias.cart, normal)
         ]
         attitude = self._attitude(q[2:], normal[2:5]) if self._angles_differ else q[2:]
         return [to_count(x, self._quantum) for x in measured] + attitude
 
-    def _attitude(self, true: list, normal: list) -> list:
+    def _attitude(self, true: list[float], normal: list[float]) -> list[float]:
         angles = self._gimbal.follow(unit_quaternion.matrix(tuple(true)))
         count = 2.0 * math.pi / self._counts_per_turn if self._counts_per_turn else 0.0
         errors = zip(angles, self._bias.angle, normal)

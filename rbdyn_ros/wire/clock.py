@@ -38,9 +38,11 @@ class ClockOffset:
 
     def restart(self) -> None:
         """Another clock may answer now."""
-        self._best: deque = deque(maxlen=KEPT)
-        self._line = None  # (at [ns], offset there [ns], drift [-])
-        self._last = None  # the newest sample
+        self._best: deque[Sample] = deque(maxlen=KEPT)
+        self._line: tuple[int, float, float] | None = (
+            None  # (at [ns], offset there [ns], drift [-])
+        )
+        self._last: Sample | None = None  # the newest sample
 
     def contradicts(self, t1: int, t2: int, t3: int, t4: int) -> bool:
         """Whether no offset, nor any drift, agrees with both this round trip and the one before:
@@ -49,21 +51,17 @@ class ClockOffset:
         sample, last = _sample(t1, t2, t3, t4), self._last
         if sample is None or last is None:
             return False
-        return abs(sample.offset - last.offset) > (
-            sample.delay + last.delay
-        ) / 2 + self._tolerance(t4)
+        return abs(sample.offset - last.offset) > (sample.delay + last.delay) / 2 + _tolerance(
+            last, t4
+        )
 
     def is_ahead(self, theirs: int, now: int) -> bool:
         """Whether an instant of its clock, at which it sent what is here now, is in the future:
         the clock was set.
         """
-        return self.known and now - self.ours(theirs, now) < -self.uncertainty - self._tolerance(
-            now
-        )
-
-    def _tolerance(self, now: int) -> float:
-        """By how much the clock may have moved since the newest sample [ns]."""
-        return SLACK + DRIFT * (now - self._last.at)
+        if self._last is None:
+            return False
+        return now - self.ours(theirs, now) < -self.uncertainty - _tolerance(self._last, now)
 
     def add(self, t1: int, t2: int, t3: int, t4: int) -> int | None:
         """Take a round trip; its delay [ns], or None if it cannot be one: an echo of what was
@@ -107,7 +105,7 @@ class ClockOffset:
         """An instant of its clock on our clock [ns]."""
         return round(theirs - self.offset(now))
 
-    def _fitted(self) -> tuple:
+    def _fitted(self) -> tuple[int, float, float]:
         """Least squares through the samples that did not queue; a constant until they span a
         second.
         """
@@ -121,6 +119,11 @@ class ClockOffset:
             return at, min(good, key=lambda sample: sample.delay).offset, 0.0
         drift = sum((x - mean_t) * (sample.offset - mean) for x, sample in zip(t, good)) / spread
         return at, mean - drift * mean_t, drift
+
+
+def _tolerance(newest: Sample, now: int) -> float:
+    """Return by how much the clock may have moved since the newest sample [ns]."""
+    return SLACK + DRIFT * (now - newest.at)
 
 
 def _sample(t1: int, t2: int, t3: int, t4: int) -> Sample | None:

@@ -52,7 +52,9 @@ class Frame(NamedTuple):
     echo: int
     held: int
     stamp: int = 0  # of a state or a force
-    numbers: tuple = ()  # 11 of a state: q (6,), v (5,) as in types.State; 2 of a force
+    numbers: tuple[
+        float, ...
+    ] = ()  # 11 of a state: q (6,), v (5,) as in types.State; 2 of a force
 
 
 class Malformed(NamedTuple):
@@ -88,7 +90,7 @@ def decode(data: bytes) -> Frame | Malformed:
     if len(body) != _HEADER.size + _PAYLOADS[kind].size:
         return Malformed("length")
     stamp, *numbers = _PAYLOADS[kind].unpack_from(body, _HEADER.size) or (0,)
-    return _sound(Frame(kind, *rest, stamp, tuple(numbers)))
+    return _sound(Frame(kind, *rest, stamp=stamp, numbers=tuple(numbers)))
 
 
 def _sound(frame: Frame) -> Frame | Malformed:

@@ -6,9 +6,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from rbdyn_ros.wire.frame import HEARTBEAT
+from rbdyn_ros.wire.frame import HEARTBEAT, Frame
 from rbdyn_ros.wire.link import Link
-from rbdyn_ros.wire.port import CannotOpen, Gone, NotThere
+from rbdyn_ros.wire.port import CannotOpen, Gone, NotThere, Port
 
 UP, SILENT, CLOSED = "up", "silent", "closed"  # the states of a line; "no port: why" is the fourth
 NO_PORT = "no port: "
@@ -24,12 +24,12 @@ class Line:
 
     def __init__(
         self,
-        open_port: Callable,
+        open_port: Callable[[], Port],
         link: Link,
         heartbeat: float,
         retry: float,
-        on_frame: Callable,
-        on_change: Callable,
+        on_frame: Callable[[Frame, int], object],
+        on_change: Callable[[str], object],
     ):
         """`open_port()` gives a `Udp` or a `SerialPort`; `heartbeat`, `retry` are periods [s].
 
@@ -40,7 +40,9 @@ class Line:
         self._open_port, self._heartbeat, self._retry = open_port, heartbeat, retry
         self._on_frame, self._on_change = on_frame, on_change
         self._sending = threading.Lock()  # numbering and writing are one act
-        self._port, self._thread, self._ending = None, None, False
+        self._port: Port | None = None
+        self._thread: threading.Thread | None = None
+        self._ending = False
         self._beat = 0.0  # [s, steady] when the next heartbeat is due
         self._strangers = self._unsent = 0  # of ports that are closed
 
@@ -98,40 +100,43 @@ class Line:
         while not self._ending:
             if self._port is None and not self._reopened():
                 continue
+            port = self._port
+            if port is None:  # `end` has closed it
+                continue
             try:
-                data = self._port.read()
+                data = port.read()
             except Gone:
-                name = self._port.name
+                name = port.name
                 self._close()
                 self._become(
                     f"{NO_PORT}{name} has vanished; it is looked for every {self._retry:g} s"
                 )
                 continue
-            self._take(data)
+            self._take(port, data)
             if time.monotonic() >= self._beat:
                 self._beat = time.monotonic() + (
                     self._heartbeat if self.link.up else max(self._heartbeat, self._retry)
                 )
                 self.send(HEARTBEAT)
 
-    def _take(self, data: bytes) -> None:
+    def _take(self, port: Port, data: bytes) -> None:
         now = time.monotonic_ns()
         for frame in self.link.incoming(data, now):
-            self._port.accept()
+            port.accept()
             if self.status != UP:
-                self._discard_stale_output()
+                self._discard_stale_output(port)
             self._become(UP)
             self._on_frame(frame, now)
         if not self.link.watch(now) and self.status == UP:
-            self._port.forget()
+            port.forget()
             self._become(SILENT)
 
-    def _discard_stale_output(self) -> None:
+    def _discard_stale_output(self, port: Port) -> None:
         """The other end is here: drop what it has not read of the time of its silence, and let it
         hear of this end at once.
         """
         with self._sending:
-            self._port.discard()
+            port.discard()
         self._beat = 0.0
 
     def _reopened(self) -> bool:

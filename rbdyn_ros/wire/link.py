@@ -41,12 +41,16 @@ class Link:
         self.up = False
         self.safe = False  # the other end's watchdog has fired
         self._sent = 0
-        self._newest = None  # (its time, our time) of the newest frame
-        self._times = {}  # [ns] at which the last frames were sent, in order, all keys
+        self._newest: tuple[int, int] | None = None  # (its time, our time) of the newest frame
+        self._times: dict[
+            int, None
+        ] = {}  # [ns] at which the last frames were sent, in order, all keys
         self._echoed = 0  # [ns] the newest of them that was echoed; 0 none
         self._since = 0  # [ns] when the other end came up
         self._leap = 0  # [ns] when the other end's clock was last seen to leap
-        self._window = deque(maxlen=window)  # [ns] at which the newest states and forces were sent
+        # [ns] at which the newest states and forces were sent
+        self._window: deque[int] = deque(maxlen=window)
+        self._room = window
 
     def admits(
         self, now: int, kind: int, numbers: tuple[float, ...] = (), safe: bool = False
@@ -65,7 +69,7 @@ class Link:
 
     def _has_room(self, now: int) -> bool:
         """Whether the oldest frame of a full window is acknowledged, or too old to wait for."""
-        if len(self._window) < self._window.maxlen:
+        if len(self._window) < self._room:
             return True
         oldest, echoes = self._window[0], self._echoed or now - self._since < self.timeout
         return oldest <= self._echoed or now - oldest > (self.timeout if echoes else UNECHOED)
@@ -112,7 +116,7 @@ class Link:
 
         What comes after a silence may come from another one: nothing is expected of it.
         """
-        if self.up and now - self._newest[1] > self.timeout:
+        if self.up and self._newest and now - self._newest[1] > self.timeout:
             self.disconnected()
         return self.up
 

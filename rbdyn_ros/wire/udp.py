@@ -2,10 +2,14 @@
 
 import errno
 import socket
+from typing import Any
 
 from rbdyn_ros.wire.port import READ_TIMEOUT, CannotOpen
 
 _LARGEST = 2048  # bytes of a datagram; what is longer is cut, and its CRC says so
+
+
+Address = tuple[Any, ...]  # as the socket module has it: (host, port), of IPv6 two more
 
 
 class Udp:
@@ -15,10 +19,10 @@ class Udp:
     falls silent: then another one may take its place.
     """
 
-    def __init__(self, address: str, port: int, peer: tuple | None = None):
+    def __init__(self, address: str, port: int, peer: tuple[str, int] | None = None):
         """Bind; `peer` is (address, port) or None. CannotOpen."""
         self._socket = _bound(address, port)
-        self._peer = _resolved(*peer, self._socket.family) if peer else None
+        self._peer = _resolved(peer[0], peer[1], self._socket.family) if peer else None
         self._given, self._open = peer is not None, peer is None  # open to whoever comes
         self._sender = None  # of the newest datagram
         self.strangers = self.unsent = 0
@@ -81,11 +85,13 @@ def _bound(address: str, port: int) -> socket.socket:
     return bound
 
 
-def _resolved(address: str, port: int, family: int) -> tuple:
+def _resolved(address: str, port: int, family: int) -> Address:
     return _lookup(address, port, family)[1]
 
 
-def _lookup(address: str, port: int, family: int = socket.AF_UNSPEC) -> tuple:
+def _lookup(
+    address: str, port: int, family: int = socket.AF_UNSPEC
+) -> tuple[socket.AddressFamily, Address]:
     try:
         found = socket.getaddrinfo(address, port, family, socket.SOCK_DGRAM)[0]
     except (OSError, UnicodeError):
@@ -102,4 +108,4 @@ def _why(error: OSError) -> str:
         "0.0.0.0 is all of them",
         errno.EACCES: "that port is reserved; choose one above 1023",
     }
-    return known.get(error.errno, str(error.strerror))
+    return known.get(error.errno or 0, str(error.strerror))

@@ -44,14 +44,13 @@ class Latency:
         )
         self.figures = dict(zip(("period", "age", "round_trip"), figures))
         self.counts, self.window = Counter(), Counter()
-        self._warm_up, self._first = round(warm_up * 1e9), None
-        # [ns] of the newest state; of the stamps
-        self._stamp, self._arrived, self._steps = (
-            None,
-            None,
-            deque(maxlen=STEPS),
-        )
-        self._open = {}  # stamp -> arrival of states that wait for their answer
+        self._warm_up = round(warm_up * 1e9)
+        self._first: int | None = None  # [ns] arrival of the first state
+        # [ns] of the newest state
+        self._stamp: int | None = None
+        self._arrived: int | None = None
+        self._steps: deque[int] = deque(maxlen=STEPS)  # [ns] of the stamps
+        self._open: dict[int, int] = {}  # stamp -> arrival of states that wait for their answer
 
     @property
     def tick(self) -> float:
@@ -62,7 +61,7 @@ class Latency:
         """A state of that stamp [ns] arrived at the instant `arrived` [ns]."""
         self._first = arrived if self._first is None else self._first
         if self._stamp is not None and stamp <= self._stamp:
-            self._not_newer(stamp)
+            self._not_newer(stamp, self._stamp)
             return
         if self._stamp is not None:
             self._advanced(stamp - self._stamp, arrived)
@@ -90,13 +89,13 @@ class Latency:
         ended, self.window = self.window, Counter()
         return ended
 
-    def _not_newer(self, stamp: int) -> None:
+    def _not_newer(self, stamp: int, newest: int) -> None:
         """Time stands still and the state is sent again; or a new run has begun; or messages have
         overtaken each other.
         """
-        if stamp == self._stamp:
+        if stamp == newest:
             self._arrived = None  # the time until the next one is no period
-        elif self._stamp - stamp > RESTART:
+        elif newest - stamp > RESTART:
             self._count("restarts")
             self._stamp, self._arrived = stamp, None
             self._open.clear()
@@ -112,7 +111,8 @@ class Latency:
         if arrived < self._arrived:
             # the system's clock was set back: the warm-up's end moves with it
             self._count("clock_jumps")
-            self._first += arrived - self._arrived
+            if self._first is not None:
+                self._first += arrived - self._arrived
         else:
             self._add(self.period, arrived, (arrived - self._arrived) * 1e-9)
 
@@ -127,7 +127,7 @@ class Latency:
         self.window[what] += number
 
     def _add(self, figure: Figure, arrived: int, value: float) -> None:
-        if self._warm(arrived):
+        if self._first is not None and self._warm(arrived):
             figure.add((arrived - self._first - self._warm_up) * 1e-9, value)
 
     def _warm(self, arrived: int) -> bool:

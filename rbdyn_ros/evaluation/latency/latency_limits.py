@@ -11,7 +11,7 @@ _LEVELS = (("error", WRONG), ("warn", WARNING))
 
 def alarming(
     latency: Latency, counts: Counter, values: dict[str, Any], window: bool = True
-) -> list:
+) -> list[tuple[int, str]]:
     """[(level, sentence)] of what is beyond `values` ("monitor.warn.age", ...), in the newest
     window or over the run.
 

@@ -96,7 +96,13 @@ def velocity_change(equations: Equations, f, dt: float, W=None, P=None) -> np.nd
     or inertia.
     """
     h = arguments.array(f, "f", len(equations.g)) - equations.g
-    momentum = h * dt if W is None else h * dt + np.asarray(W) @ np.atleast_1d(P)
+    if (W is None) != (P is None):
+        raise ValueError(
+            "W, the directions, and P, the percussions, are given together or not at all"
+        )
+    momentum = h * dt
+    if W is not None and P is not None:
+        momentum = momentum + np.asarray(W) @ np.atleast_1d(P)
     try:
         return np.linalg.solve(equations.M, momentum)
     except np.linalg.LinAlgError:

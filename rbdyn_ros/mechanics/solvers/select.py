@@ -4,7 +4,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,12 @@ class Solver(NamedTuple):
 
     name: str
     problem: ModuleType  # the module of its Problem: lcp, mlcp, fc2d, fc3d
-    solve: Callable
+    solve: Callable[[Any, np.ndarray, Options], Solution]  # (problem, guess, options)
     options: Options
-    check: Callable  # (Problem): ValueError where the method does not apply
+    check: Callable[[Any], None]  # (Problem): ValueError where the method does not apply
 
 
-def names(problem: str = "") -> tuple:
+def names(problem: str = "") -> tuple[str, ...]:
     """The known solvers, alphabetically, of one problem ("lcp", "mlcp", "fc2d", "fc3d") or of
     all.
     """
@@ -41,17 +41,17 @@ def select(name: str, tolerance: float | None = None, max_iterations: int | None
         raise ValueError(f"the solver is '{name}'; known are {', '.join(names())}")
     method = import_module(f"rbdyn_ros.mechanics.solvers.{name}")
     defaults = method.DEFAULTS
-    tolerance = defaults.tolerance if tolerance is None else float(tolerance)
-    max_iterations = defaults.max_iterations if max_iterations is None else max_iterations
-    if not 0.0 < tolerance <= 1e-3:
-        raise ValueError(f"the solver's tolerance is {tolerance}; it must be > 0 and at most 1e-3")
-    if max_iterations != int(max_iterations) or not 1 <= max_iterations <= 10**9:
+    epsilon: float = defaults.tolerance if tolerance is None else float(tolerance)
+    most: int = defaults.max_iterations if max_iterations is None else max_iterations
+    if not 0.0 < epsilon <= 1e-3:
+        raise ValueError(f"the solver's tolerance is {epsilon}; it must be > 0 and at most 1e-3")
+    if most != int(most) or not 1 <= most <= 10**9:
         raise ValueError(
-            f"the solver's max_iterations is {max_iterations}; it must be a whole number, 1 to 1e9"
+            f"the solver's max_iterations is {most}; it must be a whole number, 1 to 1e9"
         )
     problem = import_module(f"rbdyn_ros.mechanics.solvers.{name.split('_')[0]}")
     check = getattr(method, "check", _applies_everywhere)
-    return Solver(name, problem, method.solve, Options(tolerance, int(max_iterations)), check)
+    return Solver(name, problem, method.solve, Options(epsilon, int(most)), check)
 
 
 def solve(solver: Solver, problem, guess=None) -> Solution:
