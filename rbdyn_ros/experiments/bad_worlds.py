@@ -138,7 +138,7 @@ def draw(outcome: Outcome, figure) -> None:
         upper.plot(table["t"], np.degrees(table["tilt"]), color=TRUE, linewidth=1.4, label="true")
         lower.plot(table["t"], table["force"], color=TRUE, linewidth=0.7)
         lower.plot(perfect["t"], perfect["force"], color=figures.GREY, linewidth=3.5, alpha=0.35)
-        figures.titled(above, name, "", "tilt [°]")
+        figures.titled(upper, name, "", "tilt [°]")
         figures.titled(lower, "", "time [s]", "force that acts [N]")
         upper.set_xlim(0.0, 3.5)
         upper.label_outer()
