@@ -29,7 +29,7 @@ PERIOD, DURATION, LAST, SEEDS = 0.002, 20.0, 2000, (0, 1, 2)  # [s], [s], instan
 
 
 class Question(NamedTuple):
-    """A fault of size x; `shown` says in which words the edge is told."""
+    """A fault of size x; `shown` says in which words the edge is reported."""
 
     fault: Callable
     largest: float

@@ -2,8 +2,8 @@
 
 `python balancer_node.py`, beside a simulator.
 
-It hears where the cart and the rod are, and answers with a force that repeats the stamp of what it
-heard.
+It receives where the cart and the rod are, and answers with a force that repeats the stamp of what
+it heard.
 """
 
 import math

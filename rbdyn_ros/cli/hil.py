@@ -1,4 +1,4 @@
-"""A controller board on trial, against the simulator in real time."""
+"""Test a controller board against the simulator in real time."""
 
 import argparse
 import json

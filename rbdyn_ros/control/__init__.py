@@ -1,4 +1,4 @@
 """Control laws: a state to a force on the cart.
 
-What a law exports is told in `control.interface`.
+`control.interface` describes what a law exports.
 """

@@ -18,7 +18,7 @@ from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.parameters.controller import ObserverOptions
 from rbdyn_ros.types import Array, State
 
-LEAST = 1e-6  # [m], [rad], [rad/s], [m/s^2]: the deviation of a sensor that is told to be perfect
+LEAST = 1e-6  # [m], [rad], [rad/s], [m/s^2]: the deviation of a sensor that is declared perfect
 
 
 def observer(conditions: Conditions, params: spherical_pendulum.Params) -> Callable | None:

@@ -60,7 +60,7 @@ def _runs(row: Row, cases: list):
 
 
 def _paths(row: Row, cases: list):
-    """The way of the cart, and the path that it was given."""
+    """Draw the path of the cart and its reference path."""
     figure = _figure(4.6 * len(cases), 4.4)
     for axes, case in zip(figure.subplots(1, len(cases), squeeze=False)[0], cases):
         c = case.curves

@@ -34,7 +34,7 @@ class Parameters:
     """The declared parameters of a node as name -> checked value.
 
     `validate(values)` raises ValueError when the values do not fit each other, and has no side
-    effect; `changed(values)` is told of a change that passed.
+    effect; `changed(values)` is called after a change that passed.
     """
 
     def __init__(self, node: Node, table: Iterable, validate: Callable, changed: Callable):

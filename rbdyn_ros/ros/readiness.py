@@ -1,5 +1,5 @@
 """When time may begin: nodes report what they receive, and the plant waits for the nodes that it
-is told to wait for.
+has to wait for.
 
 Discovery has two sides: a publisher may know a subscription that does not know the publisher yet,
 or the reverse. A message that has arrived proves both. Before time begins the plant therefore

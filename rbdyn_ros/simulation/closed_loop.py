@@ -108,7 +108,7 @@ def run(
     The force meets the limit first, then the faults of its way: so does a command that comes to
     the simulator.
 
-    A law that raises, returns nonsense or thinks longer than its patience ends the run, and so
+    A law that raises, returns nonsense or exceeds its time limit ends the run, and so
     does a step that does not converge: `fault` says which, and the rows until then are kept.
     ValueError if the period is not a multiple of the step, or where the integrator does not apply.
     """

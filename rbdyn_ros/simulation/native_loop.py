@@ -59,10 +59,10 @@ class PublishBuffers(NamedTuple):
     joints: Array  # (15,) positions (5), velocities, efforts
     pose: Array  # (13 and more,) position (3), orientation xyzw, twist (6)
     ball_joint: (
-        Array  # (13,) rotation xyzw, angular velocity (3), force, torque; (0,): nobody hears it
+        Array  # (13,) rotation xyzw, angular velocity (3), force, torque; (0,): without subscriber
     )
     # (37,) orientation xyzw, covariance (9), angular velocity (3), covariance, specific force,
-    # covariance; (0,): nobody hears it
+    # covariance; (0,): without subscriber
     imu: Array
     angles: Array  # (3,) roll, pitch, spin [rad] of the last tick
 

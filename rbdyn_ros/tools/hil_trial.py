@@ -1,4 +1,4 @@
-"""A board on trial: the simulator and the bridge in a process of their own, and what this process
+"""A test of a board: the simulator and the bridge in a process of their own, and what this process
 sees of them.
 """
 

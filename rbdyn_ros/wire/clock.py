@@ -86,7 +86,7 @@ class ClockOffset:
 
     @property
     def drift(self) -> float:
-        """How much faster its clock runs [-]; 0 before it can be told."""
+        """How much faster its clock runs [-]; 0 before it is known."""
         return self._line[2] if self._line else 0.0
 
     @property

@@ -18,8 +18,8 @@ _SLICE = 0.05  # [s] an end is seen this soon
 class Line:
     """Reads in a thread of its own; `send` may be called from any other.
 
-    `on_frame(frame, now)` is told of each new frame, `on_change(status)` of each new status, both
-    in that thread.
+    `on_frame(frame, now)` is called with each new frame, `on_change(status)` with each new status,
+    both in that thread.
     """
 
     def __init__(

@@ -18,7 +18,7 @@ from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import Parameter
 
 QUESTION = "is the law done with a command before the next one is due?"
-OVER_ROS = False  # the times of a node are told by the monitor
+OVER_ROS = False  # the monitor measures the times of a node
 SETTINGS = (
     Parameter("tilt", 10.0, "deg", "Sets the tilt of the rod at the start.", low=0.0, high=180.0),
     Parameter("azimuth", 23.0, "deg", "Sets the azimuth of the tilt, from x towards y."),

@@ -122,8 +122,8 @@ def _space(axes, trial: Trial, rod_length: float) -> None:
         label="rod at the end",
         solid_capstyle="round",
     )
-    axes.plot(*tip.T, color=ORANGE, linewidth=1.4, label="way of the tip")
-    axes.plot(*cart.T, color=BLUE, linewidth=1.4, label="way of the cart")
+    axes.plot(*tip.T, color=ORANGE, linewidth=1.4, label="path of the tip")
+    axes.plot(*cart.T, color=BLUE, linewidth=1.4, label="path of the cart")
     axes.scatter(*cart[-1], color=BLUE, s=70, marker="s", depthshade=False)
     axes.legend(loc="upper left", bbox_to_anchor=(0.0, 1.1), fontsize=9, frameon=False)
     _fit(axes, np.vstack((cart, tip)))

@@ -44,7 +44,7 @@ LABELS = (
     *("saturated", "age", "compute_time_us", "observer_time_us", "nis", "leaps"),
 )
 WATCH_PERIOD = 0.02  # [s] how often the age of the state is looked at
-LOOK_PERIOD = 0.05  # [s] between two looks at who hears the reports
+LOOK_PERIOD = 0.05  # [s] between two checks of who subscribes to the reports
 WARN_PERIOD = 1.0  # [s] one warning of a kind per period
 ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
 STOPPED, WAITING, RUNNING, DISARMED = "stopped", "waiting for a state", "running", "disarmed"

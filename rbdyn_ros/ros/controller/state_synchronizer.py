@@ -78,5 +78,5 @@ class StateSynchronizer:
         """The plant has other numbers, which change nothing here."""
 
     def findings(self) -> list:
-        """Nothing is to be told."""
+        """Return no diagnostics."""
         return []

@@ -1,4 +1,4 @@
-"""What the simulator hears: commands, disturbances, clicked points.
+"""The subscribers of the simulator: commands, disturbances, clicked points.
 
 What does not fit is counted and said, never applied.
 """

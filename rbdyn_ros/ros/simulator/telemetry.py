@@ -26,7 +26,7 @@ from rbdyn_ros.ros.simulator.markers import Markers
 from rbdyn_ros.simulation.plant import Setup
 from rbdyn_ros.simulation.runner import PLAYING, Runner
 
-LOOK_PERIOD = 0.05  # [s] between two looks at who hears a topic, while time runs
+LOOK_PERIOD = 0.05  # [s] between two checks of who subscribes to a topic, while time runs
 
 
 class Telemetry:
@@ -60,11 +60,11 @@ class Telemetry:
             False,
             [],
             0.0,
-        )  # what of it somebody hears; when to look again [s, steady]
+        )  # which of it is subscribed to; when to check again [s, steady]
 
     def __call__(self, runner: Runner) -> Callable:
         """What publishes a tick: what is due while time runs, everything while it stands still;
-        nothing that nobody hears.
+        nothing without a subscriber.
 
         What is measured differs from the truth where `runner.signals.measurement` says so, and is silent
         where nothing arrived.
@@ -105,7 +105,7 @@ class Telemetry:
 
     @property
     def time_publishers(self) -> tuple:
-        """Who publishes /clock, if somebody hears it."""
+        """Return the publisher of /clock if it has a subscriber."""
         return (self._clock,) if self._tells_time else ()
 
     @property
@@ -123,7 +123,7 @@ class Telemetry:
         return {publisher.topic_name for publisher in (self._clock, *publishers)}
 
     def ticks_of_states(self, runner: Runner, sources: dict) -> int:
-        """For how many ticks, until it looks again who hears, nothing is due but what these
+        """For how many ticks, until subscribers are checked again, nothing is due but what these
         `sources` fill, and that at each tick.
         """
         self._look_who_hears(False)
@@ -232,7 +232,7 @@ class Telemetry:
 
 
 def _heard_of(topics: list) -> list:
-    """The topics with those of their publishers that somebody hears; none without."""
+    """The topics with those of their publishers that have subscribers; none without."""
     found = [(fill, _heard(measured), _heard(true)) for fill, measured, true in topics]
     return [topic for topic in found if any(topic[1:])]
 
