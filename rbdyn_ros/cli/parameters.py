@@ -47,7 +47,7 @@ def _titled(names: list) -> dict:
     laws = {}
     for law in select.names():
         try:
-            laws[f"the control law {law}"] = options.table(law, select.load(law))
+            laws[f"Control law {law}"] = options.table(law, select.load(law))
         except ValueError as error:  # a law of another package, which does not load
             _say(str(error), DONE)
     return tables.TITLED | laws

@@ -4,6 +4,7 @@ packages, and the path of any law.py.
 
 import os
 import sys
+import warnings
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -107,6 +108,12 @@ def make_law(
         raise ValueError(
             f"{who}: {what} that design() returned has no method {signature[missing[0]]}; write "
             "it, even if it does nothing"
+        )
+    if hasattr(law, "evidence") and not hasattr(law, "diagnostics"):
+        warnings.warn(
+            f"{who}: its method evidence() is not called any more; rename it to diagnostics()",
+            FutureWarning,  # shown by default, unlike a DeprecationWarning
+            stacklevel=2,
         )
     return law
 

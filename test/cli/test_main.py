@@ -142,7 +142,7 @@ def test_parameters_lists_all_of_them(capsys):
     assert program.main(["parameters"]) == 0
     text = capsys.readouterr().out
     assert all(f"  {name} = " in text for name in tables.known())
-    assert "the control law lqr\n  lqr.position_weight = 40.0 1/m^2\n" in text
+    assert "Control law lqr\n  lqr.position_weight = 40.0 1/m^2\n" in text
 
 
 def test_parameters_of_a_group(capsys):

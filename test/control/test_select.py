@@ -213,3 +213,18 @@ def test_what_is_no_law_is_found_when_it_is_made(written, change, sentence):
     module = select.load(written(TWENTY_LINES.replace(*change)))
     with pytest.raises(ValueError, match=sentence):
         select.make_law("pull.py", module, None, None, module.Options())
+
+
+def test_a_law_that_reports_under_the_old_name_is_told_the_new_one(written):
+    old = "    def evidence(self):\n        return {'pulls': 1}\n\ndef design("
+    module = select.load(written(TWENTY_LINES.replace("def design(", old)))
+    sentence = r"the law pull: its method evidence\(\) is not called any more; rename it to diagn"
+    with pytest.warns(FutureWarning, match=sentence):
+        select.make_law("pull.py", module, None, None, module.Options())
+
+
+def test_a_law_that_reports_under_the_new_name_is_not_warned_of(written, recwarn):
+    new = "    def diagnostics(self):\n        return {'pulls': 1}\n\ndef design("
+    module = select.load(written(TWENTY_LINES.replace("def design(", new)))
+    select.make_law("pull.py", module, None, None, module.Options())
+    assert not recwarn.list
