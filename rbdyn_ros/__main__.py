@@ -23,7 +23,7 @@ EXAMPLES = """\
   rbdyn_ros evaluate --controller mpc --quick --out score"""
 
 
-def main(argv: list | None = None) -> int:
+def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code. 0: done, 2: bad input, 128 + n: signal n came before
     there was a result.
     """
@@ -52,7 +52,7 @@ def main(argv: list | None = None) -> int:
         return console.CANNOT_WRITE
 
 
-def command_names() -> tuple:
+def command_names() -> tuple[str, ...]:
     """The known commands, alphabetically."""
     return tuple(sorted(module.name for module in pkgutil.iter_modules(cli.__path__)))
 

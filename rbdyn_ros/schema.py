@@ -248,7 +248,7 @@ def _string(value: object) -> str | None:
 
 
 def _list_of(coerce):
-    def coerce_list(value: object) -> tuple | None:
+    def coerce_list(value: object) -> tuple[Any, ...] | None:
         coerced = tuple(coerce(element) for element in (value if _is_list(value) else (value,)))
         return None if None in coerced else coerced
 

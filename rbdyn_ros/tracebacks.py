@@ -11,6 +11,7 @@ import re
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 _PACKAGE = str(Path(__file__).parent)
 _CRASHED = re.compile(
@@ -54,7 +55,7 @@ def place(error: BaseException, file: str = "") -> str:
     return " ({}:{})".format(*chosen[-1])
 
 
-def place_of(function: Callable) -> str:
+def place_of(function: Callable[..., Any]) -> str:
     """Where a function is defined: " (file:line)", or "" if it is compiled."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return f" ({code.co_filename}:{code.co_firstlineno})" if code else ""

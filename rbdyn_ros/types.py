@@ -12,6 +12,7 @@ import numpy as np
 from rbdyn_ros.schema import direction, spec
 
 Array = np.ndarray
+Vector = tuple[float, float, float]
 OBSTACLE = (
     np.dtype(  # what one candidate of an obstacle is; `mechanics.pendulum.obstacles` makes them
         [

@@ -9,7 +9,7 @@ is what `simulation.closed_loop.run` would do start by start, with Runge and Kut
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class Outcomes(NamedTuple):
     lasted: Array  # (n,) [s] the end
 
 
-def compiled(law) -> tuple | None:
+def compiled(law) -> tuple[Callable[..., None], tuple[Any, ...]] | None:
     """(kernel, its numbers) of a designed law, or None where it has no compiled form.
 
     A class that inherits is another law.
@@ -73,7 +73,7 @@ def run(
     starts: Array,
     course: Course,
     threads: int | None = None,
-    show: Callable | None = None,
+    show: Callable[[int], object] | None = None,
 ) -> Outcomes:
     """Each of the starts (n, 11), q and v, under a designed law, until it has settled or failed.
 
@@ -130,7 +130,7 @@ def checked(course: Course) -> Course:
     return course
 
 
-def plant(system: System) -> tuple:
+def plant(system: System) -> tuple[float, ...]:
     """(M, b, m, l, I1, I3, d, g).
 
     ValueError for what the equations on the sphere do not describe.

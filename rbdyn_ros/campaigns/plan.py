@@ -71,12 +71,12 @@ class Plan(NamedTuple):
         return self.points * self.draws
 
     @property
-    def varied(self) -> tuple:
+    def varied(self) -> tuple[str, ...]:
         """The names of what differs from sample to sample."""
         return tuple(entry.name for entry in (*self.axes, *self.drawn))
 
     @property
-    def laws(self) -> tuple:
+    def laws(self) -> tuple[str, ...]:
         """The names of the laws."""
         of_axis = {axis.name: axis.values for axis in self.axes} | {
             draw.name: draw.numbers for draw in self.drawn

@@ -127,7 +127,7 @@ OF_THE_WHOLE = schema.table(Campaign)
 COMMON = RUN + START + PLANT + FAULTS
 
 
-def table(laws: tuple) -> dict:
+def table(laws: tuple[str, ...]) -> dict[str, Parameter]:
     """name -> Parameter of everything that can be fixed or varied where these laws are asked.
 
     ValueError: an unknown law.
@@ -136,7 +136,7 @@ def table(laws: tuple) -> dict:
     return {parameter.name: parameter for parameter in (*COMMON, *of_laws)}
 
 
-def lookup(name: str, known: dict, source: str) -> Parameter:
+def lookup(name: str, known: dict[str, Parameter], source: str) -> Parameter:
     """The parameter of that name; ValueError, with the nearest known one."""
     if name in known:
         return known[name]

@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,7 +56,7 @@ def read(store: Store) -> Results:
     return found
 
 
-def interval(good: int, n: int) -> tuple:
+def interval(good: int, n: int) -> tuple[float, float]:
     """Wilson's interval of 95 % for a fraction of which `good` of `n` were seen."""
     if not n:
         return 0.0, 1.0
@@ -65,7 +65,7 @@ def interval(good: int, n: int) -> tuple:
     return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
 
 
-def rows(results: Results) -> list:
+def rows(results: Results) -> list[dict[str, Any]]:
     """One dictionary of numbers for each law of the campaign."""
     laws = _laws(results.plan)
     return [_row(name, results, where) for name, where in laws.items()]
@@ -90,7 +90,7 @@ def summary(results: Results) -> str:
     return "\n".join(lines)
 
 
-def write(results: Results, path: Path, provenance: dict | None = None) -> None:
+def write(results: Results, path: Path, provenance: dict[str, Any] | None = None) -> None:
     """The rows as JSON, with where they come from. OSError."""
     told = {
         "rows": rows(results),

@@ -15,7 +15,7 @@ from rbdyn_ros.types import Array
 _BLOCK = 4  # numbers of Philox for one step of its counter
 
 
-def numbers(plan: Plan, begin: int, end: int) -> dict:
+def numbers(plan: Plan, begin: int, end: int) -> dict[str, Array]:
     """name -> values (end - begin,) of all that varies, of the samples from `begin` up to and
     without `end`.
     """

@@ -2,12 +2,14 @@
 the cart.
 """
 
+from typing import Any
+
 import numpy as np
 
 from rbdyn_ros.types import Array
 
 
-def rows(values: dict, n: int) -> Array:
+def rows(values: dict[str, Any], n: int) -> Array:
     """(n, 11) of q and v from `start.*` in `values`, numbers or arrays (n,).
 
     With the azimuth phi, the rod is turned by the tilt about the horizontal axis a = (-sin phi,

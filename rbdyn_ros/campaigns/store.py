@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from rbdyn_ros.control import select
 from rbdyn_ros.control.provenance import differences, identity
 from rbdyn_ros.files import make_folder, write_whole
 from rbdyn_ros.optional import library
+from rbdyn_ros.types import Array
 
 HEADING, PARTS = "campaign.json", "parts"
 LAWS, SITTINGS = (
@@ -65,7 +67,7 @@ class Store:
         return -(-self.plan.size // self.batch)
 
     @property
-    def provenance(self) -> dict:
+    def provenance(self) -> dict[str, Any]:
         """Where the results come from: when and where, of which laws, with which seed and
         tolerances.
         """
@@ -77,7 +79,7 @@ class Store:
             "tolerances": settled,
         }
 
-    def span(self, part: int) -> tuple:
+    def span(self, part: int) -> tuple[int, int]:
         """(begin, end) of its samples."""
         return part * self.batch, min(self.plan.size, (part + 1) * self.batch)
 
@@ -112,7 +114,7 @@ class Store:
         write_whole(heading, json.dumps(told, indent=1).encode() + b"\n")
         return anew
 
-    def missing(self) -> tuple:
+    def missing(self) -> tuple[list[int], list[str]]:
         """(parts that are to be computed, sentences about those that are there and broken)."""
         missing, broken = [], []
         for part in range(self.count):
@@ -122,7 +124,7 @@ class Store:
                 broken += [fault] if fault else []
         return missing, broken
 
-    def write(self, part: int, columns: dict) -> None:
+    def write(self, part: int, columns: dict[str, Array]) -> None:
         """Keep a batch. The file's bytes depend on the columns alone. OSError."""
         table = self._arrow.table({name: _plain(column) for name, column in columns.items()})
         table = table.replace_schema_metadata({"campaign": self._print, "part": str(part)})
@@ -130,7 +132,7 @@ class Store:
         self._parquet.write_table(table, sink, compression="zstd")
         write_whole(self.path(part), sink.getvalue().to_pybytes())
 
-    def batches(self) -> Iterator[dict]:
+    def batches(self) -> Iterator[dict[str, Array]]:
         """The columns of each batch that is there, in the order of the samples."""
         for part in range(self.count):
             if self.path(part).is_file():
@@ -191,7 +193,7 @@ class Store:
         return f"--resume begins anew: {'; '.join(changes[:_SHOWN])}{more}; what was computed before is kept in {kept}"
 
 
-def identities(plan: Plan) -> dict:
+def identities(plan: Plan) -> dict[str, dict[str, Any]]:
     """The identity of each law of a plan, by its name: its files, options and versions.
 
     ValueError: an option out of range.

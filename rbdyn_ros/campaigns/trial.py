@@ -39,7 +39,7 @@ class Group(NamedTuple):
     values: dict  # name -> value, or values (m,) of what differs
 
 
-def outcomes(plan: Plan, begin: int, end: int) -> dict:
+def outcomes(plan: Plan, begin: int, end: int) -> dict[str, Array]:
     """The columns of the samples from `begin` up to and without `end`: what varied, then how it
     ended.
     """

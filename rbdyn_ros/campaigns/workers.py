@@ -22,6 +22,7 @@ from rbdyn_ros.campaigns.plan import Plan
 from rbdyn_ros.campaigns.trial import outcomes
 from rbdyn_ros.interrupts import blocked
 from rbdyn_ros.optional import library
+from rbdyn_ros.types import Array
 
 AHEAD = 2  # batches under way for each worker
 ATTEMPTS = 4  # times that a batch whose worker died is tried
@@ -34,7 +35,7 @@ class WorkersDied(RuntimeError):
 
 
 @contextmanager
-def here(jobs: int, compiled: bool) -> Iterator[tuple]:
+def here(jobs: int, compiled: bool) -> Iterator[tuple[Executor, int]]:
     """(executor, workers) on this machine: threads, since compiled code holds no lock, or
     processes.
     """
@@ -49,7 +50,7 @@ def here(jobs: int, compiled: bool) -> Iterator[tuple]:
 
 
 @contextmanager
-def cluster(address: str, jobs: int) -> Iterator[tuple]:
+def cluster(address: str, jobs: int) -> Iterator[tuple[Executor, int]]:
     """(executor, workers) of the Dask scheduler at an address, or of a cluster of `jobs` processes
     here: "local".
 
@@ -86,8 +87,12 @@ def cluster(address: str, jobs: int) -> Iterator[tuple]:
 
 
 def computed(
-    plan: Plan, spans: dict, executor: Executor, workers: int, go_on: Callable
-) -> Iterator[tuple]:
+    plan: Plan,
+    spans: dict[int, tuple[int, int]],
+    executor: Executor,
+    workers: int,
+    go_on: Callable[[], bool],
+) -> Iterator[tuple[int, dict[str, Array]]]:
     """(part, its columns) of each part of `spans`, part -> (begin, end), in the order in which
     they are done.
 

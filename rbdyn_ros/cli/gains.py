@@ -5,6 +5,7 @@ JSON.
 import argparse
 import json
 from types import ModuleType
+from typing import Any
 
 from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.parameters.command_line import voice
@@ -67,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     return _say(elsewhere, CANNOT_WRITE) if elsewhere else DONE
 
 
-def designed(name: str, files: list[str]) -> tuple:
+def designed(name: str, files: list[str]) -> tuple[Any, list[float]]:
     """(options, gains K (4,)) of the law `name` for the plant of the files. ValueError."""
     from rbdyn_ros.control import options, select
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum

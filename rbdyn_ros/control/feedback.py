@@ -41,7 +41,11 @@ def feedback(q, v, reference, K, limit):
 
 
 def regulator(
-    system: System, weights, force_weight: float, h: float, gain: Callable = riccati.gain
+    system: System,
+    weights,
+    force_weight: float,
+    h: float,
+    gain: Callable[..., tuple[Array, Array]] = riccati.gain,
 ) -> tuple[Array, Array]:
     """(K (4,), S (4, 4)) that minimise the sum of h (e.Q e + R u^2) along the stepper's own
     linearisation.

@@ -79,7 +79,7 @@ def memory() -> Array:
     return m
 
 
-def diagnostics(m: Array) -> dict:
+def diagnostics(m: Array) -> dict[str, float]:
     """What was identified, as a law reports it."""
     names = (*(f"{part}_factor" for part in PARTS), "command_delay")
     return dict(zip(names, m[FACTORS : FACTORS + 5].tolist()))

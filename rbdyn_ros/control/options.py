@@ -3,8 +3,9 @@ or from Python.
 """
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rbdyn_ros import schema
 from rbdyn_ros.control.interface import SHARED
@@ -57,7 +58,7 @@ def table(name: str, law: ModuleType) -> tuple[Parameter, ...]:
     )
 
 
-def from_values(name: str, law: ModuleType, values: Mapping) -> NamedTuple:
+def from_values(name: str, law: ModuleType, values: Mapping[str, Any]) -> NamedTuple:
     """The law's Options: its defaults, then what `values` (parameter name -> value) says;
     checked.
     """
@@ -67,7 +68,7 @@ def from_values(name: str, law: ModuleType, values: Mapping) -> NamedTuple:
     return _checked(options(**given), parameters)
 
 
-def from_files(name: str, law: ModuleType, files: Iterable) -> dict:
+def from_files(name: str, law: ModuleType, files: Iterable[str | Path]) -> dict[str, Any]:
     """The options of the law that parameter files set for the controller node, by the names of
     their parameters; checked.
 

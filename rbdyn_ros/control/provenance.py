@@ -19,6 +19,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from rbdyn_ros.control import options
 
@@ -33,7 +34,7 @@ _APART = {
 }
 
 
-def identity(name: str, law: ModuleType | None, values: Mapping) -> dict:
+def identity(name: str, law: ModuleType | None, values: Mapping[str, Any]) -> dict[str, Any]:
     """The files, options and versions of the law `name`, as JSON has them: results with another
     identity are of another law.
 
@@ -56,7 +57,7 @@ def identity(name: str, law: ModuleType | None, values: Mapping) -> dict:
     return {"files": files, "options": said, "versions": versions}
 
 
-def differences(before: Mapping, now: Mapping) -> list:
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What has changed from one identity to another, a few words each; empty: nothing."""
     said = []
     for part in ("files", "options", "versions"):
@@ -69,7 +70,7 @@ def differences(before: Mapping, now: Mapping) -> list:
     return said
 
 
-def sitting(*laws: ModuleType) -> dict:
+def sitting(*laws: ModuleType) -> dict[str, Any]:
     """When and where something is measured: the date, the commits of what is a checkout of git,
     the machine and its load.
     """
@@ -85,7 +86,7 @@ def sitting(*laws: ModuleType) -> dict:
     }
 
 
-def machine() -> dict:
+def machine() -> dict[str, Any]:
     """The machine: its system, processor, how many processors, their load."""
     return {
         "system": platform.platform(),
@@ -115,7 +116,7 @@ def commit(folder: Path) -> str:
         return ""
 
 
-def sources(law: ModuleType | None) -> tuple:
+def sources(law: ModuleType | None) -> tuple[dict[str, str], dict[str, str | None]]:
     """(path -> fingerprint of the files, distribution -> version) of what computes the law;
     without a law, of this package alone.
     """

@@ -20,7 +20,7 @@ GROUP = "rbdyn_ros.control"  # of entry points
 METHODS = ("command", "reset")  # that every designed law has
 
 
-def names() -> tuple:
+def names() -> tuple[str, ...]:
     """The known laws, alphabetically: those of this folder and those of the entry-point group,
     whether they can be loaded or not.
     """

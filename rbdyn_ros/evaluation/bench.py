@@ -4,7 +4,7 @@ plant, offline.
 
 import math
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import observers
@@ -40,7 +40,7 @@ class Subject(NamedTuple):
         """By what the law is loaded."""
         return self.path or self.name
 
-    def heading(self, over_ros: bool) -> dict:
+    def heading(self, over_ros: bool) -> dict[str, Any]:
         """What results belong to, as JSON has it."""
         parameters = {
             name: list(value) if isinstance(value, tuple) else value
@@ -78,7 +78,7 @@ class Bench:
         self._guarded(law.reset, "resetting it")
         return law
 
-    def options(self, conditions: Conditions) -> tuple:
+    def options(self, conditions: Conditions) -> tuple[Any, ...]:
         """The law's `Options` under the conditions."""
         name = self.subject.name
         given = {

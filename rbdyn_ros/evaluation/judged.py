@@ -1,7 +1,7 @@
 """A case with its verdict."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rbdyn_ros.evaluation.measured import Measured
 from rbdyn_ros.evaluation.suite import Case
@@ -55,13 +55,13 @@ def not_meant(case: Case, why: str) -> Judged:
     return Judged(case.row, case.label, NOT_MEANT, note=why, key=case.key)
 
 
-def of_row(cases: list) -> str:
+def of_row(cases: list[Judged]) -> str:
     """The verdict of a row: the worst of the cases that apply."""
     verdicts = [case.verdict for case in cases]
     return next((verdict for verdict in (BROKEN, MISSES, HOLDS) if verdict in verdicts), NOT_MEANT)
 
 
-def plain(case: Judged) -> dict:
+def plain(case: Judged) -> dict[str, Any]:
     """As JSON has it: numbers that are not finite become words."""
     values = {
         name: value if math.isfinite(value) else str(value) for name, value in case.values.items()
@@ -73,7 +73,7 @@ def plain(case: Judged) -> dict:
     }
 
 
-def from_plain(fields: dict) -> Judged:
+def from_plain(fields: dict[str, Any]) -> Judged:
     """The converse of `plain`. KeyError, TypeError, ValueError for something else."""
     values = {name: float(value) for name, value in fields["values"].items()}
     return Judged(

@@ -70,7 +70,7 @@ def of_conditions(bench, conditions) -> Margins:
 
 
 def behind_encoders(
-    system: System, K: Array, h: float, deviations: tuple, commanded: bool
+    system: System, K: Array, h: float, deviations: tuple[float, ...], commanded: bool
 ) -> Margins:
     """The margins of the loop of K (4,) behind the filter.
 

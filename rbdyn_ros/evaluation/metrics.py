@@ -130,7 +130,7 @@ def until_fall() -> SettlingDetector:
     return SettlingDetector(None, fallen=0.5 * math.pi)
 
 
-def curves(run: ClosedLoop, most: int = 300) -> dict:
+def curves(run: ClosedLoop, most: int = 300) -> dict[str, list[float]]:
     """The run for a picture: t [s], tilt [deg], x, y [m], force [N], at most about `most` points."""
     every = max(1, math.ceil(len(run.force) / most))
     rounded = {
@@ -150,7 +150,7 @@ def lean(run: ClosedLoop) -> Array:
     return (np.arctan2(n, k[:, 2]) / np.where(n > 0.0, n, 1.0))[:, None] * k[:, :2]
 
 
-def compute(run: ClosedLoop) -> dict:
+def compute(run: ClosedLoop) -> dict[str, float]:
     """Processor time of a command [ms]: median and largest."""
     times = 1e3 * run.compute if len(run.compute) else np.array((math.nan,))
     return {"compute_median": float(np.median(times)), "compute_max": float(times.max())}

@@ -7,7 +7,6 @@ as whoever builds a machine knows them.
 """
 
 import math
-from collections.abc import Callable
 
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.control.observer.estimator import Estimator, Instant
@@ -21,7 +20,7 @@ from rbdyn_ros.types import Array, State
 LEAST = 1e-6  # [m], [rad], [rad/s], [m/s^2]: the deviation of a sensor that is declared perfect
 
 
-def observer(conditions: Conditions, params: spherical_pendulum.Params) -> Callable | None:
+def observer(conditions: Conditions, params: spherical_pendulum.Params) -> "Filtered | None":
     """What `simulation.closed_loop.Conditions.observer` asks for; None if the law sees the state."""
     return None if conditions.observer == "none" else Filtered(conditions, params)
 

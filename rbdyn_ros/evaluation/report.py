@@ -2,8 +2,9 @@
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,13 @@ TOLERANCES = {
 }
 
 
-def write(suite: Suite, subject: Subject, cases: dict, sittings: list, folder: Path) -> Iterable:
+def write(
+    suite: Suite,
+    subject: Subject,
+    cases: dict[str, Judged],
+    sittings: list[dict[str, Any]],
+    folder: Path,
+) -> Iterator[Path]:
     """Write both files into the folder, and yield their paths; `sittings` says when and where it
     was measured. OSError.
     """
@@ -42,7 +49,9 @@ def write(suite: Suite, subject: Subject, cases: dict, sittings: list, folder: P
     yield path
 
 
-def content(suite: Suite, subject: Subject, cases: dict, sittings: list) -> dict:
+def content(
+    suite: Suite, subject: Subject, cases: dict[str, Judged], sittings: list[dict[str, Any]]
+) -> dict[str, Any]:
     """What programs read: without curves, which are in cases.jsonl."""
     rows = []
     for row, found in _by_row(suite, cases):
@@ -83,7 +92,7 @@ def _kept(case: dict) -> dict:
     return {key: value for key, value in case.items() if key not in ("curves", "key", "row")}
 
 
-def asked(case: Case) -> dict:
+def asked(case: Case) -> dict[str, Any]:
     """Everything that the case sets, with its seed and its tolerances; of the faults those that
     are not zero.
     """
@@ -102,7 +111,9 @@ def _seeds(suite: Suite) -> list:
     return sorted({case.conditions.seed for row in suite.rows for case in row.cases})
 
 
-def page(suite: Suite, subject: Subject, cases: dict, sittings: list) -> str:
+def page(
+    suite: Suite, subject: Subject, cases: dict[str, Judged], sittings: list[dict[str, Any]]
+) -> str:
     """What people read, in one file."""
     from jinja2 import Environment, PackageLoader
 

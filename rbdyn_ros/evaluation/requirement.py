@@ -14,7 +14,7 @@ class Requirement(NamedTuple):
     upper: bool  # at most, else at least
     bound: float  # in the unit of the value
 
-    def holds(self, values: dict) -> bool:
+    def holds(self, values: dict[str, float]) -> bool:
         """Whether the value keeps the bound; one that is missing or not a number does not."""
         measured = values.get(self.value, math.nan)
         return measured <= self.bound if self.upper else measured >= self.bound
@@ -23,7 +23,7 @@ class Requirement(NamedTuple):
         return f"{self.value} {'<=' if self.upper else '>='} {self.bound:g}"
 
 
-def parse(text: object, known: tuple, where: str) -> Requirement:
+def parse(text: object, known: tuple[str, ...], where: str) -> Requirement:
     """The requirement that a text means; ValueError, starting with `where`, for another form or a
     value not among `known`.
     """

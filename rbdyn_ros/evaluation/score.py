@@ -5,7 +5,7 @@ answers.
 import traceback
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Count(NamedTuple):
     starts: int
 
 
-def server(bench: Bench) -> Callable:
+def server(bench: Bench) -> Callable[[Task], Any]:
     """The function from a task to its answer: Measured, Count, rows, or a Judged that needs no
     more judging.
     """
@@ -65,12 +65,12 @@ def server(bench: Bench) -> Callable:
     return answer
 
 
-def serve(subject: Subject) -> Callable:
+def serve(subject: Subject) -> Callable[[Task], Any]:
     """What a worker process does with a task."""
     return server(Bench(subject))
 
 
-def applying(suite: Suite, kinds: tuple) -> tuple[list, list]:
+def applying(suite: Suite, kinds: tuple[str, ...]) -> tuple[list[Case], list[tuple[Case, str]]]:
     """(cases to measure, (case, why not) of those that are not for a law of these kinds)."""
     cases = [case for row in suite.rows for case in row.cases]
     meant = [case for case in cases if set(case.kinds) & {ANY, PLANT, *kinds}]

@@ -11,19 +11,19 @@ import numpy as np
 from rbdyn_ros.types import Array
 
 
-def drawn(kind: str, seed: int, numbers: Iterable) -> Array:
+def drawn(kind: str, seed: int, numbers: Iterable[int]) -> Array:
     """The starts (n, 11), q and v, of a kind of `KINDS`, by their numbers."""
     return np.array(
         [KINDS[kind](np.random.default_rng((seed, number))) for number in numbers]
     ).reshape(-1, 11)
 
 
-def exact(rng) -> tuple:
+def exact(rng) -> tuple[float, ...]:
     """Hanging at rest: an equilibrium."""
     return _start(math.pi, 0.0, 0.0, 0.0, 0.0)
 
 
-def hanging(rng) -> tuple:
+def hanging(rng) -> tuple[float, ...]:
     """Hanging, a little disturbed: 0.05 rad, 0.02 rad/s, a spin of 3 rad/s."""
     return _start(
         math.pi - rng.uniform(0.0, 0.05),
@@ -33,7 +33,7 @@ def hanging(rng) -> tuple:
     )
 
 
-def precessing(rng) -> tuple:
+def precessing(rng) -> tuple[float, ...]:
     """On a cone of up to 40 degrees about hanging: precession to 3 rad/s, swing to 1.5 rad/s, spin
     to 10 rad/s.
     """
@@ -44,7 +44,7 @@ def precessing(rng) -> tuple:
     )
 
 
-def anywhere(rng) -> tuple:
+def anywhere(rng) -> tuple[float, ...]:
     """Any attitude, a rate of up to 3 rad/s in any direction, spin to 10 rad/s."""
     rate, course = 3.0 * math.sqrt(rng.uniform()), rng.uniform(0.0, 2.0 * math.pi)
     tilt = math.acos(rng.uniform(-1.0, 1.0))

@@ -1,6 +1,7 @@
 """The law under test, from what the command line and the parameter files say."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.control.provenance import identity
@@ -16,7 +17,7 @@ UNSAID = ("balance",)  # kinds of a law that does not say its own
 
 
 def subject(
-    name: str, files: Iterable, kinds: str | None, plant: Mapping, patience: float
+    name: str, files: Iterable[str], kinds: str | None, plant: Mapping[str, Any], patience: float
 ) -> Subject:
     """The law `name`, or of the file of that path, with the parameters of the files, over those of
     the suite's `plant`.
@@ -34,14 +35,14 @@ def subject(
 
 
 def stranger(
-    name: str, files: Iterable, kinds: str | None, plant: Mapping, patience: float
+    name: str, files: Iterable[str], kinds: str | None, plant: Mapping[str, Any], patience: float
 ) -> Subject:
     """A law in somebody else's node, of which only the plant is known here. ValueError."""
     values, chosen = _plant(tuple(files), plant), UNSAID if kinds is None else _kinds(kinds)
     return Subject(name, values, chosen, kinds is not None, patience, identity(name, None, values))
 
 
-def _plant(files: tuple, plant: Mapping) -> dict:
+def _plant(files: tuple[str, ...], plant: Mapping[str, Any]) -> dict[str, Any]:
     values = {parameter.name: parameter.default for parameter in PLANT}
     values |= {
         key: check(_of_plant(key), value, "the suite's plant") for key, value in plant.items()
@@ -51,7 +52,7 @@ def _plant(files: tuple, plant: Mapping) -> dict:
     }
 
 
-def _kinds(given: str) -> tuple:
+def _kinds(given: str) -> tuple[str, ...]:
     kinds = tuple(kind.strip() for kind in given.split(",") if kind.strip())
     for kind in kinds:
         if kind not in KINDS:

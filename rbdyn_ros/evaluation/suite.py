@@ -89,7 +89,7 @@ class Suite(NamedTuple):
     rows: tuple
 
 
-def read(path: Path, chosen: tuple = (), quick: bool = False) -> Suite:
+def read(path: Path, chosen: tuple[str, ...] = (), quick: bool = False) -> Suite:
     """The suite of a file: all rows or the `chosen` ones, in their quick form or whole.
 
     ValueError, with file and key, for what is missing, unknown or out of range.

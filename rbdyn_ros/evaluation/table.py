@@ -9,7 +9,7 @@ from rbdyn_ros.evaluation.suite import Row, Suite
 MARKS = {HOLDS: "ok", MISSES: "MISSES", BROKEN: "BROKEN", NOT_MEANT: "-"}
 
 
-def table(suite: Suite, cases: dict) -> str:
+def table(suite: Suite, cases: dict[str, Judged]) -> str:
     """Every row of the suite with what was measured (case name -> Judged)."""
     lines = []
     for row in suite.rows:
@@ -19,7 +19,7 @@ def table(suite: Suite, cases: dict) -> str:
     return "\n".join(lines)
 
 
-def summary(suite: Suite, cases: dict) -> str:
+def summary(suite: Suite, cases: dict[str, Judged]) -> str:
     """How many rows hold. The rows of the plant are counted apart: no law takes part in them."""
     law, plant = ([row for row in suite.rows if row.of_plant == plant] for plant in (False, True))
     verdicts = _verdicts(law, cases)

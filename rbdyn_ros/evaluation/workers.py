@@ -7,7 +7,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rbdyn_ros.evaluation.bench import Subject
 from rbdyn_ros.interrupts import blocked
@@ -38,7 +38,7 @@ class Workers:
             process.kill()
             process.join()
 
-    def answers(self, tasks: deque, interval: float = 0.2) -> Iterator:
+    def answers(self, tasks: deque[Any], interval: float = 0.2) -> Iterator[tuple[Any, Any]]:
         """(task, answer) as they come; `tasks` may grow meanwhile. (None, None) every `interval`
         [s] without one.
         """

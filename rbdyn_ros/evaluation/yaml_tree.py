@@ -1,6 +1,7 @@
 """A YAML file as nested dictionaries; what is wrong with it is said with file and line."""
 
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -19,7 +20,7 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def read(path: Path) -> dict:
+def read(path: Path) -> dict[str, Any]:
     """The file's content. ValueError: it cannot be read, is broken, or is no mapping."""
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
@@ -43,7 +44,7 @@ def read(path: Path) -> dict:
     return content
 
 
-def flat(tree: dict, prefix: str = "") -> dict:
+def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested names as dotted ones: {"a": {"b": 1}} is {"a.b": 1}."""
     names = {}
     for key, value in tree.items():

@@ -16,7 +16,7 @@ A bias is no noise: it is in none of them. Zeros where nothing is wrong.
 import math
 from typing import NamedTuple
 
-from rbdyn_ros.faults.options import Faults
+from rbdyn_ros.faults.options import Faults, Vector
 
 NONE = (0.0,) * 36
 
@@ -31,7 +31,9 @@ class Covariances(NamedTuple):
     acceleration: tuple = NONE[:9]  # (9,) of the IMU [m^2/s^4, body]
 
 
-def covariances(faults: Faults, angles: tuple, R: tuple, V: tuple) -> Covariances:
+def covariances(
+    faults: Faults, angles: Vector, R: tuple[Vector, Vector, Vector], V: Vector
+) -> Covariances:
     """Of a measurement with gimbal angles (3,) [rad], attitude R (rows), V (3,) [m/s, body].
 
     In plain numbers, for they are few: it takes a third of the time of arrays.

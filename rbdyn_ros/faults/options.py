@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 from rbdyn_ros.schema import Parameter, record, spec, table
-from rbdyn_ros.types import PART
-
-Vector = tuple[float, float, float]
+from rbdyn_ros.types import PART, Vector
 
 
 def _chance(of: str, name: str) -> Parameter:

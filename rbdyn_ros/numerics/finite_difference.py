@@ -5,7 +5,7 @@ derivation is faster and exact.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,11 @@ class Derivative(NamedTuple):
 
 
 def jacobian(
-    function: Callable,
+    function: Callable[..., Any],
     point,
     dimension: int | None = None,
-    plus: Callable = np.add,
-    minus: Callable = np.subtract,
+    plus: Callable[..., Any] = np.add,
+    minus: Callable[..., Any] = np.subtract,
     step: float = STEP,
 ) -> Derivative:
     """d f(x [+] e)/de at e = 0, one column for each of the `dimension` tangent directions.

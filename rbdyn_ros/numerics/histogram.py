@@ -45,7 +45,7 @@ class Histogram:
         i = int(np.searchsorted(np.cumsum(self.counts), rank))
         return min(max(_middle(i), self.least), self.most)
 
-    def curve(self) -> tuple:
+    def curve(self) -> tuple[np.ndarray, np.ndarray]:
         """(time [s], share of all that do not exceed it), over the bins that are not empty: what
         to plot.
         """

@@ -16,7 +16,7 @@ def number(parameter: Parameter, text: str):
     return check(parameter, value_of(text, _SOURCE), _SOURCE)
 
 
-def parameter_files(names: Iterable) -> list:
+def parameter_files(names: Iterable[str]) -> list[Path]:
     """The files of --params-file."""
     paths = [*map(Path, names)]
     for path in paths:

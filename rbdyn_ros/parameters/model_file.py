@@ -149,7 +149,7 @@ STARTS = {  # of a URDF's joints
 }
 
 
-def names() -> tuple:
+def names() -> tuple[str, ...]:
     """The shipped models, alphabetically."""
     return tuple(
         sorted(

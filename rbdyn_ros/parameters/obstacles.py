@@ -58,7 +58,7 @@ def find(name: str) -> Parameter | None:
     return next((p for p in schema.table(Obstacle, f"{_ONE}{parts[1]}.") if p.name == name), None)
 
 
-def known(name: str) -> list:
+def known(name: str) -> list[str]:
     """The names of the parameters of the obstacle to which `name` seems to belong."""
     parts = name.split(".")
     if len(parts) < 2 or f"{parts[0]}." != _ONE:
@@ -66,7 +66,7 @@ def known(name: str) -> list:
     return [parameter.name for parameter in schema.table(Obstacle, f"{_ONE}{parts[1]}.")]
 
 
-def require_listed(name: str, names: tuple, source: str) -> None:
+def require_listed(name: str, names: tuple[str, ...], source: str) -> None:
     """ValueError if `name` is a parameter of an obstacle that is not among `names`."""
     if name.startswith(_ONE) and name.split(".")[1] not in names:
         which = name.split(".")[1]

@@ -50,7 +50,7 @@ _OF_ROS = ("use_sim_time", "start_type_description_service")  # every node has t
 _LIST_THEM = "list all with `python -m rbdyn_ros parameters`"
 
 
-def known(node: str | None = None) -> dict:
+def known(node: str | None = None) -> dict[str, Parameter]:
     """The parameters that `node` reads, or any node, by name."""
     tables = [NODES[node]] if node else NODES.values()
     return {parameter.name: parameter for table in tables for parameter in table}

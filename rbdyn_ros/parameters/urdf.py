@@ -45,14 +45,16 @@ class Frame(NamedTuple):
     w: Array  # (3,) [rad/s, world]
 
 
-def attitude(rpy) -> tuple:
+def attitude(rpy) -> tuple[float, ...]:
     """wxyz of roll, pitch, yaw about the fixed axes x, y, z [rad]."""
     turns = (quaternion.exp(angle * axis) for angle, axis in zip(rpy, np.eye(3)))
     roll, pitch, yaw = turns
     return tuple(quaternion.product(yaw, quaternion.product(pitch, roll)).tolist())
 
 
-def read(path: Path, positions: Mapping = _NOTHING, rates: Mapping = _NOTHING) -> Robot:
+def read(
+    path: Path, positions: Mapping[str, float] = _NOTHING, rates: Mapping[str, float] = _NOTHING
+) -> Robot:
     """The robot in a file, its joints at `positions` [rad] or [m] and moving at `rates`.
 
     Both are name -> (value, source); 0 for those that are left out. ValueError, naming the file or

@@ -7,7 +7,7 @@ nodes: defaults, then files, then what the command line sets.
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -97,7 +97,9 @@ def text(path: str | Path, what: str) -> str:
         ) from None
 
 
-def read_files(paths: Iterable, nodes: tuple = ("pendulum_simulator",)) -> dict:
+def read_files(
+    paths: Iterable[str | Path], nodes: tuple[str, ...] = ("pendulum_simulator",)
+) -> dict[str, tuple[Any, str]]:
     """name -> (checked value, source) of what the files say to `nodes`; the source is "file:line".
 
     The value that is written last wins: a later file over an earlier one, and in a file the lower section over the
@@ -170,11 +172,11 @@ def assignment(text: str, option: str = "--set") -> Override:
 
 
 def offline_values(
-    paths: Iterable,
-    overrides: Iterable = (),
+    paths: Iterable[str | Path],
+    overrides: Iterable[Override] = (),
     more: Iterable[Parameter] = (),
-    given: Mapping = MappingProxyType({}),
-) -> dict:
+    given: Mapping[str, Any] = MappingProxyType({}),
+) -> dict[str, Any]:
     """name -> checked value of every parameter of the plant, its start, its input and its integrator, and of `more`.
 
     A later file wins over an earlier one, an override over every file, a later override over an earlier one; `given` are values

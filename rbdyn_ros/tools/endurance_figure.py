@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
-from rbdyn_ros.tools.endurance_limits import SETTLED
+from rbdyn_ros.tools.endurance_limits import SETTLED, Sample
 
 BLUE, ORANGE, GREY = "#1f6fb4", "#d9732b", "#8a8a8a"
 
 
-def write(samples: list, path: Path) -> None:
+def write(samples: list[Sample], path: Path) -> None:
     """Draw it into the PNG `path`. OSError if it cannot be written."""
     from matplotlib.figure import Figure
 

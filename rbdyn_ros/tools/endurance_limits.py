@@ -51,7 +51,7 @@ class Sample(NamedTuple):
     unanswered: float  # share of the states since the look before
 
 
-def judged(samples: list, names: tuple, period: float) -> list:
+def judged(samples: list[Sample], names: tuple[str, ...], period: float) -> list[Check]:
     """The checks of a soak: `names` of the processes, `period` [s] of a tick."""
     late = [sample for sample in samples if sample.t >= SETTLED * samples[-1].t]
     checks = []
@@ -106,7 +106,7 @@ def _median(samples: list, name: str) -> float:
     return float(np.nanmedian([getattr(sample, name) for sample in samples]))
 
 
-def growth(samples: list, values: list[float]) -> float:
+def growth(samples: list[Sample], values: list[float]) -> float:
     """What a least squares line through `values` rises from the first sample to the last; nan for
     fewer than three.
     """

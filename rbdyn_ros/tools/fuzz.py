@@ -4,7 +4,7 @@ accept the next right one.
 
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from rclpy.signals import SignalHandlerOptions
 from rbdyn_ros.ros import qos
 from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.tools.soak_watch import Over
-from rbdyn_ros.tools.wire_fuzz import Fuzz
+from rbdyn_ros.tools.wire_fuzz import Fuzz, Wrong
 from rbdyn_ros.wire.frame import FORCE
 from rbdyn_ros.wire.link import Link
 
@@ -83,7 +83,12 @@ class FuzzedBridge:
         self._node.destroy_node()
         rclpy.try_shutdown()
 
-    def run(self, number: int, seed: int, progress: Callable = lambda frames: frames) -> Survived:
+    def run(
+        self,
+        number: int,
+        seed: int,
+        progress: Callable[[Iterable[Wrong]], Iterable[Wrong]] = lambda frames: frames,
+    ) -> Survived:
         """Send so many wrong frames. Over if the bridge does not come up."""
         self._processes.start(
             "hil_bridge",

@@ -43,7 +43,9 @@ LONGEST = 120.0  # [s] of a run that can be kept
 
 
 @contextmanager
-def ros_bench(subject: Subject, ros: tuple, out: Path, stop: Interruption) -> Iterator["RosBench"]:
+def ros_bench(
+    subject: Subject, ros: tuple[str, ...], out: Path, stop: Interruption
+) -> Iterator["RosBench"]:
     """A bench, ended with everything that it started.
 
     `ros` is (how long to wait for the first command of somebody else's node [s], None to start

@@ -7,7 +7,7 @@ import time
 import psutil
 
 from rbdyn_ros.evaluation.latency.latency_limits import unanswered
-from rbdyn_ros.tools.endurance_limits import Sample, judged
+from rbdyn_ros.tools.endurance_limits import Check, Sample, judged
 from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.tools.soak_watch import Over, Watch
 
@@ -16,7 +16,7 @@ COMING_UP = 180.0  # [s] the first start on a machine compiles
 NAMES = ("simulator", "controller")
 
 
-def soak(nodes: NodeProcesses, watch: Watch, minutes: float) -> tuple:
+def soak(nodes: NodeProcesses, watch: Watch, minutes: float) -> tuple[list[Sample], list[Check]]:
     """Let them run; (samples, checks). Over if one of them ends."""
     for name in NAMES:
         nodes.start(name)
@@ -33,7 +33,7 @@ def soak(nodes: NodeProcesses, watch: Watch, minutes: float) -> tuple:
     return samples, judged(samples, NAMES, watch.latency.tick)
 
 
-def look(watch: Watch, processes: list, begin: float) -> Sample:
+def look(watch: Watch, processes: list[psutil.Process], begin: float) -> Sample:
     """A sample; a new window of latency begins."""
     trip = 1e3 * watch.latency.round_trip.window.percentile(50)
     counts = watch.latency.turn_window()

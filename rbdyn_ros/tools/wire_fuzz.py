@@ -6,7 +6,7 @@ import math
 import random
 import struct
 from binascii import crc32
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from rbdyn_ros.optional import library
@@ -139,7 +139,11 @@ class Counted(NamedTuple):
     mistaken: list  # first few that were taken, or counted under another reason
 
 
-def through_a_link(number: int, seed: int, progress: Callable = lambda frames: frames) -> Counted:
+def through_a_link(
+    number: int,
+    seed: int,
+    progress: Callable[[Iterable[Wrong]], Iterable[Wrong]] = lambda frames: frames,
+) -> Counted:
     """Feed so many wrong frames to one end of the wire, in pieces of any length.
 
     `progress` may wrap the iterator.

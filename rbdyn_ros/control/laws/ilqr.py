@@ -139,7 +139,7 @@ class Ilqr:
         self._memory = _NOTHING
         swing_up.forget(self._swing, self._identified)
 
-    def diagnostics(self) -> dict:
+    def diagnostics(self) -> dict[str, float | str]:
         """What the law is at, how long the motion takes [s], and the plant as identified."""
         phase = ("swinging", "following", "balancing")[self._memory.phase]
         duration = len(self._plan.path.forces) * self._plan.path.h if self._plan else 0.0

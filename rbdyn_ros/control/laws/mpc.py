@@ -215,7 +215,7 @@ class Mpc:
         self._axis = np.array((1.0, 0.0))
         self._program.forget()
 
-    def diagnostics(self) -> dict:
+    def diagnostics(self) -> dict[str, float]:
         """Programs solved, answers of the feedback in their place, longest solve [ms]."""
         return {
             "programs_solved": self.solved,

@@ -166,7 +166,7 @@ class SwingUp:
         """Whether the regulator rules."""
         return bool(self.memory[CAUGHT] > 0.0)
 
-    def diagnostics(self) -> dict:
+    def diagnostics(self) -> dict[str, float]:
         """The plant as identified.
 
         Length and masses over those believed, and the delay of the force [s].

@@ -33,7 +33,7 @@ def eight(width: float) -> Array:
     return np.array(((0.0, 0.0), (-1j * width, 0.0), (0.0, -0.5j * width)))
 
 
-def series(terms: tuple) -> Array:
+def series(terms: tuple[float, ...]) -> Array:
     """Coefficients from (x cos, x sin, y cos, y sin) [m] of each harmonic in turn."""
     c = np.reshape(terms, (-1, 2, 2))
     return np.vstack((np.zeros((1, 2)), c[..., 0] - 1j * c[..., 1]))

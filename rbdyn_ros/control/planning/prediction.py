@@ -37,7 +37,7 @@ class Prediction(NamedTuple):
     position_by: Array  # (N, N)
 
 
-def predicted(A: Array, B: Array, W: Array, S: Array, periods: list) -> Prediction:
+def predicted(A: Array, B: Array, W: Array, S: Array, periods: list[int]) -> Prediction:
     """The prediction over blocks of `periods` [h] each.
 
     A (4, 4), B (4, 1) over one period, W (5, 5) its cost of (e, u), S (4, 4) the cost of what

@@ -8,7 +8,7 @@ The values are those of a run without nodes and, besides, the controller node's 
 import math
 from collections.abc import Callable
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.simulation.closed_loop import ClosedLoop
 from rbdyn_ros.simulation.record import COLUMNS
-from rbdyn_ros.types import Contacts
+from rbdyn_ros.types import Array, Contacts
 
 STATE = COLUMNS[
     : COLUMNS.index("iterations")
@@ -53,7 +53,7 @@ def parameters_of(name: str, module: ModuleType) -> tuple[Parameter, ...]:
     return (*node, SEED, *FAULTS, *options.table(name, module))
 
 
-def closed(name: str, module: ModuleType, values: dict) -> Loop:
+def closed(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
     """The loop of checked values by name.
 
     ValueError, in one sentence, if they do not fit each other.
@@ -126,7 +126,7 @@ def warm_up(loop: Loop) -> str:
     )
 
 
-def columns(loop: Loop, run: ClosedLoop, every: int) -> dict:
+def columns(loop: Loop, run: ClosedLoop, every: int) -> dict[str, Array]:
     """The columns of each `every`-th row by name, each (n,): as `record.columns` has them, then
     the force that acts from then on.
 

@@ -70,7 +70,7 @@ def _missed(trial: Trial) -> str:
     )
 
 
-def settling(trial: Trial) -> list:
+def settling(trial: Trial) -> list[Settling]:
     """`Settling` after the release and after each push."""
     starts = [("release", 0.0)] + [
         (f"push {i}", push.felt) for i, push in enumerate(trial.pushes, 1)
