@@ -20,7 +20,7 @@ HALF_LENGTH = 1.2  # [m] of the rod, joint to centre of mass
 UNTURNED = (1.0, 0.0, 0.0, 0.0)
 
 
-def dzhanibekov() -> tuple:
+def dzhanibekov() -> tuple[System, State]:
     """(System, State): the body about its intermediate axis, attitude and velocity of the
     notebook's unit test.
     """

@@ -18,6 +18,7 @@ from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.tables import OFFLINE
 from rbdyn_ros.simulation.closed_loop import Conditions
 from rbdyn_ros.simulation.closed_loop import run as closed_loop
+from rbdyn_ros.types import Array
 
 QUESTION = (
     "A regulator is designed for a perfect world. Does it stand where sensors are noisy, states "
@@ -62,7 +63,7 @@ def shipped(scenario: str) -> Faults:
     )
 
 
-def played(wrong: Faults, duration: float) -> dict:
+def played(wrong: Faults, duration: float) -> dict[str, Array]:
     """A run from ten degrees under the law for the declared plant: t, the true tilt, the one that
     the law saw, cart, force.
     """

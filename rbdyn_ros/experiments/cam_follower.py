@@ -8,6 +8,7 @@ from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EXACT
 from rbdyn_ros.experiments.outcome import Outcome, above, below, between
 from rbdyn_ros.mechanics.network import event_driven
 from rbdyn_ros.mechanics.network.cam_follower import Params, build, lifted, rate, revolution
+from rbdyn_ros.types import Array
 
 QUESTION = (
     "A cam throws its follower into the air and meets it again. At 358, 660 and 700 rpm, what "
@@ -35,7 +36,7 @@ def run(short: bool, progress) -> Outcome:
     return Outcome(tables, _claims(tables, exact, general))
 
 
-def starts(side: int) -> dict:
+def starts(side: int) -> dict[str, Array]:
     """Impacts per revolution and exponents that side^2 starts settle to, at 358 and 700 rpm."""
     rows = []
     for rpm in (358.0, 700.0):

@@ -35,7 +35,7 @@ def direction(y: Array) -> Array:
     return np.column_stack([np.sin(d), np.cos(d) * np.sin(e), np.cos(d) * np.cos(e)])
 
 
-def angles(n: Array) -> tuple:
+def angles(n: Array) -> tuple[Array, Array]:
     """(d, e) of directions n (n, 3), e in (-pi, pi]."""
     return np.arcsin(n[:, 0]), np.arctan2(n[:, 1], n[:, 2])
 

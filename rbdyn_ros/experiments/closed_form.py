@@ -2,13 +2,15 @@
 against.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.special import ellipj, ellipk
 
 from rbdyn_ros.types import Array
 
 
-def intermediate_axis(inertia: tuple, w1: float, w2: float, t) -> Array:
+def intermediate_axis(inertia: tuple[float, float, float], w1: float, w2: float, t) -> Array:
     """Angular velocity (n, 3) [rad/s, body] of the free body with I_3 < I_1 < I_2 that starts at
     (w1, w2, 0).
 
@@ -59,7 +61,9 @@ def from_rest(pitch: float, cone: float, w0: float, t) -> Array:
     return np.column_stack([np.outer(np.sin(theta), across), np.cos(theta)])
 
 
-def massless_cart_cycle(inertia: float, ml2: float, mgl: float, theta0: float) -> tuple:
+def massless_cart_cycle(
+    inertia: float, ml2: float, mgl: float, theta0: float
+) -> tuple[float, Callable[[Array], Array]]:
     """(time from theta0 to pi [s], joint force / weight as a function of theta) of a rod on a
     massless free cart, from rest.
 

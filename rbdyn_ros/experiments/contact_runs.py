@@ -2,11 +2,12 @@
 their errors.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.experiments import event_driven
+from rbdyn_ros.experiments.event_driven import Impact
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.world import NAMES
 from rbdyn_ros.simulation import loop
@@ -51,7 +52,7 @@ def stepped(
 
 def against(
     system: System, state: State, input: Input, steps, duration: float, first: int, progress
-) -> tuple:
+) -> tuple[dict[str, Array], dict[str, Array], Array, list[Impact], dict[str, Run]]:
     """(errors table, impacts table, exact rows, exact Impacts, {method: Run at the smallest
     step}).
 
@@ -77,13 +78,13 @@ def against(
     return dict(zip(names, map(np.array, zip(*errors)))), _table(impacts), truth, exact, drawn
 
 
-def line(method: str) -> dict:
+def line(method: str) -> dict[str, Any]:
     """Colour, width and label of a method, as keywords of `plot`."""
     colour, width = _LINES[method]
     return {"color": colour, "linewidth": width, "label": method}
 
 
-def of(errors: dict, method: str, column: str) -> Array:
+def of(errors: dict[str, Array], method: str, column: str) -> Array:
     """A column of the errors for one method, in the order of the steps."""
     return errors[column][errors["method"] == method]
 

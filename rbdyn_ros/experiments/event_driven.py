@@ -31,7 +31,9 @@ class Impact(NamedTuple):
     after: float  # u_N^+ [m/s]
 
 
-def follow(system: System, state: State, input: Input, times, most: int = 1000) -> tuple:
+def follow(
+    system: System, state: State, input: Input, times, most: int = 1000
+) -> tuple[Array, list[Impact]]:
     """(rows (n, 11) of q and v at `times`, which begin at the state's, and the Impacts until the
     last of them).
 

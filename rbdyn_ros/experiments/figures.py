@@ -33,7 +33,7 @@ LABELS = {
 GREY = "#8a8a8a"
 
 
-def named(key: str) -> dict:
+def named(key: str) -> dict[str, str]:
     """Colour and label of a method, as keywords of `plot`."""
     return {"color": COLOURS[key], "label": LABELS[key]}
 

@@ -22,7 +22,7 @@ from rbdyn_ros.types import Array, State, System
 DZHANIBEKOV = (0.0801587, 0.0825397, 0.00396825)
 
 
-def build(inertia: tuple, mass: float = 1.0) -> System:
+def build(inertia: tuple[float, float, float], mass: float = 1.0) -> System:
     """A body with principal `inertia` [kg m^2] that nothing acts on; ValueError if it is no
     body's.
     """
@@ -54,7 +54,7 @@ def momentum(system: System, state: State) -> Array:
     return np.array(unit_quaternion.rotated(tuple(state.q[2:].tolist()), tuple(p.tolist())))
 
 
-def preprocessed(system: System, state: State, h: float) -> tuple:
+def preprocessed(system: System, state: State, h: float) -> tuple[System, State]:
     """(System, State) for `moser_veselov` at the step h that follow the given ones to order 4.
 
     Angular momentum and attitude are the same; the angular velocity is I~^-1 p (`postprocessed`

@@ -26,7 +26,12 @@ class March(NamedTuple):
 
 
 def march(
-    net: Network, q: tuple, v: tuple, h: float, steps: int, progress=lambda fraction: None
+    net: Network,
+    q: tuple[Array, ...],
+    v: tuple[Array, ...],
+    h: float,
+    steps: int,
+    progress=lambda fraction: None,
 ) -> March:
     """`steps` steps of moreau_jean; ValueError where none can begin, and with the stepper's
     sentence if one fails.

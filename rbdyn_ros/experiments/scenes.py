@@ -187,7 +187,7 @@ class Block(NamedTuple):
     gravity: float = GRAVITY  # [m/s^2]
 
 
-def slope_axes(params: Block) -> tuple:
+def slope_axes(params: Block) -> tuple[Array, Array]:
     """(normal, downhill) of the plane, unit [world]."""
     s, c = math.sin(params.slope), math.cos(params.slope)
     return np.array([s, 0.0, c]), np.array([c, 0.0, -s])
@@ -215,13 +215,13 @@ def block(params: Block, speed: float = 0.0) -> Scene:
     )
 
 
-def way(params: Block, q: Array, v: Array) -> tuple:
+def way(params: Block, q: Array, v: Array) -> tuple[float, float]:
     """(s [m], ds/dt [m/s]) of the block downhill from the origin, for its q (7,) and v (6,)."""
     _, downhill = slope_axes(params)
     return float(q[:3] @ downhill), float(v[:3] @ downhill)
 
 
-def slide(params: Block, speed: float, t: float) -> tuple:
+def slide(params: Block, speed: float, t: float) -> tuple[float, float]:
     """(s [m], ds/dt [m/s]) of the block after t [s] (N.29)."""
     pull, brake = (
         params.gravity * x

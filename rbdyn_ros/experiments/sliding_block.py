@@ -6,6 +6,7 @@ from rbdyn_ros.experiments import figures, scenes
 from rbdyn_ros.experiments.nonsmooth_runs import march_model
 from rbdyn_ros.experiments.outcome import Outcome, below
 from rbdyn_ros.mechanics import model
+from rbdyn_ros.types import Array
 
 QUESTION = (
     "A block pushed over a table rests on four corners, one more than are needed. Does dry "
@@ -44,7 +45,7 @@ def run(short: bool, progress) -> Outcome:
     return Outcome(tables, _claims(tables))
 
 
-def slid(params: scenes.Block, v0: float, h: float, duration: float) -> tuple:
+def slid(params: scenes.Block, v0: float, h: float, duration: float) -> tuple[Array, float]:
     """(the track, the largest tilt of the quaternion) of a slide."""
     run = march_model(model.build(*scenes.block(params, v0)), h, int(np.ceil(duration / h)))
     _, downhill = scenes.slope_axes(params)

@@ -47,7 +47,7 @@ def build(params: Params) -> Scene:
     return Scene(bodies, q, v, None, pairs.build(1, touch))
 
 
-def exact(params: Params, times) -> tuple:
+def exact(params: Params, times) -> tuple[Array, Array]:
     """(q (k, 7), v (k, 6)) at `times` [s] by the reduced equations, DOP853 at rtol 1e-13;
     RuntimeError if it stops.
     """

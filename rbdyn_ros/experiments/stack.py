@@ -8,6 +8,7 @@ from rbdyn_ros.experiments import figures, scenes
 from rbdyn_ros.experiments.outcome import Outcome, above, below
 from rbdyn_ros.experiments.stack_runs import settled
 from rbdyn_ros.mechanics.solvers import select
+from rbdyn_ros.types import Array
 
 QUESTION = (
     "Five boxes fall onto each other and lie still; four lean over a table's edge; a ball rests "
@@ -39,7 +40,7 @@ SOLVERS = ("fc3d_hybrid", "fc3d_newton", "fc3d_admm", "fc3d_nsgs")
 TOLERANCE = 1e-8
 
 
-def made() -> dict:
+def made() -> dict[str, scenes.Scene]:
     """The stacks by name."""
     return {
         "tower": scenes.tower(),
@@ -51,7 +52,7 @@ def made() -> dict:
     }
 
 
-def weights() -> dict:
+def weights() -> dict[str, Array]:
     """What each level of a stack that stands must carry [N], from the floor up."""
     each = np.arange(5, 0, -1.0)
     return {

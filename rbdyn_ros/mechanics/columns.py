@@ -8,7 +8,7 @@ that takes a column would be compiled once for each value.
 import numpy as np
 
 
-def offsets(*widths: int) -> tuple:
+def offsets(*widths: int) -> tuple[np.int64, ...]:
     """The first column of each of the groups of `widths`, and the number of all columns."""
     return tuple(np.int64(at) for at in np.cumsum((0, *widths)))
 

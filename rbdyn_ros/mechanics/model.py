@@ -142,7 +142,9 @@ def build(
     return model
 
 
-def start(bodies: Bodies, constraints: Constraints, q, v, names: tuple = ()) -> tuple:
+def start(
+    bodies: Bodies, constraints: Constraints, q, v, names: tuple[str, ...] = ()
+) -> tuple[Array, Array]:
     """Copies of q (n, 7) and v (n, 6); ValueError where they are none of these bodies, or v would
     open a joint.
     """
@@ -178,7 +180,7 @@ def advance(model: Model, h: float, n: int, composition: str = "none") -> int:
     return stepper(model, composition)(model.arena, float(h), int(n))
 
 
-def stepper(model: Model, composition: str = "none") -> Callable:
+def stepper(model: Model, composition: str = "none") -> Callable[[Arena, float, int], int]:
     """What takes the steps of `advance`, compiled or read from the cache: (arena, h, n) -> taken."""
     if composition == "none":
         return bound(step.advance, model.arena, 1e-3, 1)
@@ -207,7 +209,7 @@ def add_node_reactions(model: Model, sign: float) -> None:
     bound(velocity.add_node_reactions, model.arena, 1.0)(model.arena, sign)
 
 
-def state(model: Model) -> tuple:
+def state(model: Model) -> tuple[Array, Array]:
     """(q (n, 7), v (n, 6)): places, and the velocities of this instant with joints and closed
     contacts obeyed.
     """
@@ -257,7 +259,7 @@ def work_of_drives(model: Model, impulses: Array, reactions: Array) -> float:
     return float(work)
 
 
-def momenta(model: Model) -> tuple:
+def momenta(model: Model) -> tuple[Array, Array]:
     """(linear momentum (3,) [kg m/s], angular momentum about the origin (3,) [kg m^2/s]), world."""
     q, v = state(model)
     return (

@@ -4,6 +4,7 @@ is joined to whom.
 
 import gc
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -33,10 +34,10 @@ def arena_of(
     constraints: Constraints,
     pairs: Pairs,
     impacts: int,
-    options: tuple,
+    options: tuple[Any, ...],
     springs: Springs,
     colliders: Colliders,
-) -> tuple:
+) -> tuple[Arena, tuple[Any, ...]]:
     """(Arena, owners) of a model at q (n, 7), v (n, 6) whose rows are independent, with room for
     so many impacts; owners says which joint each block belongs to.
 
@@ -56,7 +57,7 @@ def arena_of(
     return _packed(parts), owners
 
 
-def bound(function: Callable, arena: Arena, *numbers) -> Callable:
+def bound(function: Callable[..., Any], arena: Arena, *numbers) -> Callable[..., Any]:
     """`kernel.bound`, asked once for each function: the arenas of all models have one type.
 
     Python's cyclic garbage waits meanwhile: the compiler makes millions of objects that stay, and

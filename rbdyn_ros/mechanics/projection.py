@@ -64,7 +64,7 @@ def project(model: models.Model, tolerance: float = 1e-12, max_iterations: int =
     return found
 
 
-def closed(memory: Arena, q: Array, v: Array, tolerance: float = 1e-14) -> tuple:
+def closed(memory: Arena, q: Array, v: Array, tolerance: float = 1e-14) -> tuple[Array, Array]:
     """(q (n, 7), v (n, 6)) with the joints of the arena closed and obeyed; the arena is left
     there.
     """

@@ -91,7 +91,9 @@ def rod(
     return cylinder(radius, length, mass, density, **start)
 
 
-def assembled(bodies: list, gravity=(0.0, 0.0, -9.81)) -> tuple:
+def assembled(
+    bodies: list[Body], gravity=(0.0, 0.0, -9.81)
+) -> tuple[rigid_bodies.Bodies, Array, Array]:
     """(Bodies, q (n, 7), v (n, 6)) of a list; ValueError names the body that cannot be."""
     columns = [np.array(column, dtype=float) for column in zip(*bodies)]
     arrays = rigid_bodies.build(columns[0], columns[1], gravity, columns[6])

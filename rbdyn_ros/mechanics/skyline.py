@@ -14,7 +14,7 @@ from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
 
 
-def plan(bodies: int, sides: list) -> tuple:
+def plan(bodies: int, sides: list[tuple[int, int]]) -> tuple[int, np.ndarray]:
     """(numbers, envelope (6n, 2)) for bodies that touch each other as `sides` [(a, b)] says."""
     first = np.arange(bodies)
     for a, b in sides:

@@ -5,6 +5,8 @@ The matrix has 3x3 blocks, one for each pair of joint blocks that share a body, 
 joints close loops. A chain or a tree costs as much as it has joints.
 """
 
+from typing import Any
+
 import numpy as np
 
 from rbdyn_ros.geometry import vec
@@ -14,7 +16,7 @@ from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, number, put, put9
 
 
-def plan(sides: list) -> tuple:
+def plan(sides: list[tuple[int, int]]) -> tuple[Any, ...]:
     """(blocks, gather, pivots, reach, updates) for joint blocks between the bodies `sides` [(a,
     b), ...], by least degree.
     """

@@ -20,7 +20,7 @@ KINDS = {
 }
 
 
-def main(argv: list) -> int:
+def main(argv: list[str]) -> int:
     """Run the nodes of these names until a signal comes or the parent is gone."""
     leave_at_once()  # the imports take a second
     faulthandler.enable()  # who started this finds the line of a crash in the log

@@ -102,7 +102,7 @@ def _shapes(link, center: tuple, material: str, rgba: str) -> list:
     return shapes
 
 
-def box_inertia(mass: float, size: tuple) -> tuple:
+def box_inertia(mass: float, size: tuple[float, float, float]) -> tuple[float, float, float]:
     """Principal inertia of a solid box about its center [kg m^2].
 
     The cart never turns, so no motion depends on it; but readers refuse a link that has none.

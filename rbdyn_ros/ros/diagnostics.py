@@ -1,11 +1,15 @@
 """/diagnostics (REP-107): the worst level first, numbers as strings."""
 
+from typing import Any
+
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
+Finding = tuple[bytes, str]  # (level, sentence)
+Line = tuple[str, list[Finding], dict[str, Any]]  # (part, findings, values)
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
 
-def status(name: str, findings: list, values: dict) -> DiagnosticStatus:
+def status(name: str, findings: list[Finding], values: dict[str, Any]) -> DiagnosticStatus:
     """One line of diagnostics: `findings` are (level, sentence), the worst one gives level and
     message.
     """
@@ -16,7 +20,7 @@ def status(name: str, findings: list, values: dict) -> DiagnosticStatus:
     )
 
 
-def array(stamp, statuses: list) -> DiagnosticArray:
+def array(stamp, statuses: list[DiagnosticStatus]) -> DiagnosticArray:
     """The message."""
     message = DiagnosticArray(status=statuses)
     message.header.stamp = stamp

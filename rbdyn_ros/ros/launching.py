@@ -6,6 +6,7 @@ defaults, have the say.
 """
 
 import os
+from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
@@ -23,7 +24,7 @@ ENDING = "30"
 
 
 def argument(
-    name: str, description: str, default="", choices: tuple | None = None
+    name: str, description: str, default="", choices: tuple[str, ...] | None = None
 ) -> DeclareLaunchArgument:
     """A launch argument; without a default it is left empty."""
     return DeclareLaunchArgument(
@@ -31,7 +32,7 @@ def argument(
     )
 
 
-def shared() -> list:
+def shared() -> list[DeclareLaunchArgument]:
     """The arguments of every node of the plant and of the controller."""
     scenarios = sorted(file.stem for file in (share.config() / "scenarios").glob("*.yaml"))
     return [
@@ -51,7 +52,7 @@ def shared() -> list:
     ]
 
 
-def start_conditions() -> list:
+def start_conditions() -> list[DeclareLaunchArgument]:
     """The arguments of a plant that waits for other nodes."""
     return [
         argument(
@@ -64,10 +65,10 @@ def start_conditions() -> list:
 
 def started(
     executable: str,
-    files: tuple = (),
-    parameters: dict | None = None,
-    switched: dict | None = None,
-    implied: dict | None = None,
+    files: tuple[str, ...] = (),
+    parameters: dict[str, Any] | None = None,
+    switched: dict[str, Any] | None = None,
+    implied: dict[str, Any] | None = None,
     condition=None,
 ):
     """Start a node.
@@ -80,7 +81,7 @@ def started(
     it sets, if it is given and nothing else sets that parameter.
     """
 
-    def start(context) -> list:
+    def start(context) -> list[Node]:
         given = context.launch_configurations
         chosen = {
             name: LaunchConfiguration(word)

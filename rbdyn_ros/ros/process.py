@@ -19,7 +19,9 @@ SWITCH_INTERVAL = (
 )
 
 
-def run(kinds: tuple, args=None, until=lambda: False, executor=patient, nice: int = 0) -> int:
+def run(
+    kinds: tuple[type, ...], args=None, until=lambda: False, executor=patient, nice: int = 0
+) -> int:
     """Make one node of each kind and spin them in this process, by an executor of the given kind;
     the exit code.
 

@@ -1,6 +1,7 @@
 """Quality of service, by what a topic is; and who asks for what is not offered."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.node import Node
@@ -25,7 +26,7 @@ KEPT = 20  # messages of a topic in lockstep, after which all must have been ack
 KEPT_COMMANDS = 100  # that a controller keeps for a recorder
 
 
-def publishing() -> dict:
+def publishing() -> dict[str, Any]:
     """Options of a publisher: a user may change history, depth and reliability by
     `qos_overrides.*` parameters.
 
@@ -38,7 +39,7 @@ def publishing() -> dict:
     )
 
 
-def subscribing() -> dict:
+def subscribing() -> dict[str, Any]:
     """Options of a subscription, likewise."""
     return dict(
         qos_overriding_options=QoSOverridingOptions.with_default_policies(),

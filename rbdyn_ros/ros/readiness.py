@@ -37,7 +37,7 @@ class ReceptionReport:
             String, "~/received", qos.LATCHED, **qos.publishing()
         )
 
-    def publish(self, states: dict) -> None:
+    def publish(self, states: dict[str, str]) -> None:
         """Publish the states (topic -> RECEIVED, WAITING or IGNORED) if they have changed."""
         text = "\n".join(
             f"{topic} {state}" for topic, state in {OTHERS: self._others, **states}.items()
@@ -122,7 +122,7 @@ class StartCondition:
                 yield f"{name} has not received {', '.join(waiting)}"
 
 
-def answers(node: Node, topics: Iterable, names: Iterable | None = None) -> set:
+def answers(node: Node, topics: Iterable[str], names: Iterable[str] | None = None) -> set[str]:
     """The resolved names of the command topics, and of the `~/controller_state` of the nodes that
     publish on them.
 

@@ -7,6 +7,7 @@ whatever its name.
 """
 
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -14,7 +15,7 @@ MODEL, MARKERS = "rviz_default_plugins/RobotModel", "rviz_default_plugins/Marker
 DRAWN = ("cart", "rod")  # namespaces of the markers that show what the robot model shows
 
 
-def with_prefix(view: dict, prefix: str) -> dict:
+def with_prefix(view: dict[str, Any], prefix: str) -> dict[str, Any]:
     """The content of a .rviz file for frames with this prefix.
 
     A display that has a TF Prefix already keeps it.

@@ -8,12 +8,13 @@ is waited for. Nothing here makes it a hard real-time program.
 
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 PRIVILEGE = "give the user an `rtprio` and a `nice` limit (/etc/security/limits.d), or the process CAP_SYS_NICE, or leave it 0"
 
 
-def apply(values: dict, warn: Callable) -> None:
+def apply(values: Mapping[str, Any], warn: Callable[[str], object]) -> None:
     """Put every thread of this process where `values` ("process.*") want it; `warn(sentence)` for
     what is refused.
 
@@ -37,7 +38,7 @@ def apply(values: dict, warn: Callable) -> None:
         )
 
 
-def settle(values: dict) -> None:
+def settle(values: Mapping[str, Any]) -> None:
     """After the start: let the collector look at what is new only, or not at all."""
     if values["process.gc"] == "on":
         return
@@ -47,7 +48,7 @@ def settle(values: dict) -> None:
         gc.disable()
 
 
-def processors(text: str) -> set:
+def processors(text: str) -> set[int]:
     """The numbers in a list such as 0,2-3."""
     ends = [part.partition("-") for part in text.split(",")]
     return {

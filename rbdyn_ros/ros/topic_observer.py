@@ -2,6 +2,7 @@
 
 import math
 import time
+from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -122,7 +123,7 @@ class TopicObserver:
         self,
         start: int,
         end: int,
-        pushes: tuple = (),
+        pushes: tuple[Any, ...] = (),
         wall_time: float = math.nan,
         failure: str = "",
         interrupted: bool = False,

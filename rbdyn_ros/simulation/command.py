@@ -40,7 +40,7 @@ class Rejected(ValueError):
         self.reason = reason
 
 
-def force_of(components, what: str) -> tuple:
+def force_of(components, what: str) -> tuple[float, float]:
     """(Fx, Fy) of a list. Rejected if it has not two elements, or one that is not finite."""
     if len(components) != 2:
         raise Rejected(
@@ -115,7 +115,7 @@ class CommandQueue:
             self.rejected[rejected.reason] += 1
             self.rejection = str(rejected)
 
-    def taken(self, until: float) -> list:
+    def taken(self, until: float) -> list[Command]:
         """The commands since the last call that were received until then [s, steady], oldest
         first.
         """
@@ -181,7 +181,7 @@ class Watchdog(NamedTuple):
         """Whether a command of this age [s] has stopped to count."""
         return 0.0 < self.timeout < age
 
-    def force(self, force: tuple, age: float) -> tuple:
+    def force(self, force: tuple[float, float], age: float) -> tuple[float, float]:
         """What to apply (2,) [N] when the newest command `force` has this age [s]."""
         if not self.expired(age) or self.reaction == "hold":
             return force

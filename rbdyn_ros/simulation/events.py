@@ -7,12 +7,13 @@ import numpy as np
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, candidate
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK
 from rbdyn_ros.simulation.record import write_table
+from rbdyn_ros.types import Array
 
 COLUMNS = ("t", "contact", "P_n", "P_t1", "P_t2", "u_n_minus", "u_n_plus", "status")
 _STATUS = {STICK: "stick", SLIDE: "slide"}
 
 
-def events(memory: ContactState) -> dict:
+def events(memory: ContactState) -> dict[str, Array]:
     """The columns of the impacts that `memory` holds, each (n,).
 
     t [s], the contact's name, its impulse P [N s] along normal and tangents, its normal velocity

@@ -3,7 +3,7 @@ it fails.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def run(
     rows: int,
     steps_per_row: int,
     progress=lambda row: True,
-    options: tuple | None = None,
+    options: tuple[Any, ...] | None = None,
 ) -> Record:
     """Take `rows` times `steps_per_row` steps of h [s] from `state`; row 0 is the start.
 
@@ -80,7 +80,7 @@ def run(
 
 def failure(
     integrator: Integrator,
-    options: tuple,
+    options: tuple[Any, ...],
     t: float,
     h: float,
     iterations: int,

@@ -20,6 +20,7 @@ from rbdyn_ros.simulation import rows as rows_of
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.progress import bar, notice
 from rbdyn_ros.simulation.record import write_table
+from rbdyn_ros.types import Array
 
 STEP = Parameter("--step", 1e-3, "s", "step", low=0.0, low_open=True)
 DURATION = Parameter("--duration", 10.0, "s", "simulated time", low=0.0, low_open=True)
@@ -126,7 +127,7 @@ def run(planned: Job, say) -> int:
         return _kept(planned, record, seconds, stop.signal, say)
 
 
-def columns(model: models.Model, record: runs.Record) -> dict:
+def columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
     """The columns of a run by name, each (rows,).
 
     t [s]; of each body BODY.x y z [m, world, center of mass], qw qx qy qz (body to world), vx vy
@@ -160,7 +161,7 @@ def columns(model: models.Model, record: runs.Record) -> dict:
     return table | {"opening": record.opening}
 
 
-def impact_columns(model: models.Model, record: runs.Record) -> dict:
+def impact_columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
     """The columns of the impacts: t [s], contact, bodies, P_n P_t1 P_t2 [N s], u_n before and
     after [m/s].
     """
@@ -177,12 +178,12 @@ def impact_columns(model: models.Model, record: runs.Record) -> dict:
     } | {word: impacts[:, 2 + k] for k, word in enumerate(words)}
 
 
-def joint_names(record: runs.Record) -> tuple:
+def joint_names(record: runs.Record) -> tuple[str, ...]:
     """The joints' own names."""
     return tuple(name.split(" ")[1] for name in record.names)
 
 
-def contact_names(model: models.Model) -> tuple:
+def contact_names(model: models.Model) -> tuple[str, ...]:
     """The contacts' own names."""
     return tuple(name.removeprefix("contact ") for name in model.names.contacts)
 

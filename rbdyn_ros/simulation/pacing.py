@@ -41,7 +41,7 @@ class Pacer:
         """Count the next deadline from now."""
         self._base, self._ticks, self._period = self._clock(), 0, 0.0
 
-    def wait(self, period: float, stopped: Callable, policy: str = "skip") -> float:
+    def wait(self, period: float, stopped: Callable[[], bool], policy: str = "skip") -> float:
         """Sleep until the next deadline, `period` [s] after the one before; 0 does not sleep.
 
         Ends early if `stopped()`.
@@ -60,7 +60,7 @@ class Pacer:
         self._sleep_until(deadline, stopped)
         return overrun
 
-    def beat(self, period: float) -> tuple | None:
+    def beat(self, period: float) -> tuple[float, int] | None:
         """(base [s, steady], deadlines that are past) of that period; None where another one, or
         none, was waited for last.
         """
@@ -70,7 +70,7 @@ class Pacer:
         """Somebody else waited for so many deadlines."""
         self._ticks += deadlines
 
-    def halfway(self, period: float, stopped: Callable) -> None:
+    def halfway(self, period: float, stopped: Callable[[], bool]) -> None:
         """Sleep until the middle between the last deadline and the next, where they are known."""
         if period == self._period:
             self._sleep_until(self._base + (self._ticks + 0.5) * period, stopped)

@@ -125,7 +125,7 @@ class Plant:
         return self.elapsed if np.array_equal(new, old) else 0.0
 
     @property
-    def touches(self) -> tuple:
+    def touches(self) -> tuple[touching.Touch, ...]:
         """What presses on the pendulum, a `touching.Touch` each."""
         return touching.touches(self.contact, self.q)
 
@@ -141,15 +141,15 @@ class Plant:
         """Whether the cart is beyond `cart.travel` along x or y."""
         return max(abs(self.q.item(0)), abs(self.q.item(1))) > self.setup.travel
 
-    def point(self, p_b: tuple) -> Array:
+    def point(self, p_b: tuple[float, float, float]) -> Array:
         """Where the rod's point `p_b` [m, body, from the joint] is, (3,) [m, world]."""
         return spherical_pendulum.point(self.q, p_b)
 
-    def to_world(self, vector) -> tuple:
+    def to_world(self, vector) -> tuple[float, float, float]:
         """A vector (3,) of the rod's axes in the world's."""
         return unit_quaternion.rotated(tuple(self.q[2:].tolist()), tuple(map(float, vector)))
 
-    def specific_force(self) -> tuple:
+    def specific_force(self) -> tuple[float, float, float]:
         """The specific force (3,) [m/s^2, body] at the IMU, now (`mechanics.pendulum.imu`)."""
         contact, work, position = self.imu_arguments
         loads, state = (self.input, contact, work), (self.time, self.q, self.v)

@@ -11,11 +11,12 @@ import numpy as np
 
 from rbdyn_ros.files import replacing
 from rbdyn_ros.simulation.loop import Record
+from rbdyn_ros.types import Array
 
 COLUMNS = tuple("t,x,y,qw,qx,qy,qz,vx,vy,wx,wy,wz,E,Lz,Px,Py,p3,iterations,residual".split(","))
 
 
-def columns(record: Record) -> dict:
+def columns(record: Record) -> dict[str, Array]:
     """The columns of a run by name, each (n,).
 
     t [s]; x y, vx vy the cart [m, m/s]; qw qx qy qz the rod's quaternion, body to world; wx wy wz
@@ -32,7 +33,7 @@ def write(record: Record, path: str | Path) -> None:
     write_table(columns(record), path)
 
 
-def write_table(table: dict, path: str | Path) -> None:
+def write_table(table: dict[str, Array], path: str | Path) -> None:
     """Write columns (n,) by name to a .csv (shortest digits that give every float back) or .npz
     (one array per column).
 

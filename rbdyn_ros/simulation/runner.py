@@ -225,7 +225,7 @@ class Runner:
         with self._asking():
             self.plant.push(wrench, end)
 
-    def recent_history(self) -> tuple:
+    def recent_history(self) -> tuple[Array, Array]:
         """(stamps (n,), rows (n, 13)) of the newest ticks, as `History.read` gives them."""
         with self._asking():
             return self.history.read()

@@ -3,6 +3,9 @@
 ValueError says what does not fit.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from rbdyn_ros import parameters
 from rbdyn_ros.faults.options import faults
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
@@ -12,7 +15,7 @@ from rbdyn_ros.simulation.pace import Pace
 from rbdyn_ros.simulation.plant import Setup
 
 
-def plant_setup(values: dict) -> Setup:
+def plant_setup(values: Mapping[str, Any]) -> Setup:
     """The plant of the checked values (name -> value)."""
     params = actual_plant(values)
     system = spherical_pendulum.build(params)
@@ -36,7 +39,7 @@ def plant_setup(values: dict) -> Setup:
     )
 
 
-def pace(values: dict) -> Pace:
+def pace(values: Mapping[str, Any]) -> Pace:
     """How the checked values let the plant run."""
     watchdog = Watchdog(
         values["watchdog.timeout"], values["watchdog.reaction"], values["watchdog.ramp_time"]

@@ -79,7 +79,7 @@ class Statistics:
         self.step_time = max(self.step_time, step_time)
         self.off_travel = self.off_travel and not ticks
 
-    def percentiles(self) -> tuple:
+    def percentiles(self) -> tuple[float, float, float]:
         """Round trip (p50, p99, max) [s], nan before the first."""
         trips = sorted(self.round_trips)
         if not trips:

@@ -8,7 +8,7 @@ The live loop calls this kernel once from Python (`simulation.plant`), the compi
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -136,7 +136,7 @@ def _tick(system, options, input, config, drive, state, ring, command):
 
 
 @cache
-def tick_kernel(name: str, advance: Callable) -> Callable:
+def tick_kernel(name: str, advance: Callable[..., Any]) -> Callable[..., Any]:
     """The tick of an integrator: see `_tick`."""
     return specialised(_tick, name, advance=advance)
 
@@ -166,7 +166,7 @@ class Ticker:
         )
 
     @property
-    def arguments(self) -> tuple:
+    def arguments(self) -> tuple[Any, ...]:
         """What the kernel takes before the command."""
         return *self._fixed, self.config, self.drive, self.state, self.history.ring
 

@@ -23,7 +23,7 @@ class Timeline:
         """The recorded instant `stamp` [ns] is now."""
         self._now, self._looked = stamp, self._clock()
 
-    def wait(self, stamp: int, pace: Callable, stopped: Callable) -> None:
+    def wait(self, stamp: int, pace: Callable[[], float], stopped: Callable[[], bool]) -> None:
         """Sleep until the recorded instant `stamp` [ns].
 
         `pace()` is recorded seconds per second, 0 a pause. Ends early if `stopped()`.

@@ -7,7 +7,7 @@ import numpy as np
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.pendulum import world
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
-from rbdyn_ros.types import Array
+from rbdyn_ros.types import Array, Vector
 
 
 class Touch(NamedTuple):
@@ -19,7 +19,7 @@ class Touch(NamedTuple):
     force: tuple  # mean over the step, on the pendulum (3,) [N, world]
 
 
-def touches(memory: ContactState | None, q: Array) -> tuple:
+def touches(memory: ContactState | None, q: Array) -> tuple[Touch, ...]:
     """The contacts whose force is not zero, at the pose q (6,); () where there is nothing to
     touch.
     """
@@ -44,7 +44,7 @@ def _height(memory: ContactState, i: int) -> float:
     return 0.0 if memory.rho[i] == world.ON_CART else float(memory.rho[i])
 
 
-def resultant(touches: tuple) -> tuple:
+def resultant(touches: tuple[Touch, ...]) -> tuple[Vector, Vector, Vector]:
     """(point, force, torque) [m, N, N m, world] of all touches: one wrench with the same effect on
     a body.
 

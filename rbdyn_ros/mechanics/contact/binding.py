@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 from rbdyn_ros.kernel import part, specialised
 
 
-def bind(templates: tuple[Callable, ...], contacts: ModuleType, **scope) -> dict[str, Callable]:
+def bind(
+    templates: tuple[Callable[..., Any], ...], contacts: ModuleType, **scope
+) -> dict[str, Callable[..., Any]]:
     """Parts of the code of plain functions, by name, whose global `contacts` is that module.
 
     Each finds those before it, and what else is in `scope`, under their names.

@@ -8,7 +8,7 @@ Boxes, spheres, capsules, cylinders and points are exact against each other and 
 """
 
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -109,7 +109,7 @@ def colliders(geoms, friction=0.0, restitution=0.0, contacts: int | None = None)
     return Colliders(geoms, float(friction), float(restitution), int(contacts))
 
 
-def pairs_between(a: Geom, b: Geom, mu: float = 0.0, e: float = 0.0) -> list:
+def pairs_between(a: Geom, b: Geom, mu: float = 0.0, e: float = 0.0) -> list[tuple[Any, ...]]:
     """The candidates between two shapes, with friction mu and restitution e, for `pairs.build`.
 
     The first body of each candidate is that of `a`, if it has one and `a` is no plane, else that

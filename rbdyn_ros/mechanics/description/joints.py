@@ -136,7 +136,7 @@ def selected(constraints: Constraints, keep) -> Constraints:
     return Constraints(rows, *(tuple(column[i] for i in keep) for column in constraints[1:]))
 
 
-def joint_names(constraints: Constraints) -> tuple:
+def joint_names(constraints: Constraints) -> tuple[str, ...]:
     """The name of each joint, those without a row left out."""
     names = dict(zip(constraints.joint, constraints.names))
     return tuple(names[i].rsplit(", row ", 1)[0] for i in sorted(names))

@@ -9,7 +9,7 @@ g [m] is the gap, negative where they overlap; N points out of b. The world is b
 kinds belong to shapes with faces that end (features.py, cylinders.py); geoms.py makes them.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -87,7 +87,7 @@ def gaps(pairs, q):
 
 def corner(
     a: int, p, b: int = WORLD, n=(0.0, 0.0, 1.0), s=(0.0, 0.0, 0.0), mu=0.0, e=0.0
-) -> tuple:
+) -> tuple[Any, ...]:
     """The point p of a on the plane of b through s with the outward normal n."""
     return ball(a, 0.0, p, b, n, s, mu, e)
 
@@ -101,7 +101,7 @@ def ball(
     s=(0.0, 0.0, 0.0),
     mu=0.0,
     e=0.0,
-) -> tuple:
+) -> tuple[Any, ...]:
     """A ball [m] at p of a on the plane of b through s with the outward normal n."""
     n = arguments.unit(n, "n", 3, "divide it by its length")
     radius = _within(radius, "the radius of a ball", 0.0, np.inf, " m")
@@ -117,7 +117,7 @@ def balls(
     s=(0.0, 0.0, 0.0),
     mu=0.0,
     e=0.0,
-) -> tuple:
+) -> tuple[Any, ...]:
     """Balls [m] at p of a and s of b."""
     radius_a, radius_b = (
         _within(r, "the radius of a ball", 0.0, np.inf, " m") for r in (radius_a, radius_b)
@@ -125,7 +125,9 @@ def balls(
     return (BALLS, a, b, p, s, radius_a + radius_b, radius_a, mu, e)
 
 
-def box(a: int, half, b: int = WORLD, n=(0.0, 0.0, 1.0), s=(0.0, 0.0, 0.0), mu=0.0, e=0.0) -> list:
+def box(
+    a: int, half, b: int = WORLD, n=(0.0, 0.0, 1.0), s=(0.0, 0.0, 0.0), mu=0.0, e=0.0
+) -> list[tuple[Any, ...]]:
     """The eight corners of a box with half edges (3,) [m] on a plane of b."""
     signs = np.array(np.meshgrid((-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0))).reshape(3, -1).T
     return [corner(a, at, b, n, s, mu, e) for at in signs * arguments.array(half, "half", 3)]

@@ -92,7 +92,9 @@ def reduced(constraints: Constraints, q: Array) -> Constraints:
     return selected(constraints, independent(constraints, q).kept)
 
 
-def shared(constraints: Constraints, kept: tuple, held: Array, q: Array, wrenches: Array) -> Array:
+def shared(
+    constraints: Constraints, kept: tuple[int, ...], held: Array, q: Array, wrenches: Array
+) -> Array:
     """`wrenches` (joints, 2, 6) of the independent rows `kept` alone, shared among all rows at q
     (n, 7) so that the norm of the multipliers is least (C.10).
 

@@ -7,7 +7,7 @@ M.30).
 The damping is a force -c dl/dt, or a torque -c dphi/dt.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,9 @@ class Springs(NamedTuple):
     damping: Array  # (k,) [N s/m] or [N m s/rad]
 
 
-def linear(a: int, p, b: int, s, stiffness: float, length: float, damping: float = 0.0) -> tuple:
+def linear(
+    a: int, p, b: int, s, stiffness: float, length: float, damping: float = 0.0
+) -> tuple[Any, ...]:
     """A spring of a rest length [m] from p of a to s of b [m, in the bodies]."""
     return (LINEAR, a, b, p, s, (1.0, 0.0, 0.0, 0.0), stiffness, length, damping)
 
@@ -46,7 +48,7 @@ def torsion(
     stiffness: float,
     angle: float = 0.0,
     damping: float = 0.0,
-) -> tuple:
+) -> tuple[Any, ...]:
     """A spring about an axis of a that is one of b, too; `turn` is the attitude of a in b, wxyz,
     from which angles are counted, `angle` [rad] the one at rest.
     """

@@ -10,7 +10,7 @@ from rbdyn_ros.geometry import arguments
 from rbdyn_ros.types import Array, Input, State
 
 
-def copies(state: State) -> tuple:
+def copies(state: State) -> tuple[Array, Array]:
     """(q, v) of the state as arrays of one's own.
 
     ValueError if their shapes are not (6,) and (5,).
@@ -21,7 +21,7 @@ def copies(state: State) -> tuple:
     return q, v
 
 
-def start(state: State) -> tuple:
+def start(state: State) -> tuple[Array, Array]:
     """`copies` of a state from which steps are taken.
 
     ValueError if q[2:] is not a unit quaternion.

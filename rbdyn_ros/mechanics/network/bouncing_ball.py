@@ -60,7 +60,7 @@ def impact_times(params: Params, count: int) -> Array:
     )
 
 
-def exact(params: Params, t: Array) -> tuple:
+def exact(params: Params, t: Array) -> tuple[Array, Array]:
     """(gap [m], velocity [m/s]) at the times t (k,): arcs between impacts, at rest after t_inf."""
     t = np.asarray(t, float)
     g, e, first = params.gravity, params.restitution, np.sqrt(2.0 * params.gap / params.gravity)

@@ -25,7 +25,7 @@ class IntegrationStopped(Exception):
 class OfNetwork:
     """Mechanical systems with relations between them."""
 
-    def __init__(self, net: Network, q: tuple, v: tuple):
+    def __init__(self, net: Network, q: tuple[Array, ...], v: tuple[Array, ...]):
         self.net = net
         self.laws = tuple(one.law for one in net.interactions)
         self.sizes = tuple(one.relation.rows for one in net.interactions)
@@ -36,7 +36,7 @@ class OfNetwork:
         one = self.net.interactions[k]
         return float(one.relation.value(t, joined(self._q(q), one))[0])
 
-    def speeds(self, t: float, q: Array, v: Array, some: list) -> Array:
+    def speeds(self, t: float, q: Array, v: Array, some: list[int]) -> Array:
         """u of the interactions `some`, one after the other."""
         q, v = self._q(q), self._v(v)
         return np.concatenate([np.empty(0), *(self._speed(t, q, v, k) for k in some)])
@@ -46,7 +46,7 @@ class OfNetwork:
         systems = zip(self.net.systems, self._q(q), self._v(v))
         return np.concatenate([s.tangent(x) @ w for s, x, w in systems])
 
-    def delassus(self, t: float, q: Array, some: list) -> tuple:
+    def delassus(self, t: float, q: Array, some: list[int]) -> tuple[Array, Array]:
         """(G (m, m), carried (m, n)) of the interactions `some`: what impulses do to u and v."""
         q = self._q(q)
         M = tuple(s.mass(x) for s, x in zip(self.net.systems, q))
@@ -56,7 +56,9 @@ class OfNetwork:
         G, carried = second_order.delassus(rows, M)
         return G, np.vstack([carried[i] for i in range(len(M))]).T
 
-    def accelerations(self, t: float, q: Array, v: Array, some: list) -> tuple:
+    def accelerations(
+        self, t: float, q: Array, v: Array, some: list[int]
+    ) -> tuple[Array, Array, Array, Array]:
         """(G, du/dt, dv/dt, carried) of the interactions `some` without their forces (N.24)."""
         G, carried = self.delassus(t, q, some)
         x, w = self._q(q), self._v(v)
@@ -74,7 +76,7 @@ class OfNetwork:
             rate = np.concatenate([self._bias(t, x, w, k) for k in some]) + np.concatenate(driven)
         return G, rate, np.concatenate(free), carried
 
-    def closed(self, q: Array, v: Array) -> tuple:
+    def closed(self, q: Array, v: Array) -> tuple[Array, Array]:
         """(q, v): what equalities drift by is left."""
         return q, v
 
@@ -120,7 +122,7 @@ class OfModel:
         """The gap of pair k."""
         return float(self._at(q, self.still, [k]).gap[0])
 
-    def speeds(self, t: float, q: Array, v: Array, some: list) -> Array:
+    def speeds(self, t: float, q: Array, v: Array, some: list[int]) -> Array:
         """u of the pairs `some`, one after the other."""
         return self._at(q, v, some).u[self._rows(some)]
 
@@ -128,12 +130,14 @@ class OfModel:
         """dq/dt."""
         return jacobian.rates(q.reshape(-1, 7), v.reshape(-1, 6)).ravel()
 
-    def delassus(self, t: float, q: Array, some: list) -> tuple:
+    def delassus(self, t: float, q: Array, some: list[int]) -> tuple[Array, Array]:
         """(G (m, m), carried (m, n)) of the pairs `some`: what impulses do to u and v."""
         found, rows = self._at(q, self.still, some), self._rows(some)
         return found.G[np.ix_(rows, rows)], found.carried[rows]
 
-    def accelerations(self, t: float, q: Array, v: Array, some: list) -> tuple:
+    def accelerations(
+        self, t: float, q: Array, v: Array, some: list[int]
+    ) -> tuple[Array, Array, Array, Array]:
         """(G, du/dt, dv/dt, carried) of the pairs `some` without their forces (N.24)."""
         load = self.still
         if self.wrench:
@@ -147,7 +151,7 @@ class OfModel:
             raise IntegrationStopped(f"a force or a mass is not finite near t = {t:g} s")
         return found.G[np.ix_(rows, rows)], found.rate[rows], found.free, found.carried[rows]
 
-    def closed(self, q: Array, v: Array) -> tuple:
+    def closed(self, q: Array, v: Array) -> tuple[Array, Array]:
         """(q, v) with closed joints."""
         q, v = projection.closed(self.memory, q.reshape(-1, 7), v.reshape(-1, 6))
         return q.ravel(), v.ravel()

@@ -16,7 +16,7 @@ the ends of these phases are events too: a sliding speed that reaches zero, and 
 of the accelerations where it is no longer the phase (N.30, N.31).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -91,7 +91,10 @@ def run(
 
 
 def run_model(
-    model: models.Model, times: Array, wrench: Callable | None = None, options: Options = Options()
+    model: models.Model,
+    times: Array,
+    wrench: Callable[..., Array] | None = None,
+    options: Options = Options(),
 ) -> Run:
     """The same of a model from where it stands, which does not move; its interactions are its
     pairs. Joints stay closed.
@@ -160,7 +163,7 @@ class EventDrivenRun:
         while len(self.rows) < len(self.times):
             self.rows.append(np.concatenate([self.q, self.v]))
 
-    def parts(self, y: Array) -> tuple:
+    def parts(self, y: Array) -> tuple[Array, Array]:
         """(q, v) of a flat state."""
         return y[: len(self.q)], y[len(self.q) :]
 
@@ -172,7 +175,7 @@ class EventDrivenRun:
             a = a + phases.multipliers(G, u_rate, *self.phase(t, q, v)) @ carried
         return np.concatenate([self.system.rates(q, v), a])
 
-    def phase(self, t: float, q: Array, v: Array) -> tuple:
+    def phase(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """(S, E) of what is closed (N.30)."""
         return phases.reduction(
             self.system, self.closed, self.sliding, self.system.speeds(t, q, v, self.closed)
@@ -216,7 +219,7 @@ class EventDrivenRun:
         """u_T of the contact k."""
         return self.system.speeds(t, q, v, [k])[1:]
 
-    def fly(self) -> list:
+    def fly(self) -> list[int]:
         """Integrate to the next event or the end; the contacts that touched."""
         watched, rising, hop = [], [], np.inf
         rubbing = [k for k in self.closed if phases.has_tangents(self.system, k)]
@@ -246,7 +249,7 @@ class EventDrivenRun:
             return []
         return ended
 
-    def hop(self, watched: list, rising: list, hop: float) -> list:
+    def hop(self, watched: list[int], rising: list[int], hop: float) -> list[int]:
         """Integrate at most as long as the contacts just left surely rise; the contacts whose
         events ended it.
         """
@@ -269,7 +272,7 @@ class EventDrivenRun:
             min(max(u / fall, 0.25 * self.options.rest_time), longest) if fall > 0.0 else longest
         )
 
-    def integrate_flight(self, watched: list, end: float) -> list:
+    def integrate_flight(self, watched: list[int], end: float) -> list[int]:
         """solve_ivp from here to `end` or the first event; the contacts whose events ended it."""
         self.require_held()
         functions = [f for _, f in watched]
@@ -303,11 +306,11 @@ class EventDrivenRun:
         self.closed = [j for j in self.closed if j != k]
         self.record("release", (k,), self.v, np.zeros(0))
 
-    def record(self, kind: str, who: list | tuple, before: Array, P: Array) -> None:
+    def record(self, kind: str, who: Sequence[int], before: Array, P: Array) -> None:
         """Write an event at this instant down."""
         self.events.append(Event(self.t, kind, tuple(who), self.q, before, self.v, P))
 
-    def collide(self, touched: list) -> None:
+    def collide(self, touched: list[int]) -> None:
         """The impact of the contacts that touched, of what closes at the same instant, and of all
         that is closed.
         """
@@ -326,7 +329,9 @@ class EventDrivenRun:
             and self.system.speeds(self.t, self.q, self.v, [k])[0] <= _PARTING
         )
 
-    def impact(self, some: list, rebound: bool, still: tuple = ()) -> tuple:
+    def impact(
+        self, some: list[int], rebound: bool, still: tuple[int, ...] = ()
+    ) -> tuple[Array, Array]:
         """(v^+, P) of the impulse problem of the interactions `some`; without rebound u_N^+ = 0,
         for those `still` u^+ = 0.
         """
@@ -345,7 +350,7 @@ class EventDrivenRun:
             raise IntegrationStopped(reason)
         return self.v + found.z @ carried, found.z
 
-    def settle(self, touched: list) -> None:
+    def settle(self, touched: list[int]) -> None:
         """Which touching contacts stay: those that press at rest or before too short a flight."""
         near = [
             k
@@ -366,7 +371,7 @@ class EventDrivenRun:
             }
         self.closed = sorted({*self.equalities, *resting})
 
-    def sliders(self, some: list) -> dict:
+    def sliders(self, some: list[int]) -> dict[int, Array]:
         """Those of the contacts `some` that slide, with their directions."""
         speeds = {
             k: self.tangential(self.t, self.q, self.v, k)

@@ -16,15 +16,17 @@ more it is worse than that.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.mechanics.network import laws
 from rbdyn_ros.mechanics.network.arguments import matrix
+from rbdyn_ros.mechanics.network.laws import Law
 from rbdyn_ros.mechanics.network.second_order import differentiated
 from rbdyn_ros.types import Array
 
+Row = Callable[[float, Array, Array], Array]  # of (t, x, lambda)
 _ZERO = 1e-13  # of the product of the norms
 _NEARBY = 1e-3  # to where a gradient that happens to vanish at a state is looked at again
 
@@ -68,7 +70,12 @@ class Relation(NamedTuple):
     systems: tuple  # indices
 
 
-def dynamics(n: int, f: Callable, A: Callable | None = None, M=None) -> Dynamics:
+def dynamics(
+    n: int,
+    f: Callable[[float, Array], Array],
+    A: Callable[[float, Array], Array] | None = None,
+    M=None,
+) -> Dynamics:
     """M dx/dt = f(t, x), n states; A = df/dx by finite differences where it is left out."""
     return Dynamics(
         np.eye(n) if M is None else matrix(M, "M", n),
@@ -79,14 +86,14 @@ def dynamics(n: int, f: Callable, A: Callable | None = None, M=None) -> Dynamics
 
 def relation(
     m: int,
-    h: Callable,
-    g: Callable,
+    h: Row,
+    g: Row,
     C=None,
     D=None,
     K=None,
     B=None,
-    law: tuple = laws.Complementarity(),
-    systems: tuple = (0,),
+    law: Law = laws.Complementarity(),
+    systems: tuple[int, ...] = (0,),
 ) -> Relation:
     """y = h(t, x, lambda) (m,), r = g(t, x, lambda); gradients that are left out are finite
     differences.
@@ -112,7 +119,7 @@ def relation(
     )
 
 
-def linear_dynamics(A, b: Callable | None = None, M=None) -> Dynamics:
+def linear_dynamics(A, b: Callable[[float], Array] | None = None, M=None) -> Dynamics:
     """M dx/dt = A x + b(t)."""
     A = matrix(A, "A")
     b = b or (lambda t: np.zeros(len(A)))
@@ -123,9 +130,9 @@ def linear_relation(
     B,
     C,
     D=None,
-    e: Callable | None = None,
-    law: tuple = laws.Complementarity(),
-    systems: tuple = (0,),
+    e: Callable[[float], Array] | None = None,
+    law: Law = laws.Complementarity(),
+    systems: tuple[int, ...] = (0,),
 ) -> Relation:
     """y = C x + D lambda + e(t), r = B lambda: C (m, n), B (n, m), n all states of the coupled
     systems; D zero where left out.
@@ -152,7 +159,7 @@ def linear_relation(
 
 
 def linear(
-    A, B, C, D=None, b=None, e=None, M=None, law: tuple = laws.Complementarity()
+    A, B, C, D=None, b=None, e=None, M=None, law: Law = laws.Complementarity()
 ) -> FirstOrder:
     """M dx/dt = A x + b(t) + B lambda, y = C x + D lambda + e(t)   (N.9).
 
@@ -186,7 +193,7 @@ def assembled(systems, relations) -> FirstOrder:
     n, m = sum(map(len, own)), sum(map(len, rows))
     on_states, on_rows = list(zip(own, own)), list(zip(rows, rows))
 
-    def gathered(name: str, shape: tuple, places: list) -> Callable:
+    def gathered(name: str, shape: tuple[int, ...], places: list[Any]) -> Callable[..., Array]:
         def function(t, x, s):
             out = np.zeros(shape)
             for one, at, r, place in zip(relations, states, rows, places):
@@ -228,7 +235,7 @@ def _blocks(parts: list, places: list, n: int) -> Array:
     return out
 
 
-def relative_degrees(A, B, C, D) -> list:
+def relative_degrees(A, B, C, D) -> list[int | None]:
     """For each row j: how often y_j must be differentiated until lambda_j appears; None if it
     never does   (N.10).
     """
@@ -239,7 +246,7 @@ def relative_degrees(A, B, C, D) -> list:
     return found
 
 
-def reach(system: FirstOrder, t: float, x: Array, multiplier: Array) -> list:
+def reach(system: FirstOrder, t: float, x: Array, multiplier: Array) -> list[int | None]:
     """For each row: how often y_j must be differentiated until some multiplier appears, near (t,
     x, lambda); None if none does.
 

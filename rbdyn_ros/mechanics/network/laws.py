@@ -50,6 +50,7 @@ class Friction3d(NamedTuple):
     friction: float  # mu
 
 
+Law = Equality | Complementarity | NewtonImpact | Friction2d | Friction3d
 KNOWN = (Equality, Complementarity, NewtonImpact, Friction2d, Friction3d)
 WITH_TANGENTS = (Friction2d, Friction3d)
 ROWS = {
@@ -60,7 +61,7 @@ ROWS = {
 }  # of one contact, which has one gap; equalities take any number
 
 
-def checked(law: tuple) -> tuple:
+def checked(law: Law) -> Law:
     """The law itself; ValueError for one that is none of these, or whose numbers are out of range."""
     if not isinstance(law, KNOWN):
         raise ValueError(

@@ -28,6 +28,7 @@ from rbdyn_ros.mechanics.network.arguments import count, number
 from rbdyn_ros.mechanics.network.laws import Equality
 from rbdyn_ros.mechanics.network.second_order import Network, joined
 from rbdyn_ros.mechanics.solvers.solution import Solution, explain
+from rbdyn_ros.types import Array
 
 TOUCHING = (
     1e-9  # [m] a gap below is zero, so that the solver's tolerance does not open a resting contact
@@ -78,7 +79,12 @@ def options(
 
 
 def step(
-    net: Network, t: float, q: tuple, v: tuple, h: float, options: Options = Options()
+    net: Network,
+    t: float,
+    q: tuple[Array, ...],
+    v: tuple[Array, ...],
+    h: float,
+    options: Options = Options(),
 ) -> Step:
     """One step of h [s] from (t, q, v); q and v are tuples, a part for each system.
 
@@ -130,14 +136,16 @@ def step(
     )
 
 
-def closes(one, t: float, q: tuple, u: np.ndarray, h: float, options: Options) -> bool:
+def closes(one, t: float, q: tuple[Array, ...], u: np.ndarray, h: float, options: Options) -> bool:
     """Whether an interaction whose velocity is u is closed during the step (N.16)."""
     if isinstance(one.law, Equality):
         return True
     return bool(one.relation.value(t, joined(q, one))[0] + options.gamma * h * u[0] <= TOUCHING)
 
 
-def velocity(net: Network, one, t: float, q: tuple, v: tuple) -> np.ndarray:
+def velocity(
+    net: Network, one, t: float, q: tuple[Array, ...], v: tuple[Array, ...]
+) -> np.ndarray:
     """u (m,) of an interaction (N.7)."""
     return second_order.velocity(
         second_order.rows(net, one, t, q), one.relation.drift(t, joined(q, one)), v

@@ -9,7 +9,7 @@ contact without friction has mu = 0 and a missing tangent is a row of its own th
 
 import numpy as np
 
-from rbdyn_ros.mechanics.network.laws import WITH_TANGENTS, Equality
+from rbdyn_ros.mechanics.network.laws import WITH_TANGENTS, Equality, Law
 from rbdyn_ros.mechanics.solvers import fc3d, fc3d_hybrid, lcp, lcp_lemke
 from rbdyn_ros.mechanics.solvers.solution import NOT_FINITE, SINGULAR, SOLVED, Solution
 from rbdyn_ros.types import Array
@@ -18,7 +18,7 @@ TOLERANCE = 1e-11  # of the complementarity and friction problems, on their rela
 _CONSISTENT = 1e-9  # how far redundant equalities may contradict each other, relative
 
 
-def solve(G: Array, u_free: Array, closed: list) -> Solution:
+def solve(G: Array, u_free: Array, closed: list[tuple[int, Law]]) -> Solution:
     """The Solution P (m,) for G (m, m), u_free (m,) and closed = [(rows, law), ...] in their
     order.
 
@@ -55,7 +55,7 @@ def solve(G: Array, u_free: Array, closed: list) -> Solution:
     )
 
 
-def unilateral(G: Array, u: Array, closed: list) -> Solution:
+def unilateral(G: Array, u: Array, closed: list[tuple[int, Law]]) -> Solution:
     """The same without equalities: by Lemke, or where a law has tangents by the hybrid friction
     solver.
     """
@@ -76,7 +76,7 @@ def unilateral(G: Array, u: Array, closed: list) -> Solution:
     return found._replace(z=found.z[at])
 
 
-def embedded(closed: list) -> tuple:
+def embedded(closed: list[tuple[int, Law]]) -> tuple[Array, Array]:
     """(at, mu): where each row stands among three rows for each contact, and the contacts'
     friction.
     """
@@ -88,7 +88,7 @@ def embedded(closed: list) -> tuple:
     return np.array(at), np.array(mu)
 
 
-def violation(y: Array, multiplier: Array, laws: list) -> float:
+def violation(y: Array, multiplier: Array, laws: list[Law]) -> float:
     """How far (y, lambda) is from Equality and Complementarity: max |y|, |min(y, lambda)|,
     relative to those above 1.
     """

@@ -57,7 +57,9 @@ def direction(u_T: Array, ahead: Array) -> Array:
     return u_T / np.linalg.norm(u_T) if u_T @ ahead > TURNING else ahead
 
 
-def reduction(system: System, closed: list, sliding: dict, u: Array) -> tuple:
+def reduction(
+    system: System, closed: list[int], sliding: dict[int, Array], u: Array
+) -> tuple[Array, Array]:
     """(S as row numbers, E): rows that are held and directions of their multipliers, for the
     velocities u (N.30).
     """
@@ -79,7 +81,13 @@ def multipliers(G: Array, a: Array, kept: Array, E: Array) -> Array:
 
 
 def wanted(
-    system: System, closed: list, sliding: dict, G: Array, a: Array, kept: Array, E: Array
+    system: System,
+    closed: list[int],
+    sliding: dict[int, Array],
+    G: Array,
+    a: Array,
+    kept: Array,
+    E: Array,
 ) -> Wanted:
     """The law (N.31) solved on the accelerations."""
     rows = [1 if k in sliding else system.sizes[k] for k in closed]
@@ -106,7 +114,7 @@ def stays(want: Wanted, k: int) -> bool:
     return want.pressing[k] > 0.0 or want.opening.get(k, np.inf) <= 0.5 * PARTING
 
 
-def begun(want: Wanted) -> dict:
+def begun(want: Wanted) -> dict[int, Array]:
     """The contacts that begin to slide, with their directions: against friction, which is better
     known than a small acceleration.
     """

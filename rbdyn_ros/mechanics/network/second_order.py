@@ -12,13 +12,13 @@ tangential rows of a contact have a direction but no y: their value is zero.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbdyn_ros.mechanics.network import laws
 from rbdyn_ros.mechanics.network.arguments import matrix
-from rbdyn_ros.mechanics.network.laws import Equality
+from rbdyn_ros.mechanics.network.laws import Equality, Law
 from rbdyn_ros.types import Array
 
 OVERLAP = 1e-9  # [m] what a contact may overlap, or a joint be open, where a run begins
@@ -37,7 +37,10 @@ class Mechanical(NamedTuple):
 
 
 def differentiated(
-    function: Callable, point: Array, degrees: int, moved: Callable = np.add
+    function: Callable[[Array], Any],
+    point: Array,
+    degrees: int,
+    moved: Callable[[Array, Array], Array] = np.add,
 ) -> Array:
     """d function / d point along displacements, (m, degrees); central differences, error about
     1e-10 of the scale.
@@ -54,10 +57,10 @@ def differentiated(
 
 def nonlinear(
     degrees: int,
-    mass: Callable,
-    force: Callable,
-    stiffness: Callable | None = None,
-    damping: Callable | None = None,
+    mass: Callable[[Array], Array],
+    force: Callable[[float, Array, Array], Array],
+    stiffness: Callable[[float, Array, Array], Array] | None = None,
+    damping: Callable[[float, Array, Array], Array] | None = None,
 ) -> Mechanical:
     """M(q) dv/dt = F(t, q, v): mass(q) -> (n, n) [kg], force(t, q, v) -> (n,) [N] with the
     quadratic terms on this side.
@@ -77,7 +80,7 @@ def nonlinear(
     )
 
 
-def linear(M, C=None, K=None, force: Callable | None = None) -> Mechanical:
+def linear(M, C=None, K=None, force: Callable[[float], Array] | None = None) -> Mechanical:
     """M dv/dt + C v + K q = F(t): M, C, K (n, n) constant (C, K zero where left out), force(t) ->
     (n,) [N]   (N.2).
 
@@ -121,7 +124,7 @@ class Interaction(NamedTuple):
     systems: tuple  # indices
 
 
-def interaction(relation: Relation, law: tuple, systems: tuple = (0,)) -> Interaction:
+def interaction(relation: Relation, law: Law, systems: tuple[int, ...] = (0,)) -> Interaction:
     """ValueError where the law is none or takes another number of rows than the relation has, and
     where no system is coupled.
     """
@@ -146,7 +149,7 @@ def linear_relation(H, b=0.0) -> Relation:
     return Relation(len(H), lambda t, q: H @ q + b, lambda t, q: H, lambda t, q: still)
 
 
-def above(height: Callable, speed: Callable) -> Relation:
+def above(height: Callable[[float], float], speed: Callable[[float], float]) -> Relation:
     """y = q - c(t) for a point that a moving wall pushes: height(t) -> c [m], speed(t) -> dc/dt
     [m/s].
     """
@@ -185,7 +188,7 @@ def network(systems, interactions) -> Network:
     return Network(systems, interactions)
 
 
-def check_state(net: Network, q: tuple, v: tuple) -> None:
+def check_state(net: Network, q: tuple[Array, ...], v: tuple[Array, ...]) -> None:
     """ValueError where (q, v) is no state of the network: parts, sizes, numbers that are not
     finite.
     """
@@ -214,7 +217,7 @@ def check_state(net: Network, q: tuple, v: tuple) -> None:
             )
 
 
-def check_start(net: Network, t: float, q: tuple, v: tuple) -> None:
+def check_start(net: Network, t: float, q: tuple[Array, ...], v: tuple[Array, ...]) -> None:
     """ValueError where no run can begin at (t, q, v): no state, contacts that overlap, equalities
     not met by q or by v.
     """
@@ -241,7 +244,7 @@ def check_start(net: Network, t: float, q: tuple, v: tuple) -> None:
                 )
 
 
-def forces(net: Network, t: float, q: tuple, v: tuple) -> list:
+def forces(net: Network, t: float, q: tuple[Array, ...], v: tuple[Array, ...]) -> list[Array]:
     """F (n_i,) of each system; ValueError for another shape."""
     found = [s.force(t, x, w) for s, x, w in zip(net.systems, q, v)]
     for i, (system, F) in enumerate(zip(net.systems, found)):
@@ -260,12 +263,14 @@ def solved(M: Array, B: Array, name: str) -> Array:
         raise Singular(f"the {name} is singular") from None
 
 
-def joined(parts: tuple, interaction: Interaction) -> Array:
+def joined(parts: tuple[Array, ...], interaction: Interaction) -> Array:
     """The coordinates of the systems that the interaction couples, one after the other."""
     return np.concatenate([parts[i] for i in interaction.systems])
 
 
-def rows(net: Network, interaction: Interaction, t: float, q: tuple) -> dict:
+def rows(
+    net: Network, interaction: Interaction, t: float, q: tuple[Array, ...]
+) -> dict[int, Array]:
     """H of the interaction as blocks, system -> (m, n_i) (N.7)."""
     gradient, blocks, at = interaction.relation.gradient(t, joined(q, interaction)), {}, 0
     size = sum(len(q[i]) for i in interaction.systems)
@@ -280,12 +285,14 @@ def rows(net: Network, interaction: Interaction, t: float, q: tuple) -> dict:
     return blocks
 
 
-def velocity(blocks: dict, drift: Array, v: tuple) -> Array:
+def velocity(blocks: dict[int, Array], drift: Array, v: tuple[Array, ...]) -> Array:
     """u = sum H^i v_i + drift (m,) (N.7)."""
     return sum((H @ v[i] for i, H in blocks.items()), drift)
 
 
-def delassus(blocks: list, W: tuple) -> tuple:
+def delassus(
+    blocks: list[dict[int, Array]], W: tuple[Array, ...]
+) -> tuple[Array, dict[int, Array]]:
     """(G, carried): G = H W^-1 H^T with the block of interactions a, b the sum over the systems
     both touch  (N.12).
 

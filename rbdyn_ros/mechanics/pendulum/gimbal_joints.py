@@ -11,6 +11,7 @@ import math
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import bound, inlined, kernel
+from rbdyn_ros.types import Vector
 
 _POLE = 1e-9  # cos p below which roll cannot be told
 
@@ -79,14 +80,16 @@ class GimbalJoints:
             motion, (1.0, 0.0, 0.0, 0.0), (0.0, 0.0), (0.0, 0.0, 0.0), self.angles
         )
 
-    def follow(self, R: tuple) -> tuple:
+    def follow(self, R: tuple[Vector, Vector, Vector]) -> Vector:
         """The angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to the
         last ones.
         """
         self.angles = followed(R, self.angles)
         return self.angles
 
-    def motion(self, Q: tuple, u: tuple, w: tuple) -> tuple:
+    def motion(
+        self, Q: tuple[float, float, float, float], u: tuple[float, float], w: Vector
+    ) -> tuple[tuple[Vector, Vector, Vector], Vector, Vector, Vector]:
         """(R, angles, rates, V) of the rotation Q (4,) under w (3,), and V = R^T (u, 0) the cart's
         velocity u (2,) in body axes.
         """

@@ -17,6 +17,7 @@ doc/ros.md says what readers may conclude from it.
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -143,7 +144,7 @@ def _specific_force(system, input, c, work, t, q, v, position):
 
 
 @cache
-def specific_force(name: str, accelerations: Callable) -> Callable:
+def specific_force(name: str, accelerations: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel `(system, input, memory, work, t, q, v, position) -> (3,)` [m/s^2, body].
 
     `accelerations` is that of the integrator `name`, by which the machine code is kept. `input` is

@@ -30,7 +30,7 @@ _LEVEL = 1e-6  # horizontal part of a normal below which the cart cannot meet th
 _SAMPLES, _HALVINGS = 16, 52  # of the angle of a normal
 
 
-def candidates(obstacles: tuple) -> Array:
+def candidates(obstacles: tuple[Obstacle, ...]) -> Array:
     """The rows of `Contacts.obstacles` of some `Obstacle`."""
     rows = [row for obstacle in obstacles for row in _rows(obstacle)]
     return np.array(rows, OBSTACLE) if rows else NO_OBSTACLES

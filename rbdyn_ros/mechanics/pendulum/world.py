@@ -45,12 +45,12 @@ def exist(C: Contacts) -> bool:
     return any(exists(C, i) for i in range(count(C)))
 
 
-def candidates(C: Contacts) -> tuple:
+def candidates(C: Contacts) -> tuple[str, ...]:
     """What each candidate is called: "floor" to "obstacle", then "obstacle.NAME" of each row."""
     return (*NAMES, *(f"obstacle.{name}" for name in C.obstacles["name"].tolist()))
 
 
-def names(C: Contacts) -> tuple:
+def names(C: Contacts) -> tuple[str, ...]:
     """What can be met, by name, each once."""
     return tuple(dict.fromkeys(candidates(C)))
 
@@ -65,7 +65,7 @@ def are_equal(a: Contacts, b: Contacts) -> bool:
     return a[:-1] == b[:-1] and np.array_equal(a.obstacles, b.obstacles)
 
 
-def gaps(C: Contacts, state: State, t: float = 0.0) -> dict:
+def gaps(C: Contacts, state: State, t: float = 0.0) -> dict[str, float]:
     """The gap [m] of all that can be met, by name, t [s] after moving obstacles started."""
     R = unit_quaternion.matrix(tuple(state.q[2:].tolist()))
     x, d, found = tuple(state.q[:2].tolist()), (R[0][2], R[1][2], R[2][2]), {}

@@ -65,7 +65,7 @@ _ROWS = [  # one row for each of the candidates of `mechanics.pendulum.world`
 ContactState = np.record
 
 
-def create(names: tuple = world.NAMES, events: int = 1000) -> ContactState:
+def create(names: tuple[str, ...] = world.NAMES, events: int = 1000) -> ContactState:
     """Nothing touches, nothing happened yet; room for the candidates of these names and for so
     many `events`.
 

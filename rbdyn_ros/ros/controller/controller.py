@@ -28,7 +28,7 @@ from rbdyn_ros.ros.controller.controller_supervisor import (
     ControlOutput,
 )
 from rbdyn_ros.ros.controller.sensor_synchronizer import join
-from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN
+from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
 from rbdyn_ros.ros.executor import prompt
 from rbdyn_ros.ros.messages.force_command import ForceCommand
 from rbdyn_ros.ros.messages.messages import labelled, xyz
@@ -378,7 +378,7 @@ class Controller(ManagedNode):
             self.status = status
             self.announce(status)
 
-    def findings(self) -> list:
+    def findings(self) -> list[Line]:
         """(part, [(level, sentence)], values) of the line of diagnostics."""
         level = (
             ERROR

@@ -15,7 +15,7 @@ from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.parameters.controller import ObserverOptions
 from rbdyn_ros.ros.controller.state_synchronizer import CART, StateSynchronizer
-from rbdyn_ros.ros.diagnostics import OK, WARN
+from rbdyn_ros.ros.diagnostics import OK, WARN, Line
 from rbdyn_ros.ros.messages.joint_bytes import columns
 from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
@@ -106,7 +106,7 @@ class SensorSynchronizer:
         """The last normalised innovation per measured value."""
         return self._estimator.nis
 
-    def findings(self) -> list:
+    def findings(self) -> list[Line]:
         """(part, [(level, sentence)], values) of the line of diagnostics."""
         mean, failed = self._estimator.mean_nis, self._estimator.failures
         doubt = (

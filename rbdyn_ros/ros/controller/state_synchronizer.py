@@ -8,6 +8,7 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 
 from rbdyn_ros.control.observer.continuity import JumpDetector
+from rbdyn_ros.ros.diagnostics import Line
 from rbdyn_ros.ros.messages.joint_bytes import JointBytes, columns
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.odometry_bytes import OdometryBytes
@@ -77,6 +78,6 @@ class StateSynchronizer:
     def adopt(self, values: dict[str, Any]) -> None:
         """The plant has other numbers, which change nothing here."""
 
-    def findings(self) -> list:
+    def findings(self) -> list[Line]:
         """Return no diagnostics."""
         return []

@@ -135,7 +135,7 @@ class HilBridge(ManagedNode):
         response.success, response.message = True, "counting from zero"
         return response
 
-    def findings(self) -> list:
+    def findings(self) -> list[Line]:
         """(part, [(level, sentence)], values) of each line of diagnostics."""
         if not self.line:
             return [("wire", [(OK, "not configured")], {})]

@@ -11,6 +11,7 @@ from rclpy.duration import Duration
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.controller.state_synchronizer import StateSynchronizer
+from rbdyn_ros.ros.diagnostics import Finding
 from rbdyn_ros.ros.messages.force_command import ForceCommand
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.wire.frame import FORCE, STATE, Frame
@@ -84,7 +85,7 @@ class ControllerBoard:
         self._zero()
         self._commands.wait_for_all_acked(ACKNOWLEDGED)
 
-    def watch(self) -> list:
+    def watch(self) -> list[Finding]:
         """Findings beside those of the wire: none."""
         return []
 

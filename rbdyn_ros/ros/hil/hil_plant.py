@@ -16,7 +16,7 @@ from std_msgs.msg import Float64MultiArray
 
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.diagnostics import OK, WARN
+from rbdyn_ros.ros.diagnostics import OK, WARN, Finding
 from rbdyn_ros.ros.hil.hil_states import HilStates
 from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
 from rbdyn_ros.ros.node import ManagedNode
@@ -97,7 +97,7 @@ class PlantBoard:
         """Tell the board that this is the end of forces."""
         self._send(ZERO, safe=True)
 
-    def watch(self) -> list:
+    def watch(self) -> list[Finding]:
         """Look at the newest command, and send zero force once it is too old. Findings."""
         timeout = self._node.parameters.values["command_timeout"]
         if time.monotonic() - self._commanded > timeout:

@@ -9,7 +9,9 @@ from rbdyn_ros.ros.messages.messages import nanoseconds
 _FIELDS = ("position", "velocity", "effort")  # in the message's order
 
 
-def columns(message: JointState, joints: tuple, fields: tuple) -> tuple:
+def columns(
+    message: JointState, joints: tuple[str, ...], fields: tuple[str, ...]
+) -> tuple[float, ...]:
     """The numbers of the joints, field after field.
 
     ValueError if the message does not have them.
@@ -21,7 +23,7 @@ def columns(message: JointState, joints: tuple, fields: tuple) -> tuple:
         raise _without(joints, fields, message.name) from None
 
 
-def _without(joints: tuple, fields: tuple, names: list) -> ValueError:
+def _without(joints: tuple[str, ...], fields: tuple[str, ...], names: list[str]) -> ValueError:
     wanted = f"{' and '.join(fields)} of {' and '.join(joints)}"
     return ValueError(f"joint_states has {list(names)}; it must have {wanted}")
 
@@ -29,10 +31,10 @@ def _without(joints: tuple, fields: tuple, names: list) -> ValueError:
 class JointBytes:
     """`columns` of serialised messages."""
 
-    def __init__(self, joints: tuple, fields: tuple):
+    def __init__(self, joints: tuple[str, ...], fields: tuple[str, ...]):
         self._joints, self._fields, self._layout = joints, fields, Layout(self._look)
 
-    def columns(self, data: bytes) -> tuple:
+    def columns(self, data: bytes) -> tuple[int, tuple[float, ...]]:
         """(stamp [ns], (numbers, field after field)).
 
         ValueError if the message does not have them, or is cut off.

@@ -69,7 +69,7 @@ class Images:
         self.addresses = [ctypes.addressof(message) for message in self._serialized]
 
 
-def clock_image() -> tuple | None:
+def clock_image() -> tuple[bytes, list[int]] | None:
     """The bytes of a Clock, which has no doubles."""
     return Template(Clock(), lambda clock: None, ()).image
 
@@ -93,7 +93,7 @@ class NativePublisher:
         """Whether rcl's function is there, and messages are written as this code knows."""
         return self._images is not None
 
-    def begin(self, runner) -> tuple | None:
+    def begin(self, runner) -> tuple[PublishBuffers, int] | None:
         """See `simulation.runner.NativePublisher`."""
         n = self._telemetry.ticks_of_states(runner, self._places) if self.possible else 0
         if not n:

@@ -43,7 +43,12 @@ class Polled:
         self._node, self._group, self._listened = node, Unspun(), []
 
     def listen(
-        self, kind: type, topic: str, take: Callable, profile: QoSProfile, raw: bool = False
+        self,
+        kind: type,
+        topic: str,
+        take: Callable[[Taken], object],
+        profile: QoSProfile,
+        raw: bool = False,
     ) -> None:
         """Hand every message of the topic to `take(Taken)` when it is emptied; as bytes if
         `raw`.

@@ -96,7 +96,13 @@ def of_measurement(truth: Sample, measurement: Measurement, gimbal: GimbalJoints
 
 
 def of(
-    setup: Setup, stamp: int, q: list, v: list, force: tuple, gimbal: GimbalJoints, **more
+    setup: Setup,
+    stamp: int,
+    q: list[float],
+    v: list[float],
+    force: tuple[float, float],
+    gimbal: GimbalJoints,
+    **more,
 ) -> Sample:
     """The sample of a motion, as the history keeps it: q (6), v (5), cart force (2); `more` of its
     fields, where they are known.

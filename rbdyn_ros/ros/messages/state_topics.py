@@ -44,7 +44,7 @@ class _Templated:
         return self._template.packed(sample.stamp, *self._numbers(sample))
 
     @property
-    def image(self) -> tuple | None:
+    def image(self) -> tuple[bytes, list[int]] | None:
         """As `Template.image`."""
         return self._template.image
 

@@ -45,7 +45,7 @@ class Template:
                 packer.pack_into(self._bytes, place, *(0.0,) * (packer.size // _DOUBLE))
 
     @property
-    def image(self) -> tuple | None:
+    def image(self) -> tuple[bytes, list[int]] | None:
         """(bytes, where in them each number stands), where they are known."""
         if not self.known:
             return None

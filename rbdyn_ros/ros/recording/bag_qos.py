@@ -14,7 +14,7 @@ from rosbags.interfaces import (
 DEPTH = 2000  # messages that may wait for the recorder: four seconds of a topic at 500 Hz
 
 
-def matching(offers: list) -> QoSProfile:
+def matching(offers: list[Qos]) -> QoSProfile:
     """What to ask for, so that all of the publishers' profiles match and nothing that they offer
     is lost.
     """
@@ -42,7 +42,7 @@ def written(offer: QoSProfile) -> Qos:
     )
 
 
-def offered(profiles: list) -> QoSProfile:
+def offered(profiles: list[Qos]) -> QoSProfile:
     """What a replay offers for the profiles (Qos) that a topic's publishers had: latched if one
     was, else reliable; 10 deep at least.
     """

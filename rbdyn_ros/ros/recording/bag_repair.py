@@ -12,9 +12,9 @@ insist on the order of time. https://mcap.dev/spec
 import shutil
 import struct
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rbdyn_ros.files import make_folder
 
@@ -32,7 +32,11 @@ class Repaired(NamedTuple):
     lost: int  # [bytes] behind the last whole record
 
 
-def repair(bag: Path, repaired: Path, progress: Callable = lambda messages: messages) -> Repaired:
+def repair(
+    bag: Path,
+    repaired: Path,
+    progress: Callable[[Iterable[Any]], Iterable[Any]] = lambda messages: messages,
+) -> Repaired:
     """Write the folder `repaired` from the folder `bag`, which stays as it is.
 
     `progress` may wrap the messages' iterator.

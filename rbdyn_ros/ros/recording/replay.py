@@ -14,7 +14,7 @@ from std_srvs.srv import SetBool
 
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.diagnostics import OK, WARN
+from rbdyn_ros.ros.diagnostics import OK, WARN, Line
 from rbdyn_ros.ros.messages.messages import set_stamp
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.process import run
@@ -192,7 +192,7 @@ class Replay(ManagedNode):
         self.announce(response.message)
         return response
 
-    def findings(self) -> list:
+    def findings(self) -> list[Line]:
         """(part, [(level, sentence)], values) of the line of diagnostics."""
         if not self.recording:
             return [("replay", [(OK, "not configured")], {})]

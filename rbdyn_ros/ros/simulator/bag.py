@@ -15,10 +15,16 @@ from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.ros.messages import sample, state_topics, wrench_topics
 from rbdyn_ros.ros.messages.frames import Frames
 from rbdyn_ros.simulation.plant import Setup
+from rbdyn_ros.types import Array
 
 
 def write(
-    directory: str, why: str, namespace: str, frames: Frames, setup: Setup, past: tuple
+    directory: str,
+    why: str,
+    namespace: str,
+    frames: Frames,
+    setup: Setup,
+    past: tuple[Array, Array],
 ) -> Path:
     """Write what `Runner.past` gives as an MCAP bag named by the time and by `why`; its path.
 

@@ -58,7 +58,7 @@ class ContactMarkers:
         self._fixed = [*things, self.points, self.normals]
 
     @property
-    def markers(self) -> list:
+    def markers(self) -> list[Marker]:
         """All of them."""
         return [*self._fixed, *self.forces, *self.solids]
 

@@ -12,7 +12,9 @@ ORANGE, GREY, WHITE = (0.85, 0.45, 0.15), (0.55, 0.6, 0.65), (1.0, 1.0, 1.0)
 RED, BLUE, GREEN = (0.9, 0.1, 0.1), (0.2, 0.55, 1.0), (0.15, 0.6, 0.3)
 
 
-def marker(frames: Frames, number: int, name: str, kind: int, rgb: tuple) -> Marker:
+def marker(
+    frames: Frames, number: int, name: str, kind: int, rgb: tuple[float, float, float]
+) -> Marker:
     """A shape in the world frame that is refilled; its number is unique among all."""
     shape = Marker(ns=name, id=number, type=kind, action=Marker.ADD)
     shape.header.frame_id = frames.world
@@ -21,7 +23,7 @@ def marker(frames: Frames, number: int, name: str, kind: int, rgb: tuple) -> Mar
     return shape
 
 
-def arrow(frames: Frames, number: int, name: str, rgb: tuple) -> Marker:
+def arrow(frames: Frames, number: int, name: str, rgb: tuple[float, float, float]) -> Marker:
     """An arrow for a force."""
     shape = marker(frames, number, name, Marker.ARROW, rgb)
     set_xyz(shape.scale, (0.02, 0.05, 0.08))  # shaft, head, length of the head
@@ -29,7 +31,7 @@ def arrow(frames: Frames, number: int, name: str, rgb: tuple) -> Marker:
     return shape
 
 
-def point_along(arrow: Marker, start: tuple, force) -> None:
+def point_along(arrow: Marker, start: tuple[float, ...], force) -> None:
     """From `start` along the force; an arrow without length is not shown."""
     set_xyz(arrow.points[0], start)
     set_xyz(arrow.points[1], [a + METRES_PER_NEWTON * float(f) for a, f in zip(start, force)])

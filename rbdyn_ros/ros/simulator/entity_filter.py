@@ -17,7 +17,7 @@ class Unsupported(ValueError):
     """A filter that the simulator does not know."""
 
 
-def entities(filters, names: Iterable[str]) -> list:
+def entities(filters, names: Iterable[str]) -> list[str]:
     """The names that match an EntityFilters message, in their order.
 
     Unsupported names what is asked for beyond names; ValueError says why the expression is none.
@@ -34,7 +34,7 @@ def entities(filters, names: Iterable[str]) -> list:
     return matching(filters.filter, names) if filters.filter else list(names)
 
 
-def matching(expression: str, names: Iterable[str]) -> list:
+def matching(expression: str, names: Iterable[str]) -> list[str]:
     """The names in which a POSIX extended regular expression is found, or ValueError."""
     if "\0" in expression:
         what = "it must be a POSIX extended regular expression"

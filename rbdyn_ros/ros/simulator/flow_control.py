@@ -11,8 +11,10 @@ is full, which is after as many messages, and otherwise every 3 s.
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from rclpy.duration import Duration
+from rclpy.publisher import Publisher
 
 from rbdyn_ros.ros import qos
 
@@ -27,7 +29,7 @@ class FlowControl:
     def __init__(self, warn: Callable[[str], None]):
         self._warn, self._counts, self._supported = warn, Counter(), True
 
-    def publish(self, batch: list) -> None:
+    def publish(self, batch: list[tuple[tuple[Publisher, ...], Any]]) -> None:
         """Publish each message of the batch [(publishers, message)].
 
         Returns when the next one may follow.

@@ -1,11 +1,12 @@
 """The simulator node: it steps the plant, owns /clock, and publishes everything measured and true."""
 
 from importlib.util import find_spec
+from typing import Any
 
 from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.parameters import obstacles
 from rbdyn_ros.parameters.tables import NODES
-from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN
+from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
 from rbdyn_ros.ros.executor import prompt
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.parameters import first
@@ -15,6 +16,7 @@ from rbdyn_ros.ros.simulator import bag
 from rbdyn_ros.ros.simulator.command_subscribers import CommandSubscribers
 from rbdyn_ros.ros.simulator.simulator_services import SimulatorServices
 from rbdyn_ros.ros.simulator.telemetry import Telemetry
+from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.runner import FAULT, STOPPED, Runner
 from rbdyn_ros.simulation.warm_up import warm_up
@@ -23,7 +25,7 @@ NAME = "pendulum_simulator"
 READERS = "readers"  # a condition of the start
 
 
-def simulation_interfaces_services(node: ManagedNode, runner: Runner) -> tuple:
+def simulation_interfaces_services(node: ManagedNode, runner: Runner) -> tuple[Any, ...]:
     """The services of `simulation_interfaces`, where that package is installed; one element, or
     none.
     """
@@ -43,18 +45,18 @@ class Simulator(ManagedNode):
         self.keep_system_time("this node makes /clock")
         self.announce(STOPPED)
 
-    def table(self) -> tuple:
+    def table(self) -> tuple[Parameter, ...]:
         """The parameters, with those of the obstacles that `obstacles` names."""
         return NODES[NAME] + obstacles.table(first(self, obstacles.OBSTACLES))
 
-    def validate(self, values: dict) -> None:
+    def validate(self, values: dict[str, Any]) -> None:
         """ValueError if the values do not make a plant, or put an obstacle where the pendulum is."""
         made = setup.plant_setup(values)
         setup.pace(values)
         if self.runner:
             self.runner.plant.check(made)
 
-    def changed(self, values: dict) -> None:
+    def changed(self, values: dict[str, Any]) -> None:
         """Swap a new snapshot in, between two ticks."""
         if self.runner:
             plant = setup.plant_setup(values)
@@ -155,7 +157,7 @@ class Simulator(ManagedNode):
             directory, why, self.get_namespace(), self.frames, plant, self.runner.recent_history()
         )
 
-    def findings(self) -> list:
+    def findings(self) -> list[Line]:
         """(part, [(level, sentence)], values) of each line of diagnostics."""
         if not self.runner:
             return [("plant", [(OK, "not configured")], {})]

@@ -1,12 +1,14 @@
 """Everything that the simulator publishes, each topic at its rate of simulation time."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from time import monotonic
+from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.lifecycle import LifecycleNode
+from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray, String
@@ -104,12 +106,12 @@ class Telemetry:
         return publish
 
     @property
-    def time_publishers(self) -> tuple:
+    def time_publishers(self) -> tuple[Publisher, ...]:
         """Return the publisher of /clock if it has a subscriber."""
         return (self._clock,) if self._tells_time else ()
 
     @property
-    def topics(self) -> set:
+    def topics(self) -> set[str]:
         """The resolved names of the topics that are published while time stands still, each as
         soon as somebody subscribes.
         """
@@ -122,7 +124,7 @@ class Telemetry:
         ]
         return {publisher.topic_name for publisher in (self._clock, *publishers)}
 
-    def ticks_of_states(self, runner: Runner, sources: dict) -> int:
+    def ticks_of_states(self, runner: Runner, sources: Container[Any]) -> int:
         """For how many ticks, until subscribers are checked again, nothing is due but what these
         `sources` fill, and that at each tick.
         """
@@ -155,7 +157,7 @@ class Telemetry:
             for fill, _, _ in topics:
                 fill(truth)
 
-    def describe(self, setup: Setup, values: dict) -> None:
+    def describe(self, setup: Setup, values: dict[str, Any]) -> None:
         """(Re)publish what is latched: the URDF and the static frames."""
         self._description.publish(
             String(
@@ -201,7 +203,7 @@ class Telemetry:
         """
         frames = self._frames
 
-        def make(*topic) -> tuple:
+        def make(*topic) -> tuple[Publisher]:
             return (self._publisher(*topic),)
 
         joints, pose, ball_joint, inertial = (source.packed for source in self._states)
