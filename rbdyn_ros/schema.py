@@ -155,7 +155,7 @@ def _held(hint: Any, parameter: Parameter, value: Any) -> object:
     return float(value) if hint is float else value
 
 
-def check(parameter: Parameter, value: object, source: str) -> object:
+def check(parameter: Parameter, value: object, source: str) -> Any:
     """The value in the parameter's own type: bool, int, float, str, or a tuple of floats or strings.
 
     An integer is accepted for a float, and a single value for a list of one; a bool is not a number.

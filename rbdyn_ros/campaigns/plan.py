@@ -210,8 +210,8 @@ def _axis(line: _Line, parameter: Parameter) -> tuple:
         raise ValueError(
             f"{line.source}: the grid of {line.name} has {shown(count)} points; it must be a whole number >= 1 and <= {MOST:.0e}"
         )
-    ends = (check(_a_number(line, parameter), end, line.source) for end in (low, high))
-    return _apart(tuple(np.linspace(*ends, count).tolist()), line)
+    first, last = (check(_a_number(line, parameter), end, line.source) for end in (low, high))
+    return _apart(tuple(np.linspace(first, last, count).tolist()), line)
 
 
 def _apart(values: tuple, line: _Line) -> tuple:

@@ -82,7 +82,7 @@ def cluster(address: str, jobs: int) -> Iterator[tuple[Executor, int]]:
         yield client.get_executor(pure=False, retries=ATTEMPTS), workers
     finally:
         client.close()
-        if local:
+        if not isinstance(place, str):  # the cluster of its own
             place.close()
 
 

@@ -36,6 +36,7 @@ class Controller(Protocol):
         ValueError for a state or a reference from which no force follows (`control.admission`
         finds them).
         """
+        ...
 
     def reset(self) -> None:
         """Forget what was remembered of the past: the plant was put elsewhere."""
@@ -58,3 +59,4 @@ class Diagnosable(Protocol):
 
     def diagnostics(self) -> dict[str, float | str]:
         """Counts and other numbers by name, such as solves that came too late."""
+        ...

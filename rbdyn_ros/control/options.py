@@ -104,7 +104,7 @@ def checked(name: str, options: Options) -> Options:
 
 def _checked(options: Options, parameters: Mapping[str, Parameter]) -> Options:
     given = options._asdict().items()
-    return type(options)(
+    return options._replace(
         **{option: check(parameters[option], value, "controller") for option, value in given}
     )
 

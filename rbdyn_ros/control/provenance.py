@@ -124,8 +124,8 @@ def sources(law: ModuleType | None) -> tuple[dict[str, str], dict[str, str | Non
     versions = {name: version for name in _ALWAYS if (version := _version(name))} | {
         "python": platform.python_version()
     }
-    if law and getattr(law, "__file__", None) and law.__name__.partition(".")[0] != OURS:
-        own, others = _own(law.__name__.partition(".")[0], Path(law.__file__))
+    if law and law.__name__.partition(".")[0] != OURS and (path := getattr(law, "__file__", None)):
+        own, others = _own(law.__name__.partition(".")[0], Path(path))
         files |= own
         versions |= {name: _version(name) for name in others}
     return files, dict(sorted(versions.items()))
@@ -240,12 +240,18 @@ def _shown(top: str, path: Path, file: Path) -> str:
 
 def _top(module: ModuleType) -> str:
     """The name of the module's package; that of its file where it has none."""
-    top, file = module.__name__.partition(".")[0], Path(module.__file__)
+    top, file = module.__name__.partition(".")[0], _file(module)
     return top if any(folder.name == top for folder in file.parents) else file.stem
 
 
 def _folder(module: ModuleType) -> Path:
-    return Path(module.__file__).resolve().parent
+    return _file(module).resolve().parent
+
+
+def _file(module: ModuleType) -> Path:
+    if module.__file__ is None:
+        raise ValueError(f"the module {module.__name__} is in no file")
+    return Path(module.__file__)
 
 
 def _print(content: bytes) -> str:

@@ -135,7 +135,9 @@ def upright(system: System, period: float, h: float = STEP) -> tuple[Array, Arra
     A, B = on_sphere(one, rest, rest)
     axis = [0, 4, 2, 6]  # x, x', k_x, k'_x
     A, B = A[np.ix_(axis, axis)], B[axis, :1]
-    return np.linalg.matrix_power(A, n), sum(np.linalg.matrix_power(A, i) @ B for i in range(n))
+    return np.linalg.matrix_power(A, n), sum(
+        (np.linalg.matrix_power(A, i) @ B for i in range(n)), np.zeros_like(B)
+    )
 
 
 def _hat(a: Array) -> Array:
@@ -174,7 +176,7 @@ def _horizontal(system: System, R: Array, v: Array) -> Array:
 
 def _mass(system: System, R: Array) -> Array:
     """d(p, P)/d(w, x'), (5, 5)."""
-    m, c = system.rod_mass, _hat((0.0, 0.0, system.center))
+    m, c = system.rod_mass, _hat(np.array((0.0, 0.0, system.center)))
     coupling = m * c @ R.T @ _XY
     return np.block(
         [

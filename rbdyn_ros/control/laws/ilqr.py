@@ -105,7 +105,7 @@ class Ilqr:
             self._plan = Plan(self._path(), self._swing)
 
     def _path(self) -> Path:
-        o = self._options
+        o, why = self._options, None
         for longer in LONGER:
             try:
                 limits = (o.force_part * o.force_limit, o.edge * o.travel)

@@ -14,7 +14,7 @@ import numpy as np
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.control.observer.observer import Observer
 from rbdyn_ros.parameters.controller import ObserverOptions
-from rbdyn_ros.types import State, System
+from rbdyn_ros.types import State, System, Vector
 
 # [m/s], [rad/s] deviation of what the encoders do not tell at the start
 FIRST_VELOCITY, FIRST_RATE = (
@@ -29,11 +29,11 @@ class Instant(NamedTuple):
     """What was measured at a time."""
 
     t: float  # [s]
-    cart: tuple  # x y [m]
-    angles: tuple  # roll pitch spin [rad]
-    force: tuple  # (2,) [N] that acted since the last instant
-    rate: tuple | None = None  # (3,) [rad/s, body]
-    felt: tuple | None = None  # (3,) [m/s^2, body] specific force
+    cart: tuple[float, float]  # x y [m]
+    angles: Vector  # roll pitch spin [rad]
+    force: tuple[float, float]  # (2,) [N] that acted since the last instant
+    rate: Vector | None = None  # (3,) [rad/s, body]
+    felt: Vector | None = None  # (3,) [m/s^2, body] specific force
 
 
 class Estimator:
@@ -79,6 +79,10 @@ class Estimator:
         o, seen = self._options, self._filter
         total = seen.correct(measurements.cart(seen.state, instant.cart, o.cart**2))
         if o.imu:
+            if instant.rate is None or instant.felt is None:
+                raise ValueError(
+                    "the observer reads an IMU, and the instant has no measurement of it"
+                )
             total += seen.correct(
                 measurements.gyroscope(seen.state, seen.bias, instant.rate, o.gyroscope**2)
             )

@@ -18,6 +18,8 @@ from rbdyn_ros.mechanics.integrators import rk4
 from rbdyn_ros.mechanics.pendulum import imu, rod_on_cart
 from rbdyn_ros.types import Array, State, System
 
+Components = Array | tuple[float, ...]  # of a vector
+
 SIZE = 13  # of xi
 _STEP = 1e-5  # of the differences
 
@@ -52,12 +54,12 @@ def move(q, v, xi):
         v[i] += xi[5 + i]
 
 
-def cart(state: State, position: Array, variance: float) -> Reading:
+def cart(state: State, position: Components, variance: float) -> Reading:
     """The cart's encoders: x (2,) [m], with the variance of one [m^2]."""
     return Reading(np.asarray(position) - state.q[:2], np.eye(2, SIZE), variance * np.eye(2))
 
 
-def gimbal(state: State, angles: Array, variance: float) -> Reading:
+def gimbal(state: State, angles: Components, variance: float) -> Reading:
     """The gimbal's encoders: (roll, pitch, spin) [rad] of R = Rx Ry Rz, with the variance of one
     [rad^2].
 
@@ -96,7 +98,7 @@ def attitude(roll, pitch, spin):
     return unit_quaternion.product(unit_quaternion.product(about_x, about_y), about_z)
 
 
-def gyroscope(state: State, bias: Array, rate: Array, variance: float) -> Reading:
+def gyroscope(state: State, bias: Array, rate: Components, variance: float) -> Reading:
     """w + b [rad/s, body], with the variance of one [rad^2/s^2]."""
     H = np.zeros((3, SIZE))
     H[:, 7:10] = H[:, 10:] = np.eye(3)
@@ -104,7 +106,12 @@ def gyroscope(state: State, bias: Array, rate: Array, variance: float) -> Readin
 
 
 def accelerometer(
-    system: System, state: State, force: Array, felt: Array, position: float, variance: float
+    system: System,
+    state: State,
+    force: Components,
+    felt: Components,
+    position: float,
+    variance: float,
 ) -> Reading:
     """R^T (a_p - g) [m/s^2, body] at p = (0, 0, position) under the cart's `force` (2,) [N];
     variance [m^2/s^4].

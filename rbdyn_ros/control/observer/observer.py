@@ -16,10 +16,10 @@ values.
 import numpy as np
 
 from rbdyn_ros.control.observer import kalman
-from rbdyn_ros.control.observer.measurements import Reading
+from rbdyn_ros.control.observer.measurements import Components, Reading
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.parameters.controller import Noise
-from rbdyn_ros.types import Array, Contacts, State, System
+from rbdyn_ros.types import Contacts, State, System
 
 
 class Observer:
@@ -52,7 +52,7 @@ class Observer:
         self._t, self._q, self._v = start.t, np.array(start.q, float), np.array(start.v, float)
         self.bias, self.P = np.zeros(3), self._first.copy()
 
-    def predict(self, force: Array, h: float | None = None) -> bool:
+    def predict(self, force: Components, h: float | None = None) -> bool:
         """One period, or h [s], on, under the force (2,) [N] that acted; False, and no change, if
         the step did not converge.
         """

@@ -54,8 +54,8 @@ def unstable_mode(system: System) -> Mode:
     """
     A, B = linearisation.upright(system)
     values, vectors = np.linalg.eig(A.T)
-    i = np.argmax(values.real)
-    rate, w = values[i].real, vectors[:, i].real
+    i = np.argmax(np.real(values))
+    rate, w = float(np.real(values[i])), np.real(vectors[:, i])
     if not rate > 1e-9 or not abs(w @ B)[0] > 1e-12 * np.abs(w).max():
         raise ValueError("the rod does not fall, or the cart's force does not reach its fall")
     w = w / w[2]

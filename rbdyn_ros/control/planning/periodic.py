@@ -103,8 +103,8 @@ def _rod_over(system: System, a: Array, w: float) -> tuple[Array, Array]:
         for j in range(2):
             step = 1e-30j * I[j]
             by_n, by_dn = (
-                _acceleration(system, n + step, dn, a).imag,
-                _acceleration(system, n, dn + step, a).imag,
+                np.imag(_acceleration(system, n + step, dn, a)),
+                np.imag(_acceleration(system, n, dn + step, a)),
             )
             for i in range(2):
                 block = J[i * size : (i + 1) * size, j * size : (j + 1) * size]

@@ -216,7 +216,9 @@ def _rounded_boxes(a: Geom, b: Geom, mu: float, e: float) -> list:
     return found
 
 
-def _candidate(kind, a: Geom, b: Geom, at, size: float, mu: float, e: float, feature=-1) -> tuple:
+def _candidate(
+    kind, a: Geom, b: Geom, at, size: float, mu: float, e: float, feature: int | np.int64 = -1
+) -> tuple[Any, ...]:
     """A candidate as `pairs.build` takes it, with its shapes."""
     return (int(kind), a.body, b.body, tuple(at), tuple(at), size, 0.0, mu, e, a, b, feature)
 

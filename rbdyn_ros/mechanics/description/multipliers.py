@@ -24,7 +24,7 @@ class Forward(NamedTuple):
 
     acceleration: Array  # (n, 6) [m/s^2 world | rad/s^2 body]
     multipliers: Array  # (m,) [N] or [N m]
-    rank: int  # of J
+    rank: np.int64  # of J
     # |W lambda - b| / (1 + |b|); above round-off the rows contradict each other, nan: a number is
     # not finite
     residual: float

@@ -104,7 +104,7 @@ def shared(
     alike. What all joints together do to the free motions of each body stays the same to
     round-off; held (n, 6) is 1 where a body cannot move. Works on forces and on impulses.
     """
-    rows, kept, owner = constraints.rows, list(kept), np.array(constraints.joint)
+    rows, independent, owner = constraints.rows, list(kept), np.array(constraints.joint)
     J, free, first = jacobian.jacobian(rows, q), 1.0 - held.reshape(-1), {}
     for row, joint in enumerate(constraints.joint):
         first.setdefault(joint, row)
@@ -114,7 +114,8 @@ def shared(
             if body != WORLD:
                 load[body] += wrenches[joint, side]
     alone = np.zeros(len(J))
-    alone[kept] = np.linalg.lstsq((J[kept] * free).T, free * load.reshape(-1), rcond=TOLERANCE)[0]
+    carrying = (J[independent] * free).T
+    alone[independent] = np.linalg.lstsq(carrying, free * load.reshape(-1), rcond=TOLERANCE)[0]
     load = (J * free).T @ alone
     least = np.linalg.lstsq((J * free).T, load, rcond=TOLERANCE)[0]
     moved = np.zeros_like(wrenches)

@@ -76,10 +76,11 @@ def build(bodies: int, *springs) -> Springs:
                 limit = "finite and >= 0" if least == 0.0 else "finite"
                 raise ValueError(f"the {word} of spring {i} is {value}; it must be {limit}")
     columns = list(zip(*springs)) if springs else [()] * 9
-    numbers = (np.array(x, dtype=np.int64) for x in columns[:3])
-    vectors = (np.array(x, dtype=float).reshape(-1, 3) for x in columns[3:5])
+    kind, a, b = (np.array(x, dtype=np.int64) for x in columns[:3])
+    on_a, on_b = (np.array(x, dtype=float).reshape(-1, 3) for x in columns[3:5])
     turn = np.array(columns[5], dtype=float).reshape(-1, 4)
-    return Springs(*numbers, *vectors, turn, *(np.array(x, dtype=float) for x in columns[6:]))
+    stiffness, rest, damping = (np.array(x, dtype=float) for x in columns[6:])
+    return Springs(kind, a, b, on_a, on_b, turn, stiffness, rest, damping)
 
 
 def extensions(springs: Springs, q: Array, near: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Integrator(NamedTuple):
     accelerations: Callable  # (system, load, sines' force, Q, w, x') -> (w', x'') of its equations
 
 
-def select(name: str, composition: str = "none", **numbers: float) -> Integrator:
+def select(name: str, composition: str = "none", **numbers: Any) -> Integrator:
     """The integrator `name`, composed; `numbers` are other fields of `choice.Choice`.
 
     ValueError for an unknown name, a composition that the method does not admit, a number out of
