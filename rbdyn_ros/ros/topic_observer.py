@@ -15,9 +15,9 @@ from std_msgs.msg import Float64MultiArray, String
 from rbdyn_ros.evaluation.trial.trial import Trial, tilt
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.controller.controller import REFUSES
-from rbdyn_ros.ros.messages.evidence_topic import LABELS
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
 from rbdyn_ros.ros.messages.polled import Polled
+from rbdyn_ros.ros.messages.step_diagnostics_topic import LABELS
 from rbdyn_ros.ros.recording.bag_qos import matching
 from rbdyn_ros.simulation.runner import FAULT, phase
 from rbdyn_ros.simulation.stall_detector import StallDetector
@@ -34,7 +34,7 @@ class TopicObserver:
     """
 
     def __init__(self, node: Node):
-        self.states, self.forces, self.evidence = (
+        self.states, self.forces, self.energies = (
             [],
             [],
             [],
@@ -96,7 +96,7 @@ class TopicObserver:
 
     def forget(self) -> None:
         """Let the curves begin here."""
-        for rows in (self.states, self.forces, self.evidence, self.disturbed):
+        for rows in (self.states, self.forces, self.energies, self.disturbed):
             rows.clear()
         self._seen, self._factor = (time.monotonic(), self.stamp), math.nan
 
@@ -131,7 +131,7 @@ class TopicObserver:
         """What was seen between two stamps [ns], as a trial."""
         t, q = _curve(self.states, start, end, 7)
         force_t, force = _curve(self.forces, start, end, 3)
-        energy_t, energy = _curve(self.evidence, start, end, 3)
+        energy_t, energy = _curve(self.energies, start, end, 3)
         return Trial(
             t,
             q,
@@ -170,7 +170,7 @@ class TopicObserver:
 
     def _integrator(self, message: Float64MultiArray) -> None:
         row = dict(zip(LABELS, message.data))
-        self.evidence.append((round(row["time"] * 1e9), row["energy"], row["energy_drift"]))
+        self.energies.append((round(row["time"] * 1e9), row["energy"], row["energy_drift"]))
 
     def _disturbance(self, message: WrenchStamped) -> None:
         force = message.wrench.force

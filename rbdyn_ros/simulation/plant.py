@@ -41,7 +41,7 @@ class Setup(NamedTuple):
     imu_position: float  # [m] from the joint along the rod
 
 
-class Evidence(NamedTuple):
+class StepDiagnostics(NamedTuple):
     """What the stepper says about its own work, after a tick."""
 
     energy: float = 0.0  # [J]
@@ -240,22 +240,22 @@ class Plant:
         return self.fault()
 
     @property
-    def evidence(self) -> Evidence:
+    def diagnostics(self) -> StepDiagnostics:
         """What the stepper says about its own work, after a tick."""
         work, E, Lz, Px, Py, p3, norm_error = self.state.balance.tolist()
         _, iterations, residual = self.state.solved.tolist()
         balance = E - self._energy - work - self._contact_work
         per_step = iterations / self.setup.tick_steps
-        evidence = Evidence(
+        diagnostics = StepDiagnostics(
             E, balance, (Px, Py), Lz, p3, norm_error, residual, per_step, self.step_time
         )
         if self.contact is None:
-            return evidence
+            return diagnostics
         names = world.candidates(self.setup.system.contacts)
         sums = dict.fromkeys(names, 0.0)
         for name, impulse in zip(names, self.contact.impulse.tolist()):
             sums[name] += impulse
-        return evidence._replace(
+        return diagnostics._replace(
             impacts=int(self.contact.recorded[0]), impulses=tuple(sums.values())
         )
 

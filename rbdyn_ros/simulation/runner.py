@@ -23,9 +23,9 @@ from rbdyn_ros.simulation.native_loop import (
     PublishBuffers,
     steady,
 )
-from rbdyn_ros.simulation.pace import Pace
 from rbdyn_ros.simulation.pacing import SLICE, Pacer, exact_sleeps
 from rbdyn_ros.simulation.plant import Plant, Setup
+from rbdyn_ros.simulation.run_config import RunConfig
 from rbdyn_ros.simulation.signals import PlantSignals
 from rbdyn_ros.simulation.statistics import Statistics
 from rbdyn_ros.types import Array, State
@@ -67,7 +67,7 @@ class Runner:
     def __init__(
         self,
         setup: Setup,
-        pace: Pace,
+        pace: RunConfig,
         prepare: Callable,
         on_status: Callable,
         native_publisher: NativePublisher | None = None,
@@ -211,7 +211,7 @@ class Runner:
             self.plant.steps += self.plant.setup.tick_steps
             self.reset(state)
 
-    def reconfigure(self, setup: Setup, pace: Pace) -> None:
+    def reconfigure(self, setup: Setup, pace: RunConfig) -> None:
         """Go on with other numbers."""
         with self._asking():
             self.plant.reconfigure(setup)

@@ -11,8 +11,8 @@ from rbdyn_ros.faults.options import faults
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import actual_plant
 from rbdyn_ros.simulation.command import Watchdog
-from rbdyn_ros.simulation.pace import Pace
 from rbdyn_ros.simulation.plant import Setup
+from rbdyn_ros.simulation.run_config import RunConfig
 
 
 def plant_setup(values: Mapping[str, Any]) -> Setup:
@@ -39,12 +39,12 @@ def plant_setup(values: Mapping[str, Any]) -> Setup:
     )
 
 
-def pace(values: Mapping[str, Any]) -> Pace:
+def run_config(values: Mapping[str, Any]) -> RunConfig:
     """How the checked values let the plant run."""
     watchdog = Watchdog(
         values["watchdog.timeout"], values["watchdog.reaction"], values["watchdog.ramp_time"]
     )
-    return Pace(
+    return RunConfig(
         real_time_factor=values["real_time_factor"],
         overrun=values["overrun"],
         start=values["start"],

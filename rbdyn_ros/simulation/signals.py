@@ -5,8 +5,8 @@ on their way in, with faults.
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.simulation.command import Command, CommandQueue, Rejected, check_stamp
 from rbdyn_ros.simulation.measurement import Measurement, measure
-from rbdyn_ros.simulation.pace import Pace
 from rbdyn_ros.simulation.plant import Plant
+from rbdyn_ros.simulation.run_config import RunConfig
 from rbdyn_ros.simulation.statistics import Statistics
 
 
@@ -46,7 +46,7 @@ class PlantSignals:
         newest = self.commands.newest
         return stamp == self.expected_stamp and (newest is None or newest.stamp != stamp)
 
-    def command(self, now: float, pace: Pace, statistics: Statistics) -> tuple[float, float]:
+    def command(self, now: float, pace: RunConfig, statistics: Statistics) -> tuple[float, float]:
         """The force (2,) [N] to ask for at the steady instant `now` [s].
 
         It is that of the newest command that had arrived, as far as the watchdog lets it count.

@@ -60,7 +60,7 @@ def run(graph, changes: dict) -> dict:
     graph.until(lambda: simulator.runner.plant.stamp > END)
     simulator.runner.end()
     assert simulator.runner.statistics.lockstep_timeouts == 0
-    assert (simulator.runner.plant.evidence.impacts > 0) == (changes == STOPS)
+    assert (simulator.runner.plant.diagnostics.impacts > 0) == (changes == STOPS)
     assert (sum(simulator.runner.signals.faults.counts().values()) > 0) == (changes == FAULTS)
     stamped = [
         (topic, nanoseconds(m.header.stamp), m)

@@ -48,7 +48,7 @@ class Loop:
         self.finished = threading.Event()
         self.runner = Runner(
             setup.plant_setup(values),
-            setup.pace(values),
+            setup.run_config(values),
             lambda runner: partial(self.answer, runner),
             lambda status: None,
         )
@@ -263,7 +263,7 @@ def test_faults_change_between_two_ticks(loop, values):
     played = loop(until=50)
     assert played.runner.signals.measurement is None and not any(played.counts.values())
     changed = values(faults__noise__cart=0.1, faults__command__delay=0.004)
-    played.runner.reconfigure(setup.plant_setup(changed), setup.pace(changed))
+    played.runner.reconfigure(setup.plant_setup(changed), setup.run_config(changed))
     played.runner.begin()
     played.runner.pause()
     assert played.runner.step() == ""
@@ -285,7 +285,7 @@ def running(values):
         runners.append(
             Runner(
                 setup.plant_setup(changed),
-                setup.pace(changed),
+                setup.run_config(changed),
                 lambda runner: lambda: None,
                 lambda status: None,
             )
@@ -303,7 +303,7 @@ def test_the_watchdog_sees_that_nothing_arrives_any_more(running, values):
     runner.command(Command((2.0, 0.0), 0, time.monotonic()))
     wait(lambda: runner.plant.force == (2.0, 0.0))
     deaf = values(watchdog__timeout=0.05, faults__command__drop=1.0)
-    runner.reconfigure(setup.plant_setup(deaf), setup.pace(deaf))
+    runner.reconfigure(setup.plant_setup(deaf), setup.run_config(deaf))
 
     def goes_on() -> bool:
         runner.command(Command((2.0, 0.0), 0, time.monotonic()))  # the controller does what it can
@@ -344,7 +344,7 @@ def test_nothing_breaks_where_everything_changes_at_random(running, values):
     def shake():
         chosen = {p.name: chance.uniform(0.0, 0.05) * chance.choice((0.0, 1.0)) for p in numbers}
         changed = {**values(**calm), **chosen, "seed": chance.randrange(3)}
-        runner.reconfigure(setup.plant_setup(changed), setup.pace(changed))
+        runner.reconfigure(setup.plant_setup(changed), setup.run_config(changed))
 
     def push():
         runner.command(

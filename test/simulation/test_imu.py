@@ -122,7 +122,7 @@ class Run:
             velocity,
             R,
             np.array(plant.specific_force()),
-            plant.evidence.impacts,
+            plant.diagnostics.impacts,
             len(plant.touches),
         )
 

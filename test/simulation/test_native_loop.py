@@ -130,7 +130,7 @@ def made(values):
         )
         return Runner(
             setup.plant_setup(changed),
-            setup.pace(changed),
+            setup.run_config(changed),
             lambda runner: lambda: None,
             lambda status: None,
             native_publisher,
@@ -237,11 +237,14 @@ def test_a_stretch_is_its_ticks(resting, passed, plant):
     for mine, theirs in ((ours.q, alone.q), (ours.v, alone.v), (ours.reaction, alone.reaction)):
         assert mine == pytest.approx(theirs, rel=SAME, abs=SAME)
     for mine, theirs in zip(
-        ours.evidence._replace(step_time=0.0), alone.evidence._replace(step_time=0.0)
+        ours.diagnostics._replace(step_time=0.0), alone.diagnostics._replace(step_time=0.0)
     ):
         assert mine == pytest.approx(theirs, rel=SAME, abs=SAME)
     assert ours.steps == alone.steps
-    assert ours.evidence.step_time > 0.0 and runner.statistics.step_time >= ours.evidence.step_time
+    assert (
+        ours.diagnostics.step_time > 0.0
+        and runner.statistics.step_time >= ours.diagnostics.step_time
+    )
     stamps, seen = runner.history.read()
     assert stamps.tolist() == [
         10**9 + (k + 1) * ours.tick_ns for k in range(12)
@@ -279,7 +282,7 @@ def test_a_faulty_drive_and_a_push_are_those_of_python(resting, passed):
     assert drive.counts["saturated"] == 12 and drive.counts["rate_limited"] > 0
     assert runner.signals.faults.actuator.counts == drive.counts
     assert runner.signals.faults.actuator.missing == pytest.approx(drive.missing)
-    assert runner.plant.evidence.balance == pytest.approx(alone.evidence.balance, abs=1e-12)
+    assert runner.plant.diagnostics.balance == pytest.approx(alone.diagnostics.balance, abs=1e-12)
 
 
 def test_each_tick_is_told_at_its_deadline_and_its_instant_is_known(resting, passed, virtual):

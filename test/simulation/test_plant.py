@@ -42,9 +42,9 @@ def test_energy_is_work_done(plant):
     wrench = np.array((0.5, -0.2, 0.1, 0.05, 0.0, 0.02, 0.0, 0.0, 2.4))
     for tick in range(500):
         p.tick((3.0 * np.cos(0.01 * tick), 1.0), wrench)
-    assert abs(p.evidence.energy - p.setup.params.gravity) > 0.1  # much has been done
-    assert abs(p.evidence.balance) < 2e-4
-    assert abs(p.evidence.norm_error) < 1e-12
+    assert abs(p.diagnostics.energy - p.setup.params.gravity) > 0.1  # much has been done
+    assert abs(p.diagnostics.balance) < 2e-4
+    assert abs(p.diagnostics.norm_error) < 1e-12
 
 
 @pytest.mark.parametrize("split", [False, True])
@@ -65,11 +65,11 @@ def test_energy_is_work_done_also_by_contacts(plant, split):
             contact__floor__restitution=0.5,
             initial__orientation=(0.9813255366, 0.1502034999, 0.1201627999, 0.0),
         )
-        start, missed = p.evidence.energy, 0.0
+        start, missed = p.diagnostics.energy, 0.0
         for _ in range(round(3.0 / step)):
             assert p.tick((0.0, 0.0), NO_WRENCH) == ""
-            missed = max(missed, abs(p.evidence.balance))
-        assert start - p.evidence.energy > 11.0
+            missed = max(missed, abs(p.diagnostics.balance))
+        assert start - p.diagnostics.energy > 11.0
         return missed
 
     coarse, fine = worst(0.004), worst(0.002)
@@ -96,7 +96,9 @@ def test_reset_restores_the_state_and_not_the_time(plant):
     stamp = p.stamp
     p.reset()
     assert (
-        np.array_equal(p.q, p.setup.initial.q) and p.stamp == stamp and p.evidence.balance == 0.0
+        np.array_equal(p.q, p.setup.initial.q)
+        and p.stamp == stamp
+        and p.diagnostics.balance == 0.0
     )
 
 

@@ -27,7 +27,7 @@ def running(values):
         changed = values(**{"real_time_factor": 0.0, "watchdog__timeout": 0.0, **changes})
         runner = Runner(
             setup.plant_setup(changed),
-            setup.pace(changed),
+            setup.run_config(changed),
             prepare or (lambda runner: partial(publish, runner)),
             lambda status: None,
         )
@@ -59,7 +59,7 @@ def test_time_begins_when_the_last_condition_is_released(values):
     changed = values(real_time_factor=0.0, watchdog__timeout=0.0)
     runner = Runner(
         setup.plant_setup(changed),
-        setup.pace(changed),
+        setup.run_config(changed),
         lambda runner: lambda: None,
         lambda status: None,
     )
@@ -84,7 +84,7 @@ def test_a_start_that_is_refused_is_a_fault_that_a_reset_leaves(values):
     changed = values(real_time_factor=0.0, watchdog__timeout=0.0)
     runner = Runner(
         setup.plant_setup(changed),
-        setup.pace(changed),
+        setup.run_config(changed),
         lambda runner: lambda: None,
         lambda status: None,
     )
@@ -363,7 +363,7 @@ def test_a_fault_stops_time_and_reset_recovers(running, values):
             real_time_factor=0.0,
             watchdog__timeout=0.0,
         )
-        runner.reconfigure(setup.plant_setup(good), setup.pace(good))
+        runner.reconfigure(setup.plant_setup(good), setup.run_config(good))
         runner.reset()
         wait(lambda: runner.plant.steps > 0)
 
@@ -386,7 +386,7 @@ def test_an_error_in_the_thread_is_a_fault_and_not_its_death(running, capfd):
 
 
 def test_commands_may_take_longer_where_time_is_slow(values):
-    slow, fast = (setup.pace(values(real_time_factor=factor)) for factor in (0.1, 4.0))
+    slow, fast = (setup.run_config(values(real_time_factor=factor)) for factor in (0.1, 4.0))
     assert slow.slowdown == 10.0 and slow.oldest_stamp == pytest.approx(0.1)
     assert fast.slowdown == 1.0 and fast.oldest_stamp == pytest.approx(0.4)
-    assert setup.pace(values(real_time_factor=0.0)).oldest_stamp == float("inf")
+    assert setup.run_config(values(real_time_factor=0.0)).oldest_stamp == float("inf")

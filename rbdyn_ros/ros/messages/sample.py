@@ -11,7 +11,7 @@ from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.simulation.measurement import Measurement
-from rbdyn_ros.simulation.plant import Evidence, Setup
+from rbdyn_ros.simulation.plant import Setup, StepDiagnostics
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.simulation.touching import resultant
 from rbdyn_ros.types import Array
@@ -31,7 +31,7 @@ class Sample(NamedTuple):
     angles: tuple  # roll, pitch, spin [rad]
     rates: tuple  # and their rates [rad/s]
     force: tuple  # (2,) [N] applied to the cart
-    evidence: Evidence = Evidence()
+    diagnostics: StepDiagnostics = StepDiagnostics()
     reaction: Array | tuple = np.zeros(3)  # (3,) [N, world] of the joint on the rod
     disturbance: Array = np.zeros(9)  # as in types.Input
     elapsed: float = 0.0  # [s] since moving obstacles left their places
@@ -74,7 +74,7 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
         plant.v.tolist(),
         runner.plant.force,
         gimbal,
-        evidence=plant.evidence,
+        diagnostics=plant.diagnostics,
         reaction=plant.reaction,
         disturbance=plant.input.disturbance,
         elapsed=plant.elapsed,

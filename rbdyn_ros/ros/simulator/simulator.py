@@ -52,7 +52,7 @@ class Simulator(ManagedNode):
     def validate(self, values: dict[str, Any]) -> None:
         """ValueError if the values do not make a plant, or put an obstacle where the pendulum is."""
         made = setup.plant_setup(values)
-        setup.pace(values)
+        setup.run_config(values)
         if self.runner:
             self.runner.plant.check(made)
 
@@ -61,7 +61,7 @@ class Simulator(ManagedNode):
         if self.runner:
             plant = setup.plant_setup(values)
             warm_up(plant)  # what compiles does so here, while the old plant goes on
-            self.runner.reconfigure(plant, setup.pace(values))
+            self.runner.reconfigure(plant, setup.run_config(values))
             self.telemetry.describe(self.runner.plant.setup, values)
 
     def configure(self) -> None:
@@ -78,7 +78,7 @@ class Simulator(ManagedNode):
         self.telemetry.describe(plant, values)
         self.runner = Runner(
             plant,
-            setup.pace(values),
+            setup.run_config(values),
             self.telemetry,
             self._on_status,
             self.telemetry.native_publisher,

@@ -18,11 +18,11 @@ from visualization_msgs.msg import MarkerArray
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.ros import description, qos
 from rbdyn_ros.ros.messages import sample, state_topics, transforms, wrench_topics
-from rbdyn_ros.ros.messages.evidence_topic import IntegratorEvidence
 from rbdyn_ros.ros.messages.fault_topic import FaultCounts
 from rbdyn_ros.ros.messages.frames import Frames
 from rbdyn_ros.ros.messages.messages import set_stamp
 from rbdyn_ros.ros.messages.native_publisher import NativePublisher
+from rbdyn_ros.ros.messages.step_diagnostics_topic import StepDiagnosticsTopic
 from rbdyn_ros.ros.simulator.flow_control import FlowControl
 from rbdyn_ros.ros.simulator.markers import Markers
 from rbdyn_ros.simulation.plant import Setup
@@ -224,7 +224,7 @@ class Telemetry:
             (wrench_topics.Push(frames).fill, (), make(WrenchStamped, "wrench/disturbance")),
         ]
         integrator = [
-            (IntegratorEvidence().fill, (), make(Float64MultiArray, "~/integrator")),
+            (StepDiagnosticsTopic().fill, (), make(Float64MultiArray, "~/integrator")),
             (FaultCounts().fill, (), make(Float64MultiArray, "~/faults")),
         ]
         tf = [(transforms.Moving(frames).fill, (), make(TFMessage, "/tf", qos.TRANSFORMS))]

@@ -6,7 +6,7 @@ from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.simulation.command import Watchdog
 
 
-class Pace(NamedTuple):
+class RunConfig(NamedTuple):
     """How the plant is run: an immutable snapshot, swapped between two ticks."""
 
     real_time_factor: float  # 0 as fast as it goes

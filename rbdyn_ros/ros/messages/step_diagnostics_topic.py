@@ -1,4 +1,4 @@
-"""~/integrator: the stepper's own evidence, labelled."""
+"""~/integrator: the diagnostics of the newest step, labelled."""
 
 import array
 
@@ -32,7 +32,7 @@ def labels(impulses: tuple[str, ...]) -> tuple[str, ...]:
     return (*LABELS, *(f"contact_impulse_{name}" for name in impulses))
 
 
-class IntegratorEvidence:
+class StepDiagnosticsTopic:
     """std_msgs/Float64MultiArray."""
 
     def __init__(self):
@@ -41,7 +41,7 @@ class IntegratorEvidence:
 
     def fill(self, sample: Sample) -> Float64MultiArray:
         """The message, refilled from a sample."""
-        e, met = sample.evidence, names(sample.setup.system.contacts)
+        e, met = sample.diagnostics, names(sample.setup.system.contacts)
         if met != self._met:
             self._met, self.message = met, labelled(labels(met))
         self.message.data = array.array(
