@@ -14,7 +14,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
 from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.types import Array, State
 
-PATIENCE = 10.0  # [s] for one command; the first one may compile
+COMMAND_TIMEOUT = 10.0  # [s] for one command; the first one may compile
 
 
 class Outcome(NamedTuple):
@@ -57,7 +57,7 @@ def run(
         faults=wrong,
         seed=seed,
         stop=settling,
-        patience=PATIENCE,
+        patience=COMMAND_TIMEOUT,
     )
     state = State(0.0, start[:6].copy(), start[6:].copy())
     return _scored(

@@ -24,7 +24,7 @@ EXAMPLES = f"""\
 _say = voice(COMMAND)
 HOLDS, FAILS, BAD_INPUT, NO_ROS, CANNOT_WRITE, SIGNAL = 0, 1, 2, 3, 4, 128
 JOBS = Parameter("--jobs", 0, "", "", "int", low=0, high=1024)
-PATIENCE = Parameter("--patience", 2.0, "s", "", low=0.0, low_open=True)
+COMMAND_TIMEOUT = Parameter("--patience", 2.0, "s", "", low=0.0, low_open=True)
 WAITING = Parameter("--waiting", 20.0, "s", "", low=0.0, low_open=True)
 
 
@@ -147,10 +147,10 @@ def plan(arguments: argparse.Namespace) -> Plan:
     fit.
     """
     jobs, patience, waiting = (
-        number(p, getattr(arguments, p.name[2:])) for p in (JOBS, PATIENCE, WAITING)
+        number(p, getattr(arguments, p.name[2:])) for p in (JOBS, COMMAND_TIMEOUT, WAITING)
     )
     parameter_files(arguments.params_file)
-    from rbdyn_ros.evaluation.subject import stranger, subject
+    from rbdyn_ros.evaluation.controller_under_test import stranger, subject
     from rbdyn_ros.evaluation.suite import read
     from rbdyn_ros.parameters.shipped import config
 

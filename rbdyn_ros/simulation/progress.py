@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
 
-_PATIENCE = 2.0  # [s]
+_DELAY = 2.0  # [s]
 
 
 @contextmanager
@@ -18,9 +18,9 @@ def bar(total: float, unit: str) -> Iterator[Callable[[float], None]]:
         + f" {unit} "
         + "[{elapsed} so far, {remaining} to go]"
     )
-    pace = 0.1 if sys.stderr.isatty() else _PATIENCE  # a log file needs fewer lines
+    pace = 0.1 if sys.stderr.isatty() else _DELAY  # a log file needs fewer lines
     with tqdm(
-        total=total, delay=_PATIENCE, mininterval=pace, bar_format=form, file=sys.stderr
+        total=total, delay=_DELAY, mininterval=pace, bar_format=form, file=sys.stderr
     ) as drawn:
         yield lambda done: drawn.update(done - drawn.n) and None
 
@@ -39,7 +39,7 @@ def estimate(simulated: float, duration: float, seconds: float) -> str:
 @contextmanager
 def notice(sentence: str) -> Iterator[None]:
     """Print the sentence on stderr if the block has not ended after two seconds."""
-    timer = Timer(_PATIENCE, print, (sentence,), {"file": sys.stderr, "flush": True})
+    timer = Timer(_DELAY, print, (sentence,), {"file": sys.stderr, "flush": True})
     timer.daemon = True
     timer.start()
     try:

@@ -23,7 +23,7 @@ from rosbags.highlevel import AnyReader  # noqa: E402
 from rbdyn_ros.__main__ import main  # noqa: E402
 from rbdyn_ros.tools.demo_plan import script  # noqa: E402
 
-PATIENCE = 120.0  # [s] a loaded machine may compile first
+TIMEOUT = 120.0  # [s] a loaded machine may compile first
 TICK = 2_000_000  # [ns] of the state topics
 
 
@@ -90,7 +90,7 @@ def stamp(message) -> int:
 
 def wait_for(condition) -> None:
     """Until it holds."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.05)
@@ -106,7 +106,7 @@ def test_the_rod_is_caught_pushed_and_stands(demo, tmp_path, processes):
     played = demo(
         "--duration", "3", "--seed", "3", "--processes", processes, program=("-c", STEPS_NOT_BACK)
     )
-    said, _ = played.communicate(timeout=PATIENCE)
+    said, _ = played.communicate(timeout=TIMEOUT)
     assert played.returncode == 0, said
     for part in (
         "the rod stood",
@@ -181,7 +181,7 @@ def test_an_audience_that_falls_behind_claims_nothing(demo):
     Its middleware does not: what DDS makes of a process that is stopped is its own affair.
     """
     said, _ = (played := demo("--duration", "4", program=("-c", STANDS_STILL))).communicate(
-        timeout=PATIENCE
+        timeout=TIMEOUT
     )
     assert (
         played.returncode == 1
@@ -193,7 +193,7 @@ def test_an_audience_that_falls_behind_claims_nothing(demo):
 def test_from_hanging_it_swings_up_and_stands(demo, tmp_path):
     """The scenario names the law; twelve seconds are enough, the two pushes included."""
     swings = demo("--scenario", "swing_up", "--duration", "12", program=("-c", STEPS_NOT_BACK))
-    said, _ = swings.communicate(timeout=PATIENCE)
+    said, _ = swings.communicate(timeout=TIMEOUT)
     assert swings.returncode == 0 and "the rod stood" in said, said
     assert "law: swing_up" in (tmp_path / "out" / "nodes.log").read_text()
 
@@ -204,7 +204,7 @@ def test_equal_seeds_give_equal_falls():
 
 def test_a_rod_that_nobody_catches_is_exit_code_1(demo):
     said, _ = (played := demo("--duration", "2", "--controller", "rest")).communicate(
-        timeout=PATIENCE
+        timeout=TIMEOUT
     )
     assert played.returncode == 1 and "FAILED: the rod did not stand" in said, said
 
@@ -217,7 +217,7 @@ def test_a_signal_ends_it_with_exit_code_0_one_zero_command_and_a_readable_bag(
     wait_for(lambda: playing(tmp_path) or played.poll() is not None)
     time.sleep(3.0)
     played.send_signal(number)
-    said, _ = played.communicate(timeout=PATIENCE)
+    said, _ = played.communicate(timeout=TIMEOUT)
     assert played.returncode == 0 and "interrupted after" in said and "Traceback" not in said, said
     topics = heard(tmp_path / "out" / "bag")
     force = topics["/cart/command"][-1].wrench.force
@@ -250,7 +250,7 @@ def test_the_error_of_a_node_is_the_reason(demo, tmp_path):
         "/**/pendulum_controller:\n  ros__parameters:\n    lqr:\n      force_weight: -1.0\n"
     )
     said, _ = (played := demo("--params-file", str(tmp_path / "law.yaml"))).communicate(
-        timeout=PATIENCE
+        timeout=TIMEOUT
     )
     assert played.returncode == 1 and "Traceback" not in said, said
     assert "law.yaml:4: lqr.force_weight is -1.0" in said and "nodes.log" in said

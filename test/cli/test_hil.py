@@ -26,7 +26,7 @@ from rbdyn_ros.__main__ import main  # noqa: E402
 from ..wire.clients import program  # noqa: E402
 
 SECONDS = 20
-PATIENCE = 200.0  # [s] a loaded machine may compile first
+TIMEOUT = 200.0  # [s] a loaded machine may compile first
 PARAMETERS = """
 /**:
   ros__parameters:
@@ -83,7 +83,7 @@ def test_the_c_client_balances_over_udp_and_over_a_pty(started, tmp_path):
             env={**os.environ, **alone()},
         )
     for name, trial in trials.items():
-        said = trial.communicate(timeout=PATIENCE)[0]
+        said = trial.communicate(timeout=TIMEOUT)[0]
         assert trial.returncode == 0, said
         print(f"{name}:\n{said}")
         boards[name].send_signal(signal.SIGTERM)
@@ -126,5 +126,5 @@ def test_a_port_that_is_taken_ends_the_trial(started, tmp_path):
         taken.bind(("127.0.0.1", 0))
         command = [sys.executable, "-m", "rbdyn_ros", "hil", "--udp", str(taken.getsockname()[1])]
         trial = started(command, env={**os.environ, **alone()})
-        said = trial.communicate(timeout=PATIENCE)[0]
+        said = trial.communicate(timeout=TIMEOUT)[0]
     assert trial.returncode == 1 and "another program uses it" in said and "Traceback" not in said

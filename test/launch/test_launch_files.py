@@ -30,7 +30,7 @@ service.include_launch_description(LaunchDescription([
     IncludeLaunchDescription(path, launch_arguments=[argument.split(':=') for argument in arguments])]))
 sys.exit(service.run())
 """  # what `ros2 launch` does with a path
-PATIENCE = 120.0  # [s] a loaded machine may compile first
+TIMEOUT = 120.0  # [s] a loaded machine may compile first
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def said(folder: Path) -> str:
 
 def wait_for(condition) -> None:
     """Until it holds."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.05)
@@ -80,7 +80,7 @@ def test_simulation_with_a_duration_ends_with_the_verdict_and_a_bag(launch, tmp_
         "namespace:=lab",
         "frame_prefix:=a_",
     )
-    code = launch("simulation.launch.py", "monitor:=true", *arguments).wait(PATIENCE)
+    code = launch("simulation.launch.py", "monitor:=true", *arguments).wait(TIMEOUT)
     assert code == 0 and "the rod stood" in said(tmp_path), said(tmp_path)
     bag = next(tmp_path.glob("rosbag2_*"))
     metadata = (bag / "metadata.yaml").read_text()
@@ -97,13 +97,13 @@ def test_a_rod_that_fell_is_an_exit_code(launch, tmp_path):
         "real_time_factor:=0",
         "scenario:=spinning",
     )
-    code = launch("simulation.launch.py", *arguments).wait(PATIENCE)
+    code = launch("simulation.launch.py", *arguments).wait(TIMEOUT)
     assert code == 1 and "the rod did not stand" in said(tmp_path), said(tmp_path)
 
 
 def test_the_parameters_of_the_user_come_last_and_reach_both_nodes(launch, tmp_path):
     (tmp_path / "mine.yaml").write_text("/**:\n  ros__parameters:\n    rod:\n      mass: -1.0\n")
-    code = launch("simulation.launch.py", f"params_file:={tmp_path / 'mine.yaml'}").wait(PATIENCE)
+    code = launch("simulation.launch.py", f"params_file:={tmp_path / 'mine.yaml'}").wait(TIMEOUT)
     assert code == 1 and "mine.yaml:4: rod.mass is -1.0 kg" in said(tmp_path), said(tmp_path)
 
 
@@ -111,7 +111,7 @@ def test_ctrl_c_ends_simulator_and_controller_in_good_order(launch, tmp_path):
     simulation = launch("simulation.launch.py")
     wait_for(lambda: "playing" in said(tmp_path) or simulation.poll() is not None)
     os.killpg(simulation.pid, signal.SIGINT)  # as a terminal does
-    assert simulation.wait(PATIENCE) == 0, said(tmp_path)
+    assert simulation.wait(TIMEOUT) == 0, said(tmp_path)
     assert said(tmp_path).count("process has finished cleanly") == 2, said(tmp_path)
 
 
@@ -122,7 +122,7 @@ def test_each_node_alone(launch, tmp_path, name, status):
     node = launch(name)
     wait_for(lambda: status in said(tmp_path) or node.poll() is not None)
     os.killpg(node.pid, signal.SIGINT)
-    assert node.wait(PATIENCE) == 0 and status in said(tmp_path), said(tmp_path)
+    assert node.wait(TIMEOUT) == 0 and status in said(tmp_path), said(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -141,16 +141,16 @@ def test_a_board_is_waited_for_beside_its_plant_or_its_controller(
         )
     )
     os.killpg(running.pid, signal.SIGINT)
-    assert running.wait(PATIENCE) == 0, said(tmp_path)
+    assert running.wait(TIMEOUT) == 0, said(tmp_path)
     assert said(tmp_path).count("process has finished cleanly") == 2, said(tmp_path)
 
 
 def test_a_recorded_bag_is_the_plant_of_a_controller(launch, tmp_path):
     arguments = ("duration:=2", "record:=true", "lockstep:=true", "real_time_factor:=0")
-    assert launch("simulation.launch.py", *arguments).wait(PATIENCE) == 0, said(tmp_path)
+    assert launch("simulation.launch.py", *arguments).wait(TIMEOUT) == 0, said(tmp_path)
     code = launch(
         "simulation.launch.py", "plant:=replay", f"bag:={next(tmp_path.glob('rosbag2_*'))}"
-    ).wait(PATIENCE)
+    ).wait(TIMEOUT)
     assert (
         code == 0
         and "law: lqr" in said(tmp_path)
@@ -200,8 +200,8 @@ def test_a_recorded_bag_is_the_plant_of_a_controller(launch, tmp_path):
     ],
 )
 def test_what_does_not_fit_is_refused(launch, tmp_path, name, argument, sentence):
-    assert launch(name, *argument.split()).wait(PATIENCE) == 1 and sentence in said(tmp_path), (
-        said(tmp_path)
+    assert launch(name, *argument.split()).wait(TIMEOUT) == 1 and sentence in said(tmp_path), said(
+        tmp_path
     )
 
 
@@ -209,7 +209,7 @@ def test_a_whole_number_is_taken_where_the_file_has_a_point(launch, tmp_path):
     simulation = launch("simulation.launch.py", "real_time_factor:=2")
     wait_for(lambda: "playing" in said(tmp_path) or simulation.poll() is not None)
     os.killpg(simulation.pid, signal.SIGINT)
-    assert simulation.wait(PATIENCE) == 0, said(tmp_path)
+    assert simulation.wait(TIMEOUT) == 0, said(tmp_path)
 
 
 @pytest.mark.parametrize("watchers", [("record:=true",), ("record:=true", "monitor:=true")])
@@ -217,9 +217,7 @@ def test_a_recorded_lockstep_run_is_whole_from_the_first_stamp_on(launch, tmp_pa
     from rosbags.highlevel import AnyReader
 
     arguments = ("duration:=2", "lockstep:=true", "real_time_factor:=0")
-    assert launch("simulation.launch.py", *arguments, *watchers).wait(PATIENCE) == 0, said(
-        tmp_path
-    )
+    assert launch("simulation.launch.py", *arguments, *watchers).wait(TIMEOUT) == 0, said(tmp_path)
     assert "0 lost on the way" in said(tmp_path) and "time begins: pendulum_recorder" in said(
         tmp_path
     )
@@ -242,7 +240,7 @@ def test_rviz_that_is_not_installed_is_one_sentence(launch, tmp_path):
     try:
         get_package_prefix("rviz2")
     except PackageNotFoundError:
-        assert launch("simulation.launch.py", "rviz:=true").wait(PATIENCE) == 1
+        assert launch("simulation.launch.py", "rviz:=true").wait(TIMEOUT) == 1
         assert "rviz2 is not installed; install it (apt-get install ros-" in said(tmp_path)
         assert "process started" not in said(tmp_path)  # nothing is left behind
     else:
@@ -250,5 +248,5 @@ def test_rviz_that_is_not_installed_is_one_sentence(launch, tmp_path):
 
 
 def test_a_choice_that_is_not_one_is_refused(launch, tmp_path):
-    assert launch("simulation.launch.py", "plant:=paper").wait(PATIENCE) == 1
+    assert launch("simulation.launch.py", "plant:=paper").wait(TIMEOUT) == 1
     assert "paper" in said(tmp_path) and "Valid options are" in said(tmp_path)

@@ -12,7 +12,7 @@ from domain import alone
 from rbdyn_ros.ros.start import MODULES
 
 os.environ.update(alone())  # before rclpy starts; others may run beside
-PATIENCE = (
+TIMEOUT = (
     60.0  # [s] how long anything may take; a loaded machine is slow, and nothing here is timed
 )
 
@@ -119,7 +119,7 @@ class Graph:
 
     def until(self, condition) -> None:
         """Spin until it holds."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while not condition():
             assert time.monotonic() < end, "waited in vain"
             self.executor.spin_once(timeout_sec=0.02)

@@ -21,13 +21,13 @@ from rbdyn_ros.wire.udp import Udp  # noqa: E402
 
 from .frames import UPRIGHT  # noqa: E402
 
-PATIENCE = 20.0  # [s] of a loaded machine
+DEADLINE = 20.0  # [s] of a loaded machine
 TIMEOUT = 150_000_000  # [ns]
 
 
 def wait_for(condition) -> None:
     """Until it holds."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + DEADLINE
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.005)
@@ -340,7 +340,7 @@ class Sender:
         self.line, self.number, self.sent = line, 0, []
 
     def until(self, condition) -> None:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + DEADLINE
         while not condition():
             assert time.monotonic() < end, "waited in vain"
             self.number += 1

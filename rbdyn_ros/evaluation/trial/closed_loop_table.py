@@ -29,7 +29,7 @@ from rbdyn_ros.types import Array, Contacts
 STATE = COLUMNS[
     : COLUMNS.index("iterations")
 ]  # of a run without a law; what follows there is the integrator's
-PATIENCE = 10.0  # [s] for one command of the law
+COMMAND_TIMEOUT = 10.0  # [s] for one command of the law
 
 
 class Loop(NamedTuple):
@@ -73,7 +73,7 @@ def closed(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
         seed=values["seed"],
         sines=parameters.plant_input(values).sines,
         name=f"the law {select.short(name)}",
-        patience=PATIENCE,
+        patience=COMMAND_TIMEOUT,
     )
     closed_loop.steps(values["period"], conditions.step)
     integrator, state = parameters.integrator(values), parameters.initial_state(values)
