@@ -1,10 +1,11 @@
-"""The schema of parameters: what a user may write, declared once, at the field of the record that holds it.
+"""The schema of parameters: what a user may write, declared once, at the field of the record that
+holds it.
 
     class Params(NamedTuple):
         rod_mass: Annotated[float, spec("Sets the mass of the rod.", "kg", "rod.mass", above=0.0)] = 1.0
 
-`table(Params)` derives the parameters, `record(Params, values)` reads checked values by name into it, and `check` is the
-one check that a value passes, wherever it comes from.
+`table(Params)` derives the parameters, `record(Params, values)` reads checked values by name into
+it, and `check` is the one check that a value passes, wherever it comes from.
 """
 
 import math
@@ -46,7 +47,8 @@ class Parameter(NamedTuple):
 def spec(
     description: str, unit: str = "", name: str = "", /, *, above: float | None = None, **more: Any
 ) -> Parameter:
-    """Return what the annotation of a field says; `name` is dotted and whole, or follows from the field's.
+    """Return what the annotation of a field says; `name` is dotted and whole, or follows from the
+    field's.
 
     `above` is a lower bound that is excluded itself; `more` are other fields of `Parameter`.
     """
@@ -55,11 +57,12 @@ def spec(
 
 
 def table(record: type, prefix: str = "") -> tuple[Parameter, ...]:
-    """Return the parameters of a record's annotated fields; a field's name follows `prefix` where it has no other.
+    """Return the parameters of a record's annotated fields; a field's name follows `prefix` where
+    it has no other.
 
-    The type gives the kind and the length, `tuple[float, float]` a list of 2. A field that may be None is a list that may
-    be empty; a float with choices is the place of one of them, a float of kind "bool" is 0 or 1. A record
-    in the record is annotated with the prefix of its own names.
+    The type gives the kind and the length, `tuple[float, float]` a list of 2. A field that may be
+    None is a list that may be empty; a float with choices is the place of one of them, a float of
+    kind "bool" is 0 or 1. A record in the record is annotated with the prefix of its own names.
     """
     found: list[Parameter] = []
     for field in _fields(record, prefix):
@@ -70,7 +73,9 @@ def table(record: type, prefix: str = "") -> tuple[Parameter, ...]:
 def record(
     kind: type[Record], values: Mapping[str, Any], prefix: str = "", **given: Any
 ) -> Record:
-    """Return the record of checked values by the names of `table(kind, prefix)`; `given` are other fields."""
+    """Return the record of checked values by the names of `table(kind, prefix)`; `given` are other
+    fields.
+    """
     for field in _fields(kind, prefix):
         if field.is_record:
             given[field.name] = record(field.hint, values, field.declared)
@@ -89,7 +94,9 @@ def flat(made: NamedTuple, prefix: str = "") -> dict[str, Any]:
 
 
 def checked(made: Record, source: str, prefix: str = "") -> Record:
-    """Return a record that was made in Python, each field in its own type; ValueError for the first out of range."""
+    """Return a record that was made in Python, each field in its own type; ValueError for the
+    first out of range.
+    """
     fields = _fields(type(made), prefix)
     return made._replace(
         **{f.name: check(f.declared, getattr(made, f.name), source) for f in fields}
@@ -156,11 +163,13 @@ def _held(hint: Any, parameter: Parameter, value: Any) -> object:
 
 
 def check(parameter: Parameter, value: object, source: str) -> Any:
-    """The value in the parameter's own type: bool, int, float, str, or a tuple of floats or strings.
+    """The value in the parameter's own type: bool, int, float, str, or a tuple of floats or
+    strings.
 
-    An integer is accepted for a float, and a single value for a list of one; a bool is not a number.
-    `source` says where the value was written ("pendulum.yaml:12", "--set"): it starts the sentence of the
-    ValueError that a wrong type, a non-finite number, a value out of range or a wrong length raises.
+    An integer is accepted for a float, and a single value for a list of one; a bool is not a
+    number. `source` says where the value was written ("pendulum.yaml:12", "--set"): it starts the
+    sentence of the ValueError that a wrong type, a non-finite number, a value out of range or a
+    wrong length raises.
     """
     is_wrong = f"{source}: {parameter.name} is {shown(value, parameter.unit)};"
     coerced = _COERCE[parameter.kind](value)
@@ -181,7 +190,10 @@ def expected(parameter: Parameter) -> str:
     if not parameter.kind.endswith("_array"):
         return one + _range(parameter)
     if isinstance(parameter.length, range):
-        return f"a list of {many}{_range(parameter)} whose length is a multiple of {parameter.length.step}"
+        return (
+            f"a list of {many}{_range(parameter)} whose length is a multiple of "
+            f"{parameter.length.step}"
+        )
     lengths = _either(parameter.length) + " " if parameter.length else ""
     return f"a list of {lengths}{one if parameter.length == (1,) else many}{_range(parameter)}"
 

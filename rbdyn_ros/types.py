@@ -1,7 +1,7 @@
 """The nouns. Read this page first: names, shapes and units; no functions.
 
-World frame: z up. Quaternions are Hamilton, scalar first (wxyz), unit, and rotate BODY to WORLD (R_wb).
-Body frame of the rod: axis 3 along the rod from the joint to the free tip. Units are SI.
+World frame: z up. Quaternions are Hamilton, scalar first (wxyz), unit, and rotate BODY to WORLD
+(R_wb). Body frame of the rod: axis 3 along the rod from the joint to the free tip. Units are SI.
 """
 
 import math
@@ -140,9 +140,11 @@ class Contacts(NamedTuple):
     impact_law: Annotated[
         float,
         spec(
-            "Sets the law of impacts with friction: Newton's restitution, reduced where it would gain "
+            "Sets the law of impacts with friction: Newton's restitution, reduced where it "
+            "would gain "
             "energy (bounded_newton) or kept (newton), Poisson's of impulses, or Stronge's of the "
-            "work of the normal force (energetic; where several contacts meet at once, Poisson's).",
+            "work of the normal force (energetic; where several contacts meet at once, "
+            "Poisson's).",
             "",
             "contact.impact_law",
             choices=IMPACT_LAWS,
@@ -166,7 +168,10 @@ class System(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where the plant is. `v` is the derivative of `q` seen from the cart's plane and from the body."""
+    """Where the plant is.
+
+    `v` is the derivative of `q` seen from the cart's plane and from the body.
+    """
 
     t: float  # [s]
     q: Array  # (6,) x y [m, world] | w x y z  orientation R_wb
@@ -174,7 +179,9 @@ class State(NamedTuple):
 
 
 class Input(NamedTuple):
-    """What acts on the plant: u(t) = force + sum of sines on the cart, a wrench at a point of the rod."""
+    """What acts on the plant: u(t) = force + sum of sines on the cart, a wrench at a point of the
+    rod.
+    """
 
     force: Array  # (2,) [N, world] held during the step
     sines: Array  # (n, 4) axis (0 x, 1 y), amplitude [N], angular frequency [rad/s], phase [rad]

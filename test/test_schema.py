@@ -1,4 +1,6 @@
-"""What a record declares, and the one check that every value passes, from a file, the command line and ROS."""
+"""What a record declares, and the one check that every value passes, from a file, the command line
+and ROS.
+"""
 
 from array import array
 from typing import Annotated, NamedTuple
@@ -103,7 +105,10 @@ def test_refuses_what_is_no_mass(value):
         (
             WAVES,
             [1, 2],
-            "here: waves is [1, 2]; it must be a list of finite numbers whose length is a multiple of 3",
+            (
+                "here: waves is [1, 2]; it must be a list of finite numbers whose length is a "
+                "multiple of 3"
+            ),
         ),
         (WORDS, ["a", 1], "here: words is ['a', 1]; it must be a list of strings"),
     ],

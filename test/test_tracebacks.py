@@ -78,7 +78,8 @@ def test_where_a_function_is_defined(law):
 def test_where_a_process_crashed(tmp_path):
     """A real one, as `faulthandler` writes it."""
     (tmp_path / "crash.py").write_text(
-        "import ctypes, faulthandler\n\nfaulthandler.enable()\n\ndef command():\n    ctypes.string_at(0)\n\ncommand()\n"
+        "import ctypes, faulthandler\n\nfaulthandler.enable()\n\ndef command():\n    "
+        "ctypes.string_at(0)\n\ncommand()\n"
     )
     done = subprocess.run(
         [sys.executable, str(tmp_path / "crash.py")], capture_output=True, text=True
@@ -91,8 +92,11 @@ def test_where_a_process_crashed(tmp_path):
 
 def test_a_crash_in_what_this_package_called(tmp_path):
     text = (
-        'Fatal Python error: Segmentation fault\n\nThread 0x0001 (most recent call first):\n  File "/usr/lib/threading.py", line 3 in wait\n\n'
-        'Current thread 0x0002 (most recent call first):\n  File "/usr/lib/ctypes/__init__.py", line 519 in string_at\n'
-        f'  File "/home/me/law.py", line 12 in command\n  File "{tracebacks._PACKAGE}/ros/controller/controller_supervisor.py", line 90 in _force\n'
+        "Fatal Python error: Segmentation fault\n\nThread 0x0001 (most recent call first):\n  "
+        'File "/usr/lib/threading.py", line 3 in wait\n\n'
+        'Current thread 0x0002 (most recent call first):\n  File "/usr/lib/ctypes/__init__.py", '
+        "line 519 in string_at\n"
+        '  File "/home/me/law.py", line 12 in command\n  File '
+        f'"{tracebacks._PACKAGE}/ros/controller/controller_supervisor.py", line 90 in _force\n'
     )
     assert tracebacks.place_of_crash(text) == " (/home/me/law.py:12)"

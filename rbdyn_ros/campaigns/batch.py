@@ -125,7 +125,8 @@ def checked(course: Course) -> Course:
             raise ValueError(f"the course's {name} is {getattr(course, name)}; it must be > 0")
     if course.steps < 1 or course.delay < 0:
         raise ValueError(
-            f"the course has {course.steps} steps a period and a delay of {course.delay} periods; at least 1 and 0"
+            f"the course has {course.steps} steps a period and a delay of {course.delay} "
+            "periods; at least 1 and 0"
         )
     return course
 
@@ -137,7 +138,8 @@ def plant(system: System) -> tuple[float, ...]:
     """
     if system.inertia[0] != system.inertia[1]:
         raise ValueError(
-            f"rod.inertia is {list(system.inertia)} kg m^2; the first two must be equal in a compiled campaign"
+            f"rod.inertia is {list(system.inertia)} kg m^2; the first two must be equal in a "
+            "compiled campaign"
         )
     if not system.cart_free:
         raise ValueError("cart.fixed is true; no force balances a rod on a cart that is held")
@@ -165,7 +167,8 @@ def _checked(starts: Array) -> Array:
     starts = np.array(starts, float, ndmin=2, order="C")
     if starts.ndim != 2 or starts.shape[1] != 11:
         raise ValueError(
-            f"the starts have shape {starts.shape}; each is a row of 11 numbers: x y, w x y z, then the 5 velocities"
+            f"the starts have shape {starts.shape}; each is a row of 11 numbers: x y, w x y z, "
+            "then the 5 velocities"
         )
     wrong = ~np.isfinite(starts).all(axis=1) | ~(
         abs(np.linalg.norm(starts[:, 2:6], axis=1) - 1.0) < 1e-6
@@ -173,7 +176,8 @@ def _checked(starts: Array) -> Array:
     if wrong.any():
         i = int(np.argmax(wrong))
         raise ValueError(
-            f"start {i} is {starts[i].tolist()}; its numbers must be finite, and its quaternion of norm 1"
+            f"start {i} is {starts[i].tolist()}; its numbers must be finite, and its quaternion "
+            "of norm 1"
         )
     return starts
 

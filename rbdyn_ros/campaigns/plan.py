@@ -120,15 +120,18 @@ def read(path: Path, overrides: Iterable[Override] = ()) -> Plan:
     plan = _plan(rest, known, base, whole["draws"], whole["seed"])
     if not plan.varied and plan.draws == 1:
         raise ValueError(
-            f"{path}: nothing varies; give a name a grid, such as `start.tilt: {{grid: [-30, 30, 61]}}`, or something to draw"
+            f"{path}: nothing varies; give a name a grid, such as `start.tilt: {{grid: [-30, "
+            f"30, 61]}}`, or something to draw"
         )
     if plan.draws > 1 and not plan.drawn:
         raise ValueError(
-            f"{path}: draws is {plan.draws}, but nothing is drawn; leave it out, or draw something, such as {{uniform: [0, 1]}}"
+            f"{path}: draws is {plan.draws}, but nothing is drawn; leave it out, or draw "
+            f"something, such as {{uniform: [0, 1]}}"
         )
     if plan.size > MOST:
         raise ValueError(
-            f"{path}: the campaign has {plan.size:.3g} samples; at most {MOST:.0e}: take a coarser grid or fewer draws"
+            f"{path}: the campaign has {plan.size:.3g} samples; at most {MOST:.0e}: take a "
+            "coarser grid or fewer draws"
         )
     if not {"period", "step"} & set(plan.varied):
         _steps(dict(plan.fixed), path)
@@ -151,7 +154,8 @@ def _of(override: Override) -> list:
         return [_Line(override.name, "", value, override.source)]
     if len(value) != 1 or next(iter(value)) not in WAYS:
         raise ValueError(
-            f"{override.source}: {shown(value)} is no way to vary; write one of {', '.join(WAYS)}, such as {{grid: [0, 1, 11]}}"
+            f"{override.source}: {shown(value)} is no way to vary; write one of "
+            f"{', '.join(WAYS)}, such as {{grid: [0, 1, 11]}}"
         )
     return [_Line(override.name, *next(iter(value.items())), override.source)]
 
@@ -208,7 +212,8 @@ def _axis(line: _Line, parameter: Parameter) -> tuple:
     low, high, count = _these(line, 3, "from, to and how many points")
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST:
         raise ValueError(
-            f"{line.source}: the grid of {line.name} has {shown(count)} points; it must be a whole number >= 1 and <= {MOST:.0e}"
+            f"{line.source}: the grid of {line.name} has {shown(count)} points; it must be a "
+            f"whole number >= 1 and <= {MOST:.0e}"
         )
     first, last = (check(_a_number(line, parameter), end, line.source) for end in (low, high))
     return _apart(tuple(np.linspace(first, last, count).tolist()), line)
@@ -217,7 +222,8 @@ def _axis(line: _Line, parameter: Parameter) -> tuple:
 def _apart(values: tuple, line: _Line) -> tuple:
     if len(set(values)) < len(values):
         raise ValueError(
-            f"{line.source}: {line.way} of {line.name} has a value twice; an axis has each value once"
+            f"{line.source}: {line.way} of {line.name} has a value twice; an axis has each "
+            "value once"
         )
     return values
 
@@ -233,7 +239,8 @@ def _numbers(line: _Line, parameter: Parameter) -> tuple:
         ends = tuple(check(parameter, end, line.source) for end in (first, second))
         if ends[0] > ends[1]:
             raise ValueError(
-                f"{line.source}: {line.name} is drawn from {ends[0]:g} to {ends[1]:g}; the smaller number comes first"
+                f"{line.source}: {line.name} is drawn from {ends[0]:g} to {ends[1]:g}; the "
+                "smaller number comes first"
             )
         return ends
     spread = Parameter(f"the standard deviation of {line.name}", 0.0, parameter.unit, "", low=0.0)
@@ -243,7 +250,8 @@ def _numbers(line: _Line, parameter: Parameter) -> tuple:
 def _these(line: _Line, count: int, what: str) -> list:
     if not isinstance(line.value, list) or len(line.value) != count:
         raise ValueError(
-            f"{line.source}: {line.way} of {line.name} is {shown(line.value)}; it must be a list of {count}: {what}"
+            f"{line.source}: {line.way} of {line.name} is {shown(line.value)}; it must be a "
+            f"list of {count}: {what}"
         )
     return line.value
 
@@ -251,7 +259,8 @@ def _these(line: _Line, count: int, what: str) -> list:
 def _listed(line: _Line, parameter: Parameter) -> tuple:
     if not isinstance(line.value, list) or not line.value:
         raise ValueError(
-            f"{line.source}: {line.way} of {line.name} is {shown(line.value)}; it must be a list of one value or more"
+            f"{line.source}: {line.way} of {line.name} is {shown(line.value)}; it must be a "
+            "list of one value or more"
         )
     if parameter.kind.endswith("_array"):
         raise ValueError(f"{line.source}: {line.name} is a list itself and cannot vary; fix it")
@@ -261,7 +270,8 @@ def _listed(line: _Line, parameter: Parameter) -> tuple:
 def _a_number(line: _Line, parameter: Parameter) -> Parameter:
     if parameter.kind not in ("float", "int"):
         raise ValueError(
-            f"{line.source}: {line.name} is no number; vary it by {VALUES} or {CHOICE}, each a list"
+            f"{line.source}: {line.name} is no number; vary it by {VALUES} or {CHOICE}, each a "
+            "list"
         )
     return parameter
 

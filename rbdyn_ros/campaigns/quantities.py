@@ -37,7 +37,8 @@ class Run(NamedTuple):
     duration: Annotated[
         float,
         spec(
-            "Sets the simulated time of a sample, which ends earlier when it has settled or failed.",
+            "Sets the simulated time of a sample, which ends earlier when it has settled or "
+            "failed.",
             "s",
             above=0.0,
         ),
@@ -116,7 +117,8 @@ class Campaign(NamedTuple):
     params_files: Annotated[
         tuple[str, ...],
         spec(
-            "Names parameter files of the plant, ROS YAML, beside the campaign's file or in config/."
+            "Names parameter files of the plant, ROS YAML, beside the campaign's file or in "
+            "config/."
         ),
     ] = ()
 

@@ -67,7 +67,9 @@ def formed(course, starts, plants, outcomes):
 
 @inlined
 def runs(course, queue):
-    """Whether any lane is busy; now and then it looks at who has ended, and lets the next ones in."""
+    """Whether any lane is busy; now and then it looks at who has ended, and lets the next
+    ones in.
+    """
     if queue.progress[0] % ROUND == 0:
         _serve(course, queue)
     return queue.progress[2] > 0

@@ -78,12 +78,14 @@ def summary(results: Results) -> str:
         n, low, high = row["samples"], *row["interval"]
         between = f" (95 %: {100 * low:.2f} to {100 * high:.2f} %)" if results.plan.drawn else ""
         lines.append(
-            f"{row['controller']}: {row['settled']} of {n} settled, {100 * row['fraction']:.2f} %{between}"
+            f"{row['controller']}: {row['settled']} of {n} settled, {100 * row['fraction']:.2f} "
+            f"%{between}"
         )
         if row["settled"]:
             t = row["settling_time"]
             lines.append(
-                f"  after {t['median']:.2f} s in the median, {t['p99']:.2f} s at 99 %, {t['largest']:.2f} s at most"
+                f"  after {t['median']:.2f} s in the median, {t['p99']:.2f} s at 99 %, "
+                f"{t['largest']:.2f} s at most"
             )
         lines += [f"  {row[word]} {MEANING[word]}" for word in ENDS[1:] if row[word]]
     lines += [f"  {count} times: {reason}" for reason, count in results.reasons.most_common(3)]

@@ -98,7 +98,8 @@ class Store:
             before = self._compared(heading)
             if not resume and any((self.folder / PARTS).glob("*.parquet")):
                 raise ValueError(
-                    f"{self.folder} already holds results of this campaign; add --resume to go on, or choose another --out"
+                    f"{self.folder} already holds results of this campaign; add --resume to go "
+                    "on, or choose another --out"
                 )
             if changes := _changes(before.get(LAWS) or {}, self.laws):
                 anew = self._anew(changes)
@@ -106,7 +107,8 @@ class Store:
                 self.sittings = [*before.get(SITTINGS, ()), *self.sittings]
         elif self.folder.is_dir() and any(self.folder.iterdir()):
             raise ValueError(
-                f"{self.folder} is not empty and holds no campaign; choose another --out, so that nothing is lost"
+                f"{self.folder} is not empty and holds no campaign; choose another --out, so "
+                "that nothing is lost"
             )
         make_folder(self.folder)
         (self.folder / PARTS).mkdir(exist_ok=True)
@@ -147,7 +149,10 @@ class Store:
         try:
             table = self._parquet.read_table(path)
         except (OSError, self._arrow.ArrowException) as error:
-            return f"{path} is cut off or damaged ({str(error).splitlines()[0]}); it is computed again"
+            return (
+                f"{path} is cut off or damaged ({str(error).splitlines()[0]}); it is computed "
+                "again"
+            )
         begin, end = self.span(part)
         known = (table.schema.metadata or {}).get(b"campaign") == self._print.encode()
         return (
@@ -168,7 +173,8 @@ class Store:
             ]
         except (ValueError, TypeError):
             raise ValueError(
-                f"{heading} is damaged; delete it if the campaign is the same, or choose another --out"
+                f"{heading} is damaged; delete it if the campaign is the same, or choose "
+                "another --out"
             ) from None
         if differing:
             changes = "; ".join(
@@ -176,7 +182,8 @@ class Store:
                 for name in differing[:3]
             )
             raise ValueError(
-                f"{self.folder} holds another campaign: {changes}; choose another --out, or take the change back"
+                f"{self.folder} holds another campaign: {changes}; choose another --out, or "
+                "take the change back"
             )
         return before
 
@@ -190,7 +197,10 @@ class Store:
         number = next(n for n in range(1, 10_000) if not parts.with_name(f"{PARTS}.{n}").exists())
         kept = parts.rename(parts.with_name(f"{PARTS}.{number}"))
         more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
-        return f"--resume begins anew: {'; '.join(changes[:_SHOWN])}{more}; what was computed before is kept in {kept}"
+        return (
+            f"--resume begins anew: {'; '.join(changes[:_SHOWN])}{more}; what was computed "
+            f"before is kept in {kept}"
+        )
 
 
 def identities(plan: Plan) -> dict[str, dict[str, Any]]:

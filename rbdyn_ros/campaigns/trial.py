@@ -72,7 +72,9 @@ def _is_easy(plan: Plan) -> bool:
 
 
 def _impossible(plan: Plan, varied: dict) -> Iterator[tuple]:
-    """(place, reason) of each sample that drew, from a normal distribution, what is out of range."""
+    """(place, reason) of each sample that drew, from a normal distribution, what is out of
+    range.
+    """
     known = quantities.table(plan.laws)
     for draw in plan.drawn:
         for place, value in enumerate(varied[draw.name].tolist() if draw.way == NORMAL else ()):

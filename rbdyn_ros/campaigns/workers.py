@@ -71,13 +71,15 @@ def cluster(address: str, jobs: int) -> Iterator[tuple[Executor, int]]:
     except (OSError, ValueError, TypeError) as error:
         advice = "start one with `dask scheduler`, check the address, or take --scheduler local"
         raise ValueError(
-            f"--scheduler {address}: no scheduler answers ({' '.join(str(error).split())[:120]}); {advice}"
+            f"--scheduler {address}: no scheduler answers "
+            f"({' '.join(str(error).split())[:120]}); {advice}"
         ) from error
     try:
         workers = sum(client.nthreads().values())
         if not workers:
             raise ValueError(
-                f"--scheduler {address}: it has no workers; start some with `dask worker {address}`"
+                f"--scheduler {address}: it has no workers; start some with `dask worker "
+                f"{address}`"
             )
         yield client.get_executor(pure=False, retries=ATTEMPTS), workers
     finally:

@@ -38,7 +38,8 @@ class Conditions(NamedTuple):
     observer_force: Annotated[
         str,
         spec(
-            "Chooses the force that the observer gets: after limit, faults, delay, or as commanded.",
+            "Chooses the force that the observer gets: after limit, faults, delay, or as "
+            "commanded.",
             choices=(ACTING, COMMANDED),
         ),
     ] = ACTING

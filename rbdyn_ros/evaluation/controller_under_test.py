@@ -57,7 +57,8 @@ def _kinds(given: str) -> tuple[str, ...]:
     for kind in kinds:
         if kind not in KINDS:
             raise ValueError(
-                f"--kind: {kind} is not a kind of law; {nearest(kind, KINDS)}known are {', '.join(KINDS)}"
+                f"--kind: {kind} is not a kind of law; {nearest(kind, KINDS)}known are "
+                f"{', '.join(KINDS)}"
             )
     return kinds
 
@@ -66,6 +67,7 @@ def _of_plant(name: str):
     if name not in {parameter.name for parameter in PLANT}:
         alike = nearest(name, [p.name for p in PLANT])
         raise ValueError(
-            f"the suite's plant: {name} is not a parameter of the plant; {alike}see `python -m rbdyn_ros parameters`"
+            f"the suite's plant: {name} is not a parameter of the plant; {alike}see `python -m "
+            "rbdyn_ros parameters`"
         )
     return lookup(name, "the suite's plant")

@@ -131,7 +131,9 @@ def until_fall() -> SettlingDetector:
 
 
 def curves(run: ClosedLoop, most: int = 300) -> dict[str, list[float]]:
-    """The run for a picture: t [s], tilt [deg], x, y [m], force [N], at most about `most` points."""
+    """The run for a picture: t [s], tilt [deg], x, y [m], force [N], at most about `most`
+    points.
+    """
     every = max(1, math.ceil(len(run.force) / most))
     rounded = {
         "t": run.t[:-1:every] - run.t[0],

@@ -21,7 +21,9 @@ LEAST = 1e-6  # [m], [rad], [rad/s], [m/s^2]: the deviation of a sensor that is 
 
 
 def observer(conditions: Conditions, params: spherical_pendulum.Params) -> "Filtered | None":
-    """What `simulation.closed_loop.Conditions.observer` asks for; None if the law sees the state."""
+    """What `simulation.closed_loop.Conditions.observer` asks for; None if the law sees the
+    state.
+    """
     return None if conditions.observer == "none" else Filtered(conditions, params)
 
 
@@ -46,7 +48,9 @@ class Filtered:
         self.filter = Estimator(self.system, self.options)
 
     def __call__(self, measured: State, truth: State, force: Array, sensors) -> State:
-        """The estimate after the force (2,) of the last period and the sensors' newest readings."""
+        """The estimate after the force (2,) of the last period and the sensors' newest
+        readings.
+        """
         u = float(force[0]), float(force[1])
         angles = self.joints.follow(unit_quaternion.matrix(tuple(measured.q[2:].tolist())))
         inertial = self._inertial(truth, u, sensors) if self.options.imu else (None, None)

@@ -31,7 +31,8 @@ def parse(text: object, known: tuple[str, ...], where: str) -> Requirement:
     bound = _number(form[3]) if form else None
     if bound is None:
         raise ValueError(
-            f"{where}: {text!r} is not a requirement; write a value, <= or >=, and a number, such as '{known[0]} <= 3.5'"
+            f"{where}: {text!r} is not a requirement; write a value, <= or >=, and a number, "
+            f"such as '{known[0]} <= 3.5'"
         )
     if form[1] not in known:
         raise ValueError(f"{where}: {form[1]} is not measured here; known are {', '.join(known)}")

@@ -1,4 +1,6 @@
-"""What has been measured, on disk case by case: an evaluation that was ended goes on where it was."""
+"""What has been measured, on disk case by case: an evaluation that was ended goes on where
+it was.
+"""
 
 import json
 import os
@@ -64,12 +66,18 @@ class Results:
         ]
         if different or not isinstance(before, dict):
             raise ValueError(
-                f"--resume: {self.path} was measured with another {', '.join(different) or 'heading'}; choose another --out"
+                f"--resume: {self.path} was measured with another "
+                f"{', '.join(different) or 'heading'}; choose another --out"
             )
         if changes := _changes(before, heading):
             more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
             kept = _aside(self.path)
-            self.anew = f"--resume begins anew: {'; '.join(changes[:_SHOWN])}{more}; what was measured before is kept in {kept.name}"
+            self.anew = (
+                "--resume begins anew: "
+                f"{'; '.join(changes[:_SHOWN])}{more}; what "
+                "was measured "
+                f"before is kept in {kept.name}"
+            )
             return
         self.sittings = [*before.get(SITTINGS, ()), *self.sittings]
         for line in lines:

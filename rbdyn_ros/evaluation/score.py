@@ -59,7 +59,8 @@ def server(bench: Bench) -> Callable[[Task], Any]:
             where = traceback.extract_tb(error.__traceback__)[-1]
             return broken(
                 case,
-                f"{type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})",
+                f"{type(error).__name__}: {error} "
+                f"({where.filename.rpartition('/')[2]}:{where.lineno})",
             )
 
     return answer

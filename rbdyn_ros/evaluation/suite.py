@@ -99,13 +99,15 @@ def read(path: Path, chosen: tuple[str, ...] = (), quick: bool = False) -> Suite
     rows = content.get("rows")
     if not isinstance(rows, dict) or not rows:
         raise ValueError(
-            f"{path}: rows is missing or empty; write at least one row, such as `S3: {{measure: release, ...}}`"
+            f"{path}: rows is missing or empty; write at least one row, such as `S3: {{measure: "
+            f"release, ...}}`"
         )
     names = tuple(map(str, rows))
     for name in chosen:
         if name not in names:
             raise ValueError(
-                f"--rows: {path} has no row {name}; {nearest(name, names)}known are {', '.join(names)}"
+                f"--rows: {path} has no row {name}; {nearest(name, names)}known are "
+                f"{', '.join(names)}"
             )
     read_rows = [_row(str(name), row, f"{path}: rows.{name}", quick) for name, row in rows.items()]
     kept = [row for row in read_rows if row.cases and (not chosen or row.name in chosen)]
@@ -126,7 +128,8 @@ def _row(name: str, row: object, where: str, quick: bool) -> Row:
     given = row.get("cases", {"": {}})
     if not isinstance(given, dict) or not given:
         raise ValueError(
-            f"{where}.cases is empty; leave it out, or name cases, such as `10 N: {{settings: ...}}`"
+            f"{where}.cases is empty; leave it out, or name cases, such as `10 N: {{settings: "
+            f"...}}`"
         )
     cases = [
         _case(name, str(label), row, case, f"{where}.cases.{label}" if label else where, quick)
@@ -145,7 +148,9 @@ def _row(name: str, row: object, where: str, quick: bool) -> Row:
 def _case(
     row_name: str, label: str, row: dict, own: object, where: str, quick: bool
 ) -> Case | None:
-    """The case, its own words over the row's; None if it has no quick form and that is asked for."""
+    """The case, its own words over the row's; None if it has no quick form and that is
+    asked for.
+    """
     own = {} if own is None else own
     _known(own, _OF_A_CASE, where)
     short = own.get("quick", row.get("quick", False))
@@ -175,7 +180,8 @@ def _measure(case: dict, where: str) -> ModuleType:
     if case["measure"] not in measures.names():
         alike = nearest(str(case["measure"]), measures.names())
         raise ValueError(
-            f"{where}: measure is '{case['measure']}'; {alike}known are {', '.join(measures.names())}"
+            f"{where}: measure is '{case['measure']}'; {alike}known are "
+            f"{', '.join(measures.names())}"
         )
     return measures.load(case["measure"])
 
@@ -225,12 +231,14 @@ def _drawn(picture: dict, cases: list, where: str) -> dict:
         return {}
     if not {"x", "y"} <= set(picture):
         raise ValueError(
-            f"{where}.picture: it needs x, a setting that differs from case to case, and y, a value"
+            f"{where}.picture: it needs x, a setting that differs from case to case, and y, a "
+            "value"
         )
     known = {value for case in cases if case for value in measures.load(case.measure).VALUES}
     if known and picture["y"] not in known:
         raise ValueError(
-            f"{where}.picture: y is {picture['y']}, which is not measured; known are {', '.join(sorted(known))}"
+            f"{where}.picture: y is {picture['y']}, which is not measured; known are "
+            f"{', '.join(sorted(known))}"
         )
     return picture
 
@@ -248,7 +256,8 @@ def _known(given: object, known: tuple, where: str) -> None:
     for key in given:
         if key not in known:
             raise ValueError(
-                f"{where}: {key} is not known here; {nearest(str(key), known)}known are {', '.join(known)}"
+                f"{where}: {key} is not known here; {nearest(str(key), known)}known are "
+                f"{', '.join(known)}"
             )
 
 

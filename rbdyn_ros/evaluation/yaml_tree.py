@@ -32,7 +32,8 @@ def read(path: Path) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else path
         raise ValueError(
-            f"{where}: broken YAML: {getattr(error, 'problem', None) or ' '.join(str(error).split())}"
+            f"{where}: broken YAML: "
+            f"{getattr(error, 'problem', None) or ' '.join(str(error).split())}"
         ) from None
     except (
         ValueError,

@@ -181,7 +181,9 @@ def advance(model: Model, h: float, n: int, composition: str = "none") -> int:
 
 
 def stepper(model: Model, composition: str = "none") -> Callable[[Arena, float, int], int]:
-    """What takes the steps of `advance`, compiled or read from the cache: (arena, h, n) -> taken."""
+    """What takes the steps of `advance`, compiled or read from the cache: (arena, h, n) ->
+    taken.
+    """
     if composition == "none":
         return bound(step.advance, model.arena, 1e-3, 1)
     if composition not in COMPOSITIONS:
@@ -260,7 +262,9 @@ def work_of_drives(model: Model, impulses: Array, reactions: Array) -> float:
 
 
 def momenta(model: Model) -> tuple[Array, Array]:
-    """(linear momentum (3,) [kg m/s], angular momentum about the origin (3,) [kg m^2/s]), world."""
+    """(linear momentum (3,) [kg m/s], angular momentum about the origin (3,) [kg m^2/s]),
+    world.
+    """
     q, v = state(model)
     return (
         rigid_bodies.momentum(model.bodies, v),

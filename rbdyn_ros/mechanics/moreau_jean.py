@@ -213,7 +213,9 @@ def activate(m, ahead):
 
 @inlined
 def fastest(m, k):
-    """A velocity [m/s] that pair k does not exceed; infinite where its bodies' reach is unknown."""
+    """A velocity [m/s] that pair k does not exceed; infinite where its bodies' reach is
+    unknown.
+    """
     bodies, integers, total = arena.bodies(m), arena.pair_integers(m), 0.0
     for side in range(2):
         i = integers[k, c.A + side]

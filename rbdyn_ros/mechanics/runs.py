@@ -117,7 +117,8 @@ def multiplier_run(
     models.require_no_colliders(model, "a run by multipliers")
     if len(model.pairs.kind):
         raise ValueError(
-            f"the model has {len(model.pairs.kind)} contact pairs; its multipliers know joints only"
+            f"the model has {len(model.pairs.kind)} contact pairs; its multipliers know joints "
+            "only"
         )
     if len(model.springs.kind) or models.part(model, "bodies")[:, c.DRIVE : c.DRIVE + 3].any():
         raise ValueError("the model has springs or moving walls; its multipliers know joints only")

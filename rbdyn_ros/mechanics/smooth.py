@@ -231,7 +231,9 @@ def way(bodies, i):
 
 @inlined
 def put_rates(bodies, i, rate):
-    """The rates that the guess of the next step is made of, where the steps before tell nothing."""
+    """The rates that the guess of the next step is made of, where the steps before tell
+    nothing.
+    """
     put(bodies, i, c.V_1, rate)
     put(bodies, i, c.V_2, rate)
     put(bodies, i, c.V_3, rate)

@@ -1,4 +1,6 @@
-"""The parameters: one table for the command line and for ROS, the YAML reader, and the way from values to nouns."""
+"""The parameters: one table for the command line and for ROS, the YAML reader, and the way from
+values to nouns.
+"""
 
 from rbdyn_ros.parameters.plant import initial_state, integrator, plant_input, plant_params
 from rbdyn_ros.parameters.yaml_file import read_files

@@ -1,4 +1,6 @@
-"""What the commands share: options that are checked, each a ValueError in one sentence, and a voice."""
+"""What the commands share: options that are checked, each a ValueError in one sentence, and a
+voice.
+"""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -34,7 +36,9 @@ def scenario(config: Path, name: str) -> Path:
 
 
 def fresh_folder(out: str | None, name: str) -> Path:
-    """The folder of --out, by default `name` and the time, which holds nothing yet; it is not made."""
+    """The folder of --out, by default `name` and the time, which holds nothing yet; it is not
+    made.
+    """
     folder = Path(out or f"{name}_{datetime.now():%Y-%m-%d_%H-%M-%S}").expanduser()
     if folder.is_dir() and any(folder.iterdir()):
         raise ValueError(
@@ -44,7 +48,9 @@ def fresh_folder(out: str | None, name: str) -> Path:
 
 
 def voice(command: str) -> Callable[[str, int], int]:
-    """say(sentence, code): the sentence goes to standard error, after the command's name; the exit code comes back."""
+    """say(sentence, code): the sentence goes to standard error, after the command's name; the exit
+    code comes back.
+    """
 
     def say(sentence: str, code: int) -> int:
         print(f"{command}: {sentence}", file=sys.stderr)

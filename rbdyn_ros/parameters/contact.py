@@ -42,7 +42,8 @@ def contacts(values: Mapping[str, Any], length: float) -> Contacts:
     for axis, low, high in zip("xy", ends[::2], ends[1::2], strict=True):
         if not low < high:
             raise ValueError(
-                f"contact.stops.{axis}_min is {low:g} m; it must be < contact.stops.{axis}_max, {high:g} m"
+                f"contact.stops.{axis}_min is {low:g} m; it must be < contact.stops.{axis}_max, "
+                f"{high:g} m"
             )
     law = values["contact.impact_law"]
     if values["contact.newton_restitution"]:

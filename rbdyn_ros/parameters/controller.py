@@ -1,4 +1,6 @@
-"""How the controller node runs its law, and through which sensors and which filter the law sees the state."""
+"""How the controller node runs its law, and through which sensors and which filter the law sees
+the state.
+"""
 
 import math
 from typing import Annotated, NamedTuple
@@ -94,7 +96,9 @@ class Controller(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """What the filter's model does not know, as spectral densities, and at the start, as deviations."""
+    """What the filter's model does not know, as spectral densities, and at the start, as
+    deviations.
+    """
 
     cart: Annotated[
         float, _density("the cart's acceleration", "m/s^2", "observer.cart_acceleration")
@@ -136,7 +140,8 @@ class ObserverOptions(NamedTuple):
     sensors: Annotated[
         str,
         spec(
-            "Chooses what the law sees the state through: joint_states and odometry as they come, or "
+            "Chooses what the law sees the state through: joint_states and odometry as they "
+            "come, or "
             "a filter of the encoders or of the IMU.",
             choices=("none", "encoders", "imu"),
             read_only=True,

@@ -166,7 +166,8 @@ def find(word: str) -> Path:
     known = names()
     if word not in known:
         raise ValueError(
-            f"--model is {word}, which is neither a file nor a shipped model; {nearest(word, known)}"
+            f"--model is {word}, which is neither a file nor a shipped model; "
+            f"{nearest(word, known)}"
             f"known are {', '.join(known)}; list them with --list"
         )
     files = (shipped.config("models") / f"{word}{suffix}" for suffix in SUFFIXES)
@@ -174,7 +175,9 @@ def find(word: str) -> Path:
 
 
 def read(path: Path) -> ModelFile:
-    """The model in a .yaml or a .urdf file; ValueError, naming file and line, for what cannot be."""
+    """The model in a .yaml or a .urdf file; ValueError, naming file and line, for what
+    cannot be.
+    """
     if path.suffix == ".urdf":
         found = urdf.read(path)
         given = scene.Scene(found.bodies, found.joints, found.geoms)
@@ -250,7 +253,8 @@ def _grouped(path: Path) -> tuple:
             table = GROUPS[first]
             if key not in table:
                 raise ValueError(
-                    f"{source}: {entry.name} is not known; {nearest(key, table)}a part of {first} has {', '.join(table)}"
+                    f"{source}: {entry.name} is not known; {nearest(key, table)}a part of "
+                    f"{first} has {', '.join(table)}"
                 )
             value = check(table[key]._replace(name=entry.name), entry.value, source)
             groups[first].setdefault(name, {})[key] = Value(value, source)
@@ -263,7 +267,8 @@ def _grouped(path: Path) -> tuple:
             top["colliders"][rest[0]] = value
         elif first == "colliders":
             raise ValueError(
-                f"{source}: {entry.name} is not known; write colliders: {{friction: 0.5, restitution: 0}}"
+                f"{source}: {entry.name} is not known; write colliders: {{friction: 0.5, "
+                f"restitution: 0}}"
             )
         elif first in GROUPS or first in STARTS:
             raise ValueError(
@@ -272,7 +277,8 @@ def _grouped(path: Path) -> tuple:
         else:
             known = (*TOP, *GROUPS, "colliders", *STARTS)
             raise ValueError(
-                f"{source}: {entry.name} is not known; {nearest(first, known)}known are {', '.join(known)}"
+                f"{source}: {entry.name} is not known; {nearest(first, known)}known are "
+                f"{', '.join(known)}"
             )
     return top, groups, starts
 
@@ -315,7 +321,8 @@ def _body(called: str, values: dict) -> tuple:
     one_of = {word: values[word].value for word in ("mass", "density") if word in values}
     if len(one_of) != 1:
         raise ValueError(
-            f"{_source(values)}: {called} has {'both ' if one_of else 'neither '}mass and density; give one"
+            f"{_source(values)}: {called} has {'both ' if one_of else 'neither '}mass and "
+            "density; give one"
         )
     edges = size.pop("size", None)
     try:
@@ -408,7 +415,9 @@ def _spring(called: str, values: dict) -> scene.Spring:
 
 
 def _orientation(called: str, values: dict) -> tuple:
-    """wxyz of `orientation`, or of `rpy`: roll, pitch and yaw about the fixed axes x, y, z [rad]."""
+    """wxyz of `orientation`, or of `rpy`: roll, pitch and yaw about the fixed axes x, y, z
+    [rad].
+    """
     if "rpy" in values:
         if "orientation" in values:
             raise ValueError(
@@ -421,7 +430,8 @@ def _orientation(called: str, values: dict) -> tuple:
     norm = float(np.linalg.norm(given))
     if not abs(norm - 1.0) <= 1e-3:
         raise ValueError(
-            f"{source}: {called}.orientation is {list(given)}; its norm is {norm:.4g} and must be 1 (wxyz)"
+            f"{source}: {called}.orientation is {list(given)}; its norm is {norm:.4g} and must "
+            "be 1 (wxyz)"
         )
     return tuple(quaternion.normalized(given).tolist())
 

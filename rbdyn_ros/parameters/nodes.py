@@ -1,4 +1,6 @@
-"""What every node has, and what the nodes beside simulator and controller have: the bridge, the replay, the watchers."""
+"""What every node has, and what the nodes beside simulator and controller have: the bridge, the
+replay, the watchers.
+"""
 
 import re
 from typing import Annotated, NamedTuple

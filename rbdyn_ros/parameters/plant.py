@@ -1,4 +1,6 @@
-"""A simulation without nodes: the plant and what it can meet, where it starts, what acts on it, and its integrator."""
+"""A simulation without nodes: the plant and what it can meet, where it starts, what acts on it,
+and its integrator.
+"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -24,7 +26,9 @@ _TRIPLES = range(0, 3001, 3)
 
 
 class Limits(NamedTuple):
-    """What the drive and the rails allow: the simulator keeps to it, and laws are designed with it."""
+    """What the drive and the rails allow: the simulator keeps to it, and laws are designed with
+    it.
+    """
 
     force: Annotated[
         float, spec("Limits the norm of a commanded force.", "N", "cart.force_limit", low=0.0)
@@ -46,7 +50,8 @@ class Start(NamedTuple):
     orientation: Annotated[
         tuple[float, float, float, float],
         spec(
-            "Sets the rod's first orientation as a unit quaternion w x y z from body to world axes; "
+            "Sets the rod's first orientation as a unit quaternion w x y z from body to world "
+            "axes; "
             "upright is [1, 0, 0, 0].",
             refine=unit_quaternion,
         ),
@@ -77,7 +82,8 @@ INTEGRATOR = table(Choice, "integrator.")
 
 
 def plant_params(values: Mapping[str, Any]) -> Params:
-    """Return the physics of checked values by name; an empty center of mass or inertia is left to the geometry.
+    """Return the physics of checked values by name; an empty center of mass or inertia is left to
+    the geometry.
 
     A controller reads no contacts: it is designed for the pendulum that meets nothing.
     """
@@ -99,7 +105,8 @@ def initial_state(values: Mapping[str, Any]) -> State:
     start = record(Start, values, "initial.")
     if values["cart.fixed"] and any(start.cart_velocity):
         raise ValueError(
-            f"initial.cart_velocity is {shown(start.cart_velocity, 'm/s')} and cart.fixed is true; "
+            f"initial.cart_velocity is {shown(start.cart_velocity, 'm/s')} and cart.fixed is "
+            "true; "
             "a fixed cart has velocity [0, 0]: change one of them"
         )
     q, v = start.cart_position + start.orientation, start.cart_velocity + start.angular_velocity

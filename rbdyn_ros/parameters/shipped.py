@@ -6,7 +6,10 @@ from pathlib import Path
 
 
 def config(*parts: str) -> Path:
-    """A file or folder of config/, such as config("suites", "standard.yaml"). ValueError if it is nowhere."""
+    """A file or folder of config/, such as config("suites", "standard.yaml").
+
+    ValueError if it is nowhere.
+    """
     here = Path(__file__).parents[2] / "config"  # the source tree
     prefixes = [
         Path(prefix)

@@ -1,4 +1,6 @@
-"""How the simulator node runs the plant: time, rates, the guard of the command, and what it does at a limit."""
+"""How the simulator node runs the plant: time, rates, the guard of the command, and what it does
+at a limit.
+"""
 
 from typing import Annotated, NamedTuple
 

@@ -62,13 +62,17 @@ def is_of_ros(name: str) -> bool:
 
 
 def is_of_a_law(name: str, node: str) -> bool:
-    """Whether a parameter of the controller is an option of a control law, such as lqr.*: the law has its own table."""
+    """Whether a parameter of the controller is an option of a control law, such as lqr.*: the law
+    has its own table.
+    """
     groups = {other.partition(".")[0] for other in known()}
     return node == "pendulum_controller" and "." in name and name.partition(".")[0] not in groups
 
 
 def lookup(name: str, source: str, node: str | None = None) -> Parameter:
-    """The parameter of that name; ValueError with the nearest known name if `node` (or any node) has none."""
+    """The parameter of that name; ValueError with the nearest known name if `node` (or any node)
+    has none.
+    """
     parameters = known(node)
     if name in parameters:
         return parameters[name]

@@ -111,7 +111,8 @@ def _tree(robot) -> tuple:
                 raise ValueError(f"joint {joint.name} names the link {link}, which is not there")
         if joint.child in above:
             raise ValueError(
-                f"link {joint.child} is the child of joints {above[joint.child].name} and {joint.name}; keep one"
+                f"link {joint.child} is the child of joints {above[joint.child].name} and "
+                f"{joint.name}; keep one"
             )
         above[joint.child] = joint
     order = [link.name for link in robot.links if link.name not in above]
@@ -172,7 +173,8 @@ def _robot(robot, above: dict, frames: dict, owner: dict) -> Robot:
             shape = _shape(collision.geometry)
             if shape is None:
                 notes.append(
-                    f"the mesh of link {link.name} touches nothing; only box, sphere and cylinder do"
+                    f"the mesh of link {link.name} touches nothing; only box, sphere and "
+                    "cylinder do"
                 )
                 continue
             at, body = _placed(frames[link.name], collision.origin), owner[link.name]
@@ -229,7 +231,8 @@ def _notes(joint) -> list:
     """Sentences about what of a joint has no effect; ValueError for what would have too much."""
     if joint.mimic is not None:
         raise ValueError(
-            f"joint {joint.name} mimics {joint.mimic.joint}, which is not there for a model; take it out"
+            f"joint {joint.name} mimics {joint.mimic.joint}, which is not there for a model; "
+            "take it out"
         )
     notes, limit, dynamics = [], joint.limit, joint.dynamics
     if (
@@ -248,7 +251,8 @@ def _axis(joint) -> Array:
     length = np.linalg.norm(axis)
     if not (np.isfinite(length) and length > 0.0):
         raise ValueError(
-            f"the axis of joint {joint.name} is {axis.tolist()}; a direction must be finite and not zero"
+            f"the axis of joint {joint.name} is {axis.tolist()}; a direction must be finite and "
+            "not zero"
         )
     return axis / length
 

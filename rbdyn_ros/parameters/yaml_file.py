@@ -1,7 +1,8 @@
-"""Parameter files as ROS 2 writes them, read with line numbers by PyYAML's safe loader and checked.
+"""Parameter files as ROS 2 writes them, read with line numbers by PyYAML's safe loader and
+checked.
 
-`read` knows no parameter, `read_files` gives what files say to a node, and `offline_values` the values of a run without
-nodes: defaults, then files, then what the command line sets.
+`read` knows no parameter, `read_files` gives what files say to a node, and `offline_values` the
+values of a run without nodes: defaults, then files, then what the command line sets.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -51,9 +52,10 @@ _Loader.add_constructor("tag:yaml.org,2002:python/tuple", yaml.SafeLoader.constr
 def read(path: str | Path, what: str = "parameter file") -> list[Entry]:
     """The entries of a file in the order in which they stand there.
 
-    Sections are `/**:`, `/name:`, `name:` or `/namespace/name:` (also nested) with `ros__parameters:` below;
-    names are nested, dotted or both. A file without any `ros__parameters` is one plain section, "".
-    ValueError, naming file and line: not readable, broken YAML, a name given twice, values outside a section.
+    Sections are `/**:`, `/name:`, `name:` or `/namespace/name:` (also nested) with
+    `ros__parameters:` below; names are nested, dotted or both. A file without any
+    `ros__parameters` is one plain section, "". ValueError, naming file and line: not readable,
+    broken YAML, a name given twice, values outside a section.
     """
     content = text(path, what)
     try:
@@ -75,7 +77,9 @@ def read(path: str | Path, what: str = "parameter file") -> list[Entry]:
 
 
 def value_of(text: str, source: str) -> object:
-    """One value as YAML reads it, such as "[1, 2]" or "rk4". ValueError, starting with the source, if it is broken."""
+    """One value as YAML reads it, such as "[1, 2]" or "rk4". ValueError, starting with the source,
+    if it is broken.
+    """
     try:
         return _Loader(text).get_single_data()
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -102,11 +106,12 @@ def read_files(
 ) -> dict[str, tuple[Any, str]]:
     """name -> (checked value, source) of what the files say to `nodes`; the source is "file:line".
 
-    The value that is written last wins: a later file over an earlier one, and in a file the lower section over the
-    upper one. Sections reach a node by its name, in any namespace, or by a wildcard (`/**:`); a plain file without
-    sections is meant for all nodes. Sections of the package's other nodes are checked, not applied; those of foreign
-    nodes are left alone, and so are the options of a control law, which the controller node checks.
-    ValueError names the file and the line: unknown parameter, wrong value, or what `read` raises.
+    The value that is written last wins: a later file over an earlier one, and in a file the lower
+    section over the upper one. Sections reach a node by its name, in any namespace, or by a
+    wildcard (`/**:`); a plain file without sections is meant for all nodes. Sections of the
+    package's other nodes are checked, not applied; those of foreign nodes are left alone, and so
+    are the options of a control law, which the controller node checks. ValueError names the file
+    and the line: unknown parameter, wrong value, or what `read` raises.
     """
     settings: dict = {}
     for path in paths:
@@ -136,7 +141,9 @@ def _read_file(path, nodes: tuple) -> dict:
 
 
 def _is_foreign(node: str, source: str) -> bool:
-    """Whether a section is for a node of another package; ValueError if it looks like a misspelt one of ours."""
+    """Whether a section is for a node of another package; ValueError if it looks like a misspelt
+    one of ours.
+    """
     if node in ("", *_WILDCARDS, *tables.NODES):
         return False
     alike = tables.nearest(node, tables.NODES)
@@ -148,7 +155,8 @@ def _is_foreign(node: str, source: str) -> bool:
 def _same(named: str, section: str, source: str) -> str:
     if named and named != section:
         raise ValueError(
-            f"{source}: sections {named} and {section} both describe one plant; keep one of them in the file"
+            f"{source}: sections {named} and {section} both describe one plant; keep one of "
+            "them in the file"
         )
     return section
 
@@ -177,10 +185,12 @@ def offline_values(
     more: Iterable[Parameter] = (),
     given: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """name -> checked value of every parameter of the plant, its start, its input and its integrator, and of `more`.
+    """name -> checked value of every parameter of the plant, its start, its input and its
+    integrator, and of `more`.
 
-    A later file wins over an earlier one, an override over every file, a later override over an earlier one; `given` are values
-    of `more` that stand in the files, but in the table of a law. ValueError names the file and line, or the option, and what is wrong.
+    A later file wins over an earlier one, an override over every file, a later override over an
+    earlier one; `given` are values of `more` that stand in the files, but in the table of a law.
+    ValueError names the file and line, or the option, and what is wrong.
     """
     paths, table = (
         tuple(paths),
@@ -253,7 +263,8 @@ def _sections(loader: _Loader, node: yaml.MappingNode, path, section: str) -> It
             yield from _sections(loader, value, path, f"{section}/{key.value.strip('/')}")
         else:
             raise ValueError(
-                f"{path}:{_line(key)}: {key.value} stands outside `{_MARK}:`; move it below one, for example below /**:"
+                f"{path}:{_line(key)}: {key.value} stands outside `{_MARK}:`; move it below "
+                "one, for example below /**:"
             )
 
 
@@ -284,7 +295,8 @@ def _constructed(loader: _Loader, node: yaml.Node, path, name: str) -> object:
         return loader.construct_object(node, deep=True)
     except ValueError:  # such as !!int on a word, or an integer of thousands of digits
         raise ValueError(
-            f"{path}:{_line(node)}: the value of {name} cannot be read: write a plain number, word or list"
+            f"{path}:{_line(node)}: the value of {name} cannot be read: write a plain number, "
+            "word or list"
         ) from None
 
 
@@ -300,7 +312,8 @@ def _refuse_repetition(entries: list[Entry], path) -> None:
         if first.setdefault((entry.section, entry.name), entry) is not entry:
             line = first[entry.section, entry.name].line
             raise ValueError(
-                f"{path}:{entry.line}: {entry.name} is given twice, first in line {line}; keep one of them"
+                f"{path}:{entry.line}: {entry.name} is given twice, first in line {line}; keep "
+                "one of them"
             )
 
 

@@ -178,7 +178,8 @@ def existing_file(name: str) -> OpaqueFunction:
         path = context.launch_configurations.get(name)
         if path and not os.path.isfile(path):
             raise RuntimeError(
-                f"{name} is {path}, and there is no such file; check its path, which is relative to {os.getcwd()}"
+                f"{name} is {path}, and there is no such file; check its path, which is "
+                f"relative to {os.getcwd()}"
             )
 
     return OpaqueFunction(function=look)
@@ -195,7 +196,8 @@ def needs(program: str) -> OpaqueFunction:
         except PackageNotFoundError:
             package = f"ros-{os.environ.get('ROS_DISTRO', '<distro>')}-{program}"
             raise RuntimeError(
-                f"{program} is not installed; install it (apt-get install {package}), or start without it"
+                f"{program} is not installed; install it (apt-get install {package}), or start "
+                "without it"
             ) from None
 
     return OpaqueFunction(function=look)

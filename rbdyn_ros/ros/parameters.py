@@ -177,7 +177,9 @@ def _type(value) -> tuple:
 
 
 def _reaches(section: str, node: str) -> bool:
-    """Whether a section such as /**, /name or /namespace/name is for the node of this full name."""
+    """Whether a section such as /**, /name or /namespace/name is for the node of this full
+    name.
+    """
     pattern = (
         re.escape("/" + section.strip("/")).replace(r"/\*\*", "(/.*)?").replace(r"\*", "[^/]+")
     )

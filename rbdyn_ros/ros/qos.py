@@ -67,4 +67,7 @@ def incompatible(node: Node) -> Iterator[str]:
                     giver.node_name,
                     reader.node_name,
                 ):
-                    yield f"{reader.node_name} gets nothing on {topic} from {giver.node_name}, their QoS does not fit: {why}"
+                    yield (
+                        f"{reader.node_name} gets nothing on {topic} from {giver.node_name}, "
+                        f"their QoS does not fit: {why}"
+                    )

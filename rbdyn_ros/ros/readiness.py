@@ -100,14 +100,16 @@ class StartCondition:
         waited = time.monotonic() - self._since
         if not missing:
             self._node.get_logger().info(
-                f"time begins: {', '.join(self._reports)} receive all {len(carrying)} topics, after {waited:.1f} s"
+                f"time begins: {', '.join(self._reports)} receive all {len(carrying)} topics, "
+                f"after {waited:.1f} s"
             )
             self._timer.cancel()
             self._begin()
         elif waited > self._timeout:
             self._timer.cancel()
             self._fail(
-                f"time did not begin within start_timeout, {self._timeout:g} s: {missing}; start what is missing, or take it out of start_after"
+                f"time did not begin within start_timeout, {self._timeout:g} s: {missing}; "
+                "start what is missing, or take it out of start_after"
             )
 
     def _missing(self, carrying: set) -> Iterator[str]:

@@ -22,7 +22,9 @@ STILL = 10.0  # [s] real time without a new state, while time should run, after 
 
 
 class Referee(Node):
-    """Watches from the beginning of simulated time; `verdict` is None until the duration is over."""
+    """Watches from the beginning of simulated time; `verdict` is None until the duration is
+    over.
+    """
 
     def __init__(self, **options):
         super().__init__(NAME, **options)

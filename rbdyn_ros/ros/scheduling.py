@@ -11,7 +11,11 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-PRIVILEGE = "give the user an `rtprio` and a `nice` limit (/etc/security/limits.d), or the process CAP_SYS_NICE, or leave it 0"
+PRIVILEGE = (
+    "give the user an `rtprio` and a `nice` limit "
+    "(/etc/security/limits.d), or the process "
+    "CAP_SYS_NICE, or leave it 0"
+)
 
 
 def apply(values: Mapping[str, Any], warn: Callable[[str], object]) -> None:
@@ -61,7 +65,8 @@ def _pin(text: str) -> None:
     if not wanted <= there:
         missing = ", ".join(map(str, sorted(wanted - there)[:4]))
         raise ValueError(
-            f"process.processors is {text}; this process may not have {missing}, only {', '.join(map(str, sorted(there)))}"
+            f"process.processors is {text}; this process may not have {missing}, only "
+            f"{', '.join(map(str, sorted(there)))}"
         )
     _each_thread(lambda thread: os.sched_setaffinity(thread, wanted))
 

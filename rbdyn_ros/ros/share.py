@@ -11,5 +11,6 @@ def config() -> Path:
         return Path(get_package_share_directory("rbdyn_ros")) / "config"
     except (LookupError, OSError):  # it is not in AMENT_PREFIX_PATH, or that is not set
         raise ValueError(
-            "AMENT_PREFIX_PATH does not lead to rbdyn_ros; start it by ./testbed, or source its workspace"
+            "AMENT_PREFIX_PATH does not lead to rbdyn_ros; start it by ./testbed, or source its "
+            "workspace"
         ) from None

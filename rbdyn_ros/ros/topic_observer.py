@@ -1,4 +1,6 @@
-"""What can be seen of a trial from outside: the topics, kept as curves and as the newest of each."""
+"""What can be seen of a trial from outside: the topics, kept as curves and as the newest of
+each.
+"""
 
 import math
 import time

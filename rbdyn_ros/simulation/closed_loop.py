@@ -120,7 +120,11 @@ def run(
         except Misbehaved as error:
             loop.fault = str(error)
         except CallTimedOut:
-            loop.fault = f"{conditions.name} thought longer than {conditions.patience:g} s about the state at t = {loop.time:.3f} s"
+            loop.fault = (
+                f"{conditions.name} thought longer than "
+                f"{conditions.patience:g} s about the "
+                f"state at t = {loop.time:.3f} s"
+            )
     return loop.record()
 
 
@@ -157,7 +161,8 @@ def answer(law, t: float, state: State, reference: Array, name: str = "the law")
         returned = law.command(t, state, reference)
     except Exception as error:  # whatever a law of somebody else raises
         raise Misbehaved(
-            f"{name} raised {type(error).__name__} at t = {t:.3f} s: {error}{tracebacks.place(error)}"
+            f"{name} raised {type(error).__name__} at t = {t:.3f} s: "
+            f"{error}{tracebacks.place(error)}"
         ) from error
     try:
         force = np.asarray(returned, float)
@@ -165,7 +170,8 @@ def answer(law, t: float, state: State, reference: Array, name: str = "the law")
         force = np.empty(0)
     if force.shape != (2,) or not (math.isfinite(force[0]) and math.isfinite(force[1])):
         raise Misbehaved(
-            f"{name} returned {_written(returned)} at t = {t:.3f} s; it must return two finite forces [N]"
+            f"{name} returned {_written(returned)} at t = {t:.3f} s; it must return two finite "
+            "forces [N]"
         )
     return force
 

@@ -60,12 +60,14 @@ def check_stamp(stamp: int, now: int, limit: float, what: str) -> None:
     if stamp and now - stamp < -FUTURE_NS:
         raise Rejected(
             "future",
-            f"{what} is stamped {-age:.3f} s ahead of the simulation; it must repeat the stamp of the state it answers, or be zero",
+            f"{what} is stamped {-age:.3f} s ahead of the simulation; it must repeat the stamp "
+            "of the state it answers, or be zero",
         )
     if stamp and age > limit:
         raise Rejected(
             "stale",
-            f"{what} answers a state that is {age:.3f} s old; it must be at most {limit:.3g} s old",
+            f"{what} answers a state that is {age:.3f} s old; it must be at most {limit:.3g} s "
+            "old",
         )
 
 
@@ -76,7 +78,8 @@ def check_lockstep(stamp: int, what: str) -> None:
     if not stamp:
         raise Rejected(
             UNSTAMPED,
-            f"{what} has no stamp, and in lockstep a command must say which state it answers; publish a WrenchStamped on cart/command "
+            f"{what} has no stamp, and in lockstep a command must say which state it answers; "
+            "publish a WrenchStamped on cart/command "
             "with the header.stamp of joint_states, or set lockstep.enabled to false",
         )
 

@@ -1,4 +1,6 @@
-"""One line that tells how it goes: rewritten in place on a terminal, one line a second elsewhere."""
+"""One line that tells how it goes: rewritten in place on a terminal, one line a second
+elsewhere.
+"""
 
 import shutil
 import time

@@ -95,7 +95,8 @@ def failure(
         or "the rod may turn at most about 1.8 rad in one"
     )
     return (
-        f"{integrator.name} did not converge at t = {t:.9g} s: residual {residual:.3g} after {iterations} iterations "
+        f"{integrator.name} did not converge at t = {t:.9g} s: residual {residual:.3g} after "
+        f"{iterations} iterations "
         f"with a step of {h:g} s; take a smaller integrator.step ({why})"
     )
 

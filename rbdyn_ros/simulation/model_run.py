@@ -1,4 +1,6 @@
-"""Runs of a model of several bodies from its file: what `simulate --model` does, and its tables."""
+"""Runs of a model of several bodies from its file: what `simulate --model` does, and its
+tables.
+"""
 
 import argparse
 import time
@@ -87,7 +89,8 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
     if planned.count * width > MOST_NUMBERS:
         least = every * planned.count * width / MOST_NUMBERS
         raise ValueError(
-            f"--duration {duration:g} s with a row every {every:g} s is more than {MOST_NUMBERS} numbers; "
+            f"--duration {duration:g} s with a row every {every:g} s is more than "
+            f"{MOST_NUMBERS} numbers; "
             f"take an --every of at least {least:.1g} s"
         )
     return Job(

@@ -115,7 +115,9 @@ class Plant:
 
     @property
     def elapsed(self) -> float:
-        """How long ago moving obstacles left their places: at the start, or at the last reset [s]."""
+        """How long ago moving obstacles left their places: at the start, or at the last
+        reset [s].
+        """
         return self.time if self.contact is None else self.time - self.contact.since.item(0)
 
     def _elapsed_with(self, contacts: Contacts) -> float:
@@ -267,7 +269,10 @@ class Plant:
             at = self.time, setup.step_ns * 1e-9, int(iterations), residual, self.q, self.v
             return failure(setup.integrator, setup.options, *at)
         if self.off_travel and setup.fault_at_travel:
-            return f"the cart left its travel of {setup.travel:g} m: x = {self.q[0]:.4g} m, y = {self.q[1]:.4g} m"
+            return (
+                f"the cart left its travel of {setup.travel:g} m: x = {self.q[0]:.4g} m, y = "
+                f"{self.q[1]:.4g} m"
+            )
         return ""
 
     def _become(self, setup: Setup) -> None:

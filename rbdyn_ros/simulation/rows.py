@@ -25,18 +25,21 @@ def plan(duration: float, every: float, step: float) -> Rows:
     if duration / every > MOST_ROWS:
         advice = f"take an --every of at least {duration / MOST_ROWS:.1g} s"
         raise ValueError(
-            f"--duration {duration:g} s with a row every {every:g} s is more than {MOST_ROWS} rows; {advice}"
+            f"--duration {duration:g} s with a row every {every:g} s is more than {MOST_ROWS} "
+            f"rows; {advice}"
         )
     if max(duration, every) / step > MOST_STEPS:
         raise ValueError(
-            f"{max(duration, every):g} s is more than {MOST_STEPS:.0e} steps of {step:g} s; take a larger --step"
+            f"{max(duration, every):g} s is more than {MOST_STEPS:.0e} steps of {step:g} s; "
+            "take a larger --step"
         )
     steps = max(1, round(every / step))
     if abs(every / step - steps) > 1e-9 * steps:
         below = max(1, int(every / step))
         near = f"{below * step:.9g} or {(below + 1) * step:.9g}"
         raise ValueError(
-            f"--every is {every:g} s; it must be a multiple of the step, {step:g} s, such as {near}"
+            f"--every is {every:g} s; it must be a multiple of the step, {step:g} s, such as "
+            f"{near}"
         )
     return Rows(every, int(duration / every * (1.0 + 1e-12) + 1e-9), steps)
 

@@ -323,7 +323,8 @@ class Runner:
                 return False
             if not in_time and self.pace.lockstep_reaction == "fault":
                 self._set_status(
-                    f"{FAULT}no command answered the state within {self.pace.lockstep_timeout:g} s{self._rejection()}"
+                    f"{FAULT}no command answered the state within "
+                    f"{self.pace.lockstep_timeout:g} s{self._rejection()}"
                 )
                 return False
             self._step(begun, drop=not in_time and self.pace.lockstep_reaction == "zero")
@@ -414,6 +415,7 @@ class Runner:
 
 def _overran(late: float, period: float) -> str:
     return (
-        f"a tick ended {1e3 * late:.3g} ms after its deadline, which is more than its period of {1e3 * period:.3g} ms; "
+        f"a tick ended {1e3 * late:.3g} ms after its deadline, which is more than its period of "
+        f"{1e3 * period:.3g} ms; "
         "set overrun to skip or slip, or lower real_time_factor, and call ~/reset"
     )

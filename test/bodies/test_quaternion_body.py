@@ -1,4 +1,6 @@
-"""Every identity of the rigid body in quaternion coordinates, by complex step or against matrices."""
+"""Every identity of the rigid body in quaternion coordinates, by complex step or against
+matrices.
+"""
 
 import numpy as np
 import pytest

@@ -42,7 +42,8 @@ def test_what_is_known_is_said_in_a_sentence(tmp_path, last_words, sentence):
 def test_what_is_not_known_is_shown(tmp_path):
     with pytest.raises(
         Trouble,
-        match=r"ended with code 3\. All of its output is in .*/log; its end:\n *Segmentation fault",
+        match=r"ended with code 3\. All of its output is in "
+        r".*/log; its end:\n *Segmentation fault",
     ):
         run(python('print("Segmentation fault"); raise SystemExit(3)'), tmp_path / "log")
 

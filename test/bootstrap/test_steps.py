@@ -1,4 +1,6 @@
-"""Steps are done once, redone when their inputs change, and never believed before they have ended."""
+"""Steps are done once, redone when their inputs change, and never believed before they have
+ended.
+"""
 
 import os
 import subprocess
@@ -42,7 +44,9 @@ def test_a_changed_input_redoes_its_step_and_those_after_it(prefix):
 
 
 def test_two_chains_share_their_beginning(prefix):
-    """The tests' wheels follow upon the environment, as the demo's do: neither redoes the other."""
+    """The tests' wheels follow upon the environment, as the demo's do: neither redoes the
+    other.
+    """
     done = []
     for demo, tests in (("1", "1"), ("1", "changed"), ("changed", "changed")):
         carry_out(prefix, recording(done, environment="1", package=demo))

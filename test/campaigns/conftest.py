@@ -16,7 +16,9 @@ from rbdyn_ros.types import State
 
 
 def start(tilt, azimuth, rate=(0.0, 0.0, 0.0), cart=(0.0, 0.0, 0.0, 0.0)) -> np.ndarray:
-    """A row of q and v (11,): tilt and azimuth [rad], body rates [rad/s], x y x' y' of the cart."""
+    """A row of q and v (11,): tilt and azimuth [rad], body rates [rad/s], x y x' y' of the
+    cart.
+    """
     q = spherical_pendulum.upright(tilt, azimuth).q
     return np.array((*cart[:2], *q[2:], *cart[2:], *rate))
 

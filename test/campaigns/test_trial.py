@@ -112,6 +112,7 @@ def test_a_plant_that_no_law_balances_is_marked(outcomes):
 
 def test_each_law_and_each_limit_is_designed_for_itself(outcomes):
     columns = outcomes(
-        "start.tilt: 15\ncart.force_limit: {values: [5, 30]}\ncontroller: {values: [lqr, pd]}\nduration: 6"
+        "start.tilt: 15\ncart.force_limit: {values: [5, 30]}\ncontroller: {values: [lqr, pd]}\n"
+        "duration: 6"
     )
     assert columns["ended"].tolist() == ["left", "left", "settled", "settled"]

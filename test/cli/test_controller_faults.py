@@ -100,7 +100,10 @@ CASES = {  # where and what goes wrong: what is reported, {line} being that of t
     ),
     "refuses every state": (
         {"in_first_command": "tilted and np.zeros(2) + wrong(np.zeros, 3)"},
-        "the controller gives no force: state refused: the law mine raised ValueError: operands could not be broadcast .* \\({file}:{line}\\)",
+        (
+            "the controller gives no force: state refused: the law mine raised ValueError: operands "
+            "could not be broadcast .* \\({file}:{line}\\)"
+        ),
     ),
     "raises after a while": (
         {"later": "np.zeros(2) @ wrong(fail, KeyError('gain'))"},
@@ -112,11 +115,17 @@ CASES = {  # where and what goes wrong: what is reported, {line} being that of t
     ),
     "returns nan after a while": (
         {"later": "return wrong(np.full, 2, np.nan)"},
-        "the controller stopped: the law mine returned \\[nan, nan\\]; it must be two finite forces \\[N\\] \\({file}:",
+        (
+            "the controller stopped: the law mine returned \\[nan, nan\\]; it must be two finite "
+            "forces \\[N\\] \\({file}:"
+        ),
     ),
     "refuses after a while": (
         {"later": "raise wrong(ValueError, 'out of breath')"},
-        "the controller gives no force: state refused: the law mine raised ValueError: out of breath \\({file}:{line}\\)",
+        (
+            "the controller gives no force: state refused: the law mine raised ValueError: out of "
+            "breath \\({file}:{line}\\)"
+        ),
     ),
     "crashes after a while": (
         {"later": "wrong(ctypes.string_at, 0)"},
@@ -240,7 +249,10 @@ def test_demo_reports_a_wrong_option(mine, tmp_path, option, sentence):
     [
         (
             {"in_design": "os.getpid() == int(os.environ['EVALUATE']) or " + ZERO},
-            "the controller ended: .*the law mine: designing it raised ZeroDivisionError: no such gain",
+            (
+                "the controller ended: .*the law mine: designing it raised ZeroDivisionError: no "
+                "such gain"
+            ),
         ),
         (
             {"later": ZERO},

@@ -130,8 +130,8 @@ def test_a_law_that_was_changed_is_measured_anew(tmp_path, monkeypatch, capsys):
     assert program.main([*arguments, "--resume"]) == 1
     said = capsys.readouterr()
     assert (
-        "--resume begins anew: edited.py was changed; what was measured before is kept in cases.1.jsonl"
-        in said.err
+        "--resume begins anew: edited.py was changed; what was measured before is kept in "
+        "cases.1.jsonl" in said.err
     )
     assert "measured before" not in said.out and (out / "cases.1.jsonl").exists()
 
@@ -152,7 +152,8 @@ def test_nothing_is_measured_twice(scored, capsys):
 def test_a_row_that_misses_is_exit_code_1(tmp_path, capsys):
     suite = tmp_path / "hard.yaml"
     suite.write_text(
-        "rows: {A: {measure: release, title: too soon, settings: {tilt: 2}, require: [settling_time <= 0.1]}}"
+        "rows: {A: {measure: release, title: too soon, settings: {tilt: 2}, require: "
+        "[settling_time <= 0.1]}}"
     )
     assert evaluate("--suite", suite, "--out", tmp_path / "out") == 1
     said = capsys.readouterr().out
@@ -188,7 +189,9 @@ def test_bad_usage_gets_one_sentence(arguments, sentence, tmp_path, monkeypatch,
 
 
 def test_the_law_of_a_file_is_scored_under_its_short_name(tmp_path, monkeypatch, capsys):
-    """In a process of its own, with the options of a parameter file; what never comes has no unit."""
+    """In a process of its own, with the options of a parameter file; what never comes has
+    no unit.
+    """
     monkeypatch.chdir(tmp_path)
     law = (ROOT / "examples" / "lean.py").read_text()
     Path("my_law.py").write_text(law)
@@ -233,7 +236,10 @@ def test_ctrl_c_keeps_what_there_is(tmp_path):
         for i in range(1, 9)
     ]
     rows += [
-        "  slow: {measure: recoverable_tilt, settings: {azimuths: 360, tolerance: 0.001}, require: [tilt >= 20]}"
+        (
+            "  slow: {measure: recoverable_tilt, settings: {azimuths: 360, tolerance: 0.001}, "
+            "require: [tilt >= 20]}"
+        )
     ]
     suite.write_text("rows:\n" + "\n".join(rows))
     out = tmp_path / "out"

@@ -58,7 +58,10 @@ def test_text_and_header_go_where_they_are_asked_for(tmp_path, capsys):
     [
         (
             "lqr: {posit_weight: 1.0}",
-            "mine.yaml:3: lqr.posit_weight is not an option of lqr; did you mean lqr.position_weight?",
+            (
+                "mine.yaml:3: lqr.posit_weight is not an option of lqr; did you mean "
+                "lqr.position_weight?"
+            ),
         ),
         (
             "lqr: {position_weight: -1.0}",

@@ -18,7 +18,8 @@ PAGES = [
     *sorted((ROOT / "examples").rglob("*.md")),
 ]
 TYPED = re.compile(
-    r"^(?:    )?(?:\S+=\S+ )*(?:\./testbed exec )?(?:python -m rbdyn_ros|\./testbed(?= (?:demo|soak))) (.+)$",
+    r"^(?:    )?(?:\S+=\S+ )*(?:\./testbed exec )?(?:python -m rbdyn_ros|\./testbed(?= "
+    r"(?:demo|soak))) (.+)$",
     re.M,
 )
 
@@ -79,7 +80,9 @@ def typed() -> list:
     "place, words", typed(), ids=lambda value: value if isinstance(value, str) else " ".join(value)
 )
 def test_what_the_pages_show_can_be_typed(place, words, tmp_path, monkeypatch):
-    """The options are known; of a simulation, which is planned without being run, every value too."""
+    """The options are known; of a simulation, which is planned without being run, every
+    value too.
+    """
     if words[0].startswith("-"):
         return
     arguments = program.parser(words[0]).parse_args([word for word in words[1:] if word != "&"])
@@ -132,7 +135,10 @@ def test_help_does_not_wait_for_what_is_slow_to_import():
         "import sys; from rbdyn_ros.__main__ import main; main(['parameters', 'rod']); main([]); "
     )
     script += "main(['simulate', '--out', '.txt'])"
-    slow = "print([name for name in ('numba', 'scipy', 'matplotlib', 'rclpy', 'tqdm') if name in sys.modules])"
+    slow = (
+        "print([name for name in ('numba', 'scipy', 'matplotlib', 'rclpy', 'tqdm') if name in "
+        "sys.modules])"
+    )
     command = [sys.executable, "-c", f"{script}; {slow}"]
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert shown.stdout.endswith("[]\n")

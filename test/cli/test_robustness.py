@@ -50,7 +50,11 @@ class Command(NamedTuple):
     codes: tuple = (0,)  # of work that was done, or that ends in order when it is interrupted
 
 
-SLOW_SWEEP = "params_files: [pendulum.yaml]\nduration: 1\ncontroller: lqr\nfaults.noise.angle: 0.0005\nstart.tilt: {grid: [-20, 20, 200]}\n"
+SLOW_SWEEP = (
+    "params_files: [pendulum.yaml]\nduration: 1\n"
+    "controller: lqr\nfaults.noise.angle: 0.0005\n"
+    "start.tilt: {grid: [-20, 20, 200]}\n"
+)
 QUICK_SWEEP = "params_files: [pendulum.yaml]\nduration: 0.1\nstart.tilt: {grid: [-20, 20, 3]}\n"
 SUITE = "rows: {A: {measure: release, settings: {tilt: 2}, require: [settling_time <= 5]}}\n"
 COMMANDS = {
@@ -557,7 +561,9 @@ class Trial(NamedTuple):
 
 
 def begin(folder: Path, name: str, moment: int) -> Trial:
-    """Start a command in a folder of its own; even moments are for SIGINT, odd ones for SIGTERM."""
+    """Start a command in a folder of its own; even moments are for SIGINT, odd ones for
+    SIGTERM.
+    """
     command = COMMANDS[name]
     with_inputs(folder)
     if name == "repair":
@@ -610,7 +616,9 @@ def send_signals(trials: list) -> None:
 @pytest.mark.parametrize("moments", list(zip(range(0, MOMENTS, 2), range(1, MOMENTS, 2))))
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_signal_at_any_moment_is_one_sentence(tmp_path, name, moments):
-    """From the first import on; the trials of two moments run side by side, as they mostly wait."""
+    """From the first import on; the trials of two moments run side by side, as they mostly
+    wait.
+    """
     skip_without(COMMANDS[name])
     trials = [begin(tmp_path / str(k), name, moment) for k, moment in enumerate(moments)]
     send_signals(trials)
@@ -686,7 +694,10 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder, words):
 
 def test_a_defect_is_one_sentence(folder):
     """With the line where it is; all of it for who develops."""
-    broken = "from rbdyn_ros import console\nimport sys\nsys.exit(console.run('program', lambda: {}['x']))\n"
+    broken = (
+        "from rbdyn_ros import console\nimport sys\nsys.exit(console.run('program', lambda: "
+        "{}['x']))\n"
+    )
     for flags, count in (((), 1), (("-X", "dev"), 6)):
         done = subprocess.run(
             [sys.executable, *flags, "-c", broken],

@@ -129,7 +129,9 @@ def test_npz_and_csv_hold_the_same_numbers(simulate):
 
 
 def test_rows_do_not_change_the_motion(simulate):
-    """Every fifth row of a run is the run with a row every five steps, up to Newton's tolerance."""
+    """Every fifth row of a run is the run with a row every five steps, up to Newton's
+    tolerance.
+    """
     options = [*setting(TILTED, *FORCED), "--step", "0.01", "--duration", "2"]
     simulate(*options)
     fine = table()

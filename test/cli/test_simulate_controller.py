@@ -167,7 +167,10 @@ def test_bad_input_is_one_sentence(simulate, options, sentence):
         ("raise KeyError('gain')", "the law pull raised KeyError at t = 0.000 s: 'gain'"),
         (
             "return float('nan'), 0.0",
-            "the law pull returned (nan, 0.0) at t = 0.000 s; it must return two finite forces [N]",
+            (
+                "the law pull returned (nan, 0.0) at t = 0.000 s; it must return two finite forces "
+                "[N]"
+            ),
         ),
         ("return 1.0", "the law pull returned 1.0 at t = 0.000 s"),
     ],
@@ -200,7 +203,8 @@ def test_a_law_without_reset_gets_a_sentence(simulate):
     code, _, _, err = simulate("--controller", law(reset="pass"))
     assert (
         code == 2
-        and "the law pull: the Pull that design() returned has no method reset(self), which forgets the past; write it"
+        and "the law pull: the Pull that design() returned has no method reset(self), which "
+        "forgets the past; write it"
         in err
     )
 

@@ -114,7 +114,10 @@ def test_a_run_without_impacts_writes_the_names_of_the_columns_only(simulate):
         (
             (),
             "events.csv",
-            "--events is given, but the pendulum meets nothing; set contact.floor.enabled=true, a stop or an obstacle",
+            (
+                "--events is given, but the pendulum meets nothing; set contact.floor.enabled=true, "
+                "a stop or an obstacle"
+            ),
         ),
         (FLOOR, "events.npz", "--events is events.npz; it must end in .csv"),
         (FLOOR, "nowhere/events.csv", "--events is nowhere/events.csv, but there is no folder"),

@@ -137,7 +137,8 @@ def test_a_step_that_fails_keeps_the_last_good_state_and_names_the_joint(simulat
     """A rod whirls so fast that a step of 0.2 s cannot follow."""
     Path("fast.yaml").write_text(
         "bodies:\n"
-        "  a: {shape: rod, from: [0, 0, 0], to: [1, 0, 0], mass: 1.0, velocity: [0, 0, -500], angular_velocity: [0, 1000, 0]}\n"
+        "  a: {shape: rod, from: [0, 0, 0], to: [1, 0, 0], mass: 1.0, velocity: [0, 0, -500], "
+        "angular_velocity: [0, 1000, 0]}\n"
         "  b: {shape: rod, from: [1, 0, 0], to: [2, 0, 0], mass: 1.0, velocity: [0, 0, -1000]}\n"
         "joints:\n"
         "  hinge: {type: hinge, between: [a, world], point: [0, 0, 0], axis: [0, 1, 0]}\n"
@@ -180,7 +181,10 @@ def test_an_interruption_keeps_the_rows(simulate, monkeypatch):
     [
         (
             ["--model", "newton_cradle"],
-            "which is neither a file nor a shipped model; did you mean newtons_cradle? known are arm",
+            (
+                "which is neither a file nor a shipped model; did you mean newtons_cradle? known "
+                "are arm"
+            ),
         ),
         (
             ["--model", "none.yaml"],

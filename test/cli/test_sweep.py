@@ -135,7 +135,9 @@ def test_nothing_is_lost_where_a_worker_is_killed_and_somebody_interrupts(sweep,
 
 
 def test_the_law_of_a_file_beside_the_campaign(sweep, tmp_path, monkeypatch):
-    """In worker processes, from another working folder; the file is edited, and the edit is run."""
+    """In worker processes, from another working folder; the file is edited, and the edit is
+    run.
+    """
     law = (ROOT / "examples" / "lean.py").read_text()
     (tmp_path / "my_law.py").write_text(law)
     assert "start.tilt: {grid: [-20, 20, 24]}\n" in SLOW

@@ -23,7 +23,9 @@ class Run:
         return bool(self.tilt.max() > math.pi / 2)
 
     def settling_time(self, reference=(0.0, 0.0)) -> float:
-        """Since when the tilt is at most 0.5 degrees and the cart within 2 cm; inf if it is not."""
+        """Since when the tilt is at most 0.5 degrees and the cart within 2 cm; inf if it is
+        not.
+        """
         distance = np.hypot(self.x - reference[0], self.y - reference[1])
         away = np.flatnonzero((self.tilt > math.radians(0.5)) | (distance > 0.02))
         last = away[-1] + 1 if len(away) else 0

@@ -139,7 +139,9 @@ def test_from_much_noise_nothing_is_concluded():
 
 
 def test_of_a_force_that_does_not_act_nothing_is_concluded():
-    """Commands to a cart that is not armed: the rod's length is found, for it swings, and no mass."""
+    """Commands to a cart that is not armed: the rod's length is found, for it swings, and
+    no mass.
+    """
     assert factors(moved(true_plant(0.8, 1.2, 1.2), loss=0.0)) == pytest.approx(
         [0.8, 1.0, 1.0, 1.0], rel=0.015
     )

@@ -155,7 +155,8 @@ def test_the_motion_is_kept_for_the_next_design(law):
 def test_a_duration_that_is_too_short_is_said():
     with pytest.raises(
         RuntimeError,
-        match="controller ilqr: the best swing-up of 0.692 s that was found needs .* ends with a tilt of .*take another ilqr.duration",
+        match="controller ilqr: the best swing-up of 0.692 s that was found needs .* ends with a "
+        "tilt of .*take another ilqr.duration",
     ):
         ilqr.design(spherical_pendulum, PLANT, ilqr.Options(duration=0.4)).prepare()
 

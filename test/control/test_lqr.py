@@ -179,7 +179,8 @@ def test_other_arrays_of_the_same_numbers_do_not_compile_anew():
 def test_a_plant_that_no_gain_stabilises(params):
     with pytest.raises(
         ValueError,
-        match="lqr: the Riccati equation has no stabilising solution: the input does not reach .*cart.fixed false",
+        match="lqr: the Riccati equation has no stabilising solution: the input does not reach "
+        ".*cart.fixed false",
     ):
         designed(params)
 

@@ -176,7 +176,8 @@ def test_a_reset_law_answers_as_a_new_one():
 def test_a_plan_that_looks_too_far_ahead_is_refused():
     with pytest.raises(
         ValueError,
-        match=r"the horizon is .* s; it must be at most 4 s .*take a smaller mpc.growth, mpc.step or mpc.moves",
+        match=r"the horizon is .* s; it must be at most 4 s .*take a smaller mpc.growth, mpc.step "
+        r"or mpc.moves",
     ):
         designed(growth=1.5)
 
@@ -192,7 +193,8 @@ def test_without_osqp_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "osqp", None)
     with pytest.raises(
         ValueError,
-        match=r"controller mpc needs osqp, which is not installed: run ./testbed setup, .*'rbdyn_ros\[mpc\]'",
+        match=r"controller mpc needs osqp, which is not installed: run ./testbed setup, "
+        r".*'rbdyn_ros\[mpc\]'",
     ):
         designed()
 

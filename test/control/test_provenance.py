@@ -12,7 +12,11 @@ import pytest
 import rbdyn_ros
 from rbdyn_ros.control import provenance, select
 
-DESIGN = "from rbdyn_ros.control.laws import lqr\n{imports}\ndef design(model, params, options):\n    return lqr.design(model, params, lqr.Options())\n"
+DESIGN = (
+    "from rbdyn_ros.control.laws import lqr\n{imports}\n"
+    "def design(model, params, options):\n   "
+    " return lqr.design(model, params, lqr.Options())\n"
+)
 
 
 @pytest.fixture

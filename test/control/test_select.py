@@ -1,4 +1,6 @@
-"""Laws by name: this package's, and those of other packages through real package metadata on disk."""
+"""Laws by name: this package's, and those of other packages through real package metadata
+on disk.
+"""
 
 import numpy as np
 import pytest
@@ -66,7 +68,8 @@ def test_a_law_that_does_not_import_says_why(package):
     assert "broken_b" in select.names()
     with pytest.raises(
         ValueError,
-        match="'broken_b' of the package broken_b .* does not load: ModuleNotFoundError: .*a_module_that_is",
+        match="'broken_b' of the package broken_b .* does not load: ModuleNotFoundError: "
+        ".*a_module_that_is",
     ):
         select.load("broken_b")
 

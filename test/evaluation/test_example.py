@@ -73,7 +73,8 @@ def test_an_option_that_the_law_does_not_have(installed, tmp_path):
     file.write_text("pendulum_controller:\n  ros__parameters: {lean: {tilt_gian: 1.0}}\n")
     with pytest.raises(
         ValueError,
-        match="gains.yaml:2: lean.tilt_gian is not an option of lean; did you mean lean.tilt_gain?",
+        match="gains.yaml:2: lean.tilt_gian is not an option "
+        "of lean; did you mean lean.tilt_gain?",
     ):
         subject("lean", (file,), None, {}, 2.0)
 

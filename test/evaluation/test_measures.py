@@ -114,7 +114,8 @@ def test_a_law_that_takes_longer_than_its_period_is_named(measured, monkeypatch,
     found = measured("lqr", "computing_time", duration=0.2)
     assert found.values["of_period"] >= 395.0 and found.values["median"] >= 7.9
     assert re.search(
-        r"99 of 100 commands take at most \S+ ms of a control period of 2 ms, at a load average of \S+ on \d+ processors",
+        r"99 of 100 commands take at most \S+ ms of a control period of 2 ms, at a load average "
+        r"of \S+ on \d+ processors",
         found.note,
     )
 

@@ -119,7 +119,10 @@ def test_a_case_that_is_asked_otherwise_has_another_key(read):
         (
             "settling_time <= 3.5",
             "settling_time < 3.5",
-            "require: 'settling_time < 3.5' is not a requirement; write a value, <= or >=, and a number",
+            (
+                "require: 'settling_time < 3.5' is not a requirement; write a value, <= or >=, and "
+                "a number"
+            ),
         ),
         (
             "settling_time <= 3.5",
@@ -134,7 +137,10 @@ def test_a_case_that_is_asked_otherwise_has_another_key(read):
         (
             "tilt: 10",
             "titl: 10",
-            "rows.A.cases.weak.settings: titl is not a setting of the measure release; did you mean tilt?",
+            (
+                "rows.A.cases.weak.settings: titl is not a setting of the measure release; did you "
+                "mean tilt?"
+            ),
         ),
         (
             "delay: 0.004",
@@ -149,7 +155,10 @@ def test_a_case_that_is_asked_otherwise_has_another_key(read):
         (
             "[balance, wide]",
             "[balance, plant]",
-            "rows.A.cases.weak: for is ['balance', 'plant']; plant stands alone: such a case counts for no law",
+            (
+                "rows.A.cases.weak: for is ['balance', 'plant']; plant stands alone: such a case "
+                "counts for no law"
+            ),
         ),
         ("y: travel", "y: way", "rows.A.picture: y is way, which is not measured; known are "),
         (

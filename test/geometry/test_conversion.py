@@ -1,4 +1,6 @@
-"""Every conversion between parameterisations, in both directions, at the singular points as well."""
+"""Every conversion between parameterisations, in both directions, at the singular points as
+well.
+"""
 
 from itertools import product
 

@@ -1,4 +1,6 @@
-"""Every derivative identity of the Kindr kinematics sheet, corrected, against finite differences."""
+"""Every derivative identity of the Kindr kinematics sheet, corrected, against finite
+differences.
+"""
 
 import numpy as np
 import pytest

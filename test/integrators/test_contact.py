@@ -194,7 +194,9 @@ def test_a_landing_at_eight_metres_a_second_gives_back_its_penetration_without_g
     [(True, 1e-3, 2e-5), (True, 5e-3, 1e-3), (False, 1e-3, 1e-2), (False, 5e-3, 1e-2)],
 )
 def test_restitution_one_keeps_the_energy_without_friction(split, h, share):
-    """Of m g l. Whole steps: an impact that is found late turns the speed of a step later around."""
+    """Of m g l. Whole steps: an impact that is found late turns the speed of a step later
+    around.
+    """
     rows, memory, _ = fall(FLOOR._replace(floor_restitution=1.0), h, 8.0, split, every=1)
     system = build(Params())
     energy = np.array([quantities(system, row[:6], row[6:])[0] for row in rows])
@@ -552,7 +554,9 @@ def test_a_rod_on_a_fixed_cart_that_sticks_gives_back_no_work_by_stronges_law():
 
 
 def collision(W, u, mu, e):
-    """The impulse of Stronge's law in the plane of normal and first tangent, in small steps of it."""
+    """The impulse of Stronge's law in the plane of normal and first tangent, in small steps
+    of it.
+    """
     u, P, taken, given = np.array(u), np.zeros(3), 0.0, 0.0
     dP = 1e-5 * np.linalg.norm(u) / W[0, 0]
     while u[0] < 0.0 or given < e * e * taken:

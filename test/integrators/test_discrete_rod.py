@@ -87,7 +87,9 @@ def relative_rotation(q0, q1) -> np.ndarray:
 @pytest.mark.parametrize("gamma", [0.0, 4.0 / 3.0, 50.0])
 @pytest.mark.parametrize("plant", PLANTS)
 def test_steps_satisfy_the_discrete_euler_lagrange_equations(plant, gamma):
-    """D2 L_d(q_0, q_1) + D1 L_d(q_1, q_2) + h f(q_1) - friction = 0: three positions, no momenta."""
+    """D2 L_d(q_0, q_1) + D1 L_d(q_1, q_2) + h f(q_1) - friction = 0: three positions, no
+    momenta.
+    """
     system, h = PLANTS[plant], 0.01
     integrator = (
         select("moser_veselov") if gamma == 0.0 else select("quaternion_midpoint", gamma=gamma)

@@ -1,4 +1,6 @@
-"""The joint's force on the rod: multipliers and momentum balance against the continuous equations."""
+"""The joint's force on the rod: multipliers and momentum balance against the continuous
+equations.
+"""
 
 import newton_euler
 import numpy as np

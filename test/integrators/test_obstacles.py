@@ -326,7 +326,8 @@ def test_an_obstacle_that_overlaps_is_named():
     contacts = among(Obstacle("post", "cylinder", (0.3, 0.0, 0.5), size=(0.2, 3.0)))
     with pytest.raises(
         ValueError,
-        match=r"obstacle\.post overlaps the pendulum by 0\.\d+ m at the start; move obstacle\.post",
+        match=r"obstacle\.post overlaps the pendulum by 0\.\d+ "
+        r"m at the start; move obstacle\.post",
     ):
         select("quaternion_midpoint").check(
             build(Params(contacts=contacts)), upright(0.1), no_input()

@@ -1,4 +1,6 @@
-"""The pitch-cone chart: there and back, its velocities, and its equations of motion against rk4's."""
+"""The pitch-cone chart: there and back, its velocities, and its equations of motion against
+rk4's.
+"""
 
 import numpy as np
 import pytest

@@ -149,7 +149,9 @@ def test_a_contact_that_begins_to_stick_rubs_no_more_than_it_may_and_does_not_pu
 
 @pytest.mark.parametrize("number", [1570, 2905])
 def test_friction_lies_in_the_cone_of_the_frame_in_which_it_acted(number):
-    """Spheres without friction at 20 ms: in the frame of the step's end it looked like 1.4 and 1.9 N."""
+    """Spheres without friction at 20 ms: in the frame of the step's end it looked like 1.4 and 1.9
+    N.
+    """
     rng = np.random.default_rng(2002)
     for _ in range(number + 1):
         drop = random_falls.draw(rng)
@@ -165,7 +167,9 @@ def test_what_the_projection_takes_over_a_curved_side_is_work_of_the_contacts():
 
 
 def test_two_points_of_the_rod_that_stick_leave_a_stress_free_and_agree():
-    """Tip on the floor, rod on a sphere, cart at its rail end: 2000 sweeps of their rows, which depend on each other, were too few."""
+    """Tip on the floor, rod on a sphere, cart at its rail end: 2000 sweeps of their rows, which
+    depend on each other, were too few.
+    """
     rng = np.random.default_rng(1001)
     for _ in range(1902):
         drop = random_falls.draw(rng)

@@ -38,7 +38,10 @@ def test_options_do_not_share_the_table_of_weights():
     [
         (
             dict(name="rk5"),
-            r"integrator.name is 'rk5'; it must be one of .*moser_veselov.*quaternion_midpoint.*rk4",
+            (
+                r"integrator.name is 'rk5'; it must be one of "
+                r".*moser_veselov.*quaternion_midpoint.*rk4"
+            ),
         ),
         (dict(name="../rk4"), "integrator.name is '../rk4'; it must be one of"),
         (dict(name="memory"), "integrator.name is 'memory'; it must be one of"),

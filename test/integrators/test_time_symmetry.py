@@ -1,4 +1,6 @@
-"""A symmetric method undoes its step: h forward and -h back return to the start, up to round-off."""
+"""A symmetric method undoes its step: h forward and -h back return to the start, up to
+round-off.
+"""
 
 import numpy as np
 import pytest

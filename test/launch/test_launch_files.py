@@ -1,4 +1,6 @@
-"""The launch files start what they say, under the real `ros2 launch`; skipped where there is none."""
+"""The launch files start what they say, under the real `ros2 launch`; skipped where there
+is none.
+"""
 
 import os
 import signal

@@ -180,7 +180,9 @@ def test_house_of_two_cards_stands_if_friction_bears_it(share, stands):
 
 
 def arch(count, thick, mu):
-    """A semicircular arch of `count` wedges, its center line of radius 1, on two fixed springers."""
+    """A semicircular arch of `count` wedges, its center line of radius 1, on two fixed
+    springers.
+    """
     step = np.pi / count
     bodies, geoms, contacts = {}, {}, {}
     inner, outer, deep = 1.0 - 0.5 * thick, 1.0 + 0.5 * thick, 0.2

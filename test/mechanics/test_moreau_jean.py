@@ -144,7 +144,9 @@ def test_an_oscillator_on_a_spring_with_a_damper_has_order_two(damping):
 
 
 def test_loads_act_at_the_ends_of_the_steps_and_are_gone_afterwards():
-    """F = sin t e_x on 1 kg, and a torque about a principal axis; the trapezoidal rule, order 2."""
+    """F = sin t e_x on 1 kg, and a torque about a principal axis; the trapezoidal rule,
+    order 2.
+    """
     errors = []
     for n in (50, 100):
         one = top()

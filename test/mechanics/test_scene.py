@@ -74,7 +74,9 @@ def test_momenta_without_a_force_stay():
 
 
 def test_contacts_are_those_of_the_geoms():
-    """A box falls flat on its bottom corners, a ball on the box's tip; impacts name their contact."""
+    """A box falls flat on its bottom corners, a ball on the box's tip; impacts name their
+    contact.
+    """
     bodies = {
         "crate": shapes.box((0.2, 0.2, 0.1), mass=2.0, position=(0, 0, 0.06)),
         "bob": shapes.sphere(0.1, mass=1.0, position=(1.0, 0, 0.3)),

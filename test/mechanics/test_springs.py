@@ -50,7 +50,9 @@ def test_the_energy_of_a_spring_is_bounded():
 
 
 def test_two_bodies_on_a_spring_keep_their_momenta():
-    """Fixed beside the centers of mass, so that they turn; and straight: the reduced mass swings."""
+    """Fixed beside the centers of mass, so that they turn; and straight: the reduced mass
+    swings.
+    """
     bodies = {
         "a": shapes.box((0.2, 0.1, 0.1), mass=1.0, velocity=(0.3, 0.2, 0.0)),
         "b": shapes.box((0.2, 0.3, 0.1), mass=3.0, position=(1.0, 0.0, 0.0)),

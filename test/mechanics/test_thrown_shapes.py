@@ -51,7 +51,9 @@ def throw(seed):
 
 @pytest.mark.parametrize("seed", [17, 41])
 def test_pile_gains_no_energy(seed):
-    """Steps that once gained up to 3e4 J: an edge that had been left, parts of a step of 1e-14 s."""
+    """Steps that once gained up to 3e4 J: an edge that had been left, parts of a step of
+    1e-14 s.
+    """
     model = throw(seed)
     energy = models.energy(model)
     for _ in range(130):

@@ -29,7 +29,9 @@ def golden() -> tuple:
     [("rk4", "none"), ("moser_veselov", "kahan_li8"), ("quaternion_midpoint", "kahan_li8")],
 )
 def test_reference_trajectory_over_six_flips(name, composition):
-    """Each flip multiplies round-off and what Newton leaves by some ten: 1e-15 becomes 6e-7 rad."""
+    """Each flip multiplies round-off and what Newton leaves by some ten: 1e-15 becomes 6e-7
+    rad.
+    """
     _, Q, w = golden()
     h = 5e-4 if name == "rk4" else 0.01
     run = free_top.simulate(

@@ -129,7 +129,8 @@ def test_near_upright_it_tends_to_the_continuous_plant_with_order_two():
 def test_other_integrators_have_other_steps():
     with pytest.raises(
         ValueError,
-        match="integrator.name is 'rk4'; the linearisation is that of moser_veselov or quaternion_midpoint",
+        match="integrator.name is 'rk4'; the linearisation is that of moser_veselov or "
+        "quaternion_midpoint",
     ):
         step_linearisation.along(
             select("rk4"), spherical_pendulum.build(DAMPED), somewhere(), FORCE, 0.01

@@ -37,7 +37,9 @@ def test_solving_with_a_singular_matrix_in_place_is_not_finite(A):
 
 @pytest.mark.parametrize("n, rank", [(1, 1), (1, 0), (3, 3), (3, 2), (7, 7), (7, 4), (12, 11)])
 def test_consistent_equations_of_any_rank(n, rank):
-    """Rows and columns of very different size, so that complete pivoting moves nearly all of them."""
+    """Rows and columns of very different size, so that complete pivoting moves nearly all
+    of them.
+    """
     rng = np.random.default_rng(10 * n + rank)
     for _ in range(20):
         A = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, n)) * 10.0 ** rng.uniform(-1, 1, n)

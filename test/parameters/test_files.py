@@ -149,7 +149,10 @@ def test_a_centre_of_mass_is_a_distance_or_a_point(read, written, distance):
         ),
         (
             "rod.inertia: [1, 1, 2.1]",
-            r"a.yaml:1: rod.inertia is \[1, 1, 2.1\] kg m\^2; no body has such moments: the largest, 2.1, must be <= ",
+            (
+                r"a.yaml:1: rod.inertia is \[1, 1, 2.1\] kg m\^2; no body has such moments: the "
+                r"largest, 2.1, must be <= "
+            ),
         ),
         (
             "rod.center_of_mass: [0.1, 0, 1]",
@@ -161,7 +164,10 @@ def test_a_centre_of_mass_is_a_distance_or_a_point(read, written, distance):
         ),
         (
             "initial.orientation: [1, 0, 0.1, 0]",
-            "a.yaml:1: initial.orientation is .*; its norm is 1.00498756 and must be 1 within 1e-06",
+            (
+                "a.yaml:1: initial.orientation is .*; its norm is 1.00498756 and must be 1 within "
+                "1e-06"
+            ),
         ),
         (
             "initial.orientation: [1, 0, 0]",
@@ -169,7 +175,10 @@ def test_a_centre_of_mass_is_a_distance_or_a_point(read, written, distance):
         ),
         (
             "input.force_x: [3, 2]",
-            "a.yaml:1: input.force_x is .*; it must be a list of finite numbers whose length is a multiple of 3",
+            (
+                "a.yaml:1: input.force_x is .*; it must be a list of finite numbers whose length is "
+                "a multiple of 3"
+            ),
         ),
         (
             "integrator.name: euler",

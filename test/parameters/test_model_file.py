@@ -23,15 +23,19 @@ def read(tmp_path, monkeypatch):
 
 def test_values_reach_the_scene(read):
     file = read(
-        "title: All of it\nstep: 2e-3\nduration: 3\nevery: 0.01\nview: yz\ngravity: [0, 0, -1]\nclose: true\n"
+        "title: All of it\nstep: 2e-3\nduration: 3\nevery: 0.01\nview: yz\ngravity: [0, 0, -1]\n"
+        "close: true\n"
         "whole_steps: true\ncolliders: {friction: 0.6, restitution: 0.1}\n"
         "bodies:\n"
-        "  a: {shape: capsule, radius: 0.1, length: 0.4, density: 1000, position: [1, 2, 3], rpy: [0, 0.5, 0],\n"
+        "  a: {shape: capsule, radius: 0.1, length: 0.4, density: 1000, position: [1, 2, 3], "
+        "rpy: [0, 0.5, 0],\n"
         "      velocity: [1, 0, 0], angular_velocity: [0, 0, 2], held: [0, 1, 0, 0, 0, 0]}\n"
         "  b: {shape: none, mass: 2, inertia: [1, 1, 1], orientation: [0, 1, 0, 0]}\n"
         "  c: {shape: rod, from: [0, 0, 0], to: [0, 3, 4], mass: 1, radius: 0.02}\n"
-        "joints: {j: {type: universal, between: [a, b], point: [0, 0, 1], axis: [1, 0, 0], axis_b: [0, 1, 0]}}\n"
-        "geoms: {wall: {shape: plane, normal: [-1, 0, 0], point: [4, 0, 0]}, tip: {shape: point, body: b, position: [0, 0, 1]}}\n"
+        "joints: {j: {type: universal, between: [a, b], point: [0, 0, 1], axis: [1, 0, 0], "
+        "axis_b: [0, 1, 0]}}\n"
+        "geoms: {wall: {shape: plane, normal: [-1, 0, 0], point: [4, 0, 0]}, tip: {shape: "
+        "point, body: b, position: [0, 0, 1]}}\n"
         "contacts: {hit: {between: [a, wall], friction: 0.3, restitution: 0.4}}\n"
     )
     assert (file.title, file.step, file.duration, file.every, file.view) == (
@@ -224,7 +228,8 @@ def test_joints_that_contradict_each_other_are_named(read):
     file = read(
         "close: true\nbodies: {bar: {shape: rod, from: [0, 0, 0], to: [1, 0, 0], mass: 1}}\n"
         "joints:\n  left: {type: anchor, between: [bar, world], point: [0, 0, 0]}\n"
-        "  right: {type: anchor, between: [bar, world], point_a: [0, 0, 0.5], point_b: [1.5, 0, 0]}\n"
+        "  right: {type: anchor, between: [bar, world], point_a: [0, 0, 0.5], point_b: [1.5, 0, "
+        "0]}\n"
     )
     with pytest.raises(ValueError, match="joint (left|right) .*the joints contradict each other"):
         model_file.build(file, model_file.Path("m.yaml"))

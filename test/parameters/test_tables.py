@@ -34,7 +34,8 @@ def test_no_parameter_is_also_a_group():
 def test_an_unknown_name_gets_the_nearest_known_one():
     with pytest.raises(
         ValueError,
-        match=r"here: rod\.mas is not a known parameter; did you mean rod\.mass\? list all with .*parameters",
+        match=r"here: rod\.mas is not a known parameter; did you mean rod\.mass\? list all with "
+        r".*parameters",
     ):
         tables.lookup("rod.mas", "here")
 

@@ -21,11 +21,15 @@ LINKS = "".join(
     for name, m in (("a", 1.5), ("b", 0.7), ("c", 0.4))
 )
 JOINTS = (
-    '<joint name="j1" type="revolute"><parent link="base"/><child link="a"/><origin xyz="0 0 0.5" rpy="0.2 0 0.1"/>'
-    '<axis xyz="0 1 0.3"/><limit effort="1" velocity="1" lower="-1" upper="1"/><dynamics damping="0.1"/></joint>'
-    '<joint name="j2" type="prismatic"><parent link="a"/><child link="b"/><origin xyz="0.3 0 0" rpy="0 0.4 0"/>'
+    '<joint name="j1" type="revolute"><parent link="base"/><child link="a"/><origin xyz="0 0 '
+    '0.5" rpy="0.2 0 0.1"/>'
+    '<axis xyz="0 1 0.3"/><limit effort="1" velocity="1" lower="-1" upper="1"/><dynamics '
+    'damping="0.1"/></joint>'
+    '<joint name="j2" type="prismatic"><parent link="a"/><child link="b"/><origin xyz="0.3 0 0" '
+    'rpy="0 0.4 0"/>'
     '<axis xyz="1 0 0.2"/><limit effort="1" velocity="1"/></joint>'
-    '<joint name="j3" type="continuous"><parent link="b"/><child link="c"/><origin xyz="0.1 0.2 0"/><axis xyz="0 0 1"/></joint>'
+    '<joint name="j3" type="continuous"><parent link="b"/><child link="c"/><origin xyz="0.1 0.2 '
+    '0"/><axis xyz="0 0 1"/></joint>'
 )
 ROBOT = f'<robot name="three"><link name="base"/>{LINKS}{JOINTS}</robot>'
 POSITIONS = {"j1": 0.4, "j2": -0.1, "j3": 1.1}
@@ -51,7 +55,11 @@ def test_motion_of_a_chain_is_that_of_mujoco(read):
     mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed: pip install mujoco")
     robot = read(ROBOT, positions=POSITIONS, rates=RATES)
     model = scene.build(scene.Scene(robot.bodies, robot.joints))
-    compiler = '<mujoco><compiler balanceinertia="false" discardvisual="false" fusestatic="false"/></mujoco>'
+    compiler = (
+        '<mujoco><compiler balanceinertia="false" '
+        'discardvisual="false" fusestatic="false"/>'
+        "</mujoco>"
+    )
     peer = mujoco.MjModel.from_xml_string(
         ROBOT.replace('<link name="base"/>', compiler + '<link name="base"/>')
     )
@@ -87,14 +95,23 @@ def test_links_that_are_fixed_to_each_other_are_one_body(read):
     """Two bars of a cross: mass, center and inertia by hand; the massless frame beside them adds
     nothing.
     """
-    bar = '<inertial><mass value="{m}"/><inertia ixx="0.1" iyy="0.2" izz="0.3" ixy="0" ixz="0" iyz="0"/></inertial>'
-    fixed = '<joint name="{n}" type="fixed"><parent link="{a}"/><child link="{b}"/><origin xyz="{x} 0 0"/></joint>'
+    bar = (
+        '<inertial><mass value="{m}"/><inertia ixx="0.1" iyy="0.2" izz="0.3" ixy="0" ixz="0" '
+        'iyz="0"/></inertial>'
+    )
+    fixed = (
+        '<joint name="{n}" type="fixed"><parent '
+        'link="{a}"/><child link="{b}"/><origin xyz="{x} '
+        '0 0"/></joint>'
+    )
     sphere = (
         '<collision><origin xyz="0 0 0.1"/><geometry><sphere radius="0.2"/></geometry></collision>'
     )
     text = (
-        f'<robot name="r"><link name="world"/><link name="a">{bar.format(m=1)}</link><link name="b">{bar.format(m=3)}{sphere}</link>'
-        '<link name="frame"/><joint name="free" type="floating"><parent link="world"/><child link="a"/></joint>'
+        f'<robot name="r"><link name="world"/><link name="a">{bar.format(m=1)}</link><link '
+        f'name="b">{bar.format(m=3)}{sphere}</link>'
+        '<link name="frame"/><joint name="free" type="floating"><parent link="world"/><child '
+        'link="a"/></joint>'
         + fixed.format(n="f", a="a", b="b", x=1)
         + fixed.format(n="g", a="b", b="frame", x=5)
         + "</robot>"

@@ -96,7 +96,10 @@ def test_the_integrator():
         ),
         (
             "rates.tf=1",
-            "--set rates.tf=1: rates.tf cannot be set; it is a parameter of the nodes and has no effect without them",
+            (
+                "--set rates.tf=1: rates.tf cannot be set; it is a parameter of the nodes and has "
+                "no effect without them"
+            ),
         ),
     ],
 )

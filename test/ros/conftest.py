@@ -1,4 +1,6 @@
-"""A ROS graph of this test process alone: the nodes under test beside a probe, all over real DDS."""
+"""A ROS graph of this test process alone: the nodes under test beside a probe, all over
+real DDS.
+"""
 
 import os
 import subprocess

@@ -150,7 +150,8 @@ def test_the_force_of_the_readme_is_seen_at_the_cart(graph):
     text = (Path(__file__).parents[2] / "README.md").read_text()
     assert "ros2 lifecycle set /pendulum_controller deactivate" in text
     rate, data = re.search(
-        r"ros2 topic pub -r (\d+) /effort_controller/commands std_msgs/msg/Float64MultiArray \"{data: (.*?)}\"",
+        r"ros2 topic pub -r (\d+) /effort_controller/commands std_msgs/msg/Float64MultiArray "
+        r"\"{data: (.*?)}\"",
         text,
     ).groups()
     simulator, _ = (

@@ -503,7 +503,8 @@ def test_the_c_plant_is_balanced_by_the_controller_node(graph, bridge, port, tmp
 def test_a_link_that_cannot_last_is_refused(bridge):
     with pytest.raises(
         ValueError,
-        match="heartbeat is 0.2 s and link_timeout 0.3 s; the link must last at least two heartbeats",
+        match="heartbeat is 0.2 s and link_timeout 0.3 s; the link must last at least two "
+        "heartbeats",
     ):
         bridge(heartbeat=0.2, link_timeout=0.3)
 

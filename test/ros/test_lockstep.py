@@ -197,7 +197,8 @@ def test_commands_without_a_stamp_are_refused_ten_times_out_of_ten(
         graph.__init__(tmp_path)
     assert len(set(runs)) == 1
     assert runs[0][2] == (
-        f"paused: rejected: {topic} has no stamp, and in lockstep a command must say which state it answers; publish a WrenchStamped "
+        f"paused: rejected: {topic} has no stamp, and in lockstep a command must say which "
+        "state it answers; publish a WrenchStamped "
         "on cart/command with the header.stamp of joint_states, or set lockstep.enabled to false"
     )
     assert (

@@ -1,4 +1,6 @@
-"""Parameters at the start and while a node runs: coerced, refused with a sentence, all or nothing."""
+"""Parameters at the start and while a node runs: coerced, refused with a sentence, all or
+nothing.
+"""
 
 import pytest
 

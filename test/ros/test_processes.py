@@ -97,10 +97,12 @@ def test_the_referee_ends_with_the_verdict(graph, law, code, sentence):
 def test_a_nice_process_ends_with_the_niceness_that_it_came_with():
     """On a busy machine its end would take longer than `ros2 launch` waits."""
     code = (
-        "import os, threading; import rclpy; from rclpy.node import Node; from rbdyn_ros.ros.process import run\n"
+        "import os, threading; import rclpy; from rclpy.node import Node; from "
+        "rbdyn_ros.ros.process import run\n"
         "nice = lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id())\n"
         "class Watcher(Node):\n"
-        "    def __init__(self): super().__init__('watcher'); self.parameters = type('P', (), {'values': {}})()\n"
+        "    def __init__(self): super().__init__('watcher'); self.parameters = type('P', (), "
+        "{'values': {}})()\n"
         "    def autostart(self): print(nice() - came)\n"
         "    def close(self): print(nice() - came, flush=True)\n"
         "came = nice(); raise SystemExit(run((Watcher,), until=lambda: True, nice=7))"
@@ -137,7 +139,8 @@ def test_a_signal_while_it_starts_is_no_error(moment, number):
     differ.
     """
     code = (
-        "from rbdyn_ros.ros import signals, start; signals.leave_at_once(); print('listening', flush=True);"
+        "from rbdyn_ros.ros import signals, start; signals.leave_at_once(); print('listening', "
+        "flush=True);"
         "raise SystemExit(start.simulator())"
     )
     command = [sys.executable, "-c", code, "--ros-args", "-p", "start:=immediately"]
@@ -181,7 +184,10 @@ def test_a_bad_file_is_one_sentence_and_exit_code_1(graph, text, sentence):
     [
         (
             ("-p", "real_time_factor:=fast"),
-            "-p real_time_factor:=fast: real_time_factor is 'fast'; it must be a finite number >= 0",
+            (
+                "-p real_time_factor:=fast: real_time_factor is 'fast'; it must be a finite number >"
+                "= 0"
+            ),
         ),
         (
             ("--params-file", "second.yaml"),
@@ -225,9 +231,8 @@ def test_the_last_number_counts_whether_it_has_a_point_or_not(graph, first, seco
 def test_a_list_as_launch_writes_it_is_read(graph):
     path = graph.directory / "launch_params_y"
     path.write_text(
-        "/**:\n  ros__parameters:\n    bag.topics: !!python/tuple\n    - /odometry\n    - /clock\n    bag.path: "
-        + str(graph.directory / "bag")
-        + "\n"
+        "/**:\n  ros__parameters:\n    bag.topics: !!python/tuple\n    - /odometry\n    - "
+        "/clock\n    bag.path: " + str(graph.directory / "bag") + "\n"
     )
     graph.process("recorder", "--params-file", str(path))
     found = graph.ask(
@@ -247,7 +252,8 @@ def test_a_signal_that_falls_into_a_destructor_ends_the_warm_up_all_the_same():
     code = (
         "import os, signal, time; from rbdyn_ros.ros.signals import Signals\n"
         "signals = Signals(starting=True)\n"
-        "class Dying:\n    def __del__(self):\n        os.kill(os.getpid(), signal.SIGTERM)\n        sum(range(1000))\n"
+        "class Dying:\n    def __del__(self):\n        os.kill(os.getpid(), signal.SIGTERM)\n   "
+        "     sum(range(1000))\n"
         "dying = Dying()\ndel dying\n"
         "try:\n    time.sleep(20.0)\nfinally:\n    print(signals.stop)"
     )

@@ -114,7 +114,8 @@ def test_a_node_that_is_missing_ends_the_start_in_a_sentence(graph):
     graph.until(lambda: simulator.runner.status.startswith("fault: "))
     assert simulator.runner.plant.stamp == EPOCH_NS
     assert simulator.runner.status == (
-        "fault: time did not begin within start_timeout, 0.5 s: pendulum_recorder has not reported what it receives; "
+        "fault: time did not begin within start_timeout, 0.5 s: pendulum_recorder has not "
+        "reported what it receives; "
         "start what is missing, or take it out of start_after"
     )
 

@@ -1,4 +1,6 @@
-"""Nothing is compiled, nor read from the cache, in a running loop, whatever happens there first."""
+"""Nothing is compiled, nor read from the cache, in a running loop, whatever happens there
+first.
+"""
 
 import json
 import subprocess

@@ -76,7 +76,8 @@ def test_our_own_node_is_started_and_scored(tmp_path, pace):
     cost the rod.
     """
     (tmp_path / "rows.yaml").write_text(
-        "rows:\n  near: {measure: release, settings: {tilt: 1}, require: [settling_time <= 10, travel <= 0.7]}\n"
+        "rows:\n  near: {measure: release, settings: {tilt: 1}, require: [settling_time <= 10, "
+        "travel <= 0.7]}\n"
     )
     command = [
         sys.executable,
@@ -118,7 +119,11 @@ def test_a_slow_node_is_given_time_estimates(tmp_path, monkeypatch):
     """250 commands of 40 ms: ten seconds in one run, and lines that say how far it is."""
     for name, value in alone().items():
         monkeypatch.setenv(name, value)
-    rows = "rows:\n  A: {measure: release, settings: {tilt: 2, duration: 0.5}, require: [travel <= 2]}\n"
+    rows = (
+        "rows:\n  A: {measure: release, settings: {tilt: "
+        "2, duration: 0.5}, require: [travel <= "
+        "2]}\n"
+    )
     node = subprocess.Popen([sys.executable, "-c", SLOW, str(ROOT / "examples")])
     try:
         done = evaluate(tmp_path, "--patience", "20", "--waiting", "100", rows=rows)
@@ -212,6 +217,6 @@ def test_nobody_answers(tmp_path, monkeypatch):
     done = evaluate(tmp_path, "--patience", "0.5", "--waiting", "1")
     assert done.returncode == 2
     assert (
-        "no command came on cart/command within 1 s; start your controller in the same ROS_DOMAIN_ID"
-        in done.stderr
+        "no command came on cart/command within 1 s; start your controller in the same "
+        "ROS_DOMAIN_ID" in done.stderr
     )

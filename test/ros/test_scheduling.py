@@ -60,7 +60,8 @@ for thread in map(int, os.listdir('/proc/self/task')):
 def test_a_processor_that_is_not_there_is_a_sentence():
     with pytest.raises(
         ValueError,
-        match=f"process.processors is {HERE[-1]}-900; this process may not have .*, only {HERE[0]}",
+        match=f"process.processors is {HERE[-1]}-900; this "
+        f"process may not have .*, only {HERE[0]}",
     ):
         scheduling.apply({**VALUES, "process.processors": f"{HERE[-1]}-900"}, print)
 
@@ -85,7 +86,10 @@ def test_what_is_refused_is_said_once_and_it_goes_on(asked, monkeypatch):
 
 @pytest.mark.parametrize("word, collects", [("on", True), ("freeze", True), ("off", False)])
 def test_the_collector(word, collects):
-    code = f"before = gc.get_freeze_count(); scheduling.settle({{**VALUES, 'process.gc': '{word}'}}); print(gc.isenabled(), gc.get_freeze_count() > before)"
+    code = (
+        f"before = gc.get_freeze_count(); scheduling.settle({{**VALUES, 'process.gc': "
+        f"'{word}'}}); print(gc.isenabled(), gc.get_freeze_count() > before)"
+    )
     assert in_a_process(code) == f"{collects} {word != 'on'}"
 
 

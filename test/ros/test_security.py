@@ -127,7 +127,8 @@ def test_the_policy_is_what_the_node_does(ros, tmp_path, monkeypatch, enclave, v
     for verb, _ in VERBS:
         more, less = found[verb] - expected(enclave)[verb], expected(enclave)[verb] - found[verb]
         assert not more and not less, (
-            f"{enclave}, {verb}: policy.xml lacks {sorted(more)}, and should not have {sorted(less)}"
+            f"{enclave}, {verb}: policy.xml lacks {sorted(more)}, and should not have "
+            f"{sorted(less)}"
         )
 
 

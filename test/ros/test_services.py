@@ -59,7 +59,8 @@ def read(bag) -> dict:
     code = (
         "import sys, json, pathlib; from rosbags.highlevel import AnyReader\n"
         "with AnyReader([pathlib.Path(sys.argv[1])]) as bag:\n"
-        "    rows = [(c.topic, t, bag.deserialize(d, c.msgtype).header.stamp) for c, t, d in bag.messages()]\n"
+        "    rows = [(c.topic, t, bag.deserialize(d, c.msgtype).header.stamp) for c, t, d in "
+        "bag.messages()]\n"
         "print(json.dumps([(topic, t, s.sec * 10**9 + s.nanosec) for topic, t, s in rows]))"
     )
     out = subprocess.run(

@@ -146,7 +146,10 @@ def _raises(t, state):
     [
         (
             _raises,
-            f"mine raised RuntimeError at t = 0.000 s: no idea ({__file__}:{_raises.__code__.co_firstlineno + 1})",
+            (
+                "mine raised RuntimeError at t = 0.000 s: no idea "
+                f"({__file__}:{_raises.__code__.co_firstlineno + 1})"
+            ),
         ),
         (
             lambda t, state: (math.nan, 0.0),
@@ -154,7 +157,10 @@ def _raises(t, state):
         ),
         (
             lambda t, state: np.zeros(3),
-            "mine returned array([0., 0., 0.]) at t = 0.000 s; it must return two finite forces [N]",
+            (
+                "mine returned array([0., 0., 0.]) at t = 0.000 s; it must return two finite forces "
+                "[N]"
+            ),
         ),
         (
             lambda t, state: None,

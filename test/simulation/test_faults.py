@@ -336,7 +336,9 @@ def test_a_command_that_was_under_way_is_as_young_as_its_arrival(running):
 
 
 def test_nothing_breaks_where_everything_changes_at_random(running, values):
-    """Three hundred changes of faults, pauses, resets, steps and commands, as fast as they come."""
+    """Three hundred changes of faults, pauses, resets, steps and commands, as fast as they
+    come.
+    """
     calm = dict(real_time_factor=0.0, watchdog__timeout=0.0, initial__orientation=TILTED)
     runner, chance = running(**calm), Random(0)
     numbers = [p for p in FAULTS if p.kind == "float" and "mismatch" not in p.name]

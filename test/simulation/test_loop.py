@@ -69,7 +69,11 @@ def test_failure_says_when_and_what_to_do_and_keeps_the_rows_so_far(name):
     assert not record.ok
     n = len(record.t) - 1
     assert 0 < n < 1000 and np.isfinite(record.q).all()
-    sentence = f"{name} did not converge at t = {n * 0.15:.9g} s: residual .* with a step of 0.15 s; take a smaller integrator.step"
+    sentence = (
+        f"{name} did not converge at t = {n * 0.15:.9g} "
+        "s: residual .* with a step of 0.15 s; "
+        "take a smaller integrator.step"
+    )
     assert pytest.approx(record.t[-1]) == n * 0.15
     assert re.match(sentence, record.message), record.message
 

@@ -32,7 +32,9 @@ def test_a_step_that_the_clock_cannot_count_is_refused(values, step):
 
 
 def test_energy_is_work_done(plant):
-    """E - E0 equals the work of force, disturbance and friction, to the second order of the tick."""
+    """E - E0 equals the work of force, disturbance and friction, to the second order of the
+    tick.
+    """
     p = plant(
         cart__damping=0.5,
         joint__damping=0.005,

@@ -311,7 +311,8 @@ def test_a_lockstep_fault_tells_what_was_rejected(running):
         wait(
             lambda: (
                 runner.status
-                == "fault: no command answered the state within 0.02 s; one was rejected: cart/command is [nan]; it must be finite"
+                == "fault: no command answered the state within 0.02 s; one was rejected: "
+                "cart/command is [nan]; it must be finite"
             )
         )
 

@@ -1,4 +1,5 @@
-"""A model as a network of dense matrices: its bodies as one mechanical system, its joints and pairs
+"""A model as a network of dense matrices: its bodies as one mechanical system, its joints and
+pairs
 as interactions. What compiled schemes are held against.
 
 m dV/dt = F,   I dOmega/dt + Omega x I Omega = T,   dr/dt = V,   dQ/dt = Q o (0, Omega) / 2   (N.3)

@@ -207,12 +207,14 @@ def main() -> None:
     for (h, split), values in sorted(gains.items()):
         kind = "split" if split else "whole"
         print(
-            f"  {1e3 * h:g} ms, {kind}: {len(values)} falls, largest gain in a step {max(values):.1e} J"
+            f"  {1e3 * h:g} ms, {kind}: {len(values)} falls, largest gain in a step "
+            f"{max(values):.1e} J"
         )
     for name in ("gain", "excess", "pull", "balance"):
         values = np.sort([getattr(o, name) for o in outcomes])
         print(
-            f"{name}: largest {values[-1]:.3g}, second {values[-2]:.3g}, median {np.median(values):.3g}"
+            f"{name}: largest {values[-1]:.3g}, second {values[-2]:.3g}, median "
+            f"{np.median(values):.3g}"
         )
 
 

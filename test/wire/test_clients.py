@@ -267,7 +267,9 @@ def end(c):
 
 
 def test_a_frame_that_comes_after_the_watch_has_read_its_clock_is_no_silence(c, end):
-    """An interrupt between the reading of the clock and the call: the arrival is later than `now`."""
+    """An interrupt between the reading of the clock and the call: the arrival is later than
+    `now`.
+    """
     (link, feed), ours = end, Link(100 * MS)
     assert feed(ours.outgoing(1), 500 * MS)
     assert (

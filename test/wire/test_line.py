@@ -132,7 +132,8 @@ def test_a_port_that_is_taken_is_one_sentence(ends):
     ends(lambda: Udp("127.0.0.1", port)).line.begin()
     with pytest.raises(
         CannotOpen,
-        match=f"udp.port is {port} on 127.0.0.1: another program uses it; end that, or choose another",
+        match=f"udp.port is {port} on 127.0.0.1: another program uses it; end that, or choose "
+        "another",
     ):
         Udp("127.0.0.1", port)
 
@@ -214,7 +215,10 @@ def test_a_device_that_is_not_there_yet_is_waited_for(ends, cable):
     bridge = ends(lambda: SerialPort(str(cable.path), 115200))
     bridge.line.begin()
     assert bridge.said == [
-        f"{NO_PORT}serial.port is {cable.path}: there is no such device; plug it in (`ls /dev/serial/by-id` shows what is)"
+        (
+            f"{NO_PORT}serial.port is {cable.path}: there is no such device; plug it in (`ls "
+            "/dev/serial/by-id` shows what is)"
+        )
     ]
     cable.plug()
     wait_for(lambda: bridge.line.status == SILENT)

@@ -81,7 +81,9 @@ def test_safe_is_heard_and_a_force_flagged_safe_is_zero(link):
 @settings(max_examples=60)
 @given(st.data())
 def test_whatever_the_wire_does_nothing_crashes_and_all_is_counted(data):
-    """Frames dropped, doubled, replayed, shuffled, cut, with bits flipped, and noise between them."""
+    """Frames dropped, doubled, replayed, shuffled, cut, with bits flipped, and noise
+    between them.
+    """
     board, link = Link(100 * MS), Link(100 * MS)
     sent = [board.outgoing(THERE + MS * i, FORCE, i, (float(i), 0.0)) for i in range(30)]
     pieces = data.draw(st.lists(st.sampled_from(sent), max_size=60), label="order")

@@ -149,4 +149,7 @@ def summary(loop: Loop, run: ClosedLoop) -> str:
     lean, (x, y) = math.degrees(tilt(run.q[-1:])[0]), run.q[-1, :2]
     distance = math.hypot(x - loop.reference[0], y - loop.reference[1])
     largest = np.hypot(*run.force.T).max(initial=0.0)
-    return f"at the end the tilt is {lean:.3g} degrees and the cart {distance:.3g} m from its reference; largest force {largest:.4g} N"
+    return (
+        f"at the end the tilt is {lean:.3g} degrees and the cart {distance:.3g} m from its "
+        f"reference; largest force {largest:.4g} N"
+    )

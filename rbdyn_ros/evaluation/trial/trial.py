@@ -27,7 +27,9 @@ class Trial(NamedTuple):
 
 
 def unseen(trial: Trial, since: float, until: float) -> float:
-    """The longest time [s] between two instants without a state in view; all of it if none came."""
+    """The longest time [s] between two instants without a state in view; all of it if none
+    came.
+    """
     seen = trial.t[(trial.t > since) & (trial.t < until)]
     return float(np.diff(np.concatenate(([since], seen, [max(since, until)]))).max())
 

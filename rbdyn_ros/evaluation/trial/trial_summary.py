@@ -72,7 +72,10 @@ def _timing(trial: Trial) -> list:
 
 
 def _energy(trial: Trial) -> tuple:
-    text = f"{_largest(abs(trial.balance), '.1e')} J: change of energy - work of the forces + dissipation"
+    text = (
+        f"{_largest(abs(trial.balance), '.1e')} J: change of energy - work of the forces + "
+        "dissipation"
+    )
     return "energy balance residual", text
 
 

@@ -51,11 +51,16 @@ def verdict(trial: Trial) -> Verdict:
         why = f"; the controller reported: {trial.remark}" if trial.remark else ""
         return Verdict(
             False,
-            f"the rod did not stand: up to {worst:.0f}° in the last second, {math.degrees(STANDING):g}° allowed{why}",
+            f"the rod did not stand: up to {worst:.0f}° in the last second, "
+            f"{math.degrees(STANDING):g}° allowed{why}",
         )
     blind = unseen(trial, max(0.0, end - LAST), end)
     if blind > BLINK:
-        sentence = f"nobody saw whether the rod stood: no state in view for {blind:.1f} s of the last second; the plant ran ahead of who watched"
+        sentence = (
+            "nobody saw whether the rod stood: no state in "
+            f"view for {blind:.1f} s of the last "
+            "second; the plant ran ahead of who watched"
+        )
         return Verdict(False, sentence)
     return Verdict(True, f"the rod stood: at most {worst:.2f}° in the last second{_missed(trial)}")
 

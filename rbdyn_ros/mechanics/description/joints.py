@@ -102,7 +102,9 @@ def _orientation(a: int, b: int, orientation) -> tuple:
 
 
 def relative_rotation(a: int, b: int, n) -> Joint:
-    """The axis of the rotation from a to b, q_b q_a*, stays normal to n, which b carries: 1 TURN."""
+    """The axis of the rotation from a to b, q_b q_a*, stays normal to n, which b carries: 1
+    TURN.
+    """
     zero = np.zeros(3)
     return Joint(
         _between("relative rotation", a, b), ((TURN, a, b, zero, _direction(n, "n"), 0.0),)
@@ -168,7 +170,8 @@ def _check(name: str, bodies: int, a: int, b: int) -> None:
     for body in (a, b):
         if body != WORLD and body not in range(bodies):
             raise ValueError(
-                f"{name}: there is no body {body}; bodies are 0 to {bodies - 1}, and {WORLD} for the world"
+                f"{name}: there is no body {body}; bodies are 0 to {bodies - 1}, and {WORLD} "
+                "for the world"
             )
     if a == b:
         raise ValueError(f"{name}: a joint needs two different bodies, or a body and the world")

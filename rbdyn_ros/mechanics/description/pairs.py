@@ -140,7 +140,8 @@ def build(bodies: int, *candidates) -> Pairs:
     for i, (_, a, b, _, _, _, _, mu, e, *_) in enumerate(candidates):
         if a not in range(bodies) or b not in range(-1, bodies) or a == b:
             raise ValueError(
-                f"contact {i} is between bodies {a} and {b}; take two of 0 to {bodies - 1}, or {WORLD} (the world) second"
+                f"contact {i} is between bodies {a} and {b}; take two of 0 to {bodies - 1}, or "
+                f"{WORLD} (the world) second"
             )
         _within(mu, f"the friction of contact {i}", 0.0, np.inf)
         _within(e, f"the restitution of contact {i}", 0.0, 1.0)

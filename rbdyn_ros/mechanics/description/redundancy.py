@@ -44,7 +44,8 @@ def closed(constraints: Constraints, q: Array, free: Array | float = 1.0) -> Arr
     require_met(
         constraints,
         q,
-        "no configuration near the start meets it together with the other rows; the joints contradict each other",
+        "no configuration near the start meets it together with the other rows; the joints "
+        "contradict each other",
     )
     return q
 

@@ -34,26 +34,31 @@ def build(mass, inertia, gravity=(0.0, 0.0, -9.81), held=(0.0,) * 6) -> Bodies:
     inertia = np.atleast_2d(arguments.array(inertia, "inertia", 3)).copy()
     if len(mass) != len(inertia):
         raise ValueError(
-            f"mass is given for {len(mass)} bodies and inertia for {len(inertia)}; give both for each body"
+            f"mass is given for {len(mass)} bodies and inertia for {len(inertia)}; give both "
+            "for each body"
         )
     for i, (m, J) in enumerate(zip(mass, inertia)):
         if not m > 0.0:
             raise ValueError(f"the mass of body {i} is {m} kg; it must be > 0")
         if not min(J) > 0.0 or 2.0 * max(J) > sum(J) * (1.0 + 1e-12):
             raise ValueError(
-                f"the inertia of body {i} is {tuple(map(float, J))} kg m^2; each must be > 0 and none larger than the sum of the others"
+                f"the inertia of body {i} is {tuple(map(float, J))} kg m^2; each must be > 0 "
+                "and none larger than the sum of the others"
             )
     held = np.broadcast_to(arguments.array(held, "held", 6), (len(mass), 6)).copy()
     for i, row in enumerate(held):
         if not np.isin(row, (0.0, 1.0)).all() or len(set(row[3:])) != 1:
             raise ValueError(
-                f"held of body {i} is {tuple(map(float, row))}; take 0 or 1 each, and one number for all three turns"
+                f"held of body {i} is {tuple(map(float, row))}; take 0 or 1 each, and one "
+                "number for all three turns"
             )
     return Bodies(mass, inertia, arguments.array(gravity, "gravity", 3).copy(), held)
 
 
 def configuration(bodies: Bodies, position, orientation=(1.0, 0.0, 0.0, 0.0)) -> Array:
-    """q (n, 7) of positions (n, 3) [m] and orientations (n, 4) wxyz, or one orientation for all."""
+    """q (n, 7) of positions (n, 3) [m] and orientations (n, 4) wxyz, or one orientation for
+    all.
+    """
     n = len(bodies.mass)
     r = np.broadcast_to(arguments.array(position, "position", 3), (n, 3))
     return np.ascontiguousarray(

@@ -1,1 +1,3 @@
-"""Integrators of the pendulum: each file that exports `advance` is one, by its name in the YAML."""
+"""Integrators of the pendulum: each file that exports `advance` is one, by its name in the
+YAML.
+"""

@@ -1,4 +1,6 @@
-"""Which stepper, and how far its Newton iteration goes: the declaration, which loads no stepper."""
+"""Which stepper, and how far its Newton iteration goes: the declaration, which loads no
+stepper.
+"""
 
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -8,7 +10,9 @@ from rbdyn_ros.schema import spec
 
 
 def names() -> tuple[str, ...]:
-    """Return the known integrators, alphabetically: the files of this folder that export `advance`."""
+    """Return the known integrators, alphabetically: the files of this folder that export
+    `advance`.
+    """
     files = sorted(Path(__file__).parent.glob("*.py"))
     return tuple(f.stem for f in files if "\ndef advance(" in f.read_text())
 
@@ -45,7 +49,8 @@ class Choice(NamedTuple):
     gamma: Annotated[
         float,
         spec(
-            "Sets the weight of the quaternion's own norm in quaternion_midpoint, as a multiple of "
+            "Sets the weight of the quaternion's own norm in quaternion_midpoint, as a multiple "
+            "of "
             "the smallest principal inertia.",
             low=0.0,
         ),

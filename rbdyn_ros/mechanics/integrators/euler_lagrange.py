@@ -39,7 +39,8 @@ def check(system: System, state: State, input: Input) -> None:
     """ValueError unless the joint is fixed and only weight acts."""
     if system.cart_free != 0.0 or system.joint_damping != 0.0:
         raise ValueError(
-            "euler_lagrange is for a fixed joint without damping; set cart.fixed: true, joint.damping: 0.0"
+            "euler_lagrange is for a fixed joint without damping; set cart.fixed: true, "
+            "joint.damping: 0.0"
         )
     if np.any(input.force) or np.any(input.sines) or np.any(input.disturbance):
         raise ValueError(
@@ -50,7 +51,10 @@ def check(system: System, state: State, input: Input) -> None:
 def explain(q: Array, v: Array) -> str:
     """Where the chart stands: its singularity is why the method ends."""
     d = pitch_cone.from_state(tuple(q[2:]), tuple(v[2:]))[0]
-    return f"the pitch has reached {degrees(d):.1f} deg and the pitch-cone chart is singular at +-90 deg"
+    return (
+        f"the pitch has reached {degrees(d):.1f} deg and the pitch-cone chart is singular at "
+        "+-90 deg"
+    )
 
 
 @inlined

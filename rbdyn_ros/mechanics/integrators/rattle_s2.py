@@ -50,7 +50,8 @@ def check(system: System, state: State, input: Input) -> None:
         raise ValueError(f"rattle_s2 needs an axisymmetric rod; rod.inertia is {I}")
     if abs(state.v[4]) > 1e-12:
         raise ValueError(
-            f"rattle_s2 is for a rod without spin; initial.angular_velocity[2] is {state.v[4]:g} rad/s"
+            "rattle_s2 is for a rod without spin; initial.angular_velocity[2] is "
+            f"{state.v[4]:g} rad/s"
         )
     if np.any(F[3:6] != 0.0) or np.any(F[6:8] != 0.0):
         raise ValueError("rattle_s2 takes a disturbance force on the rod's axis only, no torque")
@@ -131,7 +132,9 @@ def stage(E, f_n, U0, U1, x, n, p_n, P):
 
 @inlined
 def turn(n0, n1):
-    """The shortest rotation from n0 to n1 as a world quaternion: (1 + n0.n1, n0 x n1), normalised."""
+    """The shortest rotation from n0 to n1 as a world quaternion: (1 + n0.n1, n0 x n1),
+    normalised.
+    """
     c = vec.cross(n0, n1)
     return unit_quaternion.normalized((1.0 + vec.dot(n0, n1), c[0], c[1], c[2]))
 

@@ -52,7 +52,9 @@ def wrench(system, load, Q):
 
 @inlined
 def joint_wrench(system, Q, lam):
-    """A_T^T lam = (R^T lam x c, R^T lam) [body]: the joint's force at -c from the centre of mass."""
+    """A_T^T lam = (R^T lam x c, R^T lam) [body]: the joint's force at -c from the centre of
+    mass.
+    """
     f = unit_quaternion.rotated_back(Q, lam)
     l = system.center
     return (l * f[1], -l * f[0], 0.0), f

@@ -103,7 +103,8 @@ def _check_contacts(name: str, composition: str, method, system: System, state: 
         raise ValueError(f"integrator.name is '{name}', which knows no contacts; {advice}")
     if composition != "none":
         raise ValueError(
-            f"integrator.composition is '{composition}', but contacts need 'none': its stages step back in time"
+            f"integrator.composition is '{composition}', but contacts need 'none': its stages "
+            "step back in time"
         )
     for contact, gap in gaps(system.contacts, state).items():
         if gap < -_OVERLAP:

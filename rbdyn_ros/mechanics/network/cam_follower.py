@@ -9,7 +9,8 @@ shifted one,
 which is linear with constant matrices and takes c'' as a force.
 
 The cam's outline under the knife-edge follower is three circular arcs and a dwell. Seen from the
-shaft at the angle b, folded into [0, pi], an arc of radius R whose center is at the distance a is at
+shaft at the angle b, folded into [0, pi], an arc of radius R whose center is at the distance a is
+at
 
     rho(b) = -a cos x + s,     s = sqrt(R^2 - a^2 sin^2 x),     x = b + phi                                   (N.26)
     rho' = a sin x - a^2 sin x cos x / s,     rho'' = a cos x - (a^2 cos 2x + s'^2) / s

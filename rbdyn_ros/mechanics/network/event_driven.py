@@ -99,8 +99,8 @@ def run_model(
     """The same of a model from where it stands, which does not move; its interactions are its
     pairs. Joints stay closed.
 
-    wrench(t, q (n, 7), v (n, 6)) -> (n, 6) loads the bodies beside their weight: a force [N, world]
-    and a torque [N m, body] for each, at its center of mass.
+    wrench(t, q (n, 7), v (n, 6)) -> (n, 6) loads the bodies beside their weight: a force [N,
+    world] and a torque [N m, body] for each, at its center of mass.
     """
     (q, v), t = models.state(model), float(models.part(model, "clock")[c.TIME, 0])
     return _run(OfModel(model, wrench), t, q.ravel(), v.ravel(), times, options)
@@ -191,7 +191,8 @@ class EventDrivenRun:
         if not np.abs(left).max(initial=0.0) <= _HELD * (1.0 + np.abs(a).max(initial=0.0)):
             names = ", ".join(map(str, self.closed))
             raise IntegrationStopped(
-                f"interactions {names} cannot hold together: they contradict each other, {np.abs(left).max():.1e} of du/dt is left"
+                f"interactions {names} cannot hold together: they contradict each other, "
+                f"{np.abs(left).max():.1e} of du/dt is left"
             )
 
     def pressing(self, t: float, y: Array, k: int) -> float:

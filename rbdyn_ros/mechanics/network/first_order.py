@@ -185,7 +185,8 @@ def assembled(systems, relations) -> FirstOrder:
             range(len(systems))
         ):
             raise ValueError(
-                f"relation {k} couples systems {one.systems}; take different ones of 0 to {len(systems) - 1}"
+                f"relation {k} couples systems {one.systems}; take different ones of 0 to "
+                f"{len(systems) - 1}"
             )
     own = _ranges([len(s.M) for s in systems])
     rows = _ranges([one.rows for one in relations])
@@ -219,7 +220,8 @@ def assembled(systems, relations) -> FirstOrder:
 def _require_law(law: tuple) -> None:
     if not isinstance(law, (laws.Complementarity, laws.Equality)):
         raise ValueError(
-            f"the law of a first-order system is {law!r}; it must be Complementarity() or Equality()"
+            f"the law of a first-order system is {law!r}; it must be Complementarity() or "
+            "Equality()"
         )
 
 

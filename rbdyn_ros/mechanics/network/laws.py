@@ -62,7 +62,9 @@ ROWS = {
 
 
 def checked(law: Law) -> Law:
-    """The law itself; ValueError for one that is none of these, or whose numbers are out of range."""
+    """The law itself; ValueError for one that is none of these, or whose numbers are out of
+    range.
+    """
     if not isinstance(law, KNOWN):
         raise ValueError(
             f"the law is {law!r}; known are {', '.join(kind.__name__ for kind in KNOWN)}"

@@ -232,8 +232,18 @@ def _complaint(
     t: float, h: float, residual: float, iterations: int, solution: Solution, closed: list
 ) -> str:
     if not np.isfinite(residual):
-        return f"the step to t = {t:g} s is not solved: a force, a mass or a relation is not finite on the way there"
+        return (
+            f"the step to t = {t:g} s is not solved: a force, a mass or a relation is not "
+            "finite on the way there"
+        )
     if not solution.ok:
         who = ", ".join(map(str, closed))
-        return f"the one-step problem of interactions {who} at t = {t:g} s: {explain(solution)}; try a smaller step than {h:g} s"
-    return f"Newton at t = {t:g} s stopped at {residual:.1e} after {iterations} iterations; try a smaller step than {h:g} s"
+        return (
+            f"the one-step problem of interactions {who} at t = {t:g} s: {explain(solution)}; "
+            f"try a smaller step than {h:g} s"
+        )
+    return (
+        f"Newton at t = {t:g} s stopped at {residual:.1e} "
+        f"after {iterations} iterations; try a "
+        f"smaller step than {h:g} s"
+    )

@@ -25,7 +25,9 @@ from rbdyn_ros.types import Array
 
 
 class Linear(NamedTuple):
-    """A linear system with its contacts, and what a step of h makes of it; make it with `prepare`."""
+    """A linear system with its contacts, and what a step of h makes of it; make it with
+    `prepare`.
+    """
 
     h: float  # [s]
     theta: float

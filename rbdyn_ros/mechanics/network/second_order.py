@@ -183,7 +183,8 @@ def network(systems, interactions) -> Network:
         unknown = [i for i in one.systems if not 0 <= i < len(systems)]
         if unknown:
             raise ValueError(
-                f"interaction {k} couples system {unknown[0]}; there are {len(systems)}, counted from 0"
+                f"interaction {k} couples system {unknown[0]}; there are {len(systems)}, "
+                "counted from 0"
             )
     return Network(systems, interactions)
 
@@ -195,12 +196,14 @@ def check_state(net: Network, q: tuple[Array, ...], v: tuple[Array, ...]) -> Non
     for name, parts in (("q", q), ("v", v)):
         if len(parts) != len(net.systems):
             raise ValueError(
-                f"{name} has {len(parts)} parts; the network has {len(net.systems)} systems, a part for each"
+                f"{name} has {len(parts)} parts; the network has {len(net.systems)} systems, a "
+                "part for each"
             )
         for i, part in enumerate(parts):
             if not np.isfinite(part).all():
                 raise ValueError(
-                    f"{name} of system {i} is {np.asarray(part).tolist()}; every number must be finite"
+                    f"{name} of system {i} is {np.asarray(part).tolist()}; every number must be "
+                    "finite"
                 )
     for i, (system, x, w) in enumerate(zip(net.systems, q, v)):
         if np.shape(w) != (system.degrees,):
@@ -209,11 +212,13 @@ def check_state(net: Network, q: tuple[Array, ...], v: tuple[Array, ...]) -> Non
             )
         if np.shape(x) != system.tangent(x).shape[:1]:
             raise ValueError(
-                f"q of system {i} has shape {np.shape(x)}; it must be {system.tangent(x).shape[:1]}"
+                f"q of system {i} has shape {np.shape(x)}; it must be "
+                f"{system.tangent(x).shape[:1]}"
             )
         if np.shape(system.mass(x)) != (system.degrees, system.degrees):
             raise ValueError(
-                f"the mass of system {i} has shape {np.shape(system.mass(x))}; it must be {(system.degrees,) * 2}"
+                f"the mass of system {i} has shape {np.shape(system.mass(x))}; it must be "
+                f"{(system.degrees,) * 2}"
             )
 
 
@@ -240,7 +245,8 @@ def check_start(net: Network, t: float, q: tuple[Array, ...], v: tuple[Array, ..
                 )
             if not abs(u[j]) <= OVERLAP * (1.0 + max(np.abs(x).max(initial=0.0) for x in v)):
                 raise ValueError(
-                    f"row {j} of interaction {k} changes at the rate {u[j]:g} at the start; v must keep an equality"
+                    f"row {j} of interaction {k} changes at the rate {u[j]:g} at the start; v "
+                    "must keep an equality"
                 )
 
 
@@ -276,7 +282,8 @@ def rows(
     size = sum(len(q[i]) for i in interaction.systems)
     if np.shape(gradient) != (interaction.relation.rows, size):
         raise ValueError(
-            f"a relation's gradient has shape {np.shape(gradient)}; its rows and systems make {(interaction.relation.rows, size)}"
+            f"a relation's gradient has shape {np.shape(gradient)}; its rows and systems make "
+            f"{(interaction.relation.rows, size)}"
         )
     for i in interaction.systems:
         size = len(q[i])

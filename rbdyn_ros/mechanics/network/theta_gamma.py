@@ -45,7 +45,9 @@ class Options(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step's result; r is to be handed to the next step of the standard scheme, degree to any."""
+    """A step's result; r is to be handed to the next step of the standard scheme, degree to
+    any.
+    """
 
     t: float
     x: Array  # (n,)
@@ -97,7 +99,8 @@ def start(system: FirstOrder, t: float, x: Array, multiplier: Array) -> Step:
                 "in no derivative of it" if degree is None else f"in its derivative {degree} only"
             )
             raise ValueError(
-                f"row {j} of y has a law that no multiplier can keep: lambda appears {seen}; at most the second is allowed"
+                f"row {j} of y has a law that no multiplier can keep: lambda appears {seen}; at "
+                "most the second is allowed"
             )
     return Step(t, x, multiplier, y, r, 0, 0.0, True, "", max(degrees, default=0))
 
@@ -110,7 +113,8 @@ def step(system: FirstOrder, last: Step, h: float, options: Options = Options())
     number(h, "h", 0.0, open_low=True)
     if last.degree == 2 and not options.theta == options.gamma == 1.0:
         raise ValueError(
-            f"theta is {options.theta:g} and gamma {options.gamma:g}; a law of relative degree 2 needs 1 and 1: "
+            f"theta is {options.theta:g} and gamma {options.gamma:g}; a law of relative degree "
+            "2 needs 1 and 1: "
             "write mechanics as a lagrangian system or a model of bodies"
         )
     x, multiplier, known = last.x, last.multiplier, _known(system, last, h, options)

@@ -63,7 +63,9 @@ def _unwound(angles, last):
 
 @kernel
 def motion(Q, u, w, last):
-    """(R, angles, rates of the hinges, cart velocity in the axes of the rod), angles near `last`."""
+    """(R, angles, rates of the hinges, cart velocity in the axes of the rod), angles near
+    `last`.
+    """
     R = unit_quaternion.matrix(Q)
     angles = followed(R, last)
     return R, angles, hinge_rates(angles, w), vec.transposed_matvec(R, (u[0], u[1], 0.0))

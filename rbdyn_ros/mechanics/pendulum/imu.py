@@ -63,7 +63,9 @@ def mean(R, w, u, memory, gravity, position):
 
 @hot
 def normal_rates(C, i, x, d, t, u, d_rate):
-    """(n', rho') of candidate i at t [1/s, m/s] for the rates u (2,) of the cart and d_rate of d."""
+    """(n', rho') of candidate i at t [1/s, m/s] for the rates u (2,) of the cart and d_rate
+    of d.
+    """
     e = _MOVE / (abs(u[0]) + abs(u[1]) + C.length * vec.size(d_rate) + world.speed(C) + _MOVE)
     ahead, behind = vec.axpy(e, d_rate, d), vec.axpy(-e, d_rate, d)
     _, n1, rho1 = world.touch(

@@ -1,4 +1,6 @@
-"""The physics of the pendulum as a user writes it: one declaration, and no kernel to compile for reading it."""
+"""The physics of the pendulum as a user writes it: one declaration, and no kernel to compile for
+reading it.
+"""
 
 import math
 from typing import Annotated, NamedTuple
@@ -11,7 +13,8 @@ def _on_axis(point: tuple[float, ...]) -> tuple[float, ...]:
     """(l,) from (l,) or (0, 0, l)."""
     if len(point) == 3 and (point[0] != 0.0 or point[1] != 0.0):
         raise ValueError(
-            "it must lie on the rod's axis, [0, 0, distance]: the principal axes are those of the rod"
+            "it must lie on the rod's axis, [0, 0, distance]: the principal axes are those of "
+            "the rod"
         )
     return point[-1:]
 
@@ -42,7 +45,8 @@ class Obstacle(NamedTuple):
     shape: Annotated[
         str,
         spec(
-            "Sets the shape of the obstacle; a wall is a half space that the tip and the cart meet.",
+            "Sets the shape of the obstacle; a wall is a half space that the tip and the cart "
+            "meet.",
             choices=SHAPES,
         ),
     ] = "sphere"
@@ -122,7 +126,8 @@ class Params(NamedTuple):
     rod_center_of_mass: Annotated[
         float | None,
         spec(
-            "Sets the distance from the joint to the center of mass, or the point [0, 0, distance]; "
+            "Sets the distance from the joint to the center of mass, or the point [0, 0, "
+            "distance]; "
             "if empty, it is half the length.",
             "m",
             "rod.center_of_mass",
@@ -155,6 +160,8 @@ class Params(NamedTuple):
 
 
 def cylinder_inertia(mass: float, length: float, radius: float) -> tuple[float, float, float]:
-    """Return the principal inertia of a solid cylinder about its center, axis 3 along it [kg m^2]."""
+    """Return the principal inertia of a solid cylinder about its center, axis 3 along it
+    [kg m^2].
+    """
     across = mass * (3.0 * radius**2 + length**2) / 12.0
     return (across, across, 0.5 * mass * radius**2)

@@ -84,7 +84,9 @@ def no_input() -> Input:
 
 
 def upright(tilt: float = 0.0, azimuth: float = 0.0) -> State:
-    """The rod at rest, `tilt` [rad] from the vertical towards `azimuth` [rad], cart at the origin."""
+    """The rod at rest, `tilt` [rad] from the vertical towards `azimuth` [rad], cart at the
+    origin.
+    """
     s = math.sin(tilt / 2.0)
     q = (0.0, 0.0, math.cos(tilt / 2.0), -s * math.sin(azimuth), s * math.cos(azimuth), 0.0)
     return State(0.0, np.array(q), np.zeros(5))

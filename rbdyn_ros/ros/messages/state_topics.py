@@ -94,7 +94,9 @@ class Pose(_Templated):
 
 
 class BallJoint(_Templated):
-    """sensor_msgs/MultiDOFJointState: the joint's rotation, angular velocity, and its wrench on the rod, in body axes."""
+    """sensor_msgs/MultiDOFJointState: the joint's rotation, angular velocity, and its wrench on
+    the rod, in body axes.
+    """
 
     def __init__(self, frames: Frames):
         message = MultiDOFJointState(
@@ -117,7 +119,8 @@ class BallJoint(_Templated):
 
 
 class Inertial(_Templated):
-    """sensor_msgs/Imu on the rod: orientation, angular velocity and specific force (REP-145), each with its covariance.
+    """sensor_msgs/Imu on the rod: orientation, angular velocity and specific force (REP-145), each
+    with its covariance.
 
     All three are always given, so no covariance begins with -1; zeros are an ideal sensor's.
     """

@@ -173,7 +173,8 @@ class SimulationInterfacesServices:
         plant, pose, twist = self._runner.plant, request.state.pose, request.state.twist
         if request.state.header.frame_id not in ("", self._node.frames.world):
             raise ValueError(
-                f"the state is in the frame '{request.state.header.frame_id}'; it must be in {self._node.frames.world}"
+                f"the state is in the frame '{request.state.header.frame_id}'; it must be in "
+                f"{self._node.frames.world}"
             )
         q, v = plant.q.copy(), plant.v.copy()
         if getattr(request, "set_pose", True):

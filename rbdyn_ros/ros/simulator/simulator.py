@@ -1,4 +1,6 @@
-"""The simulator node: it steps the plant, owns /clock, and publishes everything measured and true."""
+"""The simulator node: it steps the plant, owns /clock, and publishes everything measured
+and true.
+"""
 
 from importlib.util import find_spec
 from typing import Any
@@ -50,7 +52,9 @@ class Simulator(ManagedNode):
         return NODES[NAME] + obstacles.table(first(self, obstacles.OBSTACLES))
 
     def validate(self, values: dict[str, Any]) -> None:
-        """ValueError if the values do not make a plant, or put an obstacle where the pendulum is."""
+        """ValueError if the values do not make a plant, or put an obstacle where the
+        pendulum is.
+        """
         made = setup.plant_setup(values)
         setup.run_config(values)
         if self.runner:
@@ -69,7 +73,8 @@ class Simulator(ManagedNode):
         values = self.parameters.values
         plant = setup.plant_setup(values)
         self.get_logger().info(
-            f"warming up {plant.integrator.name}: the first start on a machine compiles, for up to a minute"
+            f"warming up {plant.integrator.name}: the first start on a machine compiles, for up "
+            "to a minute"
         )
         refusal = warm_up(plant)
         if refusal:
@@ -86,7 +91,8 @@ class Simulator(ManagedNode):
         self.telemetry.warm_up(self.runner)
         if not (self.runner.compiles and self.telemetry.native_publisher.possible):
             self.get_logger().info(
-                "every tick is Python's: machine code needs a 64-bit Linux and a librcl.so that tells its functions"
+                "every tick is Python's: machine code needs a 64-bit Linux and a librcl.so that "
+                "tells its functions"
             )
         self.command_subscribers = CommandSubscribers(self, self.runner, self.frames)
         self.simulator_services = SimulatorServices(self, self.runner, self._dump)

@@ -68,8 +68,8 @@ class Telemetry:
         """What publishes a tick: what is due while time runs, everything while it stands still;
         nothing without a subscriber.
 
-        What is measured differs from the truth where `runner.signals.measurement` says so, and is silent
-        where nothing arrived.
+        What is measured differs from the truth where `runner.signals.measurement` says so, and is
+        silent where nothing arrived.
         """
         truth, still = sample.take(runner, self.gimbal), runner.status != PLAYING
         reading = (

@@ -81,7 +81,9 @@ def test_free_top_energy_is_second_order_and_the_quaternion_stays_unit():
 
 
 def test_bouncing_ball_against_its_closed_form():
-    """Order 1 through impacts: 7.5e-2 and 7.8e-3 m before 3 s; penetration within (h/2) v (2 - e)."""
+    """Order 1 through impacts: 7.5e-2 and 7.8e-3 m before 3 s; penetration within (h/2) v
+    (2 - e).
+    """
     ball = bouncing_ball.Params()
     for h, bound in ((1e-2, 8e-2), (2e-3, 2e-2)):
         run = march(

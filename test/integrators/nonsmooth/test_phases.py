@@ -76,7 +76,9 @@ def test_a_growing_pull_breaks_the_stick_where_coulomb_says():
 
 
 def test_a_sliding_mass_that_is_pulled_aside_turns_and_loses_what_friction_takes():
-    """The work of friction is mu m g times the length of the way, in whatever direction it bends."""
+    """The work of friction is mu m g times the length of the way, in whatever direction it
+    bends.
+    """
     mu, pull = 0.2, np.array([0.0, 0.0, 3.0])
     times = np.linspace(0.0, 1.0, 2001)[1:]
     run = event_driven.run(

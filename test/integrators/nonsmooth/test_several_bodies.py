@@ -19,7 +19,9 @@ BODIES = rigid_bodies.build([1.0, 1.0], [INERTIA] * 2, (0.0, 0.0, -G))
 
 
 def hung(angle):
-    """Two boxes below each other, the upper one pinned at the origin, turned by `angle` about y."""
+    """Two boxes below each other, the upper one pinned at the origin, turned by `angle`
+    about y.
+    """
     turned = quaternion.exp((0.0, angle, 0.0))
     places = [
         quaternion.rotate(turned, np.array([0.0, 0.0, -z])) for z in (HALF[2], 3.0 * HALF[2])
@@ -28,7 +30,9 @@ def hung(angle):
 
 
 def start(angle, floor):
-    """The same two boxes: a joint to the world, one between them, the lower corners on the floor."""
+    """The same two boxes: a joint to the world, one between them, the lower corners on the
+    floor.
+    """
     constraints = joints.assembled(
         2, joints.nail(0, TOP, (0.0, 0.0, 0.0)), joints.ball_joint(1, TOP, 0, BOTTOM)
     )
