@@ -136,51 +136,34 @@ def add_more(c, count, factor):
 
 
 @part
-def allowed(c, count, s):
-    """Whether the cones hold P + s dP, dP the change of the last sweep."""
-    for a in range(count):
-        i = c.active[a]
-        if not fc3d_one_contact.inside(
-            vec.axpy(s, vector(c.dP, i), vector(c.P, i)), c.law[i, 0] * _ROUND
-        ):
-            return False
-    return True
-
-
-@part
-def admitted(mu, P, change):
-    """The largest part, at most 1, of a change of P in K_mu that K_mu allows."""
-    if fc3d_one_contact.inside(vec.add(P, change), mu * _ROUND):
-        return 1.0
-    low, high = 0.0, 1.0
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        if fc3d_one_contact.inside(vec.axpy(middle, change, P), mu * _ROUND):
-            low = middle
-        else:
-            high = middle
-    return low
+def reach(mu, P, d):
+    """The largest s for which K_mu holds P + s d, P in it: |P_T + s d_T| = mu (P_N + s d_N); inf if
+    there is none.
+    """
+    mu *= _ROUND
+    a = d[1] * d[1] + d[2] * d[2] - (mu * d[0]) ** 2
+    b = P[1] * d[1] + P[2] * d[2] - mu * mu * P[0] * d[0]
+    c = min(P[1] * P[1] + P[2] * P[2] - (mu * P[0]) ** 2, 0.0)
+    root = max(b * b - a * c, 0.0) ** 0.5
+    most = -max(P[0], 0.0) / d[0] if d[0] < 0.0 else np.inf
+    if b > 0.0:
+        return min(-c / (b + root), most)
+    return min((root - b) / a, most) if a > 0.0 else most
 
 
 @part
 def advance_to_cone(c, count, farthest):
-    """P := P + s dP with the largest s that the cones allow; unchanged where that is not below
-    `farthest`.
+    """P := P + s dP, dP the change of the last sweep, with the largest s that the cones allow;
+    unchanged where that is not below `farthest`.
     """
-    low, high = 0.0, 1.0
-    while high < farthest and allowed(c, count, high):
-        low, high = high, 2.0 * high
-    if not high < farthest:
-        return
-    for _ in range(30):
-        middle = 0.5 * (low + high)
-        if allowed(c, count, middle):
-            low = middle
-        else:
-            high = middle
+    s = farthest
     for a in range(count):
         i = c.active[a]
-        put(c.P, i, vec.axpy(low, vector(c.dP, i), vector(c.P, i)))
+        s = min(s, reach(c.law[i, 0], vector(c.P, i), vector(c.dP, i)))
+    for a in range(count):
+        i = c.active[a]
+        if s < farthest:
+            put(c.P, i, vec.axpy(s, vector(c.dP, i), vector(c.P, i)))
 
 
 @inlined

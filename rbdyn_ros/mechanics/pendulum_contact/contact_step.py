@@ -163,7 +163,7 @@ def project_velocity(system, c, count, R, w, u):
             half = vec.scale(-0.5 * c.z[column] / P[0], P)
             column += 1
         put(c.dP, j, half)
-        part = min(part, contact_law.admitted(c.law[j, 0], P, half))
+        part = min(part, contact_law.reach(c.law[j, 0], P, half))
     for b in range(count):
         j = c.active[b]
         half = vec.scale(part, vector(c.dP, j))
