@@ -73,6 +73,8 @@ PARTS = (
     ("slots", c.SLOT, False),
     ("used", 1, False),  # the pairs of slots that are taken, `counters[USED]` of them
     ("polygon", c.POLYGON, True),  # (32, 5) corners of a face that is cut, and room for a copy
+    # impulses of the contacts that colliders i < j have had, row i + j (j - 1)/2
+    ("touched", c.TOUCHED, True),
 )
 HEADER = 2 * len(PARTS)
 
@@ -173,6 +175,7 @@ collider_integers = _view("collider_integers")
 slots = _view("slots")
 used = _view("used")
 polygon = _view("polygon")
+touched = _view("touched")
 
 
 def _numbers(builder, context, signature, arguments):

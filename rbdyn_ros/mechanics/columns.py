@@ -117,16 +117,16 @@ FACE, BALLS = np.int64(0), np.int64(1)
 WORLD = np.int64(-1)
 
 # Shapes that can touch each other: center and axes (as rows) in the body, half edges of a box,
-# radius of a ball; center and axes in the world, low and high end of the box about it along the
-# world's
-# axes.
-PLACE_IN, AXES_IN, EXTENT, ROUND, CENTER, AXES, _n = offsets(3, 9, 3, 1, 3, 9)
+# radius of a ball, friction, restitution; center and axes in the world, low and high end of the box
+# about it along the world's axes.
+PLACE_IN, AXES_IN, EXTENT, ROUND, MU_OF, E_OF, CENTER, AXES, _n = offsets(3, 9, 3, 1, 1, 1, 3, 9)
 LOW, HIGH, COLLIDER = (_n + c for c in offsets(3, 3))
 # ... and their integers: what it is, its body, the first of its slots, a place in the sorted list.
 SHAPE, BODY_OF, HEAD, ORDER, COLLIDER_INTEGERS = offsets(1, 1, 1, 1)
 BALL_SHAPE, BOX_SHAPE, PLANE_SHAPE = (np.int64(i) for i in range(3))
 # Slots of contacts: the other shape, the contact's number, the next slot, when it was last seen.
 OTHER, NUMBER, NEXT, SEEN, SLOT = offsets(1, 1, 1, 1)
+TOUCHED = np.int64(4)  # of two shapes: what `TOTAL` is of a pair
 POLYGON = np.int64(5)
 
 # Springs. Points [m] or axes in a and in b, attitude of a in b from which the angle counts,
@@ -156,6 +156,5 @@ STALLS, FAILURE, WHERE, NEAR, RESPONDED, _n, COUNTERS = (_n + c for c in offsets
 FREE, USED, STAMP = (_n + c for c in range(3))
 # The clock: time of the node [s]; options: impacts within a step, the law of restitution (its
 # place in `restitution.LAWS`), whether steps are whole; whether the run has started; the margin of
-# the list of near pairs, and how far a body may have moved since it was made [m]; friction and
-# restitution of shapes.
-TIME, MAX_IMPACTS, LAW, WHOLE, STARTED, MARGIN, MOVED, MU_ALL, E_ALL, CLOCK = offsets(*[1] * 9)
+# the list of near pairs, and how far a body may have moved since it was made [m].
+TIME, MAX_IMPACTS, LAW, WHOLE, STARTED, MARGIN, MOVED, CLOCK = offsets(*[1] * 7)

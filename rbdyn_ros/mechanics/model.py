@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import arguments
+from rbdyn_ros.mechanics import colliding, packing, smooth, step, velocity
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics import packing, smooth, step, velocity
 from rbdyn_ros.mechanics.arena import Arena
 from rbdyn_ros.mechanics.contact import exchange, friction, restitution, slots
 from rbdyn_ros.mechanics.description import geoms, jacobian, joints, redundancy, rigid_bodies
@@ -51,6 +51,7 @@ class Names(NamedTuple):
     bodies: tuple = ()  # (n,) of str; (): body 0, body 1, ...
     contacts: tuple = ()  # of str; (): contact 0, contact 1, ..., one for each pair
     contact_of: tuple = ()  # (k,) the contact that each pair belongs to
+    colliders: tuple = ()  # of str; (): shape 0, shape 1, ...
 
 
 class Model(NamedTuple):
@@ -95,7 +96,7 @@ def build(
     pairs = contacts.build(n) if pairs is None else pairs
     springs = of_springs.build(n) if springs is None else springs
     colliders = geoms.colliders(()) if colliders is None else colliders
-    names = _named(names, n, pairs)
+    names = _named(names, n, pairs, len(colliders.geoms))
     q, v = start(bodies, constraints, q, v, names.bodies)
     gamma = np.broadcast_to(np.array(gamma, dtype=float), (n,))
     for i, value in enumerate(gamma):
@@ -188,7 +189,7 @@ def stepper(model: Model, composition: str = "none") -> Callable[[Arena, float, 
         return bound(step.advance, model.arena, 1e-3, 1)
     if composition not in COMPOSITIONS:
         raise ValueError(f"composition is '{composition}'; known are {', '.join(COMPOSITIONS)}")
-    require_no_colliders(model, f"composition '{composition}'")
+    colliding.require_none(model, f"composition '{composition}'")
     if len(model.pairs.kind):
         raise ValueError(f"composition is '{composition}', but contacts need 'none'")
     weights = COMPOSITIONS[composition]
@@ -314,7 +315,7 @@ def impact_count(model: Model) -> int:
 
 def impacts(model: Model) -> Array:
     """(impacts, 7) time [s], pair, impulse along normal and tangents [N s], normal velocity before
-    and after [m/s].
+    and after [m/s]; the pairs of colliders come after those that are listed (`colliding.of_row`).
     """
     table = part(model, "impacts")
     return table[: min(len(table), impact_count(model))].copy()
@@ -350,18 +351,15 @@ def failure(model: Model) -> str:
     return "the instant of an impact is not found"
 
 
-def require_no_colliders(model: Model, called: str) -> None:
-    """ValueError for a model with colliders, which only the variational step knows."""
-    if model.colliders.geoms:
-        raise ValueError(f"the model has colliders; {called} knows contact pairs only")
-
-
 def contact_name(model: Model, pair: int) -> str:
     """The name of the contact of a pair, and its bodies."""
     bodies = model.names.bodies
     a, b = (int(body) for body in part(model, "pair_integers")[pair, [c.A, c.B]])
-    is_listed = pair < len(model.pairs.kind)
-    name = model.names.contacts[model.names.contact_of[pair]] if is_listed else "a contact"
+    if pair < len(model.pairs.kind):
+        name = model.names.contacts[model.names.contact_of[pair]]
+    else:
+        i, j = part(model, "pair_shapes")[pair, :2]
+        name = f"the contact of {model.names.colliders[i]} and {model.names.colliders[j]}"
     return f"{name} ({bodies[a]} on {'the world' if b == WORLD else bodies[b]})"
 
 
@@ -396,10 +394,12 @@ def _require_gap(called: str, gap: float, overlap: float) -> None:
         )
 
 
-def _named(names: Names, n: int, pairs: Pairs) -> Names:
+def _named(names: Names, n: int, pairs: Pairs, shaped: int) -> Names:
     """Names for everything: numbers where none are given."""
     count = len(pairs.kind)
     bodies = names.bodies or tuple(f"body {i}" for i in range(n))
+    colliders = names.colliders or tuple(f"shape {i}" for i in range(shaped))
     if names.contacts:
-        return Names(bodies, names.contacts, names.contact_of)
-    return Names(bodies, tuple(f"contact {i}" for i in range(count)), tuple(range(count)))
+        return Names(bodies, names.contacts, names.contact_of, colliders)
+    called = tuple(f"contact {i}" for i in range(count))
+    return Names(bodies, called, tuple(range(count)), colliders)

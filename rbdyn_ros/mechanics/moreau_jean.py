@@ -17,7 +17,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, joints, smooth, springs, velocity
+from rbdyn_ros.mechanics import arena, colliding, joints, smooth, springs, velocity
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
@@ -51,7 +51,7 @@ def advance(
     ValueError for h <= 0, and for loads that are none of these bodies.
     """
     h = number(h, "h", 0.0, open_low=True)
-    models.require_no_colliders(model, "moreau_jean")
+    colliding.require_none(model, "moreau_jean")
     most = 1 if options.linearised else options.max_iterations
     numbers = (
         _loads(loads, int(n), len(model.bodies.mass)),

@@ -250,7 +250,8 @@ def _add_colliders(parts: dict, colliders: Colliders) -> None:
     """
     n, slots = len(colliders.geoms), colliders.contacts
     rows, integers = np.zeros((n, c.COLLIDER)), np.zeros((n, c.COLLIDER_INTEGERS), np.int64)
-    for geom, row, numbers in zip(colliders.geoms, rows, integers):
+    laws = colliders.friction, colliders.restitution
+    for geom, mu, e, row, numbers in zip(colliders.geoms, *laws, rows, integers):
         turn = geom.orientation
         if geom.kind == "plane":
             axes = np.zeros((3, 3))
@@ -260,6 +261,7 @@ def _add_colliders(parts: dict, colliders: Colliders) -> None:
         row[c.PLACE_IN : c.PLACE_IN + 3] = geom.position
         row[c.AXES_IN : c.AXES_IN + 9] = axes.ravel()
         row[c.EXTENT : c.EXTENT + 3], row[c.ROUND] = geom.half, geom.radius
+        row[c.MU_OF], row[c.E_OF] = mu, e
         numbers[[c.SHAPE, c.BODY_OF]] = COLLIDING.index(geom.kind), geom.body
         if geom.body != WORLD:
             reach = np.linalg.norm(geom.position) + np.linalg.norm(geom.half) + geom.radius
@@ -284,7 +286,7 @@ def _add_colliders(parts: dict, colliders: Colliders) -> None:
     if n:
         parts["skyline"] = np.zeros((0, 1))
         parts["counters"][c.FREE] = 0 if slots else -1
-    parts["clock"][[c.MU_ALL, c.E_ALL], 0] = colliders.friction, colliders.restitution
+    parts["touched"] = np.zeros((n * (n - 1) // 2, c.TOUCHED))
 
 
 def _packed(parts: dict) -> Arena:

@@ -17,7 +17,6 @@ Points and axes of joints are those of the world at the start, where every joint
 points are given in each body, and `build` moves the bodies until the joints are closed.
 """
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -26,15 +25,15 @@ import numpy as np
 
 from rbdyn_ros.geometry import arguments, quaternion
 from rbdyn_ros.mechanics import model as models
+from rbdyn_ros.mechanics import scene_names as names_of
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import geoms as touching
 from rbdyn_ros.mechanics.description import jacobian, joints, pairs, redundancy, springs
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.rows import WORLD
+from rbdyn_ros.mechanics.scene_names import GROUND
 from rbdyn_ros.types import Array
 
-GROUND = "world"
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _NOTHING, _ORIGIN = MappingProxyType({}), (0.0, 0.0, 0.0)
 
 
@@ -77,6 +76,8 @@ class Geom(NamedTuple):
     orientation: tuple = (1.0, 0.0, 0.0, 0.0)  # wxyz, from its axes to those of the body
     # [m/s] of one of the world, which becomes a body of its name that nothing holds up
     velocity: tuple = (0.0, 0.0, 0.0)
+    friction: float | None = None  # among the colliders; None: theirs
+    restitution: float | None = None
 
 
 def plane(normal=(0.0, 0.0, 1.0), point=_ORIGIN, body=GROUND, velocity=_ORIGIN) -> Geom:
@@ -98,7 +99,9 @@ class Contact(NamedTuple):
 
 
 class Colliders(NamedTuple):
-    """All geoms can touch each other, for whole steps: spheres, boxes and planes of the world."""
+    """All geoms can touch each other, for whole steps: spheres, boxes and planes; friction and
+    restitution of those that do not give their own. Of two: sqrt(mu_a mu_b), max(e_a, e_b).
+    """
 
     friction: float = 0.0
     restitution: float = 0.0
@@ -154,7 +157,7 @@ def build(scene: Scene, **options) -> models.Model:
     groups = (*scene[:4], scene.springs)
     for what, group in zip(("body", "joint", "geom", "contact", "spring"), groups):
         for name in group:
-            _check_name(what, name)
+            names_of.check(what, name)
     if not scene.bodies:
         raise ValueError("there are no bodies; a model needs at least one")
     scene = _with_walls(scene)
@@ -173,6 +176,9 @@ def build(scene: Scene, **options) -> models.Model:
         v = redundancy.closed_velocity(constraints, bodies, q, v)
     for name, geom in scene.geoms.items():
         _check_geom(name, geom, numbers)
+        if scene.colliders is None and (geom.friction, geom.restitution) != (None, None):
+            rule = "give it to its contacts, or add colliders"
+            raise ValueError(f"geom {name}: it has a friction or restitution of its own; {rule}")
     candidates, owners = [], []
     for i, (name, contact) in enumerate(scene.contacts.items()):
         found = _candidates(name, contact, scene.geoms, numbers)
@@ -185,7 +191,15 @@ def build(scene: Scene, **options) -> models.Model:
     made = [_spring(*item, at, q) for item, at in zip(scene.springs.items(), ends)]
     if scene.colliders:
         shaped = [_shape(geom, numbers[geom.body]) for geom in scene.geoms.values()]
-        options["colliders"] = touching.colliders(shaped, *scene.colliders)
+        names = names._replace(colliders=tuple(scene.geoms))
+        law = [
+            [
+                own if (own := getattr(geom, word)) is not None else common
+                for geom in scene.geoms.values()
+            ]
+            for word, common in zip(Colliders._fields, scene.colliders)
+        ]
+        options["colliders"] = touching.colliders(shaped, *law)
     options |= {"names": names, "springs": springs.build(len(q), *made)}
     return models.build(bodies, q, v, constraints, found, **options)
 
@@ -197,8 +211,8 @@ def opening(constraints: Constraints, q: Array) -> float:
 
 def _joint(name: str, joint: Joint, numbers: dict, q: Array) -> joints.Joint:
     called = f"joint {name}"
-    _one_of(called, "kind", joint.kind, KINDS)
-    a, b = (numbers[word] for word in _two_names(called, joint.between, numbers, "body"))
+    names_of.one_of(called, "kind", joint.kind, KINDS)
+    a, b = (numbers[word] for word in names_of.two(called, joint.between, numbers, "body"))
     if a == b or a == WORLD:
         rule = "take two bodies, or a body and then the world"
         raise ValueError(f"{called} is between {' and '.join(joint.between)}; {rule}")
@@ -249,7 +263,8 @@ def _with_walls(scene: Scene) -> Scene:
         at = {"position": tuple(geom.position), "orientation": tuple(geom.orientation)}
         moves = {"velocity": tuple(velocity.tolist()), "held": (1.0,) * 6}
         bodies[name] = shapes.Body(1.0, (1.0, 1.0, 1.0), **at, **moves)
-        geoms[name] = Geom(geom.kind, name, geom.size)
+        law = {"friction": geom.friction, "restitution": geom.restitution}
+        geoms[name] = Geom(geom.kind, name, geom.size, **law)
     return scene._replace(bodies=bodies, geoms=geoms)
 
 
@@ -260,11 +275,11 @@ def _ends(name: str, spring: Spring, scene: Scene, numbers: dict, q: Array) -> t
         if spring.between or spring.start is not None or spring.end is not None:
             raise ValueError(f"{called}: give its hinge, or between, start and end, not a mixture")
         known = [word for word, joint in scene.joints.items() if joint.kind == "hinge"]
-        _one_of(called, "hinge", spring.hinge, known)
+        names_of.one_of(called, "hinge", spring.hinge, known)
         a, b = (numbers[word] for word in scene.joints[spring.hinge].between)
         axis = _axis(called, "axis", scene.joints[spring.hinge].axis)
         return a, _turned_into(q, a, axis), b, _turned_into(q, b, axis)
-    a, b = (numbers[word] for word in _two_names(called, spring.between, numbers, "body"))
+    a, b = (numbers[word] for word in names_of.two(called, spring.between, numbers, "body"))
     if a == b or a == WORLD:
         rule = "take two bodies, or a body and then the world"
         raise ValueError(f"{called} is between {' and '.join(spring.between)}; {rule}")
@@ -330,7 +345,7 @@ def _axis(called: str, word: str, value) -> Array:
 def _candidates(name: str, contact: Contact, geoms: Mapping, numbers: dict) -> list:
     """The candidate pairs of a contact."""
     called = f"contact {name}"
-    first, second = (geoms[word] for word in _two_names(called, contact.between, geoms, "geom"))
+    first, second = (geoms[word] for word in names_of.two(called, contact.between, geoms, "geom"))
     if first.kind == "plane" or first.body == GROUND and second.kind != "plane":
         first, second = second, first
     a, b = numbers[first.body], numbers[second.body]
@@ -367,8 +382,8 @@ def _shape(geom: Geom, body: int) -> touching.Geom:
 
 def _check_geom(name: str, geom: Geom, numbers: dict) -> None:
     called = f"geom {name}"
-    _one_of(called, "kind", geom.kind, SIZES)
-    _one_of(called, "body", geom.body, numbers)
+    names_of.one_of(called, "kind", geom.kind, SIZES)
+    names_of.one_of(called, "body", geom.body, numbers)
     size = arguments.array(geom.size, f"{called}: size")
     count = 3 if geom.kind == "box" else len(SIZES[geom.kind])
     if size.shape != (count,) or not (size > 0.0).all():
@@ -378,22 +393,3 @@ def _check_geom(name: str, geom: Geom, numbers: dict) -> None:
         )
     arguments.array(geom.position, f"{called}: position", 3)
     arguments.unit_quaternion(geom.orientation, f"{called}: orientation")
-
-
-def _check_name(what: str, name: str) -> None:
-    if not NAME.fullmatch(name) or name == GROUND:
-        rule = "letters, digits, _ and -, no digit first, and not be the word world"
-        raise ValueError(f"the name of a {what} is {name!r}; it must have {rule}")
-
-
-def _one_of(called: str, word: str, value, known) -> None:
-    if value not in known:
-        raise ValueError(f"{called}: {word} is {value!r}; known are {', '.join(known)}")
-
-
-def _two_names(called: str, between, known, what: str) -> tuple:
-    if isinstance(between, str) or len(between) != 2:
-        raise ValueError(f"{called}: between is {between!r}; name two of {', '.join(known)}")
-    for name in between:
-        _one_of(called, what, name, known)
-    return tuple(between)

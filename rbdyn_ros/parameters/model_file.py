@@ -91,6 +91,10 @@ SIZES = (
     _length("radius"),
     _length("length"),
 )
+LAW = (  # of a contact, or of a geom among colliders
+    Parameter("friction", None, "", "", low=0.0),
+    Parameter("restitution", None, "", "", low=0.0, high=1.0),
+)
 BODY = _table(
     Parameter("shape", None, "", "", kind="string", choices=tuple(SHAPES)),
     Parameter("mass", None, "kg", "", low=0.0, low_open=True),
@@ -103,6 +107,7 @@ BODY = _table(
     _vector("velocity", "m/s"),
     _vector("angular_velocity", "rad/s"),
     _vector("held", "", 6),
+    *LAW,
 )
 JOINT = _table(
     Parameter("type", None, "", "", kind="string", choices=tuple(scene.KINDS)),
@@ -117,11 +122,11 @@ GEOM = _table(
     *PLACE,
     *(_vector(name, "m") for name in ("normal", "point")),
     _vector("velocity", "m/s"),
+    *LAW,
 )
 CONTACT = _table(
     _words("between"),
-    Parameter("friction", None, "", "", low=0.0),
-    Parameter("restitution", None, "", "", low=0.0, high=1.0),
+    *LAW,
 )
 SPRING = _table(
     _words("between"),
@@ -132,10 +137,7 @@ SPRING = _table(
     Parameter("angle", None, "rad", ""),
     Parameter("damping", None, "", "", low=0.0),
 )
-COLLIDERS = {  # of all geoms: numbers without a name
-    "friction": Parameter("friction", None, "", "", low=0.0),
-    "restitution": Parameter("restitution", None, "", "", low=0.0, high=1.0),
-}
+COLLIDERS = _table(*LAW)  # of all geoms that do not give their own
 GROUPS = {
     "bodies": BODY,
     "joints": JOINT,
@@ -304,6 +306,8 @@ def _body(called: str, values: dict) -> tuple:
     allowed |= {"velocity", "angular_velocity", "held"} | ({"radius"} if shape == "rod" else set())
     if shape == "none":
         allowed -= {"density", "from", "to"}
+    else:
+        allowed |= {parameter.name for parameter in LAW}
     _refuse_others(
         called, values, allowed, f"a {shape}" if shape != "none" else "a body without a shape"
     )
@@ -329,8 +333,14 @@ def _body(called: str, values: dict) -> tuple:
         body = make(edges, **one_of, **start) if edges else make(**size, **one_of, **start)
     except ValueError as error:  # what is finite alone, and not together
         raise ValueError(f"{_source(values)}: {called}: {error}") from None
-    geom = scene.Geom("cylinder" if shape == "rod" else shape, size=edges or _round(size, shape))
+    kind = "cylinder" if shape == "rod" else shape
+    geom = scene.Geom(kind, size=edges or _round(size, shape), **_law(values))
     return body, geom if geom.kind in scene.SIZES else None
+
+
+def _law(values: dict) -> dict:
+    """The friction and restitution of a geom, where it gives them."""
+    return {law.name: values[law.name].value for law in LAW if law.name in values}
 
 
 def _round(size: dict, shape: str) -> tuple:
@@ -377,7 +387,12 @@ def _geom(called: str, values: dict) -> scene.Geom:
     kind = _need(called, values, "shape", f"write one of {', '.join(scene.SIZES)}")
     sizes = scene.SIZES[kind]
     place = {"normal", "point"} if kind == "plane" else {p.name for p in PLACE}
-    _refuse_others(called, values, {"shape", "body", "velocity", *sizes, *place}, f"a {kind}")
+    _refuse_others(
+        called,
+        values,
+        {"shape", "body", "velocity", *sizes, *place, *(p.name for p in LAW)},
+        f"a {kind}",
+    )
     velocity = values["velocity"].value if "velocity" in values else (0.0, 0.0, 0.0)
     body = values["body"].value if "body" in values else scene.GROUND
     if kind == "plane":
@@ -386,11 +401,12 @@ def _geom(called: str, values: dict) -> scene.Geom:
             raise ValueError(
                 f"{values['normal'].source}: {called}.normal is zero; a direction must not be"
             )
-        return scene.plane(**given, body=body, velocity=velocity)
+        return scene.plane(**given, body=body, velocity=velocity)._replace(**_law(values))
     size = [_need(called, values, word, f"a {kind} needs it") for word in sizes]
     size = size[0] if sizes == ("size",) else tuple(size)
     position = values["position"].value if "position" in values else (0.0, 0.0, 0.0)
-    return scene.Geom(kind, body, size, position, _orientation(called, values), velocity)
+    turn = _orientation(called, values)
+    return scene.Geom(kind, body, size, position, turn, velocity, **_law(values))
 
 
 def _contact(called: str, values: dict) -> scene.Contact:

@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.files import try_file, write_or_rescue
+from rbdyn_ros.mechanics import colliding, runs
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import runs
 from rbdyn_ros.mechanics.contact import restitution
 from rbdyn_ros.mechanics.description import rigid_bodies
+from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.parameters import model_file
 from rbdyn_ros.parameters.command_line import number
@@ -81,9 +82,9 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
             else f"one of {', '.join(COMPOSITIONS)}"
         )
         raise ValueError(f"--composition is {composition}; for {path} it must be {fit}")
-    if events and not file.scene.contacts:
+    if events and not (file.scene.contacts or file.scene.colliders):
         raise ValueError(
-            f"--events is given, but {path} has no contacts; write some below contacts:"
+            f"--events is given, but {path} has no contacts; write some below contacts:, or colliders:"
         )
     width = 13 * len(file.scene.bodies) + 6 * len(file.scene.joints) + 4 * len(file.scene.contacts)
     if planned.count * width > MOST_NUMBERS:
@@ -137,8 +138,9 @@ def columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
     vz [m/s, world], wx wy wz [rad/s, body]; of each joint JOINT.fx fy fz [N, world] and tx ty tz
     [N m, axes and center of mass of the first body]: what it does to its first body, the mean
     since the row before; of each contact CONTACT.Pn along the normals and Px Py Pz [N s, world] on
-    the first body of its pairs, since the row before; E [J], work [J] that moving walls have done,
-    less what dampers have taken, Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s, about the origin],
+    the first body of its pairs, since the row before; of colliders that have touched
+    FIRST/SECOND.Pn and Px Py Pz, on the body of FIRST; E [J], work [J] that moving walls have
+    done, less what dampers have taken, Px Py Pz [kg m/s], Lx Ly Lz [kg m^2/s, about the origin],
     opening: what the joints are open by [m] or [-].
     """
     table = {"t": record.t}
@@ -156,6 +158,11 @@ def columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
             f"{name}.{word}": record.contacts[:, i, k]
             for k, word in enumerate("Pn Px Py Pz".split())
         }
+    for k, name in enumerate(collider_names(model, record)):
+        table |= {
+            f"{name}.{word}": record.collider_impulses[:, k, i]
+            for i, word in enumerate("Pn Px Py Pz".split())
+        }
     table["E"], table["work"] = record.energy, record.work
     linear = rigid_bodies.momentum(model.bodies, record.v)
     angular = rigid_bodies.angular_momentum(model.bodies, record.q, record.v)
@@ -168,15 +175,25 @@ def impact_columns(model: models.Model, record: runs.Record) -> dict[str, Array]
     """The columns of the impacts: t [s], contact, bodies, P_n P_t1 P_t2 [N s], u_n before and
     after [m/s].
     """
-    # contacts of colliders change their bodies; only those of pairs have a name
-    impacts = record.impacts[record.impacts[:, 1] < len(model.pairs.kind)]
-    pairs = impacts[:, 1].astype(int)
+    impacts, listed = record.impacts, len(model.pairs.kind)
     names, bodies = contact_names(model), (*model.names.bodies, "world")
-    between = [f"{bodies[model.pairs.a[k]]} on {bodies[model.pairs.b[k]]}" for k in pairs]
+    called, between = [], []
+    for k in impacts[:, 1].astype(int):
+        if k < listed:
+            called.append(names[model.names.contact_of[k]])
+            ends = model.pairs.a[k], model.pairs.b[k]
+        else:
+            i, j = colliding.of_row(k - listed)
+            called.append(_between(model, i, j))
+            ends = sorted(
+                (model.colliders.geoms[i].body, model.colliders.geoms[j].body),
+                key=lambda body: body == WORLD,
+            )
+        between.append(f"{bodies[ends[0]]} on {bodies[ends[1]]}")
     words = ("P_n", "P_t1", "P_t2", "u_n_minus", "u_n_plus")
     return {
         "t": impacts[:, 0],
-        "contact": np.array([names[model.names.contact_of[k]] for k in pairs], object),
+        "contact": np.array(called, object),
         "bodies": np.array(between, object),
     } | {word: impacts[:, 2 + k] for k, word in enumerate(words)}
 
@@ -184,6 +201,15 @@ def impact_columns(model: models.Model, record: runs.Record) -> dict[str, Array]
 def joint_names(record: runs.Record) -> tuple[str, ...]:
     """The joints' own names."""
     return tuple(name.split(" ")[1] for name in record.names)
+
+
+def collider_names(model: models.Model, record: runs.Record) -> tuple[str, ...]:
+    """The names of the colliders that have touched: FIRST/SECOND."""
+    return tuple(_between(model, i, j) for i, j in record.colliders)
+
+
+def _between(model: models.Model, i: int, j: int) -> str:
+    return f"{model.names.colliders[i]}/{model.names.colliders[j]}"
 
 
 def contact_names(model: models.Model) -> tuple[str, ...]:

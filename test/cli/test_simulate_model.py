@@ -335,8 +335,13 @@ def test_colliders_of_a_file_fall_on_each_other(simulate):
         "  ball: {shape: sphere, radius: 0.1, mass: 1, position: [0, 0, 0.4]}\n"
         "geoms: {floor: {shape: plane}}\n"
     )
-    assert simulate("--model", "pile.yaml", "--duration", "0.5", "--step", "0.002")[0] == 0
+    options = "--duration", "0.5", "--step", "0.002", "--events", "events.csv"
+    assert simulate("--model", "pile.yaml", *options)[0] == 0
     rows = table()
+    weight = 2.0 * 9.81 * 0.002  # in a row, that is a step
+    assert rows["cube/floor.Pn"][-1] == pytest.approx(weight, rel=1e-3)
+    assert rows["cube/floor.Pz"][-1] == pytest.approx(weight, rel=1e-3)
+    assert rows["cube/ball.Pz"][-1] == pytest.approx(-0.5 * weight, rel=1e-3)
     assert rows["cube.z"][-1] == pytest.approx(0.1, abs=1e-6)
     assert rows["ball.z"][-1] == pytest.approx(0.3, abs=1e-6)
     Path("pile.yaml").write_text(Path("pile.yaml").read_text().replace("whole_steps: true\n", ""))

@@ -10,7 +10,7 @@ import pytest
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import moreau_jean, projection, runs, shapes
+from rbdyn_ros.mechanics import colliding, moreau_jean, projection, runs, shapes
 from rbdyn_ros.mechanics.description import geoms, pairs
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 
@@ -131,6 +131,67 @@ def test_stack_of_cubes_rests_and_the_floor_carries_it():
     assert rows[on_floor, c.LA].sum() == pytest.approx(3.0 * G * H, rel=1e-4)
 
 
+def test_friction_of_two_is_the_geometric_mean_of_theirs():
+    """Cubes of their own friction slide on a floor of another one, v^2/(2 mu g) far."""
+    own, of_floor = np.array([0.2, 0.5, 0.8]), 0.3
+    parts, shaped = cubes(*[(0.0, 0.5 * i, 0.1) for i in range(3)], velocity=(1.0, 0.0, 0.0))
+    q, v = take(pile(parts, shaped, (of_floor, *own)), 600)
+    assert np.abs(v).max() < 1e-9
+    assert q[:, 0] == pytest.approx(0.5 / (np.sqrt(own * of_floor) * G), rel=1e-2)
+
+
+def test_restitution_of_two_is_the_larger_one():
+    parts = [
+        shapes.sphere(0.1, mass=1.0, position=(0.0, i, 0.3), velocity=(0.0, 0.0, -1.0))
+        for i in range(2)
+    ]
+    shaped = [FLOOR, *(geoms.sphere(0.1, i) for i in range(2))]
+    model = pile(parts, shaped, 0.0, (0.5, 0.2, 0.8))
+    take(model, 200, 1e-3)
+    first = models.impacts(model)[:2]
+    assert sorted(-first[:, 6] / first[:, 5]) == pytest.approx([0.5, 0.8], rel=1e-12)
+
+
+def test_planes_can_be_carried():
+    """A cube rests on a plane that a body carries upward, and slides down from one that leans."""
+    floor = shapes.Body(1.0, (1.0, 1.0, 1.0), held=(1.0,) * 6, velocity=(0.0, 0.0, 0.2))
+    parts = [floor, shapes.box(CUBE, mass=1.0, position=(0.0, 0.0, 0.1), velocity=(0, 0, 0.2))]
+    leaning = (np.sin(0.3), 0.0, np.cos(0.3))
+    for normal, mu in (((0.0, 0.0, 1.0), 0.3), (leaning, 0.0)):
+        turned = (np.cos(0.15), 0.0, np.sin(0.15), 0.0) if mu == 0.0 else (1.0, 0.0, 0.0, 0.0)
+        at = tuple(0.1 * np.array(normal))
+        cube = parts[1]._replace(position=at, orientation=turned)
+        model = pile([floor, cube], [geoms.plane(normal, body=0), geoms.box(CUBE, 1)], mu)
+        q, v = take(model, 250)
+        assert q[0, 2] == pytest.approx(0.1, abs=1e-12)
+        apart = q[1, :3] - q[0, :3]
+        assert apart @ normal == pytest.approx(0.1, abs=1e-10)
+        fallen = 0.5 * G * np.sin(0.3) * 0.5**2 if mu == 0.0 else 0.0
+        down = np.array([np.cos(0.3), 0.0, -np.sin(0.3)])
+        assert (apart - at) @ down == pytest.approx(fallen, abs=1e-6)
+
+
+def test_impulses_are_listed_by_colliders():
+    """Also those of contacts that have been given back; they balance the bodies' momenta."""
+    model = mixed(8)
+    weights, before = 8.0 * G * H, models.momenta(model)[0]
+    for steps in (50, 100, 3):
+        take(model, steps)
+        between, impulses = colliding.impulses(model)
+        assert (between[:, 0] < between[:, 1]).all() and len(np.unique(between, axis=0)) == len(
+            between
+        )
+        on_bins = np.where(between[:, 0] < 5, -1.0, 0.0)  # the floor and the walls come first
+        after = models.momenta(model)[0]
+        gained = after - before + (0.0, 0.0, weights * steps)
+        assert on_bins @ impulses[:, 1:] == pytest.approx(gained, abs=2.0 * weights)
+        before = after
+    assert len(colliding.impulses(model)[0]) == 0
+    assert colliding.impulses(model)[1].shape == (0, 4)
+    for row, ij in enumerate([(0, 1), (0, 2), (1, 2), (0, 3)]):
+        assert colliding.of_row(row) == ij
+
+
 def test_cube_over_the_edge_of_a_table_falls():
     """Faces have an extent: 60 % of it over the edge tips it, 40 % does not."""
     for over, falls in ((0.12, True), (0.08, False)):
@@ -210,8 +271,10 @@ def test_what_cannot_be_is_refused():
         geoms.colliders([geoms.cylinder(0.1, 0.2, 0)])
     with pytest.raises(ValueError, match="the friction of the colliders is -1.0; it must be"):
         geoms.colliders([FLOOR], -1.0)
-    with pytest.raises(ValueError, match="a plane of body 0 is among the colliders"):
-        geoms.colliders([geoms.plane(body=0)])
+    with pytest.raises(
+        ValueError, match="the friction of the colliders has 2 numbers; give 1 or 1"
+    ):
+        geoms.colliders([FLOOR], (0.1, 0.2))
     bodies, q, v = shapes.assembled(parts[:1])
     with pytest.raises(ValueError, match="there are colliders, but whole_steps is False"):
         models.build(bodies, q, v, colliders=geoms.colliders([FLOOR]))

@@ -138,11 +138,15 @@ def add_up(pairs, k):
 
 @part
 def record(m, k, before, after):
-    """Write an impact down; it is counted also where the table is full."""
+    """Write an impact down; it is counted also where the table is full. That of two colliders has
+    the number of the listed pairs and of their row of `touched`.
+    """
     table, count, pairs = arena.impacts(m), arena.counters(m), arena.pairs(m)
-    e = count[c.IMPACTS]
+    e, listed = count[c.IMPACTS], len(pairs) - len(arena.slots(m))
     if e < len(table):
-        table[e, 0], table[e, 1] = arena.clock(m)[c.TIME], k
+        shapes = arena.pair_shapes(m)
+        row = shapes[k, 0] + shapes[k, 1] * (shapes[k, 1] - 1) // 2
+        table[e, 0], table[e, 1] = arena.clock(m)[c.TIME], k if k < listed else listed + row
         put(table, e, 2, get(pairs, k, c.LA))
         table[e, 5], table[e, 6] = before, after
     count[c.IMPACTS] = e + 1

@@ -5,11 +5,13 @@ The slots of two shapes hang in a list at the shape with the lower number. A con
 both shapes and its number; its impulse stays with it from step to step.
 """
 
+from math import sqrt
+
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import put
+from rbdyn_ros.mechanics.arena import get, put
 from rbdyn_ros.mechanics.contact.pairs import pose
 
 AXIS = 384  # numbers of the contacts along one axis of two boxes
@@ -20,6 +22,13 @@ NO_ROOM = 8
 def row_of(m, slot):
     """The pair of a slot."""
     return len(arena.pairs(m)) - len(arena.slots(m)) + slot
+
+
+@inlined
+def row_of_shapes(m, k):
+    """The row of `touched` of the shapes of pair k, which is that of a slot."""
+    shapes = arena.pair_shapes(m)
+    return shapes[k, 0] + shapes[k, 1] * (shapes[k, 1] - 1) // 2
 
 
 @inlined
@@ -76,6 +85,8 @@ def take(m, i, j, number):
     count[c.FREE] = table[slot, c.NEXT]
     table[slot, c.OTHER], table[slot, c.NUMBER] = max(i, j), number
     table[slot, c.NEXT], heads[low, c.HEAD] = heads[low, c.HEAD], slot
+    shapes = arena.pair_shapes(m)
+    shapes[row_of(m, slot), 0], shapes[row_of(m, slot), 1] = low, max(i, j)
     arena.used(m)[count[c.USED]] = row_of(m, slot)
     arena.saved_flags(m)[row_of(m, slot)] = 0
     count[c.USED] += 1
@@ -99,14 +110,15 @@ def offer(m, i, j, number, p, n, s, rho, x, R, is_end):
     if a == c.WORLD:  # the first body of a pair is none of the world
         a, b = b, a
         p, s, n, rho = s, vec.axpy(-rho, n, p), vec.scale(-1.0, n), 0.0
-    pairs, integers, clock = arena.pairs(m), arena.pair_integers(m), arena.clock(m)
+    pairs, integers, rows = arena.pairs(m), arena.pair_integers(m), arena.colliders(m)
     k = row_of(m, slot)
     integers[k, c.KIND], integers[k, c.A], integers[k, c.B] = c.FACE, a, b
     normal = vec.transposed_matvec(pose(m, b, x, R)[1], n)
     put(pairs, k, c.CA, into(m, a, p, x, R))
     put(pairs, k, c.CB, normal)
     pairs[k, c.SIZE] = vec.dot(normal, into(m, b, s, x, R)) + rho
-    pairs[k, c.RADIUS], pairs[k, c.MU], pairs[k, c.E] = rho, clock[c.MU_ALL], clock[c.E_ALL]
+    pairs[k, c.RADIUS], pairs[k, c.MU] = rho, sqrt(rows[i, c.MU_OF] * rows[j, c.MU_OF])
+    pairs[k, c.E] = max(rows[i, c.E_OF], rows[j, c.E_OF])
     pairs[k, c.AIMED], pairs[k, c.GAP] = 0.0, vec.dot(n, vec.sub(p, s)) - rho
     if is_end:
         integers[k, c.CLOSED] = 1
@@ -115,9 +127,16 @@ def offer(m, i, j, number, p, n, s, rho, x, R, is_end):
 
 @part
 def release(m, slot):
-    """Give a slot back. Its pair is one of the world with itself, which never touches."""
+    """Give a slot back: its impulses are kept for its shapes. Its pair is one of the world with
+    itself, which never touches.
+    """
     pairs, integers, table = arena.pairs(m), arena.pair_integers(m), arena.slots(m)
-    k = row_of(m, slot)
+    k, sums = row_of(m, slot), arena.touched(m)
+    row, low = row_of_shapes(m, k), arena.pair_shapes(m)[k, 0]
+    is_first = integers[k, c.A] == arena.collider_integers(m)[low, c.BODY_OF]
+    sums[row, 0] += pairs[k, c.TOTAL]
+    force = vec.scale(1.0 if is_first else -1.0, get(pairs, k, c.TOTAL + 1))
+    arena.add(sums, row, 1, force)
     integers[k, c.KIND], integers[k, c.A], integers[k, c.B] = c.FACE, c.WORLD, c.WORLD
     integers[k, c.CLOSED] = 0
     for column in range(c.FRAME):

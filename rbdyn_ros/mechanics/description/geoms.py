@@ -81,32 +81,48 @@ class Colliders(NamedTuple):
     """Shapes each of which can touch every other one of another body."""
 
     geoms: tuple  # of Geom
-    friction: float  # Coulomb's mu
-    restitution: float  # e_n
+    friction: tuple  # of each, Coulomb's mu; of two that touch sqrt(mu_a mu_b)
+    restitution: tuple  # of each, e_n; of two that touch the larger one
     contacts: int  # at most, at one time
 
 
 def colliders(geoms, friction=0.0, restitution=0.0, contacts: int | None = None) -> Colliders:
-    """Spheres, boxes and planes that all can touch each other, for whole steps; contacts: room for
-    so many at one time, by default 16 for each shape.
+    """Spheres, boxes and planes that all can touch each other, for whole steps; friction and
+    restitution: one for all, or one for each; contacts: room for so many at one time, by default 16
+    for each shape.
+
+    Of two that touch friction is sqrt(mu_a mu_b), restitution max(e_a, e_b).
     """
     geoms = tuple(geoms)
     for geom in geoms:
         if geom.kind not in COLLIDING:
             known = ", ".join(COLLIDING)
             raise ValueError(f"a {geom.kind} is among the colliders; they can be {known}")
-        if geom.kind == "plane" and geom.body != WORLD:
-            raise ValueError(
-                f"a plane of body {geom.body} is among the colliders; it must be of the world"
-            )
-    for name, value, most in (("friction", friction, np.inf), ("restitution", restitution, 1.0)):
-        if not (np.isfinite(value) and 0.0 <= value <= most):
-            rule = "finite and >= 0" if most == np.inf else "from 0 to 1"
-            raise ValueError(f"the {name} of the colliders is {value}; it must be {rule}")
+    law = tuple(
+        _of_each(name, values, most, len(geoms))
+        for name, values, most in (
+            ("friction", friction, np.inf),
+            ("restitution", restitution, 1.0),
+        )
+    )
     contacts = 16 * len(geoms) if contacts is None else contacts
     if contacts != int(contacts) or contacts < 1 and geoms:
         raise ValueError(f"contacts is {contacts}; it must be a whole number >= 1")
-    return Colliders(geoms, float(friction), float(restitution), int(contacts))
+    return Colliders(geoms, *law, int(contacts))
+
+
+def _of_each(name: str, values, most: float, count: int) -> tuple:
+    """One number of a law for each collider."""
+    found = np.array(values, dtype=float)
+    if found.shape not in ((), (count,)):
+        raise ValueError(
+            f"the {name} of the colliders has {found.size} numbers; give 1 or {count}"
+        )
+    for value in found.ravel():
+        if not (np.isfinite(value) and 0.0 <= value <= most):
+            rule = "finite and >= 0" if most == np.inf else "from 0 to 1"
+            raise ValueError(f"the {name} of the colliders is {value}; it must be {rule}")
+    return tuple(map(float, np.broadcast_to(found, count)))
 
 
 def pairs_between(a: Geom, b: Geom, mu: float = 0.0, e: float = 0.0) -> list[tuple[Any, ...]]:

@@ -1,0 +1,38 @@
+"""What is read from a model about the shapes that can all touch each other: their impulses."""
+
+import math
+
+import numpy as np
+
+from rbdyn_ros.mechanics import columns as c
+from rbdyn_ros.mechanics import packing
+
+
+def impulses(model) -> tuple:
+    """((k, 2) the colliders i < j that have pressed each other since the last call, (k, 4) their
+    impulses [N s]: along the normals, and the vector on the body of i [world]); forgets them.
+    """
+    sums, rows = packing.part(model.arena, "touched"), packing.part(model.arena, "pairs")
+    used = packing.part(model.arena, "used")[: packing.part(model.arena, "counters")[c.USED, 0], 0]
+    of_body = packing.part(model.arena, "collider_integers")[:, c.BODY_OF]
+    i, j = packing.part(model.arena, "pair_shapes")[used, :2].T
+    totals = rows[used, c.TOTAL : c.TOTAL + 4].copy()
+    totals[packing.part(model.arena, "pair_integers")[used, c.A] != of_body[i], 1:] *= -1.0
+    np.add.at(sums, i + j * (j - 1) // 2, totals)
+    rows[used, c.TOTAL : c.TOTAL + 4] = 0.0
+    found = np.flatnonzero(sums.any(axis=1))
+    pressed = sums[found].copy()
+    sums[:] = 0.0
+    return np.array([of_row(row) for row in found], np.int64).reshape(-1, 2), pressed
+
+
+def of_row(row: int) -> tuple:
+    """The colliders i < j of a row i + j (j - 1)/2."""
+    j = (1 + math.isqrt(1 + 8 * int(row))) // 2
+    return int(row) - j * (j - 1) // 2, j
+
+
+def require_none(model, called: str) -> None:
+    """ValueError for a model with colliders, which only the variational step knows."""
+    if model.colliders.geoms:
+        raise ValueError(f"the model has colliders; {called} knows contact pairs only")
