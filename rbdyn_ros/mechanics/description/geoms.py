@@ -80,9 +80,9 @@ def plane(normal=(0.0, 0.0, 1.0), offset: float = 0.0, body: int = WORLD) -> Geo
 class Colliders(NamedTuple):
     """Shapes each of which can touch every other one of another body."""
 
-    geoms: tuple  # of Geom
-    friction: tuple  # of each, Coulomb's mu; of two that touch sqrt(mu_a mu_b)
-    restitution: tuple  # of each, e_n; of two that touch the larger one
+    geoms: tuple[Geom, ...]
+    friction: tuple[float, ...]  # of each, Coulomb's mu; of two that touch sqrt(mu_a mu_b)
+    restitution: tuple[float, ...]  # of each, e_n; of two that touch the larger one
     contacts: int  # at most, at one time
 
 
@@ -98,20 +98,15 @@ def colliders(geoms, friction=0.0, restitution=0.0, contacts: int | None = None)
         if geom.kind not in COLLIDING:
             known = ", ".join(COLLIDING)
             raise ValueError(f"a {geom.kind} is among the colliders; they can be {known}")
-    law = tuple(
-        _of_each(name, values, most, len(geoms))
-        for name, values, most in (
-            ("friction", friction, np.inf),
-            ("restitution", restitution, 1.0),
-        )
-    )
+    mu = _of_each("friction", friction, np.inf, len(geoms))
+    e = _of_each("restitution", restitution, 1.0, len(geoms))
     contacts = 16 * len(geoms) if contacts is None else contacts
     if contacts != int(contacts) or contacts < 1 and geoms:
         raise ValueError(f"contacts is {contacts}; it must be a whole number >= 1")
-    return Colliders(geoms, *law, int(contacts))
+    return Colliders(geoms, mu, e, int(contacts))
 
 
-def _of_each(name: str, values, most: float, count: int) -> tuple:
+def _of_each(name: str, values, most: float, count: int) -> tuple[float, ...]:
     """One number of a law for each collider."""
     found = np.array(values, dtype=float)
     if found.shape not in ((), (count,)):
