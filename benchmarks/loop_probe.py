@@ -21,8 +21,8 @@ from rbdyn_ros.ros.controller.controller import Controller
 from rbdyn_ros.ros.executor import prompt
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.simulator.simulator import Simulator
-from rbdyn_ros.simulation.runner import PLAYING
 from rbdyn_ros.simulation.statistics import Sent, Statistics
+from rbdyn_ros.simulation.status import PLAYING
 
 # A tick of 1 ms; the history is full when the warm-up ends, for a ring that fills touches new
 # memory.

@@ -15,7 +15,7 @@ from rbdyn_ros import tracebacks
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.frames import frames
 from rbdyn_ros.ros.parameters import Parameters
-from rbdyn_ros.simulation.runner import FAULT
+from rbdyn_ros.simulation.status import FAULT
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 

@@ -80,7 +80,9 @@ class Parameters:
 
     def _allowed(self, changes: list) -> SetParametersResult:
         try:
-            self._validate({**self.values, **self._checked(changes)})
+            # rclpy also asks for each of its own, such as the 34 that override a QoS
+            if ours := self._checked(changes):
+                self._validate({**self.values, **ours})
         except ValueError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
@@ -116,6 +118,8 @@ def _known_elsewhere(name: str, source: str, controller: object) -> None:
     """ValueError if no node and no control law has the parameter; `controller` is what was written
     for the controller node.
     """
+    if name in tables.known():
+        return
     law = name.partition(".")[0]
     if isinstance(controller, str) and select.short(controller) == law:
         law = controller

@@ -16,13 +16,11 @@ from std_msgs.msg import Float64MultiArray, String
 
 from rbdyn_ros.evaluation.trial.trial import Trial, tilt
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.controller.controller import REFUSES
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
 from rbdyn_ros.ros.messages.polled import Polled
-from rbdyn_ros.ros.messages.step_diagnostics_topic import LABELS
 from rbdyn_ros.ros.recording.bag_qos import matching
-from rbdyn_ros.simulation.runner import FAULT, phase
 from rbdyn_ros.simulation.stall_detector import StallDetector
+from rbdyn_ros.simulation.status import FAULT, REFUSES, phase
 
 SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
 # [s] real time for which the controller may refuse states before that counts as its failure
@@ -171,7 +169,7 @@ class TopicObserver:
         self.forces.append((nanoseconds(message.header.stamp), *message.effort[:2]))
 
     def _integrator(self, message: Float64MultiArray) -> None:
-        row = dict(zip(LABELS, message.data))
+        row = dict(zip((dim.label for dim in message.layout.dim), message.data))
         self.energies.append((round(row["time"] * 1e9), row["energy"], row["energy_drift"]))
 
     def _disturbance(self, message: WrenchStamped) -> None:

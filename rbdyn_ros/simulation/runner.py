@@ -28,19 +28,11 @@ from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.run_config import RunConfig
 from rbdyn_ros.simulation.signals import PlantSignals
 from rbdyn_ros.simulation.statistics import Statistics
+from rbdyn_ros.simulation.status import FAULT, PAUSED, PLAYING, STOPPED
 from rbdyn_ros.types import Array, State
 
-STOPPED, PAUSED, PLAYING = "stopped", "paused", "playing"
-FAULT = "fault: "  # and why
 COMMAND = "first command"  # a condition of the start
 LIGHT = 0.25  # part of a period: work that takes less can wait for its middle
-
-
-def phase(status: str) -> str:
-    """A status as it is published, without the remark that may follow `paused` or `playing`; a
-    fault keeps its reason.
-    """
-    return status if status.startswith(FAULT) else status.partition(": ")[0]
 
 
 class NativePublisher(Protocol):

@@ -20,8 +20,8 @@ from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.recording.recorder import POLITE
 from rbdyn_ros.ros.topic_observer import TopicObserver
 from rbdyn_ros.simulation.plant import EPOCH_NS
-from rbdyn_ros.simulation.runner import PLAYING
 from rbdyn_ros.simulation.stall_detector import StallDetector
+from rbdyn_ros.simulation.status import PLAYING
 from rbdyn_ros.tools.node_processes import NodeProcesses
 
 BRIDGE = "pendulum_hil"

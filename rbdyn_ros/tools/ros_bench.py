@@ -21,7 +21,6 @@ from rbdyn_ros.evaluation.conditions import Conditions
 from rbdyn_ros.evaluation.measured import CannotGoOn
 from rbdyn_ros.parameters.plant import PLANT, plant_params
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.controller.controller import REFUSES
 from rbdyn_ros.ros.executor import prompt
 from rbdyn_ros.ros.messages.frames import frames
 from rbdyn_ros.ros.messages.messages import set_xyz
@@ -32,8 +31,8 @@ from rbdyn_ros.schema import flat
 from rbdyn_ros.simulation.closed_loop import ClosedLoop
 from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.progress import estimate
-from rbdyn_ros.simulation.runner import FAULT
 from rbdyn_ros.simulation.stall_detector import StallDetector
+from rbdyn_ros.simulation.status import FAULT, REFUSES
 from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.types import State
 

@@ -13,7 +13,7 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
-from rbdyn_ros.simulation.runner import PAUSED
+from rbdyn_ros.simulation.status import PAUSED
 from rbdyn_ros.tools.endurance_limits import Check
 from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.tools.soak_watch import SIMULATOR, Over, Watch

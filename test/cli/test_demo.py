@@ -198,6 +198,11 @@ def test_from_hanging_it_swings_up_and_stands(demo, tmp_path):
     assert "law: swing_up" in (tmp_path / "out" / "nodes.log").read_text()
 
 
+def test_the_process_that_watches_imports_no_compiler():
+    program = "import sys, rbdyn_ros.tools.demo_run; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], timeout=TIMEOUT).returncode == 0
+
+
 def test_equal_seeds_give_equal_falls():
     assert script(20.0, 0.2, 5) == script(20.0, 0.2, 5) != script(20.0, 0.2, 6)
 

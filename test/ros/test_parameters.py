@@ -23,6 +23,16 @@ def test_an_integer_is_accepted_for_a_float_at_the_start(graph):
     assert list(simulator.get_parameter("initial.orientation").value) == [1.0, 0.0, 0.0, 0.0]
 
 
+def test_a_parameter_of_rclpy_does_not_check_the_own_ones(graph, monkeypatch):
+    simulator = graph.simulator(start="paused")
+    checked = []
+    monkeypatch.setattr(simulator.parameters, "_validate", checked.append)
+    simulator.declare_parameter("qos_overrides./a.publisher.depth", 1)
+    assert not checked
+    simulator.set_parameters([Parameter("rod.mass", value=2.5)])
+    assert [values["rod.mass"] for values in checked] == [2.5]
+
+
 @pytest.mark.parametrize(
     "name, value, sentence",
     [

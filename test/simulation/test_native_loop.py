@@ -30,7 +30,8 @@ from rbdyn_ros.simulation.native_loop import (
 )
 from rbdyn_ros.simulation.pacing import Pacer
 from rbdyn_ros.simulation.plant import EPOCH_NS, Plant
-from rbdyn_ros.simulation.runner import FAULT, PAUSED, PLAYING, Runner
+from rbdyn_ros.simulation.runner import Runner
+from rbdyn_ros.simulation.status import FAULT, PAUSED, PLAYING
 
 pytestmark = pytest.mark.skipif(
     steady() is None, reason="stretches need a 64-bit Linux and compiled kernels"

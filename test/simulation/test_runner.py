@@ -13,7 +13,8 @@ from waiting import wait
 
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.command import Command, Rejected
-from rbdyn_ros.simulation.runner import PAUSED, PLAYING, STOPPED, Runner
+from rbdyn_ros.simulation.runner import Runner
+from rbdyn_ros.simulation.status import PAUSED, PLAYING, STOPPED
 
 
 @pytest.fixture

@@ -36,7 +36,16 @@ from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.parameters import first
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.schema import Parameter
-from rbdyn_ros.simulation.runner import FAULT
+from rbdyn_ros.simulation.status import (
+    DISARMED,
+    FAULT,
+    LATE,
+    REFUSES,
+    RUNNING,
+    SLOW,
+    STOPPED,
+    WAITING,
+)
 
 NAME = "pendulum_controller"
 LABELS = (
@@ -47,9 +56,6 @@ WATCH_PERIOD = 0.02  # [s] how often the age of the state is looked at
 LOOK_PERIOD = 0.05  # [s] between two checks of who subscribes to the reports
 WARN_PERIOD = 1.0  # [s] one warning of a kind per period
 ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
-STOPPED, WAITING, RUNNING, DISARMED = "stopped", "waiting for a state", "running", "disarmed"
-LATE, SLOW = "state late", "law too slow"
-REFUSES = "state refused: "  # by the law, and why
 # Part of about so many last answers that were late or refused: then the status reports it
 OFTEN, MEMORY = 0.5, 50
 

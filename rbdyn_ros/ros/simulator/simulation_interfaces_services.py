@@ -25,7 +25,8 @@ from rbdyn_ros.parameters import check, initial_state
 from rbdyn_ros.parameters.tables import lookup
 from rbdyn_ros.ros.messages.messages import set_quaternion, set_stamp, set_xyz, wxyz, xyz
 from rbdyn_ros.ros.simulator.entity_filter import Unsupported, entities
-from rbdyn_ros.simulation.runner import PAUSED, PLAYING, Runner
+from rbdyn_ros.simulation.runner import Runner
+from rbdyn_ros.simulation.status import PAUSED, PLAYING
 from rbdyn_ros.types import State
 
 CART, ROD = "cart", "pendulum"

@@ -20,7 +20,8 @@ from rbdyn_ros.ros.simulator.simulator_services import SimulatorServices
 from rbdyn_ros.ros.simulator.telemetry import Telemetry
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import setup
-from rbdyn_ros.simulation.runner import FAULT, STOPPED, Runner
+from rbdyn_ros.simulation.runner import Runner
+from rbdyn_ros.simulation.status import FAULT, STOPPED
 from rbdyn_ros.simulation.warm_up import warm_up
 
 NAME = "pendulum_simulator"

@@ -26,7 +26,8 @@ from rbdyn_ros.ros.messages.step_diagnostics_topic import StepDiagnosticsTopic
 from rbdyn_ros.ros.simulator.flow_control import FlowControl
 from rbdyn_ros.ros.simulator.markers import Markers
 from rbdyn_ros.simulation.plant import Setup
-from rbdyn_ros.simulation.runner import PLAYING, Runner
+from rbdyn_ros.simulation.runner import Runner
+from rbdyn_ros.simulation.status import PLAYING
 
 LOOK_PERIOD = 0.05  # [s] between two checks of who subscribes to a topic, while time runs
 

@@ -1,0 +1,21 @@
+"""The words that simulator and controller publish on ~/status, apart from both: who reads them
+needs no kernels.
+"""
+
+STOPPED = "stopped"
+FAULT = "fault: "  # followed by the reason
+
+# of the simulator
+PAUSED, PLAYING = "paused", "playing"
+
+# of the controller
+WAITING, RUNNING, DISARMED = "waiting for a state", "running", "disarmed"
+LATE, SLOW = "state late", "law too slow"
+REFUSES = "state refused: "  # by the control law, followed by the reason
+
+
+def phase(status: str) -> str:
+    """The status of a simulator without the remark that may follow `paused` or `playing`; a fault
+    keeps its reason.
+    """
+    return status if status.startswith(FAULT) else status.partition(": ")[0]
