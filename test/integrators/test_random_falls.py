@@ -184,8 +184,8 @@ def overlapping(contacts, tilt):
     system, state = build(Params(contacts=contacts)), upright(tilt)
     Q, c = tuple(state.q[2:].tolist()), create()
     R = unit_quaternion.matrix(Q)
-    x, _, R, deepest = end_of_step.lift(system, system.contacts, c, (0.0, 0.0), Q, R, 0.0)
-    return deepest, end_of_step.is_jammed(system, system.contacts, c, x, R, 0.0)
+    x, _, R, deepest = end_of_step.lift(system, c, (0.0, 0.0), Q, R, 0.0)
+    return deepest, end_of_step.is_jammed(system, c, x, R, 0.0)
 
 
 def test_a_jam_is_proved_where_no_motion_opens_what_overlaps():

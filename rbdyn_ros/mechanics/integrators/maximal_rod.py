@@ -21,10 +21,23 @@ What else pushes (a contact's half-step impulse) joins the three momenta on the 
 at k+1.
 """
 
+from typing import NamedTuple
+
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined
 from rbdyn_ros.mechanics.integrators import discrete_rod
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
+
+
+class StepInputs(NamedTuple):
+    """What acts during a step, and how exactly its equations are solved."""
+
+    load: rod_on_cart.Load  # the wrench on the rod
+    u0: tuple  # (2,) cart force at the start of the step [N]
+    u1: tuple  # and at its end
+    gamma: float  # [kg m^2] kinetic-energy parameter
+    tolerance: float  # relative residual of the discrete equations
+    max_iterations: int
 
 
 @inlined
@@ -67,16 +80,16 @@ def pushed(l, R, p_r, p_w, pi, push):
 
 
 @inlined
-def stage(E, system, load, tolerance, max_iterations, u0, u1, state, guess, push):
+def stage(system, E, inputs, state, guess, push):
     """One step of (3.2), the momenta and the projection: (state, turn, impulse of the joint on the
     rod).
 
-    u0, u1: cart force at the ends of the step; `guess`: scalar part of the turn; `push`: None, or
-    what else pushes with half of its impulse at each end, (f, g, f_cart) in world axes: f on the
-    rod with the lever moment g = sum rho f of forces at the heights rho of its axis, f_cart on the
-    cart.
+    `guess`: scalar part of the turn; `push`: None, or what else pushes with half of its impulse at
+    each end, (f, g, f_cart) in world axes: f on the rod with the lever moment g = sum rho f of
+    forces at the heights rho of its axis, f_cart on the cart.
     """
     x, Q, R, w, u, V = state
+    load, u0, u1 = inputs.load, inputs.u0, inputs.u1
     h, m, l, I, M = E.h, system.rod_mass, system.center, system.inertia, system.cart_mass
     half, i_h = 0.5 * h, 0.5 * E.f
     f_r, tau_c = forces(system, load, R)
@@ -87,7 +100,7 @@ def stage(E, system, load, tolerance, max_iterations, u0, u1, state, guess, push
 
     b = about_joint(l, R, p_w, p_r)
     Ph = (pi[0] + p_r[0], pi[1] + p_r[1])
-    turn = discrete_rod.solve(E, R, Ph, b, guess, tolerance, max_iterations)
+    turn = discrete_rod.solve(E, R, Ph, b, guess, inputs.tolerance, inputs.max_iterations)
     e = vec.matvec(R, vec.scale(l, turn.e))
     D = (E.X * Ph[0] - E.mu * e[0], E.X * Ph[1] - E.mu * e[1])
     Dr = (D[0] + e[0], D[1] + e[1], e[2])

@@ -56,10 +56,9 @@ def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
             s += hj
             u0, u1 = u1, rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, s))
             E = discrete_rod.equations(system, gamma, hj)
+            inputs = maximal_rod.StepInputs(load, u0, u1, gamma, tolerance, max_iterations)
             guess = 1.0 - hj * hj * (2.0 * bend - bend_old)
-            state, turn, impulse = maximal_rod.stage(
-                E, system, load, tolerance, max_iterations, u0, u1, state, guess, None
-            )
+            state, turn, impulse = maximal_rod.stage(system, E, inputs, state, guess, None)
             bend, bend_old = 0.25 * E.f * E.f * (1.0 - turn.w), bend
             iterations += turn.iterations
             if not turn.error <= tolerance:
@@ -73,12 +72,13 @@ def steps(system, options, load, weights, sines, h, n, t, q, v, reaction):
 
 
 @hot
-def walk(system, options, contact, load, weights, sines, h, n, t, q, v, reaction):
+def walk(system, options, contact, input, h, n, t, q, v, reaction):
     """`advance` for a `contact` whose type tells whether there is anything to touch: None compiles
     the smooth loop alone.
     """
     if contact is not None:
-        return contact_loop.steps(system, options, contact, load, sines, h, n, t, q, v, reaction)
+        return contact_loop.steps(system, options, input, h, n, t, q, v, reaction)
+    load, weights, sines = rod_on_cart.load(input), options.weights, input.sines
     if len(weights) == 1 and len(sines) == 0:
         return steps(system, options, load, (weights[0],), None, h, n, t, q, v, reaction)
     return steps(system, options, load, weights, sines, h, n, t, q, v, reaction)
@@ -89,18 +89,4 @@ def advance(system, options, input, h, n, t, q, v, reaction):
     """Take n steps of size h in place; returns (steps done, iterations, largest relative
     residual).
     """
-    load = rod_on_cart.load(input)
-    return walk(
-        system,
-        options,
-        options.contact,
-        load,
-        options.weights,
-        input.sines,
-        h,
-        n,
-        t,
-        q,
-        v,
-        reaction,
-    )
+    return walk(system, options, options.contact, input, h, n, t, q, v, reaction)

@@ -1,9 +1,9 @@
 """Contacts seen from the rod on the cart: velocities and impulses.
 
 A contact at the height rho of the rod's axis moves with x' + rho d', d' = R (w x e3); one on the
-cart with x'. Its impulse
-f [N s, world] changes the momenta of (1.3), (1.4) by  rho e3 x R^T f  and  f_xy.  With the rows D of (w, x') -> u the
-Delassus matrix is W = D M^-1 D^T, M^-1 in the closed form of `rod_on_cart.velocities`.
+cart with x'. Its impulse f [N s, world] changes the momenta of (1.3), (1.4) by rho e3 x R^T f and
+f_xy. With the rows D of (w, x') -> u the Delassus matrix is W = D M^-1 D^T, M^-1 in the closed
+form of `rod_on_cart.velocities`.
 """
 
 from rbdyn_ros.geometry import vec
@@ -41,3 +41,10 @@ def impulse_response(system, R, f, rho):
     """M^-1 D^T f: the change of (w, x') by an impulse f."""
     p, P = momenta_of_impulse(R, f, rho)
     return rod_on_cart.velocities(system, R, p, P)
+
+
+@inlined
+def push(system, R, w, x, f, rho):
+    """(w, x') after an impulse f at the contact."""
+    dw, dx = impulse_response(system, R, f, rho)
+    return vec.add(w, dw), (x[0] + dx[0], x[1] + dx[1])

@@ -16,7 +16,7 @@ _UNKNOWN = world.Clear((0.0, 0.0), (0.0, 0.0, 0.0), -1.0, -1.0, 0.0, 0.0)
 
 
 @part
-def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
+def steps(system, options, input, h, n, t, q, v, reaction):
     """`advance` with contacts: what is far away costs a comparison, closed contacts join the step
     (`contact_step`).
 
@@ -24,7 +24,8 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
     at the impact and goes on from there (`split_step`).
     """
     tolerance, max_iterations, gamma = options.tolerance, options.max_iterations, options.gamma
-    C, split = system.contacts, options.split == 1
+    C, c, split = system.contacts, options.contact, options.split == 1
+    load, sines = rod_on_cart.load(input), input.sines
     x, Q, w, u = memory.read(q, v)
     R = unit_quaternion.matrix(Q)
     u = (system.cart_free * u[0], system.cart_free * u[1])
@@ -41,6 +42,8 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
         now = s - c.since[0]
         recorded, done, free = c.recorded[0], c.work[0], clear.cart >= 0.0
         u0, u1 = u1, rod_on_cart.cart_force(load, rod_on_cart.sines_at(sines, s + h))
+        inputs = maximal_rod.StepInputs(load, u0, u1, gamma, tolerance, max_iterations)
+        m = contact_state.Workspace(system, c, inputs)
         guess = 1.0 - h * h * (2.0 * bend - bend_old)
         if touched:
             c.force[:] = 0.0
@@ -50,14 +53,10 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
             end_of_step.remember(C, c)
             count = contact_step.hold(C, c, h, now, state)
         if count == 0:
-            new, turn, impulse = maximal_rod.stage(
-                E, system, load, tolerance, max_iterations, u0, u1, state, guess, None
-            )
+            new, turn, impulse = maximal_rod.stage(system, E, inputs, state, guess, None)
             error = turn.error
         else:
-            new, turn, impulse, error = contact_step.solve(
-                system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count
-            )
+            new, turn, impulse, error = contact_step.solve(m, E, state, guess, count)
         met = False
         if not world.is_open(C, clear, new[0], touching.axis(new[2]), now + h, 0.0, 0.0):
             met = error <= tolerance and split_step.penetrated(C, c, now + h, new) >= 0
@@ -69,21 +68,17 @@ def steps(system, options, c, load, sines, h, n, t, q, v, reaction):
             touched = True
         state, fails = new, not error <= tolerance
         if met and not split:
-            state, impulse, ok = end_of_step.mend(system, C, c, E, now, new, impulse)
+            state, impulse, ok = end_of_step.mend(m, E, now, new, impulse)
             touched, fails = True, not ok
         if met and split or fails and (met or count > 0) and not split:
             if not split:
                 end_of_step.forget(C, c, recorded, done, free)
-            state, turn, impulse, error, touched = split_step.step(
-                system, C, options, load, E, u0, u1, start, guess, c, now
-            )
+            state, turn, impulse, error, touched = split_step.step(m, h, start, guess, now)
             fails = not error <= tolerance
             touched, clear = True, _UNKNOWN
         if fails and (met or count > 0):
             end_of_step.forget(C, c, recorded, done, free)
-            state, turn, impulse, error = end_of_step.step(
-                system, C, options, load, E, u0, u1, start, guess, c, now
-            )
+            state, turn, impulse, error = end_of_step.step(m, E, start, guess, now)
             touched, clear = True, _UNKNOWN
         bend, bend_old = 0.25 * E.f * E.f * (1.0 - turn.w), bend
         iterations += turn.iterations

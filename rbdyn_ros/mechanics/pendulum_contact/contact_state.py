@@ -1,10 +1,14 @@
 """What the contacts of the rod and the cart remember from step to step, and where a step works."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics.integrators.maximal_rod import StepInputs
 from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.types import System
 
 # what went wrong in a step that failed
 NONE, NO_LAW, NO_SWEEPS, NO_ROUNDS, NO_SPLITS, NO_POSE, JAMMED = range(7)
@@ -63,6 +67,14 @@ _ROWS = [  # one row for each of the candidates of `mechanics.pendulum.world`
 # The fields above and `events` (m, 8): t, contact, P_n, P_t1, P_t2 [N s], u_n before, after [m/s],
 # status.
 ContactState = np.record
+
+
+class Workspace(NamedTuple):
+    """What the functions of a step with contacts work on."""
+
+    system: System
+    c: ContactState
+    inputs: StepInputs
 
 
 def create(names: tuple[str, ...] = world.NAMES, events: int = 1000) -> ContactState:

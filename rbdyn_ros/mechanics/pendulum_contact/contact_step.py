@@ -61,8 +61,7 @@ def hold(C, c, h, t, state):
     """Make the closed contacts the active ones; returns how many. What overlaps comes back at the
     rate of steps of h.
     """
-    x, R = state[0], state[2]
-    d, count = touching.axis(R), 0
+    x, d, count = state[0], touching.axis(state[2]), 0
     for i in range(world.count(C)):
         if c.closed[i] == 0.0:
             put(c.P, i, (0.0, 0.0, 0.0))
@@ -167,10 +166,8 @@ def project_velocity(system, c, count, R, w, u):
     for b in range(count):
         j = c.active[b]
         half = vec.scale(part, vector(c.dP, j))
-        dw, du = touching.impulse_response(
-            system, R, vec.transposed_matvec(frame(c, j), vec.scale(2.0, half)), c.rho[j]
-        )
-        w, u = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
+        f = vec.transposed_matvec(frame(c, j), vec.scale(2.0, half))
+        w, u = touching.push(system, R, w, u, f, c.rho[j])
         put(c.P, j, vec.add(vector(c.P, j), half))
     return w, u
 
@@ -197,22 +194,20 @@ def direction(c, i, k):
 
 
 @part
-def stage(system, load, E, tolerance, max_iterations, u0, u1, state, guess, push):
+def stage(m, E, state, guess, push):
     """`maximal_rod.stage`, compiled once for all that call it here."""
-    return maximal_rod.stage(
-        E, system, load, tolerance, max_iterations, u0, u1, state, guess, push
-    )
+    return maximal_rod.stage(m.system, E, m.inputs, state, guess, push)
 
 
 @part
-def numerical_delassus(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
+def numerical_delassus(m, E, state, guess, count):
     """W := du/dP of the whole step, by differences, instead of that of its start.
 
     Near a jam, where a rod that is almost flat sticks and the cart leans on a rail end, the O(h)
     between them decides whether rounds converge.
     """
-    x, R = state[0], state[2]
-    e = 1e-9 * system.rod_mass
+    c, x, R = m.c, state[0], state[2]
+    e = 1e-9 * m.system.rod_mass
     for b in range(count):
         e += _NUDGE * vec.size(vector(c.P, c.active[b]))
     for column in range(3 * count):
@@ -220,9 +215,7 @@ def numerical_delassus(system, load, E, tolerance, max_iterations, u0, u1, state
         P = c.P[j, k]
         for side in (1.0, -1.0):
             c.P[j, k] = P + side * e
-            new = stage(
-                system, load, E, tolerance, max_iterations, u0, u1, state, guess, push(c, count)
-            )[0]
+            new = stage(m, E, state, guess, push(c, count))[0]
             for a in range(count):
                 u = velocity(c, c.active[a], E.h, x, R, new[0], new[2])
                 for row in range(3):
@@ -248,36 +241,30 @@ def work(system, c, count, R, w, u, before):
     """The work [J] of the half-step impulses at R; (w, x') is the velocity `before` them (1.0) or
     after (-1.0).
     """
-    dw, du, total = (0.0, 0.0, 0.0), (0.0, 0.0), 0.0
+    total = 0.0
     for a in range(count):
         i = c.active[a]
         f = vec.scale(0.5 * before, on_world(c, i))
-        add_w, add_u = touching.impulse_response(system, R, f, c.rho[i])
-        dw, du = vec.add(dw, add_w), (du[0] + add_u[0], du[1] + add_u[1])
-    mean, cart = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
+        w, u = touching.push(system, R, w, u, f, c.rho[i])
     for a in range(count):
         i = c.active[a]
-        total += vec.dot(on_world(c, i), touching.point_velocity(R, mean, cart, c.rho[i]))
+        total += vec.dot(on_world(c, i), touching.point_velocity(R, w, u, c.rho[i]))
     return total
 
 
 @inlined
-def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
+def solve(m, E, state, guess, count):
     """One step with `count` active contacts: (state, turn, joint impulse, relative error of turn
     and of P). P is left in c, its work in c.work[1].
     """
+    system, c = m.system, m.c
     x, Q, R, w, u, V = state
     contact_law.couple(system, c, count, R)
     for k in range(ROUNDS):
         if k > 0 and k % _CALM == 0:
-            numerical_delassus(
-                system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count
-            )
-        f = push(c, count)
-        new, turn, impulse = stage(
-            system, load, E, tolerance, max_iterations, u0, u1, state, guess, f
-        )
-        if not turn.error <= tolerance:
+            numerical_delassus(m, E, state, guess, count)
+        new, turn, impulse = stage(m, E, state, guess, push(c, count))
+        if not turn.error <= m.inputs.tolerance:
             if k > 0:  # the impulses are such that no step bears them
                 contact_state.failed(c, contact_state.NO_ROUNDS, c.active[0])
             return state, turn, impulse, turn.error
@@ -298,7 +285,7 @@ def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, c
     if is_counted or vec.size(vec.sub(w, w_0)) + abs(u[0] - u_0[0]) + abs(u[1] - u_0[1]) > _STOPS:
         c.work[1] += body.energy(system, R, w, u) - body.energy(system, R, w_0, u_0)
     V1 = body.center_velocity(system, R, w, u)
-    f_r = maximal_rod.forces(system, load, R)[0]
+    f_r = maximal_rod.forces(system, m.inputs.load, R)[0]
     f = push(c, count)[0]
     change = vec.scale(system.rod_mass, vec.sub(V1, V))
     impulse = vec.axpy(-2.0, f, vec.axpy(-E.h, f_r, change))
@@ -306,6 +293,6 @@ def solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, c
 
 
 @part
-def solve_part(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count):
+def solve_part(m, E, state, guess, count):
     """`solve` as a call, for all but the loop, where a step is faster without one."""
-    return solve(system, load, E, tolerance, max_iterations, u0, u1, state, guess, c, count)
+    return solve(m, E, state, guess, count)

@@ -61,12 +61,12 @@ def moved(x, Q, dw, dx):
 
 
 @part
-def project_position(system, C, c, x, Q, R, t):
+def project_position(m, x, Q, R, t):
     """(x, Q, R, largest gap that is left [m]): what overlaps at t is lifted to the surface and
     closed contacts keep their gaps, by Newton's method (P.5); c.depth are the overlaps that it
     met.
     """
-    left = 0.0
+    system, C, c, left = m.system, m.system.contacts, m.c, 0.0
     for i in range(world.count(C)):
         c.q[i, 0] = 0.0  # the impulse that has lifted it
     for _ in range(_NEWTON):
@@ -96,19 +96,18 @@ def project_position(system, C, c, x, Q, R, t):
         for b in range(n):
             j = c.active[b]
             f = vec.scale(c.z[b], vector(c.axes[j], 0))
-            add_w, add_x = touching.impulse_response(system, R, f, c.rho[j])
-            dw, dx = vec.add(dw, add_w), (dx[0] + add_x[0], dx[1] + add_x[1])
+            dw, dx = touching.push(system, R, dw, dx, f, c.rho[j])
             c.q[j, 0] = max(c.q[j, 0] + c.z[b], 0.0)
         x, Q, R = moved(x, Q, dw, dx)
     return x, Q, R, left
 
 
 @part
-def lift(system, C, c, x, Q, R, t):
+def lift(system, c, x, Q, R, t):
     """(x, Q, R, deepest overlap [m]) where nothing overlaps any more at t, by lifting one contact
     after the other; c.z are the impulses of the last sweep.
     """
-    deepest = 0.0
+    C, deepest = system.contacts, 0.0
     for _ in range(_SWEEPS):
         deepest = 0.0
         for i in range(world.count(C)):
@@ -133,18 +132,18 @@ def lift(system, C, c, x, Q, R, t):
 
 
 @part
-def is_jammed(system, C, c, x, R, t):
+def is_jammed(system, c, x, R, t):
     """Whether the impulses y = c.z >= 0 prove that no motion z within reach opens the overlaps.
 
     To first order D_N z >= -g asks for |z|_M >= y.(-g) / |D_N^T y| in the metrics of M and M^-1
     (P.8, Farkas); within reach is |z|_M < L sqrt(m).
     """
+    C = system.contacts
     dw, dx, lift = (0.0, 0.0, 0.0), (0.0, 0.0), 0.0
     for i in range(world.count(C)):
         if c.z[i] > 0.0:
             g, n, rho = world.touch(C, i, x, touching.axis(R), t)
-            add_w, add_x = touching.impulse_response(system, R, vec.scale(c.z[i], n), rho)
-            dw, dx = vec.add(dw, add_w), (dx[0] + add_x[0], dx[1] + add_x[1])
+            dw, dx = touching.push(system, R, dw, dx, vec.scale(c.z[i], n), rho)
             lift -= c.z[i] * g
     p, P = body.momenta(system, R, dw, dx)
     size = max(vec.dot(p, dw) + P[0] * dx[0] + P[1] * dx[1], 0.0) ** 0.5
@@ -152,30 +151,31 @@ def is_jammed(system, C, c, x, R, t):
 
 
 @part
-def mend(system, C, c, E, t, start, impulse):
+def mend(m, E, t, start, impulse):
     """(state, impulse of the joint, ok) of a step of E.h from t that ends in the state `start`,
     where something overlaps: projected out, and met. Half of the impulses of what stays closed
     lies in P then, as after any step.
     """
     x, Q, R, w, u, V = start
+    system, C, c = m.system, m.system.contacts, m.c
     before, end = body.energy(system, R, w, u), t + E.h
     c.depth[:] = 0.0
-    x, Q, R, left = project_position(system, C, c, x, Q, R, end)
+    x, Q, R, left = project_position(m, x, Q, R, end)
     deepest = 0.0
     if not left <= _CLOSED * C.length:
-        x, Q, R, deepest = lift(system, C, c, start[0], start[1], start[2], end)
+        x, Q, R, deepest = lift(system, c, start[0], start[1], start[2], end)
     p, P = body.momenta(system, start[2], w, u)
     w, u = body.velocities(system, R, p, P)
     state = (x, Q, R, w, u, V)
     if not deepest > -_TOUCHING * C.length:
-        why = contact_state.JAMMED if is_jammed(system, C, c, x, R, end) else contact_state.NO_POSE
+        why = contact_state.JAMMED if is_jammed(system, c, x, R, end) else contact_state.NO_POSE
         contact_state.failed(c, why, split_step.deepest(C, c, end, state, np.inf, True))
         return start, impulse, False
     spent = body.energy(system, R, w, u) - before
     for i in range(world.count(C)):
         if c.closed[i] == 1.0 and split_step.gap(C, i, state, end) > _TOUCHING * C.length:
             c.closed[i] = 0.0
-    state, ok = impact.jump(system, C, c, E.h, end, state, False, spent)
+    state, ok = impact.jump(m, E.h, end, state, False, spent)
     if not ok:
         return start, impulse, False
     c.work[0] += spent
@@ -189,15 +189,12 @@ def mend(system, C, c, E, t, start, impulse):
 
 
 @part
-def step(system, C, options, load, E, u0, u1, state, guess, c, t):
+def step(m, E, state, guess, t):
     """One step without the closed contacts, mended at its end: (state, turn, joint impulse,
     error).
     """
-    tolerance, most = options.tolerance, options.max_iterations
-    new, turn, impulse = contact_step.stage(
-        system, load, E, tolerance, most, u0, u1, state, guess, None
-    )
-    if not turn.error <= tolerance:
+    new, turn, impulse = contact_step.stage(m, E, state, guess, None)
+    if not turn.error <= m.inputs.tolerance:
         return state, turn, impulse, turn.error
-    new, impulse, ok = mend(system, C, c, E, t, new, impulse)
+    new, impulse, ok = mend(m, E, t, new, impulse)
     return (new if ok else state), turn, impulse, (turn.error if ok else np.inf)

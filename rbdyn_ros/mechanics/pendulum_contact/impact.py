@@ -34,15 +34,16 @@ def at_surface(c, i, W, spent):
 
 
 @part
-def jump(system, C, c, h, t, state, landed, spent):
+def jump(m, h, t, state, landed, spent):
     """The impact (P.4) of all contacts that touch: (state, ok). What rebounds too little, or
     `landed`, stays closed.
 
     `spent` [J]: energy gained on the way to this pose from one up to c.depth below, which the
     impact has to take. The rebound is that of the speed at the surface.
     """
+    system, C, c = m.system, m.system.contacts, m.c
     x, Q, R, w, u, V = state
-    d, count = (R[0][2], R[1][2], R[2][2]), 0
+    d, count = touching.axis(R), 0
     slow = 0.5 * _REST * h * system.gravity
     for i in range(world.count(C)):
         if not world.exists(C, i):
@@ -66,8 +67,7 @@ def jump(system, C, c, h, t, state, landed, spent):
         return state, False
     for a in range(count):
         i = c.active[a]
-        dw, du = touching.impulse_response(system, R, on_world(c, i), c.rho[i])
-        w, u = vec.add(w, dw), (u[0] + du[0], u[1] + du[1])
+        w, u = touching.push(system, R, w, u, on_world(c, i), c.rho[i])
     for a in range(count):
         i = c.active[a]
         after = contact_step.relative_velocity(c, i, R, w, u)

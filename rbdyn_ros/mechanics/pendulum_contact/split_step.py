@@ -24,36 +24,30 @@ _TOUCHING = 1e-12  # of the rod's length: a smaller gap is closed
 @inlined
 def gap(C, i, state, t):
     """g of candidate i at t."""
-    x, R = state[0], state[2]
-    return world.touch(C, i, x, (R[0][2], R[1][2], R[2][2]), t)[0]
+    return world.touch(C, i, state[0], touching.axis(state[2]), t)[0]
 
 
 @inlined
 def opening(C, i, state, t):
     """dg/dt of candidate i at t [m/s]."""
-    x, R = state[0], state[2]
-    g, n, rho = world.touch(C, i, x, (R[0][2], R[1][2], R[2][2]), t)
-    v = touching.point_velocity(R, state[3], state[4], rho)
+    x, Q, R, w, u, V = state
+    g, n, rho = world.touch(C, i, x, touching.axis(R), t)
+    v = touching.point_velocity(R, w, u, rho)
     return vec.dot(n, vec.sub(v, world.velocity(C, i)))
 
 
 @part
-def advance_part(system, C, options, load, whole, t, h, u0, u1, state, guess, c):
+def advance_part(m, whole, t, h, state, guess):
     """A step of h from t, a part of the `whole`, with the closed contacts held: (state, turn,
     joint impulse, error). P is left in c.
     """
-    E = discrete_rod.equations(system, options.gamma, h)
-    tolerance, most = options.tolerance, options.max_iterations
-    count = contact_step.hold(C, c, whole, t, state)
+    E = discrete_rod.equations(m.system, m.inputs.gamma, h)
+    count = contact_step.hold(m.system.contacts, m.c, whole, t, state)
     if count == 0:
-        c.work[1] = 0.0
-        new, turn, impulse = contact_step.stage(
-            system, load, E, tolerance, most, u0, u1, state, guess, None
-        )
+        m.c.work[1] = 0.0
+        new, turn, impulse = contact_step.stage(m, E, state, guess, None)
         return new, turn, impulse, turn.error
-    return contact_step.solve_part(
-        system, load, E, tolerance, most, u0, u1, state, guess, c, count
-    )
+    return contact_step.solve_part(m, E, state, guess, count)
 
 
 @part
@@ -77,22 +71,23 @@ def penetrated(C, c, t, state):
 
 
 @part
-def instant(system, C, options, load, whole, t, h, u0, u1, state, guess, c, i, g1):
+def instant(m, whole, t, h, state, guess, i, g1):
     """The s in (0, h) after t where the gap of candidate i, which ends at g1 < 0, closes."""
+    C = m.system.contacts
     a, ga = 0.0, gap(C, i, state, t)
     rise = opening(C, i, state, t)
     if rise > 0.0:
         # a flight that begins and ends in this step: g = rise s - k s^2 with g(h) = g1 has its
         # apex here
         a = 0.5 * h * rise * h / (rise * h - g1)
-        new = advance_part(system, C, options, load, whole, t, a, u0, u1, state, guess, c)[0]
+        new = advance_part(m, whole, t, a, state, guess)[0]
         ga = gap(C, i, new, t + a)
     if not ga > 0.0:
         return 0.0
     s, b = h, bracket.Bracket(a, h, ga, g1, 0.0)
     for k in range(bracket.TRIALS):
         s = bracket.trial(b, k)
-        new = advance_part(system, C, options, load, whole, t, s, u0, u1, state, guess, c)[0]
+        new = advance_part(m, whole, t, s, state, guess)[0]
         g = gap(C, i, new, t + s)
         if abs(g) <= 1e-15 * C.length or b.closed - b.open <= 1e-15 * h:
             break
@@ -115,16 +110,15 @@ def take(c, count, h):
 
 
 @part
-def step(system, C, options, load, E, u0, u1, state, guess, c, t):
+def step(m, h, state, guess, t):
     """One step that splits at each impact: (state, turn, joint impulse, error, whether anything
     touched).
     """
-    h, left, total, touched = E.h, E.h, (0.0, 0.0, 0.0), False
-    new, turn, impulse, error = advance_part(
-        system, C, options, load, h, t, h, u0, u1, state, guess, c
-    )
+    system, C, c = m.system, m.system.contacts, m.c
+    left, total, touched = h, (0.0, 0.0, 0.0), False
+    new, turn, impulse, error = advance_part(m, h, t, h, state, guess)
     for k in range(_SPLITS + 1):
-        if not error <= options.tolerance:
+        if not error <= m.inputs.tolerance:
             return state, turn, total, error, touched
         i = penetrated(C, c, t + h, new)
         if i < 0:
@@ -134,20 +128,16 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
         touched = True
         now = t + h - left
         g = gap(C, i, new, t + h)
-        s = instant(system, C, options, load, h, now, left, u0, u1, state, guess, c, i, g)
+        s = instant(m, h, now, left, state, guess, i, g)
         if s == 0.0 and opening(C, i, state, now) >= 0.0:
             # it parts and comes back without a flight in between; the law lets go what need not be
             # held
             c.closed[i] = 1.0
-            new, turn, impulse, error = advance_part(
-                system, C, options, load, h, now, left, u0, u1, state, guess, c
-            )
+            new, turn, impulse, error = advance_part(m, h, now, left, state, guess)
             continue
         if s > 0.0:
-            state, turn, impulse, error = advance_part(
-                system, C, options, load, h, now, s, u0, u1, state, guess, c
-            )
-            if not error <= options.tolerance:
+            state, turn, impulse, error = advance_part(m, h, now, s, state, guess)
+            if not error <= m.inputs.tolerance:
                 return state, turn, total, error, touched
             total = vec.add(total, impulse)
             take(c, contact_step.closed(C, c), h)
@@ -155,15 +145,13 @@ def step(system, C, options, load, E, u0, u1, state, guess, c, t):
         V = state[5]
         c.depth[:] = 0.0
         lands = k >= _SPLITS - world.count(C)
-        state, ok = impact.jump(system, C, c, h, t + h - left, state, lands, 0.0)
+        state, ok = impact.jump(m, h, t + h - left, state, lands, 0.0)
         if not ok:
             return state, turn, total, np.inf, touched
         impact.add_forces(C, c, 1.0 / h)
         f = impact.on_rod(C, c)
         total = vec.add(total, vec.sub(vec.scale(system.rod_mass, vec.sub(state[5], V)), f))
         now = t + h - left
-        new, turn, impulse, error = advance_part(
-            system, C, options, load, h, now, left, u0, u1, state, guess, c
-        )
+        new, turn, impulse, error = advance_part(m, h, now, left, state, guess)
     contact_state.failed(c, contact_state.NO_SPLITS, c.active[0])
     return state, turn, total, np.inf, touched
