@@ -46,6 +46,7 @@ setup(
             "hypothesis",
             "mujoco",
             "pin",
+            "playwright",
             "pytest",
             "pytest-rerunfailures",
             "pytest-timeout",
@@ -53,6 +54,7 @@ setup(
             "ruff",
         ],
         "urdf": ["urdf-parser-py"],
+        "view": ["viser"],
     },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
