@@ -24,6 +24,7 @@ ORDER = (  # who stands later may import who stands before, and who stands besid
     {"parameters", "faults", "wire"},
     {"control", "simulation"},
     {"campaigns", "evaluation"},
+    {"view"},
     {"ros"},
     {"tools", "experiments", "cli", "__main__"},
 )

@@ -10,6 +10,7 @@ from rbdyn_ros.parameters.nodes import HIL, MONITOR, NODE, RECORDER, REFEREE, RE
 from rbdyn_ros.parameters.obstacles import OBSTACLES
 from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT
 from rbdyn_ros.parameters.simulator import SIMULATOR
+from rbdyn_ros.parameters.viewer import VIEWER
 from rbdyn_ros.schema import Parameter
 
 TITLED = {
@@ -30,6 +31,7 @@ TITLED = {
     "Recorder node": RECORDER,
     "Referee node": REFEREE,
     "Monitor node": MONITOR,
+    "Live view": VIEWER,
 }
 # what a simulation without nodes reads
 OFFLINE = PLANT + MISMATCH + CONTACT + (OBSTACLES,) + INITIAL + INPUT + INTEGRATOR
@@ -45,6 +47,7 @@ NODES = {
     "pendulum_recorder": RECORDER,
     "pendulum_referee": REFEREE,
     "pendulum_monitor": MONITOR,
+    "pendulum_viewer": VIEWER,
 }
 _OF_ROS = ("use_sim_time", "start_type_description_service")  # every node has them
 _LIST_THEM = "list all with `python -m rbdyn_ros parameters`"

@@ -1,0 +1,1 @@
+"""The live view in the browser: one page, and what fills it."""

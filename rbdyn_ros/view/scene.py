@@ -1,0 +1,225 @@
+"""What the live view shows, and what a person can do to it: the seam between the page and its
+sources.
+
+A `SceneState` is one instant of the pendulum, and the only model of what is drawn. A `Source`
+gives the newest one and takes what a person does: the offline loop (`view.offline`), a recording
+(`view.recording`) or the topics of ROS (`ros.viewer`). The page (`view.page`) draws what a source
+gives and computes no motion.
+
+The page is made by viser: MIT, pure Python, one bundled page that works without internet, with
+clicks and drags on bodies, sliders and plots; only its public interface is used. MuJoCo's viewer
+needs a desktop, Foxglove's page cannot push and is not installed by pip.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from rbdyn_ros.schema import Parameter
+from rbdyn_ros.types import Vector
+
+Planar = tuple[float, float]
+Quaternion = tuple[float, float, float, float]
+UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
+ZERO: Vector = (0.0, 0.0, 0.0)
+
+# kinds of an `Event`
+IMPACT, WATCHDOG, PUSH, STATUS, PARAMETER = "impact", "watchdog", "push", "status", "parameter"
+
+
+class Solid(NamedTuple):
+    """A thing that the pendulum can meet."""
+
+    name: str  # as in the parameters: "floor", "stops.x_min", "obstacle", or an obstacle's own
+    shape: str  # plane box cylinder sphere
+    position: Vector  # [m, world] its center; of a plane a point of it
+    attitude: Quaternion = UPRIGHT  # wxyz, body to world; axis 3 is a plane's normal
+    size: Vector = ZERO  # [m] edges of a box; (radius, length, 0) of a cylinder; (radius, 0, 0)
+
+
+class Shape(NamedTuple):
+    """The pendulum and its surroundings, which change seldom."""
+
+    rod_length: float = 2.4  # [m] from the joint to the tip
+    rod_radius: float = 0.03  # [m]
+    rod_center: float = 1.2  # [m] of mass, from the joint along the rod
+    travel: float = math.inf  # [m] the rails reach so far from the origin along x and along y
+    force_limit: float = math.inf  # [N] of the commanded force
+    solids: tuple[Solid, ...] = ()
+
+
+class Load(NamedTuple):
+    """A force at a point of the pendulum."""
+
+    point: Vector  # [m, world]
+    force: Vector  # [N, world]
+    torque: Vector = ZERO  # [N m, world]
+
+
+class Problem(NamedTuple):
+    """What is wrong now, and what to do about it."""
+
+    what: str  # a sentence: "The newest command is 0.4 s old."
+    advice: str  # a sentence: "Start a controller: ros2 run rbdyn_ros controller."
+    severe: bool = True  # False: a warning
+
+
+@dataclass
+class SceneState:
+    """One instant of the pendulum as it is shown; nan and None stand for what nobody knows."""
+
+    time: float  # [s] simulated
+    cart: Planar = (0.0, 0.0)  # [m, world] the joint, in the plane z = 0
+    attitude: Quaternion = UPRIGHT  # wxyz of the rod, body to world
+    cart_velocity: Planar = (math.nan, math.nan)  # [m/s, world]
+    angular_velocity: Vector = (math.nan, math.nan, math.nan)  # [rad/s, body]
+    shape: Shape = field(default_factory=Shape)
+    set_point: Planar | None = None  # [m, world] where the law shall bring the cart
+    commanded: Planar = (math.nan, math.nan)  # [N, world] force that the law asked for
+    applied: Planar = (math.nan, math.nan)  # [N, world] force that acts on the cart
+    disturbance: Load | None = None  # the push on the rod; None: nobody pushes
+    joint: Vector | None = None  # [N, world] force of the joint on the rod
+    contacts: tuple[Load, ...] = ()  # on the pendulum
+    energy: float = math.nan  # [J]
+    balance: float = math.nan  # [J] energy that the work done does not explain
+    command_age: float = math.nan  # [s] of the newest command
+    real_time_factor: float = math.nan  # simulated seconds per second, measured
+    status: str = ""  # playing, paused, fault: ..., as the simulator's ~/status says it
+    faults: tuple[str, ...] = ()  # those of faults.* that are on, such as "command.delay 0.02 s"
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def axis(self) -> Vector:
+        """The unit vector from the joint to the tip [world], axis 3 of the rod."""
+        w, x, y, z = self.attitude
+        return 2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)
+
+    @property
+    def tilt(self) -> float:
+        """The angle between the rod and the vertical [rad]."""
+        x, y, z = self.axis
+        return math.atan2(math.hypot(x, y), z)
+
+    def point(self, height: float) -> Vector:
+        """The point of the rod at `height` [m] from the joint [m, world]."""
+        x, y, z = self.axis
+        return self.cart[0] + height * x, self.cart[1] + height * y, height * z
+
+
+class Event(NamedTuple):
+    """What happened at an instant; a mark in the plots and a line of the page."""
+
+    time: float  # [s] simulated
+    kind: str  # IMPACT WATCHDOG PUSH STATUS PARAMETER
+    sentence: str
+
+
+class Control(NamedTuple):
+    """A value that a person can change, described by its parameter."""
+
+    parameter: Parameter  # name, unit, range, choices and description
+    value: Any  # now
+    group: str  # heading under which it stands: "Plant", "Faults", "Law lqr"
+
+
+class Capabilities(NamedTuple):
+    """What a source can do; the page offers nothing else."""
+
+    push: bool = False  # set_disturbance
+    set_point: bool = False
+    run: bool = False  # pause, resume
+    step: bool = False
+    reset: bool = False
+    rate: bool = False  # set_rate
+    seek: bool = False  # a recording: span and seek
+    record: bool = False  # start_recording, stop_recording
+    export: bool = False  # yaml
+
+
+class Source:
+    """Where the states come from, and where the pushes go. This one can do nothing; each real one
+    overrides what it can.
+
+    Every method returns at once and may be called from any thread; a refusal is a sentence, "" is
+    consent. None raises for what a person may do.
+    """
+
+    title = ""  # what is shown, such as "lqr, rk4" or "/pendulum_simulator"
+    span = (0.0, 0.0)  # [s] first and last time of a recording
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do now."""
+        return Capabilities()
+
+    def latest(self) -> SceneState | None:
+        """Return the newest state; None before the first."""
+        return None
+
+    def ghost(self) -> SceneState | None:
+        """Return the state of a second run at the same time; None where there is none."""
+        return None
+
+    def events(self, first: int) -> Sequence[Event]:
+        """Return the events from number `first` on, counted from 0; none are forgotten."""
+        return ()
+
+    def controls(self) -> Sequence[Control]:
+        """Return what can be changed, in the order in which it is shown."""
+        return ()
+
+    def set_control(self, name: str, value: Any) -> str:
+        """Change a value; the sentence of the refusal, or ""."""
+        return f"{name} cannot be changed here"
+
+    def set_disturbance(self, height: float, force: Vector) -> str:
+        """Let `force` [N, world] act on the rod at `height` [m] from the joint.
+
+        It acts until the next call, and no longer than a few tenths of a second: a page that is
+        gone pushes nobody. ZERO ends it.
+        """
+        return "nothing can be pushed here"
+
+    def set_point(self, x: float, y: float) -> str:
+        """Send the cart to a place [m, world]."""
+        return "there is no law that would take a set point"
+
+    def pause(self) -> str:
+        """Let time stand still."""
+        return "time cannot be paused here"
+
+    def resume(self) -> str:
+        """Let time run."""
+        return "time cannot be resumed here"
+
+    def step(self) -> str:
+        """Take one tick while paused."""
+        return "nothing here takes single steps"
+
+    def reset(self) -> str:
+        """Go back to the initial state."""
+        return "nothing here can be reset"
+
+    def set_rate(self, factor: float) -> str:
+        """Simulate or play `factor` seconds per second."""
+        return "the rate cannot be changed here"
+
+    def seek(self, time: float) -> str:
+        """Show the state of a recording at a time [s]."""
+        return "only a recording has a time to choose"
+
+    def start_recording(self) -> str:
+        """Keep every tick from now on."""
+        return "nothing can be recorded here; use the recorder node"
+
+    def stop_recording(self, suffix: str = ".csv") -> tuple[str, bytes]:
+        """Return (name of the file, its content) of what was kept; ("", b"") of nothing."""
+        return "", b""
+
+    def yaml(self) -> str:
+        """Return the present state and parameters as a parameter file."""
+        return ""
+
+    def close(self) -> None:
+        """End what runs; nothing is called afterwards."""
