@@ -2,7 +2,7 @@
 holds it.
 
     class Params(NamedTuple):
-        rod_mass: Annotated[float, spec("Sets the mass of the rod.", "kg", "rod.mass", above=0.0)] = 1.0
+        mass: Annotated[float, spec("Sets the rod's mass.", "kg", "rod.mass", above=0.0)] = 1.0
 
 `table(Params)` derives the parameters, `record(Params, values)` reads checked values by name into
 it, and `check` is the one check that a value passes, wherever it comes from.
@@ -182,7 +182,7 @@ def check(parameter: Parameter, value: object, source: str) -> Any:
 
 
 def expected(parameter: Parameter) -> str:
-    """The values that are allowed, in words: "a number > 0", "a list of 3 numbers", "rk4 or tqdl"."""
+    """The allowed values, in words: "a number > 0", "a list of 3 numbers", "rk4 or tqdl"."""
     choices = _choices(parameter)
     if choices:
         return ("one of " if len(choices) > 2 else "") + _either(choices)
@@ -276,7 +276,7 @@ def direction(vector: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def unit_quaternion(quaternion: tuple[float, ...]) -> tuple[float, ...]:
-    """Return q / |q| of a quaternion whose norm is 1 up to the digits with which it was written."""
+    """Return q / |q| of a quaternion whose norm is 1 up to the digits that were written."""
     norm = math.hypot(*quaternion)
     if abs(norm - 1.0) > _TOLERANCE:
         advice = "divide it by its norm" if norm > 0.0 else "upright is [1, 0, 0, 0]"

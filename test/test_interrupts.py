@@ -1,3 +1,5 @@
+"""Interrupts: a second signal does not cut off what the first one ends in order."""
+
 import signal
 import subprocess
 import sys

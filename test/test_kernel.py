@@ -1,4 +1,4 @@
-"""Kernels: the cache knows what a kernel calls, one type compiles once, a step allocates nothing."""
+"""Kernels: the cache knows what a kernel calls, one type compiles once, no step allocates."""
 
 import dis
 import os
@@ -114,8 +114,13 @@ def test_fingerprint_is_the_same_in_every_process():
 
 
 PACKAGE = {
-    "low.py": "from rbdyn_ros.kernel import kernel\n@kernel\ndef low(x):\n    return {factor} * x\n",
-    "high.py": "from rbdyn_ros.kernel import kernel\nfrom low import low\n@kernel\ndef high(x):\n    return low(x) + 1.0\n",
+    "low.py": (
+        "from rbdyn_ros.kernel import kernel\n@kernel\ndef low(x):\n    return {factor} * x\n"
+    ),
+    "high.py": (
+        "from rbdyn_ros.kernel import kernel\nfrom low import low\n"
+        "@kernel\ndef high(x):\n    return low(x) + 1.0\n"
+    ),
     "main.py": "from high import high\nprint(high(10.0), sum(high.stats.cache_hits.values()))\n",
 }
 

@@ -149,7 +149,8 @@ def plant(system: System) -> tuple[float, ...]:
         )
     across, _, along = system.inertia
     return (
-        system.cart_mass, system.cart_damping, system.rod_mass, system.center, across, along, system.joint_damping, system.gravity,
+        system.cart_mass, system.cart_damping, system.rod_mass, system.center, across, along,
+        system.joint_damping, system.gravity,
     )  # fmt: skip
 
 

@@ -1,8 +1,10 @@
 """A campaign's folder: what it asks for, and one Parquet file for each batch of samples, whole or
 not there.
 
-campaign.json                 the plan, another one is refused; its laws, with others it begins anew; when and where it was computed
-parts/part-000000.parquet     written beside, flushed, then renamed: a run that is cut off leaves no half of a file
+campaign.json                 the plan, another one is refused; its laws, with others it begins
+                              anew; when and where it was computed
+parts/part-000000.parquet     written beside, flushed, then renamed: a run that is cut off leaves
+                              no half of a file
 """
 
 import hashlib

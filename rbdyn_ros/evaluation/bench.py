@@ -114,8 +114,10 @@ class Bench:
         params, method = self.params, integrator(c.integrator)
         watching = observers.observer(c, params)
         conditions = closed_loop.Conditions(
-            reference=reference, force_limit=c.force_limit, travel=c.travel or math.inf, step=c.step, faults=c.faults, seed=c.seed,
-            observer=watching, observer_force=c.observer_force, gain=gain, pushes=pushes, stop=stop,
+            reference=reference, force_limit=c.force_limit, travel=c.travel or math.inf,
+            step=c.step, faults=c.faults, seed=c.seed,
+            observer=watching, observer_force=c.observer_force, gain=gain, pushes=pushes,
+            stop=stop,
             name=f"the law {self.subject.name}", patience=self.subject.patience,
         )  # fmt: skip
         run = closed_loop.run(

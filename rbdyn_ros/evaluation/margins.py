@@ -4,7 +4,7 @@ upright.
 With u = -K e per axis, K by central differences of the law, and (A, B) of the stepper over the
 control period h,
 
-    L(z) = K (z - A)^-1 B,   z = exp(j w h):    1 + g L(z) exp(-j w d) = 0   at the edge of stability,
+    L(z) = K (z - A)^-1 B,  z = exp(j w h):  1 + g L(z) exp(-j w d) = 0  at the edge of stability,
 
 for a delay d with |L| = 1 and d = (pi + arg L) / w, for a gain g with arg L = pi and g = 1 / |L|.
 

@@ -3,7 +3,8 @@
 A file of measures/ exports
 
     QUESTION                  what it asks, one sentence
-    SETTINGS                  its own settings, a table of `schema.Parameter`, besides those of `conditions`
+    SETTINGS                  its own settings, a table of `schema.Parameter`, besides those of
+                              `conditions`
     VALUES                    name -> Value
     OVER_ROS                  whether it also works with a law behind topics
     measure(bench, conditions, settings)  -> Measured
@@ -12,7 +13,7 @@ One that is about many independent runs exports, in the place of `measure`, what
 shared among processes:
 
     starts(bench, conditions, settings)           how many there are
-    outcomes(bench, conditions, settings, part)   rows of numbers (n, m) of those whose numbers are in the range `part`
+    outcomes(bench, conditions, settings, part)   rows (n, m) of those in the range `part`
     summary(settings, rows)                       -> Measured
 """
 

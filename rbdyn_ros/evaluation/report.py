@@ -136,7 +136,8 @@ def page(
     kinds = {kind: KINDS[kind] for kind in subject.kinds}
     return environment.get_template("report.html").render(
         suite=suite, subject=subject, kinds=kinds, options=options, plant=plant, rows=rows,
-        summary=table.summary(suite, cases), sittings=sittings, identity=subject.identity, tolerances=TOLERANCES, seeds=_seeds(suite),
+        summary=table.summary(suite, cases), sittings=sittings, identity=subject.identity,
+        tolerances=TOLERANCES, seeds=_seeds(suite),
     )  # fmt: skip
 
 

@@ -7,12 +7,12 @@ rows:
   S3:
     title: release from 10 degrees
     measure: release                # a file of evaluation/measures
-    for: balance                    # a kind of law, a list of kinds, any, or plant: no law takes part
+    for: balance                    # a kind of law, a list of kinds, any, or plant: no law
     settings: {tilt: 10}            # of `conditions` and of the measure
     law: {lqr: {force_weight: 0.1}} # options of laws, for this row
     require: [settling_time <= 3.5, travel <= 0.7]
     quick: {duration: 5}            # settings of the quick form; true: as it is; absent: not in it
-    cases:                          # each with its own settings, law, require, measure, for, quick over the row's
+    cases:                          # each with its own settings, law, require, measure, ...
       10 N: {settings: {force_limit: 10}, require: [settling_time <= 4]}
     picture: {x: force_limit, y: settling_time, title: ...}   # the cases as a curve
 """

@@ -117,8 +117,8 @@ FACE, BALLS = np.int64(0), np.int64(1)
 WORLD = np.int64(-1)
 
 # Shapes that can touch each other: center and axes (as rows) in the body, half edges of a box,
-# radius of a ball, friction, restitution; center and axes in the world, low and high end of the box
-# about it along the world's axes.
+# radius of a ball, friction, restitution; center and axes in the world, low and high end of the
+# box about it along the world's axes.
 PLACE_IN, AXES_IN, EXTENT, ROUND, MU_OF, E_OF, CENTER, AXES, _n = offsets(3, 9, 3, 1, 1, 1, 3, 9)
 LOW, HIGH, COLLIDER = (_n + c for c in offsets(3, 3))
 # ... and their integers: what it is, its body, the first of its slots, a place in the sorted list.

@@ -2,7 +2,7 @@
 
 Least in the bodies' kinetic metric, q = q_0 (+) w with
 
-    0 = C(q_0) + A w,     0 <= g_N(q_0) + D_N w  _|_  P >= 0,     M w = A^T nu + D_N^T P                (N.18)
+    0 = C(q_0) + A w,     0 <= g_N(q_0) + D_N w  _|_  P >= 0,     M w = A^T nu + D_N^T P     (N.18)
 
 repeated with new gradients until |C| and the overlaps are below the tolerance. w is a displacement
 along the bodies' velocities and (+) the exponential: every C is asked at quaternions of norm 1,

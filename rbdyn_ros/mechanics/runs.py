@@ -50,7 +50,7 @@ class Record(NamedTuple):
     iterations: int  # of Newton's method; none by multipliers
     ok: bool
     message: str  # why it stopped early, else ""
-    # (k, 2) the colliders i < j that have touched, (rows, k, 4) their impulses since the row before
+    # (k, 2) the colliders i < j that have touched, (rows, k, 4) their impulses since the last row
     # [N s]: along the normals, vector on the body of i [world]
     colliders: Array = np.zeros((0, 2), np.int64)
     collider_impulses: Array = np.zeros((0, 0, 4))

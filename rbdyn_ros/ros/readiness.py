@@ -134,6 +134,7 @@ def answers(node: Node, topics: Iterable[str], names: Iterable[str] | None = Non
     for topic in map(node.resolve_topic_name, topics):
         for publisher in node.get_publishers_info_by_topic(topic):
             if names is None or publisher.node_name in names:
-                state = f"{publisher.node_namespace.rstrip('/')}/{publisher.node_name}/controller_state"
+                space = publisher.node_namespace.rstrip("/")
+                state = f"{space}/{publisher.node_name}/controller_state"
                 found |= {topic, state} if node.count_publishers(state) else {topic}
     return found

@@ -61,6 +61,6 @@ def _main(node: str) -> int:
         code = left.code or 0
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(
-        code
-    )  # all is done; to tear down the interpreter takes half a second, in which a second signal would be an error
+    # All is done: tearing down the interpreter takes half a second, in which a second signal would
+    # be an error.
+    os._exit(code)

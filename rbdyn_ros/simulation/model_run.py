@@ -84,7 +84,8 @@ def job(arguments: argparse.Namespace, out: Path, events: Path | None) -> Job:
         raise ValueError(f"--composition is {composition}; for {path} it must be {fit}")
     if events and not (file.scene.contacts or file.scene.colliders):
         raise ValueError(
-            f"--events is given, but {path} has no contacts; write some below contacts:, or colliders:"
+            f"--events is given, but {path} has no contacts; "
+            "write some below contacts:, or colliders:"
         )
     width = 13 * len(file.scene.bodies) + 6 * len(file.scene.joints) + 4 * len(file.scene.contacts)
     if planned.count * width > MOST_NUMBERS:

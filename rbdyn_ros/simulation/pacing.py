@@ -24,8 +24,8 @@ def exact_sleeps() -> bool:
 class Pacer:
     """Deadline k is base + k period. A tick that ends after its deadline has overrun.
 
-    `skip`  what is late by less than a period is caught up; whole periods that are lost are skipped, and the base moves by
-            them: the deadlines keep their beat
+    `skip`  what is late by less than a period is caught up; whole periods that are lost are
+            skipped, and the base moves by them: the deadlines keep their beat
     `slip`  the base moves by whatever is late: every tick has its full period, and time slides
     `stop`  as skip; the caller looks at what `wait` returns
     """

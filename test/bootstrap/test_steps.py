@@ -97,8 +97,8 @@ import subprocess, sys, time
 sys.path.insert(0, sys.argv[1])
 from bootstrap.steps import locked
 with locked() as lock:
-    child = subprocess.Popen([sys.executable, '-c', 'import time; print("holding", flush=True); time.sleep(60)'],
-                             pass_fds=(lock,))
+    holder = 'import time; print("holding", flush=True); time.sleep(60)'
+    child = subprocess.Popen([sys.executable, '-c', holder], pass_fds=(lock,))
     print(child.pid, flush=True)
     time.sleep(60)
 """

@@ -3,8 +3,8 @@
 import pytest
 
 from rbdyn_ros.campaigns import plan
-from rbdyn_ros.parameters.yaml_file import assignment
 from rbdyn_ros.parameters.shipped import config
+from rbdyn_ros.parameters.yaml_file import assignment
 
 
 @pytest.fixture

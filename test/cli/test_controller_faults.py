@@ -101,8 +101,8 @@ CASES = {  # where and what goes wrong: what is reported, {line} being that of t
     "refuses every state": (
         {"in_first_command": "tilted and np.zeros(2) + wrong(np.zeros, 3)"},
         (
-            "the controller gives no force: state refused: the law mine raised ValueError: operands "
-            "could not be broadcast .* \\({file}:{line}\\)"
+            "the controller gives no force: state refused: the law mine raised ValueError: "
+            "operands could not be broadcast .* \\({file}:{line}\\)"
         ),
     ),
     "raises after a while": (

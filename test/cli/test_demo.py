@@ -160,7 +160,9 @@ def turn(stage):
     if not clock:
         clock.append(Polled(stage.node))
         newest = QoSProfile(depth=1)
-        clock[0].listen(Clock, "/clock", lambda t: now.append(nanoseconds(t.message.clock)), newest)
+        clock[0].listen(
+            Clock, "/clock", lambda t: now.append(nanoseconds(t.message.clock)), newest
+        )
     if stage.topic_observer.simulator == "playing":
         seen.append(stage.topic_observer.stamp)
     if seen and seen[-1] > seen[0] + 500_000_000:

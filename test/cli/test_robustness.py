@@ -59,20 +59,47 @@ QUICK_SWEEP = "params_files: [pendulum.yaml]\nduration: 0.1\nstart.tilt: {grid: 
 SUITE = "rows: {A: {measure: release, settings: {tilt: 2}, require: [settling_time <= 5]}}\n"
 COMMANDS = {
     "demo": Command(
-        ("--duration", "100"), {"--out": ("demo", FRESH)}, {"--params-file": YAML, "--controller": LAW}, ros=True, lasts=6.0,
+        ("--duration", "100"),
+        {"--out": ("demo", FRESH)},
+        {"--params-file": YAML, "--controller": LAW},
+        ros=True,
+        lasts=6.0,
         codes=(0, 1),
     ),
     "evaluate": Command(
         ("--controller", "lqr", "--rows", "S3,S4", "--jobs", "1"),
         {"--out": ("scored", FRESH)},
         {"--params-file": YAML, "--suite": YAML, "--controller": LAW},
-        short=("--controller", "lqr", "--suite", "suite.yaml", "--jobs", "1"), lasts=4.0,
+        short=("--controller", "lqr", "--suite", "suite.yaml", "--jobs", "1"),
+        lasts=4.0,
     ),
-    "experiment": Command(("bouncing_ball", "--short"), {"--out": ("pictures", FOLDER)}, {}, short=("bouncing_ball", "--short"), lasts=4.0),
-    "fuzz": Command(("--frames", "1000000", "--bridge", "0"), {"--json": ("fuzz.json", FILE)}, {}, short=("--frames", "50", "--bridge", "0")),
-    "gains": Command((), {"--out": ("gains.h", FILE)}, {"--params-file": YAML}, short=("--controller", "pd"), lasts=1.0),
+    "experiment": Command(
+        ("bouncing_ball", "--short"),
+        {"--out": ("pictures", FOLDER)},
+        {},
+        short=("bouncing_ball", "--short"),
+        lasts=4.0,
+    ),
+    "fuzz": Command(
+        ("--frames", "1000000", "--bridge", "0"),
+        {"--json": ("fuzz.json", FILE)},
+        {},
+        short=("--frames", "50", "--bridge", "0"),
+    ),
+    "gains": Command(
+        (),
+        {"--out": ("gains.h", FILE)},
+        {"--params-file": YAML},
+        short=("--controller", "pd"),
+        lasts=1.0,
+    ),
     "hil": Command(
-        ("--udp", "47999"), {"--json": ("hil.json", FILE)}, {"--params-file": YAML}, ros=True, lasts=4.0, codes=(0, 1)
+        ("--udp", "47999"),
+        {"--json": ("hil.json", FILE)},
+        {"--params-file": YAML},
+        ros=True,
+        lasts=4.0,
+        codes=(0, 1),
     ),
     "parameters": Command((), {}, {}, short=("rod",), lasts=1.0),
     "repair": Command(("bag",), {"--out": ("saved", FRESH)}, {"bag": BAG}, short=("bag",)),
@@ -86,12 +113,17 @@ COMMANDS = {
         {"--params-file": YAML, "--controller": LAW, "--model": YAML},
         short=("--duration", "0.1", "--out", "run.csv"),
     ),
-    "soak": Command(("--minutes", "1"), {"--out": ("soak", FRESH)}, {}, ros=True, lasts=4.0, codes=(0, 1)),
-    "sweep": Command(
-        ("slow.yaml", "--jobs", "1", "--out", "swept"), {"--out": ("swept", FRESH)}, {"file": YAML, "--controller": LAW},
-        short=("quick.yaml", "--jobs", "1", "--out", "swept"), lasts=4.0,
+    "soak": Command(
+        ("--minutes", "1"), {"--out": ("soak", FRESH)}, {}, ros=True, lasts=4.0, codes=(0, 1)
     ),
-}  # fmt: skip
+    "sweep": Command(
+        ("slow.yaml", "--jobs", "1", "--out", "swept"),
+        {"--out": ("swept", FRESH)},
+        {"file": YAML, "--controller": LAW},
+        short=("quick.yaml", "--jobs", "1", "--out", "swept"),
+        lasts=4.0,
+    ),
+}
 IMPACTS = (
     "--duration",
     "1e4",
@@ -216,7 +248,7 @@ def refused(words: list, capsys) -> str:
 
 
 # the table is complete
-# -------------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
 
 
 def test_every_command_is_in_the_table():
@@ -243,7 +275,7 @@ def test_every_option_that_names_a_file_is_in_the_table(name):
 
 
 # outputs
-# ---------------------------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name, option", options("outputs"))
@@ -360,7 +392,7 @@ def test_a_picture_that_cannot_be_written_costs_neither_verdict_nor_tables(folde
 
 
 # inputs
-# ----------------------------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
 
 YAML_FAULTS = {
     "missing": None,

@@ -168,8 +168,8 @@ def test_bad_input_is_one_sentence(simulate, options, sentence):
         (
             "return float('nan'), 0.0",
             (
-                "the law pull returned (nan, 0.0) at t = 0.000 s; it must return two finite forces "
-                "[N]"
+                "the law pull returned (nan, 0.0) at t = 0.000 s; it must return two finite "
+                "forces [N]"
             ),
         ),
         ("return 1.0", "the law pull returned 1.0 at t = 0.000 s"),

@@ -115,8 +115,8 @@ def test_a_run_without_impacts_writes_the_names_of_the_columns_only(simulate):
             (),
             "events.csv",
             (
-                "--events is given, but the pendulum meets nothing; set contact.floor.enabled=true, "
-                "a stop or an obstacle"
+                "--events is given, but the pendulum meets nothing; set "
+                "contact.floor.enabled=true, a stop or an obstacle"
             ),
         ),
         (FLOOR, "events.npz", "--events is events.npz; it must end in .csv"),

@@ -48,8 +48,10 @@ def test_the_model_in_casadi_is_the_plant():
     chance, DM = np.random.default_rng(1), casadi_mpc.casadi.DM
     for _ in range(50):
         params = model.Params(
-            cart_mass=chance.uniform(0.5, 3.0), rod_mass=chance.uniform(0.5, 2.0), rod_inertia=tuple(chance.uniform(0.3, 0.5, 3)),
-            cart_damping=chance.uniform(0.0, 1.0), joint_damping=chance.uniform(0.0, 0.1), rod_center_of_mass=chance.uniform(0.5, 1.5),
+            cart_mass=chance.uniform(0.5, 3.0), rod_mass=chance.uniform(0.5, 2.0),
+            rod_inertia=tuple(chance.uniform(0.3, 0.5, 3)),
+            cart_damping=chance.uniform(0.0, 1.0), joint_damping=chance.uniform(0.0, 0.1),
+            rod_center_of_mass=chance.uniform(0.5, 1.5),
         )  # fmt: skip
         system, input = model.build(params), model.no_input()
         q, x, u, w = (

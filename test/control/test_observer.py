@@ -10,7 +10,6 @@ import pytest
 from rbdyn_ros.control.laws import lqr, swing_up
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.control.observer.observer import Observer
-from rbdyn_ros.parameters.controller import Noise
 from rbdyn_ros.control.step_linearisation import of_step
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.integrators.select import select
@@ -19,6 +18,7 @@ from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.numerics.finite_difference import jacobian
+from rbdyn_ros.parameters.controller import Noise
 from rbdyn_ros.types import State
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)

@@ -115,17 +115,19 @@ def test_annotations_give_sentence_unit_and_range():
 
 
 def test_annotations_that_cannot_be_read_are_named():
-    kind = NamedTuple("Options", [("gain", "Nothing")])
-    kind._field_defaults = {"gain": 3.0}
+    class Kind(NamedTuple):
+        gain: "Nothing" = 3.0  # noqa: F821
+
     with pytest.raises(ValueError, match="controller mine: .*'Nothing' is not defined"):
-        options.table("mine", SimpleNamespace(Options=kind))
+        options.table("mine", SimpleNamespace(Options=Kind))
 
 
 def test_a_type_that_no_parameter_has_is_named():
-    kind = NamedTuple("Options", [("gain", Annotated[tuple, spec("Sets the gains.")])])
-    kind._field_defaults = {"gain": (3.0,)}
+    class Kind(NamedTuple):
+        gain: Annotated[tuple, spec("Sets the gains.")] = (3.0,)
+
     with pytest.raises(ValueError, match="controller mine: .*no parameter is a <class 'tuple'>"):
-        options.table("mine", SimpleNamespace(Options=kind))
+        options.table("mine", SimpleNamespace(Options=Kind))
 
 
 def test_annotations_for_others_are_left_alone():

@@ -30,7 +30,10 @@ rows:
     quick: {tilt: 2}
     cases:
       weak: {settings: {force_limit: 10}}
-      strong: {settings: {force_limit: 50, tilt: 20}, require: [travel <= 1.5, peak_force >= 1e1], quick: false}
+      strong:
+        settings: {force_limit: 50, tilt: 20}
+        require: [travel <= 1.5, peak_force >= 1e1]
+        quick: false
     picture: {x: force_limit, y: travel}
   B: {measure: step_response, require: overshoot <= 5}
 """
@@ -120,8 +123,8 @@ def test_a_case_that_is_asked_otherwise_has_another_key(read):
             "settling_time <= 3.5",
             "settling_time < 3.5",
             (
-                "require: 'settling_time < 3.5' is not a requirement; write a value, <= or >=, and "
-                "a number"
+                "require: 'settling_time < 3.5' is not a requirement; write a value, <= or >=, "
+                "and a number"
             ),
         ),
         (
@@ -138,8 +141,8 @@ def test_a_case_that_is_asked_otherwise_has_another_key(read):
             "tilt: 10",
             "titl: 10",
             (
-                "rows.A.cases.weak.settings: titl is not a setting of the measure release; did you "
-                "mean tilt?"
+                "rows.A.cases.weak.settings: titl is not a setting of the measure release; did "
+                "you mean tilt?"
             ),
         ),
         (
@@ -166,7 +169,7 @@ def test_a_case_that_is_asked_otherwise_has_another_key(read):
             "10",
             "rows.A.cases.weak.settings is 10; it must be `name: value` lines",
         ),
-        ("  B: {", "  A: {", "mine.yaml:15: broken YAML: A is given twice"),
+        ("  B: {", "  A: {", "mine.yaml:18: broken YAML: A is given twice"),
         ("  B: {", "  B: [", "broken YAML"),
     ],
 )

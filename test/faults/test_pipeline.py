@@ -8,7 +8,8 @@ from rbdyn_ros.types import State
 
 TICK = 0.002
 ALL = Faults(
-    command_delay=0.004, command_jitter=0.01, command_drop=0.1, command_duplicate=0.1, state_delay=0.004, state_drop=0.1,
+    command_delay=0.004, command_jitter=0.01, command_drop=0.1, command_duplicate=0.1,
+    state_delay=0.004, state_drop=0.1,
     state_freeze=0.1, noise=Noise(*(1e-3,) * 6), actuator=Drive(0.1, 1.0, 2.0, 0.01, 0.1),
 )  # fmt: skip
 

@@ -242,8 +242,14 @@ def test_a_leaning_wall_stops_the_tip_and_friction_holds_it(split):
     """A half space with a normal that points up and back: the tip meets it, bounces, and stays;
     its force lies in the cone.
     """
-    wall = Contacts(obstacle=world.HALF_SPACE, obstacle_point=(2.0, 0.0, 0.0), obstacle_normal=(-0.6, 0.0, 0.8), obstacle_friction=0.9,
-                    obstacle_restitution=0.3, length=2.4)  # fmt: skip
+    wall = Contacts(
+        obstacle=world.HALF_SPACE,
+        obstacle_point=(2.0, 0.0, 0.0),
+        obstacle_normal=(-0.6, 0.0, 0.8),
+        obstacle_friction=0.9,
+        obstacle_restitution=0.3,
+        length=2.4,
+    )
     rows, memory, _ = fall(
         wall._replace(stop_low=(-2.5, -1.0), stop_high=(0.0, 1.0)), 1e-3, 10.0, split, every=10
     )

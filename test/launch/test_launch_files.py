@@ -27,9 +27,10 @@ import sys
 from launch import LaunchDescription, LaunchService
 from launch.actions import IncludeLaunchDescription
 path, *arguments = sys.argv[1:]
+pairs = [argument.split(':=') for argument in arguments]
 service = LaunchService()
-service.include_launch_description(LaunchDescription([
-    IncludeLaunchDescription(path, launch_arguments=[argument.split(':=') for argument in arguments])]))
+service.include_launch_description(
+    LaunchDescription([IncludeLaunchDescription(path, launch_arguments=pairs)]))
 sys.exit(service.run())
 """  # what `ros2 launch` does with a path
 TIMEOUT = 120.0  # [s] a loaded machine may compile first

@@ -2,6 +2,7 @@
 has other rows, other matrices and another friction solver.
 """
 
+import dense_bodies as network
 import numpy as np
 import pytest
 
@@ -11,7 +12,6 @@ from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import moreau_jean, scene, shapes
 from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
 from rbdyn_ros.mechanics.network import moreau_jean as general
-import dense_bodies as network
 
 
 def block():

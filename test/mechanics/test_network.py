@@ -2,6 +2,7 @@
 touching points.
 """
 
+import dense_bodies as network
 import numpy as np
 import pytest
 
@@ -9,7 +10,6 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model, moreau_jean, projection, scene, shapes
 from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
 from rbdyn_ros.mechanics.network import event_driven, laws
-import dense_bodies as network
 from rbdyn_ros.mechanics.network.second_order import differentiated
 
 RNG = np.random.default_rng(7)

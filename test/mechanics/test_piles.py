@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics import colliding, moreau_jean, projection, runs, shapes
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import colliding, moreau_jean, projection, runs, shapes
 from rbdyn_ros.mechanics.description import geoms, pairs
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
+from rbdyn_ros.mechanics.network import event_driven
 
 G, H, FLOOR = 9.81, 2e-3, geoms.plane()
 CUBE = (0.2, 0.2, 0.2)
-from rbdyn_ros.mechanics.network import event_driven
 
 
 def pile(parts, shaped, friction=0.5, restitution=0.0, contacts=None):

@@ -59,17 +59,23 @@ def test_a_rail_as_long_as_the_default_has_no_end():
 def test_every_parameter_arrives_at_its_place():
     """Each set to a number of its own; a field that takes another's would show."""
     numbers = {
-        "contact.floor.enabled": True, "contact.floor.height": -0.21, "contact.floor.friction": 0.22, "contact.floor.restitution": 0.23,
-        "contact.stops.x_min": -0.31, "contact.stops.x_max": 0.32, "contact.stops.y_min": -0.33, "contact.stops.y_max": 0.34,
-        "contact.stops.restitution": 0.35, "contact.obstacle.kind": "half_space", "contact.obstacle.center": (0.41, 0.42, 0.43),
-        "contact.obstacle.normal": (0.6, 0.0, 0.8), "contact.obstacle.radius": 0.44, "contact.obstacle.friction": 0.45,
-        "contact.obstacle.restitution": 0.46, "contact.bias": 0.51, "contact.impact_law": "newton", "contact.newton_restitution": True,
+        "contact.floor.enabled": True, "contact.floor.height": -0.21,
+        "contact.floor.friction": 0.22, "contact.floor.restitution": 0.23,
+        "contact.stops.x_min": -0.31, "contact.stops.x_max": 0.32, "contact.stops.y_min": -0.33,
+        "contact.stops.y_max": 0.34,
+        "contact.stops.restitution": 0.35, "contact.obstacle.kind": "half_space",
+        "contact.obstacle.center": (0.41, 0.42, 0.43),
+        "contact.obstacle.normal": (0.6, 0.0, 0.8), "contact.obstacle.radius": 0.44,
+        "contact.obstacle.friction": 0.45,
+        "contact.obstacle.restitution": 0.46, "contact.bias": 0.51,
+        "contact.impact_law": "newton", "contact.newton_restitution": True,
     }  # fmt: skip
     assert set(numbers) == {parameter.name for parameter in CONTACT}
     assert contacts(values() | numbers, 1.9) == Contacts(
         floor=1.0, floor_height=-0.21, floor_friction=0.22, floor_restitution=0.23,
         stop_low=(-0.31, -0.33), stop_high=(0.32, 0.34), stop_restitution=0.35,
-        obstacle=HALF_SPACE, obstacle_point=(0.41, 0.42, 0.43), obstacle_normal=(0.6, 0.0, 0.8), obstacle_radius=0.44,
+        obstacle=HALF_SPACE, obstacle_point=(0.41, 0.42, 0.43), obstacle_normal=(0.6, 0.0, 0.8),
+        obstacle_radius=0.44,
         obstacle_friction=0.45, obstacle_restitution=0.46, bias=0.51, impact_law=1.0, length=1.9,
     )  # fmt: skip
 

@@ -176,8 +176,8 @@ def test_a_centre_of_mass_is_a_distance_or_a_point(read, written, distance):
         (
             "input.force_x: [3, 2]",
             (
-                "a.yaml:1: input.force_x is .*; it must be a list of finite numbers whose length is "
-                "a multiple of 3"
+                "a.yaml:1: input.force_x is .*; it must be a list of finite numbers whose length "
+                "is a multiple of 3"
             ),
         ),
         (

@@ -5,8 +5,8 @@ import pytest
 
 from rbdyn_ros.parameters import obstacles, tables
 from rbdyn_ros.parameters.contact import contacts
-from rbdyn_ros.parameters.yaml_file import assignment, offline_values
 from rbdyn_ros.parameters.shipped import config
+from rbdyn_ros.parameters.yaml_file import assignment, offline_values
 
 TABLE = ("obstacles=[table]", "obstacle.table.shape=box", "obstacle.table.size=[1, 2, 0.5]")
 

@@ -25,10 +25,14 @@ from rbdyn_ros.ros.controller.controller import Controller
 from rbdyn_ros.ros.simulator.simulator import Simulator
 
 HEARD = {
-    "joint_states": JointState, "odometry": Odometry, "imu/data": Imu, "multi_dof_joint_states": MultiDOFJointState, "/tf": TFMessage,
-    "ground_truth/odometry": Odometry, "wrench/cart": WrenchStamped, "wrench/contact": WrenchStamped, "wrench/joint": WrenchStamped,
-    "wrench/disturbance": WrenchStamped, "pendulum_simulator/markers": MarkerArray, "pendulum_simulator/integrator": Float64MultiArray,
-    "pendulum_simulator/faults": Float64MultiArray, "pendulum_controller/controller_state": Float64MultiArray,
+    "joint_states": JointState, "odometry": Odometry, "imu/data": Imu,
+    "multi_dof_joint_states": MultiDOFJointState, "/tf": TFMessage,
+    "ground_truth/odometry": Odometry, "wrench/cart": WrenchStamped,
+    "wrench/contact": WrenchStamped, "wrench/joint": WrenchStamped,
+    "wrench/disturbance": WrenchStamped, "pendulum_simulator/markers": MarkerArray,
+    "pendulum_simulator/integrator": Float64MultiArray,
+    "pendulum_simulator/faults": Float64MultiArray,
+    "pendulum_controller/controller_state": Float64MultiArray,
 }  # fmt: skip
 
 

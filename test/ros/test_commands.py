@@ -179,6 +179,5 @@ def test_the_force_of_the_readme_is_seen_at_the_cart(graph):
         )
     )
     graph.probe.destroy_timer(timer)
-    assert (
-        1.0 / int(rate) < 0.1
-    )  # what is published once per second, as ros2 topic pub does by itself, is silenced by the watchdog
+    # What is published once per second, as ros2 topic pub does by itself, meets the watchdog.
+    assert 1.0 / int(rate) < 0.1

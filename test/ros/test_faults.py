@@ -182,7 +182,7 @@ def test_a_third_of_the_commands_lost_and_20_ms_of_jitter(graph):
     simulator = graph.simulator(**LOCKSTEP, **rough, initial__orientation=LEANING)
     graph.controller(cart__damping=0.5, period=0.01)
     runner, counts = simulator.runner, simulator.runner.signals.faults.counts
-    for turn in range(3):
+    for _ in range(3):
         end = runner.plant.time + 0.5
         graph.until(lambda: runner.plant.time > end)
         assert graph.call(SetBool, f"{NODE}/pause", data=True).success

@@ -42,9 +42,12 @@ STOPS = dict(
     contact__stops__restitution=0.5,
 )
 FAULTS = dict(
-    seed=5, faults__command__delay=0.004, faults__command__jitter=0.006, faults__command__drop=0.2, faults__command__duplicate=0.1,
-    faults__state__delay=0.004, faults__state__drop=0.05, faults__state__freeze=0.05, faults__noise__angle=1e-3,
-    faults__noise__gyroscope=0.01, faults__noise__accelerometer=0.1, faults__encoder__cart=1e-3, faults__actuator__lag=0.01,
+    seed=5, faults__command__delay=0.004, faults__command__jitter=0.006,
+    faults__command__drop=0.2, faults__command__duplicate=0.1,
+    faults__state__delay=0.004, faults__state__drop=0.05, faults__state__freeze=0.05,
+    faults__noise__angle=1e-3,
+    faults__noise__gyroscope=0.01, faults__noise__accelerometer=0.1, faults__encoder__cart=1e-3,
+    faults__actuator__lag=0.01,
 )  # fmt: skip
 
 

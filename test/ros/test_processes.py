@@ -185,8 +185,8 @@ def test_a_bad_file_is_one_sentence_and_exit_code_1(graph, text, sentence):
         (
             ("-p", "real_time_factor:=fast"),
             (
-                "-p real_time_factor:=fast: real_time_factor is 'fast'; it must be a finite number >"
-                "= 0"
+                "-p real_time_factor:=fast: real_time_factor is 'fast'; it must be a finite "
+                "number >= 0"
             ),
         ),
         (

@@ -21,7 +21,10 @@ ROOT = Path(__file__).parents[2]
 ROWS = """\
 rows:
   near: {measure: release, settings: {tilt: 5}, require: [settling_time <= 3.5]}
-  late: {measure: release, settings: {tilt: 5, faults: {command: {delay: 0.3}}, duration: 3}, require: [settling_time <= 3.5]}
+  late:
+    measure: release
+    settings: {tilt: 5, faults: {command: {delay: 0.3}}, duration: 3}
+    require: [settling_time <= 3.5]
   step: {measure: step_response, settings: {distance: 0.2}, require: [settling_time <= 3.5]}
   push: {measure: release, law: {lqr: {force_weight: 3}}, require: [settling_time <= 3.5]}
 """
@@ -178,8 +181,8 @@ def test_a_command_that_is_rejected_is_named_where_none_came(
 ):
     """What somebody sends is wrong, and it is not silence."""
     from rbdyn_ros.evaluation.conditions import CONDITIONS, conditions
-    from rbdyn_ros.evaluation.measured import CannotGoOn
     from rbdyn_ros.evaluation.controller_under_test import stranger
+    from rbdyn_ros.evaluation.measured import CannotGoOn
     from rbdyn_ros.mechanics.pendulum.spherical_pendulum import upright
     from rbdyn_ros.simulation.interruption import Interruption
     from rbdyn_ros.tools.ros_bench import RosBench

@@ -14,9 +14,9 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
-from rbdyn_ros.schema import check  # noqa: E402
 from rbdyn_ros.parameters.tables import lookup  # noqa: E402
 from rbdyn_ros.ros import scheduling  # noqa: E402
+from rbdyn_ros.schema import check  # noqa: E402
 
 VALUES = {"process.nice": 0, "process.fifo": 0, "process.processors": "", "process.gc": "on"}
 HERE = sorted(os.sched_getaffinity(0))

@@ -158,8 +158,8 @@ def _raises(t, state):
         (
             lambda t, state: np.zeros(3),
             (
-                "mine returned array([0., 0., 0.]) at t = 0.000 s; it must return two finite forces "
-                "[N]"
+                "mine returned array([0., 0., 0.]) at t = 0.000 s; it must return two finite "
+                "forces [N]"
             ),
         ),
         (

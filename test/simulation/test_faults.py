@@ -15,10 +15,9 @@ import pytest
 from waiting import wait
 
 from rbdyn_ros.control.laws import lqr
-from rbdyn_ros.faults.options import Faults
+from rbdyn_ros.faults.options import FAULTS, Faults, faults
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import initial_state, plant_params, read_files
-from rbdyn_ros.faults.options import FAULTS, faults
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.closed_loop import Conditions, run
 from rbdyn_ros.simulation.command import Command
@@ -29,10 +28,14 @@ from rbdyn_ros.types import State
 CONFIG = Path(__file__).parents[2] / "config"
 TILTED = (np.cos(0.05), 0.0, np.sin(0.05), 0.0)
 EVERYTHING = dict(
-    faults__command__delay=0.004, faults__command__jitter=0.01, faults__command__drop=0.1, faults__command__duplicate=0.1,
-    faults__state__delay=0.004, faults__state__drop=0.1, faults__state__freeze=0.1, faults__noise__angle=1e-3,
-    faults__noise__gyroscope=1e-3, faults__noise__cart=1e-3, faults__encoder__gimbal=4096.0, faults__actuator__lag=0.005,
-    faults__actuator__dead_band=1.0, faults__actuator__saturation=15.0, faults__actuator__rate_limit=2000.0,
+    faults__command__delay=0.004, faults__command__jitter=0.01, faults__command__drop=0.1,
+    faults__command__duplicate=0.1,
+    faults__state__delay=0.004, faults__state__drop=0.1, faults__state__freeze=0.1,
+    faults__noise__angle=1e-3,
+    faults__noise__gyroscope=1e-3, faults__noise__cart=1e-3, faults__encoder__gimbal=4096.0,
+    faults__actuator__lag=0.005,
+    faults__actuator__dead_band=1.0, faults__actuator__saturation=15.0,
+    faults__actuator__rate_limit=2000.0,
     faults__mismatch__rod_mass=0.1, seed=3,
 )  # fmt: skip
 

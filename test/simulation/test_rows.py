@@ -38,8 +38,8 @@ def test_whole_multiples_are_recognised_whatever_their_round_off(count, steps, s
             0.0015,
             0.001,
             (
-                r"--every is 0.0015 s; it must be a multiple of the step, 0.001 s, such as 0.001 or "
-                r"0.002"
+                r"--every is 0.0015 s; it must be a multiple of the step, 0.001 s, such as 0.001 "
+                r"or 0.002"
             ),
         ),
         (
@@ -47,8 +47,8 @@ def test_whole_multiples_are_recognised_whatever_their_round_off(count, steps, s
             0.0005,
             0.001,
             (
-                r"--every is 0.0005 s; it must be a multiple of the step, 0.001 s, such as 0.001 or "
-                r"0.002"
+                r"--every is 0.0005 s; it must be a multiple of the step, 0.001 s, such as 0.001 "
+                r"or 0.002"
             ),
         ),
         (
@@ -56,8 +56,8 @@ def test_whole_multiples_are_recognised_whatever_their_round_off(count, steps, s
             0.001,
             0.001,
             (
-                r"--duration 1e\+12 s with a row every 0.001 s is more than 20000000 rows; take an "
-                r"--every of"
+                r"--duration 1e\+12 s with a row every 0.001 s is more than 20000000 rows; take "
+                r"an --every of"
             ),
         ),
         (1.0, 1.0, 1e-300, r"1 s is more than 1e\+12 steps of 1e-300 s; take a larger --step"),

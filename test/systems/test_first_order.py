@@ -114,7 +114,7 @@ def test_equality_and_complementarity_together():
     system = first_order.assembled(tanks, (pipe, overflow))
     row, h = theta_gamma.start(system, 0.0, np.zeros(2), np.zeros(2)), 1e-2
     assert row.degree == 1
-    for k in range(100):
+    for _ in range(100):
         row = theta_gamma.step(system, row, h, theta_gamma.options(1.0, 1.0))
         assert row.ok, row.message
         assert row.x == pytest.approx(np.full(2, min(0.5 * row.t, 0.3)), abs=1e-12)

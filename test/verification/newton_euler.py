@@ -4,7 +4,7 @@ Nothing here comes from the package but the nouns: rotation matrices from SciPy,
 solves, DOP853. With r = (x, 0) + R c, R the joint's force on the rod and (F, T) the wrench at the
 rod's point p,
 
-    m r''              = R_j + F - m g e3                             r'' = (x'', 0) + R (w' x c + w x (w x c))
+    m r''              = R_j + F - m g e3              r'' = (x'', 0) + R (w' x c + w x (w x c))
     I w' + w x I w     = -c x R^T R_j + (p - c) x R^T F + R^T T - d w
     M x''              = u - R_j,xy - b x'                            x'' = 0 for a fixed cart
 """

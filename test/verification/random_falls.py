@@ -1,7 +1,8 @@
 """Random falls of the pendulum over a floor, between rail ends, with a sphere: how many end in a
 fault, and what they gain.
 
-    python test/verification/random_falls.py [--falls N] [--seed K] [--seconds S] [--obstacles] [--laws]
+    python test/verification/random_falls.py [--falls N] [--seed K] [--seconds S] [--obstacles]
+                                             [--laws]
 
 With --obstacles boxes, cylinders and spheres stand around, and in one of three falls a wall comes
 slowly.

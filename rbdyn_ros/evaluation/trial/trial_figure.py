@@ -91,8 +91,9 @@ def _felt(trial: Trial) -> list:
 def _name_events(axes, trial: Trial) -> None:
     for push in _felt(trial):
         note = axes.annotate(
-            f"push {push.force:.1f} N", (push.felt, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -2),
-            textcoords="offset points", color=RED, fontsize=9, va="top", annotation_clip=True,
+            f"push {push.force:.1f} N", (push.felt, 1.0), xycoords=("data", "axes fraction"),
+            xytext=(4, -2), textcoords="offset points", color=RED, fontsize=9, va="top",
+            annotation_clip=True,
         )  # fmt: skip
         note.set_in_layout(False)  # a push just before the end must not squeeze the axes
 

@@ -52,6 +52,7 @@ def _timing(trial: Trial) -> list:
     )
     commands = min(TRIPS, counts.get("accepted", 0.0))
     seconds = trial.t[-1] if len(trial.t) else 0.0
+    is_cut = trial.interrupted or trial.failure
     rate = seconds / trial.wall_time if trial.wall_time else math.nan
     return [
         ("round trip p50 / p99 / max", f"{trips} ms, over the last {commands:.0f} commands"),
@@ -66,7 +67,7 @@ def _timing(trial: Trial) -> list:
         ),
         (
             "longest time without a state",
-            f"{unseen(trial, 0.0, seconds if trial.interrupted or trial.failure else trial.duration):.3f} s",
+            f"{unseen(trial, 0.0, seconds if is_cut else trial.duration):.3f} s",
         ),
     ]
 

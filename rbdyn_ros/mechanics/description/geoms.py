@@ -88,8 +88,8 @@ class Colliders(NamedTuple):
 
 def colliders(geoms, friction=0.0, restitution=0.0, contacts: int | None = None) -> Colliders:
     """Spheres, boxes and planes that all can touch each other, for whole steps; friction and
-    restitution: one for all, or one for each; contacts: room for so many at one time, by default 16
-    for each shape.
+    restitution: one for all, or one for each; contacts: room for so many at one time, by default
+    16 for each shape.
 
     Of two that touch friction is sqrt(mu_a mu_b), restitution max(e_a, e_b).
     """

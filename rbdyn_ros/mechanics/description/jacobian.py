@@ -1,7 +1,8 @@
 """C, dC/dt, J and dJ/dt of all rows for the velocities v = (r' [world], w [body]): dC/dt = J v
 (C.4).
 
-J_r = dC/dr,   J_w = L(q) dC/dq / 2,   dJ_w/dt = (L(q') dC/dq + L(q) d/dt dC/dq) / 2,   q' = L^T(q) w / 2
+J_r = dC/dr,   J_w = L(q) dC/dq / 2,   dJ_w/dt = (L(q') dC/dq + L(q) d/dt dC/dq) / 2,
+q' = L^T(q) w / 2
 """
 
 import numpy as np

@@ -1,9 +1,10 @@
 """What can touch what between rigid bodies: corners, balls and planes, one candidate pair at a
 time (doc/nonsmooth.md, C.9).
 
-    FACE    a ball of radius rho (0: a corner) at p of body a, and the half space below a plane that b carries:
-            g = N . (x_a + R_a p - x_b) - n . s - rho,   N = R_b n
-    BALLS   a ball at p of a and a ball at s of b:   g = |d| - rho_a - rho_b,   N = d/|d|,   d = x_a + R_a p - x_b - R_b s
+    FACE    a ball of radius rho (0: a corner) at p of body a, and the half space below a plane
+            that b carries:   g = N . (x_a + R_a p - x_b) - n . s - rho,   N = R_b n
+    BALLS   a ball at p of a and a ball at s of b:   g = |d| - rho_a - rho_b,   N = d/|d|,
+            d = x_a + R_a p - x_b - R_b s
 
 g [m] is the gap, negative where they overlap; N points out of b. The world is body -1. The other
 kinds belong to shapes with faces that end (features.py, cylinders.py); geoms.py makes them.
@@ -56,7 +57,8 @@ def touch(pairs, i, q):
     if pairs.kind[i] > BALLS:
         gap, N, point = cylinders.gap(
             pairs.geoms, pairs.kind[i], pairs.shapes[i, 0], pairs.shapes[i, 1], pairs.shapes[i, 2],
-            (A[0], unit_quaternion.matrix(A[1])), (B[0], unit_quaternion.matrix(B[1])), p, n, pairs.size[i], (0.0, 0.0, 0.0),
+            (A[0], unit_quaternion.matrix(A[1])), (B[0], unit_quaternion.matrix(B[1])),
+            p, n, pairs.size[i], (0.0, 0.0, 0.0),
         )  # fmt: skip
         return _touch(gap, N, point, A, B)
     if pairs.kind[i] == FACE:

@@ -3,9 +3,9 @@ points, forces, gradients.
 
 Everything is a product of quaternions. For 4-vectors q, p (of any norm) and a 3-vector e
 
-    L(q) p = Im(q* p),      L^T(q) e = q (0, e),      L L^T = |q|^2 1,   L^T L = |q|^2 1 - q q^T          (Q.1)
-    Omega = 2 L(q) q',      q' = L^T(q) Omega / 2     (|q| = 1)                                            (Q.2)
-    R(q) c = q c q*,        R^T(q) f = q* f q                                                               (Q.3)
+    L(q) p = Im(q* p),    L^T(q) e = q (0, e),    L L^T = |q|^2 1,   L^T L = |q|^2 1 - q q^T  (Q.1)
+    Omega = 2 L(q) q',    q' = L^T(q) Omega / 2   (|q| = 1)                                   (Q.2)
+    R(q) c = q c q*,      R^T(q) f = q* f q                                                   (Q.3)
 
 A gradient is a function of the change `d` of q that it is multiplied with: linear in d, column i
 is d = e_i. Derivations: doc/nonsmooth.md, section "Rigid body in quaternion coordinates". Tuples;

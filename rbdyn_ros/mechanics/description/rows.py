@@ -3,12 +3,13 @@
 
     POINT   C = (R_b n) . (x_a + R_a p - x_b) - c     a point of a stays in a plane that b carries
     DOT     C = (R_b n) . (R_a p) - c                 two directions keep their angle
-    TURN    C = q_a . (q_b n) - c                     the axis of the turn from a to b stays normal to n, which b carries
+    TURN    C = q_a . (q_b n) - c                     the axis of the turn from a to b is normal to
+                                                      n, which b carries
 
 POINT and DOT are one formula, u . w with u = R_b n, w = k (x_a - x_b) + R_a p, k = 1 or 0. In
 coordinates x = (r, q)
 
-    dC/dr_a = k u,  dC/dq_a = lever(q_a; p, u),   dC/dr_b = -k u,  dC/dq_b = lever(q_b; n, w)             (C.2)
+    dC/dr_a = k u,  dC/dq_a = lever(q_a; p, u),  dC/dr_b = -k u,  dC/dq_b = lever(q_b; n, w)  (C.2)
 
 for every q, unit or not: a quadratic form in each quaternion. The world is body -1, at rest in the
 origin.

@@ -6,13 +6,14 @@ v, |q| = 1 holds by construction. With the cart eliminated, Mt = M + m + b h/2 a
 part (1 - mu) m of the rod's mass, put at c, joins its inertia, and one term of rank one is left of
 the cart (doc/mathematics.md, 2.10):
 
-    A    = (2/h) [I - gamma + (1 - mu) m l^2 diag(1, 1, 0)],      G = (2/h) gamma + d,      s = mu m l^2/h
-    r(v) = w A v + v x A v + G v + s (k.e) e3 x k - B = 0,        e = (F - 1) e3,       k = R_k^T e3         (2.10)
+    A    = (2/h) [I - gamma + (1 - mu) m l^2 diag(1, 1, 0)],  G = (2/h) gamma + d,  s = mu m l^2/h
+    r(v) = w A v + v x A v + G v + s (k.e) e3 x k - B = 0,    e = (F - 1) e3,  k = R_k^T e3  (2.10)
     B    = p_k + (h/2) tau_k - mu c x R_k^T (Ph, 0)
 
 and p at the other side of the step, before the force there, is
 
-    p+   = w A v - v x A v + (G - 2 d) v + s (k.e) e3 x k' + mu c x R_{k+1}^T (Ph, 0),   k' = R_{k+1}^T e3.  (2.11)
+    p+   = w A v - v x A v + (G - 2 d) v + s (k.e) e3 x k' + mu c x R_{k+1}^T (Ph, 0),
+    k'   = R_{k+1}^T e3.                                                                       (2.11)
 
 gamma = 0 is the discretisation of Moser and Veselov, gamma > 0 that of a mass matrix 4 (L^T J L +
 gamma 1) at the midpoint quaternion. For an axisymmetric rod (2.10) is one quadratic equation but

@@ -4,12 +4,13 @@ step.
 With T_{k+1} = T_k exp(xi), xi = h V, and G = diag(I, m 1) in the frame of the centre of mass,
 L_d = (h/2) V.G V - (h/2)(P(T_k) + P(T_{k+1})) has the two momenta (doc/mathematics.md, section 8)
 
-    mu-  = dlog_xi^T G V      at k,      mu+ = dlog_{-xi}^T G V      at k + 1,                            (8.2)
+    mu-  = dlog_xi^T G V      at k,      mu+ = dlog_{-xi}^T G V      at k + 1,                (8.2)
 
 dlog being right-trivialised. A wrench F and the left-trivialised differential T*dP join them with
 h/2 at each end:
 
-    dlog_xi^T G V = mu_k + (h/2)(F - T*dP)(T_k),     mu_{k+1} = dlog_{-xi}^T G V + (h/2)(F - T*dP)(T_{k+1})   (8.3)
+    dlog_xi^T G V = mu_k + (h/2)(F - T*dP)(T_k),
+    mu_{k+1} = dlog_{-xi}^T G V + (h/2)(F - T*dP)(T_{k+1})                                    (8.3)
 """
 
 from rbdyn_ros.geometry import coefficients, twist, vec

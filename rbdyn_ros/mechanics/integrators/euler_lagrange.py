@@ -4,7 +4,7 @@ singular chart.
 Midpoint rule, L_d(q_k, q_{k+1}) = h L((q_k + q_{k+1})/2, D), D = (q_{k+1} - q_k)/h, with L of
 (6.1), in position-momentum form (whose first step is the bootstrap of the two-step recurrence):
 
-    p_k = -D_1 L_d = dL/dq' - (h/2) dL/dq,      p_{k+1} = D_2 L_d = dL/dq' + (h/2) dL/dq                  (6.3)
+    p_k = -D_1 L_d = dL/dq' - (h/2) dL/dq,      p_{k+1} = D_2 L_d = dL/dq' + (h/2) dL/dq      (6.3)
 
 by exact Newton. Symplectic, of order 2, and yet it goes wild: L_d is not invariant under rotations
 about the vertical (only d and e are, separately, translated), so L_z is not kept, the swing plane

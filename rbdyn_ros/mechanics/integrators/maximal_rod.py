@@ -6,7 +6,7 @@ Coordinates (r, q, x): the rod as a floating body and the cart, joined by Phi = 
 impulses ell of the joint (doc/mathematics.md, section 3; f_r, tau_c: force and torque about the
 centre of mass),
 
-    m Dr/h  - p_r - (h/2) f_r   - ell           = 0                                             (3.2)
+    m Dr/h  - p_r - (h/2) f_r   - ell           = 0                                           (3.2)
     (2/h) (s + v x J v) + d v - p_w - (h/2) tau_c + c x R_k^T ell = 0
     M D/h + b D/2 - pi - (h/2) u + ell_xy       = 0
     Dr - D - R_k (F - 1) c                      = 0

@@ -4,7 +4,7 @@ cone angle e.
 With J = I_t + m l^2 and V = m g l a rod without spin on a fixed joint (or a point mass) has the
 Lagrangian
 
-    L = J/2 (d'^2 + cos^2 d e'^2) - V cos d cos e                                                        (6.1)
+    L = J/2 (d'^2 + cos^2 d e'^2) - V cos d cos e                                             (6.1)
 
 and the Euler-Lagrange equations (6.2)  d'' = (V/J) cos e sin d - sin d cos d e'^2,
 e'' = (V/J) sin e / cos d + 2 tan d d' e'.  The chart is singular at d = +-90 degrees.

@@ -5,15 +5,17 @@ Explicit, order 2.
 For w_3 = 0 the rod is its direction n = R e3, and with J = I_t + m l^2 its Lagrangian has a
 constant mass matrix,
 
-    L = (M + m)/2 |x'|^2 + m l x'.n'_xy + J/2 |n'|^2 - m g l n_3,      |n| = 1.                          (5.1)
+    L = (M + m)/2 |x'|^2 + m l x'.n'_xy + J/2 |n'|^2 - m g l n_3,      |n| = 1.               (5.1)
 
 A step solves, with the multiplier lam of |n| = 1 and the cart eliminated, Mt = M + m + b h/2,
 
-    K Dn / h = c + lam n_k,   K = J + d h/2 - (m l)^2/Mt diag(1, 1, 0),   c = p_n + (h/2) f_n - (m l/Mt) (P_h, 0)   (5.2)
+    K Dn / h = c + lam n_k,   K = J + d h/2 - (m l)^2/Mt diag(1, 1, 0),
+    c = p_n + (h/2) f_n - (m l/Mt) (P_h, 0)                                                   (5.2)
 
 |n_k + Dn| = 1 makes this one quadratic equation for lam. The momenta are carried on as they come,
 
-    p_n' = p_n + (h/2) (f_n + f_n') + lam n_k - d Dn,      P' = P + (h/2) (U_k + U_{k+1}) - b Dx,             (5.3)
+    p_n' = p_n + (h/2) (f_n + f_n') + lam n_k - d Dn,
+    P' = P + (h/2) (U_k + U_{k+1}) - b Dx,                                                    (5.3)
 
 and become velocities, on n.n' = 0, where they are asked for. The map equals that of Moser and
 Veselov at v_3 = 0. It is the discrete pitch-cone integrator without its chart.

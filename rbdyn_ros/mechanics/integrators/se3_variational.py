@@ -5,7 +5,7 @@ The rod's pose T = (R, r) at its centre of mass and the cart x, joined by phi = 
 0. With A_T = [R c^, R] (its left-trivialised derivative) a step solves for V (6), the cart's mean
 velocity w (2) and lam (3)
 
-    r1 = dlog_{hV}^T G V + (d/2) h w - mu_k - (h/2) F_k - h A_T(T_k)^T lam                              (8.5)
+    r1 = dlog_{hV}^T G V + (d/2) h w - mu_k - (h/2) F_k - h A_T(T_k)^T lam                    (8.5)
     r2 = (M + b h/2) w - pi_k - (h/2) u_k + h lam_xy
     r3 = phi(T_k exp(hV), x_k + h w) / h
 

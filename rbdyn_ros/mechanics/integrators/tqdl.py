@@ -4,7 +4,7 @@ written: known-bad.
 Each step is two Runge-Kutta steps that do not see each other: the angular velocity with the
 attitude and the torque frozen, the quaternion with the OLD angular velocity frozen,
 
-    I w' = R_k^T tau_s - w x I w   over h,      q' = q o (0, w_k) / 2   over h,                           (7.1)
+    I w' = R_k^T tau_s - w x I w   over h,      q' = q o (0, w_k) / 2   over h,               (7.1)
 
 and in the pendulum's loop tau_s = T + m g e3 x c_s is taken with the lever c_s of one step before.
 So the pair is coupled like explicit Euler: order 1, whatever the order of each half; a delay h (2

@@ -3,7 +3,8 @@ it comes to rest.
 
 From the gap y_0 at rest, with v_1 = sqrt(2 g y_0) and t_1 = v_1 / g, the n-th impact is at
 
-    t_n = t_1 + 2 t_1 (e + e^2 + ... + e^(n-1)),     u_n^- = -v_1 e^(n-1),     t_inf = t_1 (1 + e) / (1 - e)  (N.25)
+    t_n = t_1 + 2 t_1 (e + e^2 + ... + e^(n-1)),     u_n^- = -v_1 e^(n-1),
+    t_inf = t_1 (1 + e) / (1 - e)                                                            (N.25)
 """
 
 from typing import NamedTuple

@@ -4,7 +4,7 @@ rebound r at contact.
 Two forms of one machine: the follower itself under a wall that moves, y = u - c(t); and the notes'
 shifted one,
 
-    mu y'' + zeta y' + kappa y = f_v - (mu c'' + zeta c' + kappa c) = f(t),     0 <= y                       (N.27)
+    mu y'' + zeta y' + kappa y = f_v - (mu c'' + zeta c' + kappa c) = f(t),     0 <= y       (N.27)
 
 which is linear with constant matrices and takes c'' as a force.
 
@@ -12,7 +12,7 @@ The cam's outline under the knife-edge follower is three circular arcs and a dwe
 shaft at the angle b, folded into [0, pi], an arc of radius R whose center is at the distance a is
 at
 
-    rho(b) = -a cos x + s,     s = sqrt(R^2 - a^2 sin^2 x),     x = b + phi                                   (N.26)
+    rho(b) = -a cos x + s,     s = sqrt(R^2 - a^2 sin^2 x),     x = b + phi                  (N.26)
     rho' = a sin x - a^2 sin x cos x / s,     rho'' = a cos x - (a^2 cos 2x + s'^2) / s
 
 and c = rho - 0.3 [m]. c and c' are continuous, c'' jumps where the arcs meet. The profile is that

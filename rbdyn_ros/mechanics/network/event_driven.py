@@ -3,7 +3,8 @@ impacts solved exactly.
 
 Between events the closed interactions I hold their acceleration at zero,
 
-    M dv/dt = F + H_I^T lambda,     du/dt = H M^-1 (F + H_I^T lambda) + b = 0,   b = dH/dt v + d(dh/dt)/dt   (N.24)
+    M dv/dt = F + H_I^T lambda,     du/dt = H M^-1 (F + H_I^T lambda) + b = 0,
+    b = dH/dt v + d(dh/dt)/dt                                                                (N.24)
 
 An event is a gap that closes or a multiplier lambda_N that turns negative. At a gap's root the
 impulse problem u^+ = u^- + G P, G = H M^-1 H^T, with the laws' restitution gives v^+; then 0 <=

@@ -1,12 +1,13 @@
 """First-order systems with inputs and outputs, y and lambda closed by 0 <= y _|_ lambda >= 0 or y
 = 0.
 
-    M dx/dt = f(t, x) + r,     y = h(t, x, lambda),     r = g(t, x, lambda)                                  (N.8)
+    M dx/dt = f(t, x) + r,     y = h(t, x, lambda),     r = g(t, x, lambda)                   (N.8)
 
 One or several systems, each with its dynamics, and relations that couple some of them: `assembled`
 makes one FirstOrder of all, whose W is block diagonal and whose one-step matrix has the blocks
 
-    D_aa + c sum_i C_a^i W_i^-1 B_a^i,     c sum_i C_a^i W_i^-1 B_b^i     over the systems i that both touch     (N.32)
+    D_aa + c sum_i C_a^i W_i^-1 B_a^i,     c sum_i C_a^i W_i^-1 B_b^i
+    over the systems i that both touch                                                       (N.32)
 
 The relative degree (N.10) says how directly a multiplier acts on an output: in u = A x + B lambda,
 y = C x + D lambda the multiplier lambda_j appears in the r-th derivative of y_j first, r = 0 where

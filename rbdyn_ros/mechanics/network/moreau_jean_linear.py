@@ -5,7 +5,7 @@ The equations of `moreau_jean` with constant matrices: one Newton step is exact,
 are made once,
 
     W = M + h theta C + (h theta)^2 K,
-    v_free = v_k + W^-1 h [theta F_{k+1} + (1 - theta) F_k - C v_k - K (q_k + h theta v_k)]                  (N.19)
+    v_free = v_k + W^-1 h [theta F_{k+1} + (1 - theta) F_k - C v_k - K (q_k + h theta v_k)]  (N.19)
 
 with Newton impacts on the contacts that (N.16) closes. Forces come as numbers, a row for each
 node.

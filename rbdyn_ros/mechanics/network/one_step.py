@@ -1,7 +1,8 @@
 """The one-step problem: impulses P with u = G P + u_free that obey their laws; equalities
 eliminated first.
 
-    G_EE P_E = -(u_E + G_EU P_U),     G' = G_UU - G_UE G_EE^+ G_EU,     u' = u_U - G_UE G_EE^+ u_E            (N.14)
+    G_EE P_E = -(u_E + G_EU P_U),     G' = G_UU - G_UE G_EE^+ G_EU,
+    u' = u_U - G_UE G_EE^+ u_E                                                               (N.14)
 
 What remains is a linear complementarity problem, or with friction a friction problem, in which a
 contact without friction has mu = 0 and a missing tangent is a row of its own that nothing couples.

@@ -1,6 +1,6 @@
 """Who slides and who sticks: Coulomb's law on the accelerations of contacts that stay closed.
 
-    sliding    du_N/dt = 0,   lambda_T = -mu lambda_N tau,   tau = u_T/|u_T|                                  (N.30)
+    sliding    du_N/dt = 0,   lambda_T = -mu lambda_N tau,   tau = u_T/|u_T|                 (N.30)
     sticking   du/dt = 0,     |lambda_T| <= mu lambda_N
 
 A phase keeps its rows S of du/dt = G lambda + a at zero by multipliers x along its directions,
@@ -8,7 +8,7 @@ lambda = E x: S G E x = -S a. It holds while the law itself, solved on the accel
 nothing else: with the sliding contacts as complementarity in their normal rows and the sticking
 ones in their cones,
 
-    0 <= x_N  _|_  du_N/dt >= 0,     K_mu in lambda  _|_  du/dt + mu |du_T/dt| e_N in K_mu*.                  (N.31)
+    0 <= x_N  _|_  du_N/dt >= 0,    K_mu in lambda  _|_  du/dt + mu |du_T/dt| e_N in K_mu*.  (N.31)
 
 More contacts than needed share their load in many ways; asking the law asks whether any of them
 will do.

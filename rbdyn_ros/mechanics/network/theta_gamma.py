@@ -1,17 +1,19 @@
 """First-order systems by theta-gamma schemes: theta weighs the smooth part, gamma the input r.
 
     standard   M x = M x_k + h theta f(x) + h (1 - theta) f(x_k) + h gamma r + h (1 - gamma) r_k,
-               y = h(t_{k+1}, x, lambda),             r = g(t_{k+1}, x, lambda)                              (N.20)
+               y = h(t_{k+1}, x, lambda),             r = g(t_{k+1}, x, lambda)              (N.20)
     full       M x = M x_k + h theta f(x) + h (1 - theta) f(x_k) + h r,
                y = h(t_{k+gamma}, x_gamma, lambda),   r = g(t_{k+gamma}, x_gamma, lambda),
-               x_gamma = gamma x + (1 - gamma) x_k                                                           (N.21)
+               x_gamma = gamma x + (1 - gamma) x_k                                           (N.21)
 
 Newton, with s = 1, c = h gamma (standard) or s = gamma, c = h (full) and W = M - h theta A, x_free
 = x - W^-1 R_free:
 
-    x := Khat^-1 (x_free + c W^-1 [g - s K x - B lambda + B lambda_new]),      Khat = 1 - c s W^-1 K         (N.22)
+    x := Khat^-1 (x_free + c W^-1 [g - s K x - B lambda + B lambda_new]),
+    Khat = 1 - c s W^-1 K                                                                    (N.22)
     y := h + s C (x_new - x) + D (lambda_new - lambda)
-    so  y = (h gamma C Khat^-1 W^-1 B + D) lambda_new + y_p :  a mixed complementarity problem               (N.23)
+    so  y = (h gamma C Khat^-1 W^-1 B + D) lambda_new + y_p :
+    a mixed complementarity problem                                                          (N.23)
 
 The one-step problem is about y itself, which fits rows whose relative degree is 0 or 1. At degree
 2 lambda is an impulse where y reaches zero: theta = gamma = 1 takes it as one without rebound, any

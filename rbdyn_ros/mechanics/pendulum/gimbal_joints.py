@@ -1,6 +1,6 @@
 """The ball joint as the chain of hinges that a URDF knows: R = Rx(roll) Ry(pitch) Rz(spin).
 
-    (R_23, R_33) = cos p (-sin r, cos r),  R_13 = sin p,  second row of Rx(r)^T R = (sin s, cos s, 0)
+    (R_23, R_33) = cos p (-sin r, cos r),  R_13 = sin p,  row 2 of Rx(r)^T R = (sin s, cos s, 0)
     w_b = (cos p cos s r' + sin s p',  -cos p sin s r' + cos s p',  sin p r' + s')
 
 Singular at p = +-90 degrees, the poles, where only the sum or the difference of roll and spin is

@@ -7,7 +7,7 @@ beta, eta = p3 / J,
 
     G   = eta k x k' - (d / J) k'
     F   = u - b x' - beta g k_z n + m l |k'|^2 n - m l G_xy
-    x'' = (F - beta n (n.F) / (alpha + beta |n|^2)) / alpha                                 Sherman and Morrison
+    x'' = (F - beta n (n.F) / (alpha + beta |n|^2)) / alpha                    Sherman and Morrison
     k'' = -(m l / J) [(x'', g) - k (g k_z + n.x'')] - |k'|^2 k + G
 
 Here the joint's friction d acts on the transverse rates alone. No quaternion, no spin: less to

@@ -10,7 +10,7 @@ e3,
     E = (p.w + P.x') / 2 + m g l k_3     energy, potential zero at z = 0                    (1.5)
     Lz = (R p)_z + (x x P)_z,  p3 = I_3 w_3                                                 (1.6)
 
-and p' + w x p + m (w x c) x R^T x' = tau - d w,  P' = U - b x'  with the generalised forces tau, U.
+and p' + w x p + m (w x c) x R^T x' = tau - d w,  P' = U - b x',  tau and U the generalized forces.
 """
 
 import math

@@ -1,7 +1,7 @@
 """A state without the rod's angle about itself: direction and rate on the sphere S^2, cart; and
 one step of them.
 
-k = R e3,   k' = R (w x e3),   p3 = I3 w3                    (k, k', x, x') is what `reduced_pendulum` moves
+k = R e3,   k' = R (w x e3),   p3 = I3 w3    (k, k', x, x') is what `reduced_pendulum` moves
 """
 
 from rbdyn_ros.geometry import unit_quaternion, vec

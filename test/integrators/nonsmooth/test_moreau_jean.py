@@ -53,9 +53,10 @@ def double_pendulum():
 
 def test_order_two_on_a_nonlinear_lagrangian_system():
     system, q, v = double_pendulum(), np.array([1.0, 0.3]), np.array([0.0, 1.0])
-    rate = lambda t, y: np.r_[
-        y[2:], np.linalg.solve(system.mass(y[:2]), system.force(t, y[:2], y[2:]))
-    ]  # noqa: E731
+
+    def rate(t, y):
+        return np.r_[y[2:], np.linalg.solve(system.mass(y[:2]), system.force(t, y[:2], y[2:]))]
+
     exact = solve_ivp(rate, (0.0, 0.5), np.r_[q, v], "DOP853", rtol=1e-12, atol=1e-12).y[:, -1]
     errors = []
     for n in (25, 50, 100):
@@ -151,17 +152,16 @@ def test_two_systems_collide_and_keep_their_momentum():
 
 def test_redundant_joints_are_solved_and_contradicting_ones_refused():
     system = second_order.linear(np.eye(2), force=lambda t: np.array([1.0, 0.0]))
-    wall = (
-        lambda speed: second_order.interaction(  # noqa: E731
-            second_order.Relation(
-                1,
-                lambda t, q: q[:1] - speed * t,
-                lambda t, q: np.eye(2)[:1],
-                lambda t, q: np.array([-speed]),
-            ),
-            laws.Equality(),
+
+    def wall(speed):
+        relation = second_order.Relation(
+            1,
+            lambda t, q: q[:1] - speed * t,
+            lambda t, q: np.eye(2)[:1],
+            lambda t, q: np.array([-speed]),
         )
-    )
+        return second_order.interaction(relation, laws.Equality())
+
     start = (np.zeros(2),), (np.zeros(2),)
     twice = moreau_jean.step(
         second_order.network(system, [wall(0.0), wall(0.0)]), 0.0, *start, 1e-2

@@ -66,7 +66,7 @@ def test_half_wave_rectifier(gamma, full, order):
     """The oscillator rings in one half wave, the resistor damps the other: dv/dt and di/dt piece
     by piece.
     """
-    exact, period = [], 5e-4
+    period = 5e-4
     A = {
         0: np.array([[0.0, -1 / C], [1 / L, 0.0]]),
         1: np.array([[-1 / (R * C), -1 / C], [1 / L, 0.0]]),
