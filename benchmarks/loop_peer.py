@@ -25,7 +25,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.executor import prompt
+from rbdyn_ros.ros.executor import events_executor
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.ros.process import SWITCH_INTERVAL, spin
 from rbdyn_ros.simulation.pacing import Pacer, exact_sleeps
@@ -114,7 +114,7 @@ def answering() -> rclpy.node.Node:
 
 def main(processes: int, warm_up: float, seconds: float) -> int:
     """Measure and print."""
-    plant, executor = Plant(warm_up, seconds), prompt()
+    plant, executor = Plant(warm_up, seconds), events_executor()
     executor.add_node(plant.node)
     other = subprocess.Popen([sys.executable, __file__, ANSWERING]) if processes == 2 else None
     if not other:
@@ -130,7 +130,7 @@ def main(processes: int, warm_up: float, seconds: float) -> int:
 
 def answer() -> None:
     """Until the parent is gone."""
-    executor, parent = prompt(), os.getppid()
+    executor, parent = events_executor(), os.getppid()
     executor.add_node(answering())
     spin(executor, lambda: os.getppid() != parent)
 

@@ -18,7 +18,7 @@ from loop_figures import figures
 
 from rbdyn_ros.ros import share
 from rbdyn_ros.ros.controller.controller import Controller
-from rbdyn_ros.ros.executor import prompt
+from rbdyn_ros.ros.executor import events_executor
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.simulator.simulator import Simulator
 from rbdyn_ros.simulation.statistics import Sent, Statistics
@@ -164,7 +164,7 @@ def main(processes: int, warm_up: float, seconds: float, *settings: str) -> int:
             stdout=subprocess.DEVNULL,
         )
     )
-    code = run(kinds, words, until=until, executor=prompt)
+    code = run(kinds, words, until=until, executor=events_executor)
     if other:
         other.terminate()
         other.wait()

@@ -1,12 +1,18 @@
-"""An exception that a signal raises arrives, wherever the signal falls.
+"""Raise an exception from a signal handler so that it reaches the main program.
 
-Python runs a signal's handler wherever its main thread stands, also in a destructor or in a
-function that C has called back; what is raised there is reported and lost. LLVM calls back in the
-midst of Numba's loading and compiling, to read and to keep machine code: a lost exception leaves
-it with none, and the process then writes to address 0. So nothing is raised there: the same signal
-comes again a little later, until it falls where its exception arrives. So it is in an import,
-where an exception may become an ImportError or leave half a module behind; but a module that takes
-long at its import can be interrupted.
+Python runs a signal handler wherever its main thread is, also in a destructor or in a function
+that C has called back; an exception that is raised there is reported and dropped. LLVM calls back
+while Numba loads and compiles, to read and to store machine code: a dropped exception leaves it
+with none, and the process then writes to address 0. There the handler raises nothing; it sends the
+same signal again after `AGAIN`, until an exception can pass. It does so during an import, too,
+where an exception may become an ImportError or leave half a module behind, for at most
+`LONGEST_IMPORT`.
+
+Private interfaces: the name of llvmlite's module whose functions LLVM calls back, the names of
+Python's import modules, and multiprocessing.resource_tracker.ensure_running.
+Tested with llvmlite 0.50, Python 3.10 to 3.13.
+Fallback: where a module has another name, an exception may be dropped; `sys.unraisablehook` then
+sends the signal again. Without `ensure_running` the first worker process may receive Ctrl-C.
 """
 
 import os
@@ -84,8 +90,8 @@ def blocked(numbers: tuple[int, ...] = (signal.SIGINT,)) -> Iterator[None]:
     """
     from multiprocessing import resource_tracker
 
-    # it comes with the first process of multiprocessing, and unblocks these signals
-    resource_tracker.ensure_running()
+    # it starts with the first process of multiprocessing, and unblocks these signals
+    getattr(resource_tracker, "ensure_running", lambda: None)()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:
         yield

@@ -2,9 +2,8 @@
 address is a number like any other.
 """
 
+from llvmlite import ir  # which comes with Numba
 from numba import types
-from numba.core.cgutils import ir  # llvmlite's, which comes with Numba
-from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 
 _WORD = ir.IntType(64)
@@ -23,4 +22,4 @@ def called(_, address, a, b, c, d):
         kind = ir.FunctionType(ir.IntType(32), [_WORD] * 4)
         return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
 
-    return signature(types.int32, *[types.int64] * 5), generated
+    return types.int32(*[types.int64] * 5), generated

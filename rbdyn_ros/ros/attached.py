@@ -24,7 +24,7 @@ def main(argv: list[str]) -> int:
     """Run the nodes of these names until a signal comes or the parent is gone."""
     leave_at_once()  # the imports take a second
     faulthandler.enable()  # who started this finds the line of a crash in the log
-    from rbdyn_ros.ros.executor import patient, prompt
+    from rbdyn_ros.ros.executor import events_executor, wait_set_executor
     from rbdyn_ros.ros.process import run
 
     options = argv.index("--ros-args")
@@ -36,7 +36,7 @@ def main(argv: list[str]) -> int:
         kinds,
         argv[options:],
         until=lambda: os.getppid() != parent,
-        executor=patient if "recorder" in names else prompt,
+        executor=wait_set_executor if "recorder" in names else events_executor,
     )
 
 

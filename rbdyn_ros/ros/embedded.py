@@ -1,14 +1,14 @@
 """Both nodes in one process: `python -m rbdyn_ros.ros.embedded`."""
 
 from rbdyn_ros.ros.controller.controller import Controller
-from rbdyn_ros.ros.executor import prompt
+from rbdyn_ros.ros.executor import events_executor
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.simulator.simulator import Simulator
 
 
 def main(args=None) -> int:
     """Simulator and controller, spun together."""
-    return run((Simulator, Controller), args, executor=prompt)
+    return run((Simulator, Controller), args, executor=events_executor)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,12 @@
 """ROS parameters from the tables of `parameters`: declared once, checked by one check, changed all
 or nothing.
+
+Private interface: `Node._parameter_overrides` of rclpy, the values that the user wrote, before they
+are declared. Declaring is the only public way to read them; it refuses an integer for a double,
+ignores unknown names, and reads `[]` as not set.
+Tested with rclpy 7.1.6 (Jazzy).
+Fallback: the files and options of the command line are read here; values that a program passes to
+the node's constructor are then ignored.
 """
 
 import re
@@ -132,19 +139,20 @@ def _known_elsewhere(name: str, source: str, controller: object) -> None:
 def _written(node: Node) -> dict:
     """name -> value of what the user wrote, for the parameters that are not ROS's own.
 
-    Declaring is rclpy's only public way to see it, and that refuses an integer for a double,
-    ignores unknown names, and reads `[]` as not set. Where a parameter is written several times
-    with different types, such as 1.0 in a file and `fast` after it, rcl keeps a value of each type
-    and rclpy takes the first type that it looks for: there the command line is read again, and the
-    last counts.
+    Where a parameter is written several times with different types, such as 1.0 in a file and
+    `fast` after it, rcl keeps a value of each type and rclpy takes the first type that it looks
+    for: then the command line is read again, and the last value counts.
     """
-    overrides = node._parameter_overrides
+    definitions = _definitions(node.get_fully_qualified_name())
+    overrides = getattr(node, "_parameter_overrides", None)
+    if overrides is None:
+        return {n: e[-1][0] for n, e in definitions.items() if not tables.is_of_ros(n)}
     written = {
         name: () if p.value is None else p.value
         for name, p in overrides.items()
         if not tables.is_of_ros(name)
     }
-    for name, entries in _definitions(node.get_fully_qualified_name()).items():
+    for name, entries in definitions.items():
         if name in written and len({_type(value) for value, _ in entries}) > 1:
             written[name] = entries[-1][0]
     return written

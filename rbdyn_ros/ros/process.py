@@ -11,7 +11,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from rbdyn_ros import tracebacks
 from rbdyn_ros.ros import scheduling
-from rbdyn_ros.ros.executor import patient
+from rbdyn_ros.ros.executor import wait_set_executor
 from rbdyn_ros.ros.signals import Signals
 
 SWITCH_INTERVAL = (
@@ -20,7 +20,11 @@ SWITCH_INTERVAL = (
 
 
 def run(
-    kinds: tuple[type, ...], args=None, until=lambda: False, executor=patient, nice: int = 0
+    kinds: tuple[type, ...],
+    args=None,
+    until=lambda: False,
+    executor=wait_set_executor,
+    nice: int = 0,
 ) -> int:
     """Make one node of each kind and spin them in this process, by an executor of the given kind;
     the exit code.

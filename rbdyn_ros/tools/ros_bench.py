@@ -21,7 +21,7 @@ from rbdyn_ros.evaluation.conditions import Conditions
 from rbdyn_ros.evaluation.measured import CannotGoOn
 from rbdyn_ros.parameters.plant import PLANT, plant_params
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.executor import prompt
+from rbdyn_ros.ros.executor import events_executor
 from rbdyn_ros.ros.messages.frames import frames
 from rbdyn_ros.ros.messages.messages import set_xyz
 from rbdyn_ros.ros.process import SWITCH_INTERVAL
@@ -110,7 +110,7 @@ class RosBench:
         self.node = rclpy.create_node("pendulum_evaluation")
         self._goal = self.node.create_publisher(PoseStamped, "goal_pose", qos.OFFERED)
         self._hear_status()
-        self._executor = prompt()
+        self._executor = events_executor()
         for node in (self.simulator, self.node):
             self._executor.add_node(node)
         self.simulator.autostart()

@@ -29,7 +29,7 @@ from rbdyn_ros.ros.controller.controller_supervisor import (
 )
 from rbdyn_ros.ros.controller.sensor_synchronizer import join
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
-from rbdyn_ros.ros.executor import prompt
+from rbdyn_ros.ros.executor import events_executor
 from rbdyn_ros.ros.messages.force_command import ForceCommand
 from rbdyn_ros.ros.messages.messages import labelled, xyz
 from rbdyn_ros.ros.node import ManagedNode
@@ -413,7 +413,7 @@ class Controller(ManagedNode):
 
 def main(args=None) -> int:
     """The controller alone."""
-    return run((Controller,), args, executor=prompt)
+    return run((Controller,), args, executor=events_executor)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from std_srvs.srv import Trigger
 
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN
-from rbdyn_ros.ros.executor import prompt
+from rbdyn_ros.ros.executor import events_executor
 from rbdyn_ros.ros.hil.hil_controller import ControllerBoard
 from rbdyn_ros.ros.hil.hil_plant import PlantBoard
 from rbdyn_ros.ros.hil.hil_states import described
@@ -166,7 +166,7 @@ def opener(values: dict[str, Any]):
 
 def main(args=None) -> int:
     """The bridge alone."""
-    return run((HilBridge,), args, executor=prompt)
+    return run((HilBridge,), args, executor=events_executor)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,11 @@
 """Subscriptions that are emptied when their owner has time, not by one callback per message.
 
-An executor wakes up for every message and looks at every entity of the process to find it. Who
-only listens to thousands of messages a second, and need not answer, takes them in batches instead.
+An executor wakes up for every message and looks at every entity of the process to find it. A node
+that only receives thousands of messages a second takes them in batches instead.
+
+Private interface: `Subscription.handle.take_message` of rclpy, which its executors call.
+Tested with rclpy 7.1.6 (Jazzy).
+Fallback: the executor takes each message, and a callback passes it on.
 """
 
 from collections.abc import Callable
@@ -50,13 +54,22 @@ class Polled:
         profile: QoSProfile,
         raw: bool = False,
     ) -> None:
-        """Hand every message of the topic to `take(Taken)` when it is emptied; as bytes if
-        `raw`.
-        """
-        subscription = self._node.create_subscription(
-            kind, topic, take, profile, callback_group=self._group, raw=raw
-        )
-        self._listened.append((subscription, take))
+        """Pass every message of the topic to `take(Taken)` in `empty`; as bytes if `raw`."""
+
+        def callback(message, info) -> None:
+            take(_taken(message, info))
+
+        def subscribe(group: CallbackGroup | None) -> Subscription:
+            return self._node.create_subscription(
+                kind, topic, callback, profile, callback_group=group, raw=raw
+            )
+
+        subscription = subscribe(self._group)
+        if can_take(subscription):
+            self._listened.append((subscription, take))
+        else:
+            self._node.destroy_subscription(subscription)
+            subscribe(None)
 
     def empty(self) -> None:
         """Take everything that has arrived, subscription by subscription."""
@@ -65,16 +78,24 @@ class Polled:
                 take(taken)
 
 
+def can_take(subscription: Subscription) -> bool:
+    """Whether this rclpy lets a subscription be read without an executor."""
+    return hasattr(subscription.handle, "take_message")
+
+
+def _taken(message, info) -> Taken:
+    return Taken(
+        info["received_timestamp"],
+        info["source_timestamp"],
+        info["publication_sequence_number"],
+        message,
+    )
+
+
 def _waiting(subscription: Subscription):
-    """What waits in a subscription, as rclpy's executors take it."""
+    """Take what waits in a subscription."""
     with subscription.handle:
         while (
             found := subscription.handle.take_message(subscription.msg_type, subscription.raw)
         ) is not None:
-            message, info = found
-            yield Taken(
-                info["received_timestamp"],
-                info["source_timestamp"],
-                info["publication_sequence_number"],
-                message,
-            )
+            yield _taken(*found)

@@ -1,5 +1,11 @@
 """The recorder node: every topic, as the bytes that arrive, into an MCAP bag that `ros2 bag` and
 Foxglove read.
+
+Private interface: `chunk`, `close_chunk` and `bio` of rosbags' storage, which write what has been
+recorded so far.
+Tested with rosbags 0.11.9.
+Fallback: the bag is written when it is closed or a chunk is full, and a recorder that is killed
+loses more than the last second.
 """
 
 from collections import Counter
@@ -151,10 +157,10 @@ class Recorder(Node):
         self._taken.clear()
 
     def _save(self) -> None:
-        """Hand what was recorded to the system: there it outlives this process."""
+        """Write what was recorded to the file, so that it survives the end of this process."""
         with self._guarded():
-            if self._writer:
-                storage = self._writer.storage
+            storage = self._writer and self._writer.storage
+            if hasattr(storage, "close_chunk"):
                 if storage.chunk.msgs:
                     storage.close_chunk()
                 storage.bio.flush()

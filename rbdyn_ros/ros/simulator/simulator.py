@@ -9,7 +9,7 @@ from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.parameters import obstacles
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
-from rbdyn_ros.ros.executor import prompt
+from rbdyn_ros.ros.executor import events_executor
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.parameters import first
 from rbdyn_ros.ros.process import run
@@ -241,7 +241,7 @@ def _faults(runner: Runner, values: dict) -> tuple:
 
 def main(args=None) -> int:
     """The simulator alone."""
-    return run((Simulator,), args, executor=prompt)
+    return run((Simulator,), args, executor=events_executor)
 
 
 if __name__ == "__main__":
