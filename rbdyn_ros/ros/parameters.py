@@ -1,9 +1,9 @@
 """ROS parameters from the tables of `parameters`: declared once, checked by one check, changed all
 or nothing.
 
-Private interface: `Node._parameter_overrides` of rclpy, the values that the user wrote, before they
-are declared. Declaring is the only public way to read them; it refuses an integer for a double,
-ignores unknown names, and reads `[]` as not set.
+Private interface: `Node._parameter_overrides` of rclpy, the values that the user wrote, before
+they are declared. Declaring is the only public way to read them; it refuses an integer for a
+double, ignores unknown names, and reads `[]` as not set.
 Tested with rclpy 7.1.6 (Jazzy).
 Fallback: the files and options of the command line are read here; values that a program passes to
 the node's constructor are then ignored.
