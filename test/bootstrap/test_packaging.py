@@ -100,7 +100,7 @@ def test_setup_names_every_library():
     assert required == {LIBRARIES[name][1] for name in LIBRARIES}
 
 
-DEMO_EXTRAS = {"hil", "mpc", "urdf"}  # small enough for the demo's environment
+DEMO_EXTRAS = {"hil", "mpc", "urdf", "view"}  # small enough for the demo's environment
 
 
 def pinned(distro, kind=""):
