@@ -11,8 +11,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.simulation.plant import Setup
+from rbdyn_ros.view.scene import CART
 
-CART = (0.3, 0.3, 0.1)  # [m] the box that is drawn; its top is at the joint
 _TURNING = (  # joint, parent, child, axis
     ("pendulum_roll_joint", "cart_link", "pendulum_roll_link", "1 0 0"),
     ("pendulum_pitch_joint", "pendulum_roll_link", "pendulum_pitch_link", "0 1 0"),

@@ -155,6 +155,11 @@ class Runner:
                 self._held.clear()
                 self._set_status(FAULT + why)
 
+    def fail(self, why: str) -> None:
+        """End in a fault: what commands the plant cannot go on."""
+        with self._asking():
+            self._set_status(FAULT + why)
+
     def play(self) -> str:
         """Let time run; why not, or ""."""
         with self._asking():

@@ -12,6 +12,7 @@ needs a desktop, Foxglove's page cannot push and is not installed by pip.
 """
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -23,6 +24,8 @@ Planar = tuple[float, float]
 Quaternion = tuple[float, float, float, float]
 UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
 ZERO: Vector = (0.0, 0.0, 0.0)
+
+CART: Vector = (0.3, 0.3, 0.1)  # [m] the box that is drawn; its top is at the joint
 
 # kinds of an `Event`
 IMPACT, WATCHDOG, PUSH, STATUS, PARAMETER = "impact", "watchdog", "push", "status", "parameter"
@@ -113,6 +116,26 @@ class Event(NamedTuple):
     time: float  # [s] simulated
     kind: str  # IMPACT WATCHDOG PUSH STATUS PARAMETER
     sentence: str
+    number: int = 0  # counted from 0 since the source was made
+
+
+class EventLog:
+    """The newest events of a source, numbered."""
+
+    def __init__(self, most: int = 1000):
+        self._kept: deque[Event] = deque(maxlen=most)
+        self._count = 0
+
+    def add(self, time: float, kind: str, sentence: str) -> None:
+        """Append an event."""
+        self._kept.append(Event(time, kind, sentence, self._count))
+        self._count += 1
+
+    def since(self, first: int) -> tuple[Event, ...]:
+        """Return those whose number is at least `first`, oldest first; old ones may be gone."""
+        if first >= self._count:
+            return ()
+        return tuple(event for event in tuple(self._kept) if event.number >= first)
 
 
 class Control(NamedTuple):
@@ -141,8 +164,8 @@ class Source:
     """Where the states come from, and where the pushes go. This one can do nothing; each real one
     overrides what it can.
 
-    Every method returns at once and may be called from any thread; a refusal is a sentence, "" is
-    consent. None raises for what a person may do.
+    Every method may be called from any thread, and all but `set_control`, which may compile,
+    return at once; a refusal is a sentence, "" is consent. None raises for what a person may do.
     """
 
     title = ""  # what is shown, such as "lqr, rk4" or "/pendulum_simulator"
@@ -162,7 +185,9 @@ class Source:
         return None
 
     def events(self, first: int) -> Sequence[Event]:
-        """Return the events from number `first` on, counted from 0; none are forgotten."""
+        """Return the events whose number is at least `first`, oldest first; old ones may be
+        gone.
+        """
         return ()
 
     def controls(self) -> Sequence[Control]:

@@ -11,7 +11,6 @@ from visualization_msgs.msg import Marker
 
 from rbdyn_ros.geometry import conversion
 from rbdyn_ros.mechanics.pendulum import obstacles, world
-from rbdyn_ros.ros.description import CART
 from rbdyn_ros.ros.messages.frames import Frames
 from rbdyn_ros.ros.messages.messages import set_quaternion, set_xyz
 from rbdyn_ros.ros.messages.sample import Sample
@@ -26,6 +25,7 @@ from rbdyn_ros.ros.simulator.drawing import (
     show,
 )
 from rbdyn_ros.types import Contacts
+from rbdyn_ros.view.scene import CART
 
 SIDE, THICK, WALL = 8.0, 0.01, 0.3  # [m] of a drawn plane; height of a rail end
 NORMAL = 0.4  # [m] length of a drawn normal

@@ -8,7 +8,6 @@ from collections import deque
 from geometry_msgs.msg import Point
 from visualization_msgs.msg import Marker, MarkerArray
 
-from rbdyn_ros.ros.description import CART
 from rbdyn_ros.ros.messages.frames import Frames
 from rbdyn_ros.ros.messages.messages import set_quaternion, set_stamp, set_xyz
 from rbdyn_ros.ros.messages.sample import Sample
@@ -23,6 +22,7 @@ from rbdyn_ros.ros.simulator.drawing import (
     marker,
     point_along,
 )
+from rbdyn_ros.view.scene import CART
 
 TRAIL = 150  # points: five seconds at the default rate
 

@@ -1,0 +1,379 @@
+"""The simulation in the same process, without ROS, as a source of the live view.
+
+The plant runs in the thread of `simulation.runner.Runner`, and the law answers there each state
+that it publishes. The view asks for a state by a flag, which the next tick answers: nobody waits,
+and what nobody asks for is never made.
+"""
+
+import io
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rbdyn_ros.faults.options import FAULTS
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import candidate
+from rbdyn_ros.schema import check, shown
+from rbdyn_ros.simulation.closed_loop import Misbehaved, answer
+from rbdyn_ros.simulation.command import Command
+from rbdyn_ros.simulation.plant import Plant
+from rbdyn_ros.simulation.record import WRITERS
+from rbdyn_ros.simulation.runner import FAULT, PLAYING, Runner
+from rbdyn_ros.simulation.tick import EPOCH_NS
+from rbdyn_ros.simulation.warm_up import warm_up
+from rbdyn_ros.types import State, Vector
+from rbdyn_ros.view import scene, selection
+from rbdyn_ros.view.scene import Capabilities, Control, Event, EventLog, Load, Problem, SceneState
+from rbdyn_ros.view.selection import Built, Selection
+from rbdyn_ros.view.shapes import shape
+
+HOLD = 0.2  # [s] for which a push acts that nobody renews
+SILENT = 1.0  # [s] without a tick, after which the law is said to hang
+WINDOW = 30  # states over which the real-time factor is measured
+SLOW = 0.8  # part of the rate that was asked for, below which the page says so
+RATES = (0.1, 10.0)
+_CAN = Capabilities(True, True, True, True, True, True, record=True, export=True)
+
+
+class OfflineLoop(scene.Source):
+    """A plant, a law around it, and what is shown of them."""
+
+    def __init__(self, chosen: Selection):
+        """Build, compile and start. ValueError, in one sentence, for what does not fit."""
+        self._log, self._changing = EventLog(), threading.RLock()
+        self._seen = time.monotonic()  # when the newest tick passed
+        self._recorded_from: int | None = None
+        self._state: SceneState | None = None
+        self._wanted = True
+        self._begin(chosen, selection.build(chosen))
+        self._runner.play()
+
+    # what is shown
+
+    @property
+    def title(self) -> str:
+        """The law and the integrator."""
+        return f"{self._chosen.law}, {self._built.values['integrator.name']}"
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """All but a time to choose; a set point where there is a law."""
+        return _CAN._replace(set_point=self._built.loop is not None)
+
+    def latest(self) -> SceneState | None:
+        """Return the newest state, and ask for the next."""
+        state, self._wanted = self._state, True
+        if state and self._runner.status == PLAYING and time.monotonic() - self._seen > SILENT:
+            silence = time.monotonic() - self._seen
+            who = f"The law {self._chosen.law} has not answered for {silence:.0f} s."
+            state.problems = (Problem(who, "Wait, or end the program and choose another law."),)
+        return state
+
+    def events(self, first: int) -> tuple[Event, ...]:
+        """Return those from number `first` on."""
+        return self._log.since(first)
+
+    def controls(self) -> tuple[Control, ...]:
+        """Return law, scenario, and every parameter of the loop."""
+        return self._controls
+
+    # what a person does
+
+    def set_control(self, name: str, value: Any) -> str:
+        """Change a value between two ticks; where something compiles time waits for it."""
+        with self._changing:
+            try:
+                if name in ("law", "scenario"):
+                    self._choose(name, str(value))
+                else:
+                    self._change(name, value)
+            except ValueError as error:
+                return str(error)
+        self._log.add(self._runner.plant.time, scene.PARAMETER, f"{name} is {shown(value)}")
+        return ""
+
+    def set_disturbance(self, height: float, force: Vector) -> str:
+        """Push the rod for a few tenths of a second of real time."""
+        length = self._runner.plant.setup.params.rod_length
+        wrench = np.array((*force, 0.0, 0.0, 0.0, 0.0, 0.0, min(max(height, 0.0), length)))
+        if not np.isfinite(wrench).all():
+            return f"the force is {list(force)} N; it must be finite"
+        plant = self._runner.plant
+        factor = self._runner.pace.real_time_factor
+        self._runner.push(wrench, plant.stamp + max(plant.tick_ns, round(1e9 * HOLD * factor)))
+        is_pushed = bool(wrench[:3].any())
+        if is_pushed and not self._is_pushed:
+            self._log.add(plant.time, scene.PUSH, f"a push at {height:.2f} m along the rod")
+        self._is_pushed = is_pushed
+        return ""
+
+    def set_point(self, x: float, y: float) -> str:
+        """Send the cart there."""
+        if self._built.loop is None:
+            return "nobody controls the cart: choose a law first"
+        self._reference = np.array((x, y))
+        self._built.values["reference"] = (x, y)
+        self._log.add(self._runner.plant.time, scene.PARAMETER, f"set point ({x:.2f}, {y:.2f}) m")
+        return ""
+
+    def pause(self) -> str:
+        """Let time stand still."""
+        return self._runner.pause()
+
+    def resume(self) -> str:
+        """Let time run."""
+        return self._runner.play()
+
+    def step(self) -> str:
+        """One tick."""
+        return self._runner.step()
+
+    def reset(self) -> str:
+        """Go back to the initial state, also after a fault."""
+        with self._changing:
+            is_running = self._runner.status != "paused"
+            self._runner.pause()
+            if self._built.loop:
+                self._built.loop.law.reset()
+            self._runner.restart(self._runner.plant.setup.initial)
+            if is_running:
+                self._runner.play()
+        self._log.add(self._runner.plant.time, scene.STATUS, "reset to the start")
+        return ""
+
+    def set_rate(self, factor: float) -> str:
+        """Simulate `factor` seconds per second."""
+        if not RATES[0] <= factor <= RATES[1]:
+            return f"the rate is {factor:g}; it must be from {RATES[0]:g} to {RATES[1]:g}"
+        self._built.values["real_time_factor"] = float(factor)
+        self._runner.pace = self._runner.pace._replace(real_time_factor=float(factor))
+        return ""
+
+    def start_recording(self) -> str:
+        """Keep every tick; the newest ten minutes of them."""
+        self._recorded_from = self._runner.plant.stamp
+        return ""
+
+    def stop_recording(self, suffix: str = ".csv") -> tuple[str, bytes]:
+        """Return the ticks as `simulate --controller` writes them."""
+        first, self._recorded_from = self._recorded_from, None
+        if first is None:
+            return "", b""
+        stamps, rows = self._runner.recent_history()
+        kept = stamps >= first
+        if not kept.any():
+            return "", b""
+        columns = selection.table(self._built, self._runner.plant, stamps[kept], rows[kept])
+        file = io.BytesIO()
+        WRITERS[suffix](columns, file)
+        return f"run{suffix}", file.getvalue()
+
+    def yaml(self) -> str:
+        """Return the present state and what is not a default."""
+        plant = self._runner.plant
+        state = State(plant.time, plant.q.copy(), plant.v.copy())
+        return selection.parameter_file(self._chosen, self._built, state)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._runner.end()
+
+    # how the loop is made, and changed
+
+    def _begin(self, chosen: Selection, built: Built, plant: Plant | None = None) -> None:
+        """Compile what is new, and go on from where `plant` is, or from the initial state."""
+        made, config = built.setup, built.run_config
+        if refusal := warm_up(made):
+            raise ValueError(f"the first tick fails: {refusal}")
+        if built.loop:
+            _warm_up_law(built)
+        runner = Runner(made, config._replace(start="paused"), self._prepare, lambda status: None)
+        self._chosen, self._built, self._runner = chosen, built, runner
+        self._controls = selection.controls(chosen, built)
+        self._reference = np.array(built.values["reference"])
+        self._answered, self._force = -1, (0.0, 0.0)
+        self._is_pushed, self._impacts, self._trips, self._status = False, 0, 0, ""
+        self._instants: deque[tuple[float, float]] = deque(maxlen=WINDOW)
+        if plant:
+            runner.plant.steps = round(plant.time * 1e9 / made.step_ns)
+            runner.plant.reset(State(plant.time, plant.q.copy(), plant.v.copy()))
+        runner.begin()
+
+    def _rebuild(self, chosen: Selection, keeps_state: bool) -> None:
+        """Go on with another loop. ValueError, and the old one goes on."""
+        before, was_playing = self._runner, self._runner.status == PLAYING
+        before.pause()
+        try:
+            self._begin(chosen, selection.build(chosen), before.plant if keeps_state else None)
+            self._recorded_from = None
+        finally:
+            if self._runner is not before:
+                before.end()
+            if was_playing:
+                self._runner.play()
+
+    def _choose(self, name: str, value: str) -> None:
+        """Take another law or scenario. ValueError, and the old one goes on."""
+        control = next(control for control in self._controls if control.parameter.name == name)
+        check(control.parameter, value, "view")
+        chosen = self._chosen._replace(**{name: value})
+        if name == "scenario":  # which says what it changes; what was changed by hand is past
+            chosen = chosen._replace(changed=())
+        self._rebuild(chosen, keeps_state=name == "law")
+
+    def _change(self, name: str, value: Any) -> None:
+        """Change a parameter. ValueError, and nothing has changed."""
+        parameter = self._built.table.get(name)
+        if parameter is None:
+            raise ValueError(f"{name} is no parameter of this view")
+        value = check(parameter, value, "view")
+        changed = dict(self._chosen.changed) | {name: value}
+        chosen = self._chosen._replace(changed=tuple(changed.items()))
+        if selection.is_structural(name, chosen.law):
+            self._rebuild(chosen, keeps_state=True)
+            return
+        built = self._built._replace(values={**self._built.values, name: value})
+        plant, config = built.setup, built.run_config
+        self._runner.plant.check(plant)
+        if refusal := warm_up(plant):  # what compiles does so here, while the old plant goes on
+            raise ValueError(f"the first tick would fail: {refusal}")
+        self._chosen, self._built = chosen, built
+        self._runner.reconfigure(plant, config)
+        self._controls = selection.controls(chosen, built)
+
+    # in the simulation's thread
+
+    def _prepare(self, runner: Runner) -> Callable[[], None]:
+        """After a tick: show it if somebody looks; what publishes it is the law's answer."""
+        self._seen = time.monotonic()
+        if self._wanted:
+            self._wanted = False
+            self._state = self._snapshot(runner)
+        return lambda: self._answer(runner)
+
+    def _answer(self, runner: Runner) -> None:
+        """Let the law answer a state that is new, and renew its command."""
+        runner.mark_published()
+        stamp, loop = runner.signals.expected_stamp, self._built.loop
+        if stamp != self._answered and loop is not None:
+            seen, plant = runner.signals.measurement, runner.plant
+            q, v = (np.array(seen.q), np.array(seen.v)) if seen else (plant.q, plant.v)
+            state = State(1e-9 * (stamp - EPOCH_NS), q.copy(), v.copy())
+            try:
+                force = answer(loop.law, state.t, state, self._reference, f"the law {loop.name}")
+            except Misbehaved as error:
+                runner.fail(str(error))
+                return
+            self._force = tuple(force.tolist())
+        elif loop is None:
+            self._force = (0.0, 0.0)
+        self._answered = stamp
+        runner.command(Command(self._force, stamp, time.monotonic()))
+
+    def _snapshot(self, runner: Runner) -> SceneState:
+        """The plant as it is shown."""
+        plant, values = runner.plant, self._built.values
+        self._report(runner)
+        params = plant.setup.params
+        diagnostics, q, v = plant.diagnostics, plant.q.tolist(), plant.v.tolist()
+        newest = runner.signals.active_command
+        return SceneState(
+            time=plant.time,
+            cart=(q[0], q[1]),
+            attitude=tuple(q[2:]),
+            cart_velocity=(v[0], v[1]),
+            angular_velocity=tuple(v[2:]),
+            shape=shape(params, plant.setup.travel, plant.limit, plant.elapsed),
+            set_point=tuple(self._reference.tolist()) if self._built.loop else None,
+            commanded=newest.force if newest else (math.nan, math.nan),
+            applied=plant.force,
+            disturbance=_disturbance(plant),
+            joint=tuple(plant.reaction.tolist()),
+            contacts=tuple(Load(touch.point, touch.force) for touch in plant.touches),
+            energy=diagnostics.energy,
+            balance=diagnostics.balance,
+            command_age=time.monotonic() - newest.received if newest else math.nan,
+            real_time_factor=self._factor(plant.time, runner.status),
+            status=runner.status,
+            faults=tuple(
+                f"{p.name.removeprefix('faults.')} {shown(values[p.name], p.unit)}"
+                for p in FAULTS
+                if values[p.name] != p.default
+            ),
+            problems=self._problems(runner),
+        )
+
+    def _factor(self, simulated: float, status: str) -> float:
+        """Simulated seconds per second over the last states; nan while time stands still."""
+        if status != PLAYING:
+            self._instants.clear()
+            return math.nan
+        self._instants.append((time.monotonic(), simulated))
+        (begun, first), (now, last) = self._instants[0], self._instants[-1]
+        return (last - first) / (now - begun) if now - begun > 0.1 else math.nan
+
+    def _problems(self, runner: Runner) -> tuple[Problem, ...]:
+        """What is wrong, in words."""
+        found, status = [], runner.status
+        if status.startswith(FAULT):
+            found.append(Problem(status, "Press Reset, and change what led here."))
+        if runner.statistics.watchdog_expired:
+            reaction = runner.pace.watchdog.reaction
+            what = f"The newest command is older than the watchdog allows: {reaction}."
+            found.append(Problem(what, "Lower the delay or the loss of faults.command.", False))
+        if self._instants and self._instants[-1][0] - self._instants[0][0] > 0.3:
+            asked, measured = runner.pace.real_time_factor, self._factor(runner.plant.time, status)
+            if measured < SLOW * asked:
+                what = f"The simulation runs at {measured:.2f} of real time, {asked:g} was asked."
+                advice = "Choose a lower rate, a larger integrator.step or period, or another law."
+                found.append(Problem(what, advice, False))
+        if runner.plant.off_travel:
+            far = f"The cart is beyond its travel of {runner.plant.setup.travel:g} m."
+            found.append(Problem(far, "Press Reset, or click a set point nearer by.", False))
+        return tuple(found)
+
+    def _report(self, runner: Runner) -> None:
+        """Write impacts, watchdog trips and changes of the status down as events."""
+        plant, log = runner.plant, self._log
+        if plant.contact is not None:
+            self._impacts = _impacts(plant, self._impacts, log)
+        if runner.statistics.watchdog_trips > self._trips:
+            log.add(plant.time, scene.WATCHDOG, "the watchdog gave the last command up")
+        self._trips = runner.statistics.watchdog_trips
+        if runner.status != self._status:
+            log.add(plant.time, scene.STATUS, runner.status)
+        self._status = runner.status
+
+
+def _warm_up_law(built: Built) -> None:
+    """Let the law compile, and plan if it does. ValueError for one that misbehaves."""
+    from rbdyn_ros.evaluation.trial import closed_loop_table
+
+    if fault := closed_loop_table.warm_up(built.loop):
+        raise ValueError(fault)
+    built.loop.law.reset()
+
+
+def _disturbance(plant: Plant) -> Load | None:
+    """The push that acts on the rod."""
+    wrench = plant.input.disturbance.tolist()
+    if not any(wrench[:6]):
+        return None
+    point = plant.point(tuple(wrench[6:]))
+    return Load(tuple(map(float, point)), tuple(wrench[:3]), tuple(wrench[3:6]))
+
+
+def _impacts(plant: Plant, before: int, log: EventLog) -> int:
+    """Write the impacts after number `before` down; how many there are now."""
+    memory = plant.contact
+    count, kept = int(memory.recorded[0]), len(memory.events)
+    if count < before:  # another plant, or a reset
+        before = 0
+    for row in memory.events[before : min(count, kept)]:
+        sentence = f"impact on {candidate(memory, int(row[1]))}: {row[2]:.3g} N s"
+        log.add(float(row[0]), scene.IMPACT, sentence)
+    return count

@@ -1,0 +1,169 @@
+"""What a person has chosen to simulate: parameter files, a law, a scenario, and what was changed
+since; and the numbers that follow.
+"""
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+import yaml
+
+from rbdyn_ros.control import options, select
+from rbdyn_ros.evaluation.trial import closed_loop_table
+from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
+from rbdyn_ros.faults.options import FAULTS, SEED
+from rbdyn_ros.parameters import obstacles, shipped
+from rbdyn_ros.parameters.command_line import scenario
+from rbdyn_ros.parameters.contact import CONTACT
+from rbdyn_ros.parameters.controller import CONTROLLER
+from rbdyn_ros.parameters.obstacles import OBSTACLES
+from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT
+from rbdyn_ros.parameters.simulator import SIMULATOR
+from rbdyn_ros.parameters.yaml_file import Override, offline_values
+from rbdyn_ros.schema import Parameter
+from rbdyn_ros.simulation import setup
+from rbdyn_ros.simulation.plant import Plant, Setup
+from rbdyn_ros.simulation.run_config import RunConfig
+from rbdyn_ros.types import Array, State
+from rbdyn_ros.view.scene import Control
+
+NONE = "none"  # instead of a law or a scenario
+HISTORY = 600.0  # [s] the longest recording
+_OF_LOOP = ("real_time_factor", "watchdog.timeout", "watchdog.reaction", "watchdog.ramp_time")
+LOOP = tuple(p for p in SIMULATOR if p.name in _OF_LOOP)
+_PERIOD = tuple(p for p in CONTROLLER if p.name in ("period", "reference"))
+_ANEW = ("period", "integrator.name", "integrator.composition", "integrator.step")
+
+
+class Selection(NamedTuple):
+    """What is simulated, by names and values."""
+
+    files: tuple[Path, ...] = ()
+    overrides: tuple[Override, ...] = ()
+    law: str = "lqr"  # a name, a path, or NONE
+    scenario: str = NONE  # a file of config/scenarios, without .yaml
+    changed: tuple[tuple[str, Any], ...] = ()  # (name, value) since, by hand
+
+
+class Built(NamedTuple):
+    """What a selection amounts to."""
+
+    values: dict[str, Any]  # by the parameters' names
+    table: dict[str, Parameter]  # of the values
+    loop: Loop | None  # the law; None: nobody controls the cart
+
+    @property
+    def setup(self) -> Setup:
+        """The plant. ValueError if the numbers do not fit."""
+        return setup.plant_setup(self.values)
+
+    @property
+    def run_config(self) -> RunConfig:
+        """How the plant is run."""
+        return setup.run_config(self.values)
+
+
+def build(selection: Selection) -> Built:
+    """Read, check and design. ValueError, in one sentence, for what does not fit."""
+    module, more, given = None, (*LOOP, *_PERIOD, SEED, *FAULTS), {}
+    paths = [*selection.files]
+    if selection.scenario != NONE:
+        paths.append(scenario(shipped.config(), selection.scenario))
+    if selection.law != NONE:
+        module = select.load(selection.law)
+        more = (*LOOP, *closed_loop_table.parameters_of(selection.law, module))
+        given = options.from_files(selection.law, module, paths)
+    values = offline_values(paths, selection.overrides, more, given)
+    values = {p.name: p.default for p in SIMULATOR} | values | dict(selection.changed)
+    values |= {"rates.state": 1.0 / values["period"], "history.duration": HISTORY}
+    named = (OBSTACLES, *obstacles.table(values["obstacles"]))
+    shown = (*PLANT, *CONTACT, *named, *INTEGRATOR, *INITIAL, *INPUT, *more)
+    return Built(values, {p.name: p for p in shown}, design(selection.law, module, values))
+
+
+def design(name: str, module: ModuleType | None, values: dict[str, Any]) -> Loop | None:
+    """Return the law around the plant of the values; None for no law. ValueError."""
+    return closed_loop_table.closed(name, module, values) if module else None
+
+
+def is_structural(name: str, law: str) -> bool:
+    """Whether a change of this parameter needs another loop: what is fixed in a running one."""
+    return name in _ANEW or name.startswith(f"{select.short(law)}.")
+
+
+def controls(selection: Selection, built: Built) -> tuple[Control, ...]:
+    """What can be changed by hand, with its group."""
+    names, law = select.names(), selection.law
+    known = sorted({NONE, *names, law}, key=lambda name: (name == NONE, name))
+    chosen = Parameter(
+        "law", "lqr", "", "Chooses the control law; none leaves the cart alone.", "string"
+    )
+    starts = sorted(file.stem for file in (shipped.config() / "scenarios").glob("*.yaml"))
+    start = chosen._replace(
+        name="scenario",
+        default=NONE,
+        description="Chooses the start, and what is wrong with sensors or plant.",
+        choices=(NONE, *starts),
+    )
+    groups = {
+        "Simulation": (*INTEGRATOR, *(p for p in _PERIOD if p.name == "period"), *LOOP[1:]),
+        "Plant": PLANT,
+        "Contacts": CONTACT,
+        "Obstacles": tuple(p for p in built.table.values() if p.name.startswith("obstacle.")),
+        "Faults": (*FAULTS, SEED),
+        "Start": INITIAL,
+    }
+    of_law = tuple(p for p in built.table.values() if p.name.startswith(f"{select.short(law)}."))
+    groups |= {f"Law {select.short(law)}": of_law}
+    return (
+        Control(chosen._replace(choices=tuple(known)), law, "Simulation"),
+        Control(start, selection.scenario, "Simulation"),
+        *(Control(p, built.values[p.name], group) for group, many in groups.items() for p in many),
+    )
+
+
+def parameter_file(selection: Selection, built: Built, state: State) -> str:
+    """Return the values that are not the defaults, and `state` as the start, as parameter file."""
+    q, v = state.q.tolist(), state.v.tolist()
+    start = {
+        "initial.cart_position": q[:2],
+        "initial.orientation": q[2:],
+        "initial.cart_velocity": v[:2],
+        "initial.angular_velocity": v[2:],
+    }
+    changed = {
+        name: built.values[name]
+        for name, parameter in built.table.items()
+        if built.values[name] != parameter.default and not name.startswith("initial.")
+    }
+    law = select.short(selection.law)
+    own = {name: value for name, value in changed.items() if name.startswith(f"{law}.")}
+    own |= {name: changed.pop(name) for name in ("period", "reference") if name in changed}
+    ours = {name: value for name, value in changed.items() if name not in own}
+    sections = {"/**": {"ros__parameters": _plain({**ours, **start})}}
+    if selection.law != NONE:
+        sections["/**/pendulum_controller"] = {
+            "ros__parameters": _plain({"controller": selection.law, **own})
+        }
+    return yaml.safe_dump(sections, sort_keys=False, default_flow_style=None, width=99)
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Values as YAML writes them."""
+    return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
+
+
+def table(built: Built, plant: Plant, stamps: Array, rows: Array) -> dict[str, Array]:
+    """Return the columns of recorded ticks (`History.read`), as `simulate --controller` has
+    them.
+    """
+    from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
+    from rbdyn_ros.simulation.tick import EPOCH_NS
+
+    q, v = np.ascontiguousarray(rows[:, :6]), np.ascontiguousarray(rows[:, 6:11])
+    measured = np.array([quantities(plant.setup.system, *pair) for pair in zip(q, v)])
+    force = np.full((len(rows), 2), np.nan)
+    force[:-1] = rows[1:, 11:13]  # a tick's row has the force that led to its state
+    columns = (1e-9 * (stamps - EPOCH_NS), *q.T, *v.T, *measured.reshape(-1, 5).T, *force.T)
+    return dict(zip((*closed_loop_table.STATE, "Fx", "Fy"), columns, strict=True))
