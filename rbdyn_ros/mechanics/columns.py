@@ -24,18 +24,12 @@ X, Q, P, L, R, V_1, V_2, V_3, V_4, STATE = offsets(3, 4, 3, 3, 9, 3, 3, 3, 3)
 M, IM, J, IJ, F, TAU, GAMMA, TURNS, JOINTED, SLIDES, F_0, DRIVE, _n = (
     STATE + c for c in offsets(3, 3, 3, 3, 3, 3, 1, 1, 1, 1, 3, 3)
 )
-# Work: relative turn v and its w, momenta without reactions, contact impulses (linear, angular),
-# end of the step (position, momenta with all impulses of the node, attitude, matrix); of bodies
-# with joints
-# the inverse of the gradient, from a torque [world] to a turn [world], the turn that the residual
-# stands for [world] and the torque of the joints' impulses [world], the inverse and the residual
-# in the body; all impulses, velocities of an impulse response.
-V, W, B_X, B_W, A_X, A_W, X_1, P_1, L_1, Q_1, R_1, _n = (
-    _n + c for c in offsets(3, 1, 3, 3, 3, 3, 3, 3, 3, 4, 9)
-)
-K, EXCESS, TORQUE, INVERSE, REST, D_X, D_W, U_X, U_W, _n = (
-    _n + c for c in offsets(9, 3, 3, 9, 3, 3, 3, 3, 3)
-)
+# Work: relative turn v and its w, momenta without reactions, end of the step (position, momenta
+# with all impulses of the node, attitude, matrix); of bodies with joints the inverse of the
+# gradient, from a torque [world] to a turn [world], the turn that the residual stands for [world]
+# and the torque of the joints' impulses [world]; all impulses, velocities of an impulse response.
+V, W, B_X, B_W, X_1, P_1, L_1, Q_1, R_1, _n = (_n + c for c in offsets(3, 1, 3, 3, 3, 3, 3, 4, 9))
+K, EXCESS, TORQUE, D_X, D_W, U_X, U_W, _n = (_n + c for c in offsets(9, 3, 3, 3, 3, 3, 3))
 # How far its shapes reach from its center; the way that no point of them has exceeded until the
 # node, and in the step [m]. How far it has moved and turned since its contacts were aimed.
 REACH, WAY, STEP_WAY, DRIFT, BODY = (_n + c for c in offsets(1, 1, 1, 1))

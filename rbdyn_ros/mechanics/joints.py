@@ -12,7 +12,7 @@ a step obey
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, turn
+from rbdyn_ros.mechanics import arena, sparse, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, get9, number, put, put9
 from rbdyn_ros.mechanics.description.rows import TURN
@@ -138,14 +138,14 @@ def fill(m, h, on_w):
     gather, pivots = arena.gather(m), arena.pivots(m)
     last = -1
     for g in range(len(gather)):
-        k, j, on_j, l, on_l = gather[g, 0], gather[g, 1], gather[g, 2], gather[g, 3], gather[g, 4]
+        k, j, on_j = number(gather, g, 0), number(gather, g, 1), number(gather, g, 2)
+        l, on_l = number(gather, g, 3), number(gather, g, 4)
         is_first, last = k != last, k
         i = number(integers, j, c.A + on_j)
-        mobility = vec.scale(h, get(bodies, i, c.IM))
         kind_j, kind_l = number(integers, j, c.KIND), number(integers, l, c.KIND)
         if kind_j == c.POINTS and kind_l == c.POINTS:
             s = 1.0 if on_j == on_l else -1.0
-            u, v, w = vec.scale(s, mobility)
+            u, v, w = vec.scale(s * h, get(bodies, i, c.IM))
             if number(bodies, i, c.TURNS) != 0.0:
                 K = get9(bodies, i, c.K)
                 x, y, z = vec.scale(s, get(blocks, j, on_w + 9 * on_j))
@@ -162,6 +162,7 @@ def fill(m, h, on_w):
             if kind_j != c.DIRECTIONS and kind_l != c.DIRECTIONS:
                 x = displacement(blocks, integers, j, on_j, on_w - 18)
                 y = displacement(blocks, integers, l, on_l, c.NODE_XA)
+                mobility = vec.scale(h, get(bodies, i, c.IM))
                 x = turn.product_transposed(turn.scaled_columns(x, mobility), y)
                 A = vec.add(A[0], x[0]), vec.add(A[1], x[1]), vec.add(A[2], x[2])
         if is_first:
@@ -172,8 +173,15 @@ def fill(m, h, on_w):
             arena.add(S, k, 6, A[2])
     S[last + 1 :] = 0.0
     for e in range(len(pivots)):
-        for r in range(integers[pivots[e, 0], c.ROWS], 3):
+        for r in range(number(integers, number(pivots, e, 0), c.ROWS), 3):
             S[pivots[e, 1], 4 * r] = 1.0
+
+
+@part
+def solve(m, h, on_w):
+    """Solve for the right sides in D with the matrix of `fill`."""
+    fill(m, h, on_w)
+    sparse.factor_and_solve(m)
 
 
 @inlined
@@ -207,8 +215,8 @@ def force(blocks, integers, j, side, impulse):
 def torque(blocks, integers, j, side, impulse):
     """A_w^T lambda [world]."""
     if integers[j, c.KIND] == c.POINTS:
-        t = vec.cross(get(blocks, j, c.NODE_WA + 9 * side), impulse)
-        return t if side == 0 else vec.scale(-1.0, t)
+        p = get(blocks, j, c.NODE_WA + 9 * side)
+        return vec.cross(p, impulse) if side == 0 else vec.cross(impulse, p)
     return vec.transposed_matvec(get9(blocks, j, c.NODE_WA + 9 * side), impulse)
 
 

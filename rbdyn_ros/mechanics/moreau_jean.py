@@ -313,7 +313,7 @@ def solve(m, tolerance, gain, anew):
 
 @part
 def apply_impulses(m, ahead):
-    """P, L := the momenta at the end under the impulses so far, A_X, A_W := the velocities before;
+    """P, L := the momenta at the end under the impulses so far, P_1, L_1 := the velocities before;
     whether every turn was found.
     """
     bodies, pairs, active = arena.bodies(m), arena.pairs(m), arena.active(m)
@@ -329,8 +329,8 @@ def apply_impulses(m, ahead):
         push(m, active[at], get(pairs, active[at], c.LA), c.D_X, c.D_W)
     for i in range(len(bodies)):
         w, J = vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L)), get(bodies, i, c.J)
-        put(bodies, i, c.A_X, linear_velocity(bodies, i))
-        put(bodies, i, c.A_W, w)
+        put(bodies, i, c.P_1, linear_velocity(bodies, i))
+        put(bodies, i, c.L_1, w)
         put(bodies, i, c.P, get(bodies, i, c.D_X))
         if bodies[i, c.TURNS] != 0.0:
             w, found = turn_rate(J, get(bodies, i, c.D_W), ahead, w)
@@ -368,8 +368,8 @@ def take(m):
     bodies, change, size = arena.bodies(m), 0.0, 0.0
     for i in range(len(bodies)):
         v, w = get(bodies, i, c.U_X), get(bodies, i, c.U_W)
-        by_v = vec.size(vec.sub(v, get(bodies, i, c.A_X)))
-        by_w = vec.size(vec.sub(w, get(bodies, i, c.A_W)))
+        by_v = vec.size(vec.sub(v, get(bodies, i, c.P_1)))
+        by_w = vec.size(vec.sub(w, get(bodies, i, c.L_1)))
         free = vec.times(get(bodies, i, c.IJ), get(bodies, i, c.L))
         change = max(change, by_v, by_w, vec.size(vec.sub(w, free)))
         change += 0.0 * (by_v + by_w)  # nan, which a maximum may pass over

@@ -13,7 +13,7 @@ from math import sqrt
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, joints, sparse, turn
+from rbdyn_ros.mechanics import arena, joints, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
 
@@ -26,14 +26,23 @@ LONGEST_CHANGE = 0.03  # of v from one step to the next, in what the guess takes
 BODY_FAILED, JOINT_FAILED = 1, 2
 
 
-@part
-def load(m, h):
-    """The momenta at the node without its reactions: p + (h/2) f."""
+@inlined
+def load(m, h, on_x, on_w):
+    """Columns on_x, on_w := the momenta at the node without its reactions: p + (h/2) f."""
     bodies = arena.bodies(m)
     for i in range(len(bodies)):
-        put(bodies, i, c.B_X, vec.axpy(0.5 * h, get(bodies, i, c.F), get(bodies, i, c.P)))
+        put(bodies, i, on_x, vec.axpy(0.5 * h, get(bodies, i, c.F), get(bodies, i, c.P)))
         if bodies[i, c.TURNS] != 0.0:
-            put(bodies, i, c.B_W, vec.axpy(0.5 * h, get(bodies, i, c.TAU), get(bodies, i, c.L)))
+            put(bodies, i, on_w, vec.axpy(0.5 * h, get(bodies, i, c.TAU), get(bodies, i, c.L)))
+
+
+@part
+def start(m):
+    """P_1, L_1 := the momenta without reactions, to which impulses are added."""
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        put(bodies, i, c.P_1, get(bodies, i, c.B_X))
+        put(bodies, i, c.L_1, get(bodies, i, c.B_W))
 
 
 @inlined
@@ -81,13 +90,11 @@ def move_free(m, h):
     for i in range(len(bodies)):
         if bodies[i, c.JOINTED] != 0.0:
             continue
-        b = vec.add(get(bodies, i, c.B_X), get(bodies, i, c.A_X))
-        put(bodies, i, c.P_1, b)
-        put(bodies, i, c.X_1, reached(bodies, i, h, b))
+        put(bodies, i, c.X_1, reached(bodies, i, h, get(bodies, i, c.P_1)))
         if bodies[i, c.TURNS] == 0.0:
             continue
         J, gamma, v = get(bodies, i, c.J), bodies[i, c.GAMMA], get(bodies, i, c.V)
-        b, close = vec.add(get(bodies, i, c.B_W), get(bodies, i, c.A_W)), False
+        b, close = get(bodies, i, c.L_1), False
         w = turn.cosine(v)
         for _ in range(ITERATIONS):
             forward, sideways = turn.momentum(f, J, gamma, v, w)
@@ -108,22 +115,16 @@ def move_free(m, h):
             arena.counters(m)[c.FAILURE], arena.counters(m)[c.WHERE] = BODY_FAILED, i
             return -1
         put(bodies, i, c.V, v)
-        put(bodies, i, c.L_1, b)
         finish(bodies, i, v, w)
     return total
 
 
 @inlined
 def begin_joined(m):
-    """The momenta P_1, L_1 of the joined bodies without the joints' impulses, which are linear
-    unknowns: any start serves. Rows whose residual has products of turns and displacements begin
-    with those of the step before.
+    """Begin without the joints' impulses, which are linear unknowns: any start serves. Rows whose
+    residual has products of turns and displacements begin with those of the step before.
     """
-    bodies, blocks, integers = arena.bodies(m), arena.blocks(m), arena.block_integers(m)
-    for i in range(len(bodies)):
-        if bodies[i, c.JOINTED] != 0.0:
-            put(bodies, i, c.P_1, vec.add(get(bodies, i, c.B_X), get(bodies, i, c.A_X)))
-            put(bodies, i, c.L_1, vec.add(get(bodies, i, c.B_W), get(bodies, i, c.A_W)))
+    blocks, integers = arena.blocks(m), arena.block_integers(m)
     for j in range(len(blocks)):
         if integers[j, c.KIND] == c.MIXED:
             joints.push(m, j)
@@ -151,10 +152,8 @@ def linearize_bodies(m, h):
             r = vec.sub(vec.add(forward, sideways), get(bodies, i, c.L_1))
             inverse, det = turn.adjugate(turn.momentum_gradient(2.0, J, gamma, v, w))
             turned, s = turn.product(R_1, inverse), h / det
-            put(bodies, i, c.REST, r)
             put(bodies, i, c.EXCESS, vec.scale(s, vec.matvec(turned, r)))
             put9(bodies, i, c.K, turn.scaled(s, turn.product_transposed(turned, R)))
-            put9(bodies, i, c.INVERSE, turn.scaled(s, inverse))
 
 
 @part
@@ -171,13 +170,13 @@ def correct(m, h):
         put(bodies, i, c.X_1, x_1)
         if bodies[i, c.TURNS] != 0.0:
             v, w = get(bodies, i, c.V), bodies[i, c.W]
-            given = vec.transposed_matvec(get9(bodies, i, c.R), get(bodies, i, c.TORQUE))
-            o = vec.matvec(get9(bodies, i, c.INVERSE), vec.sub(given, get(bodies, i, c.REST)))
-            d = turn.change(v, w, o)
+            torque = get(bodies, i, c.TORQUE)
+            o = vec.sub(vec.matvec(get9(bodies, i, c.K), torque), get(bodies, i, c.EXCESS))
+            d = turn.change(v, w, vec.transposed_matvec(get9(bodies, i, c.R_1), o))
             v = vec.add(v, d)
             put(bodies, i, c.V, v)
             finish(bodies, i, v, turn.next_cosine(v, w))
-            arena.add(bodies, i, c.L_1, given)
+            arena.add(bodies, i, c.L_1, vec.transposed_matvec(get9(bodies, i, c.R), torque))
             # Newton's method leaves open the products of these changes
             largest = max(largest, vec.size(d), sqrt(vec.size(d) * moved))
             bad += 0.0 * vec.size(d)  # nan, which a maximum may pass over
@@ -192,8 +191,7 @@ def move_joined(m, h):
     for _ in range(ITERATIONS):
         linearize_bodies(m, h)
         joints.linearize(m)
-        joints.fill(m, h, c.END_WA)
-        sparse.factor_and_solve(m)
+        joints.solve(m, h, c.END_WA)
         joints.spread(m, c.D, c.P_1, True)
         largest = correct(m, h)
         iterations += 1
@@ -211,8 +209,8 @@ def move_joined(m, h):
 
 @part
 def move(m, h):
-    """Move all bodies by a step of h under the impulses in A_X, A_W; the number of iterations, -1
-    where it fails.
+    """Move all bodies by a step of h with the momenta P_1, L_1, to which the joints' impulses are
+    added; the number of iterations, -1 where it fails.
     """
     free = move_free(m, h)
     if free < 0:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.kernel import part
+from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena, turn
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, number, put, put9
@@ -61,6 +61,20 @@ def plan(sides: list[tuple[int, int]]) -> tuple[Any, ...]:
     return len(place), *tables
 
 
+@inlined
+def substitute(m):
+    """The second half of the solution: from the last pivot back."""
+    blocks, S, pivots, reach = arena.blocks(m), arena.matrix(m), arena.pivots(m), arena.reach(m)
+    for e in range(len(pivots) - 1, -1, -1):
+        if pivots[e, 2] == pivots[e, 3]:
+            continue
+        y = (0.0, 0.0, 0.0)
+        for k in range(pivots[e, 2], pivots[e, 3]):
+            found = get(blocks, number(reach, k, 0), c.D)
+            y = vec.sub(y, vec.matvec(get9(S, number(reach, k, 2), 0), found))
+        arena.add(blocks, pivots[e, 0], c.D, vec.matvec(get9(S, pivots[e, 1], 0), y))
+
+
 @part
 def factor_and_solve(m):
     """Eliminate the joints' matrix in place, the inverses of the pivots on its diagonal, and solve
@@ -82,20 +96,6 @@ def factor_and_solve(m):
                 for r in range(3):
                     arena.add(S, number(updates, u, 0), 3 * r, vec.scale(-s, change[r]))
     substitute(m)
-
-
-@part
-def substitute(m):
-    """The second half of the solution: from the last pivot back."""
-    blocks, S, pivots, reach = arena.blocks(m), arena.matrix(m), arena.pivots(m), arena.reach(m)
-    for e in range(len(pivots) - 1, -1, -1):
-        if pivots[e, 2] == pivots[e, 3]:
-            continue
-        y = (0.0, 0.0, 0.0)
-        for k in range(pivots[e, 2], pivots[e, 3]):
-            found = get(blocks, number(reach, k, 0), c.D)
-            y = vec.sub(y, vec.matvec(get9(S, number(reach, k, 2), 0), found))
-        arena.add(blocks, pivots[e, 0], c.D, vec.matvec(get9(S, pivots[e, 1], 0), y))
 
 
 @part

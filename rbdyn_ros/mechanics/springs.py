@@ -107,17 +107,16 @@ def update(m, h):
     if h != 0.0:
         for k in range(len(rows)):
             rows[k, c.LOSS] += rows[k, c.LOSS_AHEAD]
-        damp(m, h, True)
+        damp(m, h, c.P, c.L)
 
 
 @part
-def damp(m, h, arrived):
+def damp(m, h, on_x, on_w):
     """Let the dampers act for h/2, on the momenta that arrive at the node (P, L; the last damper
-    first) or on those that leave it for a step of h (B_X, B_W).
+    first) or on those that leave it for a step of h (in columns on_x, on_w).
     """
     bodies, rows = arena.bodies(m), arena.springs(m)
-    prepared = False
-    on_x, on_w = (c.P, c.L) if arrived else (c.B_X, c.B_W)
+    prepared, arrived = False, on_x == c.P
     f = 0.0 if arrived else -0.5 * h
     for at in range(len(rows)):
         k = len(rows) - 1 - at if arrived else at

@@ -64,7 +64,7 @@ def nudge(m, h):
 def advance_part(m, h, whole):
     """Bodies, joints and closed contacts by h, a part of a step `whole`; whether it was solved."""
     pairs, active, count = arena.pairs(m), arena.active(m), arena.counters(m)
-    smooth.clear(m, c.A_X, c.A_W)
+    smooth.start(m)
     n, joined = friction.collect(m), len(arena.blocks(m)) > 0
     if n == 0:
         done = smooth.move(m, h)
@@ -75,9 +75,9 @@ def advance_part(m, h, whole):
     change = friction.FAILED
     for k in range(FEW_ROUNDS if least > 0.0 else ROUNDS):
         if k > 0:
-            smooth.clear(m, c.A_X, c.A_W)
+            smooth.start(m)
         for at in range(n):
-            push(m, active[at], get(pairs, active[at], c.LA), c.A_X, c.A_W)
+            push(m, active[at], get(pairs, active[at], c.LA), c.P_1, c.L_1)
         done = smooth.move(m, h)
         if done < 0:
             return False
@@ -108,8 +108,9 @@ def attempt(m, h, whole, scale):
     attempt; whether it was solved.
     """
     bodies = arena.bodies(m)
-    smooth.load(m, h)
-    springs.damp(m, h, False)
+    smooth.load(m, h, c.B_X, c.B_W)
+    if len(arena.springs(m)) > 0:
+        springs.damp(m, h, c.B_X, c.B_W)
     if scale != 1.0:
         for i in range(len(bodies)):
             if bodies[i, c.TURNS] != 0.0:
@@ -166,7 +167,8 @@ def take(m, h, whole):
         moved = vec.size(vec.sub(get(bodies, i, c.X_1), get(bodies, i, c.X)))
         bodies[i, c.DRIFT] += moved + vec.size(get(bodies, i, c.V))
     smooth.commit(m, h, h > 1e-3 * whole)
-    springs.update(m, h)
+    if len(arena.springs(m)) > 0:
+        springs.update(m, h)
     arena.clock(m)[c.TIME] += h
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
@@ -318,14 +320,16 @@ def step_without_pairs(m, h):
     """One step of a model that has no contact pairs; whether it was solved."""
     smooth.guess(m, h)
     joints.node_gradients(m)
-    smooth.load(m, h)
-    springs.damp(m, h, False)
+    smooth.load(m, h, c.P_1, c.L_1)
+    if len(arena.springs(m)) > 0:
+        springs.damp(m, h, c.P_1, c.L_1)
     done = smooth.move(m, h)
     if done < 0:
         return undo(m, NOT_SAVED)
     arena.counters(m)[c.ITERATIONS] += done
     smooth.commit(m, h, True)
-    springs.update(m, h)
+    if len(arena.springs(m)) > 0:
+        springs.update(m, h)
     arena.clock(m)[c.TIME] += h
     return True
 

@@ -88,10 +88,9 @@ def prepare_node(m):
             turned = turn.scaled_columns(R, get(bodies, i, c.IJ))
             put9(bodies, i, c.K, turn.product_transposed(turned, R))
         joints.node_gradients(m)
-        joints.fill(m, 1.0, c.NODE_WA)
         for j in range(len(arena.blocks(m))):
             put(arena.blocks(m), j, c.D, (0.0, 0.0, 0.0))
-        sparse.factor_and_solve(m)
+        joints.solve(m, 1.0, c.NODE_WA)
 
 
 @part

@@ -154,7 +154,7 @@ def test_elimination_along_the_graph_solves_what_a_dense_solver_solves():
     model, rows = mechanism()
     h, table, integers = 0.05, models.part(model, "blocks"), models.part(model, "block_integers")
     blocks.node_gradients(model.arena)
-    smooth.load(model.arena, h)
+    smooth.load(model.arena, h, c.P_1, c.L_1)
     smooth.linearize_bodies(model.arena, h)
     blocks.linearize(model.arena)
     blocks.fill(model.arena, h, c.END_WA)

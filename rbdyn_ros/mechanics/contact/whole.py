@@ -89,12 +89,11 @@ def near_pair(m, at):
 def foresee(m, h):
     """The end of the step with the impulses of the step before."""
     pairs, integers = arena.pairs(m), arena.pair_integers(m)
-    smooth.load(m, h)
-    smooth.clear(m, c.A_X, c.A_W)
+    smooth.load(m, h, c.P_1, c.L_1)
     for at in range(count_near(m)):
         k = near_pair(m, at)
         if integers[k, c.CLOSED] != 0:
-            push(m, k, get(pairs, k, c.LA), c.A_X, c.A_W)
+            push(m, k, get(pairs, k, c.LA), c.P_1, c.L_1)
     return smooth.move(m, h) >= 0
 
 
