@@ -639,3 +639,20 @@ def test_a_rod_on_a_fixed_cart_lies_still_from_the_first_step(mu, split):
         rows, np.r_[start.q, np.zeros(5)] * np.ones((len(rows), 1)), atol=1e-12
     )
     assert memory.force[world.FLOOR, 2] > 4.0
+
+
+@pytest.mark.parametrize(
+    "h, mu, tilt, azimuth, v",
+    [
+        (2e-2, 0.3, 0.331, -0.39, (0.97, 2.45, 0.0, 0.0, 0.0)),
+        (2e-3, 1.5, 0.331, -0.39, (0.97, 2.45, 0.0, 0.0, 0.0)),
+    ],
+)
+def test_a_tip_on_a_rough_floor_with_the_cart_in_a_corner_is_at_rest(h, mu, tilt, azimuth, v):
+    """Its velocity does not oscillate from step to step, either, where the rows are dependent."""
+    ends = {"stop_low": (-0.5, -0.5), "stop_high": (0.5, 0.5)}
+    contacts = FLOOR._replace(floor_restitution=0.0, floor_friction=mu, **ends)
+    start = upright(tilt, azimuth)
+    start.v[:] = v
+    rows, _, _ = fall(contacts, h, 6.0, start=start, every=1)
+    assert np.abs(rows[-50:, 6:]).max() < 1e-12 and np.ptp(rows[-50:, :6], axis=0).max() < 1e-12

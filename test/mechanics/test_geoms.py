@@ -22,7 +22,7 @@ from touching import (
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics import scene, shapes
 from rbdyn_ros.mechanics.description import features, geoms, pairs
 
 G = 9.81
@@ -325,3 +325,24 @@ def clearance(model):
     ways = np.append(bodies[:, c.WAY], 0.0)  # the last one is the world's
     found = rows[:, c.WAKE] - ways[model.pairs.a] - ways[model.pairs.b]
     return np.where((model.pairs.kind > pairs.BALLS) & (found > 0.0), found, -np.inf)
+
+
+@pytest.mark.parametrize("turn, mu", [(0.0, 0.0), (0.3, 0.2)])
+def test_a_box_slides_from_one_table_onto_another_of_the_same_height(turn, mu):
+    """The edge between them stops nothing: faces within 1e-8 m of each other count as one."""
+    attitude = (np.cos(0.5 * turn), 0.0, 0.0, np.sin(0.5 * turn))
+    start = {"position": (-0.31, 0.013, 0.1 + 1 / 3), "orientation": attitude}
+    tables = {
+        name: scene.Geom("box", size=(2.0, 1.0, 0.1), position=(x, 0.0, 1 / 3 - 0.05))
+        for name, x in (("left", -1.0), ("right", 1.0))
+    }
+    model = scene.build(
+        scene.Scene(
+            {"box": shapes.box((0.2, 0.2, 0.2), mass=1.0, velocity=(1.3, 0.0, 0.0), **start)},
+            geoms=tables | {"box": scene.Geom("box", "box", (0.2, 0.2, 0.2))},
+            contacts={name: scene.Contact(("box", name), mu) for name in tables},
+        )
+    )
+    assert models.advance(model, 2e-3, 250) == 250
+    q, v = models.state(model)
+    assert q[0, 0] > 0.0 and v[0, 0] == pytest.approx(1.3 - 0.5 * mu * G, abs=1e-3)
