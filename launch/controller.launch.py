@@ -11,10 +11,13 @@ def generate_launch_description():
             *shared(),
             argument(
                 "controller",
-                "the control law; its options are in config/<controller>.yaml",
+                "Names the control law, whose options are in "
+                "config/<controller>.yaml, or gives the path of its file.",
                 default="lqr",
             ),
-            argument("use_sim_time", "follow /clock", default="true", choices=SWITCH),
+            argument(
+                "use_sim_time", "Makes the nodes follow /clock.", default="true", choices=SWITCH
+            ),
             started(
                 "controller",
                 files=("pendulum.yaml", "{controller}.yaml"),

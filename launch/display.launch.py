@@ -36,10 +36,15 @@ def generate_launch_description():
     view = PathJoinSubstitution([FindPackageShare("rbdyn_ros"), "config", "pendulum.rviz"])
     return LaunchDescription(
         [
-            argument("rviz_config", "what RViz shows", default=view),
-            argument("namespace", "of the simulator"),
-            argument("frame_prefix", "of the simulator"),
-            argument("use_sim_time", "follow /clock", default="true", choices=("true", "false")),
+            argument("rviz_config", "Names the configuration file of RViz.", default=view),
+            argument("namespace", "Sets the namespace of the simulator."),
+            argument("frame_prefix", "Sets the frame prefix of the simulator."),
+            argument(
+                "use_sim_time",
+                "Makes the nodes follow /clock.",
+                default="true",
+                choices=("true", "false"),
+            ),
             needs("rviz2"),
             OpaqueFunction(function=show),
         ]

@@ -20,15 +20,18 @@ def generate_launch_description():
         [
             *shared(),
             argument(
-                "board", "what the board is", default="controller", choices=("controller", "plant")
+                "board",
+                "Chooses what the board is: the controller, or the plant.",
+                default="controller",
+                choices=("controller", "plant"),
             ),
             argument(
                 "transport",
-                "how it is reached; serial where serial_port is given",
+                "Chooses how the board is reached; it is serial if serial_port is given.",
                 choices=("", "udp", "serial"),
             ),
-            argument("udp_port", "of this end"),
-            argument("serial_port", "the device"),
+            argument("udp_port", "Sets the UDP port of this end."),
+            argument("serial_port", "Names the serial device."),
             started(
                 "hil_bridge",
                 files=("pendulum.yaml", "hil.yaml"),

@@ -14,15 +14,16 @@ def generate_launch_description():
         [
             *shared(),
             *start_conditions(),
-            argument("bag", "folder of the bag"),
-            argument("rate", "recorded seconds per second"),
-            argument("loop", "begin again at the end", choices=SWITCH),
+            argument("bag", "Names the folder of the bag."),
+            argument("rate", "Sets how many recorded seconds are played per second."),
+            argument("loop", "Begins again at the end of the bag.", choices=SWITCH),
             argument(
                 "what",
-                "what the plant said, so that a controller may answer anew; or everything",
+                "Plays only what the plant published, so that a controller can answer "
+                "anew, or everything.",
                 choices=("", "plant", "all"),
             ),
-            argument("start_paused", "wait for a call of ~/pause", choices=SWITCH),
+            argument("start_paused", "Lets time begin at a call of ~/pause.", choices=SWITCH),
             started(
                 "replay",
                 files=("pendulum.yaml",),

@@ -29,26 +29,28 @@ def generate_launch_description():
         [
             argument(
                 "plant",
-                "what is behind the topics: the simulator, a board, or a recorded bag",
+                "Chooses what publishes the state: the simulator, a board, or a recorded bag.",
                 "sim",
                 ("sim", "hil", "replay"),
             ),
-            argument("rviz", "show it in RViz", default="false", choices=("true", "false")),
+            argument("rviz", "Starts RViz.", default="false", choices=("true", "false")),
             argument(
                 "record",
-                "record all topics into a bag in the working directory",
+                "Records all topics into a bag in the working directory.",
                 default="false",
                 choices=("true", "false"),
             ),
             argument(
                 "monitor",
-                "measure periods, ages and losses; the report is in the working directory",
+                "Measures periods, ages and losses; the report is written to the "
+                "working directory.",
                 default="false",
                 choices=("true", "false"),
             ),
             argument(
                 "duration",
-                "simulated seconds until the verdict; without it, it runs until it is interrupted",
+                "Sets the simulated time until the verdict [s]; if empty, the launch "
+                "runs until it is interrupted.",
             ),
             only_with("plant", "sim", "duration", "lockstep", "real_time_factor", "seed"),
             only_with("plant", "replay", "bag", "rate", "loop", "what"),

@@ -10,16 +10,23 @@ def generate_launch_description():
         [
             *shared(),
             *start_conditions(),
-            argument("lockstep", "wait for the command that answers each state", choices=SWITCH),
             argument(
-                "real_time_factor", "simulated seconds per second; zero is as fast as it goes"
+                "lockstep",
+                "Makes the simulator wait for the command that answers each state.",
+                choices=SWITCH,
             ),
             argument(
-                "seed", "of what the faults draw; the same seed in lockstep gives the same run"
+                "real_time_factor",
+                "Sets how many seconds are simulated per second; zero runs as fast as possible.",
+            ),
+            argument(
+                "seed",
+                "Seeds the random numbers of the faults; the same seed in lockstep "
+                "gives the same run.",
             ),
             argument(
                 "start_paused",
-                "let time begin at a call of ~/pause, not at the first command",
+                "Lets time begin at a call of ~/pause.",
                 choices=SWITCH,
             ),
             started(

@@ -22,7 +22,7 @@ from rbdyn_ros.parameters.yaml_file import offline_values
 from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros demo"
-HELP = "balance a falling rod over ROS 2: verdict, picture, bag"
+HELP = "Balance a falling rod over ROS 2: a verdict, a figure and a bag."
 EXAMPLES = f"""\
 {COMMAND}                                    # 20 s, from 10 degrees, two pushes
 {COMMAND} --tilt 15 --seed 7 --processes 2   # another fall, each node in a process of its own
@@ -69,50 +69,54 @@ class Plan(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `plan`."""
     option = parser.add_argument
-    option("--duration", metavar="T", default="20", help="simulated time [s]; default 20")
+    option("--duration", metavar="T", default="20", help="Simulate T seconds (default: 20).")
     option(
         "--tilt",
         metavar="DEGREES",
-        help="how far the rod leans at the start; default 10, or what the scenario says",
+        help="Release the rod at this tilt (default: 10, or that of the scenario).",
     )
     option(
         "--processes",
         type=int,
         choices=(1, 2),
         default=1,
-        help="simulator and controller in one process or in two; default 1",
+        help="Run simulator and controller in one process or in two (default: 1).",
     )
     option(
         "--seed",
         metavar="N",
         default="0",
-        help="chooses the direction of the fall, the pushes, and what faults draw; default 0",
+        help="Choose the direction of the fall, the pushes and the random numbers "
+        "of faults by this seed (default: 0).",
     )
     option(
         "--real-time-factor",
         metavar="F",
-        help="simulated seconds per second; 0 is as fast as it goes, in lockstep",
+        help="Simulate F seconds per second; 0 runs as fast as possible, in lockstep.",
     )
     option(
         "--controller",
         metavar="NAME",
-        help="the control law, by name or path/to/law.py; default lqr, or what the scenario says; "
-        "rest is no force at all",
+        help="Use this control law, by name or path/to/law.py (default: lqr, or "
+        "that of the scenario); rest applies no force.",
     )
     option(
         "--scenario",
         metavar="NAME",
-        help="another start: a file of config/scenarios, without .yaml",
+        help="Start as in this file of config/scenarios, named without .yaml.",
     )
     option(
         "--params-file",
         metavar="F",
         action="append",
         default=[],
-        help="parameters over all these, ROS YAML; may be repeated",
+        help="Override all these parameters by this ROS YAML file; may be repeated.",
     )
     option(
-        "--out", metavar="DIR", help="folder of the results, new or empty; default: demo_<time>"
+        "--out",
+        metavar="DIR",
+        help="Write the results to this folder, which must be new or empty "
+        "(default: demo_<time>).",
     )
 
 

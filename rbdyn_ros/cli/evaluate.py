@@ -14,7 +14,7 @@ from rbdyn_ros.parameters.command_line import number, parameter_files, voice
 from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros evaluate"
-HELP = "score a control law: table, JSON and a page with pictures"
+HELP = "Evaluate a control law: a table, JSON, and a page with figures."
 EXAMPLES = f"""\
 {COMMAND} --controller lqr --out scored                      # the standard suite: about a minute
 {COMMAND} --controller mine --params-file mine.yaml --quick  # a law of your own, in seconds
@@ -50,72 +50,75 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--controller",
         metavar="NAME",
         required=True,
-        help="the law: a name of this package or of an entry point rbdyn_ros.control, or "
-        "path/to/law.py",
+        help="Evaluate this control law: a name of this package or of an entry "
+        "point rbdyn_ros.control, or path/to/law.py.",
     )
     option(
         "--params-file",
         metavar="F",
         action="append",
         default=[],
-        help="parameters of law and plant, ROS YAML; may be repeated",
+        help="Read parameters of law and plant from this ROS YAML file; may be repeated.",
     )
     option(
         "--kind",
         metavar="KINDS",
-        help="what it is meant for, such as balance,wide; default: what the law says, else "
-        "balance",
+        help="Choose the criteria by the purpose of the law, such as balance,wide "
+        "(default: what the law declares, else balance).",
     )
     option(
         "--suite",
         metavar="FILE",
-        help="rows of your own; default: the standard suite, config/suites/standard.yaml",
+        help="Evaluate the rows of your own file (default: config/suites/standard.yaml).",
     )
-    option("--rows", metavar="S3,S4", help="only these rows")
+    option("--rows", metavar="S3,S4", help="Evaluate only these rows.")
     option(
         "--quick",
         action="store_true",
-        help="the short form of the rows that have one: seconds instead of minutes",
+        help="Evaluate the short form of the rows that have one, in seconds instead of minutes.",
     )
     option(
         "--out",
         metavar="DIR",
-        help="folder of the results, new or empty; default: evaluation_NAME_<time>",
+        help="Write the results to this folder, which must be new or empty "
+        "(default: evaluation_NAME_<time>).",
     )
     option(
         "--resume",
         action="store_true",
-        help="go on with the evaluation in --out that was ended before its time",
+        help="Continue the interrupted evaluation in the folder of --out.",
     )
     option(
         "--jobs",
         metavar="N",
         default="0",
-        help="processes that measure; default: one for each processor",
+        help="Use N processes (default: one for each processor).",
     )
     option(
         "--patience",
         metavar="S",
         default="2",
-        help="how long one command of the law may take [s]; default 2",
+        help="Allow S seconds for one command of the law (default: 2).",
     )
     option(
         "--over-ros",
         action="store_true",
-        help="measure a controller node over topics, in lockstep; starts ours with this law",
+        help="Evaluate a controller node over topics, in lockstep; the node is "
+        "started with this law.",
     )
     option(
         "--external",
         action="store_true",
-        help="with --over-ros: start none, yours answers on cart/command; NAME is any word",
+        help="With --over-ros: start no node; yours answers on cart/command, and "
+        "NAME is any word.",
     )
     option(
         "--waiting",
         metavar="S",
         default="20",
-        help="with --external: how long to wait for its first command [s]; default 20",
+        help="With --external: wait S seconds for its first command (default: 20).",
     )
-    option("--real-time", action="store_true", help="with --over-ros: in real time")
+    option("--real-time", action="store_true", help="With --over-ros: run in real time.")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from rbdyn_ros.parameters.command_line import voice
 from rbdyn_ros.parameters.tables import nearest
 
 COMMAND = "python -m rbdyn_ros experiment"
-HELP = "ask a question of the mechanics: figure, table and verdict"
+HELP = "Answer a question of mechanics with a figure, a table and a verdict."
 EXAMPLES = f"""\
 {COMMAND}                                 # the questions, a line each; --list has all of them
 {COMMAND} four_disp --out results         # why does the notebook's pendulum go wild?
@@ -37,26 +37,29 @@ def names() -> tuple[str, ...]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     parser.add_argument(
-        "name", nargs="?", help="which one; without a name they are listed, a line each"
+        "name",
+        nargs="?",
+        help="Run this experiment; without a name, list all of them in one line each.",
     )
     parser.add_argument(
-        "--list", action="store_true", help="list the experiments and their questions"
+        "--list", action="store_true", help="List the experiments and their questions."
     )
     parser.add_argument(
         "--out",
         metavar="DIR",
         default=".",
-        help="folder for NAME.png, NAME_TABLE.csv and films; default: here",
+        help="Write NAME.png, NAME_TABLE.csv and films to this folder (default: "
+        "the working directory).",
     )
     parser.add_argument(
         "--short",
         action="store_true",
-        help="the form for continuous integration: shorter, the same claims",
+        help="Run the shorter form for continuous integration, which checks the same claims.",
     )
     parser.add_argument(
         "--animate",
         choices=("gif", "mp4"),
-        help="write a film as well, where the experiment has one (mp4 needs ffmpeg)",
+        help="Write a film as well if the experiment has one (mp4 needs ffmpeg).",
     )
 
 

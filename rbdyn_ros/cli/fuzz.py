@@ -13,7 +13,7 @@ from rbdyn_ros.parameters.command_line import number, voice
 from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros fuzz"
-HELP = "send malformed frames to the wire and to a running bridge"
+HELP = "Send malformed frames to the wire code and to a running bridge."
 EXAMPLES = f"""\
 {COMMAND}                                  # 100000 at the wire, 20000 at a bridge
 {COMMAND} --frames 1000000 --bridge 0      # without ROS 2
@@ -32,18 +32,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--frames",
         metavar="N",
         default=str(FRAMES.default),
-        help=f"at the wire's code; default {FRAMES.default}",
+        help=f"Send N frames to the wire code (default: {FRAMES.default}).",
     )
     parser.add_argument(
         "--bridge",
         metavar="N",
         default=str(BRIDGE.default),
-        help=f"at a bridge in a process, over UDP; default {BRIDGE.default}",
+        help=f"Send N frames to a bridge process over UDP (default: {BRIDGE.default}).",
     )
     parser.add_argument(
-        "--seed", metavar="N", default="0", help="another one, other frames; default 0"
+        "--seed", metavar="N", default="0", help="Choose the frames by this seed (default: 0)."
     )
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures")
+    parser.add_argument(
+        "--json", metavar="FILE", type=Path, help="Write the figures to this file."
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.parameters.command_line import voice
 
 COMMAND = "python -m rbdyn_ros gains"
-HELP = "design a linear law; write its gains, for a microcontroller too"
+HELP = "Design a linear control law and write its gains, also as C code."
 EXAMPLES = f"""\
 {COMMAND}                                            # what the default plant needs
 {COMMAND} --controller pd --format json           # gains of one's own, checked for this plant
@@ -32,19 +32,29 @@ ROWS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which law, for which plant, and in which form."""
     parser.add_argument(
-        "--controller", metavar="LAW", choices=LAWS, default="lqr", help="lqr or pd; default lqr"
+        "--controller",
+        metavar="LAW",
+        choices=LAWS,
+        default="lqr",
+        help="Design this law, lqr or pd (default: lqr).",
     )
     parser.add_argument(
         "--params-file",
         metavar="F",
         action="append",
         default=[],
-        help="plant and weights, ROS YAML; may be repeated, the last wins",
+        help="Read plant and weights from this ROS YAML file; may be repeated, the "
+        "last one takes effect.",
     )
     parser.add_argument(
-        "--format", choices=("text", "c", "json"), default="text", help="default text"
+        "--format",
+        choices=("text", "c", "json"),
+        default="text",
+        help="Write this format (default: text).",
     )
-    parser.add_argument("--out", metavar="FILE", help="write it there, not to the terminal")
+    parser.add_argument(
+        "--out", metavar="FILE", help="Write to this file instead of the terminal."
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

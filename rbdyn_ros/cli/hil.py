@@ -17,7 +17,7 @@ from rbdyn_ros.parameters.yaml_file import read_files
 from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros hil"
-HELP = "test a controller board against the simulated rod"
+HELP = "Test a controller board against the simulated pendulum."
 EXAMPLES = f"""\
 {COMMAND}                                      # wait for a board on UDP port 47001 of this machine
 {COMMAND} --serial /dev/ttyACM0 --duration 60   # a microcontroller on USB
@@ -62,31 +62,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--udp",
         metavar="PORT",
         default="47001",
-        help="UDP port on 127.0.0.1 that the board sends to; default 47001",
+        help="Receive from the board on this UDP port of 127.0.0.1 (default: 47001).",
     )
     wire.add_argument(
-        "--serial", metavar="DEVICE", help="a serial port instead, such as /dev/ttyACM0"
+        "--serial", metavar="DEVICE", help="Use this serial port instead, such as /dev/ttyACM0."
     )
-    option("--baud", metavar="N", default="921600", help="of the serial port; default 921600")
+    option(
+        "--baud",
+        metavar="N",
+        default="921600",
+        help="Set the baud rate of the serial port (default: 921600).",
+    )
     option(
         "--duration",
         metavar="T",
         default="20",
-        help="simulated time [s] from the board's first command on; default 20",
+        help="Simulate T seconds from the board's first command on (default: 20).",
     )
     option(
         "--scenario",
         metavar="NAME",
-        help="another start: a file of config/scenarios, without .yaml",
+        help="Start as in this file of config/scenarios, named without .yaml.",
     )
     option(
         "--params-file",
         metavar="F",
         action="append",
         default=[],
-        help="parameters over all these, ROS YAML; may be repeated",
+        help="Override parameters by this ROS YAML file; may be repeated.",
     )
-    option("--json", metavar="FILE", help="write the figures there")
+    option("--json", metavar="FILE", help="Write the figures to this file.")
 
 
 def run(arguments: argparse.Namespace) -> int:

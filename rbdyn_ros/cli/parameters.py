@@ -7,7 +7,7 @@ from rbdyn_ros.parameters.command_line import voice
 from rbdyn_ros.schema import Parameter, expected, shown
 
 COMMAND = "python -m rbdyn_ros parameters"
-HELP = "list the parameters: default, unit, range and meaning"
+HELP = "List the parameters with default, unit, range and meaning."
 EXAMPLES = f"""\
 {COMMAND}              # all of them
 {COMMAND} rod initial  # those of the rod and of the start
@@ -19,7 +19,7 @@ DONE, BAD_INPUT = 0, 2
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Names of groups or parameters to list."""
     parser.add_argument(
-        "name", nargs="*", help="a parameter or a group such as rod; all if none is given"
+        "name", nargs="*", help="List only this parameter, or this group, such as rod."
     )
 
 

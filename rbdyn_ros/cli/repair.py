@@ -7,7 +7,7 @@ from pathlib import Path
 from rbdyn_ros.parameters.command_line import voice
 
 COMMAND = "python -m rbdyn_ros repair"
-HELP = "make a readable bag of one whose recorder was killed"
+HELP = "Make a readable bag of one whose recorder was killed."
 EXAMPLES = f"""\
 {COMMAND} rosbag2_2026_01_31-12_00_00              # writes rosbag2_2026_01_31-12_00_00_repaired
 {COMMAND} demo/bag --out saved                     # writes saved; the old bag stays as it is
@@ -18,9 +18,14 @@ DONE, BAD_INPUT, CANNOT_WRITE = 0, 2, 4
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    parser.add_argument("bag", metavar="BAG", type=Path, help="folder of the bag")
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="folder of the new bag; default: BAG_repaired"
+        "bag", metavar="BAG", type=Path, help="Read this folder, which the recorder wrote."
+    )
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="Write the new bag to this folder (default: BAG_repaired).",
     )
 
 

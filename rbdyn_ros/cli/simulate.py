@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to
     from rbdyn_ros.types import Input, State, System
 
 COMMAND = "python -m rbdyn_ros simulate"
-HELP = "simulate the pendulum or another mechanism, without ROS"
+HELP = "Simulate the pendulum or another mechanism, without ROS."
 EXAMPLES = f"""\
 # ten seconds of the default plant, dropped from 10 degrees
 {COMMAND} --set initial.orientation=[0.9961947,0,0.0871557,0] --out drop.csv
@@ -71,65 +71,67 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "--params-file",
         metavar="F",
-        help="parameters, ROS YAML; may be repeated, later files win",
+        help="Read parameters from this ROS YAML file; may be repeated, later files take effect.",
         **many,
     )
     option(
         "--set",
         metavar="NAME=VALUE",
-        help="one parameter, over the files; may be repeated",
+        help="Set one parameter, which overrides the files; may be repeated.",
         **many,
     )
     for word, name in SHORT.items():
-        of_model = "; of a model its step [s], default 0.001" if word == "step" else ""
-        option(f"--{word}", metavar="VALUE", help=f"short for --set {name}=VALUE{of_model}")
+        of_model = ", or the step of a model [s] (default: 0.001)" if word == "step" else ""
+        option(f"--{word}", metavar="VALUE", help=f"Set {name}{of_model}.")
     option(
         "--controller",
         metavar="NAME",
-        help="a control law in closed loop, by name or path/to/law.py; period, reference, "
-        "faults.* can be set too",
+        help="Close the loop with this control law, by name or path/to/law.py; "
+        "period, reference and faults.* can be set as well.",
     )
     option(
         "--model",
         metavar="FILE",
-        help="instead of the pendulum: bodies, joints and contacts in FILE.yaml or FILE.urdf, or "
-        "the name of a shipped model",
+        help="Simulate, instead of the pendulum, the bodies, joints and contacts "
+        "of FILE.yaml or FILE.urdf, or a shipped model.",
     )
-    laws = "with --model: bounded_newton (default), newton, poisson or energetic"
+    laws = (
+        "With --model: set the impact law: bounded_newton (default), newton, poisson or energetic."
+    )
     option("--impact-law", metavar="LAW", help=laws)
     option(
         "--duration",
         metavar="T",
-        help="simulated time [s]; default 10, or what the model's file says",
+        help="Simulate T seconds (default: 10, or the duration in the model's file).",
     )
     option(
         "--every",
         metavar="S",
-        help="simulated time from row to row [s], a multiple of the step (of the control period); "
-        "default: that",
+        help="Write a row every S simulated seconds, a multiple of the step or of "
+        "the control period (default: that).",
     )
     option(
         "--events",
         metavar="FILE",
-        help="FILE.csv with one row per impact; needs contact.*, or a model with contacts",
+        help="Write one row per impact to FILE.csv; needs contact.*, or a model with contacts.",
     )
     option(
         "--picture",
         metavar="FILE",
-        help="with --model: FILE.png, .svg or .pdf with the motion and its energy",
+        help="With --model: draw the motion and its energy to FILE.png, .svg or .pdf.",
     )
     out = option(
         "--out",
         metavar="FILE",
         required=True,
-        help="FILE.csv or FILE.npz, replaced if it is there",
+        help="Write the states to FILE.csv or FILE.npz, which is replaced if it exists.",
     )
     option(
         "--list",
         action=_List,
         const=out,
         default=False,
-        help="list the shipped models; needs no --out",
+        help="List the shipped models; needs no --out.",
     )
 
 

@@ -14,7 +14,7 @@ from rbdyn_ros.parameters.command_line import fresh_folder, number, voice
 from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros soak"
-HELP = "run the nodes for long, kill and disturb them: a verdict"
+HELP = "Run the nodes for long, kill and disturb them, and give a verdict."
 EXAMPLES = f"""\
 {COMMAND} --minutes 10        # memory flat, no drift of the loop, no growing queue
 {COMMAND} --kills 50    # kill simulator, controller and recorder at any moment and start them anew
@@ -32,15 +32,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--minutes",
         metavar="N",
-        help="soak for so long; the default, 10, if nothing else is asked for",
+        help="Run for N minutes (default: 10 if nothing else is requested).",
     )
-    parser.add_argument("--kills", metavar="N", help="kill and restart so many times")
+    parser.add_argument("--kills", metavar="N", help="Kill and restart nodes N times.")
     parser.add_argument(
-        "--trouble", action="store_true", help="pause, reset, lose commands, on a busy machine"
+        "--trouble",
+        action="store_true",
+        help="Pause, reset and lose commands while other processes use the machine.",
     )
-    parser.add_argument("--seed", metavar="N", default="0", help="chooses the moments; default 0")
     parser.add_argument(
-        "--out", metavar="DIR", help="folder of the results, new or empty; default: soak_<time>"
+        "--seed",
+        metavar="N",
+        default="0",
+        help="Choose the random times by this seed (default: 0).",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="Write the results to this folder, which must be new or empty "
+        "(default: soak_<time>).",
     )
 
 

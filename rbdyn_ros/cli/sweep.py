@@ -18,7 +18,7 @@ from rbdyn_ros.parameters.yaml_file import Override, assignment
 from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros sweep"
-HELP = "run a campaign: grids and random draws of starts, parameters"
+HELP = "Run a campaign over grids and random samples of parameters."
 EXAMPLES = f"""\
 {COMMAND} --preset region_of_attraction --out roa     # 200 x 200 starts, lqr and swing_up: seconds
 {COMMAND} --preset mismatch --controller swing_up --set draws=500 --out wrong
@@ -49,44 +49,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file",
         nargs="?",
         metavar="FILE.yaml",
-        help="the campaign; doc/campaigns.md explains how to write one",
+        help="Run the campaign of this file; doc/campaigns.md explains how to write one.",
     )
-    option("--preset", metavar="NAME", help="a campaign that comes with the package; see --list")
+    option(
+        "--preset", metavar="NAME", help="Run a campaign that comes with the package; see --list."
+    )
     option(
         "--list",
         action="store_true",
-        help="list the presets, and every name that a campaign can fix or vary",
+        help="List the presets, and every name that a campaign can fix or vary.",
     )
     option(
         "--controller",
         metavar="NAME",
-        help="the law, by name or path/to/law.py, instead of the one or those of the campaign",
+        help="Use this law, by name or path/to/law.py, instead of the laws of the campaign.",
     )
     option(
         "--set",
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="over the file: 'rod.mass={grid: [0.5, 2, 16]}'; may be repeated",
+        help="Override an entry of the file, as in 'rod.mass={grid: [0.5, 2, "
+        "16]}'; may be repeated.",
     )
     option(
         "--out",
         metavar="DIR",
-        help="folder of the results, new or empty; default: the campaign's name",
+        help="Write the results to this folder, which must be new or empty "
+        "(default: the campaign's name).",
     )
-    option("--resume", action="store_true", help="go on with the results that are in DIR")
+    option("--resume", action="store_true", help="Continue the interrupted campaign in DIR.")
     option(
         "--jobs",
         metavar="N",
         default="0",
-        help="threads, or processes where the law is not compiled; default: one for each "
-        "processor",
+        help="Use N threads, or processes if the law is not compiled (default: one "
+        "for each processor).",
     )
     option(
         "--scheduler",
         metavar="ADDRESS",
-        help="compute on Dask: its scheduler's address, or local: a cluster of --jobs processes "
-        "here",
+        help="Compute on Dask, given the address of its scheduler, or local for a "
+        "cluster of --jobs processes here.",
     )
 
 

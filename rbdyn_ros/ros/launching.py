@@ -37,18 +37,27 @@ def shared() -> list[DeclareLaunchArgument]:
     scenarios = sorted(file.stem for file in (share.config() / "scenarios").glob("*.yaml"))
     return [
         argument(
-            "scenario", "another start: a file of config/scenarios", choices=("", *scenarios)
+            "scenario", "Starts as in this file of config/scenarios.", choices=("", *scenarios)
         ),
-        argument("params_file", "your parameters, over all the other files"),
+        argument("params_file", "Names a parameter file of yours, which overrides all others."),
         existing_file("params_file"),
-        argument("namespace", "before every name but /clock, /tf, /tf_static and /diagnostics"),
-        argument("frame_prefix", "before every frame name, without a leading slash"),
+        argument(
+            "namespace",
+            "Sets the namespace of every name except /clock, /tf, /tf_static and /diagnostics.",
+        ),
+        argument("frame_prefix", "Sets the prefix of every frame name, without a leading slash."),
         argument(
             "autostart",
-            "configure and activate at once, else wait for a lifecycle manager",
+            "Configures and activates the nodes at once; otherwise they wait for "
+            "a lifecycle manager.",
             choices=SWITCH,
         ),
-        argument("log_level", "of the nodes", "info", ("debug", "info", "warn", "error", "fatal")),
+        argument(
+            "log_level",
+            "Sets the log level of the nodes.",
+            "info",
+            ("debug", "info", "warn", "error", "fatal"),
+        ),
     ]
 
 
@@ -57,9 +66,13 @@ def start_conditions() -> list[DeclareLaunchArgument]:
     return [
         argument(
             "start_after",
-            "nodes that must receive every topic before time begins, such as [pendulum_recorder]",
+            "Lists the nodes that must receive every topic before time begins, "
+            "such as [pendulum_recorder].",
         ),
-        argument("start_timeout", "seconds that they may take; after that the start fails"),
+        argument(
+            "start_timeout",
+            "Limits how long these nodes may take [s]; after that the start fails.",
+        ),
     ]
 
 
