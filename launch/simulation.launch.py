@@ -64,7 +64,7 @@ def generate_launch_description():
             ),
             SetLaunchConfiguration(
                 "use_sim_time", "false", condition=if_is("plant", "hil")
-            ),  # a board's time is the system's
+            ),  # a board runs in system time
             # first: where RViz is missing, launch ends here, and would leave behind what it has
             # started before
             IncludeLaunchDescription(

@@ -22,7 +22,7 @@ from rbdyn_ros.parameters.yaml_file import offline_values
 from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros demo"
-HELP = "Balance a falling rod over ROS 2: a verdict, a figure and a bag."
+HELP = "Balance a falling rod over ROS 2: verdict, figure, bag."
 EXAMPLES = f"""\
 {COMMAND}                                    # 20 s, from 10 degrees, two pushes
 {COMMAND} --tilt 15 --seed 7 --processes 2   # another fall, each node in a process of its own

@@ -14,7 +14,7 @@ from rbdyn_ros.parameters.command_line import number, parameter_files, voice
 from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros evaluate"
-HELP = "Evaluate a control law: a table, JSON, and a page with figures."
+HELP = "Evaluate a control law: a table, JSON, a page with figures."
 EXAMPLES = f"""\
 {COMMAND} --controller lqr --out scored                      # the standard suite: about a minute
 {COMMAND} --controller mine --params-file mine.yaml --quick  # a law of your own, in seconds
@@ -250,7 +250,7 @@ def _announcement(planned: Plan, meant: list, left: list) -> str:
 
 
 def _work(planned: Plan, left: list, results, stop) -> None:
-    """Measure what is left, case by case, until somebody wants it to end."""
+    """Measure what is left, case by case, until interrupted."""
     from tqdm import tqdm
 
     from rbdyn_ros.evaluation.score import Score, serve

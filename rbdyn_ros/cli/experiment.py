@@ -15,7 +15,7 @@ from rbdyn_ros.parameters.command_line import voice
 from rbdyn_ros.parameters.tables import nearest
 
 COMMAND = "python -m rbdyn_ros experiment"
-HELP = "Answer a question of mechanics with a figure, a table and a verdict."
+HELP = "Answer a question of mechanics: a figure, a table, a verdict."
 EXAMPLES = f"""\
 {COMMAND}                                 # the questions, a line each; --list has all of them
 {COMMAND} four_disp --out results         # why does the notebook's pendulum go wild?
@@ -24,6 +24,9 @@ EXAMPLES = f"""\
 _say = voice(COMMAND)
 HOLDS, FAILS, BAD_INPUT, CANNOT_WRITE = 0, 1, 2, 4
 LINE = 120  # characters of a line of the list
+
+
+RENAMED = {"bad_worlds": "degraded_conditions"}  # former names, which still run
 
 
 def names() -> tuple[str, ...]:
@@ -72,13 +75,12 @@ def run(arguments: argparse.Namespace) -> int:
         return HOLDS
     if arguments.name is None:
         return _listed()
-    if arguments.name not in names():
+    name = RENAMED.get(arguments.name, arguments.name)
+    if name not in names():
         advice = f"{nearest(arguments.name, names())}known are {', '.join(names())}"
         return _say(f"'{arguments.name}' is not an experiment; {advice}", BAD_INPUT)
     try:
-        return _answer(
-            arguments.name, Path(arguments.out).expanduser(), arguments.short, arguments.animate
-        )
+        return _answer(name, Path(arguments.out).expanduser(), arguments.short, arguments.animate)
     except ValueError as error:
         if console.is_interrupted():  # Matplotlib makes a ValueError of it
             raise KeyboardInterrupt from error

@@ -13,7 +13,7 @@ from rbdyn_ros.parameters.command_line import number, voice
 from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros fuzz"
-HELP = "Send malformed frames to the wire code and to a running bridge."
+HELP = "Send malformed frames to the wire code and to a bridge."
 EXAMPLES = f"""\
 {COMMAND}                                  # 100000 at the wire, 20000 at a bridge
 {COMMAND} --frames 1000000 --bridge 0      # without ROS 2

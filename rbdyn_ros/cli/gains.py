@@ -11,7 +11,7 @@ from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.parameters.command_line import voice
 
 COMMAND = "python -m rbdyn_ros gains"
-HELP = "Design a linear control law and write its gains, also as C code."
+HELP = "Design a linear control law; write its gains, also as C code."
 EXAMPLES = f"""\
 {COMMAND}                                            # what the default plant needs
 {COMMAND} --controller pd --format json           # gains of one's own, checked for this plant

@@ -14,7 +14,7 @@ from rbdyn_ros.parameters.command_line import fresh_folder, number, voice
 from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros soak"
-HELP = "Run the nodes for long, kill and disturb them, and give a verdict."
+HELP = "Run the nodes for long, kill and disturb them; give a verdict."
 EXAMPLES = f"""\
 {COMMAND} --minutes 10        # memory flat, no drift of the loop, no growing queue
 {COMMAND} --kills 50    # kill simulator, controller and recorder at any moment and start them anew

@@ -68,6 +68,6 @@ def incompatible(node: Node) -> Iterator[str]:
                     reader.node_name,
                 ):
                     yield (
-                        f"{reader.node_name} gets nothing on {topic} from {giver.node_name}, "
-                        f"their QoS does not fit: {why}"
+                        f"{reader.node_name} receives nothing on {topic} from {giver.node_name}: "
+                        f"their QoS is incompatible: {why}"
                     )

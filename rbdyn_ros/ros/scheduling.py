@@ -75,7 +75,7 @@ def _ask(asked: str, put: Callable, warn: Callable) -> None:
     try:
         _each_thread(put)
     except PermissionError:
-        warn(f"{asked}, which this user may not set: it goes on without; {PRIVILEGE}")
+        warn(f"{asked}, which this user may not set; the node continues without it; {PRIVILEGE}")
 
 
 def _each_thread(put: Callable) -> None:

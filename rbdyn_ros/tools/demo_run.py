@@ -74,7 +74,7 @@ class DemoRun:
         def up() -> bool:
             return self._stage.complete and self._topic_observer.controller == RUNNING
 
-        self._stage.until(up, line, COMING_UP, f"the nodes did not come up within {COMING_UP:g} s")
+        self._stage.until(up, line, COMING_UP, f"the nodes did not start within {COMING_UP:g} s")
 
     def _release(self) -> None:
         self._stage.call(self._stage.reset_statistics, Trigger.Request(), STILL)

@@ -99,7 +99,7 @@ class FuzzedBridge:
         )
         self._until(
             self._greeted,
-            f"the bridge did not hear us within {TIMEOUT:g} s; see "
+            f"the bridge received no frame within {TIMEOUT:g} s; see "
             f"{self._processes.log('hil bridge')}",
         )
         for k, wrong in enumerate(progress(Fuzz(seed).frames(number))):

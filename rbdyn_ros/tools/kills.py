@@ -103,7 +103,7 @@ class Kills:
                 )
             return watch.pushed[0] > after and watch.runs
 
-        return watch.until(acts, timeout, "the loop did not come back")
+        return watch.until(acts, timeout, "the loop did not recover")
 
     def _record(self) -> None:
         self._bags.append(self._folder / f"bag_{len(self._bags)}")
@@ -143,7 +143,7 @@ def judged(kills: list[Kill]) -> list[Check]:
     readable = [kill.saved > 0.0 for kill in kills if kill.victim == "recorder"]
     checks = [
         Check(
-            "kills after which the loop came back",
+            "kills after which the loop recovered",
             float(len(kills)),
             float(len(kills)),
             "",
@@ -179,6 +179,6 @@ def judged(kills: list[Kill]) -> list[Check]:
             )
         )
         checks.append(
-            Check("what such a bag lacks, longest", max(known["lost"]), SAVED_EVERY + GAP, "s")
+            Check("missing end of such a bag, longest", max(known["lost"]), SAVED_EVERY + GAP, "s")
         )
     return checks

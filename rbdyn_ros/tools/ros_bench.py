@@ -261,8 +261,8 @@ class RosBench:
     def _silence(self, timeout: float) -> str:
         domain = "ROS_DOMAIN_ID"
         advice = (
-            f"start your controller in the same {domain}: it hears joint_states and odometry, and "
-            "answers with a WrenchStamped"
+            f"start your controller in the same {domain}: it receives joint_states and "
+            "odometry and answers with a WrenchStamped"
         )
         rejection = self.runner.command_queue.rejection
         why = f" (one was rejected: {rejection})" if rejection else ""
@@ -312,7 +312,7 @@ class RosBench:
     def _turn_until(self, condition, play: bool = False) -> None:
         """Spin, and look every now and then whether it holds.
 
-        CannotGoOn: somebody wants it to end; LawFailed.
+        CannotGoOn: the evaluation was interrupted; LawFailed.
         """
         if play:
             self.runner.play()
@@ -322,7 +322,7 @@ class RosBench:
             if time.monotonic() - looked > LOOKS_EVERY:
                 looked = time.monotonic()
                 if self._stop.signal:
-                    raise CannotGoOn("somebody wants it to end")
+                    raise CannotGoOn("the evaluation was interrupted")
                 self._check_controller()
                 if condition():
                     return

@@ -20,7 +20,7 @@ def soak(nodes: NodeProcesses, watch: Watch, minutes: float) -> tuple[list[Sampl
     """Let them run; (samples, checks). Over if one of them ends."""
     for name in NAMES:
         nodes.start(name)
-    watch.until(lambda: watch.runs or nodes.ended(), COMING_UP, "the loop did not come up")
+    watch.until(lambda: watch.runs or nodes.ended(), COMING_UP, "the loop did not start")
     processes = [psutil.Process(nodes.processes[name].pid) for name in NAMES]
     watch.rest(2.0)
     watch.latency.turn_window()

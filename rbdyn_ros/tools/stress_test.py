@@ -50,7 +50,7 @@ class StressTest:
         """The checks. Over if the loop does not go on."""
         for name in ("simulator", "controller"):
             self._processes.start(name)
-        self._watch.until(self._runs, 180.0, "the loop did not come up")
+        self._watch.until(self._runs, 180.0, "the loop did not start")
         with busy():
             checks = [self._paused(), self._reset(), self._paced(), *self._lossy()]
         return checks

@@ -151,7 +151,7 @@ def test_what_is_due_more_rarely_comes_between_stretches(graph, counted):
 def test_without_rcls_function_python_does_it(graph, counted, monkeypatch, capfd):
     monkeypatch.setattr(native_publisher, "publish_address", lambda: 0)
     simulator = graph.simulator(**START)
-    assert "every tick is Python's" in capfd.readouterr().err
+    assert "every tick runs in Python" in capfd.readouterr().err
     states = graph.listen(Odometry, "odometry")
     graph.publisher(WrenchStamped, "cart/command").publish(WrenchStamped())
     graph.until(lambda: len(states) > 50)

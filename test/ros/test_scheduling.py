@@ -79,7 +79,7 @@ def test_what_is_refused_is_said_once_and_it_goes_on(asked, monkeypatch):
     assert (
         len(said) == 1
         and f"{name} is {value}" in said[0]
-        and "goes on without" in said[0]
+        and "continues without it" in said[0]
         and "CAP_SYS_NICE" in said[0]
     )
 

@@ -196,10 +196,10 @@ def test_a_reader_whose_qos_does_not_fit_is_named_once(graph, capfd):
     simulator._warn_of_qos()
     said = capfd.readouterr().err
     assert (
-        said.count("probe gets nothing on /odometry from pendulum_simulator") == 1
+        said.count("probe receives nothing on /odometry from pendulum_simulator") == 1
         and "transient local" in said
     )
-    assert said.count("gets nothing") == 1  # everyone else fits
+    assert said.count("receives nothing") == 1  # everyone else fits
 
 
 def test_without_a_rate_the_transforms_are_left_to_a_robot_state_publisher(graph):

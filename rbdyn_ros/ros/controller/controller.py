@@ -98,7 +98,7 @@ class Controller(ManagedNode):
         )
         self.slowness = 0.0
         self.reference, self.armed = values["reference"], values["armed"]
-        self.get_logger().info(f"law: {self.law.name}; warming up, and planning if it plans")
+        self.get_logger().info(f"law: {self.law.name}; warming up, and planning if it plans ahead")
         self.law.warm_up()
         self._make_topics(values)
 
@@ -215,7 +215,7 @@ class Controller(ManagedNode):
         """
         if self.join.jumped:
             self.leaps += 1
-            self.get_logger().info("the pendulum was put elsewhere: the law begins anew")
+            self.get_logger().info("the measured state has jumped: the control law is reset")
             return self._reset_law()
         return True
 

@@ -110,10 +110,10 @@ class SensorSynchronizer:
         """(part, [(level, sentence)], values) of the line of diagnostics."""
         mean, failed = self._estimator.mean_nis, self._estimator.failures
         doubt = (
-            f"the innovations are {mean:.3g} times as large as believed; see observer.* and the "
+            f"the innovations are {mean:.3g} times as large as expected; see observer.* and the "
             "plant's parameters"
         )
-        level = (WARN, doubt) if mean > DOUBTFUL else (OK, "as believed")
+        level = (WARN, doubt) if mean > DOUBTFUL else (OK, "as expected")
         values = {
             "mean_nis": mean,
             "restarts": self.restarts,

@@ -37,7 +37,7 @@ class HilBridge(ManagedNode):
         self._connected = False
         self._idle_warning = ""  # why a board that is heard is of no use
         super().__init__(NAME, **options)
-        self.keep_system_time("a board's time is the system's")
+        self.keep_system_time("a board runs in system time")
         self.announce(STOPPED)
 
     def table(self) -> tuple[Parameter, ...]:

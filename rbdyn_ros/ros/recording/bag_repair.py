@@ -73,7 +73,9 @@ def sound_end(file: Path) -> int:
     size = file.stat().st_size
     with open(file, "rb") as read:
         if read.read(len(MAGIC)) != MAGIC:
-            raise ValueError(f"{file} is not an MCAP file: it does not begin like one")
+            raise ValueError(
+                f"{file} is not an MCAP file: it does not begin with MCAP's signature"
+            )
         end = len(MAGIC)
         while len(head := read.read(9)) == 9:
             kind, length = struct.unpack("<BQ", head)
@@ -103,7 +105,7 @@ def _file(bag: Path) -> Path:
         raise ValueError(f"{bag} is not the folder of a bag")
     if (bag / "metadata.yaml").exists():
         raise ValueError(
-            f"{bag} has its metadata.yaml: its recorder ended in good order, there is nothing to "
+            f"{bag} has its metadata.yaml: its recorder ended regularly, so there is nothing to "
             "repair"
         )
     files = sorted(bag.glob("*.mcap"))
@@ -124,7 +126,7 @@ def _rewritten(part: Path, made: Path, progress: Callable) -> tuple:
             Writer(made, version=9, storage_plugin=StoragePlugin.MCAP) as writer,
         ):
             if not reader.message_count:
-                raise ValueError("there is not one whole message in the bag")
+                raise ValueError("the bag has no complete message")
             channels = {
                 old.id: writer.add_connection(
                     old.topic,
@@ -143,7 +145,7 @@ def _rewritten(part: Path, made: Path, progress: Callable) -> tuple:
         reason = (
             str(error) if isinstance(error, ReaderError) else f"{type(error).__name__} {error}"
         )
-        raise ValueError(f"the bag's records make no sense: {reason}") from error
+        raise ValueError(f"the bag's records are inconsistent: {reason}") from error
 
 
 def messages(file: Path) -> Iterator[tuple[int, int, bytes]]:

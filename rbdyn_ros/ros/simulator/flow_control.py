@@ -56,7 +56,7 @@ class FlowControl:
             topics = ", ".join(sorted(publisher.topic_name for publisher in behind))
             self._warn(
                 f"a subscription has not acknowledged {topics} for {LIMIT:g} s and may lose "
-                "messages; end it, or give it more of a processor"
+                "messages; end it, or give it more processor time"
             )
         for publisher in full:
             self._counts[publisher] = 0
@@ -75,7 +75,7 @@ class FlowControl:
         except RuntimeError as error:
             self._supported = False
             self._warn(
-                f"this middleware does not tell what was acknowledged ({error}): a reader may "
+                f"this middleware does not report what was acknowledged ({error}): a reader may "
                 "lose messages of a fast lockstep run"
             )
             return []

@@ -68,7 +68,7 @@ class SimulationInterfacesServices:
 
     def _features(self, request, response):
         response.features.features = FEATURES
-        response.features.custom_info = "entities: cart, pendulum; a reset never turns time back"
+        response.features.custom_info = "entities: cart, pendulum; a reset never sets time back"
         return response
 
     def _get_state(self, request, response):

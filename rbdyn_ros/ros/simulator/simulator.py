@@ -45,7 +45,7 @@ class Simulator(ManagedNode):
     def __init__(self, **options):
         self.runner = None  # while configured
         super().__init__(NAME, **options)
-        self.keep_system_time("this node makes /clock")
+        self.keep_system_time("this node publishes /clock")
         self.announce(STOPPED)
 
     def table(self) -> tuple[Parameter, ...]:
@@ -92,8 +92,8 @@ class Simulator(ManagedNode):
         self.telemetry.warm_up(self.runner)
         if not (self.runner.compiles and self.telemetry.native_publisher.possible):
             self.get_logger().info(
-                "every tick is Python's: machine code needs a 64-bit Linux and a librcl.so that "
-                "tells its functions"
+                "every tick runs in Python: the compiled loop needs a 64-bit Linux and the "
+                "functions of librcl.so"
             )
         self.command_subscribers = CommandSubscribers(self, self.runner, self.frames)
         self.simulator_services = SimulatorServices(self, self.runner, self._dump)

@@ -1,5 +1,5 @@
-"""The lqr in worlds that are noisy, late, lossy and worn: what it sees, what is true, and what
-comes of it.
+"""The lqr under noise, delay, loss and a worn drive: the measured and the true tilt, and the
+force.
 """
 
 import math
@@ -21,33 +21,33 @@ from rbdyn_ros.simulation.closed_loop import run as closed_loop
 from rbdyn_ros.types import Array
 
 QUESTION = (
-    "A regulator is designed for a perfect world. Does it stand where sensors are noisy, states "
-    "and commands late or lost,\n"
-    "  and the drive worn: in the scenarios that are shipped? And where does it end?"
+    "A regulator is designed without faults. Does it keep the rod upright where sensors are "
+    "noisy, states and commands late or lost,\n"
+    "  and the drive worn, in the shipped scenarios? And at which delay does it fail?"
 )
-WORLDS = ("noisy", "delayed", "lossy", "worn")
+SCENARIOS = ("noisy", "delayed", "lossy", "worn")
 START, PERIOD, FORCE_LIMIT = math.radians(10.0), 0.002, 20.0  # [rad], [s], [N]
 TOO_LATE = 0.12  # [s] beyond the delay margin, 103 ms
-SEEN, TRUE = "#e08e79", "#1f6fb4"
+MEASURED, TRUE = "#e08e79", "#1f6fb4"
 
 
 def run(short: bool, progress) -> Outcome:
-    """The perfect world, the shipped ones, and one in which commands come too late."""
+    """Run without faults, with the faults of the scenarios, and with a delay beyond the margin."""
     duration = 6.0 if short else 12.0
-    worlds = {
+    cases = {
         "perfect": Faults(),
-        **{name: shipped(name) for name in WORLDS},
+        **{name: scenario_faults(name) for name in SCENARIOS},
         "too late": Faults(command_delay=TOO_LATE),
     }
     tables = {}
-    for i, (name, wrong) in enumerate(worlds.items()):
-        tables[name.replace(" ", "_")] = played(wrong, duration)
-        progress((i + 1) / len(worlds))
-    again = played(worlds["lossy"], duration)
+    for i, (name, wrong) in enumerate(cases.items()):
+        tables[name.replace(" ", "_")] = simulate(wrong, duration)
+        progress((i + 1) / len(cases))
+    again = simulate(cases["lossy"], duration)
     return Outcome(tables, _claims(tables, again))
 
 
-def shipped(scenario: str) -> Faults:
+def scenario_faults(scenario: str) -> Faults:
     """The faults of a file of config/scenarios."""
     values = {parameter.name: parameter.default for parameter in FAULTS}
     return faults(
@@ -63,10 +63,8 @@ def shipped(scenario: str) -> Faults:
     )
 
 
-def played(wrong: Faults, duration: float) -> dict[str, Array]:
-    """A run from ten degrees under the law for the declared plant: t, the true tilt, the one that
-    the law saw, cart, force.
-    """
+def simulate(wrong: Faults, duration: float) -> dict[str, Array]:
+    """Return a run from ten degrees: t, true and measured tilt, distance of the cart, force."""
     given = read_files([config("pendulum.yaml")])
     declared = plant_params(
         {
@@ -93,7 +91,7 @@ def played(wrong: Faults, duration: float) -> dict[str, Array]:
     return {
         "t": loop.t[:n],
         "tilt": tilt(loop.q[:n]),
-        "tilt_seen": tilt(loop.seen[:n, :6]),
+        "tilt_measured": tilt(loop.seen[:n, :6]),
         "cart": np.hypot(*loop.q[:n, :2].T),
         "force": np.hypot(*loop.force.T),
     }
@@ -101,7 +99,7 @@ def played(wrong: Faults, duration: float) -> dict[str, Array]:
 
 def _claims(tables: dict, again: dict) -> tuple:
     ends = {name: np.degrees(table["tilt"][-500:].max()) for name, table in tables.items()}
-    stand = [below(f"{name}: tilt in the last second", ends[name], 0.5, "°") for name in WORLDS]
+    stand = [below(f"{name}: tilt in the last second", ends[name], 0.5, "°") for name in SCENARIOS]
     same = max(float(np.abs(again[name] - tables["lossy"][name]).max()) for name in again)
     late = above(
         f"commands {1e3 * TOO_LATE:g} ms late: tilt at the end", ends["too_late"], 2.0, "°"
@@ -114,12 +112,10 @@ def _claims(tables: dict, again: dict) -> tuple:
 
 
 def draw(outcome: Outcome, figure) -> None:
-    """Each world: the tilt that the law saw, the true one, the force; and what they would be in a
-    perfect world.
-    """
+    """Draw measured tilt, true tilt and force of each scenario, and those without faults."""
     perfect = outcome.tables["perfect"]
-    tilts, forces = figure.subplots(2, len(WORLDS), sharex=True, sharey="row")
-    for upper, lower, name in zip(tilts, forces, WORLDS):
+    tilts, forces = figure.subplots(2, len(SCENARIOS), sharex=True, sharey="row")
+    for upper, lower, name in zip(tilts, forces, SCENARIOS):
         table = outcome.tables[name]
         upper.plot(
             perfect["t"],
@@ -127,14 +123,14 @@ def draw(outcome: Outcome, figure) -> None:
             color=figures.GREY,
             linewidth=3.5,
             alpha=0.35,
-            label="in a perfect world",
+            label="without faults",
         )
         upper.plot(
             table["t"],
-            np.degrees(table["tilt_seen"]),
-            color=SEEN,
+            np.degrees(table["tilt_measured"]),
+            color=MEASURED,
             linewidth=0.8,
-            label="seen by the law",
+            label="measured",
         )
         upper.plot(table["t"], np.degrees(table["tilt"]), color=TRUE, linewidth=1.4, label="true")
         lower.plot(table["t"], table["force"], color=TRUE, linewidth=0.7)
