@@ -16,6 +16,7 @@ ORDER = (  # who stands later may import who stands before, and who stands besid
         "tracebacks",
         "files",
         "console",
+        "progress",
         "schema",
     },
     {"geometry", "numerics"},

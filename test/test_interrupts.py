@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from rbdyn_ros.interrupts import arrives
-from rbdyn_ros.simulation.call_timeout import CallTimedOut, CallTimeout
+from rbdyn_ros.interrupts import CallTimedOut, CallTimeout, arrives
 
 PROGRAM = """
 import os, signal, time

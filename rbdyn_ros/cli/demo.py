@@ -200,8 +200,8 @@ def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
 
 
 def _shown(planned: Plan) -> int:
-    from rbdyn_ros.simulation.interruption import Interruption
-    from rbdyn_ros.simulation.live_line import LiveLine
+    from rbdyn_ros.interrupts import Interruption
+    from rbdyn_ros.progress import LiveLine
     from rbdyn_ros.tools.demo_plan import script
     from rbdyn_ros.tools.node_processes import NodeProcesses
 

@@ -181,7 +181,7 @@ def _measured(planned: Plan) -> int:
     from rbdyn_ros.evaluation.judged import not_meant
     from rbdyn_ros.evaluation.results import Results
     from rbdyn_ros.evaluation.score import applying
-    from rbdyn_ros.simulation.interruption import Interruption
+    from rbdyn_ros.interrupts import Interruption
 
     meant, others = applying(planned.suite, planned.subject.kinds)
     if planned.ros:

@@ -106,7 +106,7 @@ def _listed() -> int:
 
 def _answer(name: str, out: Path, short: bool, animate: str | None) -> int:
     from rbdyn_ros.experiments import outcome as outcomes
-    from rbdyn_ros.simulation.progress import bar
+    from rbdyn_ros.progress import bar
 
     experiment = _load(name)
     _require_film(name, experiment, animate)
@@ -164,7 +164,7 @@ def _write_table(columns: dict, path: Path) -> None:
 def _film(experiment, outcome, path: Path, kind: str) -> None:
     from matplotlib.animation import FFMpegWriter, FuncAnimation, PillowWriter
 
-    from rbdyn_ros.simulation.progress import bar
+    from rbdyn_ros.progress import bar
 
     film = experiment.animate(outcome)
     writer = (PillowWriter if kind == "gif" else FFMpegWriter)(fps=film.rate)

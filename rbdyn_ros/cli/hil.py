@@ -142,8 +142,8 @@ def _words(arguments: argparse.Namespace) -> list:
 
 def _held(arguments: argparse.Namespace, duration: float, words: list) -> int:
     from rbdyn_ros.evaluation.trial.verdict import verdict
-    from rbdyn_ros.simulation.interruption import Interruption
-    from rbdyn_ros.simulation.live_line import LiveLine
+    from rbdyn_ros.interrupts import Interruption
+    from rbdyn_ros.progress import LiveLine
     from rbdyn_ros.tools.hil_trial import HilTrial
 
     live = LiveLine(sys.stdout)

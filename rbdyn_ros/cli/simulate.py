@@ -13,9 +13,9 @@ from rbdyn_ros.schema import Parameter
 
 if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to simulate
     from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
+    from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.mechanics.integrators.select import Integrator
     from rbdyn_ros.simulation.closed_loop import ClosedLoop
-    from rbdyn_ros.simulation.interruption import Interruption
     from rbdyn_ros.simulation.loop import Record
     from rbdyn_ros.simulation.model_run import Job as ModelJob
     from rbdyn_ros.simulation.rows import Rows
@@ -163,7 +163,7 @@ def run(arguments: argparse.Namespace) -> int:
             return _say(f"{fault}; nothing was written", NOT_CONVERGED)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
-    from rbdyn_ros.simulation.interruption import Interruption
+    from rbdyn_ros.interrupts import Interruption
 
     with Interruption() as stop:
         if planned.loop:
@@ -294,8 +294,8 @@ def _note_last_row(job: Job) -> None:
 
 def _warm_up(job: Job) -> str:
     """Compile what the run needs; what a law did wrong there, or ""."""
+    from rbdyn_ros.progress import notice
     from rbdyn_ros.simulation.loop import run as loop
-    from rbdyn_ros.simulation.progress import notice
 
     with notice("compiling, once on this machine: less than a minute ..."):
         if job.loop:
@@ -309,7 +309,7 @@ def _warm_up(job: Job) -> str:
 def _controlled(job: Job, stop: "Interruption") -> tuple:
     """(the closed loop's run, wall time [s])."""
     from rbdyn_ros.evaluation.trial.closed_loop_table import run as loop
-    from rbdyn_ros.simulation.progress import bar
+    from rbdyn_ros.progress import bar
 
     duration = job.rows.every * job.rows.count
     with bar(duration, "s simulated") as show:
@@ -352,8 +352,8 @@ def _kept_loop(job: Job, run: "ClosedLoop", seconds: float, stop: "Interruption"
 
 def _simulated(job: Job, stop: "Interruption") -> tuple:
     """(record, wall time [s], the integrator's options as the run left them)."""
+    from rbdyn_ros.progress import bar
     from rbdyn_ros.simulation.loop import run as loop
-    from rbdyn_ros.simulation.progress import bar
     from rbdyn_ros.simulation.rows import times
 
     rows, options = job.rows, job.integrator.options(job.system)
@@ -381,8 +381,7 @@ def _simulated(job: Job, stop: "Interruption") -> tuple:
 
 def _kept(job: Job, record: "Record", seconds: float, options: tuple, stop: "Interruption") -> int:
     """Write the rows, say so, and return the exit code."""
-    from rbdyn_ros.simulation.events import write_events
-    from rbdyn_ros.simulation.record import write
+    from rbdyn_ros.simulation.record import write, write_events
 
     try:
         out, elsewhere = write_or_rescue(job.out, lambda draft: write(record, draft))

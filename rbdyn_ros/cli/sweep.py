@@ -194,7 +194,7 @@ def _listed() -> int:
 
 def _computed(job: Job) -> int:
     from rbdyn_ros.campaigns.workers import WorkersDied
-    from rbdyn_ros.simulation.interruption import Interruption
+    from rbdyn_ros.interrupts import Interruption
 
     _warm_up(job)
     began, before = time.perf_counter(), len(job.store.missing()[0])
@@ -223,7 +223,7 @@ def _computed(job: Job) -> int:
 def _warm_up(job: Job) -> None:
     """What compiles compiles here, once; the workers find it in the cache."""
     from rbdyn_ros.campaigns.trial import outcomes
-    from rbdyn_ros.simulation.progress import notice
+    from rbdyn_ros.progress import notice
 
     with notice("compiling, once on this machine: less than a minute ..."):
         if job.compiled:
@@ -237,7 +237,7 @@ def _warm_up(job: Job) -> None:
 def _carry_out(job: Job, stop) -> None:
     """Compute and keep what is missing, until it is done or a signal comes."""
     from rbdyn_ros.campaigns import workers
-    from rbdyn_ros.simulation.progress import bar
+    from rbdyn_ros.progress import bar
 
     spans = {part: job.store.span(part) for part in job.store.missing()[0]}
     place = (

@@ -11,7 +11,7 @@ from rbdyn_ros.experiments.event_driven import Impact
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.world import NAMES
 from rbdyn_ros.simulation import loop
-from rbdyn_ros.simulation.events import events
+from rbdyn_ros.simulation.record import events
 from rbdyn_ros.types import Array, Input, State, System
 
 METHODS = {"time stepping": False, "split": True}
@@ -29,7 +29,7 @@ class Run(NamedTuple):
     t: Array  # (n,) [s]
     y: Array  # (n, 11) q, v
     energy: Array  # (n,) [J]
-    impacts: dict  # columns of `simulation.events`
+    impacts: dict  # columns of `simulation.record.events`
     force: Array  # (4, 3) of the contacts in the last step [N, world]
 
 

@@ -12,8 +12,8 @@ from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import RECEIVED, WAITING, ReceptionReport
 from rbdyn_ros.ros.topic_observer import TopicObserver
+from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.plant import EPOCH_NS
-from rbdyn_ros.simulation.stall_detector import StallDetector
 from rbdyn_ros.simulation.status import PLAYING
 
 NAME = "pendulum_referee"

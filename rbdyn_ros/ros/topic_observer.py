@@ -19,7 +19,7 @@ from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.recording.bag_qos import matching
-from rbdyn_ros.simulation.stall_detector import StallDetector
+from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.status import FAULT, REFUSES, phase
 
 SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"

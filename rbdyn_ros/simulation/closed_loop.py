@@ -16,11 +16,11 @@ from rbdyn_ros import tracebacks
 from rbdyn_ros.faults.mismatch import actual
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.faults.pipeline import FaultPipeline
+from rbdyn_ros.interrupts import CallTimedOut, CallTimeout
 from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.saturation import limit_force
-from rbdyn_ros.simulation.call_timeout import CallTimedOut, CallTimeout
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.loop import failure
 from rbdyn_ros.simulation.tick import TickConfig, Ticker, TickState

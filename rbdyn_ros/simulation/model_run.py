@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.files import try_file, write_or_rescue
+from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.mechanics import colliding, runs
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.contact import restitution
@@ -18,10 +19,9 @@ from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.parameters import model_file
 from rbdyn_ros.parameters.command_line import number
+from rbdyn_ros.progress import bar, notice
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import rows as rows_of
-from rbdyn_ros.simulation.interruption import Interruption
-from rbdyn_ros.simulation.progress import bar, notice
 from rbdyn_ros.simulation.record import write_table
 from rbdyn_ros.types import Array
 

@@ -13,9 +13,8 @@ from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.kernel import bound
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import imu, spherical_pendulum, world
-from rbdyn_ros.mechanics.pendulum_contact import contact_state
+from rbdyn_ros.mechanics.pendulum_contact import contact_forces, contact_state
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, forget
-from rbdyn_ros.simulation import touching
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.loop import failure
 from rbdyn_ros.simulation.tick import EPOCH_NS, TickConfig, Ticker, TickState, write_balance
@@ -127,9 +126,9 @@ class Plant:
         return self.elapsed if np.array_equal(new, old) else 0.0
 
     @property
-    def touches(self) -> tuple[touching.Touch, ...]:
-        """What presses on the pendulum, a `touching.Touch` each."""
-        return touching.touches(self.contact, self.q)
+    def touches(self) -> tuple[contact_forces.ContactForce, ...]:
+        """What presses on the pendulum, a `contact_forces.ContactForce` each."""
+        return contact_forces.touches(self.contact, self.q)
 
     @property
     def _contact_work(self) -> float:

@@ -25,7 +25,7 @@ from rbdyn_ros.simulation.native_loop import (
 )
 from rbdyn_ros.simulation.pacing import SLICE, Pacer, exact_sleeps
 from rbdyn_ros.simulation.plant import Plant, Setup
-from rbdyn_ros.simulation.run_config import RunConfig
+from rbdyn_ros.simulation.setup import RunConfig
 from rbdyn_ros.simulation.signals import PlantSignals
 from rbdyn_ros.simulation.statistics import Statistics
 from rbdyn_ros.simulation.status import FAULT, PAUSED, PLAYING, STOPPED

@@ -4,9 +4,9 @@ never does so in a running loop.
 
 from rbdyn_ros.faults.options import Faults, Noise
 from rbdyn_ros.faults.sensors import Sensors
-from rbdyn_ros.simulation.measurement import measure
 from rbdyn_ros.simulation.native_loop import NativeLoop, steady
 from rbdyn_ros.simulation.plant import Plant, Setup
+from rbdyn_ros.simulation.signals import measure
 
 _NOISY = Faults(noise=Noise(*(1.0 for _ in Noise._fields)))
 

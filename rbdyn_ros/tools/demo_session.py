@@ -13,12 +13,12 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import SetBool, Trigger
 
+from rbdyn_ros.interrupts import Interruption
+from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.recording.recorder import POLITE, CannotRecord, Recorder
 from rbdyn_ros.ros.topic_observer import SIMULATOR, TopicObserver
-from rbdyn_ros.simulation.interruption import Interruption
-from rbdyn_ros.simulation.live_line import LiveLine
-from rbdyn_ros.simulation.stall_detector import StallDetector
+from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.tools.node_processes import NodeProcesses
 
 

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rbdyn_ros.interrupts import Interruption
+from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import share
-from rbdyn_ros.simulation.interruption import Interruption
-from rbdyn_ros.simulation.live_line import LiveLine
 from rbdyn_ros.tools import endurance_figure
 from rbdyn_ros.tools.kills import Kills
 from rbdyn_ros.tools.node_processes import NodeProcesses

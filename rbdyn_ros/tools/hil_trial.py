@@ -19,8 +19,8 @@ from rbdyn_ros.evaluation.trial.trial import Trial
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.recording.recorder import POLITE
 from rbdyn_ros.ros.topic_observer import TopicObserver
+from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.plant import EPOCH_NS
-from rbdyn_ros.simulation.stall_detector import StallDetector
 from rbdyn_ros.simulation.status import PLAYING
 from rbdyn_ros.tools.node_processes import NodeProcesses
 

@@ -19,7 +19,9 @@ from std_msgs.msg import String
 from rbdyn_ros.evaluation.bench import LawFailed, Subject
 from rbdyn_ros.evaluation.conditions import Conditions
 from rbdyn_ros.evaluation.measured import CannotGoOn
+from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.plant import PLANT, plant_params
+from rbdyn_ros.progress import estimate
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.executor import events_executor
 from rbdyn_ros.ros.messages.frames import frames
@@ -29,9 +31,7 @@ from rbdyn_ros.ros.simulator.simulator import Simulator
 from rbdyn_ros.ros.topic_observer import CONTROLLER, GIVEN_UP
 from rbdyn_ros.schema import flat
 from rbdyn_ros.simulation.closed_loop import ClosedLoop
-from rbdyn_ros.simulation.interruption import Interruption
-from rbdyn_ros.simulation.progress import estimate
-from rbdyn_ros.simulation.stall_detector import StallDetector
+from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.status import FAULT, REFUSES
 from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.types import State

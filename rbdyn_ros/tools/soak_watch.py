@@ -21,12 +21,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from rbdyn_ros.evaluation.latency.latency import Latency
+from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.recording.bag_qos import matching
 from rbdyn_ros.ros.recording.monitor import stamp
-from rbdyn_ros.simulation.interruption import Interruption
 from rbdyn_ros.simulation.status import PLAYING, RUNNING, SLOW, phase
 
 SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"

@@ -24,7 +24,7 @@ from rbdyn_ros.parameters.yaml_file import Override, offline_values
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.plant import Plant, Setup
-from rbdyn_ros.simulation.run_config import RunConfig
+from rbdyn_ros.simulation.setup import RunConfig
 from rbdyn_ros.types import Array, State
 from rbdyn_ros.view.scene import Control
 

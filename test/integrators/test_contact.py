@@ -24,7 +24,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
 from rbdyn_ros.mechanics.pendulum_contact import contact_law, impact
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import aim, create
 from rbdyn_ros.mechanics.solvers import fc3d_one_contact
-from rbdyn_ros.simulation.events import events
+from rbdyn_ros.simulation.record import events
 from rbdyn_ros.types import Contacts, State
 
 GOLDEN = Path(__file__).parents[1] / "golden"

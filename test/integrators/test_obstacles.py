@@ -20,7 +20,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
     upright,
 )
 from rbdyn_ros.mechanics.pendulum_contact import contact_state
-from rbdyn_ros.simulation.events import events
+from rbdyn_ros.simulation.record import events
 from rbdyn_ros.types import Contacts, State
 
 G, L = 9.81, 2.4

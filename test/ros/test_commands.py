@@ -21,6 +21,7 @@ from nav_msgs.msg import Odometry  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from rbdyn_ros.ros.messages.messages import set_stamp, set_xyz, xyz  # noqa: E402
+from rbdyn_ros.ros.simulator.command_subscribers import force_towards  # noqa: E402
 
 HELD = dict(cart__fixed=False, real_time_factor=1.0)
 
@@ -181,3 +182,8 @@ def test_the_force_of_the_readme_is_seen_at_the_cart(graph):
     graph.probe.destroy_timer(timer)
     # What is published once per second, as ros2 topic pub does by itself, meets the watchdog.
     assert 1.0 / int(rate) < 0.1
+
+
+def test_a_force_towards_a_point_has_the_size_asked_for():
+    assert force_towards((3.0, 4.0, 0.0), (0.0, 0.0, 0.0), 10.0) == (6.0, 8.0, 0.0)
+    assert force_towards((1.0, 1.0, 1.0), (1.0, 1.0, 1.0), 10.0) == (0.0, 0.0, 0.0)

@@ -183,8 +183,8 @@ def test_a_command_that_is_rejected_is_named_where_none_came(
     from rbdyn_ros.evaluation.conditions import CONDITIONS, conditions
     from rbdyn_ros.evaluation.controller_under_test import stranger
     from rbdyn_ros.evaluation.measured import CannotGoOn
+    from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.mechanics.pendulum.spherical_pendulum import upright
-    from rbdyn_ros.simulation.interruption import Interruption
     from rbdyn_ros.tools.ros_bench import RosBench
 
     bench, ended = (

@@ -3,7 +3,7 @@
 from rbdyn_ros.mechanics.pendulum import world
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import create, event
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE
-from rbdyn_ros.simulation.events import write_events
+from rbdyn_ros.simulation.record import write_events
 
 
 def test_a_file_has_the_columns_names_for_numbers_and_counts_what_did_not_fit(tmp_path):

@@ -8,8 +8,8 @@ from rbdyn_ros.faults.sensors import Sensors
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.simulation import setup
-from rbdyn_ros.simulation.measurement import measure
 from rbdyn_ros.simulation.plant import Plant
+from rbdyn_ros.simulation.signals import measure
 
 G = np.array((0.0, 0.0, 9.81))
 NO_WRENCH = np.zeros(9)

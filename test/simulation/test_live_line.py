@@ -2,7 +2,7 @@
 
 import io
 
-from rbdyn_ros.simulation.live_line import LiveLine
+from rbdyn_ros.progress import LiveLine
 
 
 class Terminal(io.StringIO):

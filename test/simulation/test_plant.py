@@ -5,7 +5,6 @@ import pytest
 
 from rbdyn_ros import parameters
 from rbdyn_ros.simulation import setup
-from rbdyn_ros.simulation.disturbance import towards
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.plant import EPOCH_NS, Plant
 
@@ -139,11 +138,6 @@ def test_a_command_above_the_limit_is_cut(plant, limit, factor):
     p.limit = limit
     assert p.tick((30.0, -40.0)) == "" and p.limited == (limit < 50.0)
     assert p.force == pytest.approx((30.0 * factor, -40.0 * factor))
-
-
-def test_towards_has_the_size_asked_for():
-    assert towards((3.0, 4.0, 0.0), (0.0, 0.0, 0.0), 10.0) == (6.0, 8.0, 0.0)
-    assert towards((1.0, 1.0, 1.0), (1.0, 1.0, 1.0), 10.0) == (0.0, 0.0, 0.0)
 
 
 def test_history_keeps_the_newest_in_order(values):

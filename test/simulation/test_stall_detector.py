@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rbdyn_ros.simulation.stall_detector import LOOK, StallDetector
+from rbdyn_ros.simulation.pacing import LOOK, StallDetector
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from rbdyn_ros.faults.covariance import Covariances, covariances
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
-from rbdyn_ros.simulation.measurement import Measurement
+from rbdyn_ros.mechanics.pendulum_contact.contact_forces import resultant
 from rbdyn_ros.simulation.plant import Setup, StepDiagnostics
 from rbdyn_ros.simulation.runner import Runner
-from rbdyn_ros.simulation.touching import resultant
+from rbdyn_ros.simulation.signals import Measurement
 from rbdyn_ros.types import Array
 
 
@@ -35,7 +35,7 @@ class Sample(NamedTuple):
     reaction: Array | tuple = np.zeros(3)  # (3,) [N, world] of the joint on the rod
     disturbance: Array = np.zeros(9)  # as in types.Input
     elapsed: float = 0.0  # [s] since moving obstacles left their places
-    touches: tuple = ()  # of simulation.touching.Touch: what presses on the pendulum
+    touches: tuple = ()  # of contact_forces.ContactForce: what presses on the pendulum
     specific_force: Callable[[], tuple] = tuple  # the true one at the IMU [m/s^2, body]
     # (angular velocity, specific force) as the IMU told it; () where it tells the truth
     inertial: tuple = ()

@@ -20,8 +20,8 @@ from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers
 from rbdyn_ros.ros.recording.recording import Recording
+from rbdyn_ros.ros.recording.timeline import Timeline
 from rbdyn_ros.schema import Parameter
-from rbdyn_ros.simulation.timeline import Timeline
 
 NAME = "pendulum_replay"
 STOPPED, PLAYING, PAUSED, OVER = "stopped", "playing", "paused", "over"

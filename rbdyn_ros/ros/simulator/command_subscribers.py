@@ -23,7 +23,6 @@ from rbdyn_ros.simulation.command import (
     check_stamp,
     force_of,
 )
-from rbdyn_ros.simulation.disturbance import towards
 from rbdyn_ros.simulation.runner import Runner
 
 WARN_PERIOD = 1.0  # [s] one warning of a kind per period
@@ -139,7 +138,7 @@ class CommandSubscribers:
         _finite(target, "/clicked_point")
         wrench, tip = np.zeros(9), (0.0, 0.0, self._runner.plant.setup.params.rod_length)
         point = self._runner.plant.point(tip)
-        wrench[:3] = towards((target[0], target[1], point[2]), point, values["push.force"])
+        wrench[:3] = force_towards((target[0], target[1], point[2]), point, values["push.force"])
         wrench[6:] = tip
         self._push(wrench, values["push.duration"])
 
@@ -174,3 +173,14 @@ def _in_frame(frame: str, allowed: tuple, what: str) -> None:
 def _finite(numbers, what: str) -> None:
     if not all(map(math.isfinite, numbers)):
         raise Rejected("not finite", f"{what} is {[float(n) for n in numbers]}; it must be finite")
+
+
+def force_towards(
+    target: tuple[float, ...], point: tuple[float, ...], force: float
+) -> tuple[float, ...]:
+    """A force of size `force` [N] from `point` towards `target` (3,), zero if they are the
+    same.
+    """
+    d = tuple(a - b for a, b in zip(target, point))
+    distance = math.sqrt(sum(c * c for c in d))
+    return tuple(force * c / distance for c in d) if distance > 0.0 else (0.0, 0.0, 0.0)

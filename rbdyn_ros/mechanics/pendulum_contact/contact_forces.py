@@ -10,7 +10,7 @@ from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState
 from rbdyn_ros.types import Array, Vector
 
 
-class Touch(NamedTuple):
+class ContactForce(NamedTuple):
     """A contact that pressed in the last step."""
 
     contact: int  # of `mechanics.pendulum.world.candidates`
@@ -19,7 +19,7 @@ class Touch(NamedTuple):
     force: tuple  # mean over the step, on the pendulum (3,) [N, world]
 
 
-def touches(memory: ContactState | None, q: Array) -> tuple[Touch, ...]:
+def touches(memory: ContactState | None, q: Array) -> tuple[ContactForce, ...]:
     """The contacts whose force is not zero, at the pose q (6,); () where there is nothing to
     touch.
     """
@@ -30,7 +30,7 @@ def touches(memory: ContactState | None, q: Array) -> tuple[Touch, ...]:
         np.array(unit_quaternion.rotated(tuple(q[2:].tolist()), (0.0, 0.0, 1.0))),
     )
     return tuple(
-        Touch(
+        ContactForce(
             i,
             tuple((joint + _height(memory, i) * d).tolist()),
             tuple(memory.axes[i, 0].tolist()),
@@ -44,7 +44,7 @@ def _height(memory: ContactState, i: int) -> float:
     return 0.0 if memory.rho[i] == world.ON_CART else float(memory.rho[i])
 
 
-def resultant(touches: tuple[Touch, ...]) -> tuple[Vector, Vector, Vector]:
+def resultant(touches: tuple[ContactForce, ...]) -> tuple[Vector, Vector, Vector]:
     """(point, force, torque) [m, N, N m, world] of all touches: one wrench with the same effect on
     a body.
 

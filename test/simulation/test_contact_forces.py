@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.mechanics.pendulum import world
+from rbdyn_ros.mechanics.pendulum_contact.contact_forces import ContactForce, resultant
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.plant import Plant
-from rbdyn_ros.simulation.touching import Touch, resultant
 
 NO_WRENCH = np.zeros(9)
 FLAT = math.acos(-0.1 / 2.4)  # the tip on the floor
@@ -42,8 +42,8 @@ def test_a_rod_at_rest_presses_with_half_its_weight_at_the_tip(plant):
 
 
 def test_a_wrench_of_several_contacts_has_their_force_and_torque():
-    a = Touch(0, (2.0, 0.0, -0.1), (0.0, 0.0, 1.0), (0.0, 0.0, 5.0))
-    b = Touch(1, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (10.0, 1.0, 0.0))
+    a = ContactForce(0, (2.0, 0.0, -0.1), (0.0, 0.0, 1.0), (0.0, 0.0, 5.0))
+    b = ContactForce(1, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (10.0, 1.0, 0.0))
     point, force, torque = resultant((a, b))
     np.testing.assert_allclose(force, (10.0, 1.0, 5.0))
     about_origin = np.cross(a.point, a.force) + np.cross(b.point, b.force)
