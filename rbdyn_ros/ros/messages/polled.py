@@ -71,6 +71,12 @@ class Polled:
             self._node.destroy_subscription(subscription)
             subscribe(None)
 
+    def destroy(self) -> None:
+        """Take the subscriptions off the graph."""
+        for subscription, _ in self._listened:
+            self._node.destroy_subscription(subscription)
+        self._listened.clear()
+
     def empty(self) -> None:
         """Take everything that has arrived, subscription by subscription."""
         for subscription, take in self._listened:

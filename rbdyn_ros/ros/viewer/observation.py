@@ -1,0 +1,404 @@
+"""The newest message of every topic that a pendulum publishes, and the scene that they make
+together.
+
+Whatever publishes these topics can be shown: nothing is known of the node behind them but its
+name. Subscriptions ask for the newest message only and are emptied when a picture is due, so a
+publisher never waits for the view.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PointStamped, PoseStamped, WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
+
+from rbdyn_ros.geometry import euler_angles, unit_quaternion, vec
+from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.messages.frames import Frames
+from rbdyn_ros.ros.messages.messages import SECOND, nanoseconds, wxyz, xyz
+from rbdyn_ros.ros.messages.polled import Polled, Taken
+from rbdyn_ros.ros.messages.state_topics import JOINTS
+from rbdyn_ros.ros.viewer import surroundings
+from rbdyn_ros.simulation.tick import EPOCH_NS
+from rbdyn_ros.types import Vector
+from rbdyn_ros.view.scene import (
+    UPRIGHT,
+    ZERO,
+    Load,
+    Planar,
+    Quaternion,
+    SceneState,
+    Shape,
+)
+
+FRESH = 0.5  # [s] for which a message counts after its arrival
+FACTOR_WINDOW = 1.0  # [s] over which the real-time factor is measured
+SYSTEM_TIME = 10**8 * SECOND  # [ns] a stamp beyond it is no simulated time
+RECENT = qos.QoSProfile(depth=10, reliability=qos.ReliabilityPolicy.BEST_EFFORT)
+Rotation = tuple[Vector, Vector, Vector]  # rows of a matrix, body to world
+NOTHING = (math.nan, math.nan)
+TRUTH, MEASURED, JOINT_STATES, TF = "ground_truth/odometry", "odometry", "joint_states", "/tf"
+POSES, APPLIED = (TRUTH, MEASURED, JOINT_STATES), "wrench/cart"  # the best first
+KINDS = {TRUTH: Odometry, MEASURED: Odometry, JOINT_STATES: JointState, APPLIED: WrenchStamped}
+
+
+class Pose(NamedTuple):
+    """Where the pendulum is."""
+
+    stamp: int  # [ns]
+    cart: Planar  # [m]
+    attitude: Quaternion  # wxyz
+    cart_velocity: Planar = NOTHING  # [m/s, world]
+    angular_velocity: Vector = (math.nan, math.nan, math.nan)  # [rad/s, body]
+
+
+class Observation:
+    """The newest of each topic. `poll` takes in what has arrived; all else only looks."""
+
+    def __init__(self, node: Node, frames: Frames):
+        self._node, self._frames = node, frames
+        self.newest: dict[str, Any] = {}  # by the topic's relative name
+        self.arrived: dict[str, float] = {}  # [s, steady]
+        self.received: dict[str, int] = {}  # how many messages of each were taken
+        self.diagnostics: dict[str, Any] = {}  # name of a line -> diagnostic_msgs/DiagnosticStatus
+        self.shape, self.set_point = Shape(), None
+        self._transforms: dict[str, Any] = {}  # child frame -> TransformStamped
+        self._polled, self._seldom, self._markers = Polled(node), Polled(node), Polled(node)
+        self._of_plant, self._of_nodes, self._frame_tree = Polled(node), Polled(node), Polled(node)
+        self._chosen: dict[str, Polled] = {}  # the topics of the pose and of the applied force
+        self._pose: Pose | None = None
+        self._origin: int | None = None  # [ns] the stamp that is shown as time 0
+        self._paced = (0.0, 0)  # [s, steady] and stamp [ns] at the beginning of the window
+        self.real_time_factor = math.nan
+        for kind, topic in (
+            (WrenchStamped, "wrench/joint"),
+            (WrenchStamped, "wrench/contact"),
+            (WrenchStamped, "wrench/disturbance"),
+            (WrenchStamped, "cart/command"),
+            (Float64MultiArray, "effort_controller/commands"),
+        ):
+            self._listen(self._polled, kind, topic, qos.NEWEST)
+        self._listen(self._seldom, DiagnosticArray, "/diagnostics", qos.OFFERED, self._diagnose)
+        self._listen(self._frame_tree, TFMessage, TF, RECENT, self._transform)
+        self._listen(self._seldom, PoseStamped, "goal_pose", qos.OFFERED, self._goal)
+        self._listen(self._seldom, String, "robot_description", qos.LATCHED, self._describe)
+
+    def follow(self, plant: str, controller: str) -> None:
+        """Listen to what nodes of these full names publish under `~`; "" for none."""
+        self._of_nodes.destroy()
+        self._of_plant.destroy()
+        for name in ("status", "integrator", "controller_status"):
+            self.newest.pop(name, None)
+            self.arrived.pop(name, None)
+        polled = self._of_nodes
+        if plant:
+            self._listen(polled, String, f"{plant}/status", qos.LATCHED, key="status")
+            kind = Float64MultiArray
+            topic = f"{plant}/integrator"
+            self._listen(self._of_plant, kind, topic, qos.NEWEST, key="integrator")
+        if controller:
+            topic, key = f"{controller}/status", "controller_status"
+            self._listen(polled, String, topic, qos.LATCHED, key=key)
+            topic = f"{controller}/reference"
+            self._listen(polled, PointStamped, topic, qos.OFFERED, self._reference)
+
+    def choose(self) -> None:
+        """Listen to the best topic of the pose, and of the applied force, that is published, or to
+        all while nobody publishes.
+
+        One only: each takes the publisher's time, and reading it ours.
+        """
+        published = [topic for topic in (*POSES, APPLIED) if self._node.count_publishers(topic)]
+        pose = [topic for topic in POSES if topic in published][:1]
+        force = [topic for topic in (APPLIED, JOINT_STATES) if topic in published][:1]
+        chosen = {*pose, *force} if pose else set(KINDS)
+        for topic in set(self._chosen) - chosen:
+            self._chosen.pop(topic).destroy()
+        for topic in chosen - set(self._chosen):
+            self._chosen[topic] = Polled(self._node)
+            self._listen(self._chosen[topic], KINDS[topic], topic, qos.NEWEST)
+
+    def look_at_solids(self, plant: str) -> None:
+        """Subscribe to the markers of the plant, of which `poll` takes one message.
+
+        To draw them takes the simulator longer than a tick, so the subscription does not stay.
+        """
+        self._markers.destroy()
+        if plant:
+            topic = f"{plant}/markers"
+            self._listen(self._markers, MarkerArray, topic, qos.NEWEST, self._solids, "markers")
+
+    def poll(self) -> None:
+        """Take in the state and the forces that have arrived."""
+        for polled in (self._polled, self._of_plant, *self._chosen.values()):
+            polled.empty()
+        loads = (self._recent("wrench/contact"), self._recent("wrench/disturbance"))
+        if any(_is_loaded(load) for load in loads) or min(map(self.age, POSES)) > FRESH:
+            self._frame_tree.empty()  # where they act
+        self._pose = self._find_pose()
+        self._measure_pace()
+
+    def poll_seldom(self) -> None:
+        """Take in the rest, for which nobody minds a fraction of a second."""
+        self._seldom.empty()
+        self._of_nodes.empty()
+        before = self.arrived.get("markers")
+        self._markers.empty()
+        if self.arrived.get("markers") != before:
+            self._markers.destroy()
+
+    def age(self, topic: str) -> float:
+        """How long ago [s] the newest message of a topic came; inf where none has come."""
+        return time.monotonic() - self.arrived.get(topic, -math.inf)
+
+    @property
+    def state_age(self) -> float:
+        """How long ago [s] anything came that tells where the pendulum is."""
+        age = min(map(self.age, POSES))
+        return self.age(TF) if age == math.inf and self._pose else age
+
+    @property
+    def stamp(self) -> int:
+        """The stamp [ns] of the newest pose; 0 before the first."""
+        return self._pose.stamp if self._pose else 0
+
+    @property
+    def impacts(self) -> float:
+        """How many impacts the plant has counted; nan where it does not tell."""
+        return self._labelled("impacts")
+
+    def scene(self) -> SceneState | None:
+        """The scene; None while nothing tells where the pendulum is."""
+        pose = self._pose
+        if pose is None:
+            return None
+        R = unit_quaternion.matrix(pose.attitude)
+        return SceneState(
+            time=self._seconds(pose.stamp),
+            cart=pose.cart,
+            attitude=pose.attitude,
+            cart_velocity=pose.cart_velocity,
+            angular_velocity=pose.angular_velocity,
+            shape=self.shape,
+            set_point=self.set_point,
+            commanded=self._commanded(),
+            applied=self._applied(),
+            disturbance=self._disturbance(pose, R),
+            joint=self._force("wrench/joint", R),
+            contacts=self._contacts(),
+            energy=self._labelled("energy"),
+            balance=self._labelled("energy_drift"),
+            command_age=self._command_age(pose.stamp),
+            real_time_factor=self.real_time_factor,
+            status=self.text("status"),
+        )
+
+    def text(self, key: str) -> str:
+        """The newest text of a status; "" where none has come."""
+        message = self.newest.get(key)
+        return message.data if message else ""
+
+    # what makes up the scene
+
+    def _find_pose(self) -> Pose | None:
+        """Where the pendulum is, from the newest topic that tells it; None before the first."""
+        topic = min(POSES, key=self.age)
+        if topic not in self.newest:
+            return self._of_transforms()
+        read = pose_of_joints if topic == JOINT_STATES else pose_of_odometry
+        return read(self.newest[topic])
+
+    def _seconds(self, stamp: int) -> float:
+        if self._origin is None or stamp < self._origin:
+            self._origin = stamp if stamp > SYSTEM_TIME else min(stamp, EPOCH_NS)
+        return (stamp - self._origin) * 1e-9
+
+    def _recent(self, topic: str) -> Any:
+        """The newest message of a topic; None where it does not come any more."""
+        return self.newest.get(topic) if self.age(topic) < FRESH else None
+
+    def _commanded(self) -> Planar:
+        keys = ("cart/command", "effort_controller/commands")
+        topic = min(keys, key=self.age)
+        message = self._recent(topic)
+        if message is None:
+            return NOTHING
+        if topic == "cart/command":
+            return message.wrench.force.x, message.wrench.force.y
+        return (message.data[0], message.data[1]) if len(message.data) == 2 else NOTHING
+
+    def _applied(self) -> Planar:
+        message = self._recent(APPLIED)
+        if message is not None:
+            return message.wrench.force.x, message.wrench.force.y
+        message = self._recent(JOINT_STATES)
+        known = message is not None and len(message.effort) >= 2
+        return (message.effort[0], message.effort[1]) if known else NOTHING
+
+    def _force(self, topic: str, R: Rotation) -> Vector | None:
+        """The force of a wrench that is given in the rod's axes [N, world]."""
+        message = self._recent(topic)
+        return None if message is None else vec.matvec(R, xyz(message.wrench.force))
+
+    def _disturbance(self, pose: Pose, R: Rotation) -> Load | None:
+        """The push on the rod, at the point of its axis where the force alone has its torque."""
+        message = self._recent("wrench/disturbance")
+        if message is None:
+            return None
+        force, torque = xyz(message.wrench.force), xyz(message.wrench.torque)
+        if not any(force) and not any(torque):
+            return None
+        edge = self._transforms.get(self._frames.disturbance)
+        height = edge.transform.translation.z if edge else 0.0
+        across = force[0] ** 2 + force[1] ** 2
+        if across > 0.0:  # (d e3 x f) . (e3 x f) = d |e3 x f|^2
+            lever = (torque[1] * force[0] - torque[0] * force[1]) / across
+            lever = max(-height, min(self.shape.rod_length - height, lever))
+            height += lever
+            torque = (torque[0] + lever * force[1], torque[1] - lever * force[0], torque[2])
+        point = vec.add((*pose.cart, 0.0), vec.matvec(R, (0.0, 0.0, height)))
+        return Load(point, vec.matvec(R, force), vec.matvec(R, torque))
+
+    def _contacts(self) -> tuple[Load, ...]:
+        """What presses on the pendulum, all contacts together."""
+        message = self._recent("wrench/contact")
+        edge = self._transforms.get(self._frames.contact)
+        if message is None or edge is None:
+            return ()
+        load = Load(
+            xyz(edge.transform.translation),
+            xyz(message.wrench.force),
+            xyz(message.wrench.torque),
+        )
+        return (load,) if any(load.force) or any(load.torque) else ()
+
+    def _command_age(self, stamp: int) -> float:
+        message = self.newest.get("cart/command")
+        answered = nanoseconds(message.header.stamp) if message else 0
+        if answered:
+            return max(0, stamp - answered) * 1e-9
+        age = min(self.age("cart/command"), self.age("effort_controller/commands"))
+        return age if math.isfinite(age) else math.nan
+
+    def _labelled(self, label: str) -> float:
+        message = self._recent("integrator")
+        if message is None:
+            return math.nan
+        places = [k for k, dimension in enumerate(message.layout.dim) if dimension.label == label]
+        return message.data[places[0]] if places else math.nan
+
+    def _measure_pace(self) -> None:
+        pose = self._pose if self.state_age < FRESH else None
+        now, (begin, stamp) = time.monotonic(), self._paced
+        if pose is None or pose.stamp < stamp or not begin:
+            self._paced = (now, pose.stamp) if pose else (0.0, 0)
+            self.real_time_factor = math.nan
+        elif now - begin > FACTOR_WINDOW:
+            self.real_time_factor = (pose.stamp - stamp) * 1e-9 / (now - begin)
+            self._paced = (now, pose.stamp)
+
+    def _of_transforms(self) -> Pose | None:
+        """The pose from /tf, where no other topic tells it."""
+        cart, rod = self._lookup(self._frames.cart), self._lookup(self._frames.rod)
+        if cart is None or rod is None:
+            return None
+        stamp = nanoseconds(self._transforms[self._frames.rod].header.stamp)
+        return Pose(stamp, cart[0][:2], rod[1])
+
+    def _lookup(self, frame: str) -> tuple[Vector, Quaternion] | None:
+        """(position [m], wxyz) of a frame in the world; None where no chain leads to it."""
+        chain = []
+        while frame != self._frames.world:
+            edge = self._transforms.get(frame)
+            if edge is None or len(chain) > len(self._transforms):
+                return None
+            chain.append(edge.transform)
+            frame = edge.header.frame_id
+        position, attitude = ZERO, UPRIGHT
+        for edge in reversed(chain):
+            place = unit_quaternion.rotated(attitude, xyz(edge.translation))
+            position = vec.add(position, place)
+            turned = unit_quaternion.product(attitude, wxyz(edge.rotation))
+            attitude = unit_quaternion.normalized(turned)
+        return position, attitude
+
+    # what arrives
+
+    def _listen(
+        self,
+        polled: Polled,
+        kind: type,
+        topic: str,
+        profile: qos.QoSProfile,
+        take: Callable[[Any], object] | None = None,
+        key: str = "",
+    ) -> None:
+        name = key or topic
+
+        def arrive(taken: Taken) -> None:
+            self.newest[name], self.arrived[name] = taken.message, time.monotonic()
+            self.received[name] = self.received.get(name, 0) + 1
+            if take:
+                take(taken.message)
+
+        polled.listen(kind, topic, arrive, profile)
+
+    def _diagnose(self, message: DiagnosticArray) -> None:
+        self.diagnostics |= {status.name: status for status in message.status}
+
+    def _transform(self, message: TFMessage) -> None:
+        self._transforms |= {edge.child_frame_id: edge for edge in message.transforms}
+
+    def _goal(self, message: PoseStamped) -> None:
+        self.set_point = (message.pose.position.x, message.pose.position.y)
+
+    def _reference(self, message: PointStamped) -> None:
+        self.set_point = (message.point.x, message.point.y)
+
+    def _describe(self, message: String) -> None:
+        try:
+            self.shape = surroundings.shape(message.data, self.shape.solids)
+        except ValueError as error:
+            self._node.get_logger().warning(str(error))
+
+    def _solids(self, message: MarkerArray) -> None:
+        self.shape = self.shape._replace(solids=surroundings.solids(message.markers))
+
+
+def _is_loaded(message: WrenchStamped | None) -> bool:
+    wrench = message.wrench if message else None
+    return wrench is not None and any((*xyz(wrench.force), *xyz(wrench.torque)))
+
+
+def pose_of_odometry(message: Odometry) -> Pose:
+    """The pose of the rod; the twist is in the child frame."""
+    position, twist = message.pose.pose.position, message.twist.twist
+    attitude = wxyz(message.pose.pose.orientation)
+    velocity = unit_quaternion.rotated(attitude, xyz(twist.linear))
+    return Pose(
+        nanoseconds(message.header.stamp),
+        (position.x, position.y),
+        attitude,
+        (velocity[0], velocity[1]),
+        xyz(twist.angular),
+    )
+
+
+def pose_of_joints(message: JointState) -> Pose | None:
+    """The pose from the five joints of the URDF; None where one is missing."""
+    places = dict(zip(message.name, message.position))
+    if not all(joint in places for joint in JOINTS):
+        return None
+    x, y, *angles = (places[joint] for joint in JOINTS)
+    speeds = dict(zip(message.name, message.velocity))
+    attitude = tuple(euler_angles.xyz_to_quaternion(angles).tolist())
+    velocity = (speeds.get(JOINTS[0], math.nan), speeds.get(JOINTS[1], math.nan))
+    return Pose(nanoseconds(message.header.stamp), (x, y), attitude, velocity)

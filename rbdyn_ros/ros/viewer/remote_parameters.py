@@ -1,0 +1,169 @@
+"""The parameters of another node through its standard services; nothing here waits."""
+
+import math
+import re
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
+from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+from rclpy.parameter import parameter_value_to_python
+from rclpy.task import Future
+
+from rbdyn_ros.schema import Parameter, shown
+
+_KINDS = {
+    ParameterType.PARAMETER_BOOL: "bool",
+    ParameterType.PARAMETER_INTEGER: "int",
+    ParameterType.PARAMETER_DOUBLE: "float",
+    ParameterType.PARAMETER_STRING: "string",
+    ParameterType.PARAMETER_DOUBLE_ARRAY: "float_array",
+    ParameterType.PARAMETER_STRING_ARRAY: "string_array",
+}
+_LISTS = (ParameterType.PARAMETER_DOUBLE_ARRAY, ParameterType.PARAMETER_STRING_ARRAY)
+_UNIT = re.compile(r" Unit: (?P<unit>[^.]+(?:\.\d[^.]*)*)\.$")
+_CHOICES = re.compile(r"^(?:one of )?(?P<words>[\w./-]+(?:, [\w./-]+)* or [\w./-]+)$")
+_LARGEST = 1e300  # a bound beyond it is none
+ASKED_EVERY = 3.0  # [s] until a node that has not told its parameters is asked again
+GONE = "{node} does not answer: it has ended, or it offers no parameters"
+
+
+class RemoteParameters:
+    """The parameters of one node as they are declared there, and their present values."""
+
+    def __init__(self, node: Node, remote: str, changed: Callable[[], object]):
+        """`remote` is the full name of the node; `changed()` follows what has become known."""
+        self._node, self.remote, self._changed = node, remote, changed
+        self.table: dict[str, Parameter] = {}
+        self.values: dict[str, Any] = {}
+        self._was_ready, self._asked_at = False, -math.inf
+        self._clients = {
+            kind: node.create_client(kind, f"{remote}/{service}")
+            for kind, service in (
+                (ListParameters, "list_parameters"),
+                (DescribeParameters, "describe_parameters"),
+                (GetParameters, "get_parameters"),
+                (SetParameters, "set_parameters"),
+            )
+        }
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the node is there and all services have been found."""
+        return all(client.service_is_ready() for client in self._clients.values())
+
+    def destroy(self) -> None:
+        """Take the clients off the graph."""
+        for client in self._clients.values():
+            self._node.destroy_client(client)
+
+    def keep_up(self) -> None:
+        """Ask a node that has come, or has not answered, for its names, descriptions and values;
+        `changed()` follows the answer.
+        """
+        ready, now = self.is_ready, time.monotonic()
+        is_due = not self.table and now - self._asked_at > ASKED_EVERY
+        if ready and (is_due or not self._was_ready):
+            self._asked_at = now
+            self._call(ListParameters.Request(), self._describe)
+        self._was_ready = ready
+
+    def set(self, name: str, value: Any, answered: Callable[[str], object]) -> None:
+        """Set a parameter; `answered(refusal)` has the node's own sentence, or "" where it took
+        the value.
+        """
+        if not self.is_ready:
+            answered(GONE.format(node=self.remote))
+            return
+
+        def report(response: SetParameters.Response) -> None:
+            result = response.results[0]
+            answered("" if result.successful else result.reason or f"{self.remote} refuses {name}")
+
+        kind = self.table[name].kind if name in self.table else None
+        self._call(SetParameters.Request(parameters=[_message(name, value, kind)]), report)
+
+    def take(self, changes: Iterable[ParameterMessage]) -> list[str]:
+        """Take in what the node has said of new values of its parameters; a sentence for each."""
+        new = {c.name: _python(c.value) for c in changes if c.name in self.table}
+        new = {name: value for name, value in new.items() if value != self.values[name]}
+        if new:
+            self.values |= new
+            self._changed()
+        return [f"{name} is {shown(v, self.table[name].unit)} now." for name, v in new.items()]
+
+    def _describe(self, response: ListParameters.Response) -> None:
+        names = sorted(response.result.names)
+
+        def take_values(values: GetParameters.Response, descriptors: list) -> None:
+            found = [
+                (describe(descriptor, value), value)
+                for descriptor, value in zip(descriptors, values.values)
+                if value.type in _KINDS
+            ]
+            self.table = {parameter.name: parameter for parameter, _ in found}
+            self.values = {p.name: _python(value) for p, value in found}
+            self._changed()
+
+        def take_descriptors(described: DescribeParameters.Response) -> None:
+            request = GetParameters.Request(names=names)
+            self._call(request, lambda values: take_values(values, described.descriptors))
+
+        self._call(DescribeParameters.Request(names=names), take_descriptors)
+
+    def _call(self, request: Any, take: Callable[[Any], object]) -> None:
+        """Hand the response to `take`; a service that is gone gives none."""
+        kind = next(kind for kind in self._clients if isinstance(request, kind.Request))
+
+        def done(future: Future) -> None:
+            if future.exception() is None and future.result() is not None:
+                take(future.result())
+
+        self._clients[kind].call_async(request).add_done_callback(done)
+
+
+def describe(descriptor: ParameterDescriptor, value: ParameterValue) -> Parameter:
+    """The parameter that a descriptor describes; its default is the present value."""
+    unit = _UNIT.search(descriptor.description)
+    low, high = _bounds(descriptor)
+    choices = _CHOICES.match(descriptor.additional_constraints)
+    is_text = value.type == ParameterType.PARAMETER_STRING
+    return Parameter(
+        name=descriptor.name,
+        default=_python(value),
+        unit=unit["unit"] if unit else "",
+        description=_UNIT.sub("", descriptor.description),
+        kind=_KINDS[value.type],
+        low=low,
+        high=high,
+        choices=tuple(re.split(", | or ", choices["words"])) if choices and is_text else (),
+        read_only=descriptor.read_only,
+    )
+
+
+def _python(value: ParameterValue) -> Any:
+    """The value, with a tuple for a list as the tables have it."""
+    plain = parameter_value_to_python(value)
+    return tuple(plain) if value.type in _LISTS else plain
+
+
+def _bounds(descriptor: ParameterDescriptor) -> tuple[float | None, float | None]:
+    """The range that a descriptor gives; None for an end that it leaves open."""
+    for bounds in (*descriptor.floating_point_range, *descriptor.integer_range):
+        low, high = float(bounds.from_value), float(bounds.to_value)
+        largest = _LARGEST if descriptor.floating_point_range else 2.0**62
+        return (low if low > -largest else None), (high if high < largest else None)
+    return None, None
+
+
+def _message(name: str, value: Any, kind: str | None) -> ParameterMessage:
+    """The message that sets a parameter; a whole number for a float becomes one."""
+    if kind == "float" and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if isinstance(value, tuple):
+        value = list(value)
+    return RosParameter(name, value=value).to_parameter_msg()

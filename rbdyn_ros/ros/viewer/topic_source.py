@@ -1,0 +1,418 @@
+"""The source of the live view that knows topics, services and parameters, and no plant.
+
+The plant is whatever node publishes the state, the controller whatever node publishes
+`cart/command`, unless they are named. A push goes to the `~/disturbance` of the plant, a set point
+to `goal_pose`, a slider to the node that owns the parameter.
+"""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.client import Client
+from rclpy.node import Node
+from rclpy.qos import qos_profile_parameter_events
+from std_srvs.srv import SetBool, Trigger
+
+from rbdyn_ros.ros import diagnostics, qos
+from rbdyn_ros.ros.messages.frames import Frames
+from rbdyn_ros.ros.messages.messages import set_stamp, set_xyz
+from rbdyn_ros.ros.messages.polled import Polled, Taken
+from rbdyn_ros.ros.viewer.observation import POSES, Observation
+from rbdyn_ros.ros.viewer.problems import Complaint, Facts, problems
+from rbdyn_ros.ros.viewer.remote_controls import controls, faults_on, parameter_file
+from rbdyn_ros.ros.viewer.remote_parameters import RemoteParameters
+from rbdyn_ros.types import Vector
+from rbdyn_ros.view.scene import (
+    IMPACT,
+    PARAMETER,
+    PUSH,
+    STATUS,
+    WATCHDOG,
+    Capabilities,
+    Control,
+    Event,
+    EventLog,
+    Problem,
+    SceneState,
+    Source,
+)
+
+ANSWER_TIMEOUT = 2.0  # [s] real time within which a service answers a person
+POLLED_AFTER = 0.002  # [s] between two looks at the topics
+LEASE = 25.0  # [s] after which the middleware forgets a participant that was killed
+DIAGNOSED = 3.0  # [s] for which a line of /diagnostics counts
+EVERYTHING = Capabilities(run=True, step=True, reset=True, rate=True, export=True)
+RATES = ("real_time_factor", "replay.rate")
+REJECTED = "rejected, goal_pose"  # counted by the controller
+
+
+class TopicSource(Source):
+    """What a page shows of a running plant. `watch` is called a few times a second by the node's
+    executor; everything else by the page, from any thread.
+    """
+
+    def __init__(self, node: Node, frames: Frames, plant: str = "", controller: str = ""):
+        """`plant` and `controller` are names of nodes; "" is whoever publishes the topics."""
+        self._node, self._frames = node, frames
+        self._named = tuple(_full(node, name) for name in (plant, controller))
+        self._lock = threading.RLock()
+        self._observation, self._log = Observation(node, frames), EventLog()
+        self._began, self._polled_at = time.monotonic(), 0.0
+        self._scene: SceneState | None = None
+        self._problems: tuple[Problem, ...] = ()
+        self._plant, self._controller = "", ""
+        self._parameters: list[RemoteParameters] = []  # of the plant, then of the controller
+        self._controls: tuple[Control, ...] = ()
+        self._faults: tuple[str, ...] = ()
+        self._services: dict[str, Client] = {}
+        self._capabilities = EVERYTHING
+        self._doubled: dict[tuple[str, ...], float] = {}  # topics -> since when [s, steady]
+        self._seen: dict[str, Any] = {}  # what events are made of: the last values
+        self._disturbance = None
+        self._wrench, self._goal = WrenchStamped(), PoseStamped()
+        self._wrench.header.frame_id, self._goal.header.frame_id = frames.cart, frames.world
+        self._goals = node.create_publisher(
+            PoseStamped, "goal_pose", qos.OFFERED, **qos.publishing()
+        )
+        self._changes = Polled(node)
+        self._changes.listen(
+            ParameterEvent, "/parameter_events", self._changed, qos_profile_parameter_events
+        )
+        self._follow(*self._named)
+
+    # what the page reads
+
+    @property
+    def title(self) -> str:
+        """The names of the nodes that are shown."""
+        return ", ".join(name for name in (self._plant, self._controller) if name) or "no plant"
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What can be asked for: a node that is not there yet is no reason to leave a button out,
+        and one that cannot do it says so.
+        """
+        return self._capabilities
+
+    def latest(self) -> SceneState | None:
+        """Return the newest state; the last one, with what is wrong, where none comes any more."""
+        with self._lock:
+            if time.monotonic() - self._polled_at > POLLED_AFTER:
+                self._poll()
+            return self._scene
+
+    def events(self, first: int) -> tuple[Event, ...]:
+        """Return the events from this number on."""
+        return self._log.since(first)
+
+    def controls(self) -> tuple[Control, ...]:
+        """Return the parameters that the nodes let anybody change."""
+        return self._controls
+
+    # what a person does
+
+    def set_control(self, name: str, value: Any) -> str:
+        """Set the parameter at the node that owns it; its own sentence where it refuses."""
+        owner = next((remote for remote in self._parameters if name in remote.table), None)
+        if owner is None:
+            return f"no node that is there has a parameter {name}"
+        return self._wait(lambda answered: owner.set(name, value, answered), f"{owner.remote}")
+
+    def set_disturbance(self, height: float, force: Vector) -> str:
+        """Publish the force on the plant's `~/disturbance`, as a wrench at the joint."""
+        if not all(map(math.isfinite, (height, *force))):
+            return f"the push is {list(force)} N at {height:g} m; it must be finite"
+        if self._disturbance is None or not self._capabilities.push:
+            return f"{self._plant or 'the plant'} takes no pushes: it has no ~/disturbance"
+        with self._lock:
+            scene = self._scene
+            x, y, z = scene.axis if scene else (0.0, 0.0, 1.0)
+            wrench = self._wrench.wrench
+            set_xyz(wrench.force, force)
+            arm, (fx, fy, fz) = (height * x, height * y, height * z), force
+            torque = (arm[1] * fz - arm[2] * fy, arm[2] * fx - arm[0] * fz)
+            set_xyz(wrench.torque, (*torque, arm[0] * fy - arm[1] * fx))
+            set_stamp(self._wrench.header.stamp, self._observation.stamp)
+            self._disturbance.publish(self._wrench)
+        return ""
+
+    def set_point(self, x: float, y: float) -> str:
+        """Publish the place on `goal_pose`."""
+        if not (math.isfinite(x) and math.isfinite(y)):
+            return f"the set point is ({x:g}, {y:g}) m; it must be finite"
+        if not self._capabilities.set_point:
+            return "nobody listens to goal_pose: there is no controller that takes a set point"
+        travel = self._observation.shape.travel
+        if max(abs(x), abs(y)) > travel:
+            return f"({x:.2f}, {y:.2f}) m is off the rails, which end at {travel:g} m"
+        with self._lock:
+            set_xyz(self._goal.pose.position, (x, y, 0.0))
+            self._goal.pose.orientation.w = 1.0
+            set_stamp(self._goal.header.stamp, self._observation.stamp)
+            self._goals.publish(self._goal)
+            self._observation.set_point = (x, y)
+        return ""
+
+    def pause(self) -> str:
+        """Call `~/pause` of the plant."""
+        return self._call("pause", SetBool.Request(data=True))
+
+    def resume(self) -> str:
+        """Call `~/pause` of the plant with false."""
+        return self._call("pause", SetBool.Request(data=False))
+
+    def step(self) -> str:
+        """Call `~/step` of the plant."""
+        return self._call("step", Trigger.Request())
+
+    def reset(self) -> str:
+        """Call `~/reset` of the plant."""
+        return self._call("reset", Trigger.Request())
+
+    def set_rate(self, factor: float) -> str:
+        """Set the plant's real_time_factor, or the replay's rate."""
+        for name in RATES:
+            if any(name in remote.table for remote in self._parameters):
+                return self.set_control(name, float(factor))
+        return f"{self._plant or 'the plant'} has no parameter for its rate"
+
+    def yaml(self) -> str:
+        """Return the parameters of both nodes, and the present state as the start."""
+        with self._lock:
+            return parameter_file(self._parameters, self._scene)
+
+    def close(self) -> None:
+        """Take nothing more in; the node destroys its entities."""
+        with self._lock:
+            self._polled_at = math.inf
+
+    # the watch, in the executor's thread
+
+    def watch(self) -> None:
+        """Look who is there, what is wrong and what can be done."""
+        with self._lock:
+            self._observation.poll_seldom()
+            self._changes.empty()
+            self._poll()
+            self._observation.choose()
+            self._find_nodes()
+            for remote in self._parameters:
+                remote.keep_up()
+            self._find_out()
+            self._problems = problems(self._facts())
+            if self._scene is None and self._problems:
+                self._scene = SceneState(time=0.0)
+            if self._scene:
+                self._scene.problems = self._problems
+
+    def _poll(self) -> None:
+        self._observation.poll()
+        self._polled_at = time.monotonic()
+        scene = self._observation.scene()
+        if scene:
+            scene.problems, scene.faults = self._problems, self._faults
+            self._scene = scene
+            self._note(scene)
+
+    def _find_nodes(self) -> None:
+        plant, controller = self._named
+        plant = plant or self._publisher(*POSES) or self._plant
+        controller = controller or self._publisher("cart/command") or self._controller
+        if (plant, controller) != (self._plant, self._controller):
+            self._follow(plant, controller)
+
+    def _publisher(self, *topics: str) -> str:
+        """The full name of the first node that publishes one of the topics; "" for none."""
+        return next((name for topic in topics for name in self._publishers(topic)), "")
+
+    def _publishers(self, topic: str) -> list[str]:
+        """The full names of the nodes that publish a topic, as far as they are known by now."""
+        found = self._node.get_publishers_info_by_topic(self._node.resolve_topic_name(topic))
+        return [
+            f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+            for info in found
+            if info.node_name and not info.node_name.startswith("_")
+        ]
+
+    def _count(self, *topics: str) -> int:
+        """How many nodes publish the topic that most publish.
+
+        A node that was killed stays in the graph for LEASE, beside the one that follows it.
+        """
+        nodes = [self._publishers(topic) for topic in topics]
+        total, names = max((len(found), len({*found})) for found in nodes)
+        since = self._doubled.setdefault(topics, time.monotonic())
+        if total == names:
+            del self._doubled[topics]
+        return total if time.monotonic() - since > LEASE else names
+
+    def _follow(self, plant: str, controller: str) -> None:
+        """Turn to other nodes."""
+        node = self._node
+        if plant != self._plant:
+            for client in self._services.values():
+                node.destroy_client(client)
+            if self._disturbance:
+                node.destroy_publisher(self._disturbance)
+            self._disturbance = node.create_publisher(
+                WrenchStamped, f"{plant}/disturbance", qos.OFFERED, **qos.publishing()
+            )
+            self._services = {
+                "pause": node.create_client(SetBool, f"{plant}/pause"),
+                "step": node.create_client(Trigger, f"{plant}/step"),
+                "reset": node.create_client(Trigger, f"{plant}/reset"),
+            }
+            self._observation.look_at_solids(plant)
+        for remote in self._parameters:
+            remote.destroy()
+        self._parameters = [
+            RemoteParameters(node, name, self._known) for name in (plant, controller) if name
+        ]
+        self._observation.follow(plant, controller)
+        self._plant, self._controller, self._controls = plant, controller, ()
+
+    def _find_out(self) -> None:
+        """Who takes pushes and set points now."""
+        self._capabilities = EVERYTHING._replace(
+            push=bool(self._disturbance and self._disturbance.get_subscription_count()),
+            set_point=self._goals.get_subscription_count() > 1,  # we listen ourselves
+        )
+
+    def _facts(self) -> Facts:
+        observation = self._observation
+        command = min(map(observation.age, ("cart/command", "effort_controller/commands")))
+        return Facts(
+            plant=self._plant,
+            controller=self._controller,
+            waited=time.monotonic() - self._began,
+            state_age=observation.state_age,
+            state_publishers=self._count(*POSES),
+            command_age=command,
+            command_publishers=self._count("cart/command", "effort_controller/commands"),
+            status=observation.text("status"),
+            controller_status=observation.text("controller_status"),
+            complaints=tuple(
+                Complaint(line.name, line.message, line.level >= diagnostics.ERROR)
+                for line in self._lines()
+                if line.level != diagnostics.OK
+            ),
+        )
+
+    def _lines(self) -> list[Any]:
+        """The lines of /diagnostics that the two nodes have published lately."""
+        if self._observation.age("/diagnostics") > DIAGNOSED:
+            return []
+        names = tuple(name.lstrip("/") for name in (self._plant, self._controller) if name)
+        return [
+            line
+            for name, line in self._observation.diagnostics.items()
+            if names and name.startswith(names)
+        ]
+
+    # events
+
+    def _note(self, scene: SceneState) -> None:
+        """Log what has changed since the last look."""
+        impacts, controller = (
+            self._observation.impacts,
+            self._observation.text("controller_status"),
+        )
+        counts = {pair.key: pair.value for line in self._lines() for pair in line.values}
+        pushed = scene.disturbance is not None
+        if scene.status and self._differs("status", scene.status):
+            self._add(scene, STATUS, f"{self._plant}: {scene.status}")
+            self._observation.look_at_solids(self._plant)
+        if controller and self._differs("controller", controller):
+            self._add(scene, STATUS, f"{self._controller}: {controller}")
+        if self._grows("impacts", impacts):
+            self._add(scene, IMPACT, "An impact.")
+        if self._grows("trips", _number(counts.get("watchdog_trips"))):
+            self._add(scene, WATCHDOG, "The watchdog tripped: the command was too old.")
+        if self._grows("rejected", _number(counts.get(REJECTED))):
+            self._add(scene, STATUS, f"{self._controller} rejected the set point; see its log.")
+        if self._differs("pushed", pushed) and pushed:
+            force = math.hypot(*scene.disturbance.force)
+            self._add(scene, PUSH, f"A push on the rod begins with {force:.1f} N.")
+
+    def _add(self, scene: SceneState, kind: str, sentence: str) -> None:
+        self._log.add(scene.time, kind, sentence)
+
+    def _differs(self, name: str, value: Any) -> bool:
+        """Whether a value is another one than at the last look; the first is none."""
+        before = self._seen.get(name, value)
+        self._seen[name] = value
+        return before != value
+
+    def _grows(self, name: str, count: float) -> bool:
+        """Whether a count has grown since the last look; it may begin anew."""
+        if math.isnan(count):
+            return False
+        before = self._seen.get(name, count)
+        self._seen[name] = count
+        return count > before
+
+    # parameters and services
+
+    def _known(self) -> None:
+        """What is known of parameters has changed."""
+        with self._lock:
+            self._controls = controls(self._parameters)
+            self._faults = faults_on(self._parameters)
+            self._observation.look_at_solids(self._plant)
+
+    def _changed(self, taken: Taken) -> None:
+        message = taken.message
+        for remote in self._parameters:
+            if message.node == remote.remote:
+                changes = [*message.new_parameters, *message.changed_parameters]
+                for sentence in remote.take(changes):
+                    time_now = self._scene.time if self._scene else 0.0
+                    self._log.add(time_now, PARAMETER, sentence)
+
+    def _call(self, name: str, request: Any) -> str:
+        """Call a service of the plant; why it refuses, or ""."""
+        client = self._services.get(name)
+        if client is None or not client.service_is_ready():
+            return f"{self._plant or 'the plant'} has no service ~/{name}"
+
+        def ask(answered: Callable[[str], object]) -> None:
+            def done(future) -> None:
+                result = future.result()
+                answered("" if result.success else result.message or f"~/{name} was refused")
+
+            client.call_async(request).add_done_callback(done)
+
+        return self._wait(ask, f"~/{name} of {self._plant}")
+
+    def _wait(self, ask: Callable[[Callable[[str], object]], object], who: str) -> str:
+        """Ask, and wait for the answer; one that comes too late is logged."""
+        arrived, answers, is_late = threading.Event(), [], []
+
+        def answered(refusal: str) -> None:
+            answers.append(refusal)
+            arrived.set()
+            if is_late and refusal:
+                self._log.add(self._scene.time if self._scene else 0.0, PARAMETER, refusal)
+
+        ask(answered)
+        if arrived.wait(ANSWER_TIMEOUT):
+            return answers[0]
+        is_late.append(True)
+        return f"{who} has not answered for {ANSWER_TIMEOUT:g} s; it may still do so"
+
+
+def _full(node: Node, name: str) -> str:
+    """The full name of a node whose name may be relative; "" of ""."""
+    return node.resolve_topic_name(name) if name else ""
+
+
+def _number(text: str | None) -> float:
+    try:
+        return math.nan if text is None else float(text)
+    except ValueError:
+        return math.nan

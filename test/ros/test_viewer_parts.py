@@ -1,0 +1,174 @@
+"""The viewer's reading of messages: poses by three roads, shapes, solids, parameters, and what is
+wrong, in words.
+"""
+
+import math
+
+import pytest
+
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
+
+from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue  # noqa: E402
+
+from rbdyn_ros.parameters.tables import NODES  # noqa: E402
+from rbdyn_ros.ros import description  # noqa: E402
+from rbdyn_ros.ros.messages import sample, state_topics, transforms  # noqa: E402
+from rbdyn_ros.ros.messages.frames import frames  # noqa: E402
+from rbdyn_ros.ros.parameters import _descriptor  # noqa: E402
+from rbdyn_ros.ros.simulator.markers import Markers  # noqa: E402
+from rbdyn_ros.ros.viewer import observation, surroundings  # noqa: E402
+from rbdyn_ros.ros.viewer.problems import Complaint, Facts, problems  # noqa: E402
+from rbdyn_ros.ros.viewer.remote_parameters import describe  # noqa: E402
+from rbdyn_ros.simulation import setup  # noqa: E402
+from rbdyn_ros.simulation.plant import Setup  # noqa: E402
+from rbdyn_ros.view import shapes  # noqa: E402
+
+Q = (0.3, -0.2, 0.8, 0.36, -0.48, 0.0)  # cart, wxyz
+V = (0.5, -0.7, 0.1, 0.2, -0.3)
+NOW = {"state_age": 0.0, "state_publishers": 1, "command_age": 0.0, "command_publishers": 1}
+WELL = Facts("/plant", "/law", status="playing", controller_status="running", **NOW)
+
+
+def plant(**values) -> Setup:
+    """The simulator's plant, with these parameters."""
+    defaults = {p.name: p.default for p in NODES["pendulum_simulator"]}
+    changed = {name.replace("__", "."): value for name, value in values.items()}
+    return setup.plant_setup({**defaults, **changed})
+
+
+def taken(made: Setup) -> sample.Sample:
+    """An instant of a plant."""
+    return sample.of(made, 5 * 10**9, [*Q], [*V], (1.0, 2.0), sample.GimbalJoints())
+
+
+def test_odometry_joints_and_transforms_tell_the_same_pose(ros):
+    from rclpy.node import Node
+
+    instant, names = taken(plant()), frames("lab/")
+    node = Node("looking_on")
+    try:
+        seen = observation.Observation(node, names)
+        seen._transform(transforms.Moving(names).fill(instant))
+        poses = (
+            observation.pose_of_odometry(state_topics.Pose(names).fill(instant)),
+            observation.pose_of_joints(state_topics.Joints(names).fill(instant)),
+            seen._of_transforms(),
+        )
+    finally:
+        node.destroy_node()
+    for pose in poses:
+        assert pose.stamp == 5 * 10**9 and pose.cart == pytest.approx(Q[:2])
+        sign = math.copysign(1.0, pose.attitude[0])
+        assert [sign * part for part in pose.attitude] == pytest.approx(Q[2:], abs=1e-12)
+    for pose in poses[:2]:
+        assert pose.cart_velocity == pytest.approx(V[:2])
+    assert poses[0].angular_velocity == pytest.approx(V[2:])
+
+
+def test_joints_of_another_robot_tell_nothing():
+    message = state_topics.JointState(name=["elbow"], position=[1.0])
+    assert observation.pose_of_joints(message) is None
+
+
+def test_the_shape_of_the_urdf_is_that_of_the_parameters():
+    made = plant(rod__length=1.7, rod__radius=0.04, cart__travel=1.2)
+    found = surroundings.shape(description.urdf(made, 30.0, 0.3))
+    assert found == shapes.shape(made.declared, 1.2, 30.0)
+
+
+def test_a_urdf_without_limits_or_frames_is_read_as_far_as_it_goes():
+    found = surroundings.shape("<robot name='r'><link name='pendulum_link'/></robot>")
+    assert found == surroundings.Shape() and found.travel == math.inf
+    with pytest.raises(ValueError, match="no URDF"):
+        surroundings.shape("<robot")
+
+
+def test_the_solids_of_the_markers_are_those_of_the_parameters():
+    things = {
+        "contact__floor__enabled": True,
+        "contact__floor__height": -0.2,
+        "contact__stops__x_min": -1.5,
+        "contact__stops__x_max": 1.5,
+        "contact__obstacle__kind": "sphere",
+        "contact__obstacle__center": (1.0, 0.5, 1.0),
+        "contact__obstacle__radius": 0.15,
+    }
+    made = plant(**things)
+    markers = Markers(frames()).fill(taken(made)).markers
+    found = {solid.name: solid for solid in surroundings.solids(markers)}
+    wanted = {solid.name: solid for solid in shapes.solids(made.system.contacts, 0.0)}
+    assert found.keys() == wanted.keys()
+    assert found["obstacle"] == wanted["obstacle"]
+    assert found["floor"].shape == wanted["floor"].shape == "plane"
+    assert found["floor"].position[2] == pytest.approx(wanted["floor"].position[2])
+    for end in ("stops.x_min", "stops.x_max"):
+        assert found[end].position[0] == pytest.approx(wanted[end].position[0], abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "name", ["rod.mass", "overrun", "gravity", "integrator.max_iterations", "rates.idle"]
+)
+def test_a_described_parameter_is_the_declared_one(name):
+    declared = next(p for p in NODES["pendulum_simulator"] if p.name == name)
+    value = ParameterValue()
+    value.type, field = {
+        "float": (ParameterType.PARAMETER_DOUBLE, "double_value"),
+        "int": (ParameterType.PARAMETER_INTEGER, "integer_value"),
+        "string": (ParameterType.PARAMETER_STRING, "string_value"),
+        "float_array": (ParameterType.PARAMETER_DOUBLE_ARRAY, "double_array_value"),
+    }[declared.kind]
+    default = declared.default
+    setattr(value, field, list(default) if isinstance(default, tuple) else default)
+    descriptor = _descriptor(declared)
+    descriptor.name = name
+    found = describe(descriptor, value)
+    same = ("name", "default", "unit", "description", "kind", "choices", "read_only")
+    assert [getattr(found, key) for key in same] == [getattr(declared, key) for key in same]
+    assert (found.low, found.high) == (declared.low, declared.high)
+
+
+def test_somebody_elses_descriptor_without_a_range():
+    descriptor = ParameterDescriptor(name="gain", description="A gain in 1/s.")
+    value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=2.0)
+    found = describe(descriptor, value)
+    assert (found.default, found.unit, found.low, found.high) == (2.0, "", None, None)
+    assert found.description == "A gain in 1/s."
+
+
+@pytest.mark.parametrize(
+    "changes, what",
+    [
+        ({"state_age": math.inf, "state_publishers": 0}, "Nobody publishes odometry"),
+        ({"state_age": math.inf}, "has not published a state yet"),
+        ({"state_age": 0.8, "state_publishers": 0}, "The plant is gone: its last state is 0.8 s"),
+        ({"state_age": 0.8}, "/plant is silent"),
+        ({"state_publishers": 2}, "2 nodes publish the state"),
+        ({"status": "fault: no step"}, "/plant stopped: no step."),
+        ({"status": "stopped"}, "/plant is not active"),
+        ({"status": "playing: rejected: a stamp"}, "Rejected: a stamp."),
+        ({"command_publishers": 0}, "The controller is gone"),
+        ({"command_publishers": 0, "command_age": math.inf}, "There is none"),
+        ({"command_age": 0.9}, "The newest command is 0.9 s old"),
+        ({"command_age": math.inf}, "No command has come"),
+        ({"command_publishers": 2}, "2 nodes publish on cart/command"),
+        ({"controller_status": "fault: too far"}, "/law stopped: too far"),
+        ({"controller_status": "state refused: nan"}, "/law refuses the state: nan"),
+        ({"controller_status": "state late"}, "reaches /law too late"),
+        ({"controller_status": "law too slow"}, "slower than its budget"),
+        ({"controller_status": "disarmed"}, "/law is disarmed"),
+        ({"complaints": (Complaint("plant: command", "it is old", True),)}, "It is old."),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_to_do(changes, what):
+    assert problems(WELL) == ()
+    found = problems(WELL._replace(**changes))
+    assert [problem for problem in found if what in problem.what]
+    assert all(problem.what.endswith(".") and problem.advice.endswith(".") for problem in found)
+
+
+def test_a_stale_command_is_no_wonder_while_time_stands_still():
+    paused = WELL._replace(status="paused", command_age=5.0)
+    assert problems(paused) == ()
+    assert not any(p.severe for p in problems(paused._replace(command_publishers=0)))
