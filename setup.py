@@ -77,6 +77,7 @@ setup(
             "referee = rbdyn_ros.ros.start:referee",
             "replay = rbdyn_ros.ros.start:replay",
             "simulator = rbdyn_ros.ros.start:simulator",
+            "viewer = rbdyn_ros.ros.start:viewer",
         ],
     },
     zip_safe=True,

@@ -333,6 +333,32 @@ class Monitor(NamedTuple):
     ] = ""
 
 
+class ViewerNode(NamedTuple):
+    """Whom the viewer shows, beside what the page has."""
+
+    plant_node: Annotated[
+        str,
+        spec(
+            "Names the node that takes pushes and services; if empty, the one that publishes the "
+            "state.",
+            read_only=True,
+        ),
+    ] = ""
+    controller_node: Annotated[
+        str,
+        spec(
+            "Names the node whose law is shown; if empty, the one that publishes on cart/command.",
+            read_only=True,
+        ),
+    ] = ""
+    open_browser: Annotated[
+        bool,
+        spec(
+            "Opens the page in a browser at the start, where there is a display.", read_only=True
+        ),
+    ] = False
+
+
 _LEVELS = {"warn": "a warning", "error": "an error"}
 
 
@@ -388,6 +414,7 @@ HIL = (*table(Hil), IMU)
 REPLAY = table(Replay, "replay.")
 RECORDER = table(Recorder, "bag.")
 REFEREE = table(Referee)
+VIEWER_NODE = (*table(ViewerNode), *(p for p in NODE if p.name == "frame_prefix"))
 MONITOR = (
     *table(Monitor, "monitor."),
     *_limits("warn", 2.0, 0.01, 0.01, 0.01, 0.1),

@@ -6,7 +6,16 @@ from rbdyn_ros.faults.options import FAULTS, MISMATCH, SEED
 from rbdyn_ros.parameters import obstacles
 from rbdyn_ros.parameters.contact import CONTACT
 from rbdyn_ros.parameters.controller import CONTROLLER, OBSERVER
-from rbdyn_ros.parameters.nodes import HIL, MONITOR, NODE, RECORDER, REFEREE, REPLAY, WAITING
+from rbdyn_ros.parameters.nodes import (
+    HIL,
+    MONITOR,
+    NODE,
+    RECORDER,
+    REFEREE,
+    REPLAY,
+    VIEWER_NODE,
+    WAITING,
+)
 from rbdyn_ros.parameters.obstacles import OBSTACLES
 from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT
 from rbdyn_ros.parameters.simulator import SIMULATOR
@@ -32,6 +41,7 @@ TITLED = {
     "Referee node": REFEREE,
     "Monitor node": MONITOR,
     "Live view": VIEWER,
+    "Viewer node": VIEWER_NODE[:-1],
 }
 # what a simulation without nodes reads
 OFFLINE = PLANT + MISMATCH + CONTACT + (OBSTACLES,) + INITIAL + INPUT + INTEGRATOR
@@ -47,7 +57,7 @@ NODES = {
     "pendulum_recorder": RECORDER,
     "pendulum_referee": REFEREE,
     "pendulum_monitor": MONITOR,
-    "pendulum_viewer": VIEWER,
+    "pendulum_viewer": VIEWER + VIEWER_NODE,
 }
 _OF_ROS = ("use_sim_time", "start_type_description_service")  # every node has them
 _LIST_THEM = "list all with `python -m rbdyn_ros parameters`"

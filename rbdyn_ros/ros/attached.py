@@ -17,6 +17,7 @@ KINDS = {
     "controller": "Controller",
     "recorder": "Recorder",
     "hil_bridge": "HilBridge",
+    "viewer": "Viewer",
 }
 
 

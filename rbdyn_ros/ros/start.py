@@ -13,6 +13,7 @@ MODULES = {  # of the nodes, within rbdyn_ros.ros
     "monitor": "recording.monitor",
     "replay": "recording.replay",
     "referee": "referee",
+    "viewer": "viewer.viewer",
     "hil_bridge": "hil.hil_bridge",
     "embedded": "embedded",
 }
@@ -41,6 +42,11 @@ def referee() -> int:
 def monitor() -> int:
     """`ros2 run rbdyn_ros monitor`."""
     return _main("monitor")
+
+
+def viewer() -> int:
+    """`ros2 run rbdyn_ros viewer`."""
+    return _main("viewer")
 
 
 def hil_bridge() -> int:

@@ -1,0 +1,111 @@
+"""The viewer node: the live view of whatever plant is behind the topics, in a browser.
+
+It watches, like monitor, recorder and referee, and so has no lifecycle: there is nothing to
+configure before the topics come, and a view that a lifecycle manager must activate would be blank
+where it is needed most. The page draws in its own thread and reads the topics when a picture is
+due; this node's executor only looks who is there, five times a second.
+"""
+
+import os
+import sys
+import webbrowser
+from typing import Any
+
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from rbdyn_ros.optional import library
+from rbdyn_ros.parameters.tables import NODES
+from rbdyn_ros.ros.messages.frames import frames
+from rbdyn_ros.ros.parameters import Parameters
+from rbdyn_ros.ros.process import run
+from rbdyn_ros.ros.recording.recorder import POLITE
+from rbdyn_ros.ros.viewer.topic_source import TopicSource
+
+NAME = "pendulum_viewer"
+WATCH_PERIOD = 0.2  # [s]
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class Viewer(Node):
+    """Serves the page from `autostart` to `close`; `url` is where it is."""
+
+    def __init__(self, **options: Any):
+        super().__init__(NAME, **options)
+        self.source: TopicSource | None = None
+        self.page = None
+        self.parameters = Parameters(
+            self, NODES[NAME], validate=lambda values: None, changed=self._change
+        )
+
+    def autostart(self) -> None:
+        """Listen, and serve the page. RuntimeError where no port is free, or viser is missing."""
+        values = self.parameters.values
+        self.source = TopicSource(
+            self,
+            frames(values["frame_prefix"]),
+            values["plant_node"],
+            values["controller_node"],
+        )
+        self.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        library("viser", "view", "the live view")
+        from rbdyn_ros.view.page import Page
+
+        try:
+            self.page = Page(self.source, values)
+        except OSError as error:
+            where = f"{values['host']}:{values['port']}"
+            raise RuntimeError(f"the live view cannot be served at {where}: {error}") from None
+        self.page.begin()
+        self.get_logger().info(f"the live view is at {self.page.url}")
+        if values["host"] not in LOOPBACK:
+            self.get_logger().warning(
+                f"host is {values['host']}: whoever reaches this address can push the pendulum "
+                "and change its parameters, without a password; 127.0.0.1 keeps it here"
+            )
+        if values["open_browser"] and has_display():
+            webbrowser.open(self.page.url)
+
+    def close(self) -> None:
+        """End the page."""
+        if self.source:
+            self.source.close()
+        if self.page:
+            self.page.close()
+
+    def _watch(self) -> None:
+        self.source.watch()
+        self._adopt_changes_of_the_page()
+
+    def _change(self, values: dict[str, Any]) -> None:
+        """What can be changed while it runs is the page's own."""
+        if self.page:
+            self.page.options.update(values)
+
+    def _adopt_changes_of_the_page(self) -> None:
+        """A slider of the page is a parameter of this node too."""
+        changed = {
+            name: value
+            for name, value in (self.page.options if self.page else {}).items()
+            if self.parameters.values.get(name, value) != value
+        }
+        if changed:
+            self.set_parameters([Parameter(name, value=v) for name, v in changed.items()])
+
+
+def has_display() -> bool:
+    """Whether a browser could show a page here."""
+    return sys.platform == "darwin" or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )
+
+
+def main(args: list[str] | None = None) -> int:
+    """`ros2 run rbdyn_ros viewer`."""
+    return run((Viewer,), args, nice=POLITE)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
