@@ -278,7 +278,7 @@ def reactions(model: Model, since: Array | None = None) -> Array:
     | N m s, body]; forgets them.
 
     At the centers of mass; over any time they balance the bodies' momenta to round-off. Where rows
-    are redundant all rows share their load so that its norm is least (C.10); the shares are those
+    are redundant all rows share their load so that its norm is least (C.15); the shares are those
     of the present places, or with `since`, the places q (n, 7) at the last call, the mean of both.
     """
     observe(model)

@@ -97,7 +97,7 @@ def shared(
     constraints: Constraints, kept: tuple[int, ...], held: Array, q: Array, wrenches: Array
 ) -> Array:
     """`wrenches` (joints, 2, 6) of the independent rows `kept` alone, shared among all rows at q
-    (n, 7) so that the norm of the multipliers is least (C.10).
+    (n, 7) so that the norm of the multipliers is least (C.15).
 
         J^T lambda = J_k^T lambda_k,   |lambda| least
 
