@@ -56,7 +56,7 @@ def steps(system, options, input, h, n, t, q, v, reaction):
             new, turn, impulse = maximal_rod.stage(system, E, inputs, state, guess, None)
             error = turn.error
         else:
-            new, turn, impulse, error = contact_step.solve(m, E, state, guess, count)
+            new, turn, impulse, error = contact_step.solve(m, E, now, state, guess, count)
         met = False
         if not world.is_open(C, clear, new[0], touching.axis(new[2]), now + h, 0.0, 0.0):
             met = error <= tolerance and split_step.penetrated(C, c, now + h, new) >= 0

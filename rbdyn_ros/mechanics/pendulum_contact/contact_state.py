@@ -57,7 +57,10 @@ _ROWS = [  # one row for each of the candidates of `mechanics.pendulum.world`
     ("before", np.float64, (3,)),  # u^-
     ("compressed", np.float64, (3,)),  # P of an impact without its restitution
     ("closed_before", np.float64, ()),  # `closed` at the start of the step
+    ("gap", np.float64, ()),  # [m] at the start of the step
+    ("turns", np.float64, ()),  # 1 its normal changes as the pendulum moves along it
     ("P", np.float64, (3,)),  # half-step impulses [N s, contact frame]
+    ("given", np.float64, (3,)),  # the whole impulse of a step [N s, world]
     ("dP", np.float64, (3,)),  # their change in the last sweep
     ("more", np.float64, (3,)),  # their change by linear equations
     ("q", np.float64, (3,)),
@@ -165,9 +168,27 @@ def aim(c, i, count, n, rho, velocity):
 
 
 @inlined
+def transport(c, i, n):
+    """Turn the frame of contact i the shortest way to the normal n."""
+    T, V = frame(c, i), on_world_axes(c, i, vector(c.moving, i))
+    sum_n = vec.add(T[0], n)
+    share = -1.0 / (1.0 + vec.dot(T[0], n))
+    put(c.axes[i], 0, n)
+    for j in range(1, 3):
+        put(c.axes[i], j, vec.axpy(share * vec.dot(T[j], n), sum_n, T[j]))
+    put(c.moving, i, vec.matvec(frame(c, i), V))
+
+
+@inlined
+def on_world_axes(c, i, a):
+    """A vector of contact i in world axes, T^T a."""
+    return vec.transposed_matvec(frame(c, i), a)
+
+
+@inlined
 def on_world(c, i):
     """The impulse of contact i in world axes, T^T P."""
-    return vec.transposed_matvec(frame(c, i), vector(c.P, i))
+    return on_world_axes(c, i, vector(c.P, i))
 
 
 @part

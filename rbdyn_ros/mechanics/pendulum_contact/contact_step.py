@@ -7,10 +7,11 @@ the gaps over the step,
     u = T ((r_{k+1} - r_k)/h - V),  w = beta min(g_k, 0)/h                                (P.1)
     K_mu  contains  P  orthogonal to  u + (w + mu |u_T|) e_N  in  K_mu*                   (P.2)
 
-V is the velocity of the obstacle. The smooth step is solved for given P; then P follows from (P.2)
-with the Delassus matrix W at k, u = u(P_old) + W (P - P_old). W is off by O(h), which is the
-factor of each round. What meets its obstacle in the step is an impact at its end, or within
-(`impact`).
+V is the velocity of the obstacle. Where the normal turns with the motion, u_N is the rate of the
+gap and the second half of P acts in the frame of the end (P.11). The smooth step is solved for
+given P; then P follows from (P.2) with the Delassus matrix W at k, u = u(P_old) + W (P - P_old). W
+is off by O(h), which is the factor of each round. What meets its obstacle in the step is an impact
+at its end, or within (`impact`).
 
 A persistent contact leaves the end velocity swinging about its mean. The oblique projection of the
 velocities on the closed rows, along directions that keep P_T/P_N (so no friction is invented),
@@ -26,10 +27,20 @@ from rbdyn_ros.mechanics.pendulum import rod_on_cart as body
 from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
 from rbdyn_ros.mechanics.pendulum import world
 from rbdyn_ros.mechanics.pendulum_contact import contact_law, contact_state
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import aim, frame, on_world, put, vector
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import (
+    aim,
+    frame,
+    on_world,
+    put,
+    transport,
+    vector,
+)
 from rbdyn_ros.numerics import linear
 
 ROUNDS = 50
+# cosine of the angle by which a normal turns in a step: beyond it is another side
+_SAME_SIDE = 0.5
+_REGULAR = 1e-6  # of a trace cubed: a smaller determinant may be round-off
 _CALM = 8  # rounds with one W
 # [rad/s, m/s] a projection that takes more than the swing of smooth motion: friction that locks
 _STOPS = 1e-2
@@ -68,6 +79,7 @@ def hold(C, c, h, t, state):
             continue
         g, n, rho = world.touch(C, i, x, d, t)
         aim(c, i, count, n, rho, world.velocity(C, i))
+        c.gap[i], c.turns[i] = g, 1.0 * world.turns(C, i)
         c.law[i, 0], c.law[i, 1] = world.law(C, i)[0], C.bias * min(g, 0.0) / h
         c.rebound[i] = 0.0
         count += 1
@@ -91,9 +103,27 @@ def relative_velocity(c, i, R, w, u):
 
 
 @inlined
-def velocity(c, i, h, x0, R0, x1, R1):
-    """u of contact i (P.1) in its frame."""
-    rho = c.rho[i]
+def gap(C, i, state, t):
+    """g of candidate i at t."""
+    return world.touch(C, i, state[0], touching.axis(state[2]), t)[0]
+
+
+@inlined
+def velocity(C, c, i, h, t, start, new):
+    """u of contact i (P.1) in its frame, in a step of h from t between two poses (x, R); along a
+    normal that turns it is the rate of the gap, and the point that touches moves along the rod.
+    """
+    if c.turns[i] == 1.0:
+        g, _, rho = world.touch(C, i, new[0], touching.axis(new[1]), t + h)
+        u = mean_velocity(c, i, h, 0.5 * (c.rho[i] + rho), start, new)
+        return (g - c.gap[i]) / h, u[1], u[2]
+    return mean_velocity(c, i, h, c.rho[i], start, new)
+
+
+@inlined
+def mean_velocity(c, i, h, rho, start, new):
+    """The velocity of the height rho at contact i in a step of h, in its frame."""
+    (x0, R0), (x1, R1) = start, new
     D = (x1[0] - x0[0], x1[1] - x0[1], 0.0)
     if rho != world.ON_CART:
         D = vec.axpy(rho, vec.sub(touching.axis(R1), touching.axis(R0)), D)
@@ -101,7 +131,7 @@ def velocity(c, i, h, x0, R0, x1, R1):
 
 
 @part
-def law(system, c, count, h, x0, R0, x1, R1):
+def law(system, c, count, h, t, start, new):
     """One round of (P.2): u at the present P, then P; returns its change, of which 1 is allowed.
 
     The change is measured against 1e-12 of P and against the round-off of (P.1), whose u is a
@@ -110,14 +140,14 @@ def law(system, c, count, h, x0, R0, x1, R1):
     c.work[1] = 0.0
     for a in range(count):
         i = c.active[a]
-        u = velocity(c, i, h, x0, R0, x1, R1)
+        u = velocity(system.contacts, c, i, h, t, start, new)
         c.work[1] += 2.0 * vec.dot(vector(c.P, i), vec.add(u, vector(c.moving, i)))
         q = (u[0] + c.law[i, 1], u[1], u[2])
         for b in range(count):
             q = vec.sub(q, vec.matvec(contact_law.block(c, a, b), vector(c.P, c.active[b])))
         put(c.q, i, q)
     change, size = contact_law.sweeps(c, count)
-    reach = system.contacts.length + abs(x1[0]) + abs(x1[1])
+    reach = system.contacts.length + abs(new[0][0]) + abs(new[0][1])
     mass = system.cart_mass + system.rod_mass
     return change / (1e-12 * size + _ROUND_OFF * mass * reach / h)
 
@@ -147,8 +177,12 @@ def project_velocity(system, c, count, R, w, u):
             n += 1
     if n == 0:
         return w, u
+    A = vector(c.A, 0), vector(c.A, 1), vector(c.A, 2)
+    size = A[0][0] + A[1][1] + A[2][2]
     if n == 1:
         c.z[0] /= c.A[0, 0]
+    elif n == 3 and vec.dot(A[0], vec.cross(A[1], A[2])) > _REGULAR * size * size * size:
+        c.z[0], c.z[1], c.z[2] = vec.solve(A, (c.z[0], c.z[1], c.z[2]))
     else:
         linear.solve_consistent(c.A[:n, :n], c.z[:n])
     column, part = 0, 1.0
@@ -162,13 +196,16 @@ def project_velocity(system, c, count, R, w, u):
             half = vec.scale(-0.5 * c.z[column] / P[0], P)
             column += 1
         put(c.dP, j, half)
-        part = min(part, contact_law.reach(c.law[j, 0], P, half))
+        # where the frame has turned, all of it belongs to the second half
+        more = vec.scale(2.0, half) if c.turns[j] == 1.0 else half
+        part = min(part, contact_law.reach(c.law[j, 0], P, more))
     for b in range(count):
         j = c.active[b]
         half = vec.scale(part, vector(c.dP, j))
         f = vec.transposed_matvec(frame(c, j), vec.scale(2.0, half))
         w, u = touching.push(system, R, w, u, f, c.rho[j])
         put(c.P, j, vec.add(vector(c.P, j), half))
+        put(c.given, j, vec.add(vector(c.given, j), f))
     return w, u
 
 
@@ -200,13 +237,13 @@ def stage(m, E, state, guess, push):
 
 
 @part
-def numerical_delassus(m, E, state, guess, count):
+def numerical_delassus(m, E, t, state, guess, count):
     """W := du/dP of the whole step, by differences, instead of that of its start.
 
     Near a jam, where a rod that is almost flat sticks and the cart leans on a rail end, the O(h)
     between them decides whether rounds converge.
     """
-    c, x, R = m.c, state[0], state[2]
+    C, c, x, R = m.system.contacts, m.c, state[0], state[2]
     e = 1e-9 * m.system.rod_mass
     for b in range(count):
         e += _NUDGE * vec.size(vector(c.P, c.active[b]))
@@ -217,7 +254,7 @@ def numerical_delassus(m, E, state, guess, count):
             c.P[j, k] = P + side * e
             new = stage(m, E, state, guess, push(c, count))[0]
             for a in range(count):
-                u = velocity(c, c.active[a], E.h, x, R, new[0], new[2])
+                u = velocity(C, c, c.active[a], E.h, t, (x, R), (new[0], new[2]))
                 for row in range(3):
                     c.W[3 * a + row, column] = (
                         u[row] if side > 0.0 else 0.5 / e * (c.W[3 * a + row, column] - u[row])
@@ -226,12 +263,12 @@ def numerical_delassus(m, E, state, guess, count):
 
 
 @part
-def has_other_work(C, c, count):
+def has_other_work(c, count):
     """Whether 2 P.u is not all of the work: a contact gives a penetration back, or its frame turns
     in the step, so that the projection of the velocities takes what leaves the old one.
     """
     for a in range(count):
-        if c.law[c.active[a], 1] < -_LIFTS or world.turns(C, c.active[a]):
+        if c.law[c.active[a], 1] < -_LIFTS or c.turns[c.active[a]] == 1.0:
             return True
     return False
 
@@ -253,46 +290,78 @@ def work(system, c, count, R, w, u, before):
 
 
 @inlined
-def solve(m, E, state, guess, count):
-    """One step with `count` active contacts: (state, turn, joint impulse, relative error of turn
-    and of P). P is left in c, its work in c.work[1].
+def give(c, count, before, share):
+    """The impulses of the step := `before` times what they are + `share` of the half-step ones."""
+    for a in range(count):
+        i = c.active[a]
+        put(c.given, i, vec.axpy(before, vector(c.given, i), vec.scale(share, on_world(c, i))))
+
+
+@part
+def turn_frames(system, c, count, t, start, new):
+    """The velocities (w, x') of a new state at t where the second halves of the impulses act in the
+    frames of that state, which the contacts have from then on. Their work goes into c.work[1].
+    """
+    x, _, R, w, u, _ = new
+    give(c, count, 0.0, 1.0)
+    c.work[1] = work(system, c, count, start[2], start[3], start[4], 1.0)
+    for a in range(count):
+        i = c.active[a]
+        g, n, rho = world.touch(system.contacts, i, x, touching.axis(R), t)
+        if c.turns[i] == 1.0 and vec.dot(vector(c.axes[i], 0), n) > _SAME_SIDE:
+            w, u = touching.push(system, R, w, u, vec.scale(-1.0, on_world(c, i)), c.rho[i])
+            transport(c, i, n)
+            c.rho[i] = rho
+            w, u = touching.push(system, R, w, u, on_world(c, i), rho)
+    give(c, count, 1.0, 1.0)
+    c.work[1] += work(system, c, count, R, w, u, -1.0)
+    return w, u
+
+
+@inlined
+def solve(m, E, t, state, guess, count):
+    """One step from t with `count` active contacts: (state, turn, joint impulse, relative error of
+    turn and of P). P is left in c, the impulses of the whole step in c.given, their work in
+    c.work[1].
     """
     system, c = m.system, m.c
     x, Q, R, w, u, V = state
     contact_law.couple(system, c, count, R)
     for k in range(ROUNDS):
         if k > 0 and k % _CALM == 0:
-            numerical_delassus(m, E, state, guess, count)
+            numerical_delassus(m, E, t, state, guess, count)
         new, turn, impulse = stage(m, E, state, guess, push(c, count))
         if not turn.error <= m.inputs.tolerance:
             if k > 0:  # the impulses are such that no step bears them
                 contact_state.failed(c, contact_state.NO_ROUNDS, c.active[0])
             return state, turn, impulse, turn.error
         guess = turn.w
-        error = law(system, c, count, E.h, x, R, new[0], new[2])
+        error = law(system, c, count, E.h, t, (x, R), (new[0], new[2]))
         if not 1.0 < error < np.inf:
             break
     if not error <= _ENLARGED:
         if error < np.inf:
             contact_state.failed(c, contact_state.NO_ROUNDS, c.active[0])
         return state, turn, impulse, 1e-12 * error
-    is_counted = has_other_work(system.contacts, c, count)
+    is_counted = has_other_work(c, count)
+    x, Q, R_1, w_0, u_0, V1 = new
     if is_counted:
-        c.work[1] = work(system, c, count, R, w, u, 1.0)
-        c.work[1] += work(system, c, count, new[2], new[3], new[4], -1.0)
-    x, Q, R, w_0, u_0, V1 = new
-    w, u = project_velocity(system, c, count, R, w_0, u_0)
+        w_0, u_0 = turn_frames(system, c, count, t + E.h, state, new)
+    else:
+        give(c, count, 0.0, 2.0)
+    w, u = project_velocity(system, c, count, R_1, w_0, u_0)
     if is_counted or vec.size(vec.sub(w, w_0)) + abs(u[0] - u_0[0]) + abs(u[1] - u_0[1]) > _STOPS:
-        c.work[1] += body.energy(system, R, w, u) - body.energy(system, R, w_0, u_0)
-    V1 = body.center_velocity(system, R, w, u)
-    f_r = maximal_rod.forces(system, m.inputs.load, R)[0]
-    f = push(c, count)[0]
+        c.work[1] += body.energy(system, R_1, w, u) - body.energy(system, R_1, w_0, u_0)
+    V1 = body.center_velocity(system, R_1, w, u)
+    impulse = vec.scale(-E.h, maximal_rod.forces(system, m.inputs.load, R_1)[0])
+    for a in range(count):
+        if c.rho[c.active[a]] != world.ON_CART:
+            impulse = vec.sub(impulse, vector(c.given, c.active[a]))
     change = vec.scale(system.rod_mass, vec.sub(V1, V))
-    impulse = vec.axpy(-2.0, f, vec.axpy(-E.h, f_r, change))
-    return (x, Q, R, w, u, V1), turn, impulse, turn.error
+    return (x, Q, R_1, w, u, V1), turn, vec.add(change, impulse), turn.error
 
 
 @part
-def solve_part(m, E, state, guess, count):
+def solve_part(m, E, t, state, guess, count):
     """`solve` as a call, for all but the loop, where a step is faster without one."""
-    return solve(m, E, state, guess, count)
+    return solve(m, E, t, state, guess, count)

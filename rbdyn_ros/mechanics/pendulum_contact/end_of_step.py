@@ -173,7 +173,7 @@ def mend(m, E, t, start, impulse):
         return start, impulse, False
     spent = body.energy(system, R, w, u) - before
     for i in range(world.count(C)):
-        if c.closed[i] == 1.0 and split_step.gap(C, i, state, end) > _TOUCHING * C.length:
+        if c.closed[i] == 1.0 and contact_step.gap(C, i, state, end) > _TOUCHING * C.length:
             c.closed[i] = 0.0
     state, ok = impact.jump(m, E.h, end, state, False, spent)
     if not ok:

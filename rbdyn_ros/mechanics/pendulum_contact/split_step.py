@@ -14,17 +14,12 @@ from rbdyn_ros.mechanics.integrators import discrete_rod
 from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
 from rbdyn_ros.mechanics.pendulum import world
 from rbdyn_ros.mechanics.pendulum_contact import contact_state, contact_step, impact
-from rbdyn_ros.mechanics.pendulum_contact.contact_state import on_world, put, vector
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import put, vector
+from rbdyn_ros.mechanics.pendulum_contact.contact_step import gap
 from rbdyn_ros.numerics import bracket
 
 _SPLITS = 200  # impacts in one step; then whatever still bounces has landed
 _TOUCHING = 1e-12  # of the rod's length: a smaller gap is closed
-
-
-@inlined
-def gap(C, i, state, t):
-    """g of candidate i at t."""
-    return world.touch(C, i, state[0], touching.axis(state[2]), t)[0]
 
 
 @inlined
@@ -47,7 +42,7 @@ def advance_part(m, whole, t, h, state, guess):
         m.c.work[1] = 0.0
         new, turn, impulse = contact_step.stage(m, E, state, guess, None)
         return new, turn, impulse, turn.error
-    return contact_step.solve_part(m, E, state, guess, count)
+    return contact_step.solve_part(m, E, t, state, guess, count)
 
 
 @part
@@ -103,7 +98,7 @@ def take(c, count, h):
     for a in range(count):
         i = c.active[a]
         if c.P[i, 0] > 0.0:
-            put(c.force, i, vec.axpy(2.0 / h, on_world(c, i), vector(c.force, i)))
+            put(c.force, i, vec.axpy(1.0 / h, vector(c.given, i), vector(c.force, i)))
         else:
             c.closed[i] = 0.0
     c.work[0] += c.work[1]
