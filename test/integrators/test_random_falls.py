@@ -148,8 +148,8 @@ def test_a_contact_that_begins_to_stick_rubs_no_more_than_it_may_and_does_not_pu
 
 @pytest.mark.parametrize("number", [1570, 2905])
 def test_friction_lies_in_the_cone_of_the_frame_in_which_it_acted(number):
-    """Spheres without friction at 20 ms: seen in the frame of the step's end alone, friction looked
-    like 1.4 and 1.9 N.
+    """Spheres without friction at 20 ms: seen in the frame of the step's end alone, friction
+    looked like 1.4 and 1.9 N.
     """
     rng = np.random.default_rng(2002)
     for _ in range(number + 1):

@@ -8,9 +8,9 @@ With --obstacles boxes, cylinders and spheres stand around, and in one of three 
 slowly.
 
 mu from 0 to 1.5, e_n from 0 to 1, steps of 1 to 20 ms, whole and split; a cart in five is fixed.
-Printed are the faults with their reasons, the largest gain of energy in a step, the largest |P_T|
-- mu P_N and the smallest P_N of any contact force, in the frames of both ends of its step. `test/integrators/test_random_falls.py` runs a
-small sample of the same.
+Printed are the faults with their reasons, the largest gain of energy in a step, how far a contact
+force lies outside of its cones at both ends of a step, and how far one pulls.
+`test/integrators/test_random_falls.py` runs a small sample of the same.
 """
 
 import argparse

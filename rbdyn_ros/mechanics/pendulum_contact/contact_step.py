@@ -299,8 +299,8 @@ def give(c, count, before, share):
 
 @part
 def turn_frames(system, c, count, t, start, new):
-    """The velocities (w, x') of a new state at t where the second halves of the impulses act in the
-    frames of that state, which the contacts have from then on. Their work goes into c.work[1].
+    """The velocities (w, x') of a new state at t where the second halves of the impulses act in
+    its frames, which the contacts have from then on. Their work goes into c.work[1].
     """
     x, _, R, w, u, _ = new
     give(c, count, 0.0, 1.0)
