@@ -212,14 +212,14 @@ PRESSING = {  # (changes, cart force, duration [s], order of the stepper, bound 
             initial__orientation=TILTED, cart__damping=2.0, contact__obstacle__friction=0.1,
             contact__obstacle__center=(0.0, -1.0, 0.9), **SPHERE,
         ),
-        (0.0, 0.5), 2.0, 1, 5e-4,
+        (0.0, 0.5), 2.0, 2, 5e-5,
     ),
     "rolls on a sphere": (
         dict(
             initial__orientation=TILTED, contact__obstacle__friction=5.0,
             contact__obstacle__center=(0.2, -1.0, 0.9), **SPHERE,
         ),
-        (1.0, 0.5), 1.2, 1, 3e-5,
+        (1.0, 0.5), 1.2, 2, 1e-5,
     ),
     "cart in a corner": (dict(initial__orientation=TILTED, **RAILS), (3.0, 9.0), 1.0, 2, 2e-4),
 }  # fmt: skip
@@ -238,15 +238,6 @@ def test_forces_of_contacts_that_press_are_in_it(plant, scene, split):
     assert all(p.sum() > 50 for p in pressed)
     coarse, fine = (np.median(run.error[p]) for run, p in zip(runs, pressed))
     assert fine < bound and coarse / fine > 0.9 * 2**order
-
-
-@pytest.mark.xfail(strict=True, reason="the contact of a sphere is of the first order (ledger)")
-@pytest.mark.parametrize("scene", ["slides along a sphere", "rolls on a sphere"])
-def test_on_a_sphere_it_is_of_the_second_order(plant, scene):
-    changes, force, duration, _, _ = PRESSING[scene]
-    coarse, fine = (Run(plant(h, **changes), duration, force) for h in (4e-3, 2e-3))
-    errors = [np.median(run.error[run.calm & (run.touches[1:-1] > 0)]) for run in (coarse, fine)]
-    assert errors[0] > 3.6 * errors[1]
 
 
 @pytest.mark.xfail(strict=True, reason="the projection is no part of the friction (ledger)")
