@@ -156,7 +156,7 @@ def main(processes: int, warm_up: float, seconds: float, *settings: str) -> int:
             [
                 sys.executable,
                 "-m",
-                "rbdyn_ros.ros.attached",
+                "rbdyn_ros.ros.start",
                 str(os.getpid()),
                 "controller",
                 *words,

@@ -36,7 +36,7 @@ BOXES = (
     Box(
         "state of one stamp", "ros/controller/state_synchronizer.py", "StateSynchronizer", 730, 340
     ),
-    Box("observer", "control/observer/observer.py", "Observer", 500, 340),
+    Box("observer", "control/observer/estimator.py", "Observer", 500, 340),
     Box(
         "control law", "ros/controller/controller_supervisor.py", "ControllerSupervisor", 270, 340
     ),

@@ -4,6 +4,8 @@
 
 is what `simulation.closed_loop.run` would do start by start, with Runge and Kutta's step of order
 4, at some 20 ns a step. Laws without a compiled form (`compiled` returns None) are run there.
+
+u = -K e in all lanes: `lqr`, `pd`.
 """
 
 import os
@@ -13,16 +15,47 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.campaigns import feedback_lanes, nested_lanes, swing_up_lanes
+from rbdyn_ros.campaigns import nested_lanes, queue, swing_up_lanes
 from rbdyn_ros.campaigns.course import LATE, LEFT, LOST, SETTLED, Course
+from rbdyn_ros.campaigns.lane_tilt import tilt
+from rbdyn_ros.campaigns.lanes import ASKED_X, ASKED_Y, LANES, state
 from rbdyn_ros.campaigns.queue import OUTCOME
+from rbdyn_ros.control.feedback import unsaturated
 from rbdyn_ros.control.laws.lqr import Lqr
 from rbdyn_ros.control.laws.nested_lqr import NestedLqr
 from rbdyn_ros.control.laws.pd import Pd
 from rbdyn_ros.control.laws.swing_up import SwingUp
+from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.world import exist
+from rbdyn_ros.numerics.saturation import saturated
 from rbdyn_ros.types import Array, System
+
+
+class Feedback(NamedTuple):
+    """The law's numbers."""
+
+    gains: tuple  # K (4,)
+    force_limit: float  # [N]
+
+
+@kernel
+def run_feedback(law, course, starts, plants, outcomes):
+    """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
+    line = queue.formed(course, starts, plants, outcomes)
+    while queue.runs(course, line):
+        _command(law, line.lanes)
+        queue.advance(course, line)
+
+
+@kernel
+def _command(law, a):
+    """The law of `control.feedback`, about the origin."""
+    for j in range(LANES):
+        k, dk, x, v = state(a, j)
+        ux, uy = unsaturated(x, v, tilt(k, dk), (0.0, 0.0), law.gains, law.force_limit)
+        a[ASKED_X + j], a[ASKED_Y + j] = saturated(ux, uy, law.force_limit)
+
 
 CHUNK = (
     8192  # starts that a thread takes at once, at most: while the last ones end, lanes stand empty
@@ -59,9 +92,7 @@ def compiled(law) -> tuple[Callable[..., None], tuple[Any, ...]] | None:
     A class that inherits is another law.
     """
     if type(law) in _FEEDBACK:
-        return feedback_lanes.run, feedback_lanes.Feedback(
-            tuple(map(float, law.gains)), float(law.force_limit)
-        )
+        return run_feedback, Feedback(tuple(map(float, law.gains)), float(law.force_limit))
     if type(law) in _NESTED:
         return nested_lanes.run, nested_lanes.Ladder(law.gains, law.forms, float(law.force_limit))
     return (swing_up_lanes.run, law.plan) if type(law) in _SWING_UP else None

@@ -2,27 +2,132 @@
 possible, else one by one.
 
 What goes wrong with a sample is its outcome, in words, and the campaign goes on.
+
+Starts from numbers that people think in: tilt and azimuth, how fast the tilt grows and turns,
+the cart.
+
+One sample in `simulation.closed_loop`, for laws without a compiled form and for faults of any
+kind; scored as lanes are.
 """
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.campaigns import batch, quantities, single
+from rbdyn_ros.campaigns import batch, quantities
 from rbdyn_ros.campaigns.course import LATE, LEFT, LOST, SETTLED, Course
 from rbdyn_ros.campaigns.plan import NORMAL, Plan
 from rbdyn_ros.campaigns.samples import integers, numbers
-from rbdyn_ros.campaigns.starts import rows
 from rbdyn_ros.control import options, select
+from rbdyn_ros.evaluation import metrics
+from rbdyn_ros.evaluation.metrics import SettlingDetector, Tolerance
 from rbdyn_ros.faults.mismatch import actual
-from rbdyn_ros.faults.options import faults
+from rbdyn_ros.faults.options import Faults, faults
+from rbdyn_ros.mechanics.integrators.select import select as select_integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
 from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.schema import check, record
 from rbdyn_ros.simulation import closed_loop
-from rbdyn_ros.types import Array
+from rbdyn_ros.types import Array, State
+
+COMMAND_TIMEOUT = 10.0  # [s] for one command; the first one may compile
+
+
+class Outcome(NamedTuple):
+    """As a row of `batch.Outcomes`."""
+
+    ended: float  # course.SETTLED, LEFT, LATE, or LOST where there is a reason
+    settled: float  # [s]; nan: never
+    caught: float  # nan: nobody asked
+    travel: float  # [m]
+    effort: float  # [N^2 s]
+    lasted: float  # [s]
+    reason: str  # what the law or the stepper did wrong
+
+
+def run_one(
+    law, params: Params, wrong: Faults, start: Array, course: Course, force_limit: float, seed: int
+) -> Outcome:
+    """The sample that begins at `start` (11,), q and v, with `params` declared and `wrong` going
+    wrong.
+
+    ValueError where the plant is not one. What a law does wrong is in the outcome.
+    """
+    try:
+        law.reset()
+    except Exception as error:  # whatever a stranger's law raises
+        return Outcome(
+            LOST,
+            math.nan,
+            math.nan,
+            0.0,
+            0.0,
+            0.0,
+            f"resetting the law raised {type(error).__name__}: {error}",
+        )
+    settling = SettlingDetector(Tolerance(course.tilt, course.radius, course.hold))
+    conditions = closed_loop.Conditions(
+        force_limit=force_limit,
+        travel=course.travel,
+        step=course.period / course.steps,
+        faults=wrong,
+        seed=seed,
+        stop=settling,
+        patience=COMMAND_TIMEOUT,
+    )
+    state = State(0.0, start[:6].copy(), start[6:].copy())
+    return _scored(
+        closed_loop.run(
+            params,
+            select_integrator("rk4"),
+            law,
+            state,
+            course.duration,
+            course.period,
+            conditions,
+        ),
+        settling,
+    )
+
+
+def _scored(run_one: closed_loop.ClosedLoop, settling: SettlingDetector) -> Outcome:
+    settled = run_one.ended == metrics.SETTLED
+    ended = LOST if run_one.fault else SETTLED if settled else LEFT if run_one.ended else LATE
+    travel = float(metrics.distances(run_one)[1:].max(initial=0.0))
+    return Outcome(
+        ended,
+        settling.since if settled else math.nan,
+        math.nan,
+        travel,
+        metrics.effort(run_one),
+        float(run_one.t[-1]),
+        run_one.fault,
+    )
+
+
+def start_rows(values: dict[str, Any], n: int) -> Array:
+    """(n, 11) of q and v from `start.*` in `values`, numbers or arrays (n,).
+
+    With the azimuth phi, the rod is turned by the tilt about the horizontal axis a = (-sin phi,
+    cos phi, 0), which is also one of the body: Q = (cos(tilt/2), sin(tilt/2) a). `rate` turns it
+    on about a, and `precession`, the velocity of its direction along a, about (-cos phi, -sin phi,
+    0) of the body. The spin comes on top.
+    """
+    tilt, azimuth = np.radians(values["start.tilt"]), np.radians(values["start.azimuth"])
+    c, s = np.cos(azimuth), np.sin(azimuth)
+    half, rate, precession = tilt / 2.0, values["start.rate"], values["start.precession"]
+    starts = np.zeros((n, 11))
+    starts[:, 0], starts[:, 1], starts[:, 6], starts[:, 7] = (
+        values[f"start.{name}"] for name in ("x", "y", "vx", "vy")
+    )
+    starts[:, 2], starts[:, 3], starts[:, 4] = np.cos(half), -np.sin(half) * s, np.sin(half) * c
+    starts[:, 8], starts[:, 9] = -rate * s - precession * c, rate * c - precession * s
+    starts[:, 10] = values["start.spin"]
+    return starts
+
 
 WORDS = {SETTLED: "settled", LEFT: "left", LATE: "late", LOST: "lost"}
 FAILED = "failed"  # the law or the stepper did; the reason says how
@@ -129,7 +234,7 @@ def _together(group: Group, seeds: Array, columns: dict) -> None:
     law, course = _law(values), _course(values)
     if batch.compiled(law) is None:
         return _one_by_one(group, seeds, columns)
-    found = batch.run(law, _plants(values, n), rows(values, n), course, threads=1)
+    found = batch.run(law, _plants(values, n), start_rows(values, n), course, threads=1)
     columns["ended"][group.places] = [WORDS[code] for code in found.ended.tolist()]
     for name in MEASURED:
         columns[name][group.places] = getattr(found, name)
@@ -158,13 +263,13 @@ def _one_by_one(group: Group, seeds: Array, columns: dict) -> None:
     ValueError.
     """
     law, course = _law(group.values), _course(group.values)
-    starts = rows(group.values, len(group.places))
+    starts = start_rows(group.values, len(group.places))
     for i, place in enumerate(group.places.tolist()):
         own = {
             name: value[i].item() if isinstance(value, np.ndarray) else value
             for name, value in group.values.items()
         }
-        found = single.run(
+        found = run_one(
             law,
             plant_params(own),
             faults(own),

@@ -231,7 +231,7 @@ def _shown(planned: Plan) -> int:
 
 def _told(planned: Plan, trial, recorded: str) -> int:
     from rbdyn_ros.evaluation.trial import trial_figure
-    from rbdyn_ros.evaluation.trial.trial_summary import summary
+    from rbdyn_ros.evaluation.trial.trial_figure import summary
     from rbdyn_ros.evaluation.trial.verdict import verdict
 
     judged, written, elsewhere = verdict(trial), [planned.bag, planned.log], ""

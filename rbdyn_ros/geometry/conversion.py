@@ -11,19 +11,84 @@
 
 The quaternion is the hub: it is the only one without a singularity or a constraint beyond its
 norm.
+
+Euler angles (..., 3) [rad]: ZYX = (z, y, x) with R = Rz Ry Rx, and XYZ = (x, y, z) with R = Rx
+Ry Rz.
+
+ZYX is z-y'-x'', yaw pitch roll; XYZ is x-y'-z'', roll pitch yaw (both intrinsic, as in the Kindr
+kinematics sheet). Principal: the outer angles in [-pi, pi), y in [-pi/2, pi/2]. At y = +-pi/2 the
+charts are singular: only the sum or the difference of the outer angles is defined; here the first
+is then 0.
 """
 
 import numpy as np
 
-from rbdyn_ros.geometry import angle_axis, arguments, euler_angles, quaternion
+from rbdyn_ros.geometry import angle_axis, arguments, quaternion
+
+
+def zyx_to_quaternion(zyx) -> np.ndarray:
+    """qz o qy o qx, canonical."""
+    z, y, x = np.moveaxis(arguments.rotation_vector(zyx, "zyx"), -1, 0)
+    return quaternion.canonical(
+        quaternion.product(quaternion.product(_about(2, z), _about(1, y)), _about(0, x))
+    )
+
+
+def zyx_from_quaternion(q) -> np.ndarray:
+    """ZYX angles of a rotation quaternion; they give the same rotation back to round-off, singular
+    or not.
+
+    z comes from the first column of R, then y and x from Rz(z)^T R = Ry Rx with that very z.
+    (Taking x from R alone would let the errors of z and x, large near the singularity, no longer
+    cancel.)
+    """
+    R = quaternion.to_matrix(q)
+    z = np.arctan2(R[..., 1, 0], R[..., 0, 0])
+    first, second = _turned_back(R, z)
+    y = np.arctan2(-R[..., 2, 0], first[..., 0])
+    x = np.arctan2(-second[..., 2], second[..., 1])
+    return np.stack([_half_open(z), y, _half_open(x)], axis=-1)
+
+
+def xyz_to_quaternion(xyz) -> np.ndarray:
+    """qx o qy o qz, canonical."""
+    return quaternion.conjugate(
+        zyx_to_quaternion(-arguments.rotation_vector(xyz, "xyz")[..., ::-1])
+    )
+
+
+def xyz_from_quaternion(q) -> np.ndarray:
+    """XYZ angles: R^T = Rz(-z) Ry(-y) Rx(-x), so they are those of the inverse in ZYX, negated and
+    reversed.
+    """
+    x, y, z = np.moveaxis(-zyx_from_quaternion(quaternion.conjugate(q))[..., ::-1], -1, 0)
+    return np.stack([_half_open(x), y, _half_open(z)], axis=-1)
+
+
+def _about(axis: int, angle: np.ndarray) -> np.ndarray:
+    q = np.zeros((*angle.shape, 4))
+    q[..., 0], q[..., axis + 1] = np.cos(0.5 * angle), np.sin(0.5 * angle)
+    return q
+
+
+def _turned_back(R: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first two rows of Rz(z)^T R."""
+    c, s = np.cos(z)[..., None], np.sin(z)[..., None]
+    return c * R[..., 0, :] + s * R[..., 1, :], c * R[..., 1, :] - s * R[..., 0, :]
+
+
+def _half_open(angle: np.ndarray) -> np.ndarray:
+    """[-pi, pi] -> [-pi, pi)."""
+    return np.where(angle >= np.pi, angle - 2.0 * np.pi, angle)
+
 
 TO_QUATERNION = {
     "quaternion": lambda q: arguments.unit_quaternion(q, "quaternion"),
     "matrix": quaternion.from_matrix,
     "rotation_vector": quaternion.exp,
     "angle_axis": angle_axis.to_quaternion,
-    "euler_zyx": euler_angles.zyx_to_quaternion,
-    "euler_xyz": euler_angles.xyz_to_quaternion,
+    "euler_zyx": zyx_to_quaternion,
+    "euler_xyz": xyz_to_quaternion,
 }
 
 FROM_QUATERNION = {
@@ -31,8 +96,8 @@ FROM_QUATERNION = {
     "matrix": quaternion.to_matrix,
     "rotation_vector": quaternion.log,
     "angle_axis": angle_axis.from_quaternion,
-    "euler_zyx": euler_angles.zyx_from_quaternion,
-    "euler_xyz": euler_angles.xyz_from_quaternion,
+    "euler_zyx": zyx_from_quaternion,
+    "euler_xyz": xyz_from_quaternion,
 }
 
 NAMES = tuple(TO_QUATERNION)

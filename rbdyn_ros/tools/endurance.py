@@ -1,20 +1,100 @@
 """The endurance tests behind `python -m rbdyn_ros soak`: their nodes, parameters and
 output files.
+
+The picture of a soak: memory, round trip and skipped periods over time.
+
+The soak test: simulator and controller run for a long time, and nothing may grow, drift or
+queue.
 """
 
 import sys
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+import psutil
+
+from rbdyn_ros.evaluation.latency.latency_limits import unanswered
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import share
-from rbdyn_ros.tools import endurance_figure
+from rbdyn_ros.tools.endurance_limits import SETTLED, Check, Sample, judged
 from rbdyn_ros.tools.kills import Kills
 from rbdyn_ros.tools.node_processes import NodeProcesses
-from rbdyn_ros.tools.soak import soak
 from rbdyn_ros.tools.soak_watch import Over, Watch
 from rbdyn_ros.tools.stress_test import StressTest
+
+LOOKED_EVERY = 1.0  # [s]
+COMING_UP = 180.0  # [s] the first start on a machine compiles
+NAMES = ("simulator", "controller")
+
+
+def soak(nodes: NodeProcesses, watch: Watch, minutes: float) -> tuple[list[Sample], list[Check]]:
+    """Let them run; (samples, checks). Over if one of them ends."""
+    for name in NAMES:
+        nodes.start(name)
+    watch.until(lambda: watch.runs or nodes.ended(), COMING_UP, "the loop did not start")
+    processes = [psutil.Process(nodes.processes[name].pid) for name in NAMES]
+    watch.rest(2.0)
+    watch.latency.turn_window()
+    begin, samples = time.monotonic(), []
+    while time.monotonic() - begin < 60.0 * minutes:
+        watch.rest(begin + (len(samples) + 1) * LOOKED_EVERY - time.monotonic())
+        if nodes.ended():
+            raise Over(f"the {nodes.ended()} ended; see {nodes.log(nodes.ended().split(', ')[0])}")
+        samples.append(look(watch, processes, begin))
+    return samples, judged(samples, NAMES, watch.latency.tick)
+
+
+def look(watch: Watch, processes: list[psutil.Process], begin: float) -> Sample:
+    """A sample; a new window of latency begins."""
+    trip = 1e3 * watch.latency.round_trip.window.percentile(50)
+    counts = watch.latency.turn_window()
+    return Sample(
+        t=time.monotonic() - begin,
+        rss=tuple(process.memory_info().rss / 2**20 for process in processes),
+        threads=tuple(process.num_threads() for process in processes),
+        files=tuple(process.num_fds() for process in processes),
+        clock=watch.counted,
+        simulated=float(watch.counts.get("time", "nan")),
+        missed=float(watch.counts.get("missed", "nan")),
+        round_trip=trip,
+        unanswered=unanswered(counts),
+    )
+
+
+BLUE, ORANGE, GREY = "#1f6fb4", "#d9732b", "#8a8a8a"
+
+
+def write(samples: list[Sample], path: Path) -> None:
+    """Draw it into the PNG `path`. OSError if it cannot be written."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.0, 7.0), layout="constrained")
+    memory, trip, missed = figure.subplots(3, 1, sharex=True)
+    t = np.array([sample.t for sample in samples]) / 60.0
+    for rss, name, colour in zip(
+        np.array([sample.rss for sample in samples]).T, ("simulator", "controller"), (BLUE, ORANGE)
+    ):
+        memory.plot(t, rss - rss[0], color=colour, label=f"{name}: {rss[-1]:.0f} MiB at the end")
+    memory.axvspan(
+        0.0, SETTLED * t[-1], color=GREY, alpha=0.12, linewidth=0, label="left out: caches fill"
+    )
+    memory.legend(loc="upper right", fontsize=8, frameon=False)
+    memory.set_ylabel("memory, more than\nat the start [MiB]")
+    memory.set_ylim(-0.5, max(3.0, 1.2 * memory.get_ylim()[1]))
+    trip.plot(t, [sample.round_trip for sample in samples], color=BLUE)
+    trip.set_yscale("log")
+    trip.set_ylabel("round trip,\np50 of 1 s [ms]")
+    missed.plot(t, [sample.missed for sample in samples], color=BLUE)
+    missed.set_ylabel("periods skipped")
+    missed.set_ylim(bottom=0.0)
+    missed.set_xlabel("minutes")
+    for axes in (memory, trip, missed):
+        axes.grid(color=GREY, alpha=0.2)
+    figure.savefig(path, dpi=110)
+
 
 # Between a kill and a new start the rod falls: only a law that swings it up comes back from that.
 LAWS = {"soak": "lqr", "kills": "swing_up", "trouble": "lqr"}
@@ -67,7 +147,7 @@ class Endurance:
                 nodes.end()
                 watch.close()
         if name == "soak" and rows:
-            endurance_figure.write(rows, self._folder / "soak.png")
+            write(rows, self._folder / "soak.png")
         return Result(rows, checks, failure)
 
     def _test(self, name: str, size, nodes: NodeProcesses, watch: Watch) -> tuple:

@@ -32,7 +32,7 @@ class NodeProcesses:
     def start(self, *nodes: str, arguments: Sequence[str] = ()) -> None:
         """Start a process with these nodes; its `arguments` follow those for all processes."""
         name = " and the ".join(node.replace("_", " ") for node in nodes)
-        command = [sys.executable, "-m", "rbdyn_ros.ros.attached", str(os.getpid()), *nodes]
+        command = [sys.executable, "-m", "rbdyn_ros.ros.start", str(os.getpid()), *nodes]
         with open(self.log(name), "a") as output:
             self.processes[name] = subprocess.Popen(
                 [*command, "--ros-args", *self._parameters, *arguments],

@@ -3,16 +3,141 @@ other end is there.
 
 Time is an argument everywhere, in [ns] of this end's steady clock: nothing here reads a clock,
 sleeps, or does I/O.
+
+Frames in a stream of bytes: COBS takes the zeros out of a frame, and a zero ends it.
+
+A receiver that joins late, or that has lost bytes, is in step again after the next zero. Datagrams
+carry the same bytes, one or more frames each. Cheshire and Baker, Consistent Overhead Byte
+Stuffing, IEEE/ACM ToN 7 (1999).
+
+What the sequence numbers tell: which frames are new, and how many were lost, doubled or
+overtaken on the way.
 """
 
 from collections import deque
 from collections.abc import Iterator
 
+from rbdyn_ros.optional import library
+from rbdyn_ros.wire import frame
 from rbdyn_ros.wire.clock import SLACK, ClockOffset
 from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, LONGEST_HELD, SAFE, SEQUENCES, Frame, Malformed
-from rbdyn_ros.wire.framing import Framing
-from rbdyn_ros.wire.sequence import NEW, Sequence
 from rbdyn_ros.wire.statistics import Statistics, percentiles
+
+WINDOW = 64  # frames: one that is later than this is out of order beyond repair
+JUMP = 10_000  # frames: a gap that is larger is no gap, but another sender
+NEW, DUPLICATE, REORDERED, STRAY = "new", "duplicate", "reordered", "stray"
+_ALL = 2**WINDOW - 1
+
+
+class Sequence:
+    """The newest number and, as bits, which of the `WINDOW` before it have arrived.
+
+    Only a NEW frame is to be acted upon. A number far away is a STRAY, a replay or another
+    sender's, until `restart`.
+    """
+
+    def __init__(self):
+        self.reset_counts()
+        self.restart()
+
+    def reset_counts(self) -> None:
+        """Count from zero; the numbering goes on."""
+        self.lost = self.duplicates = self.reordered = self.strays = self.arrived = 0
+
+    def restart(self) -> None:
+        """Take the next number for the first; the counts go on."""
+        # what left before the first is as good as doubled: it is not counted as lost
+        self._newest, self._seen = (
+            None,
+            _ALL,
+        )
+
+    def arrival(self, number: int) -> str:
+        """What the frame of this number is."""
+        ahead = 1 if self._newest is None else _signed(number - self._newest)
+        if not -WINDOW < ahead <= JUMP:
+            self.strays += 1
+            return STRAY
+        if ahead > 0:
+            return self._step(number, ahead)
+        return self._late(-ahead)
+
+    def _step(self, number: int, ahead: int) -> str:
+        self.lost += ahead - 1
+        self.arrived += 1
+        self._newest, self._seen = number, (self._seen << ahead | 1) & _ALL
+        return NEW
+
+    def _late(self, behind: int) -> str:
+        if self._seen >> behind & 1:
+            self.duplicates += 1
+            return DUPLICATE
+        self._seen |= 1 << behind
+        self.arrived += 1
+        self.reordered += 1
+        self.lost -= 1  # it was counted when it was overtaken
+        return REORDERED
+
+    @property
+    def loss(self) -> float:
+        """Lost frames of all that were sent."""
+        return self.lost / max(1, self.lost + self.arrived)
+
+
+def _signed(difference: int) -> int:
+    """A difference of sequence numbers, across their wrap."""
+    return (difference + SEQUENCES // 2) % SEQUENCES - SEQUENCES // 2
+
+
+END = b"\0"
+_LONGEST = frame.LONGEST + frame.LONGEST // 254 + 1  # what COBS makes of the longest frame
+
+
+class Framing:
+    """Bytes to frames and back. MissingLibrary where `cobs` is not installed."""
+
+    def __init__(self):
+        self._cobs = library("cobs.cobs", "hil", "the wire to a board")
+        self._begun, self._skipping = bytearray(), False
+
+    def encode(self, sent: Frame) -> bytes:
+        """The bytes that carry a frame."""
+        return self._cobs.encode(frame.encode(sent)) + END
+
+    def decode(self, data: bytes) -> Iterator[Frame | Malformed]:
+        """Every frame that ends in `data`, after what came before; what has not ended is kept."""
+        *ended, begun = data.split(END)
+        for piece in ended:
+            yield from self._ended(piece)
+        self._begin(begun)
+
+    def restart(self) -> None:
+        """Forget what has begun: another stream follows."""
+        self._begun.clear()
+        self._skipping = False
+
+    def _begin(self, piece: bytes) -> None:
+        """Keep no more than a frame can have, whatever comes."""
+        self._begun += piece
+        if len(self._begun) > _LONGEST:
+            self._begun.clear()
+            self._skipping = True
+
+    def _ended(self, piece: bytes) -> Iterator[Frame | Malformed]:
+        self._begin(piece)
+        whole, skipped = bytes(self._begun), self._skipping
+        self.restart()
+        if skipped:
+            yield Malformed("too long")
+        elif whole:  # nothing between two zeros is no frame, and no mistake
+            yield self._unstuffed(whole)
+
+    def _unstuffed(self, whole: bytes) -> Frame | Malformed:
+        try:
+            return frame.decode(self._cobs.decode(whole))
+        except self._cobs.DecodeError:
+            return Malformed("framing")
+
 
 ECHOES = 2048  # frames of ours whose echo is recognized: four seconds at 500 Hz
 UNECHOED = (

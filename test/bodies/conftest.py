@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.mechanics.newton_euler import chain, projected_newton_euler
+from rbdyn_ros.mechanics.newton_euler import projected_newton_euler
 
 
 def unit(rng, size):
@@ -16,10 +16,10 @@ def random_tree(seed, branching=False):
     rng = np.random.default_rng(seed)
     parents = random_parents(rng, branching)
     n = len(parents)
-    joints = chain.build(
+    joints = projected_newton_euler.build(
         *(
-            chain.Joint(
-                chain.KINDS[int(rng.integers(2))],
+            projected_newton_euler.Joint(
+                projected_newton_euler.KINDS[int(rng.integers(2))],
                 parent,
                 rng.normal(size=3),
                 unit(rng, 4),

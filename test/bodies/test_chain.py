@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.geometry import so3
-from rbdyn_ros.mechanics.newton_euler import chain, floating_base
+from rbdyn_ros.mechanics.newton_euler import floating_base, projected_newton_euler
 from rbdyn_ros.numerics.finite_difference import jacobian
 
 POINT = np.array([0.2, -0.4, 0.7])
@@ -23,18 +23,20 @@ def test_jacobian_is_the_derivative_of_the_placement(tree):
         moved = a.r - b.r + (a.R - b.R) @ POINT
         return np.concatenate([moved, so3.log(a.R @ np.swapaxes(b.R, -1, -2))], axis=-1)
 
-    numeric = along(q, lambda p: chain.placements(joints, p), apart).reshape(
+    numeric = along(q, lambda p: projected_newton_euler.placements(joints, p), apart).reshape(
         len(joints) + 1, 6, -1
     )
     for link, expected in enumerate(numeric):
-        assert np.allclose(chain.jacobian(joints, q, link, POINT), expected, atol=1e-9)
+        assert np.allclose(
+            projected_newton_euler.jacobian(joints, q, link, POINT), expected, atol=1e-9
+        )
 
 
 def test_hessian_is_the_derivative_of_the_jacobian(tree):
     joints, _, q, _ = tree
     for link in (0, len(joints)):
-        H = chain.hessian(joints, q, link, POINT)
-        numeric = along(q, lambda p: chain.jacobian(joints, p, link, POINT))
+        H = projected_newton_euler.hessian(joints, q, link, POINT)
+        numeric = along(q, lambda p: projected_newton_euler.jacobian(joints, p, link, POINT))
         assert np.allclose(
             H, np.moveaxis(numeric.reshape(6, len(q) - 1, len(q) - 1), -1, 0), atol=1e-8
         )
@@ -45,7 +47,7 @@ def test_hessian_of_the_sheet_lacks_the_base_rotation(tree):
     else.
     """
     joints, _, q, _ = tree
-    H = chain.hessian(joints, q, len(joints), POINT)
+    H = projected_newton_euler.hessian(joints, q, len(joints), POINT)
     angular = H[:, 3:]  # [k, :, i]
     earlier = np.array([[i < k for i in range(len(H))] for k in range(len(H))])
     wrong = earlier & (np.abs(angular).max(axis=1) > 1e-12)
@@ -55,28 +57,40 @@ def test_hessian_of_the_sheet_lacks_the_base_rotation(tree):
 def test_jacobian_rate_along_a_motion(tree):
     joints, _, q, u = tree
     link = len(joints)
-    moving = lambda t: chain.jacobian(joints, floating_base.boxplus(q, t[0] * u), link, POINT)  # noqa: E731
+
+    def moving(t):
+        return projected_newton_euler.jacobian(
+            joints, floating_base.boxplus(q, t[0] * u), link, POINT
+        )
+
     numeric = jacobian(moving, np.zeros(1)).value.reshape(6, -1)
-    assert np.allclose(chain.jacobian_rate(joints, q, u, link, POINT), numeric, atol=1e-9)
+    assert np.allclose(
+        projected_newton_euler.jacobian_rate(joints, q, u, link, POINT), numeric, atol=1e-9
+    )
 
 
 def test_bodies_that_a_joint_does_not_carry_have_zero_columns():
     x, one = np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0, 0.0])
-    joints = chain.build(
-        *(chain.Joint("revolute", 0, i * x, one, np.array([0.0, 0.0, 1.0])) for i in range(2))
+    joints = projected_newton_euler.build(
+        *(
+            projected_newton_euler.Joint("revolute", 0, i * x, one, np.array([0.0, 0.0, 1.0]))
+            for i in range(2)
+        )
     )
     q = np.array([0.0, 0.0, 0.0, *one, 0.3, 0.4])
-    assert np.array_equal(chain.jacobian(joints, q, 1, POINT)[:, 7], np.zeros(6))
-    assert np.array_equal(chain.hessian(joints, q, 1, POINT)[7], np.zeros((6, 8)))
+    assert np.array_equal(projected_newton_euler.jacobian(joints, q, 1, POINT)[:, 7], np.zeros(6))
+    assert np.array_equal(projected_newton_euler.hessian(joints, q, 1, POINT)[7], np.zeros((6, 8)))
 
 
 def test_base_alone():
     q = np.array([1.0, 2.0, 3.0, 1.0, 0.0, 0.0, 0.0])
     expected = np.block([[np.eye(3), -so3.hat(POINT)], [np.zeros((3, 3)), np.eye(3)]])
-    assert np.allclose(chain.jacobian((), q, 0, POINT), expected)
+    assert np.allclose(projected_newton_euler.jacobian((), q, 0, POINT), expected)
 
 
-GOOD = chain.Joint("revolute", 0, np.zeros(3), np.array([1.0, 0, 0, 0]), np.array([0.0, 0, 1]))
+GOOD = projected_newton_euler.Joint(
+    "revolute", 0, np.zeros(3), np.array([1.0, 0, 0, 0]), np.array([0.0, 0, 1])
+)
 
 
 @pytest.mark.parametrize(
@@ -91,12 +105,12 @@ GOOD = chain.Joint("revolute", 0, np.zeros(3), np.array([1.0, 0, 0, 0]), np.arra
 )
 def test_bad_joints_are_named(change, message):
     with pytest.raises(ValueError, match=message):
-        chain.build(GOOD._replace(**change))
+        projected_newton_euler.build(GOOD._replace(**change))
 
 
 def test_bad_configuration_and_link_are_named():
-    joints, q = chain.build(GOOD), np.array([0, 0, 0, 1.0, 0, 0, 0])
+    joints, q = projected_newton_euler.build(GOOD), np.array([0, 0, 0, 1.0, 0, 0, 0])
     with pytest.raises(ValueError, match=r"q has shape \(7,\); it must be \(\.\.\., 8\)"):
-        chain.placements(joints, q)
+        projected_newton_euler.placements(joints, q)
     with pytest.raises(ValueError, match=r"link is 2; it must be 0 \(the base\) to 1"):
-        chain.jacobian(joints, np.append(q, 0.1), 2, POINT)
+        projected_newton_euler.jacobian(joints, np.append(q, 0.1), 2, POINT)

@@ -7,7 +7,7 @@ import pytest
 
 from rbdyn_ros.geometry import quaternion, so3
 from rbdyn_ros.mechanics.integrators import rk4
-from rbdyn_ros.mechanics.newton_euler import chain, floating_base
+from rbdyn_ros.mechanics.newton_euler import floating_base, projected_newton_euler
 from rbdyn_ros.mechanics.newton_euler import projected_newton_euler as pne
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.numerics.finite_difference import jacobian
@@ -18,9 +18,9 @@ GRAVITY = np.array([0.3, -0.2, -9.81])
 
 def test_mass_matrix_gives_the_kinetic_energy(tree):
     joints, links, q, u = tree
-    energy, at = 0.0, chain.placements(joints, q)
+    energy, at = 0.0, projected_newton_euler.placements(joints, q)
     for i, link in enumerate(links):
-        v, w = np.split(chain.jacobian(joints, q, i, link.center) @ u, 2)
+        v, w = np.split(projected_newton_euler.jacobian(joints, q, i, link.center) @ u, 2)
         w = at.R[i].T @ w
         energy += 0.5 * link.mass * v @ v + 0.5 * w @ link.inertia @ w
     M = pne.equations(joints, links, q, u).M
@@ -41,7 +41,7 @@ def test_weight_is_the_gradient_of_the_potential(tree):
     joints, links, q, _ = tree
 
     def potential(p):
-        at = chain.placements(joints, p)
+        at = projected_newton_euler.placements(joints, p)
         return -sum(
             link.mass * GRAVITY @ (at.r[i] + at.R[i] @ link.center) for i, link in enumerate(links)
         )
@@ -57,7 +57,7 @@ def test_forces_and_impulses_of_a_contact(tree):
         pne.equations(joints, links, q, u),
         pne.applied(joints, q, pne.weight(links, GRAVITY)),
     )
-    W = chain.jacobian(joints, q, len(joints), np.ones(3))[:3].T
+    W = projected_newton_euler.jacobian(joints, q, len(joints), np.ones(3))[:3].T
     P, dt = np.array([0.1, -0.5, 2.0]), 1e-3
     impact = pne.velocity_change(equations, f, 0.0, W, P)
     assert np.allclose(equations.M @ impact, W @ P, atol=1e-12)
@@ -148,9 +148,9 @@ class TestPinocchio:
         pin.computeJointJacobians(model, data, p)
         world = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         for link, i in enumerate(ids):
-            J = chain.jacobian(joints, q, link, np.zeros(3))
+            J = projected_newton_euler.jacobian(joints, q, link, np.zeros(3))
             assert np.allclose(J, pin.getJointJacobian(model, data, i, world) @ B, atol=1e-12)
-            a = J @ du + chain.jacobian_rate(joints, q, u, link, np.zeros(3)) @ u
+            a = J @ du + projected_newton_euler.jacobian_rate(joints, q, u, link, np.zeros(3)) @ u
             assert np.allclose(
                 a[:3], pin.getClassicalAcceleration(model, data, i, world).linear, atol=1e-10
             )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.campaigns.starts import rows
+from rbdyn_ros.campaigns.trial import start_rows
 from rbdyn_ros.mechanics.pendulum import sphere_state
 
 NAMES = ("tilt", "azimuth", "rate", "precession", "spin", "x", "y", "vx", "vy")
@@ -17,7 +17,7 @@ def test_direction_and_rate_on_the_sphere(numbers):
     values |= dict(
         zip(("start.tilt", "start.azimuth", "start.rate", "start.precession"), map(float, numbers))
     )
-    row = rows(values | {"start.x": 0.5, "start.vy": -0.2, "start.spin": 4.0}, 1)[0]
+    row = start_rows(values | {"start.x": 0.5, "start.vy": -0.2, "start.spin": 4.0}, 1)[0]
     k, dk, x, v = sphere_state.of_state(row[:6], row[6:])
     (T, A), rate, precession = np.radians(numbers[:2]), *numbers[2:]
     along = np.array((np.cos(T) * np.cos(A), np.cos(T) * np.sin(A), -np.sin(T)))

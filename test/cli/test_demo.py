@@ -235,7 +235,7 @@ def test_a_killed_demo_leaves_no_node_behind(demo, tmp_path):
     played = demo("--duration", "1000")
     wait_for(lambda: playing(tmp_path) or played.poll() is not None)
     played.kill()
-    mark = f"rbdyn_ros.ros.attached\0{played.pid}\0".encode()
+    mark = f"rbdyn_ros.ros.start\0{played.pid}\0".encode()
 
     def alive() -> bool:
         return any(

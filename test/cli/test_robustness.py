@@ -543,7 +543,7 @@ def deaf_outputs() -> dict:
 
 def left_behind(process: subprocess.Popen) -> list:
     """Processes of its session, and nodes that it has started, that are still there."""
-    mark, left = f"rbdyn_ros.ros.attached\0{process.pid}\0".encode(), []
+    mark, left = f"rbdyn_ros.ros.start\0{process.pid}\0".encode(), []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             line, stat = (

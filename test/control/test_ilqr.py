@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.control.laws import ilqr
-from rbdyn_ros.control.planning import ddp, swing_plan
+from rbdyn_ros.control.planning import ddp
 from rbdyn_ros.control.planning.path import rotate
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
@@ -17,8 +17,8 @@ from rbdyn_ros.types import State
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
 SYSTEM = spherical_pendulum.build(PLANT)
-COST = ddp.Cost(swing_plan.EFFORT, 18.0, 1.8, swing_plan.WALL, np.array(swing_plan.END))
-H = swing_plan.NODE
+COST = ddp.Cost(ilqr.EFFORT, 18.0, 1.8, ilqr.WALL, np.array(ilqr.END))
+H = ilqr.NODE
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def ddp_state(rng):
 @pytest.mark.parametrize("seed", [2, 4])
 def test_from_any_state_the_cost_falls_until_the_rod_is_upright(seed):
     start = ddp_state(np.random.default_rng(seed))
-    motion, damping, prices = swing_plan.swung(SYSTEM, start, 4.0, 4.0), 1e-3, [math.inf]
+    motion, damping, prices = ilqr.swung(SYSTEM, start, 4.0, 4.0), 1e-3, [math.inf]
     for _ in range(400):
         motion, price, damping = ddp.improved(SYSTEM, COST, motion, H, damping)
         assert price <= prices[-1]

@@ -13,7 +13,7 @@ pytest.importorskip("osqp", reason="osqp is not installed: pip install 'rbdyn_ro
 from rbdyn_ros.control import step_linearisation  # noqa: E402
 from rbdyn_ros.control.feedback import regulator  # noqa: E402
 from rbdyn_ros.control.laws import lqr, mpc  # noqa: E402
-from rbdyn_ros.control.planning.prediction import predicted  # noqa: E402
+from rbdyn_ros.control.laws.mpc import predicted  # noqa: E402
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.types import State  # noqa: E402
 

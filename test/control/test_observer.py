@@ -9,7 +9,7 @@ import pytest
 
 from rbdyn_ros.control.laws import lqr, swing_up
 from rbdyn_ros.control.observer import measurements
-from rbdyn_ros.control.observer.observer import Observer
+from rbdyn_ros.control.observer.estimator import Observer
 from rbdyn_ros.control.step_linearisation import of_step
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.integrators.select import select

@@ -7,8 +7,8 @@ from typing import Annotated, NamedTuple
 import pytest
 
 from rbdyn_ros.control import options, select
-from rbdyn_ros.control.interface import SHARED
 from rbdyn_ros.control.laws import lqr, rest
+from rbdyn_ros.control.options import SHARED
 from rbdyn_ros.parameters import tables, yaml_file
 from rbdyn_ros.schema import Parameter, spec
 

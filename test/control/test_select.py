@@ -47,7 +47,7 @@ def package(tmp_path, monkeypatch):
 
 def test_own_laws_are_found_by_their_file_name():
     assert {"lqr", "rest"} <= set(select.names())
-    assert not {"interface", "options", "riccati", "saturation", "select"} & set(select.names())
+    assert not {"options", "riccati", "saturation", "select"} & set(select.names())
     assert select.load("lqr") is lqr
 
 

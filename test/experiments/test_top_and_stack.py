@@ -10,8 +10,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from rbdyn_ros.experiments import outcome as outcomes
-from rbdyn_ros.experiments import scenes, sliding_top
-from rbdyn_ros.experiments.stack_runs import settled
+from rbdyn_ros.experiments import scenes, spinning_top
+from rbdyn_ros.experiments.stack import settled
 from rbdyn_ros.mechanics.description import pairs
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -33,7 +33,7 @@ def test_the_claims_hold_and_the_figure_is_drawn(name):
 
 def test_reduced_equations_of_the_top_meet_the_reference():
     golden = np.genfromtxt(GOLDEN / "top_sliding_traj.csv", delimiter=",", names=True)[::10]
-    q, v = sliding_top.exact(sliding_top.Params(), golden["t"])
+    q, v = spinning_top.exact(spinning_top.Params(), golden["t"])
     columns = ("x", "y", "z", "q0", "q1", "q2", "q3"), ("vx", "vy", "vz", "w1", "w2", "w3")
     expected_q, expected_v = (
         np.column_stack([golden[name] for name in names]) for names in columns

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from rbdyn_ros.geometry import conversion, euler_angles, quaternion
+from rbdyn_ros.geometry import conversion, quaternion
 
 PAIRS = list(product(conversion.NAMES, repeat=2))
 QUARTERS = np.array(list(product((-np.pi, -np.pi / 2, 0.0, np.pi / 2, np.pi), repeat=3)))
@@ -32,7 +32,7 @@ def test_every_pair_at_random_and_near_pi(source, target, quaternions, vectors):
 
 @pytest.mark.parametrize("source, target", PAIRS)
 def test_every_pair_at_quarter_turns(source, target):
-    q = euler_angles.zyx_to_quaternion(QUARTERS)
+    q = conversion.zyx_to_quaternion(QUARTERS)
     start = conversion.convert(q, "quaternion", source)
     end = conversion.convert(start, source, target)
     assert distance(conversion.convert(end, target, "quaternion"), q) < 3e-15

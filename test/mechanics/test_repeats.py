@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 TOPPLES = """import hashlib
 from numba.core import event
-from rbdyn_ros.experiments.stack_runs import settled
+from rbdyn_ros.experiments.stack import settled
 from rbdyn_ros.experiments import scenes
 with event.install_recorder("numba:compile") as compiled:
     run = settled(scenes.overhang(share=1.02), 5e-3, 0.3)

@@ -29,7 +29,7 @@ from rbdyn_ros.ros.messages.messages import nanoseconds, set_stamp, set_xyz, wxy
 from rbdyn_ros.wire.frame import FORCE, SAFE, STATE  # noqa: E402
 from rbdyn_ros.wire.line import SILENT, UP, Line  # noqa: E402
 from rbdyn_ros.wire.link import Link  # noqa: E402
-from rbdyn_ros.wire.udp import Udp  # noqa: E402
+from rbdyn_ros.wire.ports import Udp  # noqa: E402
 
 LEANING = (0.5, -0.25, 0.96, 0.28, 0.0, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  # q (6,), v (5,)
 

@@ -1,6 +1,6 @@
 """Gaps in the numbers of a publisher are lost messages."""
 
-from rbdyn_ros.ros.recording.losses import Losses
+from rbdyn_ros.ros.recording.recorder import Losses
 
 
 def test_gaps_are_counted_from_the_first_message_on():

@@ -15,9 +15,9 @@ pytest.importorskip(
 from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 
-from rbdyn_ros.ros.messages import odometry_bytes  # noqa: E402
+from rbdyn_ros.ros.controller import state_synchronizer
+from rbdyn_ros.ros.controller.state_synchronizer import OdometryBytes  # noqa: E402
 from rbdyn_ros.ros.messages.messages import set_quaternion, set_stamp, set_xyz  # noqa: E402
-from rbdyn_ros.ros.messages.odometry_bytes import OdometryBytes  # noqa: E402
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 NUMBERS = st.floats(allow_nan=False, width=64)
@@ -67,7 +67,7 @@ def test_the_other_order_of_bytes_is_read():
 
 
 def test_an_encoding_that_is_not_known_is_left_to_the_middleware(monkeypatch):
-    monkeypatch.setattr(odometry_bytes, "deserialize_message", lambda data, kind: message())
+    monkeypatch.setattr(state_synchronizer, "deserialize_message", lambda data, kind: message())
     assert OdometryBytes().rod(b"\0\7\0\0") == (
         1_500_000_002,
         (1.0, 2.0, 3.0, 4.0),

@@ -17,8 +17,8 @@ from std_srvs.srv import SetBool  # noqa: E402
 
 from rbdyn_ros.ros import qos  # noqa: E402
 from rbdyn_ros.ros.messages.messages import nanoseconds  # noqa: E402
-from rbdyn_ros.ros.simulator import flow_control
-from rbdyn_ros.ros.simulator.flow_control import FlowControl  # noqa: E402
+from rbdyn_ros.ros.simulator import telemetry
+from rbdyn_ros.ros.simulator.telemetry import FlowControl  # noqa: E402
 from rbdyn_ros.simulation.plant import EPOCH_NS  # noqa: E402
 
 TICK = 2_000_000  # [ns]
@@ -233,7 +233,7 @@ def test_no_message_is_overwritten_before_it_was_acknowledged():
 
 
 def test_a_reader_that_never_acknowledges_is_a_warning_and_no_standstill(monkeypatch):
-    monkeypatch.setattr(flow_control, "LIMIT", 0.01)
+    monkeypatch.setattr(telemetry, "LIMIT", 0.01)
     warnings, publisher = [], Publisher(polls=10**9)
     control = FlowControl(warnings.append)
     for _ in range(2 * qos.KEPT):

@@ -20,7 +20,7 @@ from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
 from rbdyn_ros.ros.messages.messages import nanoseconds  # noqa: E402
-from rbdyn_ros.ros.recording.recording import CannotReplay, Recording, is_of_the_plant  # noqa: E402
+from rbdyn_ros.ros.recording.replay import CannotReplay, Recording, is_of_the_plant  # noqa: E402
 
 MS = 1_000_000  # [ns]
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.evaluation.latency import latency_limits, latency_report
-from rbdyn_ros.evaluation.latency.latency import KEPT, Latency
-from rbdyn_ros.evaluation.latency.trend import SLOTS, Trend
+from rbdyn_ros.evaluation.latency.latency import KEPT, SLOTS, Latency, Trend
 from rbdyn_ros.parameters.nodes import MONITOR
 
 MS = 1_000_000

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rbdyn_ros.evaluation.trial import trial_figure
 from rbdyn_ros.evaluation.trial.trial import Trial, axis, tilt
-from rbdyn_ros.evaluation.trial.trial_summary import summary
+from rbdyn_ros.evaluation.trial.trial_figure import summary
 from rbdyn_ros.evaluation.trial.verdict import settling, verdict
 from rbdyn_ros.tools.demo_plan import PUSH, Push, leaning, script
 

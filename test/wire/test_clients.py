@@ -22,8 +22,10 @@ from rbdyn_ros.parameters import plant_params  # noqa: E402
 from rbdyn_ros.parameters.yaml_file import offline_values  # noqa: E402
 from rbdyn_ros.types import State  # noqa: E402
 from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, SAFE, STATE, Frame, Malformed  # noqa: E402
-from rbdyn_ros.wire.framing import Framing  # noqa: E402
-from rbdyn_ros.wire.link import Link  # noqa: E402
+from rbdyn_ros.wire.link import (
+    Framing,  # noqa: E402
+    Link,  # noqa: E402
+)
 
 from .clients import FOLDER, RESULTS, LinkEnd, PlantState, WireFrame, library, python_client  # noqa: E402
 from .frames import UPRIGHT, frames  # noqa: E402

@@ -16,8 +16,10 @@ from rbdyn_ros.wire.frame import FORCE, HEARTBEAT, STATE  # noqa: E402
 from rbdyn_ros.wire.line import CLOSED, NO_PORT, SILENT, UP, Line  # noqa: E402
 from rbdyn_ros.wire.link import Link  # noqa: E402
 from rbdyn_ros.wire.port import CannotOpen, NotThere  # noqa: E402
-from rbdyn_ros.wire.serial_port import SerialPort  # noqa: E402
-from rbdyn_ros.wire.udp import Udp  # noqa: E402
+from rbdyn_ros.wire.ports import (
+    SerialPort,  # noqa: E402
+    Udp,  # noqa: E402
+)
 
 from .frames import UPRIGHT  # noqa: E402
 

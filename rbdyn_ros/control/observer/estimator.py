@@ -4,6 +4,26 @@ believed.
 The first instant is taken from the encoders, at rest but not sure of it; from then on the filter
 of `control.observer.observer` goes on by the time that has passed, under the force that acted, and
 takes in what was measured. With an IMU the gimbal's encoders tell the start alone.
+
+From encoders and an IMU to the state: a Kalman filter in the tangent space, near upright and
+through a swing-up.
+
+The estimate moves by the stepper itself, its covariance by the stepper's own derivative
+(`control.observer.kalman`):
+
+    predict   state := step(state, u),   P := A P A^T + Q
+    correct   S = H P H^T + R,  G = P H^T S^-1,  state := state [+] G r,
+              P := (1 - G H) P (1 - G H)^T + G R G^T   (K.14)
+
+with the force u that acted, after its limit. The gyroscope's bias is estimated with the state. The
+normalised innovation r.S^-1 r of a consistent filter has the mean m, the number of measured
+values.
+
+The two halves of a Kalman filter in the tangent space, (K.14), as kernels that write to the
+memory of the estimate.
+
+The derivative A of the step is taken by central differences of the step itself: 16 more steps of
+0.3 us, where the closed form (K.1) to (K.4) costs 0.3 ms in Python. They agree to 1e-8.
 """
 
 import math
@@ -12,9 +32,143 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.control.observer import measurements
-from rbdyn_ros.control.observer.observer import Observer
-from rbdyn_ros.parameters.controller import ObserverOptions
-from rbdyn_ros.types import State, System, Vector
+from rbdyn_ros.control.observer.measurements import SIZE, Components, Reading, move, nudge
+from rbdyn_ros.geometry import unit_quaternion
+from rbdyn_ros.kernel import kernel
+from rbdyn_ros.mechanics.integrators import quaternion_midpoint
+from rbdyn_ros.mechanics.integrators.select import select
+from rbdyn_ros.mechanics.pendulum import rod_on_cart
+from rbdyn_ros.numerics.linear import solution
+from rbdyn_ros.parameters.controller import Noise, ObserverOptions
+from rbdyn_ros.types import Contacts, State, System, Vector
+
+_STEP = 1e-5  # of the differences
+_STATE = 10  # the part of xi that is the plant's
+
+
+@kernel
+def predict(system, options, force, h, q, v, P, walk):
+    """(q, v) and the covariance P (13, 13) one step of h [s] on under `force` (2,) [N]; False, and
+    no change, if Newton fails.
+
+    `walk` (13,) is the variance that a step adds.
+    """
+    A, q1, v1 = np.eye(SIZE), q.copy(), v.copy()
+    done = _stepped(system, options, force, h, q1, v1)
+    for i in range(2, _STATE):  # where the cart is changes nothing else
+        ahead, behind = np.zeros(_STATE), np.zeros(_STATE)
+        done = _differs(system, options, force, h, q, v, q1, v1, i, _STEP, ahead) and done
+        done = _differs(system, options, force, h, q, v, q1, v1, i, -_STEP, behind) and done
+        for j in range(_STATE):
+            A[j, i] = (ahead[j] - behind[j]) / (2.0 * _STEP)
+    if not done:
+        return False
+    P[:] = A @ P @ A.T
+    for i in range(SIZE):
+        P[i, i] += walk[i]
+    q[:], v[:] = q1, v1
+    return True
+
+
+@kernel
+def _stepped(system, options, force, h, q, v):
+    """Whether one step of the plant, in place, converged."""
+    load = rod_on_cart.Load(force, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    return (
+        quaternion_midpoint.steps(
+            system, options, load, (1.0,), None, h, 1, 0.0, q, v, np.zeros(3)
+        )[0]
+        == 1
+    )
+
+
+@kernel
+def _differs(system, options, force, h, q, v, q1, v1, i, e, xi):
+    """xi (10,) := step((q, v) [+] e along i) [-] (q1, v1); whether the step converged."""
+    a, b = q.copy(), v.copy()
+    nudge(a, b, i, e)
+    done = _stepped(system, options, force, h, a, b)
+    turn = unit_quaternion.product((q1[2], -q1[3], -q1[4], -q1[5]), (a[2], a[3], a[4], a[5]))
+    for j in range(2):
+        xi[j] = a[j] - q1[j]
+    for j in range(3):
+        xi[2 + j] = 2.0 * turn[1 + j] / turn[0]
+    for j in range(5):
+        xi[5 + j] = b[j] - v1[j]
+    return done
+
+
+@kernel
+def correct(q, v, bias, P, r, H, R):
+    """Take r = H xi + noise, noise ~ (0, R), into (q, v), the bias (3,) and P; returns the
+    normalised innovation r.S^-1 r.
+    """
+    HP = H @ P
+    S = HP @ H.T + R
+    G = np.ascontiguousarray(solution(S, HP).T)
+    xi = G @ r
+    move(q, v, xi)
+    bias += xi[_STATE:]
+    rest = np.eye(SIZE) - G @ H
+    P[:] = rest @ P @ rest.T + G @ R @ G.T
+    return r @ solution(S, r)
+
+
+class Observer:
+    """The filter; `state` and `bias` are its estimate, `P` (13, 13) the covariance of its
+    error.
+    """
+
+    def __init__(self, system: System, start: State, h: float, noise: Noise = Noise()):
+        """h [s] between two predictions."""
+        self.system, self.h = system._replace(contacts=Contacts()), float(h)
+        self._options = select("quaternion_midpoint").options(self.system)
+        n = noise
+        blocks = (2, 3, 2, 3, 3)
+        self._first = np.diag(
+            np.repeat((n.position, n.attitude, n.velocity, n.rate, n.first_bias), blocks) ** 2
+        )
+        self._density = (
+            np.array((*(0.0,) * 5, n.cart, n.cart, n.rod, n.rod, n.spin, n.bias, n.bias, n.bias))
+            ** 2
+        )
+        self.reset(start)
+
+    @property
+    def state(self) -> State:
+        """The estimate, as a copy."""
+        return State(self._t, self._q.copy(), self._v.copy())
+
+    def reset(self, start: State) -> None:
+        """Begin anew from a first guess of the state."""
+        self._t, self._q, self._v = start.t, np.array(start.q, float), np.array(start.v, float)
+        self.bias, self.P = np.zeros(3), self._first.copy()
+
+    def predict(self, force: Components, h: float | None = None) -> bool:
+        """One period, or h [s], on, under the force (2,) [N] that acted; False, and no change, if
+        the step did not converge.
+        """
+        u, h = (float(force[0]), float(force[1])), self.h if h is None else float(h)
+        if not predict(
+            self.system, self._options, u, h, self._q, self._v, self.P, h * self._density
+        ):
+            return False
+        self._t += h
+        return True
+
+    def correct(self, reading: Reading) -> float:
+        """Take in a reading of `control.observer.measurements`; returns the normalised innovation
+        r.S^-1 r.
+
+        ValueError for a reading that is not finite: the estimate stays.
+        """
+        if not np.isfinite(reading.residual).all():
+            raise ValueError(
+                f"a reading differs from the estimate by {reading.residual.tolist()}; every "
+                "number must be finite"
+            )
+        return correct(self._q, self._v, self.bias, self.P, *reading)
+
 
 # [m/s], [rad/s] deviation of what the encoders do not tell at the start
 FIRST_VELOCITY, FIRST_RATE = (

@@ -1,17 +1,191 @@
 """What a monitor leaves behind: figures as JSON, and a page that shows them, with everything in
 it.
+
+The pictures of a monitor's page: how long things take, and how that goes over the run.
+
+The page of a monitor: one HTML file without a link to anything else.
 """
 
 import json
 import math
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rbdyn_ros.evaluation.latency import latency_limits
-from rbdyn_ros.evaluation.latency.latency import Latency
-from rbdyn_ros.evaluation.latency.latency_figure import svg
-from rbdyn_ros.evaluation.latency.latency_page import page
+from rbdyn_ros.evaluation.latency.latency import Figure, Latency
+
+_TEMPLATE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Loop monitor: {{ verdict }}</title>
+<style>
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 70em;
+       padding: 0 1em; color: #222; }
+h1 { font-size: 1.5em; } h1 span { padding: .1em .5em; border-radius: .25em; color: white; }
+.fine { background: #2a9d6f; } .warning { background: #d9732b; } .error { background: #c1272d; }
+table { border-collapse: collapse; margin: 1em 0; }
+th, td { padding: .3em .9em; text-align: right; border-bottom: 1px solid #ddd; }
+th:first-child, td:first-child { text-align: left; } small { color: #666; }
+svg { width: 100%; height: auto; }
+</style>
+</head>
+<body>
+<h1>Loop monitor <span class="{{ verdict }}">{{ verdict }}</span></h1>
+<p>States on <code>{{ topics.states }}</code>, commands on <code>{{ topics.commands }}</code>,
+from {{ start }}.
+The first {{ "%g" | format(warm_up.seconds) }} s ({{ warm_up.messages }} messages)
+are left out.</p>
+{% if findings %}<ul>
+{%- for sentence in findings %}<li>{{ sentence }}</li>{% endfor -%}
+</ul>{% endif %}
+<table>
+<tr><th>[ms]</th><th>p50</th><th>p90</th><th>p99</th><th>p99.9</th>
+<th>max</th><th>mean</th><th>count</th></tr>
+{% for name, row in rows %}<tr><td>{{ name }}</td>
+{% for key in ("p50", "p90", "p99", "p99_9", "max", "mean") -%}
+<td>{{ milliseconds(row[key]) }}</td>
+{%- endfor %}<td>{{ row.count }}</td></tr>
+{% endfor %}</table>
+<table>
+<tr><td>states that arrived</td><td>{{ loss.states }}</td></tr>
+<tr><td>states that did not arrive, by their stamps</td>
+<td>{{ loss.lost }} ({{ "%.3g" | format(100 * loss.share) }} %)</td></tr>
+<tr><td>commands</td>
+<td>{{ answers.commands }}, of them {{ answers.unstamped }} without a stamp</td></tr>
+<tr><td>states without a command</td>
+<td>{{ "%.3g" | format(100 * answers.unanswered_share) }} %</td></tr>
+<tr><td>restarts of the simulation, messages out of order, jumps of the system's clock</td>
+<td>{{ events.restarts }}, {{ events.out_of_order }}, {{ events.clock_jumps }}</td></tr>
+</table>
+{{ picture | safe }}
+<p><small>Instants are those at which a message was {{ instants }}
+{{- " by the monitor" if instants == "received" else "" }}. The period is between states whose
+stamps advance. A command's age is the newest state's stamp less the stamp that the command
+repeats, in simulated time. The round trip is from a state to its command. Percentiles come from
+a histogram of fixed size, within 1.2 %; minimum, mean and maximum are exact. The same numbers are
+in monitor.json.</small></p>
+</body>
+</html>
+"""
+_NAMES = {"period": "period", "age": "age of a command", "round_trip": "round trip"}
+
+
+def page(made: dict[str, Any], picture: str) -> str:
+    """The HTML of a report with its picture (SVG)."""
+    from jinja2 import Environment
+
+    template = Environment(autoescape=True, trim_blocks=True).from_string(_TEMPLATE)
+    rows = [(name, made[key]) for key, name in _NAMES.items()]
+    return template.render(**made, rows=rows, picture=picture, milliseconds=_milliseconds)
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{1e3 * seconds:.3f}"
+
+
+BLUE, ORANGE, RED, GREY = "#1f6fb4", "#d9732b", "#c1272d", "#8a8a8a"
+LEVELS = {"warn": ORANGE, "error": RED}
+TITLES = {
+    "period": "period of the states",
+    "age": "age of the commands",
+    "round_trip": "round trip",
+}
+_TAIL = 1e-5  # the rarest share that is drawn
+
+
+def svg(latency: Latency, limits: dict[str, float]) -> str:
+    """Two pictures for each time: the share that takes longer, and mean and maximum over the
+    run.
+    """
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(11.0, 8.5))
+    # to compute them takes as long as to draw
+    canvas.subplots_adjust(left=0.08, right=0.99, bottom=0.06, top=0.99, hspace=0.28, wspace=0.16)
+    for row, (name, figure) in zip(
+        canvas.subplots(3, 2, width_ratios=(1.0, 1.4)), latency.figures.items()
+    ):
+        _tail(row[0], figure)
+        _course(row[1], figure)
+        _limits(row[0], {level: limits.get(f"monitor.{level}.{name}") for level in LEVELS})
+        row[0].set_ylabel(f"{TITLES[name]}\nshare that takes longer")
+    return _text(canvas)
+
+
+def _tail(axes, figure: Figure) -> None:
+    times, shares = figure.run.curve()
+    if not len(times):
+        axes.text(
+            0.5, 0.5, "nothing was measured", transform=axes.transAxes, ha="center", color=GREY
+        )
+        return
+    axes.step(1e3 * times, np.maximum(_TAIL, 1.0 - shares), where="post", color=BLUE)
+    for share, name in ((0.5, "p50"), (0.01, "p99"), (0.001, "p99.9")):
+        axes.axhline(share, color=GREY, linewidth=0.6, linestyle=":")
+        axes.annotate(
+            name,
+            (0.01, share),
+            xycoords=("axes fraction", "data"),
+            fontsize=7,
+            color=GREY,
+            va="bottom",
+        )
+    axes.set_xscale("symlog", linthresh=1e-2)
+    axes.set_yscale("log")
+    axes.set_xlim(left=0.0)
+    axes.set_ylim(_TAIL, 1.0)
+    axes.set_xlabel("ms")
+
+
+def _course(axes, figure: Figure) -> None:
+    slots = figure.trend.slots
+    times = [slot.begin for slot in slots]
+    axes.plot(
+        times,
+        [1e3 * slot.most for slot in slots],
+        color=ORANGE,
+        linewidth=1.0,
+        label=f"maximum of {figure.trend.width:g} s",
+    )
+    axes.plot(times, [1e3 * slot.mean for slot in slots], color=BLUE, linewidth=1.2, label="mean")
+    axes.set_ylim(0.0, 1.25 * axes.get_ylim()[1])  # room for the legend
+    axes.set_ylabel("ms")
+    axes.set_xlabel("s after the warm-up")
+    axes.legend(loc="upper right", fontsize=7, frameon=False)
+
+
+def _limits(axes, limits: dict) -> None:
+    """Dashed lines; the axis reaches beyond them."""
+    for level, limit in limits.items():
+        if limit is not None and axes.lines:
+            axes.axvline(1e3 * limit, color=LEVELS[level], linewidth=1.0, linestyle="--")
+            place = (1e3 * limit, 0.97)
+            axes.annotate(
+                level,
+                place,
+                xycoords=("data", "axes fraction"),
+                fontsize=7,
+                color=LEVELS[level],
+                ha="right",
+                va="top",
+                rotation=90,
+            )
+            axes.set_xlim(right=max(axes.get_xlim()[1], 2e3 * limit))
+
+
+def _text(canvas) -> str:
+    """The picture alone, without the head of a file of its own."""
+    drawn = StringIO()
+    canvas.savefig(drawn, format="svg", metadata={"Date": None})
+    return drawn.getvalue()[drawn.getvalue().index("<svg") :]
+
 
 PERCENTS = (50.0, 90.0, 99.0, 99.9)
 VERDICTS = ("fine", "warning", "error")

@@ -19,8 +19,7 @@ from rbdyn_ros.ros.process import run
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.wire.line import NO_PORT, SILENT, UP, Line
 from rbdyn_ros.wire.link import Link
-from rbdyn_ros.wire.serial_port import SerialPort
-from rbdyn_ros.wire.udp import Udp
+from rbdyn_ros.wire.ports import SerialPort, Udp
 
 NAME = "pendulum_hil"
 STOPPED = "stopped"

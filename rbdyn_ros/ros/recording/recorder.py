@@ -26,7 +26,30 @@ from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import IGNORED, RECEIVED, WAITING, ReceptionReport
 from rbdyn_ros.ros.recording import bag_qos
-from rbdyn_ros.ros.recording.losses import Losses
+
+
+class Losses:
+    """Counts the gaps per topic.
+
+    A topic on which several publish, each with numbers of its own, is left out.
+    """
+
+    def __init__(self):
+        self.counts = Counter()
+        self._last = {}  # topic -> number of its newest message; None where nothing can be told
+
+    def arrived(self, topic: str, number: int | None) -> None:
+        """A message arrived; `number` as its publisher counts, from 1, or None or 0 where the
+        middleware does not say.
+        """
+        last = self._last.get(topic, 0)
+        if not number or last is None or number <= last:
+            self._last[topic] = None
+            del self.counts[topic]
+            return
+        self.counts[topic] += number - last - 1 if last else 0
+        self._last[topic] = number
+
 
 NAME = "pendulum_recorder"
 POLITE = 10  # niceness of a process that only watches: the loops go first

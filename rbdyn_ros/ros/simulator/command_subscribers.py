@@ -1,6 +1,8 @@
 """The subscribers of the simulator: commands, disturbances, clicked points.
 
 What does not fit is counted and said, never applied.
+
+A WrenchStamped message, read from its bytes.
 """
 
 import math
@@ -9,12 +11,13 @@ import time
 import numpy as np
 from geometry_msgs.msg import PointStamped, WrenchStamped
 from rclpy.node import Node
+from rclpy.serialization import deserialize_message
 from std_msgs.msg import Float64MultiArray
 
 from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.messages.cdr import Layout, Walk
 from rbdyn_ros.ros.messages.frames import Frames
-from rbdyn_ros.ros.messages.messages import xyz
-from rbdyn_ros.ros.messages.wrench_bytes import WrenchBytes
+from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
 from rbdyn_ros.simulation.command import (
     UNSTAMPED,
     Command,
@@ -24,6 +27,35 @@ from rbdyn_ros.simulation.command import (
     force_of,
 )
 from rbdyn_ros.simulation.runner import Runner
+
+
+class WrenchBytes:
+    """Serialised messages."""
+
+    def __init__(self):
+        self._layout, self._frame = Layout(self._look), ""
+
+    def wrench(
+        self, data: bytes
+    ) -> tuple[int, str, tuple[float, float, float], tuple[float, float, float]]:
+        """(stamp [ns], frame, force (3,), torque (3,)). ValueError if the message is cut off."""
+        found = self._layout.read(data)
+        if found is None:
+            message = deserialize_message(data, WrenchStamped)
+            return (
+                nanoseconds(message.header.stamp),
+                message.header.frame_id,
+                xyz(message.wrench.force),
+                xyz(message.wrench.torque),
+            )
+        stamp, numbers = found
+        return stamp, self._frame, numbers[:3], numbers[3:]
+
+    def _look(self, walk: Walk) -> tuple:
+        start = walk.at
+        self._frame = walk.text()
+        return [slice(start, walk.at)], [(walk.doubles(6), 6)]
+
 
 WARN_PERIOD = 1.0  # [s] one warning of a kind per period
 

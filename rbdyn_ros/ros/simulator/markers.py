@@ -1,5 +1,10 @@
 """What RViz draws beside the robot model: rod, cart, force arrows, the tip's trail, a line of
 text.
+
+What RViz draws of contacts: floor, rail ends, obstacles; where and how strongly they press.
+
+Where there is no floor a faint ground is drawn below the cart: RViz's Publish Point needs
+something to click.
 """
 
 import math
@@ -8,12 +13,14 @@ from collections import deque
 from geometry_msgs.msg import Point
 from visualization_msgs.msg import Marker, MarkerArray
 
+from rbdyn_ros.geometry import conversion
+from rbdyn_ros.mechanics.pendulum import obstacles, world
 from rbdyn_ros.ros.messages.frames import Frames
 from rbdyn_ros.ros.messages.messages import set_quaternion, set_stamp, set_xyz
 from rbdyn_ros.ros.messages.sample import Sample
-from rbdyn_ros.ros.simulator.contact_markers import ContactMarkers
 from rbdyn_ros.ros.simulator.drawing import (
     BLUE,
+    GREEN,
     GREY,
     ORANGE,
     RED,
@@ -21,8 +28,128 @@ from rbdyn_ros.ros.simulator.drawing import (
     arrow,
     marker,
     point_along,
+    show,
 )
+from rbdyn_ros.types import Contacts
 from rbdyn_ros.view.scene import CART
+
+SIDE, THICK, WALL = 8.0, 0.01, 0.3  # [m] of a drawn plane; height of a rail end
+NORMAL = 0.4  # [m] length of a drawn normal
+_SOLIDS = {
+    obstacles.SPHERE: Marker.SPHERE,
+    obstacles.BOX: Marker.CUBE,
+    obstacles.CYLINDER: Marker.CYLINDER,
+    obstacles.WALL_TIP: Marker.CUBE,
+}
+
+
+class ContactMarkers:
+    """The markers of contacts; those of what cannot be met are not shown."""
+
+    def __init__(self, frames: Frames):
+        self.floor = marker(frames, 10, "floor", Marker.CUBE, GREY)
+        self.ground = marker(frames, 19, "ground", Marker.CUBE, GREY)
+        self.ground.color.a = 0.15
+        self.stops = [marker(frames, 11 + k, "stops", Marker.CUBE, GREY) for k in range(4)]
+        self.sphere = marker(frames, 15, "obstacle", Marker.SPHERE, GREEN)
+        self.plane = marker(frames, 16, "obstacle", Marker.CUBE, GREEN)
+        self.points = marker(frames, 17, "contact_points", Marker.SPHERE_LIST, RED)
+        self.normals = marker(frames, 18, "contact_normals", Marker.LINE_LIST, BLUE)
+        self.forces = [arrow(frames, 20 + i, "contact_forces", RED) for i in range(world.FIXED)]
+        self._frames = frames
+        self.solids = []  # of the rows of `Contacts.obstacles`, each with its arrow
+        set_xyz(self.points.scale, (0.06, 0.06, 0.06))
+        self.normals.scale.x = 0.01
+        things = [self.floor, self.ground, *self.stops, self.sphere, self.plane]
+        self._fixed = [*things, self.points, self.normals]
+
+    @property
+    def markers(self) -> list[Marker]:
+        """All of them."""
+        return [*self._fixed, *self.forces, *self.solids]
+
+    def fill(self, sample: Sample) -> None:
+        """Refill the markers from a sample."""
+        C = sample.setup.system.contacts
+        _plane(self.floor, C.floor == 1.0, (*sample.x, C.floor_height), (0.0, 0.0, 1.0))
+        _plane(self.ground, C.floor == 0.0, (*sample.x, -CART[2]), (0.0, 0.0, 1.0))
+        self._rail_ends(C)
+        show(self.sphere, C.obstacle == world.SPHERE)
+        set_xyz(self.sphere.pose.position, C.obstacle_point)
+        set_xyz(self.sphere.scale, (2.0 * C.obstacle_radius,) * 3)
+        _plane(self.plane, C.obstacle == world.HALF_SPACE, C.obstacle_point, C.obstacle_normal)
+        self._obstacles(C, sample.elapsed)
+        self._presses(sample.touches)
+
+    def _obstacles(self, C: Contacts, elapsed: float) -> None:
+        """One shape for each row; one obstacle may have two rows, of which the first is shown."""
+        while len(self.solids) < len(C.obstacles):
+            k = len(self.solids)
+            self.solids.append(marker(self._frames, 100 + 2 * k, "obstacle", Marker.CUBE, GREEN))
+            self.forces.append(arrow(self._frames, 101 + 2 * k, "contact_forces", RED))
+        for k, solid in enumerate(self.solids):
+            row = C.obstacles[k] if k < len(C.obstacles) else None
+            shown = row is not None and row["kind"].item() in _SOLIDS
+            show(solid, shown)
+            if shown:
+                _solid(solid, row, obstacles.center(row, elapsed))
+
+    def _rail_ends(self, C: Contacts) -> None:
+        ends = [(j, end) for j in range(2) for end in (C.stop_low[j], C.stop_high[j])]
+        for wall, (j, end) in zip(self.stops, ends):
+            show(wall, math.isfinite(end))
+            if math.isfinite(end):
+                set_xyz(wall.pose.position, (end, 0.0, 0.0) if j == 0 else (0.0, end, 0.0))
+                set_xyz(wall.scale, (THICK, SIDE, WALL) if j == 0 else (SIDE, THICK, WALL))
+
+    def _presses(self, touches: tuple) -> None:
+        for force in self.forces:
+            show(force, False)
+        for touch in touches:
+            show(self.forces[touch.contact], True)
+            point_along(self.forces[touch.contact], touch.point, touch.force)
+        self.points.points = [_at(touch.point) for touch in touches]
+        ends = (
+            (touch.point, [p + NORMAL * n for p, n in zip(touch.point, touch.normal)])
+            for touch in touches
+        )
+        self.normals.points = [_at(end) for pair in ends for end in pair]
+        show(self.points, bool(touches))
+        show(self.normals, bool(touches))
+
+
+def _solid(shape: Marker, row, place: tuple) -> None:
+    """The shape of a row of `Contacts.obstacles` that is at `place` [m]."""
+    kind, size = row["kind"].item(), row["size"].tolist()
+    shape.type = _SOLIDS[kind]
+    if kind == obstacles.WALL_TIP:
+        _plane(shape, True, tuple(map(float, place)), tuple(row["axes"][0].tolist()))
+        return
+    set_xyz(shape.pose.position, tuple(map(float, place)))
+    set_quaternion(
+        shape.pose.orientation, conversion.convert(row["axes"].T, "matrix", "quaternion")
+    )
+    radii = {obstacles.SPHERE: (size[0],) * 3, obstacles.CYLINDER: (size[0], size[0], size[1])}
+    set_xyz(shape.scale, [2.0 * half for half in radii.get(kind, size)])
+
+
+def _at(point) -> Point:
+    return Point(x=point[0], y=point[1], z=point[2])
+
+
+def _plane(shape: Marker, shown: bool, point: tuple, normal: tuple) -> None:
+    """A thin square whose upper face goes through `point`; the half angle's quaternion turns e3 to
+    the normal.
+    """
+    show(shape, shown)
+    c = math.sqrt(0.5 * max(0.0, 1.0 + normal[2]))
+    turn = (
+        (c, -0.5 * normal[1] / c, 0.5 * normal[0] / c, 0.0) if c > 1e-6 else (0.0, 1.0, 0.0, 0.0)
+    )
+    set_quaternion(shape.pose.orientation, turn)
+    set_xyz(shape.pose.position, [p - 0.5 * THICK * n for p, n in zip(point, normal)])
+    set_xyz(shape.scale, (SIDE, SIDE, THICK))
+
 
 TRAIL = 150  # points: five seconds at the default rate
 

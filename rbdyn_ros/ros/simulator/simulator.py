@@ -1,28 +1,145 @@
 """The simulator node: it steps the plant, owns /clock, and publishes everything measured
 and true.
+
+The last seconds as a bag that `ros2 bag` reads.
+
+The services of the simulator that are always there.
 """
 
+import os
+from datetime import datetime, timezone
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
+from rclpy.serialization import serialize_message
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
 from rbdyn_ros.faults.options import FAULTS
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.parameters import obstacles
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
 from rbdyn_ros.ros.executor import events_executor
+from rbdyn_ros.ros.messages import sample, state_topics, wrench_topics
+from rbdyn_ros.ros.messages.frames import Frames
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.parameters import first
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import StartCondition, answers
-from rbdyn_ros.ros.simulator import bag
 from rbdyn_ros.ros.simulator.command_subscribers import CommandSubscribers
-from rbdyn_ros.ros.simulator.simulator_services import SimulatorServices
 from rbdyn_ros.ros.simulator.telemetry import Telemetry
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import setup
+from rbdyn_ros.simulation.plant import Setup
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.simulation.status import FAULT, STOPPED
 from rbdyn_ros.simulation.warm_up import warm_up
+from rbdyn_ros.types import Array
+
+
+class SimulatorServices:
+    """~/pause, ~/reset, ~/step, ~/reset_statistics, ~/dump."""
+
+    def __init__(self, node: Node, runner: Runner, dump):
+        """`dump(why)` writes the last seconds and returns the path."""
+        self._node, self._runner, self._dump = node, runner, dump
+        self._services = [
+            node.create_service(SetBool, "~/pause", self._pause),
+            node.create_service(Trigger, "~/reset", self._reset),
+            node.create_service(Trigger, "~/step", self._step),
+            node.create_service(Trigger, "~/reset_statistics", self._reset_statistics),
+            node.create_service(Trigger, "~/dump", self._write_dump),
+        ]
+
+    def destroy(self) -> None:
+        """Take the services off the graph."""
+        for service in self._services:
+            self._node.destroy_service(service)
+
+    def _pause(self, request, response):
+        return self._answer(
+            response, self._runner.pause() if request.data else self._runner.play()
+        )
+
+    def _step(self, request, response):
+        return self._answer(response, self._runner.step())
+
+    def _reset(self, request, response):
+        self._runner.reset()
+        return self._answer(response, "")
+
+    def _reset_statistics(self, request, response):
+        self._runner.reset_statistics()
+        return self._answer(response, "")
+
+    def _write_dump(self, request, response):
+        try:
+            response.message, response.success = str(self._dump("request")), True
+        except OSError as error:
+            response.message, response.success = f"no dump: {error}", False
+        return response
+
+    def _answer(self, response, refusal: str):
+        response.success, response.message = not refusal, refusal or self._runner.status
+        if not self._node.active:
+            response.success, response.message = False, "the node is not active"
+        return response
+
+
+def write(
+    directory: str,
+    why: str,
+    namespace: str,
+    frames: Frames,
+    setup: Setup,
+    past: tuple[Array, Array],
+) -> Path:
+    """Write what `Runner.past` gives as an MCAP bag named by the time and by `why`; its path.
+
+    OSError if that cannot be done.
+    """
+    path = folder(directory) / f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S.%fZ}_{why}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    prefix = namespace.rstrip("/")
+    topics = (
+        (f"{prefix}/joint_states", JointState, state_topics.Joints(frames)),
+        (f"{prefix}/odometry", Odometry, state_topics.Pose(frames)),
+        (f"{prefix}/wrench/cart", WrenchStamped, wrench_topics.CartForce(frames)),
+    )
+    store, gimbal = get_typestore(Stores.ROS2_JAZZY), GimbalJoints()
+    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as bag:
+        channels = [
+            (bag.add_connection(topic, _name(kind), typestore=store), source)
+            for topic, kind, source in topics
+        ]
+        for stamp, row in zip(*past):
+            values = row.tolist()
+            state = sample.of(
+                setup, int(stamp), values[:6], values[6:11], tuple(values[11:]), gimbal
+            )
+            for channel, source in channels:
+                bag.write(channel, int(stamp), serialize_message(source.fill(state)))
+    return path
+
+
+def folder(directory: str) -> Path:
+    """Where dumps go: `directory`, or the default under ROS's own home."""
+    if directory:
+        return Path(directory).expanduser()
+    return Path(os.environ.get("ROS_HOME") or Path.home() / ".ros") / "rbdyn_ros"
+
+
+def _name(kind) -> str:
+    package, _, _ = kind.__module__.partition(".")
+    return f"{package}/msg/{kind.__name__}"
+
 
 NAME = "pendulum_simulator"
 READERS = "readers"  # a condition of the start
@@ -160,7 +277,7 @@ class Simulator(ManagedNode):
     def _dump(self, why: str):
         directory = self.parameters.values["history.directory"]
         plant = self.runner.plant.setup
-        return bag.write(
+        return write(
             directory, why, self.get_namespace(), self.frames, plant, self.runner.recent_history()
         )
 
