@@ -1,4 +1,4 @@
-"""SE(3): hat, exp, log and their derivatives.
+"""SE(3): transforms, hat, exp, log, their derivatives, adjoint and coadjoint matrices.
 
 Twists V = (w, v) (..., 6), angular part FIRST; transforms (..., 4, 4).
 
@@ -12,11 +12,82 @@ and dlog_right, dlog_left are their inverses (dlog_right is the notebook's dlog,
 One principle gives every formula: se(3) is so(3) over the dual numbers, V = w + eps v with eps^2 =
 0. A function f(w^) of SO(3) becomes the 6 x 6 matrix [[f, 0], [f', f]], where f' is the derivative
 of f at w along v (G.5).
+
+Wrenches (mu, f) have the moment FIRST. On SO(3) the adjoint matrices are R and w^ themselves.
+Source: the notebook "Geometric Discrete Variational Dynamics", with two of its formulas corrected:
+the bracket's linear part is v1 x w2 PLUS w1 x v2, and the coadjoint's moment is R^T mu - (R^T p) x
+(R^T f).
+
+Homogeneous transforms T_IB (..., 4, 4) = [[R_IB, r_IB], [0, 1]]: r_IP = R_IB r_BP + r_IB.
+
+They take points from the body to the world frame. Source: Kindr kinematics sheet.
 """
 
 import numpy as np
 
-from rbdyn_ros.geometry import arguments, coefficients, homogeneous, so3
+from rbdyn_ros.geometry import arguments, coefficients, so3
+
+
+def transform(R, r) -> np.ndarray:
+    """T of a rotation matrix R (..., 3, 3) and a position r (..., 3) [m, world]."""
+    R, r = arguments.rotation_matrix(R, "R"), arguments.array(r, "r", 3)
+    T = np.zeros((*np.broadcast_shapes(R.shape[:-2], r.shape[:-1]), 4, 4))
+    T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, r, 1.0
+    return T
+
+
+def rotation(T) -> np.ndarray:
+    """R, the rotation of a transform."""
+    return arguments.transform(T, "T")[..., :3, :3]
+
+
+def position(T) -> np.ndarray:
+    """r, the position of a transform [m, world]."""
+    return arguments.transform(T, "T")[..., :3, 3]
+
+
+def inverse(T) -> np.ndarray:
+    """T_BI = [[R^T, -R^T r], [0, 1]]."""
+    R_t = np.swapaxes(rotation(T), -1, -2)
+    return transform(R_t, -(R_t @ position(T)[..., None])[..., 0])
+
+
+def apply(T, x) -> np.ndarray:
+    """The point x (..., 3) [m, body] in the world frame: R x + r."""
+    return (rotation(T) @ arguments.array(x, "x", 3)[..., None])[..., 0] + position(T)
+
+
+def Ad(T) -> np.ndarray:
+    """Ad_T = [[R, 0], [p^ R, R]] (..., 6, 6): a body twist in the world frame, T V^ T^-1 = (Ad_T
+    V)^.
+    """
+    R, p = rotation(T), position(T)
+    return np.concatenate(
+        [np.concatenate([R, np.zeros_like(R)], -1), np.concatenate([so3.hat(p) @ R, R], -1)], -2
+    )
+
+
+def ad(V) -> np.ndarray:
+    """ad_V = [[w^, 0], [v^, w^]] (..., 6, 6): the Lie bracket, ad_V W = (V^ W^ - W^ V^) vee."""
+    V = arguments.array(V, "V", 6)
+    S, Z = so3.hat(V[..., :3]), so3.hat(V[..., 3:])
+    return np.concatenate(
+        [np.concatenate([S, np.zeros_like(S)], -1), np.concatenate([Z, S], -1)], -2
+    )
+
+
+def coAd(T) -> np.ndarray:
+    """Ad_T^T (..., 6, 6): a world wrench in the body frame, (R^T mu - (R^T p) x (R^T f), R^T
+    f).
+    """
+    return np.swapaxes(Ad(T), -1, -2)
+
+
+def coad(V) -> np.ndarray:
+    """ad_V^T (..., 6, 6): (mu x w + f x v, f x w), the gyroscopic term of d(mu, f)/dt = ad_V^T
+    (mu, f).
+    """
+    return np.swapaxes(ad(V), -1, -2)
 
 
 def hat(V) -> np.ndarray:
@@ -41,15 +112,15 @@ def exp(V) -> np.ndarray:
     """The transform [[exp(w), Gamma(w) v], [0, 1]]."""
     V = arguments.twist(V, "V")
     w, v = V[..., :3], V[..., 3:]
-    return homogeneous.transform(so3.exp(w), (so3.dexp_right(w) @ v[..., None])[..., 0])
+    return transform(so3.exp(w), (so3.dexp_right(w) @ v[..., None])[..., 0])
 
 
 def log(T) -> np.ndarray:
     """The twist (w, Gamma(w)^-1 r) with w = log R, principal: |w| <= pi, exact to round-off up to
     and at pi.
     """
-    w = so3.log(homogeneous.rotation(T))
-    v = so3.dlog_right(w) @ homogeneous.position(T)[..., None]
+    w = so3.log(rotation(T))
+    v = so3.dlog_right(w) @ position(T)[..., None]
     return np.concatenate([w, v[..., 0]], axis=-1)
 
 

@@ -13,7 +13,7 @@ from std_msgs.msg import String
 
 from rbdyn_ros import tracebacks
 from rbdyn_ros.ros import diagnostics, qos
-from rbdyn_ros.ros.messages.frames import frames
+from rbdyn_ros.ros.messages.messages import frames
 from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.simulation.status import FAULT
 

@@ -1,11 +1,10 @@
 """A process with nodes in it: spin until SIGINT or SIGTERM, then end in good order.
 
-How the system and Python's collector treat a process of nodes: priority, processors, garbage.
-
-What is asked for and refused is said in one sentence, and the node goes on without it. What Python
-can do ends at its interpreter lock: a thread of high priority waits for the lock as long as
-another one holds it, `process.SWITCH_INTERVAL` at most per turn, and a page that is not in memory
-is waited for. Nothing here makes it a hard real-time program.
+Of priority, processors and garbage collection, what the system refuses is said in one sentence,
+and the node goes on without it. What Python can do ends at its interpreter lock: a thread of high
+priority waits for the lock as long as another one holds it, `process.SWITCH_INTERVAL` at most per
+turn, and a page that is not in memory is waited for. Nothing here makes it a hard real-time
+program.
 """
 
 import gc
@@ -22,7 +21,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from rbdyn_ros import tracebacks
 from rbdyn_ros.ros.executor import wait_set_executor
-from rbdyn_ros.ros.signals import Signals
+from rbdyn_ros.ros.start import Signals
 
 PRIVILEGE = (
     "give the user an `rtprio` and a `nice` limit "

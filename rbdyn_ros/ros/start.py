@@ -1,17 +1,45 @@
-"""Nodes in a process that ends with the one that started it: `python -m rbdyn_ros.ros.start
-PARENT NODE... --ros-args ...`.
+"""The executables of the nodes, and how they end.
 
-PARENT is the parent's process id. A parent that is killed takes nobody along; these notice.
+They listen to SIGINT and SIGTERM from before the imports, which take a second, to the last
+callback: a process that hears one ends with exit code 0.
 
-The executables. They listen to signals before the imports, which take a second.
+`python -m rbdyn_ros.ros.start PARENT NODE... --ros-args ...` runs nodes in a process that ends
+with the one that started it, of the process id PARENT, even if that is killed.
 """
 
 import faulthandler
 import os
+import signal
 import sys
 from importlib import import_module
 
-from rbdyn_ros.ros.signals import leave_at_once
+from rbdyn_ros import interrupts
+
+_NUMBERS = (signal.SIGINT, signal.SIGTERM)
+
+
+def leave_at_once() -> None:
+    """During the imports: nothing has begun that needs an end, and an exception would become an
+    ImportError.
+    """
+    for number in _NUMBERS:
+        signal.signal(number, lambda number, frame: os._exit(0))
+
+
+class Signals:
+    """A signal sets `stop`.
+
+    While `starting` it also raises SystemExit, for the warm-up may compile for a minute.
+    """
+
+    def __init__(self, starting: bool = False):
+        self.stop, self.starting = False, starting
+        interrupts.raising(SystemExit, _NUMBERS, when=self._heard)
+
+    def _heard(self, number: int) -> bool:
+        self.stop = True
+        return self.starting
+
 
 MODULES = {  # of the nodes, within rbdyn_ros.ros
     "simulator": "simulator.simulator",

@@ -7,8 +7,7 @@ from geometry_msgs.msg import WrenchStamped
 from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.evaluation.trial.trial import Trial
-from rbdyn_ros.ros.messages.frames import frames
-from rbdyn_ros.ros.messages.messages import set_xyz
+from rbdyn_ros.ros.messages.messages import frames, set_xyz
 from rbdyn_ros.simulation.status import RUNNING
 from rbdyn_ros.tools.demo_plan import DemoPlan, Push
 from rbdyn_ros.tools.demo_session import DemoSession, Interrupted, Over

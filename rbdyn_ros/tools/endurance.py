@@ -1,8 +1,6 @@
 """The endurance tests behind `python -m rbdyn_ros soak`: their nodes, parameters and
 output files.
 
-The picture of a soak: memory, round trip and skipped periods over time.
-
 The soak test: simulator and controller run for a long time, and nothing may grow, drift or
 queue.
 """
@@ -12,14 +10,14 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import psutil
 
 from rbdyn_ros.evaluation.latency.latency_limits import unanswered
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import share
-from rbdyn_ros.tools.endurance_limits import SETTLED, Check, Sample, judged
+from rbdyn_ros.tools import endurance_figure
+from rbdyn_ros.tools.endurance_limits import Check, Sample, judged
 from rbdyn_ros.tools.kills import Kills
 from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.tools.soak_watch import Over, Watch
@@ -62,38 +60,6 @@ def look(watch: Watch, processes: list[psutil.Process], begin: float) -> Sample:
         round_trip=trip,
         unanswered=unanswered(counts),
     )
-
-
-BLUE, ORANGE, GREY = "#1f6fb4", "#d9732b", "#8a8a8a"
-
-
-def write(samples: list[Sample], path: Path) -> None:
-    """Draw it into the PNG `path`. OSError if it cannot be written."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.0, 7.0), layout="constrained")
-    memory, trip, missed = figure.subplots(3, 1, sharex=True)
-    t = np.array([sample.t for sample in samples]) / 60.0
-    for rss, name, colour in zip(
-        np.array([sample.rss for sample in samples]).T, ("simulator", "controller"), (BLUE, ORANGE)
-    ):
-        memory.plot(t, rss - rss[0], color=colour, label=f"{name}: {rss[-1]:.0f} MiB at the end")
-    memory.axvspan(
-        0.0, SETTLED * t[-1], color=GREY, alpha=0.12, linewidth=0, label="left out: caches fill"
-    )
-    memory.legend(loc="upper right", fontsize=8, frameon=False)
-    memory.set_ylabel("memory, more than\nat the start [MiB]")
-    memory.set_ylim(-0.5, max(3.0, 1.2 * memory.get_ylim()[1]))
-    trip.plot(t, [sample.round_trip for sample in samples], color=BLUE)
-    trip.set_yscale("log")
-    trip.set_ylabel("round trip,\np50 of 1 s [ms]")
-    missed.plot(t, [sample.missed for sample in samples], color=BLUE)
-    missed.set_ylabel("periods skipped")
-    missed.set_ylim(bottom=0.0)
-    missed.set_xlabel("minutes")
-    for axes in (memory, trip, missed):
-        axes.grid(color=GREY, alpha=0.2)
-    figure.savefig(path, dpi=110)
 
 
 # Between a kill and a new start the rod falls: only a law that swings it up comes back from that.
@@ -147,7 +113,7 @@ class Endurance:
                 nodes.end()
                 watch.close()
         if name == "soak" and rows:
-            write(rows, self._folder / "soak.png")
+            endurance_figure.write(rows, self._folder / "soak.png")
         return Result(rows, checks, failure)
 
     def _test(self, name: str, size, nodes: NodeProcesses, watch: Watch) -> tuple:

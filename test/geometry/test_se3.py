@@ -9,7 +9,7 @@ import pytest
 from scipy.linalg import expm
 from scipy.special import bernoulli
 
-from rbdyn_ros.geometry import adjoint, homogeneous, se3, so3
+from rbdyn_ros.geometry import se3, so3
 from rbdyn_ros.numerics.finite_difference import jacobian
 
 CASES = json.loads((Path(__file__).parents[1] / "golden" / "dlog_cases.json").read_text())
@@ -30,7 +30,7 @@ def test_notebook_dlog_cases_as_printed_come_from_a_wrong_power(case):
     """The notebook multiplies by ad once per term instead of twice; that bug, and only that, gives
     its matrices.
     """
-    ad, B = adjoint.ad(case["V"]), bernoulli(60)
+    ad, B = se3.ad(case["V"]), bernoulli(60)
     power, total = ad, np.eye(6) - 0.5 * ad
     for j in range(2, 60, 2):
         power = power @ ad
@@ -55,8 +55,8 @@ def test_log_inverts_exp_up_to_and_at_pi(vectors):
 
 
 def test_dexp_is_the_derivative_of_exp(twists):
-    right = lambda a, b: se3.log(a @ homogeneous.inverse(b))  # noqa: E731
-    left = lambda a, b: se3.log(homogeneous.inverse(b) @ a)  # noqa: E731
+    right = lambda a, b: se3.log(a @ se3.inverse(b))  # noqa: E731
+    left = lambda a, b: se3.log(se3.inverse(b) @ a)  # noqa: E731
     for V in twists[::12]:
         assert np.allclose(se3.dexp_right(V), jacobian(se3.exp, V, minus=right).value, atol=1e-9)
         assert np.allclose(se3.dexp_left(V), jacobian(se3.exp, V, minus=left).value, atol=1e-9)
@@ -65,7 +65,7 @@ def test_dexp_is_the_derivative_of_exp(twists):
 def test_dlog_inverts_dexp_and_shifts_by_the_adjoint(twists):
     assert np.allclose(se3.dlog_right(twists) @ se3.dexp_right(twists), np.eye(6), atol=1e-12)
     assert np.allclose(se3.dlog_left(twists) @ se3.dexp_left(twists), np.eye(6), atol=1e-12)
-    shifted = se3.dlog_right(twists) @ adjoint.Ad(se3.exp(twists))
+    shifted = se3.dlog_right(twists) @ se3.Ad(se3.exp(twists))
     assert np.allclose(shifted, se3.dlog_left(twists), atol=1e-12)
 
 
@@ -78,40 +78,36 @@ def test_dexp_is_continuous_across_the_series_threshold():
 
 def test_adjoint_carries_twists(twists):
     T, V = se3.exp(twists[:30]), twists[30:]
-    carried = (adjoint.Ad(T) @ V[..., None])[..., 0]
-    assert np.allclose(T @ se3.hat(V) @ homogeneous.inverse(T), se3.hat(carried), atol=1e-12)
-    assert np.allclose(
-        adjoint.Ad(T[:15] @ T[15:]), adjoint.Ad(T[:15]) @ adjoint.Ad(T[15:]), atol=1e-12
-    )
+    carried = (se3.Ad(T) @ V[..., None])[..., 0]
+    assert np.allclose(T @ se3.hat(V) @ se3.inverse(T), se3.hat(carried), atol=1e-12)
+    assert np.allclose(se3.Ad(T[:15] @ T[15:]), se3.Ad(T[:15]) @ se3.Ad(T[15:]), atol=1e-12)
 
 
 def test_ad_is_the_bracket_and_generates_Ad(twists):
     V, W = twists[:30], twists[30:]
     a, b = se3.hat(V), se3.hat(W)
-    assert np.allclose(se3.hat((adjoint.ad(V) @ W[..., None])[..., 0]), a @ b - b @ a, atol=1e-12)
-    assert np.allclose([expm(x) for x in adjoint.ad(V)], adjoint.Ad(se3.exp(V)), atol=1e-11)
+    assert np.allclose(se3.hat((se3.ad(V) @ W[..., None])[..., 0]), a @ b - b @ a, atol=1e-12)
+    assert np.allclose([expm(x) for x in se3.ad(V)], se3.Ad(se3.exp(V)), atol=1e-11)
 
 
 def test_coadjoint_formulas_corrected(twists):
     """Cheat sheet 4.1 of the notebook lacks the second R^T; 2.1 is right."""
     T, F = se3.exp(twists[:30]), twists[30:]
-    R_t, p = np.swapaxes(homogeneous.rotation(T), -1, -2), homogeneous.position(T)
+    R_t, p = np.swapaxes(se3.rotation(T), -1, -2), se3.position(T)
     turn = lambda x: (R_t @ x[..., None])[..., 0]  # noqa: E731
     mu, f = F[:, :3], F[:, 3:]
     expected = np.concatenate([turn(mu) - np.cross(turn(p), turn(f)), turn(f)], axis=-1)
-    assert np.allclose((adjoint.coAd(T) @ F[..., None])[..., 0], expected, atol=1e-12)
+    assert np.allclose((se3.coAd(T) @ F[..., None])[..., 0], expected, atol=1e-12)
     w, v = twists[:30, :3], twists[:30, 3:]
     expected = np.concatenate([np.cross(mu, w) + np.cross(f, v), np.cross(f, w)], axis=-1)
-    assert np.allclose((adjoint.coad(twists[:30]) @ F[..., None])[..., 0], expected, atol=1e-12)
+    assert np.allclose((se3.coad(twists[:30]) @ F[..., None])[..., 0], expected, atol=1e-12)
 
 
 def test_transforms_compose_and_invert(twists):
     T, x = se3.exp(twists), np.array([0.3, -1.0, 2.0])
-    assert np.allclose(T @ homogeneous.inverse(T), np.eye(4), atol=1e-13)
-    assert np.allclose(
-        homogeneous.apply(homogeneous.inverse(T), homogeneous.apply(T, x)), x, atol=1e-12
-    )
-    assert np.allclose(homogeneous.apply(T, x), (T @ [*x, 1.0])[..., :3], atol=1e-13)
+    assert np.allclose(T @ se3.inverse(T), np.eye(4), atol=1e-13)
+    assert np.allclose(se3.apply(se3.inverse(T), se3.apply(T, x)), x, atol=1e-12)
+    assert np.allclose(se3.apply(T, x), (T @ [*x, 1.0])[..., :3], atol=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +118,7 @@ def test_transforms_compose_and_invert(twists):
         (lambda: se3.exp([1.0, 2.0, 3.0]), r"V has shape \(3,\); it must be \(\.\.\., 6\)"),
         (lambda: se3.dlog_right([2.0 * np.pi, 0, 0, 0, 0, 0]), "a multiple of 2 pi"),
         (lambda: se3.vee(np.eye(4)), "last row"),
-        (lambda: homogeneous.transform(np.eye(3), [0.0, np.nan, 0.0]), "not finite"),
+        (lambda: se3.transform(np.eye(3), [0.0, np.nan, 0.0]), "not finite"),
     ],
 )
 def test_bad_input_is_named(call, message):

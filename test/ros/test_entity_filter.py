@@ -8,7 +8,7 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
-from rbdyn_ros.ros.simulator.simulation_interfaces_services import Unsupported, entities, matching  # noqa: E402
+from rbdyn_ros.ros.simulator.entity_filter import Unsupported, entities, matching  # noqa: E402
 
 NAMES = ("cart", "pendulum")
 

@@ -16,8 +16,8 @@ pytest.importorskip(
 from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
-from rbdyn_ros.ros.messages import joint_bytes  # noqa: E402
-from rbdyn_ros.ros.messages.joint_bytes import JointBytes, columns  # noqa: E402
+from rbdyn_ros.ros.messages import cdr  # noqa: E402
+from rbdyn_ros.ros.messages.cdr import JointBytes, columns  # noqa: E402
 from rbdyn_ros.ros.messages.messages import set_stamp  # noqa: E402
 
 JOINTS, FIELDS = ("x", "y"), ("position", "velocity")
@@ -111,7 +111,7 @@ def test_the_other_order_of_bytes_is_read():
 
 def test_an_encoding_that_is_not_known_is_left_to_the_middleware(monkeypatch):
     monkeypatch.setattr(
-        joint_bytes,
+        cdr,
         "deserialize_message",
         lambda data, kind: message(["x", "y"], (2, 2, 0), stamp=5),
     )

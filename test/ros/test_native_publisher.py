@@ -18,8 +18,10 @@ from sensor_msgs.msg import Imu, JointState, MultiDOFJointState  # noqa: E402
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints  # noqa: E402
 from rbdyn_ros.parameters.tables import NODES, OFFLINE  # noqa: E402
 from rbdyn_ros.ros.messages import native_publisher, sample, state_topics  # noqa: E402
-from rbdyn_ros.ros.messages.frames import frames  # noqa: E402
-from rbdyn_ros.ros.messages.messages import nanoseconds  # noqa: E402
+from rbdyn_ros.ros.messages.messages import (
+    frames,  # noqa: E402
+    nanoseconds,  # noqa: E402
+)
 from rbdyn_ros.simulation import native_loop  # noqa: E402
 from rbdyn_ros.simulation.setup import plant_setup  # noqa: E402
 from rbdyn_ros.simulation.tick import TickState  # noqa: E402

@@ -20,7 +20,7 @@ from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints  # noqa: E40
 from rbdyn_ros.parameters import tables  # noqa: E402
 from rbdyn_ros.ros import description, rviz_view
 from rbdyn_ros.ros.messages import sample  # noqa: E402
-from rbdyn_ros.ros.messages.frames import frames  # noqa: E402
+from rbdyn_ros.ros.messages.messages import frames  # noqa: E402
 from rbdyn_ros.ros.simulator.markers import Markers  # noqa: E402
 from rbdyn_ros.simulation import setup  # noqa: E402
 from rbdyn_ros.simulation.runner import Runner  # noqa: E402

@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints  # noqa: E402
 from rbdyn_ros.parameters.tables import NODES, OFFLINE  # noqa: E402
 from rbdyn_ros.ros.messages import sample, state_topics  # noqa: E402
-from rbdyn_ros.ros.messages.frames import frames  # noqa: E402
+from rbdyn_ros.ros.messages.messages import frames  # noqa: E402
 from rbdyn_ros.ros.messages.template import Template  # noqa: E402
 from rbdyn_ros.simulation.setup import plant_setup  # noqa: E402
 

@@ -15,8 +15,8 @@ pytest.importorskip(
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 
-from rbdyn_ros.ros.messages.force_command import ForceCommand  # noqa: E402
 from rbdyn_ros.ros.messages.messages import nanoseconds, set_stamp, set_xyz, xyz  # noqa: E402
+from rbdyn_ros.ros.messages.template import ForceCommand  # noqa: E402
 from rbdyn_ros.ros.simulator import command_subscribers  # noqa: E402
 from rbdyn_ros.ros.simulator.command_subscribers import WrenchBytes  # noqa: E402
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.tools import endurance
+from rbdyn_ros.tools import endurance_figure
 from rbdyn_ros.tools.endurance_limits import Check, Sample, judged
 
 TICK = 0.002
@@ -64,5 +64,5 @@ def test_what_is_not_known_proves_nothing():
 
 
 def test_the_picture_is_drawn(tmp_path):
-    endurance.write(run(n=50), tmp_path / "soak.png")
+    endurance_figure.write(run(n=50), tmp_path / "soak.png")
     assert (tmp_path / "soak.png").stat().st_size > 10_000

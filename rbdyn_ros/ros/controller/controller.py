@@ -30,8 +30,8 @@ from rbdyn_ros.ros.controller.controller_supervisor import (
 from rbdyn_ros.ros.controller.sensor_synchronizer import join
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
 from rbdyn_ros.ros.executor import events_executor
-from rbdyn_ros.ros.messages.force_command import ForceCommand
 from rbdyn_ros.ros.messages.messages import labelled, xyz
+from rbdyn_ros.ros.messages.template import ForceCommand
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.parameters import first
 from rbdyn_ros.ros.process import run

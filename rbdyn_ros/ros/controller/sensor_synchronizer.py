@@ -16,7 +16,7 @@ from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.parameters.controller import ObserverOptions
 from rbdyn_ros.ros.controller.state_synchronizer import CART, StateSynchronizer
 from rbdyn_ros.ros.diagnostics import OK, WARN, Line
-from rbdyn_ros.ros.messages.joint_bytes import columns
+from rbdyn_ros.ros.messages.cdr import columns
 from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.schema import record

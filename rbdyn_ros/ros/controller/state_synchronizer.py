@@ -13,8 +13,7 @@ from sensor_msgs.msg import JointState
 
 from rbdyn_ros.control.observer.continuity import JumpDetector
 from rbdyn_ros.ros.diagnostics import Line
-from rbdyn_ros.ros.messages.cdr import Layout, Walk
-from rbdyn_ros.ros.messages.joint_bytes import JointBytes, columns
+from rbdyn_ros.ros.messages.cdr import JointBytes, Layout, Walk, columns
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.types import State

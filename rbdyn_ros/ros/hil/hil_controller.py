@@ -12,7 +12,7 @@ from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.controller.state_synchronizer import StateSynchronizer
 from rbdyn_ros.ros.diagnostics import Finding
-from rbdyn_ros.ros.messages.force_command import ForceCommand
+from rbdyn_ros.ros.messages.template import ForceCommand
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.wire.frame import FORCE, STATE, Frame
 from rbdyn_ros.wire.line import Line

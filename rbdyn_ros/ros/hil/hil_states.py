@@ -14,7 +14,7 @@ from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.ros import description, qos
-from rbdyn_ros.ros.messages import sample, state_topics, transforms
+from rbdyn_ros.ros.messages import sample, state_topics
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.types import System
 
@@ -33,7 +33,7 @@ class HilStates:
         self._joints, self._pose, self._moving = (
             state_topics.Joints(frames),
             state_topics.Pose(frames),
-            transforms.Moving(frames),
+            state_topics.Moving(frames),
         )
         managed = (
             (JointState, "joint_states", qos.OFFERED),
@@ -51,7 +51,7 @@ class HilStates:
         self._latched[0].publish(
             String(data=description.urdf(self._setup, values["cart.force_limit"], imu))
         )
-        self._latched[1].publish(transforms.static(frames, self._setup, imu))
+        self._latched[1].publish(state_topics.static(frames, self._setup, imu))
         self._sample(0, (0.0, 0.0, 1.0) + 8 * (0.0,), (0.0, 0.0))  # compiles
 
     def publish(self, stamp: int, numbers: tuple[float, ...], force: tuple[float, float]) -> None:

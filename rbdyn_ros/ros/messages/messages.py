@@ -1,8 +1,63 @@
-"""The only place where quaternions change order: wxyz in this library, xyzw in ROS messages."""
+"""Parts of messages, their classes by name, and the names of frames.
+
+This is the only place where quaternions change order: wxyz in this library, xyzw in ROS messages.
+The frames of the tree: world -> cart_link -> (ball joint) pendulum_link, and what sits on the rod.
+"""
+
+from importlib import import_module
+from typing import NamedTuple
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Quaternion
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+
+
+class Frames(NamedTuple):
+    """Frame names, the prefix included."""
+
+    world: str
+    cart: str  # origin at the joint, axes of the world
+    rod: str  # origin at the joint, z along the rod
+    com: str
+    tip: str
+    imu: str
+    disturbance: str  # where the last disturbance acted, axes of the rod
+    contact: str  # where contacts press, axes of the world
+    cart_x: str  # the links between the URDF's hinges
+    roll: str
+    pitch: str
+
+
+def frames(prefix: str = "") -> Frames:
+    """The frames under a prefix. ValueError for a leading slash, which tf2 forbids."""
+    if prefix.startswith("/"):
+        raise ValueError(f"frame_prefix is '{prefix}'; it must not start with a slash")
+    names = (
+        "world",
+        "cart_link",
+        "pendulum_link",
+        "pendulum_com",
+        "pendulum_tip",
+        "imu_link",
+        "disturbance",
+        "contact",
+        "cart_x_link",
+        "pendulum_roll_link",
+        "pendulum_pitch_link",
+    )
+    return Frames(*(prefix + name for name in names))
+
+
+def message_class(kind: str) -> type | None:
+    """The class of "package/msg/Name"; None if its package is not installed, or does not have
+    it.
+    """
+    package, _, name = kind.split("/")
+    try:
+        return getattr(import_module(f"{package}.msg"), name, None)
+    except ImportError:
+        return None
+
 
 SECOND = 1_000_000_000  # [ns]
 

@@ -1,19 +1,152 @@
-"""The state of the plant as messages: each is made once and refilled, as an object or, where it is
-sent most, as bytes.
+"""The state of the plant, its wrenches, its frames and the diagnostics of its step as messages.
+
+Each is made once and refilled, as an object or, where it is sent most, as bytes.
+
+In the frame tree the cart and the rod hang directly below `world` and the cart. The links between
+the URDF's hinges are leaves of the same tree, so that RViz finds a transform for every link, with
+or without a robot_state_publisher's help.
 """
 
 import array
+import math
+from collections.abc import Callable
 
 import numpy as np
-from geometry_msgs.msg import Transform, Twist, Wrench
+from geometry_msgs.msg import Transform, TransformStamped, Twist, Wrench, WrenchStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from std_msgs.msg import Float64MultiArray
+from tf2_msgs.msg import TFMessage
 
 from rbdyn_ros.geometry import vec
-from rbdyn_ros.ros.messages.frames import Frames
-from rbdyn_ros.ros.messages.messages import set_stamp, set_xyz, xyzw
+from rbdyn_ros.mechanics.pendulum.world import NAMES
+from rbdyn_ros.mechanics.pendulum.world import names as contact_names
+from rbdyn_ros.ros.messages.messages import (
+    Frames,
+    labelled,
+    set_quaternion,
+    set_stamp,
+    set_xyz,
+    xyzw,
+)
 from rbdyn_ros.ros.messages.sample import Sample
 from rbdyn_ros.ros.messages.template import Template
+from rbdyn_ros.simulation.plant import Setup
+
+Vector = tuple[float, float, float]
+
+# of ~/integrator
+LABELS = (
+    "time",  # [s] simulated
+    "energy",  # [J]
+    "energy_drift",  # [J] energy - energy at the start - work done since
+    "momentum_x",  # [kg m/s]
+    "momentum_y",
+    "angular_momentum_z",  # [kg m^2/s] about the world's origin
+    "spin_momentum",  # [kg m^2/s]
+    "constraint_residual",  # |quaternion| - 1
+    "newton_residual",
+    "iterations",  # per step
+    "step_time_us",  # [us] of computing per step
+    "impacts",  # since the last reset
+)
+
+
+def diagnostic_labels(impulses: tuple[str, ...]) -> tuple[str, ...]:
+    """The labels where these can be met.
+
+    Their impulses along the normal since the last reset [N s] follow the others.
+    """
+    return (*LABELS, *(f"contact_impulse_{name}" for name in impulses))
+
+
+class StepDiagnosticsTopic:
+    """~/integrator, std_msgs/Float64MultiArray: the diagnostics of the newest step, labelled."""
+
+    def __init__(self):
+        self._met = NAMES
+        self.message = labelled(diagnostic_labels(NAMES))
+
+    def fill(self, sample: Sample) -> Float64MultiArray:
+        """The message, refilled from a sample."""
+        e, met = sample.diagnostics, contact_names(sample.setup.system.contacts)
+        if met != self._met:
+            self._met, self.message = met, labelled(diagnostic_labels(met))
+        self.message.data = array.array(
+            "d",
+            (
+                sample.stamp * 1e-9,
+                e.energy,
+                e.balance,
+                *e.momentum,
+                e.angular,
+                e.spin,
+                e.norm_error,
+                e.residual,
+                e.iterations,
+                1e6 * e.step_time,
+                float(e.impacts),
+                *e.impulses,
+            ),
+        )
+        return self.message
+
+
+class Moving:
+    """/tf."""
+
+    def __init__(self, frames: Frames):
+        edges = (
+            (frames.world, frames.cart),
+            (frames.cart, frames.rod),
+            (frames.rod, frames.disturbance),
+            (frames.world, frames.contact),
+            (frames.world, frames.cart_x),
+            (frames.cart, frames.roll),
+            (frames.roll, frames.pitch),
+        )
+        self.message = TFMessage(transforms=[_edge(*edge) for edge in edges])
+
+    def fill(self, sample: Sample) -> TFMessage:
+        """The message, refilled from a sample."""
+        cart, rod, disturbance, contact, cart_x, roll, pitch = self.message.transforms
+        for transform in self.message.transforms:
+            set_stamp(transform.header.stamp, sample.stamp)
+        set_xyz(cart.transform.translation, (*sample.x, 0.0))
+        set_quaternion(rod.transform.rotation, sample.Q)
+        set_xyz(disturbance.transform.translation, sample.disturbance[6:])
+        set_xyz(contact.transform.translation, sample.pressure()[0])
+        set_xyz(cart_x.transform.translation, (sample.x[0], 0.0, 0.0))
+        set_quaternion(roll.transform.rotation, _turn(0, sample.angles[0]))
+        set_quaternion(pitch.transform.rotation, _turn(1, sample.angles[1]))
+        return self.message
+
+
+def static(frames: Frames, setup: Setup, imu_position: float) -> TFMessage:
+    """/tf_static: what sits on the rod, in one message."""
+    along = (
+        (frames.com, setup.system.center),
+        (frames.tip, setup.params.rod_length),
+        (frames.imu, imu_position),
+    )
+    message = TFMessage(transforms=[_edge(frames.rod, child) for child, _ in along])
+    for transform, (_, distance) in zip(message.transforms, along):
+        transform.transform.translation.z = distance
+    return message
+
+
+def _edge(parent: str, child: str) -> TransformStamped:
+    edge = TransformStamped(child_frame_id=child)
+    edge.header.frame_id = parent
+    edge.transform.rotation.w = 1.0
+    return edge
+
+
+def _turn(axis: int, angle: float) -> tuple:
+    turn = [math.cos(0.5 * angle), 0.0, 0.0, 0.0]
+    turn[1 + axis] = math.sin(0.5 * angle)
+    return tuple(turn)
+
 
 JOINTS = (
     "cart_x_joint",
@@ -151,3 +284,37 @@ class Inertial(_Templated):
 def friction(sample: Sample) -> tuple[float, float, float]:
     """The joint's viscous torque on the rod (3,) [N m, body]."""
     return vec.scale(-sample.setup.system.joint_damping, sample.w)
+
+
+class WrenchTopic:
+    """geometry_msgs/WrenchStamped in a frame whose origin is the point where the wrench acts."""
+
+    def __init__(self, frame: str, wrench: Callable[[Sample], tuple[Vector, Vector]]):
+        self.message, self._wrench = WrenchStamped(), wrench
+        self.message.header.frame_id = frame
+
+    def fill(self, sample: Sample) -> WrenchStamped:
+        """The message, refilled from a sample."""
+        force, torque = self._wrench(sample)
+        set_stamp(self.message.header.stamp, sample.stamp)
+        set_xyz(self.message.wrench.force, force)
+        set_xyz(self.message.wrench.torque, torque)
+        return self.message
+
+
+def wrench_topics(frames: Frames) -> dict[str, WrenchTopic]:
+    """The topics below wrench/ by name.
+
+    `cart`: the force that acts on the cart, after the limit and the watchdog. `joint`: what the
+    ball joint does to the rod, constraint force and friction, in body axes. `contact`: what floor,
+    rail ends and obstacle do to the pendulum, mean over the last step, in world axes; zero while
+    all are open. `disturbance`: what acts on the rod, in body axes, at its own point of the rod.
+    """
+    return {
+        "cart": WrenchTopic(frames.cart, lambda s: ((*s.force, 0.0), (0.0, 0.0, 0.0))),
+        "joint": WrenchTopic(frames.rod, lambda s: (s.body(s.reaction), friction(s))),
+        "contact": WrenchTopic(frames.contact, lambda s: s.pressure()[1:]),
+        "disturbance": WrenchTopic(
+            frames.disturbance, lambda s: (s.body(s.disturbance[:3]), s.body(s.disturbance[3:6]))
+        ),
+    }

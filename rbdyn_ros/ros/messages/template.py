@@ -8,6 +8,7 @@ Odometry. To write thirteen numbers where they stand in the bytes of the last on
 import struct
 from collections.abc import Callable
 
+from geometry_msgs.msg import WrenchStamped
 from rclpy.serialization import serialize_message
 
 from rbdyn_ros.ros.messages.cdr import HEAD
@@ -65,3 +66,20 @@ class Template:
         for (packer, place), block in zip(self._places, blocks):
             packer.pack_into(self._bytes, place, *block)
         return bytes(self._bytes)
+
+
+class ForceCommand:
+    """cart/command, made once: a force on the cart, in answer to a state."""
+
+    def __init__(self, frame: str):
+        message = WrenchStamped()
+        message.header.frame_id = frame
+        self._template = Template(message, self._put, (2,))
+
+    def packed(self, stamp: int, force: tuple[float, float]) -> bytes:
+        """Its bytes with the stamp [ns] of the state and the force (2,) [N, world]."""
+        return self._template.packed(stamp, force)
+
+    @staticmethod
+    def _put(message: WrenchStamped, force: tuple) -> None:
+        message.wrench.force.x, message.wrench.force.y = map(float, force)

@@ -20,7 +20,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 from rosbags.typesys import Stores, get_typestore
 
 from rbdyn_ros.parameters.tables import NODES
-from rbdyn_ros.ros.messages.message_types import message_class
+from rbdyn_ros.ros.messages.messages import message_class
 from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.ros.process import run

@@ -21,8 +21,7 @@ from std_srvs.srv import SetBool
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import OK, WARN, Line
-from rbdyn_ros.ros.messages.message_types import message_class
-from rbdyn_ros.ros.messages.messages import set_stamp
+from rbdyn_ros.ros.messages.messages import message_class, set_stamp
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers

@@ -16,8 +16,7 @@ from std_msgs.msg import Float64MultiArray
 
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.messages.cdr import Layout, Walk
-from rbdyn_ros.ros.messages.frames import Frames
-from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
+from rbdyn_ros.ros.messages.messages import Frames, nanoseconds, xyz
 from rbdyn_ros.simulation.command import (
     UNSTAMPED,
     Command,

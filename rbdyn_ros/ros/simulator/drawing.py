@@ -4,8 +4,7 @@ from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
-from rbdyn_ros.ros.messages.frames import Frames
-from rbdyn_ros.ros.messages.messages import set_xyz
+from rbdyn_ros.ros.messages.messages import Frames, set_xyz
 
 METRES_PER_NEWTON = 0.05
 ORANGE, GREY, WHITE = (0.85, 0.45, 0.15), (0.55, 0.6, 0.65), (1.0, 1.0, 1.0)

@@ -15,8 +15,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from rbdyn_ros.geometry import conversion
 from rbdyn_ros.mechanics.pendulum import obstacles, world
-from rbdyn_ros.ros.messages.frames import Frames
-from rbdyn_ros.ros.messages.messages import set_quaternion, set_stamp, set_xyz
+from rbdyn_ros.ros.messages.messages import Frames, set_quaternion, set_stamp, set_xyz
 from rbdyn_ros.ros.messages.sample import Sample
 from rbdyn_ros.ros.simulator.drawing import (
     BLUE,

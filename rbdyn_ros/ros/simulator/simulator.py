@@ -27,8 +27,8 @@ from rbdyn_ros.parameters import obstacles
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
 from rbdyn_ros.ros.executor import events_executor
-from rbdyn_ros.ros.messages import sample, state_topics, wrench_topics
-from rbdyn_ros.ros.messages.frames import Frames
+from rbdyn_ros.ros.messages import sample, state_topics
+from rbdyn_ros.ros.messages.messages import Frames
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.parameters import first
 from rbdyn_ros.ros.process import run
@@ -111,7 +111,7 @@ def write(
     topics = (
         (f"{prefix}/joint_states", JointState, state_topics.Joints(frames)),
         (f"{prefix}/odometry", Odometry, state_topics.Pose(frames)),
-        (f"{prefix}/wrench/cart", WrenchStamped, wrench_topics.CartForce(frames)),
+        (f"{prefix}/wrench/cart", WrenchStamped, state_topics.wrench_topics(frames)["cart"]),
     )
     store, gimbal = get_typestore(Stores.ROS2_JAZZY), GimbalJoints()
     with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as bag:

@@ -34,12 +34,11 @@ from visualization_msgs.msg import MarkerArray
 from rbdyn_ros.faults.pipeline import COUNTED
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.ros import description, qos
-from rbdyn_ros.ros.messages import sample, state_topics, transforms, wrench_topics
-from rbdyn_ros.ros.messages.frames import Frames
-from rbdyn_ros.ros.messages.messages import labelled, set_stamp
+from rbdyn_ros.ros.messages import sample, state_topics
+from rbdyn_ros.ros.messages.messages import Frames, labelled, set_stamp
 from rbdyn_ros.ros.messages.native_publisher import NativePublisher
 from rbdyn_ros.ros.messages.sample import Sample
-from rbdyn_ros.ros.messages.step_diagnostics_topic import StepDiagnosticsTopic
+from rbdyn_ros.ros.messages.state_topics import StepDiagnosticsTopic
 from rbdyn_ros.ros.simulator.markers import Markers
 from rbdyn_ros.simulation.plant import Setup
 from rbdyn_ros.simulation.runner import Runner
@@ -262,7 +261,7 @@ class Telemetry:
             )
         )
         if values["rates.tf"]:
-            self._static.publish(transforms.static(self._frames, setup, values["imu.position"]))
+            self._static.publish(state_topics.static(self._frames, setup, values["imu.position"]))
             self._static_sent = True
         elif self._static_sent:
             self._static.publish(TFMessage())  # what is latched would contradict who publishes now
@@ -315,16 +314,14 @@ class Telemetry:
             (inertial, make(Imu, "imu/data"), ()),
         ]
         wrench = [
-            (wrench_topics.CartForce(frames).fill, (), make(WrenchStamped, "wrench/cart")),
-            (wrench_topics.JointWrench(frames).fill, (), make(WrenchStamped, "wrench/joint")),
-            (wrench_topics.ContactWrench(frames).fill, (), make(WrenchStamped, "wrench/contact")),
-            (wrench_topics.Push(frames).fill, (), make(WrenchStamped, "wrench/disturbance")),
+            (topic.fill, (), make(WrenchStamped, f"wrench/{name}"))
+            for name, topic in state_topics.wrench_topics(frames).items()
         ]
         integrator = [
             (StepDiagnosticsTopic().fill, (), make(Float64MultiArray, "~/integrator")),
             (FaultCounts().fill, (), make(Float64MultiArray, "~/faults")),
         ]
-        tf = [(transforms.Moving(frames).fill, (), make(TFMessage, "/tf", qos.TRANSFORMS))]
+        tf = [(state_topics.Moving(frames).fill, (), make(TFMessage, "/tf", qos.TRANSFORMS))]
         markers = [(Markers(frames).fill, (), make(MarkerArray, "~/markers"))]
         topics = (state, wrench, integrator, tf, markers)
         return [(values[f"rates.{name}"], group) for name, group in zip(_GROUPS, topics)]
