@@ -77,9 +77,9 @@ def derivative(system, s, u):
     return casadi.vertcat(velocity, turn, acceleration)
 
 
-def planner(system, options: Options) -> do_mpc.controller.MPC:
-    """do-mpc's controller for the plant: stand over a reference that may be changed, within the
-    force limit.
+def planner(system, options: Options, aim: np.ndarray) -> do_mpc.controller.MPC:
+    """do-mpc's controller for the plant: stand over `aim` (2,) [m], which may be changed in place,
+    within the force limit.
     """
     model = do_mpc.model.Model("continuous", "SX")
     s, u = model.set_variable("_x", "s", (11, 1)), model.set_variable("_u", "u", (2, 1))
@@ -108,11 +108,10 @@ def planner(system, options: Options) -> do_mpc.controller.MPC:
         -options.force_limit,
         options.force_limit,
     )
-    mpc.aim = np.zeros(2)
     template = mpc.get_tvp_template()
 
     def aimed(_):
-        template["_tvp", :, "reference"] = mpc.aim
+        template["_tvp", :, "reference"] = aim
         return template
 
     mpc.set_tvp_fun(aimed)
@@ -123,15 +122,16 @@ def planner(system, options: Options) -> do_mpc.controller.MPC:
 class CasadiMpc:
     """Plans every `replan` seconds, and holds the plan's first force until then."""
 
-    def __init__(self, mpc, options: Options):
-        self.mpc, self.options = mpc, options
+    def __init__(self, system, options: Options):
+        self.options, self.aim = options, np.zeros(2)
+        self.mpc = planner(system, options, self.aim)
         self.reset()
 
     def command(self, t, state, reference):
         """Force on the cart (2,) [N, world]."""
         if not self.planned <= t < self.planned + self.options.replan - 1e-9:
             s = np.concatenate((state.q, state.v))
-            self.mpc.aim[:] = reference
+            self.aim[:] = reference
             if self.planned == math.inf:
                 self.mpc.x0 = s
                 self.mpc.set_initial_guess()
@@ -147,7 +147,7 @@ class CasadiMpc:
 
 
 def design(model, params, options):
-    return CasadiMpc(planner(model.build(params), options), options)
+    return CasadiMpc(model.build(params), options)
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ class Options(NamedTuple):
 def plant(system, period: float) -> control.StateSpace:
     """One axis near upright, sampled: force [N] in, e out. `system` is `model.build(params)`."""
     A, B = linearisation.upright(system)
-    return control.c2d(control.ss(A, B, np.eye(4), np.zeros((4, 1))), period, "zoh")
+    return control.StateSpace(A, B, np.eye(4), np.zeros((4, 1))).sample(period, "zoh")
 
 
 def gains(sampled: control.StateSpace, force_weight: float) -> np.ndarray:
@@ -40,7 +40,7 @@ def gains(sampled: control.StateSpace, force_weight: float) -> np.ndarray:
 
 def loop(sampled: control.StateSpace, K: np.ndarray) -> control.StateSpace:
     """The open loop K (z - A)^-1 B, cut at the force."""
-    return control.ss(sampled.A, sampled.B, K.reshape(1, 4), 0.0, sampled.dt)
+    return control.StateSpace(sampled.A, sampled.B, K.reshape(1, 4), 0.0, sampled.dt)
 
 
 def margins(opened: control.StateSpace) -> tuple:

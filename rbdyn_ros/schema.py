@@ -14,9 +14,10 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from numbers import Integral, Real
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 Record = TypeVar("Record")
+Made = TypeVar("Made", bound=NamedTuple)
 
 _EXPONENT = re.compile(
     r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+"
@@ -93,7 +94,7 @@ def flat(made: NamedTuple, prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def checked(made: Record, source: str, prefix: str = "") -> Record:
+def checked(made: Made, source: str, prefix: str = "") -> Made:
     """Return a record that was made in Python, each field in its own type; ValueError for the
     first out of range.
     """
@@ -126,7 +127,7 @@ def _fields(record: type, prefix: str) -> tuple[_Field, ...]:
     return tuple(found)
 
 
-def _declared(hint: Any, declared: Parameter, default: object) -> Parameter:
+def _declared(hint: Any, declared: Parameter, default: Any) -> Parameter:
     """The parameter with the kind, the length and the default that follow from the field."""
     arguments = typing.get_args(hint)
     if type(None) in arguments:
@@ -218,7 +219,7 @@ def _allowed(parameter: Parameter, value: object) -> bool:
     return all(_in_range(parameter, element) for element in elements)
 
 
-def _in_range(parameter: Parameter, value: object) -> bool:
+def _in_range(parameter: Parameter, value: Any) -> bool:
     if isinstance(value, str):
         choices = _choices(parameter)
         return not choices or value in choices
@@ -227,11 +228,11 @@ def _in_range(parameter: Parameter, value: object) -> bool:
     return low <= value <= high and not (parameter.low_open and value == low)
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _is_list(value: object) -> bool:
+def _is_list(value: object) -> TypeGuard[Iterable[Any]]:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, dict))
 
 
@@ -245,7 +246,7 @@ def _int(value: object) -> int | None:
     return int(value) if isinstance(value, Integral) or float(value).is_integer() else None
 
 
-def _float(value: object) -> float | None:
+def _float(value: Any) -> float | None:
     if not _is_number(value) and not (isinstance(value, str) and _EXPONENT.fullmatch(value)):
         return None
     try:

@@ -7,11 +7,15 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros.optional import no_ros
 from rbdyn_ros.parameters.command_line import number, parameter_files, voice
 from rbdyn_ros.schema import Parameter
+
+if TYPE_CHECKING:
+    from rbdyn_ros.evaluation.bench import Subject
+    from rbdyn_ros.evaluation.suite import Suite
 
 COMMAND = "python -m rbdyn_ros evaluate"
 HELP = "Evaluate a control law: a table, JSON, a page with figures."
@@ -31,8 +35,8 @@ WAITING = Parameter("--waiting", 20.0, "s", "", low=0.0, low_open=True)
 class Plan(NamedTuple):
     """What the options ask for."""
 
-    suite: object  # `evaluation.suite.Suite`
-    subject: object  # `evaluation.bench.Subject`
+    suite: "Suite"
+    subject: "Subject"
     jobs: int
     out: Path
     resume: bool

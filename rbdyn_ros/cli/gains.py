@@ -62,7 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     elsewhere.
     """
     try:
-        out = try_file(arguments.out, "--out") if arguments.out else None
+        if arguments.out:
+            try_file(arguments.out, "--out")
         options, gains = designed(arguments.controller, arguments.params_file)
         text = {"text": _text, "c": _header, "json": _json}[arguments.format](
             arguments.controller, options, gains
@@ -70,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.out:
             print(text, end="")
             return DONE
-        _, elsewhere = write_or_rescue(out, lambda draft: draft.write_text(text))
+        _, elsewhere = write_or_rescue(arguments.out, lambda draft: draft.write_text(text))
     except OSError as error:
         return _say(f"{error.filename or arguments.out}: {error.strerror}", BAD_INPUT)
     except ValueError as error:

@@ -3,7 +3,7 @@
 import argparse
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rbdyn_ros import parameters
 from rbdyn_ros.files import try_file, write_or_rescue
@@ -67,18 +67,19 @@ class Job(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `job`, as those of the files are."""
     option = parser.add_argument
-    many = dict(action="append", default=[])
     option(
         "--params-file",
         metavar="F",
+        action="append",
+        default=[],
         help="Read parameters from this ROS YAML file; may be repeated, later files take effect.",
-        **many,
     )
     option(
         "--set",
         metavar="NAME=VALUE",
+        action="append",
+        default=[],
         help="Set one parameter, which overrides the files; may be repeated.",
-        **many,
     )
     for word, name in SHORT.items():
         of_model = ", or the step of a model [s] (default: 0.001)" if word == "step" else ""
@@ -153,11 +154,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         return _listed()
     try:
-        planned = job(arguments)
         if arguments.model:
             from rbdyn_ros.simulation import model_run
 
-            return model_run.run(planned, _say)
+            return model_run.run(model_job(arguments), _say)
+        planned = job(arguments)
         _note_last_row(planned)
         if fault := _warm_up(planned):
             return _say(f"{fault}; nothing was written", NOT_CONVERGED)
@@ -167,8 +168,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     with Interruption() as stop:
         if planned.loop:
-            return _kept_loop(planned, *_controlled(planned, stop), stop)
-        return _kept(planned, *_simulated(planned, stop), stop)
+            return _kept_loop(planned, planned.loop, stop)
+        return _kept(planned, stop)
 
 
 def _listed() -> int:
@@ -186,13 +187,18 @@ def _listed() -> int:
     return DONE
 
 
-def job(arguments: argparse.Namespace) -> "Job | ModelJob":
-    """The run that the arguments ask for; ValueError with one sentence for what does not fit."""
-    out = _writable(Path(arguments.out))
-    if arguments.model:
-        from rbdyn_ros.simulation import model_run
+def model_job(arguments: argparse.Namespace) -> "ModelJob":
+    """The run of --model that the arguments ask for; ValueError as of `job`."""
+    from rbdyn_ros.simulation import model_run
 
-        return model_run.job(arguments, out, _for_events(arguments.events))
+    return model_run.job(arguments, _writable(Path(arguments.out)), _for_events(arguments.events))
+
+
+def job(arguments: argparse.Namespace) -> Job:
+    """The run of the pendulum that the arguments ask for; ValueError with one sentence for what
+    does not fit.
+    """
+    out = _writable(Path(arguments.out))
     if arguments.picture:
         raise ValueError("--picture is given without --model; it draws models only")
     if arguments.impact_law:
@@ -306,9 +312,9 @@ def _warm_up(job: Job) -> str:
     return ""
 
 
-def _controlled(job: Job, stop: "Interruption") -> tuple:
+def _controlled(job: Job, loop: "Loop", stop: "Interruption") -> "tuple[ClosedLoop, float]":
     """(the closed loop's run, wall time [s])."""
-    from rbdyn_ros.evaluation.trial.closed_loop_table import run as loop
+    from rbdyn_ros.evaluation.trial import closed_loop_table
     from rbdyn_ros.progress import bar
 
     duration = job.rows.every * job.rows.count
@@ -319,16 +325,17 @@ def _controlled(job: Job, stop: "Interruption") -> tuple:
             return not stop.signal
 
         began = time.perf_counter()
-        run = loop(job.loop, duration, go_on)
+        run = closed_loop_table.run(loop, duration, go_on)
         return run, time.perf_counter() - began
 
 
-def _kept_loop(job: Job, run: "ClosedLoop", seconds: float, stop: "Interruption") -> int:
-    """Write the rows of a closed loop, say so, and return the exit code."""
+def _kept_loop(job: Job, loop: "Loop", stop: "Interruption") -> int:
+    """Run a closed loop, write its rows, say so, and return the exit code."""
     from rbdyn_ros.evaluation.trial import closed_loop_table
     from rbdyn_ros.simulation.record import write_table
 
-    table = closed_loop_table.columns(job.loop, run, job.rows.steps)
+    run, seconds = _controlled(job, loop, stop)
+    table = closed_loop_table.columns(loop, run, job.rows.steps)
     try:
         out, elsewhere = write_or_rescue(job.out, lambda draft: write_table(table, draft))
     except OSError as error:
@@ -338,10 +345,10 @@ def _kept_loop(job: Job, run: "ClosedLoop", seconds: float, stop: "Interruption"
         )
     pace = f"{run.t[-1] / seconds:.3g} times real time"
     work = (
-        f"{len(run.t) - 1} commands of the law {job.loop.name}, one in {job.loop.period:g} s, in "
+        f"{len(run.t) - 1} commands of the law {loop.name}, one in {loop.period:g} s, in "
         f"{seconds:.2g} s, {pace}"
     )
-    print(f"{out}: {len(table['t'])} rows; {work}; {closed_loop_table.summary(job.loop, run)}")
+    print(f"{out}: {len(table['t'])} rows; {work}; {closed_loop_table.summary(loop, run)}")
     if elsewhere:
         _say(elsewhere, CANNOT_WRITE)
     if run.fault or run.ended:
@@ -350,7 +357,7 @@ def _kept_loop(job: Job, run: "ClosedLoop", seconds: float, stop: "Interruption"
     return CANNOT_WRITE if elsewhere else DONE
 
 
-def _simulated(job: Job, stop: "Interruption") -> tuple:
+def _simulated(job: Job, stop: "Interruption") -> "tuple[Record, float, Any]":
     """(record, wall time [s], the integrator's options as the run left them)."""
     from rbdyn_ros.progress import bar
     from rbdyn_ros.simulation.loop import run as loop
@@ -379,10 +386,11 @@ def _simulated(job: Job, stop: "Interruption") -> tuple:
     return record._replace(t=times(rows.every, len(record.t))), seconds, options
 
 
-def _kept(job: Job, record: "Record", seconds: float, options: tuple, stop: "Interruption") -> int:
-    """Write the rows, say so, and return the exit code."""
+def _kept(job: Job, stop: "Interruption") -> int:
+    """Simulate, write the rows, say so, and return the exit code."""
     from rbdyn_ros.simulation.record import write, write_events
 
+    record, seconds, options = _simulated(job, stop)
     try:
         out, elsewhere = write_or_rescue(job.out, lambda draft: write(record, draft))
         if job.events:

@@ -9,13 +9,17 @@ import signal
 import time
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros import console
 from rbdyn_ros.files import write_or_rescue
 from rbdyn_ros.parameters.command_line import number, voice
 from rbdyn_ros.parameters.yaml_file import Override, assignment
 from rbdyn_ros.schema import Parameter
+
+if TYPE_CHECKING:
+    from rbdyn_ros.campaigns.plan import Plan
+    from rbdyn_ros.campaigns.store import Store
 
 COMMAND = "python -m rbdyn_ros sweep"
 HELP = "Run a campaign over grids and random samples of parameters."
@@ -35,8 +39,8 @@ RETRIES = 3  # new sets of workers, where some died
 class Job(NamedTuple):
     """What the options ask for."""
 
-    plan: object  # campaigns.plan.Plan
-    store: object  # campaigns.store.Store
+    plan: "Plan"
+    store: "Store"
     jobs: int
     compiled: bool
     scheduler: str | None

@@ -92,7 +92,9 @@ def over_ros(case: Case) -> str:
 class Score:
     """Cases in, `Judged` out; the parts of a case are gathered."""
 
-    def __init__(self, cases: list, keep: Callable[[Judged], None], show: Callable[[float], None]):
+    def __init__(
+        self, cases: list, keep: Callable[[Judged], None], show: Callable[[float], object]
+    ):
         self.tasks = deque(Task(case) for case in cases)
         self._keep, self._show, self._total, self._done = keep, show, len(cases), 0.0
         # case's name -> {start of the part: rows}, and how many starts are expected

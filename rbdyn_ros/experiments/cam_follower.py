@@ -38,7 +38,8 @@ def follow(params: cam_follower.Params, u: float, v: float, h: float, turns: int
     c, dc, _ = cam_follower.motion(w, 0.0)
     y, V = np.array([u - c]), np.array([v - dc])
     total, chunk, done = int(np.ceil(turns * turn / h)), int(np.ceil(20.0 * turn / h)), 0
-    strobes, impacts, deepest, first = [np.array([[u, v]])], [], 0.0, None
+    strobes, impacts, deepest = [np.array([[u, v]])], [], 0.0
+    first: tuple[Array, ...] = ()
     while done < total:
         n = min(chunk, total - done)
         times = h * np.arange(done, done + n + 1)
@@ -64,7 +65,7 @@ def follow(params: cam_follower.Params, u: float, v: float, h: float, turns: int
         hit = np.flatnonzero((impulses[:, 0] > 0.0) & (velocities[:-1, 0] < 0.0))
         impacts.append(np.column_stack([w * times[hit + 1], velocities[hit, 0]]))
         deepest = max(deepest, -positions.min())
-        first = (times, state[:, 0]) if first is None else first
+        first = first or (times, state[:, 0])
         done += n
     return Stepped(h, np.vstack(strobes), np.vstack(impacts), deepest, *first)
 
@@ -163,7 +164,7 @@ def _tables(params: Params, orbit, runs: list) -> dict:
     tail = orbit.strobes[SKIPPED:]
     agreement = {
         "step": np.array([r.h for r in runs]),
-        "ks": np.array([ks_2samp(r.strobes[SKIPPED:, 0], tail[:, 0]).statistic for r in runs]),
+        "ks": np.array([ks_2samp(r.strobes[SKIPPED:, 0], tail[:, 0])[0] for r in runs]),
         "distance_mean": np.array(
             [_distance(r.strobes[SKIPPED:, 0], tail[-12:, 0]).mean() for r in runs]
         ),

@@ -5,7 +5,7 @@ mechanics/network/event_driven flies from impact to impact: other coordinates, a
 integrator and another solver than the pendulum's steppers.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,7 +80,7 @@ def _candidates(system: System) -> tuple:
     C, found, origin = system.contacts, [], (0.0, 0.0, 0.0)
     tip = (0.0, 0.0, C.length - system.center)
     if C.floor:
-        law = {"mu": C.floor_friction, "e": C.floor_restitution}
+        law: dict[str, Any] = {"mu": C.floor_friction, "e": C.floor_restitution}
         height = (0.0, 0.0, C.floor_height)
         found.append((world.FLOOR, pairs.corner(ROD, tip, s=height, **law)))
     for i, ends in enumerate(zip(C.stop_low, C.stop_high)):
@@ -95,7 +95,7 @@ def _candidates(system: System) -> tuple:
         ball = geoms.sphere(C.obstacle_radius, position=C.obstacle_point)
         found += [(world.OBSTACLE, pair) for pair in geoms.pairs_between(line, ball, **law)]
     if C.obstacle == world.HALF_SPACE:
-        plane = {"n": C.obstacle_normal, "s": C.obstacle_point}
+        plane: dict[str, Any] = {"n": C.obstacle_normal, "s": C.obstacle_point}
         found.append((world.OBSTACLE, pairs.corner(ROD, tip, **plane, **law)))
     return [i for i, _ in found], [pair for _, pair in found]
 

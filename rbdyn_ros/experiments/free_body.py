@@ -14,6 +14,7 @@ in the step.
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.types import Array, State, System
@@ -40,7 +41,7 @@ def build(inertia: tuple[float, float, float], mass: float = 1.0) -> System:
     return System(0.0, 0.0, 0.0, float(mass), 0.0, tuple(I.tolist()), 0.0, 0.0)
 
 
-def turning(q: Array, w: Array) -> State:
+def turning(q: ArrayLike, w: ArrayLike) -> State:
     """The state with attitude q (4,) [wxyz] and angular velocity w (3,) [rad/s, body]."""
     q = np.asarray(q, float)
     return State(

@@ -61,6 +61,7 @@ def moved(machine: Scene, method: str, h: float, rows: int, every: int = 1) -> r
 
 def support(machine: Scene, record: runs.Record) -> np.ndarray:
     """The force (rows, 3) [N] with which all joints to the world hold the machine."""
+    assert machine.constraints is not None
     world = machine.constraints.rows.b == WORLD
     of_world = [
         world[machine.constraints.joint.index(joint)] for joint in range(len(record.names))

@@ -5,6 +5,7 @@ curves.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import moreau_jean as of_models
@@ -67,7 +68,9 @@ def march_model(model: models.Model, h: float, steps: int) -> March:
     return March(h * np.arange(steps + 1), q, v, np.array(rows_p).reshape(steps, -1))
 
 
-def march_linear(linear: moreau_jean_linear.Linear, forces: Array, q: Array, v: Array) -> March:
+def march_linear(
+    linear: moreau_jean_linear.Linear, forces: Array, q: ArrayLike, v: ArrayLike
+) -> March:
     """len(forces) - 1 steps of moreau_jean_linear; ValueError if one fails."""
     size = len(linear.C)
     n, q, v = len(forces) - 1, vector(q, "q", size), vector(v, "v", size)

@@ -45,7 +45,9 @@ def run(short: bool, progress) -> Outcome:
     return Outcome(tables, _claims(tables))
 
 
-def slid(params: scenes.Block, v0: float, h: float, duration: float) -> tuple[Array, float]:
+def slid(
+    params: scenes.Block, v0: float, h: float, duration: float
+) -> tuple[dict[str, Array], float]:
     """(the track, the largest tilt of the quaternion) of a slide."""
     run = march_model(model.build(*scenes.block(params, v0)), h, int(np.ceil(duration / h)))
     _, downhill = scenes.slope_axes(params)

@@ -38,6 +38,7 @@ def settled(
     every `keep`-th step is kept (0: none). RuntimeError if a step fails.
     """
     model, rows, problems = models.build(*stack), [], []
+    assert stack.pairs is not None
     level = np.arange(len(stack.pairs.kind)) // on_a_level
     for k in range(round(duration / h)):
         if not models.advance(model, h, 1):
@@ -52,7 +53,7 @@ def settled(
         )
         if keep and k % keep == 0 and force[0] > 0.0:
             problems.append(_problem(model, h))
-    return Settling(*(np.array(column) for column in zip(*rows)), problems)
+    return Settling._make([*map(np.array, zip(*rows)), problems])
 
 
 def _problem(model: models.Model, h: float) -> fc3d.Problem:
@@ -270,7 +271,10 @@ def _draw_overhang(axes, tables: dict) -> None:
             }
             axes.add_patch(
                 Rectangle(
-                    -scenes.HALF[[0, 2]], *2.0 * scenes.HALF[[0, 2]], transform=where, **look
+                    (-scenes.HALF[0], -scenes.HALF[2]),
+                    *2.0 * scenes.HALF[[0, 2]],
+                    transform=where,
+                    **look,
                 )
             )
     axes.plot([-0.75, 0.0, 0.0], [0.0, 0.0, -0.15], color=figures.COLOURS["truth"], linewidth=2.0)

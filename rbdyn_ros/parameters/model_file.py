@@ -72,7 +72,7 @@ SHAPES = {  # of bodies: the function, and the sizes that it needs
     "rod": (shapes.rod, ("length",)),
     "none": (shapes.Body, ("mass", "inertia")),
 }
-TIME = dict(unit="s", description="", low=0.0, low_open=True)
+_TIME = Parameter("", None, "s", "", low=0.0, low_open=True)
 TOP = _table(
     Parameter("title", None, "", "", kind="string"),
     _vector("gravity", "m/s^2"),
@@ -81,9 +81,9 @@ TOP = _table(
     Parameter("view", None, "", "", kind="string", choices=("xz", "yz", "xy")),
     Parameter("impact_law", None, "", "", kind="string", choices=restitution.LAWS),
     Parameter("whole_steps", None, "", "", kind="bool"),
-    Parameter("step", None, **TIME),
-    Parameter("duration", None, **TIME),
-    Parameter("every", None, **TIME),
+    _TIME._replace(name="step"),
+    _TIME._replace(name="duration"),
+    _TIME._replace(name="every"),
 )
 PLACE = (_vector("position", "m"), _vector("orientation", "", 4), _vector("rpy", "rad"))
 SIZES = (
@@ -222,7 +222,9 @@ def read(path: Path) -> ModelFile:
     return ModelFile(
         scene.Scene(bodies, joints, geoms, contacts, springs=springs, **whole),
         top.get("title", path.stem),
-        *(top.get(word) for word in ("step", "duration", "every")),
+        top.get("step"),
+        top.get("duration"),
+        top.get("every"),
         top.get("view", "xz"),
         top.get("impact_law", restitution.LAWS[0]),
         top.get("whole_steps", False),

@@ -53,7 +53,9 @@ def attitude(rpy) -> tuple[float, ...]:
 
 
 def read(
-    path: Path, positions: Mapping[str, float] = _NOTHING, rates: Mapping[str, float] = _NOTHING
+    path: Path,
+    positions: Mapping[str, tuple[float, str]] = _NOTHING,
+    rates: Mapping[str, tuple[float, str]] = _NOTHING,
 ) -> Robot:
     """The robot in a file, its joints at `positions` [rad] or [m] and moving at `rates`.
 
@@ -77,8 +79,9 @@ def read(
         owner = {}  # link -> the topmost link of its body; the root's is the world
         for link in order:
             joint = above.get(link)
-            fixed = joint is not None and joint.type == "fixed"
-            owner[link] = owner[joint.parent] if fixed else (link if joint else scene.GROUND)
+            owner[link] = link if joint else scene.GROUND
+            if joint is not None and joint.type == "fixed":
+                owner[link] = owner[joint.parent]
         return _robot(robot, above, frames, owner)
     except ValueError as error:
         sentence = str(error)
@@ -207,7 +210,7 @@ def _body(name: str, links: list, frames: dict) -> shapes.Body:
             f"link {name} moves and has no mass; give it an <inertial>, or a fixed joint"
         )
     mass = sum(m for m, _, _ in parts)
-    center = sum(m * x for m, x, _ in parts) / mass
+    center = sum((m * x for m, x, _ in parts), np.zeros(3)) / mass
     total = np.zeros((3, 3))
     for m, x, J in parts:
         d = x - center
@@ -268,7 +271,7 @@ def _placed(frame: Frame, origin) -> Frame:
     )
 
 
-def _shape(geometry) -> tuple | None:
+def _shape(geometry) -> tuple[str, str, tuple[float, ...]] | None:
     """(kind, body, size) of a geom; None for a mesh."""
     match type(geometry).__name__:
         case "Box":

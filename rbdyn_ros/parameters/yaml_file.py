@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import yaml
+from yaml.composer import ComposerError
 
 from rbdyn_ros.parameters import obstacles, tables
 from rbdyn_ros.schema import Parameter, check
@@ -34,7 +35,7 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent, index):
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark
-            raise yaml.composer.ComposerError(
+            raise ComposerError(
                 None, None, "ROS does not read aliases: write the value again", mark
             )
         return super().compose_node(parent, index)
@@ -63,9 +64,8 @@ def read(path: str | Path, what: str = "parameter file") -> list[Entry]:
         entries = list(_entries(loader, loader.get_single_node(), path))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise ValueError(
-            f"{path}:{mark.line + 1}: broken YAML: {error.problem or error.context}"
-        ) from None
+        line = f":{mark.line + 1}" if mark else ""
+        raise ValueError(f"{path}{line}: broken YAML: {error.problem or error.context}") from None
     except yaml.YAMLError as error:  # a character that YAML forbids: it has no mark
         raise ValueError(f"{path}: broken YAML: {' '.join(str(error).split())}") from None
     except RecursionError:
@@ -230,15 +230,15 @@ def _obstacles(found: Mapping, overrides: tuple) -> tuple:
 
 
 def _entries(loader: _Loader, root: yaml.Node | None, path) -> Iterator[Entry]:
-    _require_mapping(root, "the file", path)
-    if _is_plain(root):
-        _refuse_bare_sections(root, path)
-        yield from _values(loader, root, path, "", "")
+    top = _mapping(root, "the file", path)
+    if _is_plain(top):
+        _refuse_bare_sections(top, path)
+        yield from _values(loader, top, path, "", "")
     else:
-        yield from _sections(loader, root, path, "")
+        yield from _sections(loader, top, path, "")
 
 
-def _is_plain(node: yaml.Node) -> bool:
+def _is_plain(node: yaml.Node | None) -> bool:
     """Whether no key at or below the node is `ros__parameters`."""
     if not isinstance(node, yaml.MappingNode):
         return True
@@ -257,8 +257,8 @@ def _refuse_bare_sections(root: yaml.MappingNode, path) -> None:
 def _sections(loader: _Loader, node: yaml.MappingNode, path, section: str) -> Iterator[Entry]:
     for key, value in _pairs(node, path):
         if key.value == _MARK:
-            _require_mapping(value, f"`{_MARK}:`", path)
-            yield from _values(loader, value, path, section, "")
+            values = _mapping(value, f"`{_MARK}:`", path)
+            yield from _values(loader, values, path, section, "")
         elif isinstance(value, yaml.MappingNode) and not _is_plain(value):
             yield from _sections(loader, value, path, f"{section}/{key.value.strip('/')}")
         else:
@@ -300,10 +300,12 @@ def _constructed(loader: _Loader, node: yaml.Node, path, name: str) -> object:
         ) from None
 
 
-def _require_mapping(node: yaml.Node | None, what: str, path) -> None:
-    if not isinstance(node, yaml.MappingNode):
-        where = path if node is None else f"{path}:{_line(node)}"
-        raise ValueError(f"{where}: {what} holds no parameters; write `name: value` lines")
+def _mapping(node: yaml.Node | None, what: str, path) -> yaml.MappingNode:
+    """The node itself; ValueError if it is no mapping."""
+    if isinstance(node, yaml.MappingNode):
+        return node
+    where = path if node is None else f"{path}:{_line(node)}"
+    raise ValueError(f"{where}: {what} holds no parameters; write `name: value` lines")
 
 
 def _refuse_repetition(entries: list[Entry], path) -> None:

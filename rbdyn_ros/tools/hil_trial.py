@@ -72,10 +72,13 @@ class HilTrial:
         rclpy.try_shutdown()
 
     def play(
-        self, duration: float, interrupted: Callable[[], object], show: Callable[[str], object]
+        self,
+        duration: float,
+        interrupted: Callable[[], object],
+        show: Callable[[Callable[[], str]], object],
     ) -> Trial:
-        """Watch `duration` [s] from the first command of the board on; `show(line)` is called all
-        the while.
+        """Watch `duration` [s] from the first command of the board on; `show(what gives the line)`
+        is called all the while.
         """
         end, stall, began = EPOCH_NS + round(1e9 * duration), StallDetector(), math.nan
         while self._topic_observer.stamp < end and not interrupted() and not self.failure:

@@ -42,7 +42,7 @@ LONGEST = 120.0  # [s] of a run that can be kept
 
 @contextmanager
 def ros_bench(
-    subject: Subject, ros: tuple[str, ...], out: Path, stop: Interruption
+    subject: Subject, ros: tuple[float | None, bool], out: Path, stop: Interruption
 ) -> Iterator["RosBench"]:
     """A bench, ended with everything that it started.
 

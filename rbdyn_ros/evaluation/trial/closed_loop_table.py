@@ -14,9 +14,11 @@ import numpy as np
 
 from rbdyn_ros import parameters
 from rbdyn_ros.control import options, select
+from rbdyn_ros.control.options import Controller
 from rbdyn_ros.evaluation.trial.trial import tilt
 from rbdyn_ros.faults.mismatch import actual
 from rbdyn_ros.faults.options import FAULTS, SEED, faults
+from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
 from rbdyn_ros.parameters.controller import CONTROLLER
@@ -24,7 +26,7 @@ from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import closed_loop
 from rbdyn_ros.simulation.closed_loop import ClosedLoop
 from rbdyn_ros.simulation.record import COLUMNS
-from rbdyn_ros.types import Array, Contacts
+from rbdyn_ros.types import Array, Contacts, State
 
 STATE = COLUMNS[
     : COLUMNS.index("iterations")
@@ -35,13 +37,13 @@ COMMAND_TIMEOUT = 10.0  # [s] for one command of the law
 class Loop(NamedTuple):
     """A law and the plant that it is closed around."""
 
-    law: object
+    law: Controller
     name: str  # of the law, in sentences
     period: float  # [s]
     reference: tuple  # (2,) [m]
     params: spherical_pendulum.Params  # declared
-    integrator: object
-    state: object
+    integrator: Integrator
+    state: State
     conditions: closed_loop.Conditions
 
 

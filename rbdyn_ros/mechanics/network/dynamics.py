@@ -38,8 +38,8 @@ class OfNetwork:
 
     def speeds(self, t: float, q: Array, v: Array, some: list[int]) -> Array:
         """u of the interactions `some`, one after the other."""
-        q, v = self._q(q), self._v(v)
-        return np.concatenate([np.empty(0), *(self._speed(t, q, v, k) for k in some)])
+        parts = self._q(q), self._v(v)
+        return np.concatenate([np.empty(0), *(self._speed(t, *parts, k) for k in some)])
 
     def rates(self, q: Array, v: Array) -> Array:
         """dq/dt."""
@@ -48,9 +48,9 @@ class OfNetwork:
 
     def delassus(self, t: float, q: Array, some: list[int]) -> tuple[Array, Array]:
         """(G (m, m), carried (m, n)) of the interactions `some`: what impulses do to u and v."""
-        q = self._q(q)
-        M = tuple(s.mass(x) for s, x in zip(self.net.systems, q))
-        rows = [second_order.rows(self.net, self.net.interactions[k], t, q) for k in some]
+        parts = self._q(q)
+        M = tuple(s.mass(x) for s, x in zip(self.net.systems, parts))
+        rows = [second_order.rows(self.net, self.net.interactions[k], t, parts) for k in some]
         if not rows:
             return np.empty((0, 0)), np.empty((0, sum(len(m) for m in M)))
         G, carried = second_order.delassus(rows, M)

@@ -79,7 +79,12 @@ def options(
 
 
 def run(
-    net: Network, t: float, q: Array, v: Array, times: Array, options: Options = Options()
+    net: Network,
+    t: float,
+    q: tuple[Array, ...],
+    v: tuple[Array, ...],
+    times: Array,
+    options: Options = Options(),
 ) -> Run:
     """From (t, q, v), tuples with a part for each system, to the last of `times` (k,), increasing,
     each >= t.
@@ -137,15 +142,19 @@ class Event(NamedTuple):
     impulses: Array  # of the closed rows, in the order of the interactions
 
 
+Watched = tuple[int, Callable[[float, Array], float]]  # a contact, or _PHASE; what falls to zero
+
+
 class EventDrivenRun:
     """The state of a run: where it is, what is closed, what was seen."""
 
     def __init__(
-        self, system: System, t: float, q: Array, v: Array, times: Array, options: NamedTuple
+        self, system: System, t: float, q: Array, v: Array, times: Array, options: Options
     ):
         self.system, self.times, self.options = system, times, options
         self.t, self.q, self.v = t, q, v
-        self.rows, self.events = [], []
+        self.rows: list[Array] = []
+        self.events: list[Event] = []
         self.equalities = [k for k, law in enumerate(system.laws) if isinstance(law, Equality)]
         self.contacts = [k for k in range(len(system.laws)) if k not in self.equalities]
         self.closed, self.sliding = self.equalities, {}
@@ -251,7 +260,7 @@ class EventDrivenRun:
             return []
         return ended
 
-    def hop(self, watched: list[int], rising: list[int], hop: float) -> list[int]:
+    def hop(self, watched: list[Watched], rising: list[int], hop: float) -> list[int]:
         """Integrate at most as long as the contacts just left surely rise; the contacts whose
         events ended it.
         """
@@ -274,7 +283,7 @@ class EventDrivenRun:
             min(max(u / fall, 0.25 * self.options.rest_time), longest) if fall > 0.0 else longest
         )
 
-    def integrate_flight(self, watched: list[int], end: float) -> list[int]:
+    def integrate_flight(self, watched: list[Watched], end: float) -> list[int]:
         """solve_ivp from here to `end` or the first event; the contacts whose events ended it."""
         self.require_held()
         functions = [f for _, f in watched]
@@ -332,7 +341,7 @@ class EventDrivenRun:
         )
 
     def impact(
-        self, some: list[int], rebound: bool, still: tuple[int, ...] = ()
+        self, some: list[int], rebound: bool, still: Sequence[int] = ()
     ) -> tuple[Array, Array]:
         """(v^+, P) of the impulse problem of the interactions `some`; without rebound u_N^+ = 0,
         for those `still` u^+ = 0.

@@ -259,7 +259,7 @@ def reach(system: FirstOrder, t: float, x: Array, multiplier: Array) -> list[int
     n = len(system.M)
     if np.linalg.matrix_rank(system.M) < n:
         return [0] * len(multiplier)
-    found = [None] * len(multiplier)
+    found: list[int | None] = [None] * len(multiplier)
     for shift in (0.0, _NEARBY):
         at = t, x + shift * (1.0 + np.abs(x)), multiplier + shift * (1.0 + np.abs(multiplier))
         A, B = (
@@ -269,9 +269,8 @@ def reach(system: FirstOrder, t: float, x: Array, multiplier: Array) -> list[int
         C, D = system.C(*at), system.D(*at)
         for j in range(len(found)):
             degree = _least(A, B, C[j], D[j])
-            found[j] = (
-                degree if found[j] is None else min(found[j], n + 1 if degree is None else degree)
-            )
+            known = found[j]
+            found[j] = degree if known is None else min(known, n + 1 if degree is None else degree)
     return found
 
 

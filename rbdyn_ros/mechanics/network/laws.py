@@ -10,7 +10,7 @@ impulse over a step.
 rows normal, tangent (, tangent).
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from rbdyn_ros.mechanics.network.arguments import number
 
@@ -51,6 +51,7 @@ class Friction3d(NamedTuple):
 
 
 Law = Equality | Complementarity | NewtonImpact | Friction2d | Friction3d
+Kind = TypeVar("Kind", bound=Law)
 KNOWN = (Equality, Complementarity, NewtonImpact, Friction2d, Friction3d)
 WITH_TANGENTS = (Friction2d, Friction3d)
 ROWS = {
@@ -61,7 +62,7 @@ ROWS = {
 }  # of one contact, which has one gap; equalities take any number
 
 
-def checked(law: Law) -> Law:
+def checked(law: Kind) -> Kind:
     """The law itself; ValueError for one that is none of these, or whose numbers are out of
     range.
     """

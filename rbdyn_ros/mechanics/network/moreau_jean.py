@@ -171,13 +171,15 @@ def _smooth(system, force, t, q, v, end, h, theta) -> tuple:
 
 def _newton(net, closed, before, force, t, q, v, end, h, options) -> tuple:
     """One iteration (N.17): (v, Solution, the rows H that it used)."""
-    W, free, after = [], [], []
+    W: list[Array] = []
+    free: list[Array] = []
+    after: tuple[Array, ...] = ()
     for s, F, x, a, b in zip(net.systems, force, q, v, end):
         R, M, y = _smooth(s, F, t, x, a, b, h, options.theta)
         k = h * options.theta
         W.append(M - k * s.damping(t + h, y, b) - k * k * s.stiffness(t + h, y, b))
         free.append(b - second_order.solved(W[-1], R, f"iteration matrix of system {len(W) - 1}"))
-        after.append(y)
+        after = (*after, y)
     some = [net.interactions[k] for k in closed]
     rows = [second_order.rows(net, one, t + h, after) for one in some]
     if not rows:

@@ -89,7 +89,7 @@ def embedded(closed: list[tuple[int, Law]]) -> tuple[Array, Array]:
     return np.array(at), np.array(mu)
 
 
-def violation(y: Array, multiplier: Array, laws: list[Law]) -> float:
+def violation(y: Array, multiplier: Array, laws: list[tuple[int, Law]]) -> float:
     """How far (y, lambda) is from Equality and Complementarity: max |y|, |min(y, lambda)|,
     relative to those above 1.
     """

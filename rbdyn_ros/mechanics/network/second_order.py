@@ -11,7 +11,7 @@ relation, its law and the systems that it couples, whose q and v it takes one af
 tangential rows of a contact have a direction but no y: their value is zero.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -292,7 +292,7 @@ def rows(
     return blocks
 
 
-def velocity(blocks: dict[int, Array], drift: Array, v: tuple[Array, ...]) -> Array:
+def velocity(blocks: dict[int, Array], drift: Array, v: Sequence[Array]) -> Array:
     """u = sum H^i v_i + drift (m,) (N.7)."""
     return sum((H @ v[i] for i, H in blocks.items()), drift)
 

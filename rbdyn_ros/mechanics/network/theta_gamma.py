@@ -104,7 +104,7 @@ def start(system: FirstOrder, t: float, x: Array, multiplier: Array) -> Step:
                 f"row {j} of y has a law that no multiplier can keep: lambda appears {seen}; at "
                 "most the second is allowed"
             )
-    return Step(t, x, multiplier, y, r, 0, 0.0, True, "", max(degrees, default=0))
+    return Step(t, x, multiplier, y, r, 0, 0.0, True, "", max(filter(None, degrees), default=0))
 
 
 def step(system: FirstOrder, last: Step, h: float, options: Options = Options()) -> Step:

@@ -51,7 +51,7 @@ def build(params: Params) -> System:
 def _in_floats(contacts: Contacts) -> Contacts:
     """Integers as floats: each other type would compile the stepper once more."""
     numbers = (tuple(map(float, v)) if isinstance(v, tuple) else float(v) for v in contacts[:-1])
-    return Contacts(*numbers, contacts.obstacles)
+    return Contacts._make([*numbers, contacts.obstacles])
 
 
 def _check(system: System) -> None:
