@@ -139,7 +139,7 @@ def test_a_signal_while_it_starts_is_no_error(moment, number):
     differ.
     """
     code = (
-        "from rbdyn_ros.ros import signals, start; signals.leave_at_once(); print('listening', "
+        "from rbdyn_ros.ros import start; start.leave_at_once(); print('listening', "
         "flush=True);"
         "raise SystemExit(start.simulator())"
     )
