@@ -15,7 +15,7 @@ from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValu
 
 from rbdyn_ros.parameters.tables import NODES  # noqa: E402
 from rbdyn_ros.ros import description  # noqa: E402
-from rbdyn_ros.ros.messages import sample, state_topics, transforms  # noqa: E402
+from rbdyn_ros.ros.messages import sample, state_topics  # noqa: E402
 from rbdyn_ros.ros.parameters import _descriptor  # noqa: E402
 from rbdyn_ros.ros.simulator.markers import Markers  # noqa: E402
 from rbdyn_ros.ros.viewer import observation, surroundings  # noqa: E402
@@ -50,7 +50,7 @@ def test_odometry_joints_and_transforms_tell_the_same_pose(ros):
     node = Node("looking_on")
     try:
         seen = observation.Observation(node, names)
-        seen._transform(transforms.Moving(names).fill(instant))
+        seen._transform(state_topics.Moving(names).fill(instant))
         poses = (
             observation.pose_of_odometry(state_topics.Pose(names).fill(instant)),
             observation.pose_of_joints(state_topics.Joints(names).fill(instant)),

@@ -20,10 +20,9 @@ from std_msgs.msg import Float64MultiArray, String
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
-from rbdyn_ros.geometry import euler_angles, unit_quaternion, vec
+from rbdyn_ros.geometry import conversion, unit_quaternion, vec
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.messages.frames import Frames
-from rbdyn_ros.ros.messages.messages import SECOND, nanoseconds, wxyz, xyz
+from rbdyn_ros.ros.messages.messages import SECOND, Frames, nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.ros.viewer import surroundings
@@ -399,6 +398,6 @@ def pose_of_joints(message: JointState) -> Pose | None:
         return None
     x, y, *angles = (places[joint] for joint in JOINTS)
     speeds = dict(zip(message.name, message.velocity))
-    attitude = tuple(euler_angles.xyz_to_quaternion(angles).tolist())
+    attitude = tuple(conversion.xyz_to_quaternion(angles).tolist())
     velocity = (speeds.get(JOINTS[0], math.nan), speeds.get(JOINTS[1], math.nan))
     return Pose(nanoseconds(message.header.stamp), (x, y), attitude, velocity)

@@ -19,8 +19,7 @@ from rclpy.qos import qos_profile_parameter_events
 from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.ros import diagnostics, qos
-from rbdyn_ros.ros.messages.frames import Frames
-from rbdyn_ros.ros.messages.messages import set_stamp, set_xyz
+from rbdyn_ros.ros.messages.messages import Frames, set_stamp, set_xyz
 from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.viewer.observation import POSES, Observation
 from rbdyn_ros.ros.viewer.problems import Complaint, Facts, problems

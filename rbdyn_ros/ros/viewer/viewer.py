@@ -18,7 +18,7 @@ from rclpy.parameter import Parameter
 
 from rbdyn_ros.optional import library
 from rbdyn_ros.parameters.tables import NODES
-from rbdyn_ros.ros.messages.frames import frames
+from rbdyn_ros.ros.messages.messages import frames
 from rbdyn_ros.ros.parameters import Parameters
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.recording.recorder import POLITE
