@@ -10,12 +10,12 @@ pytest.importorskip(
     "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
 )
 
-from rbdyn_ros.ros.messages.frames import frames  # noqa: E402
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue  # noqa: E402
 
 from rbdyn_ros.parameters.tables import NODES  # noqa: E402
 from rbdyn_ros.ros import description  # noqa: E402
 from rbdyn_ros.ros.messages import sample, state_topics  # noqa: E402
+from rbdyn_ros.ros.messages.messages import frames  # noqa: E402
 from rbdyn_ros.ros.parameters import _descriptor  # noqa: E402
 from rbdyn_ros.ros.simulator.markers import Markers  # noqa: E402
 from rbdyn_ros.ros.viewer import observation, surroundings  # noqa: E402
