@@ -35,6 +35,10 @@ class Viewer(NamedTuple):
             read_only=True,
         ),
     ] = 60.0
+    shadows: Annotated[
+        bool,
+        spec("Draws shadows; false is lighter for a weak graphics card.", read_only=True),
+    ] = True
     grab_stiffness: Annotated[
         float,
         spec(
@@ -44,11 +48,11 @@ class Viewer(NamedTuple):
             low=0.0,
             high=1000.0,
         ),
-    ] = 20.0
+    ] = 8.0
     grab_force_limit: Annotated[
         float,
         spec("Limits the force of that spring.", "N", "grab.force_limit", low=0.0, high=1000.0),
-    ] = 15.0
+    ] = 6.0
     arrow_scale: Annotated[
         float,
         spec("Sets how long the arrow of a force is.", "m/N", "arrow.scale", above=0.0, high=1.0),

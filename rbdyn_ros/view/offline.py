@@ -49,6 +49,7 @@ class OfflineLoop(scene.Source):
         self._recorded_from: int | None = None
         self._state: SceneState | None = None
         self._wanted = True
+        chosen = chosen._replace(law=selection.law(chosen))
         self._begin(chosen, selection.build(chosen))
         self._runner.play()
 
@@ -61,8 +62,8 @@ class OfflineLoop(scene.Source):
 
     @property
     def capabilities(self) -> Capabilities:
-        """All but a time to choose; a set point where there is a law."""
-        return _CAN._replace(set_point=self._built.loop is not None)
+        """All but a time to choose."""
+        return _CAN
 
     def latest(self) -> SceneState | None:
         """Return the newest state, and ask for the next."""
@@ -113,8 +114,6 @@ class OfflineLoop(scene.Source):
 
     def set_point(self, x: float, y: float) -> str:
         """Send the cart there."""
-        if self._built.loop is None:
-            return "nobody controls the cart: choose a law first"
         self._reference = np.array((x, y))
         self._built.values["reference"] = (x, y)
         self._log.add(self._runner.plant.time, scene.PARAMETER, f"set point ({x:.2f}, {y:.2f}) m")
@@ -137,8 +136,7 @@ class OfflineLoop(scene.Source):
         with self._changing:
             is_running = self._runner.status != "paused"
             self._runner.pause()
-            if self._built.loop:
-                self._built.loop.law.reset()
+            self._built.loop.law.reset()
             self._runner.restart(self._runner.plant.setup.initial)
             if is_running:
                 self._runner.play()
@@ -189,8 +187,7 @@ class OfflineLoop(scene.Source):
         made, config = built.setup, built.run_config
         if refusal := warm_up(made):
             raise ValueError(f"the first tick fails: {refusal}")
-        if built.loop:
-            _warm_up_law(built)
+        _warm_up_law(built)
         runner = Runner(made, config._replace(start="paused"), self._prepare, lambda status: None)
         self._chosen, self._built, self._runner = chosen, built, runner
         self._controls = selection.controls(chosen, built)
@@ -222,7 +219,8 @@ class OfflineLoop(scene.Source):
         check(control.parameter, value, "view")
         chosen = self._chosen._replace(**{name: value})
         if name == "scenario":  # which says what it changes; what was changed by hand is past
-            chosen = chosen._replace(changed=())
+            chosen = chosen._replace(changed=(), law="")
+            chosen = chosen._replace(law=selection.law(chosen))
         self._rebuild(chosen, keeps_state=name == "law")
 
     def _change(self, name: str, value: Any) -> None:
@@ -259,7 +257,7 @@ class OfflineLoop(scene.Source):
         """Let the law answer a state that is new, and renew its command."""
         runner.mark_published()
         stamp, loop = runner.signals.expected_stamp, self._built.loop
-        if stamp != self._answered and loop is not None:
+        if stamp != self._answered:
             seen, plant = runner.signals.measurement, runner.plant
             q, v = (np.array(seen.q), np.array(seen.v)) if seen else (plant.q, plant.v)
             state = State(1e-9 * (stamp - EPOCH_NS), q.copy(), v.copy())
@@ -269,8 +267,6 @@ class OfflineLoop(scene.Source):
                 runner.fail(str(error))
                 return
             self._force = tuple(force.tolist())
-        elif loop is None:
-            self._force = (0.0, 0.0)
         self._answered = stamp
         runner.command(Command(self._force, stamp, time.monotonic()))
 
@@ -288,7 +284,7 @@ class OfflineLoop(scene.Source):
             cart_velocity=(v[0], v[1]),
             angular_velocity=tuple(v[2:]),
             shape=shape(params, plant.setup.travel, plant.limit, plant.elapsed),
-            set_point=tuple(self._reference.tolist()) if self._built.loop else None,
+            set_point=tuple(self._reference.tolist()),
             commanded=newest.force if newest else (math.nan, math.nan),
             applied=plant.force,
             disturbance=_disturbance(plant),
@@ -344,7 +340,7 @@ class OfflineLoop(scene.Source):
         if runner.statistics.watchdog_trips > self._trips:
             log.add(plant.time, scene.WATCHDOG, "the watchdog gave the last command up")
         self._trips = runner.statistics.watchdog_trips
-        if runner.status != self._status:
+        if runner.status != self._status and self._status:
             log.add(plant.time, scene.STATUS, runner.status)
         self._status = runner.status
 

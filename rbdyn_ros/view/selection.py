@@ -3,7 +3,6 @@ since; and the numbers that follow.
 """
 
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from rbdyn_ros.parameters.controller import CONTROLLER
 from rbdyn_ros.parameters.obstacles import OBSTACLES
 from rbdyn_ros.parameters.plant import INITIAL, INPUT, INTEGRATOR, PLANT
 from rbdyn_ros.parameters.simulator import SIMULATOR
-from rbdyn_ros.parameters.yaml_file import Override, offline_values
+from rbdyn_ros.parameters.yaml_file import Override, offline_values, read
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.plant import Plant, Setup
@@ -28,7 +27,7 @@ from rbdyn_ros.simulation.setup import RunConfig
 from rbdyn_ros.types import Array, State
 from rbdyn_ros.view.scene import Control
 
-NONE = "none"  # instead of a law or a scenario
+NONE = "none"  # instead of a scenario
 HISTORY = 600.0  # [s] the longest recording
 _OF_LOOP = ("real_time_factor", "watchdog.timeout", "watchdog.reaction", "watchdog.ramp_time")
 LOOP = tuple(p for p in SIMULATOR if p.name in _OF_LOOP)
@@ -41,7 +40,7 @@ class Selection(NamedTuple):
 
     files: tuple[Path, ...] = ()
     overrides: tuple[Override, ...] = ()
-    law: str = "lqr"  # a name, a path, or NONE
+    law: str = ""  # a name or a path; "": what the files say, or lqr
     scenario: str = NONE  # a file of config/scenarios, without .yaml
     changed: tuple[tuple[str, Any], ...] = ()  # (name, value) since, by hand
 
@@ -51,7 +50,7 @@ class Built(NamedTuple):
 
     values: dict[str, Any]  # by the parameters' names
     table: dict[str, Parameter]  # of the values
-    loop: Loop | None  # the law; None: nobody controls the cart
+    loop: Loop  # the law around the plant
 
     @property
     def setup(self) -> Setup:
@@ -64,27 +63,42 @@ class Built(NamedTuple):
         return setup.run_config(self.values)
 
 
+def paths(selection: Selection) -> list[Path]:
+    """The files of the selection; a later one wins. ValueError for an unknown scenario."""
+    found = [*selection.files]
+    if selection.scenario != NONE:
+        found.insert(0, scenario(shipped.config(), selection.scenario))
+    return found
+
+
+def law(selection: Selection) -> str:
+    """The law that is chosen: by name, else by the last file that names one, else lqr."""
+    named = [e.value for path in paths(selection) for e in read(path) if e.name == "controller"]
+    return selection.law or str([*named, "lqr"][-1])
+
+
+def names_a_start(selection: Selection) -> bool:
+    """Whether files or overrides say where the rod starts."""
+    names = [entry.name for path in paths(selection) for entry in read(path)]
+    names += [override.name for override in selection.overrides]
+    return any(name.startswith("initial.") for name in names)
+
+
 def build(selection: Selection) -> Built:
     """Read, check and design. ValueError, in one sentence, for what does not fit."""
-    module, more, given = None, (*LOOP, *_PERIOD, SEED, *FAULTS), {}
-    paths = [*selection.files]
-    if selection.scenario != NONE:
-        paths.append(scenario(shipped.config(), selection.scenario))
-    if selection.law != NONE:
-        module = select.load(selection.law)
-        more = (*LOOP, *closed_loop_table.parameters_of(selection.law, module))
-        given = options.from_files(selection.law, module, paths)
-    values = offline_values(paths, selection.overrides, more, given)
+    files, name = paths(selection), law(selection)
+    own = shipped.config() / f"{select.short(name)}.yaml"  # the options that come with the law
+    files = [own, *files] if own.is_file() else files
+    module = select.load(name)
+    more = (*LOOP, *closed_loop_table.parameters_of(name, module))
+    given = options.from_files(name, module, files)
+    values = offline_values(files, selection.overrides, more, given)
     values = {p.name: p.default for p in SIMULATOR} | values | dict(selection.changed)
     values |= {"rates.state": 1.0 / values["period"], "history.duration": HISTORY}
     named = (OBSTACLES, *obstacles.table(values["obstacles"]))
     shown = (*PLANT, *CONTACT, *named, *INTEGRATOR, *INITIAL, *INPUT, *more)
-    return Built(values, {p.name: p for p in shown}, design(selection.law, module, values))
-
-
-def design(name: str, module: ModuleType | None, values: dict[str, Any]) -> Loop | None:
-    """Return the law around the plant of the values; None for no law. ValueError."""
-    return closed_loop_table.closed(name, module, values) if module else None
+    table = {p.name: p for p in shown}
+    return Built(values, table, closed_loop_table.closed(name, module, values))
 
 
 def is_structural(name: str, law: str) -> bool:
@@ -94,18 +108,16 @@ def is_structural(name: str, law: str) -> bool:
 
 def controls(selection: Selection, built: Built) -> tuple[Control, ...]:
     """What can be changed by hand, with its group."""
-    names, law = select.names(), selection.law
-    known = sorted({NONE, *names, law}, key=lambda name: (name == NONE, name))
-    chosen = Parameter(
-        "law", "lqr", "", "Chooses the control law; none leaves the cart alone.", "string"
-    )
+    laws = tuple(dict.fromkeys((*select.names(), selection.law)))
     starts = sorted(file.stem for file in (shipped.config() / "scenarios").glob("*.yaml"))
+    chosen = Parameter("law", "lqr", "", "Chooses the control law.", "string", choices=laws)
     start = chosen._replace(
         name="scenario",
         default=NONE,
         description="Chooses the start, and what is wrong with sensors or plant.",
         choices=(NONE, *starts),
     )
+    own = f"{built.loop.name}."
     groups = {
         "Simulation": (*INTEGRATOR, *(p for p in _PERIOD if p.name == "period"), *LOOP[1:]),
         "Plant": PLANT,
@@ -113,11 +125,10 @@ def controls(selection: Selection, built: Built) -> tuple[Control, ...]:
         "Obstacles": tuple(p for p in built.table.values() if p.name.startswith("obstacle.")),
         "Faults": (*FAULTS, SEED),
         "Start": INITIAL,
+        f"Law {built.loop.name}": tuple(p for n, p in built.table.items() if n.startswith(own)),
     }
-    of_law = tuple(p for p in built.table.values() if p.name.startswith(f"{select.short(law)}."))
-    groups |= {f"Law {select.short(law)}": of_law}
     return (
-        Control(chosen._replace(choices=tuple(known)), law, "Simulation"),
+        Control(chosen, selection.law, "Simulation"),
         Control(start, selection.scenario, "Simulation"),
         *(Control(p, built.values[p.name], group) for group, many in groups.items() for p in many),
     )
@@ -137,15 +148,13 @@ def parameter_file(selection: Selection, built: Built, state: State) -> str:
         for name, parameter in built.table.items()
         if built.values[name] != parameter.default and not name.startswith("initial.")
     }
-    law = select.short(selection.law)
-    own = {name: value for name, value in changed.items() if name.startswith(f"{law}.")}
+    of_law = f"{built.loop.name}."
+    own = {name: value for name, value in changed.items() if name.startswith(of_law)}
     own |= {name: changed.pop(name) for name in ("period", "reference") if name in changed}
     ours = {name: value for name, value in changed.items() if name not in own}
     sections = {"/**": {"ros__parameters": _plain({**ours, **start})}}
-    if selection.law != NONE:
-        sections["/**/pendulum_controller"] = {
-            "ros__parameters": _plain({"controller": selection.law, **own})
-        }
+    controller = _plain({"controller": selection.law, **own})
+    sections["/**/pendulum_controller"] = {"ros__parameters": controller}
     return yaml.safe_dump(sections, sort_keys=False, default_flow_style=None, width=99)
 
 

@@ -32,7 +32,7 @@ FILE, FOLDER, FRESH = (
     "folder",
     "fresh folder",
 )  # kinds of outputs: a fresh folder must be new or empty
-YAML, LAW, BAG = "parameters.yaml", "law.py", "bag"  # kinds of inputs
+YAML, LAW, BAG, RUN = "parameters.yaml", "law.py", "bag", "run.csv"  # kinds of inputs
 MOMENTS = 10
 BEFORE = "what was there before\n"
 LIMIT = 400.0  # [s] for a process on a loaded machine
@@ -123,6 +123,12 @@ COMMANDS = {
         short=("quick.yaml", "--jobs", "1", "--out", "swept"),
         lasts=4.0,
     ),
+    "view": Command(
+        ("--no-browser",),
+        {},
+        {"--params-file": YAML, "--controller": LAW, "runs": RUN},
+        lasts=6.0,
+    ),
 }
 IMPACTS = (
     "--duration",
@@ -155,6 +161,7 @@ OF_FILES = (
     "--controller",
     "file",
     "bag",
+    "runs",
 )
 
 
@@ -171,6 +178,10 @@ def skip_without(command: Command) -> None:
     if command is COMMANDS["sweep"]:
         pytest.importorskip(
             "pyarrow", reason="pyarrow is not installed: pip install 'rbdyn_ros[sweep]'"
+        )
+    if command is COMMANDS["view"]:
+        pytest.importorskip(
+            "viser", reason="viser is not installed: pip install 'rbdyn_ros[view]'"
         )
 
 

@@ -1,0 +1,186 @@
+"""The live view: the pendulum in the browser, to be grabbed; or recorded runs that are played."""
+
+import argparse
+import math
+import os
+import sys
+import time
+import webbrowser
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rbdyn_ros.optional import library
+from rbdyn_ros.parameters.command_line import number, parameter_files, voice
+from rbdyn_ros.parameters.viewer import VIEWER
+from rbdyn_ros.parameters.yaml_file import Override, assignment
+from rbdyn_ros.schema import Parameter
+
+if TYPE_CHECKING:  # Numba and viser wait until there is something to show
+    from rbdyn_ros.view.page import Page
+    from rbdyn_ros.view.scene import Source
+
+COMMAND = "python -m rbdyn_ros view"
+HELP = "show the pendulum in the browser: grab it, change it, play recorded runs; without ROS"
+EXAMPLES = f"""\
+{COMMAND}                                   # the pendulum under the law lqr; drag the rod
+{COMMAND} --controller mpc --scenario noisy --set rod.mass=1.2
+{COMMAND} --scenario swing_up               # from hanging
+{COMMAND} run.csv                           # what `simulate` or the page has recorded, or a bag
+{COMMAND} lqr.csv mpc.csv                   # the second run beside it, as a ghost
+"""
+_say = voice(COMMAND)
+DONE, NO_PORT, BAD_INPUT, SIGNAL = 0, 1, 2, 128
+TILT = Parameter("--tilt", 10.0, "degrees", "", low=0.0, high=180.0)
+_SHORT = {"integrator": "integrator.name", "step": "integrator.step"}
+_PAGE = {p.name: p for p in VIEWER}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options; their values are checked by `run`."""
+    option = parser.add_argument
+    option(
+        "runs",
+        metavar="RUN",
+        nargs="*",
+        help="a recorded run to play: .csv or .npz of `simulate`, or the folder of a bag; a "
+        "second one is shown beside it",
+    )
+    option("--controller", metavar="NAME", help="the control law, by name or path/to/law.py")
+    option("--scenario", metavar="NAME", help="a file of config/scenarios, without .yaml")
+    option(
+        "--tilt",
+        metavar="DEGREES",
+        help="how far the rod leans at the start; default 10, or what the scenario or the "
+        "parameters say",
+    )
+    many = dict(action="append", default=[])
+    option("--params-file", metavar="F", help="parameters, ROS YAML; may be repeated", **many)
+    option("--set", metavar="NAME=VALUE", help="one parameter; may be repeated", **many)
+    for word, name in _SHORT.items():
+        option(f"--{word}", metavar="VALUE", help=f"short for --set {name}=VALUE")
+    option("--port", metavar="N", help="where the page is served; default 8080, or the next free")
+    option("--host", metavar="ADDRESS", help="at which address; default 127.0.0.1, this machine")
+    option("--no-browser", action="store_true", help="do not open a browser")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show until a signal ends it; 0, 1 no port is free, 2 bad input."""
+    from rbdyn_ros.simulation.interruption import Interruption
+
+    try:
+        library("viser", "view", "the live view")
+        options = _options(arguments)
+        source = _recording(arguments) if arguments.runs else _loop(arguments)
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    with Interruption() as stop:
+        try:
+            page = _page(source, options)
+        except OSError as error:
+            source.close()
+            where = f"{options['host']}:{options['port']}"
+            why = error.strerror or error
+            return _say(f"no page at {where}: {why}; choose another --port or --host", NO_PORT)
+        try:
+            _show(page, arguments)
+            while not stop.signal:
+                time.sleep(0.1)
+        finally:
+            page.close()
+            source.close()
+    return DONE
+
+
+def _options(arguments: argparse.Namespace) -> dict:
+    """The page's parameters that are given. ValueError."""
+    given = {}
+    if arguments.port is not None:
+        given["port"] = number(_PAGE["port"]._replace(name="--port"), arguments.port)
+    if arguments.host is not None:
+        given["host"] = arguments.host
+        try:
+            address = ip_address(arguments.host)
+        except ValueError:
+            raise ValueError(
+                f"--host is {arguments.host}; it must be an address, such as 127.0.0.1"
+            ) from None
+        if not address.is_loopback:
+            _say(
+                f"warning: the page at {arguments.host} has no password: whoever reaches it can "
+                "push the pendulum and change its parameters; see doc/security.md",
+                DONE,
+            )
+    return {p.name: p.default for p in VIEWER} | given
+
+
+def _recording(arguments: argparse.Namespace) -> "Source":
+    """What is played. ValueError."""
+    for option in ("controller", "scenario", "tilt", "integrator", "step"):
+        if getattr(arguments, option) is not None:
+            raise ValueError(
+                f"--{option} is given with a recorded run, which it cannot change; leave it out"
+            )
+    if len(arguments.runs) > 2:
+        raise ValueError(f"{len(arguments.runs)} runs are given; at most two are shown together")
+    from rbdyn_ros.parameters.plant import actual_plant
+    from rbdyn_ros.parameters.yaml_file import offline_values
+    from rbdyn_ros.view.recording import Recording
+    from rbdyn_ros.view.shapes import shape
+
+    files = parameter_files(arguments.params_file)
+    values = offline_values(files, [*map(assignment, arguments.set)])
+    shown = shape(actual_plant(values), values["cart.travel"], values["cart.force_limit"])
+    return Recording([*map(Path, arguments.runs)], shown)
+
+
+def _loop(arguments: argparse.Namespace) -> "Source":
+    """The simulation. ValueError."""
+    from rbdyn_ros.simulation.progress import notice
+    from rbdyn_ros.view import selection
+    from rbdyn_ros.view.offline import OfflineLoop
+
+    short = [
+        Override(name, getattr(arguments, word), f"--{word}")
+        for word, name in _SHORT.items()
+        if getattr(arguments, word) is not None
+    ]
+    files = tuple(parameter_files(arguments.params_file))
+    overrides = (*map(assignment, arguments.set), *short)
+    start = arguments.scenario or selection.NONE
+    chosen = selection.Selection(files, overrides, arguments.controller or "", start)
+    tilt = _tilt(arguments, selection.names_a_start(chosen))
+    if tilt is not None:
+        half = 0.5 * math.radians(tilt)
+        lean = f"[{math.cos(half)!r}, 0.0, {math.sin(half)!r}, 0.0]"
+        first = Override("initial.orientation", lean, "--tilt")
+        chosen = chosen._replace(overrides=(first, *overrides))
+    with notice("compiling, once on this machine: less than a minute ..."):
+        return OfflineLoop(chosen)
+
+
+def _tilt(arguments: argparse.Namespace, has_start: bool) -> float | None:
+    """How far the rod leans [degrees]; None leaves it to the parameters."""
+    if arguments.tilt is None:
+        return None if has_start else TILT.default
+    return number(TILT, arguments.tilt)
+
+
+def _page(source: "Source", options: dict) -> "Page":
+    """The page, drawn from now on. OSError where no port is free."""
+    from rbdyn_ros.view.page import Page
+
+    sys.setswitchinterval(0.0005)  # [s] a tick waits no longer for the page
+    page = Page(source, options)
+    page.begin()
+    return page
+
+
+def _show(page: "Page", arguments: argparse.Namespace) -> None:
+    """Say where the page is, and open it where there is a screen."""
+    print(f"the live view is at {page.url}; Ctrl-C ends it", flush=True)
+    has_screen = sys.platform == "darwin" or any(
+        map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY"))
+    )
+    if has_screen and not arguments.no_browser:
+        webbrowser.open(page.url)

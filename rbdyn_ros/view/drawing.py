@@ -1,0 +1,293 @@
+"""The bodies and arrows of the page: a `SceneState` as nodes of viser."""
+
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import viser
+
+from rbdyn_ros.types import Array, Vector
+from rbdyn_ros.view.scene import CART, Load, SceneState, Shape, Solid
+
+Color = tuple[int, int, int]
+ORANGE, GREY, STEEL, PALE = (224, 122, 46), (120, 130, 140), (88, 98, 110), (214, 220, 226)
+BLUE, SKY, RED, VIOLET, AMBER = (
+    (31, 98, 210),
+    (130, 180, 240),
+    (214, 40, 40),
+    (130, 80, 180),
+    ((232, 150, 20)),
+)
+GREEN = (40, 140, 80)
+ARROWS = {  # of a force: color, and what it is
+    "applied": (BLUE, "force on the cart"),
+    "commanded": (SKY, "force that was commanded"),
+    "disturbance": (RED, "push on the rod"),
+    "joint": (VIOLET, "joint on the rod"),
+    "contact": (AMBER, "contacts on the pendulum"),
+}
+TRAIL_RATE, TRAIL_POINTS = 20.0, 200  # [Hz]; most points
+PLANE = 8.0  # [m] edge of a drawn plane
+_CORNERS = np.array([(1, 1), (-1, 1), (-1, -1), (1, -1), (1, 1)], float)
+_THINNEST = 0.03  # [m] the radius of a rod that can be grabbed with a finger
+
+
+class Look(NamedTuple):
+    """How forces and the trail are drawn."""
+
+    arrow_scale: float  # [m/N]
+    trail_duration: float  # [s]
+    shows: tuple[str, ...] = tuple(ARROWS)  # names of the arrows that are drawn
+
+
+class Spring(NamedTuple):
+    """The spring between a grabbed point and the pointer, as it is drawn."""
+
+    point: Vector  # [m, world]
+    pointer: Vector  # [m, world]
+    force: Vector  # [N, world]
+
+
+class Drawing:
+    """The nodes of one page. A node is written only where its value has changed."""
+
+    def __init__(self, scene: viser.SceneApi):
+        self._scene, self._written = scene, {}
+        scene.set_up_direction("+z")
+        self._ground()
+        self._pendulum = scene.add_frame("/pendulum", show_axes=False)
+        self.cart = scene.add_box("/cart", STEEL, CART)
+        self._joint = scene.add_icosphere("/pendulum/joint", 0.05, GREY)
+        self.rod: Any = None
+        self._target = scene.add_cylinder("/set_point", 0.09, 0.004, GREEN, visible=False)
+        self._arrows = {
+            name: scene.add_arrows(
+                f"/forces/{name}",
+                np.zeros((1, 2, 3)),
+                color,
+                shaft_radius=0.04 if name == "joint" else 0.016,  # which lies in the rod
+                head_radius=0.07 if name == "joint" else 0.04,
+                head_length=0.09,
+                visible=False,
+            )
+            for name, (color, _) in ARROWS.items()
+        }
+        self._trail = scene.add_line_segments(
+            "/trail", np.zeros((1, 2, 3)), ORANGE, thickness=2.0, thickness_units="screen"
+        )
+        self._spring = scene.add_line_segments(
+            "/spring",
+            np.zeros((1, 2, 3)),
+            RED,
+            thickness=3.0,
+            thickness_units="screen",
+            visible=False,
+        )
+        self._force = scene.add_label("/spring_force", "", visible=False, anchor="bottom-left")
+        self._shape: Shape | None = None
+        self._solids: list[Any] = []
+        self._ghost: list[Any] = []
+        self._tips: deque[tuple[float, Vector]] = deque(maxlen=TRAIL_POINTS)
+        self.on_rod: Callable[[Any], None] = lambda rod: None  # called with every new rod
+
+    def draw(
+        self, state: SceneState, ghost: SceneState | None, look: Look, spring: Spring | None
+    ) -> None:
+        """Write what has changed since the last call."""
+        if state.shape is not self._shape and state.shape != self._shape:
+            self._build(state.shape)
+        x, y = state.cart
+        self._write(self._pendulum, "position", (x, y, 0.0))
+        self._write(self._pendulum, "wxyz", state.attitude)
+        self._write(self.cart, "position", (x, y, -0.5 * CART[2]))
+        self._draw_target(state)
+        self._draw_forces(state, look)
+        self._draw_trail(state, look)
+        self._draw_spring(spring)
+        self._draw_ghost(ghost)
+
+    def forget(self) -> None:
+        """Forget the trail: time has gone back."""
+        self._tips.clear()
+
+    # parts
+
+    def _ground(self) -> None:
+        """The plane in which the cart slides, to be clicked, and a grid."""
+        scene, below = self._scene, -CART[2] - 0.002
+        scene.add_grid(
+            "/grid",
+            infinite_grid=True,
+            position=(0.0, 0.0, below),
+            cell_color=(225, 228, 232),
+            section_color=(190, 196, 204),
+            fade_distance=25.0,
+            shadow_opacity=0.25,
+            plane_color=(248, 249, 250),
+            plane_opacity=0.3,
+        )
+
+    def _build(self, shape: Shape) -> None:
+        """Make rod, rails and solids anew."""
+        scene, before, self._shape = self._scene, self._shape, shape
+        if before is None or before[:2] != shape[:2]:
+            if self.rod is not None:
+                self.rod.remove()
+            self.rod = self._rod("/pendulum/rod", shape, None)
+            scene.add_icosphere(
+                "/pendulum/tip",
+                1.6 * max(shape.rod_radius, _THINNEST),
+                ORANGE,
+                position=(0, 0, shape.rod_length),
+            )
+            self.on_rod(self.rod)
+        if before is None or before.rod_center != shape.rod_center:
+            center = (0.0, 0.0, shape.rod_center)
+            scene.add_icosphere("/pendulum/center_of_mass", 0.045, GREY, position=center)
+        if before is None or before.travel != shape.travel:
+            self._rails(shape.travel)
+        moved = (
+            before is not None
+            and len(before.solids) == len(shape.solids)
+            and all(
+                a._replace(position=b.position) == b for a, b in zip(before.solids, shape.solids)
+            )
+        )
+        if moved:
+            for node, solid in zip(self._solids, shape.solids):
+                self._write(node, "position", _middle(solid))
+        else:
+            for node in self._solids:
+                node.remove()
+            self._solids = [self._solid(solid) for solid in shape.solids]
+
+    def _rod(self, name: str, shape: Shape, opacity: float | None) -> Any:
+        length = shape.rod_length
+        return self._scene.add_cylinder(
+            name,
+            max(shape.rod_radius, _THINNEST),
+            length,
+            ORANGE if opacity is None else GREY,
+            opacity=opacity,
+            position=(0.0, 0.0, 0.5 * length),
+        )
+
+    def _rails(self, travel: float) -> None:
+        """The square that the cart may not leave."""
+        half = travel if math.isfinite(travel) and travel < 100.0 else 0.0
+        corners = np.column_stack((half * _CORNERS, np.full(5, -CART[2] + 0.002)))
+        self._scene.add_line_segments(
+            "/rails",
+            np.stack((corners[:-1], corners[1:]), axis=1),
+            STEEL,
+            thickness=3.0,
+            thickness_units="screen",
+            visible=half > 0.0,
+        )
+
+    def _solid(self, solid: Solid) -> Any:
+        name, place, size = f"/solids/{solid.name}", _middle(solid), solid.size
+        color = PALE if solid.name == "floor" else GREEN
+        pose = {"position": place, "wxyz": solid.attitude}
+        if solid.shape == "sphere":
+            return self._scene.add_icosphere(name, size[0], color, **pose)
+        if solid.shape == "cylinder":
+            return self._scene.add_cylinder(name, size[0], size[1], color, **pose)
+        if solid.shape == "plane":
+            thin = (PLANE, PLANE, 0.01)
+            return self._scene.add_box(name, color, thin, opacity=0.5, **pose)
+        return self._scene.add_box(name, STEEL if "stops" in name else color, size, **pose)
+
+    def _draw_target(self, state: SceneState) -> None:
+        at = state.set_point
+        self._write(self._target, "visible", at is not None)
+        if at is not None:
+            self._write(self._target, "position", (*at, -CART[2] + 0.004))
+
+    def _draw_forces(self, state: SceneState, look: Look) -> None:
+        joint = (*state.cart, 0.0)
+        # beside the joint, where cart and rod hide neither
+        loads: dict[str, list[Load]] = {
+            "applied": [Load(joint, (*state.applied, 0.0))],
+            "commanded": [Load((*state.cart, -CART[2]), (*state.commanded, 0.0))],
+            "disturbance": [state.disturbance] if state.disturbance else [],
+            "joint": [Load(joint, state.joint)] if state.joint else [],
+            "contact": list(state.contacts),
+        }
+        for name, node in self._arrows.items():
+            points = _arrows(loads[name], look.arrow_scale) if name in look.shows else ()
+            self._write(node, "visible", len(points) > 0)
+            if len(points):
+                self._write(node, "points", points)
+
+    def _draw_trail(self, state: SceneState, look: Look) -> None:
+        tips, t = self._tips, state.time
+        if tips and t < tips[-1][0]:
+            tips.clear()
+        pause = max(1.0 / TRAIL_RATE, look.trail_duration / TRAIL_POINTS)
+        if tips and t - tips[-1][0] < pause:
+            return
+        tips.append((t, state.point(state.shape.rod_length)))
+        while tips and t - tips[0][0] > look.trail_duration:
+            tips.popleft()
+        self._write(self._trail, "visible", len(tips) > 1)
+        if len(tips) > 1:
+            path = np.array([tip for _, tip in tips])
+            self._write(self._trail, "points", np.stack((path[:-1], path[1:]), axis=1))
+
+    def _draw_spring(self, spring: Spring | None) -> None:
+        self._write(self._spring, "visible", spring is not None)
+        self._write(self._force, "visible", spring is not None)
+        if spring is not None:
+            self._write(self._spring, "points", np.array([(spring.point, spring.pointer)]))
+            self._write(self._force, "position", spring.pointer)
+            self._write(self._force, "text", f"{math.hypot(*spring.force):.1f} N")
+
+    def _draw_ghost(self, ghost: SceneState | None) -> None:
+        if ghost is None:
+            for node in self._ghost:
+                self._write(node, "visible", False)
+            return
+        if not self._ghost:
+            frame = self._scene.add_frame("/ghost", show_axes=False)
+            cart = self._scene.add_box("/ghost_cart", GREY, CART, opacity=0.3)
+            self._ghost = [frame, cart, self._rod("/ghost/rod", ghost.shape, 0.35)]
+        frame, cart, _ = self._ghost
+        for node in self._ghost:
+            self._write(node, "visible", True)
+        self._write(frame, "position", (*ghost.cart, 0.0))
+        self._write(frame, "wxyz", ghost.attitude)
+        self._write(cart, "position", (*ghost.cart, -0.5 * CART[2]))
+
+    def _write(self, node: Any, name: str, value: Any) -> None:
+        """Set an attribute of a node where it differs from the last value written."""
+        key = id(node), name
+        before = self._written.get(key)
+        is_array = isinstance(value, np.ndarray)
+        if before is not None and (np.array_equal(before, value) if is_array else before == value):
+            return
+        self._written[key] = value
+        setattr(node, name, value)
+
+
+def _middle(solid: Solid) -> Vector:
+    """Where the center of the drawn solid is; of a plane the upper face goes through its point."""
+    if solid.shape != "plane":
+        return solid.position
+    w, x, y, z = solid.attitude
+    normal = 2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)
+    a, b, c = (p - 0.005 * n for p, n in zip(solid.position, normal))
+    return a, b, c
+
+
+def _arrows(loads: list[Load], scale: float) -> Array:
+    """The arrows (n, 2, 3) of those forces that are finite and long enough to be seen."""
+    pairs = []
+    for load in loads:
+        length = scale * math.hypot(*load.force)
+        if math.isfinite(length) and length > 0.02:
+            start = np.array(load.point)
+            pairs.append((start, start + scale * np.array(load.force)))
+    return np.array(pairs).reshape(-1, 2, 3)

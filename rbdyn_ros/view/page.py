@@ -1,0 +1,271 @@
+"""The live view: one page in the browser that shows what a source gives and takes what a person
+does.
+
+The page draws in a thread of its own, at most `rate` times a second and only while a browser
+looks; it asks the source for the newest state, so frames are dropped and never queued. viser keeps
+the newest value of each property only, so a browser that stops reading costs nothing.
+"""
+
+import io
+import math
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout, suppress
+from typing import Any, NamedTuple
+
+import viser
+
+from rbdyn_ros.parameters.viewer import VIEWER
+from rbdyn_ros.schema import check
+from rbdyn_ros.types import Vector
+from rbdyn_ros.view.drawing import Drawing, Look, Spring
+from rbdyn_ros.view.panel import Panel
+from rbdyn_ros.view.plots import Plots
+from rbdyn_ros.view.scene import ZERO, Control, SceneState, Source
+from rbdyn_ros.view.toolbar import Toolbar
+
+PLOT_PERIOD, WORD_PERIOD, PANEL_PERIOD = 0.2, 0.1, 0.5  # [s] from one writing to the next
+FAREWELL = "Start it again as before; this page then connects by itself."
+UNWATCHED = 0.1  # [s] from one look for browsers to the next
+OWN = tuple(p for p in VIEWER if not p.read_only)  # parameters of the page itself
+
+
+class Grab(NamedTuple):
+    """A hand on the rod."""
+
+    client: int
+    height: float  # [m] of the grabbed point, from the joint
+    pointer: Vector  # [m, world]
+
+
+class Part:
+    """What is written less often than the scene."""
+
+    def __init__(self, period: float, write: Callable[[SceneState | None], None]):
+        self.period, self.write, self.due = period, write, 0.0
+
+
+class Page:
+    """The page of a source. `begin()` serves it, `close()` ends it; `url` is where it is."""
+
+    def __init__(self, source: Source, options: Mapping[str, Any] | None = None):
+        """`options` are values of `parameters.viewer.VIEWER` by name; OSError where no port is
+        free.
+        """
+        self.options = {p.name: p.default for p in VIEWER} | dict(options or {})
+        self.source = _WithOwn(source, self.options)
+        with redirect_stdout(io.StringIO()):  # where it is, which its owner says
+            self._server = viser.ViserServer(
+                self.options["host"], self.options["port"], label="rbdyn_ros", verbose=False
+            )
+        self.url = f"http://{self.options['host']}:{self._server.get_port()}"
+        self._grab: Grab | None = None
+        self._next_event = 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="view page", daemon=True)
+        self.frames = 0  # drawn so far
+        self._lay_out()
+        self._parts = (
+            Part(PLOT_PERIOD, self._draw_plots),
+            Part(WORD_PERIOD, self._toolbar.draw),
+            Part(PANEL_PERIOD, lambda state: self._panel.refresh()),
+        )
+
+    def begin(self) -> None:
+        """Draw from now on."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the page; the source is its owner's to close."""
+        self._ended.set()
+        for client in self._server.get_clients().values():
+            with suppress(Exception):  # it may be gone by now
+                client.add_notification("The live view has ended", FAREWELL)
+                client.flush()
+        self._server.flush()
+        if self._thread.is_alive():
+            self._thread.join(timeout=2.0)
+        self._panel.close()
+        with redirect_stdout(io.StringIO()):
+            self._server.stop()
+
+    @property
+    def browsers(self) -> int:
+        """How many look."""
+        return len(self._server.get_clients())
+
+    # the page
+
+    def _lay_out(self) -> None:
+        server, gui = self._server, self._server.gui
+        gui.configure_theme(
+            control_width="large",
+            show_logo=False,
+            show_share_button=False,
+            brand_color=(31, 98, 210),
+        )
+        gui.main_panel.dock_right()
+        camera = server.initial_camera
+        camera.position, camera.look_at, camera.fov = (3.6, -4.6, 2.4), (0.0, 0.0, 0.95), 0.85
+        server.scene.configure_default_lights(cast_shadow=self.options["shadows"])
+        self._drawing = Drawing(server.scene)
+        self._drawing.on_rod = self._make_draggable
+        self._toolbar = Toolbar(gui, self.source, self._say_refusal)
+        tabs = gui.add_tab_group()
+        with tabs.add_tab("Plots"):
+            self._plots = Plots(gui)
+        parameters = tabs.add_tab("Parameters")
+        self._panel = Panel(gui, parameters, self.source)
+        self._panel.refresh()
+        with tabs.add_tab("Events"):
+            self._toolbar.add_events(gui)
+
+        @server.scene.on_click()
+        def _(event: viser.SceneClickEvent) -> None:
+            self._clicked(event)
+
+    def _make_draggable(self, rod: Any) -> None:
+        """Let a new rod be grabbed anywhere along its length."""
+
+        @rod.on_drag
+        async def _(event: viser.SceneNodeDragEvent) -> None:
+            state = self.source.latest()
+            if state is None or not self.source.capabilities.push:
+                return
+            if event.phase == "start" and self._grab is None:
+                height = _height(state, event.start_position)
+                self._grab = Grab(event.client_id, height, event.end_position)
+            grab = self._grab
+            if grab is None or grab.client != event.client_id:
+                return  # somebody else holds the rod
+            if event.phase == "end":
+                self._grab = None
+                self.source.set_disturbance(grab.height, ZERO)
+                return
+            self._grab = grab._replace(pointer=event.end_position)
+            self._pull(state, self._grab)
+
+    def _clicked(self, event: viser.SceneClickEvent) -> None:
+        """Send the cart to where the ray of a click meets its plane."""
+        origin, way = event.ray_origin, event.ray_direction
+        if not self.source.capabilities.set_point or way[2] >= -1e-6:
+            return
+        far = -origin[2] / way[2]
+        x, y = origin[0] + far * way[0], origin[1] + far * way[1]
+        state = self.source.latest()
+        travel = state.shape.travel if state else math.inf
+        if max(abs(x), abs(y)) > travel:
+            self._say_refusal(
+                event.client,
+                "Set point",
+                f"({x:.2f}, {y:.2f}) m is beyond the travel of {travel:g} m; click nearer by",
+            )
+            return
+        if refusal := self.source.set_point(x, y):
+            self._say_refusal(event.client, "Set point", refusal)
+
+    @staticmethod
+    def _say_refusal(client: viser.ClientHandle | None, what: str, refusal: str) -> None:
+        if client is not None and refusal:
+            client.add_notification(what, refusal, auto_close_seconds=6.0, color="red")
+
+    # the thread
+
+    def _run(self) -> None:
+        """Draw until the end. A defect is said once and costs frames, not the page."""
+        period, due, said = 1.0 / self.options["rate"], time.monotonic(), ""
+        while not self._ended.is_set():
+            try:
+                is_watched = self._frame()
+            except Exception as error:
+                if str(error) != said:
+                    traceback.print_exc()
+                is_watched, said = False, str(error)
+            due = max(due + period, time.monotonic())
+            self._ended.wait(due - time.monotonic() if is_watched else UNWATCHED)
+
+    def _frame(self) -> bool:
+        """Draw the newest state, if somebody looks; whether somebody does."""
+        state = self.source.latest()
+        if state is not None:
+            self._plots.sample(state)
+        if not self._server.get_clients():
+            return False
+        if state is not None:
+            self._draw(state)
+        now = time.monotonic()
+        for part in self._parts:
+            if now >= part.due:
+                part.due = now + part.period
+                part.write(state)
+        return True
+
+    def _draw(self, state: SceneState) -> None:
+        grab, spring = self._grab, None
+        if grab is not None:
+            spring = self._pull(state, grab)
+        with self._server.atomic():
+            self._drawing.draw(state, self.source.ghost(), self._look(), spring)
+        self.frames += 1
+
+    def _look(self) -> Look:
+        return Look(self.options["arrow.scale"], self.options["trail.duration"])
+
+    def _pull(self, state: SceneState, grab: Grab) -> Spring:
+        """Pull the grabbed point towards the pointer, and say how."""
+        point = state.point(grab.height)
+        limit = self.options["grab.force_limit"]
+        force = spring_force(self.options["grab.stiffness"], limit, point, grab.pointer)
+        self.source.set_disturbance(grab.height, force)
+        return Spring(point, grab.pointer, force)
+
+    def _draw_plots(self, state: SceneState | None) -> None:
+        events = self.source.events(self._next_event)
+        if events:
+            self._next_event = events[-1].number + 1
+            self._plots.mark(events)
+            self._toolbar.note(events)
+        self._plots.draw()
+
+
+class _WithOwn:
+    """A source whose controls are followed by those of the page."""
+
+    def __init__(self, source: Source, options: dict[str, Any]):
+        self._source, self._options = source, options
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
+
+    def controls(self) -> tuple[Control, ...]:
+        """Those of the source, then the page's."""
+        own = tuple(Control(p, self._options[p.name], "View") for p in OWN)
+        return (*self._source.controls(), *own)
+
+    def set_control(self, name: str, value: Any) -> str:
+        """Change a value of the page, or pass it on."""
+        parameter = next((p for p in OWN if p.name == name), None)
+        if parameter is None:
+            return self._source.set_control(name, value)
+        try:
+            self._options[name] = check(parameter, value, "view")
+        except ValueError as error:
+            return str(error)
+        return ""
+
+
+def spring_force(stiffness: float, limit: float, point: Vector, pointer: Vector) -> Vector:
+    """Return k (pointer - point) [N], no longer than `limit` [N]."""
+    pull = tuple(stiffness * (a - b) for a, b in zip(pointer, point))
+    size = math.hypot(*pull)
+    part = min(1.0, limit / size) if size > 0.0 else 0.0
+    return part * pull[0], part * pull[1], part * pull[2]
+
+
+def _height(state: SceneState, point: Vector) -> float:
+    """How far along the rod a point is [m]."""
+    x, y, z = state.axis
+    along = x * (point[0] - state.cart[0]) + y * (point[1] - state.cart[1]) + z * point[2]
+    return min(max(along, 0.0), state.shape.rod_length)

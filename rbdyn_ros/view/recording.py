@@ -1,0 +1,239 @@
+"""A recorded run as a source of the live view: a table of `simulate` (.csv, .npz) or a bag.
+
+It has no thread: what is shown follows from the clock, the rate and the last seek, when the page
+looks.
+"""
+
+import csv
+import math
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rbdyn_ros.types import Array
+from rbdyn_ros.view import scene
+from rbdyn_ros.view.scene import Capabilities, SceneState, Shape
+
+NEEDED = tuple("t,x,y,qw,qx,qy,qz".split(","))
+_NUMBERS = (*NEEDED, *"vx,vy,wx,wy,wz,E,Fx,Fy".split(","))  # what is read where it is there
+_POSE, _TRUE_POSE, _FORCE = "/odometry", "/ground_truth/odometry", "/wrench/cart"
+_RATES = (0.1, 10.0)
+Table = dict[str, Array]
+
+
+def read(path: Path) -> Table:
+    """The columns (n,) of a recorded run by name, with nan where it does not say a number.
+
+    ValueError, in one sentence, for what is no run of the pendulum.
+    """
+    if path.is_dir():
+        table = _from_bag(path)
+    elif not path.exists():
+        raise ValueError(f"{path}: there is no such file; give a run (.csv, .npz) or a bag")
+    elif path.suffix.lower() == ".npz":
+        table = _from_npz(path)
+    elif path.suffix.lower() == ".csv":
+        table = _from_csv(path)
+    else:
+        raise ValueError(
+            f"{path}: it must be a .csv or .npz file of `simulate`, or a bag's folder"
+        )
+    missing = [name for name in NEEDED if name not in table]
+    if missing:
+        raise ValueError(
+            f"{path}: it is no run of the pendulum: it has no column {', '.join(missing)}"
+        )
+    if not len(table["t"]):
+        raise ValueError(f"{path}: it has no rows; record a longer run")
+    if not all(np.isfinite(table[name]).all() for name in NEEDED):
+        raise ValueError(f"{path}: it has rows whose time or pose is not finite; cut them off")
+    if (np.diff(table["t"]) < 0.0).any():
+        raise ValueError(f"{path}: its time runs backwards; cut it where the clock was reset")
+    unknown = np.full(len(table["t"]), math.nan)
+    return {name: table.get(name, unknown) for name in _NUMBERS}
+
+
+def _from_csv(path: Path) -> Table:
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            head, *rows = csv.reader(file)
+        columns = zip(*([float(cell) for cell in row] for row in rows), strict=True)
+        return dict(zip(head, map(np.array, columns), strict=True)) if rows else {}
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: it is no table of numbers with a head line: {error}") from None
+
+
+def _from_npz(path: Path) -> Table:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: np.asarray(file[name], float) for name in file.files}
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path}: it is no .npz file of numbers: {error}") from None
+
+
+def _from_bag(path: Path) -> Table:
+    """Read the poses, the true ones where they were recorded, and the force on the cart."""
+    from rosbags.highlevel import AnyReader, AnyReaderError
+    from rosbags.typesys import Stores, get_typestore
+
+    try:
+        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
+            poses = [c for c in reader.connections if c.topic.endswith(_POSE)]
+            true = [c for c in poses if c.topic.endswith(_TRUE_POSE)]
+            forces = [c for c in reader.connections if c.topic.endswith(_FORCE)]
+            if not poses:
+                has = ", ".join(sorted({c.topic for c in reader.connections})) or "no topics"
+                raise ValueError(f"{path}: it has no topic odometry to play, but {has}")
+            rows = np.array(list(_poses(reader, (true or poses)[:1])), float).reshape(-1, 13)
+            acted = np.array(list(_forces(reader, forces[:1])), float).reshape(-1, 3)
+    except (AnyReaderError, OSError) as error:
+        raise ValueError(f"{path}: it is no bag that can be read: {error}") from None
+    names = tuple("t,x,y,qw,qx,qy,qz,Vx,Vy,Vz,wx,wy,wz".split(","))
+    table = dict(zip(names, rows[np.argsort(rows[:, 0], kind="stable")].T, strict=True))
+    if len(acted) and len(rows):
+        held = np.searchsorted(acted[:, 0], table["t"], side="right") - 1
+        force = np.where(held[:, None] >= 0, acted[np.maximum(held, 0), 1:], math.nan)
+        table |= {"Fx": force[:, 0], "Fy": force[:, 1]}
+    if len(rows):
+        table["t"] = table["t"] - table["t"][0]
+    return table
+
+
+def _poses(reader: Any, connections: list[Any]) -> Iterator[tuple[float, ...]]:
+    """(t, joint x y, quaternion wxyz, velocity of the joint [body], angular velocity [body])."""
+    for connection, _, raw in reader.messages(connections):
+        message = reader.deserialize(raw, connection.msgtype)
+        p, q = message.pose.pose.position, message.pose.pose.orientation
+        v, w = message.twist.twist.linear, message.twist.twist.angular
+        yield _seconds(message), p.x, p.y, q.w, q.x, q.y, q.z, v.x, v.y, v.z, w.x, w.y, w.z
+
+
+def _forces(reader: Any, connections: list[Any]) -> Iterator[tuple[float, float, float]]:
+    for connection, _, raw in reader.messages(connections) if connections else ():
+        message = reader.deserialize(raw, connection.msgtype)
+        yield _seconds(message), message.wrench.force.x, message.wrench.force.y
+
+
+def _seconds(message: Any) -> float:
+    stamp = message.header.stamp
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+class Recording(scene.Source):
+    """One run that is played, and perhaps a second one beside it as a ghost."""
+
+    def __init__(self, paths: list[Path], shape: Shape):
+        """`paths` are one run or two. ValueError, in one sentence, for one that cannot be read."""
+        self._tables = [read(path) for path in paths]
+        self._shape = shape
+        self.title = " beside ".join(path.name for path in paths)
+        self._lock = threading.Lock()
+        self._rate, self._is_playing = 1.0, True
+        self._at, self._since = self.span[0], time.monotonic()
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """First and last time of the first run [s]."""
+        t = self._tables[0]["t"]
+        return float(t[0]), float(t[-1])
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """It plays, pauses, steps, goes back and to any time."""
+        return Capabilities(run=True, step=True, reset=True, rate=True, seek=True)
+
+    def latest(self) -> SceneState:
+        """Return the row of the present time; it stops at the last one."""
+        with self._lock:
+            now, last = self._now(), self.span[1]
+            if self._is_playing and now >= last:
+                self._is_playing, self._at = False, last
+            status = "playing" if self._is_playing else "paused"
+            status = "paused: the end of the recording" if now >= last else status
+            rate = self._rate if self._is_playing else math.nan
+        return replace(self._row(self._tables[0], now), status=status, real_time_factor=rate)
+
+    def ghost(self) -> SceneState | None:
+        """Return the row of the second run at the present time."""
+        if len(self._tables) < 2:
+            return None
+        with self._lock:
+            now = self._now()
+        return self._row(self._tables[1], now)
+
+    def pause(self) -> str:
+        """Stand still."""
+        with self._lock:
+            self._at, self._is_playing = self._now(), False
+        return ""
+
+    def resume(self) -> str:
+        """Play on; from the start where the end was reached."""
+        with self._lock:
+            now = self._now()
+            self._go(self.span[0] if now >= self.span[1] else now, True)
+        return ""
+
+    def step(self) -> str:
+        """Show the next row."""
+        with self._lock:
+            t, now = self._tables[0]["t"], self._now()
+            self._go(float(t[min(len(t) - 1, np.searchsorted(t, now, side="right"))]), False)
+        return ""
+
+    def reset(self) -> str:
+        """Go back to the first row."""
+        return self.seek(self.span[0])
+
+    def seek(self, time: float) -> str:
+        """Show the state of a time; play on from there if it was playing."""
+        first, last = self.span
+        if not math.isfinite(time):
+            return f"the time is {time}; it must be from {first:g} to {last:g} s"
+        with self._lock:
+            self._go(min(max(float(time), first), last), self._is_playing)
+        return ""
+
+    def set_rate(self, factor: float) -> str:
+        """Play `factor` seconds per second."""
+        if not _RATES[0] <= factor <= _RATES[1]:
+            return f"the rate is {factor:g}; it must be from {_RATES[0]:g} to {_RATES[1]:g}"
+        with self._lock:
+            self._go(self._now(), self._is_playing)
+            self._rate = float(factor)
+        return ""
+
+    def _go(self, to: float, is_playing: bool) -> None:
+        self._at, self._since, self._is_playing = to, time.monotonic(), is_playing
+
+    def _now(self) -> float:
+        """The time that is shown [s]."""
+        if not self._is_playing:
+            return self._at
+        return min(self.span[1], self._at + self._rate * (time.monotonic() - self._since))
+
+    def _row(self, table: Table, now: float) -> SceneState:
+        """The newest row that is not later."""
+        row = max(0, int(np.searchsorted(table["t"], now + 1e-9, side="right")) - 1)
+        value = {name: float(column[row]) for name, column in table.items()}
+        force = value["Fx"], value["Fy"]
+        return SceneState(
+            time=value["t"],
+            cart=(value["x"], value["y"]),
+            attitude=(value["qw"], value["qx"], value["qy"], value["qz"]),
+            cart_velocity=(value["vx"], value["vy"]),
+            angular_velocity=(value["wx"], value["wy"], value["wz"]),
+            shape=self._shape,
+            applied=force,
+            energy=value["E"],
+        )

@@ -1,0 +1,203 @@
+"""The words and buttons of the page: how it stands, what is wrong and what to do, time, recording,
+pictures.
+"""
+
+import html
+import io
+import math
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import viser
+
+from rbdyn_ros.view.drawing import ARROWS
+from rbdyn_ros.view.scene import Event, SceneState, Source
+
+RATES = ("0.1", "0.25", "0.5", "1", "2", "5", "10")
+SHOWN = 14  # newest events in words
+Refuse = Callable[[Any, str, str], None]
+_BAD, _WARN, _GOOD, _IDLE = "#c62828", "#b26a00", "#2e7d32", "#546e7a"
+
+
+class Toolbar:
+    """What stands above the tabs."""
+
+    def __init__(self, gui: viser.GuiApi, source: Source, refuse: Refuse):
+        self._source, self._refuse = source, refuse
+        self._events: deque[Event] = deque(maxlen=SHOWN)
+        self._written: dict[str, str] = {}
+        self._words = gui.add_html("")
+        can = source.capabilities
+        self._run_button: Any = None
+        self._slider: Any = None
+        self._is_recording = False
+        self._events_html: Any = None
+        if can.run or can.step or can.reset:
+            self._add_time(gui)
+        if can.seek:
+            self._add_slider(gui)
+        self._add_keeping(gui)
+
+    def draw(self, state: SceneState | None) -> None:
+        """Write what has changed."""
+        self._write("words", self._words, "content", words(self._source.title, state))
+        if state is None:
+            return
+        if self._run_button is not None:
+            is_playing = state.status.startswith("playing")
+            self._write("run", self._run_button, "label", "Pause" if is_playing else "Play")
+        if self._slider is not None and abs(self._slider.value - state.time) > self._slider.step:
+            self._slider.value = min(max(state.time, self._slider.min), self._slider.max)
+
+    def add_events(self, gui: viser.GuiApi) -> None:
+        """Make the list of events, and the legend of the arrows."""
+        legend = "".join(
+            f'<span style="color:rgb{color};font-weight:700">&#9644;</span> {text}<br>'
+            for color, text in ARROWS.values()
+        )
+        self._events_html = gui.add_html(_box("No events yet."))
+        gui.add_html(_box(f"<b>Arrows</b><br>{legend}"))
+
+    def note(self, events: Iterable[Event]) -> None:
+        """Show the newest events."""
+        self._events.extend(events)
+        lines = (
+            f"<tr><td style='padding-right:8px;text-align:right'>{e.time:.2f} s</td>"
+            f"<td>{html.escape(e.sentence)}</td></tr>"
+            for e in reversed(self._events)
+        )
+        if self._events_html is not None:
+            content = _box(f"<table>{''.join(lines)}</table>")
+            self._write("events", self._events_html, "content", content)
+
+    # buttons
+
+    def _add_time(self, gui: viser.GuiApi) -> None:
+        source, can = self._source, self._source.capabilities
+        if can.run:
+            self._run_button = gui.add_button("Pause", hint="Let time stand still, or run.")
+
+            @self._run_button.on_click
+            def _(event: viser.GuiEvent) -> None:
+                state = source.latest()
+                is_playing = state is not None and state.status.startswith("playing")
+                refusal = source.pause() if is_playing else source.resume()
+                self._refuse(event.client, "Time", refusal)
+
+        actions = {"Step": (can.step, source.step), "Reset": (can.reset, source.reset)}
+        names = [name for name, (is_there, _) in actions.items() if is_there]
+        if names:
+            group = gui.add_button_group("Time", names, hint="One tick; back to the start.")
+
+            @group.on_click
+            def _(event: viser.GuiEvent) -> None:
+                _, action = actions[event.target.value]
+                self._refuse(event.client, event.target.value, action())
+
+        if can.rate:
+            rates = gui.add_dropdown(
+                "Rate", RATES, initial_value="1", hint="Simulated seconds per second."
+            )
+
+            @rates.on_update
+            def _(event: viser.GuiEvent) -> None:
+                if event.client is not None:
+                    refusal = source.set_rate(float(event.target.value))
+                    self._refuse(event.client, "Rate", refusal)
+
+    def _add_slider(self, gui: viser.GuiApi) -> None:
+        first, last = self._source.span
+        step = max(1e-3, (last - first) / 1000.0)
+        self._slider = gui.add_slider("Time [s]", first, max(last, first + step), step, first)
+
+        @self._slider.on_update
+        def _(event: viser.GuiEvent) -> None:
+            if event.client is not None:
+                self._refuse(event.client, "Time", self._source.seek(event.target.value))
+
+    def _add_keeping(self, gui: viser.GuiApi) -> None:
+        """Recording, picture, parameters as YAML."""
+        can = self._source.capabilities
+        names = ["Record"] if can.record else []
+        names += ["Picture"] + (["YAML"] if can.export else [])
+        hint = "Record every tick to a file; save the picture; the present state as parameters."
+        group = gui.add_button_group("Save", names, hint=hint)
+        actions = {"Record": self._record, "Picture": _save_picture, "YAML": self._show_yaml}
+
+        @group.on_click
+        def _(event: viser.GuiEvent) -> None:
+            if event.client is not None:
+                actions[event.target.value](event.client)
+
+    def _record(self, client: viser.ClientHandle) -> None:
+        if not self._is_recording:
+            refusal = self._source.start_recording()
+            self._is_recording = not refusal
+            self._refuse(client, "Record", refusal)
+            if not refusal:
+                what = "Press Record again to end, and to save the file."
+                client.add_notification("Recording", what, auto_close_seconds=5.0)
+            return
+        self._is_recording = False
+        name, content = self._source.stop_recording()
+        if content:
+            client.send_file_download(name, content)
+        else:
+            self._refuse(client, "Record", "nothing was recorded: time stood still")
+
+    def _show_yaml(self, client: viser.ClientHandle) -> None:
+        text = self._source.yaml()
+        with client.gui.add_modal("State and parameters") as modal:
+            client.gui.add_markdown(f"```yaml\n{text}\n```")
+            save, done = client.gui.add_button("Save as file"), client.gui.add_button("Close")
+
+        @save.on_click
+        def _(event: viser.GuiEvent) -> None:
+            client.send_file_download("state.yaml", text.encode())
+
+        @done.on_click
+        def _(event: viser.GuiEvent) -> None:
+            modal.close()
+
+    def _write(self, key: str, handle: Any, name: str, value: str) -> None:
+        if self._written.get(key) != value:
+            self._written[key] = value
+            setattr(handle, name, value)
+
+
+def _save_picture(client: viser.ClientHandle) -> None:
+    """Let the browser render its view, and save it."""
+    from PIL import Image
+
+    pixels = client.get_render(1080, 1920, transport_format="png", timeout=10.0)
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "png")
+    client.send_file_download("view.png", file.getvalue())
+
+
+def words(title: str, state: SceneState | None) -> str:
+    """How it stands, as HTML: status, problems with what to do, faults."""
+    head = f"<b>{html.escape(title)}</b>"
+    if state is None:
+        waiting = "Waiting for the first state."
+        return _box(f"{head}<br><span style='color:{_IDLE}'>{waiting}</span>")
+    lines = [f"{head} &nbsp; {_status(state.status)} &nbsp; t = {state.time:.2f} s"]
+    tilt, cart = math.degrees(state.tilt), state.cart
+    lines.append(f"tilt {tilt:.1f}&deg;, cart ({cart[0]:.2f}, {cart[1]:.2f}) m")
+    for problem in state.problems:
+        color = _BAD if problem.severe else _WARN
+        what, advice = html.escape(problem.what), html.escape(problem.advice)
+        lines.append(f"<span style='color:{color}'><b>{what}</b> {advice}</span>")
+    if state.faults:
+        lines.append(f"Faults: {html.escape(', '.join(state.faults))}")
+    return _box("<br>".join(lines))
+
+
+def _status(status: str) -> str:
+    color = _BAD if status.startswith("fault") else _GOOD if status == "playing" else _IDLE
+    return f"<span style='color:{color}'>{html.escape(status or 'unknown')}</span>"
+
+
+def _box(content: str) -> str:
+    return f"<div style='font-size:0.8em;line-height:1.45;padding:0.4em 0.9em'>{content}</div>"

@@ -1,0 +1,200 @@
+"""The page in a real browser: it shows the pendulum, and takes what a hand does."""
+
+import io
+import time
+import urllib.parse
+
+import numpy as np
+import pytest
+from view_browser import SIZE, free_port, opened, until
+
+pytest.importorskip("viser", reason="viser is not installed: pip install 'rbdyn_ros[view]'")
+
+from rbdyn_ros.view.offline import OfflineLoop  # noqa: E402
+from rbdyn_ros.view.page import Page, spring_force  # noqa: E402
+from rbdyn_ros.view.recording import Recording  # noqa: E402
+from rbdyn_ros.view.scene import Shape  # noqa: E402
+from rbdyn_ros.view.selection import Selection  # noqa: E402
+
+LIGHT = {"rate": 20.0, "shadows": False}  # for a browser without a graphics card
+TILT = 0.03  # [rad] that a hand makes
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """The simulation, and its page."""
+    loop = OfflineLoop(Selection())
+    page = Page(loop, {"port": free_port(), **LIGHT})
+    page.begin()
+    yield loop, page
+    page.close()
+    loop.close()
+
+
+@pytest.fixture(scope="module")
+def tab(browser, shown):
+    """The page in the browser."""
+    return opened(browser, shown[1].url)
+
+
+@pytest.fixture
+def loop(shown):
+    """The simulation, as at its start and playing."""
+    loop, _ = shown
+    loop.reset()
+    loop.set_point(0.0, 0.0)
+    loop.resume()
+    return loop
+
+
+def now(loop):
+    """A state of this moment."""
+    loop.latest()
+    time.sleep(0.06)
+    return loop.latest()
+
+
+def orange(tab) -> np.ndarray:
+    """Where the picture is orange as the rod is, (n, 2) x and y [px] left of the panel."""
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(tab.screenshot())).convert("RGB")
+    r, g, b = np.moveaxis(np.asarray(picture, int), 2, 0)
+    y, x = np.nonzero((r > 120) & (r - g > 40) & (r - b > 70))
+    return np.column_stack((x, y))[x < 0.48 * SIZE["width"]]
+
+
+def rod(tab) -> np.ndarray:
+    """The pixels of the rod, once it is drawn."""
+    found = []
+    until(lambda: len(found) > 1 and np.ptp(found[-1][:, 1]) > 100 or found.append(orange(tab)))
+    return found[-1]
+
+
+def click(tab, role: str, name: str) -> None:
+    tab.get_by_role(role, name=name, exact=True).first.click(no_wait_after=True)
+
+
+def number(tab, label: str):
+    """The input beside a slider."""
+    row = f'//label[normalize-space(.)="{label}"]/ancestor::div[3]'
+    return tab.locator(f"xpath={row}//input[@inputmode='decimal']").first
+
+
+def open_plant(tab) -> None:
+    """Show the parameters of the plant."""
+    click(tab, "tab", "Parameters")
+    if not number(tab, "rod.mass [kg]").is_visible():
+        tab.get_by_text("Plant", exact=True).click(no_wait_after=True)
+    number(tab, "rod.mass [kg]").wait_for()
+
+
+def test_the_page_loads_from_this_machine_alone_and_without_an_error(tab):
+    hosts = {urllib.parse.urlsplit(url).hostname for url in tab.requests if "://" in url}
+    assert hosts - {None} == {"127.0.0.1"}
+    assert tab.errors == []
+
+
+def test_the_rod_is_seen_standing(tab, loop):
+    pixels = rod(tab)
+    x, y = np.percentile(pixels, (5, 95), axis=0).T
+    assert y[1] - y[0] > 0.3 * SIZE["height"]
+    assert x[1] - x[0] < 0.1 * (y[1] - y[0])
+
+
+def test_a_drag_tilts_the_rod_and_it_recovers(tab, loop):
+    pixels = rod(tab)
+    x, y = pixels[np.argsort(pixels[:, 1])[len(pixels) // 10]].tolist()
+    mouse = tab.mouse
+    mouse.move(x, y)
+    mouse.down()
+    mouse.move(x + 20, y)
+    mouse.move(x + 90, y, steps=4)
+    try:
+        assert until(lambda: now(loop).tilt > TILT)
+        assert now(loop).disturbance is not None
+    finally:
+        mouse.up()
+    assert until(lambda: now(loop).disturbance is None)
+    assert until(lambda: now(loop).tilt < 0.2 * TILT)
+
+
+def test_a_click_on_the_plane_sends_the_cart_there(tab, loop):
+    pixels = rod(tab)
+    x, low = float(pixels[:, 0].mean()), float(pixels[:, 1].max())
+    tab.mouse.click(x + 60, low + 45)
+    assert until(lambda: now(loop).set_point != (0.0, 0.0))
+    target = np.array(now(loop).set_point)
+    assert until(lambda: np.linalg.norm(np.array(now(loop).cart) - target) < 0.05)
+
+
+def test_a_slider_changes_the_parameter(tab, loop):
+    open_plant(tab)
+    box = number(tab, "rod.mass [kg]")
+    box.fill("1.4")
+    box.press("Enter")
+    assert until(lambda: {c.parameter.name: c.value for c in loop.controls()}["rod.mass"] == 1.4)
+    loop.set_control("rod.mass", 1.0)
+    assert until(lambda: box.input_value() == "1")
+
+
+def test_a_refused_value_is_said_and_goes_back(tab, loop):
+    open_plant(tab)
+    box = number(tab, "rod.length [m]")
+    box.fill("0")
+    box.press("Enter")
+    tab.get_by_text("it must be a finite number > 0").wait_for()
+    assert until(lambda: box.input_value() == "2.4")
+
+
+def test_pause_step_and_reset(tab, loop):
+    click(tab, "button", "Pause")
+    assert until(lambda: now(loop).status == "paused")
+    before = now(loop).time
+    click(tab, "button", "Step")
+    assert until(lambda: now(loop).time > before)
+    assert now(loop).time == pytest.approx(before + 0.002)
+    loop.set_control("initial.cart_position", (0.3, 0.0))
+    click(tab, "button", "Reset")
+    assert until(lambda: now(loop).cart == (0.3, 0.0))
+    loop.set_control("initial.cart_position", (0.0, 0.0))
+    click(tab, "button", "Play")
+    assert until(lambda: now(loop).status == "playing")
+
+
+def test_two_browsers_show_the_same(browser, tab, loop, shown):
+    second = opened(browser, shown[1].url)
+    try:
+        assert shown[1].browsers == 2
+        click(second, "button", "Pause")
+        tab.get_by_role("button", name="Play", exact=True).wait_for()
+        assert now(loop).status == "paused"
+    finally:
+        second.close()
+    assert until(lambda: shown[1].browsers == 1)
+
+
+def test_a_recording_is_played_to_its_end_and_a_page_that_ends_says_so(browser, tmp_path):
+    run = tmp_path / "run.csv"
+    rows = (f"{0.1 * i},{0.05 * i},0,1,0,0,0" for i in range(21))
+    run.write_text("t,x,y,qw,qx,qy,qz\n" + "\n".join(rows) + "\n")
+    source = Recording([run], Shape())
+    source.pause()
+    page = Page(source, {"port": free_port(), **LIGHT})
+    page.begin()
+    tab = opened(browser, page.url)
+    try:
+        click(tab, "button", "Play")
+        tab.get_by_text("the end of the recording").wait_for()
+        assert source.latest().cart == (1.0, 0.0)
+        page.close()
+        tab.get_by_text("The live view has ended").wait_for()
+    finally:
+        tab.close()
+        page.close()
+
+
+def test_a_spring_is_no_stronger_than_its_limit():
+    assert spring_force(2.0, 100.0, (0.0, 0.0, 0.0), (1.0, 2.0, -2.0)) == (2.0, 4.0, -4.0)
+    assert spring_force(2.0, 3.0, (0.0, 0.0, 0.0), (1.0, 2.0, -2.0)) == (1.0, 2.0, -2.0)
+    assert spring_force(2.0, 3.0, (1.0, 1.0, 1.0), (1.0, 1.0, 1.0)) == (0.0, 0.0, 0.0)

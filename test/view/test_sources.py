@@ -1,0 +1,239 @@
+"""The sources of the view without a browser: the simulation in this process, and recordings."""
+
+import csv
+import io
+import math
+import time
+
+import numpy as np
+import pytest
+
+from rbdyn_ros import parameters
+from rbdyn_ros.parameters.yaml_file import assignment, offline_values
+from rbdyn_ros.view import selection
+from rbdyn_ros.view.offline import OfflineLoop
+from rbdyn_ros.view.recording import Recording, read
+from rbdyn_ros.view.scene import EventLog, SceneState, Shape
+from rbdyn_ros.view.selection import Selection
+from rbdyn_ros.view.shapes import shape, solids, towards
+
+UPRIGHT = "t,x,y,qw,qx,qy,qz\n0,0,0,1,0,0,0\n"
+
+
+@pytest.fixture(scope="module")
+def made():
+    """A simulation."""
+    loop = OfflineLoop(Selection())
+    yield loop
+    loop.close()
+
+
+@pytest.fixture
+def loop(made):
+    """The simulation, playing from its start."""
+    made.resume()
+    made.set_control("scenario", "none")
+    made.resume()
+    return made
+
+
+def now(loop) -> SceneState:
+    """A state of this moment: the one that was asked for when what came before was done."""
+    for _ in range(2):
+        loop.latest()
+        time.sleep(0.06)
+    return loop.latest()
+
+
+def values(loop) -> dict:
+    return {control.parameter.name: control.value for control in loop.controls()}
+
+
+def test_a_push_acts_at_its_point_and_ends_by_itself(loop):
+    loop.set_disturbance(1.7, (0.5, 0.0, 0.0))
+    push = now(loop).disturbance
+    assert push.force == (0.5, 0.0, 0.0)
+    assert math.dist(push.point, now(loop).point(1.7)) < 0.02
+    time.sleep(0.3)
+    assert now(loop).disturbance is None
+    assert [e.kind for e in loop.events(0)].count("push") == 1
+
+
+def test_a_change_in_the_middle_keeps_the_state_and_the_time(loop):
+    loop.set_point(0.2, 0.0)
+    time.sleep(0.5)
+    before = now(loop)
+    assert before.cart_velocity[0] != 0.0
+    assert loop.set_control("law", "pd") == ""
+    assert loop.title.startswith("pd")
+    after = now(loop)
+    assert after.time >= before.time
+    assert math.dist(after.cart, before.cart) < 0.2
+    assert loop.set_control("law", "lqr") == ""
+
+
+def test_what_is_refused_changes_nothing(loop):
+    before = values(loop)
+    assert "must be a finite number > 0" in loop.set_control("rod.length", 0.0)
+    assert "no parameter" in loop.set_control("rod.colour", 1.0)
+    assert "must be" in loop.set_control("law", "nobody")
+    assert "multiple of the step" in loop.set_control("period", 0.0013)
+    assert "0.1 to 10" in loop.set_rate(20.0)
+    assert values(loop) == before
+    assert now(loop).status == "playing"
+
+
+def test_the_rate_is_kept(loop):
+    loop.set_rate(0.5)
+    first, begun = now(loop).time, time.monotonic()
+    time.sleep(1.0)
+    passed = now(loop).time - first
+    assert passed == pytest.approx(0.5 * (time.monotonic() - begun), rel=0.25)
+    loop.set_rate(1.0)
+
+
+def test_a_law_that_misbehaves_is_a_fault_in_words_and_a_reset_goes_on(loop, tmp_path):
+    law = tmp_path / "moody.py"
+    law.write_text(
+        "class Law:\n    def reset(self): pass\n"
+        "    def command(self, t, state, reference):\n"
+        "        return (1.0, 2.0, 3.0) if abs(reference[0]) > 1.0 else (0.0, 0.0)\n"
+        "def design(model, params, options): return Law()\n"
+    )
+    moody = OfflineLoop(Selection(law=str(law)))
+    try:
+        moody.set_point(1.5, 0.0)
+        state = now(moody)
+        assert state.status.startswith("fault: the law moody returned (1.0, 2.0, 3.0)")
+        assert state.problems[0].severe and "Reset" in state.problems[0].advice
+        moody.set_point(0.0, 0.0)
+        assert moody.reset() == ""
+        assert moody.resume() == ""
+        assert now(moody).status == "playing"
+    finally:
+        moody.close()
+
+
+def test_the_parameter_file_of_a_moment_gives_that_moment_back(loop, tmp_path):
+    loop.set_control("rod.mass", 1.25)
+    loop.set_control("lqr.tilt_weight", 120.0)
+    loop.set_disturbance(2.0, (1.0, 0.5, 0.0))
+    time.sleep(0.3)
+    loop.pause()
+    state = now(loop)
+    file = tmp_path / "state.yaml"
+    file.write_text(loop.yaml())
+    again = Selection(files=(file,))
+    assert selection.law(again) == "lqr"
+    built = selection.build(again._replace(law="lqr"))
+    assert built.values["rod.mass"] == 1.25
+    assert built.values["lqr.tilt_weight"] == 120.0
+    initial = parameters.initial_state(built.values)
+    assert np.allclose(initial.q, (*state.cart, *state.attitude), atol=1e-12)
+    assert np.allclose(initial.v, (*state.cart_velocity, *state.angular_velocity), atol=1e-12)
+
+
+def test_what_was_recorded_is_played_as_it_was(loop, tmp_path):
+    loop.start_recording()
+    time.sleep(0.2)
+    loop.set_disturbance(2.0, (1.0, 0.0, 0.0))
+    time.sleep(0.3)
+    loop.pause()
+    last = now(loop)
+    name, content = loop.stop_recording()
+    (tmp_path / name).write_bytes(content)
+    table = read(tmp_path / name)
+    assert np.allclose(np.diff(table["t"]), 0.002)
+    assert table["t"][-1] == pytest.approx(last.time)
+    assert table["E"][-1] == pytest.approx(last.energy)
+    assert table["Fx"][-2] == pytest.approx(last.applied[0])
+    source = Recording([tmp_path / name], Shape())
+    source.pause()
+    source.seek(1e9)
+    assert source.latest().attitude == pytest.approx(last.attitude)
+    with io.StringIO(content.decode()) as text:
+        assert next(csv.reader(text))[:7] == "t,x,y,qw,qx,qy,qz".split(",")
+
+
+def test_the_status_says_when_the_cart_is_lost(loop):
+    loop.set_control("initial.cart_position", (5.0, 0.0))
+    loop.reset()
+    problem = now(loop).problems[0]
+    assert problem.what == "The cart is beyond its travel of 2 m."
+    assert "Reset" in problem.advice
+
+
+@pytest.mark.parametrize(
+    "name, content, sentence",
+    [
+        ("run.txt", UPRIGHT, "must be a .csv or .npz"),
+        ("run.csv", "t,x\n0,0\n", "no column y, qw"),
+        ("run.csv", "t,x,y,qw,qx,qy,qz\n", "no column"),
+        ("run.csv", UPRIGHT + "a,0,0,1,0,0,0\n", "no table of numbers"),
+        ("run.csv", UPRIGHT + "nan,0,0,1,0,0,0\n", "not finite"),
+        ("run.csv", UPRIGHT + "-1,0,0,1,0,0,0\n", "runs backwards"),
+        ("run.npz", "PK", "no .npz file"),
+    ],
+)
+def test_what_is_no_run_is_one_sentence(tmp_path, name, content, sentence):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=sentence):
+        read(tmp_path / name)
+
+
+def test_two_recordings_are_at_the_same_time(tmp_path):
+    for name, speed in (("a.csv", 1.0), ("b.csv", 2.0)):
+        rows = "".join(f"{0.1 * i},{speed * 0.1 * i},0,1,0,0,0\n" for i in range(11))
+        (tmp_path / name).write_text("t,x,y,qw,qx,qy,qz\n" + rows)
+    source = Recording([tmp_path / "a.csv", tmp_path / "b.csv"], Shape())
+    source.pause()
+    assert source.seek(0.5) == ""
+    assert source.latest().cart[0] == pytest.approx(0.5)
+    assert source.ghost().cart[0] == pytest.approx(1.0)
+    source.step()
+    assert source.latest().time == pytest.approx(0.6)
+
+
+def test_an_event_log_numbers_what_it_forgets():
+    log = EventLog(most=3)
+    for k in range(5):
+        log.add(0.1 * k, "push", str(k))
+    assert [event.number for event in log.since(0)] == [2, 3, 4]
+    assert [event.sentence for event in log.since(4)] == ["4"]
+    assert log.since(5) == ()
+
+
+def test_the_solids_are_where_the_gaps_are_zero():
+    """The shipped obstacles, and a wall that has moved."""
+    from rbdyn_ros.mechanics.pendulum import obstacles
+    from rbdyn_ros.parameters import shipped
+    from rbdyn_ros.parameters.plant import actual_plant
+
+    settings = ["contact.floor.enabled=true", "contact.stops.x_max=1.5"]
+    known = offline_values([shipped.config("obstacles.yaml")], [*map(assignment, settings)])
+    params = actual_plant(known)
+    found = {solid.name: solid for solid in shape(params, 2.0, 20.0, elapsed=3.0).solids}
+    assert set(found) == {"floor", "stops.x_max"} | {
+        f"obstacle.{name}" for name in ("table", "post", "ball", "wall")
+    }
+    assert found["obstacle.table"].size == (1.0, 1.0, 0.8)
+    assert found["obstacle.post"].size[:2] == (0.1, 1.6)
+    assert found["obstacle.wall"].position[0] == pytest.approx(-4.0 + 3.0 * 0.2)
+    stop = found["stops.x_max"]
+    assert stop.position[0] - 0.5 * stop.size[0] == pytest.approx(1.5)
+    assert len(solids(params.contacts, 0.0)) == len(found)
+    row = next(r for r in params.contacts.obstacles if r["kind"] == obstacles.WALL_TIP)
+    normal = SceneState(0.0, attitude=found["obstacle.wall"].attitude).axis
+    assert normal == pytest.approx(tuple(row["axes"][0]))
+
+
+@pytest.mark.parametrize("normal", [(0, 0, 1), (0, 0, -1), (1, 0, 0), (0.6, 0.0, -0.8)])
+def test_a_plane_is_turned_to_its_normal(normal):
+    assert SceneState(0.0, attitude=towards(normal)).axis == pytest.approx(normal)
+
+
+def test_the_axis_and_the_tilt_of_a_state():
+    half = 0.5 * 0.3
+    state = SceneState(0.0, cart=(1.0, 2.0), attitude=(math.cos(half), 0.0, math.sin(half), 0.0))
+    assert state.tilt == pytest.approx(0.3)
+    assert state.point(2.0) == pytest.approx((1.0 + 2.0 * math.sin(0.3), 2.0, 2.0 * math.cos(0.3)))
