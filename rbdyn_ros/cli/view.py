@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # Numba and viser wait until there is something to show
     from rbdyn_ros.view.scene import Source
 
 COMMAND = "python -m rbdyn_ros view"
-HELP = "show the pendulum in the browser: grab it, change it, play recorded runs; without ROS"
+HELP = "Show the pendulum in the browser: push it, change it, play runs."
 EXAMPLES = f"""\
 {COMMAND}                                   # the pendulum under the law lqr; drag the rod
 {COMMAND} --controller mpc --scenario noisy --set rod.mass=1.2
