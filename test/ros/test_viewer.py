@@ -23,9 +23,9 @@ QUICK = {"rates__state": 100.0, "integrator__step": 0.01}  # a loaded machine ke
 @pytest.fixture
 def viewer(graph):
     """The source on a node of its own, watched by the graph's executor."""
-    from rbdyn_ros.ros.messages.messages import frames
     from rclpy.node import Node
 
+    from rbdyn_ros.ros.messages.messages import frames
     from rbdyn_ros.ros.viewer.topic_source import TopicSource
 
     node = Node("pendulum_viewer")
