@@ -123,8 +123,7 @@ def contact_accelerations(system, c, work, t, x, R, w, u, dw, du):
         return dw, du, False
     for k in range(count):
         i = work.active[k]
-        more_w, more_u = touching.impulse_response(system, R, on_world(work, i), work.rho[i])
-        dw, du = vec.add(dw, more_w), (du[0] + more_u[0], du[1] + more_u[1])
+        dw, du = touching.push(system, R, dw, du, on_world(work, i), work.rho[i])
     return dw, du, True
 
 
