@@ -16,6 +16,8 @@ from rbdyn_ros.mechanics import colliding
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import jacobian, joints, multipliers, rigid_bodies
+from rbdyn_ros.mechanics.description import springs as of_springs
+from rbdyn_ros.mechanics.description.springs import add_forces
 from rbdyn_ros.types import Array
 
 CHUNK = 2000  # steps between two questions whether to go on
@@ -32,8 +34,8 @@ class Record(NamedTuple):
     q: Array  # (rows, n, 7)
     v: Array  # (rows, n, 6)
     energy: Array  # (rows,) [J] of bodies and springs
-    # (rows,) [J] what bodies with a prescribed velocity have done, less what dampers have taken;
-    # none by multipliers
+    # (rows,) [J] what bodies with a prescribed velocity, or a load, have done, less what dampers
+    # have taken
     work: Array
     kinetic: Array  # (rows,) [J] the part of it that is motion
     opening: Array  # (rows,) largest |C| of the joints [m] or [-]
@@ -54,6 +56,19 @@ class Record(NamedTuple):
     # [N s]: along the normals, vector on the body of i [world]
     colliders: Array = np.zeros((0, 2), np.int64)
     collider_impulses: Array = np.zeros((0, 0, 4))
+
+
+class Forces(NamedTuple):
+    """What acts on bodies beside their weight and their joints."""
+
+    springs: of_springs.Springs
+    near: Array  # (k,) [m] or [rad] lengths and angles of the springs, as they were last
+    load: Array  # (n, 6) [N world | N m body]
+
+
+def no_forces(bodies: int) -> Forces:
+    """Nothing that acts on so many bodies beside their weight and their joints."""
+    return Forces(of_springs.build(bodies), np.zeros(0), np.zeros((bodies, 6)))
 
 
 def run(
@@ -122,12 +137,19 @@ def _of_rows(touched: list) -> tuple:
 
 
 def multiplier_run(
-    model: models.Model, alpha: float, h: float, rows: int, steps_per_row: int
+    model: models.Model,
+    alpha: float,
+    h: float,
+    rows: int,
+    steps_per_row: int,
+    load: Array | None = None,
 ) -> Record:
     """The same by Lagrange multipliers with stabilization alpha [1/s] (0: none) and Runge-Kutta,
     from where the model stands; it does not move, and ValueError where it has contacts.
 
-    Reactions are those at the row; redundant rows share their load.
+    Springs and dampers act as forces; `load` (bodies, 6) acts beside the weight, a force [N,
+    world] and a torque [N m, body] for each body. `work` is what the load has done, less what
+    dampers have taken. Reactions are those at the row; redundant rows share their load.
     """
     require_step(h)
     _require_counts(rows, steps_per_row)
@@ -139,15 +161,21 @@ def multiplier_run(
             f"the model has {len(model.pairs.kind)} contact pairs; its multipliers know joints "
             "only"
         )
-    if len(model.springs.kind) or models.part(model, "bodies")[:, c.DRIVE : c.DRIVE + 3].any():
-        raise ValueError("the model has springs or moving walls; its multipliers know joints only")
+    if models.part(model, "bodies")[:, c.DRIVE : c.DRIVE + 3].any():
+        raise ValueError("the model has moving walls; its multipliers know none")
     bodies, constraints, (q, v) = model.bodies, model.constraints, models.state(model)
-    wrench, reaction = np.zeros_like(v), np.zeros(len(constraints.names))
+    near = models.part(model, "springs")[:, c.EXTENSION].copy()
+    constant = np.zeros_like(v) if load is None else np.array(load, dtype=float, order="C")
+    if constant.shape != v.shape or not np.isfinite(constant).all():
+        raise ValueError(f"load has shape {constant.shape}; it must be finite and {v.shape}")
+    forces, reaction = Forces(model.springs, near, constant), np.zeros(len(constraints.names))
+    work = [0.0]
 
     def advance(t, q, v):
-        done, _, error = multiplier_advance(
-            bodies, constraints.rows, wrench, alpha, h, steps_per_row, q, v, reaction
+        done, _, error, more = multiplier_advance(
+            bodies, constraints.rows, forces, alpha, h, steps_per_row, q, v, reaction
         )
+        work[0] += more
         if done == steps_per_row:
             return done, 0, ""
         reason = "a number is not finite" if np.isnan(error) else "the rows contradict each other"
@@ -157,14 +185,16 @@ def multiplier_run(
             f"the residual of the multipliers is {error:.2g}, {reason}; take a smaller step",
         )
 
-    def loads(done, q, v):
+    def record(done, q, v):
+        wrench = constant.copy()
+        add_forces(model.springs, near, q, v, wrench)
         found = multipliers.forward(bodies, constraints.rows, wrench, alpha, q, v)
         wrenches = multipliers.reactions(constraints.rows, q, found.multipliers)
         of_joints = np.zeros((max(constraints.joint, default=-1) + 1, 2, 6))
         np.add.at(of_joints, list(constraints.joint), wrenches)
-        return of_joints, np.zeros((0, 4)), 0.0, 0.0
+        return of_joints, np.zeros((0, 4)), of_springs.energy(model.springs, near), work[0]
 
-    return _run(model, h * steps_per_row, rows, steps_per_row, advance, loads, q, v)
+    return _run(model, h * steps_per_row, rows, steps_per_row, advance, record, q, v)
 
 
 @kernel
@@ -175,20 +205,23 @@ def normalize(q):
 
 
 @kernel
-def multiplier_advance(bodies, rows, wrench, alpha, h, n, q, v, reaction):
+def multiplier_advance(bodies, rows, forces, alpha, h, n, q, v, reaction):
     """Take n steps of h in place; the multipliers at the start of the last go into reaction (m,).
-    Returns (done, rank, residual).
+    Returns (done, rank, residual, work of load and dampers [J]).
 
     It stops where the rows contradict each other (residual > INCONSISTENT) or a number is not
     finite: then done < n.
     """
-    rank, worst = 0, 0.0
+    rank, worst, work, wrench = 0, 0.0, 0.0, np.empty_like(v)
     for k in range(n):
         dq, dv, q_k, v_k = np.zeros_like(q), np.zeros_like(v), q, v
         for stage, weight in ((0.5, 1.0), (0.5, 2.0), (1.0, 2.0), (0.0, 1.0)):
+            wrench[:] = forces.load
+            power = add_forces(forces.springs, forces.near, q_k, v_k, wrench)
             found = multipliers.forward(bodies, rows, wrench, alpha, q_k, v_k)
             if not found.residual <= INCONSISTENT:
-                return k, found.rank, found.residual
+                return k, found.rank, found.residual, work
+            work += h / 6.0 * weight * (power + (forces.load * v_k).sum())
             if weight == 1.0 and stage == 0.5:
                 reaction[:] = found.multipliers
             rank, worst = found.rank, max(worst, found.residual)
@@ -199,7 +232,7 @@ def multiplier_advance(bodies, rows, wrench, alpha, h, n, q, v, reaction):
         q += h / 6.0 * dq
         v += h / 6.0 * dv
         normalize(q)
-    return n, rank, worst
+    return n, rank, worst, work
 
 
 def require_step(h: float) -> None:

@@ -90,7 +90,7 @@ def test_a_torsional_spring_turns_a_rod_many_times(damping):
     assert errors[0] < 3e-3 and np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.15)
 
 
-def test_dampers_at_joints_balance_their_energy():
+def arm():
     """A double pendulum with a damper at its elbow and a spring from its end to the ceiling."""
     bodies = {
         "upper": shapes.rod(0.5, mass=0.3, position=(0.25, 0, 0), orientation=ALONG_X),
@@ -105,14 +105,69 @@ def test_dampers_at_joints_balance_their_energy():
         "coil": scene.Spring(0.1, hinge="elbow", damping=0.02),
         "cord": scene.Spring(5.0, ("lower", "world"), (0.5, 0, 0.4), (0, 0.3, 1), damping=0.1),
     }
+    return scene.build(scene.Scene(bodies, joints, springs=springs))
+
+
+def test_dampers_at_joints_balance_their_energy():
     lost, balances = [], []
     for h in (4e-3, 2e-3):
-        model = scene.build(scene.Scene(bodies, joints, springs=springs))
+        model = arm()
         start = models.energy(model)
         advanced(model, h, round(2.0 / h))
         lost.append(models.damped(model))
         balances.append(abs(models.energy(model) + lost[-1] - start))
     assert lost[1] > 0.1 and balances[0] < 2e-3 and balances[1] < 0.4 * balances[0] + 1e-6
+
+
+def test_multipliers_and_steps_give_one_motion_of_springs_and_dampers():
+    """Two roads: forces with Runge and Kutta's method, potential and damping steps within the
+    variational one, which approaches the former as h^2. Energy and work balance to h^4.
+    """
+    exact = runs.multiplier_run(arm(), 0.0, 5e-4, 1, 2000)
+    assert exact.ok, exact.message
+    assert exact.work[-1] < -0.05
+    balance = exact.energy - exact.work
+    assert balance[1] == pytest.approx(balance[0], abs=1e-8)
+    errors, losses = [], []
+    for h in (4e-3, 2e-3, 1e-3):
+        model = arm()
+        q, v = advanced(model, h, round(1.0 / h))
+        errors.append(max(np.abs(q - exact.q[-1]).max(), np.abs(v - exact.v[-1]).max()))
+        losses.append(abs(models.damped(model) + exact.work[-1]))
+    assert errors[2] < 1e-3 and losses[2] < 1e-4
+    for found in (errors, losses):
+        assert np.log2(found[0] / found[1]) == pytest.approx(2.0, abs=0.2)
+        assert np.log2(found[1] / found[2]) == pytest.approx(2.0, abs=0.2)
+
+
+def test_multipliers_wind_a_torsional_spring_many_times():
+    """The rod's closed form, wound up by 9 rad, and the reaction of its hinge."""
+    rod = shapes.Body(0.3, (0.025, 0.025, 0.001), (0.5, 0.0, 0.0), ALONG_X)
+    hinge = scene.Joint("hinge", ("rod", "world"), STILL, axis=(0.0, 0.0, 1.0))
+    spring = scene.Spring(0.8, hinge="pivot", angle=9.0)
+    parts = scene.Scene({"rod": rod}, {"pivot": hinge}, gravity=STILL, springs={"coil": spring})
+    record = runs.multiplier_run(scene.build(parts), 0.0, 1e-3, 10, 100)
+    assert record.ok, record.message
+    w = np.sqrt(0.8 / (0.025 + 0.3 * 0.25))
+    angle, rate = 9.0 - 9.0 * np.cos(w * record.t), 9.0 * w * np.sin(w * record.t)
+    place = 0.5 * np.stack([np.cos(angle), np.sin(angle), np.zeros(11)], axis=1)
+    assert record.q[:, 0, :3] == pytest.approx(place, abs=1e-8)
+    assert record.energy == pytest.approx(0.5 * 0.8 * 81.0, rel=1e-8)
+    turning = 0.3 * 0.8 * (9.0 - angle) / 0.1
+    side = np.stack([-place[:, 1], place[:, 0], np.zeros(11)], axis=1)
+    force = turning[:, None] * side - 0.3 * rate[:, None] ** 2 * place
+    assert record.reactions[:, 0, 0, :3] == pytest.approx(force, abs=1e-5)
+
+
+def test_a_load_of_the_weight_is_the_weight():
+    """Upwards on one body it holds it; its work is what it gains, a torque spins it up."""
+    ball = shapes.sphere(0.1, mass=2.0)
+    model = scene.build(scene.Scene({"ball": ball}))
+    load = np.array([[1.0, 0.0, 2.0 * G, 0.0, 0.0, 0.04]])
+    record = runs.multiplier_run(model, 0.0, 1e-2, 2, 50, load)
+    assert record.q[-1, 0, :3] == pytest.approx([0.25, 0.0, 0.0], abs=1e-12)
+    assert record.v[-1, 0, 5] == pytest.approx(0.04 / ball.inertia[2], rel=1e-12)
+    assert record.energy - record.energy[0] == pytest.approx(record.work, abs=1e-12)
 
 
 def wall_scene(kind="plane", **law):
@@ -218,5 +273,7 @@ def test_what_cannot_be_gets_a_sentence():
         "leave its velocity out, or its body",
         geoms={"ball": scene.Geom("sphere", "ball", (0.1,)), "wall": wall},
     )
-    with pytest.raises(ValueError, match="springs or moving walls; its multipliers know joints"):
-        runs.multiplier_run(ball_on_a_spring(), 0.0, 1e-3, 1, 1)
+    with pytest.raises(ValueError, match="the model has moving walls; its multipliers know none"):
+        runs.multiplier_run(scene.build(wall_scene()._replace(contacts={})), 0.0, 1e-3, 1, 1)
+    with pytest.raises(ValueError, match=r"load has shape \(6,\); it must be finite and \(1, 6\)"):
+        runs.multiplier_run(ball_on_a_spring(), 0.0, 1e-3, 1, 1, np.zeros(6))

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.geometry import arguments, quaternion
+from rbdyn_ros.geometry import arguments, quaternion, unit_quaternion, vec
+from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.types import Array
 
@@ -83,26 +84,88 @@ def build(bodies: int, *springs) -> Springs:
     return Springs(kind, a, b, on_a, on_b, turn, stiffness, rest, damping)
 
 
-def extensions(springs: Springs, q: Array, near: Array) -> Array:
-    """(k,) length [m] or angle [rad] of each at q (n, 7); angles are those next to `near` (k,)."""
-    found = np.zeros(len(springs.kind))
-    for i, (kind, a, b) in enumerate(zip(springs.kind, springs.a, springs.b)):
-        if kind == LINEAR:
-            ends = (place(q, a, springs.on_a[i]), place(q, b, springs.on_b[i]))
-            found[i] = np.linalg.norm(ends[0] - ends[1])
-            continue
-        turned = q[a, 3:]
-        if b != WORLD:
-            turned = quaternion.product(quaternion.conjugate(q[b, 3:]), turned)
-        e = quaternion.product(turned, quaternion.conjugate(springs.turn[i]))
-        angle = 2.0 * np.arctan2(e[1:] @ springs.on_b[i], e[0])
-        found[i] = angle + 2.0 * np.pi * np.round((near[i] - angle) / (2.0 * np.pi))
-    return found
-
-
 def place(q: Array, body: int, point: Array) -> Array:
     """A point of a body [m, world]."""
     return point if body == WORLD else q[body, :3] + quaternion.rotate(q[body, 3:], point)
+
+
+@kernel
+def add_forces(springs, near, q, v, wrench):
+    """Add the forces of springs and dampers at q (n, 7), v (n, 6) to wrench (n, 6) [N world | N m
+    body, at the centers of mass]; near (k,) := lengths [m] and angles [rad], these next to what
+    they were. Returns the power of the dampers [W].
+    """
+    power = 0.0
+    for k in range(len(near)):
+        a, b = springs.a[k], springs.b[k]
+        R_a, x_a = pose(q, a)
+        R_b, x_b = pose(q, b)
+        p, s = vec3(springs.on_a[k]), vec3(springs.on_b[k])
+        v_a, w_a = motion(v, a, R_a)
+        v_b, w_b = motion(v, b, R_b)
+        if springs.kind[k] == LINEAR:
+            p, s = vec.matvec(R_a, p), vec.matvec(R_b, s)
+            d = vec.sub(vec.add(x_a, p), vec.add(x_b, s))
+            near[k] = vec.norm(d)
+            d = vec.scale(1.0 / near[k] if near[k] > 0.0 else 0.0, d)
+            u = vec.sub(vec.add(v_a, vec.cross(w_a, p)), vec.add(v_b, vec.cross(w_b, s)))
+        else:
+            d, u = vec.matvec(R_b, s), vec.sub(w_a, w_b)
+            near[k] = angle(springs, k, q, near[k])
+        rate = vec.dot(d, u)
+        damping = springs.damping[k] * rate
+        power -= damping * rate
+        f = vec.scale(-springs.stiffness[k] * (near[k] - springs.rest[k]) - damping, d)
+        for i, R, lever, sign in ((a, R_a, p, 1.0), (b, R_b, s, -1.0)):
+            if i != WORLD:
+                f_i, torque = vec.scale(sign, f), vec.scale(sign, f)
+                if springs.kind[k] == LINEAR:
+                    wrench[i, 0] += f_i[0]
+                    wrench[i, 1] += f_i[1]
+                    wrench[i, 2] += f_i[2]
+                    torque = vec.cross(lever, f_i)
+                torque = vec.transposed_matvec(R, torque)
+                wrench[i, 3] += torque[0]
+                wrench[i, 4] += torque[1]
+                wrench[i, 5] += torque[2]
+    return power
+
+
+@inlined
+def vec3(x):
+    """A row as a tuple."""
+    return (x[0], x[1], x[2])
+
+
+@inlined
+def attitude(q, i):
+    """The attitude of body i, or that of the world."""
+    return (1.0, 0.0, 0.0, 0.0) if i == WORLD else (q[i, 3], q[i, 4], q[i, 5], q[i, 6])
+
+
+@inlined
+def pose(q, i):
+    """(R, x) of body i, or of the world."""
+    x = (0.0, 0.0, 0.0) if i == WORLD else vec3(q[i])
+    return unit_quaternion.matrix(unit_quaternion.normalized(attitude(q, i))), x
+
+
+@inlined
+def motion(v, i, R):
+    """(v, w) [world] of body i, or of the world."""
+    if i == WORLD:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    return vec3(v[i]), vec.matvec(R, vec3(v[i, 3:]))
+
+
+@inlined
+def angle(springs, k, q, near):
+    """The angle of torsional spring k next to `near` [rad]."""
+    a, b, t = attitude(q, springs.a[k]), attitude(q, springs.b[k]), springs.turn[k]
+    e = unit_quaternion.product((b[0], -b[1], -b[2], -b[3]), a)
+    e = unit_quaternion.product(e, (t[0], -t[1], -t[2], -t[3]))
+    found = 2.0 * np.arctan2(vec.dot(e[1:], vec3(springs.on_b[k])), e[0])
+    return found + 2.0 * np.pi * np.floor((near - found) / (2.0 * np.pi) + 0.5)
 
 
 def energy(springs: Springs, extension: Array) -> float:
