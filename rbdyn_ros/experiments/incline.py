@@ -58,7 +58,9 @@ def _claims(tables: dict, steps: tuple) -> tuple:
         )
         return abs(float(cases["way_error"][mine & np.isclose(cases["step"], h)][0]))
 
-    turning = lambda h: 2.0 * h * CASES[3][1] * 9.81 * np.cos(np.radians(CASES[3][0])) * DURATION  # noqa: E731
+    def turning(h):
+        return 2.0 * h * CASES[3][1] * 9.81 * np.cos(np.radians(CASES[3][0])) * DURATION
+
     return (
         below(
             "sliding, from rest: way after 1 s, any step",

@@ -32,7 +32,10 @@ def test_gyroscopic_forces_do_no_net_work(tree):
     """d/dt (u.M u / 2) = u.f, so u.(dM/dt u / 2 - g) = 0."""
     joints, links, q, u = tree
     g = pne.equations(joints, links, q, u).g
-    moving = lambda t: pne.equations(joints, links, floating_base.boxplus(q, t[0] * u), u).M  # noqa: E731
+
+    def moving(t):
+        return pne.equations(joints, links, floating_base.boxplus(q, t[0] * u), u).M
+
     dM = jacobian(moving, np.zeros(1)).value.reshape(len(u), len(u))
     assert 0.5 * u @ dM @ u == pytest.approx(u @ g, abs=1e-7)
 

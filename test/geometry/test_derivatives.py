@@ -71,6 +71,9 @@ def test_of_cross_products():
 
 def test_of_the_inverse_in_time(rotations):
     q, _ = rotations
-    turning = lambda t: quaternion.conjugate(quaternion.product(q, quaternion.exp(t[0] * X)))  # noqa: E731
+
+    def turning(t):
+        return quaternion.conjugate(quaternion.product(q, quaternion.exp(t[0] * X)))
+
     numeric = jacobian(turning, np.zeros(1), minus=increments.boxminus).value[:, 0]
     assert close(derivatives.frame_in_time(X), numeric)

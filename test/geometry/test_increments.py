@@ -109,6 +109,9 @@ def test_relative_angular_velocities_add_up():
         quaternion.product(quaternion.exp(c), quaternion.exp(t[0] * wc)),
     )
     in_d = [so3.exp(-c) @ so3.exp(-b) @ wa, so3.exp(-c) @ wb, wc]
-    body = lambda x, y: quaternion.log(quaternion.product(quaternion.conjugate(y), x))  # noqa: E731
+
+    def body(x, y):
+        return quaternion.log(quaternion.product(quaternion.conjugate(y), x))
+
     numeric = jacobian(chain, np.zeros(1), minus=body).value[:, 0]
     assert np.allclose(velocity.composed(*in_d), numeric, atol=1e-11)

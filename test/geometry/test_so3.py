@@ -55,7 +55,9 @@ def test_left_jacobian_is_the_right_trivialised_derivative_of_exp(vectors):
 
 
 def test_right_jacobian_is_the_left_trivialised_derivative_of_exp(vectors):
-    body = lambda a, b: quaternion.log(quaternion.product(quaternion.conjugate(b), a))  # noqa: E731
+    def body(a, b):
+        return quaternion.log(quaternion.product(quaternion.conjugate(b), a))
+
     for v in vectors[:: len(vectors) // 15]:
         assert np.allclose(
             so3.dexp_left(v), jacobian(quaternion.exp, v, minus=body).value, atol=1e-11

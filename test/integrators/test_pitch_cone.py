@@ -30,7 +30,10 @@ def test_direction_and_rate_are_those_of_the_state(y):
     d, e, dd, de = y
     Q, w = pitch_cone.to_state(*y)
     q = np.array([0.0, 0.0, *Q])
-    n = lambda d, e: np.array([np.sin(d), np.cos(d) * np.sin(e), np.cos(d) * np.cos(e)])  # noqa: E731
+
+    def n(d, e):
+        return np.array([np.sin(d), np.cos(d) * np.sin(e), np.cos(d) * np.cos(e)])
+
     assert pendulum_run.direction(q) == pytest.approx(n(d, e), abs=1e-14)
     s = 1e-5
     dn = (n(d + s * dd, e + s * de) - n(d - s * dd, e - s * de)) / (2.0 * s)

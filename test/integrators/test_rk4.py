@@ -56,7 +56,11 @@ def test_accelerations_satisfy_the_euler_poincare_equations(plant):
         return jacobian(lambda v: lagrangian(system, q, v), v).value.ravel()
 
     acceleration = rates(system, FORCED, 0.0, q, v)[6:]
-    way = lambda t: moved(q, t * v + 0.5 * t * t * acceleration)  # noqa: E731  (to second order in t)
+
+    # to second order in t
+    def way(t):
+        return moved(q, t * v + 0.5 * t * t * acceleration)
+
     dp = jacobian(lambda t: p(way(t), v + t * acceleration), np.zeros(1), step=0.01).value.ravel()
     dL = jacobian(lambda e: lagrangian(system, moved(q, e), v), np.zeros(5)).value.ravel()
     u, w = newton_euler.cart_force(FORCED, 0.0), v[2:]

@@ -66,7 +66,9 @@ def mechanism():
     n, random = 7, np.random.default_rng(2)
     bodies = rigid_bodies.build(random.uniform(0.5, 2.0, n), random.uniform(0.9, 1.1, (n, 3)))
     q = rigid_bodies.configuration(bodies, random.normal(size=(n, 3)))
-    point = lambda a, b: (joints.local(q, a, (0.1, 0.2, 0.3)), joints.local(q, b, (0.1, 0.2, 0.3)))  # noqa: E731
+
+    def point(a, b):
+        return (joints.local(q, a, (0.1, 0.2, 0.3)), joints.local(q, b, (0.1, 0.2, 0.3)))
 
     def joint(make, a, b, *rest):
         p, s = point(a, b)

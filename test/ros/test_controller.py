@@ -19,7 +19,10 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
-from rbdyn_ros.ros.controller.controller_supervisor import Abort, ControllerSupervisor  # noqa: E402
+from rbdyn_ros.ros.controller.controller_supervisor import (  # noqa: E402
+    Abort,
+    ControllerSupervisor,
+)
 from rbdyn_ros.ros.controller.state_synchronizer import StateSynchronizer  # noqa: E402
 from rbdyn_ros.ros.messages.messages import nanoseconds, set_stamp, set_xyz, xyz  # noqa: E402
 

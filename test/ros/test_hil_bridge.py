@@ -25,7 +25,13 @@ from std_srvs.srv import Trigger  # noqa: E402
 from rbdyn_ros.ros.diagnostics import ERROR, WARN  # noqa: E402
 from rbdyn_ros.ros.hil.hil_controller import NO_ANSWER  # noqa: E402
 from rbdyn_ros.ros.hil.hil_plant import NO_STATE  # noqa: E402
-from rbdyn_ros.ros.messages.messages import nanoseconds, set_stamp, set_xyz, wxyz, xyz  # noqa: E402
+from rbdyn_ros.ros.messages.messages import (  # noqa: E402
+    nanoseconds,
+    set_stamp,
+    set_xyz,
+    wxyz,
+    xyz,
+)
 from rbdyn_ros.wire.frame import FORCE, SAFE, STATE  # noqa: E402
 from rbdyn_ros.wire.line import SILENT, UP, Line  # noqa: E402
 from rbdyn_ros.wire.link import Link  # noqa: E402

@@ -10,7 +10,11 @@ pytest.importorskip(
 
 from rcl_interfaces.msg import Parameter as ParameterMessage  # noqa: E402
 from rcl_interfaces.msg import ParameterType, ParameterValue  # noqa: E402
-from rcl_interfaces.srv import DescribeParameters, SetParameters, SetParametersAtomically  # noqa: E402
+from rcl_interfaces.srv import (  # noqa: E402
+    DescribeParameters,
+    SetParameters,
+    SetParametersAtomically,
+)
 from rclpy.parameter import Parameter  # noqa: E402
 
 NODE = "/pendulum_simulator"

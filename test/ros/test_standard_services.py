@@ -10,7 +10,12 @@ pytest.importorskip(
     "simulation_interfaces", reason="simulation_interfaces is not installed (no wheel has it)"
 )
 
-from simulation_interfaces.msg import EntityState, Result, SimulationState, SimulatorFeatures  # noqa: E402
+from simulation_interfaces.msg import (  # noqa: E402
+    EntityState,
+    Result,
+    SimulationState,
+    SimulatorFeatures,
+)
 from simulation_interfaces.srv import (  # noqa: E402
     GetEntities,
     GetEntityState,

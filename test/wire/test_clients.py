@@ -27,7 +27,15 @@ from rbdyn_ros.wire.link import (
     Link,  # noqa: E402
 )
 
-from .clients import FOLDER, RESULTS, LinkEnd, PlantState, WireFrame, library, python_client  # noqa: E402
+from .clients import (  # noqa: E402
+    FOLDER,
+    RESULTS,
+    LinkEnd,
+    PlantState,
+    WireFrame,
+    library,
+    python_client,
+)
 from .frames import UPRIGHT, frames  # noqa: E402
 
 CONFIG = FOLDER.parents[1] / "config"
