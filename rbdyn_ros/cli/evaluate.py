@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros.optional import no_ros
-from rbdyn_ros.parameters.command_line import number, parameter_files, voice
+from rbdyn_ros.parameters.command_line import add_options, number, parameter_files, voice
 from rbdyn_ros.schema import Parameter
 
 if TYPE_CHECKING:
@@ -57,72 +57,58 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Evaluate this control law: a name of this package or of an entry "
         "point rbdyn_ros.control, or path/to/law.py.",
     )
-    option(
-        "--params-file",
-        metavar="F",
-        action="append",
-        default=[],
-        help="Read parameters of law and plant from this ROS YAML file; may be repeated.",
+    add_options(
+        parser,
+        (
+            "--params-file",
+            "F ...",
+            "Read parameters of law and plant from this ROS YAML file; may be repeated.",
+        ),
+        (
+            "--kind",
+            "KINDS",
+            "Choose the criteria by the purpose of the law, such as balance,wide "
+            "(default: what the law declares, else balance).",
+        ),
+        (
+            "--suite",
+            "FILE",
+            "Evaluate the rows of your own file (default: config/suites/standard.yaml).",
+        ),
+        ("--rows", "S3,S4", "Evaluate only these rows."),
+        (
+            "--quick",
+            None,
+            "Evaluate the short form of the rows that have one, in seconds instead of minutes.",
+        ),
+        (
+            "--out",
+            "DIR",
+            "Write the results to this folder, which must be new or empty "
+            "(default: evaluation_NAME_<time>).",
+        ),
+        ("--resume", None, "Continue the interrupted evaluation in the folder of --out."),
+        ("--jobs", "N", "Use N processes (default: one for each processor).", "0"),
+        ("--patience", "S", "Allow S seconds for one command of the law (default: 2).", "2"),
+        (
+            "--over-ros",
+            None,
+            "Evaluate a controller node over topics, in lockstep; the node is "
+            "started with this law.",
+        ),
+        (
+            "--external",
+            None,
+            "With --over-ros: start no node; yours answers on cart/command, and NAME is any word.",
+        ),
+        (
+            "--waiting",
+            "S",
+            "With --external: wait S seconds for its first command (default: 20).",
+            "20",
+        ),
+        ("--real-time", None, "With --over-ros: run in real time."),
     )
-    option(
-        "--kind",
-        metavar="KINDS",
-        help="Choose the criteria by the purpose of the law, such as balance,wide "
-        "(default: what the law declares, else balance).",
-    )
-    option(
-        "--suite",
-        metavar="FILE",
-        help="Evaluate the rows of your own file (default: config/suites/standard.yaml).",
-    )
-    option("--rows", metavar="S3,S4", help="Evaluate only these rows.")
-    option(
-        "--quick",
-        action="store_true",
-        help="Evaluate the short form of the rows that have one, in seconds instead of minutes.",
-    )
-    option(
-        "--out",
-        metavar="DIR",
-        help="Write the results to this folder, which must be new or empty "
-        "(default: evaluation_NAME_<time>).",
-    )
-    option(
-        "--resume",
-        action="store_true",
-        help="Continue the interrupted evaluation in the folder of --out.",
-    )
-    option(
-        "--jobs",
-        metavar="N",
-        default="0",
-        help="Use N processes (default: one for each processor).",
-    )
-    option(
-        "--patience",
-        metavar="S",
-        default="2",
-        help="Allow S seconds for one command of the law (default: 2).",
-    )
-    option(
-        "--over-ros",
-        action="store_true",
-        help="Evaluate a controller node over topics, in lockstep; the node is "
-        "started with this law.",
-    )
-    option(
-        "--external",
-        action="store_true",
-        help="With --over-ros: start no node; yours answers on cart/command, and "
-        "NAME is any word.",
-    )
-    option(
-        "--waiting",
-        metavar="S",
-        default="20",
-        help="With --external: wait S seconds for its first command (default: 20).",
-    )
-    option("--real-time", action="store_true", help="With --over-ros: run in real time.")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from textwrap import shorten
 
 from rbdyn_ros import console
 from rbdyn_ros.files import make_folder, write_or_rescue
-from rbdyn_ros.parameters.command_line import voice
+from rbdyn_ros.parameters.command_line import add_options, voice
 from rbdyn_ros.parameters.tables import nearest
 
 COMMAND = "python -m rbdyn_ros experiment"
@@ -44,20 +44,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="Run this experiment; without a name, list all of them in one line each.",
     )
-    parser.add_argument(
-        "--list", action="store_true", help="List the experiments and their questions."
-    )
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        default=".",
-        help="Write NAME.png, NAME_TABLE.csv and films to this folder (default: "
-        "the working directory).",
-    )
-    parser.add_argument(
-        "--short",
-        action="store_true",
-        help="Run the shorter form for continuous integration, which checks the same claims.",
+    add_options(
+        parser,
+        ("--list", None, "List the experiments and their questions."),
+        (
+            "--out",
+            "DIR",
+            "Write NAME.png, NAME_TABLE.csv and films to this folder (default: "
+            "the working directory).",
+            ".",
+        ),
+        (
+            "--short",
+            None,
+            "Run the shorter form for continuous integration, which checks the same claims.",
+        ),
     )
     parser.add_argument(
         "--animate",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.optional import no_ros
-from rbdyn_ros.parameters.command_line import number, voice
+from rbdyn_ros.parameters.command_line import add_options, number, voice
 from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros fuzz"
@@ -28,20 +28,21 @@ SEED = Parameter("--seed", 0, "", "", kind="int", low=0)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    parser.add_argument(
-        "--frames",
-        metavar="N",
-        default=str(FRAMES.default),
-        help=f"Send N frames to the wire code (default: {FRAMES.default}).",
-    )
-    parser.add_argument(
-        "--bridge",
-        metavar="N",
-        default=str(BRIDGE.default),
-        help=f"Send N frames to a bridge process over UDP (default: {BRIDGE.default}).",
-    )
-    parser.add_argument(
-        "--seed", metavar="N", default="0", help="Choose the frames by this seed (default: 0)."
+    add_options(
+        parser,
+        (
+            "--frames",
+            "N",
+            f"Send N frames to the wire code (default: {FRAMES.default}).",
+            str(FRAMES.default),
+        ),
+        (
+            "--bridge",
+            "N",
+            f"Send N frames to a bridge process over UDP (default: {BRIDGE.default}).",
+            str(BRIDGE.default),
+        ),
+        ("--seed", "N", "Choose the frames by this seed (default: 0).", "0"),
     )
     parser.add_argument(
         "--json", metavar="FILE", type=Path, help="Write the figures to this file."

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rbdyn_ros.files import try_file, write_or_rescue
 from rbdyn_ros.optional import no_ros
-from rbdyn_ros.parameters.command_line import number, parameter_files, scenario, voice
+from rbdyn_ros.parameters.command_line import add_options, number, parameter_files, scenario, voice
 from rbdyn_ros.parameters.nodes import HIL
 from rbdyn_ros.parameters.yaml_file import read_files
 from rbdyn_ros.schema import Parameter
@@ -56,7 +56,6 @@ ROWS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The wire, the trial, and where its figures go."""
-    option = parser.add_argument
     wire = parser.add_mutually_exclusive_group()
     wire.add_argument(
         "--udp",
@@ -67,31 +66,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     wire.add_argument(
         "--serial", metavar="DEVICE", help="Use this serial port instead, such as /dev/ttyACM0."
     )
-    option(
-        "--baud",
-        metavar="N",
-        default="921600",
-        help="Set the baud rate of the serial port (default: 921600).",
+    add_options(
+        parser,
+        ("--baud", "N", "Set the baud rate of the serial port (default: 921600).", "921600"),
+        (
+            "--duration",
+            "T",
+            "Simulate T seconds from the board's first command on (default: 20).",
+            "20",
+        ),
+        ("--scenario", "NAME", "Start as in this file of config/scenarios, named without .yaml."),
+        ("--params-file", "F ...", "Override parameters by this ROS YAML file; may be repeated."),
+        ("--json", "FILE", "Write the figures to this file."),
     )
-    option(
-        "--duration",
-        metavar="T",
-        default="20",
-        help="Simulate T seconds from the board's first command on (default: 20).",
-    )
-    option(
-        "--scenario",
-        metavar="NAME",
-        help="Start as in this file of config/scenarios, named without .yaml.",
-    )
-    option(
-        "--params-file",
-        metavar="F",
-        action="append",
-        default=[],
-        help="Override parameters by this ROS YAML file; may be repeated.",
-    )
-    option("--json", metavar="FILE", help="Write the figures to this file.")
 
 
 def run(arguments: argparse.Namespace) -> int:

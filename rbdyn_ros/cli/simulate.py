@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rbdyn_ros import parameters
 from rbdyn_ros.files import try_file, write_or_rescue
-from rbdyn_ros.parameters.command_line import number, voice
+from rbdyn_ros.parameters.command_line import add_options, number, voice
 from rbdyn_ros.parameters.yaml_file import Override, assignment, offline_values
 from rbdyn_ros.schema import Parameter
 
@@ -67,59 +67,64 @@ class Job(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options; their values are checked by `job`, as those of the files are."""
     option = parser.add_argument
-    option(
-        "--params-file",
-        metavar="F",
-        action="append",
-        default=[],
-        help="Read parameters from this ROS YAML file; may be repeated, later files take effect.",
-    )
-    option(
-        "--set",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="Set one parameter, which overrides the files; may be repeated.",
+    add_options(
+        parser,
+        (
+            "--params-file",
+            "F ...",
+            "Read parameters from this ROS YAML file; may be repeated, later files take effect.",
+        ),
+        (
+            "--set",
+            "NAME=VALUE ...",
+            "Set one parameter, which overrides the files; may be repeated.",
+        ),
     )
     for word, name in SHORT.items():
         of_model = ", or the step of a model [s] (default: 0.001)" if word == "step" else ""
         option(f"--{word}", metavar="VALUE", help=f"Set {name}{of_model}.")
-    option(
-        "--controller",
-        metavar="NAME",
-        help="Close the loop with this control law, by name or path/to/law.py; "
-        "period, reference and faults.* can be set as well.",
-    )
-    option(
-        "--model",
-        metavar="FILE",
-        help="Simulate, instead of the pendulum, the bodies, joints and contacts "
-        "of FILE.yaml or FILE.urdf, or a shipped model.",
+    add_options(
+        parser,
+        (
+            "--controller",
+            "NAME",
+            "Close the loop with this control law, by name or path/to/law.py; "
+            "period, reference and faults.* can be set as well.",
+        ),
+        (
+            "--model",
+            "FILE",
+            "Simulate, instead of the pendulum, the bodies, joints and contacts "
+            "of FILE.yaml or FILE.urdf, or a shipped model.",
+        ),
     )
     laws = (
         "With --model: set the impact law: bounded_newton (default), newton, poisson or energetic."
     )
-    option("--impact-law", metavar="LAW", help=laws)
-    option(
-        "--duration",
-        metavar="T",
-        help="Simulate T seconds (default: 10, or the duration in the model's file).",
-    )
-    option(
-        "--every",
-        metavar="S",
-        help="Write a row every S simulated seconds, a multiple of the step or of "
-        "the control period (default: that).",
-    )
-    option(
-        "--events",
-        metavar="FILE",
-        help="Write one row per impact to FILE.csv; needs contact.*, or a model with contacts.",
-    )
-    option(
-        "--picture",
-        metavar="FILE",
-        help="With --model: draw the motion and its energy to FILE.png, .svg or .pdf.",
+    add_options(
+        parser,
+        ("--impact-law", "LAW", laws),
+        (
+            "--duration",
+            "T",
+            "Simulate T seconds (default: 10, or the duration in the model's file).",
+        ),
+        (
+            "--every",
+            "S",
+            "Write a row every S simulated seconds, a multiple of the step or of "
+            "the control period (default: that).",
+        ),
+        (
+            "--events",
+            "FILE",
+            "Write one row per impact to FILE.csv; needs contact.*, or a model with contacts.",
+        ),
+        (
+            "--picture",
+            "FILE",
+            "With --model: draw the motion and its energy to FILE.png, .svg or .pdf.",
+        ),
     )
     out = option(
         "--out",

@@ -10,7 +10,7 @@ from pathlib import Path
 from rbdyn_ros.console import SIGNAL, received
 from rbdyn_ros.files import make_folder, write_or_rescue
 from rbdyn_ros.optional import no_ros
-from rbdyn_ros.parameters.command_line import fresh_folder, number, voice
+from rbdyn_ros.parameters.command_line import add_options, fresh_folder, number, voice
 from rbdyn_ros.schema import Parameter
 
 COMMAND = "python -m rbdyn_ros soak"
@@ -29,28 +29,21 @@ SEED = Parameter("--seed", 0, "", "", kind="int", low=0)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    parser.add_argument(
-        "--minutes",
-        metavar="N",
-        help="Run for N minutes (default: 10 if nothing else is requested).",
-    )
-    parser.add_argument("--kills", metavar="N", help="Kill and restart nodes N times.")
-    parser.add_argument(
-        "--trouble",
-        action="store_true",
-        help="Pause, reset and lose commands while other processes use the machine.",
-    )
-    parser.add_argument(
-        "--seed",
-        metavar="N",
-        default="0",
-        help="Choose the random times by this seed (default: 0).",
-    )
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        help="Write the results to this folder, which must be new or empty "
-        "(default: soak_<time>).",
+    add_options(
+        parser,
+        ("--minutes", "N", "Run for N minutes (default: 10 if nothing else is requested)."),
+        ("--kills", "N", "Kill and restart nodes N times."),
+        (
+            "--trouble",
+            None,
+            "Pause, reset and lose commands while other processes use the machine.",
+        ),
+        ("--seed", "N", "Choose the random times by this seed (default: 0).", "0"),
+        (
+            "--out",
+            "DIR",
+            "Write the results to this folder, which must be new or empty (default: soak_<time>).",
+        ),
     )
 
 

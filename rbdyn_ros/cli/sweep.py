@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros import console
 from rbdyn_ros.files import write_or_rescue
-from rbdyn_ros.parameters.command_line import number, voice
+from rbdyn_ros.parameters.command_line import add_options, number, voice
 from rbdyn_ros.parameters.yaml_file import Override, assignment
 from rbdyn_ros.schema import Parameter
 
@@ -55,46 +55,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.yaml",
         help="Run the campaign of this file; doc/campaigns.md explains how to write one.",
     )
-    option(
-        "--preset", metavar="NAME", help="Run a campaign that comes with the package; see --list."
-    )
-    option(
-        "--list",
-        action="store_true",
-        help="List the presets, and every name that a campaign can fix or vary.",
-    )
-    option(
-        "--controller",
-        metavar="NAME",
-        help="Use this law, by name or path/to/law.py, instead of the laws of the campaign.",
-    )
-    option(
-        "--set",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="Override an entry of the file, as in 'rod.mass={grid: [0.5, 2, "
-        "16]}'; may be repeated.",
-    )
-    option(
-        "--out",
-        metavar="DIR",
-        help="Write the results to this folder, which must be new or empty "
-        "(default: the campaign's name).",
-    )
-    option("--resume", action="store_true", help="Continue the interrupted campaign in DIR.")
-    option(
-        "--jobs",
-        metavar="N",
-        default="0",
-        help="Use N threads, or processes if the law is not compiled (default: one "
-        "for each processor).",
-    )
-    option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Compute on Dask, given the address of its scheduler, or local for a "
-        "cluster of --jobs processes here.",
+    add_options(
+        parser,
+        ("--preset", "NAME", "Run a campaign that comes with the package; see --list."),
+        ("--list", None, "List the presets, and every name that a campaign can fix or vary."),
+        (
+            "--controller",
+            "NAME",
+            "Use this law, by name or path/to/law.py, instead of the laws of the campaign.",
+        ),
+        (
+            "--set",
+            "NAME=VALUE ...",
+            "Override an entry of the file, as in 'rod.mass={grid: [0.5, 2, "
+            "16]}'; may be repeated.",
+        ),
+        (
+            "--out",
+            "DIR",
+            "Write the results to this folder, which must be new or empty "
+            "(default: the campaign's name).",
+        ),
+        ("--resume", None, "Continue the interrupted campaign in DIR."),
+        (
+            "--jobs",
+            "N",
+            "Use N threads, or processes if the law is not compiled (default: one "
+            "for each processor).",
+            "0",
+        ),
+        (
+            "--scheduler",
+            "ADDRESS",
+            "Compute on Dask, given the address of its scheduler, or local for a "
+            "cluster of --jobs processes here.",
+        ),
     )
 
 

@@ -3,6 +3,7 @@ voice.
 """
 
 import sys
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +12,22 @@ from rbdyn_ros.parameters.yaml_file import value_of
 from rbdyn_ros.schema import Parameter, check
 
 _SOURCE = "command line"
+
+
+def add_options(parser: ArgumentParser, *rows: tuple[str | None, ...]) -> None:
+    """Add options, each (name, name of its value, help) or (..., default).
+
+    Without a name of its value an option is a flag; one whose value is "NAME ..." may be repeated.
+    """
+    for name, value, text, *default in rows:
+        assert name is not None
+        if value is None:
+            parser.add_argument(name, action="store_true", help=text)
+        elif value.endswith(" ..."):
+            metavar = value.removesuffix(" ...")
+            parser.add_argument(name, metavar=metavar, action="append", default=[], help=text)
+        else:
+            parser.add_argument(name, metavar=value, default=(*default, None)[0], help=text)
 
 
 def number(parameter: Parameter, text: str):
