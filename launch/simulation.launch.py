@@ -1,4 +1,4 @@
-"""Everything: `ros2 launch rbdyn_ros simulation.launch.py rviz:=true record:=true`.
+"""Everything: `ros2 launch rbdyn_ros simulation.launch.py view:=true record:=true`.
 
 The plant is the simulator, a board behind the bridge (`plant:=hil`), or a recorded bag
 (`plant:=replay bag:=...`). With `duration` a referee ends it after so many simulated seconds; the
@@ -34,6 +34,12 @@ def generate_launch_description():
                 ("sim", "hil", "replay"),
             ),
             argument("rviz", "Starts RViz.", default="false", choices=("true", "false")),
+            argument(
+                "view",
+                "Serves the live view in the browser; the log says where.",
+                default="false",
+                choices=("true", "false"),
+            ),
             argument(
                 "record",
                 "Records all topics into a bag in the working directory.",
@@ -83,6 +89,13 @@ def generate_launch_description():
             ),
             IncludeLaunchDescription(
                 [folder, "/controller.launch.py"], condition=unless_is("plant", "hil")
+            ),
+            started(
+                "viewer",
+                files=("pendulum.yaml",),
+                parameters={"frame_prefix": "frame_prefix"},
+                condition=IfCondition(LaunchConfiguration("view")),
+                is_essential=False,
             ),
             started("recorder", condition=IfCondition(LaunchConfiguration("record"))),
             started(

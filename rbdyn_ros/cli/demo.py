@@ -3,10 +3,12 @@
 import argparse
 import math
 import os
+import socket
 import sys
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros.files import make_folder, write_or_rescue
 from rbdyn_ros.optional import no_ros
@@ -20,6 +22,9 @@ from rbdyn_ros.parameters.command_line import (
 )
 from rbdyn_ros.parameters.yaml_file import offline_values
 from rbdyn_ros.schema import Parameter
+
+if TYPE_CHECKING:
+    from rbdyn_ros.tools.node_processes import NodeProcesses
 
 COMMAND = "python -m rbdyn_ros demo"
 HELP = "Balance a falling rod over ROS 2: verdict, figure, bag."
@@ -35,6 +40,7 @@ STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
 DURATION = Parameter("--duration", 20.0, "s", "", low=0.0, low_open=True)
 TILT = Parameter("--tilt", 10.0, "degrees", "", low=0.0, high=180.0)
 SEED = Parameter("--seed", 0, "", "", kind="int", low=0)
+HOST, VIEW_PORT, VIEW_PORTS = "127.0.0.1", 8080, 100  # the first port that is tried, and how many
 FACTOR = Parameter("--real-time-factor", 1.0, "", "", low=0.0)
 
 
@@ -49,6 +55,7 @@ class Plan(NamedTuple):
     words: tuple  # parameters over the files, as ROS's command line has them
     rod_length: float  # [m]
     out: Path
+    view_port: int  # of the live view; 0 for none
 
     @property
     def picture(self) -> Path:
@@ -59,6 +66,11 @@ class Plan(NamedTuple):
     def bag(self) -> Path:
         """Where the recording goes."""
         return self.out / "bag"
+
+    @property
+    def view_log(self) -> Path:
+        """Where the words of the live view go."""
+        return self.out / "view.log"
 
     @property
     def log(self) -> Path:
@@ -104,6 +116,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scenario",
         metavar="NAME",
         help="Start as in this file of config/scenarios, named without .yaml.",
+    )
+    option(
+        "--no-view",
+        dest="view",
+        action="store_false",
+        help="Serve no live view in the browser.",
     )
     option(
         "--params-file",
@@ -156,6 +174,7 @@ def plan(arguments: argparse.Namespace) -> Plan:
         words=_words(arguments, files),
         rod_length=offline_values(files)["rod.length"],
         out=fresh_folder(arguments.out, "demo"),
+        view_port=_view_port() if arguments.view else 0,
     )
 
 
@@ -211,6 +230,7 @@ def _shown(planned: Plan) -> int:
     parameters += [word for setting in (*planned.words, *start) for word in ("-p", setting)]
     with Interruption() as stop:
         processes = NodeProcesses(parameters, planned.log)
+        view = _view(planned)
         if planned.processes == 1:
             processes.start("simulator", "controller")
         else:
@@ -221,12 +241,43 @@ def _shown(planned: Plan) -> int:
         from rbdyn_ros.tools.demo_run import DemoRun
         from rbdyn_ros.tools.demo_session import DemoSession
 
-        with DemoSession(processes, planned.bag, LiveLine(sys.stdout), stop) as stage:
-            trial = DemoRun(play, stage).play()
-            if trial.failure:  # before the nodes are ended and the picture is drawn
-                stage.live.close()
-                print(f"ends early: {trial.failure}", flush=True)
+        try:
+            with DemoSession(processes, planned.bag, LiveLine(sys.stdout), stop) as stage:
+                trial = DemoRun(play, stage).play()
+                if trial.failure:  # before the nodes are ended and the picture is drawn
+                    stage.live.close()
+                    print(f"ends early: {trial.failure}", flush=True)
+        finally:
+            if view:
+                view.end()
         return _told(planned, trial, stage.recorder.tally())
+
+
+def _view_port() -> int:
+    """The port of the live view, the first one from 8080 on that is free; 0 where viser is not
+    installed.
+    """
+    if find_spec("viser") is None:
+        print("there is no live view: viser is not installed; run ./testbed setup", flush=True)
+        return 0
+    for port in range(VIEW_PORT, VIEW_PORT + VIEW_PORTS):
+        with socket.socket() as probe:
+            if probe.connect_ex((HOST, port)):
+                return port
+    return VIEW_PORT
+
+
+def _view(planned: Plan) -> "NodeProcesses | None":
+    """The live view in a process of its own, of which the demo expects nothing; None for none."""
+    from rbdyn_ros.tools.node_processes import NodeProcesses
+
+    if not planned.view_port:
+        return None
+    words = (f"host:={HOST}", f"port:={planned.view_port}", "open_browser:=true")
+    view = NodeProcesses([word for setting in words for word in ("-p", setting)], planned.view_log)
+    view.start("viewer")
+    print(f"the live view is at http://{HOST}:{planned.view_port}", flush=True)
+    return view
 
 
 def _told(planned: Plan, trial, recorded: str) -> int:

@@ -83,6 +83,7 @@ def started(
     switched: dict[str, Any] | None = None,
     implied: dict[str, Any] | None = None,
     condition=None,
+    is_essential: bool = True,
 ):
     """Start a node.
 
@@ -91,7 +92,8 @@ def started(
 
     `parameters`: parameter -> the argument that sets it, if it is given. `switched`: argument ->
     (parameter, value) that it sets, if it is true. `implied`: argument -> (parameter, value) that
-    it sets, if it is given and nothing else sets that parameter.
+    it sets, if it is given and nothing else sets that parameter. The end of a node that is not
+    essential ends nothing else.
     """
 
     def start(context) -> list[Node]:
@@ -114,7 +116,7 @@ def started(
                 ros_arguments=["--log-level", given["log_level"]],
                 output="screen",
                 sigkill_timeout=ENDING,
-                on_exit=ended,
+                on_exit=ended if is_essential else None,
             )
         ]
 

@@ -14,6 +14,7 @@ from rbdyn_ros.ros import scheduling
 from rbdyn_ros.ros.executor import wait_set_executor
 from rbdyn_ros.ros.start import Signals
 
+POLITE = 10  # niceness of a process that only watches: the loops go first
 SWITCH_INTERVAL = (
     5e-4  # [s] how soon a thread gets the interpreter from another; 5 ms is longer than a tick
 )

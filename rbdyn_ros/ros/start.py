@@ -107,6 +107,7 @@ def _main(node: str) -> int:
     os._exit(code)
 
 
+WATCHERS = {"recorder", "viewer"}  # their subscriptions are polled
 KINDS = {
     "simulator": "Simulator",
     "controller": "Controller",
@@ -121,7 +122,7 @@ def main(argv: list[str]) -> int:
     leave_at_once()  # the imports take a second
     faulthandler.enable()  # who started this finds the line of a crash in the log
     from rbdyn_ros.ros.executor import events_executor, wait_set_executor
-    from rbdyn_ros.ros.process import run
+    from rbdyn_ros.ros.process import POLITE, run
 
     options = argv.index("--ros-args")
     parent, names = int(argv[0]), argv[1:options]
@@ -132,7 +133,8 @@ def main(argv: list[str]) -> int:
         kinds,
         argv[options:],
         until=lambda: os.getppid() != parent,
-        executor=wait_set_executor if "recorder" in names else events_executor,
+        executor=wait_set_executor if WATCHERS & {*names} else events_executor,
+        nice=POLITE if names == ["viewer"] else 0,
     )
 
 

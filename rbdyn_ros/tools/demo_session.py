@@ -16,7 +16,8 @@ from std_srvs.srv import SetBool, Trigger
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.progress import LiveLine
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.recording.recorder import POLITE, CannotRecord, Recorder
+from rbdyn_ros.ros.process import POLITE
+from rbdyn_ros.ros.recording.recorder import CannotRecord, Recorder
 from rbdyn_ros.ros.topic_observer import SIMULATOR, TopicObserver
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.tools.node_processes import NodeProcesses

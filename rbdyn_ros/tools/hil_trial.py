@@ -17,7 +17,7 @@ from std_srvs.srv import Trigger
 
 from rbdyn_ros.evaluation.trial.trial import Trial
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.recording.recorder import POLITE
+from rbdyn_ros.ros.process import POLITE
 from rbdyn_ros.ros.topic_observer import TopicObserver
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.plant import EPOCH_NS

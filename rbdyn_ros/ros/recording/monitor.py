@@ -24,10 +24,9 @@ from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import SECOND
 from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.parameters import Parameters
-from rbdyn_ros.ros.process import run
+from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.readiness import RECEIVED, WAITING, ReceptionReport
 from rbdyn_ros.ros.recording.bag_qos import matching
-from rbdyn_ros.ros.recording.recorder import POLITE
 
 NAME = "pendulum_monitor"
 EMPTIED_EVERY = 0.02  # [s]

@@ -23,7 +23,7 @@ from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.messages.messages import message_class
 from rbdyn_ros.ros.messages.polled import Polled, Taken
 from rbdyn_ros.ros.parameters import Parameters
-from rbdyn_ros.ros.process import run
+from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.readiness import IGNORED, RECEIVED, WAITING, ReceptionReport
 from rbdyn_ros.ros.recording import bag_qos
 
@@ -52,7 +52,6 @@ class Losses:
 
 
 NAME = "pendulum_recorder"
-POLITE = 10  # niceness of a process that only watches: the loops go first
 EMPTIED_EVERY = 0.02  # [s]
 LOOKED_EVERY = 0.1  # [s] how soon a new topic is heard
 # [s] what a recorder that is killed loses; `python -m rbdyn_ros repair` makes a bag of the rest

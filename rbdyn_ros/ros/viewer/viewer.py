@@ -20,8 +20,7 @@ from rbdyn_ros.optional import library
 from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros.messages.messages import frames
 from rbdyn_ros.ros.parameters import Parameters
-from rbdyn_ros.ros.process import run
-from rbdyn_ros.ros.recording.recorder import POLITE
+from rbdyn_ros.ros.process import POLITE, run
 from rbdyn_ros.ros.viewer.topic_source import TopicSource
 
 NAME = "pendulum_viewer"
