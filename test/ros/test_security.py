@@ -24,6 +24,11 @@ VERBS = (
 )
 SECONDS = 20.0  # the graph is known after milliseconds; a loaded machine is slow
 IN_SIM_TIME = {"use_sim_time": True}
+SHOWN = {
+    "plant_node": "pendulum_simulator",
+    "controller_node": "pendulum_controller",
+    "port": 47873,
+}
 
 
 def full(name: str, node: str) -> str:
@@ -104,12 +109,17 @@ def started(ros, enclave: str, parameters: dict):
         ("/rbdyn_ros/controller", [IN_SIM_TIME, {**IN_SIM_TIME, "observer.sensors": "imu"}]),
         ("/rbdyn_ros/monitor", [IN_SIM_TIME]),
         ("/rbdyn_ros/referee", [IN_SIM_TIME]),
+        ("/rbdyn_ros/viewer", [SHOWN]),
         ("/rbdyn_ros/hil_bridge/controller", [{"board": "controller", "udp.port": 47871}]),
         ("/rbdyn_ros/hil_bridge/plant", [{"board": "plant", "udp.port": 47872}]),
     ],
 )
 def test_the_policy_is_what_the_node_does(ros, tmp_path, monkeypatch, enclave, variants):
     monkeypatch.chdir(tmp_path)  # for the report of the monitor
+    if "viewer" in enclave:
+        pytest.importorskip(
+            "viser", reason="viser is not installed: pip install 'rbdyn_ros[view]'"
+        )
     if "hil" in enclave:
         pytest.importorskip("cobs", reason="cobs is not installed: pip install 'rbdyn_ros[hil]'")
     found = {verb: set() for verb, _ in VERBS}
@@ -168,6 +178,18 @@ def test_two_enclaves_alone_may_command_the_cart():
         if "/cart/command" in allowed(e.get("path"))["publish"]
     }
     assert commanding == {"/rbdyn_ros/controller", "/rbdyn_ros/hil_bridge/controller"}
+
+
+def test_the_viewer_may_push_and_change_but_never_command_the_cart():
+    viewer = allowed("/rbdyn_ros/viewer")
+    assert "/cart/command" not in viewer["publish"]
+    asking = {e.get("path") for e in POLICY.iter("enclave") if allowed(e.get("path"))["request"]}
+    pushing = {
+        e.get("path")
+        for e in POLICY.iter("enclave")
+        if "/pendulum_simulator/disturbance" in allowed(e.get("path"))["publish"]
+    }
+    assert asking == pushing == {"/rbdyn_ros/viewer"}
 
 
 def test_the_document_names_every_enclave():

@@ -89,6 +89,7 @@ class Observation:
         self._listen(self._frame_tree, TFMessage, TF, RECENT, self._transform)
         self._listen(self._seldom, PoseStamped, "goal_pose", qos.OFFERED, self._goal)
         self._listen(self._seldom, String, "robot_description", qos.LATCHED, self._describe)
+        self.choose()
 
     def follow(self, plant: str, controller: str) -> None:
         """Listen to what nodes of these full names publish under `~`; "" for none."""
