@@ -3,10 +3,12 @@ is none.
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from contextlib import suppress
 from pathlib import Path
 
@@ -159,6 +161,49 @@ def test_a_recorded_bag_is_the_plant_of_a_controller(launch, tmp_path):
         and "law: lqr" in said(tmp_path)
         and said(tmp_path).count("process has finished cleanly") == 2
     ), said(tmp_path)
+
+
+def page(folder: Path) -> bytes:
+    """What the live view serves where the log says that it is."""
+    wait_for(lambda: "the live view is at http" in said(folder))
+    url = re.search(r"the live view is at (http://127\.0\.0\.1:\d+)", said(folder))[1]
+    with urllib.request.urlopen(url, timeout=10.0) as answer:
+        return answer.read()
+
+
+@pytest.mark.parametrize("plant", ["sim", "hil", "replay"])
+def test_the_live_view_is_beside_every_plant(launch, tmp_path, plant):
+    pytest.importorskip("viser", reason="viser is not installed: pip install 'rbdyn_ros[view]'")
+    arguments = {
+        "sim": (),
+        "hil": (f"serial_port:={tmp_path / 'board'}",),
+        "replay": ("loop:=true",),
+    }
+    bag = ()
+    if plant == "replay":
+        recorded = ("duration:=2", "record:=true", "lockstep:=true", "real_time_factor:=0")
+        assert launch("simulation.launch.py", *recorded).wait(TIMEOUT) == 0, said(tmp_path)
+        bag = (f"bag:={next(tmp_path.glob('rosbag2_*'))}",)
+    words = (f"plant:={plant}", "view:=true", *arguments[plant], *bag)
+    running = launch("simulation.launch.py", *words)
+    assert b"<html" in page(tmp_path).lower()
+    os.killpg(running.pid, signal.SIGINT)
+    assert running.wait(TIMEOUT) == 0, said(tmp_path)
+    assert re.search(r"viewer-\d+\]: process has finished cleanly", said(tmp_path)), said(tmp_path)
+
+
+def test_the_end_of_the_live_view_ends_nothing_else(launch, tmp_path):
+    pytest.importorskip("viser", reason="viser is not installed: pip install 'rbdyn_ros[view]'")
+    running = launch("simulation.launch.py", "view:=true")
+    page(tmp_path)
+    viewer = int(re.search(r"viewer-\d+\]: process started with pid \[(\d+)\]", said(tmp_path))[1])
+    os.kill(viewer, signal.SIGTERM)
+    wait_for(lambda: re.search(r"viewer-\d+\]: process has finished", said(tmp_path)))
+    wait_for(lambda: "playing" in said(tmp_path))
+    time.sleep(1.0)
+    assert running.poll() is None and said(tmp_path).count("process has finished") == 1
+    os.killpg(running.pid, signal.SIGINT)
+    assert running.wait(TIMEOUT) == 0, said(tmp_path)
 
 
 @pytest.mark.parametrize(
