@@ -240,8 +240,9 @@ class Observation:
         if message is not None:
             return message.wrench.force.x, message.wrench.force.y
         message = self._recent(JOINT_STATES)
-        known = message is not None and len(message.effort) >= 2
-        return (message.effort[0], message.effort[1]) if known else NOTHING
+        if message is None or len(message.effort) < 2:
+            return NOTHING
+        return message.effort[0], message.effort[1]
 
     def _force(self, topic: str, R: Rotation) -> Vector | None:
         """The force of a wrench that is given in the rod's axes [N, world]."""

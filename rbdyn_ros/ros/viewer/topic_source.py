@@ -322,7 +322,7 @@ class TopicSource(Source):
             self._observation.text("controller_status"),
         )
         counts = {pair.key: pair.value for line in self._lines() for pair in line.values}
-        pushed = scene.disturbance is not None
+        push = scene.disturbance
         if scene.status and self._differs("status", scene.status):
             self._add(scene, STATUS, f"{self._plant}: {scene.status}")
             self._observation.look_at_solids(self._plant)
@@ -334,8 +334,8 @@ class TopicSource(Source):
             self._add(scene, WATCHDOG, "The watchdog tripped: the command was too old.")
         if self._grows("rejected", _number(counts.get(REJECTED))):
             self._add(scene, STATUS, f"{self._controller} rejected the set point; see its log.")
-        if self._differs("pushed", pushed) and pushed:
-            force = math.hypot(*scene.disturbance.force)
+        if self._differs("pushed", push is not None) and push is not None:
+            force = math.hypot(*push.force)
             self._add(scene, PUSH, f"A push on the rod begins with {force:.1f} N.")
 
     def _add(self, scene: SceneState, kind: str, sentence: str) -> None:
@@ -365,7 +365,7 @@ class TopicSource(Source):
             self._observation.look_at_solids(self._plant)
 
     def _changed(self, taken: Taken) -> None:
-        message = taken.message
+        message: Any = taken.message
         for remote in self._parameters:
             if message.node == remote.remote:
                 changes = [*message.new_parameters, *message.changed_parameters]

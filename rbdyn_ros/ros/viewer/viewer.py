@@ -75,7 +75,8 @@ class Viewer(Node):
             self.page.close()
 
     def _watch(self) -> None:
-        self.source.watch()
+        if self.source:
+            self.source.watch()
         self._adopt_changes_of_the_page()
 
     def _change(self, values: dict[str, Any]) -> None:
