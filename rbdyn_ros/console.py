@@ -100,17 +100,17 @@ def run(program: str, main: Callable[[], int]) -> int:
         interrupts,
     )
 
-    outputs = _guarded()
+    outputs = _guard_streams()
     interrupts.raising(KeyboardInterrupt, SIGNALS, _note)
     try:
         code = main()
     except SystemExit as done:  # argparse
         code = done.code if isinstance(done.code, int) else int(done.code is not None)
     except BaseException as error:
-        code = _said(program, error)
+        code = _report(program, error)
     for number in SIGNALS:  # what is left is the end of the interpreter
         signal.signal(number, signal.SIG_IGN)
-    return _flushed(program, code, *outputs)
+    return _flush(program, code, *outputs)
 
 
 def _note(number: int) -> bool:
@@ -118,7 +118,7 @@ def _note(number: int) -> bool:
     return True
 
 
-def _said(program: str, error: BaseException) -> int:
+def _report(program: str, error: BaseException) -> int:
     """Say what ended the command; the exit code.
 
     After a signal any exception is its effect: an import may turn it into another.
@@ -147,7 +147,7 @@ def _place(trace: TracebackType | None) -> str:
     return f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
 
 
-def _guarded() -> tuple[Output, Output]:
+def _guard_streams() -> tuple[Output, Output]:
     """Standard output and standard error, replaced by streams that do not fail."""
     outputs = Output(1), Output(2)
     # python -u
@@ -166,7 +166,7 @@ def _stream(output: Output, before: TextIO | None, direct: bool) -> io.TextIOWra
     )
 
 
-def _flushed(program: str, code: int, output: Output, complaints: Output) -> int:
+def _flush(program: str, code: int, output: Output, complaints: Output) -> int:
     """Write what is left in the buffers; the exit code.
 
     A reader that has seen enough, such as `head`, is no error; a command that a signal has ended

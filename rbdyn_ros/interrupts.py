@@ -52,11 +52,11 @@ def raising(
         if arrives(frame) and not importing:
             waiting.clear()
             raise exception
-        _again(number)
+        _resend(number)
 
     def lost(unraisable) -> None:
         if isinstance(unraisable.exc_value, exception):
-            _again(numbers[0])
+            _resend(numbers[0])
         else:
             sys.__unraisablehook__(unraisable)
 
@@ -99,7 +99,7 @@ def blocked(numbers: tuple[int, ...] = (signal.SIGINT,)) -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _again(number: int) -> None:
+def _resend(number: int) -> None:
     timer = threading.Timer(AGAIN, os.kill, (os.getpid(), number))
     timer.daemon = True
     timer.start()

@@ -81,7 +81,7 @@ def record(
         if field.is_record:
             given[field.name] = record(field.hint, values, field.declared)
         else:
-            given[field.name] = _held(field.hint, field.declared, values[field.declared.name])
+            given[field.name] = _convert(field.hint, field.declared, values[field.declared.name])
     return kind(**given)
 
 
@@ -119,7 +119,7 @@ def _fields(record: type, prefix: str) -> tuple[_Field, ...]:
         for declared in getattr(hint, "__metadata__", ()):
             if isinstance(declared, Parameter):
                 default = record._field_defaults[name]
-                own = _declared(hint.__origin__, declared, default)
+                own = _declare(hint.__origin__, declared, default)
                 own = own._replace(name=own.name or prefix + name)
                 found.append(_Field(name, hint.__origin__, own, False))
             elif isinstance(declared, str) and hasattr(hint.__origin__, "_fields"):
@@ -127,7 +127,7 @@ def _fields(record: type, prefix: str) -> tuple[_Field, ...]:
     return tuple(found)
 
 
-def _declared(hint: Any, declared: Parameter, default: Any) -> Parameter:
+def _declare(hint: Any, declared: Parameter, default: Any) -> Parameter:
     """The parameter with the kind, the length and the default that follow from the field."""
     arguments = typing.get_args(hint)
     if type(None) in arguments:
@@ -153,7 +153,7 @@ def _kind(hint: Any) -> str:
     return kind
 
 
-def _held(hint: Any, parameter: Parameter, value: Any) -> object:
+def _convert(hint: Any, parameter: Parameter, value: Any) -> object:
     """The value of a parameter as its field holds it."""
     if type(None) in typing.get_args(hint):
         one = float in typing.get_args(hint)

@@ -124,7 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         planned = plan(arguments)
-        return _measured(planned)
+        return _measure(planned)
     except (ValueError, CannotGoOn) as error:
         return _say(str(error), BAD_INPUT)
     except OSError as error:
@@ -167,7 +167,7 @@ def plan(arguments: argparse.Namespace) -> Plan:
     )
 
 
-def _measured(planned: Plan) -> int:
+def _measure(planned: Plan) -> int:
     from rbdyn_ros.evaluation.judged import not_meant
     from rbdyn_ros.evaluation.results import Results
     from rbdyn_ros.evaluation.score import applying
@@ -190,7 +190,7 @@ def _measured(planned: Plan) -> int:
         _work(planned, left, results, stop)
         known = {case.name: results.cases[case.key] for case in meant if case.key in results.cases}
         cases = {**known, **{case.name: not_meant(case, why) for case, why in others}}
-        return _told(planned, cases, results.sittings, len(meant) - len(known), stop.signal)
+        return _report(planned, cases, results.sittings, len(meant) - len(known), stop.signal)
 
 
 def _sitting(planned: Plan) -> dict:
@@ -287,7 +287,7 @@ def _on(bar, pace: float) -> Callable[[str], None]:
     return show
 
 
-def _told(planned: Plan, cases: dict, sittings: list, missing: int, signal: int) -> int:
+def _report(planned: Plan, cases: dict, sittings: list, missing: int, signal: int) -> int:
     """The table, the files, the exit code."""
     from rbdyn_ros.evaluation import report, table
     from rbdyn_ros.evaluation.judged import BROKEN, MISSES

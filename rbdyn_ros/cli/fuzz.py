@@ -63,12 +63,12 @@ def run(arguments: argparse.Namespace) -> int:
             try_file(arguments.json, "--json")
         if sizes[1] and (missing := no_ros("take --bridge 0")):
             return _say(missing, NO_ROS)
-        return _fuzzed(*sizes, arguments.json)
+        return _fuzz(*sizes, arguments.json)
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
 
 
-def _fuzzed(frames: int, bridge: int, seed: int, file: Path | None) -> int:
+def _fuzz(frames: int, bridge: int, seed: int, file: Path | None) -> int:
     found = {"wire": _at_the_wire(frames, seed)}
     if bridge:
         found["bridge"] = _at_a_bridge(bridge, seed)
@@ -88,7 +88,7 @@ def _at_the_wire(number: int, seed: int) -> dict:
     counted = through_a_link(number, seed, _bar)
     total = sum(counted.counts.values())
     print(
-        f"wire: {number} frames sent, {total} counted: {_listed(counted.counts)}",
+        f"wire: {number} frames sent, {total} counted: {_list(counted.counts)}",
         *counted.mistaken,
         sep="\n  ",
     )
@@ -112,8 +112,7 @@ def _at_a_bridge(number: int, seed: int) -> dict:
             bridge.close()
     lost = f", {survived.dropped} dropped by the system before" if survived.dropped else ""
     print(
-        f"bridge: {number} frames sent, {survived.counted} counted{lost}: "
-        f"{_listed(survived.counts)}"
+        f"bridge: {number} frames sent, {survived.counted} counted{lost}: {_list(survived.counts)}"
     )
     print(
         f"  alive: {survived.alive}; commands meanwhile: {survived.commands}; hears the next "
@@ -128,5 +127,5 @@ def _bar(frames):
     return tqdm(frames, unit=" frames", disable=not sys.stderr.isatty())
 
 
-def _listed(counts: dict) -> str:
+def _list(counts: dict) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         if arguments.out:
             try_file(arguments.out, "--out")
-        options, gains = designed(arguments.controller, arguments.params_file)
+        options, gains = design(arguments.controller, arguments.params_file)
         text = {"text": _text, "c": _header, "json": _json}[arguments.format](
             arguments.controller, options, gains
         )
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     return _say(elsewhere, CANNOT_WRITE) if elsewhere else DONE
 
 
-def designed(name: str, files: list[str]) -> tuple[Any, list[float]]:
+def design(name: str, files: list[str]) -> tuple[Any, list[float]]:
     """(options, gains K (4,)) of the law `name` for the plant of the files. ValueError."""
     from rbdyn_ros.control import options, select
     from rbdyn_ros.mechanics.pendulum import spherical_pendulum

@@ -145,7 +145,7 @@ def _held(arguments: argparse.Namespace, duration: float, words: list) -> int:
             shutil.rmtree(folder)
     judged = verdict(played)
     if trial.figures:
-        print("\n".join(f"{title:22} {_filled(row, trial.figures)}" for title, row in ROWS))
+        print("\n".join(f"{title:22} {_fill(row, trial.figures)}" for title, row in ROWS))
     print(judged.sentence if judged.stood else f"FAILED: {judged.sentence}")
     if arguments.json:
         text = (
@@ -161,7 +161,7 @@ def _held(arguments: argparse.Namespace, duration: float, words: list) -> int:
     return STOOD if judged.stood else FELL
 
 
-def _filled(row: str, figures: dict) -> str:
+def _fill(row: str, figures: dict) -> str:
     try:
         return row.format_map(figures)
     except KeyError as missing:

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the table, group by group; 2 if a name is not known."""
-    titled = _titled(arguments.name)
+    titled = _tables_by_title(arguments.name)
     known = [parameter.name for table in titled.values() for parameter in table]
     for name in arguments.name:
         if not any(_belongs(other, name) for other in known):
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _titled(names: list) -> dict:
+def _tables_by_title(names: list) -> dict:
     """The tables by title; the laws', which are slow to import, only if one of the names is not
     found before them.
     """
@@ -58,16 +58,14 @@ def _sections(titled: dict, names: list) -> list:
         title: [p for p in table if not names or any(_belongs(p.name, name) for name in names)]
         for title, table in titled.items()
     }
-    return [
-        "\n".join([title, *map(_described, table)]) for title, table in chosen.items() if table
-    ]
+    return ["\n".join([title, *map(_describe, table)]) for title, table in chosen.items() if table]
 
 
 def _belongs(parameter: str, name: str) -> bool:
     return parameter == name or parameter.startswith(f"{name}.")
 
 
-def _described(parameter: Parameter) -> str:
+def _describe(parameter: Parameter) -> str:
     default = shown(parameter.default, parameter.unit)
     return (
         f"  {parameter.name} = {default}\n      {parameter.description} Allowed: "

@@ -157,7 +157,7 @@ def run(arguments: argparse.Namespace) -> int:
     cannot write, 128 + n signal n.
     """
     if arguments.list:
-        return _listed()
+        return _list_models()
     try:
         if arguments.model:
             from rbdyn_ros.simulation import model_run
@@ -177,7 +177,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _kept(planned, stop)
 
 
-def _listed() -> int:
+def _list_models() -> int:
     """Print the shipped models."""
     from rbdyn_ros.parameters import model_file
 
@@ -317,7 +317,7 @@ def _warm_up(job: Job) -> str:
     return ""
 
 
-def _controlled(job: Job, loop: "Loop", stop: "Interruption") -> "tuple[ClosedLoop, float]":
+def _close_loop(job: Job, loop: "Loop", stop: "Interruption") -> "tuple[ClosedLoop, float]":
     """(the closed loop's run, wall time [s])."""
     from rbdyn_ros.evaluation.trial import closed_loop_table
     from rbdyn_ros.progress import bar
@@ -339,7 +339,7 @@ def _kept_loop(job: Job, loop: "Loop", stop: "Interruption") -> int:
     from rbdyn_ros.evaluation.trial import closed_loop_table
     from rbdyn_ros.simulation.record import write_table
 
-    run, seconds = _controlled(job, loop, stop)
+    run, seconds = _close_loop(job, loop, stop)
     table = closed_loop_table.columns(loop, run, job.rows.steps)
     try:
         out, elsewhere = write_or_rescue(job.out, lambda draft: write_table(table, draft))
@@ -362,7 +362,7 @@ def _kept_loop(job: Job, loop: "Loop", stop: "Interruption") -> int:
     return CANNOT_WRITE if elsewhere else DONE
 
 
-def _simulated(job: Job, stop: "Interruption") -> "tuple[Record, float, Any]":
+def _simulate(job: Job, stop: "Interruption") -> "tuple[Record, float, Any]":
     """(record, wall time [s], the integrator's options as the run left them)."""
     from rbdyn_ros.progress import bar
     from rbdyn_ros.simulation.loop import run as loop
@@ -395,7 +395,7 @@ def _kept(job: Job, stop: "Interruption") -> int:
     """Simulate, write the rows, say so, and return the exit code."""
     from rbdyn_ros.simulation.record import write, write_events
 
-    record, seconds, options = _simulated(job, stop)
+    record, seconds, options = _simulate(job, stop)
     try:
         out, elsewhere = write_or_rescue(job.out, lambda draft: write(record, draft))
         if job.events:

@@ -101,11 +101,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         if arguments.list:
-            return _listed()
+            return _list()
         planned = job(arguments)
         if anew := planned.store.open(arguments.resume):
             _say(anew, DONE)
-        return _computed(planned)
+        return _compute(planned)
     except KeyboardInterrupt:
         return _say(
             "interrupted; what was computed before is kept: add --resume to go on",
@@ -174,7 +174,7 @@ def _presets() -> list:
     return sorted(file.stem for file in config("campaigns").glob("*.yaml"))
 
 
-def _listed() -> int:
+def _list() -> int:
     from rbdyn_ros.campaigns import quantities
     from rbdyn_ros.control import select
     from rbdyn_ros.schema import expected
@@ -191,7 +191,7 @@ def _listed() -> int:
     return DONE
 
 
-def _computed(job: Job) -> int:
+def _compute(job: Job) -> int:
     from rbdyn_ros.campaigns.workers import WorkersDied
     from rbdyn_ros.interrupts import Interruption
 
@@ -216,7 +216,7 @@ def _computed(job: Job) -> int:
             "--resume to go on",
             code,
         )
-    return _told(job, time.perf_counter() - began, before)
+    return _report(job, time.perf_counter() - began, before)
 
 
 def _warm_up(job: Job) -> None:
@@ -254,7 +254,7 @@ def _carry_out(job: Job, stop) -> None:
             show(done)
 
 
-def _told(job: Job, seconds: float, parts: int) -> int:
+def _report(job: Job, seconds: float, parts: int) -> int:
     from rbdyn_ros.campaigns import picture, results
 
     found, folder = results.read(job.store), job.store.folder

@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show until a signal ends it; 0, 1 no port is free, 2 bad input."""
-    from rbdyn_ros.simulation.interruption import Interruption
+    from rbdyn_ros.interrupts import Interruption
 
     try:
         library("viser", "view", "the live view")
@@ -136,7 +136,7 @@ def _recording(arguments: argparse.Namespace) -> "Source":
 
 def _loop(arguments: argparse.Namespace) -> "Source":
     """The simulation. ValueError."""
-    from rbdyn_ros.simulation.progress import notice
+    from rbdyn_ros.progress import notice
     from rbdyn_ros.view import selection
     from rbdyn_ros.view.offline import OfflineLoop
 

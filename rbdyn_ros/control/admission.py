@@ -11,7 +11,7 @@ from rbdyn_ros.types import Array, State
 _UNIT = 1e-3  # how far |quaternion| may be from 1: a measured one is rounded or noisy
 
 
-def admitted(state: State, reference: Array) -> tuple[Array, Array, Array]:
+def admit(state: State, reference: Array) -> tuple[Array, Array, Array]:
     """(q (6,), v (5,), reference (2,)) as arrays that a kernel takes.
 
     ValueError names what is wrong, and its value.

@@ -113,7 +113,7 @@ def table(name: str, law: ModuleType) -> tuple[Parameter, ...]:
     except (NameError, TypeError) as error:  # an annotation that is a string; another type
         raise ValueError(f"controller {name}: the types of its options: {error}") from None
     return tuple(
-        declared.get(f"{name}.{option}") or _derived(name, option, options) for option in own
+        declared.get(f"{name}.{option}") or _derive(name, option, options) for option in own
     )
 
 
@@ -124,7 +124,7 @@ def from_values(name: str, law: ModuleType, values: Mapping[str, Any]) -> NamedT
     options = type_of(law)
     parameters = _by_option(options, table(name, law))
     given = {option: values[p.name] for option, p in parameters.items() if p.name in values}
-    return _checked(options(**given), parameters)
+    return _check(options(**given), parameters)
 
 
 def from_files(name: str, law: ModuleType, files: Iterable[str | Path]) -> dict[str, Any]:
@@ -158,10 +158,10 @@ def checked(name: str, options: Options) -> Options:
     range.
     """
     kind = type(options)
-    return _checked(options, _by_option(kind, schema.table(kind, f"{name}.")))
+    return _check(options, _by_option(kind, schema.table(kind, f"{name}.")))
 
 
-def _checked(options: Options, parameters: Mapping[str, Parameter]) -> Options:
+def _check(options: Options, parameters: Mapping[str, Parameter]) -> Options:
     given = options._asdict().items()
     return options._replace(
         **{option: check(parameters[option], value, "controller") for option, value in given}
@@ -188,7 +188,7 @@ def _require_default(name: str, option: str, options: type) -> None:
         )
 
 
-def _derived(name: str, option: str, options: type) -> Parameter:
+def _derive(name: str, option: str, options: type) -> Parameter:
     """The parameter of an option without an annotation: no unit, no range."""
     default = options._field_defaults[option]
     description = f"Sets the option {option} of the law {name}."

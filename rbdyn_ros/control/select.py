@@ -134,7 +134,7 @@ def _foreign(point: EntryPoint) -> ModuleType:
         if tracebacks.is_signal(error):
             raise
         raise ValueError(f"{which} does not load: {tracebacks.described(error)}") from error
-    return _checked(law, which)
+    return _require_design(law, which)
 
 
 def _of_file(path: Path) -> ModuleType:
@@ -163,11 +163,11 @@ def _of_file(path: Path) -> ModuleType:
     return (
         sys.modules[name]
         if name in sys.modules
-        else _checked(_executed(name, path, source, which), which)
+        else _require_design(_execute(name, path, source, which), which)
     )
 
 
-def _executed(name: str, path: Path, source: bytes, which: str) -> ModuleType:
+def _execute(name: str, path: Path, source: bytes, which: str) -> ModuleType:
     """The module `name` from its source.
 
     Its folder is where it finds other modules, after all installed ones.
@@ -192,7 +192,7 @@ def _executed(name: str, path: Path, source: bytes, which: str) -> ModuleType:
     return module
 
 
-def _checked(law: ModuleType, which: str) -> ModuleType:
+def _require_design(law: ModuleType, which: str) -> ModuleType:
     if not callable(getattr(law, "design", None)):
         raise ValueError(
             f"{which} has no function `design(model, params, options)`; a law exports one"

@@ -185,7 +185,7 @@ def read(path: Path) -> ModelFile:
         given = scene.Scene(found.bodies, found.joints, found.geoms)
         law = restitution.LAWS[0]
         return ModelFile(given, found.name, None, None, None, "xz", law, False, found.notes)
-    top, groups, starts = _grouped(path)
+    top, groups, starts = _group(path)
     bodies, joints, geoms, notes = {}, {}, {}, ()
     if "urdf" in top:
         found = urdf.read(path.parent / top["urdf"], starts["positions"], starts["rates"])
@@ -240,7 +240,7 @@ def build(file: ModelFile, path: Path, **options):
         raise ValueError(f"{path}: {error}") from None
 
 
-def _grouped(path: Path) -> tuple:
+def _group(path: Path) -> tuple:
     """(checked values by name, group -> name -> key -> Value, positions and rates) of a file."""
     top, groups, starts = {}, {group: {} for group in GROUPS}, {word: {} for word in STARTS}
     top["colliders"] = {}

@@ -62,7 +62,7 @@ def read(
     Both are name -> (value, source); 0 for those that are left out. ValueError, naming the file or
     the source, for what is no URDF or cannot be simulated.
     """
-    robot = _parsed(path)
+    robot = _parse(path)
     try:
         above, order = _tree(robot)
         moving = {
@@ -91,7 +91,7 @@ def read(
         raise ValueError(sentence if known else f"{path}: {sentence}") from None
 
 
-def _parsed(path: Path):
+def _parse(path: Path):
     """The robot as urdf_parser_py has it."""
     content = yaml_file.text(path, "URDF")
     parser = library("urdf_parser_py.urdf", "urdf", f"--model {path.name}")
@@ -138,7 +138,7 @@ def _frames(above: dict, order: list, positions: dict, rates: dict) -> dict:
         joint = above[link]
         f, at, value = (
             frames[joint.parent],
-            _placed(frames[joint.parent], joint.origin),
+            _frame(frames[joint.parent], joint.origin),
             positions.get(joint.name, 0.0),
         )
         axis, rate = quaternion.rotate(at.q, _axis(joint)), rates.get(joint.name, 0.0)
@@ -163,7 +163,7 @@ def _robot(robot, above: dict, frames: dict, owner: dict) -> Robot:
         notes += _notes(joint)
         if joint.type in ("fixed", "floating"):
             continue
-        at = _placed(frames[joint.parent], joint.origin)
+        at = _frame(frames[joint.parent], joint.origin)
         if joint.type == "prismatic":
             at = frames[joint.child]
         kind = "hinge" if joint.type in HINGES else joint.type
@@ -180,7 +180,7 @@ def _robot(robot, above: dict, frames: dict, owner: dict) -> Robot:
                     "cylinder do"
                 )
                 continue
-            at, body = _placed(frames[link.name], collision.origin), owner[link.name]
+            at, body = _frame(frames[link.name], collision.origin), owner[link.name]
             x, q = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
             if body != scene.GROUND:
                 x, q = np.array(bodies[body].position), np.array(bodies[body].orientation)
@@ -197,7 +197,7 @@ def _body(name: str, links: list, frames: dict) -> shapes.Body:
     parts = []
     for link in links:
         if link.inertial is not None and link.inertial.mass:
-            at = _placed(frames[link.name], link.inertial.origin)
+            at = _frame(frames[link.name], link.inertial.origin)
             R = quaternion.to_matrix(at.q)
             inertia = (
                 np.zeros((3, 3))
@@ -260,7 +260,7 @@ def _axis(joint) -> Array:
     return axis / length
 
 
-def _placed(frame: Frame, origin) -> Frame:
+def _frame(frame: Frame, origin) -> Frame:
     """The frame of an <origin> in that of a link."""
     xyz, rpy = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if origin is not None:

@@ -276,7 +276,7 @@ def _values(
         if isinstance(value, yaml.MappingNode):
             yield from _values(loader, value, path, section, name + ".")
         else:
-            yield Entry(section, name, _constructed(loader, value, path, name), _line(key))
+            yield Entry(section, name, _construct(loader, value, path, name), _line(key))
 
 
 def _pairs(node: yaml.MappingNode, path) -> Iterator[tuple]:
@@ -290,7 +290,7 @@ def _pairs(node: yaml.MappingNode, path) -> Iterator[tuple]:
         yield key, value
 
 
-def _constructed(loader: _Loader, node: yaml.Node, path, name: str) -> object:
+def _construct(loader: _Loader, node: yaml.Node, path, name: str) -> object:
     try:
         return loader.construct_object(node, deep=True)
     except ValueError:  # such as !!int on a word, or an integer of thousands of digits

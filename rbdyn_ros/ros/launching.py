@@ -112,7 +112,7 @@ def started(
                 package=PACKAGE,
                 executable=executable,
                 namespace=given["namespace"],
-                parameters=[*_written(files, given), chosen],
+                parameters=[*_parameter_files(files, given), chosen],
                 ros_arguments=["--log-level", given["log_level"]],
                 output="screen",
                 sigkill_timeout=ENDING,
@@ -123,7 +123,7 @@ def started(
     return OpaqueFunction(function=start, condition=condition)
 
 
-def _written(files: tuple, given: dict) -> list:
+def _parameter_files(files: tuple, given: dict) -> list:
     """Paths of the parameter files, in their order; a control law need not have one."""
     if not files:
         return []

@@ -47,7 +47,7 @@ class Parameters:
     def __init__(self, node: Node, table: Iterable, validate: Callable, changed: Callable):
         self._table = {parameter.name: parameter for parameter in table}
         self._validate, self._changed = validate, changed
-        written = _written(node)
+        written = _read_overrides(node)
         self.values = {parameter.name: parameter.default for parameter in self._table.values()}
         for name, value in written.items():
             if name in self._table:
@@ -64,16 +64,16 @@ class Parameters:
         validate(self.values)
         for parameter in self._table.values():
             _declare(node, parameter, self.values[parameter.name])
-        node.add_pre_set_parameters_callback(self._coerced)
-        node.add_on_set_parameters_callback(self._allowed)
-        node.add_post_set_parameters_callback(self._swapped)
+        node.add_pre_set_parameters_callback(self._coerce)
+        node.add_on_set_parameters_callback(self._check_changes)
+        node.add_post_set_parameters_callback(self._apply_changes)
 
-    def _coerced(self, changes: list) -> list:
-        return [self._typed(change) for change in changes]
+    def _coerce(self, changes: list) -> list:
+        return [self._convert(change) for change in changes]
 
-    def _typed(self, change: RosParameter) -> RosParameter:
-        """The change in the parameter's own type; as it is where that fails, so that `_allowed`
-        can say why.
+    def _convert(self, change: RosParameter) -> RosParameter:
+        """Return the change in the parameter's own type, or as it is where that fails, so that
+        `_check_changes` can give the reason.
         """
         parameter, value = self._table.get(change.name), change.value
         try:
@@ -85,22 +85,22 @@ class Parameters:
         except ValueError:
             return change
 
-    def _allowed(self, changes: list) -> SetParametersResult:
+    def _check_changes(self, changes: list) -> SetParametersResult:
         try:
             # rclpy also asks for each of its own, such as the 34 that override a QoS
-            if ours := self._checked(changes):
+            if ours := self._own_changes(changes):
                 self._validate({**self.values, **ours})
         except ValueError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
-    def _swapped(self, changes: list) -> None:
-        ours = self._checked(changes)
+    def _apply_changes(self, changes: list) -> None:
+        ours = self._own_changes(changes)
         if ours:
             self.values = {**self.values, **ours}
             self._changed(self.values)
 
-    def _checked(self, changes: list) -> dict:
+    def _own_changes(self, changes: list) -> dict:
         ours = [change for change in changes if change.name in self._table]
         return {
             change.name: check(self._table[change.name], change.value, "parameter set")
@@ -112,7 +112,7 @@ def first(node: Node, parameter: Parameter):
     """The value that a parameter will have, before the others are known: the table may depend on
     it.
     """
-    written = _written(node)
+    written = _read_overrides(node)
     source = _source(parameter.name, node.get_fully_qualified_name())
     return (
         check(parameter, written[parameter.name], source)
@@ -136,7 +136,7 @@ def _known_elsewhere(name: str, source: str, controller: object) -> None:
         tables.lookup(name, source)
 
 
-def _written(node: Node) -> dict:
+def _read_overrides(node: Node) -> dict:
     """name -> value of what the user wrote, for the parameters that are not ROS's own.
 
     Where a parameter is written several times with different types, such as 1.0 in a file and

@@ -28,14 +28,14 @@ def apply(values: Mapping[str, Any], warn: Callable[[str], object]) -> None:
     if values["process.processors"]:
         _pin(values["process.processors"])
     if values["process.nice"]:
-        _ask(
+        _request(
             f"process.nice is {values['process.nice']}",
             lambda thread: os.setpriority(os.PRIO_PROCESS, thread, values["process.nice"]),
             warn,
         )
     if values["process.fifo"]:
         priority = os.sched_param(values["process.fifo"])
-        _ask(
+        _request(
             f"process.fifo is {values['process.fifo']}",
             lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, priority),
             warn,
@@ -71,7 +71,7 @@ def _pin(text: str) -> None:
     _each_thread(lambda thread: os.sched_setaffinity(thread, wanted))
 
 
-def _ask(asked: str, put: Callable, warn: Callable) -> None:
+def _request(asked: str, put: Callable, warn: Callable) -> None:
     try:
         _each_thread(put)
     except PermissionError:

@@ -47,12 +47,12 @@ class DemoRun:
             interrupted = True
         wall_time = (self._ended or time.monotonic()) - self._released if self._released else 0.0
         end = self._start + round(self._script.duration * 1e9) if self._released else -1
-        pushes = tuple(push._replace(felt=self._felt(sent)) for push, sent in self._pushes)
+        pushes = tuple(push._replace(felt=self._acted_at(sent)) for push, sent in self._pushes)
         return self._topic_observer.trial(
             self._start, end, pushes, wall_time, failure, interrupted
         )
 
-    def _felt(self, sent: int) -> float:
+    def _acted_at(self, sent: int) -> float:
         """When a push acted that was sent in view of the state of the stamp `sent` [ns]: [s] since
         the release; nan: it was not seen to.
         """

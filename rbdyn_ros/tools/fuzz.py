@@ -17,7 +17,7 @@ from rclpy.signals import SignalHandlerOptions
 from rbdyn_ros.ros import qos
 from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.tools.soak_watch import Over
-from rbdyn_ros.tools.wire_fuzz import Fuzz, Wrong
+from rbdyn_ros.tools.wire_fuzz import BadFrame, Fuzz
 from rbdyn_ros.wire.frame import FORCE
 from rbdyn_ros.wire.link import Link
 
@@ -35,7 +35,7 @@ class Survived(NamedTuple):
     sent: int
     counted: int  # as malformed, of whatever kind
     # datagrams, ours of every kind, that the system dropped because the bridge's socket was full
-    dropped: int
+    dropped_datagrams: int
     counts: dict  # reason -> how many
     commands: int  # on cart/command meanwhile: there must be none
     alive: bool  # the process is the same as before
@@ -50,7 +50,7 @@ class Survived(NamedTuple):
             self.alive
             and self.answered
             and self.commands == 0
-            and self.counted <= self.sent <= self.counted + self.dropped
+            and self.counted <= self.sent <= self.counted + self.dropped_datagrams
         )
 
 
@@ -87,7 +87,7 @@ class FuzzedBridge:
         self,
         number: int,
         seed: int,
-        progress: Callable[[Iterable[Wrong]], Iterable[Wrong]] = lambda frames: frames,
+        progress: Callable[[Iterable[BadFrame]], Iterable[BadFrame]] = lambda frames: frames,
     ) -> Survived:
         """Send so many wrong frames. Over if the bridge does not come up."""
         self._processes.start(
@@ -98,7 +98,7 @@ class FuzzedBridge:
             ],
         )
         self._until(
-            self._greeted,
+            self._connect,
             f"the bridge received no frame within {TIMEOUT:g} s; see "
             f"{self._processes.log('hil bridge')}",
         )
@@ -107,19 +107,19 @@ class FuzzedBridge:
                 self._turn(PAUSE)
                 self._say()
             self._socket.sendto(wrong.data, self._bridge)
-        counted = self._settled()
+        counted = self._settled_counts()
         alive, commands = not self._processes.ended(), self._commands
         return Survived(
             number,
             counted,
-            dropped(self._bridge[1]),
+            dropped_datagrams(self._bridge[1]),
             self._malformed,
             commands,
             alive,
             alive and self._obeys(),
         )
 
-    def _settled(self) -> int:
+    def _settled_counts(self) -> int:
         """What the bridge has counted, once that does not change any more."""
         before, end = -1, time.monotonic() + TIMEOUT
         while (
@@ -141,7 +141,7 @@ class FuzzedBridge:
             self._turn(0.1)
         return self._commands > 0
 
-    def _greeted(self) -> bool:
+    def _connect(self) -> bool:
         self._say()
         return self._accepted > 0
 
@@ -184,7 +184,7 @@ def free_port() -> int:
         return first.getsockname()[1]
 
 
-def dropped(port: int) -> int:
+def dropped_datagrams(port: int) -> int:
     """Datagrams that Linux has dropped at the socket of a local port; 0 where it does not report
     them.
     """

@@ -57,7 +57,7 @@ class Kills:
         for name in ("simulator", "controller"):
             self._processes.start(name)
         self._record()
-        self._resumed(after=time.time_ns(), timeout=180.0)
+        self._wait_for_loop(after=time.time_ns(), timeout=180.0)
         kills = [
             self._kill(VICTIMS[k % len(VICTIMS)], may_be_early=k >= len(VICTIMS))
             for k in range(number)
@@ -75,12 +75,12 @@ class Kills:
         self._processes.kill(victim)
         at = time.time_ns()
         if victim == "recorder":
-            saved, lost = self._repaired(at)
+            saved, lost = self._repair(at)
             self._record()
             return Kill(victim, early, NAN, NAN, NAN, saved, lost)
         zero = self._zero(at) if victim == "controller" and not early else (NAN, NAN)
         self._processes.start(victim)
-        return Kill(victim, early, *zero, self._resumed(after=time.time_ns()), NAN, NAN)
+        return Kill(victim, early, *zero, self._wait_for_loop(after=time.time_ns()), NAN, NAN)
 
     def _zero(self, at: int) -> tuple:
         """(real, simulated) time [s] until the last force that was not zero: since the kill, since
@@ -93,7 +93,7 @@ class Kills:
         said, stamped = self._watch.pushed
         return max(0.0, (said - at) * 1e-9), (stamped - self._watch.answered) * 1e-9
 
-    def _resumed(self, after: int, timeout: float = RESUMED) -> float:
+    def _wait_for_loop(self, after: int, timeout: float = RESUMED) -> float:
         watch = self._watch
 
         def acts() -> bool:
@@ -119,7 +119,7 @@ class Kills:
             "the recorder wrote nothing",
         )
 
-    def _repaired(self, at: int) -> tuple:
+    def _repair(self, at: int) -> tuple:
         """(messages, [s] lost before the kill) of the newest bag, which is without an end."""
         from rosbags.rosbag2 import Reader
 

@@ -108,7 +108,7 @@ class RosBench:
         self.simulator = Simulator(parameter_overrides=_ros(overrides))
         self.node = rclpy.create_node("pendulum_evaluation")
         self._goal = self.node.create_publisher(PoseStamped, "goal_pose", qos.OFFERED)
-        self._hear_status()
+        self._subscribe_status()
         self._executor = events_executor()
         for node in (self.simulator, self.node):
             self._executor.add_node(node)
@@ -209,7 +209,7 @@ class RosBench:
             return
         if self._processes:
             self._processes.end()
-        self._hear_status()
+        self._subscribe_status()
         values = {
             **self.subject.values,
             **dict(conditions.law),
@@ -273,17 +273,17 @@ class RosBench:
     def _of_controller(self) -> str:
         return f" (the controller says: {self._status})" if self._status else ""
 
-    def _hear_status(self) -> None:
+    def _subscribe_status(self) -> None:
         """Subscribe anew: what a controller that is gone has left behind is no news of the next
         one.
         """
         if self._statuses:
             self.node.destroy_subscription(self._statuses)
         self._statuses = self.node.create_subscription(
-            String, f"{CONTROLLER}/status", self._hear, qos.LATCHED
+            String, f"{CONTROLLER}/status", self._subscribe, qos.LATCHED
         )
 
-    def _hear(self, message: String) -> None:
+    def _subscribe(self, message: String) -> None:
         self._status = message.data
 
     def _check_controller(self) -> None:

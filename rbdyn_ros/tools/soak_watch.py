@@ -72,13 +72,13 @@ class Watch:
             (
                 String,
                 f"{SIMULATOR}/status",
-                lambda taken: self._said(SIMULATOR, taken),
+                lambda taken: self._status_changed(SIMULATOR, taken),
                 qos.LATCHED,
             ),
             (
                 String,
                 f"{CONTROLLER}/status",
-                lambda taken: self._said(CONTROLLER, taken),
+                lambda taken: self._status_changed(CONTROLLER, taken),
                 qos.LATCHED,
             ),
         ):
@@ -178,6 +178,6 @@ class Watch:
                 self.counted = nanoseconds(message.header.stamp) * 1e-9
                 self.counts |= {pair.key: pair.value for pair in status.values}
 
-    def _said(self, name: str, taken: Taken) -> None:
+    def _status_changed(self, name: str, taken: Taken) -> None:
         (length,) = struct.unpack_from("<I", taken.message, 4)
         self.status[name] = phase(bytes(taken.message[8 : 7 + length]).decode())

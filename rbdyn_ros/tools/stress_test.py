@@ -52,10 +52,10 @@ class StressTest:
             self._processes.start(name)
         self._watch.until(self._runs, 180.0, "the loop did not start")
         with busy():
-            checks = [self._paused(), self._reset(), self._paced(), *self._lossy()]
+            checks = [self._pause(), self._reset(), self._change_pace(), *self._lossy()]
         return checks
 
-    def _paused(self) -> Check:
+    def _pause(self) -> Check:
         """Time stands still while paused, and goes on."""
         stood = 0
         for _ in range(TIMES):
@@ -89,7 +89,7 @@ class StressTest:
             self._done(Trigger, "reset")
             self._goes_on("after a reset")
             monotonic += self._watch.simulated > before
-        self._stands("after the resets")
+        self._check_standing("after the resets")
         return Check(
             f"resets, of {TIMES}, after which the loop went on",
             float(monotonic),
@@ -98,7 +98,7 @@ class StressTest:
             least=True,
         )
 
-    def _paced(self) -> Check:
+    def _change_pace(self) -> Check:
         """Other paces, while it runs."""
         changed = 0
         for factor in (0.5, 2.0, 0.25, 1.0):
@@ -111,7 +111,7 @@ class StressTest:
 
     def _lossy(self) -> list:
         """The rod stands in spite of losses, and they are counted."""
-        self._stands("before the losses")
+        self._check_standing("before the losses")
         before = self._watch.counts.copy()
         self._set("faults.command.drop", DROP)
         self._set("faults.command.jitter", JITTER)
@@ -153,7 +153,7 @@ class StressTest:
             f"the loop did not go on {when}",
         )
 
-    def _stands(self, when: str) -> None:
+    def _check_standing(self, when: str) -> None:
         self._watch.until(
             lambda: self._runs() and self._watch.state[1] > STANDING,
             TIMEOUT,

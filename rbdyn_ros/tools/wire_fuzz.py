@@ -18,7 +18,7 @@ _STATE = (0.1, -0.2, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.2, 0.3)
 ANY = ""  # it is malformed, for whatever reason
 
 
-class Wrong(NamedTuple):
+class BadFrame(NamedTuple):
     """Bytes that are one malformed frame."""
 
     data: bytes  # with the zero that ends it
@@ -34,68 +34,70 @@ class Fuzz:
             library("cobs.cobs", "hil", "the wire to a board"),
         )
         self._ways = (
-            self._noise, self._flipped, self._cut, self._longer, self._version, self._kind,
+            self._noise, self._flip_bits, self._cut, self._longer, self._version, self._kind,
             self._payload, self._not_finite, self._not_unit, self._too_long, self._stuffing,
         )  # fmt: skip
 
-    def frames(self, number: int) -> Iterator[Wrong]:
+    def frames(self, number: int) -> Iterator[BadFrame]:
         """So many wrong frames."""
         for _ in range(number):
             yield self._random.choice(self._ways)()
 
-    def _noise(self) -> Wrong:
-        return Wrong(
+    def _noise(self) -> BadFrame:
+        return BadFrame(
             bytes(self._random.randint(1, 255) for _ in range(self._random.randint(1, 80)))
             + b"\0",
             ANY,
         )
 
-    def _flipped(self) -> Wrong:
+    def _flip_bits(self) -> BadFrame:
         body = bytearray(self._sound())
         body[self._random.randrange(len(body))] ^= 1 << self._random.randrange(8)
-        return Wrong(self._stuffed(bytes(body)), "crc")
+        return BadFrame(self._stuff(bytes(body)), "crc")
 
-    def _cut(self) -> Wrong:
+    def _cut(self) -> BadFrame:
         body = self._sound()
-        return Wrong(self._stuffed(body[: self._random.randrange(1, len(body))]), ANY)
+        return BadFrame(self._stuff(body[: self._random.randrange(1, len(body))]), ANY)
 
-    def _longer(self) -> Wrong:
-        return Wrong(
-            self._stuffed(
+    def _longer(self) -> BadFrame:
+        return BadFrame(
+            self._stuff(
                 self._sound()[:-4] + self._random.randbytes(4 * self._random.randint(1, 3))
             ),
             ANY,
         )
 
-    def _version(self) -> Wrong:
-        return Wrong(self._changed(0, self._random.choice([0, *range(2, 256)])), "version")
+    def _version(self) -> BadFrame:
+        return BadFrame(self._change_byte(0, self._random.choice([0, *range(2, 256)])), "version")
 
-    def _kind(self) -> Wrong:
-        return Wrong(self._changed(1, self._random.choice([0, *range(4, 256)])), "kind")
+    def _kind(self) -> BadFrame:
+        return BadFrame(self._change_byte(1, self._random.choice([0, *range(4, 256)])), "kind")
 
-    def _payload(self) -> Wrong:
-        return Wrong(self._changed(1, STATE, Frame(FORCE, 0, 0, 1, 0, 0, 1, (1.0, 2.0))), "length")
+    def _payload(self) -> BadFrame:
+        return BadFrame(
+            self._change_byte(1, STATE, Frame(FORCE, 0, 0, 1, 0, 0, 1, (1.0, 2.0))), "length"
+        )
 
-    def _not_finite(self) -> Wrong:
+    def _not_finite(self) -> BadFrame:
         force = [self._random.choice((math.nan, math.inf, -math.inf)), 1.0]
         self._random.shuffle(force)
-        return Wrong(
-            self._stuffed(frame.encode(Frame(FORCE, 0, 0, 1, 0, 0, 1, tuple(force)))), "not finite"
+        return BadFrame(
+            self._stuff(frame.encode(Frame(FORCE, 0, 0, 1, 0, 0, 1, tuple(force)))), "not finite"
         )
 
-    def _not_unit(self) -> Wrong:
+    def _not_unit(self) -> BadFrame:
         scale = self._random.choice((0.0, 0.5, 0.99, 1.01, 2.0, 1e30))
         numbers = _STATE[:2] + tuple(scale * c for c in _STATE[2:6]) + _STATE[6:]
-        return Wrong(
-            self._stuffed(frame.encode(Frame(STATE, 0, 0, 1, 0, 0, 1, numbers))), "not unit"
+        return BadFrame(
+            self._stuff(frame.encode(Frame(STATE, 0, 0, 1, 0, 0, 1, numbers))), "not unit"
         )
 
-    def _too_long(self) -> Wrong:
-        return Wrong(b"\x01" * self._random.randint(200, 2000) + b"\0", "too long")
+    def _too_long(self) -> BadFrame:
+        return BadFrame(b"\x01" * self._random.randint(200, 2000) + b"\0", "too long")
 
-    def _stuffing(self) -> Wrong:
+    def _stuffing(self) -> BadFrame:
         """A code byte that points beyond the end."""
-        return Wrong(
+        return BadFrame(
             bytes((self._random.randint(40, 255),))
             + b"\x01" * self._random.randint(1, 30)
             + b"\0",
@@ -119,15 +121,15 @@ class Fuzz:
             )
         )
 
-    def _changed(
+    def _change_byte(
         self, at: int, value: int, sent: Frame = Frame(FORCE, 0, 0, 1, 0, 0, 1, (1.0, 2.0))
     ) -> bytes:
         """A sound frame with one byte changed, and the CRC that belongs to it."""
         body = bytearray(frame.encode(sent)[:-4])
         body[at] = value
-        return self._stuffed(bytes(body) + struct.pack("<I", crc32(body)))
+        return self._stuff(bytes(body) + struct.pack("<I", crc32(body)))
 
-    def _stuffed(self, body: bytes) -> bytes:
+    def _stuff(self, body: bytes) -> bytes:
         return self._cobs.encode(body) + b"\0"
 
 
@@ -142,7 +144,7 @@ class Counted(NamedTuple):
 def through_a_link(
     number: int,
     seed: int,
-    progress: Callable[[Iterable[Wrong]], Iterable[Wrong]] = lambda frames: frames,
+    progress: Callable[[Iterable[BadFrame]], Iterable[BadFrame]] = lambda frames: frames,
 ) -> Counted:
     """Feed so many wrong frames to one end of the wire, in pieces of any length.
 

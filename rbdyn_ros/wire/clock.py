@@ -73,10 +73,10 @@ class ClockOffset:
         self._last, delay = sample, sample.delay
         if not self._best or sample.at // INTERVAL != self._best[-1].at // INTERVAL:
             self._best.append(sample)
-            self._line = self._fitted()
+            self._line = self._fit()
         elif delay < self._best[-1].delay:
             self._best[-1] = sample
-            self._line = self._fitted()
+            self._line = self._fit()
         return delay
 
     @property
@@ -105,7 +105,7 @@ class ClockOffset:
         """An instant of its clock on our clock [ns]."""
         return round(theirs - self.offset(now))
 
-    def _fitted(self) -> tuple[int, float, float]:
+    def _fit(self) -> tuple[int, float, float]:
         """Least squares through the samples that did not queue; a constant until they span a
         second.
         """

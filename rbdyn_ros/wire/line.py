@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from rbdyn_ros.wire.frame import HEARTBEAT, Frame
 from rbdyn_ros.wire.link import Link
-from rbdyn_ros.wire.port import CannotOpen, Gone, NotThere, Port
+from rbdyn_ros.wire.port import CannotOpen, Disconnected, NotThere, Port
 
 UP, SILENT, CLOSED = "up", "silent", "closed"  # the states of a line; "no port: why" is the fourth
 NO_PORT = "no port: "
@@ -82,7 +82,7 @@ class Line:
                 return self._port is not None and self._port.write(
                     self.link.outgoing(now, kind, stamp, numbers, safe)
                 )
-            except Gone:  # the thread will find it, too
+            except Disconnected:  # the thread will find it, too
                 return False
 
     def figures(self) -> dict[str, float]:
@@ -98,14 +98,14 @@ class Line:
 
     def _run(self) -> None:
         while not self._ending:
-            if self._port is None and not self._reopened():
+            if self._port is None and not self._reopen():
                 continue
             port = self._port
             if port is None:  # `end` has closed it
                 continue
             try:
                 data = port.read()
-            except Gone:
+            except Disconnected:
                 name = port.name
                 self._close()
                 self._become(
@@ -139,7 +139,7 @@ class Line:
             port.discard()
         self._beat = 0.0
 
-    def _reopened(self) -> bool:
+    def _reopen(self) -> bool:
         """Whether the port is back, after a pause."""
         end = time.monotonic() + self._retry
         while time.monotonic() < end and not self._ending:

@@ -15,7 +15,7 @@ class NotThere(CannotOpen):
     """The device is not plugged in; it may come."""
 
 
-class Gone(RuntimeError):
+class Disconnected(RuntimeError):
     """The port has vanished while it was open."""
 
 

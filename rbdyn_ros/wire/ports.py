@@ -11,7 +11,7 @@ from typing import Any
 
 import serial
 
-from rbdyn_ros.wire.port import READ_TIMEOUT, CannotOpen, Gone, NotThere
+from rbdyn_ros.wire.port import READ_TIMEOUT, CannotOpen, Disconnected, NotThere
 
 _LARGEST = 2048  # bytes of a datagram; what is longer is cut, and its CRC says so
 
@@ -145,7 +145,7 @@ class SerialPort:
         try:
             return self._serial.read(min(_AT_ONCE, self._serial.in_waiting or 1))
         except (OSError, TypeError):  # TypeError is pyserial's, closed meanwhile
-            raise Gone from None
+            raise Disconnected from None
 
     def write(self, data: bytes) -> bool:
         """Hand bytes to the driver; False if it has no room, as where nobody reads the other end.
@@ -158,7 +158,7 @@ class SerialPort:
             ):
                 return True
         except (OSError, TypeError, ValueError):
-            raise Gone from None
+            raise Disconnected from None
         self.unsent += 1
         return False
 

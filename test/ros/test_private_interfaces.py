@@ -22,7 +22,7 @@ from rbdyn_ros.interrupts import blocked  # noqa: E402
 from rbdyn_ros.ros.executor import events_executor  # noqa: E402
 from rbdyn_ros.ros.messages import polled  # noqa: E402
 from rbdyn_ros.ros.messages.polled import Polled  # noqa: E402
-from rbdyn_ros.ros.parameters import _written  # noqa: E402
+from rbdyn_ros.ros.parameters import _read_overrides  # noqa: E402
 from rbdyn_ros.ros.recording.recorder import Recorder  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -110,7 +110,7 @@ def test_without_overrides_the_command_line_is_read(graph, monkeypatch, tmp_path
     words = ["simulator", "--ros-args", "--params-file", str(file), "-p", "rod.length:=1.5"]
     monkeypatch.setattr(sys, "argv", words)
     monkeypatch.delattr(graph.probe, "_parameter_overrides")
-    assert _written(graph.probe) == {"rod.mass": 2, "rod.length": 1.5}
+    assert _read_overrides(graph.probe) == {"rod.mass": 2, "rod.length": 1.5}
 
 
 def test_without_chunks_the_bag_is_written_at_its_end(ros, monkeypatch, tmp_path):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
-from rbdyn_ros.cli.gains import designed  # noqa: E402
+from rbdyn_ros.cli.gains import design  # noqa: E402
 from rbdyn_ros.control.laws import lqr  # noqa: E402
 from rbdyn_ros.mechanics.pendulum import reduced_pendulum, spherical_pendulum  # noqa: E402
 from rbdyn_ros.parameters import plant_params  # noqa: E402
@@ -113,7 +113,7 @@ def test_the_crc_is_zlibs(c, data):
 
 
 def test_the_gains_are_those_of_the_design():
-    options, gains = designed("lqr", FILES)
+    options, gains = design("lqr", FILES)
     saved = json.loads((FOLDER / "gains.json").read_text())
     assert saved["gains"] == pytest.approx(gains, rel=1e-6)
     assert (saved["force_limit"], saved["period"]) == (options.force_limit, options.period)
@@ -161,8 +161,8 @@ def test_all_regulators_push_alike(c, python, law, numbers):
     """Near hanging they differ: there the direction of the tilt hangs on the last bit."""
     force = (ctypes.c_float * 2)()
     c.lqr_force((ctypes.c_float * 11)(*numbers), force)
-    design, saved = law
-    expected = design.command(
+    regulator, saved = law
+    expected = regulator.command(
         0.0, State(0.0, np.array(numbers[:6]), np.array(numbers[6:])), np.zeros(2)
     )
     assert tuple(force) == pytest.approx(tuple(expected), abs=2e-2)
@@ -185,9 +185,9 @@ def test_the_regulator_in_c_never_gives_more_than_its_limit(c, numbers):
 @pytest.fixture(scope="module")
 def law():
     """The package's regulator for config/pendulum.yaml, and the Python client's gains."""
-    options, _ = designed("lqr", FILES)
-    design = lqr.design(spherical_pendulum, plant_params(offline_values(FILES[:1])), options)
-    return design, json.loads((FOLDER / "gains.json").read_text())
+    options, _ = design("lqr", FILES)
+    regulator = lqr.design(spherical_pendulum, plant_params(offline_values(FILES[:1])), options)
+    return regulator, json.loads((FOLDER / "gains.json").read_text())
 
 
 def test_the_plant_in_c_is_the_reduced_pendulum(c):

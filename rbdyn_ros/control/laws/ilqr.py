@@ -27,7 +27,7 @@ import numpy as np
 from tqdm import tqdm
 
 from rbdyn_ros.control import identification
-from rbdyn_ros.control.admission import admitted
+from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import regulator
 from rbdyn_ros.control.laws import lqr, swing_up
 from rbdyn_ros.control.laws.swing_up import LOOK, RELEASE, WIDEST
@@ -216,7 +216,7 @@ class Ilqr:
 
         RuntimeError if there is no motion to follow.
         """
-        q, v, r = admitted(state, reference)
+        q, v, r = admit(state, reference)
         self.prepare()
         if t < self._memory.asked:  # time was set back
             self.reset()

@@ -19,7 +19,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.control.admission import admitted
+from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import NEEDS, feedback, regulator
 from rbdyn_ros.control.options import checked
 from rbdyn_ros.schema import Parameter, spec
@@ -65,7 +65,7 @@ class Lqr:
 
         ValueError names what is not finite, of another shape or not unit.
         """
-        return np.array(feedback(*admitted(state, reference), self.gains, self.force_limit))
+        return np.array(feedback(*admit(state, reference), self.gains, self.force_limit))
 
     def reset(self) -> None:
         """Nothing is remembered."""

@@ -44,7 +44,7 @@ import numpy as np
 from scipy import sparse
 
 from rbdyn_ros.control import step_linearisation
-from rbdyn_ros.control.admission import admitted
+from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import NEEDS, feedback, regulator
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.options import checked
@@ -271,7 +271,7 @@ class Mpc:
 
         ValueError names what is not finite, of another shape or not unit.
         """
-        q, v, r = admitted(state, reference)
+        q, v, r = admit(state, reference)
         th = tilt(q, v)
         e = np.array(((q[0] - r[0], v[0], th[0], th[2]), (q[1] - r[1], v[1], th[1], th[3])))
         turn = self._turned(e @ self._mode)

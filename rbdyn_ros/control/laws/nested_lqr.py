@@ -17,7 +17,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.control.admission import admitted
+from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import NEEDS, regulator, unsaturated
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.options import checked
@@ -78,7 +78,7 @@ class NestedLqr:
 
         ValueError names what is not finite, of another shape or not unit.
         """
-        q, v, r = admitted(state, reference)
+        q, v, r = admit(state, reference)
         self.level, ux, uy = _nested(q, v, r, self.gains, self.forms, self.level, self.force_limit)
         return np.array((ux, uy))
 

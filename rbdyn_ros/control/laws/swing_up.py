@@ -28,7 +28,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from rbdyn_ros.control import identification, riccati
-from rbdyn_ros.control.admission import admitted
+from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import NEEDS, regulator
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.options import checked
@@ -152,7 +152,7 @@ class SwingUp:
 
         ValueError names what is not finite, of another shape or not unit.
         """
-        q, v, r = admitted(state, reference)
+        q, v, r = admit(state, reference)
         if t < self.memory[ASKED]:  # time was set back
             self.reset()
         return np.array(_command(self.plan, self.memory, float(t), q, v, r))

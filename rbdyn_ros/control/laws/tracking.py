@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.control.admission import admitted
+from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import NEEDS, regulator, unsaturated
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.control.options import checked
@@ -70,7 +70,7 @@ class Tracking:
 
         ValueError for a state of no use.
         """
-        q, v, r = admitted(state, reference)
+        q, v, r = admit(state, reference)
         return np.array(_tracking(q, v, r, self.gains, self.motion, self.w * t, self.force_limit))
 
     def reset(self) -> None:

@@ -186,11 +186,11 @@ class Controller(ManagedNode):
             except ValueError as error:
                 self._refuse(topic, error)
             else:
-                self._joined()
+                self._use_state()
 
         return callback
 
-    def _joined(self) -> None:
+    def _use_state(self) -> None:
         if not self.active:
             return
         try:
@@ -201,7 +201,7 @@ class Controller(ManagedNode):
             return
         if joined is None:
             return
-        if not self._look_for_a_leap():
+        if not self._detect_jump():
             return
         if self.newest is None:
             self._report_reception(readiness.RECEIVED)
@@ -209,7 +209,7 @@ class Controller(ManagedNode):
         if self.parameters.values["trigger"] == "state":
             self._compute()
 
-    def _look_for_a_leap(self) -> bool:
+    def _detect_jump(self) -> bool:
         """What the law remembers belongs to a pendulum that was put elsewhere, by ~/reset or by
         hand. Whether the law can go on.
         """

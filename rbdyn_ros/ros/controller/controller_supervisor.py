@@ -129,7 +129,7 @@ class ControllerSupervisor:
         ):
             where = tracebacks.place_of(self._law.command)
             raise Abort(
-                f"the law {self.name} returned {_shortened(command)}; it must be two finite "
+                f"the law {self.name} returned {_shorten(command)}; it must be two finite "
                 f"forces [N]{where}"
             )
         return tuple(command)
@@ -173,6 +173,6 @@ class ControllerSupervisor:
             )
 
 
-def _shortened(value) -> str:
+def _shorten(value) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

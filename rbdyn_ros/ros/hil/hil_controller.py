@@ -107,11 +107,11 @@ class ControllerBoard:
             except ValueError as error:
                 self._refuse(topic, str(error))
             else:
-                self._joined()
+                self._use_state()
 
         return callback
 
-    def _joined(self) -> None:
+    def _use_state(self) -> None:
         joined = self._join.state()
         if joined is None or not self._node.active:
             return

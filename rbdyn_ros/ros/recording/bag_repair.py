@@ -60,7 +60,7 @@ def repair(
             shutil.copyfileobj(_Limited(whole, end), copy, 1 << 20)
             copy.write(_END)
         made = Path(folder) / repaired.name
-        messages, topics, seconds = _rewritten(part, made, progress)
+        messages, topics, seconds = _rewrite(part, made, progress)
         made.rename(repaired)
     return Repaired(messages, topics, seconds, source.stat().st_size - end)
 
@@ -114,7 +114,7 @@ def _file(bag: Path) -> Path:
     return files[0]
 
 
-def _rewritten(part: Path, made: Path, progress: Callable) -> tuple:
+def _rewrite(part: Path, made: Path, progress: Callable) -> tuple:
     """(messages, topics, seconds) of the new bag."""
     from rosbags.rosbag2 import Reader, ReaderError, StoragePlugin, Writer
     from rosbags.typesys import Stores, get_typestore

@@ -78,14 +78,14 @@ class Monitor(Node):
             dict.fromkeys(self.topics.values(), WAITING),
         )
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(EMPTIED_EVERY, self._listen, clock=steady)
+        self.create_timer(EMPTIED_EVERY, self._take_arrived, clock=steady)
         self.create_timer(1.0, self._diagnose, clock=steady)
 
     def close(self) -> None:
         """Write the report, also after a signal; nothing if it never began."""
         if self.latency is None:
             return
-        self._listen()
+        self._take_arrived()
         folder = Path(
             self.parameters.values["monitor.path"] or f"monitor_{self._start:%Y-%m-%d_%H-%M-%S}"
         ).expanduser()
@@ -108,7 +108,7 @@ class Monitor(Node):
             f"wrote {' and '.join(map(str, written))}"
         )
 
-    def _listen(self) -> None:
+    def _take_arrived(self) -> None:
         """Take in what has arrived, in the order of its arrival."""
         self._polled.empty()
         for taken, take in sorted(self._taken, key=lambda entry: entry[0].received):
@@ -124,7 +124,7 @@ class Monitor(Node):
     def _diagnose(self) -> None:
         """The newest second as one line of /diagnostics."""
         values, latency = self.parameters.values, self.latency
-        found = self._strangers() + self._silence()
+        found = self._double_publishers() + self._silence()
         figures = {
             f"{name}_{key}_ms": 1e3 * figure.window.percentile(percent)
             for name, figure in latency.figures.items()
@@ -154,7 +154,7 @@ class Monitor(Node):
             return []
         return [(latency_limits.WRONG, f"no state on {self.topics['states']} for {silent:.1f} s")]
 
-    def _strangers(self) -> list:
+    def _double_publishers(self) -> list:
         """Two publishers of one topic: figures of both together mean nothing."""
         counts = {topic: self.count_publishers(topic) for topic in self.topics.values()}
         return [

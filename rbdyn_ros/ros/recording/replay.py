@@ -299,7 +299,7 @@ class Replay(ManagedNode):
             for topic, data in self._first.items():
                 self._voices[topic].publish(data)
             if self._own_clock:
-                self._tell(self._first_stamp)
+                self._publish_status(self._first_stamp)
             self._may_begin.wait(REPEATED_EVERY)
 
     def _run(self) -> None:
@@ -326,14 +326,14 @@ class Replay(ManagedNode):
             if self._ending:
                 return
             if self._own_clock:
-                self._tell(stamp)
+                self._publish_status(stamp)
             self._voices[topic].publish(data)
             self.counts[topic] += 1
 
     def _pace(self) -> float:
         return 0.0 if self._paused else self.parameters.values["replay.rate"]
 
-    def _tell(self, stamp: int) -> None:
+    def _publish_status(self, stamp: int) -> None:
         time = Clock()
         set_stamp(time.clock, stamp)
         self._own_clock.publish(time)
