@@ -32,7 +32,7 @@ USED = {
     "rbdyn_ros/interrupts.py": {"multiprocessing.resource_tracker"},
     "rbdyn_ros/ros/executor.py": {"rclpy.experimental"},
     "rbdyn_ros/ros/messages/polled.py": {"take_message"},
-    "rbdyn_ros/ros/messages/native_publisher.py": {"pointer", "rcl_publish_serialized_message"},
+    "rbdyn_ros/ros/messages/native_publisher.py": {"rcl_publish_serialized_message"},
     "rbdyn_ros/ros/parameters.py": {"_parameter_overrides"},
     "rbdyn_ros/ros/recording/recorder.py": {"close_chunk"},
 }
