@@ -1,7 +1,7 @@
 """A swing-up that was planned: the cheapest motion from hanging to upright, followed, then caught.
 
-`design` knows the plant; the motion (`control.planning.swing_plan`) is found by `prepare`, or when
-a command is first asked for, in a few seconds, and kept for the next design with the same numbers.
+`design` knows the plant; the motion is planned by `prepare`, or at the
+first command, in a few seconds, and kept for the next design with the same numbers.
 It uses a part of the force and of the travel, so that the regulator about it has something left.
 From then on, every `LOOK` seconds, the law asks
 

@@ -2,7 +2,7 @@
 within their limits.
 
     minimise  sum_k M_k |c_k|^2 + W sum s^2   over c, s,   (K.16)
-    u_k = -K_k e_k + c_k of `control.planning.prediction`
+    u_k = -K_k e_k + c_k of the prediction
     n_i . u_k within +- u_max cos(pi/8),    n_i . x_k + s within +- x_max cos(pi/8),    i = 1 .. 4
 
 Only the first force acts; the plan is made anew with every state. Where c = 0 keeps the limits it

@@ -1,22 +1,17 @@
-"""The observer over a stream of instants: where it starts, what it does about gaps, how well it is
-believed.
+"""Estimate the state from encoders and an IMU by a Kalman filter in the tangent space, near
+upright and through a swing-up.
 
-The first instant is taken from the encoders, at rest but not sure of it; from then on the filter
-of `control.observer.observer` goes on by the time that has passed, under the force that acted, and
-takes in what was measured. With an IMU the gimbal's encoders tell the start alone.
-
-From encoders and an IMU to the state: a Kalman filter in the tangent space, near upright and
-through a swing-up.
-
-The estimate moves by the stepper itself, its covariance by the stepper's own derivative
-(`control.observer.kalman`):
+The filter starts at rest at the encoders' values, with an uncertain velocity; from then on it
+predicts over the time that has passed, under the force that acted, and corrects by what was
+measured. With an IMU the gimbal's encoders are used at the start only. The estimate moves by the
+stepper itself, its covariance by the stepper's own derivative:
 
     predict   state := step(state, u),   P := A P A^T + Q
     correct   S = H P H^T + R,  G = P H^T S^-1,  state := state [+] G r,
               P := (1 - G H) P (1 - G H)^T + G R G^T   (K.14)
 
 with the force u that acted, after its limit. The gyroscope's bias is estimated with the state. The
-normalised innovation r.S^-1 r of a consistent filter has the mean m, the number of measured
+normalized innovation r.S^-1 r of a consistent filter has the mean m, the number of measured
 values.
 
 The two halves of a Kalman filter in the tangent space, (K.14), as kernels that write to the
@@ -101,7 +96,7 @@ def _differs(system, options, force, h, q, v, q1, v1, i, e, xi):
 @kernel
 def correct(q, v, bias, P, r, H, R):
     """Take r = H xi + noise, noise ~ (0, R), into (q, v), the bias (3,) and P; returns the
-    normalised innovation r.S^-1 r.
+    normalized innovation r.S^-1 r.
     """
     HP = H @ P
     S = HP @ H.T + R
@@ -157,7 +152,7 @@ class Observer:
         return True
 
     def correct(self, reading: Reading) -> float:
-        """Take in a reading of `control.observer.measurements`; returns the normalised innovation
+        """Take in a reading of `control.observer.measurements`; returns the normalized innovation
         r.S^-1 r.
 
         ValueError for a reading that is not finite: the estimate stays.
