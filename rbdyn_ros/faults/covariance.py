@@ -17,6 +17,8 @@ import math
 from typing import NamedTuple
 
 from rbdyn_ros.faults.options import Faults, Vector
+from rbdyn_ros.geometry import vec
+from rbdyn_ros.kernel import kernel
 
 NONE = (0.0,) * 36
 
@@ -31,50 +33,76 @@ class Covariances(NamedTuple):
     acceleration: tuple = NONE[:9]  # (9,) of the IMU [m^2/s^4, body]
 
 
+@kernel
+def rotation_covariances(variances, angles, R, V):
+    """(S of the attitude, that of the velocity V in body axes) (9,), row-major.
+
+    `variances` of an angle [rad^2] and of a component of the cart's velocity [m^2/s^2].
+    """
+    angle, speed = variances
+    cr, sr = math.cos(angles[0]), math.sin(angles[0])
+    cp, sp = math.cos(angles[1]), math.sin(angles[1])
+    axes = (1.0, 0.0, 0.0), (0.0, cr, sr), (sp, -sr * cp, cr * cp)
+    orientation = _outer(angle, axes[0], angle, axes[1])
+    orientation = _sum(orientation, _outer(angle, axes[2], 0.0, axes[2]))
+    velocity = _outer(speed, R[0], speed, R[1])
+    c1 = vec.cross(V, vec.transposed_matvec(R, axes[0]))
+    c2 = vec.cross(V, vec.transposed_matvec(R, axes[1]))
+    c3 = vec.cross(V, vec.transposed_matvec(R, axes[2]))
+    velocity = _sum(velocity, _outer(angle, c1, angle, c2))
+    return orientation, _sum(velocity, _outer(angle, c3, 0.0, c3))
+
+
+@kernel
+def _outer(a, v, b, w):
+    """The sum a v v^T + b w w^T, row-major (9,)."""
+    xx, yy = a * v[0] * v[0] + b * w[0] * w[0], a * v[1] * v[1] + b * w[1] * w[1]
+    zz, xy = a * v[2] * v[2] + b * w[2] * w[2], a * v[0] * v[1] + b * w[0] * w[1]
+    xz, yz = a * v[0] * v[2] + b * w[0] * w[2], a * v[1] * v[2] + b * w[1] * w[2]
+    return xx, xy, xz, xy, yy, yz, xz, yz, zz
+
+
+@kernel
+def _sum(a, b):
+    return (
+        *(a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4]),
+        *(a[5] + b[5], a[6] + b[6], a[7] + b[7], a[8] + b[8]),
+    )
+
+
+def variances(faults: Faults) -> tuple[float, float, float, float, float, float]:
+    """Of what the sensors read: cart, angles, the cart's velocity, angular velocity, gyroscope,
+    accelerometer.
+    """
+    noise, encoder = faults.noise, faults.encoder
+    count = 2.0 * math.pi / encoder.gimbal if encoder.gimbal else 0.0
+    rest = noise.cart_velocity, noise.rate, noise.gyroscope, noise.accelerometer
+    cart, angle = variance(noise.cart, encoder.cart), variance(noise.angle, count)
+    return cart, angle, *(variance(deviation) for deviation in rest)
+
+
 def covariances(
     faults: Faults, angles: Vector, R: tuple[Vector, Vector, Vector], V: Vector
 ) -> Covariances:
-    """Of a measurement with gimbal angles (3,) [rad], attitude R (rows), V (3,) [m/s, body].
-
-    In plain numbers, for they are few: it takes a third of the time of arrays.
-    """
-    noise, encoder = faults.noise, faults.encoder
-    if not any(noise) and not any(encoder):
+    """Of a measurement with gimbal angles (3,) [rad], attitude R (rows), V (3,) [m/s, body]."""
+    if not any(faults.noise) and not any(faults.encoder):
         return Covariances()
-    count = 2.0 * math.pi / encoder.gimbal if encoder.gimbal else 0.0
-    angle, speed = variance(noise.angle, count), variance(noise.cart_velocity)
-    axes = _axes(angles)
-    orientation = _outer([(angle, e) for e in axes])
-    levers = [_cross(V, _to_body(R, e)) for e in axes]
-    velocity = _outer([(speed, R[0]), (speed, R[1])] + [(angle, c) for c in levers])
+    cart, angle, speed, rate, gyroscope, accelerometer = variances(faults)
+    rows = tuple(tuple(map(float, row)) for row in R)
+    vectors = tuple(map(float, angles)), rows, tuple(map(float, V))
+    orientation, velocity = rotation_covariances((angle, speed), *vectors)
     return Covariances(
-        _blocks(_diagonal(variance(noise.cart, encoder.cart), 2), orientation),
-        _blocks(velocity, _diagonal(variance(noise.rate))),
+        _blocks(_diagonal(cart, 2), orientation),
+        _blocks(velocity, _diagonal(rate)),
         orientation,
-        _diagonal(variance(noise.gyroscope)),
-        _diagonal(variance(noise.accelerometer)),
+        _diagonal(gyroscope),
+        _diagonal(accelerometer),
     )
 
 
 def variance(deviation: float, count: float = 0.0) -> float:
     """Of a reading with white noise that is rounded to counts."""
-    return deviation**2 + count**2 / 12.0
-
-
-def _axes(angles: tuple) -> tuple:
-    """The axes e_i (3,) of the world about which the angles turn."""
-    roll, pitch, _ = angles
-    cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
-    return (1.0, 0.0, 0.0), (0.0, cr, sr), (sp, -sr * cp, cr * cp)
-
-
-def _outer(terms: list) -> tuple:
-    """The sum of weight v v^T over (weight, v (3,)), row-major."""
-    xx = xy = xz = yy = yz = zz = 0.0
-    for weight, (x, y, z) in terms:
-        xx, xy, xz = xx + weight * x * x, xy + weight * x * y, xz + weight * x * z
-        yy, yz, zz = yy + weight * y * y, yz + weight * y * z, zz + weight * z * z
-    return (xx, xy, xz, xy, yy, yz, xz, yz, zz)
+    return float(deviation**2 + count**2 / 12.0)
 
 
 def _diagonal(value: float, size: int = 3) -> tuple:
@@ -89,13 +117,3 @@ def _blocks(first: tuple, second: tuple) -> tuple:
         upper += first[i : i + 3] + zero
         lower += zero + second[i : i + 3]
     return upper + lower
-
-
-def _to_body(R: tuple, e: tuple) -> tuple:
-    """R^T e."""
-    return tuple(R[0][i] * e[0] + R[1][i] * e[1] + R[2][i] * e[2] for i in range(3))
-
-
-def _cross(a: tuple, b: tuple) -> tuple:
-    """a x b."""
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])

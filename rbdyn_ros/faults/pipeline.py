@@ -6,9 +6,11 @@
 without them; the same seed and the same states give both the same numbers.
 """
 
+import numpy as np
+
 from rbdyn_ros.faults.actuator import Actuator
+from rbdyn_ros.faults.channel import DelayChannel
 from rbdyn_ros.faults.options import Faults
-from rbdyn_ros.faults.path import Path
 from rbdyn_ros.faults.sensors import Sensors
 from rbdyn_ros.types import State
 
@@ -20,6 +22,10 @@ SENSORS, ACTUATOR = (
     ("disturbed", "imu_disturbed", "frozen"),
     ("dead_band", "saturated", "rate_limited"),
 )
+# Numbers of an item: the force (2,) [N], when it was received [s, steady]; q (6), v (5), the
+# IMU's angular velocity and force (3 each), the true force on the cart (2), the joint's reaction
+# (3), the time [s]
+COMMAND, MEASUREMENT = 3, 23
 _PARTS = (("command", COMMANDS), ("state", STATES), ("sensors", SENSORS), ("actuator", ACTUATOR))
 # the last [N s]
 COUNTED = (
@@ -35,8 +41,8 @@ class FaultPipeline:
         """`tick` [s] from one instant of the law to the next."""
         self.options, self.seed = options, seed
         self.sensors, self.actuator = Sensors(options, seed), Actuator(options, tick)
-        self.commands = Path(*_of_commands(options), seed=seed, tick=tick, name="command")
-        self.states = Path(*_of_states(options), seed=seed, tick=tick, name="state")
+        self.commands = DelayChannel(_of_commands(options), seed, tick, "command", COMMAND)
+        self.states = DelayChannel(_of_states(options), seed, tick, "state", MEASUREMENT)
         self.restart()
 
     def become(self, options: Faults, seed: int) -> None:
@@ -73,18 +79,18 @@ class FaultPipeline:
         if self._seen is None:
             self._seen = measured
             return measured
-        self.states.send(step, measured)
-        arrived = self.states.arrived(step)
-        self._seen = self._seen if arrived is None else arrived
+        self.states.send(step, (*measured.q, *measured.v, *(0.0,) * 11, measured.t))
+        if arrived := self.states.arrived(step):
+            self._seen = State(arrived[-1], np.array(arrived[:6]), np.array(arrived[6:11]))
         return self._seen
 
     def command(self, step: int, force: tuple[float, float]) -> tuple[float, float]:
         """What the drive is asked for from a step on (2,) [N], when a law asks for `force`: the
         newest that has arrived.
         """
-        self.commands.send(step, force)
-        if (arrived := self.commands.arrived(step)) is not None:
-            self._commanded = arrived
+        self.commands.send(step, (*force, 0.0))
+        if arrived := self.commands.arrived(step):
+            self._commanded = arrived[:2]
         return self._commanded
 
     def counts(self) -> dict[str, float]:
@@ -97,9 +103,8 @@ class FaultPipeline:
 
     def reset_counts(self) -> None:
         """Count from zero."""
-        for part in (self.commands, self.states, self.sensors):
-            part.counts.clear()
-        self.actuator.reset_counts()
+        for part in (self.commands, self.states, self.sensors, self.actuator):
+            part.reset_counts()
 
 
 def _of_commands(options: Faults) -> tuple:

@@ -12,15 +12,128 @@ another's noise.
 """
 
 import math
-from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.faults.draws import draws
+from rbdyn_ros.faults.draws import draws, refill
 from rbdyn_ros.faults.options import Faults, Vector
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
-from rbdyn_ros.types import State
+from rbdyn_ros.kernel import bound, inlined, kernel
+from rbdyn_ros.mechanics.pendulum.gimbal_joints import followed
+from rbdyn_ros.types import Array, State
+
+BLOCK = 256  # instants for which is drawn at once
+STATE, INERTIAL = 11, 6  # numbers of a measurement: q (6), v (5); angular velocity, force (3)
+COUNTED = ("disturbed", "imu_disturbed", "frozen")
+# after the counts: draws used, of the IMU, whether there is a last measurement, one of the IMU,
+# whether the present instant is frozen
+_DISTURBED, _IMU_DISTURBED, _FROZEN, USED, IMU_USED, _HAS_LAST, _HAS_IMU, _IS_FROZEN = range(8)
+# options: standard deviations (6), biases (11), encoders (2), as in `faults.options`; then
+_BIAS, _CART, _GIMBAL, _FREEZE, _PERFECT, _ANGLES_DIFFER = 6, 17, 18, 19, 20, 21
+
+
+class SensorState(NamedTuple):
+    """Sensors as arrays, for kernels."""
+
+    options: Array  # (22,)
+    draws: Array  # (BLOCK, 10) normal, of the state
+    freezes: Array  # (BLOCK, 1) uniform in [0, 1)
+    imu_draws: Array  # (BLOCK, 6) normal, of the IMU
+    numbers: Array  # (8,) the counts of COUNTED, then those that are named above
+    last: Array  # (20,) the last measurement: state (11), IMU (6); angles of the gimbal [rad]
+
+
+@inlined
+def to_count(position, count):
+    """The position at the next count; a count of 0 reads exactly."""
+    return count * round(position / count) if count != 0.0 else position
+
+
+@inlined
+def turn(roll, pitch, spin):
+    """The quaternion (4,) wxyz of Rx(roll) Ry(pitch) Rz(spin)."""
+    cr, cp, cs = math.cos(0.5 * roll), math.cos(0.5 * pitch), math.cos(0.5 * spin)
+    sr, sp, ss = math.sin(0.5 * roll), math.sin(0.5 * pitch), math.sin(0.5 * spin)
+    return (
+        cr * cp * cs - sr * sp * ss,
+        sr * cp * cs + cr * sp * ss,
+        cr * sp * cs - sr * cp * ss,
+        cr * cp * ss + sr * sp * cs,
+    )
+
+
+@kernel
+def measure_state(s, q, v, out, row, at):
+    """Write the state q (6,), v (5,) as it is measured at its instant to out[row, at:at + 11].
+
+    One call per instant; there must be draws for it.
+    """
+    o, k, last = s.options, s.numbers, s.last
+    draw = k[USED]
+    k[USED] += 1
+    k[_IS_FROZEN] = (
+        (o[_PERFECT] == 0.0) and (k[_HAS_LAST] == 1) and (s.freezes[draw, 0] < o[_FREEZE])
+    )
+    if o[_PERFECT] == 1.0:
+        for i in range(6):
+            out[row, at + i] = q[i]
+        for i in range(5):
+            out[row, at + 6 + i] = v[i]
+        return
+    if k[_IS_FROZEN] == 1:
+        k[_FROZEN] += 1
+    else:
+        for i in range(2):
+            last[i] = to_count(q[i] + o[_BIAS + i] + o[0] * s.draws[draw, i], o[_CART])
+            last[6 + i] = v[i] + o[1] * s.draws[draw, 5 + i]
+        for i in range(3):
+            last[8 + i] = v[2 + i] + o[3] * s.draws[draw, 7 + i]
+        for i in range(2, 6):
+            last[i] = q[i]
+        if o[_ANGLES_DIFFER] == 1.0:
+            R = unit_quaternion.matrix((q[2], q[3], q[4], q[5]))
+            a = followed(R, (last[17], last[18], last[19]))
+            last[17], last[18], last[19] = a
+            count = 2.0 * math.pi / o[_GIMBAL] if o[_GIMBAL] != 0.0 else 0.0
+            Q = turn(
+                to_count(a[0] + o[_BIAS + 2] + o[2] * s.draws[draw, 2], count),
+                to_count(a[1] + o[_BIAS + 3] + o[2] * s.draws[draw, 3], count),
+                to_count(a[2] + o[_BIAS + 4] + o[2] * s.draws[draw, 4], count),
+            )
+            # of Q and -Q, the one that is nearer
+            dot = q[2] * Q[0] + q[3] * Q[1] + q[4] * Q[2] + q[5] * Q[3]
+            sign = math.copysign(1.0, dot)
+            for i in range(4):
+                last[2 + i] = sign * Q[i]
+        k[_HAS_LAST], differs = 1, False
+        for i in range(6):
+            differs |= last[i] != q[i]
+        for i in range(5):
+            differs |= last[6 + i] != v[i]
+        k[_DISTURBED] += differs
+    for i in range(11):
+        out[row, at + i] = last[i]
+
+
+@kernel
+def measure_inertial(s, rate, force, out, row, at):
+    """Write the IMU's angular velocity and specific force at the instant of `measure_state`, whose
+    true values are `rate` and `force` (3,), to out[row, at:at + 6].
+    """
+    o, k, last = s.options, s.numbers, s.last
+    draw = k[IMU_USED]
+    k[IMU_USED] += 1
+    if k[_IS_FROZEN] == 0 or k[_HAS_IMU] == 0:
+        differs = False
+        for i in range(3):
+            last[11 + i] = rate[i] + o[_BIAS + 5 + i] + o[4] * s.imu_draws[draw, i]
+            last[14 + i] = force[i] + o[_BIAS + 8 + i] + o[5] * s.imu_draws[draw, 3 + i]
+            differs |= last[11 + i] != rate[i] or last[14 + i] != force[i]
+        k[_IMU_DISTURBED] += differs
+        k[_HAS_IMU] = 1
+    for i in range(6):
+        out[row, at + i] = last[11 + i]
 
 
 class Sensors:
@@ -31,98 +144,70 @@ class Sensors:
     """
 
     def __init__(self, options: Faults, seed: int):
-        self.counts = Counter()
+        blocks = (np.zeros((BLOCK, size)) for size in (10, 1, 6))
+        self.state = SensorState(np.zeros(22), *blocks, np.zeros(8, np.int64), np.zeros(20))
         self.become(options)
         self.restart(seed)
+        self._out, three = np.zeros((1, STATE)), (0.0, 0.0, 0.0)
+        out, q, v = self._out, np.zeros(6), np.zeros(5)
+        self._measure_state = bound(measure_state, self.state, q, v, out, 0, 0)
+        self._measure_inertial = bound(measure_inertial, self.state, three, three, out, 0, 0)
 
     def become(self, options: Faults) -> None:
         """Go on with other numbers."""
         self.options = options
-        self._noise, self._bias, self._freeze = options.noise, options.bias, options.state_freeze
-        self._quantum, self._counts_per_turn = options.encoder
-        angles = (options.noise.angle, options.encoder.gimbal, *options.bias.angle)
-        self._angles_differ, biased = any(angles), any(any(bias) for bias in options.bias)
-        self.perfect = not (
-            any(options.noise) or any(options.encoder) or biased or options.state_freeze
-        )
+        noise, bias, encoder = options.noise, options.bias, options.encoder
+        biases = (*bias.cart, *bias.angle, *bias.gyroscope, *bias.accelerometer)
+        self.perfect = not (any(noise) or any(encoder) or any(biases) or options.state_freeze)
+        angles_differ = any((noise.angle, encoder.gimbal, *bias.angle))
+        flags = options.state_freeze, self.perfect, angles_differ
+        self.state.options[:] = *noise, *biases, *encoder, *flags
 
     def restart(self, seed: int) -> None:
         """Draw from the beginning; what was measured is forgotten."""
         self._normal, self._inertial, self._uniform = (
             draws(seed, name) for name in ("noise", "imu", "freeze")
         )
-        self._gimbal, self._frozen = GimbalJoints(), False
-        self._last: tuple[list[float], list[float]] | None = None
-        self._felt: tuple[Vector, Vector] | None = None
+        self.state.numbers[USED:] = BLOCK, BLOCK, 0, 0, 0
+        self.state.last[:] = 0.0
+        self.refill()
+
+    def refill(self) -> None:
+        """Have draws for each of the next BLOCK instants."""
+        state, (used, imu_used) = self.state, self.state.numbers[USED : IMU_USED + 1].tolist()
+        refill(state.draws, used, self._normal.standard_normal)
+        refill(state.freezes, used, self._uniform.random)
+        refill(state.imu_draws, imu_used, self._inertial.standard_normal)
+        state.numbers[USED : IMU_USED + 1] = 0
+
+    def reset_counts(self) -> None:
+        """Count from zero."""
+        self.state.numbers[:USED] = 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counts by their names."""
+        return dict(zip(COUNTED, self.state.numbers.tolist()))
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there are draws for the next instant."""
+        return bool(self.state.numbers[USED : IMU_USED + 1].max() < BLOCK)
 
     def measured(self, state: State) -> State:
         """The state as it is measured at its instant; one call per instant."""
-        normal, uniform = self._normal.standard_normal(10).tolist(), self._uniform.random()
-        if self.perfect:
-            return State(state.t, state.q.copy(), state.v.copy())
-        last = self._last if uniform < self._freeze else None
-        self._frozen = last is not None
-        if last is not None:
-            self.counts["frozen"] += 1
-        else:
-            q, v = state.q.tolist(), state.v.tolist()
-            last = self._last = (self._positions(q, normal), self._velocities(v, normal))
-            self.counts["disturbed"] += last != (q, v)
-        return State(state.t, np.array(last[0]), np.array(last[1]))
+        if not self.is_ready:
+            self.refill()
+        self._measure_state(self.state, state.q, state.v, self._out, 0, 0)
+        return State(state.t, self._out[0, :6].copy(), self._out[0, 6:].copy())
 
     def inertial(self, rate: Vector, force: Vector) -> tuple[Vector, Vector]:
         """(angular velocity, specific force) (3,) of the IMU [rad/s, m/s^2, body] at the instant
         that `measured` was called for.
         """
-        normal = self._inertial.standard_normal(6).tolist()
-        if not self._frozen or self._felt is None:
-            n, b = self._noise, self._bias
-            self._felt = (
-                tuple(w + e + n.gyroscope * z for w, e, z in zip(rate, b.gyroscope, normal[:3])),
-                tuple(
-                    f + e + n.accelerometer * z
-                    for f, e, z in zip(force, b.accelerometer, normal[3:])
-                ),
-            )
-            self.counts["imu_disturbed"] += self._felt != (rate, force)
-        return self._felt
-
-    def _positions(self, q: list[float], normal: list[float]) -> list[float]:
-        measured = [
-            x + bias + self._noise.cart * z for x, bias, z in zip(q, self._bias.cart, normal)
-        ]
-        attitude = self._attitude(q[2:], normal[2:5]) if self._angles_differ else q[2:]
-        return [to_count(x, self._quantum) for x in measured] + attitude
-
-    def _attitude(self, true: list[float], normal: list[float]) -> list[float]:
-        angles = self._gimbal.follow(unit_quaternion.matrix(tuple(true)))
-        count = 2.0 * math.pi / self._counts_per_turn if self._counts_per_turn else 0.0
-        errors = zip(angles, self._bias.angle, normal)
-        turned = turn(
-            *(to_count(angle + bias + self._noise.angle * z, count) for angle, bias, z in errors)
-        )
-        # of q and -q, the one that is nearer
-        sign = math.copysign(1.0, sum(a * b for a, b in zip(true, turned)))
-        return [sign * c for c in turned]
-
-    def _velocities(self, v: list, normal: list) -> list:
-        deviations = (self._noise.cart_velocity,) * 2 + (self._noise.rate,) * 3
-        return [rate + deviation * z for rate, deviation, z in zip(v, deviations, normal[5:])]
-
-
-def to_count(position: float, count: float) -> float:
-    """The position at the next count; a count of 0 reads exactly."""
-    return count * round(position / count) if count else position
-
-
-def turn(roll: float, pitch: float, spin: float) -> tuple[float, float, float, float]:
-    """The quaternion (4,) wxyz of Rx(roll) Ry(pitch) Rz(spin)."""
-    (cr, cp, cs), (sr, sp, ss) = (
-        tuple(f(0.5 * a) for a in (roll, pitch, spin)) for f in (math.cos, math.sin)
-    )
-    return (
-        cr * cp * cs - sr * sp * ss,
-        sr * cp * cs + cr * sp * ss,
-        cr * sp * cs - sr * cp * ss,
-        cr * cp * ss + sr * sp * cs,
-    )
+        if not self.is_ready:
+            self.refill()
+        w, f = tuple(map(float, rate)), tuple(map(float, force))
+        self._measure_inertial(self.state, w, f, self._out, 0, 0)
+        felt = tuple(self._out[0, :6].tolist())
+        return felt[:3], felt[3:]

@@ -4,11 +4,12 @@ may be.
 
 import math
 import threading
-from collections import Counter, deque
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 
+from rbdyn_ros.kernel import kernel
 from rbdyn_ros.types import Array
 
 WAITING = 64  # commands kept for the next tick; while time stands still more than one may come
@@ -30,6 +31,7 @@ class CommandRing(NamedTuple):
     count: Array  # (1,) so far
     received: Array  # (n,) [s, steady]
     force: Array  # (n, 2) [N, world]
+    stamps: Array  # (n,) [ns] of the states that they answer
 
 
 class Rejected(ValueError):
@@ -85,17 +87,15 @@ def check_lockstep(stamp: int, what: str) -> None:
 
 
 class CommandQueue:
-    """Keeps the newest command, and those that nobody has taken; one thread puts, another one
-    takes or waits.
-    """
+    """Keeps the newest commands; one thread puts, another one reads the ring or waits."""
 
     def __init__(self):
         self._changed = threading.Condition()
         self.newest: Command | None = None
-        self._waiting = deque(maxlen=WAITING)
-        self.ring = CommandRing(
-            np.zeros(1, np.int64), np.zeros(WAITING), np.zeros((WAITING, 2))
-        )  # for who cannot wait for a lock
+        self.ring = CommandRing(  # for who cannot wait for a lock
+            *(np.zeros(1, np.int64), np.zeros(WAITING), np.zeros((WAITING, 2))),
+            np.zeros(WAITING, np.int64),
+        )
         self.accepted = 0
         self.late = (
             0  # in lockstep: commands that do not answer the present state, or answer it again
@@ -107,46 +107,20 @@ class CommandQueue:
         """Make it the newest."""
         with self._changed:
             self.newest, self.rejection = command, ""
-            self._waiting.append(command)
             self._enter(command)
             self.accepted += 1
             self._changed.notify_all()
 
-    def reject(self, rejected: Rejected) -> None:
-        """Count a command that is not applied, and keep the reason."""
+    def reject(self, rejected: Rejected, count: int = 1) -> None:
+        """Count commands that are not applied, and keep the reason."""
         with self._changed:
-            self.rejected[rejected.reason] += 1
+            self.rejected[rejected.reason] += count
             self.rejection = str(rejected)
-
-    def taken(self, until: float) -> list[Command]:
-        """The commands since the last call that were received until then [s, steady], oldest
-        first.
-        """
-        with self._changed:
-            commands = []
-            while self._waiting and self._waiting[0].received <= until:
-                commands.append(self._waiting.popleft())
-            return commands
-
-    @property
-    def read(self) -> int:
-        """How many of the `ring` were taken, or too many to be kept."""
-        with self._changed:
-            return self.ring.count.item() - len(self._waiting)
-
-    def take(self, count: int) -> Command | None:
-        """The last of the next so many commands, which were read in the `ring`; None of none."""
-        with self._changed:
-            command = None
-            for _ in range(min(count, len(self._waiting))):
-                command = self._waiting.popleft()
-            return command
 
     def clear(self) -> None:
         """Forget them: the plant was reset, they answer nothing that still is."""
         with self._changed:
             self.newest, self.rejection = None, ""
-            self._waiting.clear()
             self.ring.count[0] = 0
 
     def reset_counts(self) -> None:
@@ -166,10 +140,11 @@ class CommandQueue:
             return self._changed.wait_for(lambda: until(self.newest), timeout)
 
     def _enter(self, command: Command) -> None:
-        count, received, force = self.ring
+        count, received, force, stamps = self.ring
         number = count.item()
         row = number % WAITING
         received[row], (force[row, 0], force[row, 1]) = command.received, command.force
+        stamps[row] = command.stamp
         count[0] = number + 1  # last: who reads it finds the row complete
 
 
@@ -186,9 +161,20 @@ class Watchdog(NamedTuple):
 
     def force(self, force: tuple[float, float], age: float) -> tuple[float, float]:
         """What to apply (2,) [N] when the newest command `force` has this age [s]."""
-        if not self.expired(age) or self.reaction == "hold":
-            return force
-        if self.reaction == "zero":
-            return (0.0, 0.0)
-        left = max(0.0, 1.0 - (age - self.timeout) / self.ramp_time)
-        return (left * force[0], left * force[1])
+        part = remaining(self.numbers, age) if self.expired(age) else 1.0
+        return (part * force[0], part * force[1])
+
+    @property
+    def numbers(self) -> tuple[float, float]:
+        """(timeout [s], how long the force then falls to zero [s]), for `remaining`."""
+        fall = {"zero": 0.0, "hold": math.inf, "ramp": self.ramp_time}[self.reaction]
+        return float(self.timeout), float(fall)
+
+
+@kernel
+def remaining(watchdog, age):
+    """The part of the force that is left of a command of an age [s] that has expired."""
+    timeout, fall = watchdog
+    if fall == math.inf:
+        return 1.0
+    return max(0.0, 1.0 - (age - timeout) / fall) if fall > 0.0 else 0.0

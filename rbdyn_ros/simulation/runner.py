@@ -14,7 +14,6 @@ from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.simulation.command import Command, CommandQueue
 from rbdyn_ros.simulation.history import History
 from rbdyn_ros.simulation.native_loop import (
-    COMMAND_TIMEOUT,
     DONE,
     INTERRUPTED,
     PUBLISH_FAILED,
@@ -193,7 +192,6 @@ class Runner:
         """
         with self._asking():
             self.plant.reset(state)
-            self.command_queue.clear()
             self.signals.faults.restart()
             self.signals.reset()
             if self.status.startswith(FAULT):
@@ -259,7 +257,7 @@ class Runner:
         period = self.plant.tick_ns * 1e-9 / factor if factor else 0.0
         how = self._compiled_ticks(period)
         if how in (DONE, INTERRUPTED, PUBLISH_FAILED) or (
-            how == COMMAND_TIMEOUT and not self._stepped(period)
+            how is None and not self._stepped(period)
         ):
             return
         late = self.pacer.wait(period, self._resting, self.pace.overrun)
@@ -270,21 +268,21 @@ class Runner:
                 self._ready()
                 self._ready = None
 
-    def _compiled_ticks(self, period: float) -> int:
-        """Run the compiled loop; how it ended, COMMAND_TIMEOUT also where it could not begin."""
+    def _compiled_ticks(self, period: float) -> int | None:
+        """Run the compiled loop; how it ended, None where it could not begin."""
         with self._between_ticks:
             if self._native_loop.asked[0] or not self._is_native(period):
                 self._native_loop.asked[0] = 0  # whoever asks gets the lock while Python sleeps
-                return COMMAND_TIMEOUT
+                return None
             native_publisher = self._native_publisher.begin(self)
             if native_publisher is None:
-                return COMMAND_TIMEOUT
+                return None
             try:
                 how, fault = self._native_loop.run(self, period, *native_publisher)
             finally:
                 self._native_publisher.end()
             if how == UNPUBLISHED:
-                self._ticked(fault)
+                self._count_tick(fault)
                 self._ready = self._prepare(self)
             elif how == PUBLISH_FAILED:
                 self._publish()  # says what the middleware has against it
@@ -292,15 +290,12 @@ class Runner:
 
     def _is_native(self, period: float) -> bool:
         """Whether the compiled loop can take the next tick."""
-        faults, pace = self.signals.faults, self.pace
-        clear = faults.sees_truth and faults.commands.clear
-        paced = 0.0 < period <= SLICE and not pace.lockstep and self.pacer.beat(period) is not None
+        paced = 0.0 < period <= SLICE and self.pacer.beat(period) is not None
         return (
             self._native_publisher is not None
             and self._native_loop.possible
-            and clear
             and paced
-            and self.signals.active_command is not None
+            and not self.pace.lockstep
             and not self._resting()
         )
 
@@ -395,11 +390,11 @@ class Runner:
     def _tick(self, force: tuple[float, float]) -> None:
         fault = self.plant.tick(force)
         self.statistics.saturated += self.plant.limited
-        self._ticked(fault)
-
-    def _ticked(self, fault: str) -> None:
-        self.statistics.ticked(self.plant.step_time, self.plant.off_travel)
         self.signals.measure()
+        self._count_tick(fault)
+
+    def _count_tick(self, fault: str) -> None:
+        self.statistics.ticked(self.plant.step_time, self.plant.off_travel)
         if fault:
             self._set_status(FAULT + fault)
 

@@ -56,11 +56,6 @@ class Statistics:
                 self.round_trips.append(received - instants.item(number % len(stamps)))
                 return
 
-    def watched(self, expired: bool) -> None:
-        """The watchdog looked at the newest command."""
-        self.watchdog_trips += expired and not self.watchdog_expired
-        self.watchdog_expired = expired
-
     def ticked(self, step_time: float, off_travel: bool) -> None:
         """A tick took `step_time` [s] per step and left the cart beyond its travel, or not."""
         self.ticks += 1
@@ -69,10 +64,9 @@ class Statistics:
         self.off_travel = off_travel
 
     def passed(self, ticks: int, saturated: int, step_time: float) -> None:
-        """So many ticks passed with a command that counts, none off the travel; `step_time` [s]
-        per step, the longest.
+        """So many ticks passed in the compiled loop, none off the travel; `step_time` [s] per
+        step, the longest.
         """
-        self.watched(False)
         self.ticks += ticks
         self.plain += ticks
         self.saturated += saturated

@@ -3,10 +3,11 @@ never does so in a running loop.
 """
 
 from rbdyn_ros.faults.options import Faults, Noise
-from rbdyn_ros.faults.sensors import Sensors
+from rbdyn_ros.faults.pipeline import FaultPipeline
+from rbdyn_ros.simulation.command import CommandQueue
 from rbdyn_ros.simulation.native_loop import NativeLoop, steady
 from rbdyn_ros.simulation.plant import Plant, Setup
-from rbdyn_ros.simulation.signals import measure
+from rbdyn_ros.simulation.signals import PlantSignals
 
 _NOISY = Faults(noise=Noise(*(1.0 for _ in Noise._fields)))
 
@@ -20,7 +21,7 @@ def warm_up(setup: Setup) -> str:
         copy.point((0.0, 0.0, 0.0))
     )  # as a push in the rod's axes, or a click, asks for it
     failure = copy.tick((0.0, 0.0))
-    measure(copy, Sensors(_NOISY, 0))
+    PlantSignals(copy, FaultPipeline(_NOISY, 0, 1.0), CommandQueue())
     NativeLoop(steady()).warm_up(copy)
     copy.steps = 0
     copy.reset()

@@ -51,9 +51,9 @@ def test_the_bytes_are_those_of_python(prefix):
     images = native_publisher.Images(
         [native_publisher.clock_image(), *(source.image for source in sources)]
     )
-    none, state = np.zeros(0, np.int64), TickState.at_rest()
-    buffers = native_loop.PublishBuffers(
-        *(0, none, none, images.words, images.stamps, *images.numbers[1:], np.zeros(3))
+    state = TickState.at_rest()
+    buffers = native_loop.MessageBuffers(
+        *(images.words, images.stamps, *images.numbers[1:], np.zeros(3))
     )
     memory, gimbal, rng = images.words.view(np.uint8), GimbalJoints(), np.random.default_rng(6)
     starts = [4 * (stamp - 1) for stamp in images.stamps]
@@ -65,8 +65,8 @@ def test_the_bytes_are_those_of_python(prefix):
         state.reaction[:] = rng.normal(size=3)
         q, v = state.q, state.v
         native_loop.write_state_messages(buffers, stamp, q, v, np.array([1.5, -0.0]))
-        native_loop.write_ball_joint(buffers, damping, state)
-        native_loop.write_imu(buffers, q, v, felt)
+        native_loop.write_ball_joint(buffers, damping, q, v, state.reaction)
+        native_loop.write_imu(buffers, q, tuple(v[2:].tolist()), felt)
         taken = sample.of(SETUP, stamp, q.tolist(), v.tolist(), (1.5, -0.0), gimbal)
         taken = taken._replace(reaction=state.reaction, specific_force=lambda felt=felt: felt)
         packed = [source.packed(taken) for source in sources]
@@ -129,6 +129,26 @@ def test_every_topic_of_the_state_is_published_without_python(graph, counted):
         [nanoseconds(m.clock) for m in times],
     ):
         assert all(gap > 0 and gap % tick == 0 for gap in np.diff(stamps))
+
+
+def test_measurements_with_faults_are_published_without_python(graph, counted):
+    """Beside the truth, with their covariances, and only when they arrive."""
+    wrong = dict(faults__noise__angle=0.01, faults__state__drop=0.5, faults__command__delay=0.004)
+    simulator = graph.simulator(**START, **wrong)
+    measured = graph.listen(Odometry, "odometry")
+    true = graph.listen(Odometry, "ground_truth/odometry")
+    graph.publisher(WrenchStamped, "cart/command").publish(WrenchStamped())
+    graph.until(lambda: len(true) > 50 and sum(counted) > 50)
+    plain = simulator.runner.statistics.plain
+    graph.until(lambda: len(true) > 300 and simulator.runner.statistics.plain > plain + 50)
+    assert 0.3 < len(measured) / len(true) < 0.7
+    covariance = np.reshape(measured[-1].pose.covariance, (6, 6))
+    assert np.trace(covariance[3:, 3:]) == pytest.approx(3e-4, rel=1e-6)
+    assert not np.any(true[-1].pose.covariance)
+    truth = {nanoseconds(m.header.stamp): m.pose.pose.orientation for m in true}
+    pairs = [(m.pose.pose.orientation, truth.get(nanoseconds(m.header.stamp))) for m in measured]
+    errors = [a.x - b.x for a, b in pairs if b is not None]
+    assert np.std(errors) == pytest.approx(0.005, rel=0.3)  # half the angle
 
 
 def test_what_is_due_more_rarely_comes_between_stretches(graph, counted):

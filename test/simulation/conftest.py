@@ -1,6 +1,7 @@
 """The simulator's values for tests of the plant and of its thread."""
 
 import pytest
+from compiled_loop import made, passed, resting, virtual  # noqa: F401, fixtures
 
 from rbdyn_ros.parameters import tables
 

@@ -9,7 +9,7 @@ from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.plant import Plant
-from rbdyn_ros.simulation.signals import measure
+from rbdyn_ros.types import State
 
 G = np.array((0.0, 0.0, 9.81))
 NO_WRENCH = np.zeros(9)
@@ -301,6 +301,12 @@ def test_the_measured_one_is_the_true_one_with_noise(plant):
     p = plant(1e-3, initial__orientation=LYING, **FLOOR)
     p.tick((0.0, 0.0), NO_WRENCH)
     sensors = Sensors(Faults(noise=Noise(accelerometer=0.05)), 3)
-    felt = np.array([measure(p, sensors).felt for _ in range(2000)])
+    state, rate = State(p.time, p.q, p.v), tuple(p.v[2:].tolist())
+    felt = np.array(
+        [
+            sensors.measured(state) and sensors.inertial(rate, p.specific_force())[1]
+            for _ in range(2000)
+        ]
+    )
     np.testing.assert_allclose(felt.mean(axis=0), p.specific_force(), atol=5e-3)
     np.testing.assert_allclose(felt.std(axis=0), 0.05, rtol=0.06)

@@ -3,175 +3,29 @@ there is more to do.
 """
 
 import ctypes
-import math
 import time
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from waiting import wait
+from compiled_loop import FUNCTION, SAME, TICK, Press, commanded
 
 from rbdyn_ros.faults.actuator import Actuator
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.numerics.foreign import called
-from rbdyn_ros.simulation import setup
-from rbdyn_ros.simulation.command import Command
 from rbdyn_ros.simulation.native_loop import (
-    COMMAND_TIMEOUT,
     DONE,
     INTERRUPTED,
     PUBLISH_FAILED,
     UNPUBLISHED,
-    Clock,
     NativeLoop,
-    PublishBuffers,
     steady,
 )
-from rbdyn_ros.simulation.pacing import Pacer
 from rbdyn_ros.simulation.plant import EPOCH_NS, Plant
-from rbdyn_ros.simulation.runner import Runner
-from rbdyn_ros.simulation.status import FAULT, PAUSED, PLAYING
 
 pytestmark = pytest.mark.skipif(
     steady() is None, reason="stretches need a 64-bit Linux and compiled kernels"
 )
-
-FUNCTION = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
-)
-LEANING = (math.cos(0.2), math.sin(0.2), 0.0, 0.0)
-STAMP = 160  # half of a word
-TICK = 2e-3
-SAME = 1e-12  # inlined elsewhere, products and sums may be contracted otherwise
-
-
-class Virtual:
-    """A clock on which time passes in sleeps, and a microsecond whenever somebody looks: nothing
-    is ever late by itself.
-    """
-
-    def __init__(self):
-        self.now, self._time = 1000.0, np.zeros(2, np.int64)
-        self._functions = FUNCTION(self._read), FUNCTION(self._sleep)
-        self.clock = Clock(
-            *(ctypes.cast(f, ctypes.c_void_p).value for f in self._functions),
-            self._time,
-            self._time.ctypes.data,
-        )
-        self.pacer = Pacer(lambda: self.now, lambda seconds: None)
-
-    def _read(self, *_) -> int:
-        self.now += 1e-6
-        self._time[:] = int(self.now), round(1e9 * (self.now % 1.0))
-        return 0
-
-    def _sleep(self, *_) -> int:
-        self.now = max(self.now, self._time[0] + 1e-9 * (self._time[1] + 1))
-        return 0
-
-
-class Press:
-    """PublishBuffers of two publishers; what was published: (publisher, message, stamp, 78
-    numbers).
-    """
-
-    def __init__(self, refuses=lambda count: False):
-        self.issues, self._refuses = [], refuses
-        self._function = FUNCTION(self._publish)
-        self.words, self.angles = np.zeros(90), np.zeros(3)
-        arrays = (
-            np.array([7, 8]),
-            np.array([70, 80]),
-            self.words,
-            np.array([STAMP]),
-            np.arange(15),
-            np.arange(15, 28),
-            np.arange(28, 41),
-            np.arange(41, 78),
-            self.angles,
-        )
-        self.buffers = PublishBuffers(ctypes.cast(self._function, ctypes.c_void_p).value, *arrays)
-        self.stretches, self.longest = 0, 10
-
-    def _publish(self, publisher: int, message: int, *_) -> int:
-        seconds, fraction = self.words.view(np.int32)[STAMP : STAMP + 2].tolist()
-        self.issues.append(
-            (publisher, message, seconds * 10**9 + fraction, self.words[:78].copy())
-        )
-        return int(self._refuses(len(self.issues)))
-
-    def begin(self, runner: Runner) -> tuple:
-        """As an `NativePublisher`."""
-        self.stretches += 1
-        return self.buffers, self.longest
-
-    def end(self) -> None:
-        """As an `NativePublisher`."""
-
-
-@pytest.fixture
-def virtual():
-    """A clock of the test."""
-    return Virtual()
-
-
-@pytest.fixture
-def made(values):
-    """`made(native_publisher, **changes)`: a runner at rest."""
-
-    def make(native_publisher=None, **changes) -> Runner:
-        changed = values(
-            **{
-                "initial__orientation": LEANING,
-                "start": "immediately",
-                "watchdog__timeout": 0.0,
-                **changes,
-            }
-        )
-        return Runner(
-            setup.plant_setup(changed),
-            setup.run_config(changed),
-            lambda runner: lambda: None,
-            lambda status: None,
-            native_publisher,
-        )
-
-    return make
-
-
-@pytest.fixture
-def resting(made, virtual):
-    """`resting(**changes)`: a runner on the virtual clock, two ticks before its first deadline,
-    which a command of (3, 4) N has reached.
-    """
-
-    def make(**changes) -> Runner:
-        runner = made(**changes)
-        runner.pacer = virtual.pacer
-        runner.pacer.restart()
-        runner.pacer.wait(TICK, lambda: True)
-        commanded(runner, (3.0, 4.0), virtual.now)
-        return runner
-
-    return make
-
-
-@pytest.fixture
-def passed(virtual):
-    """`passed(runner, n, press, stretch)`: what came of n ticks."""
-
-    def run(
-        runner: Runner, n: int, press: Press | None = None, stretch: NativeLoop | None = None
-    ) -> tuple:
-        press = press or Press()  # which must live as long as its function is called
-        return (stretch or NativeLoop(virtual.clock)).run(runner, TICK, press.buffers, n)
-
-    return run
-
-
-def commanded(runner: Runner, force: tuple, received: float) -> None:
-    runner.command(Command(force, 0, received))
 
 
 PLANTS = {
@@ -340,33 +194,6 @@ def test_the_newest_command_counts_those_before_it_are_overtaken_and_a_large_one
     )
 
 
-def test_without_a_command_that_counts_nothing_moves(resting, passed, virtual):
-    runner, late = resting(), resting(watchdog__timeout=0.1)
-    runner.command_queue.clear()
-    late.command_queue.clear()
-    commanded(late, (1.0, 0.0), virtual.now - 0.2)
-    for silent in (runner, late):
-        assert (
-            passed(silent, 3) == (COMMAND_TIMEOUT, "")
-            and silent.plant.steps == 0
-            and silent.statistics.ticks == 0
-        )
-    commanded(late, (1.0, 0.0), virtual.now)
-    assert passed(late, 3) == (DONE, "")
-
-
-def test_a_command_that_grows_too_old_ends_it(resting, passed):
-    runner, press = resting(watchdog__timeout=0.1), Press()
-    assert passed(runner, 5000, press) == (COMMAND_TIMEOUT, "")
-    ticks = runner.statistics.ticks
-    assert ticks == 49 and len(press.issues) == 98  # of 2 ms; the first deadline was two away
-    assert (
-        len(runner.history.read()[0])
-        == ticks
-        == runner.plant.steps // runner.plant.setup.tick_steps
-    )
-
-
 def test_who_asks_ends_it_after_a_tick(resting, passed, virtual):
     runner, stretch = resting(), NativeLoop(virtual.clock)
     press = Press(lambda count: stretch.asked.__setitem__(0, count == 4) or False)
@@ -406,105 +233,6 @@ def test_what_the_middleware_does_not_take_ends_it(resting, passed):
         passed(runner, 5, Press(lambda count: count == 4)) == (PUBLISH_FAILED, "")
         and runner.statistics.ticks == 2
     )
-
-
-@contextmanager
-def playing(made, longest: int = 10, **changes):
-    """(runner, press): it plays, with a command, in stretches of at most so many ticks."""
-    press = Press()
-    press.longest = longest
-    runner = made(press, cart__travel=1e9, **changes)
-    commanded(runner, (3.0, 4.0), time.monotonic())
-    runner.begin()
-    try:
-        yield runner, press
-    finally:
-        runner.end()
-
-
-@pytest.fixture
-def played(made):
-    """A runner that plays in stretches that would last for minutes."""
-    with playing(made, 100_000) as (runner, press):
-        wait(lambda: len(press.issues) > 20 or runner.status != PLAYING)
-        yield runner, press
-
-
-def test_whoever_asks_gets_the_lock_between_two_ticks(played):
-    runner, press = played
-    assert runner.status == PLAYING and press.stretches >= 1
-    assert runner.pause() == "" and runner.status == PAUSED
-    steps, ticks = runner.plant.steps, runner.plant.setup.tick_steps
-    assert runner.step() == "" and runner.plant.steps == steps + ticks
-    assert runner.play() == ""
-    wait(lambda: runner.plant.steps > steps + 20 * ticks)
-    runner.reset()
-    wait(lambda: runner.status == PLAYING and runner.plant.steps > steps + 40 * ticks)
-    runner.reset_statistics()
-    assert runner.statistics.ticks < 1000
-    commanded(runner, (0.5, 0.0), time.monotonic())
-    wait(lambda: runner.plant.force == (0.5, 0.0) or runner.pause() or runner.play())
-
-
-def test_the_past_is_read_between_two_ticks_also_where_its_ring_is_full(made):
-    with playing(made, 100_000, history__duration=0.05) as (runner, press):
-        wait(lambda: len(press.issues) > 200)
-        for _ in range(20):
-            stretches, before = press.stretches, runner.plant.stamp
-            stamps, _ = runner.recent_history()
-            assert (
-                len(stamps) == runner.pace.history_rows
-                and set(np.diff(stamps)) == {runner.plant.tick_ns}
-                and stamps[-1] >= before
-            )
-            wait(lambda: press.stretches > stretches)
-
-
-def test_a_push_acts_and_ends_in_machine_code(played):
-    runner, press = played
-    wrench = np.zeros(9)
-    wrench[0] = 2.0
-    before = runner.plant.stamp
-    runner.push(wrench, before + 10**12)
-    wait(lambda: runner.plant.input.disturbance[0] == 2.0)
-    plain = runner.statistics.plain
-    wait(lambda: runner.plant.stamp > before + 100 * runner.plant.tick_ns)
-    runner.pause()
-    assert runner.statistics.plain > plain + 50
-    runner.push(wrench, runner.plant.stamp + 1)
-    runner.play()
-    wait(lambda: not runner.plant.input.disturbance.any())
-
-
-def test_stamps_and_rows_have_no_gap_where_python_and_machine_code_alternate(made):
-    with playing(made, 3) as (runner, press):
-        wait(lambda: press.stretches > 20)
-        runner.pause()
-        assert press.stretches > 20 and not runner.status.startswith(FAULT)
-        stamps, _ = runner.history.read()
-        assert (
-            np.diff(stamps).tolist() == [runner.plant.tick_ns] * (len(stamps) - 1)
-            and stamps[-1] == runner.plant.stamp
-        )
-        assert (
-            runner.statistics.ticks
-            == len(stamps)
-            == runner.plant.steps // runner.plant.setup.tick_steps
-        )
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"lockstep__enabled": True, "lockstep__timeout": 0.01},
-        {"faults__command__delay": 0.004},
-        {"real_time_factor": 0.0},
-    ],
-)
-def test_what_is_not_plain_is_pythons(made, changes):
-    with playing(made, **changes) as (runner, press):
-        wait(lambda: runner.plant.steps > 20 * runner.plant.setup.tick_steps)
-        assert press.stretches == 0 and not press.issues
 
 
 def test_a_c_function_gets_its_arguments():

@@ -19,7 +19,7 @@ from rosgraph_msgs.msg import Clock
 
 from rbdyn_ros.ros.messages.cdr import HEAD
 from rbdyn_ros.ros.messages.template import Template
-from rbdyn_ros.simulation.native_loop import PublishBuffers
+from rbdyn_ros.simulation.native_loop import MessageBuffers, PublishBuffers
 
 _WORD = 8  # bytes
 _UNHEARD = np.zeros(0, np.int64)
@@ -88,10 +88,13 @@ class NativePublisher:
         self._telemetry, self._publish = telemetry, publish_address()
         sources = (joints, pose, ball_joint, inertial)
         images = [clock_image(), *(source.image for source in sources)]
-        self._images = Images(images) if self._publish and None not in images else None
+        self._images = (
+            (Images(images), Images(images)) if self._publish and None not in images else None
+        )  # of the truth, of what is measured
         self._places = {source.packed: i for i, source in enumerate(sources, 1)}
-        self._angles = np.zeros(3)
-        self._heard, self._publishers, self._buffers = None, (), None
+        self._gimbals = (telemetry.gimbal, telemetry.measured_gimbal)
+        self._angles = np.zeros(3), np.zeros(3)
+        self._bound, self._publishers, self._buffers = None, (), None
         self._held = ExitStack()
 
     @property
@@ -104,9 +107,11 @@ class NativePublisher:
         n = self._telemetry.ticks_of_states(runner, self._places) if self.possible else 0
         if not n:
             return None
-        self._angles[:] = self._telemetry.gimbal.angles
-        if self._telemetry.heard is not self._heard:
-            self._bind(self._telemetry.heard, self._telemetry.time_publishers)
+        for angles, gimbal in zip(self._angles, self._gimbals):
+            angles[:] = gimbal.angles
+        heard, measures = self._telemetry.heard, not runner.signals.faults.sees_truth
+        if self._bound is None or self._bound[0] is not heard or self._bound[1] != measures:
+            self._bind(heard, self._telemetry.time_publishers, measures)
         for publisher in self._publishers:
             self._held.enter_context(publisher.handle)  # nobody takes it away meanwhile
         return self._buffers, n
@@ -114,29 +119,37 @@ class NativePublisher:
     def end(self) -> None:
         """See `simulation.runner.NativePublisher`."""
         self._held.close()
-        self._telemetry.gimbal.angles = tuple(self._angles.tolist())
+        for angles, gimbal in zip(self._angles, self._gimbals):
+            gimbal.angles = tuple(angles.tolist())
 
-    def _bind(self, heard: list, time_publishers: tuple) -> None:
-        sent = [(publisher, 0) for publisher in time_publishers]
+    def _bind(self, heard: list, time_publishers: tuple, measures: bool) -> None:
+        """Bind who is heard; where the state is not measured, all publish the truth."""
+        sent = [(publisher, 0, 0) for publisher in time_publishers]
         sent += [
-            (p, self._places[fill])
+            (p, self._places[fill], int(measures and is_measured))
             for _, topics in heard
             for fill, measured, true in topics
             if fill in self._places
-            for p in measured + true
+            for is_measured, publishers in ((True, measured), (False, true))
+            for p in publishers
         ]
-        images, addresses, filled = self._images, self._images.addresses, {i for _, i in sent}
-        self._heard, self._publishers = heard, tuple(publisher for publisher, _ in sent)
+        self._bound, self._publishers = (heard, measures), tuple(p for p, _, _ in sent)
+        addresses = [self._images[of].addresses[image] for _, image, of in sent]
         self._buffers = PublishBuffers(
             self._publish,
-            np.array([publisher.handle.pointer for publisher, _ in sent], np.int64),
-            np.array([addresses[image] for _, image in sent], np.int64),
-            images.words,
-            images.stamps,
-            *images.numbers[1:3],
-            *(
-                numbers if i in filled else _UNHEARD
-                for i, numbers in enumerate(images.numbers[3:], 3)
-            ),
-            self._angles,
+            np.array([publisher.handle.pointer for publisher, _, _ in sent], np.int64),
+            np.array(addresses, np.int64),
+            np.array([of for _, _, of in sent], np.int64),
+            *(self._messages(of, {i for _, i, o in sent if o == of}) for of in (0, 1)),
+        )
+
+    def _messages(self, of: int, filled: set[int]) -> MessageBuffers:
+        """The messages of the truth (0) or of what is measured (1), of which some are sent."""
+        images = self._images[of]
+        numbers = (
+            numbers if i in filled else _UNHEARD for i, numbers in enumerate(images.numbers[3:], 3)
+        )
+        joints, pose = images.numbers[1:3]
+        return MessageBuffers(
+            images.words, images.stamps, joints, pose, *numbers, self._angles[of]
         )

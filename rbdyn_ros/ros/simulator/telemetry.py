@@ -133,7 +133,7 @@ class Telemetry:
     def __init__(self, node: LifecycleNode, frames: Frames, values: dict):
         self._node, self._frames = node, frames
         self._flow = FlowControl(node.get_logger().warning) if values["lockstep.enabled"] else None
-        self.gimbal, self._measured_gimbal = GimbalJoints(), GimbalJoints()
+        self.gimbal, self.measured_gimbal = GimbalJoints(), GimbalJoints()
         self._clock = self._publisher(Clock, "/clock", qos.CLOCK)
         self._description = node.create_publisher(
             String, "robot_description", qos.LATCHED, **qos.publishing()
@@ -169,7 +169,7 @@ class Telemetry:
         """
         truth, still = sample.take(runner, self.gimbal), runner.status != PLAYING
         reading = (
-            sample.of_measurement(truth, runner.signals.measurement, self._measured_gimbal)
+            sample.of_measurement(truth, runner.signals.measurement, self.measured_gimbal)
             if runner.signals.measurement
             else truth
         )

@@ -1,0 +1,180 @@
+"""A delay channel: items are late, lost and doubled.
+
+Time is counted in whole steps, so that a run can be repeated.
+
+An item that is sent at step k arrives at step
+
+    k + round((delay + U jitter) / tick),  U uniform in [0, 1):
+
+with jitter one can overtake another. It is lost with the probability `drop`; else, with the
+probability `duplicate`, a copy follows with a U of its own. Each item takes four draws, whatever
+is wrong, so one fault does not shift what happens by another.
+
+Of several items that arrive at one step only the newest is read. So the channel is a ring of
+steps: each holds how many items arrive then, and the newest of them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.faults.draws import draws, refill
+from rbdyn_ros.kernel import kernel
+from rbdyn_ros.types import Array
+
+BLOCK = 256  # items for which is drawn at once
+LEAVES, ARRIVED = -2, -1  # rows of the ring: the item to send; the newest that has arrived
+COUNTED = ("sent", "arrived", "dropped", "duplicated", "delayed", "reordered", "outrun")
+_SENT, _ARRIVED, _DROPPED, _DUPLICATED, _DELAYED, _REORDERED, _OUTRUN = range(7)
+# after the counts: draws used, number of the newest item sent, of the newest read, first step that
+# has not passed, items under way
+USED, _NUMBER, _READ, _STEP, _UNDER_WAY = range(7, 12)
+_OPTIONS = ("delay", "jitter", "drop", "duplicate")
+
+
+class ChannelState(NamedTuple):
+    """A channel as arrays, for kernels."""
+
+    options: Array  # (5,) delay, jitter [s], drop, duplicate [0..1], duration of a step [s]
+    draws: Array  # (BLOCK, 4) uniform in [0, 1): loss, duplicate, delay of the item, of its copy
+    numbers: Array  # (12,) the counts of COUNTED, then those that are named above
+    # (n + 2, 5) step k is in row k mod n: items that arrive, the newest one's number, its two
+    # whole numbers (a stamp [ns] and another), k; then the rows LEAVES and ARRIVED
+    ring: Array
+    items: Array  # (n + 2, m) its other numbers
+
+
+@kernel
+def _copy(c, source, target):
+    for i in range(1, 4):
+        c.ring[target, i] = c.ring[source, i]
+    for i in range(c.items.shape[1]):
+        c.items[target, i] = c.items[source, i]
+
+
+@kernel
+def send(c, step):
+    """Let the item in the row LEAVES leave at a step; there must be a draw for it."""
+    o, k, n = c.options, c.numbers, len(c.ring) - 2
+    draw = k[USED]
+    k[USED] += 1
+    k[_NUMBER] += 1
+    k[_SENT] += 1
+    if c.draws[draw, 0] < o[2]:
+        k[_DROPPED] += 1
+        return
+    copies = 2 if c.draws[draw, 1] < o[3] else 1
+    k[_DUPLICATED] += copies - 1
+    c.ring[n, 1] = k[_NUMBER]
+    for copy in range(copies):
+        steps = int(round((o[0] + c.draws[draw, 2 + copy] * o[1]) / o[4]))
+        k[_DELAYED] += steps > 0
+        row = (step + steps) % n
+        c.ring[row, 0] += 1
+        _copy(c, n, row)
+        c.ring[row, 4] = step + steps
+        k[_UNDER_WAY] += 1
+
+
+@kernel
+def receive(c, step):
+    """Let everything arrive that is due up to a step; whether there was something.
+
+    The item that arrived last, of several at one step the newest, is then in the row ARRIVED.
+    """
+    k, n, found = c.numbers, len(c.ring) - 2, 0
+    for at in range(max(min(k[_STEP], step), step - n + 1), step + 1):
+        if c.ring[at % n, 0] and c.ring[at % n, 4] <= step:
+            found += c.ring[at % n, 0]
+            c.ring[at % n, 0] = 0
+            _copy(c, at % n, n + 1)
+    k[_STEP] = step
+    if not found:
+        return False
+    k[_ARRIVED] += found
+    k[_UNDER_WAY] -= found
+    k[_OUTRUN] += found - 1
+    number = c.ring[n + 1, 1]
+    k[_REORDERED] += number < k[_READ]
+    k[_READ] = max(k[_READ], number)
+    return True
+
+
+class DelayChannel:
+    """A channel with a memory: what has been sent and has not arrived is under way.
+
+    `counts` has sent, arrived, dropped, duplicated, delayed (on their way for a step or more),
+    reordered (read after a newer one) and outrun (arrived together with a newer one, which was
+    read in its place).
+    """
+
+    def __init__(self, options: tuple, seed: int, tick: float, name: str, size: int):
+        """`options`: delay, jitter [s], drop, duplicate [0..1]; `tick` [s] is the time of a step,
+        `name` chooses the stream of draws, items have `size` numbers and two whole ones.
+        """
+        self._tick, self._name = tick, name
+        none = np.zeros((2, 5), np.int64), np.zeros((2, size))
+        numbers = np.zeros(12, np.int64)
+        self.state = ChannelState(np.zeros(5), np.zeros((BLOCK, 4)), numbers, *none)
+        self.become(*options)
+        self.restart(seed)
+
+    def become(self, delay: float, jitter: float, drop: float, duplicate: float) -> None:
+        """Go on with other numbers; what is under way keeps its time of arrival."""
+        state = self.state
+        state.options[:] = delay, jitter, drop, duplicate, self._tick
+        n, before = round((delay + jitter) / self._tick) + 2, len(state.ring) - 2
+        if n <= before:
+            return
+        ring, items = np.zeros((n + 2, 5), np.int64), np.zeros((n + 2, state.items.shape[1]))
+        for old in np.flatnonzero(state.ring[:before, 0]):
+            new = state.ring.item(old, 4) % n
+            ring[new], items[new] = state.ring[old], state.items[old]
+        ring[-2:], items[-2:] = state.ring[-2:], state.items[-2:]
+        self.state = state._replace(ring=ring, items=items)
+
+    def restart(self, seed: int) -> None:
+        """Forget what is under way, and draw from the beginning."""
+        state = self.state
+        self._stream = draws(seed, self._name)
+        state.ring[:], state.numbers[USED + 1 :] = 0, 0
+        state.numbers[USED] = BLOCK
+        self.refill()
+
+    def refill(self) -> None:
+        """Have a draw for each of the next BLOCK items."""
+        numbers = self.state.numbers
+        refill(self.state.draws, numbers.item(USED), self._stream.random)
+        numbers[USED] = 0
+
+    def reset_counts(self) -> None:
+        """Count from zero."""
+        self.state.numbers[:USED] = 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counts by their names."""
+        return dict(zip(COUNTED, self.state.numbers.tolist()))
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a draw for the next item."""
+        return bool(self.state.numbers[USED] < BLOCK)
+
+    @property
+    def clear(self) -> bool:
+        """Whether an item that is sent now arrives now, once, and nothing older after it."""
+        return not (self.state.options[:4].any() or self.state.numbers.item(_UNDER_WAY))
+
+    def send(self, step: int, item: tuple, stamps: tuple[int, int] = (0, 0)) -> None:
+        """Let an item, with two whole numbers, leave at a step."""
+        if not self.is_ready:
+            self.refill()
+        self.state.items[LEAVES], self.state.ring[LEAVES, 2:4] = item, stamps
+        send(self.state, step)
+
+    def arrived(self, step: int) -> tuple | None:
+        """The item that arrived last since the last call, up to a step; of several in one step,
+        the newest. None if none did.
+        """
+        return tuple(self.state.items[ARRIVED].tolist()) if receive(self.state, step) else None
