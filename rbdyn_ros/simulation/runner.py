@@ -100,13 +100,9 @@ class Runner:
         Unless it is to begin paused, time begins when every one of the `conditions` has been
         released too.
         """
-        start = self.pace.start
-        self._held, self._ending = (
-            set()
-            if start == "paused"
-            else {*conditions, *({COMMAND} if start == "on_command" else ())},
-            False,
-        )
+        start, self._ending = self.pace.start, False
+        held = {*conditions, COMMAND} if start == "on_command" else set(conditions)
+        self._held = set() if start == "paused" else held
         self._set_status(PAUSED if self._held or start == "paused" else PLAYING)
         self._thread = threading.Thread(target=self._run, name="simulation", daemon=True)
         self._thread.start()
@@ -182,7 +178,7 @@ class Runner:
         with self._asking():
             if self.status != PAUSED:
                 return f"is {self.status}; only a paused simulation steps"
-            self._tick(self._command(time.monotonic()))
+            self._tick(self.signals.command(time.monotonic(), self.pace, self.statistics))
             self._publish()
             return ""
 
@@ -314,16 +310,18 @@ class Runner:
             if self._resting():
                 return False
             if not in_time and self.pace.lockstep_reaction == "fault":
+                why, timeout = self.command_queue.rejection, self.pace.lockstep_timeout
+                rejected = f"; one was rejected: {why}" if why else ""
                 self._set_status(
-                    f"{FAULT}no command answered the state within "
-                    f"{self.pace.lockstep_timeout:g} s{self._rejection()}"
+                    f"{FAULT}no command answered the state within {timeout:g} s{rejected}"
                 )
                 return False
             self._step(begun, drop=not in_time and self.pace.lockstep_reaction == "zero")
             return True
 
     def _step(self, begun: float, drop: bool) -> None:
-        start, commanded = time.monotonic(), self._command(begun)
+        start = time.monotonic()
+        commanded = self.signals.command(begun, self.pace, self.statistics)
         self._tick((0.0, 0.0) if drop else commanded)
         self._ready = self._prepare(self)
         self._work = time.monotonic() - start
@@ -375,17 +373,6 @@ class Runner:
             with self._between_ticks:
                 self._publish()
         return True
-
-    def _rejection(self) -> str:
-        """Why the newest command was not applied, "" if it was."""
-        return (
-            f"; one was rejected: {self.command_queue.rejection}"
-            if self.command_queue.rejection
-            else ""
-        )
-
-    def _command(self, now: float) -> tuple[float, float]:
-        return self.signals.command(now, self.pace, self.statistics)
 
     def _tick(self, force: tuple[float, float]) -> None:
         fault = self.plant.tick(force)

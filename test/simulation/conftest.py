@@ -4,6 +4,8 @@ import pytest
 from compiled_loop import made, passed, resting, virtual  # noqa: F401, fixtures
 
 from rbdyn_ros.parameters import tables
+from rbdyn_ros.simulation import setup
+from rbdyn_ros.simulation.runner import Runner
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +23,26 @@ def values():
         }
 
     return make
+
+
+@pytest.fixture
+def running(values):
+    """A runner in real time, which begins at once."""
+    runners = []
+
+    def run(**changes) -> Runner:
+        changed = values(start="immediately", **changes)
+        runners.append(
+            Runner(
+                setup.plant_setup(changed),
+                setup.run_config(changed),
+                lambda runner: lambda: None,
+                lambda status: None,
+            )
+        )
+        runners[-1].begin()
+        return runners[-1]
+
+    yield run
+    for runner in runners:
+        runner.end()

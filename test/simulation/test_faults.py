@@ -21,7 +21,6 @@ from rbdyn_ros.parameters import initial_state, plant_params, read_files
 from rbdyn_ros.simulation import setup
 from rbdyn_ros.simulation.closed_loop import Conditions, run
 from rbdyn_ros.simulation.command import Command
-from rbdyn_ros.simulation.pacing import Pacer
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.types import State
 
@@ -278,29 +277,6 @@ def test_faults_change_between_two_ticks(loop, values):
     assert not any(counts().values())
 
 
-@pytest.fixture
-def running(values):
-    """A runner in real time, as `loop` is in lockstep; `answers` is what it is told by hand."""
-    runners = []
-
-    def run(**changes) -> Runner:
-        changed = values(start="immediately", **changes)
-        runners.append(
-            Runner(
-                setup.plant_setup(changed),
-                setup.run_config(changed),
-                lambda runner: lambda: None,
-                lambda status: None,
-            )
-        )
-        runners[-1].begin()
-        return runners[-1]
-
-    yield run
-    for runner in runners:
-        runner.end()
-
-
 def test_the_watchdog_sees_that_nothing_arrives_any_more(running, values):
     runner = running(watchdog__timeout=0.05)
     runner.command(Command((2.0, 0.0), 0, time.monotonic()))
@@ -315,7 +291,7 @@ def test_the_watchdog_sees_that_nothing_arrives_any_more(running, values):
     wait(goes_on)
     assert (
         runner.statistics.watchdog_trips == 1
-        and runner.signals.faults.counts()["command_dropped"] > 10
+        and runner.signals.faults.counts()["command_dropped"] > 3
     )
 
 
@@ -376,44 +352,3 @@ def test_nothing_breaks_where_everything_changes_at_random(running, values):
         )()
         assert not runner.status.startswith("fault") and np.isfinite(runner.plant.q).all()
         assert min(runner.signals.faults.counts().values()) >= 0
-
-
-class Jump:
-    """A clock that a test sets forward; sleeping moves it on."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def sleep(self, duration: float) -> None:
-        self.now += duration
-        time.sleep(0.0005)
-
-
-def late(runner) -> None:
-    """Let a tick of the runner end twenty periods after its deadline."""
-    clock = Jump()
-    runner.pacer = Pacer(lambda: clock.now, clock.sleep)
-    wait(lambda: clock.now > 0.02)
-    clock.now += 0.04
-
-
-def test_an_overrun_may_stop_the_simulation(running):
-    runner = running(overrun="stop", watchdog__timeout=0.0)
-    late(runner)
-    wait(lambda: runner.status.startswith("fault: a tick ended"))
-    assert "more than its period of 2 ms; set overrun to skip or slip" in runner.status
-    runner.pacer = Pacer()
-    runner.reset()
-    ticks = runner.statistics.ticks
-    wait(lambda: runner.statistics.ticks > ticks)
-
-
-@pytest.mark.parametrize("policy", ["skip", "slip"])
-def test_an_overrun_is_counted(running, policy):
-    runner = running(overrun=policy, watchdog__timeout=0.0)
-    late(runner)
-    wait(lambda: runner.pacer.overruns == 1)
-    assert (runner.pacer.missed > 15) == (policy == "skip") and (runner.pacer.slipped > 0.03) == (
-        policy == "slip"
-    )
-    assert runner.status == "playing"
