@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from waiting import wait
 
 from rbdyn_ros.simulation.pacing import Pacer
