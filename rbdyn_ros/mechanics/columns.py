@@ -145,9 +145,10 @@ IMPACT = np.int64(7)
 # Counters of a run, and where a step has failed. RESPONDED: whether U_X, U_W and D are the
 # response to the impulses of the only contact of bodies with joints.
 ACTIVE, ROUNDS, SWEEPS, FACTORS, IMPACTS, TRIALS, ITERATIONS, FRESH, _n = offsets(*[1] * 8)
-STALLS, FAILURE, WHERE, NEAR, RESPONDED, _n, COUNTERS = (_n + c for c in offsets(1, 1, 1, 1, 1, 3))
+STALLS, FAILURE, WHERE, NEAR, RESPONDED, _n, COUNTERS = (_n + c for c in offsets(1, 1, 1, 1, 1, 5))
 # Of the slots: the first free one, those that are taken, the number of the search for contacts.
-FREE, USED, STAMP = (_n + c for c in range(3))
+# Of Newton's method for colliders: rounds for which it rests, and rested before (`friction`).
+FREE, USED, STAMP, RESTS, LAST_REST = (_n + c for c in range(5))
 # The clock: time of the node [s]; options: impacts within a step, the law of restitution (its
 # place in `restitution.LAWS`), whether steps are whole; whether the run has started; the margin of
 # the list of near pairs, and how far a body may have moved since it was made [m].

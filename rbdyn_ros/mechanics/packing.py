@@ -22,7 +22,9 @@ from rbdyn_ros.mechanics.description.rows import POINT, WORLD
 from rbdyn_ros.mechanics.description.springs import Springs
 from rbdyn_ros.types import Array
 
-WIDEST = 30  # numbers in a row of the bodies' matrix, in the mean, above which contacts are swept
+# numbers in a row of the matrix, in the mean, for which colliders have room: above it their
+# contacts are swept even at rest
+ROOM = 120
 _BOUND: dict = {}
 
 
@@ -240,7 +242,7 @@ def _prepare_whole_steps(parts: dict, pairs: Pairs) -> None:
     np.maximum.at(bodies[:, c.REACH], pairs.b[two], arms[1][two])
     parts["bounds"] = np.where(two, arms[0] + arms[1] + pairs.size, -1.0)[:, None]
     parts["near"] = np.zeros((len(two), 1), np.int64)
-    if len(parts["skyline"]) > WIDEST * 6 * len(bodies):
+    if len(parts["skyline"]) > skyline.WIDEST * 6 * len(bodies):
         parts["skyline"] = np.zeros((0, 1))
 
 
@@ -284,7 +286,7 @@ def _add_colliders(parts: dict, colliders: Colliders) -> None:
     ):
         parts[name] = np.concatenate([parts[name], added])
     if n:
-        parts["skyline"] = np.zeros((0, 1))
+        parts["skyline"] = np.zeros((6 * len(parts["bodies"]) * ROOM, 1))
         parts["counters"][c.FREE] = 0 if slots else -1
     parts["touched"] = np.zeros((n * (n - 1) // 2, c.TOUCHED))
 

@@ -9,9 +9,11 @@ from math import sqrt
 
 import numpy as np
 
-from rbdyn_ros.kernel import part
+from rbdyn_ros.kernel import inlined, part
 from rbdyn_ros.mechanics import arena
 from rbdyn_ros.mechanics import columns as c
+
+WIDEST = 30  # numbers in a row of the matrix, in the mean, above which contacts are swept
 
 
 def plan(bodies: int, sides: list[tuple[int, int]]) -> tuple[int, np.ndarray]:
@@ -25,6 +27,41 @@ def plan(bodies: int, sides: list[tuple[int, int]]) -> tuple[int, np.ndarray]:
         envelope[i] = 6 * first[i // 6], size - 6 * first[i // 6]
         size += i + 1 - 6 * first[i // 6]
     return size, envelope
+
+
+@part
+def follow(m):
+    """Let the envelope be that of the active pairs; whether there is room for the matrix. One that
+    holds them stays while its factors are of use.
+    """
+    low, integers, active = arena.envelope(m), arena.pair_integers(m), arena.active(m)
+    count, bodies = arena.counters(m), arena.bodies(m)
+    fits = count[c.FRESH] > 0
+    for at in range(count[c.ACTIVE]):
+        a, b = integers[active[at], c.A], integers[active[at], c.B]
+        if b != c.WORLD and low[6 * max(a, b), 0] > 6 * min(a, b):
+            fits = False
+    if fits:
+        return True
+    count[c.FRESH], size = 0, 0
+    for i in range(len(bodies)):
+        low[6 * i, 0] = 6 * i
+    for at in range(count[c.ACTIVE]):
+        a, b = integers[active[at], c.A], integers[active[at], c.B]
+        if b != c.WORLD:
+            low[6 * max(a, b), 0] = min(low[6 * max(a, b), 0], 6 * min(a, b))
+    for i in range(len(low)):
+        low[i, 0] = low[i - i % 6, 0]
+        low[i, 1] = size - low[i, 0]
+        size += i + 1 - low[i, 0]
+    return size <= len(arena.skyline(m))
+
+
+@inlined
+def is_narrow(m):
+    """Whether the rows of the matrix are short: then many of its factorizations cost little."""
+    low, n = arena.envelope(m), len(arena.right_side(m))
+    return low[n - 1, 1] + n <= WIDEST * n
 
 
 @part

@@ -245,6 +245,7 @@ def whole_step(m, h):
     for _ in range(whole.PASSES):
         if arena.counters(m)[c.FAILURE] == slots.NO_ROOM or not attempt(m, h, h, 1.0):
             return undo(m, NOT_SAVED)
+        whole.separate(m)
         longest = whole.fastest(m)
         if whole.close_all(m, longest) == 0:
             break

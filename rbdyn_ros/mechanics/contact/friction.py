@@ -12,7 +12,7 @@ from math import sqrt
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, smooth
+from rbdyn_ros.mechanics import arena, skyline, smooth
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.contact.lagrangian import (
@@ -36,6 +36,9 @@ FEW_SWEEPS = 40  # in whole steps
 STALLED = 1e-6
 SWEPT = 8  # contacts: more of them are not swept first
 CONTACT_FAILED = 3
+# steps in which weights make what colliders may move for Newton's method, and the most rounds for
+# which that rests
+SLOW, LONGEST_REST = 4.0, 1024
 _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -113,7 +116,10 @@ def solve(m, tolerance, h, at_node):
     smooth.clear(m, c.U_X, c.U_W)
     for at in range(n):
         put(pairs, active[at], c.L_B, get(pairs, active[at], c.LA))
-    has_matrix = len(arena.skyline(m)) > 0
+    shaped = len(arena.colliders(m)) > 0
+    has_matrix = len(arena.skyline(m)) > 0 and not shaped
+    if shaped and not joined and solve_slow(m, tolerance, h, at_node):
+        return 0.0
     if has_matrix and (n > SWEPT or joined and n > 1):
         moved, size = unlawful(m)
         if solve_lagrangian(m, 0.3 * tolerance):
@@ -164,6 +170,41 @@ def solve(m, tolerance, h, at_node):
         count[c.STALLS] += 1
         return first
     return first if moved <= STALLED * size and lawful else fail(m, where)
+
+
+@part
+def is_slow(m, h):
+    """Whether the bodies move no faster, in the mean, than their weights make them in SLOW steps
+    of h.
+    """
+    bodies, moving, given = arena.bodies(m), 0.0, 0.0
+    for i in range(len(bodies)):
+        p, l, f = get(bodies, i, c.P), get(bodies, i, c.L), get(bodies, i, c.F)
+        moving += vec.dot(p, vec.times(get(bodies, i, c.IM), p))
+        moving += vec.dot(l, vec.times(get(bodies, i, c.IJ), l))
+        given += vec.dot(f, vec.times(get(bodies, i, c.IM), f))
+    return moving <= (SLOW * h) ** 2 * given
+
+
+@part
+def solve_slow(m, tolerance, h, at_node):
+    """The impulses of colliders that hardly move, by Newton's method, if their matrix has room;
+    whether they were found. Where not, Newton's method rests for 1, 2, 4, ... LONGEST_REST rounds.
+    """
+    count = arena.counters(m)
+    if at_node:
+        return False
+    if count[c.RESTS] > 0 or not is_slow(m, h) or not skyline.follow(m):
+        count[c.RESTS] = max(count[c.RESTS] - 1, 0)
+        count[c.FRESH] = 0
+        return False
+    restart(m)
+    if solve_lagrangian(m, 0.3 * tolerance):
+        count[c.LAST_REST] = 0
+        return True
+    restart(m)
+    count[c.LAST_REST] = count[c.RESTS] = min(max(1, 2 * count[c.LAST_REST]), LONGEST_REST)
+    return False
 
 
 @part

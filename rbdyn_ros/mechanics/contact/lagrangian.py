@@ -172,12 +172,15 @@ def solve_lagrangian(m, tolerance):
     """The impulses LA by the augmented Lagrangian, from L_B, at which U holds; whether they were
     found.
 
-    Where Newton's method alone does not get there, alternating directions come before it.
+    Where Newton's method alone does not get there, alternating directions come before it; not so
+    for heaps of colliders, whose matrix is wide.
     """
     restart(m)
     if newton(m, tolerance, SIGMA):
         return True
     restart(m)
+    if len(arena.colliders(m)) > 0 and not skyline.is_narrow(m):
+        return False
     scale, before, left = 1.0, FAILED, FAILED
     for _ in range(ALTERNATIONS):
         left, size = alternate(m, tolerance, scale)

@@ -245,13 +245,33 @@ def velocity(m, k):
     return vec.add(vec.matvec(get9(pairs, k, c.FRAME), v), u)
 
 
+@inlined
+def is_unjointed(m, k):
+    """Whether no joint holds the bodies of pair k."""
+    bodies, integers = arena.bodies(m), arena.pair_integers(m)
+    a, b = integers[k, c.A], integers[k, c.B]
+    if bodies[a, c.JOINTED] != 0.0:
+        return False
+    return b == c.WORLD or bodies[b, c.JOINTED] == 0.0
+
+
+@inlined
+def stays(m, k):
+    """Whether pair k has carried an impulse in the whole step before, between bodies without
+    joints.
+    """
+    return arena.saved_flags(m)[k] != 0 and is_unjointed(m, k)
+
+
 @part
 def displacements(m, h, whole):
     """U := the mean velocities of the active pairs over the step: gap over h, and the tangents'
     shift over h (M.15).
 
-    An overlap at the start is taken back as fast as a step of the length `whole` would.
+    An overlap at the start is taken back as fast as a step of the length `whole` would; whole
+    steps leave the gap of a contact that stays as it is (`whole.separate`).
     """
+    is_whole = arena.clock(m)[c.WHOLE] != 0.0
     bodies, pairs, integers, active = (
         arena.bodies(m),
         arena.pairs(m),
@@ -273,6 +293,8 @@ def displacements(m, h, whole):
             d = vec.sub(d, carried(bodies, b, get(pairs, k, c.ON_B), point))
         pairs[k, c.GAP_1] = g
         keep = min(pairs[k, c.GAP], 0.0) * (1.0 - h / whole)
+        if is_whole and stays(m, k):
+            keep = pairs[k, c.GAP]
         s = vec.dot(get(pairs, k, c.FRAME + 3), d) / h
         t = vec.dot(get(pairs, k, c.FRAME + 6), d) / h
         pairs[k, c.U_N], pairs[k, c.U_N + 1] = s, t

@@ -6,18 +6,19 @@ throws it back at the end of the step. Pairs are looked at only if their bodies 
 each other: the list of those is made again when a body has moved as far as its margin allows.
 """
 
-from rbdyn_ros.geometry import vec
+from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
-from rbdyn_ros.mechanics import arena, smooth, velocity
+from rbdyn_ros.mechanics import arena, smooth, turn, velocity
 from rbdyn_ros.mechanics import columns as c
-from rbdyn_ros.mechanics.arena import get, put
+from rbdyn_ros.mechanics.arena import get, get4, put, put9
 from rbdyn_ros.mechanics.contact import impact
 from rbdyn_ros.mechanics.contact.broad_phase import find_contacts
-from rbdyn_ros.mechanics.contact.pairs import any_gap, push
+from rbdyn_ros.mechanics.contact.pairs import accelerate, any_gap, is_unjointed, push, stays
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
 from rbdyn_ros.mechanics.smooth import way
 
 PASSES = 15
+SHIFTS, SHIFTED = 10, 1e-13  # sweeps, and the change [m] that ends them
 AHEAD = 0.25  # of the way of the fastest body: pairs that near are closed, and may carry nothing
 # at the end of a step that another pass takes back: [m], and of the longest way of a body
 OVERLAP, OF_WAY = 1e-6, 5e-4
@@ -145,6 +146,55 @@ def open_idle(m):
 
 
 @part
+def separate(m):
+    """Shift the ends of the bodies until no closed contact overlaps there, and those that stay
+    are not open, by sweeps on the normals; no momentum comes from that (doc/nonsmooth.md, M.36).
+    """
+    pairs, active, n = arena.pairs(m), arena.active(m), arena.counters(m)[c.ACTIVE]
+    smooth.clear(m, c.U_X, c.U_W)
+    for at in range(n):
+        k = active[at]
+        pairs[k, c.GAP_1] = any_gap(m, k, c.X_1, c.R_1)
+        pairs[k, c.Z] = 0.0
+    for sweep in range(SHIFTS):
+        largest = 0.0
+        for at in range(n):
+            k = active[n - 1 - at if sweep % 2 == 1 else at]
+            if not is_unjointed(m, k):
+                continue
+            gap = pairs[k, c.GAP_1] + pair_velocity(m, k)[0]
+            old = pairs[k, c.Z]
+            new = old - gap / pairs[k, c.W_OWN]
+            if not (stays(m, k) and pairs[k, c.LA] > 0.0):
+                new = max(new, 0.0)
+            if new != old:
+                pairs[k, c.Z] = new
+                accelerate(m, k, (new - old, 0.0, 0.0))
+                largest = max(largest, pairs[k, c.W_OWN] * abs(new - old))
+        if largest <= SHIFTED:
+            break
+    shift_ends(m)
+
+
+@part
+def shift_ends(m):
+    """Add the small displacements U_X, U_W to the ends of the bodies."""
+    bodies = arena.bodies(m)
+    for i in range(len(bodies)):
+        moved, turned = get(bodies, i, c.U_X), get(bodies, i, c.U_W)
+        if moved == (0.0, 0.0, 0.0) and turned == (0.0, 0.0, 0.0):
+            continue
+        arena.add(bodies, i, c.X_1, moved)
+        bodies[i, c.DRIFT] += vec.size(turned)
+        if bodies[i, c.TURNS] != 0.0:
+            half = vec.scale(0.5, turned)
+            q = (turn.cosine(half), half[0], half[1], half[2])
+            q = unit_quaternion.product(get4(bodies, i, c.Q_1), q)
+            put(bodies, i, c.Q_1, q)
+            put9(bodies, i, c.R_1, unit_quaternion.matrix(q))
+
+
+@part
 def kinetic_energy(m):
     """U_X, U_W := the velocities of the momenta at the node; their energy."""
     bodies, energy = arena.bodies(m), 0.0
@@ -201,7 +251,7 @@ def throw_back(m, most):
     active, n = arena.active(m), arena.counters(m)[c.ACTIVE]
     velocity.prepare_node(m)
     for at in range(n):
-        put(pairs, active[at], c.KEEP_2, get(pairs, active[at], c.LA))
+        put(pairs, active[at], c.KEEP, get(pairs, active[at], c.LA))
     n, share, is_found = impact.gather(m, 0.0, False), 1.0, False
     for _ in range(HALVINGS):
         for at in range(n):
@@ -224,5 +274,5 @@ def throw_back(m, most):
             impact.record(m, k, -pairs[k, c.SLACK] / pairs[k, c.E], after)
             integers[k, c.CLOSED] = 0 if after > 0.0 else 1
         is_closed = integers[k, c.CLOSED] != 0
-        put(pairs, k, c.LA, get(pairs, k, c.KEEP_2) if is_closed else (0.0, 0.0, 0.0))
+        put(pairs, k, c.LA, get(pairs, k, c.KEEP) if is_closed else (0.0, 0.0, 0.0))
         pairs[k, c.SLACK] = 0.0
