@@ -1,0 +1,281 @@
+"""What the live view costs beside the nodes that it shows, and how soon a hand is felt.
+
+    python benchmarks/view.py [--json FILE] [--quick]
+
+Simulator, controller and viewer run as `ros2 run` starts them, with a headless Chromium before the
+page (`playwright` and Chromium must be installed). Printed beside the bound of each figure: the
+processor time of the viewer while a browser looks on; the time from the first state to the first
+picture; the time from a drag event of the page to the wrench on `wrench/disturbance`; the period
+of the simulator and the round trip with and without the view, alternating (as `loop.py` measures
+them); and how the viewer's memory grows with a browser that stays and with one that comes back.
+The browser renders without a graphics card here, so it is the browser that keeps a small machine
+busy: `load` tells how much.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import psutil
+from command_line import read
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "verification"))
+PORT = 8179
+STARTED = 120.0  # [s] within which the nodes come up
+DRAGS = 60  # events that are measured
+BOUNDS = {
+    "viewer_percent": ("viewer, while a browser looks", "% of a core", 10.0),
+    "first_picture": ("first state to first picture", "s", 2.0),
+    "drag_p50_ms": ("drag event to wrench, p50", "ms", None),
+    "drag_p95_ms": ("drag event to wrench, p95", "ms", 50.0),
+    "period_p99_ms": ("period p99 with the view", "ms", None),
+    "period_p99_alone_ms": ("period p99 without", "ms", None),
+    "round_trip_p50_ms": ("round trip p50 with the view", "ms", None),
+    "round_trip_p50_alone_ms": ("round trip p50 without", "ms", None),
+    "rss_stays_kib_per_minute": ("memory, a browser that stays", "KiB/min", 0.0),
+    "rss_returns_kib_per_minute": ("memory, one that comes back", "KiB/min", 0.0),
+    "load": ("load of the machine", "", None),
+}
+_JSON = "write {bounds, figures}"
+
+
+def main() -> int:
+    """Measure and print."""
+    arguments = read(__doc__, _JSON, "a tenth of the time for each measurement")
+    scale = 0.1 if arguments.quick else 1.0
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+    found = {"load": os.getloadavg()[0]}
+    found |= with_browser(scale)
+    found |= beside_the_loop(scale)
+    for key, (name, unit, bound) in BOUNDS.items():
+        if key in found:
+            aim = "" if bound is None else f"{bound:g}"
+            print(f"{name:34}{found[key]:12.3f}{aim:>10}  {unit}", flush=True)
+    if arguments.json:
+        bounds = {key: bound for key, (_, _, bound) in BOUNDS.items()}
+        arguments.json.write_text(json.dumps({"bounds": bounds, "figures": found}, indent=1))
+    return 0
+
+
+def node(name: str, *words: str) -> subprocess.Popen:
+    """A node in a process of its own."""
+    command = (
+        "import sys; from rbdyn_ros.ros import start; sys.exit(getattr(start, sys.argv.pop(1))())"
+    )
+    settings = [word for setting in words for word in ("-p", setting)]
+    return subprocess.Popen(
+        [sys.executable, "-c", command, name, "--ros-args", "--log-level", "error", *settings]
+    )
+
+
+def end(*processes: subprocess.Popen) -> None:
+    """End processes in good order."""
+    for process in processes:
+        process.send_signal(signal.SIGTERM)
+    for process in processes:
+        process.wait()
+
+
+def with_browser(scale: float) -> dict[str, float]:
+    """The figures that need a page, a browser and the running nodes."""
+    from playwright.sync_api import sync_playwright
+    from view_browser import ARGUMENTS, opened, program
+
+    viewer = node("viewer", f"port:={PORT}", "shadows:=false")
+    probe = Probe()
+    found: dict[str, float] = {}
+    nodes = []
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=program(playwright), args=list(ARGUMENTS)
+            )
+            wait_for(lambda: answers(PORT))
+            tab = opened_early(browser)
+            nodes = [node("controller"), node("simulator", "start:=immediately")]
+            wait_for(lambda: probe.first_state)
+            tab.wait_for_selector("text=playing", timeout=1e3 * STARTED)
+            found["first_picture"] = time.monotonic() - probe.first_state
+            time.sleep(3.0)
+            found |= cost(viewer, 60.0 * scale)
+            found |= drags(tab, probe)
+            found["rss_stays_kib_per_minute"] = growth(viewer, 1800.0 * scale, lambda: None)
+            tab.close()
+
+            def come_and_go() -> None:
+                opened(browser, f"http://127.0.0.1:{PORT}").close()
+
+            found["rss_returns_kib_per_minute"] = growth(viewer, 1800.0 * scale, come_and_go)
+            browser.close()
+    finally:
+        end(viewer, *nodes)
+        probe.end()
+    return found
+
+
+class Probe:
+    """Listens to the state and to the disturbance, in a thread."""
+
+    def __init__(self):
+        import rclpy
+        from geometry_msgs.msg import WrenchStamped
+        from nav_msgs.msg import Odometry
+        from rclpy.executors import SingleThreadedExecutor
+
+        rclpy.init()
+        self.first_state, self.felt = 0.0, 0.0  # [s, steady]; of the first wrench since `arm`
+        self._node = rclpy.create_node("view_benchmark")
+        self._node.create_subscription(Odometry, "odometry", self._state, 1)
+        self._node.create_subscription(WrenchStamped, "wrench/disturbance", self._wrench, 10)
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def arm(self) -> None:
+        """Wait for the next wrench that is not zero."""
+        self.felt = 0.0
+
+    def end(self) -> None:
+        """Stop listening."""
+        self._ended = True
+        self._thread.join()
+        self._node.destroy_node()
+
+    def _run(self) -> None:
+        while not self._ended:
+            self._executor.spin_once(timeout_sec=0.1)
+
+    def _state(self, message) -> None:
+        self.first_state = self.first_state or time.monotonic()
+
+    def _wrench(self, message) -> None:
+        force = message.wrench.force
+        if not self.felt and (force.x or force.y or force.z):
+            self.felt = time.monotonic()
+
+
+def wait_for(condition, limit: float = STARTED, every: float = 0.02) -> None:
+    """Wait until it holds; exit with a sentence if it does not."""
+    end = time.monotonic() + limit
+    while not condition():
+        if time.monotonic() > end:
+            sys.exit("benchmarks/view.py: waited in vain; is viser installed, is the port free?")
+        time.sleep(every)
+
+
+def answers(port: int) -> bool:
+    """Whether something listens at a port of this machine."""
+    import socket
+
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def opened_early(browser):
+    """The page before there is a plant."""
+    tab = browser.new_page(viewport={"width": 760, "height": 520})
+    tab.goto(f"http://127.0.0.1:{PORT}")
+    tab.wait_for_selector("canvas")
+    return tab
+
+
+def cost(viewer: subprocess.Popen, seconds: float) -> dict[str, float]:
+    """Processor time of the viewer's process."""
+    process = psutil.Process(viewer.pid)
+    begin, before = time.monotonic(), sum(process.cpu_times()[:2])
+    time.sleep(seconds)
+    used = sum(process.cpu_times()[:2]) - before
+    return {"viewer_percent": 100.0 * used / (time.monotonic() - begin)}
+
+
+def drags(tab, probe: Probe) -> dict[str, float]:
+    """From the event of a pointer that begins to pull, to the wrench that follows."""
+    times, (x, y) = [], middle_of_the_rod(tab)
+    for _ in range(DRAGS):
+        probe.arm()
+        tab.mouse.move(x, y)
+        tab.mouse.down()
+        tab.mouse.move(x + 10, y)  # the page begins a drag only after some pixels
+        sent = time.monotonic()
+        tab.mouse.move(x + 40, y)
+        end = time.monotonic() + 2.0
+        while not probe.felt and time.monotonic() < end:
+            time.sleep(1e-3)
+        if probe.felt:
+            times.append(1e3 * max(0.0, probe.felt - sent))
+        tab.mouse.up()
+        time.sleep(1.5)  # it is caught, and stands again
+    if len(times) < DRAGS // 2:
+        print(f"benchmarks/view.py: only {len(times)} of {DRAGS} drags were felt", file=sys.stderr)
+    if not times:
+        return {}
+    p50, p95 = np.percentile(times, (50, 95))
+    return {"drag_p50_ms": float(p50), "drag_p95_ms": float(p95)}
+
+
+def middle_of_the_rod(tab) -> tuple[float, float]:
+    """Where the rod is in the picture [px], by its color."""
+    import io
+
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(tab.screenshot())).convert("RGB")
+    r, g, b = np.moveaxis(np.asarray(picture, int), 2, 0)
+    y, x = np.nonzero((r > 120) & (r - g > 40) & (r - b > 70))
+    on_scene = x < 0.48 * picture.width
+    if not on_scene.any():
+        sys.exit("benchmarks/view.py: the rod is not in the picture")
+    upper = np.percentile(y[on_scene], 30)
+    row = on_scene & (np.abs(y - upper) < 3)
+    return float(np.median(x[row])), float(upper)
+
+
+def growth(viewer: subprocess.Popen, seconds: float, between) -> float:
+    """Growth of the viewer's memory [KiB/min]; `between` happens every ten seconds."""
+    process, rows, begin = psutil.Process(viewer.pid), [], time.monotonic()
+    while time.monotonic() - begin < seconds:
+        due = time.monotonic() + 10.0
+        between()
+        rows.append((time.monotonic() - begin, process.memory_info().rss / 1024.0))
+        time.sleep(max(0.0, due - time.monotonic()))
+    t, rss = np.array(rows[len(rows) // 3 :]).T  # what is made once is there by then
+    return float(60.0 * np.polyfit(t, rss, 1)[0]) if len(t) > 2 else float("nan")
+
+
+def beside_the_loop(scale: float) -> dict[str, float]:
+    """Period and round trip of `loop.py`, with and without a viewer beside it, alternating."""
+    from loop import OURS, WARM_UP
+
+    rows: dict[bool, list[dict]] = {False: [], True: []}
+    for _ in range(max(2, round(5 * scale))):
+        for is_viewed in rows:
+            viewer = node("viewer", f"port:={PORT + 1}") if is_viewed else None
+            probe = [sys.executable, Path(__file__).with_name(OURS), "1"]
+            seconds = max(5.0, 15.0 * scale)
+            done = subprocess.run(
+                [*map(str, probe), str(WARM_UP), str(seconds)], stdout=subprocess.PIPE, text=True
+            )
+            if viewer:
+                end(viewer)
+            if done.returncode:
+                sys.exit("benchmarks/view.py: loop_probe.py failed; see above")
+            rows[is_viewed].append(json.loads(done.stdout))
+    return {
+        f"{key}{'' if is_viewed else '_alone'}_ms": median(row[f"{key}_ms"] for row in measured)
+        for is_viewed, measured in rows.items()
+        for key in ("period_p99", "round_trip_p50")
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

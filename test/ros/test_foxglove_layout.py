@@ -1,0 +1,71 @@
+"""config/foxglove_layout.json plots what the nodes publish, where they publish it."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
+
+from rbdyn_ros.ros.controller import controller  # noqa: E402
+from rbdyn_ros.ros.messages import state_topics  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+LAYOUT = json.loads((ROOT / "config" / "foxglove_layout.json").read_text())
+LABELS = {  # what the elements of an array are
+    "/pendulum_simulator/integrator.data": state_topics.LABELS,
+    "/pendulum_controller/controller_state.data": controller.LABELS,
+    "/joint_states.position": state_topics.JOINTS,
+}
+WANTED = {
+    "roll": "pendulum_roll_joint",
+    "pitch": "pendulum_pitch_joint",
+    "energy": "energy",
+    "residual": "energy_drift",
+    "age": "age",
+    "simulated s per s": "time",
+}
+MESSAGES = {
+    "/odometry": "nav_msgs/Odometry",
+    "/goal_pose": "geometry_msgs/PoseStamped",
+    "/cart/command": "geometry_msgs/WrenchStamped",
+    "/wrench/cart": "geometry_msgs/WrenchStamped",
+    "/wrench/disturbance": "geometry_msgs/WrenchStamped",
+    "/wrench/contact": "geometry_msgs/WrenchStamped",
+}
+PATHS = [path for panel in LAYOUT["configById"].values() for path in panel.get("paths", ())]
+
+
+def leaves(tree) -> list[str]:
+    """The panels of a tree of splits, in order."""
+    return [tree] if isinstance(tree, str) else leaves(tree["first"]) + leaves(tree["second"])
+
+
+def test_every_panel_is_laid_out_once():
+    assert sorted(leaves(LAYOUT["layout"])) == sorted(LAYOUT["configById"])
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path["label"])
+def test_a_plot_reads_a_field_that_is_there(path):
+    value = re.sub(r"\.@\w+$", "", path["value"])
+    if found := re.fullmatch(r"(.+)\[(\d+)\]", value):
+        assert LABELS[found[1]][int(found[2])] == WANTED[path["label"]]
+        return
+    topic = next(name for name in MESSAGES if value.startswith(name + "."))
+    package, kind = MESSAGES[topic].split("/")
+    message = getattr(__import__(f"{package}.msg", fromlist=[kind]), kind)()
+    for field in value.removeprefix(topic + ".").split("."):
+        message = getattr(message, field)
+    assert isinstance(message, float)
+
+
+def test_the_topics_are_those_of_the_documentation():
+    page = (ROOT / "doc" / "ros.md").read_text()
+    for topic in MESSAGES:
+        assert f"`{topic[1:]}`" in page
+    scene = LAYOUT["configById"]["3D!scene"]
+    assert "/pendulum_simulator/markers" in scene["topics"]
+    assert scene["publish"]["poseTopic"] == "/goal_pose"
