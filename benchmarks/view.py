@@ -19,6 +19,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from pathlib import Path
 from statistics import median
 
@@ -174,11 +175,12 @@ def wait_for(condition, limit: float = STARTED, every: float = 0.02) -> None:
 
 
 def answers(port: int) -> bool:
-    """Whether something listens at a port of this machine."""
-    import socket
-
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+    """Whether a page is served at a port of this machine."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}", timeout=10.0):
+            return True
+    except OSError:
+        return False
 
 
 def opened_early(browser):

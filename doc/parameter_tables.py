@@ -12,6 +12,7 @@ from pathlib import Path
 from rbdyn_ros.parameters.controller import CONTROLLER, OBSERVER
 from rbdyn_ros.parameters.nodes import NODE, WAITING
 from rbdyn_ros.parameters.simulator import SIMULATOR
+from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.schema import Parameter, expected, shown
 
 PAGE = Path(__file__).resolve().parent / "ros.md"
@@ -22,6 +23,7 @@ TABLES = {
     "start": WAITING,
     "controller": CONTROLLER,
     "observer": OBSERVER,
+    "viewer": NODES["pendulum_viewer"],
 }
 HEAD = "| name | type | unit | default | range | meaning |\n|---|---|---|---|---|---|\n"
 
