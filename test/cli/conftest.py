@@ -4,6 +4,8 @@ import pytest
 
 from rbdyn_ros.__main__ import main
 
+from .command_table import with_inputs
+
 
 @pytest.fixture
 def simulate(tmp_path, capsys, monkeypatch):
@@ -15,3 +17,10 @@ def simulate(tmp_path, capsys, monkeypatch):
         return (code, *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder with inputs that are right."""
+    monkeypatch.chdir(tmp_path)
+    return with_inputs(tmp_path)

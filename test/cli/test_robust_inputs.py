@@ -1,0 +1,104 @@
+"""Every command whose inputs are no inputs: one sentence, an exit code, no traceback."""
+
+import random
+import subprocess
+
+import pytest
+
+from rbdyn_ros import __main__ as program
+
+from .command_table import (
+    BAG,
+    COMMANDS,
+    LAW,
+    LIMIT,
+    given,
+    options,
+    refused,
+    skip_without,
+    started,
+)
+
+YAML_FAULTS = {
+    "missing": None,
+    "a folder": None,
+    "empty": b"",
+    "binary": b"\x7fELF\x02\x01\x01\x00\xff\xfe",
+    "cut off": b"/**:\n  ros__parameters:\n    rod: {mass: [1.0, 2",
+}
+LAW_FAULTS = {**YAML_FAULTS, "cut off": b"def design(model, params"}
+
+
+@pytest.mark.parametrize("fault", YAML_FAULTS)
+@pytest.mark.parametrize(
+    "name, option", [(n, o) for n, o in options("inputs") if COMMANDS[n].inputs[o] != BAG]
+)
+def test_a_file_that_is_no_input_is_one_sentence(folder, capsys, name, option, fault):
+    command = COMMANDS[name]
+    skip_without(command)
+    place = folder / f"wrong_{command.inputs[option]}"
+    content = (LAW_FAULTS if command.inputs[option] == LAW else YAML_FAULTS)[fault]
+    if fault == "a folder":
+        place.mkdir()
+    elif content is not None:
+        place.write_bytes(content)
+    if command.ros and option == "--controller":
+        pytest.skip("the node says it: test_the_node_names_a_file_that_is_no_law")
+    words = given(name, option, str(place))
+    if name == "evaluate" and option == "--suite":
+        words = [word for word in words if word not in ("--rows", "S3,S4")]
+    said = refused(words, capsys)
+    assert place.name in said and "Traceback" not in said
+
+
+def test_the_node_names_a_file_that_is_no_law(folder):
+    skip_without(COMMANDS["demo"])
+    (folder / "law.py").write_text("def design(model, params")
+    done = started(["demo", "--controller", "law.py", "--duration", "1"], stdout=subprocess.PIPE)
+    out, said = done.communicate(timeout=LIMIT)
+    assert (
+        done.returncode == 1
+        and "law.py' does not load: SyntaxError" in out.decode()
+        and "Traceback" not in out.decode() + said
+    ), out
+
+
+def bag_faults() -> list:
+    return [
+        ("missing", None),
+        ("a folder", None),
+        ("empty", 0),
+        *((f"cut at {part}", part) for part in (0.02, 0.1, 0.3, 0.5, 0.8, 0.999)),
+    ]
+
+
+@pytest.mark.parametrize("fault, part", bag_faults())
+def test_a_bag_that_is_no_bag_is_one_sentence_or_is_saved(folder, capsys, fault, part):
+    """A folder without a bag in it; a bag that is cut off anywhere."""
+    file = folder / "bag" / "bag.mcap"
+    whole = file.read_bytes()
+    file.unlink()
+    if fault == "missing":
+        (folder / "bag").rmdir()
+    elif part is not None:
+        file.write_bytes(whole[: int(part * len(whole))])
+    code = program.main(["repair", "bag", "--out", "saved"])
+    said = capsys.readouterr()
+    assert code == 2 and said.err.count("\n") == 1 or code == 0 and "wrote saved" in said.out, said
+    assert (folder / "saved").exists() == (code == 0)
+
+
+def test_a_bag_of_random_bytes_is_one_sentence_or_is_saved(folder, capsys):
+    """Bytes of a right bag are changed at random; what remains is its own affair, but no
+    traceback.
+    """
+    file, draw = folder / "bag" / "bag.mcap", random.Random(11)
+    whole = file.read_bytes()
+    for k in range(60):
+        broken = bytearray(whole)
+        for _ in range(draw.choice((1, 4, 40))):
+            broken[draw.randrange(8, len(broken))] = draw.randrange(256)
+        file.write_bytes(broken)
+        code = program.main(["repair", "bag", "--out", f"saved{k}"])
+        said = capsys.readouterr()
+        assert code == 2 and said.err.count("\n") == 1 or code == 0, (k, said)
