@@ -64,7 +64,7 @@ def test_a_record_that_is_cut_is_left_out(tmp_path, part):
         saved = repair(bag, tmp_path / "new")
     except ValueError as error:
         assert (
-            "not one whole message" in str(error) and part < 0.25
+            "no complete message" in str(error) and part < 0.25
         )  # the first chunk has the definitions in it
         return
     assert saved.messages % EACH == 0 and 0 < saved.messages < CHUNKS * EACH + 1
@@ -85,7 +85,7 @@ def test_what_cannot_be_repaired_is_a_sentence(tmp_path, capsys):
         "empty": "has 0 files",
         "whole": "nothing to repair",
         "text": "not an MCAP file",
-        "begun": "make no sense",
+        "begun": "are inconsistent",
     }
     for name, words in cases.items():
         assert program.main(["repair", str(tmp_path / name)]) == 2
