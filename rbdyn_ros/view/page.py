@@ -28,6 +28,9 @@ from rbdyn_ros.view.toolbar import Toolbar
 
 PLOT_PERIOD, WORD_PERIOD, PANEL_PERIOD = 0.2, 0.1, 0.5  # [s] from one writing to the next
 FAREWELL = "Start it again as before; this page then connects by itself."
+CAMERA = (3.6, -4.6, 2.4), (0.0, 0.0, 0.95)  # [m] where it is, what it looks at
+# on an upright screen, whose lower half the panel covers
+PORTRAIT, PHONE = 1.2, ((5.9, -7.6, 1.9), (0.0, 0.0, -1.05))
 UNWATCHED = 0.1  # [s] from one look for browsers to the next
 OWN = tuple(p for p in VIEWER if not p.read_only)  # parameters of the page itself
 
@@ -108,7 +111,7 @@ class Page:
         )
         gui.main_panel.dock_right()
         camera = server.initial_camera
-        camera.position, camera.look_at, camera.fov = (3.6, -4.6, 2.4), (0.0, 0.0, 0.95), 0.85
+        (camera.position, camera.look_at), camera.fov = CAMERA, 0.85
         server.scene.configure_default_lights(cast_shadow=self.options["shadows"])
         self._drawing = Drawing(server.scene)
         self._drawing.on_rod = self._make_draggable
@@ -121,6 +124,11 @@ class Page:
         self._panel.refresh()
         with tabs.add_tab("Events"):
             self._toolbar.add_events(gui)
+
+        @server.on_client_connect
+        def _(client: viser.ClientHandle) -> None:
+            if client.camera.image_height > PORTRAIT * client.camera.image_width:
+                client.camera.position, client.camera.look_at = PHONE
 
         @server.scene.on_click()
         def _(event: viser.SceneClickEvent) -> None:

@@ -2,7 +2,7 @@
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -40,14 +40,17 @@ class Panel:
         self._names: tuple[str, ...] = ()
         self._pending: dict[str, tuple[Any, Any]] = {}
         self._changed = threading.Condition()
+        self._writing = threading.Lock()  # the page's thread and that of the changes refresh
         self._ended = False
-        self.on_change: Callable[[str], None] = lambda name: None
         self._thread = threading.Thread(target=self._pass_on, name="view changes", daemon=True)
         self._thread.start()
 
     def refresh(self) -> None:
         """Show the source's present values; make the inputs anew where there are others."""
-        controls = self._source.controls()
+        with self._writing:
+            self._refresh(self._source.controls())
+
+    def _refresh(self, controls: Sequence[Control]) -> None:
         names = tuple((c.parameter.name, c.parameter.choices, c.group) for c in controls)
         if names != self._names:
             self._names = names
@@ -65,7 +68,7 @@ class Panel:
 
     # the inputs
 
-    def _make(self, controls) -> None:
+    def _make(self, controls: Sequence[Control]) -> None:
         for folder in self._folders:
             folder.remove()
         self._folders, self._inputs = [], {}
@@ -127,7 +130,6 @@ class Panel:
                     )
             if not newer and name in self._controls:
                 self.refresh()
-            self.on_change(name)
 
     def _set(self, name: str, value: Any) -> str:
         try:

@@ -10,13 +10,14 @@ import viser
 from viser import uplot
 
 from rbdyn_ros.types import Array
-from rbdyn_ros.view.scene import Event, SceneState
+from rbdyn_ros.view.scene import IMPACT, PUSH, WATCHDOG, Event, SceneState
 
 SPAN, RATE = 10.0, 20.0  # [s] shown; [Hz] at which samples are kept
 POINTS = int(SPAN * RATE)
 HEIGHT = 118  # [px]
 _BLUE, _ORANGE, _GREEN, _RED = "#1f62d2", "#e07a2e", "#288c50", "#d62828"
 _GREY, _PALE = "#7a828a", "#b4bac0"
+MARKED, FAULT = (IMPACT, WATCHDOG, PUSH), "fault: "
 _BELOW, _ABOVE = -1.0, 2.0  # of the plot, whose marks reach from 0 to 1
 
 
@@ -52,10 +53,10 @@ PLOTS = (
         "force [N]: x blue, y green; commanded grey",
         1.0,
         (
-            Curve("x applied", _BLUE, lambda s: s.applied[0]),
-            Curve("y applied", _GREEN, lambda s: s.applied[1]),
             Curve("x commanded", _GREY, lambda s: s.commanded[0]),
             Curve("y commanded", _PALE, lambda s: s.commanded[1]),
+            Curve("x applied", _BLUE, lambda s: s.applied[0]),
+            Curve("y applied", _GREEN, lambda s: s.applied[1]),
         ),
     ),
     Plot("energy [J]", 1.0, (Curve("energy", _ORANGE, lambda s: s.energy),)),
@@ -93,8 +94,8 @@ class Plots:
         self._events.clear()
 
     def mark(self, events: Iterable[Event]) -> None:
-        """Keep events, which are marked on the curves."""
-        self._events.extend(events)
+        """Keep impacts, trips of the watchdog, pushes and faults, which are marked."""
+        self._events.extend(e for e in events if e.kind in MARKED or FAULT in e.sentence)
 
     def draw(self) -> None:
         """Send the samples of the last seconds."""

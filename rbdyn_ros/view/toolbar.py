@@ -28,15 +28,11 @@ class Toolbar:
         self._events: deque[Event] = deque(maxlen=SHOWN)
         self._written: dict[str, str] = {}
         self._words = gui.add_html("")
-        can = source.capabilities
-        self._run_button: Any = None
-        self._slider: Any = None
         self._is_recording = False
         self._events_html: Any = None
-        if can.run or can.step or can.reset:
-            self._add_time(gui)
-        if can.seek:
-            self._add_slider(gui)
+        self._run_button = self._add_run(gui)
+        self._add_steps(gui)
+        self._slider = self._add_slider(gui) if source.capabilities.seek else None
         self._add_keeping(gui)
 
     def draw(self, state: SceneState | None) -> None:
@@ -44,9 +40,8 @@ class Toolbar:
         self._write("words", self._words, "content", words(self._source.title, state))
         if state is None:
             return
-        if self._run_button is not None:
-            is_playing = state.status.startswith("playing")
-            self._write("run", self._run_button, "label", "Pause" if is_playing else "Play")
+        is_playing = state.status.startswith("playing")
+        self._write("run", self._run_button, "label", "Pause" if is_playing else "Play")
         if self._slider is not None and abs(self._slider.value - state.time) > self._slider.step:
             self._slider.value = min(max(state.time, self._slider.min), self._slider.max)
 
@@ -73,57 +68,57 @@ class Toolbar:
 
     # buttons
 
-    def _add_time(self, gui: viser.GuiApi) -> None:
-        source, can = self._source, self._source.capabilities
-        if can.run:
-            self._run_button = gui.add_button("Pause", hint="Let time stand still, or run.")
+    def _add_run(self, gui: viser.GuiApi) -> Any:
+        """The button that lets time stand still or run."""
+        source = self._source
+        button = gui.add_button("Pause", hint="Let time stand still, or run.")
 
-            @self._run_button.on_click
-            def _(event: viser.GuiEvent) -> None:
-                state = source.latest()
-                is_playing = state is not None and state.status.startswith("playing")
-                refusal = source.pause() if is_playing else source.resume()
-                self._refuse(event.client, "Time", refusal)
+        @button.on_click
+        def _(event: viser.GuiEvent) -> None:
+            state = source.latest()
+            is_playing = state is not None and state.status.startswith("playing")
+            refusal = source.pause() if is_playing else source.resume()
+            self._refuse(event.client, "Time", refusal)
 
-        actions = {"Step": (can.step, source.step), "Reset": (can.reset, source.reset)}
-        names = [name for name, (is_there, _) in actions.items() if is_there]
-        if names:
-            group = gui.add_button_group("Time", names, hint="One tick; back to the start.")
+        return button
 
-            @group.on_click
-            def _(event: viser.GuiEvent) -> None:
-                _, action = actions[event.target.value]
-                self._refuse(event.client, event.target.value, action())
+    def _add_steps(self, gui: viser.GuiApi) -> None:
+        """Single ticks, the way back, and the rate; what the source cannot do it says itself."""
+        source = self._source
+        actions = {"Step": lambda: source.step(), "Reset": lambda: source.reset()}
+        group = gui.add_button_group("Time", tuple(actions), hint="One tick; back to the start.")
 
-        if can.rate:
-            rates = gui.add_dropdown(
-                "Rate", RATES, initial_value="1", hint="Simulated seconds per second."
-            )
+        @group.on_click
+        def _(event: viser.GuiEvent) -> None:
+            name = event.target.value
+            self._refuse(event.client, name, actions[name]())
 
-            @rates.on_update
-            def _(event: viser.GuiEvent) -> None:
-                if event.client is not None:
-                    refusal = source.set_rate(float(event.target.value))
-                    self._refuse(event.client, "Rate", refusal)
+        hint = "Simulated seconds per second."
+        rates = gui.add_dropdown("Rate", RATES, initial_value="1", hint=hint)
 
-    def _add_slider(self, gui: viser.GuiApi) -> None:
+        @rates.on_update
+        def _(event: viser.GuiEvent) -> None:
+            if event.client is not None:
+                self._refuse(event.client, "Rate", source.set_rate(float(event.target.value)))
+
+    def _add_slider(self, gui: viser.GuiApi) -> Any:
+        """The time of a recording."""
         first, last = self._source.span
         step = max(1e-3, (last - first) / 1000.0)
-        self._slider = gui.add_slider("Time [s]", first, max(last, first + step), step, first)
+        slider = gui.add_slider("Time [s]", first, max(last, first + step), step, first)
 
-        @self._slider.on_update
+        @slider.on_update
         def _(event: viser.GuiEvent) -> None:
             if event.client is not None:
                 self._refuse(event.client, "Time", self._source.seek(event.target.value))
 
+        return slider
+
     def _add_keeping(self, gui: viser.GuiApi) -> None:
         """Recording, picture, parameters as YAML."""
-        can = self._source.capabilities
-        names = ["Record"] if can.record else []
-        names += ["Picture"] + (["YAML"] if can.export else [])
         hint = "Record every tick to a file; save the picture; the present state as parameters."
-        group = gui.add_button_group("Save", names, hint=hint)
         actions = {"Record": self._record, "Picture": _save_picture, "YAML": self._show_yaml}
+        group = gui.add_button_group("Save", tuple(actions), hint=hint)
 
         @group.on_click
         def _(event: viser.GuiEvent) -> None:
@@ -148,6 +143,9 @@ class Toolbar:
 
     def _show_yaml(self, client: viser.ClientHandle) -> None:
         text = self._source.yaml()
+        if not text:
+            self._refuse(client, "YAML", "there are no parameters here that could be saved")
+            return
         with client.gui.add_modal("State and parameters") as modal:
             client.gui.add_markdown(f"```yaml\n{text}\n```")
             save, done = client.gui.add_button("Save as file"), client.gui.add_button("Close")
