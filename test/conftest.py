@@ -16,6 +16,7 @@ REAL_TIME = (
     "cli",
     "launch",
     "ros",
+    "view",
     "wire",
 )  # folders of tests that start nodes and other processes
 

@@ -1,8 +1,9 @@
 """The simulation in the same process, without ROS, as a source of the live view.
 
-The plant runs in the thread of `simulation.runner.Runner`, and the law answers there each state
-that it publishes. The view asks for a state by a flag, which the next tick answers: nobody waits,
-and what nobody asks for is never made.
+The plant runs in the thread of `simulation.runner.Runner`, in lockstep with the law, which answers
+there each state that it publishes: a machine that is busy slows time down and changes nothing
+else. The view asks for a state by a flag, which the next tick answers: nobody waits, and what
+nobody asks for is never made.
 """
 
 import io
@@ -115,7 +116,7 @@ class OfflineLoop(scene.Source):
     def set_point(self, x: float, y: float) -> str:
         """Send the cart there."""
         self._reference = np.array((x, y))
-        self._built.values["reference"] = (x, y)
+        self._remember("reference", (x, y))
         self._log.add(self._runner.plant.time, scene.PARAMETER, f"set point ({x:.2f}, {y:.2f}) m")
         return ""
 
@@ -147,7 +148,7 @@ class OfflineLoop(scene.Source):
         """Simulate `factor` seconds per second."""
         if not RATES[0] <= factor <= RATES[1]:
             return f"the rate is {factor:g}; it must be from {RATES[0]:g} to {RATES[1]:g}"
-        self._built.values["real_time_factor"] = float(factor)
+        self._remember("real_time_factor", float(factor))
         self._runner.pace = self._runner.pace._replace(real_time_factor=float(factor))
         return ""
 
@@ -188,17 +189,22 @@ class OfflineLoop(scene.Source):
         if refusal := warm_up(made):
             raise ValueError(f"the first tick fails: {refusal}")
         _warm_up_law(built)
-        runner = Runner(made, config._replace(start="paused"), self._prepare, lambda status: None)
+        runner = Runner(made, config, self._prepare, lambda status: None)
         self._chosen, self._built, self._runner = chosen, built, runner
         self._controls = selection.controls(chosen, built)
         self._reference = np.array(built.values["reference"])
-        self._answered, self._force = -1, (0.0, 0.0)
-        self._is_pushed, self._impacts, self._trips, self._status = False, 0, 0, ""
+        self._answered, self._is_pushed, self._impacts, self._status = -1, False, 0, ""
         self._instants: deque[tuple[float, float]] = deque(maxlen=WINDOW)
         if plant:
             runner.plant.steps = round(plant.time * 1e9 / made.step_ns)
             runner.plant.reset(State(plant.time, plant.q.copy(), plant.v.copy()))
         runner.begin()
+
+    def _remember(self, name: str, value: Any) -> None:
+        """Keep a value that is changed in the running loop, for the next one."""
+        self._built.values[name] = value
+        changed = dict(self._chosen.changed) | {name: value}
+        self._chosen = self._chosen._replace(changed=tuple(changed.items()))
 
     def _rebuild(self, chosen: Selection, keeps_state: bool) -> None:
         """Go on with another loop. ValueError, and the old one goes on."""
@@ -254,21 +260,21 @@ class OfflineLoop(scene.Source):
         return lambda: self._answer(runner)
 
     def _answer(self, runner: Runner) -> None:
-        """Let the law answer a state that is new, and renew its command."""
+        """Let the law answer a state that is new."""
         runner.mark_published()
         stamp, loop = runner.signals.expected_stamp, self._built.loop
-        if stamp != self._answered:
-            seen, plant = runner.signals.measurement, runner.plant
-            q, v = (np.array(seen.q), np.array(seen.v)) if seen else (plant.q, plant.v)
-            state = State(1e-9 * (stamp - EPOCH_NS), q.copy(), v.copy())
-            try:
-                force = answer(loop.law, state.t, state, self._reference, f"the law {loop.name}")
-            except Misbehaved as error:
-                runner.fail(str(error))
-                return
-            self._force = tuple(force.tolist())
+        if stamp == self._answered:
+            return
+        seen, plant = runner.signals.measurement, runner.plant
+        q, v = (np.array(seen.q), np.array(seen.v)) if seen else (plant.q, plant.v)
+        state = State(1e-9 * (stamp - EPOCH_NS), q.copy(), v.copy())
+        try:
+            force = answer(loop.law, state.t, state, self._reference, f"the law {loop.name}")
+        except Misbehaved as error:
+            runner.fail(str(error))
+            return
         self._answered = stamp
-        runner.command(Command(self._force, stamp, time.monotonic()))
+        runner.command(Command(tuple(force.tolist()), stamp, time.monotonic()))
 
     def _snapshot(self, runner: Runner) -> SceneState:
         """The plant as it is shown."""
@@ -317,10 +323,6 @@ class OfflineLoop(scene.Source):
         found, status = [], runner.status
         if status.startswith(FAULT):
             found.append(Problem(status, "Press Reset, and change what led here."))
-        if runner.statistics.watchdog_expired:
-            reaction = runner.pace.watchdog.reaction
-            what = f"The newest command is older than the watchdog allows: {reaction}."
-            found.append(Problem(what, "Lower the delay or the loss of faults.command.", False))
         if self._instants and self._instants[-1][0] - self._instants[0][0] > 0.3:
             asked, measured = runner.pace.real_time_factor, self._factor(runner.plant.time, status)
             if measured < SLOW * asked:
@@ -333,13 +335,10 @@ class OfflineLoop(scene.Source):
         return tuple(found)
 
     def _report(self, runner: Runner) -> None:
-        """Write impacts, watchdog trips and changes of the status down as events."""
+        """Write impacts and changes of the status down as events."""
         plant, log = runner.plant, self._log
         if plant.contact is not None:
             self._impacts = _impacts(plant, self._impacts, log)
-        if runner.statistics.watchdog_trips > self._trips:
-            log.add(plant.time, scene.WATCHDOG, "the watchdog gave the last command up")
-        self._trips = runner.statistics.watchdog_trips
         if runner.status != self._status and self._status:
             log.add(plant.time, scene.STATUS, runner.status)
         self._status = runner.status

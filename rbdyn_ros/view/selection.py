@@ -29,8 +29,7 @@ from rbdyn_ros.view.scene import Control
 
 NONE = "none"  # instead of a scenario
 HISTORY = 600.0  # [s] the longest recording
-_OF_LOOP = ("real_time_factor", "watchdog.timeout", "watchdog.reaction", "watchdog.ramp_time")
-LOOP = tuple(p for p in SIMULATOR if p.name in _OF_LOOP)
+LOOP = tuple(p for p in SIMULATOR if p.name == "real_time_factor")
 _PERIOD = tuple(p for p in CONTROLLER if p.name in ("period", "reference"))
 _ANEW = ("period", "integrator.name", "integrator.composition", "integrator.step")
 
@@ -95,6 +94,7 @@ def build(selection: Selection) -> Built:
     values = offline_values(files, selection.overrides, more, given)
     values = {p.name: p.default for p in SIMULATOR} | values | dict(selection.changed)
     values |= {"rates.state": 1.0 / values["period"], "history.duration": HISTORY}
+    values |= {"lockstep.enabled": True, "start": "paused"}
     named = (OBSTACLES, *obstacles.table(values["obstacles"]))
     shown = (*PLANT, *CONTACT, *named, *INTEGRATOR, *INITIAL, *INPUT, *more)
     table = {p.name: p for p in shown}
@@ -119,7 +119,7 @@ def controls(selection: Selection, built: Built) -> tuple[Control, ...]:
     )
     own = f"{built.loop.name}."
     groups = {
-        "Simulation": (*INTEGRATOR, *(p for p in _PERIOD if p.name == "period"), *LOOP[1:]),
+        "Simulation": (*INTEGRATOR, *(p for p in _PERIOD if p.name == "period")),
         "Plant": PLANT,
         "Contacts": CONTACT,
         "Obstacles": tuple(p for p in built.table.values() if p.name.startswith("obstacle.")),

@@ -62,6 +62,7 @@ def test_a_push_acts_at_its_point_and_ends_by_itself(loop):
 def test_a_change_in_the_middle_keeps_the_state_and_the_time(loop):
     loop.set_point(0.2, 0.0)
     time.sleep(0.5)
+    loop.set_rate(0.8)
     before = now(loop)
     assert before.cart_velocity[0] != 0.0
     assert loop.set_control("law", "pd") == ""
@@ -69,7 +70,39 @@ def test_a_change_in_the_middle_keeps_the_state_and_the_time(loop):
     after = now(loop)
     assert after.time >= before.time
     assert math.dist(after.cart, before.cart) < 0.2
+    assert after.set_point == (0.2, 0.0)
+    assert values(loop)["law"] == "pd"
     assert loop.set_control("law", "lqr") == ""
+    loop.set_rate(1.0)
+
+
+def test_a_machine_that_is_busy_slows_time_down_and_changes_nothing_else(tmp_path):
+    """A law that takes long is answered late by the clock, never with another force."""
+    law = tmp_path / "slow.py"
+    law.write_text(
+        "import time\nfrom rbdyn_ros.control.laws import lqr\nOptions = lqr.Options\n"
+        "class Law:\n"
+        "    def __init__(self, law): self.law, self.calls = law, 0\n"
+        "    def reset(self): self.law.reset()\n"
+        "    def command(self, t, state, reference):\n"
+        "        self.calls += 1\n"
+        "        if self.calls % 40 == 0 and t > 0.01: time.sleep(0.2)\n"
+        "        return self.law.command(t, state, reference)\n"
+        "def design(model, params, options): return Law(lqr.design(model, params, options))\n"
+    )
+    half = 0.5 * 0.2
+    lean = f"initial.orientation=[{math.cos(half)!r}, 0, {math.sin(half)!r}, 0]"
+    slow = OfflineLoop(Selection(law=str(law), overrides=(assignment(lean),)))
+    slow.start_recording()
+    time.sleep(4.0)
+    slow.pause()
+    _, content = slow.stop_recording()
+    slow.close()
+    (tmp_path / "run.csv").write_bytes(content)
+    table = read(tmp_path / "run.csv")
+    force = np.column_stack((table["Fx"], table["Fy"]))[1:-1]
+    assert len(force) > 200
+    assert (np.abs(force[:, 0]) > 0.0).all()  # a command that was given up would be zero
 
 
 def test_what_is_refused_changes_nothing(loop):
