@@ -121,7 +121,8 @@ def test_the_rate_is_kept(loop):
     first, begun = now(loop).time, time.monotonic()
     time.sleep(1.0)
     passed = now(loop).time - first
-    assert passed == pytest.approx(0.5 * (time.monotonic() - begun), rel=0.25)
+    asked = 0.5 * (time.monotonic() - begun)
+    assert 0.3 * asked < passed < 1.15 * asked  # a busy machine may be slower, none is faster
     loop.set_rate(1.0)
 
 
