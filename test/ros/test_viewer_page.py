@@ -1,0 +1,63 @@
+"""The viewer node before a browser: a hand at the page moves what is behind the topics."""
+
+import io
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
+pytest.importorskip("viser", reason="viser is not installed: pip install 'rbdyn_ros[view]'")
+
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
+from view_browser import browser, free_port, opened, until  # noqa: E402
+
+__all__ = ["browser"]
+QUICK = ("-p", "rates.state:=100.0", "-p", "start:=immediately")
+
+
+def orange(tab) -> np.ndarray:
+    """Where the picture has the color of the rod, from above, (n, 2) x and y [px]."""
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(tab.screenshot())).convert("RGB")
+    r, g, b = np.moveaxis(np.asarray(picture, int), 2, 0)
+    y, x = np.nonzero((r > 120) & (r - g > 40) & (r - b > 70))
+    return np.column_stack((x, y))[x < 0.48 * picture.width]
+
+
+def test_a_drag_in_the_browser_is_a_wrench_and_the_simulators_death_is_said(graph, browser):
+    port = free_port()
+    simulator, _ = graph.process("simulator", *QUICK), graph.process("controller", *QUICK)
+    words = (f"port:={port}", "rate:=20.0", "shadows:=false")
+    graph.process("viewer", *(word for setting in words for word in ("-p", setting)))
+    heard = graph.listen(WrenchStamped, "wrench/disturbance")
+    graph.until(lambda: heard and "the live view is at" in graph.log("viewer"))
+    tab = opened(browser, f"http://127.0.0.1:{port}")
+    tab.wait_for_selector("text=playing")
+    assert tab.errors == []
+    graph.until(lambda: len(orange(tab)) > 100)
+    pixels = orange(tab)
+    y = pixels[len(pixels) // 5, 1]
+    x, y = float(np.median(pixels[pixels[:, 1] == y, 0])), float(y)  # the middle of the rod
+    tab.mouse.move(x, y)
+    tab.mouse.down()
+    tab.mouse.move(x + 20, y)
+    tab.mouse.move(x + 90, y, steps=4)
+    try:
+        graph.until(lambda: any(abs(m.wrench.force.x) + abs(m.wrench.force.y) for m in heard))
+    finally:
+        tab.mouse.up()
+
+    def at_rest() -> bool:
+        force = heard[-1].wrench.force
+        return not (force.x or force.y or force.z)
+
+    graph.until(at_rest)
+    simulator.kill()
+    killed = time.monotonic()
+    tab.wait_for_selector("text=its last state is")
+    assert time.monotonic() - killed < 2.0
+    assert until(lambda: "look at its log" in tab.content())
