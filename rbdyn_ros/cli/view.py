@@ -54,9 +54,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how far the rod leans at the start; default 10, or what the scenario or the "
         "parameters say",
     )
-    many = dict(action="append", default=[])
-    option("--params-file", metavar="F", help="parameters, ROS YAML; may be repeated", **many)
-    option("--set", metavar="NAME=VALUE", help="one parameter; may be repeated", **many)
+    option(
+        "--params-file",
+        metavar="F",
+        action="append",
+        default=[],
+        help="parameters, ROS YAML; may be repeated",
+    )
+    option(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="one parameter; may be repeated",
+    )
     for word, name in _SHORT.items():
         option(f"--{word}", metavar="VALUE", help=f"short for --set {name}=VALUE")
     option("--port", metavar="N", help="where the page is served; default 8080, or the next free")

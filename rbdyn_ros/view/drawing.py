@@ -90,7 +90,9 @@ class Drawing:
         self._solids: list[Any] = []
         self._ghost: list[Any] = []
         self._tips: deque[tuple[float, Vector]] = deque(maxlen=TRAIL_POINTS)
-        self.on_rod: Callable[[Any], None] = lambda rod: None  # called with every new rod
+        self.on_rod: Callable[[Any], None] = lambda part: (
+            None
+        )  # called with each new part of a rod
 
     def draw(
         self, state: SceneState, ghost: SceneState | None, look: Look, spring: Spring | None
@@ -136,13 +138,14 @@ class Drawing:
             if self.rod is not None:
                 self.rod.remove()
             self.rod = self._rod("/pendulum/rod", shape, None)
-            scene.add_icosphere(
+            tip = scene.add_icosphere(
                 "/pendulum/tip",
                 1.6 * max(shape.rod_radius, _THINNEST),
                 ORANGE,
                 position=(0, 0, shape.rod_length),
             )
-            self.on_rod(self.rod)
+            for part in (self.rod, tip):
+                self.on_rod(part)
         if before is None or before.rod_center != shape.rod_center:
             center = (0.0, 0.0, shape.rod_center)
             scene.add_icosphere("/pendulum/center_of_mass", 0.045, GREY, position=center)

@@ -135,7 +135,7 @@ class Page:
             self._clicked(event)
 
     def _make_draggable(self, rod: Any) -> None:
-        """Let a new rod be grabbed anywhere along its length."""
+        """Let a new rod, or its tip, be grabbed anywhere."""
 
         @rod.on_drag
         async def _(event: viser.SceneNodeDragEvent) -> None:
