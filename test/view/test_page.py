@@ -107,7 +107,9 @@ def test_a_drag_tilts_the_rod_and_it_recovers(tab, loop, shown):
     pixels = rod(tab)
     x, y = pixels[np.argsort(pixels[:, 1])[3 * len(pixels) // 10]].tolist()
     mouse = tab.mouse
+    mouse.move(x - 1, y)
     mouse.move(x, y)
+    until(lambda: False, limit=2.0)  # until a busy browser knows what is below the pointer
     mouse.down()
     mouse.move(x + 20, y)
 
