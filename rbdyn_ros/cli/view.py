@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rbdyn_ros.optional import library
-from rbdyn_ros.parameters.command_line import number, parameter_files, voice
+from rbdyn_ros.parameters.command_line import add_options, number, parameter_files, voice
 from rbdyn_ros.parameters.viewer import VIEWER
 from rbdyn_ros.parameters.yaml_file import Override, assignment
 from rbdyn_ros.schema import Parameter
@@ -54,19 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how far the rod leans at the start; default 10, or what the scenario or the "
         "parameters say",
     )
-    option(
-        "--params-file",
-        metavar="F",
-        action="append",
-        default=[],
-        help="parameters, ROS YAML; may be repeated",
-    )
-    option(
-        "--set",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="one parameter; may be repeated",
+    add_options(
+        parser,
+        ("--params-file", "F ...", "parameters, ROS YAML; may be repeated"),
+        ("--set", "NAME=VALUE ...", "one parameter; may be repeated"),
     )
     for word, name in _SHORT.items():
         option(f"--{word}", metavar="VALUE", help=f"short for --set {name}=VALUE")

@@ -76,9 +76,14 @@ def variances(faults: Faults) -> tuple[float, float, float, float, float, float]
     """
     noise, encoder = faults.noise, faults.encoder
     count = 2.0 * math.pi / encoder.gimbal if encoder.gimbal else 0.0
-    rest = noise.cart_velocity, noise.rate, noise.gyroscope, noise.accelerometer
-    cart, angle = variance(noise.cart, encoder.cart), variance(noise.angle, count)
-    return cart, angle, *(variance(deviation) for deviation in rest)
+    return (
+        variance(noise.cart, encoder.cart),
+        variance(noise.angle, count),
+        variance(noise.cart_velocity),
+        variance(noise.rate),
+        variance(noise.gyroscope),
+        variance(noise.accelerometer),
+    )
 
 
 def covariances(

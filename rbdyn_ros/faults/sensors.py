@@ -144,8 +144,10 @@ class Sensors:
     """
 
     def __init__(self, options: Faults, seed: int):
-        blocks = (np.zeros((BLOCK, size)) for size in (10, 1, 6))
-        self.state = SensorState(np.zeros(22), *blocks, np.zeros(8, np.int64), np.zeros(20))
+        draws, freezes, imu_draws = (np.zeros((BLOCK, size)) for size in (10, 1, 6))
+        self.state = SensorState(
+            np.zeros(22), draws, freezes, imu_draws, np.zeros(8, np.int64), np.zeros(20)
+        )
         self.become(options)
         self.restart(seed)
         self._out, three = np.zeros((1, STATE)), (0.0, 0.0, 0.0)

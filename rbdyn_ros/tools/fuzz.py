@@ -35,7 +35,7 @@ class Survived(NamedTuple):
     sent: int
     counted: int  # as malformed, of whatever kind
     # datagrams, ours of every kind, that the system dropped because the bridge's socket was full
-    dropped_datagrams: int
+    dropped: int
     counts: dict  # reason -> how many
     commands: int  # on cart/command meanwhile: there must be none
     alive: bool  # the process is the same as before

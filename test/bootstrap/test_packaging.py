@@ -34,9 +34,13 @@ LIBRARIES = {
     "transforms3d": ("python3-transforms3d", "transforms3d"),
     "yaml": ("python3-yaml", "pyyaml"),
 }
+BROUGHT = {"llvmlite": "numba", "PIL": "matplotlib"}  # what others depend on themselves
 # What may be imported although no package.xml names it: guarded where it is used, absent without
 # harm.
-OPTIONAL = {"cobs", "dask", "distributed", "mujoco", "osqp", "pyarrow", "simulation_interfaces"}
+OPTIONAL = {
+    *("cobs", "dask", "distributed", "mujoco", "osqp", "pyarrow", "simulation_interfaces"),
+    "viser",
+}
 
 
 def call_of_setup():
@@ -58,6 +62,7 @@ def imported(folder):
                 names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 names.add(node.module.split(".")[0])
+    names = {BROUGHT.get(name, name) for name in names}
     return names - set(sys.stdlib_module_names) - {"rbdyn_ros"} - OPTIONAL
 
 
