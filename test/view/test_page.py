@@ -104,20 +104,19 @@ def test_the_rod_is_seen_standing(tab, loop):
 
 def test_a_drag_tilts_the_rod_and_it_recovers(tab, loop, shown):
     shown[1].options["grab.force_limit"] = 0.6  # [N] that the law stands for as long as it lasts
-    pixels = rod(tab)
-    x, y = pixels[np.argsort(pixels[:, 1])[3 * len(pixels) // 10]].tolist()
     mouse = tab.mouse
-    mouse.move(x - 1, y)
-    mouse.move(x, y)
-    until(lambda: False, limit=2.0)  # until a busy browser knows what is below the pointer
-    mouse.down()
-    mouse.move(x + 20, y)
 
     def is_pulled() -> bool:
-        """After another move: a browser that is busy may take the first ones for one."""
-        mouse.move(x + 90, y, steps=2)
-        mouse.move(x + 80, y)
-        return now(loop).tilt > TILT
+        """After another press, as long as a busy browser has not taken one for a drag."""
+        if shown[1]._grab is None:
+            mouse.up()
+            pixels = rod(tab)
+            x, y = pixels[np.argsort(pixels[:, 1])[3 * len(pixels) // 10]].tolist()
+            mouse.move(x, y)
+            mouse.down()
+            mouse.move(x + 20, y)
+            mouse.move(x + 80, y, steps=3)
+        return until(lambda: now(loop).tilt > TILT, limit=4.0)
 
     try:
         assert until(is_pulled)
