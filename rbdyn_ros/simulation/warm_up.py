@@ -2,6 +2,7 @@
 never does so in a running loop.
 """
 
+from rbdyn_ros.faults.covariance import covariances
 from rbdyn_ros.faults.options import Faults, Noise
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.simulation.command import CommandQueue
@@ -10,6 +11,7 @@ from rbdyn_ros.simulation.plant import Plant, Setup
 from rbdyn_ros.simulation.signals import PlantSignals
 
 _NOISY = Faults(noise=Noise(*(1.0 for _ in Noise._fields)))
+_AXES = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
 def warm_up(setup: Setup) -> str:
@@ -22,6 +24,7 @@ def warm_up(setup: Setup) -> str:
     )  # as a push in the rod's axes, or a click, asks for it
     failure = copy.tick((0.0, 0.0))
     PlantSignals(copy, FaultPipeline(_NOISY, 0, 1.0), CommandQueue())
+    covariances(_NOISY, (0.0, 0.0, 0.0), _AXES, (0.0, 0.0, 0.0))
     NativeLoop(steady()).warm_up(copy)
     copy.steps = 0
     copy.reset()

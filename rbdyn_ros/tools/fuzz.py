@@ -50,7 +50,7 @@ class Survived(NamedTuple):
             self.alive
             and self.answered
             and self.commands == 0
-            and self.counted <= self.sent <= self.counted + self.dropped_datagrams
+            and self.counted <= self.sent <= self.counted + self.dropped
         )
 
 
