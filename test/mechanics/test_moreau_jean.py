@@ -8,6 +8,7 @@ import pytest
 
 from rbdyn_ros.experiments import scenes
 from rbdyn_ros.geometry import quaternion
+from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import moreau_jean, scene, shapes
 from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
@@ -70,6 +71,21 @@ def boxes():
     return scene.build(scene.Scene(parts, geoms=geoms, contacts=contacts))
 
 
+FEET = [(0.1 * x, 0.05 * y, -0.2) for x in (-1, 1) for y in (-1, 1)]
+
+
+def train(count=3, mu=0.3):
+    """Boxes in a row that slide on four corners each, with ball joints between neighbors."""
+    half = np.array([0.1, 0.05, 0.2])
+    bodies = rigid_bodies.build([1.0] * count, [(np.sum(half**2) - half**2) / 3.0] * count)
+    q = rigid_bodies.configuration(bodies, [(0.3 * i, 0.0, 0.2) for i in range(count)])
+    v = rigid_bodies.motion(bodies, [(0.5, 0.1, 0.0)] * count, np.zeros((count, 3)))
+    end = (0.15, 0.0, 0.1)
+    links = [joints.ball_joint(i, (-0.15, 0.0, 0.1), i - 1, end) for i in range(1, count)]
+    feet = pairs.build(count, *(pairs.corner(i, p, mu=mu) for i in range(count) for p in FEET))
+    return models.build(bodies, q, v, joints.assembled(count, *links), feet)
+
+
 @pytest.mark.parametrize(
     "make, h, steps, linearised",
     [
@@ -79,6 +95,7 @@ def boxes():
         (top, 1e-2, 50, False),
         (cart, 5e-3, 40, False),
         (boxes, 5e-3, 20, False),
+        (train, 5e-3, 5, False),
     ],
 )
 def test_it_is_the_general_scheme(make, h, steps, linearised):
@@ -210,3 +227,27 @@ def test_contacts_of_a_jointed_body_obey_their_law_with_the_joint_reacting():
             assert force[0] * u[0] + force[1] * u[1] == pytest.approx(
                 -0.3 * normal * speed, abs=1e-11
             )
+
+
+@pytest.mark.parametrize("count, mu, factors", [(3, 0.3, 10.0), (6, 0.3, 10.0), (4, 0.8, 20.0)])
+def test_more_than_eight_contacts_of_jointed_bodies_obey_their_law(count, mu, factors):
+    """Impulses and joints by the augmented Lagrangian, which stops at the round-off of sigma u:
+    law, dissipation and balance, with the velocities after the impulses.
+    """
+    one, h, n = train(count, mu), 1e-3, 50
+    for _ in range(n):
+        before = moreau_jean.velocities(one)
+        assert moreau_jean.advance(one, h, 1) == 1, moreau_jean.failure(one)
+        after, P = moreau_jean.velocities(one), models.contact_impulses(one).reshape(count, 4, 4)
+        gained = (after - before)[:, :3].sum(axis=0) - h * count * one.bodies.gravity
+        assert P[..., 1:].sum(axis=(0, 1)) == pytest.approx(gained, abs=1e-11)
+        for body, q in enumerate(models.places(one)):
+            R, (v, w) = quaternion.to_matrix(q[3:]), after[body].reshape(2, 3)
+            for p, (normal, *force) in zip(FEET, P[body]):
+                u, slides = v + R @ np.cross(w, p), np.hypot(force[0], force[1])
+                assert normal >= 0.0 and slides <= mu * normal + 1e-11
+                assert u[2] * normal == pytest.approx(0.0, abs=1e-11)
+                lost = mu * normal * np.hypot(u[0], u[1])
+                assert force[0] * u[0] + force[1] * u[1] == pytest.approx(-lost, abs=1e-11)
+    counters = models.part(one, "counters")
+    assert counters[c.FACTORS, 0] < factors * n

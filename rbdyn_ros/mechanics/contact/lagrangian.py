@@ -17,12 +17,14 @@ from rbdyn_ros.mechanics import arena, joints, skyline, smooth
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.contact.pairs import velocity
-from rbdyn_ros.mechanics.solvers.fc3d import projected
+from rbdyn_ros.mechanics.solvers.fc3d import projected, projection_gradient
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK, TAKE_OFF
 from rbdyn_ros.mechanics.turn import product
 
 ROUND_OFF = 1e-12  # of the impulses, relative
 EXACT = 1e-15  # of the impulses, relative: what Newton's method goes on to while that is cheap
+NOISE = 3e-16  # of x, where r = x + sigma z cancels: what a residual falls to
+NEAR = 1e-4  # of the impulses: residuals below may be round-off
 SIGMA, GROWTH, LARGEST_SIGMA = 1e4, 10.0, 1e5
 OUTER, INNER, SLOW = 60, 12, 0.3
 SOFT_SIGMA, STRIDE, LONGEST, ROUNDS, ALTERNATIONS = 1e2, 4.0, 64.0, 100, 40
@@ -57,32 +59,6 @@ def augmented(m, pairs, k, sigma):
     u = vec.add(get(pairs, k, c.U), velocity(m, k))
     x = vec.axpy(-sigma, (u[0] + pairs[k, c.U_S], u[1], u[2]), get(pairs, k, c.LA))
     return x, projected(x, pairs[k, c.MU])
-
-
-@inlined
-def projection_gradient(x, mu):
-    """The symmetric gradient of the projection of x on K_mu."""
-    T = sqrt(x[1] * x[1] + x[2] * x[2])
-    if T <= mu * x[0]:
-        return (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-    if mu * T <= -x[0]:
-        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    i = 1.0 / (1.0 + mu * mu)
-    cosine, sine = x[1] / T, x[2] / T
-    across, along = mu * i * (x[0] + mu * T) / T, mu * mu * i
-    return (
-        (i, mu * i * cosine, mu * i * sine),
-        (
-            mu * i * cosine,
-            along * cosine * cosine + across * sine * sine,
-            (along - across) * cosine * sine,
-        ),
-        (
-            mu * i * sine,
-            (along - across) * cosine * sine,
-            along * sine * sine + across * cosine * cosine,
-        ),
-    )
 
 
 @part
@@ -258,13 +234,18 @@ def newton(m, tolerance, scale):
     last, is_start = FAILED, scale == SIGMA
     fresh = is_start and count[c.FRESH] == count[c.ACTIVE]
     for outer in range(OUTER):
-        size, before, found = 0.0, FAILED, False
+        before, before_last, found, is_noise, noise = FAILED, FAILED, False, False, 0.0
         for _ in range(INNER):
             size, left = newton_system(m, scale, PROJECTED_AGAIN)
             small = 1e-14 * size if not is_start or left > 0.1 * before else EXACT * size
             found = left <= 0.1 * tolerance + small
-            if found:
+            if not found and left <= NEAR * size and (outer > 0 or left > 0.1 * before_last):
+                noise = round_off(m, scale)
+                is_noise = left <= noise or 0.3 * before_last < left <= 30.0 * noise
+            if found or is_noise:
+                found = True
                 break
+            before_last = left
             if is_start and fresh and left <= 0.1 * before:  # the factors of the last matrix do
                 skyline.solve_again(m)
                 before = left
@@ -280,12 +261,16 @@ def newton(m, tolerance, scale):
         if not moved < FAILED:
             break
         is_close = moved <= tolerance + ROUND_OFF * size
-        if found and (moved <= tolerance + EXACT * size or is_close and moved > SLOW * last):
+        is_coarse = is_noise and noise > tolerance and scale > SOFT_SIGMA
+        is_settled = moved <= tolerance + EXACT * size or is_close and moved > SLOW * last
+        if found and is_settled and not is_coarse:
             count[c.FRESH] = count[c.ACTIVE] if fresh and scale == SIGMA else 0
             return True
         if not found and outer >= 3:
             break
-        if moved > SLOW * last or not is_start:
+        if is_coarse:
+            scale, fresh = 0.1 * scale, False
+        elif not is_noise and (moved > SLOW * last or not is_start):
             scale, fresh = min(GROWTH * scale, LARGEST_SIGMA), False
         last = moved
     count[c.FRESH] = 0
@@ -364,6 +349,17 @@ def newton_system(m, scale, what):
                 )
             left += abs(y[o]) * bodies[i, c.IM + k] + abs(y[o + 3]) * bodies[i, c.IJ + k]
     return size, left
+
+
+@part
+def round_off(m, scale):
+    """What cancels in r = x + sigma z leaves this of a right side, as a velocity."""
+    pairs, active, size = arena.pairs(m), arena.active(m), 0.0
+    for at in range(arena.counters(m)[c.ACTIVE]):
+        k = active[at]
+        x, _ = augmented(m, pairs, k, scale / pairs[k, c.W_OWN])
+        size += pairs[k, c.W_OWN] * vec.size(x)
+    return NOISE * size
 
 
 @inlined

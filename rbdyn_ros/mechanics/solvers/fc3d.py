@@ -86,6 +86,32 @@ def projected(x, mu):
 
 
 @inlined
+def projection_gradient(x, mu):
+    """The symmetric gradient of the projection of x on K_mu."""
+    T = (x[1] * x[1] + x[2] * x[2]) ** 0.5
+    if T <= mu * x[0]:
+        return (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+    if mu * T <= -x[0]:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    i = 1.0 / (1.0 + mu * mu)
+    cosine, sine = x[1] / T, x[2] / T
+    across, along = mu * i * (x[0] + mu * T) / T, mu * mu * i
+    return (
+        (i, mu * i * cosine, mu * i * sine),
+        (
+            mu * i * cosine,
+            along * cosine * cosine + across * sine * sine,
+            (along - across) * cosine * sine,
+        ),
+        (
+            mu * i * sine,
+            (along - across) * cosine * sine,
+            along * sine * sine + across * cosine * cosine,
+        ),
+    )
+
+
+@inlined
 def natural(r, u, mu, w):
     """w (r - proj_K(r - (u + mu |u_T| e_N)/w)), zero exactly at a solution; w [1/kg] makes it a
     velocity.
