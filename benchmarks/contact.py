@@ -4,8 +4,8 @@ same rod, cart and floor.
     python benchmarks/contact.py [--json FILE] [--quick]
 
 `open, far` and `open, near` are the falling pendulum with floor, rail ends and a sphere, metres or
-centimetres away; `resting` and `sliding` have the tip on the floor. Rounds of all cases follow
-each other, so that each sees the same clock and the same neighbours; the ratios are medians over
+centimeters away; `resting` and `sliding` have the tip on the floor. Rounds of all cases follow
+each other, so that each sees the same clock and the same neighbors; the ratios are medians over
 the rounds. Nothing is compiled while the clock runs.
 """
 

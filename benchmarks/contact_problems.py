@@ -26,7 +26,7 @@ class Heap:
 
     def touch(self, upper, arm_upper, lower=None, arm_lower=None, normal=(0.0, 0.0, 1.0)):
         """A contact whose normal points from `lower` (None: the ground) to `upper`; arms from the
-        centres of mass.
+        centers of mass.
         """
         row = np.zeros((3, 6 * self.n))
         frame = orthonormal(normal)

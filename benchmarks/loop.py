@@ -5,7 +5,7 @@ in two, beside rclpy alone.
 
 Each measurement starts the nodes anew, as `ros2 run` does, warms them up, and looks on for a
 while. After each the same is measured of `loop_peer.py`, a loop over the same topics in which
-nobody computes: what that takes, this machine, its system and rclpy take. Neighbours on the
+nobody computes: what that takes, this machine, its system and rclpy take. Neighbors on the
 machine only ever make it worse, so the best of several is the machine's own, and the median tells
 how busy it was. Times of the step thread are its own processor time.
 """

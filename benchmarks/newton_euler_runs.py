@@ -67,7 +67,7 @@ def _run(case: dict) -> tuple:
     """(rows of (q, v), time of a step [us] in a whole run) of balls or rods."""
     make = _rolling if "balls" in case else _chained
     if "balls" in case:
-        options = moreau_jean.options(linearised=True)
+        options = moreau_jean.options(linearized=True)
     else:
         options = moreau_jean.options(tolerance=1e-14)
     rows, bodies = [], make(case)
@@ -105,5 +105,5 @@ def _chained(case: dict) -> model.Model:
     near, far, n = (-0.5, 0.0, 0.0), (0.5, 0.0, 0.0), len(case["rods"])
     links = [joints.ball_joint(i - 1, far, i, near) for i in range(1, n)]
     return _started(
-        case["rods"], joints.assembled(n, joints.nail(0, near, (0.0, 0.0, 0.0)), *links)
+        case["rods"], joints.assemble(n, joints.anchor(0, near, (0.0, 0.0, 0.0)), *links)
     )

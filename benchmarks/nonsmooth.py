@@ -88,7 +88,7 @@ def cases() -> dict:
     for rpm in (358.0, 660.0, 700.0):
         params = cam_follower.Params(rpm)
         (u, v), (c, dc, _) = (
-            cam_follower.lifted(params),
+            cam_follower.initial_state(params),
             cam_follower.motion(cam_follower.rate(params), 0.0),
         )
         forces = cam_follower.cam_force(params, 1e-4 * np.arange(30001))[:, 0].tolist()

@@ -3,7 +3,7 @@
     python benchmarks/step.py [--json FILE] [--quick]
 
 Each measurement of a stepper follows one of mj_step, so that both see the same clock frequency and
-the same neighbours on the machine; the ratio is the median over such pairs. mj_step runs without
+the same neighbors on the machine; the ratio is the median over such pairs. mj_step runs without
 spin, which does not change its time and which it survives. Nothing is compiled while the clock
 runs.
 """

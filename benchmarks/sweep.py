@@ -5,7 +5,7 @@ in the same run.
 
 A step of ours is one of Runge and Kutta's order 4 with its part of the law and of the score; it is
 closed loop. MuJoCo's rollout runs the pendulum open loop, in as many threads, Euler and RK4.
-Rounds alternate, so that both see the same neighbours on the machine; processor time counts what
+Rounds alternate, so that both see the same neighbors on the machine; processor time counts what
 the steps cost, wall time what a person waits. Nothing is compiled while the clock runs.
 """
 

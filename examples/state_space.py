@@ -4,7 +4,7 @@
 
 As a law: `python -m rbdyn_ros simulate --controller examples/state_space.py`. Where the numbers
 come from: the linear model of one axis, e = (x, x', th, th'), is
-`rbdyn_ros.control.linearisation.upright(system)`; near upright, without spin, both axes are alike
+`rbdyn_ros.control.linearization.upright(system)`; near upright, without spin, both axes are alike
 and separate.
 """
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import control
 import numpy as np
 
-from rbdyn_ros.control import linearisation
+from rbdyn_ros.control import linearization
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
 
 
@@ -28,7 +28,7 @@ class Options(NamedTuple):
 
 def plant(system, period: float) -> control.StateSpace:
     """One axis near upright, sampled: force [N] in, e out. `system` is `model.build(params)`."""
-    A, B = linearisation.upright(system)
+    A, B = linearization.upright(system)
     return control.StateSpace(A, B, np.eye(4), np.zeros((4, 1))).sample(period, "zoh")
 
 

@@ -2,13 +2,13 @@
 
 from launch import LaunchDescription
 
-from rbdyn_ros.ros.launching import SWITCH, argument, shared, started
+from rbdyn_ros.ros.launching import SWITCH, argument, launch_node, shared_arguments
 
 
 def generate_launch_description():
     return LaunchDescription(
         [
-            *shared(),
+            *shared_arguments(),
             argument(
                 "controller",
                 "Names the control law, whose options are in "
@@ -18,7 +18,7 @@ def generate_launch_description():
             argument(
                 "use_sim_time", "Makes the nodes follow /clock.", default="true", choices=SWITCH
             ),
-            started(
+            launch_node(
                 "controller",
                 files=("pendulum.yaml", "{controller}.yaml"),
                 parameters={

@@ -11,14 +11,14 @@ from launch.actions import IncludeLaunchDescription
 from launch.substitutions import PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
-from rbdyn_ros.ros.launching import argument, if_is, shared, started
+from rbdyn_ros.ros.launching import argument, if_is, launch_node, shared_arguments
 
 
 def generate_launch_description():
     folder = PathJoinSubstitution([FindPackageShare("rbdyn_ros"), "launch"])
     return LaunchDescription(
         [
-            *shared(),
+            *shared_arguments(),
             argument(
                 "board",
                 "Chooses what the board is: the controller, or the plant.",
@@ -32,7 +32,7 @@ def generate_launch_description():
             ),
             argument("udp_port", "Sets the UDP port of this end."),
             argument("serial_port", "Names the serial device."),
-            started(
+            launch_node(
                 "hil_bridge",
                 files=("pendulum.yaml", "hil.yaml"),
                 parameters={

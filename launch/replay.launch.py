@@ -6,13 +6,19 @@ RViz beside it: `ros2 launch rbdyn_ros display.launch.py`.
 
 from launch import LaunchDescription
 
-from rbdyn_ros.ros.launching import SWITCH, argument, shared, start_conditions, started
+from rbdyn_ros.ros.launching import (
+    SWITCH,
+    argument,
+    launch_node,
+    shared_arguments,
+    start_conditions,
+)
 
 
 def generate_launch_description():
     return LaunchDescription(
         [
-            *shared(),
+            *shared_arguments(),
             *start_conditions(),
             argument("bag", "Names the folder of the bag."),
             argument("rate", "Sets how many recorded seconds are played per second."),
@@ -24,7 +30,7 @@ def generate_launch_description():
                 choices=("", "plant", "all"),
             ),
             argument("start_paused", "Lets time begin at a call of ~/pause.", choices=SWITCH),
-            started(
+            launch_node(
                 "replay",
                 files=("pendulum.yaml",),
                 parameters={

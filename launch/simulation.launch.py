@@ -17,8 +17,8 @@ from rbdyn_ros.ros.launching import (
     existing_file,
     if_given,
     if_is,
+    launch_node,
     only_with,
-    started,
     unless_is,
 )
 
@@ -90,20 +90,20 @@ def generate_launch_description():
             IncludeLaunchDescription(
                 [folder, "/controller.launch.py"], condition=unless_is("plant", "hil")
             ),
-            started(
+            launch_node(
                 "viewer",
                 files=("pendulum.yaml",),
                 parameters={"frame_prefix": "frame_prefix"},
                 condition=IfCondition(LaunchConfiguration("view")),
                 is_essential=False,
             ),
-            started("recorder", condition=IfCondition(LaunchConfiguration("record"))),
-            started(
+            launch_node("recorder", condition=IfCondition(LaunchConfiguration("record"))),
+            launch_node(
                 "monitor",
                 files=("pendulum.yaml",),
                 condition=IfCondition(LaunchConfiguration("monitor")),
             ),
-            started(
+            launch_node(
                 "referee", parameters={"duration": "duration"}, condition=if_given("duration")
             ),
         ]

@@ -2,13 +2,19 @@
 
 from launch import LaunchDescription
 
-from rbdyn_ros.ros.launching import SWITCH, argument, shared, start_conditions, started
+from rbdyn_ros.ros.launching import (
+    SWITCH,
+    argument,
+    launch_node,
+    shared_arguments,
+    start_conditions,
+)
 
 
 def generate_launch_description():
     return LaunchDescription(
         [
-            *shared(),
+            *shared_arguments(),
             *start_conditions(),
             argument(
                 "lockstep",
@@ -29,7 +35,7 @@ def generate_launch_description():
                 "Lets time begin at a call of ~/pause.",
                 choices=SWITCH,
             ),
-            started(
+            launch_node(
                 "simulator",
                 files=("pendulum.yaml", "simulation.yaml"),
                 parameters={

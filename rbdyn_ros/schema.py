@@ -94,7 +94,7 @@ def flat(made: NamedTuple, prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def checked(made: Made, source: str, prefix: str = "") -> Made:
+def check_record(made: Made, source: str, prefix: str = "") -> Made:
     """Return a record that was made in Python, each field in its own type; ValueError for the
     first out of range.
     """
@@ -172,7 +172,7 @@ def check(parameter: Parameter, value: object, source: str) -> Any:
     sentence of the ValueError that a wrong type, a non-finite number, a value out of range or a
     wrong length raises.
     """
-    is_wrong = f"{source}: {parameter.name} is {shown(value, parameter.unit)};"
+    is_wrong = f"{source}: {parameter.name} is {format_value(value, parameter.unit)};"
     coerced = _COERCE[parameter.kind](value)
     if coerced is None or not _allowed(parameter, coerced):
         raise ValueError(f"{is_wrong} it must be {expected(parameter)}")
@@ -199,7 +199,7 @@ def expected(parameter: Parameter) -> str:
     return f"a list of {lengths}{one if parameter.length == (1,) else many}{_range(parameter)}"
 
 
-def shown(value: object, unit: str = "") -> str:
+def format_value(value: object, unit: str = "") -> str:
     """A value as people write it, with its unit, cut where it gets long."""
     if _is_list(value):
         value = list(value)

@@ -20,7 +20,7 @@ _CRASHED = re.compile(
 _FRAME = re.compile(r'  File "(.+)", line (\d+)')
 
 
-def described(error: BaseException, file: str = "") -> str:
+def describe(error: BaseException, file: str = "") -> str:
     """The error as "ZeroDivisionError: division by zero (/home/me/law.py:12)"; `file` as in
     `place`.
     """
@@ -29,11 +29,11 @@ def described(error: BaseException, file: str = "") -> str:
 
 def sentence(error: BaseException) -> str:
     """The error's own words, if it is one of those that carry a sentence: ValueError,
-    RuntimeError, those of this package; else `described`.
+    RuntimeError, those of this package; else `describe`.
     """
     ours = type(error).__module__.partition(".")[0] == __name__.partition(".")[0]
     in_words = ours or isinstance(error, (ValueError, RuntimeError))
-    return str(error) if in_words else described(error)
+    return str(error) if in_words else describe(error)
 
 
 def place(error: BaseException, file: str = "") -> str:

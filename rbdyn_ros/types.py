@@ -160,8 +160,8 @@ class System(NamedTuple):
     cart_free: float  # 1 the cart slides, 0 it is fixed (the pivot of a fixed rod)
     cart_damping: float  # b [N s/m] viscous
     rod_mass: float  # m [kg]
-    center: float  # l [m] joint to centre of mass, along the rod: c = (0, 0, l)
-    inertia: tuple  # (I1, I2, I3) [kg m^2] principal, about the centre of mass, body axes
+    center: float  # l [m] joint to center of mass, along the rod: c = (0, 0, l)
+    inertia: tuple  # (I1, I2, I3) [kg m^2] principal, about the center of mass, body axes
     joint_damping: float  # d [N m s/rad] viscous, isotropic
     gravity: float  # g [m/s^2], along -z
     contacts: Contacts = Contacts()  # what the pendulum can meet

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdyn_ros.schema import Parameter, check, checked, expected, flat, record, shown, spec, table
+from rbdyn_ros.schema import (
+    Parameter,
+    check,
+    check_record,
+    expected,
+    flat,
+    format_value,
+    record,
+    spec,
+    table,
+)
 
 MASS = Parameter("rod.mass", 1.0, "kg", "mass", low=0.0, low_open=True)
 SHARE = Parameter("share", 0.5, "", "a share", low=0.0, high=1.0)
@@ -162,7 +172,7 @@ def test_choices_may_be_found_late():
 
 
 def test_long_values_are_cut():
-    assert len(shown(list(range(1000)))) == 80
+    assert len(format_value(list(range(1000)))) == 80
 
 
 class Motor(NamedTuple):
@@ -222,9 +232,9 @@ def test_values_reach_their_fields():
 
 
 def test_a_record_made_in_python_passes_the_same_check():
-    made = checked(Motor(3, 4.0), "here", "motor.")
+    made = check_record(Motor(3, 4.0), "here", "motor.")
     assert made == (3.0, 4) and list(map(type, made)) == [float, int]
     with pytest.raises(
         ValueError, match="here: motor.gain is 0 N/A; it must be a finite number > 0"
     ):
-        checked(Motor(0), "here", "motor.")
+        check_record(Motor(0), "here", "motor.")

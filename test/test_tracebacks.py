@@ -43,7 +43,7 @@ def test_the_innermost_line_of_the_file_that_was_called(law):
     module, file = law
     error = raised(module.command, -1.0)
     assert tracebacks.place(error) == tracebacks.place(error, str(file)) == f" ({file}:7)"
-    assert tracebacks.described(
+    assert tracebacks.describe(
         error
     ) == f"{type(error).__name__}: {error} ({file}:7)" and not tracebacks.is_own(error)
 

@@ -4,7 +4,7 @@ its columns do not branch.
 Then one instruction moves eight pendulums (or four, or two: what the processor has), and a block
 of `LANES` columns stays in the innermost cache. A column is a lane. Its pendulum ends when it
 pleases; the lane then takes the next start. Columns do not meet: what a lane computes depends on
-its start alone, not on its neighbours nor on how many there are.
+its start alone, not on its neighbors nor on how many there are.
 """
 
 from rbdyn_ros.kernel import inlined, kernel

@@ -104,7 +104,7 @@ class _Cells:
             return total / count
 
     def draw(self, axes, cells: Array, **how):
-        """The cells as coloured rectangles; nan is left out."""
+        """The cells as colored rectangles; nan is left out."""
         return axes.pcolormesh(*self._edges, cells.T, **how)
 
 

@@ -26,7 +26,7 @@ from rbdyn_ros.control import select
 from rbdyn_ros.parameters import yaml_file
 from rbdyn_ros.parameters.shipped import config
 from rbdyn_ros.parameters.yaml_file import Override, read_files
-from rbdyn_ros.schema import Parameter, check, shown
+from rbdyn_ros.schema import Parameter, check, format_value
 from rbdyn_ros.simulation import closed_loop
 
 GRID, VALUES, UNIFORM, NORMAL, CHOICE = "grid", "values", "uniform", "normal", "choice"
@@ -154,7 +154,7 @@ def _of(override: Override) -> list:
         return [_Line(override.name, "", value, override.source)]
     if len(value) != 1 or next(iter(value)) not in WAYS:
         raise ValueError(
-            f"{override.source}: {shown(value)} is no way to vary; write one of "
+            f"{override.source}: {format_value(value)} is no way to vary; write one of "
             f"{', '.join(WAYS)}, such as {{grid: [0, 1, 11]}}"
         )
     return [_Line(override.name, *next(iter(value.items())), override.source)]
@@ -212,8 +212,8 @@ def _axis(line: _Line, parameter: Parameter) -> tuple:
     low, high, count = _these(line, 3, "from, to and how many points")
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST:
         raise ValueError(
-            f"{line.source}: the grid of {line.name} has {shown(count)} points; it must be a "
-            f"whole number >= 1 and <= {MOST:.0e}"
+            f"{line.source}: the grid of {line.name} has {format_value(count)} points; it must be "
+            f"a whole number >= 1 and <= {MOST:.0e}"
         )
     first, last = (check(_a_number(line, parameter), end, line.source) for end in (low, high))
     return _apart(tuple(np.linspace(first, last, count).tolist()), line)
@@ -250,8 +250,8 @@ def _numbers(line: _Line, parameter: Parameter) -> tuple:
 def _these(line: _Line, count: int, what: str) -> list:
     if not isinstance(line.value, list) or len(line.value) != count:
         raise ValueError(
-            f"{line.source}: {line.way} of {line.name} is {shown(line.value)}; it must be a "
-            f"list of {count}: {what}"
+            f"{line.source}: {line.way} of {line.name} is {format_value(line.value)}; it must be "
+            f"a list of {count}: {what}"
         )
     return line.value
 
@@ -259,8 +259,8 @@ def _these(line: _Line, count: int, what: str) -> list:
 def _listed(line: _Line, parameter: Parameter) -> tuple:
     if not isinstance(line.value, list) or not line.value:
         raise ValueError(
-            f"{line.source}: {line.way} of {line.name} is {shown(line.value)}; it must be a "
-            "list of one value or more"
+            f"{line.source}: {line.way} of {line.name} is {format_value(line.value)}; it must be "
+            "a list of one value or more"
         )
     if parameter.kind.endswith("_array"):
         raise ValueError(f"{line.source}: {line.name} is a list itself and cannot vary; fix it")

@@ -221,10 +221,10 @@ def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
 def _shown(planned: Plan) -> int:
     from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.progress import LiveLine
-    from rbdyn_ros.tools.demo_plan import script
+    from rbdyn_ros.tools.demo_plan import demo_plan
     from rbdyn_ros.tools.node_processes import NodeProcesses
 
-    play = script(planned.duration, planned.tilt, planned.seed)
+    play = demo_plan(planned.duration, planned.tilt, planned.seed)
     start = [f"initial.orientation:={list(play.orientation)}"] if play.orientation else []
     parameters = [word for file in planned.files for word in ("--params-file", str(file))]
     parameters += [word for setting in (*planned.words, *start) for word in ("-p", setting)]
@@ -250,7 +250,7 @@ def _shown(planned: Plan) -> int:
         finally:
             if view:
                 view.end()
-        return _told(planned, trial, stage.recorder.tally())
+        return _report(planned, trial, stage.recorder.tally())
 
 
 def _view_port() -> int:
@@ -280,7 +280,7 @@ def _view(planned: Plan) -> "NodeProcesses | None":
     return view
 
 
-def _told(planned: Plan, trial, recorded: str) -> int:
+def _report(planned: Plan, trial, recorded: str) -> int:
     from rbdyn_ros.evaluation.trial import trial_figure
     from rbdyn_ros.evaluation.trial.trial_figure import summary
     from rbdyn_ros.evaluation.trial.verdict import verdict

@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n\n".join(f"{name}\n  {_load(name).QUESTION}" for name in names()))
         return HOLDS
     if arguments.name is None:
-        return _listed()
+        return _list()
     name = RENAMED.get(arguments.name, arguments.name)
     if name not in names():
         advice = f"{nearest(arguments.name, names())}known are {', '.join(names())}"
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
 
 
-def _listed() -> int:
+def _list() -> int:
     """Each experiment and the beginning of its question, in a line."""
     known = names()
     width = max(map(len, known))

@@ -4,7 +4,7 @@ import argparse
 
 from rbdyn_ros.parameters import tables
 from rbdyn_ros.parameters.command_line import voice
-from rbdyn_ros.schema import Parameter, expected, shown
+from rbdyn_ros.schema import Parameter, expected, format_value
 
 COMMAND = "python -m rbdyn_ros parameters"
 HELP = "List the parameters with default, unit, range and meaning."
@@ -66,7 +66,7 @@ def _belongs(parameter: str, name: str) -> bool:
 
 
 def _describe(parameter: Parameter) -> str:
-    default = shown(parameter.default, parameter.unit)
+    default = format_value(parameter.default, parameter.unit)
     return (
         f"  {parameter.name} = {default}\n      {parameter.description} Allowed: "
         f"{expected(parameter)}."

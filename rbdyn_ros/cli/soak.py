@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(str(error), BAD_INPUT)
     try:
         make_folder(out)
-        return _judged(tests, seed, out)
+        return _report(tests, seed, out)
     except KeyboardInterrupt as stop:  # with the signal's number, where a test has heard it
         return _say(
             f"interrupted; what was written is in {out}",
@@ -88,7 +88,7 @@ def _tests(arguments: argparse.Namespace) -> dict:
     return tests
 
 
-def _judged(tests: dict, seed: int, out: Path) -> int:
+def _report(tests: dict, seed: int, out: Path) -> int:
     from rbdyn_ros.tools.endurance import Endurance
 
     results = {}

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rbdyn_ros.control import riccati, step_linearisation
+from rbdyn_ros.control import riccati, step_linearization
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.pendulum.tilt import tilt
 from rbdyn_ros.numerics.saturation import saturated
 from rbdyn_ros.types import Array, System
 
 NEEDS = (
-    "it needs cart.fixed false, gravity > 0, a rod whose centre of mass is away from the joint, "
+    "it needs cart.fixed false, gravity > 0, a rod whose center of mass is away from the joint, "
     "and a period that is short against the fall"
 )
 _CIRCLE = 1e-9  # a pole this near to the unit circle does not decay
@@ -47,18 +47,18 @@ def regulator(
     h: float,
     gain: Callable[..., tuple[Array, Array]] = riccati.gain,
 ) -> tuple[Array, Array]:
-    """(K (4,), S (4, 4)) that minimise the sum of h (e.Q e + R u^2) along the stepper's own
-    linearisation.
+    """(K (4,), S (4, 4)) that minimize the sum of h (e.Q e + R u^2) along the stepper's own
+    linearization.
 
     `weights` (4,) is the diagonal of Q, `force_weight` is R; `gain` is one of `riccati`.
     ValueError if there is no such gain.
     """
-    A, B = step_linearisation.upright(system, h)
+    A, B = step_linearization.upright(system, h)
     K, S = gain(A, B, h * np.diag(weights), h * np.array([[force_weight]]))
     return K[0].copy(), S
 
 
 def is_stable(system: System, K: Array, h: float) -> bool:
     """Whether the linear loop under u = -K e, held for h [s], decays."""
-    A, B = step_linearisation.upright(system, h)
+    A, B = step_linearization.upright(system, h)
     return bool(max(abs(np.linalg.eigvals(A - B * K))) < 1.0 - _CIRCLE)

@@ -4,18 +4,18 @@ import numpy as np
 from scipy.linalg import solve_discrete_are
 
 _CIRCLE = 1e-9  # a mode this near to the unit circle neither decays nor grows
-_NONE = "the Riccati equation has no stabilising solution"
+_NONE = "the Riccati equation has no stabilizing solution"
 
 
 def gain(
     A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(K, S): u = -K e minimises sum e.Q e + u.R u = e0.S e0 subject to e' = A e + B u.
+    """(K, S): u = -K e minimizes sum e.Q e + u.R u = e0.S e0 subject to e' = A e + B u.
 
         S = Q + A^T S (A - B K),    K = (R + B^T S B)^-1 B^T S A
 
     A (n, n), B (n, m), Q (n, n) symmetric >= 0, R (m, m) symmetric > 0; K (m, n), S (n, n).
-    ValueError, with the reason, if no solution stabilises.
+    ValueError, with the reason, if no solution stabilizes.
     """
     _require_solution(A, B, Q)
     try:

@@ -96,7 +96,7 @@ def make_law(
         if isinstance(error, ValueError):  # the sentence of its author
             raise ValueError(f"{who}: {error}{tracebacks.place(error, file)}") from error
         raise ValueError(
-            f"{who}: designing it raised {tracebacks.described(error, file)}"
+            f"{who}: designing it raised {tracebacks.describe(error, file)}"
         ) from error
     missing = [method for method in METHODS if not callable(getattr(law, method, None))]
     if missing:
@@ -133,7 +133,7 @@ def _foreign(point: EntryPoint) -> ModuleType:
     ) as error:  # whatever a stranger's module raises while it is imported
         if tracebacks.is_signal(error):
             raise
-        raise ValueError(f"{which} does not load: {tracebacks.described(error)}") from error
+        raise ValueError(f"{which} does not load: {tracebacks.describe(error)}") from error
     return _require_design(law, which)
 
 
@@ -187,7 +187,7 @@ def _execute(name: str, path: Path, source: bytes, which: str) -> ModuleType:
         if tracebacks.is_signal(error):
             raise
         raise ValueError(
-            f"{which} does not load: {tracebacks.described(error, str(path))}"
+            f"{which} does not load: {tracebacks.describe(error, str(path))}"
         ) from error
     return module
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_discrete_are
 
-from rbdyn_ros.control import step_linearisation
+from rbdyn_ros.control import step_linearization
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bisection import edge
@@ -77,7 +77,7 @@ def behind_encoders(
     `deviations` are those of the encoders (cart [m], angle [rad]); `commanded`: the filter is
     given the commanded force and not the one that acted.
     """
-    A, B = step_linearisation.upright(system, h)
+    A, B = step_linearization.upright(system, h)
     G = _filter_gain(A, deviations, h)
 
     def decays(delay: int, gain: float) -> bool:
@@ -117,7 +117,8 @@ def gains(law, reference=(0.0, 0.0)) -> Array:
         xi = np.zeros(measurements.SIZE)
         xi[place] = _STEP
         ahead, behind = (
-            _force(law, measurements.moved(upright, sign * xi), reference) for sign in (1.0, -1.0)
+            _force(law, measurements.retract(upright, sign * xi), reference)
+            for sign in (1.0, -1.0)
         )
         K[i] = -(ahead - behind) / (2.0 * _STEP)
     return K
@@ -127,7 +128,7 @@ def margins(system: System, K: Array, h: float) -> Margins:
     """The margins of the loop of K (4,), held for h [s]; inf or 0 where there is no edge, nan if
     it is unstable.
     """
-    A, B = step_linearisation.upright(system, h)
+    A, B = step_linearization.upright(system, h)
     if np.abs(np.linalg.eigvals(A - B * K)).max() >= 1.0:
         return Margins(math.nan, math.nan, math.nan)
     w = np.geomspace(1e-2, math.pi / h, GRID)

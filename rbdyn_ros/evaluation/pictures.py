@@ -44,12 +44,12 @@ def _runs(row: Row, cases: list):
     """Tilt, cart and force over time."""
     figure = _figure(10.0, 5.2)
     rows = figure.subplots(3, 1, sharex=True)
-    for case, colour in zip(cases, PALETTE):
+    for case, color in zip(cases, PALETTE):
         c = case.curves
         goal = c.get("goal", (0.0, 0.0))
         cart = np.hypot(np.array(c["x"]) - goal[0], np.array(c["y"]) - goal[1])
         for axes, values in zip(rows, (c["tilt"], cart, c["force"])):
-            axes.plot(c["t"], values, color=colour, linewidth=1.3, label=case.label or None)
+            axes.plot(c["t"], values, color=color, linewidth=1.3, label=case.label or None)
     rows[0].axhline(0.5, color=GREY, linewidth=0.8, linestyle="--")
     rows[1].axhline(0.02, color=GREY, linewidth=0.8, linestyle="--")
     for axes, name in zip(rows, ("tilt [°]", "cart from its\nset point [m]", "force [N]")):
@@ -89,11 +89,11 @@ def _settled(row: Row, cases: list):
     times = [[t for t in case.curves["settled"] if t is not None] for case in cases]
     last = math.ceil(max((max(t) for t in times if t), default=1.0))
     bins = np.linspace(0.0, last, 2 * last + 1)
-    for case, t, colour in zip(cases, times, PALETTE):
+    for case, t, color in zip(cases, times, PALETTE):
         share = np.full(len(t), 100.0 / len(case.curves["settled"]))
         kind = "stepfilled" if len(cases) == 1 else "step"
         axes.hist(
-            t, bins, weights=share, histtype=kind, color=colour, linewidth=1.4, label=case.label
+            t, bins, weights=share, histtype=kind, color=color, linewidth=1.4, label=case.label
         )
     _quiet(axes, "settled after [s]", "starts [%]")
     if len(cases) > 1:
@@ -148,7 +148,7 @@ def _sweep(row: Row, measured: dict):
         )
     unit = measures.load(cases[0].measure).VALUES[y].unit
     _quiet(
-        axes, _labelled(row.picture["x"], unit_of(cases[0], row.picture["x"])), _labelled(y, unit)
+        axes, _labeled(row.picture["x"], unit_of(cases[0], row.picture["x"])), _labeled(y, unit)
     )
     axes.set_title(row.picture.get("title", row.title), fontsize=10, loc="left")
     axes.set_ylim(bottom=0.0)
@@ -156,7 +156,7 @@ def _sweep(row: Row, measured: dict):
     return figure
 
 
-def _labelled(name: str, unit: str) -> str:
+def _labeled(name: str, unit: str) -> str:
     return name.removeprefix("faults.").replace("_", " ").replace(".", " ") + (
         f" [{unit}]" if unit else ""
     )

@@ -16,7 +16,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import (
 from rbdyn_ros.types import Input, State, System
 
 GRAVITY = 9.81  # [m/s^2]
-HALF_LENGTH = 1.2  # [m] of the rod, joint to centre of mass
+HALF_LENGTH = 1.2  # [m] of the rod, joint to center of mass
 UNTURNED = (1.0, 0.0, 0.0, 0.0)
 
 
@@ -82,7 +82,7 @@ def notebook_scheme(coupling: int = tqdl.STALE) -> Integrator:
 
 def pseudo_energy(system: System, q, v) -> np.ndarray:
     """w.I w/2 + m g l k_3 (n,) [J]: the energy of the notebook's model, a rod turning about its
-    centre of mass.
+    center of mass.
     """
     k3 = 1.0 - 2.0 * (q[:, 3] ** 2 + q[:, 4] ** 2)
     return (

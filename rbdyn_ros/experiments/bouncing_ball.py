@@ -22,7 +22,7 @@ def run(short: bool, progress) -> Outcome:
     steps = STEPS[:4] if short else STEPS
     rows, drawn = [], {}
     for i, h in enumerate(steps):
-        drawn[h] = stepped(h)
+        drawn[h] = simulate(h)
         rows.append((h, *_errors(drawn[h], h)))
         progress(0.5 * (i + 1) / len(steps))
     general = march(bouncing_ball.build(BALL), (np.array([BALL.gap]),), (np.zeros(1),), 1e-2, 500)
@@ -45,7 +45,7 @@ def run(short: bool, progress) -> Outcome:
     return Outcome(tables, _claims(tables, events, np.abs(general.q - drawn[1e-2].q).max()))
 
 
-def stepped(h: float):
+def simulate(h: float):
     """The ball at steps of h [s]."""
     linear = moreau_jean_linear.prepare(BALL.mass, 0.0, 0.0, [[1.0]], 0.0, BALL.restitution, h)
     n = round(DURATION / h)
@@ -146,8 +146,8 @@ def draw(outcome: Outcome, figure) -> None:
         axes.axhline(0.0, color=figures.GREY, linewidth=0.6)
     track.legend(frameon=False, fontsize=9)
     close.set(xlim=(3.3, 4.3), ylim=(-0.012, 0.05))
-    figures.titled(track, "A ball with e = 0.8", "time [s]", "gap [m]")
-    figures.titled(close, "Where the impacts accumulate", "time [s]", "gap [m]")
+    figures.label_axes(track, "A ball with e = 0.8", "time [s]", "gap [m]")
+    figures.label_axes(close, "Where the impacts accumulate", "time [s]", "gap [m]")
     h = t["steps"]["step"]
     order.loglog(
         h, t["steps"]["trajectory_error"], "o-", color=COARSE, label="trajectory before 3 s"
@@ -155,7 +155,7 @@ def draw(outcome: Outcome, figure) -> None:
     order.loglog(h, t["steps"]["penetration"], "s-", color=FINE, label="penetration")
     figures.slope_guide(order, h, t["steps"]["trajectory_error"][0], 1)
     order.legend(frameon=False, fontsize=9)
-    figures.titled(order, "Time-stepping: order 1 through impacts", "step [s]", "error [m]")
+    figures.label_axes(order, "Time-stepping: order 1 through impacts", "step [s]", "error [m]")
     n = t["impacts"]["number"]
     instants.semilogy(
         n,
@@ -167,4 +167,4 @@ def draw(outcome: Outcome, figure) -> None:
     left = bouncing_ball.rest_time(BALL) - t["impacts"]["exact"]
     instants.semilogy(n, left, color=EXACT, label="time left until the accumulation")
     instants.legend(frameon=False, fontsize=9)
-    figures.titled(instants, "Event by event", "number of the impact", "[s]")
+    figures.label_axes(instants, "Event by event", "number of the impact", "[s]")

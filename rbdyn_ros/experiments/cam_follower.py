@@ -12,7 +12,7 @@ from rbdyn_ros.experiments import cam_orbits, figures
 from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EXACT
 from rbdyn_ros.experiments.outcome import Outcome, above, below, between
 from rbdyn_ros.mechanics.network import cam_follower, event_driven, moreau_jean_linear
-from rbdyn_ros.mechanics.network.cam_follower import Params, build, lifted, rate, revolution
+from rbdyn_ros.mechanics.network.cam_follower import Params, build, initial_state, rate, revolution
 from rbdyn_ros.types import Array
 
 
@@ -86,8 +86,8 @@ def run(short: bool, progress) -> Outcome:
     tables, exact = {}, {}
     for i, rpm in enumerate(SPEEDS):
         params = Params(rpm)
-        orbit = exact[rpm] = cam_orbits.follow(params, *lifted(params), turns, SKIPPED)
-        runs = [follow(params, *lifted(params), h, turns) for h in steps]
+        orbit = exact[rpm] = cam_orbits.follow(params, *initial_state(params), turns, SKIPPED)
+        runs = [follow(params, *initial_state(params), h, turns) for h in steps]
         tables |= _tables(params, orbit, runs)
         progress(0.8 * (i + 1) / len(SPEEDS))
     tables["starts"] = starts(3 if short else 9)
@@ -102,7 +102,9 @@ def starts(side: int) -> dict[str, Array]:
     for rpm in (358.0, 700.0):
         for lift in np.linspace(0.02, 0.82, side):
             for v in np.linspace(-8.0, 8.0, side):
-                orbit = cam_orbits.follow(Params(rpm), *lifted(Params(rpm), lift, v), 900, 600)
+                orbit = cam_orbits.follow(
+                    Params(rpm), *initial_state(Params(rpm), lift, v), 900, 600
+                )
                 late = orbit.impacts[:, 0] > 600 * revolution(Params(rpm))
                 rows.append(
                     (
@@ -135,7 +137,7 @@ def _general(turns: int) -> float:
     revolutions.
     """
     params = Params(SPEEDS[0])
-    u, v = lifted(params)
+    u, v = initial_state(params)
     times = revolution(params) * np.arange(1, turns + 1)
     found = event_driven.run(
         build(params),
@@ -187,10 +189,10 @@ def _tables(params: Params, orbit, runs: list) -> dict:
             "angle": settled[:, 0] % (2.0 * np.pi),
             "speed": settled[:, 1],
         },
-        f"{name}_series": {"t": t, "u": cam_orbits.sampled(params, orbit, t)[:, 0]},
+        f"{name}_series": {"t": t, "u": cam_orbits.sample(params, orbit, t)[:, 0]},
         f"{name}_series_stepped": {"t": stepped.t[::5], "u": stepped.u[::5]},
         f"{name}_space": dict(
-            zip(("t", "u", "v"), (space, *cam_orbits.sampled(params, orbit, space).T))
+            zip(("t", "u", "v"), (space, *cam_orbits.sample(params, orbit, space).T))
         ),
         f"{name}_agreement": agreement,
     }
@@ -262,13 +264,13 @@ def draw(outcome: Outcome, figure) -> None:
         }
         _series(row[0], t, f"{rpm:g} rpm: {words[rpm]}")
         row[1].plot(t["space"]["u"], t["space"]["v"], ".", color=EXACT, markersize=0.8)
-        figures.titled(row[1], "State space, 12 revolutions", "u [m]", "v [m/s]")
+        figures.label_axes(row[1], "State space, 12 revolutions", "u [m]", "v [m/s]")
         settled = 6.0 if "period" in words[rpm] else 2.2  # an orbit of few points
-        for key, colour, size in (("impacts_stepped", COARSE, 1.2), ("impacts", EXACT, settled)):
+        for key, color, size in (("impacts_stepped", COARSE, 1.2), ("impacts", EXACT, settled)):
             row[2].plot(
-                np.degrees(t[key]["angle"]), t[key]["speed"], ".", color=colour, markersize=size
+                np.degrees(t[key]["angle"]), t[key]["speed"], ".", color=color, markersize=size
             )
-        figures.titled(row[2], "Impact map", "cam angle [deg]", "impact speed [m/s]")
+        figures.label_axes(row[2], "Impact map", "cam angle [deg]", "impact speed [m/s]")
         row[3].plot(
             t["strobes"]["u_stepped"],
             t["strobes"]["v_stepped"],
@@ -285,7 +287,7 @@ def draw(outcome: Outcome, figure) -> None:
             markersize=settled,
             label="event-driven",
         )
-        figures.titled(row[3], "Once per revolution", "u [m]", "v [m/s]")
+        figures.label_axes(row[3], "Once per revolution", "u [m]", "v [m/s]")
     handles, labels = row[3].get_legend_handles_labels()
     figure.legend(
         handles, labels, loc="outside lower center", ncols=2, frameon=False, markerscale=3
@@ -308,4 +310,4 @@ def _series(axes, t: dict, title: str) -> None:
     axes.plot(
         t["series"]["t"], t["series"]["u"], color=EXACT, linewidth=0.9, linestyle=(0, (4, 2))
     )
-    figures.titled(axes, title, "time [s]", "u [m] (grey: cam)")
+    figures.label_axes(axes, title, "time [s]", "u [m] (grey: cam)")

@@ -77,7 +77,7 @@ def follow(params: cam_follower.Params, u: float, v: float, turns: int, skipped:
     return Orbit(strobes, impacts[:count], float(np.mean(growth[skipped:])))
 
 
-def sampled(params: cam_follower.Params, orbit: Orbit, times: Array) -> Array:
+def sample(params: cam_follower.Params, orbit: Orbit, times: Array) -> Array:
     """(u, v) of the orbit (k, 2) at times (k,) between its first and its last impact."""
     cam, rows = machine(params), []
     for t in times:

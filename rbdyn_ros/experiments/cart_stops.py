@@ -22,13 +22,13 @@ ELASTIC = 1e-3  # [s] step of the elastic run
 
 def run(short: bool, progress) -> Outcome:
     """The driven cart against the event-driven reference, then elastic ends."""
-    system, state, input = _railed(RESTITUTION), _start(), _driven()
+    system, state, input = _railed(RESTITUTION), _start(), _drive()
     errors, impacts, truth, exact, drawn = contact_runs.against(
         system, state, input, STEPS, DURATION, IMPACTS, lambda f: progress(0.7 * f)
     )
     seconds = 5.0 if short else 10.0
     elastic = {
-        m: contact_runs.stepped(
+        m: contact_runs.simulate(
             _railed(1.0), state, no_input(), m, ELASTIC, round(seconds / ELASTIC), 1
         )
         for m in METHODS
@@ -56,7 +56,7 @@ def _start():
     return state
 
 
-def _driven():
+def _drive():
     return no_input()._replace(sines=np.array([(0.0, 6.0, 3.0, 0.3), (1.0, 4.0, 2.0, 1.0)]))
 
 
@@ -123,9 +123,9 @@ def draw(outcome: Outcome, figure) -> None:
     figures.slope_guide(ends, STEPS, 1.5 * of(errors, "time stepping", "state_at_the_end")[0], 1)
     position.set_ylim(-1.1 * END, 1.8 * END)  # with room for the legend
     position.legend(frameon=False, fontsize=9, loc="upper right")
-    figures.titled(path, "The cart between the ends of its rails", "x [m]", "y [m]")
-    figures.titled(position, "It turns around there (0.5 ms)", "time [s]", "x [m]")
-    figures.titled(
+    figures.label_axes(path, "The cart between the ends of its rails", "x [m]", "y [m]")
+    figures.label_axes(position, "It turns around there (0.5 ms)", "time [s]", "x [m]")
+    figures.label_axes(
         ends, f"Where it is at {DURATION} s", "step [s]", "largest error of the state [SI]"
     )
-    figures.titled(energy, "Elastic ends, no drive (1 ms)", "time [s]", "energy gained [J]")
+    figures.label_axes(energy, "Elastic ends, no drive (1 ms)", "time [s]", "energy gained [J]")

@@ -9,7 +9,7 @@ from rbdyn_ros.mechanics.integrators import pitch_cone
 from rbdyn_ros.types import Array, System
 
 
-def solved(
+def solve(
     system: System, pitch: float, cone: float, t: Array, method: str, tolerance: float
 ) -> Array:
     """(d, e, d', e') (n, 4) at the times t, from rest at the angles [rad].

@@ -67,7 +67,7 @@ def massless_cart_cycle(
     """(time from theta0 to pi [s], joint force / weight as a function of theta) of a rod on a
     massless free cart, from rest.
 
-    The cart exerts no horizontal force, so the centre of mass moves on a vertical line and energy
+    The cart exerts no horizontal force, so the center of mass moves on a vertical line and energy
     alone gives
 
         theta'^2 = 2 m g l (cos theta0 - cos theta)/(I + m l^2 sin^2 theta),

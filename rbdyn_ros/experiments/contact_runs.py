@@ -33,7 +33,7 @@ class Run(NamedTuple):
     force: Array  # (4, 3) of the contacts in the last step [N, world]
 
 
-def stepped(
+def simulate(
     system: System, state: State, input: Input, method: str, h: float, rows: int, every: int
 ) -> Run:
     """`rows` times `every` steps of h [s] by one of METHODS. ArithmeticError if it does not
@@ -66,7 +66,7 @@ def against(
     errors, impacts, drawn = [], [_listed("exact", 0.0, exact[:first])], {}
     for k, method in enumerate(METHODS):
         for h in steps:
-            run = stepped(system, state, input, method, h, rows, round(row / h))
+            run = simulate(system, state, input, method, h, rows, round(row / h))
             found = run.impacts
             instants = np.abs(found["t"][:first] - [i.t for i in exact[:first]]).max()
             after = np.abs(found["u_n_plus"][:first] - [i.after for i in exact[:first]]).max()
@@ -79,9 +79,9 @@ def against(
 
 
 def line(method: str) -> dict[str, Any]:
-    """Colour, width and label of a method, as keywords of `plot`."""
-    colour, width = _LINES[method]
-    return {"color": colour, "linewidth": width, "label": method}
+    """Color, width and label of a method, as keywords of `plot`."""
+    color, width = _LINES[method]
+    return {"color": color, "linewidth": width, "label": method}
 
 
 def of(errors: dict[str, Array], method: str, column: str) -> Array:

@@ -224,17 +224,17 @@ def draw(outcome: Outcome, figure) -> None:
         flips.plot(
             t["flips"]["t"],
             t["flips"][f"exact_{i + 1}"],
-            color=figures.COLOURS["truth"],
+            color=figures.ColorS["truth"],
             alpha=shade,
             label=f"ω{'₁₂₃'[i]}",
         )
     flips.legend(loc="upper right", ncols=3, fontsize=8, frameon=False)
     flips.set_ylim(top=9.5)
-    figures.titled(
+    figures.label_axes(
         flips, "It flips every 3.5 s (exact)", "time [s]", "angular velocity, body [rad/s]"
     )
     for method in METHODS:
-        line = {**figures.named(method), "linewidth": 1.2}
+        line = {**figures.line_style(method), "linewidth": 1.2}
         momentum.semilogy(
             t["momentum"]["t"][1:], np.maximum(t["momentum"][method][1:], 1e-16), **line
         )
@@ -242,13 +242,13 @@ def draw(outcome: Outcome, figure) -> None:
             t["attitude"]["t"][1:], np.maximum(t["attitude"][method][1:], 1e-14), **line
         )
         energy.loglog(t["energy"]["step_number"], np.maximum(t["energy"][method], 1e-17), **line)
-    figures.titled(
+    figures.label_axes(
         momentum, "Its momentum must not turn (20 ms)", "time [s]", "angle from the start [deg]"
     )
-    figures.titled(
+    figures.label_axes(
         attitude, "Attitude error (20 ms)", "time [s]", "angle from the exact attitude [rad]"
     )
-    figures.titled(energy, "Energy, many steps of 30 ms", "steps", "relative error")
+    figures.label_axes(energy, "Energy, many steps of 30 ms", "steps", "relative error")
     handles, labels = energy.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9, frameon=False)
 
@@ -291,7 +291,7 @@ class _Scene:
         axes.set_axis_off()
         axes.set_title(
             figures.LABELS[{"exact": "truth"}.get(name, name)],
-            color=figures.COLOURS[{"exact": "truth"}.get(name, name)],
+            color=figures.ColorS[{"exact": "truth"}.get(name, name)],
         )
         self.bars = [
             axes.plot([], [], [], color="#555555", linewidth=3, solid_capstyle="round")[0]

@@ -69,7 +69,7 @@ def _cart_and_rod(system: System, state: State, candidates: list) -> model.Model
     along, swing = (quaternion.rotate(state.q[2:], a) for a in (c, np.cross(w, c)))
     q = rigid_bodies.configuration(bodies, (x, x + along), ((1.0, 0.0, 0.0, 0.0), state.q[2:]))
     v = rigid_bodies.motion(bodies, (u, u + swing), (np.zeros(3), w))
-    link = joints.assembled(2, joints.ball_joint(ROD, -c, CART, (0.0, 0.0, 0.0)))
+    link = joints.assemble(2, joints.ball_joint(ROD, -c, CART, (0.0, 0.0, 0.0)))
     return model.build(bodies, q, v, link, pairs.build(2, *candidates))
 
 

@@ -32,10 +32,10 @@ def run(short: bool, progress) -> Outcome:
         ]
         for method in METHODS:
             for h in steps:
-                landing = contact_runs.stepped(
+                landing = contact_runs.simulate(
                     system, _start(), no_input(), method, h, round(0.6 / h), 1
                 )
-                run = contact_runs.stepped(
+                run = contact_runs.simulate(
                     system, _start(), no_input(), method, h, round(12.0 / 0.02), round(0.02 / h)
                 )
                 rows.append(
@@ -173,7 +173,9 @@ def draw(outcome: Outcome, figure) -> None:
                 axes, table["step"], 2.0 * table[column][table["method"] == method].max(), order
             )
     speed.legend(frameon=False, fontsize=8, ncols=2)
-    figures.titled(speed, "Friction stops the cart", "time [s]", "cart velocity [m/s]")
-    figures.titled(way, "after a way that Coulomb's law gives", "time [s]", "cart position [m]")
-    figures.titled(instant, "When it lands", "step [s]", "error of the instant [s]")
-    figures.titled(impulse, "How hard it lands", "step [s]", "error of the impulse [N s]")
+    figures.label_axes(speed, "Friction stops the cart", "time [s]", "cart velocity [m/s]")
+    figures.label_axes(
+        way, "after a way that Coulomb's law gives", "time [s]", "cart position [m]"
+    )
+    figures.label_axes(instant, "When it lands", "step [s]", "error of the instant [s]")
+    figures.label_axes(impulse, "How hard it lands", "step [s]", "error of the impulse [N s]")

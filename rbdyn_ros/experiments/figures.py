@@ -1,6 +1,6 @@
-"""What all figures share: one colour and one name for each method, and quiet axes."""
+"""What all figures share: one color and one name for each method, and quiet axes."""
 
-COLOURS = {
+ColorS = {
     "truth": "#222222",
     "tqdl": "#d1495b",
     "frozen": "#e08e79",
@@ -33,12 +33,12 @@ LABELS = {
 GREY = "#8a8a8a"
 
 
-def named(key: str) -> dict[str, str]:
-    """Colour and label of a method, as keywords of `plot`."""
-    return {"color": COLOURS[key], "label": LABELS[key]}
+def line_style(key: str) -> dict[str, str]:
+    """Color and label of a method, as keywords of `plot`."""
+    return {"color": ColorS[key], "label": LABELS[key]}
 
 
-def titled(axes, title: str, x: str, y: str) -> None:
+def label_axes(axes, title: str, x: str, y: str) -> None:
     """Title and axis labels, a light grid, no box."""
     axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
     axes.set_xlabel(x)

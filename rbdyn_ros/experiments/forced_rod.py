@@ -85,7 +85,7 @@ def draw(outcome: Outcome, figure) -> None:
     """The angle and the two things that it must not do."""
     (angle, error) = figure.subplots(1, 2)
     t, columns = outcome.tables["angle"]["t"], outcome.tables["angle"]
-    angle.plot(t, np.degrees(columns["exact"]), **figures.named("truth"))
+    angle.plot(t, np.degrees(columns["exact"]), **figures.line_style("truth"))
     angle.plot(
         t,
         np.degrees(columns["with_the_cylinders_inertia"]),
@@ -99,19 +99,19 @@ def draw(outcome: Outcome, figure) -> None:
             np.degrees(columns[method][20 * i :: 100]),
             "o",
             markersize=5,
-            **figures.named(method),
+            **figures.line_style(method),
         )
         error.semilogy(
             t[1:],
             np.maximum(np.abs(columns[method] - columns["exact"])[1:], 1e-17),
-            **figures.named(method),
+            **figures.line_style(method),
         )
     angle.legend(fontsize=9, frameon=False)
-    figures.titled(
+    figures.label_axes(
         angle,
         "A rod turns in its plane: no precession, no nutation",
         "time [s]",
         "angle about y [deg]",
     )
     error.legend(fontsize=9, frameon=False)
-    figures.titled(error, "Error of the angle at 10 ms", "time [s]", "error [rad]")
+    figures.label_axes(error, "Error of the angle at 10 ms", "time [s]", "error [rad]")

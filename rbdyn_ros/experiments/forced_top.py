@@ -115,13 +115,13 @@ def draw(outcome: Outcome, figure) -> None:
     t = outcome.tables
     axes = figure.subplot_mosaic([["path", "wobble"], ["path", "error"]])
     path, wobble, error = axes["path"], axes["wobble"], axes["error"]
-    path.plot(t["axis"]["x"], t["axis"]["y"], **figures.named("moser_veselov"), linewidth=1.2)
+    path.plot(t["axis"]["x"], t["axis"]["y"], **figures.line_style("moser_veselov"), linewidth=1.2)
     momentum = t["momentum_direction"]
     path.plot(
         momentum["x"],
         momentum["y"],
         "--",
-        color=figures.COLOURS["truth"],
+        color=figures.ColorS["truth"],
         label="direction of the momentum, exact",
     )
     path.plot(0.0, 0.0, "o", color=figures.GREY)
@@ -130,23 +130,23 @@ def draw(outcome: Outcome, figure) -> None:
     )
     path.set_aspect("equal", adjustable="datalim")
     path.legend(fontsize=8, frameon=False, loc="lower right")
-    figures.titled(
+    figures.label_axes(
         path,
         "The top's axis, from above: it precesses in nutation loops",
         "axis x [-]",
         "axis y [-]",
     )
-    wobble.plot(
-        t["energy"]["t"], t["energy"]["wobble_deg"], color=figures.COLOURS["moser_veselov"]
-    )
-    figures.titled(
+    wobble.plot(t["energy"]["t"], t["energy"]["wobble_deg"], color=figures.ColorS["moser_veselov"])
+    figures.label_axes(
         wobble, "The nutation fades as the momentum grows", "time [s]", "axis from momentum [deg]"
     )
     for method in METHODS:
         error.semilogy(
             t["momentum_error"]["t"][1:],
             np.maximum(t["momentum_error"][method][1:], 1e-17),
-            **figures.named(method),
+            **figures.line_style(method),
         )
     error.legend(fontsize=8, frameon=False)
-    figures.titled(error, "The momentum is known: L₀ + τ t (1 ms)", "time [s]", "error [kg m²/s]")
+    figures.label_axes(
+        error, "The momentum is known: L₀ + τ t (1 ms)", "time [s]", "error [kg m²/s]"
+    )

@@ -49,7 +49,7 @@ def _scheme() -> dict:
     fall, energy = {}, {}
     for name, coupling in COUPLINGS.items():
         for h in (0.01, 0.001, 0.0001):
-            record = pendulum_run.swung(
+            record = pendulum_run.simulate(
                 apparatus.notebook_scheme(coupling), rig, upright(TILT), h, 12.0, 0.01
             )
             error = apparatus.pseudo_energy(rig, record.q, record.v)
@@ -71,7 +71,7 @@ def _order() -> dict:
 
     def angle(coupling: int, h: float) -> float:
         return pendulum_run.plane_angle(
-            pendulum_run.swung(
+            pendulum_run.simulate(
                 apparatus.notebook_scheme(coupling), rig, upright(TILT), h, 1.0, 0.01
             ).q
         )[-1]
@@ -96,7 +96,7 @@ def _model() -> dict:
     )
     quarter, force = closed_form.massless_cart_cycle(across, ml2, mgl, TILT)
     h = 1e-4
-    record = pendulum_run.swung(select("moser_veselov"), rig, upright(TILT), h, 1.2, 1e-3)
+    record = pendulum_run.simulate(select("moser_veselov"), rig, upright(TILT), h, 1.2, 1e-3)
     simulated = record.reaction[1:, 2] / (rig.rod_mass * rig.gravity)
     # the reaction is the mean over the last step: it belongs to its middle
     angle = pendulum_run.plane_angle(record.q)[1:] - 0.5 * h * record.v[1:, 3]
@@ -127,7 +127,7 @@ def _chart() -> dict:
     system, start = apparatus.point_mass(), apparatus.leaning(10.0, 5.0)
     columns = {"t": np.arange(0, 1501) * 0.01}
     for name in ("euler_lagrange", "rattle_s2"):
-        record = pendulum_run.swung(select(name), system, start, 0.01, 15.0, 0.01)
+        record = pendulum_run.simulate(select(name), system, start, 0.01, 15.0, 0.01)
         missing = 1501 - len(record.t)
         pitch = np.degrees(np.arcsin(pendulum_run.direction(record.q)[:, 0]))
         energy = record.quantities[:, 0] - record.quantities[0, 0]
@@ -145,7 +145,7 @@ def _lasting(duration: float, progress) -> dict:
         start = in_motion(0.0 if name == "rattle_s2" else 5.0)
         for h in (0.01, 0.03):
             every = 10 if h == 0.01 else 3
-            record = pendulum_run.swung(select(name), system, start, h, duration, every * h)
+            record = pendulum_run.simulate(select(name), system, start, h, duration, every * h)
             kept = pendulum_run.conservation(record, system, every)
             rows.append((name, h, *kept))
             drift[f"{name}_{h:g}"] = pendulum_run.largest_so_far(
@@ -168,7 +168,7 @@ def _film() -> dict:
         ("tqdl", apparatus.notebook_scheme()),
         ("moser_veselov", select("moser_veselov")),
     ):
-        q = pendulum_run.swung(integrator, rig, upright(TILT), 0.01, 10.0, 0.01).q
+        q = pendulum_run.simulate(integrator, rig, upright(TILT), 0.01, 10.0, 0.01).q
         columns |= {
             f"{name}_{letter}": column
             for letter, column in zip(("x", "y", "qw", "qx", "qy", "qz"), q.T)
@@ -296,61 +296,63 @@ def draw(outcome: Outcome, figure) -> None:
             t["fall"]["t"],
             t["fall"][key],
             dash,
-            color=figures.COLOURS["tqdl"],
+            color=figures.ColorS["tqdl"],
             label=f"notebook, {label}",
         )
         energy.semilogy(
-            t["energy"]["t"][1:], t["energy"][key][1:], dash, color=figures.COLOURS["tqdl"]
+            t["energy"]["t"][1:], t["energy"][key][1:], dash, color=figures.ColorS["tqdl"]
         )
     fall.plot(
         t["fall"]["t"],
         t["fall"]["coupled_0.01"],
-        color=figures.COLOURS["coupled"],
+        color=figures.ColorS["coupled"],
         label="coupled RK4, 10 ms",
     )
     energy.semilogy(
         t["energy"]["t"][1:],
         np.maximum(t["energy"]["coupled_0.01"][1:], 1e-12),
-        color=figures.COLOURS["coupled"],
+        color=figures.ColorS["coupled"],
     )
     fall.set(ylim=(-100, 1000), yticks=(0, 180, 360, 540, 720, 900))
     fall.legend(fontsize=8, frameon=False, loc="upper right")
-    figures.titled(fall, "It goes over the top …", "time [s]", "angle from upright [deg]")
-    figures.titled(energy, "… on energy from nowhere …", "time [s]", "energy error [J]")
+    figures.label_axes(fall, "It goes over the top …", "time [s]", "angle from upright [deg]")
+    figures.label_axes(energy, "… on energy from nowhere …", "time [s]", "energy error [J]")
     for name in COUPLINGS:
         order.loglog(
-            t["order"]["step"], t["order"][name], "o-", markersize=4, **figures.named(name)
+            t["order"]["step"], t["order"][name], "o-", markersize=4, **figures.line_style(name)
         )
-    figures.titled(order, "… because it is of order 1", "step [s]", "angle error after 1 s [rad]")
+    figures.label_axes(
+        order, "… because it is of order 1", "step [s]", "angle error after 1 s [rad]"
+    )
     order.legend(fontsize=8, frameon=False, loc="center left")
     _draw_models(t, force, chart, drift)
 
 
 def _draw_models(t: dict, force, chart, drift) -> None:
     f = t["force"]
-    force.axhline(1.0, color=figures.COLOURS["tqdl"], label="frozen at m g (notebook)")
+    force.axhline(1.0, color=figures.ColorS["tqdl"], label="frozen at m g (notebook)")
     force.plot(
-        f["angle_deg"], f["exact"], color=figures.COLOURS["truth"], label="massless cart, exact"
+        f["angle_deg"], f["exact"], color=figures.ColorS["truth"], label="massless cart, exact"
     )
     force.plot(
         f["angle_deg"][::40],
         f["moser_veselov"][::40],
         "o",
         markersize=4,
-        **figures.named("moser_veselov"),
+        **figures.line_style("moser_veselov"),
     )
     force.legend(fontsize=8, frameon=False)
     force.set_xticks((0, 45, 90, 135, 180))
-    figures.titled(
+    figures.label_axes(
         force, "The model is wrong too", "angle from upright [deg]", "joint force / m g"
     )
     for name in ("rattle_s2", "euler_lagrange"):
-        chart.plot(t["chart"]["t"], t["chart"][f"{name}_pitch"], **figures.named(name))
+        chart.plot(t["chart"]["t"], t["chart"][f"{name}_pitch"], **figures.line_style(name))
     for pole in (-90, 90):
         chart.axhline(pole, color=figures.GREY, linewidth=0.8, linestyle=":")
     chart.set(ylim=(-95, 130), yticks=(-90, -45, 0, 45, 90))
     chart.legend(fontsize=8, frameon=False, loc="upper right")
-    figures.titled(chart, "DELE runs into its chart's pole", "time [s]", "pitch [deg], 10 ms")
+    figures.label_axes(chart, "DELE runs into its chart's pole", "time [s]", "pitch [deg], 10 ms")
     for name in LASTING:
         for h, dash in ((0.01, "-"), (0.03, "--")):
             label = {"label": figures.LABELS[name]} if h == 0.01 else {}
@@ -359,7 +361,7 @@ def _draw_models(t: dict, force, chart, drift) -> None:
                 t["drift"]["t"],
                 t["drift"][f"{name}_{h:g}"],
                 dash,
-                color=figures.COLOURS[name],
+                color=figures.ColorS[name],
                 linewidth=width,
                 **label,
             )
@@ -372,7 +374,7 @@ def _draw_models(t: dict, force, chart, drift) -> None:
         title_fontsize=8,
         alignment="left",
     )
-    figures.titled(
+    figures.label_axes(
         drift, "What lasts, on a cart of 2 kg", "time [s]", "largest energy error so far [J]"
     )
 

@@ -1,4 +1,4 @@
-"""A free rigid body about its centre of mass: the rod with l = 0 on a fixed cart, so every stepper
+"""A free rigid body about its center of mass: the rod with l = 0 on a fixed cart, so every stepper
 applies.
 
 Hairer and Vilmart, "Preprocessed discrete Moser-Veselov algorithm for the full dynamics of the
@@ -55,10 +55,10 @@ def momentum(system: System, state: State) -> Array:
     return np.array(unit_quaternion.rotated(tuple(state.q[2:].tolist()), tuple(p.tolist())))
 
 
-def preprocessed(system: System, state: State, h: float) -> tuple[System, State]:
+def preprocess(system: System, state: State, h: float) -> tuple[System, State]:
     """(System, State) for `moser_veselov` at the step h that follow the given ones to order 4.
 
-    Angular momentum and attitude are the same; the angular velocity is I~^-1 p (`postprocessed`
+    Angular momentum and attitude are the same; the angular velocity is I~^-1 p (`postprocess`
     undoes it).
     """
     I = np.array(system.inertia)
@@ -72,7 +72,7 @@ def preprocessed(system: System, state: State, h: float) -> tuple[System, State]
     )
 
 
-def postprocessed(system: System, modified: System, state: State) -> State:
+def postprocess(system: System, modified: System, state: State) -> State:
     """The state of the body with `system`'s inertia that has the momentum of `state` in the
     `modified` one.
     """

@@ -52,7 +52,7 @@ def simulate_modified(
     integrator: Integrator, system: System, state: State, h: float, rows: int, every: int
 ) -> Turning:
     """The same with Hairer and Vilmart's modified inertia (`experiments.free_body`)."""
-    modified, start = free_body.preprocessed(system, state, h)
+    modified, start = free_body.preprocess(system, state, h)
     record = loop.run(integrator, modified, start, no_input(), h, rows, every)
     w = record.v[:, 2:] * np.divide(modified.inertia, system.inertia)
     return _turning(
@@ -83,7 +83,7 @@ def simulate_se3(
 
 
 def drift_of_the_screw(system: System, state: State, h: float, duration: float) -> float:
-    """Largest distance [m] of the centre of mass from its straight line at 0.62 m/s, by the DREPE
+    """Largest distance [m] of the center of mass from its straight line at 0.62 m/s, by the DREPE
     on SE(3).
     """
     velocity = np.array([0.3, -0.2, 0.5])

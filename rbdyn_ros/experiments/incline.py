@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
 from rbdyn_ros.experiments.outcome import Outcome, below
-from rbdyn_ros.experiments.sliding_block import COLOURS, slid
+from rbdyn_ros.experiments.sliding_block import ColorS, simulate
 
 QUESTION = (
     "On a slope a block sticks, slides, or, pushed uphill, stops and comes back. Which of these "
@@ -38,11 +38,11 @@ def run(short: bool, progress) -> Outcome:
         params = scenes.Block(mu, np.radians(degrees))
         s, v = scenes.slide(params, v0, DURATION)
         for h in steps:
-            track, _ = slid(params, v0, h, DURATION)
+            track, _ = simulate(params, v0, h, DURATION)
             rows.append((degrees, mu, v0, h, track["s"][-1] - s, track["v"][-1] - v))
         tracks[f"track_{i + 1}"] = track
         progress(0.8 * (i + 1) / len(CASES))
-    stick, _ = slid(scenes.Block(0.3, np.radians(10.0)), 0.0, 1e-2, 2.0 if short else 10.0)
+    stick, _ = simulate(scenes.Block(0.3, np.radians(10.0)), 0.0, 1e-2, 2.0 if short else 10.0)
     progress(1.0)
     names = ("slope_deg", "mu", "v0", "step", "way_error", "speed_error")
     tables = {"cases": dict(zip(names, map(np.array, zip(*rows)))), **tracks, "stick": stick}
@@ -87,9 +87,7 @@ def draw(outcome: Outcome, figure) -> None:
     """Ways, errors."""
     ways, errors = figure.subplots(1, 2)
     cases = outcome.tables["cases"]
-    for i, ((degrees, mu, v0), name, colour) in enumerate(
-        zip(CASES, NAMES, (*COLOURS, "#edae49"))
-    ):
+    for i, ((degrees, mu, v0), name, color) in enumerate(zip(CASES, NAMES, (*ColorS, "#edae49"))):
         track, params = outcome.tables[f"track_{i + 1}"], scenes.Block(mu, np.radians(degrees))
         ways.plot(
             track["t"],
@@ -101,7 +99,7 @@ def draw(outcome: Outcome, figure) -> None:
         ways.plot(
             track["t"],
             track["s"],
-            color=colour,
+            color=color,
             linewidth=1.2,
             label=f"{name}: {degrees:g}°, μ = {mu:g}, {v0:g} m/s",
         )
@@ -110,10 +108,10 @@ def draw(outcome: Outcome, figure) -> None:
             cases["step"][mine],
             np.maximum(np.abs(cases["way_error"][mine]), 1e-16),
             "o-",
-            color=colour,
+            color=color,
             label=name,
         )
     ways.legend(frameon=False, fontsize=9)
     errors.legend(frameon=False, fontsize=9, loc="center right")
-    figures.titled(ways, "Downhill (grey: exact)", "time [s]", "way [m]")
-    figures.titled(errors, "Error of the way after 1 s", "step [s]", "[m]")
+    figures.label_axes(ways, "Downhill (grey: exact)", "time [s]", "way [m]")
+    figures.label_axes(errors, "Error of the way after 1 s", "step [s]", "[m]")

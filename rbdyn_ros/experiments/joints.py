@@ -14,7 +14,7 @@ from rbdyn_ros.mechanics.description.rows import WORLD
 QUESTION = (
     "A chain of rods, a door, a top on a plane: what do their joints and their energy lose over "
     "time if the joints are part\n"
-    "  of the step, and what if their multipliers make accelerations for Runge-Kutta, stabilised "
+    "  of the step, and what if their multipliers make accelerations for Runge-Kutta, stabilized "
     "or not?"
 )
 MACHINES = {
@@ -23,11 +23,11 @@ MACHINES = {
     "top": (scenes.top_on_plane, "Top on a plane"),
 }
 STEP = 0.005  # [s]
-ALPHA = 10.0  # [1/s] of the stabilisation
+ALPHA = 10.0  # [1/s] of the stabilization
 METHODS = {
     "variational": ("#1f6fb4", "joints in the variational step"),
     "multipliers": ("#edae49", "multipliers, Runge–Kutta"),
-    "stabilised": ("#d1495b", "multipliers, stabilised"),
+    "stabilized": ("#d1495b", "multipliers, stabilized"),
 }
 
 
@@ -38,7 +38,7 @@ def run(short: bool, progress) -> Outcome:
         machine = make()
         rows = round(duration / STEP)
         for j, method in enumerate(METHODS):
-            records[name, method] = moved(machine, method, STEP, rows)
+            records[name, method] = simulate(machine, method, STEP, rows)
             progress((3 * i + j + 1) / 10)
         tables[name] = _table(machine, [records[name, method] for method in METHODS])
     orders = _orders(scenes.chain(3))
@@ -47,12 +47,12 @@ def run(short: bool, progress) -> Outcome:
     return Outcome(tables, _claims(records, orders))
 
 
-def moved(machine: Scene, method: str, h: float, rows: int, every: int = 1) -> runs.Record:
+def simulate(machine: Scene, method: str, h: float, rows: int, every: int = 1) -> runs.Record:
     """A machine in motion by one of METHODS; RuntimeError if a step fails."""
     if method == "variational":
         record = runs.run(models.build(*machine), h, rows, every)
     else:
-        alpha = ALPHA if method == "stabilised" else 0.0
+        alpha = ALPHA if method == "stabilized" else 0.0
         record = runs.multiplier_run(models.build(*machine), alpha, h, rows, every)
     if not record.ok:
         raise RuntimeError(f"{method}: {record.message}")
@@ -81,9 +81,9 @@ def _table(machine: Scene, records) -> dict:
 def _orders(machine) -> dict:
     """Distance of the variational steps from the multipliers' motion after half a second."""
     steps = np.array([50, 100, 200])
-    truth = moved(machine, "multipliers", 0.5 / 4000, 1, 4000).q[-1]
+    truth = simulate(machine, "multipliers", 0.5 / 4000, 1, 4000).q[-1]
     errors = [
-        np.abs(moved(machine, "variational", 0.5 / n, 1, n).q[-1, :, :3] - truth[:, :3]).max()
+        np.abs(simulate(machine, "variational", 0.5 / n, 1, n).q[-1, :, :3] - truth[:, :3]).max()
         for n in steps
     ]
     return {"step": 0.5 / steps, "distance": np.array(errors)}
@@ -91,16 +91,16 @@ def _orders(machine) -> dict:
 
 def _machine_claims(records: dict, name: str) -> tuple:
     """Of the joints and of the energy of one machine."""
-    mean, multipliers, stabilised = (records[name, method] for method in METHODS)
+    mean, multipliers, stabilized = (records[name, method] for method in METHODS)
     worst = np.abs(mean.energy - mean.energy[0]).max() / mean.kinetic.max()
     bound = {"chain": 0.05, "door": 1e-3, "top": 5e-3}[name]
-    ratio = stabilised.opening[-1] / multipliers.opening[-1]
+    ratio = stabilized.opening[-1] / multipliers.opening[-1]
     return (
         below(f"{name}: the joints of the variational step open by", mean.opening.max(), 1e-12),
         below(f"{name}: its energy error, over the largest kinetic energy", worst, bound),
         below(f"{name}: that error in the second half, over the first's", _growth(mean), 3.0),
-        above(f"{name}: joints open without stabilisation by", multipliers.opening.max(), 1e-12),
-        below(f"{name}: stabilised, over unstabilised", ratio, 1.0),
+        above(f"{name}: joints open without stabilization by", multipliers.opening.max(), 1e-12),
+        below(f"{name}: stabilized, over unstabilized", ratio, 1.0),
     )
 
 
@@ -109,7 +109,7 @@ def _claims(records: dict, orders: dict) -> tuple:
     first = round(1.0 / STEP)
     mean, at = (
         support(scenes.door(), records["door", method])[: first + 1]
-        for method in ("variational", "stabilised")
+        for method in ("variational", "stabilized")
     )
     apart = (
         np.linalg.norm(mean[1:] - 0.5 * (at[1:] + at[:-1]), axis=1).max()
@@ -139,8 +139,8 @@ def draw(outcome: Outcome, figure) -> None:
     for column, (name, (_, title)) in enumerate(MACHINES.items()):
         table = outcome.tables[name]
         energy, opening = axes[:, column]
-        for method, (colour, label) in METHODS.items():
-            line = {"color": colour, "label": label, "linewidth": 1.2}
+        for method, (color, label) in METHODS.items():
+            line = {"color": color, "label": label, "linewidth": 1.2}
             energy.semilogy(
                 table["t"][1:],
                 np.maximum(np.abs(table[f"{method}_energy_error"][1:]), 1e-16),
@@ -149,8 +149,8 @@ def draw(outcome: Outcome, figure) -> None:
             opening.semilogy(
                 table["t"][1:], np.maximum(table[f"{method}_opening"][1:], 1e-18), **line
             )
-        figures.titled(energy, title, "", "|energy error| [J]" if column == 0 else "")
-        figures.titled(
+        figures.label_axes(energy, title, "", "|energy error| [J]" if column == 0 else "")
+        figures.label_axes(
             opening, "", "time [s]", "opening of the joints [m, –]" if column == 0 else ""
         )
     handles, labels = axes[0, 0].get_legend_handles_labels()

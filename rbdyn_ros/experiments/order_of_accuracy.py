@@ -62,7 +62,7 @@ def run(short: bool, progress) -> Outcome:
         h = STEPS[integrator.order] / 2.0 ** np.arange(halvings + 1)
         e = np.array([error(integrator, problems[name], step) for step in h])
         rows += [(name, composition, step, value) for step, value in zip(h, e)]
-        slopes.append((name, composition, integrator.order, measured(h, e)))
+        slopes.append((name, composition, integrator.order, observed_order(h, e)))
         progress((i + 1) / len(pairs))
     tables = {
         "errors": dict(zip(("method", "composition", "step", "error"), map(np.array, zip(*rows)))),
@@ -84,7 +84,7 @@ def problem(name: str) -> Problem:
     """
     if name == "tqdl":
         system, start = apparatus.pendulum(), apparatus.leaning(10.0, 5.0)
-        fine = pendulum_run.swung(
+        fine = pendulum_run.simulate(
             apparatus.notebook_scheme(tqdl.COUPLED), system, start, 5e-4, DURATION, DURATION
         )
         return Problem(system, start, place(fine.q[-1]))
@@ -97,7 +97,7 @@ def problem(name: str) -> Problem:
         apparatus.leaning(40.0, 20.0),
     )
     start = start._replace(v=np.array([0.3, -0.2, 0.4, -0.3, 0.0 if name == "rattle_s2" else 2.0]))
-    return Problem(system, start, place(solved(system, start)))
+    return Problem(system, start, place(reference_solution(system, start)))
 
 
 def place(q) -> np.ndarray:
@@ -105,7 +105,7 @@ def place(q) -> np.ndarray:
     return np.r_[q[:2], pendulum_run.direction(q)]
 
 
-def solved(system: System, start: State, duration: float = DURATION) -> np.ndarray:
+def reference_solution(system: System, start: State, duration: float = DURATION) -> np.ndarray:
     """q (6,) after `duration` [s] by SciPy's DOP853 on the coupled equations (1.7), (1.8), to
     about 1e-12.
     """
@@ -126,13 +126,15 @@ def error(integrator, problem: Problem, h: float) -> float:
     """Distance of cart and rod's direction from the reference at the end [m, rad]; nan if the step
     was too large.
     """
-    record = pendulum_run.swung(integrator, problem.system, problem.start, h, DURATION, DURATION)
+    record = pendulum_run.simulate(
+        integrator, problem.system, problem.start, h, DURATION, DURATION
+    )
     if not record.ok:
         return np.nan
     return float(np.linalg.norm(place(record.q[-1]) - problem.end))
 
 
-def measured(h, e) -> float:
+def observed_order(h, e) -> float:
     """The slope over the three smallest steps whose errors are above the round-off; nan if there
     are fewer.
     """
@@ -150,7 +152,10 @@ def draw(outcome: Outcome, figure) -> None:
                 order = slopes["measured"][
                     (slopes["method"] == name) & (slopes["composition"] == composition)
                 ][0]
-                style = {**figures.named(name), "label": f"{figures.LABELS[name]}: {order:.2f}"}
+                style = {
+                    **figures.line_style(name),
+                    "label": f"{figures.LABELS[name]}: {order:.2f}",
+                }
                 axes.loglog(
                     errors["step"][rows], errors["error"][rows], "o-", markersize=4, **style
                 )
@@ -160,4 +165,4 @@ def draw(outcome: Outcome, figure) -> None:
             fontsize=8, frameon=False, loc="lower right", title="measured order", title_fontsize=8
         )
         title = "The methods alone" if composition == "none" else f"Composed: {composition}"
-        figures.titled(axes, title, "step [s]", "error after 1.6 s [m, rad]")
+        figures.label_axes(axes, title, "step [s]", "error after 1.6 s [m, rad]")

@@ -22,13 +22,13 @@ REST = 2e-3  # [s] step of the long run
 
 def run(short: bool, progress) -> Outcome:
     """Three impacts against the event-driven reference, then a long run to rest."""
-    system, state = _fallen(0.3), _start()
+    system, state = _fall(0.3), _start()
     errors, impacts, truth, exact, drawn = contact_runs.against(
         system, state, no_input(), STEPS, FLIGHT, IMPACTS, lambda f: progress(0.7 * f)
     )
     seconds = 12.0 if short else 20.0
     rests = {
-        m: contact_runs.stepped(system, state, no_input(), m, REST, round(seconds / 0.02), 10)
+        m: contact_runs.simulate(system, state, no_input(), m, REST, round(seconds / 0.02), 10)
         for m in METHODS
     }
     progress(1.0)
@@ -36,7 +36,7 @@ def run(short: bool, progress) -> Outcome:
     return Outcome(tables, _claims(errors, exact, rests))
 
 
-def _fallen(mu: float):
+def _fall(mu: float):
     return build(
         Params(
             contacts=Contacts(
@@ -133,11 +133,11 @@ def draw(outcome: Outcome, figure) -> None:
         figures.slope_guide(axes, STEPS, 3.0 * of(errors, "split", column)[0], 2)
         figures.slope_guide(axes, STEPS, 1.5 * of(errors, "time stepping", column)[0], 1)
     gap.legend(frameon=False, fontsize=9)
-    figures.titled(gap, "The tip bounces and rests", "time [s]", "gap [m]")
-    figures.titled(energy, "Impacts and friction take energy", "time [s]", "energy [J]")
-    figures.titled(
+    figures.label_axes(gap, "The tip bounces and rests", "time [s]", "gap [m]")
+    figures.label_axes(energy, "Impacts and friction take energy", "time [s]", "energy [J]")
+    figures.label_axes(
         instants, "When it hits", "step [s]", f"largest error of {IMPACTS} instants [s]"
     )
-    figures.titled(
+    figures.label_axes(
         ends, f"Where it is at {FLIGHT} s", "step [s]", "largest error of the state [SI]"
     )

@@ -10,7 +10,7 @@ from rbdyn_ros.simulation import loop
 from rbdyn_ros.types import Array, Input, State, System
 
 
-def swung(
+def simulate(
     integrator: Integrator,
     system: System,
     state: State,

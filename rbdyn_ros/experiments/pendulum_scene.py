@@ -14,17 +14,17 @@ class PendulumScene:
     """One set of axes with a floor, a cart, a rod and the trace of its tip."""
 
     def __init__(self, axes, name: str):
-        colour = figures.COLOURS[name]
+        color = figures.ColorS[name]
         axes.set(xlim=(-2, 2), ylim=(-2, 2), zlim=(-2.4, 2.4), xticks=(), yticks=(), zticks=())
         axes.set_box_aspect((1, 1, 1.2), zoom=1.35)
         axes.set_axis_off()
         axes.view_init(elev=14, azim=-70)
-        axes.set_title(figures.LABELS[name], color=colour)
+        axes.set_title(figures.LABELS[name], color=color)
         x, y = np.meshgrid((-2.0, 2.0), (-2.0, 2.0))
         axes.plot_surface(x, y, 0.0 * x, color="#e8e4d8", alpha=0.35)
         self.cart = axes.plot([], [], [], color="#555555", linewidth=2)[0]
-        self.rod = axes.plot([], [], [], color=colour, linewidth=4, solid_capstyle="round")[0]
-        self.trace = axes.plot([], [], [], color=colour, linewidth=1, alpha=0.5)[0]
+        self.rod = axes.plot([], [], [], color=color, linewidth=4, solid_capstyle="round")[0]
+        self.trace = axes.plot([], [], [], color=color, linewidth=1, alpha=0.5)[0]
         self.clock = axes.text2D(0.05, 0.03, "", transform=axes.transAxes, fontsize=9)
 
     def show(self, t: float, q: np.ndarray) -> None:

@@ -24,11 +24,11 @@ def run(short: bool, progress) -> Outcome:
     t = np.arange(round(duration / ROW) + 1) * ROW
     portrait, energy = _exact(t), {}
     for i, (label, (method, tolerance)) in enumerate(SOLVERS.items()):
-        y = chart_motion.solved(system, PITCH, CONE, t, method, tolerance)
+        y = chart_motion.solve(system, PITCH, CONE, t, method, tolerance)
         energy[label] = np.abs(chart_motion.energy(system, y) - chart_motion.energy(system, y[:1]))
         progress(0.4 * (i + 1))
     for label, composition in STEPPERS.items():
-        record = pendulum_run.swung(
+        record = pendulum_run.simulate(
             select("rattle_s2", composition), system, start, ROW, duration, ROW
         )
         energy[label] = np.abs(record.quantities[:, 0] - record.quantities[0, 0])
@@ -80,21 +80,21 @@ def draw(outcome: Outcome, figure) -> None:
     p, e = outcome.tables["portrait"], outcome.tables["energy"]
     axes = figure.subplot_mosaic([["pitch", "energy"], ["cone", "energy"]], width_ratios=(1, 1.2))
     pitch, cone, energy = axes["pitch"], axes["cone"], axes["energy"]
-    for axes, name, colour in ((pitch, "pitch", "moser_veselov"), (cone, "cone", "rattle_s2")):
-        axes.plot(p[name], p[f"{name}_rate"], color=figures.COLOURS[colour], linewidth=0.6)
-        figures.titled(
+    for axes, name, color in ((pitch, "pitch", "moser_veselov"), (cone, "cone", "rattle_s2")):
+        axes.plot(p[name], p[f"{name}_rate"], color=figures.ColorS[color], linewidth=0.6)
+        figures.label_axes(
             axes,
             f"Exact: {name} for {p['t'][-1]:g} s, one thin line",
             f"{name} [deg]",
             "rate [deg/s]",
         )
-    colours = ("tqdl", "truth", "rattle_s2", "moser_veselov")
-    for (label, values), colour in zip(list(e.items())[1:], colours):
+    colors = ("tqdl", "truth", "rattle_s2", "moser_veselov")
+    for (label, values), color in zip(list(e.items())[1:], colors):
         energy.semilogy(
-            e["t"], np.maximum(values, 1e-17), color=figures.COLOURS[colour], label=label
+            e["t"], np.maximum(values, 1e-17), color=figures.ColorS[color], label=label
         )
     energy.legend(fontsize=9, frameon=False, loc="center right", bbox_to_anchor=(1.0, 0.82))
-    figures.titled(
+    figures.label_axes(
         energy,
         "What thickens is the solver's error",
         "time [s]",

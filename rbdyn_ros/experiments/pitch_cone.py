@@ -11,7 +11,7 @@ from rbdyn_ros.mechanics.integrators.select import select
 QUESTION = (
     "A point mass on a fixed joint starts at rest at pitch 10 and cone angle 5 degrees. What is "
     "its exact motion, why do the\n"
-    "  discrete Euler-Lagrange equations leave it, and does a discretisation without a chart stay "
+    "  discrete Euler-Lagrange equations leave it, and does a discretization without a chart stay "
     "with it?"
 )
 PITCH, CONE = np.radians(10.0), np.radians(5.0)
@@ -27,7 +27,7 @@ def run(short: bool, progress) -> Outcome:
     exact = closed_form.from_rest(
         PITCH, CONE, np.sqrt(apparatus.GRAVITY / apparatus.HALF_LENGTH), t
     )
-    solved = chart_motion.direction(chart_motion.solved(system, PITCH, CONE, t, "DOP853", 1e-13))
+    solved = chart_motion.direction(chart_motion.solve(system, PITCH, CONE, t, "DOP853", 1e-13))
     distance = apparatus.HALF_LENGTH * np.linalg.norm(solved - exact, axis=1)
     progress(0.3)
     tables = {
@@ -50,7 +50,7 @@ def _chart(system, start) -> dict:
     """{'ends': where each step ends, 'planes': azimuth of each swing}."""
     ends, planes = [], {"pass": np.arange(1, 9)}
     for h in STEPS:
-        record = pendulum_run.swung(select("euler_lagrange"), system, start, h, 50.0, ROW)
+        record = pendulum_run.simulate(select("euler_lagrange"), system, start, h, 50.0, ROW)
         azimuth = swing_planes(record)
         energy = np.abs(record.quantities[:, 0] - record.quantities[0, 0]).max()
         ends.append((h, record.t[-1], azimuth[1], energy, np.abs(record.quantities[:, 1]).max()))
@@ -74,7 +74,7 @@ def swing_planes(record) -> np.ndarray:
 
 def _rattle(system, start, duration: float, exact) -> dict:
     """{'rattle': error by time at 10 ms, 'rattle_order': position error after 5 s by step}."""
-    record = pendulum_run.swung(select("rattle_s2"), system, start, ROW, duration, ROW)
+    record = pendulum_run.simulate(select("rattle_s2"), system, start, ROW, duration, ROW)
     n = pendulum_run.direction(record.q)
     distance = apparatus.HALF_LENGTH * np.linalg.norm(n - exact, axis=1)
     azimuth = np.arctan2(exact[0, 1], exact[0, 0])
@@ -82,7 +82,7 @@ def _rattle(system, start, duration: float, exact) -> dict:
     errors = []
     for h in STEPS:
         end = pendulum_run.direction(
-            pendulum_run.swung(select("rattle_s2"), system, start, h, 5.0, ROW).q
+            pendulum_run.simulate(select("rattle_s2"), system, start, h, 5.0, ROW).q
         )[-1]
         errors.append(apparatus.HALF_LENGTH * np.linalg.norm(end - exact[500]))
     energy = record.quantities[:, 0] - record.quantities[0, 0]
@@ -155,29 +155,29 @@ def draw(outcome: Outcome, figure) -> None:
     system, start = apparatus.point_mass(), apparatus.leaning(10.0, 5.0)
     for name, width in (("euler_lagrange", 1.2), ("rattle_s2", 2.0)):
         n = pendulum_run.direction(
-            pendulum_run.swung(select(name), system, start, ROW, 12.0, ROW).q
+            pendulum_run.simulate(select(name), system, start, ROW, 12.0, ROW).q
         )
         above.plot(
             apparatus.HALF_LENGTH * n[:, 0],
             apparatus.HALF_LENGTH * n[:, 1],
             linewidth=width,
-            **figures.named(name),
+            **figures.line_style(name),
         )
     above.set_aspect("equal", adjustable="datalim")
     above.legend(fontsize=8, frameon=False, loc="upper left")
-    figures.titled(above, "From above, 10 ms: the swing plane must not turn", "x [m]", "y [m]")
+    figures.label_axes(above, "From above, 10 ms: the swing plane must not turn", "x [m]", "y [m]")
     for h, shade in zip(STEPS, (1.0, 0.75, 0.5, 0.3)):
         label = f"{1e3 * h:g} ms"
         style = {
             "markersize": 4,
-            "color": figures.COLOURS["euler_lagrange"],
+            "color": figures.ColorS["euler_lagrange"],
             "alpha": shade,
             "label": f"DELE, {label}",
         }
         planes.plot(t["planes"]["pass"], t["planes"][label], "o-", **style)
-    planes.axhline(26.3024863453, **figures.named("truth"), linewidth=1.0)
+    planes.axhline(26.3024863453, **figures.line_style("truth"), linewidth=1.0)
     planes.legend(fontsize=8, frameon=False, ncols=2)
-    figures.titled(
+    figures.label_axes(
         planes,
         "It turns at each upright pass, by O(h²) …",
         "pass through the bottom",
@@ -187,14 +187,16 @@ def draw(outcome: Outcome, figure) -> None:
 
 
 def _draw_ends(t: dict, ends, long) -> None:
-    ends.loglog(1e3 * t["ends"]["step"], t["ends"]["end"], "o-", **figures.named("euler_lagrange"))
+    ends.loglog(
+        1e3 * t["ends"]["step"], t["ends"]["end"], "o-", **figures.line_style("euler_lagrange")
+    )
     ends.set_xticks([10, 5, 2.5, 1.25], ["10", "5", "2.5", "1.25"])
     ends.minorticks_off()
     ends.set_yticks([6, 12, 25, 50], ["6", "12", "25", "50"])
-    figures.titled(
+    figures.label_axes(
         ends, "… until the chart's pole: no step escapes it", "step [ms]", "time of failure [s]"
     )
-    for table, column, label, colour in (
+    for table, column, label, color in (
         ("rattle", "position_error", "RATTLE, position [m]", "rattle_s2"),
         ("rattle", "energy_error", "RATTLE, energy [J]", "moser_veselov"),
         ("rattle", "out_of_plane", "RATTLE, out of plane [m]", "se3_variational"),
@@ -204,9 +206,11 @@ def _draw_ends(t: dict, ends, long) -> None:
         long.semilogy(
             time,
             pendulum_run.largest_so_far(t[table][column]),
-            color=figures.COLOURS[colour],
+            color=figures.ColorS[color],
             label=label,
         )
     long.set_ylim(1e-15, 1e3)
     long.legend(fontsize=8, frameon=False, ncols=2, loc="upper center")
-    figures.titled(long, "Without a chart: RATTLE at 10 ms", "time [s]", "largest error so far")
+    figures.label_axes(
+        long, "Without a chart: RATTLE at 10 ms", "time [s]", "largest error so far"
+    )

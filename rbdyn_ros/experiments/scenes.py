@@ -69,7 +69,7 @@ def chain(rods: int = 5, length: float = 0.4, radius: float = 0.01) -> Scene:
     v[:, 1] = 0.2 * q[:, 0]  # a push sideways: the whole chain turns about z at 0.2 rad/s
     v[:, 3] = -0.2  # z of the world is -x of a rod along x
     return Scene(
-        bodies, q, v, joints.assembled(rods, joints.nail(0, near, (0.0, 0.0, 0.0)), *links)
+        bodies, q, v, joints.assemble(rods, joints.anchor(0, near, (0.0, 0.0, 0.0)), *links)
     )
 
 
@@ -89,7 +89,7 @@ def door(lean: float = 0.3) -> Scene:
     hinges = [
         joints.hinge(0, (-EDGE / 2.0, 0.0, z), WORLD, z * axis, (0.0, 0.0, 1.0), axis) for z in at
     ]
-    return Scene(bodies, q, rigid_bodies.motion(bodies), joints.assembled(1, *hinges))
+    return Scene(bodies, q, rigid_bodies.motion(bodies), joints.assemble(1, *hinges))
 
 
 def top_on_plane(tilt: float = 0.35, spin: float = 60.0) -> Scene:
@@ -101,7 +101,7 @@ def top_on_plane(tilt: float = 0.35, spin: float = 60.0) -> Scene:
     turned = quaternion.exp((0.0, tilt, 0.0))
     q = rigid_bodies.configuration(bodies, -quaternion.rotate(turned, tip), turned)
     v = rigid_bodies.motion(bodies, (0.1, 0.0, 0.0), (0.0, 0.0, spin))
-    return Scene(bodies, q, v, joints.assembled(1, joints.plane(0, tip, WORLD, (0.0, 0.0, 1.0))))
+    return Scene(bodies, q, v, joints.assemble(1, joints.plane(0, tip, WORLD, (0.0, 0.0, 1.0))))
 
 
 def tower(boxes: int = 5, top: float = 1.0, drop: float = 0.01, mu: float = 0.5) -> Scene:

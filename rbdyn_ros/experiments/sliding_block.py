@@ -15,7 +15,7 @@ QUESTION = (
 )
 CASES = ((2.0, 0.3), (1.0, 0.1), (3.0, 0.6), (0.5, 0.05))  # v0 [m/s], mu
 STEPS = (2e-2, 1.6e-2, 1.3e-2, 1e-2, 8e-3, 6e-3, 5e-3, 2e-3)  # [s]
-COLOURS = ("#1f6fb4", "#2a9d6f", "#d1495b", "#7a5195")
+ColorS = ("#1f6fb4", "#2a9d6f", "#d1495b", "#7a5195")
 
 
 def run(short: bool, progress) -> Outcome:
@@ -25,7 +25,7 @@ def run(short: bool, progress) -> Outcome:
     for i, (v0, mu) in enumerate(CASES):
         params = scenes.Block(mu)
         for h in steps:
-            track, tilt = slid(params, v0, h, 1.1 * v0 / (mu * params.gravity))
+            track, tilt = simulate(params, v0, h, 1.1 * v0 / (mu * params.gravity))
             rows.append(
                 (
                     v0,
@@ -38,14 +38,14 @@ def run(short: bool, progress) -> Outcome:
             )
         tracks[f"track_{i + 1}"] = track
         progress(0.8 * (i + 1) / len(CASES))
-    rest, _ = slid(scenes.Block(0.3), 0.2, 1e-2, 2.0 if short else 10.0)
+    rest, _ = simulate(scenes.Block(0.3), 0.2, 1e-2, 2.0 if short else 10.0)
     progress(1.0)
     names = ("v0", "mu", "step", "distance_error", "end_speed", "tilt")
     tables = {"distance": dict(zip(names, map(np.array, zip(*rows)))), **tracks, "rest": rest}
     return Outcome(tables, _claims(tables))
 
 
-def slid(
+def simulate(
     params: scenes.Block, v0: float, h: float, duration: float
 ) -> tuple[dict[str, Array], float]:
     """(the track, the largest tilt of the quaternion) of a slide."""
@@ -83,7 +83,7 @@ def draw(outcome: Outcome, figure) -> None:
     """Speeds, errors."""
     speeds, errors = figure.subplots(1, 2)
     d = outcome.tables["distance"]
-    for i, ((v0, mu), colour) in enumerate(zip(CASES, COLOURS)):
+    for i, ((v0, mu), color) in enumerate(zip(CASES, ColorS)):
         track = outcome.tables[f"track_{i + 1}"]
         name = f"v₀ = {v0:g} m/s, μ = {mu:g}"
         stop = v0 / (mu * 9.81)
@@ -94,22 +94,22 @@ def draw(outcome: Outcome, figure) -> None:
             linewidth=3.5,
             alpha=0.35,
         )
-        speeds.plot(track["t"], track["v"], color=colour, linewidth=1.2, label=name)
+        speeds.plot(track["t"], track["v"], color=color, linewidth=1.2, label=name)
         mine = (d["v0"] == v0) & (d["mu"] == mu)
         h = d["step"][mine]
         errors.loglog(
-            h, np.maximum(np.abs(d["distance_error"][mine]), 1e-12), "o", color=colour, label=name
+            h, np.maximum(np.abs(d["distance_error"][mine]), 1e-12), "o", color=color, label=name
         )
         errors.loglog(
             h,
             h**2 / 8.0 * 9.81 * mu,
-            color=colour,
+            color=color,
             linewidth=0.8,
             label="what stopping inside a step costs: h² μ g / 8" if i == 0 else "",
         )
     speeds.legend(frameon=False, fontsize=9)
     errors.legend(frameon=False, fontsize=9, loc="lower right")
-    figures.titled(speeds, "Dry friction stops it (grey: exact)", "time [s]", "speed [m/s]")
-    figures.titled(
+    figures.label_axes(speeds, "Dry friction stops it (grey: exact)", "time [s]", "speed [m/s]")
+    figures.label_axes(
         errors, "Error of the stop distance, by where in its step it stops", "step [s]", "[m]"
     )

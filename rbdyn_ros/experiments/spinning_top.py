@@ -33,10 +33,10 @@ class Params(NamedTuple):
 
     mass: float = 0.58387070  # [kg]
     inertia: tuple = (2.2129e-4, 2.2129e-4, 3.0207e-4)  # [kg m^2]
-    tip: tuple = (0.0, 0.0, -0.03795882)  # [m] from the centre of mass
+    tip: tuple = (0.0, 0.0, -0.03795882)  # [m] from the center of mass
     gravity: float = 9.81  # [m/s^2]
     friction: float = 0.01
-    height: float = 0.037  # [m] of the centre of mass
+    height: float = 0.037  # [m] of the center of mass
     tilt: float = np.radians(10.0)  # [rad] about x
     speed: float = 1.0  # [m/s] along x
     spin: float = 50.0  # [rad/s]
@@ -133,7 +133,7 @@ def run(short: bool, progress) -> Outcome:
     progress(0.2)
     errors, tracks = {"step": np.array(steps)}, {"t": times, **_path("exact", truth)}
     for i, (name, (gamma, _)) in enumerate(GAMMAS.items()):
-        slides = [slid(gamma, h) for h in steps]
+        slides = [simulate(gamma, h) for h in steps]
         errors[f"{name}_position"] = np.array([_distance(run.q[:, 0], truth) for run in slides])
         errors[f"{name}_axis"] = np.array(
             [_axis_error(run.q[:, 0], truth).max() for run in slides]
@@ -147,7 +147,7 @@ def run(short: bool, progress) -> Outcome:
     return Outcome({"errors": errors, "tracks": tracks}, _claims(errors, tracks))
 
 
-def slid(gamma: float, h: float) -> runs.Record:
+def simulate(gamma: float, h: float) -> runs.Record:
     """The top for two seconds at steps of h [s]; RuntimeError if a step fails."""
     rows, every = round(DURATION / ROW), round(ROW / h)
     record = runs.run(models.build(*build(TOP), gamma=gamma), h, rows, every)
@@ -217,11 +217,11 @@ def draw(outcome: Outcome, figure) -> None:
     above.plot(
         tracks["exact_axis_x"],
         tracks["exact_axis_y"],
-        color=figures.COLOURS["truth"],
+        color=figures.ColorS["truth"],
         linewidth=2.2,
         label="reduced equations",
     )
-    shown = {name: colour for name, (_, colour) in GAMMAS.items()}
+    shown = {name: color for name, (_, color) in GAMMAS.items()}
     for name in ("33 J3", "4/3 J3"):
         above.plot(
             tracks[f"{name}_axis_x"],
@@ -233,23 +233,23 @@ def draw(outcome: Outcome, figure) -> None:
     above.set(xlim=(-0.48, 1.12), ylim=(-0.48, 0.48))  # with room for the legend
     above.set_aspect("equal")
     above.legend(frameon=False, fontsize=9, loc="center right")
-    figures.titled(
+    figures.label_axes(
         above, "The top's axis from above, 2 s at 1 ms", "x of the axis [–]", "y of the axis [–]"
     )
     h = errors["step"]
-    for name, colour in shown.items():
+    for name, color in shown.items():
         in_time.semilogy(
             tracks["t"][1:],
             tracks[f"{name}_axis_error"][1:],
-            color=colour,
+            color=color,
             linewidth=1.1,
             label=f"γ = {name}",
         )
-        position.loglog(h, errors[f"{name}_position"], "o-", color=colour)
-        axis.loglog(h, errors[f"{name}_axis"], "o-", color=colour)
+        position.loglog(h, errors[f"{name}_position"], "o-", color=color)
+        axis.loglog(h, errors[f"{name}_axis"], "o-", color=color)
     in_time.legend(frameon=False, fontsize=9, loc="lower right", ncols=2)
-    figures.titled(in_time, "Error of the axis at 1 ms", "time [s]", "|error| [–]")
+    figures.label_axes(in_time, "Error of the axis at 1 ms", "time [s]", "|error| [–]")
     figures.slope_guide(position, h, 0.4 * errors["4/3 J3_position"][np.argmax(h)], 2)
     figures.slope_guide(axis, h, 0.4 * errors["4/3 J3_axis"][np.argmax(h)], 2)
-    figures.titled(position, "Largest error of the position: order 2", "step [s]", "error [m]")
-    figures.titled(axis, "Largest error of the axis: γ matters", "step [s]", "error [–]")
+    figures.label_axes(position, "Largest error of the position: order 2", "step [s]", "error [m]")
+    figures.label_axes(axis, "Largest error of the axis: γ matters", "step [s]", "error [–]")

@@ -31,7 +31,7 @@ class Settling(NamedTuple):
     problems: list  # friction problems met on the way
 
 
-def settled(
+def settle(
     stack: Scene, h: float, duration: float, keep: int = 0, on_a_level: int = 4
 ) -> Settling:
     """Let a stack go, with `on_a_level` contacts in each of its joints; the friction problem of
@@ -86,7 +86,7 @@ MARGIN = 0.02  # on each side of what statics allows
 TOP = 20.0  # [kg]
 STANDING = ("tower", "top-heavy", "overhang", "pyramid")
 FALLING = ("overhang too far", "pyramid too smooth")
-COLOURS = {
+ColorS = {
     "tower": "#1f6fb4",
     "top-heavy": "#7a5195",
     "overhang": "#2a9d6f",
@@ -98,7 +98,7 @@ SOLVERS = ("fc3d_hybrid", "fc3d_newton", "fc3d_admm", "fc3d_nsgs")
 TOLERANCE = 1e-8
 
 
-def made() -> dict[str, scenes.Scene]:
+def build_stacks() -> dict[str, scenes.Scene]:
     """The stacks by name."""
     return {
         "tower": scenes.tower(),
@@ -124,15 +124,15 @@ def weights() -> dict[str, Array]:
 def run(short: bool, progress) -> Outcome:
     """Every stack in time, then the friction problems of the towers by every solver."""
     duration, keep, runs = (0.4 if short else 2.0), (20 if short else 10), {}
-    for i, (name, stack) in enumerate(made().items()):
+    for i, (name, stack) in enumerate(build_stacks().items()):
         kept, on_a_level = (
             (keep if name in ("tower", "top-heavy") else 0),
             (3 if name.startswith("pyramid") else 4),
         )
-        runs[name] = settled(stack, STEP, duration if name in STANDING else FALL, kept, on_a_level)
+        runs[name] = settle(stack, STEP, duration if name in STANDING else FALL, kept, on_a_level)
         progress(0.7 * (i + 1) / 6)
     tables = {name.replace(" ", "_"): _table(run) for name, run in runs.items()}
-    tables |= {"rest": _rest(runs), "solvers": _solved(runs, 3 if short else 12)}
+    tables |= {"rest": _rest(runs), "solvers": _solve(runs, 3 if short else 12)}
     progress(1.0)
     return Outcome(tables, _claims(tables))
 
@@ -159,7 +159,7 @@ def _rest(runs: dict) -> dict:
     return dict(zip(names, map(np.array, zip(*rows))))
 
 
-def _solved(runs: dict, most: int) -> dict:
+def _solve(runs: dict, most: int) -> dict:
     """The problems of both towers by every solver, from nothing: success, residual, time."""
     rows = []
     for name in ("tower", "top-heavy"):
@@ -235,22 +235,22 @@ def draw(outcome: Outcome, figure) -> None:
         seen = table["t"] <= 0.4
         sunk = 1e3 * (table["z_3"] - table["z_3"][0])
         pyramid.plot(
-            table["t"][seen], sunk[seen], color=COLOURS[name], label=name[8:] or "rough enough"
+            table["t"][seen], sunk[seen], color=ColorS[name], label=name[8:] or "rough enough"
         )
     pyramid.legend(frameon=False, fontsize=9, loc="lower left")
-    figures.titled(
+    figures.label_axes(
         pyramid,
         f"Ball on three, μ = {LIMIT:.3f} ± 2 %",
         "time [s]",
         "height of the upper ball [mm]",
     )
-    for name, colour in COLOURS.items():
+    for name, color in ColorS.items():
         table = tables[name.replace(" ", "_")]
         speed.semilogy(
-            table["t"], np.maximum(table["speed"], 1e-18), color=colour, linewidth=1.1, label=name
+            table["t"], np.maximum(table["speed"], 1e-18), color=color, linewidth=1.1, label=name
         )
     speed.legend(frameon=False, fontsize=8)
-    figures.titled(speed, "What stands is at rest", "time [s]", "largest speed [m/s]")
+    figures.label_axes(speed, "What stands is at rest", "time [s]", "largest speed [m/s]")
     _draw_forces(share, tables)
     _draw_solvers(solvers, tables["solvers"])
 
@@ -259,14 +259,14 @@ def _draw_overhang(axes, tables: dict) -> None:
     from matplotlib.patches import Rectangle
     from matplotlib.transforms import Affine2D
 
-    for name, face in (("overhang", COLOURS["overhang"]), ("overhang too far", "none")):
+    for name, face in (("overhang", ColorS["overhang"]), ("overhang too far", "none")):
         table = tables[name.replace(" ", "_")]
         for i in range(4):
             x, z, pitch = (table[f"{key}_{i}"][-1] for key in ("x", "z", "pitch"))
             where = Affine2D().rotate(-pitch).translate(x, z) + axes.transData
             look = {
                 "facecolor": face,
-                "edgecolor": "white" if face != "none" else COLOURS[name],
+                "edgecolor": "white" if face != "none" else ColorS[name],
                 "linewidth": 1.4,
             }
             axes.add_patch(
@@ -277,11 +277,11 @@ def _draw_overhang(axes, tables: dict) -> None:
                     **look,
                 )
             )
-    axes.plot([-0.75, 0.0, 0.0], [0.0, 0.0, -0.15], color=figures.COLOURS["truth"], linewidth=2.0)
+    axes.plot([-0.75, 0.0, 0.0], [0.0, 0.0, -0.15], color=figures.ColorS["truth"], linewidth=2.0)
     axes.set(xlim=(-0.75, 0.9), ylim=(-0.15, 1.0))
     axes.set_aspect("equal")
     axes.set_axisbelow(True)
-    figures.titled(axes, "98 % of the limit, and 102 %", "x [m]", "z [m]")
+    figures.label_axes(axes, "98 % of the limit, and 102 %", "x [m]", "z [m]")
 
 
 def _draw_landing(axes, table: dict) -> None:
@@ -299,7 +299,9 @@ def _draw_landing(axes, table: dict) -> None:
             weights()["top-heavy"][index], color=figures.GREY, linewidth=0.6, linestyle=":"
         )
     axes.legend(frameon=False, fontsize=9)
-    figures.titled(axes, "Five boxes land, one of 20 kg", "time [s]", "normal force, weight [N]")
+    figures.label_axes(
+        axes, "Five boxes land, one of 20 kg", "time [s]", "normal force, weight [N]"
+    )
 
 
 def _draw_forces(axes, tables: dict) -> None:
@@ -307,14 +309,14 @@ def _draw_forces(axes, tables: dict) -> None:
     axes.bar(
         places,
         np.maximum(rest["force_error"], 1e-17),
-        color=[COLOURS[name] for name in STANDING],
+        color=[ColorS[name] for name in STANDING],
         width=0.6,
     )
     axes.plot(
         places,
         np.maximum(rest["overlap"], 1e-17),
         "v",
-        color=figures.COLOURS["truth"],
+        color=figures.ColorS["truth"],
         label="deepest overlap [m]",
     )
     axes.set_yscale("log")
@@ -322,7 +324,7 @@ def _draw_forces(axes, tables: dict) -> None:
     axes.set_xticks(places, STANDING)
     axes.set_ylim(1e-17, 1e-3)
     axes.legend(frameon=False, fontsize=9)
-    figures.titled(axes, "Forces are the weights", "", "relative error")
+    figures.label_axes(axes, "Forces are the weights", "", "relative error")
 
 
 def _draw_solvers(axes, table: dict) -> None:
@@ -331,7 +333,7 @@ def _draw_solvers(axes, table: dict) -> None:
             mine = (table["stack"] == stack) & (table["solver"] == method)
             times, at = 1e3 * table["seconds"][mine], i + 0.24 * k - 0.12
             look = {
-                "color": COLOURS[stack],
+                "color": ColorS[stack],
                 "markersize": 5,
                 "alpha": 0.6,
                 "label": stack if i == 0 else "",
@@ -341,7 +343,7 @@ def _draw_solvers(axes, table: dict) -> None:
                 "textcoords": "offset points",
                 "ha": "center",
                 "fontsize": 8,
-                "color": COLOURS[stack],
+                "color": ColorS[stack],
             }
             axes.annotate(
                 f"{table['solved'][mine].sum()}/{mine.sum()}",
@@ -352,4 +354,4 @@ def _draw_solvers(axes, table: dict) -> None:
     axes.set_xticks(range(len(SOLVERS)), [name[5:] for name in SOLVERS])
     axes.margins(x=0.1, y=0.15)
     axes.legend(frameon=False, fontsize=9, loc="upper left")
-    figures.titled(axes, "Solvers: time, and solved of all", "", "time [ms]")
+    figures.label_axes(axes, "Solvers: time, and solved of all", "", "time [ms]")

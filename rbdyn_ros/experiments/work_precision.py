@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.experiments import apparatus, figures, pendulum_run
-from rbdyn_ros.experiments.order_of_accuracy import solved
+from rbdyn_ros.experiments.order_of_accuracy import reference_solution
 from rbdyn_ros.experiments.outcome import Outcome, above, below
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics.integrators.select import select
@@ -40,7 +40,9 @@ class Cost(NamedTuple):
 def run(short: bool, progress) -> Outcome:
     """Every method, every composition, every step."""
     pairs = [(m, c) for m in METHODS for c in COMPOSITIONS if c == "none" or select(m).symmetric]
-    end = _tip(solved(apparatus.pendulum(cart_mass=2.0), upright(np.radians(10.0)), DURATION))
+    end = _tip(
+        reference_solution(apparatus.pendulum(cart_mass=2.0), upright(np.radians(10.0)), DURATION)
+    )
     costs = []
     for i, (method, composition) in enumerate(pairs):
         costs += [
@@ -63,7 +65,7 @@ def _cost(method: str, composition: str, h: float, end, repeats: int) -> Cost:
         apparatus.pendulum(cart_mass=2.0),
         upright(np.radians(10.0)),
     )
-    record = pendulum_run.swung(integrator, system, start, h, DURATION, 0.2)
+    record = pendulum_run.simulate(integrator, system, start, h, DURATION, 0.2)
     tip = float(np.linalg.norm(_tip(record.q[-1]) - end)) if record.ok else np.nan
     energy = float(np.abs(record.quantities[:, 0] - record.quantities[0, 0]).max())
     stages = (4 if method == "rk4" else len(COMPOSITIONS[composition])) / h
@@ -142,24 +144,24 @@ def draw(outcome: Outcome, figure) -> None:
         for composition, dash in DASHES.items():
             rows = (table["method"] == method) & (table["composition"] == composition)
             style = {
-                "color": figures.COLOURS[method],
+                "color": figures.ColorS[method],
                 "linestyle": dash,
                 "marker": "o",
                 "markersize": 3.5,
             }
             for axes, column in ((by_stages, "stages"), (by_time, "microseconds")):
                 axes.loglog(table[column][rows], table["tip_error"][rows], **style)
-    figures.titled(
+    figures.label_axes(
         by_stages,
         "Work in stages",
         "stages per simulated second",
         "error of the tip after 10 s [m]",
     )
-    figures.titled(
+    figures.label_axes(
         by_time, "Work in processor time, on this machine", "microseconds per simulated second", ""
     )
     for method in METHODS:
-        by_stages.plot([], [], **figures.named(method))
+        by_stages.plot([], [], **figures.line_style(method))
     for composition, dash in DASHES.items():
         by_stages.plot(
             [],

@@ -8,14 +8,14 @@ def actual(declared: Params, options: Faults) -> Params:
     """The plant that is simulated where a law is designed for `declared`: each number is (1 +
     mismatch) times the declared one.
 
-    A length, and a mass, that differ take along the centre of mass and the inertia that are left
+    A length, and a mass, that differ take along the center of mass and the inertia that are left
     to the geometry.
     """
     m = options.mismatch
     return _scaled(declared, *(1.0 + part for part in m)) if any(m) else declared
 
 
-def believed(plant: Params, options: Faults) -> Params:
+def nominal(plant: Params, options: Faults) -> Params:
     """The converse: what a law believes in where `plant` is simulated, each number divided by (1 +
     mismatch).
     """

@@ -2,7 +2,7 @@
 
 For people, arrays with any leading dimensions (doc/geometry.md):
 
-    conversion    any parameterisation to any other     rates         to and from angular velocity
+    conversion    any parameterization to any other     rates         to and from angular velocity
     quaternion    algebra, Q, H, exp, log       increments    boxplus, boxminus, slerp, integration
     so3, se3      hat, exp, log, dexp, dlog             derivatives   of rotation expressions
     adjoint       Ad, ad and their duals                homogeneous   4 x 4 transforms

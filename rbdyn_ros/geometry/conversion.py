@@ -1,4 +1,4 @@
-"""From any parameterisation of a rotation to any other, on the principal branch.
+"""From any parameterization of a rotation to any other, on the principal branch.
 
 | name            | shape       | meaning                                                        |
 |-----------------|-------------|----------------------------------------------------------------|

@@ -101,7 +101,7 @@ def to_matrix(q) -> np.ndarray:
 def from_matrix(R) -> np.ndarray:
     """Canonical rotation quaternion of a rotation matrix, exact to round-off at every angle.
 
-    4 q q^T is linear in R; its row with the largest diagonal entry, normalised, is +-q (Shepperd
+    4 q q^T is linear in R; its row with the largest diagonal entry, normalized, is +-q (Shepperd
     1978). ValueError if R is not orthogonal or is left-handed.
     """
     R = arguments.rotation_matrix(R, "R")

@@ -1,10 +1,10 @@
-"""Rates of every parameterisation of a rotation to and from angular velocity, in the body and the
+"""Rates of every parameterization of a rotation to and from angular velocity, in the body and the
 world frame.
 
     w = E(p) dp/dt    and    dp/dt = E^-1(p) w
 
 `frame` names the frame in which w [rad/s], the angular velocity of the body with respect to the
-world, is expressed. Names and shapes of the parameterisations are those of conversion.py. Source:
+world, is expressed. Names and shapes of the parameterizations are those of conversion.py. Source:
 Kindr kinematics sheet; doc/geometry.md, section 4.
 """
 
@@ -17,11 +17,11 @@ SINGULAR = 1e-9  # the smallest |cos y| or |sin(theta/2)| at which a rate is sti
 
 
 def angular_velocity(name: str, value, rate, frame: str = "body") -> np.ndarray:
-    """w = E(value) rate (..., 3) [rad/s, frame] of a parameterisation that changes at `rate`
+    """w = E(value) rate (..., 3) [rad/s, frame] of a parameterization that changes at `rate`
     [1/s].
     """
     arguments.choice(frame, "frame", FRAMES)
-    if arguments.choice(name, "parameterisation", conversion.NAMES) == "matrix":
+    if arguments.choice(name, "parameterization", conversion.NAMES) == "matrix":
         R, dR = arguments.rotation_matrix(value, "matrix"), arguments.array(rate, "rate", 3, 3)
         R_t = np.swapaxes(R, -1, -2)
         return so3.vee(R_t @ dR if frame == "body" else dR @ R_t)
@@ -30,7 +30,7 @@ def angular_velocity(name: str, value, rate, frame: str = "body") -> np.ndarray:
 
 
 def rate(name: str, value, w, frame: str = "body") -> np.ndarray:
-    """dp/dt = E^-1(value) w [1/s] of a parameterisation whose body turns at w (..., 3) [rad/s,
+    """dp/dt = E^-1(value) w [1/s] of a parameterization whose body turns at w (..., 3) [rad/s,
     frame].
 
     ValueError where the chart is singular: Euler angles at y = +-pi/2, angle-axis and rotation
@@ -38,16 +38,16 @@ def rate(name: str, value, w, frame: str = "body") -> np.ndarray:
     """
     arguments.choice(frame, "frame", FRAMES)
     w = arguments.array(w, "w", 3)
-    if arguments.choice(name, "parameterisation", conversion.NAMES) == "matrix":
+    if arguments.choice(name, "parameterization", conversion.NAMES) == "matrix":
         R = arguments.rotation_matrix(value, "matrix")
         return R @ so3.hat(w) if frame == "body" else so3.hat(w) @ R
     return (inverse_mapping(name, value, frame) @ w[..., None])[..., 0]
 
 
 def mapping(name: str, value, frame: str = "body") -> np.ndarray:
-    """E(value) (..., 3, n) of any parameterisation but the matrix."""
+    """E(value) (..., 3, n) of any parameterization but the matrix."""
     in_world = arguments.choice(frame, "frame", FRAMES) == "world"
-    E = _MAPPINGS[arguments.choice(name, "parameterisation", tuple(_MAPPINGS))](value)
+    E = _MAPPINGS[arguments.choice(name, "parameterization", tuple(_MAPPINGS))](value)
     return E if in_world else np.swapaxes(conversion.convert(value, name, "matrix"), -1, -2) @ E
 
 
@@ -56,7 +56,7 @@ def inverse_mapping(name: str, value, frame: str = "body") -> np.ndarray:
     all the same.
     """
     in_world = arguments.choice(frame, "frame", FRAMES) == "world"
-    E = _INVERSES[arguments.choice(name, "parameterisation", tuple(_INVERSES))](value)
+    E = _INVERSES[arguments.choice(name, "parameterization", tuple(_INVERSES))](value)
     return E if in_world else E @ conversion.convert(value, name, "matrix")
 
 

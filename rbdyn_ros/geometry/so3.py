@@ -2,12 +2,12 @@
 
 Rotation vectors (..., 3) [rad], matrices (..., 3, 3).
 
-The derivative of exp has two trivialisations, and two names each:
+The derivative of exp has two trivializations, and two names each:
 
     dexp_right(v) = Gamma(v)  = left Jacobian:   exp(v + e) = exp(dexp_right(v) e) exp(v) + O(e^2)
     dexp_left(v)  = Gamma(-v) = right Jacobian:  exp(v + e) = exp(v) exp(dexp_left(v) e) + O(e^2)
 
-so a right-trivialised derivative speaks of world-frame velocities, a left-trivialised one of body
+so a right-trivialized derivative speaks of world-frame velocities, a left-trivialized one of body
 velocities. dlog_right and dlog_left are their inverses. Gamma is the letter of the Kindr
 kinematics sheet, whose formula for it has two misplaced brackets; dlog_right is the rotation block
 of the notebook's dlog. Derived in doc/geometry.md (G.3).

@@ -1,7 +1,7 @@
 """SE(3) as tuples for the steppers: a pose is (Q, r), a twist V = (w, v), a wrench F = (mu, f).
 
 Q is a unit quaternion (wxyz, body to world), r the position in the world; angular parts come
-FIRST. dexp and dlog are RIGHT-trivialised (the left ones take -V). The formulas are those of
+FIRST. dexp and dlog are RIGHT-trivialized (the left ones take -V). The formulas are those of
 se3.py, written with cross products; the derivative of a function of w^ along v is its part off the
 diagonal.
 """

@@ -67,7 +67,7 @@ KIND, A, B, ROWS, INTEGERS = offsets(1, 1, 1, 1)
 # A point of a is a point of b; up to three rows of any kind; or those that no displacement opens.
 POINTS, MIXED, DIRECTIONS = np.int64(0), np.int64(1), np.int64(2)
 
-# Contact pairs. Point of a [m, in a], normal or other centre [in b], offset or sum of radii,
+# Contact pairs. Point of a [m, in a], normal or other center [in b], offset or sum of radii,
 # radius, friction, restitution.
 CA, CB, SIZE, RADIUS, MU, E, _n = offsets(3, 3, 1, 1, 1, 1)
 # What a failed step restores: impulse of the node, overlap that an open pair has left, tangential

@@ -92,7 +92,7 @@ def build(
     axis with order 4.
     """
     n = len(bodies.mass)
-    constraints = joints.assembled(n) if constraints is None else constraints
+    constraints = joints.assemble(n) if constraints is None else constraints
     pairs = contacts.build(n) if pairs is None else pairs
     springs = of_springs.build(n) if springs is None else springs
     colliders = geoms.colliders(()) if colliders is None else colliders
@@ -129,7 +129,7 @@ def build(
         q,
         v,
         gamma,
-        joints.selected(constraints, kept),
+        joints.select_rows(constraints, kept),
         pairs,
         impacts,
         numbers,
@@ -293,7 +293,7 @@ def reactions(model: Model, since: Array | None = None) -> Array:
         return found
     ends = [places(model)] if since is None else [places(model), since]
     shares = [
-        redundancy.shared(model.constraints, model.kept, model.bodies.held, q, found) for q in ends
+        redundancy.share(model.constraints, model.kept, model.bodies.held, q, found) for q in ends
     ]
     return sum(shares) / len(ends)
 

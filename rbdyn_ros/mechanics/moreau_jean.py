@@ -47,12 +47,12 @@ def advance(
     force [N, world] and a torque [N m, body] for each body, at its center of mass.
 
     Options are those of `mechanics.network.moreau_jean`, which checks them; the tolerance is
-    that of the velocities, and `linearised` is one round. The loss of dampers is not summed up.
+    that of the velocities, and `linearized` is one round. The loss of dampers is not summed up.
     ValueError for h <= 0, and for loads that are none of these bodies.
     """
     h = number(h, "h", 0.0, open_low=True)
     colliding.require_none(model, "moreau_jean")
-    most = 1 if options.linearised else options.max_iterations
+    most = 1 if options.linearized else options.max_iterations
     numbers = (
         _loads(loads, int(n), len(model.bodies.mass)),
         h,
@@ -61,7 +61,7 @@ def advance(
         options.tolerance,
         int(n),
         most,
-        options.linearised,
+        options.linearized,
     )
     return bound(steps, model.arena, *numbers)(model.arena, *numbers)
 

@@ -169,10 +169,10 @@ def build(scene: Scene, **options) -> models.Model:
             raise ValueError(f"body {name}: {error}".replace(" of body 0", "")) from None
     bodies, q, v = shapes.assembled(list(scene.bodies.values()), scene.gravity)
     made = [_joint(name, joint, numbers, q) for name, joint in scene.joints.items()]
-    constraints = joints.assembled(len(q), *made)
+    constraints = joints.assemble(len(q), *made)
     ends = [_ends(*item, scene, numbers, q) for item in scene.springs.items()]
     if scene.close:
-        q = redundancy.closed(constraints, q, 1.0 - bodies.held.reshape(-1))
+        q = redundancy.close(constraints, q, 1.0 - bodies.held.reshape(-1))
         v = redundancy.closed_velocity(constraints, bodies, q, v)
     for name, geom in scene.geoms.items():
         _check_geom(name, geom, numbers)

@@ -36,7 +36,7 @@ def jacobian(
     `plus(x, e)` moves the point along e (n,); `minus(a, b)` is the tangent vector from b to a,
     flattened. Both are those of a vector space by default, where `dimension` is the size of
     `point`. The limit is Ridders': steps step, step/2, ..., Richardson extrapolation in h^2, and
-    of the whole tableau the entry whose neighbours agree best. The function must be smooth within
+    of the whole tableau the entry whose neighbors agree best. The function must be smooth within
     `step` of the point. Source: Ridders, Adv. Eng. Software 4 (1982) 75.
     """
     if not step > 0.0:

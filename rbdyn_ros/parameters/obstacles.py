@@ -6,7 +6,7 @@ from typing import Any
 
 from rbdyn_ros import schema
 from rbdyn_ros.mechanics.pendulum.params import Obstacle
-from rbdyn_ros.schema import Parameter, shown
+from rbdyn_ros.schema import Parameter, format_value
 from rbdyn_ros.types import NO_OBSTACLES, Array
 
 _SIZES = {  # shape: (how many numbers, what they are)
@@ -70,7 +70,7 @@ def require_listed(name: str, names: tuple[str, ...], source: str) -> None:
     """ValueError if `name` is a parameter of an obstacle that is not among `names`."""
     if name.startswith(_ONE) and name.split(".")[1] not in names:
         which = name.split(".")[1]
-        why = f"but obstacles, {shown(names)}, does not name {which}"
+        why = f"but obstacles, {format_value(names)}, does not name {which}"
         raise ValueError(f"{source}: {name} is given, {why}; add it there")
 
 
@@ -84,7 +84,7 @@ def obstacles(values: Mapping[str, Any]) -> Array:
         obstacle = schema.record(Obstacle, values, f"{_ONE}{name}.", name=name)
         count, what = _SIZES[obstacle.shape]
         if len(obstacle.size) != count:
-            size = shown(obstacle.size, "m")
+            size = format_value(obstacle.size, "m")
             raise ValueError(f"{_ONE}{name}.size is {size}; a {obstacle.shape} has {what}")
         made.append(obstacle)
     if not made:

@@ -12,7 +12,7 @@ from rbdyn_ros.faults.options import Faults, Mismatch
 from rbdyn_ros.mechanics.integrators.choice import Choice
 from rbdyn_ros.mechanics.pendulum.params import Params
 from rbdyn_ros.parameters.contact import contacts
-from rbdyn_ros.schema import record, shown, spec, table, unit_quaternion
+from rbdyn_ros.schema import format_value, record, spec, table, unit_quaternion
 from rbdyn_ros.types import Contacts, Input, State
 
 if TYPE_CHECKING:  # the tables are read without Numba, so that --help is quick
@@ -105,9 +105,8 @@ def initial_state(values: Mapping[str, Any]) -> State:
     start = record(Start, values, "initial.")
     if values["cart.fixed"] and any(start.cart_velocity):
         raise ValueError(
-            f"initial.cart_velocity is {shown(start.cart_velocity, 'm/s')} and cart.fixed is "
-            "true; "
-            "a fixed cart has velocity [0, 0]: change one of them"
+            f"initial.cart_velocity is {format_value(start.cart_velocity, 'm/s')} and cart.fixed "
+            "is true; a fixed cart has velocity [0, 0]: change one of them"
         )
     q, v = start.cart_position + start.orientation, start.cart_velocity + start.angular_velocity
     return State(0.0, np.array(q), np.array(v))

@@ -32,7 +32,7 @@ def argument(
     )
 
 
-def shared() -> list[DeclareLaunchArgument]:
+def shared_arguments() -> list[DeclareLaunchArgument]:
     """The arguments of every node of the plant and of the controller."""
     scenarios = sorted(file.stem for file in (share.config() / "scenarios").glob("*.yaml"))
     return [
@@ -76,7 +76,7 @@ def start_conditions() -> list[DeclareLaunchArgument]:
     ]
 
 
-def started(
+def launch_node(
     executable: str,
     files: tuple[str, ...] = (),
     parameters: dict[str, Any] | None = None,

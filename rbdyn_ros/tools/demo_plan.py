@@ -33,7 +33,7 @@ class DemoPlan(NamedTuple):
     pushes: tuple
 
 
-def script(duration: float, tilt: float | None, seed: int) -> DemoPlan:
+def demo_plan(duration: float, tilt: float | None, seed: int) -> DemoPlan:
     """The demo of `duration` [s] that begins at `tilt` [rad]; equal seeds give equal demos."""
     draw = Random(seed)
     azimuth, strength = draw.uniform(-math.pi, math.pi), min(1.0, duration / TIME_FOR_BOTH)

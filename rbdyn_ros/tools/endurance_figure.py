@@ -16,10 +16,10 @@ def write(samples: list[Sample], path: Path) -> None:
     figure = Figure(figsize=(10.0, 7.0), layout="constrained")
     memory, trip, missed = figure.subplots(3, 1, sharex=True)
     t = np.array([sample.t for sample in samples]) / 60.0
-    for rss, name, colour in zip(
+    for rss, name, color in zip(
         np.array([sample.rss for sample in samples]).T, ("simulator", "controller"), (BLUE, ORANGE)
     ):
-        memory.plot(t, rss - rss[0], color=colour, label=f"{name}: {rss[-1]:.0f} MiB at the end")
+        memory.plot(t, rss - rss[0], color=color, label=f"{name}: {rss[-1]:.0f} MiB at the end")
     memory.axvspan(
         0.0, SETTLED * t[-1], color=GREY, alpha=0.12, linewidth=0, label="left out: caches fill"
     )

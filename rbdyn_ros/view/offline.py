@@ -18,7 +18,7 @@ import numpy as np
 
 from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import candidate
-from rbdyn_ros.schema import check, shown
+from rbdyn_ros.schema import check, format_value
 from rbdyn_ros.simulation.closed_loop import Misbehaved, answer
 from rbdyn_ros.simulation.command import Command
 from rbdyn_ros.simulation.plant import Plant
@@ -95,7 +95,7 @@ class OfflineLoop(scene.Source):
                     self._change(name, value)
             except ValueError as error:
                 return str(error)
-        self._log.add(self._runner.plant.time, scene.PARAMETER, f"{name} is {shown(value)}")
+        self._log.add(self._runner.plant.time, scene.PARAMETER, f"{name} is {format_value(value)}")
         return ""
 
     def set_disturbance(self, height: float, force: Vector) -> str:
@@ -302,7 +302,7 @@ class OfflineLoop(scene.Source):
             real_time_factor=self._factor(plant.time, runner.status),
             status=runner.status,
             faults=tuple(
-                f"{p.name.removeprefix('faults.')} {shown(values[p.name], p.unit)}"
+                f"{p.name.removeprefix('faults.')} {format_value(values[p.name], p.unit)}"
                 for p in FAULTS
                 if values[p.name] != p.default
             ),

@@ -8,7 +8,7 @@ from typing import Any
 
 import viser
 
-from rbdyn_ros.schema import Parameter, expected, shown
+from rbdyn_ros.schema import Parameter, expected, format_value
 from rbdyn_ros.view.scene import Control, Source
 
 REFUSED = 8.0  # [s] for which a refusal is shown
@@ -178,7 +178,7 @@ def _input(gui: viser.GuiApi, control: Control) -> Any:
 
 def _hint(parameter: Parameter) -> str:
     """What the parameter does, what is allowed, and its default."""
-    default = shown(parameter.default, parameter.unit)
+    default = format_value(parameter.default, parameter.unit)
     return f"{parameter.description} Allowed: {expected(parameter)}; default {default}."
 
 

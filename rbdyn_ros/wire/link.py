@@ -54,7 +54,7 @@ class Sequence:
 
     def arrival(self, number: int) -> str:
         """What the frame of this number is."""
-        ahead = 1 if self._newest is None else _signed(number - self._newest)
+        ahead = 1 if self._newest is None else _sign_difference(number - self._newest)
         if not -WINDOW < ahead <= JUMP:
             self.strays += 1
             return STRAY
@@ -84,7 +84,7 @@ class Sequence:
         return self.lost / max(1, self.lost + self.arrived)
 
 
-def _signed(difference: int) -> int:
+def _sign_difference(difference: int) -> int:
     """A difference of sequence numbers, across their wrap."""
     return (difference + SEQUENCES // 2) % SEQUENCES - SEQUENCES // 2
 
@@ -108,7 +108,7 @@ class Framing:
         """Every frame that ends in `data`, after what came before; what has not ended is kept."""
         *ended, begun = data.split(END)
         for piece in ended:
-            yield from self._ended(piece)
+            yield from self._end(piece)
         self._begin(begun)
 
     def restart(self) -> None:
@@ -123,16 +123,16 @@ class Framing:
             self._begun.clear()
             self._skipping = True
 
-    def _ended(self, piece: bytes) -> Iterator[Frame | Malformed]:
+    def _end(self, piece: bytes) -> Iterator[Frame | Malformed]:
         self._begin(piece)
         whole, skipped = bytes(self._begun), self._skipping
         self.restart()
         if skipped:
             yield Malformed("too long")
         elif whole:  # nothing between two zeros is no frame, and no mistake
-            yield self._unstuffed(whole)
+            yield self._unstuff(whole)
 
-    def _unstuffed(self, whole: bytes) -> Frame | Malformed:
+    def _unstuff(self, whole: bytes) -> Frame | Malformed:
         try:
             return frame.decode(self._cobs.decode(whole))
         except self._cobs.DecodeError:

@@ -29,7 +29,7 @@ class Udp:
     def __init__(self, address: str, port: int, peer: tuple[str, int] | None = None):
         """Bind; `peer` is (address, port) or None. CannotOpen."""
         self._socket = _bound(address, port)
-        self._peer = _resolved(peer[0], peer[1], self._socket.family) if peer else None
+        self._peer = _resolve(peer[0], peer[1], self._socket.family) if peer else None
         self._given, self._open = peer is not None, peer is None  # open to whoever comes
         self._sender = None  # of the newest datagram
         self.strangers = self.unsent = 0
@@ -92,7 +92,7 @@ def _bound(address: str, port: int) -> socket.socket:
     return bound
 
 
-def _resolved(address: str, port: int, family: int) -> Address:
+def _resolve(address: str, port: int, family: int) -> Address:
     return _lookup(address, port, family)[1]
 
 

@@ -11,7 +11,7 @@ POINT = np.array([0.2, -0.4, 0.7])
 
 
 def along(q, function, minus=np.subtract):
-    """Derivative of function(q) along each generalised velocity."""
+    """Derivative of function(q) along each generalized velocity."""
     return jacobian(function, q, len(q) - 1, plus=floating_base.boxplus, minus=minus).value
 
 

@@ -196,7 +196,7 @@ def test_gradient_of_the_point_velocity():
     close(columns(lambda d: body.point_velocity_gradient(q, c, v, d)), exact)
 
 
-def test_gradient_K_of_the_generalised_force():
+def test_gradient_K_of_the_generalized_force():
     q, c, f = vector(4), vector(3), vector(3)
     K = columns(lambda d: body.point_force_gradient(q, c, f, d))
     close(K, complex_step(lambda x: body.point_force(x, c, f), q))

@@ -54,7 +54,7 @@ def test_momenta_are_the_derivatives_of_the_kinetic_energy(motion):
 
 
 @given(systems, states, inputs)
-def test_generalised_forces_do_the_virtual_work_of_weight_and_wrench(system, state, input):
+def test_generalized_forces_do_the_virtual_work_of_weight_and_wrench(system, state, input):
     """tau.eta + U.xi = F.dp + T.(R eta) - dV, dp the way of the wrench's point, for every (xi,
     eta).
     """

@@ -1,4 +1,4 @@
-"""Lanes against the long road, start by start; and what a lane may not notice: its neighbours."""
+"""Lanes against the long road, start by start; and what a lane may not notice: its neighbors."""
 
 import math
 
@@ -93,7 +93,7 @@ def test_each_start_has_its_own_plant(starts):
 
 
 @pytest.mark.parametrize("law", (lqr, nested_lqr, swing_up))
-def test_a_lane_does_not_notice_its_neighbours(law):
+def test_a_lane_does_not_notice_its_neighbors(law):
     rng = np.random.default_rng(2)
     q = rng.normal(size=(500, 4))
     starts = np.hstack(

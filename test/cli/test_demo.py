@@ -21,7 +21,7 @@ from matplotlib.image import imread  # noqa: E402
 from rosbags.highlevel import AnyReader  # noqa: E402
 
 from rbdyn_ros.__main__ import main  # noqa: E402
-from rbdyn_ros.tools.demo_plan import script  # noqa: E402
+from rbdyn_ros.tools.demo_plan import demo_plan  # noqa: E402
 
 TIMEOUT = 120.0  # [s] a loaded machine may compile first
 TICK = 2_000_000  # [ns] of the state topics
@@ -206,7 +206,7 @@ def test_the_process_that_watches_imports_no_compiler():
 
 
 def test_equal_seeds_give_equal_falls():
-    assert script(20.0, 0.2, 5) == script(20.0, 0.2, 5) != script(20.0, 0.2, 6)
+    assert demo_plan(20.0, 0.2, 5) == demo_plan(20.0, 0.2, 5) != demo_plan(20.0, 0.2, 6)
 
 
 def test_a_rod_that_nobody_catches_is_exit_code_1(demo):

@@ -167,7 +167,7 @@ def test_a_cart_without_mass(simulate):
     assert simulate(*setting(TILTED, "cart.mass=0"), "--duration", "1")[0] == 0
     rows = table()
     height = np.ptp(rows["x"] + 1.2 * 2 * (rows["qw"] * rows["qy"] + rows["qx"] * rows["qz"]))
-    assert height < 1e-12, "without a horizontal force the centre of mass falls straight down"
+    assert height < 1e-12, "without a horizontal force the center of mass falls straight down"
 
 
 # what does not fit

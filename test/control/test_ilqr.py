@@ -78,7 +78,7 @@ def ddp_state(rng):
 @pytest.mark.parametrize("seed", [2, 4])
 def test_from_any_state_the_cost_falls_until_the_rod_is_upright(seed):
     start = ddp_state(np.random.default_rng(seed))
-    motion, damping, prices = ilqr.swung(SYSTEM, start, 4.0, 4.0), 1e-3, [math.inf]
+    motion, damping, prices = ilqr.initial_guess(SYSTEM, start, 4.0, 4.0), 1e-3, [math.inf]
     for _ in range(400):
         motion, price, damping = ddp.improved(SYSTEM, COST, motion, H, damping)
         assert price <= prices[-1]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.control import feedback, linearisation
+from rbdyn_ros.control import feedback, linearization
 from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.types import State
@@ -39,7 +39,9 @@ def test_the_gentle_gains_of_the_control_study():
 
 @pytest.mark.parametrize("period", (0.001, 0.002, 0.01, 0.04, 0.1, 0.3))
 def test_the_loop_is_stable_at_any_period(period):
-    A, B = linearisation.sampled(*linearisation.upright(spherical_pendulum.build(PLANT)), period)
+    A, B = linearization.discretize(
+        *linearization.upright(spherical_pendulum.build(PLANT)), period
+    )
     poles = np.linalg.eigvals(A - B * designed(period=period).gains)
     assert max(abs(poles)) < math.exp(
         -1.6 * period
@@ -176,10 +178,10 @@ def test_other_arrays_of_the_same_numbers_do_not_compile_anew():
     ],
     ids=("fixed cart", "no gravity", "no lever"),
 )
-def test_a_plant_that_no_gain_stabilises(params):
+def test_a_plant_that_no_gain_stabilizes(params):
     with pytest.raises(
         ValueError,
-        match="lqr: the Riccati equation has no stabilising solution: the input does not reach "
+        match="lqr: the Riccati equation has no stabilizing solution: the input does not reach "
         ".*cart.fixed false",
     ):
         designed(params)

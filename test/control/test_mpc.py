@@ -10,10 +10,10 @@ import pytest
 
 pytest.importorskip("osqp", reason="osqp is not installed: pip install 'rbdyn_ros[mpc]'")
 
-from rbdyn_ros.control import step_linearisation  # noqa: E402
+from rbdyn_ros.control import step_linearization  # noqa: E402
 from rbdyn_ros.control.feedback import regulator  # noqa: E402
 from rbdyn_ros.control.laws import lqr, mpc  # noqa: E402
-from rbdyn_ros.control.laws.mpc import predicted  # noqa: E402
+from rbdyn_ros.control.laws.mpc import predict  # noqa: E402
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.types import State  # noqa: E402
 
@@ -30,10 +30,10 @@ def designed(**options):
 @pytest.fixture(scope="module")
 def plan():
     """(A, B, S, prediction over four blocks, their lengths in periods)."""
-    A, B = step_linearisation.upright(SYSTEM, H)
+    A, B = step_linearization.upright(SYSTEM, H)
     _, S = regulator(SYSTEM, WEIGHTS, R, H)
     periods = [1, 3, 10, 25]
-    return A, B, S, predicted(A, B, H * np.diag((*WEIGHTS, R)), S, periods), periods
+    return A, B, S, predict(A, B, H * np.diag((*WEIGHTS, R)), S, periods), periods
 
 
 def test_the_cost_of_a_plan_is_diagonal_and_all_that_it_will_cost(plan):
@@ -101,9 +101,9 @@ def test_a_solved_plan_keeps_its_limits():
 
 
 def force_by():
-    A, B = step_linearisation.upright(SYSTEM, H)
+    A, B = step_linearization.upright(SYSTEM, H)
     _, S = regulator(SYSTEM, WEIGHTS, R, H)
-    return predicted(A, B, H * np.diag((*WEIGHTS, R)), S, mpc._blocks(mpc.Options())).force_by
+    return predict(A, B, H * np.diag((*WEIGHTS, R)), S, mpc._blocks(mpc.Options())).force_by
 
 
 @pytest.mark.parametrize("travel, tilt", [(2.0, 21.0), (1.0, 14.8)])

@@ -94,7 +94,7 @@ def test_without_force_there_is_none():
     )
 
 
-def test_a_plant_that_no_gain_stabilises():
+def test_a_plant_that_no_gain_stabilizes():
     with pytest.raises(
         ValueError, match="nested_lqr: the Riccati equation has no .*cart.fixed false"
     ):

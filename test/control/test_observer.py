@@ -10,7 +10,7 @@ import pytest
 from rbdyn_ros.control.laws import lqr, swing_up
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.control.observer.estimator import Observer
-from rbdyn_ros.control.step_linearisation import of_step
+from rbdyn_ros.control.step_linearization import of_step
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.integrators.step import step
@@ -34,7 +34,7 @@ GYRO, ACCELERATION, HEIGHT, BIAS = (
 
 
 class Sensors:
-    """Quantised encoders, and an IMU with noise and bias."""
+    """Quantized encoders, and an IMU with noise and bias."""
 
     def __init__(self, seed=5):
         self.rng, self.joints = np.random.default_rng(seed), GimbalJoints()
@@ -148,7 +148,7 @@ def test_a_swing_up_that_sees_the_estimate_only(correct):
     degrees off.
     """
     start = spherical_pendulum.upright(math.radians(175.0), 0.6)
-    guess = measurements.moved(start, np.array((0.002, 0.0, 0.03, -0.02, 0.01) + (0.0,) * 8))
+    guess = measurements.retract(start, np.array((0.002, 0.0, 0.03, -0.02, 0.01) + (0.0,) * 8))
     (t, lean, cart, force, error, nis), observer = run(swinger(), start, 9.0, correct, guess)
     unsettled = (lean > math.radians(2.0)) | (cart > 0.05)
     assert t[unsettled][-1] < 8.0
@@ -165,13 +165,13 @@ def test_the_innovations_are_as_large_as_the_filter_says():
     observer, u = Observer(SYSTEM, guess, PERIOD), np.array((2.0, -1.0))
     xi = rng.normal(size=13) * np.sqrt(np.diag(observer.P))
     truth, bias, kicks = (
-        measurements.moved(guess, xi),
+        measurements.retract(guess, xi),
         xi[10:],
         np.sqrt(PERIOD * observer._density),
     )
     for _ in range(1500):
         xi = rng.normal(size=13) * kicks
-        truth = measurements.moved(
+        truth = measurements.retract(
             step(
                 method, SYSTEM, truth, spherical_pendulum.no_input()._replace(force=u), PERIOD
             ).state,
@@ -196,7 +196,7 @@ def test_the_innovations_are_as_large_as_the_filter_says():
     assert np.mean(nis) == pytest.approx(8.0, rel=0.05)
 
 
-def test_the_covariance_moves_by_the_linearisation_of_the_step():
+def test_the_covariance_moves_by_the_linearization_of_the_step():
     """Differences of the compiled step against the closed form (K.1) to (K.4)."""
     rng = np.random.default_rng(6)
     Q, u = rng.normal(size=4), np.array((3.0, -7.0))
@@ -218,7 +218,7 @@ def test_a_step_that_fails_changes_nothing():
     np.testing.assert_array_equal(observer.P, Observer(SYSTEM, start, 0.05).P)
 
 
-def test_the_accelerometer_is_blind_at_the_centre_of_percussion():
+def test_the_accelerometer_is_blind_at_the_center_of_percussion():
     """1.600 m from the joint of a hinge that is free, tilt and acceleration cancel: the derivative
     is zero there.
     """
@@ -236,7 +236,7 @@ def test_the_derivative_of_the_accelerometer():
     u = np.array((3.0, -7.0))
 
     def felt(xi):
-        moved = measurements.moved(state, np.concatenate((xi, np.zeros(3))))
+        moved = measurements.retract(state, np.concatenate((xi, np.zeros(3))))
         return np.array(
             measurements.specific_force(SYSTEM, moved.q, moved.v, tuple(u.tolist()), HEIGHT)
         )
@@ -252,7 +252,7 @@ def test_a_reading_of_the_gimbal_is_the_state_itself_at_any_attitude():
         state = State(0.0, np.array((0.0, 0.0, *(Q / np.linalg.norm(Q)))), np.zeros(5))
         xi = np.array((0.0, 0.0, *rng.normal(0.0, 0.01, 3)) + (0.0,) * 8)
         angles = GimbalJoints().follow(
-            unit_quaternion.matrix(tuple(measurements.moved(state, xi).q[2:].tolist()))
+            unit_quaternion.matrix(tuple(measurements.retract(state, xi).q[2:].tolist()))
         )
         np.testing.assert_allclose(
             measurements.gimbal(state, angles, 1.0).residual, xi[2:5], atol=1e-14

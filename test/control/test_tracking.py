@@ -21,13 +21,13 @@ def designed(params=PLANT, **options):
     return tracking.design(spherical_pendulum, params, tracking.Options(**options))
 
 
-def rms(run, path, w, centre=(0.0, 0.0)):
+def rms(run, path, w, center=(0.0, 0.0)):
     """Root of the mean square distance of the cart from its path after 12 s [m]."""
     late = run.t >= 12.0
     phase = np.exp(1j * np.outer(w * run.t[late], np.arange(len(path))))
     x, y = np.real(phase @ path).T
     return math.sqrt(
-        np.mean((run.x[late] - centre[0] - x) ** 2 + (run.y[late] - centre[1] - y) ** 2)
+        np.mean((run.x[late] - center[0] - x) ** 2 + (run.y[late] - center[1] - y) ** 2)
     )
 
 
@@ -147,6 +147,6 @@ def test_a_path_that_cannot_be(options, sentence):
         designed(**options)
 
 
-def test_a_plant_that_no_gain_stabilises():
+def test_a_plant_that_no_gain_stabilizes():
     with pytest.raises(ValueError, match="tracking: the Riccati equation .*cart.fixed false"):
         designed(PLANT._replace(cart_fixed=True))

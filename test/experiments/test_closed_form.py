@@ -38,7 +38,7 @@ def test_pendulum_released_at_rest_stays_in_its_plane():
 
 def test_pitch_and_cone_equations_give_the_same_motion():
     data = golden("pitchcone_truth_25s")
-    y = chart_motion.solved(
+    y = chart_motion.solve(
         apparatus.point_mass(), np.radians(10.0), np.radians(5.0), data["t"], "DOP853", 1e-13
     )
     names = ("delta", "eta", "ddelta", "deta")

@@ -65,7 +65,7 @@ def test_the_reference_meets_a_sphere_with_the_rod_as_the_split_steps_do():
     assert [i.contact for i in found] == [OBSTACLE]
     errors = []
     for n in (1000, 2000):
-        split = contact_runs.stepped(system, upright(np.pi / 6), input, "split", 0.5 / n, 1, n)
+        split = contact_runs.simulate(system, upright(np.pi / 6), input, "split", 0.5 / n, 1, n)
         errors.append(np.abs(split.y[-1] - rows[-1]).max())
         np.testing.assert_allclose(split.impacts["P_n"][0], found[0].P[0], rtol=1e-5)
     assert errors[1] < 2e-5 and errors[0] / errors[1] == pytest.approx(4.0, rel=0.1)

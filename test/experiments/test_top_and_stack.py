@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from rbdyn_ros.experiments import outcome as outcomes
 from rbdyn_ros.experiments import scenes, spinning_top
-from rbdyn_ros.experiments.stack import settled
+from rbdyn_ros.experiments.stack import settle
 from rbdyn_ros.mechanics.description import pairs
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -51,7 +51,7 @@ def test_the_pyramid_touches_and_its_lower_balls_do_not():
 
 @pytest.mark.parametrize("share", [0.5, 0.98, 1.02])
 def test_the_overhang_puts_each_part_over_or_beyond_an_edge(share):
-    """The centre of mass of the boxes from i up lies inside the edge below for share < 1, outside
+    """The center of mass of the boxes from i up lies inside the edge below for share < 1, outside
     for share > 1.
     """
     stack = scenes.overhang(share=share)
@@ -64,10 +64,10 @@ def test_the_overhang_puts_each_part_over_or_beyond_an_edge(share):
 
 @pytest.mark.parametrize("share, h", [(1.02, 5e-3), (1.1, 5e-3), (1.05, 2e-3)])
 def test_a_stack_that_topples_over_its_edges_does_so_without_overlaps(share, h):
-    """Giving a micrometre back within a part of a step of microseconds threw the boxes 0.3 mm into
+    """Giving a micrometer back within a part of a step of microseconds threw the boxes 0.3 mm into
     each other.
     """
-    run = settled(scenes.overhang(share=share), h, 0.7)
+    run = settle(scenes.overhang(share=share), h, 0.7)
     pitch = 2.0 * np.arctan2(run.q[-1, -1, 5], run.q[-1, -1, 3])
     assert pitch > 0.5
     assert run.gap.min() > -2e-6

@@ -1,4 +1,4 @@
-"""Every conversion between parameterisations, in both directions, at the singular points as
+"""Every conversion between parameterizations, in both directions, at the singular points as
 well.
 """
 

@@ -1,4 +1,4 @@
-"""Rates of every parameterisation against finite differences, in both frames, and their
+"""Rates of every parameterization against finite differences, in both frames, and their
 singularities.
 """
 
@@ -114,9 +114,9 @@ def test_rotation_vector_is_regular_at_zero():
             lambda: rates.rate("quaternion", [1, 0, 0, 0], W, "space"),
             "frame is 'space'; known: body, world",
         ),
-        (lambda: rates.rate("euler", [0, 0, 0], W), "parameterisation is 'euler'; known"),
+        (lambda: rates.rate("euler", [0, 0, 0], W), "parameterization is 'euler'; known"),
         (lambda: rates.angular_velocity("matrix", np.eye(3), np.eye(3)), "not skew-symmetric"),
-        (lambda: rates.mapping("matrix", np.eye(3)), "parameterisation is 'matrix'; known"),
+        (lambda: rates.mapping("matrix", np.eye(3)), "parameterization is 'matrix'; known"),
     ],
 )
 def test_bad_input_is_named(call, message):

@@ -48,13 +48,13 @@ def test_log_agrees_with_scipy(quaternions):
     assert np.allclose(so3.log(R), Rotation.from_matrix(R).as_rotvec(), atol=1e-13)
 
 
-def test_left_jacobian_is_the_right_trivialised_derivative_of_exp(vectors):
+def test_left_jacobian_is_the_right_trivialized_derivative_of_exp(vectors):
     for v in vectors[:: len(vectors) // 15]:
         numeric = jacobian(quaternion.exp, v, minus=increments.boxminus)
         assert np.allclose(so3.dexp_right(v), numeric.value, atol=1e-11)
 
 
-def test_right_jacobian_is_the_left_trivialised_derivative_of_exp(vectors):
+def test_right_jacobian_is_the_left_trivialized_derivative_of_exp(vectors):
     def body(a, b):
         return quaternion.log(quaternion.product(quaternion.conjugate(b), a))
 

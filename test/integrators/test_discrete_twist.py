@@ -69,8 +69,8 @@ def discrete_lagrangian(xi) -> float:
 
 @given(velocities)
 def test_momenta_are_the_derivatives_of_the_discrete_lagrangian(V):
-    """-D_1 L_d = dlog_xi^T G V and D_2 L_d = dlog_{-xi}^T G V, both left-trivialised: (8.2), signs
-    and trivialisation.
+    """-D_1 L_d = dlog_xi^T G V and D_2 L_d = dlog_{-xi}^T G V, both left-trivialized: (8.2), signs
+    and trivialization.
     """
     xi = H * V
 
@@ -90,8 +90,8 @@ def test_momenta_are_the_derivatives_of_the_discrete_lagrangian(V):
     assert D2 == pytest.approx(flat(twist.dlog_transposed(pair(-xi), GV)), abs=1e-9 * size)
 
 
-def test_left_trivialised_dlog_would_miss():
-    """The other trivialisation is not a matter of taste: it is off by tenths."""
+def test_left_trivialized_dlog_would_miss():
+    """The other trivialization is not a matter of taste: it is off by tenths."""
     V = np.array([2.0, -1.0, 3.0, 0.5, -0.4, 0.8])
     GV = discrete_twist.metric(I, M, pair(V))
     xi = pair(H * 5.0 * V)

@@ -57,7 +57,7 @@ def test_linear_and_angular_momentum_of_a_thrown_body_in_space():
 
 @pytest.mark.parametrize("h, off", [(0.01, 3.8e-3), (0.03, 3.4e-2), (0.1, 0.365)])
 def test_the_screw_leaves_the_straight_line(h, off):
-    """exp on SE(3) screws the centre of mass: 3.8, 34, 365 mm in 20 s."""
+    """exp on SE(3) screws the center of mass: 3.8, 34, 365 mm in 20 s."""
     assert free_top.drift_of_the_screw(BODY, START, h, 20.0) == pytest.approx(off, rel=0.03)
 
 

@@ -37,7 +37,7 @@ def at_origin(system) -> State:
 def test_energy_is_bounded_and_momenta_exact_over_a_thousand_seconds(plant, h, energy):
     system = PLANTS[plant]
     every = 10 if h == 0.01 else 3
-    record = pendulum_run.swung(
+    record = pendulum_run.simulate(
         select("se3_variational"), system, at_origin(system), h, 999.99, every * h
     )
     kept = pendulum_run.conservation(record, system, every)
@@ -123,7 +123,7 @@ def test_the_logarithm_adds_an_axial_inertia(h):
 
 
 def test_a_rod_without_spin_follows_moser_veselov_to_second_order():
-    """Same limit, different discretisations: their distance shrinks by 4 with the step's half."""
+    """Same limit, different discretizations: their distance shrinks by 4 with the step's half."""
     distances = []
     for n in (100, 200):
         ends = [
@@ -135,7 +135,7 @@ def test_a_rod_without_spin_follows_moser_veselov_to_second_order():
 
 
 def test_momenta_are_exact_whatever_the_tolerance():
-    record = pendulum_run.swung(
+    record = pendulum_run.simulate(
         select("se3_variational", tolerance=1e-8), CART, at_origin(CART), 0.01, 100.0, 1.0
     )
     kept = pendulum_run.conservation(record, CART, 100)

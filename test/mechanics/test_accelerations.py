@@ -61,11 +61,11 @@ def test_joints_react_as_by_dense_multipliers(kind):
     """What closes them and what obeys them has no more to close and to obey."""
     q, load = POSE, RNG.normal(size=(2, 6))
     on = [joints.local(q, i, q[0, :3] + POINT) for i in range(2)]
-    link = joints.assembled(2, KINDS[kind](*on))
+    link = joints.assemble(2, KINDS[kind](*on))
     model = models.build(BODIES, q, np.zeros((2, 6)), link)
     v = evaluated(model, q, RNG.normal(size=(2, 6)), load, []).v.reshape(2, 6)
     found = evaluated(model, q, v, load, [])
-    rows = joints.selected(model.constraints, model.kept).rows
+    rows = joints.select_rows(model.constraints, model.kept).rows
     dense = multipliers.forward(model.bodies, rows, load, 0.0, q, v)
     assert found.free.reshape(2, 6) == pytest.approx(dense.acceleration, abs=1e-12)
     J = jacobian.jacobian(rows, q)
@@ -85,7 +85,7 @@ def test_contacts_are_those_of_dense_matrices():
         pairs.ball(0, 0.2, POINT, 1, (1.0, 0.0, 0.0), (-9.0, 0.0, 0.0), mu=0.3),
         pairs.balls(0, 0.1, 1, 0.1, mu=0.3),
     )
-    hinge = joints.assembled(2, joints.hinge(0, place[0], 1, place[1], *axes()))
+    hinge = joints.assemble(2, joints.hinge(0, place[0], 1, place[1], *axes()))
     model = models.build(BODIES, q, np.zeros((2, 6)), hinge, pairs.build(2, *contacts))
     net = dense_bodies.network(model)[0]
     v = evaluated(model, q, RNG.normal(size=(2, 6)), np.zeros((2, 6)), []).v
@@ -136,7 +136,7 @@ def hung_rod(height):
     link = joints.hinge(0, (0.0, 0.0, -0.5), joints.WORLD, (0.0, 0.0, 0.0), axis, axis)
     floor = pairs.corner(0, (0.0, 0.0, 0.5), s=(0.0, 0.0, height), mu=0.3, e=0.5)
     return models.build(
-        rod, q, rigid_bodies.motion(rod), joints.assembled(1, link), pairs.build(1, floor)
+        rod, q, rigid_bodies.motion(rod), joints.assemble(1, link), pairs.build(1, floor)
     )
 
 

@@ -162,7 +162,7 @@ def rod_over_floor():
         upright,
     )
     floor = pairs.corner(0, (0, 0, 1.2), e=0.5)
-    return Run(bodies, q, rigid_bodies.motion(bodies), [floor], joints.assembled(2, *parts))
+    return Run(bodies, q, rigid_bodies.motion(bodies), [floor], joints.assemble(2, *parts))
 
 
 def test_jointed_rod_hits_the_floor_when_the_reference_does():
@@ -253,7 +253,7 @@ def lying_rod(speed):
     v[:, :3] = (speed, 0.5 * speed, 0.0)
     tip = pairs.corner(1, (0.0, 0.0, 1.2), s=(0.0, 0.0, -0.1), mu=0.3)
     joint = joints.ball_joint(1, (0.0, 0.0, -1.2), 0, (0.0, 0.0, 0.0))
-    return Run(bodies, q, v, [tip], joints.assembled(2, joint))
+    return Run(bodies, q, v, [tip], joints.assemble(2, joint))
 
 
 @pytest.mark.parametrize(

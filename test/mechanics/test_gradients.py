@@ -85,7 +85,7 @@ def mechanism():
         joints.relative_rotation(6, 1, (0.0, 1.0, 0.0)),
         joints.plane(6, point(6, 1)[0], 1, (0.0, 0.6, 0.8), point(6, 1)[1]),
     ]
-    constraints = joints.assembled(n, *parts)
+    constraints = joints.assemble(n, *parts)
     model = models.build(bodies, q, rigid_bodies.motion(bodies), constraints)
     rows = models.part(model, "bodies")
     rows[:, c.X_1 : c.X_1 + 3] = q[:, :3] + 0.1 * random.normal(size=(n, 3))
@@ -243,8 +243,8 @@ def test_coupled_contacts_answer_as_the_dense_saddle_point_does():
         bodies, [(0.25, 0.0, 0.0), (0.75, 0.0, 0.0)], (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)
     )
     near, far = (0.0, 0.0, -0.25), (0.0, 0.0, 0.25)
-    constraints = joints.assembled(
-        2, joints.nail(0, near, (0, 0, 0)), joints.ball_joint(1, near, 0, far)
+    constraints = joints.assemble(
+        2, joints.anchor(0, near, (0, 0, 0)), joints.ball_joint(1, near, 0, far)
     )
     floor = pairs.build(2, *(pairs.ball(i, 0.02, far, s=(0, 0, -0.02), mu=0.3) for i in (0, 1)))
     model = models.build(bodies, q, rigid_bodies.motion(bodies), constraints, floor)

@@ -144,7 +144,7 @@ def falling_pendulum(law):
     bodies, q, v = shapes.assembled(
         [shapes.Body(2.0, (1.0, 1.0, 1.0), held=(0, 0, 1, 1, 1, 1)), rod]
     )
-    link = joints.assembled(2, joints.ball_joint(1, (0, 0, -1.2), 0, (0, 0, 0)))
+    link = joints.assemble(2, joints.ball_joint(1, (0, 0, -1.2), 0, (0, 0, 0)))
     floor = pairs.build(2, pairs.corner(1, (0.0, 0.0, 1.2), s=(0.0, 0.0, -2.0), mu=0.6, e=0.5))
     return models.build(bodies, q, v, link, floor, options=models.Options(impact_law=law)), bodies
 

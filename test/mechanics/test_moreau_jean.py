@@ -54,7 +54,7 @@ def cart():
     link = joints.hinge(1, (0.0, 0.0, -0.3), 0, (0.0, 0.0, 0.0), axis, axis)
     tip = pairs.corner(1, (0.0, 0.0, 0.3), s=(0.0, 0.0, 0.15), mu=0.2, e=0.5)
     spin = rigid_bodies.motion(bodies, np.zeros((2, 3)), np.zeros((2, 3)))
-    return models.build(bodies, q, spin, joints.assembled(2, link), pairs.build(2, tip))
+    return models.build(bodies, q, spin, joints.assemble(2, link), pairs.build(2, tip))
 
 
 def boxes():
@@ -83,11 +83,11 @@ def train(count=3, mu=0.3):
     end = (0.15, 0.0, 0.1)
     links = [joints.ball_joint(i, (-0.15, 0.0, 0.1), i - 1, end) for i in range(1, count)]
     feet = pairs.build(count, *(pairs.corner(i, p, mu=mu) for i in range(count) for p in FEET))
-    return models.build(bodies, q, v, joints.assembled(count, *links), feet)
+    return models.build(bodies, q, v, joints.assemble(count, *links), feet)
 
 
 @pytest.mark.parametrize(
-    "make, h, steps, linearised",
+    "make, h, steps, linearized",
     [
         (block, 1e-2, 40, False),
         (balls, 2e-3, 60, False),
@@ -98,8 +98,8 @@ def train(count=3, mu=0.3):
         (train, 5e-3, 5, False),
     ],
 )
-def test_it_is_the_general_scheme(make, h, steps, linearised):
-    options = general.options(linearised=linearised)
+def test_it_is_the_general_scheme(make, h, steps, linearized):
+    options = general.options(linearized=linearized)
     one = make()
     net, q, v = network.network(one)
     for k in range(steps):
@@ -207,7 +207,7 @@ def test_contacts_of_a_jointed_body_obey_their_law_with_the_joint_reacting():
     lying = quaternion.exp((0.0, 0.5 * np.pi, 0.0))
     q = rigid_bodies.configuration(bodies, [(0, 0, 0.2), (0.1, 0, 0.4)], [(1, 0, 0, 0), lying])
     v = rigid_bodies.motion(bodies, [(0.5, 0.2, 0)] * 2, np.zeros((2, 3)))
-    link = joints.assembled(2, joints.ball_joint(1, (0, 0, -0.1), 0, (0, 0, 0.2)))
+    link = joints.assemble(2, joints.ball_joint(1, (0, 0, -0.1), 0, (0, 0, 0.2)))
     corners = [(0.1 * x, 0.05 * y, -0.2) for x in (-1, 1) for y in (-1, 1)]
     feet = pairs.build(2, *(pairs.corner(0, p, mu=0.3) for p in corners))
     one, h = models.build(bodies, q, v, link, feet), 1e-3

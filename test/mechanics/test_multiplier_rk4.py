@@ -1,5 +1,5 @@
 """Joints by Lagrange multipliers: the pendulum's exact motion, reaction wrenches, order 4,
-stabilisation.
+stabilization.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ def door(angle=0.4, rate=0.0, twice=False):
     q = rigid_bodies.configuration(bodies, HALF * down, orientation)
     v = rigid_bodies.motion(bodies, HALF * rate * along, (0.0, -rate, 0.0))
     hinge = joints.hinge(0, (0, 0, HALF), WORLD, (0, 0, 0), (0, 1, 0))
-    return bodies, joints.assembled(1, *[hinge] * (2 if twice else 1)).rows, q, v
+    return bodies, joints.assemble(1, *[hinge] * (2 if twice else 1)).rows, q, v
 
 
 def advanced(plant, h, n, alpha=0.0):
@@ -79,7 +79,7 @@ def test_hinge_of_the_appendix_turns_as_the_hinge_of_directions():
     """
     bodies, _, q, v = door()
     turns = [joints.relative_rotation(0, WORLD, n) for n in ((1, 0, 0), (0, 0, 1))]
-    rows = joints.assembled(1, joints.ball_joint(0, (0, 0, HALF), WORLD, (0, 0, 0)), *turns).rows
+    rows = joints.assemble(1, joints.ball_joint(0, (0, 0, HALF), WORLD, (0, 0, 0)), *turns).rows
     one, other = advanced(door(), 0.01, 100), advanced((bodies, rows, q, v), 0.01, 100)
     assert other[3] == 5
     assert np.abs(one[0] - other[0]).max() < 1e-12 and np.abs(one[1] - other[1]).max() < 1e-11
@@ -90,15 +90,15 @@ def test_contradictory_rows_stop_the_run():
     in motion.
     """
     bodies, rows, q, v = door()
-    nails = joints.nail(0, (0, 0, 0.3), (0, 0, 0)), joints.nail(0, (0, 0, 0.3), (1, 0, 0))
-    rows = joints.assembled(1, *nails).rows
+    nails = joints.anchor(0, (0, 0, 0.3), (0, 0, 0)), joints.anchor(0, (0, 0, 0.3), (1, 0, 0))
+    rows = joints.assemble(1, *nails).rows
     done, rank, residual, _ = runs.multiplier_advance(
         bodies, rows, runs.no_forces(1), 10.0, 0.01, 5, q, v, np.zeros(6)
     )
     assert done == 0 and rank == 3 and residual > 0.1
 
 
-def test_stabilisation_closes_an_open_joint():
+def test_stabilization_closes_an_open_joint():
     bodies, rows, q, v = door()
     q[0, 0] += 1e-3
     loose, held = (advanced((bodies, rows, q, v), 0.01, 300, alpha)[0] for alpha in (0.0, 10.0))

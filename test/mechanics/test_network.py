@@ -10,7 +10,7 @@ from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model, moreau_jean, projection, scene, shapes
 from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
 from rbdyn_ros.mechanics.network import event_driven, laws
-from rbdyn_ros.mechanics.network.second_order import differentiated
+from rbdyn_ros.mechanics.network.second_order import differentiate
 
 RNG = np.random.default_rng(7)
 POSE = np.hstack(
@@ -37,7 +37,7 @@ def coupled(bodies=BODIES, v=np.zeros((2, 6))):
         pairs.balls(0, 0.2, 1, GAP - 0.3, mu=0.3),
         pairs.balls(0, 0.2, 1, 0.1),
     )
-    return model.build(bodies, POSE, v, joints.assembled(2, *links), pairs.build(2, *contacts))
+    return model.build(bodies, POSE, v, joints.assemble(2, *links), pairs.build(2, *contacts))
 
 
 def test_bodies_obey_eulers_equations_with_their_gradients():
@@ -61,8 +61,8 @@ def test_the_gradients_of_forces_are_those_of_weight_gyroscopic_term_and_load():
         np.sin(q[:12] + 0.3) - v
     )
     for system in (free, loaded):
-        by_v = differentiated(lambda x: system.force(0.3, q, x), v, 12)
-        by_q = differentiated(lambda x: system.force(0.3, x, v), q, 12, network.moved)
+        by_v = differentiate(lambda x: system.force(0.3, q, x), v, 12)
+        by_q = differentiate(lambda x: system.force(0.3, x, v), q, 12, network.moved)
         assert system.damping(0.3, q, v) == pytest.approx(by_v, abs=1e-8)
         assert system.stiffness(0.3, q, v) == pytest.approx(by_q, abs=1e-8)
 
@@ -87,7 +87,7 @@ def test_gradients_of_joints_off_the_unit_sphere_too():
     some = [one for one in net.interactions if isinstance(one.law, laws.Equality)]
     assert [one.relation.rows for one in some] == [3, 2]
     for one in some:
-        by_q = differentiated(lambda x: one.relation.value(0.0, x), 1.1 * q, len(q))
+        by_q = differentiate(lambda x: one.relation.value(0.0, x), 1.1 * q, len(q))
         assert one.relation.gradient(0.0, 1.1 * q) == pytest.approx(by_q, abs=1e-8)
         v, e = RNG.normal(size=12), 1e-5
         ahead, behind = (
@@ -142,7 +142,7 @@ def test_a_body_that_is_held_keeps_its_place_and_its_attitude():
     q = rigid_bodies.configuration(
         cart, [(0, 0, 0), quaternion.rotate(turned, np.array([0, 0, 0.3]))], [(1, 0, 0, 0), turned]
     )
-    link = joints.assembled(2, joints.ball_joint(1, (0.0, 0.0, -0.3), 0, (0.0, 0.0, 0.0)))
+    link = joints.assemble(2, joints.ball_joint(1, (0.0, 0.0, -0.3), 0, (0.0, 0.0, 0.0)))
     run = event_driven.run_model(model.build(cart, q, np.zeros((2, 6)), link), [0.2])
     assert run.ok, run.message
     stepped = model.build(cart, q, np.zeros((2, 6)), link)

@@ -15,7 +15,7 @@ def pinned_rod():
     a = np.radians(10.0)
     rod = rigid_bodies.build(1.0, (0.4801, 0.4801, 0.0002))
     q = [[1.2 * np.sin(a), 0.0, 1.2 * np.cos(a), np.cos(a / 2), 0.0, np.sin(a / 2), 0.0]]
-    pinned = joints.assembled(1, joints.nail(0, (0.0, 0.0, -1.2), (0.0, 0.0, 0.0)))
+    pinned = joints.assemble(1, joints.anchor(0, (0.0, 0.0, -1.2), (0.0, 0.0, 0.0)))
     return models.build(rod, q, np.zeros((1, 6)), pinned)
 
 
@@ -66,7 +66,7 @@ def test_it_is_that_of_the_notes_with_the_row_of_the_norm():
     on_b = quaternion.rotate(quaternion.conjugate(turned), -q[1, :3])
     axis = quaternion.rotate(quaternion.conjugate(turned), np.array([0.0, 0.0, 1.0]))
     link = joints.hinge(0, (0.0, 0.0, 0.0), 1, on_b, (0.0, 0.0, 1.0), axis)
-    model = models.build(bodies, q, np.zeros((2, 6)), joints.assembled(2, link))
+    model = models.build(bodies, q, np.zeros((2, 6)), joints.assemble(2, link))
     away = projection.moved(q, 1e-3 * np.random.default_rng(1).normal(size=12))
     rows = models.part(model, "bodies")
     rows[:, :7] = away
@@ -87,7 +87,7 @@ def corner(position, tied):
     walls = [pairs.ball(0, 0.1, n=n, s=-0.1 * np.array(n), e=0.5) for n in np.eye(3)[:2]]
     n = np.array([1.0, 1.0, 0.0]) / np.sqrt(2.0)
     line = joints.plane(0, (0.0, 0.0, 0.0), joints.WORLD, n, (0.25, 0.25, 0.0))
-    link = joints.assembled(1, *([line] if tied else []))
+    link = joints.assemble(1, *([line] if tied else []))
     return models.build(ball, q, np.zeros((1, 6)), link, pairs.build(1, *walls), overlap=1.0)
 
 
@@ -109,7 +109,7 @@ def test_open_contacts_stay_where_they_are():
 def test_an_overlap_that_no_displacement_takes_back_is_told_and_the_model_stays():
     rod = rigid_bodies.build(1.0, (0.1,) * 3)
     q = rigid_bodies.configuration(rod, (0.0, 0.0, 0.0))
-    nailed = joints.assembled(1, joints.nail(0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
+    nailed = joints.assemble(1, joints.anchor(0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
     below = pairs.build(1, pairs.ball(0, 0.1, s=(0.0, 0.0, 0.0)))
     model = models.build(rod, q, np.zeros((1, 6)), nailed, below, overlap=1.0)
     found = projection.project(model)

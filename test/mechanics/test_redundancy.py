@@ -24,7 +24,7 @@ def four_bar():
         joints.hinge(a, joints.local(q, a, at), b, joints.local(q, b, at), Y)
         for (a, b), at in zip(pairs, points)
     ]
-    return joints.assembled(3, *hinges), q
+    return joints.assemble(3, *hinges), q
 
 
 def test_parallelogram_of_hinges_has_three_redundant_rows():
@@ -42,30 +42,30 @@ def test_stretched_start_keeps_all_rows():
     q = rigid_bodies.configuration(bodies, [(0.5, 0.0, 0.0), (1.5, 0.0, 0.0)])
     x = (0.5, 0.0, 0.0)
     parts = [
-        joints.nail(0, (-0.5, 0, 0), (0, 0, 0)),
+        joints.anchor(0, (-0.5, 0, 0), (0, 0, 0)),
         joints.ball_joint(0, x, 1, (-0.5, 0, 0)),
         joints.plane(1, x, WORLD, (0, 0, 1)),
     ]
-    constraints = joints.assembled(2, *parts)
+    constraints = joints.assemble(2, *parts)
     assert redundancy.independent(constraints, q).dropped == ()
 
 
 def test_twice_the_same_nail_is_redundant():
     bodies = rigid_bodies.build(1.0, (0.1, 0.1, 0.1))
     q = rigid_bodies.configuration(bodies, (0.0, 0.0, 0.0))
-    nail = joints.nail(0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.3))
-    found = redundancy.independent(joints.assembled(1, nail, nail), q)
+    nail = joints.anchor(0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.3))
+    found = redundancy.independent(joints.assemble(1, nail, nail), q)
     assert found.kept == (0, 1, 2) and len(found.dropped) == 3
 
 
 def test_nails_that_contradict_each_other_are_named():
     bodies = rigid_bodies.build(1.0, (0.1, 0.1, 0.1))
     q = rigid_bodies.configuration(bodies, (0.0, 0.0, 0.0))
-    constraints = joints.assembled(
-        1, joints.nail(0, (0.1, 0, 0), (0.1, 0, 0)), joints.nail(0, (0.1, 0, 0), (0.3, 0, 0))
+    constraints = joints.assemble(
+        1, joints.anchor(0, (0.1, 0, 0), (0.1, 0, 0)), joints.anchor(0, (0.1, 0, 0), (0.3, 0, 0))
     )
     with pytest.raises(ValueError, match="nail of body 0, row 1 of 3: C is .* contradict"):
-        redundancy.closed(constraints, q)
+        redundancy.close(constraints, q)
 
 
 def test_open_joint_is_named():
@@ -74,21 +74,21 @@ def test_open_joint_is_named():
     with pytest.raises(
         ValueError, match="nail of body 0, row 3 of 3: C is 0.5; it must be 0: start where"
     ):
-        redundancy.independent(joints.assembled(1, joints.nail(0, (0, 0, 0), (0, 0, 0))), q)
+        redundancy.independent(joints.assemble(1, joints.anchor(0, (0, 0, 0), (0, 0, 0))), q)
 
 
 def test_open_joint_is_closed():
     bodies = rigid_bodies.build([1.0, 1.0], np.full((2, 3), 0.1))
     q = rigid_bodies.configuration(bodies, [(0.0, 0.0, 0.0), (1.1, 0.05, -0.1)])
-    constraints = joints.assembled(2, joints.hinge(0, (0.5, 0, 0), 1, (-0.5, 0, 0), Y))
-    redundancy.require_met(constraints, redundancy.closed(constraints, q))
+    constraints = joints.assemble(2, joints.hinge(0, (0.5, 0, 0), 1, (-0.5, 0, 0), Y))
+    redundancy.require_met(constraints, redundancy.close(constraints, q))
 
 
 @pytest.mark.parametrize(
     "joint, sentence",
     [
         (
-            joints.nail(2, (0, 0, 0), (0, 0, 0)),
+            joints.anchor(2, (0, 0, 0), (0, 0, 0)),
             "nail of body 2: there is no body 2; bodies are 0 to 1",
         ),
         (joints.ball_joint(1, (0, 0, 0), 1, (0, 0, 0)), "needs two different bodies"),
@@ -96,7 +96,7 @@ def test_open_joint_is_closed():
 )
 def test_impossible_bodies_are_named(joint, sentence):
     with pytest.raises(ValueError, match=sentence):
-        joints.assembled(2, joint)
+        joints.assemble(2, joint)
 
 
 def test_zero_axis_is_named():

@@ -8,10 +8,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 TOPPLES = """import hashlib
 from numba.core import event
-from rbdyn_ros.experiments.stack import settled
+from rbdyn_ros.experiments.stack import settle
 from rbdyn_ros.experiments import scenes
 with event.install_recorder("numba:compile") as compiled:
-    run = settled(scenes.overhang(share=1.02), 5e-3, 0.3)
+    run = settle(scenes.overhang(share=1.02), 5e-3, 0.3)
 print(len(compiled.buffer), hashlib.sha1(run.q.tobytes()).hexdigest())
 """
 

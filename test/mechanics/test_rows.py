@@ -12,7 +12,7 @@ from rbdyn_ros.mechanics.newton_euler import floating_base
 from rbdyn_ros.numerics import finite_difference
 
 JOINTS = {
-    "nail": joints.nail(0, (0.1, -0.2, 0.3), (0.4, 0.5, -0.6)),
+    "nail": joints.anchor(0, (0.1, -0.2, 0.3), (0.4, 0.5, -0.6)),
     "ball joint": joints.ball_joint(0, (0.1, -0.2, 0.3), 1, (0.3, 0.2, 0.1)),
     "plane": joints.plane(0, (0.1, -0.2, 0.3), WORLD, (1.0, 2.0, -1.0), (0.0, 0.1, 0.0)),
     "plane on a body": joints.plane(0, (0.1, -0.2, 0.3), 1, (1.0, 2.0, -1.0), (0.0, 0.1, 0.0)),
@@ -57,7 +57,7 @@ def test_number_of_rows(name):
 @pytest.mark.parametrize("name", JOINTS)
 def test_jacobian_against_finite_differences(name, state):
     q, _ = state
-    rows = joints.assembled(2, JOINTS[name]).rows
+    rows = joints.assemble(2, JOINTS[name]).rows
     found = finite_difference.jacobian(lambda x: jacobian.values(rows, x), q, 12, plus=moved)
     assert np.abs(jacobian.jacobian(rows, q) - found.value).max() < 1e-10
 
@@ -65,7 +65,7 @@ def test_jacobian_against_finite_differences(name, state):
 @pytest.mark.parametrize("name", JOINTS)
 def test_jacobian_rate_against_finite_differences(name, state):
     q, v = state
-    rows = joints.assembled(2, JOINTS[name]).rows
+    rows = joints.assemble(2, JOINTS[name]).rows
     along = finite_difference.jacobian(
         lambda s: jacobian.jacobian(rows, moved(q, s[0] * v)), np.zeros(1)
     )
@@ -93,8 +93,8 @@ def test_example_2_ball_joint_of_the_appendix(state):
     theirs where C = 0.
     """
     q, v = state
-    constraints = joints.assembled(2, JOINTS["ball joint"])
-    q = redundancy.closed(constraints, q)
+    constraints = joints.assemble(2, JOINTS["ball joint"])
+    q = redundancy.close(constraints, q)
     R, w = parts(q, v)
     s, t = R[0] @ (0.1, -0.2, 0.3), R[1] @ (0.3, 0.2, 0.1)
     expected = np.eye(3), -hat(s), -np.eye(3), hat(t)
@@ -107,7 +107,7 @@ def test_example_3_plane_of_the_appendix_corrected(state):
     s2 + n2 w2 s1.
     """
     q, v = state
-    rows = joints.assembled(2, JOINTS["plane"]).rows
+    rows = joints.assemble(2, JOINTS["plane"]).rows
     R, w = parts(q, v)
     n, s = np.array([1.0, 2.0, -1.0]) / 6**0.5, R[0] @ (0.1, -0.2, 0.3)
     J = world_columns(jacobian.jacobian(rows, q), R)
@@ -132,7 +132,7 @@ def relative(q):
 def test_example_4_relative_rotation_of_the_appendix_corrected(state):
     """C = Re(n~ q), q = q2 q1^-1: J_w = (q_w n + n x v) / 2 = -J_phi, and its rate."""
     q, v = state
-    rows = joints.assembled(2, JOINTS["relative rotation"]).rows
+    rows = joints.assemble(2, JOINTS["relative rotation"]).rows
     R, (w, phi) = parts(q, v)
     n = R[1] @ np.array([0.3, -0.5, 0.8]) / 0.98**0.5
     qw, qv = relative(q)[0], relative(q)[1:]
@@ -154,5 +154,5 @@ def test_example_4_does_not_feel_a_common_rotation(state):
     R, _ = parts(q, v)
     common = np.array([0.3, 0.4, -0.2])
     v = np.concatenate([np.zeros((2, 3)), np.einsum("ikj,k->ij", R, common)], axis=1)
-    rows = joints.assembled(2, JOINTS["relative rotation"]).rows
+    rows = joints.assemble(2, JOINTS["relative rotation"]).rows
     assert abs((jacobian.jacobian(rows, q) @ v.ravel())[0]) < 1e-15

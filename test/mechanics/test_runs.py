@@ -66,8 +66,8 @@ def test_reactions_balance_the_momentum_through_impacts_and_rest():
     q = rigid_bodies.configuration(
         bodies, [(0.25, 0.0, 0.0), (0.75, 0.0, 0.0)], (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)
     )
-    constraints = joints.assembled(
-        2, joints.nail(0, half[0], (0, 0, 0)), joints.ball_joint(1, half[0], 0, half[1])
+    constraints = joints.assemble(
+        2, joints.anchor(0, half[0], (0, 0, 0)), joints.ball_joint(1, half[0], 0, half[1])
     )
     floor = pairs.build(2, pairs.ball(1, 0.02, half[1], s=(0, 0, -0.6), mu=0.3, e=0.4))
     weight = bodies.mass[:, None] * bodies.gravity
@@ -91,7 +91,7 @@ def test_reactions_balance_the_momentum_through_impacts_and_rest():
 def test_reactions_of_both_roads_agree():
     """A door on one hinge: the mean over a step against the multipliers at its ends, to O(h^2)."""
     machine = scenes.door()
-    one = joints.selected(machine.constraints, range(5))
+    one = joints.select_rows(machine.constraints, range(5))
     errors = []
     for h in (4e-3, 2e-3):
         rows = round(0.4 / h)
@@ -129,7 +129,7 @@ def test_reactions_of_both_roads_agree():
 )
 def test_starts_that_are_none_are_refused(change, words):
     bodies, q, v = falling_ball()
-    nailed = joints.assembled(1, joints.nail(0, (0, 0, 0.1), (0, 0, 0.7)))
+    nailed = joints.assemble(1, joints.anchor(0, (0, 0, 0.1), (0, 0, 0.7)))
     q, v = change(q, v)
     with pytest.raises(ValueError, match=words):
         runs.run(models.build(bodies, q, v, nailed), 1e-3, 1, 1)

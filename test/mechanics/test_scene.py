@@ -253,8 +253,8 @@ def test_joints_that_are_given_twice_bear_half_each():
     """Two anchors at one point of a hanging rod."""
     hung = shapes.rod(0.5, mass=0.2, position=(0, 0, -0.25))
     bodies, q, v = shapes.assembled([hung])
-    anchor = joints.nail(0, (0, 0, 0.25), (0, 0, 0))
-    model = models.build(bodies, q, v, joints.assembled(1, anchor, anchor))
+    anchor = joints.anchor(0, (0, 0, 0.25), (0, 0, 0))
+    model = models.build(bodies, q, v, joints.assemble(1, anchor, anchor))
     models.advance(model, 1e-3, 5)
     np.testing.assert_allclose(
         models.reactions(model)[:, 0, 2] / 5e-3, 0.2 * 9.81 / 2.0, rtol=1e-12

@@ -28,12 +28,12 @@ def chain(n=3):
         bodies, [(LENGTH * (i + 0.5), 0, 0) for i in range(n)], quaternion.exp((0, np.pi / 2, 0))
     )
     top, tip = (0, 0, -LENGTH / 2), (0, 0, LENGTH / 2)
-    links = [joints.nail(0, top, (0, 0, 0))] + [
+    links = [joints.anchor(0, top, (0, 0, 0))] + [
         joints.ball_joint(i, top, i - 1, tip) for i in range(1, n)
     ]
     v = rigid_bodies.motion(bodies)
     v[:, 5] = 3.0
-    return bodies, joints.assembled(n, *links), q, v
+    return bodies, joints.assemble(n, *links), q, v
 
 
 def test_chain_has_order_two_against_the_multipliers():
@@ -149,7 +149,7 @@ def test_redundant_hinges_make_a_door():
         joints.hinge(0, (-0.5, 0, 0.8), WORLD, (0, 0, 1.8), z),
     )
     q_1, v_1, model = run(
-        bodies, joints.assembled(1, low, high), q, rigid_bodies.motion(bodies), 1e-2, 100
+        bodies, joints.assemble(1, low, high), q, rigid_bodies.motion(bodies), 1e-2, 100
     )
     assert len(model.kept) == 5
     assert np.abs(q_1 - q).max() < 1e-13 and np.abs(v_1).max() < 1e-12
@@ -173,7 +173,7 @@ def test_four_bar_keeps_its_loop_closed_and_its_energy():
         joints.hinge(a, joints.local(q, a, at), b, joints.local(q, b, at), y)
         for (a, b), at in zip(sides, points)
     ]
-    constraints = joints.assembled(3, *hinges)
+    constraints = joints.assemble(3, *hinges)
     model = models.build(bodies, q, rigid_bodies.motion(bodies), constraints)
     energy = []
     for _ in range(50):
@@ -211,7 +211,7 @@ def test_joints_between_moving_bodies_meet_the_multipliers(kind, freedoms):
         "relative rotation": lambda: joints.relative_rotation(0, 1, (0.0, 0.6, 0.8)),
         "plane": lambda: joints.plane(0, p, 1, (0.0, 0.6, 0.8), s),
     }[kind]()
-    constraints = joints.assembled(2, joint)
+    constraints = joints.assemble(2, joint)
     J, v = jacobian.jacobian(constraints.rows, q), np.random.default_rng(3).normal(size=12)
     v = (v - np.linalg.pinv(J) @ (J @ v)).reshape(2, 6)
     assert len(J) == 6 - freedoms
@@ -242,7 +242,7 @@ def test_what_is_held_does_not_move_and_meets_the_multipliers():
         [np.zeros(3), quaternion.rotate(turned, np.array([0.0, 0.0, 1.2]))],
         [(1, 0, 0, 0), turned],
     )
-    constraints = joints.assembled(2, joints.ball_joint(1, (0, 0, -1.2), 0, (0, 0, 0)))
+    constraints = joints.assemble(2, joints.ball_joint(1, (0, 0, -1.2), 0, (0, 0, 0)))
     v = rigid_bodies.motion(bodies, (0.3, 0.1, 0.0))
     exact, rate = q.copy(), v.copy()
     runs.multiplier_advance(

@@ -98,7 +98,7 @@ def test_a_thin_rod_is_a_body_within_round_off(read):
     assert read("rod.inertia: []")["rod.inertia"][0] == ()
 
 
-def test_a_quaternion_of_seven_digits_is_normalised(read):
+def test_a_quaternion_of_seven_digits_is_normalized(read):
     quaternion, _ = read("initial.orientation: [0.7071068, 0, 0.7071068, 0]")[
         "initial.orientation"
     ]
@@ -109,7 +109,7 @@ def test_a_quaternion_of_seven_digits_is_normalised(read):
     ("written", "distance"),
     [("1.3", (1.3,)), ("[1.3]", (1.3,)), ("[0, 0, 1.3]", (1.3,)), ("[]", ())],
 )
-def test_a_centre_of_mass_is_a_distance_or_a_point(read, written, distance):
+def test_a_center_of_mass_is_a_distance_or_a_point(read, written, distance):
     assert read(f"rod.center_of_mass: {written}")["rod.center_of_mass"][0] == distance
 
 

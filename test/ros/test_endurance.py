@@ -41,7 +41,7 @@ def test_controller_recorder_and_simulator_are_killed_and_come_back(tmp_path):
     }
     assert len(timeless) == 5 and all(timeless.values()), (
         done.stdout
-    )  # one kill's real time is the neighbours' affair; the median is of many
+    )  # one kill's real time is the neighbors' affair; the median is of many
     killed = {row["victim"]: row for row in found["rows"]}
     assert set(killed) == {"controller", "recorder", "simulator"}
     assert 0.0 <= killed["controller"]["pushed"] <= 0.2 and killed["recorder"]["saved"] > 0

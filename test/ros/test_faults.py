@@ -26,8 +26,8 @@ LOCKSTEP = dict(lockstep__enabled=True, lockstep__timeout=30.0, real_time_factor
 LEANING = [0.9990482215818578, 0.0, 0.043619387365336, 0.0]  # five degrees
 
 
-def labelled(message) -> dict:
-    """The values of a labelled array by name."""
+def labeled(message) -> dict:
+    """The values of a labeled array by name."""
     return dict(zip((dim.label for dim in message.layout.dim), message.data))
 
 
@@ -118,7 +118,7 @@ def test_what_is_measured_differs_from_the_truth(graph):
         if status.name.endswith("faults")
     ]
     assert names[-1] == "on: state.drop, noise.cart, bias.cart, bias.gyroscope"
-    assert labelled(counted[-1])["sensors_disturbed"] > 100 and set(labelled(counted[-1])) == {
+    assert labeled(counted[-1])["sensors_disturbed"] > 100 and set(labeled(counted[-1])) == {
         "time",
         *simulator.runner.signals.faults.counts(),
     }

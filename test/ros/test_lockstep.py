@@ -74,7 +74,7 @@ def run(graph, changes: dict) -> dict:
 
 
 def content(message) -> bytes:
-    """Every number of a message, bit by bit. (Serialised, it would have padding, which is whatever
+    """Every number of a message, bit by bit. (Serialized, it would have padding, which is whatever
     was in memory.)
     """
     if isinstance(message, (int, float)):

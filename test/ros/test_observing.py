@@ -42,7 +42,7 @@ def named(message) -> dict:
 
 @pytest.mark.parametrize("sensors", ["encoders", "imu"])
 def test_a_swing_up_that_sees_the_estimate_only(graph, sensors):
-    """From hanging, through quantised encoders or a noisy IMU: upright after eight seconds, the
+    """From hanging, through quantized encoders or a noisy IMU: upright after eight seconds, the
     innovations as believed.
     """
     simulator = graph.simulator(

@@ -70,7 +70,7 @@ def test_a_signal_ends_both_nodes_in_one_process(graph, number):
     [("lqr", 0, "the rod stood"), ("rest", 1, "the rod did not stand")],
 )
 def test_the_referee_ends_with_the_verdict(graph, law, code, sentence):
-    """In lockstep, so that no neighbour takes the rod down."""
+    """In lockstep, so that no neighbor takes the rod down."""
     referee = graph.process("referee", "-p", "duration:=8.0")
     start = [
         "-p",

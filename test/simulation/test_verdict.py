@@ -13,7 +13,7 @@ from rbdyn_ros.evaluation.trial import trial_figure
 from rbdyn_ros.evaluation.trial.trial import Trial, axis, tilt
 from rbdyn_ros.evaluation.trial.trial_figure import summary
 from rbdyn_ros.evaluation.trial.verdict import settling, verdict
-from rbdyn_ros.tools.demo_plan import PUSH, Push, leaning, script
+from rbdyn_ros.tools.demo_plan import PUSH, Push, demo_plan, leaning
 
 NOTHING = np.empty(0)
 
@@ -153,7 +153,7 @@ def test_any_trial_has_a_picture(tmp_path, lean):
 
 
 def test_a_shorter_demo_has_weaker_pushes_at_the_same_parts_of_it():
-    long, short = script(20.0, None, 3), script(5.0, None, 3)
+    long, short = demo_plan(20.0, None, 3), demo_plan(5.0, None, 3)
     assert all(PUSH[0] <= push.force <= PUSH[1] for push in long.pushes)
     for a, b in zip(long.pushes, short.pushes):
         assert b.force == pytest.approx(0.5 * a.force) and b.time / 5.0 == pytest.approx(

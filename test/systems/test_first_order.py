@@ -22,7 +22,7 @@ def test_gradients_that_are_left_out_are_differences():
         lambda t, x, s: x[:1] * s + np.sin(x[1:]),
         lambda t, x, s: np.array([s[0] ** 2 * x[1], x[0]]),
     )
-    system = first_order.assembled(
+    system = first_order.assemble(
         first_order.dynamics(2, lambda t, x: np.array([x[1] ** 3, t * x[0]])), one
     )
     x, s = np.array([0.3, -0.7]), np.array([0.4])
@@ -47,7 +47,7 @@ def test_blocks_of_the_one_step_matrix_are_sums_over_the_shared_systems():
         )
         for b, c, d, link in zip(B, C, D, LINKS)
     ]
-    system = first_order.assembled([first_order.linear_dynamics(a) for a in A], relations)
+    system = first_order.assemble([first_order.linear_dynamics(a) for a in A], relations)
     x = [RNG.normal(size=n) for n in SIZES]
     step = theta_gamma.step(
         system,
@@ -79,7 +79,7 @@ def test_two_tanks_and_a_valve_between_them():
     valve = first_order.linear_relation(
         [[-1.0], [1.0]], [[-1.0, 1.0]], [[2.0]], systems=(0, 1)
     )  # 2 s of resistance
-    system = first_order.assembled(tanks, valve)
+    system = first_order.assemble(tanks, valve)
     for levels, sign in (((1.0, 0.0), 1.0), ((0.0, 1.0), 0.0)):
         row = theta_gamma.start(system, 0.0, np.array(levels), np.zeros(1))
         for _ in range(1000):
@@ -111,7 +111,7 @@ def test_equality_and_complementarity_together():
     overflow = first_order.linear_relation(
         [[-1.0]], [[-1.0]], e=lambda t: np.array([0.3]), systems=(1,)
     )
-    system = first_order.assembled(tanks, (pipe, overflow))
+    system = first_order.assemble(tanks, (pipe, overflow))
     row, h = theta_gamma.start(system, 0.0, np.zeros(2), np.zeros(2)), 1e-2
     assert row.degree == 1
     for _ in range(100):
@@ -129,7 +129,7 @@ def test_reach_asks_for_any_multiplier_and_looks_beside_a_gradient_that_vanishes
     assert reach(relay, 0.0, np.zeros(1), np.zeros(2)) == [0, 0]
     curved = first_order.relation(1, lambda t, x, s: x**2, lambda t, x, s: s)
     assert reach(
-        first_order.assembled(first_order.dynamics(1, lambda t, x: -x), curved),
+        first_order.assemble(first_order.dynamics(1, lambda t, x: -x), curved),
         0.0,
         np.zeros(1),
         np.zeros(1),
@@ -178,7 +178,7 @@ def test_degree_two_is_taken_by_the_implicit_scheme_and_refused_by_others():
             "it must be Complementarity",
         ),
         (
-            lambda: first_order.assembled(
+            lambda: first_order.assemble(
                 first_order.linear_dynamics(1.0),
                 first_order.linear_relation(1.0, 1.0, systems=(1,)),
             ),

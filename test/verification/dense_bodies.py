@@ -29,7 +29,7 @@ from rbdyn_ros.mechanics.network.second_order import (
     Interaction,
     Mechanical,
     Relation,
-    differentiated,
+    differentiate,
 )
 from rbdyn_ros.types import Array
 
@@ -48,7 +48,7 @@ def network(model: models.Model, wrench: Callable | None = None) -> tuple:
     q, v = models.state(model)
     if len(model.springs.kind) or (v * model.bodies.held).any():
         raise ValueError("the model has springs or moving walls; a network knows none of them")
-    kept = joints.selected(model.constraints, model.kept)
+    kept = joints.select_rows(model.constraints, model.kept)
     couplings = [_joint(kept, joint) for joint in sorted(set(kept.joint))]
     couplings += [_contact(model.pairs, i) for i in range(len(model.pairs.kind))]
     if model.bodies.held.any():
@@ -71,10 +71,10 @@ def _system(bodies: Bodies, wrench: Callable | None) -> Mechanical:
         return free.reshape(-1) + wrench(t, q, v) if wrench else free.reshape(-1)
 
     def stiffness(t, q, v):
-        return differentiated(lambda x: wrench(t, x, v), q, n, moved) if wrench else nothing
+        return differentiate(lambda x: wrench(t, x, v), q, n, moved) if wrench else nothing
 
     def damping(t, q, v):
-        of_load = differentiated(lambda x: wrench(t, q, x), v, n) if wrench else nothing
+        of_load = differentiate(lambda x: wrench(t, q, x), v, n) if wrench else nothing
         return of_load - gyroscopic_gradient(bodies.inertia, v)
 
     return Mechanical(n, lambda q: M, force, stiffness, damping, tangent, moved)
@@ -82,7 +82,7 @@ def _system(bodies: Bodies, wrench: Callable | None) -> Mechanical:
 
 def _joint(constraints: Constraints, joint: int) -> Interaction:
     """The rows of one joint as an equality."""
-    rows = joints.selected(
+    rows = joints.select_rows(
         constraints, [i for i, owner in enumerate(constraints.joint) if owner == joint]
     ).rows
     still = np.zeros(len(rows.kind))

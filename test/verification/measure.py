@@ -38,7 +38,7 @@ def advanced(
 
 
 def slopes(steps, errors, floor: float) -> np.ndarray:
-    """Orders log(e_i/e_i+1)/log(h_i/h_i+1) between neighbouring steps whose errors are both above
+    """Orders log(e_i/e_i+1)/log(h_i/h_i+1) between neighboring steps whose errors are both above
     round-off.
     """
     h, e = np.asarray(steps), np.asarray(errors)

@@ -83,7 +83,7 @@ def trajectory(system: System, input: Input, state: State, times) -> tuple:
 
 
 def center_velocity(system: System, q, v) -> np.ndarray:
-    """Velocity of the rod's centre of mass (3,) [world]."""
+    """Velocity of the rod's center of mass (3,) [world]."""
     return np.array([v[0], v[1], 0.0]) + rotation(q) @ np.cross(v[2:], system.center * E3)
 
 

@@ -72,7 +72,7 @@ def random_model(seed):
             for i in range(n)
             if random.uniform() < 0.7
         ]
-    constraints = joints.assembled(n, *links)
+    constraints = joints.assemble(n, *links)
     if links:
         J = jacobian.jacobian(constraints.rows, q)
         v = (v.ravel() - np.linalg.pinv(J) @ (J @ v.ravel())).reshape(n, 6)
@@ -85,7 +85,7 @@ def random_model(seed):
     touches += [pairs.balls(i, 0.05, j, 0.05, **law) for i in range(n) for j in range(i)]
     q[:, 2] += 0.05 - min(0.0, pairs.gaps(pairs.build(n, *touches[: 3 * n]), q).min())
     if links:  # what is coupled to the world would be moved away from it
-        constraints = joints.assembled(
+        constraints = joints.assemble(
             n,
             *(link for link in links if (np.array([row[2] for row in link.rows]) != WORLD).all()),
         )

@@ -108,7 +108,7 @@ def test_a_machine_that_is_busy_slows_time_down_and_changes_nothing_else(tmp_pat
 def test_what_is_refused_changes_nothing(loop):
     before = values(loop)
     assert "must be a finite number > 0" in loop.set_control("rod.length", 0.0)
-    assert "no parameter" in loop.set_control("rod.colour", 1.0)
+    assert "no parameter" in loop.set_control("rod.color", 1.0)
     assert "must be" in loop.set_control("law", "nobody")
     assert "multiple of the step" in loop.set_control("period", 0.0013)
     assert "0.1 to 10" in loop.set_rate(20.0)

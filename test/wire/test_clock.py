@@ -62,7 +62,7 @@ def test_an_echo_of_what_was_never_sent_is_refused():
     clock = ClockOffset()
     assert (
         clock.add(t1=10 * MS, t2=0, t3=0, t4=9 * MS) is None
-    )  # it would have travelled back in time
+    )  # it would have traveled back in time
     assert (
         clock.add(t1=0, t2=0, t3=5 * MS, t4=4 * MS) is None
     )  # it was held for longer than it was away

@@ -87,11 +87,13 @@ def _cheapest(
 ) -> ddp.Motion:
     system = System(*numbers)  # without contacts, which have arrays
     cost = ddp.Cost(EFFORT, force_edge, travel_edge, WALL, np.array(END))
-    firsts = [swung(system, np.array(HANGING), duration, guess * force_edge) for guess in GUESSES]
+    firsts = [
+        initial_guess(system, np.array(HANGING), duration, guess * force_edge) for guess in GUESSES
+    ]
     return min((planned(system, cost, first) for first in firsts), key=lambda found: found[1])[0]
 
 
-def swung(system: System, start: Array, duration: float, force: float) -> ddp.Motion:
+def initial_guess(system: System, start: Array, duration: float, force: float) -> ddp.Motion:
     """A first guess: the motion from `start` (10,) under a force [N] along x, at the frequency at
     which the rod hangs.
     """

@@ -3,10 +3,10 @@
 Per axis, with the log-map tilt th of `mechanics.pendulum.tilt` and e = (x - reference, x', th,
 th'),
 
-    u = -K e,   K minimises  sum_k  h (e.Q e + R u^2)   subject to   e_{k+1} = A e_k + B u_k,
+    u = -K e,   K minimizes  sum_k  h (e.Q e + R u^2)   subject to   e_{k+1} = A e_k + B u_k,
 
 where A, B are those of the stepper itself over the control period h
-(`control.step_linearisation`), and Q is diagonal. The law is linear in th, not in the projection
+(`control.step_linearization`), and Q is diagonal. The law is linear in th, not in the projection
 sin th, which is too weak beyond 30 degrees.
 
 Two norms are cut at the force limit. That of (u_x, u_y): equally strong in every direction, where
@@ -74,7 +74,7 @@ class Lqr:
 def design(model, params, options: Options) -> Lqr:
     """The regulator for the plant that `model` builds from `params`.
 
-    ValueError if an option is out of range, or if no gains stabilise: the cart is fixed, the rod
+    ValueError if an option is out of range, or if no gains stabilize: the cart is fixed, the rod
     has no lever.
     """
     *weights, force_weight, h, force_limit = checked("lqr", options)

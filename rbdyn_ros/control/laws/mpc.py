@@ -1,7 +1,7 @@
 """Linear model-predictive control: the regulator of `lqr`, bent as little as keeps force and cart
 within their limits.
 
-    minimise  sum_k M_k |c_k|^2 + W sum s^2   over c, s,   (K.16)
+    minimize  sum_k M_k |c_k|^2 + W sum s^2   over c, s,   (K.16)
     u_k = -K_k e_k + c_k of the prediction
     n_i . u_k within +- u_max cos(pi/8),    n_i . x_k + s within +- x_max cos(pi/8),    i = 1 .. 4
 
@@ -43,7 +43,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from rbdyn_ros.control import step_linearisation
+from rbdyn_ros.control import step_linearization
 from rbdyn_ros.control.admission import admit
 from rbdyn_ros.control.feedback import NEEDS, feedback, regulator
 from rbdyn_ros.control.laws import lqr
@@ -69,7 +69,7 @@ class Prediction(NamedTuple):
     position_by: Array  # (N, N)
 
 
-def predicted(A: Array, B: Array, W: Array, S: Array, periods: list[int]) -> Prediction:
+def predict(A: Array, B: Array, W: Array, S: Array, periods: list[int]) -> Prediction:
     """The prediction over blocks of `periods` [h] each.
 
     A (4, 4), B (4, 1) over one period, W (5, 5) its cost of (e, u), S (4, 4) the cost of what
@@ -327,19 +327,19 @@ class Mpc:
 def design(model, params, options: Options) -> Mpc:
     """The law for the plant that `model` builds from `params`.
 
-    ValueError if an option is out of range, OSQP is not installed, or no gains stabilise: the cart
+    ValueError if an option is out of range, OSQP is not installed, or no gains stabilize: the cart
     is fixed, no lever.
     """
     options, system = checked("mpc", options), model.build(params)
     *weights, R = options[:5]
     h = options.period
     try:
-        A, B = step_linearisation.upright(system, h)
+        A, B = step_linearization.upright(system, h)
         _, S = regulator(system, weights, R, h)
         mode = unstable_mode(system)
     except ValueError as error:
         raise ValueError(f"controller mpc: {error}; {NEEDS}") from error
-    prediction = predicted(A, B, h * np.diag((*weights, R)), S, _blocks(options))
+    prediction = predict(A, B, h * np.diag((*weights, R)), S, _blocks(options))
     return Mpc(prediction, Program(prediction, options), mode.weights, options)
 
 

@@ -90,7 +90,7 @@ class NestedLqr:
 def design(model, params, options: Options) -> NestedLqr:
     """The ladder for the plant that `model` builds from `params`.
 
-    ValueError if an option is out of range, or if no gains stabilise: the cart is fixed, the rod
+    ValueError if an option is out of range, or if no gains stabilize: the cart is fixed, the rod
     has no lever.
     """
     *weights, force_weights, overdrive, h, limit = checked("nested_lqr", options)

@@ -81,7 +81,7 @@ def design(model, params, options: Options) -> Tracking:
     """The law for the plant that `model` builds from `params`.
 
     ValueError if an option is out of range, the path leaves the travel, its motion needs more
-    force than there is or does not exist, or if no gains stabilise.
+    force than there is or does not exist, or if no gains stabilize.
     """
     options = checked("tracking", options)
     path, w = _path(options), 2.0 * math.pi * options.frequency

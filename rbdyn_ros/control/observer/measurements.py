@@ -2,7 +2,7 @@
 
 For a Kalman filter in the tangent space.
 
-The error of a state is xi = (dx, dtheta, dx', dw, db), (13,), as in `step_linearisation`, and b is
+The error of a state is xi = (dx, dtheta, dx', dw, db), (13,), as in `step_linearization`, and b is
 the gyroscope's bias:
 the true state is the estimated one [+] xi. A `Reading` is residual = H xi + noise, noise ~ (0, R).
 """
@@ -25,14 +25,14 @@ _STEP = 1e-5  # of the differences
 
 
 class Reading(NamedTuple):
-    """A linearised measurement."""
+    """A linearized measurement."""
 
     residual: Array  # (m,)
     H: Array  # (m, 13)
     R: Array  # (m, m)
 
 
-def moved(state: State, xi: Array) -> State:
+def retract(state: State, xi: Array) -> State:
     """state [+] xi: R becomes R exp(dtheta^)."""
     q, v = np.array(state.q, float), np.array(state.v, float)
     move(q, v, np.array(xi, float))
@@ -117,7 +117,7 @@ def accelerometer(
     variance [m^2/s^4].
 
     H by central differences: the accelerations are those of the plant, so its rod, free to turn,
-    tells no tilt at the centre of percussion, and the filter knows.
+    tells no tilt at the center of percussion, and the filter knows.
     """
     u, H = (float(force[0]), float(force[1])), np.zeros((3, SIZE))
     _differentiate(system, state.q, state.v, u, float(position), H)

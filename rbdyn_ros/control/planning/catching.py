@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.control import linearisation
+from rbdyn_ros.control import linearization
 from rbdyn_ros.control.feedback import unsaturated
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
@@ -52,7 +52,7 @@ def unstable_mode(system: System) -> Mode:
 
     ValueError if nothing falls.
     """
-    A, B = linearisation.upright(system)
+    A, B = linearization.upright(system)
     values, vectors = np.linalg.eig(A.T)
     i = np.argmax(np.real(values))
     rate, w = float(np.real(values[i])), np.real(vectors[:, i])

@@ -1,7 +1,7 @@
 """Optimal motion of rod and cart between two states by iterative LQR, on the compiled plant of
 `mechanics.pendulum.sphere_state`.
 
-    minimise  h sum_i [R |u_i|^2 + W (|u_i| - u_b)_+^2 + W (|x_i| - x_b)_+^2] + e_N.Q_N e_N,
+    minimize  h sum_i [R |u_i|^2 + W (|u_i| - u_b)_+^2 + W (|x_i| - x_b)_+^2] + e_N.Q_N e_N,
     s_{i+1} = f(s_i, u_i)   (K.18)
 
 with s = (k, k', x, x') as ten numbers and e_N its distance from upright at rest at the origin.

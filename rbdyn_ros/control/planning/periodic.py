@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.control import step_linearisation
+from rbdyn_ros.control import step_linearization
 from rbdyn_ros.mechanics.pendulum import reduced_pendulum
 from rbdyn_ros.types import Array, System
 
@@ -51,7 +51,7 @@ def harmonic(system: System, path: Array, w: float, h: float) -> Array:
 
     w [rad/s] is the path's fundamental.
     """
-    A, B = step_linearisation.upright(system, h)
+    A, B = step_linearization.upright(system, h)
     C = np.eye(1, 4)
     motion = np.zeros((len(path), 5, 2), complex)
     for n, X in enumerate(path):

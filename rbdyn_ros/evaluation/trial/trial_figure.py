@@ -129,15 +129,15 @@ def _tilt(axes, trial: Trial) -> None:
 
 
 def _cart(axes, trial: Trial) -> None:
-    for values, name, colour in zip(trial.q.T[:2], "xy", (BLUE, GREEN)):
-        axes.plot(trial.t, values, color=colour, linewidth=1.4, label=name)
+    for values, name, color in zip(trial.q.T[:2], "xy", (BLUE, GREEN)):
+        axes.plot(trial.t, values, color=color, linewidth=1.4, label=name)
     _legend(axes)
     axes.set_ylabel("cart [m]")
 
 
 def _force(axes, trial: Trial) -> None:
-    for values, name, colour in zip(trial.force.T, "xy", (BLUE, GREEN)):
-        axes.plot(trial.force_t, values, color=colour, linewidth=1.0, label=name)
+    for values, name, color in zip(trial.force.T, "xy", (BLUE, GREEN)):
+        axes.plot(trial.force_t, values, color=color, linewidth=1.0, label=name)
     _legend(axes)
     axes.set_ylabel("force [N]")
 
@@ -216,8 +216,8 @@ def _space(axes, trial: Trial, rod_length: float) -> None:
 
 def _along(way, count: int):
     """Indices of `count` points at equal distances along a way (n, 3)."""
-    travelled = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(way, axis=0), axis=1))))
-    return np.searchsorted(travelled, np.linspace(0.0, travelled[-1], count))
+    traveled = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(way, axis=0), axis=1))))
+    return np.searchsorted(traveled, np.linspace(0.0, traveled[-1], count))
 
 
 def _fit(axes, points) -> None:
@@ -225,8 +225,8 @@ def _fit(axes, points) -> None:
     low, high = points.min(axis=0), points.max(axis=0)
     size = np.maximum(1.15 * (high - low), THINNEST * (high - low).max())
     middle = 0.5 * (low + high)
-    for limits, centre, width in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), middle, size):
-        limits(centre - 0.5 * width, centre + 0.5 * width)
+    for limits, center, width in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), middle, size):
+        limits(center - 0.5 * width, center + 0.5 * width)
     axes.set_box_aspect(size, zoom=1.1)
     axes.locator_params(axis="x", nbins=3)
     axes.locator_params(axis="y", nbins=3)

@@ -30,7 +30,7 @@ class Constraints(NamedTuple):
     joint: tuple  # (m,) to which joint each row belongs, from 0 on
 
 
-def nail(a: int, p, point) -> Joint:
+def anchor(a: int, p, point) -> Joint:
     """The point p of a is fixed at `point` of the world: 3 POINT."""
     return _renamed("nail", ball_joint(a, p, WORLD, point))
 
@@ -111,7 +111,7 @@ def relative_rotation(a: int, b: int, n) -> Joint:
     )
 
 
-def assembled(bodies: int, *joints: Joint) -> Constraints:
+def assemble(bodies: int, *joints: Joint) -> Constraints:
     """The rows of all joints between `bodies` bodies; ValueError names a joint whose bodies do not
     exist.
     """
@@ -131,7 +131,7 @@ def assembled(bodies: int, *joints: Joint) -> Constraints:
     )
 
 
-def selected(constraints: Constraints, keep) -> Constraints:
+def select_rows(constraints: Constraints, keep) -> Constraints:
     """Only the rows `keep`."""
     keep = np.asarray(keep, dtype=np.int64)
     rows = Rows(*(np.ascontiguousarray(x[keep]) for x in constraints.rows))
@@ -155,15 +155,15 @@ def local(q: Array, body: int, point) -> Array:
 
 
 def _between(kind: str, a: int, b: int) -> str:
-    return f"{kind} between {_called(a)} and {_called(b)}"
+    return f"{kind} between {_name_of(a)} and {_name_of(b)}"
 
 
-def _called(body: int) -> str:
+def _name_of(body: int) -> str:
     return "the world" if body == WORLD else f"body {body}"
 
 
 def _renamed(kind: str, joint: Joint) -> Joint:
-    return Joint(f"{kind} of {_called(joint.rows[0][1])}", joint.rows)
+    return Joint(f"{kind} of {_name_of(joint.rows[0][1])}", joint.rows)
 
 
 def _check(name: str, bodies: int, a: int, b: int) -> None:

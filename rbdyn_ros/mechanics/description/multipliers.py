@@ -1,4 +1,4 @@
-"""Forward dynamics with Lagrange multipliers: M dv/dt = f + J^T lambda, C stabilised as a
+"""Forward dynamics with Lagrange multipliers: M dv/dt = f + J^T lambda, C stabilized as a
 critically damped spring (C.7, C.8).
 
     J dv/dt = -dJ/dt v - 2 alpha dC/dt - alpha^2 C        (Baumgarte)

@@ -31,7 +31,7 @@ class Pairs(NamedTuple):
     a: Array  # (k,) body
     b: Array  # (k,) another body, or WORLD
     p: Array  # (k, 3) [m] in a
-    n: Array  # (k, 3) normal [-], or the other ball's centre [m], in b
+    n: Array  # (k, 3) normal [-], or the other ball's center [m], in b
     size: Array  # (k,) n . s + rho, or rho_a + rho_b [m]
     radius: Array  # (k,) rho of a [m]
     mu: Array  # (k,) friction [-]

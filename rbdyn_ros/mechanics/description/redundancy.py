@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.mechanics.description import jacobian, multipliers
-from rbdyn_ros.mechanics.description.joints import Constraints, selected
+from rbdyn_ros.mechanics.description.joints import Constraints, select_rows
 from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.newton_euler import floating_base
@@ -28,7 +28,7 @@ class Redundancy(NamedTuple):
     dropped: tuple  # names of the rows that repeat them
 
 
-def closed(constraints: Constraints, q: Array, free: Array | float = 1.0) -> Array:
+def close(constraints: Constraints, q: Array, free: Array | float = 1.0) -> Array:
     """The configuration (n, 7) nearest to q that meets all rows, by Gauss-Newton; ValueError names
     the rows that cannot be met.
 
@@ -88,12 +88,12 @@ def independent(constraints: Constraints, q: Array, held: Array | None = None) -
     return Redundancy(tuple(sorted(kept)), dropped)
 
 
-def reduced(constraints: Constraints, q: Array) -> Constraints:
+def independent_rows(constraints: Constraints, q: Array) -> Constraints:
     """Only the independent rows."""
-    return selected(constraints, independent(constraints, q).kept)
+    return select_rows(constraints, independent(constraints, q).kept)
 
 
-def shared(
+def share(
     constraints: Constraints, kept: tuple[int, ...], held: Array, q: Array, wrenches: Array
 ) -> Array:
     """`wrenches` (joints, 2, 6) of the independent rows `kept` alone, shared among all rows at q
@@ -148,4 +148,4 @@ def _around(constraints: Constraints, q: Array, free: Array):
     for _ in range(2):
         e = free * random.uniform(-NEARBY, NEARBY, J.shape[1])
         e -= np.linalg.lstsq(J, J @ e, rcond=TOLERANCE)[0]
-        yield closed(constraints, floating_base.boxplus(q, e.reshape(len(q), 6)), free)
+        yield close(constraints, floating_base.boxplus(q, e.reshape(len(q), 6)), free)

@@ -1,6 +1,6 @@
 """Several rigid bodies as arrays: what they weigh, where they are, energy and momentum.
 
-q (n, 7): position of the centre of mass [m, world], orientation wxyz (principal axes to world)
+q (n, 7): position of the center of mass [m, world], orientation wxyz (principal axes to world)
 v (n, 6): its velocity [m/s, world], angular velocity [rad/s, body]
 """
 
@@ -16,7 +16,7 @@ class Bodies(NamedTuple):
     """n rigid bodies; make them with `build`, which checks."""
 
     mass: Array  # (n,) [kg]
-    inertia: Array  # (n, 3) [kg m^2] principal, about the centre of mass, body axes
+    inertia: Array  # (n, 3) [kg m^2] principal, about the center of mass, body axes
     gravity: Array  # (3,) [m/s^2, world]
     held: (
         Array  # (n, 6) 1: it cannot move along x, y, z of the world, nor turn (all three, or none)

@@ -15,7 +15,7 @@ and p at the other side of the step, before the force there, is
     p+   = w A v - v x A v + (G - 2 d) v + s (k.e) e3 x k' + mu c x R_{k+1}^T (Ph, 0),
     k'   = R_{k+1}^T e3.                                                                       (2.11)
 
-gamma = 0 is the discretisation of Moser and Veselov, gamma > 0 that of a mass matrix 4 (L^T J L +
+gamma = 0 is the discretization of Moser and Veselov, gamma > 0 that of a mass matrix 4 (L^T J L +
 gamma 1) at the midpoint quaternion. For an axisymmetric rod (2.10) is one quadratic equation but
 for small terms of gamma, d and spin (`explicit`). Newton's iteration starts there (`solve`), and
 most often ends there.

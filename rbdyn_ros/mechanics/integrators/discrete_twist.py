@@ -1,12 +1,12 @@
 """The discrete Euler-Poincare equation of a rigid body on SE(3) (DREPE), in the logarithm of the
 step.
 
-With T_{k+1} = T_k exp(xi), xi = h V, and G = diag(I, m 1) in the frame of the centre of mass,
+With T_{k+1} = T_k exp(xi), xi = h V, and G = diag(I, m 1) in the frame of the center of mass,
 L_d = (h/2) V.G V - (h/2)(P(T_k) + P(T_{k+1})) has the two momenta (doc/mathematics.md, section 8)
 
     mu-  = dlog_xi^T G V      at k,      mu+ = dlog_{-xi}^T G V      at k + 1,                (8.2)
 
-dlog being right-trivialised. A wrench F and the left-trivialised differential T*dP join them with
+dlog being right-trivialized. A wrench F and the left-trivialized differential T*dP join them with
 h/2 at each end:
 
     dlog_xi^T G V = mu_k + (h/2)(F - T*dP)(T_k),

@@ -4,7 +4,7 @@ quaternion.
 Coordinates (r, q, x): the rod as a floating body and the cart, joined by Phi = r - R c - (x, 0) =
 0 and |q| = 1; momenta p_r = m V, p_w = I w [body], pi = M x'. A step solves, with half-step
 impulses ell of the joint (doc/mathematics.md, section 3; f_r, tau_c: force and torque about the
-centre of mass),
+center of mass),
 
     m Dr/h  - p_r - (h/2) f_r   - ell           = 0                                           (3.2)
     (2/h) (s + v x J v) + d v - p_w - (h/2) tau_c + c x R_k^T ell = 0

@@ -2,7 +2,7 @@
 
 RIQN takes V <- V - G^-1 rho, no matrix: the recursive impulse-based quasi-Newton of the discrete
 recursive Newton-Euler algorithm, for one body. The space momentum Ad_{T^-1}^T mu is exact when
-nothing acts. The exponential of SE(3) is a screw: the centre of mass of a tumbling body leaves its
+nothing acts. The exponential of SE(3) is a screw: the center of mass of a tumbling body leaves its
 straight line by O(h^2), unlike SO(3) x R^3.
 """
 

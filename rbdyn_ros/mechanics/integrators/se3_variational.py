@@ -1,8 +1,8 @@
 """CGDVIE3 as it was meant: variational steps on SE(3) in the logarithm, the joint held by a
 multiplier.
 
-The rod's pose T = (R, r) at its centre of mass and the cart x, joined by phi = r - R c - (x, 0) =
-0. With A_T = [R c^, R] (its left-trivialised derivative) a step solves for V (6), the cart's mean
+The rod's pose T = (R, r) at its center of mass and the cart x, joined by phi = r - R c - (x, 0) =
+0. With A_T = [R c^, R] (its left-trivialized derivative) a step solves for V (6), the cart's mean
 velocity w (2) and lam (3)
 
     r1 = dlog_{hV}^T G V + (d/2) h w - mu_k - (h/2) F_k - h A_T(T_k)^T lam                    (8.5)

@@ -11,7 +11,7 @@ from rbdyn_ros.mechanics.integrators.choice import Choice, names
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS, ORDERS
 from rbdyn_ros.mechanics.pendulum.world import candidates, exist, gaps, parameter
 from rbdyn_ros.mechanics.pendulum_contact import contact_state
-from rbdyn_ros.schema import checked
+from rbdyn_ros.schema import check_record
 from rbdyn_ros.types import Input, State, System
 
 _OVERLAP = 1e-6  # [m] a smaller one is closed, not overlapping
@@ -39,7 +39,7 @@ def select(name: str, composition: str = "none", **numbers: Any) -> Integrator:
     ValueError for an unknown name, a composition that the method does not admit, a number out of
     range.
     """
-    choice = checked(Choice(name, composition, **numbers), "select", "integrator.")
+    choice = check_record(Choice(name, composition, **numbers), "select", "integrator.")
     method = import_module(f"rbdyn_ros.mechanics.integrators.{name}")
     if composition != "none" and not method.SYMMETRIC:
         symmetric = [

@@ -11,7 +11,7 @@ So the pair is coupled like explicit Euler: order 1, whatever the order of each 
 h with the stale lever) feeds energy at the rate w0^2 h / 2 (w0^2 h). `coupling` 2 steps both
 together and is of order 4 on the same model.
 
-The model is wrong as well: the rod turns about its centre of mass under a joint force frozen at m
+The model is wrong as well: the rod turns about its center of mass under a joint force frozen at m
 g e3, which is what a massless cart gives only for an infinitesimal swing. For a free body (l = 0)
 it is right.
 """

@@ -109,7 +109,7 @@ def cam_force(params: Params, times: Array) -> Array:
     return -(params.mass * ddc + params.damping * dc + params.stiffness * c)[:, None]
 
 
-def lifted(params: Params, lift: float = 0.4, velocity: float = 0.4) -> tuple[float, float]:
+def initial_state(params: Params, lift: float = 0.4, velocity: float = 0.4) -> tuple[float, float]:
     """(u, v) at t = 0: `lift` [m] above the cam; the notes' start."""
     return motion(rate(params), 0.0)[0] + lift, velocity
 

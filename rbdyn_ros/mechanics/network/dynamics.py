@@ -67,7 +67,8 @@ class OfNetwork:
         if not all(np.isfinite(y).all() for y in (*M, *F)):
             raise IntegrationStopped(f"a force or a mass is not finite near t = {t:g} s")
         free = tuple(
-            second_order.solved(m, f, f"mass of system {i}") for i, (m, f) in enumerate(zip(M, F))
+            second_order.solve_mass(m, f, f"mass of system {i}")
+            for i, (m, f) in enumerate(zip(M, F))
         )
         rate = np.zeros(len(G))
         if some:

@@ -212,10 +212,10 @@ class EventDrivenRun:
         G, u_rate, _, _ = self.system.accelerations(t, q, v, self.closed)
         return float(phases.multipliers(G, u_rate, *self.phase(t, q, v))[first])
 
-    def wanted(self, t: float, q: Array, v: Array) -> phases.Wanted:
+    def solve_laws(self, t: float, q: Array, v: Array) -> phases.ActiveLaws:
         """What the law wants of the accelerations of what is closed (N.31)."""
         G, u_rate, _, _ = self.system.accelerations(t, q, v, self.closed)
-        want = phases.wanted(
+        want = phases.solve_laws(
             self.system, self.closed, self.sliding, G, u_rate, *self.phase(t, q, v)
         )
         if not want.solution.ok:
@@ -235,7 +235,9 @@ class EventDrivenRun:
         watched, rising, hop = [], [], np.inf
         rubbing = [k for k in self.closed if phases.has_tangents(self.system, k)]
         if rubbing:
-            watched.append((_PHASE, lambda t, y: phases.margin(self.wanted(t, *self.parts(y)))))
+            watched.append(
+                (_PHASE, lambda t, y: phases.margin(self.solve_laws(t, *self.parts(y))))
+            )
         for k in self.contacts:
             if k in self.sliding:
                 watched.append((_PHASE, lambda t, y, k=k: self.advancing(t, y, k)))
@@ -326,14 +328,14 @@ class EventDrivenRun:
         that is closed.
         """
         touched = sorted(
-            {*touched, *(k for k in self.contacts if k not in self.closed and self.meets(k))}
+            {*touched, *(k for k in self.contacts if k not in self.closed and self.is_touching(k))}
         )
         some = sorted({*self.closed, *touched})
         before, (self.v, P) = self.v, self.impact(some, rebound=True)
         self.record("impact", touched, before, P)
         self.settle(touched)
 
-    def meets(self, k: int) -> bool:
+    def is_touching(self, k: int) -> bool:
         """Whether the open contact k, which another pushes on, has no gap and does not part."""
         return (
             self.system.gap(k, self.t, self.q) <= _TOUCHING
@@ -375,7 +377,7 @@ class EventDrivenRun:
             self.record("rest", resting, before, P)
         self.closed, self.sliding = sorted({*self.equalities, *resting}), self.sliders(resting)
         if resting:
-            want = self.wanted(self.t, self.q, self.v)
+            want = self.solve_laws(self.t, self.q, self.v)
             resting = [k for k in resting if phases.stays(want, k)]
             self.sliding = {
                 k: tau for k, tau in {**self.sliding, **phases.begun(want)}.items() if k in resting

@@ -3,7 +3,7 @@
 
     M dx/dt = f(t, x) + r,     y = h(t, x, lambda),     r = g(t, x, lambda)                   (N.8)
 
-One or several systems, each with its dynamics, and relations that couple some of them: `assembled`
+One or several systems, each with its dynamics, and relations that couple some of them: `assemble`
 makes one FirstOrder of all, whose W is block diagonal and whose one-step matrix has the blocks
 
     D_aa + c sum_i C_a^i W_i^-1 B_a^i,     c sum_i C_a^i W_i^-1 B_b^i
@@ -24,7 +24,7 @@ import numpy as np
 from rbdyn_ros.mechanics.network import laws
 from rbdyn_ros.mechanics.network.arguments import matrix
 from rbdyn_ros.mechanics.network.laws import Law
-from rbdyn_ros.mechanics.network.second_order import differentiated
+from rbdyn_ros.mechanics.network.second_order import differentiate
 from rbdyn_ros.types import Array
 
 Row = Callable[[float, Array, Array], Array]  # of (t, x, lambda)
@@ -81,7 +81,7 @@ def dynamics(
     return Dynamics(
         np.eye(n) if M is None else matrix(M, "M", n),
         f,
-        A or (lambda t, x: differentiated(lambda z: f(t, z), x, n)),
+        A or (lambda t, x: differentiate(lambda z: f(t, z), x, n)),
     )
 
 
@@ -101,10 +101,10 @@ def relation(
     """
 
     def by_x(function):
-        return lambda t, x, s: differentiated(lambda z: function(t, z, s), x, len(x))
+        return lambda t, x, s: differentiate(lambda z: function(t, z, s), x, len(x))
 
     def by_multiplier(function):
-        return lambda t, x, s: differentiated(lambda z: function(t, x, z), s, m)
+        return lambda t, x, s: differentiate(lambda z: function(t, x, z), s, m)
 
     _require_law(law)
     return Relation(
@@ -170,12 +170,12 @@ def linear(
     alone = linear_dynamics(A, b, M)
     n = len(alone.M)
     C = np.atleast_2d(np.asarray(C, float))
-    return assembled(
+    return assemble(
         alone, linear_relation(matrix(B, "B", n, len(C)), matrix(C, "C", len(C), n), D, e, law)
     )
 
 
-def assembled(systems, relations) -> FirstOrder:
+def assemble(systems, relations) -> FirstOrder:
     """All systems and relations as one; ValueError where a relation names a system that is not
     there, or one twice.
     """
@@ -195,7 +195,7 @@ def assembled(systems, relations) -> FirstOrder:
     n, m = sum(map(len, own)), sum(map(len, rows))
     on_states, on_rows = list(zip(own, own)), list(zip(rows, rows))
 
-    def gathered(name: str, shape: tuple[int, ...], places: list[Any]) -> Callable[..., Array]:
+    def gather(name: str, shape: tuple[int, ...], places: list[Any]) -> Callable[..., Array]:
         def function(t, x, s):
             out = np.zeros(shape)
             for one, at, r, place in zip(relations, states, rows, places):
@@ -208,12 +208,12 @@ def assembled(systems, relations) -> FirstOrder:
         _blocks([s.M for s in systems], on_states, n),
         lambda t, x: np.concatenate([s.f(t, x[at]) for s, at in zip(systems, own)]),
         lambda t, x: _blocks([s.A(t, x[at]) for s, at in zip(systems, own)], on_states, n),
-        gathered("h", (m,), rows),
-        gathered("C", (m, n), [np.ix_(r, at) for r, at in zip(rows, states)]),
-        gathered("D", (m, m), [np.ix_(*r) for r in on_rows]),
-        gathered("g", (n,), states),
-        gathered("K", (n, n), [np.ix_(at, at) for at in states]),
-        gathered("B", (n, m), [np.ix_(at, r) for r, at in zip(rows, states)]),
+        gather("h", (m,), rows),
+        gather("C", (m, n), [np.ix_(r, at) for r, at in zip(rows, states)]),
+        gather("D", (m, m), [np.ix_(*r) for r in on_rows]),
+        gather("g", (n,), states),
+        gather("K", (n, n), [np.ix_(at, at) for at in states]),
+        gather("B", (n, m), [np.ix_(at, r) for r, at in zip(rows, states)]),
         tuple((one.rows, one.law) for one in relations),
     )
 

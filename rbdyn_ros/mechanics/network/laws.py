@@ -62,7 +62,7 @@ ROWS = {
 }  # of one contact, which has one gap; equalities take any number
 
 
-def checked(law: Kind) -> Kind:
+def check(law: Kind) -> Kind:
     """The law itself; ValueError for one that is none of these, or whose numbers are out of
     range.
     """
@@ -78,14 +78,14 @@ def checked(law: Kind) -> Kind:
 
 def newton_impact(restitution: float) -> NewtonImpact:
     """u^+ = -e u^-; ValueError for e outside [0, 1]."""
-    return checked(NewtonImpact(restitution))
+    return check(NewtonImpact(restitution))
 
 
 def friction_2d(friction: float, restitution: float = 0.0) -> Friction2d:
     """Coulomb's law in the plane; ValueError for mu < 0 or e outside [0, 1]."""
-    return checked(Friction2d(restitution, friction))
+    return check(Friction2d(restitution, friction))
 
 
 def friction_3d(friction: float, restitution: float = 0.0) -> Friction3d:
     """Coulomb's law in space; ValueError for mu < 0 or e outside [0, 1]."""
-    return checked(Friction3d(restitution, friction))
+    return check(Friction3d(restitution, friction))

@@ -14,7 +14,7 @@ Newton: with W = M - h theta dF/dv - (h theta)^2 dF/dq,
     v_free = v - W^-1 R(v),     v := v_free + W^-1 H^T P,     P from  u = G P + u_free,
     G = H W^-1 H^T                                                                           (N.17)
 
-until R(v) - H^T P and the law with H at the new q vanish. `linearised` takes the first of these
+until R(v) - H^T P and the law with H at the new q vanish. `linearized` takes the first of these
 steps only, from v_k: H is that of q_k (+) h v_k, the motion without forces. Siconos does so
 wherever forces do not depend on the velocity; for constant matrices the step is exact. Order 2
 (theta = 1/2) in smooth motion, 1 through impacts. Sources: Moreau (1988), Jean (1999); the Siconos
@@ -44,7 +44,7 @@ class Options(NamedTuple):
     gamma: float = 0.5  # how far ahead contacts are looked for, in steps
     tolerance: float = 1e-12  # of the residual, relative to the largest momentum of the step
     max_iterations: int = 20
-    linearised: bool = False  # one Newton step, whatever the residual
+    linearized: bool = False  # one Newton step, whatever the residual
 
 
 class Step(NamedTuple):
@@ -68,7 +68,7 @@ def options(
     gamma: float = 0.5,
     tolerance: float = 1e-12,
     max_iterations: int = 20,
-    linearised: bool = False,
+    linearized: bool = False,
 ) -> Options:
     """ValueError for theta outside (0, 1], gamma outside [0, 1], a tolerance <= 0."""
     return Options(
@@ -76,7 +76,7 @@ def options(
         number(gamma, "gamma", 0.0, 1.0),
         number(tolerance, "tolerance", 0.0, 1e-3, open_low=True),
         count(max_iterations, "max_iterations", 1, 1000),
-        bool(linearised),
+        bool(linearized),
     )
 
 
@@ -115,14 +115,14 @@ def step(
         residual = _residual(net, closed, rows, solution.z, force, t, q, v, end, h, options)
         if (
             residual <= options.tolerance
-            or options.linearised
+            or options.linearized
             or not solution.ok
             or not np.isfinite(residual)
         ):
             break
     ok = bool(
         solution.ok
-        and (residual <= options.tolerance or options.linearised and np.isfinite(residual))
+        and (residual <= options.tolerance or options.linearized and np.isfinite(residual))
     )
     message = "" if ok else _complaint(t + h, h, residual, iteration, solution, closed)
     after = _position(net, q, v, end, h, options.theta)
@@ -178,7 +178,9 @@ def _newton(net, closed, before, force, t, q, v, end, h, options) -> tuple:
         R, M, y = _smooth(s, F, t, x, a, b, h, options.theta)
         k = h * options.theta
         W.append(M - k * s.damping(t + h, y, b) - k * k * s.stiffness(t + h, y, b))
-        free.append(b - second_order.solved(W[-1], R, f"iteration matrix of system {len(W) - 1}"))
+        free.append(
+            b - second_order.solve_mass(W[-1], R, f"iteration matrix of system {len(W) - 1}")
+        )
         after = (*after, y)
     some = [net.interactions[k] for k in closed]
     rows = [second_order.rows(net, one, t + h, after) for one in some]

@@ -18,7 +18,7 @@ import numpy as np
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.network.arguments import matrix, number, vector
 from rbdyn_ros.mechanics.network.moreau_jean import TOUCHING
-from rbdyn_ros.mechanics.network.second_order import solved
+from rbdyn_ros.mechanics.network.second_order import solve_mass
 from rbdyn_ros.mechanics.solvers import lcp, lcp_lemke
 from rbdyn_ros.mechanics.solvers.solution import Options as SolverOptions
 from rbdyn_ros.types import Array
@@ -53,7 +53,7 @@ def prepare(
     C, K, H = matrix(C, "C", n), matrix(K, "K", n), np.atleast_2d(np.asarray(H, float))
     H = matrix(H, "H", len(H), n)
     k = number(h, "h", 0.0, open_low=True) * number(theta, "theta", 0.0, 1.0, open_low=True)
-    inverse = solved(M + k * C + k * k * K, np.eye(n), "matrix M + h theta C + (h theta)^2 K")
+    inverse = solve_mass(M + k * C + k * k * K, np.eye(n), "matrix M + h theta C + (h theta)^2 K")
     b = vector(b, "b", len(H))
     e, gamma = number(restitution, "restitution", 0.0, 1.0), number(gamma, "gamma", 0.0, 1.0)
     carried = np.ascontiguousarray(inverse @ H.T)

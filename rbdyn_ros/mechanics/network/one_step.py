@@ -66,7 +66,7 @@ def unilateral(G: Array, u: Array, closed: list[tuple[int, Law]]) -> Solution:
         return lcp_lemke.solve(
             lcp.problem(G, u), np.zeros(len(u)), lcp_lemke.DEFAULTS._replace(tolerance=TOLERANCE)
         )
-    at, mu = embedded(closed)
+    at, mu = embed(closed)
     W, q = np.eye(3 * len(mu)) * (np.trace(G) / len(G)), np.zeros(3 * len(mu))
     W[np.ix_(at, at)], q[at] = G, u
     found = fc3d_hybrid.solve(
@@ -77,7 +77,7 @@ def unilateral(G: Array, u: Array, closed: list[tuple[int, Law]]) -> Solution:
     return found._replace(z=found.z[at])
 
 
-def embedded(closed: list[tuple[int, Law]]) -> tuple[Array, Array]:
+def embed(closed: list[tuple[int, Law]]) -> tuple[Array, Array]:
     """(at, mu): where each row stands among three rows for each contact, and the contacts'
     friction.
     """

@@ -36,7 +36,7 @@ PARTING = 1e-8
 System = OfModel | OfNetwork
 
 
-class Wanted(NamedTuple):
+class ActiveLaws(NamedTuple):
     """What the law wants of the closed interactions."""
 
     solution: Solution
@@ -80,7 +80,7 @@ def multipliers(G: Array, a: Array, kept: Array, E: Array) -> Array:
     return E @ (-np.linalg.pinv(G[kept] @ E, rcond=1e-12) @ a[kept])
 
 
-def wanted(
+def solve_laws(
     system: System,
     closed: list[int],
     sliding: dict[int, Array],
@@ -88,7 +88,7 @@ def wanted(
     a: Array,
     kept: Array,
     E: Array,
-) -> Wanted:
+) -> ActiveLaws:
     """The law (N.31) solved on the accelerations."""
     rows = [1 if k in sliding else system.sizes[k] for k in closed]
     W = G[kept] @ E
@@ -104,17 +104,17 @@ def wanted(
         k: float(x[0]) for k, x in forces.items() if not isinstance(system.laws[k], Equality)
     }
     slipping = {k: (moves[k][1:], forces[k][1:]) for k in rubbing if k not in sliding}
-    return Wanted(found, pressing, {k: float(moves[k][0]) for k in rubbing}, slipping)
+    return ActiveLaws(found, pressing, {k: float(moves[k][0]) for k in rubbing}, slipping)
 
 
-def stays(want: Wanted, k: int) -> bool:
+def stays(want: ActiveLaws, k: int) -> bool:
     """Whether the contact k remains closed: it presses or, with friction, shares a load that
     others carry.
     """
     return want.pressing[k] > 0.0 or want.opening.get(k, np.inf) <= 0.5 * PARTING
 
 
-def begun(want: Wanted) -> dict[int, Array]:
+def begun(want: ActiveLaws) -> dict[int, Array]:
     """The contacts that begin to slide, with their directions: against friction, which is better
     known than a small acceleration.
     """
@@ -127,7 +127,7 @@ def begun(want: Wanted) -> dict[int, Array]:
     return {k: x / np.linalg.norm(x) for k, x in ahead.items()}
 
 
-def margin(want: Wanted) -> float:
+def margin(want: ActiveLaws) -> float:
     """Positive while nothing parts and nothing begins to slide [m/s^2]."""
     moving = [*want.opening.values(), *(np.linalg.norm(a) for a, _ in want.slipping.values())]
     return PARTING - max(moving)

@@ -36,7 +36,7 @@ class Mechanical(NamedTuple):
     moved: Callable  # (q, w) -> q (+) w
 
 
-def differentiated(
+def differentiate(
     function: Callable[[Array], Any],
     point: Array,
     degrees: int,
@@ -73,8 +73,8 @@ def nonlinear(
         degrees,
         mass,
         force,
-        stiffness or (lambda t, q, v: differentiated(lambda x: force(t, x, v), q, degrees)),
-        damping or (lambda t, q, v: differentiated(lambda x: force(t, q, x), v, degrees)),
+        stiffness or (lambda t, q, v: differentiate(lambda x: force(t, x, v), q, degrees)),
+        damping or (lambda t, q, v: differentiate(lambda x: force(t, q, x), v, degrees)),
         lambda q: identity,
         lambda q, w: q + w,
     )
@@ -128,7 +128,7 @@ def interaction(relation: Relation, law: Law, systems: tuple[int, ...] = (0,)) -
     """ValueError where the law is none or takes another number of rows than the relation has, and
     where no system is coupled.
     """
-    law = laws.checked(law)
+    law = laws.check(law)
     if not systems:
         raise ValueError(
             "the interaction couples no system; systems holds their numbers, counted from 0"
@@ -261,7 +261,7 @@ def forces(net: Network, t: float, q: tuple[Array, ...], v: tuple[Array, ...]) -
     return found
 
 
-def solved(M: Array, B: Array, name: str) -> Array:
+def solve_mass(M: Array, B: Array, name: str) -> Array:
     """M^-1 B; Singular with the matrix's name."""
     try:
         return np.linalg.solve(M, B)
@@ -314,6 +314,6 @@ def delassus(
         for block, a, b in zip(blocks, starts, starts[1:]):
             if i in block:
                 H[a:b] = block[i]
-        carried[i] = solved(W[i], H.T, f"iteration matrix of system {i}")
+        carried[i] = solve_mass(W[i], H.T, f"iteration matrix of system {i}")
         G += H @ carried[i]
     return G, carried

@@ -31,7 +31,7 @@ import numpy as np
 from rbdyn_ros.mechanics.network import one_step
 from rbdyn_ros.mechanics.network.arguments import count, number, vector
 from rbdyn_ros.mechanics.network.first_order import FirstOrder, reach
-from rbdyn_ros.mechanics.network.second_order import Singular, solved
+from rbdyn_ros.mechanics.network.second_order import Singular, solve_mass
 from rbdyn_ros.mechanics.solvers.solution import explain
 from rbdyn_ros.types import Array
 
@@ -119,7 +119,7 @@ def step(system: FirstOrder, last: Step, h: float, options: Options = Options())
             "2 needs 1 and 1: "
             "write mechanics as a lagrangian system or a model of bodies"
         )
-    x, multiplier, known = last.x, last.multiplier, _known(system, last, h, options)
+    x, multiplier, known = last.x, last.multiplier, _known_part(system, last, h, options)
     for iteration in range(1, options.max_iterations + 1):
         try:
             x, multiplier, solution = _newton(system, last, x, multiplier, known, h, options)
@@ -147,7 +147,7 @@ def step(system: FirstOrder, last: Step, h: float, options: Options = Options())
     return Step(last.t + h, x, multiplier, y, r, iteration, residual, ok, message, last.degree)
 
 
-def _known(system: FirstOrder, last: Step, h: float, options: Options) -> Array:
+def _known_part(system: FirstOrder, last: Step, h: float, options: Options) -> Array:
     """M x_k + h (1 - theta) f_k, and in the standard scheme + h (1 - gamma) r_k."""
     known = system.M @ last.x + h * (1.0 - options.theta) * system.f(last.t, last.x)
     return known if options.full else known + h * (1.0 - options.gamma) * last.r
@@ -177,13 +177,13 @@ def _newton(
     """(N.22), (N.23): x, lambda and how their complementarity problem ended."""
     t1, (t, z, s, c) = last.t + h, _point(last, x, h, options)
     W = system.M - h * options.theta * system.A(t1, x)
-    x_free = x - solved(
+    x_free = x - solve_mass(
         W, system.M @ x - h * options.theta * system.f(t1, x) - known, "matrix M - h theta A"
     )
     at = (t, z, multiplier)
     C, D, K, B = system.C(*at), system.D(*at), system.K(*at), system.B(*at)
     K_hat = np.eye(len(x)) - c * s * np.linalg.solve(W, K)
-    gain = solved(K_hat, c * np.linalg.solve(W, B), "matrix 1 - c s W^-1 K")
+    gain = solve_mass(K_hat, c * np.linalg.solve(W, B), "matrix 1 - c s W^-1 K")
     fixed = np.linalg.solve(
         K_hat, x_free + c * np.linalg.solve(W, system.g(*at) - s * K @ x - B @ multiplier)
     )

@@ -5,7 +5,7 @@
     g = sum_i  J_P^T m dJ_P/dt u + J_R^T (Theta dJ_R/dt u + Omega x Theta Omega)
     f = sum    J_Q^T F + J_R^T T
 
-over the links i, with the Jacobians of their centres of mass and Theta = R Theta_i R^T in the
+over the links i, with the Jacobians of their centers of mass and Theta = R Theta_i R^T in the
 WORLD frame. Coordinates q, u and links as below. Source: Kindr kinematics sheet; its h is f
 - g.
 
@@ -25,7 +25,7 @@ from rbdyn_ros.geometry import arguments, quaternion, so3
 from rbdyn_ros.mechanics.newton_euler import floating_base
 
 KINDS = ("revolute", "prismatic")
-BASE = 6  # generalised velocities of the base: three linear [world], three angular [body]
+BASE = 6  # generalized velocities of the base: three linear [world], three angular [body]
 
 
 class Joint(NamedTuple):
@@ -92,7 +92,7 @@ def jacobian(joints: tuple[Joint, ...], q, link: int, point) -> np.ndarray:
 
 
 def hessian(joints: tuple[Joint, ...], q, link: int, point) -> np.ndarray:
-    """H (6 + n, 6, 6 + n): H[k] is the change of J along the generalised velocity k.
+    """H (6 + n, 6, 6 + n): H[k] is the change of J along the generalized velocity k.
 
         dJ_i / dk = (J_Rk x J_Pi; J_Rk x J_Ri)   if motion k carries the axis of column i
                     (J_Ri x J_Pk; 0)             otherwise
@@ -143,8 +143,8 @@ class Link(NamedTuple):
     """What a link weighs, in its own frame."""
 
     mass: float  # m [kg]
-    center: np.ndarray  # (3,) [m] centre of mass
-    inertia: np.ndarray  # (3, 3) [kg m^2] about the centre of mass
+    center: np.ndarray  # (3,) [m] center of mass
+    inertia: np.ndarray  # (3, 3) [kg m^2] about the center of mass
 
 
 class Load(NamedTuple):
@@ -184,7 +184,7 @@ def equations(joints: tuple[Joint, ...], links: tuple[Link, ...], q, u) -> Equat
 
 
 def applied(joints: tuple[Joint, ...], q, loads: tuple[Load, ...]) -> np.ndarray:
-    """f (n_u,): the generalised force of the loads."""
+    """f (n_u,): the generalized force of the loads."""
     f = np.zeros(BASE + len(joints))
     for load in loads:
         wrench = [
@@ -247,7 +247,7 @@ def _require_one_link_each(joints: tuple[Joint, ...], links: tuple[Link, ...]) -
             "first"
         )
     for i, link in enumerate(links):
-        arguments.array(link.center, f"the centre of link {i}", 3)
+        arguments.array(link.center, f"the center of link {i}", 3)
         arguments.array(link.inertia, f"the inertia of link {i}", 3, 3)
         if not 0.0 <= link.mass < np.inf:
             raise ValueError(f"the mass of link {i} is {link.mass} kg; it must be finite and >= 0")

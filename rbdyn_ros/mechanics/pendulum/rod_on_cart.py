@@ -2,7 +2,7 @@
 
 Derived in doc/mathematics.md, section 1.
 
-With c = (0, 0, l) from the joint to the centre of mass, J_p = I + m l^2 diag(1, 1, 0) and k = R^T
+With c = (0, 0, l) from the joint to the center of mass, J_p = I + m l^2 diag(1, 1, 0) and k = R^T
 e3,
 
     p = J_p w + m c x R^T x'             angular momentum about the joint [body]            (1.3)

@@ -93,7 +93,7 @@ def upright(tilt: float = 0.0, azimuth: float = 0.0) -> State:
 
 
 def center_of_mass(system: System, q: np.ndarray) -> np.ndarray:
-    """Where the rod's centre of mass is: (x, y, 0) + R c, (3,) [m, world]."""
+    """Where the rod's center of mass is: (x, y, 0) + R c, (3,) [m, world]."""
     return point(q, (0.0, 0.0, system.center))
 
 

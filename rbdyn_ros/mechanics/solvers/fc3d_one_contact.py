@@ -11,7 +11,7 @@ reads
     f(c, s) = A c^2 + B s^2 + C c s + D s + E c = 0,      c^2 + s^2 = 1,                     (S.18)
 
 a quartic in tan(theta/2), whose roots only start a Newton on f itself. It is the quartic of the
-Siconos developer's notes, chapter 13, without their diagonalisation, which needs a symmetric W. A
+Siconos developer's notes, chapter 13, without their diagonalization, which needs a symmetric W. A
 strong coupling of normal and tangent admits up to three solutions: take-off is preferred, then
 sticking.
 """

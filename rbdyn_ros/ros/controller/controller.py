@@ -30,7 +30,7 @@ from rbdyn_ros.ros.controller.controller_supervisor import (
 from rbdyn_ros.ros.controller.sensor_synchronizer import join
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
 from rbdyn_ros.ros.executor import events_executor
-from rbdyn_ros.ros.messages.messages import labelled, xyz
+from rbdyn_ros.ros.messages.messages import labeled, xyz
 from rbdyn_ros.ros.messages.template import ForceCommand
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.parameters import first
@@ -104,7 +104,7 @@ class Controller(ManagedNode):
 
     def _make_topics(self, values: dict) -> None:
         self.command = ForceCommand(self.frames.world)
-        self.terms = labelled(LABELS)
+        self.terms = labeled(LABELS)
         # both keep more than is of use to the plant, for a recorder in lockstep; `reports` comes
         # first, because publishers are discovered in the order in which they are made
         self.reports = self.create_lifecycle_publisher(

@@ -54,7 +54,7 @@ class ControllerSupervisor:
             values["budget"] or values["period"],
         )
 
-    def continued(self, values: dict[str, Any]) -> "ControllerSupervisor":
+    def redesigned(self, values: dict[str, Any]) -> "ControllerSupervisor":
         """The law for other values: with what this one remembers, where its design is the same.
 
         ValueError if it is another one, and would have to be prepared.
@@ -153,7 +153,7 @@ class ControllerSupervisor:
             ):
                 raise
             raise Abort(
-                f"the law {self.name} raised {tracebacks.described(error, self._file)}"
+                f"the law {self.name} raised {tracebacks.describe(error, self._file)}"
             ) from error
 
     def _check_time(self, seconds: float) -> None:

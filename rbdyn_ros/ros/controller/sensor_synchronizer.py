@@ -22,7 +22,7 @@ from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.schema import record
 from rbdyn_ros.types import State
 
-# mean normalised innovation per value, beyond which plant or sensors are not what the observer
+# mean normalized innovation per value, beyond which plant or sensors are not what the observer
 # believes
 DOUBTFUL = 3.0
 
@@ -103,7 +103,7 @@ class SensorSynchronizer:
 
     @property
     def nis(self) -> float:
-        """The last normalised innovation per measured value."""
+        """The last normalized innovation per measured value."""
         return self._estimator.nis
 
     def findings(self) -> list[Line]:

@@ -29,7 +29,7 @@ _POSITION, _ORIENTATION, _COVARIANCE, _LINEAR, _ANGULAR = (
 
 
 class OdometryBytes:
-    """The rod of serialised messages."""
+    """The rod of serialized messages."""
 
     def __init__(self):
         self._layout = Layout(_look)

@@ -13,7 +13,7 @@ from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN
 from rbdyn_ros.ros.executor import events_executor
 from rbdyn_ros.ros.hil.hil_controller import ControllerBoard
 from rbdyn_ros.ros.hil.hil_plant import PlantBoard
-from rbdyn_ros.ros.hil.hil_states import described
+from rbdyn_ros.ros.hil.hil_states import board_plant
 from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.schema import Parameter
@@ -45,7 +45,7 @@ class HilBridge(ManagedNode):
 
     def validate(self, values: dict[str, Any]) -> None:
         """ValueError if the values do not fit each other."""
-        described(values)
+        board_plant(values)
         if values["heartbeat"] * 2.0 > values["link_timeout"]:
             raise ValueError(
                 f"heartbeat is {values['heartbeat']:g} s and link_timeout "

@@ -27,7 +27,7 @@ class HilStates:
     """
 
     def __init__(self, node: ManagedNode, values: dict):
-        self._node, self._setup, self._gimbal = node, described(values), GimbalJoints()
+        self._node, self._setup, self._gimbal = node, board_plant(values), GimbalJoints()
         self._drawn = 0  # [ns] stamp of the newest /tf
         frames, imu = node.frames, values["imu.position"]
         self._joints, self._pose, self._moving = (
@@ -90,7 +90,7 @@ class Described(NamedTuple):
     travel: float  # [m]
 
 
-def described(values: dict[str, Any]) -> Described:
+def board_plant(values: dict[str, Any]) -> Described:
     """The plant of the checked values. ValueError if they make none."""
     params = plant_params(values)
     return Described(params, params, spherical_pendulum.build(params), values["cart.travel"])

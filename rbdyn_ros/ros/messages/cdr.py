@@ -1,7 +1,7 @@
 """Reading fields of a message from its bytes, without making the message: rclpy takes 10 to 50 us
 for that, this a few.
 
-A serialised message (CDR) is four bytes that tell how it was written, then its fields in their
+A serialized message (CDR) is four bytes that tell how it was written, then its fields in their
 order, each aligned to its size; a text or a sequence stands behind its length. Messages of a topic
 mostly differ in their stamp and their numbers only: where those stand is found once.
 """
@@ -129,7 +129,7 @@ def _without(joints: tuple[str, ...], fields: tuple[str, ...], names: list[str])
 
 
 class JointBytes:
-    """`columns` of serialised messages."""
+    """`columns` of serialized messages."""
 
     def __init__(self, joints: tuple[str, ...], fields: tuple[str, ...]):
         self._joints, self._fields, self._layout = joints, fields, Layout(self._look)

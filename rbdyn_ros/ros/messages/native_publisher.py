@@ -50,7 +50,7 @@ def publish_address() -> int:
 
 
 class Images:
-    """Serialised messages, one behind the other, so that their doubles stand in whole words."""
+    """Serialized messages, one behind the other, so that their doubles stand in whole words."""
 
     def __init__(self, images: list):
         """`images`: (bytes, where in them each double stands)."""

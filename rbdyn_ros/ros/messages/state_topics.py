@@ -23,7 +23,7 @@ from rbdyn_ros.mechanics.pendulum.world import NAMES
 from rbdyn_ros.mechanics.pendulum.world import names as contact_names
 from rbdyn_ros.ros.messages.messages import (
     Frames,
-    labelled,
+    labeled,
     set_quaternion,
     set_stamp,
     set_xyz,
@@ -61,17 +61,17 @@ def diagnostic_labels(impulses: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class StepDiagnosticsTopic:
-    """~/integrator, std_msgs/Float64MultiArray: the diagnostics of the newest step, labelled."""
+    """~/integrator, std_msgs/Float64MultiArray: the diagnostics of the newest step, labeled."""
 
     def __init__(self):
         self._met = NAMES
-        self.message = labelled(diagnostic_labels(NAMES))
+        self.message = labeled(diagnostic_labels(NAMES))
 
     def fill(self, sample: Sample) -> Float64MultiArray:
         """The message, refilled from a sample."""
         e, met = sample.diagnostics, contact_names(sample.setup.system.contacts)
         if met != self._met:
-            self._met, self.message = met, labelled(diagnostic_labels(met))
+            self._met, self.message = met, labeled(diagnostic_labels(met))
         self.message.data = array.array(
             "d",
             (

@@ -20,7 +20,7 @@ _LITTLE = b"\0\1"  # plain CDR, little-endian, as every middleware writes it on 
 
 
 class Template:
-    """Of a message with a header, in which blocks of neighbouring doubles change."""
+    """Of a message with a header, in which blocks of neighboring doubles change."""
 
     def __init__(self, message, put: Callable, sizes: tuple):
         """`put(message, *blocks)` writes one tuple of doubles for each of `sizes`; it is called

@@ -27,7 +27,7 @@ def matching(offers: list[Qos]) -> QoSProfile:
     )
 
 
-def written(offer: QoSProfile) -> Qos:
+def bag_profile(offer: QoSProfile) -> Qos:
     """A publisher's profile as the bag keeps it, so that a replay offers the same."""
     return Qos(
         QosHistory[offer.history.name],
@@ -42,7 +42,7 @@ def written(offer: QoSProfile) -> Qos:
     )
 
 
-def offered(profiles: list[Qos]) -> QoSProfile:
+def replay_profile(profiles: list[Qos]) -> QoSProfile:
     """What a replay offers for the profiles (Qos) that a topic's publishers had: latched if one
     was, else reliable; 10 deep at least.
     """

@@ -165,7 +165,7 @@ class Monitor(Node):
 
 
 def stamp(message: bytes) -> int:
-    """The stamp [ns] of a serialised message (CDR) whose first field is a header."""
+    """The stamp [ns] of a serialized message (CDR) whose first field is a header."""
     order = "<" if message[1] & 1 else ">"
     seconds, nanoseconds = struct.unpack_from(f"{order}iI", message, 4)
     return seconds * SECOND + nanoseconds

@@ -159,7 +159,7 @@ class Recorder(Node):
             topic,
             kind,
             typestore=self._types,
-            offered_qos_profiles=[bag_qos.written(offer) for offer in offers],
+            offered_qos_profiles=[bag_qos.bag_profile(offer) for offer in offers],
         )
         profile = bag_qos.matching(offers)
         self._polled.listen(

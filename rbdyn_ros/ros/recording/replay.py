@@ -72,7 +72,7 @@ class Recording:
                 "replay.path is empty; it must be the folder of a bag, such as "
                 "rosbag2_2026_01_31-12_00_00"
             )
-        self._reader = _opened(self.path)
+        self._reader = _open(self.path)
         there = {connection.topic for connection in self._reader.connections}
         self.refusals = [
             f"{topic} is not in {self.path}; it has {', '.join(sorted(there))}"
@@ -101,7 +101,7 @@ class Recording:
                 connection.ext.offered_qos_profiles
             )
         return [
-            Track(topic, message_class(kind), bag_qos.offered(profiles))
+            Track(topic, message_class(kind), bag_qos.replay_profile(profiles))
             for (topic, kind), profiles in offers.items()
         ]
 
@@ -163,7 +163,7 @@ def is_of_the_plant(topic: str) -> bool:
     return not topic.endswith(OF_NO_PLANT) and not any(f"/{node}/" in topic for node in OF_OTHERS)
 
 
-def _opened(path: Path) -> Reader:
+def _open(path: Path) -> Reader:
     try:
         reader = Reader(path)
         reader.open()

@@ -29,7 +29,7 @@ from rbdyn_ros.simulation.runner import Runner
 
 
 class WrenchBytes:
-    """Serialised messages."""
+    """Serialized messages."""
 
     def __init__(self):
         self._layout, self._frame = Layout(self._look), ""
@@ -148,7 +148,7 @@ class CommandSubscribers:
         self.command_topics.add(what)
 
     def _disturbance(self, message: WrenchStamped) -> None:
-        """A wrench in the frame's axes at its origin; in the world's axes it acts at the centre of
+        """A wrench in the frame's axes at its origin; in the world's axes it acts at the center of
         mass.
         """
         heights = self._heights()

@@ -1,6 +1,6 @@
 """Everything that the simulator publishes, each topic at its rate of simulation time.
 
-~/faults: how often each fault has struck, labelled.
+~/faults: how often each fault has struck, labeled.
 
 In lockstep, time runs no further ahead of its readers than the publishers remember.
 
@@ -35,7 +35,7 @@ from rbdyn_ros.faults.pipeline import COUNTED
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.ros import description, qos
 from rbdyn_ros.ros.messages import sample, state_topics
-from rbdyn_ros.ros.messages.messages import Frames, labelled, set_stamp
+from rbdyn_ros.ros.messages.messages import Frames, labeled, set_stamp
 from rbdyn_ros.ros.messages.native_publisher import NativePublisher
 from rbdyn_ros.ros.messages.sample import Sample
 from rbdyn_ros.ros.messages.state_topics import StepDiagnosticsTopic
@@ -114,7 +114,7 @@ class FaultCounts:
     """std_msgs/Float64MultiArray."""
 
     def __init__(self):
-        self.message = labelled(LABELS)
+        self.message = labeled(LABELS)
 
     def fill(self, sample: Sample) -> Float64MultiArray:
         """The message, refilled from a sample."""

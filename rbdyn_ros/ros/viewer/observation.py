@@ -173,7 +173,7 @@ class Observation:
     @property
     def impacts(self) -> float:
         """How many impacts the plant has counted; nan where it does not tell."""
-        return self._labelled("impacts")
+        return self._labeled("impacts")
 
     def scene(self) -> SceneState | None:
         """The scene; None while nothing tells where the pendulum is."""
@@ -194,8 +194,8 @@ class Observation:
             disturbance=self._disturbance(pose, R),
             joint=self._force("wrench/joint", R),
             contacts=self._contacts(),
-            energy=self._labelled("energy"),
-            balance=self._labelled("energy_drift"),
+            energy=self._labeled("energy"),
+            balance=self._labeled("energy_drift"),
             command_age=self._command_age(pose.stamp),
             real_time_factor=self.real_time_factor,
             status=self.text("status"),
@@ -289,7 +289,7 @@ class Observation:
         age = min(self.age("cart/command"), self.age("effort_controller/commands"))
         return age if math.isfinite(age) else math.nan
 
-    def _labelled(self, label: str) -> float:
+    def _labeled(self, label: str) -> float:
         message = self._recent("integrator")
         if message is None:
             return math.nan

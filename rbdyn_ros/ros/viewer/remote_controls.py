@@ -8,7 +8,7 @@ import yaml
 from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.parameters import tables
 from rbdyn_ros.ros.viewer.remote_parameters import RemoteParameters
-from rbdyn_ros.schema import Parameter, shown
+from rbdyn_ros.schema import Parameter, format_value
 from rbdyn_ros.view.scene import Control, SceneState
 
 TITLES = {
@@ -51,7 +51,7 @@ def faults_on(remotes: Iterable[RemoteParameters]) -> tuple[str, ...]:
     values = {name: value for remote in remotes for name, value in remote.values.items()}
     units = {name: p.unit for remote in remotes for name, p in remote.table.items()}
     return tuple(
-        f"{name.removeprefix('faults.')} {shown(values[name], units[name])}"
+        f"{name.removeprefix('faults.')} {format_value(values[name], units[name])}"
         for name, default in _DEFAULTS.items()
         if name in values and values[name] != default
     )

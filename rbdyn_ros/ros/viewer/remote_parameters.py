@@ -14,7 +14,7 @@ from rclpy.parameter import Parameter as RosParameter
 from rclpy.parameter import parameter_value_to_python
 from rclpy.task import Future
 
-from rbdyn_ros.schema import Parameter, shown
+from rbdyn_ros.schema import Parameter, format_value
 
 _KINDS = {
     ParameterType.PARAMETER_BOOL: "bool",
@@ -94,7 +94,9 @@ class RemoteParameters:
         if new:
             self.values |= new
             self._changed()
-        return [f"{name} is {shown(v, self.table[name].unit)} now." for name, v in new.items()]
+        return [
+            f"{name} is {format_value(v, self.table[name].unit)} now." for name, v in new.items()
+        ]
 
     def _describe(self, response: ListParameters.Response) -> None:
         names = sorted(response.result.names)

@@ -193,7 +193,7 @@ def test_linear_stepper_is_the_general_one_with_several_contacts():
 
 def test_shifted_and_moving_wall_forms_of_the_cam_meet_as_the_step_shrinks():
     params = cam_follower.Params(358.0)
-    u, v = cam_follower.lifted(params)
+    u, v = cam_follower.initial_state(params)
     c, dc, _ = cam_follower.motion(cam_follower.rate(params), 0.0)
     apart = []
     for h in (1e-3, 2.5e-4):
@@ -229,13 +229,13 @@ def test_profile_is_smooth_to_the_first_derivative_and_its_derivatives_are_right
 def test_cam_orbits_against_event_driven_strobes(rpm, rows, tolerance, golden):
     """660 rpm is chaotic: the first revolutions only."""
     data, params = golden(f"cam_{rpm}_strobe")[:rows], cam_follower.Params(float(rpm))
-    orbit = cam_orbits.follow(params, *cam_follower.lifted(params), len(data) - 1)
+    orbit = cam_orbits.follow(params, *cam_follower.initial_state(params), len(data) - 1)
     assert orbit.strobes == pytest.approx(np.column_stack([data["u"], data["v"]]), abs=tolerance)
 
 
 def test_lyapunov_exponent_is_the_growth_of_a_small_difference():
     params = cam_follower.Params(358.0)
-    u, v = cam_follower.lifted(params)
+    u, v = cam_follower.initial_state(params)
     turns = 40
     orbit, near = (cam_orbits.follow(params, u + d, v, turns) for d in (0.0, 1e-7))
     f = cam_orbits.machine(params).frequency
@@ -252,7 +252,7 @@ def test_lyapunov_exponent_is_the_growth_of_a_small_difference():
 
 def test_general_events_follow_the_cam():
     params = cam_follower.Params(358.0)
-    u, v = cam_follower.lifted(params)
+    u, v = cam_follower.initial_state(params)
     times = cam_follower.revolution(params) * np.arange(1, 7)
     run = event_driven.run(
         cam_follower.build(params),

@@ -173,7 +173,7 @@ def test_redundant_joints_are_solved_and_contradicting_ones_refused():
     assert not torn.ok and "redundant or inconsistent" in torn.message
 
 
-def test_linearised_is_one_newton_step_and_exact_for_constant_matrices():
+def test_linearized_is_one_newton_step_and_exact_for_constant_matrices():
     M, K = np.diag([1.0, 2.0]), np.array([[3.0, -1.0], [-1.0, 3.0]])
     wall = second_order.interaction(
         second_order.linear_relation([[1.0, 0.0]], 0.01), laws.newton_impact(0.5)
@@ -185,9 +185,9 @@ def test_linearised_is_one_newton_step_and_exact_for_constant_matrices():
             *start,
             1e-2,
             50,
-            linearised=linearised,
+            linearized=linearized,
         )
-        for linearised in (False, True)
+        for linearized in (False, True)
     )
     assert once[0][0] == pytest.approx(full[0][0], abs=1e-13) and once[1][0] == pytest.approx(
         full[1][0], abs=1e-13
@@ -198,7 +198,7 @@ def test_linearised_is_one_newton_step_and_exact_for_constant_matrices():
         (np.array([1.0, 0.3]),),
         (np.array([0.0, 1.0]),),
         0.05,
-        moreau_jean.options(linearised=True),
+        moreau_jean.options(linearized=True),
     )
     assert bent.ok and bent.iterations == 1 and bent.residual > 1e-6
 

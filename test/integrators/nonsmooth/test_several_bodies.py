@@ -33,8 +33,8 @@ def start(angle, floor):
     """The same two boxes: a joint to the world, one between them, the lower corners on the
     floor.
     """
-    constraints = joints.assembled(
-        2, joints.nail(0, TOP, (0.0, 0.0, 0.0)), joints.ball_joint(1, TOP, 0, BOTTOM)
+    constraints = joints.assemble(
+        2, joints.anchor(0, TOP, (0.0, 0.0, 0.0)), joints.ball_joint(1, TOP, 0, BOTTOM)
     )
     touching = pairs.build(2, *(pairs.corner(1, p, s=(0.0, 0.0, floor), mu=MU) for p in CORNERS))
     return model.build(BODIES, hung(angle), np.zeros((2, 6)), constraints, touching)

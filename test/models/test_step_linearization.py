@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.control import linearisation, step_linearisation
+from rbdyn_ros.control import linearization, step_linearization
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.integrators.step import step
@@ -69,7 +69,7 @@ def test_it_is_the_jacobian_of_the_step(name, integrator, h):
             method, system, moved(state, xi_u[:10]), with_force(FORCE + xi_u[10:]), h
         ).state
 
-    linear, end = step_linearisation.along(method, system, state, FORCE, h)
+    linear, end = step_linearization.along(method, system, state, FORCE, h)
     numeric = jacobian(flow, np.zeros(12), minus=difference).value
     np.testing.assert_allclose(np.hstack(linear), numeric, atol=2e-9)
     np.testing.assert_array_equal(end.q, flow(np.zeros(12)).q)
@@ -85,7 +85,7 @@ def test_several_composed_steps_are_the_jacobian_of_their_flow():
             s = step(method, system, s, with_force(FORCE + xi_u[10:]), h).state
         return s
 
-    linear, _ = step_linearisation.along(method, system, state, FORCE, h, n)
+    linear, _ = step_linearization.along(method, system, state, FORCE, h, n)
     np.testing.assert_allclose(
         np.hstack(linear), jacobian(flow, np.zeros(12), minus=difference).value, atol=1e-8
     )
@@ -108,8 +108,8 @@ def test_on_the_sphere_the_angle_about_the_axis_is_gone():
     b = State(0.0, np.array((*a.q[:2], *Q)), np.array((*a.v[:2], *(turned @ a.v[2:4]), a.v[4])))
     matrices = []
     for state in (a, b):
-        linear, end = step_linearisation.along(method, system, state, FORCE, 0.01)
-        matrices.append(step_linearisation.on_sphere(linear, state, end))
+        linear, end = step_linearization.along(method, system, state, FORCE, 0.01)
+        matrices.append(step_linearization.on_sphere(linear, state, end))
     Z, I = np.zeros((2, 2)), np.eye(2)
     T = np.block([[I, Z, Z, Z], [Z, turned, Z, Z], [Z, Z, I, Z], [Z, Z, Z, turned]])
     np.testing.assert_allclose(matrices[1][0], T @ matrices[0][0] @ T.T, atol=1e-11)
@@ -118,9 +118,9 @@ def test_on_the_sphere_the_angle_about_the_axis_is_gone():
 
 def test_near_upright_it_tends_to_the_continuous_plant_with_order_two():
     system, period = spherical_pendulum.build(DAMPED), 0.04
-    exact = np.hstack(linearisation.sampled(*linearisation.upright(system), period))
+    exact = np.hstack(linearization.discretize(*linearization.upright(system), period))
     errors = [
-        np.abs(np.hstack(step_linearisation.upright(system, period, h)) - exact).max()
+        np.abs(np.hstack(step_linearization.upright(system, period, h)) - exact).max()
         for h in (0.02, 0.01, 0.005)
     ]
     np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 4.0, rtol=0.02)
@@ -129,16 +129,16 @@ def test_near_upright_it_tends_to_the_continuous_plant_with_order_two():
 def test_other_integrators_have_other_steps():
     with pytest.raises(
         ValueError,
-        match="integrator.name is 'rk4'; the linearisation is that of moser_veselov or "
+        match="integrator.name is 'rk4'; the linearization is that of moser_veselov or "
         "quaternion_midpoint",
     ):
-        step_linearisation.along(
+        step_linearization.along(
             select("rk4"), spherical_pendulum.build(DAMPED), somewhere(), FORCE, 0.01
         )
 
 
 def test_a_step_that_does_not_converge_is_said():
     with pytest.raises(ValueError, match="did not converge at t = 0 s .* take a smaller h"):
-        step_linearisation.along(
+        step_linearization.along(
             select("moser_veselov"), spherical_pendulum.build(DAMPED), somewhere(), FORCE, 5.0
         )

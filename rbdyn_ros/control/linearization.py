@@ -34,7 +34,7 @@ def upright(system: System) -> tuple[np.ndarray, np.ndarray]:
     return A, B
 
 
-def sampled(A: np.ndarray, B: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
+def discretize(A: np.ndarray, B: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
     """(A_d, B_d) of e_{k+1} = A_d e_k + B_d u_k: exact for an input that is held for h [s].
 
         exp(h [A B; 0 0]) = [A_d B_d; 0 1]

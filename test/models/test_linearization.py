@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.control import linearisation
+from rbdyn_ros.control import linearization
 from rbdyn_ros.mechanics.integrators import rk4
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.integrators.step import step
@@ -75,7 +75,7 @@ def test_a_and_b_are_the_jacobians_of_the_nonlinear_accelerations(name):
         _, _, dw, ddx = rk4.rates(system, load, (0.0, 0.0), Q, w, dx)
         return np.array((ddx[0], dw[1], ddx[1], -dw[0]))  # at upright R = 1: th'' = (W'_y, -W'_x)
 
-    A, B = linearisation.upright(system)
+    A, B = linearization.upright(system)
     numeric = jacobian(accelerations, np.zeros(10))
     expected = np.hstack((both_axes(A)[1::2], both_axes(B)[1::2]))
     np.testing.assert_allclose(numeric.value, expected, atol=1e-9)
@@ -94,7 +94,7 @@ def test_sampled_is_the_jacobian_of_one_step(integrator, tolerance):
             step(method, system, state_of(e_u[:8]), with_force(e_u[8:]), h).state
         )
 
-    A, B = linearisation.sampled(*linearisation.upright(system), h)
+    A, B = linearization.discretize(*linearization.upright(system), h)
     numeric = jacobian(flow, np.zeros(10))
     np.testing.assert_allclose(
         numeric.value, np.hstack((both_axes(A), both_axes(B))), atol=tolerance
@@ -105,7 +105,7 @@ def test_the_numbers_of_the_control_study():
     """M = 2, m = 1, 2.4 m, transverse inertia 0.4801, b = 0.5, d = 0.005: printed there with six
     decimals.
     """
-    A, B = linearisation.upright(spherical_pendulum.build(DAMPED))
+    A, B = linearization.upright(spherical_pendulum.build(DAMPED))
     np.testing.assert_allclose(A[1], (0.0, -0.222218, -3.269773, 0.001389), atol=1.5e-6)
     np.testing.assert_allclose(A[3], (0.0, 0.138879, 8.174432, -0.003472), atol=1.5e-6)
     np.testing.assert_allclose(B[:, 0], (0.0, 0.444437, 0.0, -0.277758), atol=1.5e-6)
@@ -115,8 +115,8 @@ def test_the_numbers_of_the_control_study():
 
 
 def test_sampling_twice_is_sampling_at_twice_the_period():
-    A, B = linearisation.upright(spherical_pendulum.build(DAMPED))
-    A1, B1 = linearisation.sampled(A, B, 0.05)
-    A2, B2 = linearisation.sampled(A, B, 0.1)
+    A, B = linearization.upright(spherical_pendulum.build(DAMPED))
+    A1, B1 = linearization.discretize(A, B, 0.05)
+    A2, B2 = linearization.discretize(A, B, 0.1)
     np.testing.assert_allclose(A2, A1 @ A1, rtol=1e-13, atol=1e-15)
     np.testing.assert_allclose(B2, A1 @ B1 + B1, rtol=1e-13)

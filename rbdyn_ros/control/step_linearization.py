@@ -1,4 +1,4 @@
-"""The linearisation of the stepper itself: what one step makes of a small change of the state and
+"""The linearization of the stepper itself: what one step makes of a small change of the state and
 of the force.
 
 The step of `moser_veselov` (gamma = 0) and of `quaternion_midpoint` is the solution v of r(v; R,
@@ -43,7 +43,7 @@ def along(
     """
     if integrator.name not in _SHARED:
         raise ValueError(
-            f"integrator.name is '{integrator.name}'; the linearisation is that of "
+            f"integrator.name is '{integrator.name}'; the linearization is that of "
             f"{' or '.join(_SHARED)}"
         )
     options = integrator.options(system)
