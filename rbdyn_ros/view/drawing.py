@@ -24,7 +24,7 @@ GREEN = (40, 140, 80)
 ARROWS = {  # of a force: color, and what it is
     "applied": (BLUE, "force on the cart"),
     "commanded": (SKY, "force that was commanded"),
-    "disturbance": (RED, "push on the rod"),
+    "disturbance": (RED, "push on the rod or the cart"),
     "joint": (VIOLET, "joint on the rod"),
     "contact": (AMBER, "contacts on the pendulum"),
 }

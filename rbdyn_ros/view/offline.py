@@ -99,7 +99,7 @@ class OfflineLoop(scene.Source):
         return ""
 
     def set_disturbance(self, height: float, force: Vector) -> str:
-        """Push the rod for a few tenths of a second of real time."""
+        """Push the rod, or at height 0 the cart, for a few tenths of a second of real time."""
         length = self._runner.plant.setup.params.rod_length
         wrench = np.array((*force, 0.0, 0.0, 0.0, 0.0, 0.0, min(max(height, 0.0), length)))
         if not np.isfinite(wrench).all():
@@ -109,7 +109,8 @@ class OfflineLoop(scene.Source):
         self._runner.push(wrench, plant.stamp + max(plant.tick_ns, round(1e9 * HOLD * factor)))
         is_pushed = bool(wrench[:3].any())
         if is_pushed and not self._is_pushed:
-            self._log.add(plant.time, scene.PUSH, f"a push at {height:.2f} m along the rod")
+            where = f"at {height:.2f} m along the rod" if height > 0.0 else "on the cart"
+            self._log.add(plant.time, scene.PUSH, f"a push {where}")
         self._is_pushed = is_pushed
         return ""
 
@@ -354,7 +355,7 @@ def _warm_up_law(built: Built) -> None:
 
 
 def _disturbance(plant: Plant) -> Load | None:
-    """The push that acts on the rod."""
+    """The push that acts on the pendulum."""
     wrench = plant.input.disturbance.tolist()
     if not any(wrench[:6]):
         return None

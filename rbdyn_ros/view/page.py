@@ -36,11 +36,12 @@ OWN = tuple(p for p in VIEWER if not p.read_only)  # parameters of the page itse
 
 
 class Grab(NamedTuple):
-    """A hand on the rod."""
+    """A hand on the rod, or on the cart."""
 
     client: int
-    height: float  # [m] of the grabbed point, from the joint
+    height: float  # [m] along the rod of the point where the force acts; 0: the cart
     pointer: Vector  # [m, world]
+    hold: Vector = ZERO  # [m, world] from that point to the one that was grabbed
 
 
 class Part:
@@ -115,6 +116,7 @@ class Page:
         server.scene.configure_default_lights(cast_shadow=self.options["shadows"])
         self._drawing = Drawing(server.scene)
         self._drawing.on_rod = self._make_draggable
+        self._make_draggable(self._drawing.cart)
         self._toolbar = Toolbar(gui, self.source, self._say_refusal)
         tabs = gui.add_tab_group()
         with tabs.add_tab("Plots"):
@@ -134,26 +136,33 @@ class Page:
         def _(event: viser.SceneClickEvent) -> None:
             self._clicked(event)
 
-    def _make_draggable(self, rod: Any) -> None:
-        """Let a new rod, or its tip, be grabbed anywhere."""
+    def _make_draggable(self, part: Any) -> None:
+        """Let a new rod, its tip or the cart be grabbed anywhere."""
 
-        @rod.on_drag
+        @part.on_drag
         async def _(event: viser.SceneNodeDragEvent) -> None:
             state = self.source.latest()
             if state is None or not self.source.capabilities.push:
                 return
             if event.phase == "start" and self._grab is None:
-                height = _height(state, event.start_position)
-                self._grab = Grab(event.client_id, height, event.end_position)
+                self._grab = self._grabbed(part, state, event)
             grab = self._grab
             if grab is None or grab.client != event.client_id:
-                return  # somebody else holds the rod
+                return  # somebody else holds it
             if event.phase == "end":
                 self._grab = None
                 self.source.set_disturbance(grab.height, ZERO)
                 return
             self._grab = grab._replace(pointer=event.end_position)
             self._pull(state, self._grab)
+
+    def _grabbed(self, part: Any, state: SceneState, event: viser.SceneNodeDragEvent) -> Grab:
+        """The hand at the beginning of a drag."""
+        start, end = event.start_position, event.end_position
+        if part is self._drawing.cart:
+            hold = start[0] - state.cart[0], start[1] - state.cart[1], start[2]
+            return Grab(event.client_id, 0.0, end, hold)
+        return Grab(event.client_id, _height(state, start), end)
 
     def _clicked(self, event: viser.SceneClickEvent) -> None:
         """Send the cart to where the ray of a click meets its plane."""
@@ -222,12 +231,16 @@ class Page:
         return Look(self.options["arrow.scale"], self.options["trail.duration"])
 
     def _pull(self, state: SceneState, grab: Grab) -> Spring:
-        """Pull the grabbed point towards the pointer, and say how."""
-        point = state.point(grab.height)
+        """Pull the grabbed point towards the pointer, the cart in its plane, and say how."""
+        x, y, z = state.point(grab.height)
+        point = x + grab.hold[0], y + grab.hold[1], z + grab.hold[2]
+        pointer = grab.pointer
+        if grab.height == 0.0:  # the cart, which only slides
+            pointer = pointer[0], pointer[1], point[2]
         limit = self.options["grab.force_limit"]
-        force = spring_force(self.options["grab.stiffness"], limit, point, grab.pointer)
+        force = spring_force(self.options["grab.stiffness"], limit, point, pointer)
         self.source.set_disturbance(grab.height, force)
-        return Spring(point, grab.pointer, force)
+        return Spring(point, pointer, force)
 
     def _draw_plots(self, state: SceneState | None) -> None:
         events = self.source.events(self._next_event)

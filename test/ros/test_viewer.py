@@ -109,6 +109,22 @@ def test_a_push_is_the_force_at_the_grabbed_point(graph, viewer):
     assert "finite" in viewer.set_disturbance(height, (math.nan, 0.0, 0.0))
 
 
+def test_a_push_on_the_cart_is_a_force_at_the_joint(graph, viewer):
+    simulator, _ = both(graph, viewer, disturbance__duration=1.0)
+    graph.until(lambda: viewer.capabilities.push)
+
+    def pushed() -> bool:
+        assert viewer.set_disturbance(0.0, (0.3, -0.2, 0.0)) == ""
+        return viewer.latest().disturbance is not None
+
+    graph.until(pushed)
+    acting = simulator.runner.plant.input.disturbance
+    assert acting == pytest.approx((0.3, -0.2, 0.0, *6 * (0.0,)))
+    load = viewer.latest().disturbance
+    assert load.force == pytest.approx((0.3, -0.2, 0.0), abs=1e-2)
+    assert load.point == pytest.approx((*viewer.latest().cart, 0.0), abs=0.05)
+
+
 def test_a_parameter_is_set_at_its_node_and_a_refusal_is_its_sentence(graph, viewer):
     simulator, controller = both(graph, viewer)
     graph.until(lambda: {"rod.mass", "lqr.angle"} & {c.parameter.name for c in viewer.controls()})

@@ -1,6 +1,7 @@
 """The page in a real browser: it shows the pendulum, and takes what a hand does."""
 
 import io
+import math
 import time
 import urllib.parse
 
@@ -125,6 +126,33 @@ def test_a_drag_tilts_the_rod_and_it_recovers(tab, loop, shown):
         mouse.up()
     assert until(lambda: now(loop).disturbance is None)
     assert until(lambda: now(loop).tilt < 0.2 * TILT)
+
+
+def test_a_drag_moves_the_cart(tab, loop, shown):
+    mouse, page = tab.mouse, shown[1]
+
+    def is_pulled() -> bool:
+        """After another press, as long as a busy browser has not taken one for a drag."""
+        if page._grab is None:
+            mouse.up()
+            pixels = rod(tab)
+            x, y = float(pixels[:, 0].mean()), float(pixels[:, 1].max()) + 6.0
+            mouse.move(x, y)
+            mouse.down()
+            mouse.move(x + 20, y)
+            mouse.move(x + 80, y, steps=3)
+        return until(lambda: math.hypot(*now(loop).cart) > 0.02, limit=4.0)
+
+    try:
+        assert until(is_pulled)
+        assert page._grab.height == 0.0
+        state = now(loop)
+        assert state.disturbance.point == (*state.cart, 0.0)
+        assert state.disturbance.force[2] == 0.0
+    finally:
+        mouse.up()
+    assert until(lambda: now(loop).disturbance is None)
+    assert until(lambda: math.hypot(*now(loop).cart) < 0.01)
 
 
 def test_a_click_on_the_plane_sends_the_cart_there(tab, loop):

@@ -59,6 +59,32 @@ def test_a_push_acts_at_its_point_and_ends_by_itself(loop):
     assert [e.kind for e in loop.events(0)].count("push") == 1
 
 
+def test_a_push_at_the_joint_is_a_force_on_the_cart(tmp_path):
+    """The law's force and a hand's lead to the same state."""
+    law = tmp_path / "still.py"
+    law.write_text(
+        "class Law:\n    def reset(self): pass\n"
+        "    def command(self, t, state, reference): return 1.0 * reference\n"
+        "def design(model, params, options): return Law()\n"
+    )
+    made, ends = OfflineLoop(Selection(law=str(law))), []
+    for hand, target in (((0.0, 0.0), (1.0, -0.5)), ((1.0, -0.5), (0.0, 0.0))):
+        made.pause()
+        made.set_point(*target)
+        made.reset()
+        made.set_disturbance(0.0, (*hand, 0.0))
+        for _ in range(20):
+            assert made.step() == ""
+        ends.append(now(made))
+    made.close()
+    commanded, pushed = ends
+    assert pushed.disturbance.point == (*pushed.cart, 0.0)
+    assert pushed.time == commanded.time
+    assert math.hypot(*pushed.cart) > 5e-4
+    assert pushed.cart == pytest.approx(commanded.cart, rel=1e-9)
+    assert pushed.attitude == pytest.approx(commanded.attitude, abs=1e-12)
+
+
 def test_a_change_in_the_middle_keeps_the_state_and_the_time(loop):
     loop.set_point(0.2, 0.0)
     time.sleep(0.5)

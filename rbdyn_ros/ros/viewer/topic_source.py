@@ -336,7 +336,7 @@ class TopicSource(Source):
             self._add(scene, STATUS, f"{self._controller} rejected the set point; see its log.")
         if self._differs("pushed", push is not None) and push is not None:
             force = math.hypot(*push.force)
-            self._add(scene, PUSH, f"A push on the rod begins with {force:.1f} N.")
+            self._add(scene, PUSH, f"A push begins with {force:.1f} N.")
 
     def _add(self, scene: SceneState, kind: str, sentence: str) -> None:
         self._log.add(scene.time, kind, sentence)
