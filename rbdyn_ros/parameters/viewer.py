@@ -42,17 +42,17 @@ class Viewer(NamedTuple):
     grab_stiffness: Annotated[
         float,
         spec(
-            "Sets the stiffness of the spring from the grabbed point of the rod to the pointer.",
+            "Sets the stiffness of the spring from the grabbed point to the pointer.",
             "N/m",
             "grab.stiffness",
             low=0.0,
             high=1000.0,
         ),
-    ] = 8.0
+    ] = 3.0
     grab_force_limit: Annotated[
         float,
         spec("Limits the force of that spring.", "N", "grab.force_limit", low=0.0, high=1000.0),
-    ] = 6.0
+    ] = 1.5
     arrow_scale: Annotated[
         float,
         spec("Sets how long the arrow of a force is.", "m/N", "arrow.scale", above=0.0, high=1.0),

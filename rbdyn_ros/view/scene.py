@@ -81,7 +81,7 @@ class SceneState:
     set_point: Planar | None = None  # [m, world] where the law shall bring the cart
     commanded: Planar = (math.nan, math.nan)  # [N, world] force that the law asked for
     applied: Planar = (math.nan, math.nan)  # [N, world] force that acts on the cart
-    disturbance: Load | None = None  # the push on the rod, or at the joint on the cart; None: nobody pushes
+    disturbance: Load | None = None  # the push on rod or cart (at the joint); None: nobody pushes
     joint: Vector | None = None  # [N, world] force of the joint on the rod
     contacts: tuple[Load, ...] = ()  # on the pendulum
     energy: float = math.nan  # [J]
@@ -199,10 +199,10 @@ class Source:
         return f"{name} cannot be changed here"
 
     def set_disturbance(self, height: float, force: Vector) -> str:
-        """Let `force` [N, world] act on the rod at `height` [m] from the joint; at 0 it acts on the cart.
+        """Let `force` [N, world] act on the rod at `height` [m] from the joint.
 
-        It acts until the next call, and no longer than a few tenths of a second: a page that is
-        gone pushes nobody. ZERO ends it.
+        At height 0 it acts on the cart. It acts until the next call, and no longer than a few
+        tenths of a second: a page that is gone pushes nobody. ZERO ends it.
         """
         return "nothing can be pushed here"
 

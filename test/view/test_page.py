@@ -55,14 +55,26 @@ def now(loop):
     return loop.latest()
 
 
-def orange(tab) -> np.ndarray:
-    """Where the picture is orange as the rod is, (n, 2) x and y [px] left of the panel."""
+def colors(tab) -> np.ndarray:
+    """The picture left of the panel, (3, height, width)."""
     from PIL import Image
 
     picture = Image.open(io.BytesIO(tab.screenshot())).convert("RGB")
-    r, g, b = np.moveaxis(np.asarray(picture, int), 2, 0)
-    y, x = np.nonzero((r > 120) & (r - g > 40) & (r - b > 70))
-    return np.column_stack((x, y))[x < 0.48 * SIZE["width"]]
+    return np.moveaxis(np.asarray(picture, int), 2, 0)[:, :, : int(0.48 * SIZE["width"])]
+
+
+def orange(tab) -> np.ndarray:
+    """Where the picture is orange as the rod is, (n, 2) x and y [px]."""
+    r, g, b = colors(tab)
+    return np.argwhere((r > 120) & (r - g > 40) & (r - b > 70))[:, ::-1]
+
+
+def cart(tab) -> tuple[float, float]:
+    """A pixel of the cart's near side, the darkest thing below the rod."""
+    pixels, dark = rod(tab), colors(tab).max(axis=0) < 100
+    x, low = int(pixels[:, 0].mean()), int(pixels[:, 1].max())
+    below = np.flatnonzero(dark[low + 20 : low + 80, x])
+    return float(x), low + 20.0 + float(np.median(below))
 
 
 def rod(tab) -> np.ndarray:
@@ -104,7 +116,6 @@ def test_the_rod_is_seen_standing(tab, loop):
 
 
 def test_a_drag_tilts_the_rod_and_it_recovers(tab, loop, shown):
-    shown[1].options["grab.force_limit"] = 0.6  # [N] that the law stands for as long as it lasts
     mouse = tab.mouse
 
     def is_pulled() -> bool:
@@ -135,8 +146,7 @@ def test_a_drag_moves_the_cart(tab, loop, shown):
         """After another press, as long as a busy browser has not taken one for a drag."""
         if page._grab is None:
             mouse.up()
-            pixels = rod(tab)
-            x, y = float(pixels[:, 0].mean()), float(pixels[:, 1].max()) + 6.0
+            x, y = cart(tab)
             mouse.move(x, y)
             mouse.down()
             mouse.move(x + 20, y)
