@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 from rbdyn_ros.files import try_file, write_or_rescue
@@ -15,16 +16,32 @@ from rbdyn_ros.parameters.command_line import add_options, number, parameter_fil
 from rbdyn_ros.parameters.nodes import HIL
 from rbdyn_ros.parameters.yaml_file import read_files
 from rbdyn_ros.schema import Parameter
+from rbdyn_ros.wire.emulated_board import CannotEmulate, EmulatedBoard, build
 
+LOCKSTEP = {
+    "lockstep.enabled": "true",
+    "lockstep.timeout": 20.0,
+    "lockstep.reaction": "hold",
+    "link_timeout": 5.0,
+}
 COMMAND = "python -m rbdyn_ros hil"
 HELP = "Test a controller board against the simulated pendulum."
 EXAMPLES = f"""\
 {COMMAND}                                      # wait for a board on UDP port 47001 of this machine
 {COMMAND} --serial /dev/ttyACM0 --duration 60   # a microcontroller on USB
 {COMMAND} --scenario spinning --json board.json
+{COMMAND} --emulate                            # no board: QEMU's Cortex-M4F runs examples/firmware
+{COMMAND} --emulate m7 --lockstep --duration 5  # a Cortex-M7, in as much real time as it takes
+
+With --emulate the firmware is built, started and reached over a pseudo-terminal, as over a serial
+port. It needs QEMU and Arm's compiler; where they are missing one sentence says what to install.
+An emulated UART is slow (some 100 to 250 states/s): in real time the other states are held back.
+With --lockstep none is: simulated time waits for each answer, so the verdict is that of the
+firmware and not of a busy machine.
 """
 _say = voice(COMMAND)
-STOOD, FELL, BAD_INPUT, NO_ROS, CANNOT_WRITE = 0, 1, 2, 3, 4
+STOOD, FELL, BAD_INPUT, MISSING, CANNOT_WRITE = 0, 1, 2, 3, 4
+CORES = ("m4f", "m7")
 DURATION = Parameter("--duration", 20.0, "s", "", low=0.0, low_open=True)
 ROWS = (
     (
@@ -66,6 +83,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     wire.add_argument(
         "--serial", metavar="DEVICE", help="Use this serial port instead, such as /dev/ttyACM0."
     )
+    wire.add_argument(
+        "--emulate",
+        metavar="CORE",
+        nargs="?",
+        const=CORES[0],
+        choices=CORES,
+        help="Test the firmware of examples/firmware on a board that QEMU emulates: m4f (a "
+        "Cortex-M4F, the default) or m7.",
+    )
+    parser.add_argument(
+        "--lockstep",
+        action="store_true",
+        help="Let simulated time wait for each answer of the board, up to 20 s.",
+    )
     add_options(
         parser,
         ("--baud", "N", "Set the baud rate of the serial port (default: 921600).", "921600"),
@@ -82,11 +113,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Hold the trial; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2,
-    4 a file cannot be written.
+    """Hold the trial; 0 the rod stood at the end, 1 it did not, 2 bad input, 3 there is no ROS 2
+    or no emulator, 4 a file cannot be written.
     """
     if missing := no_ros("start it in `./testbed exec bash`"):
-        return _say(missing, NO_ROS)
+        return _say(missing, MISSING)
     # two trials in one network do not meet
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     try:
@@ -96,7 +127,9 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         return _say(str(error), BAD_INPUT)
     try:
-        return _held(arguments, duration, words)
+        return _hold(arguments, duration, words)
+    except CannotEmulate as error:
+        return _say(str(error), MISSING)
     except OSError as error:
         return _say(
             f"cannot write {error.filename or arguments.json}: {error.strerror}", CANNOT_WRITE
@@ -123,11 +156,23 @@ def _words(arguments: argparse.Namespace) -> list:
             "serial.port": arguments.serial,
             "serial.baud": number(table["serial.baud"], arguments.baud),
         }
+    chosen |= LOCKSTEP if arguments.lockstep else {}
     words = [word for path in files for word in ("--params-file", str(path))]
     return words + [word for name, value in chosen.items() for word in ("-p", f"{name}:={value}")]
 
 
-def _held(arguments: argparse.Namespace, duration: float, words: list) -> int:
+def _hold(arguments: argparse.Namespace, duration: float, words: list) -> int:
+    """Hold the trial, on an emulated board where one is wanted. CannotEmulate."""
+    with ExitStack() as ends:
+        if arguments.emulate:
+            folder = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="board_")))
+            image = build(folder, arguments.emulate)
+            board = ends.enter_context(EmulatedBoard(image, folder, arguments.emulate))
+            words = [*words, "-p", "transport:=serial", "-p", f"serial.port:={board.port}"]
+        return _run_trial(arguments, duration, words)
+
+
+def _run_trial(arguments: argparse.Namespace, duration: float, words: list) -> int:
     from rbdyn_ros.evaluation.trial.verdict import verdict
     from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.progress import LiveLine

@@ -1,0 +1,169 @@
+"""A board that QEMU emulates, with the firmware of examples/firmware and its UART on a
+pseudo-terminal.
+
+It is stopped, reset and switched off and on through QEMU's machine protocol (QMP), and its memory
+is read through it. Nothing of it is installed with the package: QEMU, Arm's compiler and a
+checkout of the repository are looked for when they are wanted.
+"""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import tty
+from pathlib import Path
+from typing import Any
+
+FIRMWARE = Path(__file__).parents[2] / "examples" / "firmware"
+MACHINES = {"m4f": "mps2-an386", "m7": "mps2-an500"}  # core -> QEMU's board with it
+EMULATOR, COMPILER = "qemu-system-arm", "arm-none-eabi-gcc"
+PACKAGES = "qemu-system-arm gcc-arm-none-eabi libnewlib-arm-none-eabi make"
+START_TIMEOUT = 30.0  # [s] of a loaded machine, for QEMU to start
+
+
+class CannotEmulate(RuntimeError):
+    """There is no emulated board; the sentence says why, and what to install."""
+
+
+def missing_tools() -> str:
+    """Why no board can be emulated here, and the way out; empty where one can."""
+    tools = (EMULATOR, COMPILER, "make")
+    absent = [tool for tool in tools if not shutil.which(tool)]
+    if absent:
+        return (
+            f"an emulated board needs {' and '.join(absent)}: "
+            f"sudo apt-get install --no-install-recommends {PACKAGES}"
+        )
+    if not (FIRMWARE / "Makefile").exists():
+        return f"an emulated board needs {FIRMWARE}, which only a checkout of the repository has"
+    return ""
+
+
+def build(folder: Path, core: str = "m4f", role: str = "controller", **variables: object) -> Path:
+    """Build the firmware for a core into `folder`; the image. CannotEmulate.
+
+    `variables` go to the Makefile as they are.
+    """
+    if sentence := missing_tools():
+        raise CannotEmulate(sentence)
+    words = [f"{name}={value}" for name, value in variables.items()]
+    command = ["make", "-s", "-C", str(FIRMWARE), f"CPU={core}", f"ROLE={role}", f"BUILD={folder}"]
+    done = subprocess.run([*command, *words], capture_output=True, text=True)
+    if done.returncode:
+        reason = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise CannotEmulate(f"the firmware cannot be built: {reason[0] if reason else 'make'}")
+    return folder / f"{variables.get('NAME', role)}.elf"
+
+
+class EmulatedBoard:
+    """A context: the board runs in it, and `port` is its serial port all the while."""
+
+    def __init__(self, image: Path, folder: Path, core: str = "m4f"):
+        """Emulate the board of `core` with `image`; its files go into the existing `folder`."""
+        self.port = folder / "board"  # a link to the pseudo-terminal, of each power cycle anew
+        self._command = [
+            *(EMULATOR, "-M", MACHINES[core], "-kernel", str(image), "-display", "none"),
+            *("-serial", "pty", "-monitor", "none"),
+        ]
+        self._log, self._kept = folder / "qemu.log", -1
+        self._process: subprocess.Popen[bytes] | None = None
+        self._qmp: socket.socket | None = None
+        self._begun = b""  # of QEMU's next message
+
+    def __enter__(self) -> "EmulatedBoard":
+        self.switch_on()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.switch_off()
+
+    def switch_on(self) -> None:
+        """Start the board, from its reset. CannotEmulate."""
+        ours, its = socket.socketpair()
+        with its, open(self._log, "wb") as log:
+            qmp = ("-chardev", f"socket,fd={its.fileno()},id=qmp", "-mon", "qmp,mode=control")
+            self._process = subprocess.Popen(
+                [*self._command, *qmp],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(its.fileno(),),
+                start_new_session=True,  # Ctrl-C is ours to handle
+            )
+        ours.settimeout(START_TIMEOUT)
+        self._qmp, self._begun = ours, b""
+        self._message()  # the greeting
+        self.ask("qmp_capabilities")
+        uart = next(each for each in self.ask("query-chardev") if each["label"] == "serial0")
+        self._keep(uart["filename"].removeprefix("pty:"))
+
+    def switch_off(self) -> None:
+        """Cut the power: nothing more comes from the board, in the middle of a byte."""
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+        if self._qmp:
+            self._qmp.close()
+        if self._kept >= 0:
+            os.close(self._kept)
+        self.port.unlink(missing_ok=True)
+        self._process, self._qmp, self._kept = None, None, -1
+
+    def stop(self) -> None:
+        """Stop the processor and the board's clock, as a debugger does."""
+        self.ask("stop")
+
+    def resume(self) -> None:
+        """Let it run on."""
+        self.ask("cont")
+
+    def reset(self) -> None:
+        """Press its reset button."""
+        self.ask("system_reset")
+
+    def memory(self, address: int, size: int) -> bytes:
+        """So many bytes of its memory."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "memory"
+            self.ask("pmemsave", val=address, size=size, filename=str(file))
+            return file.read_bytes()
+
+    def ask(self, command: str, **arguments: object) -> Any:
+        """What QEMU returns for a command of QMP. CannotEmulate."""
+        assert self._qmp
+        self._qmp.sendall(json.dumps({"execute": command, "arguments": arguments}).encode())
+        while "event" in (answer := self._message()):
+            pass
+        if "error" in answer:
+            raise CannotEmulate(f"QEMU refuses {command}: {answer['error']['desc']}")
+        return answer["return"]
+
+    def _message(self) -> dict[str, Any]:
+        assert self._qmp
+        while b"\n" not in self._begun:
+            try:
+                data = self._qmp.recv(65536)
+            except OSError as error:
+                raise self._failed(f"QEMU does not answer: {error}") from None
+            if not data:
+                raise self._failed("QEMU has ended")
+            self._begun += data
+        line, self._begun = self._begun.split(b"\n", 1)
+        return json.loads(line)
+
+    def _failed(self, sentence: str) -> CannotEmulate:
+        said = self._log.read_text(errors="replace").strip().splitlines()
+        return CannotEmulate(f"{sentence}{': ' + said[-1] if said else ''}")
+
+    def _keep(self, terminal: str) -> None:
+        """Link `port` to the pseudo-terminal, and keep that open: QEMU looks only once a second
+        whether somebody has come, and drops what the board sends until then.
+        """
+        self._kept = os.open(terminal, os.O_RDWR | os.O_NOCTTY)
+        tty.setraw(self._kept)
+        draft = self.port.with_name(f"{self.port.name}.{time.monotonic_ns()}")
+        draft.symlink_to(terminal)
+        draft.replace(self.port)
