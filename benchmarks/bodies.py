@@ -24,7 +24,7 @@ from peer import MISSING, mujoco
 from peer_drake import LEFT_OUT, Drake, Simulator
 from peer_drake import MISSING as MISSING_DRAKE
 
-from rbdyn_ros.kernel import bound
+from rbdyn_ros.kernel import bind
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import step
 from rbdyn_ros.mechanics.description import jacobian, pairs, rigid_bodies
@@ -139,7 +139,7 @@ class Ours:
                 colliders=scene.colliders,
             ),
         )
-        self.advance = bound(step.advance, self.model.arena, 1e-3, 1)
+        self.advance = bind(step.advance, self.model.arena, 1e-3, 1)
         self.take(scene.settle)
         self.start = self.model.arena.f.copy(), self.model.arena.z.copy()
 

@@ -1,27 +1,33 @@
 """`@kernel`: Numba's njit, cached, with a cache that knows what a kernel calls.
 
 Numba stamps a cached kernel with the modification time of its own file. A kernel that calls one in
-another file would keep the old callee after that file changed. Here the stamp is a fingerprint of the
-kernel's bytecode, of the nouns and constants that it reads and, through their fingerprints, of every kernel that
-it calls: an edit recompiles exactly the kernels that it reaches, and nothing else. It is taken when the kernel is
-first called: by then its file has been read to the end, and so has every kernel that stands below it.
+another file would keep the old callee after that file changed. Here the stamp is a fingerprint of
+the kernel's bytecode, of the NamedTuples and constants that it reads and, through their
+fingerprints, of every kernel that it calls: an edit recompiles exactly the kernels that it
+reaches. The fingerprint is taken when the kernel is first called, because only then its file and
+the kernels that are defined below it have been read.
 
-Numba numbers the files of compiled code 1, 2, …: two processes that compile at once, or before and after an edit, would
-write different machine code under one name, and one would run the other's. Here a name follows from what the file holds.
+Numba numbers the files of compiled code 1, 2, …: two processes that compile at once, or before and
+after an edit, would write different machine code under one name, and one would run the other's.
+Here a name follows from what the file holds.
 
-Kernels of the running loop are `@hot`: compiled without Numba's runtime. To allocate is an error then, when they are compiled, and
-nothing counts who holds an array: two atomic additions for each array of a NamedTuple, at every call that hands it on, can take
-longer than the arithmetic between. They return numbers only; a caller that counts would give back an array that was never lent.
+Kernels of the running loop are `@hot`: compiled without Numba's runtime. Such a kernel cannot
+allocate (an error when it is compiled), and it does not count references to arrays: two atomic
+additions for each array of a NamedTuple, at every call that passes it on, can take longer than the
+arithmetic between them. It returns numbers only: a caller that counts references would release an
+array that was never acquired.
 """
 
 import dis
+import functools
 import hashlib
 import inspect
 import pickle
 import sys
 import types
-from pathlib import Path
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -31,24 +37,18 @@ from numba.core.dispatcher import Dispatcher
 from rbdyn_ros import kernel_parts
 from rbdyn_ros.kernel_parts import WholeCompiler, link_as_part
 
-_OPTIONS = dict(
-    cache=True, error_model="numpy", nogil=True, fastmath={"contract"}, _nrt=True
-)  # what is not said is its first caller's
+# Numba takes an option that is missing here from the kernel's first caller.
+_OPTIONS = dict(cache=True, error_model="numpy", nogil=True, fastmath={"contract"}, _nrt=True)
 
 _LOAD_GLOBAL = dis.opmap["LOAD_GLOBAL"]
 _FLAGS = int(sys.version_info >= (3, 11))  # [bits] of its argument that are not the name's number
 
-# Machine code is also that of the compiler: of this file and of `kernel_parts`.
-_COMPILER = hashlib.sha1(
-    "".join(map(inspect.getsource, (sys.modules[__name__], kernel_parts))).encode()
-).digest()
 
-
-def kernel(function: Callable | None = None, **options) -> Callable:
+def kernel(function: Callable[..., Any] | None = None, **options) -> Callable[..., Any]:
     """Compile `function` with Numba, cached across processes; division by zero gives inf or nan.
 
-    Of the fast-math rules only contraction is on (a * b + c in one rounding): nan and inf keep their
-    meaning. `options` are those of `numba.njit`.
+    Of the fast-math rules only contraction is on (a * b + c in one rounding): nan and inf keep
+    their meaning. `options` are those of `numba.njit`.
     """
     if function is None:
         return lambda f: kernel(f, **options)
@@ -62,65 +62,86 @@ def kernel(function: Callable | None = None, **options) -> Callable:
     return dispatcher
 
 
-def hot(function: Callable, **options) -> Callable:
-    """A kernel of the running loop: it cannot allocate and counts no references; returns numbers only."""
-    dispatcher = kernel(function, _nrt=False, **options)  # without Numba's runtime
+def hot(function: Callable[..., Any], **options) -> Callable[..., Any]:
+    """Compile a kernel of the running loop, without Numba's runtime.
+
+    It cannot allocate, counts no references, and returns numbers only.
+    """
+    dispatcher = kernel(function, _nrt=False, **options)
     if isinstance(dispatcher, Dispatcher):
-        dispatcher.add_overload = _returning_numbers(dispatcher)
+        dispatcher.add_overload = _refuse_arrays(dispatcher)
     return dispatcher
 
 
-def part(function: Callable) -> Callable:
-    """A hot kernel that hot kernels call; it is compiled with each that Python calls (`kernel_parts`)."""
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a hot kernel together with each hot kernel that calls it (`kernel_parts`)."""
     return _part(hot(function, pipeline_class=WholeCompiler))
 
 
-def inlined(function: Callable) -> Callable:
-    """A kernel that always becomes part of its caller: no call, and its tuples stay in registers."""
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a kernel into each of its callers: no call, and its tuples stay in registers."""
     return _part(kernel(function, forceinline=True))
 
 
-def _part(dispatcher: Callable) -> Callable:
+def _part(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
     return link_as_part(dispatcher) if isinstance(dispatcher, Dispatcher) else dispatcher
 
 
-def specialised(template: Callable, name: str, **scope) -> Callable:
-    """A hot kernel of the code of a plain function whose globals are, besides its own, those of `scope`: other kernels that it calls.
+def specialize(
+    template: Callable[..., Any], name: str, **scope: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Compile a hot kernel of a plain function whose globals are its own and those of `scope`.
 
-    One for each `name`, by which its machine code is kept. (A kernel that is an argument would be another type in each process.)
+    `scope` holds the other kernels that it calls; the machine code is kept under `name`. (A kernel
+    that is an argument would have another type in each process.)
     """
     function = types.FunctionType(
         template.__code__, {**template.__globals__, **scope}, template.__name__
     )
-    function.__qualname__, function.__module__ = (
-        f"{template.__qualname__}_{name}",
-        template.__module__,
-    )
+    function.__qualname__ = f"{template.__qualname__}_{name}"
+    function.__module__ = template.__module__
     return hot(function)
 
 
-def bound(dispatcher: Callable, *example) -> Callable:
-    """The machine code of a kernel for arguments of the types of `example`, compiled now or read from the cache.
+def bind(dispatcher: Callable[..., Any], *example) -> Callable[..., Any]:
+    """Return the machine code of a kernel for arguments of the types of `example`.
 
-    It does not look at types again: a call with nested NamedTuples takes 0.6 us, through Numba's dispatcher 5. So nobody
-    checks them: keep it where the same caller always hands over the same kinds, and bind anew where one of them changes.
+    It is compiled now or read from the cache, and does not look at types again: a call with nested
+    NamedTuples takes 0.6 us, through Numba's dispatcher 5. The types are not checked, so use it
+    where a caller always passes the same types, and bind anew where one of them changes.
     """
     if not isinstance(dispatcher, Dispatcher):
         return dispatcher
     return dispatcher.compile(tuple(map(dispatcher.typeof_pyval, example)))
 
 
-def fingerprint(function: Callable, options: dict | None = None) -> str:
-    """Hash of a function's bytecode, the constants that it reads and the kernels that it calls."""
+def fingerprint(function: Callable[..., Any], options: dict[str, Any] | None = None) -> str:
+    """Hash a function's bytecode, the constants that it reads and the kernels that it calls."""
     digest = hashlib.sha1(repr(sorted({**_OPTIONS, **(options or {})}.items())).encode())
-    digest.update(_COMPILER)
-    digest.update(repr(_nouns(function.__globals__)).encode())
+    digest.update(_hash_compiler())
+    digest.update(repr(_named_tuples(function.__globals__)).encode())
     _hash_code(function.__code__, function.__globals__, digest)
     return digest.hexdigest()
 
 
-def _nouns(scope: dict) -> list:
-    """The NamedTuples that a file names, or a module that it imports: a kernel reads their fields by place."""
+@functools.cache
+def _hash_compiler() -> bytes:
+    """Hash this file and `kernel_parts`, which machine code depends on too.
+
+    Comments, docstrings and the form of the lines do not count.
+    """
+    digest = hashlib.sha1()
+    for module in (sys.modules[__name__], kernel_parts):
+        code = compile(inspect.getsource(module), module.__name__, "exec", optimize=2)
+        _hash_code(code, {}, digest)
+    return digest.digest()
+
+
+def _named_tuples(scope: dict[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+    """List the NamedTuples that a file, or a module that it imports, names.
+
+    A kernel reads their fields by place.
+    """
     modules = [v for v in scope.values() if isinstance(v, types.ModuleType) and _is_ours(v)]
     values = [*scope.values(), *(v for module in modules for v in vars(module).values())]
     return sorted(
@@ -136,18 +157,19 @@ def _is_ours(module: types.ModuleType) -> bool:
     return module.__name__.startswith(__package__ + ".")
 
 
-def _returning_numbers(dispatcher: Dispatcher) -> Callable:
-    """Its `add_overload`, which refuses code that returns arrays."""
+def _refuse_arrays(dispatcher: Dispatcher) -> Callable[..., Any]:
+    """Return its `add_overload` with a check that refuses code that returns arrays."""
     add = dispatcher.add_overload
 
-    def checked(compiled) -> None:
+    def add_checked(compiled) -> None:
         if _has_array(compiled.signature.return_type):
             raise TypeError(
-                f"{dispatcher.__name__} returns an array: nobody would count who holds it; let it be a kernel, not a hot one"
+                f"{dispatcher.__name__} returns an array, whose references a hot kernel does not "
+                "count; make it a kernel"
             )
         add(compiled)
 
-    return checked
+    return add_checked
 
 
 def _has_array(type) -> bool:
@@ -159,15 +181,16 @@ def _has_array(type) -> bool:
 
 
 def _stamped_by(dispatcher: Dispatcher, base: type) -> type:
-    """The class of a cache file whose stamp is the kernel's fingerprint, taken when it is asked for."""
+    """Return the class of a cache file whose stamp is the fingerprint, taken when read."""
     stamp = property(lambda file: _of_kernel(dispatcher), _ignore)
     return type(base.__name__, (base,), {"_source_stamp": stamp, "save": _save})
 
 
 def _save(file, key, data) -> None:
-    """Keep compiled code: first the code, under the name of its stamp and key, then the index that tells of it.
+    """Keep compiled code: first the code, under the name of its stamp and key, then the index.
 
-    Whoever loses a race for the index compiles again; what the index no longer tells of is removed.
+    A process that loses a race for the index compiles again; code that the index no longer lists
+    is removed.
     """
     name = file._data_name(
         int(hashlib.sha1(repr((file._source_stamp, key)).encode()).hexdigest()[:15], 16)
@@ -186,30 +209,30 @@ def _save(file, key, data) -> None:
 
 
 def _ignore(file, stamp) -> None:
-    """The modification time that Numba would set."""
+    """Ignore the modification time that Numba sets."""
 
 
 def _of_kernel(dispatcher: Dispatcher) -> str:
-    """The fingerprint of a kernel, taken once; that of one which calls itself does not ask again."""
+    """Return the fingerprint of a kernel, taken once; a recursive kernel counts by its name."""
     if not hasattr(dispatcher, "fingerprint"):
         dispatcher.fingerprint = dispatcher.py_func.__name__
         dispatcher.fingerprint = fingerprint(dispatcher.py_func, dispatcher.kernel_options)
     return dispatcher.fingerprint
 
 
-def _tolerant(load: Callable, nothing: Callable) -> Callable:
-    """`load`, but what names a type or a module that is no longer there counts as not there: it is compiled anew."""
+def _tolerant(load: Callable[..., Any], nothing: Callable[[], Any]) -> Callable[..., Any]:
+    """Return `load`, which gives nothing() for code whose types or modules no longer exist."""
 
-    def loaded(*arguments):
+    def load_or_nothing(*arguments):
         try:
             return load(*arguments)
         except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
             return nothing()
 
-    return loaded
+    return load_or_nothing
 
 
-def _hash_code(code: types.CodeType, scope: dict, digest) -> None:
+def _hash_code(code: types.CodeType, scope: dict[str, Any], digest) -> None:
     digest.update(code.co_code)
     digest.update(repr((code.co_names, code.co_varnames)).encode())
     for constant in code.co_consts:
@@ -217,14 +240,14 @@ def _hash_code(code: types.CodeType, scope: dict, digest) -> None:
             _hash_code(constant, scope, digest)
         else:
             digest.update(repr(constant).encode())
-    read = _globals_read(code)  # and not an attribute of that name
+    read = _globals_read(code)  # not an attribute of that name
     for name in (name for name in code.co_names if name in read):
         for value in _values(name, code.co_names, scope):
             digest.update(_stamp(value))
 
 
 def _globals_read(code: types.CodeType) -> set[str]:
-    """The names that LOAD_GLOBAL reads. (The objects of `dis` take ten times as long.)"""
+    """List the names that LOAD_GLOBAL reads. (The objects of `dis` take ten times as long.)"""
     read, argument = set(), 0
     for operation, low in zip(code.co_code[::2], code.co_code[1::2]):
         argument = argument << 8 | low
@@ -235,8 +258,11 @@ def _globals_read(code: types.CodeType) -> set[str]:
     return read
 
 
-def _values(name: str, names: tuple, scope: dict) -> list:
-    """What a global name reads: itself or, for a module of this package, those of its attributes that are named."""
+def _values(name: str, names: tuple[str, ...], scope: dict[str, Any]) -> list[Any]:
+    """Return what a global name reads.
+
+    That is its value or, for a module of this package, its attributes among `names`.
+    """
     value = scope.get(name)
     if isinstance(value, types.ModuleType) and _is_ours(value):
         return [getattr(value, attribute, None) for attribute in names]

@@ -2,12 +2,14 @@
 
 Numba optimizes a kernel with all that it calls, makes machine code of it, and does the same again
 for its caller: a function that is called over ten levels is compiled ten times, with its wrappers
-for Python. Here a kernel that is called by a kernel is translated only; the kernel that Python
-calls links its parts, and optimizes all of them together, once. It alone is kept in the cache.
+for Python. Here a kernel that is called by a kernel is only translated; the kernel that Python
+calls links its parts and optimizes all of them together, once. It alone is kept in the cache.
 
 This is Numba's own way for what it implements by compiled Python (`Flags.no_compile`), opened to
 kernels; its names are private.
 """
+
+from typing import Any
 
 from numba.core import compiler, types
 from numba.core.codegen import JITCodeLibrary
@@ -16,10 +18,10 @@ from numba.core.registry import CPUDispatcher
 from numba.core.targetconfig import ConfigStack
 
 
-def closure(library) -> list:
-    """The libraries that one needs, each once, every caller before what it calls.
+def closure(library: JITCodeLibrary) -> list[JITCodeLibrary]:
+    """List the libraries that one needs, each once, every caller before what it calls.
 
-    The linker passes over code that nobody has asked for yet.
+    The linker ignores code that nothing refers to yet.
     """
     callees_first, seen, waiting = [], {library}, [(library, iter(library._linking_libraries))]
     while waiting:
@@ -46,13 +48,13 @@ class PartLibrary(JITCodeLibrary):
         self._finalized = True
 
     def own_module(self):
-        """The code of this part alone, which may be linked more than once."""
+        """Return the code of this part alone, which may be linked more than once."""
         if self._own is None:
             self._own, self._shared_module = super()._get_module_for_linking(), None
         return self._own
 
     def _get_module_for_linking(self):
-        """The code of this part with all that it needs, for a library that knows no parts."""
+        """Return the code of this part with all that it needs, for a library without parts."""
         if self._shared_module is None:
             module = self.own_module().clone()
             link(module, closure(self)[1:], self._reload_init)
@@ -60,7 +62,7 @@ class PartLibrary(JITCodeLibrary):
         return self._shared_module
 
 
-def link(module, libraries: list, reload_init: set) -> None:
+def link(module, libraries: list[JITCodeLibrary], reload_init: set[Any]) -> None:
     """Link each library into `module`."""
     for library in libraries:
         reload_init.update(library._reload_init)
@@ -69,8 +71,8 @@ def link(module, libraries: list, reload_init: set) -> None:
         module.link_in(code, preserve=True)
 
 
-def defined(library) -> list:
-    """The functions of a part."""
+def functions(library: JITCodeLibrary) -> list[Any]:
+    """List the functions that a part defines."""
     if not isinstance(library, PartLibrary):
         return []
     return [function for function in library.own_module().functions if not function.is_declaration]
@@ -83,23 +85,21 @@ class WholeLibrary(JITCodeLibrary):
         parts = closure(self)[1:]
         link(self._final_module, parts, self._reload_init)
         self._linking_libraries = []
-        for name in {fn.name for part in parts for fn in defined(part)}:
+        for name in {fn.name for part in parts for fn in functions(part)}:
             # Not "internal": such a name is in the symbol table, and the function of that name
             # in a kernel that is loaded later would be bound to this one, whose arguments differ.
             self._final_module.get_function(name).linkage = "private"
         super().finalize()
 
     def _optimize_final_module(self):
-        """One run of the passes: Numba makes two to remove counts of references, which hot kernels do
-        not have.
-        """
+        """Run the passes once: the second run of Numba only removes reference counts."""
         passes, builder = self._codegen._module_pass_manager()
         with self._recorded_timings.record("Module passes", builder):
             passes.run(self._final_module, builder)
 
 
 class WholeCompiler(compiler.Compiler):
-    """Numba's compiler with a library that knows parts."""
+    """Numba's compiler with a library that links parts."""
 
     library = WholeLibrary
 
@@ -111,7 +111,7 @@ class WholeCompiler(compiler.Compiler):
 
 
 class PartCompiler(WholeCompiler):
-    """... as far as code that a caller links."""
+    """The same compiler up to the code that a caller links."""
 
     library = PartLibrary
 
@@ -128,7 +128,7 @@ class PartDispatcher(CPUDispatcher):
         super().__init__(dispatcher.py_func, targetoptions=options, pipeline_class=PartCompiler)
 
     def get_call_template(self, args, kws):
-        """Constants are no types of their own, except where the code is inlined."""
+        """Give constants their plain type, except where the code is inlined."""
         if not self.targetoptions.get("forceinline"):
             args = tuple(map(types.unliteral, args))
         return super().get_call_template(args, kws)

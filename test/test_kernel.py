@@ -13,7 +13,7 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 from plants import FORCED, PENDULUM, PLANTS, spinning
 
-from rbdyn_ros.kernel import _globals_read, bound, fingerprint, hot, inlined, kernel, part
+from rbdyn_ros.kernel import _globals_read, bind, fingerprint, hot, inlined, kernel, part
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
 from rbdyn_ros.types import Contacts
@@ -187,7 +187,7 @@ def test_edited_callee_recompiles_a_caller_that_stands_above_it(tmp_path):
         assert printed(tmp_path) == expected
 
 
-SPECIAL = """from rbdyn_ros.kernel import kernel, specialised
+SPECIAL = """from rbdyn_ros.kernel import kernel, specialize
 @kernel
 def once(x):
     return {factor} * x
@@ -196,7 +196,7 @@ def twice(x):
     return 2.0 * once(x)
 def template(x):
     return callee(x) + 1.0
-f, g = (specialised(template, k.__name__, callee=k) for k in (once, twice))
+f, g = (specialize(template, k.__name__, callee=k) for k in (once, twice))
 print(f(10.0), g(10.0), sum(f.stats.cache_hits.values()), sum(g.stats.cache_hits.values()))
 """
 
@@ -404,13 +404,13 @@ def test_a_bound_kernel_is_the_kernel(name):
         )
 
     found, compiled = taken(integrator.advance), len(integrator.advance.overloads)
-    assert taken(bound(integrator.advance, system, options, input, 0.0, 0, 0.0, *start)) == found
+    assert taken(bind(integrator.advance, system, options, input, 0.0, 0, 0.0, *start)) == found
     assert len(integrator.advance.overloads) == compiled
 
 
 def test_a_function_that_is_not_compiled_is_bound_to_itself():
     """NUMBA_DISABLE_JIT=1."""
-    assert bound(divide.py_func, 1.0, 2.0) is divide.py_func
+    assert bind(divide.py_func, 1.0, 2.0) is divide.py_func
 
 
 def test_hot_kernel_cannot_allocate():

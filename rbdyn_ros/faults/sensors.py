@@ -19,7 +19,7 @@ import numpy as np
 from rbdyn_ros.faults.draws import draws, refill
 from rbdyn_ros.faults.options import Faults, Vector
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.kernel import bound, inlined, kernel
+from rbdyn_ros.kernel import bind, inlined, kernel
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import followed
 from rbdyn_ros.types import Array, State
 
@@ -152,8 +152,8 @@ class Sensors:
         self.restart(seed)
         self._out, three = np.zeros((1, STATE)), (0.0, 0.0, 0.0)
         out, q, v = self._out, np.zeros(6), np.zeros(5)
-        self._measure_state = bound(measure_state, self.state, q, v, out, 0, 0)
-        self._measure_inertial = bound(measure_inertial, self.state, three, three, out, 0, 0)
+        self._measure_state = bind(measure_state, self.state, q, v, out, 0, 0)
+        self._measure_inertial = bind(measure_inertial, self.state, three, three, out, 0, 0)
 
     def become(self, options: Faults) -> None:
         """Go on with other numbers."""

@@ -60,7 +60,7 @@ def arena_of(
 
 
 def bound(function: Callable[..., Any], arena: Arena, *numbers) -> Callable[..., Any]:
-    """`kernel.bound`, asked once for each function: the arenas of all models have one type.
+    """`kernel.bind`, asked once for each function: the arenas of all models have one type.
 
     Python's cyclic garbage waits meanwhile: the compiler makes millions of objects that stay, and
     to look through them again and again takes an eighth of the time to compile.
@@ -70,7 +70,7 @@ def bound(function: Callable[..., Any], arena: Arena, *numbers) -> Callable[...,
         collects = gc.isenabled()
         gc.disable()
         try:
-            _BOUND[key] = kernel.bound(function, arena, *numbers)
+            _BOUND[key] = kernel.bind(function, arena, *numbers)
         finally:
             if collects:
                 gc.enable()

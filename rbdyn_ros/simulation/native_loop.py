@@ -25,7 +25,7 @@ from rbdyn_ros.faults.covariance import rotation_covariances, variances
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import bound, inlined, specialised
+from rbdyn_ros.kernel import bind, inlined, specialize
 from rbdyn_ros.mechanics.pendulum import imu
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import motion
 from rbdyn_ros.numerics.foreign import called
@@ -107,7 +107,7 @@ class LoopResult(NamedTuple):
     times: Array  # (2,) [s] of computing a step: in the last tick, the longest
 
 
-tick: Callable  # of the integrator for which the code below is specialised
+tick: Callable  # of the integrator for which the code below is specialized
 specific_force: Callable
 
 
@@ -236,7 +236,7 @@ def _ticks(clock, asked, commands, sent, config, buffers, models, signals, resul
             return INTERRUPTED
         start = _now(clock)
         command = commanded_force(signals, config.watchdog, config.slowdown, now)
-        result.ticks[1] += tick(*plant, command)  # noqa: F821, by `specialised`
+        result.ticks[1] += tick(*plant, command)  # noqa: F821, by `specialize`
         result.times[0] = (_now(clock) - start) / timing.steps
         stamp = EPOCH_NS + state.steps[0] * timing.step_ns
         t = timing.start + state.steps[0] * timing.h
@@ -280,7 +280,7 @@ def _ticks(clock, asked, commands, sent, config, buffers, models, signals, resul
 @cache
 def _kernel(name: str, advance: Callable, accelerations: Callable) -> Callable:
     felt = imu.specific_force(name, accelerations)
-    return specialised(_ticks, name, tick=tick_kernel(name, advance), specific_force=felt)
+    return specialize(_ticks, name, tick=tick_kernel(name, advance), specific_force=felt)
 
 
 def steady() -> Clock | None:
@@ -356,7 +356,7 @@ class NativeLoop:
         )
         if plant.setup is not self._setup:
             method, self._setup = plant.setup.integrator, plant.setup
-            self._ticks = bound(_kernel(method.name, method.advance, method.accelerations), *given)
+            self._ticks = bind(_kernel(method.name, method.advance, method.accelerations), *given)
         return self._ticks(*given)
 
 

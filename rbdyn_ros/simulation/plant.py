@@ -10,7 +10,7 @@ import numpy as np
 
 from rbdyn_ros.faults.actuator import DriveState
 from rbdyn_ros.geometry import unit_quaternion
-from rbdyn_ros.kernel import bound
+from rbdyn_ros.kernel import bind
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import imu, spherical_pendulum, world
 from rbdyn_ros.mechanics.pendulum_contact import contact_forces, contact_state
@@ -293,7 +293,7 @@ class Plant:
         loads = self.input, self.contact, self._work
         felt = imu.specific_force(setup.integrator.name, setup.integrator.accelerations)
         state = 0.0, self.q, self.v
-        self._specific_force = bound(felt, setup.system, *loads, *state, setup.imu_position)
+        self._specific_force = bind(felt, setup.system, *loads, *state, setup.imu_position)
 
     def _restart_balance(self) -> None:
         self.state.balance[0], self.state.solved[:], self.step_time = 0.0, 0.0, 0.0

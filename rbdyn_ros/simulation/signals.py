@@ -13,7 +13,7 @@ from rbdyn_ros.faults.channel import ARRIVED, LEAVES, USED, ChannelState, receiv
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.faults.sensors import SensorState, measure_inertial, measure_state
-from rbdyn_ros.kernel import bound, kernel
+from rbdyn_ros.kernel import bind, kernel
 from rbdyn_ros.simulation.command import (
     Command,
     CommandQueue,
@@ -149,9 +149,9 @@ class PlantSignals:
         self._active, self._numbers = np.zeros(3), np.zeros(9, np.int64)
         three, pair = (0.0, 0.0, 0.0), (0.0, 0.0)
         arrays, forces = (plant.q, plant.v, plant.reaction), (plant.input.force, three)
-        self._receive = bound(receive_commands, self.state, commands.ring, 0, 0, pair, 0.0)
-        self._force = bound(commanded_force, self.state, pair, 1.0, 0.0)
-        self._measure = bound(measure, self.state, arrays, forces, 0.0, 0, 0)
+        self._receive = bind(receive_commands, self.state, commands.ring, 0, 0, pair, 0.0)
+        self._force = bind(commanded_force, self.state, pair, 1.0, 0.0)
+        self._measure = bind(measure, self.state, arrays, forces, 0.0, 0, 0)
         self.reset()
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 
 from rbdyn_ros.faults.actuator import DriveState, drive_force, ideal_drive
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import bound, inlined, kernel, specialised
+from rbdyn_ros.kernel import bind, inlined, kernel, specialize
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import rod_on_cart
 from rbdyn_ros.numerics.saturation import limit_force
@@ -102,7 +102,7 @@ def _write_row(ring, stamp, q, v, force):
     ring.count[0] += 1
 
 
-advance: Callable  # of the integrator for which the code below is specialised
+advance: Callable  # of the integrator for which the code below is specialized
 _limit = inlined(limit_force)
 
 
@@ -123,7 +123,7 @@ def _tick(system, options, input, config, drive, state, ring, command):
     input.force[0], input.force[1] = force
     t = config.start + steps[0] * config.h
     before = power(system, input, t, q, v)
-    done, iterations, residual = advance(  # noqa: F821, by `specialised`
+    done, iterations, residual = advance(  # noqa: F821, by `specialize`
         system, options, input, config.h, config.steps, t, q, v, state.reaction
     )
     steps[0] += done
@@ -138,7 +138,7 @@ def _tick(system, options, input, config, drive, state, ring, command):
 @cache
 def tick_kernel(name: str, advance: Callable[..., Any]) -> Callable[..., Any]:
     """The tick of an integrator: see `_tick`."""
-    return specialised(_tick, name, advance=advance)
+    return specialize(_tick, name, advance=advance)
 
 
 class Ticker:
@@ -161,7 +161,7 @@ class Ticker:
         self.config, self.state, self.history = config, state, history
         self.drive = ideal_drive() if drive is None else drive
         self._fixed = system, options, input
-        self._kernel = bound(
+        self._kernel = bind(
             tick_kernel(integrator.name, integrator.advance), *self.arguments, (0.0, 0.0)
         )
 

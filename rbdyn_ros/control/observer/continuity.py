@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import bound, kernel
+from rbdyn_ros.kernel import bind, kernel
 from rbdyn_ros.types import State
 
 CART, CART_SPEED = 0.03, 5.0  # [m] what noise may do, [m/s] what no cart does
@@ -23,7 +23,7 @@ class JumpDetector:
 
     def __init__(self):
         self._last: tuple[float, np.ndarray] | None = None  # t [s], q (6,)
-        self._continues = bound(continues, np.zeros(6), np.zeros(6), 0.0)
+        self._continues = bind(continues, np.zeros(6), np.zeros(6), 0.0)
 
     def update(self, state: State) -> bool:
         """Whether the state cannot follow the last one; one that is not finite is ignored."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from rbdyn_ros.kernel import part, specialised
+from rbdyn_ros.kernel import part, specialize
 
 
 def bind(
@@ -16,6 +16,6 @@ def bind(
     """
     name = contacts.__name__.rpartition(".")[2]
     for template in templates:
-        function = specialised(template, name, contacts=contacts, **scope)
+        function = specialize(template, name, contacts=contacts, **scope)
         scope[template.__name__] = part(getattr(function, "py_func", function))
     return scope

@@ -10,7 +10,7 @@ known: roll stays.
 import math
 
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import bound, inlined, kernel
+from rbdyn_ros.kernel import bind, inlined, kernel
 from rbdyn_ros.types import Vector
 
 _POLE = 1e-9  # cos p below which roll cannot be told
@@ -78,9 +78,7 @@ class GimbalJoints:
 
     def __init__(self):
         self.angles = (0.0, 0.0, 0.0)  # roll, pitch, spin [rad]
-        self._motion = bound(
-            motion, (1.0, 0.0, 0.0, 0.0), (0.0, 0.0), (0.0, 0.0, 0.0), self.angles
-        )
+        self._motion = bind(motion, (1.0, 0.0, 0.0, 0.0), (0.0, 0.0), (0.0, 0.0, 0.0), self.angles)
 
     def follow(self, R: tuple[Vector, Vector, Vector]) -> Vector:
         """The angles (roll, pitch, spin) [rad] of the rotation with rows R that are nearest to the

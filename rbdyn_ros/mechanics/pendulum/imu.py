@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec
-from rbdyn_ros.kernel import hot, inlined, specialised
+from rbdyn_ros.kernel import hot, inlined, specialize
 from rbdyn_ros.mechanics.integrators import memory, rk4
 from rbdyn_ros.mechanics.pendulum import rod_on_cart, world
 from rbdyn_ros.mechanics.pendulum import rod_on_cart_contacts as touching
@@ -153,4 +153,4 @@ def specific_force(name: str, accelerations: Callable[..., Any]) -> Callable[...
     there is nothing to touch, and `work` another one of its kind.
     """
     shared = "rod_on_cart" if accelerations is rk4.accelerations else name
-    return specialised(_specific_force, shared, accelerations=accelerations)
+    return specialize(_specific_force, shared, accelerations=accelerations)
