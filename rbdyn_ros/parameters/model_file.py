@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import scene, shapes
+from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.contact import restitution
+from rbdyn_ros.mechanics.description import scene
 from rbdyn_ros.parameters import shipped, urdf, yaml_file
 from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.schema import Parameter, check

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import scene, shapes
+from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.description import scene
 from rbdyn_ros.optional import library
 from rbdyn_ros.parameters import yaml_file
 from rbdyn_ros.parameters.tables import nearest

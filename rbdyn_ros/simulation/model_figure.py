@@ -8,7 +8,8 @@ import numpy as np
 
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import scene, shapes
+from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.description import scene
 from rbdyn_ros.mechanics.description.rows import POINT
 from rbdyn_ros.mechanics.runs import Record
 from rbdyn_ros.parameters.model_file import ModelFile

@@ -5,9 +5,16 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import accelerations, moreau_jean, projection, runs, scene, shapes
+from rbdyn_ros.mechanics import accelerations, moreau_jean, projection, runs, shapes
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics.description import jacobian, joints, multipliers, pairs, rigid_bodies
+from rbdyn_ros.mechanics.description import (
+    jacobian,
+    joints,
+    multipliers,
+    pairs,
+    rigid_bodies,
+    scene,
+)
 from rbdyn_ros.mechanics.network import bouncing_ball as closed_form
 from rbdyn_ros.mechanics.network import event_driven
 

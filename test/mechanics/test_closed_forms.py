@@ -8,7 +8,8 @@ from scipy.optimize import brentq
 
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import scene, shapes
+from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.description import scene
 
 G = 9.81
 

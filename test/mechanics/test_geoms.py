@@ -22,8 +22,8 @@ from touching import (
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import scene, shapes
-from rbdyn_ros.mechanics.description import features, geoms, pairs
+from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.description import features, geoms, pairs, scene
 
 G = 9.81
 SHAPES = {

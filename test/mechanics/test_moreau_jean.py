@@ -10,8 +10,8 @@ from rbdyn_ros.experiments import scenes
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import moreau_jean, scene, shapes
-from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
+from rbdyn_ros.mechanics import moreau_jean, shapes
+from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies, scene
 from rbdyn_ros.mechanics.network import moreau_jean as general
 
 

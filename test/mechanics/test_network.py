@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.geometry import quaternion
-from rbdyn_ros.mechanics import model, moreau_jean, projection, scene, shapes
-from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies
+from rbdyn_ros.mechanics import model, moreau_jean, projection, shapes
+from rbdyn_ros.mechanics.description import joints, pairs, rigid_bodies, scene
 from rbdyn_ros.mechanics.network import event_driven, laws
 from rbdyn_ros.mechanics.network.second_order import differentiate
 

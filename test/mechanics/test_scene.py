@@ -7,7 +7,7 @@ from rbdyn_ros.experiments import scenes
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import joints, multipliers
-from rbdyn_ros.mechanics.scene import Contact, Geom, Joint, Scene, build, opening
+from rbdyn_ros.mechanics.description.scene import Contact, Geom, Joint, Scene, build, opening
 
 X, Y, Z = np.eye(3)
 LYING = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)  # axis 3 along x

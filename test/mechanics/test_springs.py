@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import runs, scene, shapes
+from rbdyn_ros.mechanics import runs, shapes
+from rbdyn_ros.mechanics.description import scene
 
 STILL, ALONG_X = (0.0, 0.0, 0.0), (0.5**0.5, 0.0, 0.5**0.5, 0.0)
 G = 9.81

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import scene, shapes
+from rbdyn_ros.mechanics import shapes
+from rbdyn_ros.mechanics.description import scene
 
 WALLS = {
     "floor": scene.plane(),

@@ -6,7 +6,7 @@ import pytest
 from rbdyn_ros import optional
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import scene
+from rbdyn_ros.mechanics.description import scene
 from rbdyn_ros.parameters import model_file, urdf
 
 pytest.importorskip(

@@ -25,13 +25,13 @@ import numpy as np
 
 from rbdyn_ros.geometry import arguments, quaternion
 from rbdyn_ros.mechanics import model as models
-from rbdyn_ros.mechanics import scene_names as names_of
 from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.description import geoms as touching
 from rbdyn_ros.mechanics.description import jacobian, joints, pairs, redundancy, springs
+from rbdyn_ros.mechanics.description import scene_names as names_of
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.rows import WORLD
-from rbdyn_ros.mechanics.scene_names import GROUND
+from rbdyn_ros.mechanics.description.scene_names import GROUND
 from rbdyn_ros.types import Array
 
 _NOTHING, _ORIGIN = MappingProxyType({}), (0.0, 0.0, 0.0)
