@@ -7,6 +7,7 @@
 Boxes, spheres, capsules, cylinders and points are exact against each other and against planes.
 """
 
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -86,7 +87,12 @@ class Colliders(NamedTuple):
     contacts: int  # at most, at one time
 
 
-def colliders(geoms, friction=0.0, restitution=0.0, contacts: int | None = None) -> Colliders:
+def colliders(
+    geoms: Iterable[Geom],
+    friction: float | Sequence[float] = 0.0,
+    restitution: float | Sequence[float] = 0.0,
+    contacts: int | None = None,
+) -> Colliders:
     """Spheres, boxes and planes that all can touch each other, for whole steps; friction and
     restitution: one for all, or one for each; contacts: room for so many at one time, by default
     16 for each shape.

@@ -192,14 +192,14 @@ def build(scene: Scene, **options) -> models.Model:
     if scene.colliders:
         shaped = [_shape(geom, numbers[geom.body]) for geom in scene.geoms.values()]
         names = names._replace(colliders=tuple(scene.geoms))
-        law = [
+        friction, restitution = (
             [
                 own if (own := getattr(geom, word)) is not None else common
                 for geom in scene.geoms.values()
             ]
             for word, common in zip(Colliders._fields, scene.colliders)
-        ]
-        options["colliders"] = touching.colliders(shaped, *law)
+        )
+        options["colliders"] = touching.colliders(shaped, friction, restitution)
     options |= {"names": names, "springs": springs.build(len(q), *made)}
     return models.build(bodies, q, v, constraints, found, **options)
 
@@ -363,21 +363,14 @@ def _candidates(name: str, contact: Contact, geoms: Mapping, numbers: dict) -> l
 
 
 def _shape(geom: Geom, body: int) -> touching.Geom:
-    """A geom of a body that has a number."""
+    """Return the shape of a geom whose body has a number."""
     at, turn = geom.position, geom.orientation
-    match geom.kind:
-        case "plane":
-            n = quaternion.rotate(np.asarray(turn, float), np.array([0.0, 0.0, 1.0]))
-            return touching.plane(n, float(n @ np.asarray(at, float)), body)
-        case "box":
-            return touching.box(geom.size, body, at, turn)
-        case "capsule":
-            return touching.capsule(*geom.size, body, at, turn)
-        case "cylinder":
-            return touching.cylinder(*geom.size, body, at, turn)
-        case "sphere":
-            return touching.sphere(*geom.size, body, at)
-    return touching.point(body, at)
+    if geom.kind == "plane":
+        n = quaternion.rotate(np.asarray(turn, float), np.array([0.0, 0.0, 1.0]))
+        return touching.plane(n, float(n @ np.asarray(at, float)), body)
+    oriented = {} if geom.kind in ("sphere", "point") else {"orientation": turn}
+    size = (geom.size,) if geom.kind == "box" else geom.size
+    return getattr(touching, geom.kind)(*size, body=body, position=at, **oriented)
 
 
 def _check_geom(name: str, geom: Geom, numbers: dict) -> None:
