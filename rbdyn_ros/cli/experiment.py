@@ -146,12 +146,16 @@ def _require_film(name: str, experiment, kind: str | None) -> None:
 
 def _files(name: str, experiment, outcome) -> Iterator[tuple]:
     """(name of the file, what writes it to a path) of every table and of the figure."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
+
+    from rbdyn_ros.experiments.figures import STYLE
 
     for table, columns in outcome.tables.items():
         yield f"{name}_{table}.csv", partial(_write_table, columns)
-    figure = Figure(figsize=(11.0, 7.0), layout="constrained")
-    experiment.draw(outcome, figure)
+    with rc_context(STYLE):
+        figure = Figure(figsize=(11.0, 7.0), layout="constrained")
+        experiment.draw(outcome, figure)
     yield f"{name}.png", partial(figure.savefig, dpi=130)
 
 

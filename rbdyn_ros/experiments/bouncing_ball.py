@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import figures
 from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EVENTS, EXACT, FINE, march, march_linear
-from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
+from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope
 from rbdyn_ros.mechanics.network import bouncing_ball, event_driven, moreau_jean_linear
 
 QUESTION = (
@@ -31,9 +31,8 @@ def run(short: bool, progress) -> Outcome:
         bouncing_ball.build(BALL), 0.0, (np.array([BALL.gap]),), (np.zeros(1),), times
     )
     progress(1.0)
-    names = ("step", "trajectory_error", "impact_late", "penetration", "rest_speed")
     tables = {
-        "steps": dict(zip(names, map(np.array, zip(*rows)))),
+        "steps": columns("step trajectory_error impact_late penetration rest_speed", rows),
         "impacts": _impacts(events),
         "trajectory": {
             "t": times,
@@ -144,7 +143,7 @@ def draw(outcome: Outcome, figure) -> None:
             label="event-driven",
         )
         axes.axhline(0.0, color=figures.GREY, linewidth=0.6)
-    track.legend(frameon=False, fontsize=9)
+    track.legend()
     close.set(xlim=(3.3, 4.3), ylim=(-0.012, 0.05))
     figures.label_axes(track, "A ball with e = 0.8", "time [s]", "gap [m]")
     figures.label_axes(close, "Where the impacts accumulate", "time [s]", "gap [m]")
@@ -154,7 +153,7 @@ def draw(outcome: Outcome, figure) -> None:
     )
     order.loglog(h, t["steps"]["penetration"], "s-", color=FINE, label="penetration")
     figures.slope_guide(order, h, t["steps"]["trajectory_error"][0], 1)
-    order.legend(frameon=False, fontsize=9)
+    order.legend()
     figures.label_axes(order, "Time-stepping: order 1 through impacts", "step [s]", "error [m]")
     n = t["impacts"]["number"]
     instants.semilogy(
@@ -166,5 +165,5 @@ def draw(outcome: Outcome, figure) -> None:
     )
     left = bouncing_ball.rest_time(BALL) - t["impacts"]["exact"]
     instants.semilogy(n, left, color=EXACT, label="time left until the accumulation")
-    instants.legend(frameon=False, fontsize=9)
+    instants.legend()
     figures.label_axes(instants, "Event by event", "number of the impact", "[s]")

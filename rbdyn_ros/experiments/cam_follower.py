@@ -10,7 +10,7 @@ from scipy.stats import ks_2samp
 
 from rbdyn_ros.experiments import cam_orbits, figures
 from rbdyn_ros.experiments.nonsmooth_runs import COARSE, EXACT
-from rbdyn_ros.experiments.outcome import Outcome, above, below, between
+from rbdyn_ros.experiments.outcome import Outcome, above, below, between, columns
 from rbdyn_ros.mechanics.network import cam_follower, event_driven, moreau_jean_linear
 from rbdyn_ros.mechanics.network.cam_follower import Params, build, initial_state, rate, revolution
 from rbdyn_ros.types import Array
@@ -116,12 +116,7 @@ def starts(side: int) -> dict[str, Array]:
                         period(orbit.strobes),
                     )
                 )
-    return dict(
-        zip(
-            ("rpm", "lift", "velocity", "impacts_per_turn", "exponent", "period"),
-            map(np.array, zip(*rows)),
-        )
-    )
+    return columns("rpm lift velocity impacts_per_turn exponent period", rows)
 
 
 def period(strobes) -> int:
@@ -288,9 +283,8 @@ def draw(outcome: Outcome, figure) -> None:
             label="event-driven",
         )
         figures.label_axes(row[3], "Once per revolution", "u [m]", "v [m/s]")
-    handles, labels = row[3].get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=2, frameon=False, markerscale=3
+        *row[3].get_legend_handles_labels(), loc="outside lower center", ncols=2, markerscale=3
     )
 
 

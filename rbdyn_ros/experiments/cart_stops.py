@@ -122,7 +122,7 @@ def draw(outcome: Outcome, figure) -> None:
     figures.slope_guide(ends, STEPS, 3.0 * of(errors, "split", "state_at_the_end")[0], 2)
     figures.slope_guide(ends, STEPS, 1.5 * of(errors, "time stepping", "state_at_the_end")[0], 1)
     position.set_ylim(-1.1 * END, 1.8 * END)  # with room for the legend
-    position.legend(frameon=False, fontsize=9, loc="upper right")
+    position.legend(loc="upper right")
     figures.label_axes(path, "The cart between the ends of its rails", "x [m]", "y [m]")
     figures.label_axes(position, "It turns around there (0.5 ms)", "time [s]", "x [m]")
     figures.label_axes(

@@ -8,6 +8,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import event_driven
 from rbdyn_ros.experiments.event_driven import Impact
+from rbdyn_ros.experiments.outcome import columns
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.world import NAMES
 from rbdyn_ros.simulation import loop
@@ -74,8 +75,13 @@ def against(
             impacts.append((method, h, {name: column[:first] for name, column in found.items()}))
             drawn[method] = run
         progress(0.3 + 0.35 * (k + 1))
-    names = ("method", "step", "instants", "velocities_after", "state_at_the_end")
-    return dict(zip(names, map(np.array, zip(*errors)))), _table(impacts), truth, exact, drawn
+    return (
+        columns("method step instants velocities_after state_at_the_end", errors),
+        _table(impacts),
+        truth,
+        exact,
+        drawn,
+    )
 
 
 def line(method: str) -> dict[str, Any]:
@@ -111,9 +117,4 @@ def _table(listed: list) -> dict:
         for method, h, columns in listed
         for k in range(len(columns["t"]))
     ]
-    return dict(
-        zip(
-            ("method", "step", "contact", "t", "P_n", "u_n_minus", "u_n_plus"),
-            map(np.array, zip(*rows)),
-        )
-    )
+    return columns("method step contact t P_n u_n_minus u_n_plus", rows)

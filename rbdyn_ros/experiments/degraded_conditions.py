@@ -140,4 +140,4 @@ def draw(outcome: Outcome, figure) -> None:
         upper.set_xlim(0.0, 3.5)
         upper.label_outer()
         lower.label_outer()
-    figure.axes[0].legend(frameon=False, fontsize=9)
+    figure.axes[0].legend()

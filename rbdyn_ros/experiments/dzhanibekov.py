@@ -5,7 +5,7 @@ import numpy as np
 from rbdyn_ros.experiments import closed_form, figures, free_top
 from rbdyn_ros.experiments.apparatus import dzhanibekov, notebook_scheme
 from rbdyn_ros.experiments.free_body import DZHANIBEKOV
-from rbdyn_ros.experiments.outcome import Animation, Outcome, below, between, slope
+from rbdyn_ros.experiments.outcome import Animation, Outcome, below, between, columns, slope
 from rbdyn_ros.geometry import quaternion
 from rbdyn_ros.mechanics.integrators.select import select
 
@@ -84,15 +84,9 @@ def _twenty_seconds(system, state, truth, progress) -> tuple:
             rows.append((method, h, free_top.worst_energy(run), tilt, angle, run.iterations))
         drawn[method] = run
         progress((i + 1) / len(METHODS))
-    names = (
-        "method",
-        "step",
-        "energy_error",
-        "momentum_tilt_deg",
-        "attitude_error_rad",
-        "iterations",
-    )
-    return dict(zip(names, map(np.array, zip(*rows)))), drawn
+    return columns(
+        "method step energy_error momentum_tilt_deg attitude_error_rad iterations", rows
+    ), drawn
 
 
 def _long_runs(system, state, steps: int, progress) -> dict:
@@ -115,8 +109,10 @@ def _long_runs(system, state, steps: int, progress) -> dict:
                 relative = np.abs(run.energy[1:] / run.energy[0] - 1.0)
                 envelopes[method] = relative.reshape(100, -1).max(axis=1)
         progress((i + 1) / len(METHODS))
-    names = ("method", "step", "energy_error", "momentum_error", "iterations")
-    return {"long": dict(zip(names, map(np.array, zip(*rows)))), "energy": envelopes}
+    return {
+        "long": columns("method step energy_error momentum_error iterations", rows),
+        "energy": envelopes,
+    }
 
 
 def _columns(name: str, values) -> dict:
@@ -224,11 +220,11 @@ def draw(outcome: Outcome, figure) -> None:
         flips.plot(
             t["flips"]["t"],
             t["flips"][f"exact_{i + 1}"],
-            color=figures.ColorS["truth"],
+            color=figures.COLORS["truth"],
             alpha=shade,
             label=f"ω{'₁₂₃'[i]}",
         )
-    flips.legend(loc="upper right", ncols=3, fontsize=8, frameon=False)
+    flips.legend(loc="upper right", ncols=3, fontsize=8)
     flips.set_ylim(top=9.5)
     figures.label_axes(
         flips, "It flips every 3.5 s (exact)", "time [s]", "angular velocity, body [rad/s]"
@@ -249,8 +245,7 @@ def draw(outcome: Outcome, figure) -> None:
         attitude, "Attitude error (20 ms)", "time [s]", "angle from the exact attitude [rad]"
     )
     figures.label_axes(energy, "Energy, many steps of 30 ms", "steps", "relative error")
-    handles, labels = energy.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9, frameon=False)
+    figure.legend(*energy.get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
 
 def animate(outcome: Outcome) -> Animation:
@@ -291,7 +286,7 @@ class _Scene:
         axes.set_axis_off()
         axes.set_title(
             figures.LABELS[{"exact": "truth"}.get(name, name)],
-            color=figures.ColorS[{"exact": "truth"}.get(name, name)],
+            color=figures.COLORS[{"exact": "truth"}.get(name, name)],
         )
         self.bars = [
             axes.plot([], [], [], color="#555555", linewidth=3, solid_capstyle="round")[0]

@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import contact_runs, event_driven, figures
 from rbdyn_ros.experiments.contact_runs import METHODS
-from rbdyn_ros.experiments.outcome import Outcome, below
+from rbdyn_ros.experiments.outcome import Outcome, below, columns
 from rbdyn_ros.experiments.pendulum_floor import height
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params, build, no_input, upright
 from rbdyn_ros.types import Contacts
@@ -43,18 +43,10 @@ def run(short: bool, progress) -> Outcome:
                 )
                 drawn[mu, method] = run
         progress((k + 1) / len(FRICTIONS))
-    names = (
-        "friction",
-        "method",
-        "step",
-        "landing_error",
-        "impulse_error",
-        "stop_error",
-        "last_gap",
-        "energy_gain",
-        "deepest",
+    table = columns(
+        "friction method step landing_error impulse_error stop_error last_gap energy_gain deepest",
+        rows,
     )
-    table = dict(zip(names, map(np.array, zip(*rows))))
     return Outcome({"landing": table, "motion": _motion(drawn)}, _claims(table))
 
 
@@ -172,7 +164,7 @@ def draw(outcome: Outcome, figure) -> None:
             figures.slope_guide(
                 axes, table["step"], 2.0 * table[column][table["method"] == method].max(), order
             )
-    speed.legend(frameon=False, fontsize=8, ncols=2)
+    speed.legend(fontsize=8, ncols=2)
     figures.label_axes(speed, "Friction stops the cart", "time [s]", "cart velocity [m/s]")
     figures.label_axes(
         way, "after a way that Coulomb's law gives", "time [s]", "cart position [m]"

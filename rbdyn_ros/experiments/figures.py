@@ -1,6 +1,6 @@
 """What all figures share: one color and one name for each method, and quiet axes."""
 
-ColorS = {
+COLORS = {
     "truth": "#222222",
     "tqdl": "#d1495b",
     "frozen": "#e08e79",
@@ -31,11 +31,12 @@ LABELS = {
     "se3 riqn": "SE(3) logarithm, RIQN",
 }
 GREY = "#8a8a8a"
+STYLE = {"legend.frameon": False, "legend.fontsize": 9.0}  # of matplotlib, in all figures
 
 
 def line_style(key: str) -> dict[str, str]:
     """Color and label of a method, as keywords of `plot`."""
-    return {"color": ColorS[key], "label": LABELS[key]}
+    return {"color": COLORS[key], "label": LABELS[key]}
 
 
 def label_axes(axes, title: str, x: str, y: str) -> None:

@@ -106,12 +106,12 @@ def draw(outcome: Outcome, figure) -> None:
             np.maximum(np.abs(columns[method] - columns["exact"])[1:], 1e-17),
             **figures.line_style(method),
         )
-    angle.legend(fontsize=9, frameon=False)
+    angle.legend()
     figures.label_axes(
         angle,
         "A rod turns in its plane: no precession, no nutation",
         "time [s]",
         "angle about y [deg]",
     )
-    error.legend(fontsize=9, frameon=False)
+    error.legend()
     figures.label_axes(error, "Error of the angle at 10 ms", "time [s]", "error [rad]")

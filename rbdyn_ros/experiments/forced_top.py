@@ -121,7 +121,7 @@ def draw(outcome: Outcome, figure) -> None:
         momentum["x"],
         momentum["y"],
         "--",
-        color=figures.ColorS["truth"],
+        color=figures.COLORS["truth"],
         label="direction of the momentum, exact",
     )
     path.plot(0.0, 0.0, "o", color=figures.GREY)
@@ -129,14 +129,14 @@ def draw(outcome: Outcome, figure) -> None:
         "start", (0.0, 0.0), xytext=(-8, 8), textcoords="offset points", fontsize=9, ha="right"
     )
     path.set_aspect("equal", adjustable="datalim")
-    path.legend(fontsize=8, frameon=False, loc="lower right")
+    path.legend(fontsize=8, loc="lower right")
     figures.label_axes(
         path,
         "The top's axis, from above: it precesses in nutation loops",
         "axis x [-]",
         "axis y [-]",
     )
-    wobble.plot(t["energy"]["t"], t["energy"]["wobble_deg"], color=figures.ColorS["moser_veselov"])
+    wobble.plot(t["energy"]["t"], t["energy"]["wobble_deg"], color=figures.COLORS["moser_veselov"])
     figures.label_axes(
         wobble, "The nutation fades as the momentum grows", "time [s]", "axis from momentum [deg]"
     )
@@ -146,7 +146,7 @@ def draw(outcome: Outcome, figure) -> None:
             np.maximum(t["momentum_error"][method][1:], 1e-17),
             **figures.line_style(method),
         )
-    error.legend(fontsize=8, frameon=False)
+    error.legend(fontsize=8)
     figures.label_axes(
         error, "The momentum is known: L₀ + τ t (1 ms)", "time [s]", "error [kg m²/s]"
     )

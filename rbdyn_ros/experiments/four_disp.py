@@ -3,7 +3,7 @@
 import numpy as np
 
 from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
-from rbdyn_ros.experiments.outcome import Animation, Outcome, above, below, between, slope
+from rbdyn_ros.experiments.outcome import Animation, Outcome, above, below, between, columns, slope
 from rbdyn_ros.experiments.pendulum_scene import PendulumScene
 from rbdyn_ros.mechanics.integrators import tqdl
 from rbdyn_ros.mechanics.integrators.select import select
@@ -60,8 +60,7 @@ def _scheme() -> dict:
                 np.degrees(angle),
                 np.abs(error - error[0]),
             )
-    names = ("scheme", "step", "gain_1s", "gain_10s", "over_the_top")
-    gain = dict(zip(names, map(np.array, zip(*rows))))
+    gain = columns("scheme step gain_1s gain_10s over_the_top", rows)
     return {"fall": {"t": record.t, **fall}, "energy": {"t": record.t, **energy}, "gain": gain}
 
 
@@ -152,8 +151,7 @@ def _lasting(duration: float, progress) -> dict:
                 record.quantities[1:, 0] - record.quantities[0, 0]
             )
         progress((i + 1) / len(LASTING))
-    names = ("method", "step", "energy", "trend", "Lz", "P", "p3", "iterations")
-    lasting = dict(zip(names, map(np.array, zip(*rows))))
+    lasting = columns("method step energy trend Lz P p3 iterations", rows)
     return {
         "lasting": lasting,
         "drift": {"t": np.arange(1, 101) * duration / 100.0, **drift},
@@ -296,25 +294,25 @@ def draw(outcome: Outcome, figure) -> None:
             t["fall"]["t"],
             t["fall"][key],
             dash,
-            color=figures.ColorS["tqdl"],
+            color=figures.COLORS["tqdl"],
             label=f"notebook, {label}",
         )
         energy.semilogy(
-            t["energy"]["t"][1:], t["energy"][key][1:], dash, color=figures.ColorS["tqdl"]
+            t["energy"]["t"][1:], t["energy"][key][1:], dash, color=figures.COLORS["tqdl"]
         )
     fall.plot(
         t["fall"]["t"],
         t["fall"]["coupled_0.01"],
-        color=figures.ColorS["coupled"],
+        color=figures.COLORS["coupled"],
         label="coupled RK4, 10 ms",
     )
     energy.semilogy(
         t["energy"]["t"][1:],
         np.maximum(t["energy"]["coupled_0.01"][1:], 1e-12),
-        color=figures.ColorS["coupled"],
+        color=figures.COLORS["coupled"],
     )
     fall.set(ylim=(-100, 1000), yticks=(0, 180, 360, 540, 720, 900))
-    fall.legend(fontsize=8, frameon=False, loc="upper right")
+    fall.legend(fontsize=8, loc="upper right")
     figures.label_axes(fall, "It goes over the top …", "time [s]", "angle from upright [deg]")
     figures.label_axes(energy, "… on energy from nowhere …", "time [s]", "energy error [J]")
     for name in COUPLINGS:
@@ -324,15 +322,15 @@ def draw(outcome: Outcome, figure) -> None:
     figures.label_axes(
         order, "… because it is of order 1", "step [s]", "angle error after 1 s [rad]"
     )
-    order.legend(fontsize=8, frameon=False, loc="center left")
+    order.legend(fontsize=8, loc="center left")
     _draw_models(t, force, chart, drift)
 
 
 def _draw_models(t: dict, force, chart, drift) -> None:
     f = t["force"]
-    force.axhline(1.0, color=figures.ColorS["tqdl"], label="frozen at m g (notebook)")
+    force.axhline(1.0, color=figures.COLORS["tqdl"], label="frozen at m g (notebook)")
     force.plot(
-        f["angle_deg"], f["exact"], color=figures.ColorS["truth"], label="massless cart, exact"
+        f["angle_deg"], f["exact"], color=figures.COLORS["truth"], label="massless cart, exact"
     )
     force.plot(
         f["angle_deg"][::40],
@@ -341,7 +339,7 @@ def _draw_models(t: dict, force, chart, drift) -> None:
         markersize=4,
         **figures.line_style("moser_veselov"),
     )
-    force.legend(fontsize=8, frameon=False)
+    force.legend(fontsize=8)
     force.set_xticks((0, 45, 90, 135, 180))
     figures.label_axes(
         force, "The model is wrong too", "angle from upright [deg]", "joint force / m g"
@@ -351,7 +349,7 @@ def _draw_models(t: dict, force, chart, drift) -> None:
     for pole in (-90, 90):
         chart.axhline(pole, color=figures.GREY, linewidth=0.8, linestyle=":")
     chart.set(ylim=(-95, 130), yticks=(-90, -45, 0, 45, 90))
-    chart.legend(fontsize=8, frameon=False, loc="upper right")
+    chart.legend(fontsize=8, loc="upper right")
     figures.label_axes(chart, "DELE runs into its chart's pole", "time [s]", "pitch [deg], 10 ms")
     for name in LASTING:
         for h, dash in ((0.01, "-"), (0.03, "--")):
@@ -361,14 +359,13 @@ def _draw_models(t: dict, force, chart, drift) -> None:
                 t["drift"]["t"],
                 t["drift"][f"{name}_{h:g}"],
                 dash,
-                color=figures.ColorS[name],
+                color=figures.COLORS[name],
                 linewidth=width,
                 **label,
             )
     drift.set_ylim(1e-6, 300.0)
     drift.legend(
         fontsize=8,
-        frameon=False,
         loc="upper left",
         title="10 ms solid, 30 ms dashed",
         title_fontsize=8,

@@ -3,8 +3,8 @@
 import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.outcome import Outcome, below
-from rbdyn_ros.experiments.sliding_block import ColorS, simulate
+from rbdyn_ros.experiments.outcome import Outcome, below, columns
+from rbdyn_ros.experiments.sliding_block import COLORS, simulate
 
 QUESTION = (
     "On a slope a block sticks, slides, or, pushed uphill, stops and comes back. Which of these "
@@ -44,8 +44,11 @@ def run(short: bool, progress) -> Outcome:
         progress(0.8 * (i + 1) / len(CASES))
     stick, _ = simulate(scenes.Block(0.3, np.radians(10.0)), 0.0, 1e-2, 2.0 if short else 10.0)
     progress(1.0)
-    names = ("slope_deg", "mu", "v0", "step", "way_error", "speed_error")
-    tables = {"cases": dict(zip(names, map(np.array, zip(*rows)))), **tracks, "stick": stick}
+    tables = {
+        "cases": columns("slope_deg mu v0 step way_error speed_error", rows),
+        **tracks,
+        "stick": stick,
+    }
     return Outcome(tables, _claims(tables, steps))
 
 
@@ -87,7 +90,7 @@ def draw(outcome: Outcome, figure) -> None:
     """Ways, errors."""
     ways, errors = figure.subplots(1, 2)
     cases = outcome.tables["cases"]
-    for i, ((degrees, mu, v0), name, color) in enumerate(zip(CASES, NAMES, (*ColorS, "#edae49"))):
+    for i, ((degrees, mu, v0), name, color) in enumerate(zip(CASES, NAMES, (*COLORS, "#edae49"))):
         track, params = outcome.tables[f"track_{i + 1}"], scenes.Block(mu, np.radians(degrees))
         ways.plot(
             track["t"],
@@ -111,7 +114,7 @@ def draw(outcome: Outcome, figure) -> None:
             color=color,
             label=name,
         )
-    ways.legend(frameon=False, fontsize=9)
-    errors.legend(frameon=False, fontsize=9, loc="center right")
+    ways.legend()
+    errors.legend(loc="center right")
     figures.label_axes(ways, "Downhill (grey: exact)", "time [s]", "way [m]")
     figures.label_axes(errors, "Error of the way after 1 s", "step [s]", "[m]")

@@ -153,5 +153,4 @@ def draw(outcome: Outcome, figure) -> None:
         figures.label_axes(
             opening, "", "time [s]", "opening of the joints [m, –]" if column == 0 else ""
         )
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9, frameon=False)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)

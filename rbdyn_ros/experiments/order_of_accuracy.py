@@ -8,7 +8,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from rbdyn_ros.experiments import apparatus, closed_form, figures, pendulum_run
-from rbdyn_ros.experiments.outcome import Outcome, between, slope
+from rbdyn_ros.experiments.outcome import Outcome, between, columns, slope
 from rbdyn_ros.mechanics.integrators import rk4, tqdl
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics.integrators.select import select
@@ -65,10 +65,8 @@ def run(short: bool, progress) -> Outcome:
         slopes.append((name, composition, integrator.order, observed_order(h, e)))
         progress((i + 1) / len(pairs))
     tables = {
-        "errors": dict(zip(("method", "composition", "step", "error"), map(np.array, zip(*rows)))),
-        "slopes": dict(
-            zip(("method", "composition", "order", "measured"), map(np.array, zip(*slopes)))
-        ),
+        "errors": columns("method composition step error", rows),
+        "slopes": columns("method composition order measured", slopes),
     }
     claims = (
         between(f"{n}, {c}" if c != "none" else n, m, o - 0.35, o + 1.3) for n, c, o, m in slopes
@@ -161,8 +159,6 @@ def draw(outcome: Outcome, figure) -> None:
                 )
         axes.axhspan(1e-16, FLOOR, color="#f0f0f0", zorder=0)
         axes.set_ylim(bottom=1e-15)
-        axes.legend(
-            fontsize=8, frameon=False, loc="lower right", title="measured order", title_fontsize=8
-        )
+        axes.legend(fontsize=8, loc="lower right", title="measured order", title_fontsize=8)
         title = "The methods alone" if composition == "none" else f"Composed: {composition}"
         figures.label_axes(axes, title, "step [s]", "error after 1.6 s [m, rad]")

@@ -1,9 +1,11 @@
 """What an experiment finds: tables, and claims that hold or do not."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from rbdyn_ros.types import Array
 
 
 class Claim(NamedTuple):
@@ -29,6 +31,11 @@ class Animation(NamedTuple):
     update: Callable  # frame number -> None
     frames: int
     rate: float  # [1/s]
+
+
+def columns(names: str, rows: Iterable[Sequence[Any]]) -> dict[str, Array]:
+    """Return a table by its columns' names, words of one string, from its rows."""
+    return dict(zip(names.split(), map(np.array, zip(*rows))))
 
 
 def below(text: str, value: float, bound: float, unit: str = "") -> Claim:

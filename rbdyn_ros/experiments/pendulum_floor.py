@@ -132,7 +132,7 @@ def draw(outcome: Outcome, figure) -> None:
     for axes, column in ((instants, "instants"), (ends, "state_at_the_end")):
         figures.slope_guide(axes, STEPS, 3.0 * of(errors, "split", column)[0], 2)
         figures.slope_guide(axes, STEPS, 1.5 * of(errors, "time stepping", column)[0], 1)
-    gap.legend(frameon=False, fontsize=9)
+    gap.legend()
     figures.label_axes(gap, "The tip bounces and rests", "time [s]", "gap [m]")
     figures.label_axes(energy, "Impacts and friction take energy", "time [s]", "energy [J]")
     figures.label_axes(

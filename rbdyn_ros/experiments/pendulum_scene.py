@@ -14,7 +14,7 @@ class PendulumScene:
     """One set of axes with a floor, a cart, a rod and the trace of its tip."""
 
     def __init__(self, axes, name: str):
-        color = figures.ColorS[name]
+        color = figures.COLORS[name]
         axes.set(xlim=(-2, 2), ylim=(-2, 2), zlim=(-2.4, 2.4), xticks=(), yticks=(), zticks=())
         axes.set_box_aspect((1, 1, 1.2), zoom=1.35)
         axes.set_axis_off()

@@ -81,7 +81,7 @@ def draw(outcome: Outcome, figure) -> None:
     axes = figure.subplot_mosaic([["pitch", "energy"], ["cone", "energy"]], width_ratios=(1, 1.2))
     pitch, cone, energy = axes["pitch"], axes["cone"], axes["energy"]
     for axes, name, color in ((pitch, "pitch", "moser_veselov"), (cone, "cone", "rattle_s2")):
-        axes.plot(p[name], p[f"{name}_rate"], color=figures.ColorS[color], linewidth=0.6)
+        axes.plot(p[name], p[f"{name}_rate"], color=figures.COLORS[color], linewidth=0.6)
         figures.label_axes(
             axes,
             f"Exact: {name} for {p['t'][-1]:g} s, one thin line",
@@ -91,9 +91,9 @@ def draw(outcome: Outcome, figure) -> None:
     colors = ("tqdl", "truth", "rattle_s2", "moser_veselov")
     for (label, values), color in zip(list(e.items())[1:], colors):
         energy.semilogy(
-            e["t"], np.maximum(values, 1e-17), color=figures.ColorS[color], label=label
+            e["t"], np.maximum(values, 1e-17), color=figures.COLORS[color], label=label
         )
-    energy.legend(fontsize=9, frameon=False, loc="center right", bbox_to_anchor=(1.0, 0.82))
+    energy.legend(loc="center right", bbox_to_anchor=(1.0, 0.82))
     figures.label_axes(
         energy,
         "What thickens is the solver's error",

@@ -5,7 +5,7 @@ its symmetry.
 import numpy as np
 
 from rbdyn_ros.experiments import apparatus, chart_motion, closed_form, figures, pendulum_run
-from rbdyn_ros.experiments.outcome import Outcome, below, between, slope
+from rbdyn_ros.experiments.outcome import Outcome, below, between, columns, slope
 from rbdyn_ros.mechanics.integrators.select import select
 
 QUESTION = (
@@ -57,8 +57,10 @@ def _chart(system, start) -> dict:
         planes[f"{1e3 * h:g} ms"] = np.pad(
             azimuth[:8], (0, max(0, 8 - len(azimuth))), constant_values=np.nan
         )
-    names = ("step", "end", "plane_after_one_pass_deg", "energy_error", "Lz")
-    return {"ends": dict(zip(names, map(np.array, zip(*ends)))), "planes": planes}
+    return {
+        "ends": columns("step end plane_after_one_pass_deg energy_error Lz", ends),
+        "planes": planes,
+    }
 
 
 def swing_planes(record) -> np.ndarray:
@@ -164,19 +166,19 @@ def draw(outcome: Outcome, figure) -> None:
             **figures.line_style(name),
         )
     above.set_aspect("equal", adjustable="datalim")
-    above.legend(fontsize=8, frameon=False, loc="upper left")
+    above.legend(fontsize=8, loc="upper left")
     figures.label_axes(above, "From above, 10 ms: the swing plane must not turn", "x [m]", "y [m]")
     for h, shade in zip(STEPS, (1.0, 0.75, 0.5, 0.3)):
         label = f"{1e3 * h:g} ms"
         style = {
             "markersize": 4,
-            "color": figures.ColorS["euler_lagrange"],
+            "color": figures.COLORS["euler_lagrange"],
             "alpha": shade,
             "label": f"DELE, {label}",
         }
         planes.plot(t["planes"]["pass"], t["planes"][label], "o-", **style)
     planes.axhline(26.3024863453, **figures.line_style("truth"), linewidth=1.0)
-    planes.legend(fontsize=8, frameon=False, ncols=2)
+    planes.legend(fontsize=8, ncols=2)
     figures.label_axes(
         planes,
         "It turns at each upright pass, by O(h²) …",
@@ -206,11 +208,11 @@ def _draw_ends(t: dict, ends, long) -> None:
         long.semilogy(
             time,
             pendulum_run.largest_so_far(t[table][column]),
-            color=figures.ColorS[color],
+            color=figures.COLORS[color],
             label=label,
         )
     long.set_ylim(1e-15, 1e3)
-    long.legend(fontsize=8, frameon=False, ncols=2, loc="upper center")
+    long.legend(fontsize=8, ncols=2, loc="upper center")
     figures.label_axes(
         long, "Without a chart: RATTLE at 10 ms", "time [s]", "largest error so far"
     )

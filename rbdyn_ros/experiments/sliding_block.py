@@ -4,7 +4,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
 from rbdyn_ros.experiments.nonsmooth_runs import march_model
-from rbdyn_ros.experiments.outcome import Outcome, below
+from rbdyn_ros.experiments.outcome import Outcome, below, columns
 from rbdyn_ros.mechanics import model
 from rbdyn_ros.types import Array
 
@@ -15,7 +15,7 @@ QUESTION = (
 )
 CASES = ((2.0, 0.3), (1.0, 0.1), (3.0, 0.6), (0.5, 0.05))  # v0 [m/s], mu
 STEPS = (2e-2, 1.6e-2, 1.3e-2, 1e-2, 8e-3, 6e-3, 5e-3, 2e-3)  # [s]
-ColorS = ("#1f6fb4", "#2a9d6f", "#d1495b", "#7a5195")
+COLORS = ("#1f6fb4", "#2a9d6f", "#d1495b", "#7a5195")
 
 
 def run(short: bool, progress) -> Outcome:
@@ -40,8 +40,11 @@ def run(short: bool, progress) -> Outcome:
         progress(0.8 * (i + 1) / len(CASES))
     rest, _ = simulate(scenes.Block(0.3), 0.2, 1e-2, 2.0 if short else 10.0)
     progress(1.0)
-    names = ("v0", "mu", "step", "distance_error", "end_speed", "tilt")
-    tables = {"distance": dict(zip(names, map(np.array, zip(*rows)))), **tracks, "rest": rest}
+    tables = {
+        "distance": columns("v0 mu step distance_error end_speed tilt", rows),
+        **tracks,
+        "rest": rest,
+    }
     return Outcome(tables, _claims(tables))
 
 
@@ -83,7 +86,7 @@ def draw(outcome: Outcome, figure) -> None:
     """Speeds, errors."""
     speeds, errors = figure.subplots(1, 2)
     d = outcome.tables["distance"]
-    for i, ((v0, mu), color) in enumerate(zip(CASES, ColorS)):
+    for i, ((v0, mu), color) in enumerate(zip(CASES, COLORS)):
         track = outcome.tables[f"track_{i + 1}"]
         name = f"v₀ = {v0:g} m/s, μ = {mu:g}"
         stop = v0 / (mu * 9.81)
@@ -107,8 +110,8 @@ def draw(outcome: Outcome, figure) -> None:
             linewidth=0.8,
             label="what stopping inside a step costs: h² μ g / 8" if i == 0 else "",
         )
-    speeds.legend(frameon=False, fontsize=9)
-    errors.legend(frameon=False, fontsize=9, loc="lower right")
+    speeds.legend()
+    errors.legend(loc="lower right")
     figures.label_axes(speeds, "Dry friction stops it (grey: exact)", "time [s]", "speed [m/s]")
     figures.label_axes(
         errors, "Error of the stop distance, by where in its step it stops", "step [s]", "[m]"

@@ -217,7 +217,7 @@ def draw(outcome: Outcome, figure) -> None:
     above.plot(
         tracks["exact_axis_x"],
         tracks["exact_axis_y"],
-        color=figures.ColorS["truth"],
+        color=figures.COLORS["truth"],
         linewidth=2.2,
         label="reduced equations",
     )
@@ -232,7 +232,7 @@ def draw(outcome: Outcome, figure) -> None:
         )
     above.set(xlim=(-0.48, 1.12), ylim=(-0.48, 0.48))  # with room for the legend
     above.set_aspect("equal")
-    above.legend(frameon=False, fontsize=9, loc="center right")
+    above.legend(loc="center right")
     figures.label_axes(
         above, "The top's axis from above, 2 s at 1 ms", "x of the axis [–]", "y of the axis [–]"
     )
@@ -247,7 +247,7 @@ def draw(outcome: Outcome, figure) -> None:
         )
         position.loglog(h, errors[f"{name}_position"], "o-", color=color)
         axis.loglog(h, errors[f"{name}_axis"], "o-", color=color)
-    in_time.legend(frameon=False, fontsize=9, loc="lower right", ncols=2)
+    in_time.legend(loc="lower right", ncols=2)
     figures.label_axes(in_time, "Error of the axis at 1 ms", "time [s]", "|error| [–]")
     figures.slope_guide(position, h, 0.4 * errors["4/3 J3_position"][np.argmax(h)], 2)
     figures.slope_guide(axis, h, 0.4 * errors["4/3 J3_axis"][np.argmax(h)], 2)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.experiments import figures, scenes
-from rbdyn_ros.experiments.outcome import Outcome, above, below
+from rbdyn_ros.experiments.outcome import Outcome, above, below, columns
 from rbdyn_ros.experiments.scenes import Scene
 from rbdyn_ros.mechanics import accelerations, projection
 from rbdyn_ros.mechanics import model as models
@@ -86,7 +86,7 @@ MARGIN = 0.02  # on each side of what statics allows
 TOP = 20.0  # [kg]
 STANDING = ("tower", "top-heavy", "overhang", "pyramid")
 FALLING = ("overhang too far", "pyramid too smooth")
-ColorS = {
+COLORS = {
     "tower": "#1f6fb4",
     "top-heavy": "#7a5195",
     "overhang": "#2a9d6f",
@@ -155,8 +155,7 @@ def _rest(runs: dict) -> dict:
         creep = np.ptp(run.q[end, :, :3], axis=0).max()
         wrong = np.abs(run.force[end] - expected[name]).max() / expected[name][0]
         rows.append((name, run.speed[end].max(), creep, max(0.0, -run.gap.min()), wrong))
-    names = ("stack", "speed", "creep", "overlap", "force_error")
-    return dict(zip(names, map(np.array, zip(*rows))))
+    return columns("stack speed creep overlap force_error", rows)
 
 
 def _solve(runs: dict, most: int) -> dict:
@@ -179,8 +178,7 @@ def _solve(runs: dict, most: int) -> dict:
                         time.perf_counter() - start,
                     )
                 )
-    names = ("stack", "solver", "solved", "residual", "iterations", "seconds")
-    return dict(zip(names, map(np.array, zip(*rows))))
+    return columns("stack solver solved residual iterations seconds", rows)
 
 
 def _claims(tables: dict) -> tuple:
@@ -235,21 +233,21 @@ def draw(outcome: Outcome, figure) -> None:
         seen = table["t"] <= 0.4
         sunk = 1e3 * (table["z_3"] - table["z_3"][0])
         pyramid.plot(
-            table["t"][seen], sunk[seen], color=ColorS[name], label=name[8:] or "rough enough"
+            table["t"][seen], sunk[seen], color=COLORS[name], label=name[8:] or "rough enough"
         )
-    pyramid.legend(frameon=False, fontsize=9, loc="lower left")
+    pyramid.legend(loc="lower left")
     figures.label_axes(
         pyramid,
         f"Ball on three, μ = {LIMIT:.3f} ± 2 %",
         "time [s]",
         "height of the upper ball [mm]",
     )
-    for name, color in ColorS.items():
+    for name, color in COLORS.items():
         table = tables[name.replace(" ", "_")]
         speed.semilogy(
             table["t"], np.maximum(table["speed"], 1e-18), color=color, linewidth=1.1, label=name
         )
-    speed.legend(frameon=False, fontsize=8)
+    speed.legend(fontsize=8)
     figures.label_axes(speed, "What stands is at rest", "time [s]", "largest speed [m/s]")
     _draw_forces(share, tables)
     _draw_solvers(solvers, tables["solvers"])
@@ -259,14 +257,14 @@ def _draw_overhang(axes, tables: dict) -> None:
     from matplotlib.patches import Rectangle
     from matplotlib.transforms import Affine2D
 
-    for name, face in (("overhang", ColorS["overhang"]), ("overhang too far", "none")):
+    for name, face in (("overhang", COLORS["overhang"]), ("overhang too far", "none")):
         table = tables[name.replace(" ", "_")]
         for i in range(4):
             x, z, pitch = (table[f"{key}_{i}"][-1] for key in ("x", "z", "pitch"))
             where = Affine2D().rotate(-pitch).translate(x, z) + axes.transData
             look = {
                 "facecolor": face,
-                "edgecolor": "white" if face != "none" else ColorS[name],
+                "edgecolor": "white" if face != "none" else COLORS[name],
                 "linewidth": 1.4,
             }
             axes.add_patch(
@@ -277,7 +275,7 @@ def _draw_overhang(axes, tables: dict) -> None:
                     **look,
                 )
             )
-    axes.plot([-0.75, 0.0, 0.0], [0.0, 0.0, -0.15], color=figures.ColorS["truth"], linewidth=2.0)
+    axes.plot([-0.75, 0.0, 0.0], [0.0, 0.0, -0.15], color=figures.COLORS["truth"], linewidth=2.0)
     axes.set(xlim=(-0.75, 0.9), ylim=(-0.15, 1.0))
     axes.set_aspect("equal")
     axes.set_axisbelow(True)
@@ -298,7 +296,7 @@ def _draw_landing(axes, table: dict) -> None:
         axes.axhline(
             weights()["top-heavy"][index], color=figures.GREY, linewidth=0.6, linestyle=":"
         )
-    axes.legend(frameon=False, fontsize=9)
+    axes.legend()
     figures.label_axes(
         axes, "Five boxes land, one of 20 kg", "time [s]", "normal force, weight [N]"
     )
@@ -309,21 +307,21 @@ def _draw_forces(axes, tables: dict) -> None:
     axes.bar(
         places,
         np.maximum(rest["force_error"], 1e-17),
-        color=[ColorS[name] for name in STANDING],
+        color=[COLORS[name] for name in STANDING],
         width=0.6,
     )
     axes.plot(
         places,
         np.maximum(rest["overlap"], 1e-17),
         "v",
-        color=figures.ColorS["truth"],
+        color=figures.COLORS["truth"],
         label="deepest overlap [m]",
     )
     axes.set_yscale("log")
     axes.set_axisbelow(True)
     axes.set_xticks(places, STANDING)
     axes.set_ylim(1e-17, 1e-3)
-    axes.legend(frameon=False, fontsize=9)
+    axes.legend()
     figures.label_axes(axes, "Forces are the weights", "", "relative error")
 
 
@@ -333,7 +331,7 @@ def _draw_solvers(axes, table: dict) -> None:
             mine = (table["stack"] == stack) & (table["solver"] == method)
             times, at = 1e3 * table["seconds"][mine], i + 0.24 * k - 0.12
             look = {
-                "color": ColorS[stack],
+                "color": COLORS[stack],
                 "markersize": 5,
                 "alpha": 0.6,
                 "label": stack if i == 0 else "",
@@ -343,7 +341,7 @@ def _draw_solvers(axes, table: dict) -> None:
                 "textcoords": "offset points",
                 "ha": "center",
                 "fontsize": 8,
-                "color": ColorS[stack],
+                "color": COLORS[stack],
             }
             axes.annotate(
                 f"{table['solved'][mine].sum()}/{mine.sum()}",
@@ -353,5 +351,5 @@ def _draw_solvers(axes, table: dict) -> None:
             )
     axes.set_xticks(range(len(SOLVERS)), [name[5:] for name in SOLVERS])
     axes.margins(x=0.1, y=0.15)
-    axes.legend(frameon=False, fontsize=9, loc="upper left")
+    axes.legend(loc="upper left")
     figures.label_axes(axes, "Solvers: time, and solved of all", "", "time [ms]")

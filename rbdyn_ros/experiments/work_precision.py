@@ -9,7 +9,7 @@ import numpy as np
 
 from rbdyn_ros.experiments import apparatus, figures, pendulum_run
 from rbdyn_ros.experiments.order_of_accuracy import reference_solution
-from rbdyn_ros.experiments.outcome import Outcome, above, below
+from rbdyn_ros.experiments.outcome import Outcome, above, below, columns
 from rbdyn_ros.mechanics.integrators.composition import COMPOSITIONS
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
@@ -50,7 +50,7 @@ def run(short: bool, progress) -> Outcome:
             for h in (STEPS[:-1] if short else STEPS)
         ]
         progress((i + 1) / len(pairs))
-    table = dict(zip(Cost._fields, map(np.array, zip(*costs))))
+    table = columns(" ".join(Cost._fields), costs)
     return Outcome({"costs": table, "frontier": _frontier(table)}, _claims(table))
 
 
@@ -88,7 +88,7 @@ def _frontier(table: dict) -> dict:
         for method in METHODS:
             for composition in COMPOSITIONS:
                 rows.append((goal, method, composition, _least(table, method, composition, goal)))
-    return dict(zip(("tip_error", "method", "composition", "stages"), map(np.array, zip(*rows))))
+    return columns("tip_error method composition stages", rows)
 
 
 def _least(table: dict, method: str, composition: str, goal: float) -> float:
@@ -144,7 +144,7 @@ def draw(outcome: Outcome, figure) -> None:
         for composition, dash in DASHES.items():
             rows = (table["method"] == method) & (table["composition"] == composition)
             style = {
-                "color": figures.ColorS[method],
+                "color": figures.COLORS[method],
                 "linestyle": dash,
                 "marker": "o",
                 "markersize": 3.5,
@@ -170,5 +170,4 @@ def draw(outcome: Outcome, figure) -> None:
             linestyle=dash,
             label="alone" if composition == "none" else composition,
         )
-    handles, labels = by_stages.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=9, frameon=False)
+    figure.legend(*by_stages.get_legend_handles_labels(), loc="outside lower center", ncols=5)

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from rbdyn_ros.experiments.outcome import Outcome, above, below, between, slope, stands, verdict
+from rbdyn_ros.experiments.outcome import (
+    Outcome,
+    above,
+    below,
+    between,
+    columns,
+    slope,
+    stands,
+    verdict,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,3 +34,10 @@ def test_nothing_can_be_claimed_of_nan(claim):
 def test_the_slope_is_the_exponent():
     h = np.array([0.1, 0.05, 0.025])
     assert slope(h, 7.0 * h**3) == pytest.approx(3.0)
+
+
+def test_rows_become_columns_by_the_words_of_one_string():
+    table = columns("method step", [("rk4", 0.1), ("tqdl", 0.2)])
+    assert list(table) == ["method", "step"]
+    assert table["method"].tolist() == ["rk4", "tqdl"]
+    assert table["step"].dtype == float and table["step"].tolist() == [0.1, 0.2]
