@@ -7,9 +7,16 @@
 static const float K[4] = GAINS;
 static const float LARGEST = 1e6f; /* of a number in a state; with more, or with what is no number, single precision overflows */
 
+/* Without hypotf, which guards against what LARGEST has excluded: that is three quarters of the law's time. Below 1e-19
+ * the squares vanish; so does the tilt. */
+static float norm2(const float u[2])
+{
+    return sqrtf(u[0] * u[0] + u[1] * u[1]);
+}
+
 static void cut(float u[2], float limit) /* the norm, so that no direction is stronger than another */
 {
-    float norm = hypotf(u[0], u[1]);
+    float norm = norm2(u);
     if (norm > limit) {
         u[0] *= limit / norm;
         u[1] *= limit / norm;
@@ -21,7 +28,7 @@ static void tilt(const float q[4], const float w[3], float th[2], float rate[2])
 {
     float a = q[0], x = q[1], y = q[2], z = q[3];
     float k[3] = {2 * (x * z + a * y), 2 * (y * z - a * x), 1 - 2 * (x * x + y * y)};
-    float n = hypotf(k[0], k[1]);
+    float n = norm2(k);
     float angle = atan2f(n, k[2]);
     for (int i = 0; i < 2; i++)
         th[i] = n > 0 ? angle * (k[i] / n) : 0; /* exactly hanging, every direction is as good: none is taken */

@@ -21,6 +21,7 @@ FIRMWARE = Path(__file__).parents[2] / "examples" / "firmware"
 MACHINES = {"m4f": "mps2-an386", "m7": "mps2-an500"}  # core -> QEMU's board with it
 EMULATOR, COMPILER = "qemu-system-arm", "arm-none-eabi-gcc"
 PACKAGES = "qemu-system-arm gcc-arm-none-eabi libnewlib-arm-none-eabi make"
+CONNECT_PERIOD = 1.1  # [s] QEMU looks each second whether its pseudo-terminal is open
 START_TIMEOUT = 30.0  # [s] of a loaded machine, for QEMU to start
 
 
@@ -66,7 +67,7 @@ class EmulatedBoard:
         self.port = folder / "board"  # a link to the pseudo-terminal, of each power cycle anew
         self._command = [
             *(EMULATOR, "-M", MACHINES[core], "-kernel", str(image), "-display", "none"),
-            *("-serial", "pty", "-monitor", "none"),
+            *("-serial", "pty", "-monitor", "none", "-S"),
         ]
         self._log, self._kept = folder / "qemu.log", -1
         self._process: subprocess.Popen[bytes] | None = None
@@ -81,7 +82,11 @@ class EmulatedBoard:
         self.switch_off()
 
     def switch_on(self) -> None:
-        """Start the board, from its reset. CannotEmulate."""
+        """Start the board, from its reset. CannotEmulate.
+
+        It begins when QEMU reads its pseudo-terminal: what is sent before waits there, and would
+        be old.
+        """
         ours, its = socket.socketpair()
         with its, open(self._log, "wb") as log:
             qmp = ("-chardev", f"socket,fd={its.fileno()},id=qmp", "-mon", "qmp,mode=control")
@@ -99,6 +104,8 @@ class EmulatedBoard:
         self.ask("qmp_capabilities")
         uart = next(each for each in self.ask("query-chardev") if each["label"] == "serial0")
         self._keep(uart["filename"].removeprefix("pty:"))
+        time.sleep(CONNECT_PERIOD)
+        self.resume()
 
     def switch_off(self) -> None:
         """Cut the power: nothing more comes from the board, in the middle of a byte."""
@@ -159,9 +166,7 @@ class EmulatedBoard:
         return CannotEmulate(f"{sentence}{': ' + said[-1] if said else ''}")
 
     def _keep(self, terminal: str) -> None:
-        """Link `port` to the pseudo-terminal, and keep that open: QEMU looks only once a second
-        whether somebody has come, and drops what the board sends until then.
-        """
+        """Link `port` to the pseudo-terminal, and keep that open, so that QEMU goes on reading."""
         self._kept = os.open(terminal, os.O_RDWR | os.O_NOCTTY)
         tty.setraw(self._kept)
         draft = self.port.with_name(f"{self.port.name}.{time.monotonic_ns()}")

@@ -22,6 +22,7 @@ pytest.importorskip(
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
 from rbdyn_ros.__main__ import main  # noqa: E402
+from rbdyn_ros.wire.emulated_board import missing_tools  # noqa: E402
 
 from ..wire.clients import program  # noqa: E402
 
@@ -101,6 +102,30 @@ def test_the_c_client_balances_over_udp_and_over_a_pty(started, tmp_path):
             and heard["malformed"] <= 2
             and heard["lost"] < 0.01 * heard["accepted"]
         )
+
+
+def test_an_emulated_board_balances(started, tmp_path):
+    """The firmware on QEMU's Cortex-M4F, with the simulator and the bridge as they are."""
+    if sentence := missing_tools():
+        pytest.skip(sentence)
+    file = tmp_path / "trial.json"
+    options = ["--emulate", "--lockstep", "--duration", "2.2", "--json", str(file)]
+    trial = started(
+        [sys.executable, "-m", "rbdyn_ros", "hil", *options], env={**os.environ, **alone()}
+    )
+    said = trial.communicate(timeout=TIMEOUT)[0]
+    assert trial.returncode == 0, said
+    print(said)
+    figures = json.loads(file.read_text())
+    assert figures["stood"] and figures["lost"] == figures["outages"] == 0
+    assert 900 < figures["forces"] < figures["accepted"]
+
+
+def test_without_an_emulator_one_sentence_names_what_to_install(monkeypatch, capsys):
+    monkeypatch.setenv("PATH", "")
+    assert main(["hil", "--emulate"]) == 3
+    said = capsys.readouterr().err
+    assert "sudo apt-get install" in said and said.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from rbdyn_ros.cli.gains import design
+from rbdyn_ros.control.laws import lqr
+from rbdyn_ros.mechanics.pendulum import spherical_pendulum
+from rbdyn_ros.parameters import plant_params
+from rbdyn_ros.parameters.yaml_file import offline_values
+
 FOLDER = Path(__file__).parents[2] / "examples" / "hil_client"
+FILES = [str(FOLDER.parents[1] / "config" / name) for name in ("pendulum.yaml", "lqr.yaml")]
 STRICT = (
     "-std=c99",
     "-Wall",
@@ -59,6 +66,12 @@ def build(target: Path, *options: str, sources: tuple = PORTABLE) -> Path:
 def program(folder: Path, *options: str) -> Path:
     """The C client."""
     return build(folder / "hil_client", *options, sources=("main_posix.c", *PORTABLE))
+
+
+def regulator():
+    """The package's regulator with the gains that the clients have."""
+    options, _ = design("lqr", FILES)
+    return lqr.design(spherical_pendulum, plant_params(offline_values(FILES[:1])), options)
 
 
 def python_client():

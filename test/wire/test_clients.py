@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
 
 from rbdyn_ros.cli.gains import design  # noqa: E402
-from rbdyn_ros.control.laws import lqr  # noqa: E402
 from rbdyn_ros.mechanics.pendulum import reduced_pendulum, spherical_pendulum  # noqa: E402
 from rbdyn_ros.parameters import plant_params  # noqa: E402
 from rbdyn_ros.parameters.yaml_file import offline_values  # noqa: E402
@@ -28,6 +27,7 @@ from rbdyn_ros.wire.link import (
 )
 
 from .clients import (  # noqa: E402
+    FILES,
     FOLDER,
     RESULTS,
     LinkEnd,
@@ -35,11 +35,9 @@ from .clients import (  # noqa: E402
     WireFrame,
     library,
     python_client,
+    regulator,
 )
 from .frames import UPRIGHT, frames  # noqa: E402
-
-CONFIG = FOLDER.parents[1] / "config"
-FILES = [str(CONFIG / "pendulum.yaml"), str(CONFIG / "lqr.yaml")]
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +159,8 @@ def test_all_regulators_push_alike(c, python, law, numbers):
     """Near hanging they differ: there the direction of the tilt hangs on the last bit."""
     force = (ctypes.c_float * 2)()
     c.lqr_force((ctypes.c_float * 11)(*numbers), force)
-    regulator, saved = law
-    expected = regulator.command(
+    ours, saved = law
+    expected = ours.command(
         0.0, State(0.0, np.array(numbers[:6]), np.array(numbers[6:])), np.zeros(2)
     )
     assert tuple(force) == pytest.approx(tuple(expected), abs=2e-2)
@@ -185,9 +183,7 @@ def test_the_regulator_in_c_never_gives_more_than_its_limit(c, numbers):
 @pytest.fixture(scope="module")
 def law():
     """The package's regulator for config/pendulum.yaml, and the Python client's gains."""
-    options, _ = design("lqr", FILES)
-    regulator = lqr.design(spherical_pendulum, plant_params(offline_values(FILES[:1])), options)
-    return regulator, json.loads((FOLDER / "gains.json").read_text())
+    return regulator(), json.loads((FOLDER / "gains.json").read_text())
 
 
 def test_the_plant_in_c_is_the_reduced_pendulum(c):

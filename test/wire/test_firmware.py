@@ -6,13 +6,33 @@ Everything that is measured is printed (pytest -rP).
 import re
 import shutil
 import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from rbdyn_ros.wire.emulated_board import CannotEmulate, build, missing_tools
+pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
+
+from rbdyn_ros.types import State  # noqa: E402
+from rbdyn_ros.wire.emulated_board import (  # noqa: E402
+    EMULATOR,
+    MACHINES,
+    CannotEmulate,
+    build,
+    missing_tools,
+)
+
+from .clients import regulator  # noqa: E402
 
 CORES, ROLES = ("m4f", "m7", "m3", "m0plus"), ("controller", "plant", "patient")
+HERE = Path(__file__).parent / "firmware"
 IMAGE_LIMIT = 5000  # bytes of the controller, code and constants and the first values of variables
+LIMITS = {"law_balanced": 400, "law_any": 400, "send": 1450, "receive": 8100}  # instructions
+SHIFT = 6  # of -icount: an instruction takes 2^6 ns
+STATES, COUNT = 0x21000000, 10_000  # where forces.c reads its states, and how many
+DEADLINE = 120.0  # [s] of a loaded machine
 # What a controller must not pull in: a heap, printing, arithmetic in double precision.
 UNWANTED = re.compile(
     r"_?((m|c|re)alloc|free)(_r)?|_sbrk(_r)?|.*printf.*|.*dtoa.*"
@@ -66,6 +86,63 @@ def test_unwanted_symbols_are_recognized():
     assert all(UNWANTED.fullmatch(name) for name in (*names, "__muldf3", "__aeabi_d2f"))
     wanted = ("__aeabi_fmul", "__aeabi_uldivmod", "lqr_force", "__aeabi_f2uiz", "feed")
     assert not any(UNWANTED.fullmatch(name) for name in wanted)
+
+
+def written(image: Path, *options: str, ended: Callable[[bytes], bool]) -> bytes:
+    """What a board with this image has sent over its UART when `ended` says that it is all."""
+    file = image.with_suffix(".out")
+    command = [EMULATOR, "-M", MACHINES["m4f"], "-kernel", str(image), "-display", "none"]
+    words = ["-monitor", "none", "-serial", f"file:{file}", *options]
+    process, end = subprocess.Popen([*command, *words]), time.monotonic() + DEADLINE
+    try:
+        while not (file.exists() and ended(file.read_bytes())):
+            assert time.monotonic() < end and process.poll() is None, "waited in vain"
+            time.sleep(0.02)
+    finally:
+        process.kill()
+        process.wait()
+    return file.read_bytes()
+
+
+def test_the_law_the_sender_and_the_receiver_take_few_instructions(tmp_path):
+    image = build(tmp_path, MAIN=HERE / "measure.c", NAME="measure", DEFINES=f"-I{HERE}")
+    options = ("-icount", f"shift={SHIFT},sleep=off")
+    lines = (
+        written(image, *options, ended=lambda data: data.endswith(b"end\n")).decode().split("\n")
+    )
+    rows = {
+        words[0]: [int(word) for word in words[1:]] for words in map(str.split, lines) if words
+    }
+    assert rows["heard"] == [1000]
+    for name, limit in LIMITS.items():
+        mean, most = (ns / 2**SHIFT for ns in rows[name])
+        print(f"{name}: {mean:.0f} instructions, at most {most:.0f} of {limit}")
+        assert 0 < mean <= most <= limit
+
+
+def test_its_force_is_that_of_the_law_in_python(tmp_path):
+    """In 10 000 states: any attitude but hanging, where the direction hangs on the last bit."""
+    random = np.random.default_rng(1)
+    q = random.normal(size=(4 * COUNT, 4))
+    q /= np.linalg.norm(q, axis=1)[:, None]
+    q = q[1.0 - 2.0 * (q[:, 1] ** 2 + q[:, 2] ** 2) > -0.999][:COUNT]
+    q[::2, 1:] *= 0.01  # half of them nearly upright
+    q /= np.linalg.norm(q, axis=1)[:, None]
+    place, rates = random.uniform(-3, 3, (COUNT, 2)), random.uniform(-5, 5, (COUNT, 5))
+    place[::2], rates[::2] = 0.1 * place[::2], 0.02 * rates[::2]
+    states = np.ascontiguousarray(np.hstack((place, q, rates)), "<f4")
+    (tmp_path / "states").write_bytes(states.tobytes())
+    words = f"-I{HERE} -DCOUNT={COUNT}"
+    image = build(tmp_path, MAIN=HERE / "forces.c", NAME="forces", DEFINES=words)
+    loader = f"loader,file={tmp_path / 'states'},addr={STATES:#x},force-raw=on"
+    sent = written(image, "-device", loader, ended=lambda data: len(data) >= 8 * COUNT)
+    forces, law, zero = np.frombuffer(sent, "<f4").reshape(COUNT, 2), regulator(), np.zeros(2)
+    wide = states.astype(float)
+    expected = np.array([law.command(0.0, State(0.0, x[:6], x[6:]), zero) for x in wide])
+    worst = np.abs(forces - expected).max()
+    inside = (np.hypot(*expected.T) < 19.9).mean()
+    print(f"{COUNT} states, {inside:.0%} below the limit: forces agree to {worst:.2g} N")
+    assert worst < 0.02 and inside > 0.2
 
 
 def test_a_core_that_is_not_known_is_one_sentence(tmp_path):
