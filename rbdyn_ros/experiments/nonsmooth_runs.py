@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics import moreau_jean as of_models
 from rbdyn_ros.mechanics.network import moreau_jean, moreau_jean_linear, second_order
-from rbdyn_ros.mechanics.network.arguments import vector
 from rbdyn_ros.mechanics.network.second_order import Network
+from rbdyn_ros.numerics.arguments import vector
 from rbdyn_ros.types import Array
 
 EXACT, COARSE, FINE, EVENTS = "#222222", "#d1495b", "#1f6fb4", "#2a9d6f"

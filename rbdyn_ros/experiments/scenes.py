@@ -28,7 +28,7 @@ from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.pairs import Pairs
 from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
-from rbdyn_ros.mechanics.network.arguments import number
+from rbdyn_ros.numerics.arguments import number
 from rbdyn_ros.types import Array
 
 GRAVITY = 9.81  # [m/s^2]

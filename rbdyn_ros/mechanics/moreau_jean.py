@@ -24,9 +24,9 @@ from rbdyn_ros.mechanics.arena import get, get4, get9, put, put9
 from rbdyn_ros.mechanics.contact import coupled, friction, impact
 from rbdyn_ros.mechanics.contact.pairs import aim, any_gap, push
 from rbdyn_ros.mechanics.contact.pairs import velocity as pair_velocity
-from rbdyn_ros.mechanics.network.arguments import number
 from rbdyn_ros.mechanics.network.moreau_jean import TOUCHING, Options
 from rbdyn_ros.mechanics.packing import bound
+from rbdyn_ros.numerics.arguments import number
 from rbdyn_ros.types import Array
 
 TURNS = 30  # iterations of Newton's method for the turn of a body

@@ -18,6 +18,7 @@ from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.description import jacobian, joints, multipliers, rigid_bodies
 from rbdyn_ros.mechanics.description import springs as of_springs
 from rbdyn_ros.mechanics.description.springs import add_forces
+from rbdyn_ros.numerics.arguments import count, number, positive
 from rbdyn_ros.types import Array
 
 CHUNK = 2000  # steps between two questions whether to go on
@@ -85,8 +86,8 @@ def run(
     Reactions are the means since the row before, impacts included; zero in the first. Redundant
     joints share their load. ValueError for a step or counts that are none.
     """
-    require_step(h)
-    _require_counts(rows, steps_per_row)
+    positive(h, "the step", " s")
+    count(rows, "rows", 1), count(steps_per_row, "steps_per_row", 1)
     of_contacts = len(model.names.contacts)
     since, done_by_drives, touched = [models.places(model)], [0.0], []
 
@@ -151,10 +152,9 @@ def multiplier_run(
     world] and a torque [N m, body] for each body. `work` is what the load has done, less what
     dampers have taken. Reactions are those at the row; redundant rows share their load.
     """
-    require_step(h)
-    _require_counts(rows, steps_per_row)
-    if not 0.0 <= alpha < np.inf:
-        raise ValueError(f"alpha is {alpha}; it must be finite and >= 0 (0: no stabilization)")
+    positive(h, "the step", " s")
+    count(rows, "rows", 1), count(steps_per_row, "steps_per_row", 1)
+    number(alpha, "alpha", 0.0)
     colliding.require_none(model, "a run by multipliers")
     if len(model.pairs.kind):
         raise ValueError(
@@ -233,18 +233,6 @@ def multiplier_advance(bodies, rows, forces, alpha, h, n, q, v, reaction):
         v += h / 6.0 * dv
         normalize(q)
     return n, rank, worst, work
-
-
-def require_step(h: float) -> None:
-    """ValueError for a step that is none."""
-    if not (np.isfinite(h) and h > 0.0):
-        raise ValueError(f"the step is {h} s; it must be finite and > 0")
-
-
-def _require_counts(rows: int, steps_per_row: int) -> None:
-    for name, count in (("rows", rows), ("steps_per_row", steps_per_row)):
-        if count != int(count) or count < 1:
-            raise ValueError(f"{name} is {count}; it must be a whole number >= 1")
 
 
 def _run(model, interval, rows, steps_per_row, advance, loads, q, v) -> Record:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.mechanics.description import rigid_bodies
+from rbdyn_ros.numerics.arguments import positive
 from rbdyn_ros.types import Array
 
 THIN = 0.01  # [m] radius of a rod whose radius is not given
@@ -38,14 +39,14 @@ def sphere(
     radius: float, mass: float | None = None, density: float | None = None, **start
 ) -> Body:
     """A solid sphere of a radius [m]."""
-    r = _length("the radius of a sphere", radius)
+    r = positive(radius, "the radius of a sphere", " m")
     m = _mass("a sphere", 4.0 / 3.0 * np.pi * r * r * r, mass, density)
     return Body(m, (0.4 * m * r * r,) * 3, **start)
 
 
 def box(edges, mass: float | None = None, density: float | None = None, **start) -> Body:
     """A solid box of edges (3,) [m]."""
-    a, b, c = (_length("an edge of a box", edge) for edge in edges)
+    a, b, c = (positive(edge, "an edge of a box", " m") for edge in edges)
     m = _mass("a box", a * b * c, mass, density)
     return Body(
         m,
@@ -58,7 +59,10 @@ def cylinder(
     radius: float, length: float, mass: float | None = None, density: float | None = None, **start
 ) -> Body:
     """A solid cylinder along its axis 3 [m]."""
-    r, l = _length("the radius of a cylinder", radius), _length("the length of a cylinder", length)
+    r, l = (
+        positive(radius, "the radius of a cylinder", " m"),
+        positive(length, "the length of a cylinder", " m"),
+    )
     m = _mass("a cylinder", np.pi * r * r * l, mass, density)
     across = m / 12.0 * (3.0 * r * r + l * l)
     return Body(m, (across, across, 0.5 * m * r * r), **start)
@@ -70,7 +74,10 @@ def capsule(
     """A solid cylinder along its axis 3 with a half sphere at each end; the length [m] is that of
     the cylinder.
     """
-    r, l = _length("the radius of a capsule", radius), _length("the length of a capsule", length)
+    r, l = (
+        positive(radius, "the radius of a capsule", " m"),
+        positive(length, "the length of a capsule", " m"),
+    )
     tube, ball = np.pi * r * r * l, 4.0 / 3.0 * np.pi * r * r * r
     m = _mass("a capsule", tube + ball, mass, density)
     m_tube, m_ball = m * tube / (tube + ball), m * ball / (tube + ball)
@@ -110,18 +117,9 @@ def corners(half) -> Array:
     return signs * np.asarray(half, dtype=float)
 
 
-def _length(name: str, value: float) -> float:
-    if not (np.isfinite(value) and value > 0.0):
-        raise ValueError(f"{name} is {value} m; it must be finite and > 0")
-    return float(value)
-
-
 def _mass(name: str, volume: float, mass: float | None, density: float | None) -> float:
     if (mass is None) == (density is None):
         raise ValueError(
             f"the mass of {name} is {mass} kg and its density {density} kg/m^3; give one of both"
         )
-    value = volume * density if mass is None else mass
-    if not (np.isfinite(value) and value > 0.0):
-        raise ValueError(f"the mass of {name} is {value} kg; it must be finite and > 0")
-    return float(value)
+    return positive(volume * density if mass is None else mass, f"the mass of {name}", " kg")

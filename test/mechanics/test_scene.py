@@ -159,7 +159,10 @@ def test_what_cannot_be_is_named(wrong, sentence):
 @pytest.mark.parametrize(
     "contact, sentence",
     [
-        (Contact(("tip", "floor"), -0.1), "contact c: friction is -0.1; it must be >= 0"),
+        (
+            Contact(("tip", "floor"), -0.1),
+            "contact c: friction is -0.1; it must be finite and >= 0",
+        ),
         (Contact(("tip", "floor"), 0.1, 1.1), "restitution is 1.1; it must be from 0 to 1"),
         (Contact(("tip", "end")), "both geoms belong to rod"),
         (Contact(("tip", "deep")), r"contact c overlaps by 1 m at the start"),

@@ -70,7 +70,7 @@ def test_wrong_friction_laws_have_an_error():
             np.eye(3),
             np.zeros(4),
             0.5,
-            r"q has shape \(4,\); it must be \(3,\) to match the matrix",
+            r"q has shape \(4,\); it must be \(3,\)",
         ),
         (np.eye(6), np.zeros(6), [0.5], r"mu has shape \(1,\); it must be \(2,\)"),
         (

@@ -59,7 +59,7 @@ def test_lagrangian_linear_is_the_nonlinear_one():
         ((np.zeros(1), np.zeros(1)), (np.zeros(1),), 1e-2, "q has 2 parts"),
         ((np.array([np.nan]),), (np.zeros(1),), 1e-2, "q of system 0 is"),
         ((np.zeros(1),), (np.zeros(1),), -1e-2, "h is -0.01"),
-        ((np.zeros(1),), (np.zeros(1),), np.inf, "h is inf; it must be > 0 and finite"),
+        ((np.zeros(1),), (np.zeros(1),), np.inf, "h is inf; it must be finite and > 0"),
     ],
 )
 def test_a_state_that_is_none_is_refused(q, v, h, words):
@@ -73,7 +73,7 @@ def test_a_state_that_is_none_is_refused(q, v, h, words):
     [
         (lambda: laws.newton_impact(1.2), "restitution is 1.2"),
         (lambda: laws.friction_3d(-0.1), "friction is -0.1"),
-        (lambda: laws.friction_3d(np.inf), "friction is inf; it must be >= 0 and finite"),
+        (lambda: laws.friction_3d(np.inf), "friction is inf; it must be finite and >= 0"),
         (lambda: laws.newton_impact("half"), "restitution is 'half'; it must be a number"),
         (lambda: second_order.linear([[1.0, 0.0], [0.0, 0.0]]), "M is not positive definite"),
         (lambda: second_order.linear(1.0, [[1.0, 2.0]]), r"C has shape \(1, 2\)"),

@@ -16,6 +16,7 @@ import numpy as np
 from rbdyn_ros.geometry import arguments, quaternion
 from rbdyn_ros.mechanics.description import cylinders, features, pairs
 from rbdyn_ros.mechanics.description.rows import WORLD
+from rbdyn_ros.numerics.arguments import count, number, positive
 
 # of its radius: how far inside of its rim four points of a cylinder's end carry it when it stands
 INSIDE = 1e-3
@@ -37,13 +38,15 @@ class Geom(NamedTuple):
 def box(size, body: int = WORLD, position=_ORIGIN, orientation=_UPRIGHT) -> Geom:
     """A box of edges (3,) [m]."""
     edges = arguments.array(size, "the size of a box", 3)
-    half = tuple(0.5 * _length("an edge of a box", edge) for edge in edges)
+    half = tuple(0.5 * positive(edge, "an edge of a box", " m") for edge in edges)
     return _geom("box", half, 0.0, body, position, orientation)
 
 
 def sphere(radius: float, body: int = WORLD, position=_ORIGIN) -> Geom:
     """A sphere of a radius [m]."""
-    return _geom("sphere", _ORIGIN, _length("the radius of a sphere", radius), body, position)
+    return _geom(
+        "sphere", _ORIGIN, positive(radius, "the radius of a sphere", " m"), body, position
+    )
 
 
 def point(body: int = WORLD, position=_ORIGIN) -> Geom:
@@ -55,8 +58,8 @@ def capsule(
     radius: float, length: float, body: int = WORLD, position=_ORIGIN, orientation=_UPRIGHT
 ) -> Geom:
     """All that is nearer than the radius to a segment of a length along its axis 3 [m]."""
-    half = 0.0, 0.0, 0.5 * _length("the length of a capsule", length)
-    rho = _length("the radius of a capsule", radius)
+    half = 0.0, 0.0, 0.5 * positive(length, "the length of a capsule", " m")
+    rho = positive(radius, "the radius of a capsule", " m")
     return _geom("capsule", half, rho, body, position, orientation)
 
 
@@ -64,16 +67,15 @@ def cylinder(
     radius: float, length: float, body: int = WORLD, position=_ORIGIN, orientation=_UPRIGHT
 ) -> Geom:
     """A cylinder of a radius and a length along its axis 3 [m]."""
-    r = _length("the radius of a cylinder", radius)
-    half = r, r, 0.5 * _length("the length of a cylinder", length)
+    r = positive(radius, "the radius of a cylinder", " m")
+    half = r, r, 0.5 * positive(length, "the length of a cylinder", " m")
     return _geom("cylinder", half, 0.0, body, position, orientation)
 
 
 def plane(normal=(0.0, 0.0, 1.0), offset: float = 0.0, body: int = WORLD) -> Geom:
     """The half space normal . x <= offset [m], without an end."""
     n = arguments.unit(normal, "the normal of a plane", 3, "divide it by its length")
-    if not np.isfinite(offset):
-        raise ValueError(f"the offset of a plane is {offset} m; it must be finite")
+    number(offset, "the offset of a plane", unit=" m")
     at = tuple(map(float, offset * n))
     return Geom("plane", _ORIGIN, 0.0, _body(body), at, tuple(map(float, n)))
 
@@ -107,23 +109,19 @@ def colliders(
     mu = _of_each("friction", friction, np.inf, len(geoms))
     e = _of_each("restitution", restitution, 1.0, len(geoms))
     contacts = 16 * len(geoms) if contacts is None else contacts
-    if contacts != int(contacts) or contacts < 1 and geoms:
-        raise ValueError(f"contacts is {contacts}; it must be a whole number >= 1")
-    return Colliders(geoms, mu, e, int(contacts))
+    return Colliders(geoms, mu, e, count(contacts, "contacts", 1 if geoms else 0))
 
 
-def _of_each(name: str, values, most: float, count: int) -> tuple[float, ...]:
+def _of_each(name: str, values, most: float, shapes: int) -> tuple[float, ...]:
     """One number of a law for each collider."""
     found = np.array(values, dtype=float)
-    if found.shape not in ((), (count,)):
+    if found.shape not in ((), (shapes,)):
         raise ValueError(
-            f"the {name} of the colliders has {found.size} numbers; give 1 or {count}"
+            f"the {name} of the colliders has {found.size} numbers; give 1 or {shapes}"
         )
     for value in found.ravel():
-        if not (np.isfinite(value) and 0.0 <= value <= most):
-            rule = "finite and >= 0" if most == np.inf else "from 0 to 1"
-            raise ValueError(f"the {name} of the colliders is {value}; it must be {rule}")
-    return tuple(map(float, np.broadcast_to(found, count)))
+        number(value, f"the {name} of the colliders", 0.0, most)
+    return tuple(map(float, np.broadcast_to(found, shapes)))
 
 
 def pairs_between(a: Geom, b: Geom, mu: float = 0.0, e: float = 0.0) -> list[tuple[Any, ...]]:
@@ -266,9 +264,3 @@ def _body(body) -> int:
         rule = f"it must be a body's number or {WORLD} (the world)"
         raise ValueError(f"the body of a shape is {body}; {rule}")
     return int(body)
-
-
-def _length(name: str, value: float) -> float:
-    if not (np.isfinite(value) and value > 0.0):
-        raise ValueError(f"{name} is {value} m; it must be finite and > 0")
-    return float(value)

@@ -19,6 +19,7 @@ from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.description import cylinders, features
 from rbdyn_ros.mechanics.description import quaternion_body as body
 from rbdyn_ros.mechanics.description.rows import WORLD, place, vector
+from rbdyn_ros.numerics.arguments import number
 from rbdyn_ros.types import Array
 
 FACE, BALLS = range(2)
@@ -66,9 +67,7 @@ def touch(pairs, i, q):
         gap = vec.dot(N, vec.sub(center, B[0])) - pairs.size[i]
     else:
         d = vec.sub(center, vec.add(B[0], body.turned(B[1], n)))
-        length = vec.norm(d)
-        N = vec.scale(1.0 / length, d) if length > 0.0 else (0.0, 0.0, 1.0)
-        gap = length - pairs.size[i]
+        N, gap = vec.unit(d, (0.0, 0.0, 1.0)), vec.norm(d) - pairs.size[i]
     return _touch(gap, N, vec.axpy(-pairs.radius[i], N, center), A, B)
 
 
@@ -106,7 +105,7 @@ def ball(
 ) -> tuple[Any, ...]:
     """A ball [m] at p of a on the plane of b through s with the outward normal n."""
     n = arguments.unit(n, "n", 3, "divide it by its length")
-    radius = _within(radius, "the radius of a ball", 0.0, np.inf, " m")
+    radius = number(radius, "the radius of a ball", 0.0, unit=" m")
     return (FACE, a, b, p, n, n @ arguments.array(s, "s", 3) + radius, radius, mu, e)
 
 
@@ -122,7 +121,7 @@ def balls(
 ) -> tuple[Any, ...]:
     """Balls [m] at p of a and s of b."""
     radius_a, radius_b = (
-        _within(r, "the radius of a ball", 0.0, np.inf, " m") for r in (radius_a, radius_b)
+        number(r, "the radius of a ball", 0.0, unit=" m") for r in (radius_a, radius_b)
     )
     return (BALLS, a, b, p, s, radius_a + radius_b, radius_a, mu, e)
 
@@ -145,8 +144,8 @@ def build(bodies: int, *candidates) -> Pairs:
                 f"contact {i} is between bodies {a} and {b}; take two of 0 to {bodies - 1}, or "
                 f"{WORLD} (the world) second"
             )
-        _within(mu, f"the friction of contact {i}", 0.0, np.inf)
-        _within(e, f"the restitution of contact {i}", 0.0, 1.0)
+        number(mu, f"the friction of contact {i}", 0.0)
+        number(e, f"the restitution of contact {i}", 0.0, 1.0)
     columns = list(zip(*(candidate[:9] for candidate in candidates))) if candidates else [()] * 9
     numbers = (np.array(c, dtype=np.int64) for c in columns[:3])
     vectors = (np.array(c, dtype=float).reshape(-1, 3) for c in columns[3:5])
@@ -167,15 +166,15 @@ def reach(pairs: Pairs, bodies: int) -> Array:
 
 def _shapes(candidates) -> tuple:
     """(shapes, geoms) of the candidates; each shape has one row."""
-    number: dict = {}
+    rows: dict[Any, int] = {}
     of = [
-        [number.setdefault(geom, len(number)) for geom in rest[:2]] + [rest[2]]
+        [rows.setdefault(geom, len(rows)) for geom in rest[:2]] + [rest[2]]
         if rest
         else [-1, -1, -1]
         for _, _, _, _, _, _, _, _, _, *rest in candidates
     ]
-    geoms = np.zeros((len(number), features.GEOM))
-    for geom, row in zip(number, geoms):
+    geoms = np.zeros((len(rows), features.GEOM))
+    for geom, row in zip(rows, geoms):
         row[features.PLACE : features.PLACE + 3] = geom.position
         row[features.HALF : features.HALF + 3], row[features.RHO] = geom.half, geom.radius
         if len(geom.orientation) == 4:  # the normal of a plane is with its candidates
@@ -183,14 +182,3 @@ def _shapes(candidates) -> tuple:
                 np.array(geom.orientation)
             ).ravel()
     return np.array(of, dtype=np.int64).reshape(-1, 3), geoms
-
-
-def _within(value, name: str, low: float, high: float, unit: str = "") -> float:
-    if not (low <= value <= high and np.isfinite(value)):
-        limit = (
-            f"from {low:g} to {high:g}{unit}"
-            if np.isfinite(high)
-            else f"finite and >= {low:g}{unit}"
-        )
-        raise ValueError(f"{name} is {value}{unit}; it must be {limit}")
-    return float(value)

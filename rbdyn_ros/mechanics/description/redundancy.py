@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.mechanics.description import jacobian, multipliers
-from rbdyn_ros.mechanics.description.joints import Constraints, select_rows
+from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.rigid_bodies import Bodies
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.newton_euler import floating_base
@@ -86,11 +86,6 @@ def independent(constraints: Constraints, q: Array, held: Array | None = None) -
         kept = _basis(jacobian.jacobian(constraints.rows, at) * free, kept)
     dropped = tuple(name for i, name in enumerate(constraints.names) if i not in kept)
     return Redundancy(tuple(sorted(kept)), dropped)
-
-
-def independent_rows(constraints: Constraints, q: Array) -> Constraints:
-    """Only the independent rows."""
-    return select_rows(constraints, independent(constraints, q).kept)
 
 
 def share(

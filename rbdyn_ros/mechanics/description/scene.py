@@ -32,6 +32,7 @@ from rbdyn_ros.mechanics.description import scene_names as names_of
 from rbdyn_ros.mechanics.description.joints import Constraints
 from rbdyn_ros.mechanics.description.rows import WORLD
 from rbdyn_ros.mechanics.description.scene_names import GROUND
+from rbdyn_ros.numerics.arguments import number
 from rbdyn_ros.types import Array
 
 _NOTHING, _ORIGIN = MappingProxyType({}), (0.0, 0.0, 0.0)
@@ -353,9 +354,7 @@ def _candidates(name: str, contact: Contact, geoms: Mapping, numbers: dict) -> l
         raise ValueError(f"{called}: both geoms belong to {first.body}; take two bodies")
     law = {"mu": contact.friction, "e": contact.restitution}
     for word, value, most in (("friction", law["mu"], np.inf), ("restitution", law["e"], 1.0)):
-        if not (np.isfinite(value) and 0.0 <= value <= most):
-            rule = ">= 0" if most == np.inf else "from 0 to 1"
-            raise ValueError(f"{called}: {word} is {value}; it must be {rule}")
+        number(value, f"{called}: {word}", 0.0, most)
     try:
         return touching.pairs_between(_shape(first, a), _shape(second, b), **law)
     except ValueError as error:

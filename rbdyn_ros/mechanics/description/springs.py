@@ -14,6 +14,7 @@ import numpy as np
 from rbdyn_ros.geometry import arguments, quaternion, unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, kernel
 from rbdyn_ros.mechanics.description.rows import WORLD
+from rbdyn_ros.numerics.arguments import number
 from rbdyn_ros.types import Array
 
 LINEAR, TORSION = range(2)
@@ -73,9 +74,7 @@ def build(bodies: int, *springs) -> Springs:
             ("damping", damping, 0.0),
             ("length" if kind == LINEAR else "angle", rest, low),
         ):
-            if not (np.isfinite(value) and value >= least):
-                limit = "finite and >= 0" if least == 0.0 else "finite"
-                raise ValueError(f"the {word} of spring {i} is {value}; it must be {limit}")
+            number(value, f"the {word} of spring {i}", least)
     columns = list(zip(*springs)) if springs else [()] * 9
     kind, a, b = (np.array(x, dtype=np.int64) for x in columns[:3])
     on_a, on_b = (np.array(x, dtype=float).reshape(-1, 3) for x in columns[3:5])

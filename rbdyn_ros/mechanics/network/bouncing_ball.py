@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.mechanics.network import laws, second_order
-from rbdyn_ros.mechanics.network.arguments import number
 from rbdyn_ros.mechanics.network.second_order import Network, network
+from rbdyn_ros.numerics.arguments import number
 from rbdyn_ros.types import Array
 
 

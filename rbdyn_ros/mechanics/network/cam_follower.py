@@ -27,8 +27,8 @@ import numpy as np
 
 from rbdyn_ros.kernel import kernel
 from rbdyn_ros.mechanics.network import laws, second_order
-from rbdyn_ros.mechanics.network.arguments import number
 from rbdyn_ros.mechanics.network.second_order import Network, network
+from rbdyn_ros.numerics.arguments import number
 from rbdyn_ros.types import Array
 
 _BASE, _LIFT = 0.4, 0.3  # radius of the base circle, zero of c [m]

@@ -26,12 +26,12 @@ from scipy.integrate import solve_ivp
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics import model as models
 from rbdyn_ros.mechanics.network import one_step, phases, second_order
-from rbdyn_ros.mechanics.network.arguments import count, number
 from rbdyn_ros.mechanics.network.dynamics import IntegrationStopped, OfModel, OfNetwork
 from rbdyn_ros.mechanics.network.laws import Equality
 from rbdyn_ros.mechanics.network.phases import System
 from rbdyn_ros.mechanics.network.second_order import Network
 from rbdyn_ros.mechanics.solvers.solution import explain
+from rbdyn_ros.numerics.arguments import count, number
 from rbdyn_ros.types import Array
 
 # [m] a gap below is zero: above the roots' round-off, below the last bounces that are flown

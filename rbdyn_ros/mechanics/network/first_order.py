@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.mechanics.network import laws
-from rbdyn_ros.mechanics.network.arguments import matrix
 from rbdyn_ros.mechanics.network.laws import Law
 from rbdyn_ros.mechanics.network.second_order import differentiate
+from rbdyn_ros.numerics.arguments import matrix
 from rbdyn_ros.types import Array
 
 Row = Callable[[float, Array, Array], Array]  # of (t, x, lambda)

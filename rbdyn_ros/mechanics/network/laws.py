@@ -12,7 +12,7 @@ rows normal, tangent (, tangent).
 
 from typing import NamedTuple, TypeVar
 
-from rbdyn_ros.mechanics.network.arguments import number
+from rbdyn_ros.numerics.arguments import number
 
 
 class Equality(NamedTuple):

@@ -26,10 +26,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.mechanics.network import one_step, second_order
-from rbdyn_ros.mechanics.network.arguments import count, number
 from rbdyn_ros.mechanics.network.laws import Equality
 from rbdyn_ros.mechanics.network.second_order import Network, joined
 from rbdyn_ros.mechanics.solvers.solution import Solution, explain
+from rbdyn_ros.numerics.arguments import count, number
 from rbdyn_ros.types import Array
 
 TOUCHING = (

@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.network.arguments import matrix, number, vector
 from rbdyn_ros.mechanics.network.moreau_jean import TOUCHING
 from rbdyn_ros.mechanics.network.second_order import solve_mass
 from rbdyn_ros.mechanics.solvers import lcp, lcp_lemke
 from rbdyn_ros.mechanics.solvers.solution import Options as SolverOptions
+from rbdyn_ros.numerics.arguments import matrix, number, vector
 from rbdyn_ros.types import Array
 
 

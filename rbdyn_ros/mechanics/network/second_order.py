@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.mechanics.network import laws
-from rbdyn_ros.mechanics.network.arguments import matrix
 from rbdyn_ros.mechanics.network.laws import Equality, Law
+from rbdyn_ros.numerics.arguments import matrix
 from rbdyn_ros.types import Array
 
 OVERLAP = 1e-9  # [m] what a contact may overlap, or a joint be open, where a run begins

@@ -29,10 +29,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.mechanics.network import one_step
-from rbdyn_ros.mechanics.network.arguments import count, number, vector
 from rbdyn_ros.mechanics.network.first_order import FirstOrder, reach
 from rbdyn_ros.mechanics.network.second_order import Singular, solve_mass
 from rbdyn_ros.mechanics.solvers.solution import explain
+from rbdyn_ros.numerics.arguments import count, number, vector
 from rbdyn_ros.types import Array
 
 

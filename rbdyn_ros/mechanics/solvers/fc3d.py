@@ -17,9 +17,8 @@ import numpy as np
 
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.kernel import inlined, kernel
-from rbdyn_ros.mechanics.solvers import arguments
 from rbdyn_ros.mechanics.solvers.solution import SINGULAR, STALLED, judged
-from rbdyn_ros.numerics import linear
+from rbdyn_ros.numerics import arguments, linear
 from rbdyn_ros.types import Array
 
 CONSERVED = 1e-12  # of the energies that an impact exchanges: what round-off may gain

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.solvers import arguments
 from rbdyn_ros.mechanics.solvers.solution import judged
-from rbdyn_ros.numerics import linear
+from rbdyn_ros.numerics import arguments, linear
 from rbdyn_ros.types import Array
 
 

@@ -6,8 +6,9 @@ w = M z + q,   w_i = 0, z_i free for i < equations,   0 <= z_i _|_ w_i >= 0  for
 from typing import NamedTuple
 
 from rbdyn_ros.kernel import kernel
-from rbdyn_ros.mechanics.solvers import arguments, lcp
+from rbdyn_ros.mechanics.solvers import lcp
 from rbdyn_ros.mechanics.solvers.solution import judged
+from rbdyn_ros.numerics import arguments
 from rbdyn_ros.types import Array
 
 
@@ -24,12 +25,8 @@ def problem(M, q, equations: int) -> Problem:
     fit.
     """
     M = arguments.square(M, "M")
-    if equations != int(equations) or not 0 <= equations <= len(M):
-        raise ValueError(
-            f"equations is {equations}; it must be a whole number from 0 to {len(M)}, the rows of "
-            "M"
-        )
-    return Problem(M, arguments.vector(q, "q", len(M)), int(equations))
+    equations = arguments.count(equations, "equations", 0, len(M))
+    return Problem(M, arguments.vector(q, "q", len(M)), equations)
 
 
 @kernel

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.mechanics.solvers import arguments
 from rbdyn_ros.mechanics.solvers.solution import Options, Solution
+from rbdyn_ros.numerics import arguments
 
 
 class Solver(NamedTuple):
@@ -43,15 +43,11 @@ def select(name: str, tolerance: float | None = None, max_iterations: int | None
     defaults = method.DEFAULTS
     epsilon: float = defaults.tolerance if tolerance is None else float(tolerance)
     most: int = defaults.max_iterations if max_iterations is None else max_iterations
-    if not 0.0 < epsilon <= 1e-3:
-        raise ValueError(f"the solver's tolerance is {epsilon}; it must be > 0 and at most 1e-3")
-    if most != int(most) or not 1 <= most <= 10**9:
-        raise ValueError(
-            f"the solver's max_iterations is {most}; it must be a whole number, 1 to 1e9"
-        )
+    arguments.number(epsilon, "the solver's tolerance", 0.0, 1e-3, open_low=True)
+    most = arguments.count(most, "the solver's max_iterations", 1, 1e9)
     problem = import_module(f"rbdyn_ros.mechanics.solvers.{name.split('_')[0]}")
     check = getattr(method, "check", _applies_everywhere)
-    return Solver(name, problem, method.solve, Options(epsilon, int(most)), check)
+    return Solver(name, problem, method.solve, Options(epsilon, most), check)
 
 
 def solve(solver: Solver, problem, guess=None) -> Solution:
