@@ -20,7 +20,7 @@ OBSTACLE = (
             ("kind", np.int64),  # of `mechanics.pendulum.obstacles`
             ("center", np.float64, (3,)),  # or a point of the wall [m, world], at the start
             ("axes", np.float64, (3, 3)),  # rows: its axes [world]; row 0 is the normal of a wall
-            ("size", np.float64, (3,)),  # half edges; radius and half length; radius [m]
+            ("size", np.float64, (3,)),  # half edges; radius, radius, half length; three radii [m]
             ("velocity", np.float64, (3,)),  # [m/s, world]
             ("friction", np.float64),  # mu
             ("restitution", np.float64),  # e_n

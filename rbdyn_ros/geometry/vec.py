@@ -61,6 +61,13 @@ def norm(a):
 
 
 @inlined
+def unit(a, instead):
+    """a / |a|; `instead` where a is zero."""
+    length = norm(a)
+    return scale(1.0 / length, a) if length > 0.0 else instead
+
+
+@inlined
 def size(a):
     """|a1| + |a2| + |a3|: a norm without a root that a nan cannot pass."""
     return abs(a[0]) + abs(a[1]) + abs(a[2])

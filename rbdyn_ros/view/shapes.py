@@ -84,7 +84,7 @@ def _obstacle(row: Array, elapsed: float) -> Solid:
     turn = conversion.convert(np.ascontiguousarray(row["axes"].T), "matrix", "quaternion")
     attitude = tuple(map(float, turn))
     if kind in (obstacles.CYLINDER, obstacles.CYLINDER_TIP):
-        return Solid(name, "cylinder", place, attitude, (size[0], 2.0 * size[1], 0.0))
+        return Solid(name, "cylinder", place, attitude, (size[0], 2.0 * size[2], 0.0))
     return Solid(name, "box", place, attitude, tuple(2.0 * half for half in size))
 
 

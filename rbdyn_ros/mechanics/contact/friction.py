@@ -23,7 +23,7 @@ from rbdyn_ros.mechanics.contact.lagrangian import (
     unlawful,
 )
 from rbdyn_ros.mechanics.contact.pairs import STILL, accelerate, aim, hold, push, velocity
-from rbdyn_ros.mechanics.solvers.fc3d import projected
+from rbdyn_ros.mechanics.solvers.fc3d import natural
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import NONE, contact
 from rbdyn_ros.mechanics.velocity import respond
 
@@ -224,11 +224,8 @@ def solve_again(m, tolerance, h):
     arena.counters(m)[c.SWEEPS] += 1
     is_taken, size = found.kind != NONE, W[0][0] * vec.size(found.r)
     if is_taken:
-        u = vec.add(u, velocity(m, k))
-        slip = pairs[k, c.MU] * sqrt(u[1] * u[1] + u[2] * u[2])
-        x = vec.axpy(-1.0 / W[0][0], (u[0] + slip, u[1], u[2]), found.r)
-        rest = W[0][0] * vec.size(vec.sub(projected(x, pairs[k, c.MU]), found.r))
-        is_taken = rest <= tolerance + ROUND_OFF * size
+        rest = natural(found.r, vec.add(u, velocity(m, k)), pairs[k, c.MU], W[0][0])
+        is_taken = vec.size(rest) <= tolerance + ROUND_OFF * size
     if not is_taken:
         return FAILED
     arena.counters(m)[c.RESPONDED] = 1

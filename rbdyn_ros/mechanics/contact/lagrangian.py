@@ -17,7 +17,7 @@ from rbdyn_ros.mechanics import arena, joints, skyline, smooth
 from rbdyn_ros.mechanics import columns as c
 from rbdyn_ros.mechanics.arena import get, get9, put, put9
 from rbdyn_ros.mechanics.contact.pairs import velocity
-from rbdyn_ros.mechanics.solvers.fc3d import projected, projection_gradient
+from rbdyn_ros.mechanics.solvers.fc3d import natural, projected, projection_gradient
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK, TAKE_OFF
 from rbdyn_ros.mechanics.turn import product
 
@@ -46,9 +46,7 @@ def unlawful(m):
     for at in range(arena.counters(m)[c.ACTIVE]):
         k = active[at]
         W, u, r, mu = pairs[k, c.W_OWN], get(pairs, k, c.U), get(pairs, k, c.LA), pairs[k, c.MU]
-        slip = mu * sqrt(u[1] * u[1] + u[2] * u[2])
-        x = vec.axpy(-1.0 / W, (u[0] + slip, u[1], u[2]), r)
-        moved += W * vec.size(vec.sub(projected(x, mu), r))
+        moved += vec.size(natural(r, u, mu, W))
         size += W * vec.size(r)
     return moved, size
 

@@ -53,10 +53,9 @@ def balls(m, i, j, x, R, limit, is_end):
     rows = arena.colliders(m)
     d = vec.sub(get(rows, i, c.CENTER), get(rows, j, c.CENTER))
     rho = rows[i, c.ROUND] + rows[j, c.ROUND]
-    length = vec.norm(d)
-    if length - rho >= limit:
+    if vec.norm(d) - rho >= limit:
         return 0
-    n = vec.scale(1.0 / length, d) if length > 0.0 else (0.0, 0.0, 1.0)
+    n = vec.unit(d, (0.0, 0.0, 1.0))
     on_b = vec.axpy(rows[j, c.ROUND], n, get(rows, j, c.CENTER))
     k = slots.offer(m, i, j, 0, get(rows, i, c.CENTER), n, on_b, rows[i, c.ROUND], x, R, is_end)
     integers = arena.pair_integers(m)

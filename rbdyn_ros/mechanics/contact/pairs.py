@@ -47,9 +47,7 @@ def gap(m, k, x, R):
             center,
         )
     d = vec.sub(center, locate(bodies, b, n, x, R))
-    length = vec.norm(d)
-    normal = vec.scale(1.0 / length, d) if length > 0.0 else (0.0, 0.0, 1.0)
-    return length - pairs[k, c.SIZE], normal, center
+    return vec.norm(d) - pairs[k, c.SIZE], vec.unit(d, (0.0, 0.0, 1.0)), center
 
 
 @part

@@ -207,7 +207,7 @@ def rim_and_line(geoms, i, j, feature, x, axes, y, others, out):
         t = min(max(-vec.dot(w, z) * up / (up * up), -half), half)
     if apart and branch:  # there is one nearest point
         return vec.axpy(r, axes[0], c), m, axes[2], 0.0, OUTSIDE
-    e = unit(vec.axpy(t, flat, across), axes[0])
+    e = vec.unit(vec.axpy(t, flat, across), axes[0])
     tau, D = vec.cross(z, e), w
     for _ in range(NEWTON):
         D = vec.sub(vec.scale(r, e), w)
@@ -245,7 +245,7 @@ def rims(geoms, i, j, feature, x, axes, y, others, out):
     u = vec.scale(1.0 / a, across)
     at = min(max(0.5 * (a * a + r * r - f * f) / a, -r), r)
     aside = (1.0 if number & 1 else -1.0) * sqrt(max(r * r - at * at, 0.01 * r * r))
-    e = unit(vec.axpy(at, u, vec.scale(aside, vec.cross(z, u))), u)
+    e = vec.unit(vec.axpy(at, u, vec.scale(aside, vec.cross(z, u))), u)
     e_2 = nearest_on_rim(others, vec.sub(vec.scale(r, e), w))
     for _ in range(3):
         e = nearest_on_rim(axes, vec.axpy(f, e_2, w))
@@ -287,16 +287,9 @@ def normal_of(cross, D, out, rho):
 
 
 @inlined
-def unit(v, instead):
-    """v over its length."""
-    length = vec.norm(v)
-    return vec.scale(1.0 / length, v) if length > 0.0 else instead
-
-
-@inlined
 def nearest_on_rim(axes, p):
     """The direction from the center of a rim to its point that is nearest to p."""
-    return unit(vec.axpy(-vec.dot(p, axes[2]), axes[2], p), axes[0])
+    return vec.unit(vec.axpy(-vec.dot(p, axes[2]), axes[2], p), axes[0])
 
 
 @inlined

@@ -121,16 +121,16 @@ def box_distance(p, half):
     s = |max(d, 0)| + min(max(d_1, d_2, d_3), 0),   d_i = |p_i| - h_i
     """
     d = abs(p[0]) - half[0], abs(p[1]) - half[1], abs(p[2]) - half[2]
-    sign = _sign(p[0]), _sign(p[1]), _sign(p[2])
+    side = sign(p[0]), sign(p[1]), sign(p[2])
     out = max(d[0], 0.0), max(d[1], 0.0), max(d[2], 0.0)
     length = vec.norm(out)
     if length > 0.0:
-        return length, vec.scale(1.0 / length, vec.times(sign, out))
+        return length, vec.scale(1.0 / length, vec.times(side, out))
     if d[0] >= d[1] and d[0] >= d[2]:
-        return d[0], (sign[0], 0.0, 0.0)
+        return d[0], (side[0], 0.0, 0.0)
     if d[1] >= d[2]:
-        return d[1], (0.0, sign[1], 0.0)
-    return d[2], (0.0, 0.0, sign[2])
+        return d[1], (0.0, side[1], 0.0)
+    return d[2], (0.0, 0.0, side[2])
 
 
 @inlined
@@ -138,14 +138,15 @@ def face_distance(p, half, n):
     """(s, N) of a point from the plane of that face of a box that n looks out of most."""
     x, y, z = abs(n[0]), abs(n[1]), abs(n[2])
     if x >= y and x >= z:
-        return _sign(n[0]) * p[0] - half[0], (_sign(n[0]), 0.0, 0.0)
+        return sign(n[0]) * p[0] - half[0], (sign(n[0]), 0.0, 0.0)
     if y >= z:
-        return _sign(n[1]) * p[1] - half[1], (0.0, _sign(n[1]), 0.0)
-    return _sign(n[2]) * p[2] - half[2], (0.0, 0.0, _sign(n[2]))
+        return sign(n[1]) * p[1] - half[1], (0.0, sign(n[1]), 0.0)
+    return sign(n[2]) * p[2] - half[2], (0.0, 0.0, sign(n[2]))
 
 
 @inlined
-def _sign(x):
+def sign(x):
+    """1, or -1 for x < 0."""
     return 1.0 if x >= 0.0 else -1.0
 
 
@@ -155,7 +156,7 @@ def corner_distance(geoms, j, feature, axes, R, p, half, margin):
     where two of them are as near, the one counts whose normal is in the corner's cone.
     """
     d = abs(p[0]) - half[0], abs(p[1]) - half[1], abs(p[2]) - half[2]
-    sign = _sign(p[0]), _sign(p[1]), _sign(p[2])
+    side = sign(p[0]), sign(p[1]), sign(p[2])
     most = max(d[0], d[1], d[2])
     face, best = 0, -1e300
     for f in range(3):
@@ -164,7 +165,7 @@ def corner_distance(geoms, j, feature, axes, R, p, half, margin):
         elif d[f] >= most - 2.0 * MARGIN:
             rank = d[f]
             if feature != TIP:
-                rank = _in_cone(geoms, j, feature, vec.scale(sign[f], axes[f]), R)
+                rank = _in_cone(geoms, j, feature, vec.scale(side[f], axes[f]), R)
         else:
             rank = -1e200
         if rank > best:
@@ -178,10 +179,10 @@ def corner_distance(geoms, j, feature, axes, R, p, half, margin):
     at = (1.0 if face == 0 else 0.0, 1.0 if face == 1 else 0.0, 1.0 if face == 2 else 0.0)
     length = vec.norm(out)
     if length == 0.0:
-        return d[face], vec.times(sign, at)
+        return d[face], vec.times(side, at)
     if most > 2.0 * MARGIN:  # nearer, it may be closed, with that face only
         at = vec.scale(1.0 / length, out)
-    return length, vec.times(sign, at)
+    return length, vec.times(side, at)
 
 
 @inlined
@@ -201,7 +202,7 @@ def cylinder_distance(p, half):
     """(s, its gradient) of a point from a cylinder, in its frame; negative inside."""
     r = sqrt(p[0] * p[0] + p[1] * p[1])
     across = (p[0] / r, p[1] / r, 0.0) if r > 0.0 else (1.0, 0.0, 0.0)
-    d, e, up = r - half[0], abs(p[2]) - half[2], _sign(p[2])
+    d, e, up = r - half[0], abs(p[2]) - half[2], sign(p[2])
     if d > 0.0 and e > 0.0:
         s = sqrt(d * d + e * e)
         return s, (across[0] * d / s, across[1] * d / s, up * e / s)
@@ -215,7 +216,7 @@ def side_distance(p, half, n):
     """As `cylinder_distance`, from the plane of the end that n looks out of most, or the side."""
     r = sqrt(p[0] * p[0] + p[1] * p[1])
     if 2.0 * n[2] * n[2] > vec.dot(n, n) or r == 0.0:
-        return _sign(n[2]) * p[2] - half[2], (0.0, 0.0, _sign(n[2]))
+        return sign(n[2]) * p[2] - half[2], (0.0, 0.0, sign(n[2]))
     return r - half[0], (p[0] / r, p[1] / r, 0.0)
 
 
@@ -234,8 +235,7 @@ def lowest(axes, radius, N):
     """(how far a rim reaches below its center along N, its lowest point from there) (C.12)."""
     z = axes[2]
     down = vec.sub(vec.scale(vec.dot(N, z), z), N)
-    length = vec.norm(down)
-    u = vec.scale(1.0 / length, down) if length > 0.0 else axes[0]
+    length, u = vec.norm(down), vec.unit(down, axes[0])
     w = sqrt(length * length + FLAT * FLAT)
     arm = (1.0 + 2.0 * FLAT * FLAT / (w * w)) * length / w
     return radius * (w - 2.0 * FLAT * FLAT / w), vec.scale(arm * radius, u)
@@ -354,9 +354,9 @@ def edge(geoms, i, axes, along, same, N):
     if not same:
         v = vec.scale(-1.0, v)
     x, y = vec.dot(N, u), vec.dot(N, v)
-    sign = 1.0 if h * x + f * y >= 0.0 else -1.0
-    out = max(-sign * x if h > 0.0 else 0.0, -sign * y if f > 0.0 else 0.0, 0.0)
-    return vec.scale(sign, vec.axpy(h, u, vec.scale(f, v))), out
+    toward = sign(h * x + f * y)
+    out = max(-toward * x if h > 0.0 else 0.0, -toward * y if f > 0.0 else 0.0, 0.0)
+    return vec.scale(toward, vec.axpy(h, u, vec.scale(f, v))), out
 
 
 @inlined

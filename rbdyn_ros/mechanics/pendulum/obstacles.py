@@ -19,6 +19,7 @@ import numpy as np
 
 from rbdyn_ros.geometry import unit_quaternion, vec
 from rbdyn_ros.kernel import inlined, part
+from rbdyn_ros.mechanics.description.features import box_distance, cylinder_distance, sign
 from rbdyn_ros.mechanics.pendulum.params import Obstacle
 from rbdyn_ros.types import NO_OBSTACLES, OBSTACLE, Array
 
@@ -40,11 +41,11 @@ def _rows(o: Obstacle) -> list:
     Q, size = tuple(map(float, o.orientation)), (0.0, 0.0, 0.0)
     axes = np.array(unit_quaternion.matrix(Q)).T
     if o.shape == "sphere":
-        kinds, size = (SPHERE,), (o.size[0], 0.0, 0.0)
+        kinds, size = (SPHERE,), (o.size[0],) * 3
     elif o.shape == "box":
         kinds, size = (BOX, BOX_TIP), tuple(0.5 * edge for edge in o.size)
     elif o.shape == "cylinder":
-        kinds, size = (CYLINDER, CYLINDER_TIP), (o.size[0], 0.5 * o.size[1], 0.0)
+        kinds, size = (CYLINDER, CYLINDER_TIP), (o.size[0], o.size[0], 0.5 * o.size[1])
     else:
         level = np.hypot(*o.normal[:2]) < _LEVEL
         kinds, axes = (WALL_TIP,) if level else (WALL_TIP, WALL_CART), np.array((o.normal,) * 3)
@@ -93,31 +94,13 @@ def of_sphere(joint, place, d, length, radius):
     """(g, n, rho) of a sphere about `place`."""
     rho = min(length, max(0.0, vec.dot(d, vec.sub(place, joint))))
     away = vec.sub(vec.axpy(rho, d, joint), place)
-    distance = vec.norm(away)
-    n = vec.scale(1.0 / distance, away) if distance > 0.0 else (0.0, 0.0, 1.0)
-    return distance - radius, n, rho
+    return vec.norm(away) - radius, vec.unit(away, (0.0, 0.0, 1.0)), rho
 
 
 @part
 def of_point(is_box, size, p):
     """(signed distance, outward normal) of a point p to a solid [its axes]."""
-    if is_box:
-        n = _sign(p[0]), _sign(p[1]), _sign(p[2])
-        q = abs(p[0]) - size[0], abs(p[1]) - size[1], abs(p[2]) - size[2]
-    else:
-        r = (p[0] * p[0] + p[1] * p[1]) ** 0.5
-        n = (p[0] / r, p[1] / r, _sign(p[2])) if r > 0.0 else (1.0, 0.0, _sign(p[2]))
-        q = r - size[0], -1e300, abs(p[2]) - size[1]
-    w = max(q[0], 0.0), max(q[1], 0.0), max(q[2], 0.0)
-    g = vec.norm(w)
-    if g > 0.0:
-        w = vec.scale(1.0 / g, w)
-    else:
-        g = max(q[0], q[1], q[2])
-        w = (1.0, 0.0, 0.0) if q[0] == g else (0.0, 1.0, 0.0) if q[1] == g else (0.0, 0.0, 1.0)
-    if is_box:
-        return g, (w[0] * n[0], w[1] * n[1], w[2] * n[2])
-    return g, (w[0] * n[0], w[0] * n[1], w[2] * n[2])
+    return box_distance(p, size) if is_box else cylinder_distance(p, size)
 
 
 @part
@@ -155,11 +138,11 @@ def of_line_and_box(size, p, e):
         sine = vec.norm(m)
         if sine < _PARALLEL:
             continue
-        m = vec.scale(_sign(vec.dot(p, m)) / sine, m)
+        m = vec.scale(sign(vec.dot(p, m)) / sine, m)
         reach = size[0] * abs(m[0]) + size[1] * abs(m[1]) + size[2] * abs(m[2])
         g = vec.dot(p, m) - reach
         if g > best:
-            edge = size[0] * _sign(m[0]), size[1] * _sign(m[1]), size[2] * _sign(m[2])
+            edge = size[0] * sign(m[0]), size[1] * sign(m[1]), size[2] * sign(m[2])
             way = vec.axpy(g, m, vec.sub(edge, p))
             way, along = vec.axpy(-vec.dot(a, way), a, way), vec.axpy(-vec.dot(a, e), a, e)
             best, normal, rho = g, m, vec.dot(way, along) / (sine * sine)
@@ -169,13 +152,11 @@ def of_line_and_box(size, p, e):
 @part
 def of_line_and_cylinder(size, p, e):
     """(g, n, rho) of the line p + rho e and a cylinder about its axis 3."""
-    r, half = size[0], size[1]
+    r, half = size[0], size[2]
     sine = (e[0] * e[0] + e[1] * e[1]) ** 0.5
     if sine < _PARALLEL:
         away = vec.axpy(-vec.dot(p, e), e, p)
-        distance = vec.norm(away)
-        n = vec.scale(1.0 / distance, away) if distance > 0.0 else (1.0, 0.0, 0.0)
-        return distance - r, n, -vec.dot(p, e)
+        return vec.norm(away) - r, vec.unit(away, (1.0, 0.0, 0.0)), -vec.dot(p, e)
     u1 = vec.scale(1.0 / sine, vec.axpy(-e[2], e, (0.0, 0.0, 1.0)))  # along the shadow of the axis
     u2 = vec.cross(e, u1)
     X, Y = vec.dot(p, u1), vec.dot(p, u2)
@@ -189,7 +170,7 @@ def of_line_and_cylinder(size, p, e):
             at, best = k, g
     if at == _SAMPLES and beyond <= 0.0:  # the round side
         rho = -(p[0] * e[0] + p[1] * e[1]) / (sine * sine)
-        return best, vec.scale(_sign(Y), u2), rho
+        return best, vec.scale(sign(Y), u2), rho
     low, high = max(at - 1, 0) * step, min(at + 1, _SAMPLES) * step
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
@@ -204,10 +185,10 @@ def of_line_and_cylinder(size, p, e):
             high = middle
     angle = 0.5 * (low + high)
     c, s = np.cos(angle), np.sin(angle)
-    n = vec.axpy(c * _sign(X), u1, vec.scale(s * _sign(Y), u2))
+    n = vec.axpy(c * sign(X), u1, vec.scale(s * sign(Y), u2))
     radial = (n[0] * n[0] + n[1] * n[1]) ** 0.5
     out = r / radial if radial > 0.0 else 0.0
-    rim = out * n[0], out * n[1], half * _sign(n[2])
+    rim = out * n[0], out * n[1], half * sign(n[2])
     return over_rim(angle, beyond, across, r, flat), n, vec.dot(e, vec.sub(rim, p))
 
 
@@ -225,14 +206,13 @@ def chord(is_box, size, p, e):
     for k in range(3):
         if not is_box and k < 2:
             continue
-        half = size[k] if is_box else size[1]
-        a, b = (p[0], e[0]) if k == 0 else (p[1], e[1]) if k == 1 else (p[2], e[2])
+        half, a, b = size[k], p[k], e[k]
         if b == 0.0:
             if abs(a) > half:
                 last = -1e300
             continue
-        first = max(first, (-half * _sign(b) - a) / b)
-        last = min(last, (half * _sign(b) - a) / b)
+        first = max(first, (-half * sign(b) - a) / b)
+        last = min(last, (half * sign(b) - a) / b)
     if not is_box:
         a, b = e[0] * e[0] + e[1] * e[1], p[0] * e[0] + p[1] * e[1]
         c = p[0] * p[0] + p[1] * p[1] - size[0] * size[0]
@@ -244,8 +224,3 @@ def chord(is_box, size, p, e):
             root = root**0.5
             first, last = max(first, (-b - root) / a), min(last, (-b + root) / a)
     return first, last
-
-
-@inlined
-def _sign(a):
-    return 1.0 if a >= 0.0 else -1.0

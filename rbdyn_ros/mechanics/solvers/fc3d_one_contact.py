@@ -95,9 +95,9 @@ def direction_equation(W, q, mu):
 
 
 @inlined
-def turned(f):
-    """(f, k): f with the angle measured from k eighth turns, chosen so that the quartic's leading
-    A - E is not small.
+def turn_angle(f):
+    """Measure the angle of f from k eighth turns, so that the quartic's leading A - E is not
+    small: (f, k).
     """
     A, B, C, D, E = f
     large = 0.2 * (abs(A) + abs(B) + abs(C) + abs(D) + abs(E))
@@ -110,8 +110,8 @@ def turned(f):
 
 
 @inlined
-def polished(f, direction):
-    """The unit (c, s) near `direction` where f vanishes, by Newton in the angle."""
+def refine(f, direction):
+    """Find the unit (c, s) near `direction` where f vanishes, by Newton's method in the angle."""
     A, B, C, D, E = f
     c, s = direction
     for _ in range(8):
@@ -151,15 +151,15 @@ def sliding(W, q, mu, guess):
     enough = _EXACT * vec.size(q)
     f = direction_equation(W, q, mu)
     if guess[1] != 0.0 or guess[2] != 0.0:
-        best, least = slide_along(W, q, mu, polished(f, (guess[1], guess[2])))
+        best, least = slide_along(W, q, mu, refine(f, (guess[1], guess[2])))
     if least <= enough:
         return best, least
-    f, eighth_turns = turned(f)
+    f, eighth_turns = turn_angle(f)
     A, B, C, D, E = f
     roots = quartic.real_parts(A - E, 2.0 * (D - C), 4.0 * B - 2.0 * A, 2.0 * (C + D), A + E)
     for t in (roots[0], roots[1], roots[2], roots[3], np.inf):
         c, s = (1.0 - t * t, 2.0 * t) if abs(t) <= 1.0 else (1.0 / (t * t) - 1.0, 2.0 / t)
-        c, s = polished(f, (c, s))
+        c, s = refine(f, (c, s))
         for _ in range(eighth_turns):
             c, s = _ROOT_HALF * (c - s), _ROOT_HALF * (c + s)
         r, violation = slide_along(W, q, mu, (c, s))

@@ -119,7 +119,7 @@ class ContactMarkers:
 
 def _solid(shape: Marker, row, place: tuple) -> None:
     """The shape of a row of `Contacts.obstacles` that is at `place` [m]."""
-    kind, size = row["kind"].item(), row["size"].tolist()
+    kind = row["kind"].item()
     shape.type = _SOLIDS[kind]
     if kind == obstacles.WALL_TIP:
         _plane(shape, True, tuple(map(float, place)), tuple(row["axes"][0].tolist()))
@@ -128,8 +128,7 @@ def _solid(shape: Marker, row, place: tuple) -> None:
     set_quaternion(
         shape.pose.orientation, conversion.convert(row["axes"].T, "matrix", "quaternion")
     )
-    radii = {obstacles.SPHERE: (size[0],) * 3, obstacles.CYLINDER: (size[0], size[0], size[1])}
-    set_xyz(shape.scale, [2.0 * half for half in radii.get(kind, size)])
+    set_xyz(shape.scale, [2.0 * half for half in row["size"].tolist()])
 
 
 def _at(point) -> Point:
