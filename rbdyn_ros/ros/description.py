@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.simulation.plant import Setup
+from rbdyn_ros.ros.messages.sample import PlantDescription
 from rbdyn_ros.view.scene import CART
 
 _TURNING = (  # joint, parent, child, axis
@@ -20,7 +20,7 @@ _TURNING = (  # joint, parent, child, axis
 )
 
 
-def urdf(setup: Setup, force_limit: float, imu_position: float) -> str:
+def urdf(setup: PlantDescription, force_limit: float, imu_position: float) -> str:
     """The robot's description, an XML document.
 
     Frame prefixes are left to its readers, as ROS has it.
@@ -38,7 +38,7 @@ def urdf(setup: Setup, force_limit: float, imu_position: float) -> str:
     rod = SubElement(robot, "link", name="pendulum_link")
     for shape in _shapes(rod, (0.0, 0.0, params.rod_length / 2), "rod", "0.85 0.45 0.15 1"):
         size = dict(radius=_text((params.rod_radius,)), length=_text((params.rod_length,)))
-        SubElement(shape, "cylinder", **size)
+        SubElement(shape, "cylinder", size)
     _inertial(rod, system.rod_mass, (0.0, 0.0, system.center), system.inertia)
     _sliding(robot, "cart_x_joint", "world", "cart_x_link", "1 0 0", setup, force_limit)
     _sliding(robot, "cart_y_joint", "cart_x_link", "cart_link", "0 1 0", setup, force_limit)
@@ -67,7 +67,13 @@ def _joint(robot, name: str, kind: str, parent: str, child: str, axis: str = "")
 
 
 def _sliding(
-    robot, name: str, parent: str, child: str, axis: str, setup: Setup, force_limit: float
+    robot,
+    name: str,
+    parent: str,
+    child: str,
+    axis: str,
+    setup: PlantDescription,
+    force_limit: float,
 ) -> None:
     joint = _joint(robot, name, "prismatic", parent, child, axis)
     reach = 0.0 if setup.params.cart_fixed else setup.travel

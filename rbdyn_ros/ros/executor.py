@@ -19,7 +19,8 @@ def events_executor() -> Executor:
     groups, and its `spin()` (rclpy 7.1.6) does not return: call `spin_once`.
     """
     try:
-        from rclpy.experimental import EventsExecutor
+        # rclpy documents this place, and does not list it in `__all__`
+        from rclpy.experimental import EventsExecutor  # pyright: ignore[reportPrivateImportUsage]
     except ImportError:
         return SingleThreadedExecutor()
     return EventsExecutor()

@@ -1,34 +1,75 @@
-"""What the two nodes share: parameters, lifecycle with autostart, ~/status, /diagnostics once per
-second.
-"""
+"""What lifecycle nodes share: parameters, autostart, ~/status, /diagnostics once per second."""
 
 import traceback
+from collections.abc import Callable
+from itertools import chain
+from typing import Any, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from rclpy.parameter import Parameter
+from rclpy.service import Service
+from rclpy.subscription import Subscription
+from rclpy.timer import Timer
 from std_msgs.msg import String
 
 from rbdyn_ros import tracebacks
 from rbdyn_ros.ros import diagnostics, qos
 from rbdyn_ros.ros.messages.messages import frames
 from rbdyn_ros.ros.parameters import Parameters
+from rbdyn_ros.schema import Parameter as ParameterSpec
+from rbdyn_ros.simulation.command import Rejected
 from rbdyn_ros.simulation.status import FAULT
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+WARN_PERIOD = 1.0  # [s] one warning of a kind per period
+Part = TypeVar("Part")
+
+
+def require(part: Part | None) -> Part:
+    """Return a part that exists while its node is configured. RuntimeError while it does not."""
+    if part is None:
+        raise RuntimeError("the node is not configured")
+    return part
 
 
 class ManagedNode(LifecycleNode):
     """A lifecycle node.
 
-    Its heirs write `table`, `validate`, `changed`; `configure`, `activate`, `deactivate`,
-    `cleanup`; `findings`.
+    Its subclasses write `table`, `validate`, `changed`; `configure`, `activate`, `deactivate`,
+    `cleanup`; `findings`. What they make on the graph in `configure` is destroyed after `cleanup`.
 
     Timers run on a steady clock: rclpy's default, ROS time, stalls when time stands still or steps
     back.
     """
+
+    def table(self) -> tuple[ParameterSpec, ...]:
+        """Return the parameters."""
+        raise NotImplementedError
+
+    def validate(self, values: dict[str, Any]) -> None:
+        """Raise ValueError if the values do not fit each other; change nothing."""
+
+    def changed(self, values: dict[str, Any]) -> None:
+        """Apply values that have passed `validate`."""
+
+    def configure(self) -> None:
+        """Make what the node needs, on the graph and in memory."""
+
+    def activate(self) -> None:
+        """Begin to work."""
+
+    def deactivate(self) -> None:
+        """Stop working, and leave the cart without force."""
+
+    def cleanup(self) -> None:
+        """Release what `configure` made in memory."""
+
+    def findings(self) -> list[diagnostics.Line]:
+        """(part, [(level, sentence)], values) of each line of diagnostics."""
+        raise NotImplementedError
 
     def __init__(self, name: str, **options):
         super().__init__(name, **options)
@@ -40,7 +81,8 @@ class ManagedNode(LifecycleNode):
         self._diagnostics = self.create_publisher(
             DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.publishing()
         )
-        self._warned = set()
+        self._warned: set[str] = set()
+        self._made: list[Any] = []  # on the graph, by `configure`
         self.create_timer(1.0, self._diagnose, clock=self.steady)
 
     def autostart(self) -> None:
@@ -69,11 +111,33 @@ class ManagedNode(LifecycleNode):
         """Publish ~/status, latched."""
         self._status.publish(String(data=status))
 
-    # the lifecycle: rclpy swallows exceptions of these callbacks, so they are said here
+    def guard(
+        self, take: Callable[[Any], None], reject: Callable[[Rejected], None]
+    ) -> Callable[[Any], None]:
+        """Return a callback that takes messages while the node is active.
+
+        It passes the `Rejected` that `take` raises to `reject`.
+        """
+
+        def callback(message) -> None:
+            if self.active:
+                try:
+                    take(message)
+                except Rejected as rejected:
+                    reject(rejected)
+
+        return callback
+
+    # the lifecycle: rclpy swallows exceptions of these callbacks, so they are logged here
 
     def on_configure(self, state) -> TransitionCallbackReturn:
         """`configure`, then the managed publishers."""
-        return self._attempt(self.configure, super().on_configure, state)
+        before = {id(entity) for entity in self._entities()}
+        result = self._attempt(self.configure, super().on_configure, state)
+        self._made = [entity for entity in self._entities() if id(entity) not in before]
+        if result != SUCCESS:
+            self._destroy_made()
+        return result
 
     def on_activate(self, state) -> TransitionCallbackReturn:
         """The managed publishers, then `activate`."""
@@ -90,14 +154,33 @@ class ManagedNode(LifecycleNode):
         return self._attempt(self.deactivate, super().on_deactivate, state)
 
     def on_cleanup(self, state) -> TransitionCallbackReturn:
-        """`cleanup`, then the managed publishers."""
-        return self._attempt(self.cleanup, super().on_cleanup, state)
+        """`cleanup`, then the managed publishers; nothing of `configure` stays on the graph."""
+        result = self._attempt(self.cleanup, super().on_cleanup, state)
+        self._destroy_made()
+        return result
 
     def on_shutdown(self, state) -> TransitionCallbackReturn:
         """`deactivate`, from the active state."""
         return self.on_deactivate(state) if self.active else SUCCESS
 
-    def _attempt(self, ours, theirs, state) -> TransitionCallbackReturn:
+    def _entities(self) -> list[Any]:
+        """List the timers, services, subscriptions and publishers of the node."""
+        return [*chain(self.timers, self.services, self.subscriptions, self.publishers)]
+
+    def _destroy_made(self) -> None:
+        for entity in self._made:
+            match entity:
+                case Timer():
+                    self.destroy_timer(entity)
+                case Service():
+                    self.destroy_service(entity)
+                case Subscription():
+                    self.destroy_subscription(entity)
+                case _:  # it takes plain publishers, too
+                    self.destroy_lifecycle_publisher(entity)
+        self._made = []
+
+    def _attempt(self, ours: Callable[[], None], theirs, state) -> TransitionCallbackReturn:
         try:
             ours()
             return theirs(state)

@@ -3,11 +3,14 @@
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import rclpy
-from rclpy.executors import ExternalShutdownException
+from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import ok, try_shutdown
 
 from rbdyn_ros import tracebacks
 from rbdyn_ros.ros import scheduling
@@ -15,20 +18,18 @@ from rbdyn_ros.ros.executor import wait_set_executor
 from rbdyn_ros.ros.start import Signals
 
 POLITE = 10  # niceness of a process that only watches: the loops go first
-SWITCH_INTERVAL = (
-    5e-4  # [s] how soon a thread gets the interpreter from another; 5 ms is longer than a tick
-)
+# [s] how soon a thread gets the interpreter from another; Python's 5 ms are longer than a tick
+SWITCH_INTERVAL = 5e-4
 
 
 def run(
-    kinds: tuple[type, ...],
-    args=None,
-    until=lambda: False,
-    executor=wait_set_executor,
+    kinds: tuple[Callable[[], Any], ...],
+    args: list[str] | None = None,
+    until: Callable[[], object] = lambda: False,
+    executor: Callable[[], Executor] = wait_set_executor,
     nice: int = 0,
 ) -> int:
-    """Make one node of each kind and spin them in this process, by an executor of the given kind;
-    the exit code.
+    """Make one node of each kind and spin them in this process; return the exit code.
 
     `nice`: niceness of a process that only watches. Its end, such as a report or the index of a
     bag, has the niceness that the process came with: on a busy machine a nice process is given too
@@ -37,7 +38,8 @@ def run(
     """
     sys.setswitchinterval(SWITCH_INTERVAL)
     signals = Signals(starting=True)
-    nodes, closing = [], ThreadPoolExecutor(1)
+    nodes: list[Any] = []
+    closing = ThreadPoolExecutor(1)
     closing.submit(int).result()  # its thread exists from here on, and niceness is a thread's own
     os.nice(nice)
     try:
@@ -60,14 +62,14 @@ def run(
     return 0
 
 
-def _close(nodes: list) -> None:
+def _close(nodes: list[Any]) -> None:
     for node in reversed(nodes):
         node.close()
         node.destroy_node()
-    rclpy.try_shutdown()
+    try_shutdown()
 
 
-def _start(nodes: list) -> None:
+def _start(nodes: list[Any]) -> None:
     scheduled = [node for node in nodes if "process.nice" in node.parameters.values]
     for node in scheduled:  # before it starts threads of its own, which inherit
         scheduling.apply(node.parameters.values, node.get_logger().warning)
@@ -83,10 +85,10 @@ def _hint(sentence: str) -> str:
     return "; write every number of a list with a point: [0.1, 0.0, 0.0]" if mixed else ""
 
 
-def spin(executor, stopped) -> None:
+def spin(executor: Executor, stopped: Callable[[], object]) -> None:
     """Run callbacks until `stopped()`."""
     try:
-        while rclpy.ok() and not stopped():
+        while ok() and not stopped():
             executor.spin_once(timeout_sec=0.1)
     except ExternalShutdownException:
         pass

@@ -1,5 +1,4 @@
-"""When time may begin: nodes report what they receive, and the plant waits for the nodes that it
-has to wait for.
+"""When time may begin: nodes report what they receive, and the plant waits for these reports.
 
 Discovery has two sides: a publisher may know a subscription that does not know the publisher yet,
 or the reverse. A message that has arrived proves both. Before time begins the plant therefore
@@ -16,6 +15,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from rbdyn_ros.ros import qos
+from rbdyn_ros.ros.node import ManagedNode
 
 RECEIVED, WAITING, IGNORED = "received", "waiting", "ignored"
 OTHERS = "*"  # the line of a report that holds for all topics that it does not list
@@ -48,18 +48,19 @@ class ReceptionReport:
 
 
 class StartCondition:
-    """Calls `begin()` once every named node receives all topics that carry messages, or
-    `fail(why)` after the timeout.
+    """Calls `begin()` once every named node receives all topics with messages.
+
+    It calls `fail(why)` after the timeout.
     """
 
     def __init__(
         self,
-        node: Node,
-        names: Iterable,
+        node: ManagedNode,
+        names: Iterable[str],
         timeout: float,
-        carrying: Callable[[], set | None],
-        begin: Callable,
-        fail: Callable,
+        carrying: Callable[[], set[str] | None],
+        begin: Callable[[], object],
+        fail: Callable[[str], object],
     ):
         """`names` are relative to the node's namespace.
 
@@ -68,7 +69,7 @@ class StartCondition:
         """
         self._node, self._timeout = node, timeout
         self._carrying, self._begin, self._fail = carrying, begin, fail
-        self._reports: dict = {name: None for name in names}
+        self._reports: dict[str, dict[str, str] | None] = {name: None for name in names}
         self._since: float | None = None
         self._subscriptions = [
             node.create_subscription(
@@ -112,7 +113,7 @@ class StartCondition:
                 "start what is missing, or take it out of start_after"
             )
 
-    def _missing(self, carrying: set) -> Iterator[str]:
+    def _missing(self, carrying: set[str]) -> Iterator[str]:
         for name, report in self._reports.items():
             if report is None:
                 yield f"{name} has not reported what it receives"
@@ -130,7 +131,7 @@ def answers(node: Node, topics: Iterable[str], names: Iterable[str] | None = Non
 
     With `names`, only what nodes of these names publish.
     """
-    found = set()
+    found: set[str] = set()
     for topic in map(node.resolve_topic_name, topics):
         for publisher in node.get_publishers_info_by_topic(topic):
             if names is None or publisher.node_name in names:

@@ -71,7 +71,7 @@ def main(args=None) -> int:
     """`ros2 run rbdyn_ros referee`; 0 the rod stands after the duration, or a signal came; 1 it
     does not.
     """
-    present = []
+    present: list[Referee] = []
 
     def referee() -> Referee:
         present.append(Referee())

@@ -23,7 +23,11 @@ def with_prefix(view: dict[str, Any], prefix: str) -> dict[str, Any]:
     """
     manager = view.get("Visualization Manager") if isinstance(view, dict) else None
     displays = manager.get("Displays") if isinstance(manager, dict) else None
-    if not isinstance(displays, list) or not all(isinstance(d, dict) for d in displays):
+    if (
+        not isinstance(manager, dict)
+        or not isinstance(displays, list)
+        or not all(isinstance(d, dict) for d in displays)
+    ):
         raise ValueError("it has no Visualization Manager with Displays, so it is no view of RViz")
     for display in displays:
         kind = display.get("Class")

@@ -99,7 +99,7 @@ def _main(node: str) -> int:
     try:
         code = import_module(f"rbdyn_ros.ros.{MODULES[node]}").main()
     except SystemExit as left:  # a signal during the start
-        code = left.code or 0
+        code = int(left.code or 0)
     sys.stdout.flush()
     sys.stderr.flush()
     # All is done: tearing down the interpreter takes half a second, in which a second signal would

@@ -4,6 +4,7 @@ each.
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
@@ -21,6 +23,7 @@ from rbdyn_ros.ros.messages.polled import Polled
 from rbdyn_ros.ros.recording.bag_qos import matching
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.status import FAULT, REFUSES, phase
+from rbdyn_ros.types import Array
 
 SIMULATOR, CONTROLLER = "pendulum_simulator", "pendulum_controller"
 # [s] real time for which the controller may refuse states before that counts as its failure
@@ -34,27 +37,23 @@ class TopicObserver:
     """
 
     def __init__(self, node: Node):
-        self.states, self.forces, self.energies = (
-            [],
-            [],
-            [],
-        )  # rows: stamp [ns], then what was seen
-        self.disturbed = []  # stamps [ns] at which a disturbance acted
-        self.counts, self.diagnosed = (
-            {},
-            0,
-        )  # of the newest /diagnostics of the simulator, and how many came
+        # rows: stamp [ns], then what was seen
+        self.states: list[tuple[float, ...]] = []
+        self.forces: list[tuple[float, ...]] = []
+        self.energies: list[tuple[float, ...]] = []
+        self.disturbed: list[int] = []  # stamps [ns] at which a disturbance acted
+        # of the newest /diagnostics of the simulator, and how many came
+        self.counts: dict[str, float] = {}
+        self.diagnosed = 0
         self.simulator, self.controller = "", ""  # ~/status
-        self.stamp, self.answered = (
-            0,
-            0,
-        )  # [ns] of the newest state, and of the state that the newest command answers
+        # [ns] of the newest state, and of the state that the newest command answers
+        self.stamp, self.answered = 0, 0
         self.commands = 0  # how many were seen
         self._refusing, self._refusal = StallDetector(), ""
         self._knows_the_truth = False  # its topic has come
         self._polled = Polled(node)
         everything = matching([qos.OFFERED])
-        for kind, topic, take, profile in (
+        topics: tuple[tuple[type, str, Callable[[Any], None], QoSProfile], ...] = (
             (Odometry, "odometry", self._odometry, everything),
             (Odometry, "ground_truth/odometry", self._true_odometry, everything),
             (JointState, "joint_states", self._joint_states, everything),
@@ -64,7 +63,8 @@ class TopicObserver:
             (DiagnosticArray, "/diagnostics", self._diagnostics, everything),
             (String, f"{SIMULATOR}/status", self._simulator_status, qos.LATCHED),
             (String, f"{CONTROLLER}/status", self._controller_status, qos.LATCHED),
-        ):
+        )
+        for kind, topic, take, profile in topics:
             self._polled.listen(kind, topic, lambda taken, take=take: take(taken.message), profile)
         self._seen = (time.monotonic(), 0)  # when, and the stamp then
         self._factor = math.nan  # simulated seconds per second
@@ -138,7 +138,8 @@ class TopicObserver:
             force_t,
             force,
             energy_t,
-            *energy.T,
+            energy[:, 0],
+            energy[:, 1],
             pushes,
             self.counts,
             wall_time,
@@ -195,8 +196,8 @@ class TopicObserver:
             self._refusal = self.controller
 
 
-def _curve(rows: list, start: int, end: int, width: int) -> tuple:
-    """Times since the start (n,) [s] and the rest of the rows (n, width - 1)."""
+def _curve(rows: list[tuple[float, ...]], start: int, end: int, width: int) -> tuple[Array, Array]:
+    """Return the times since the start (n,) [s] and the rest of the rows (n, width - 1)."""
     table = np.array([row for row in rows if start <= row[0] <= end], float).reshape(-1, width)
     return (table[:, 0] - start) * 1e-9, table[:, 1:]
 

@@ -3,6 +3,7 @@ real DDS.
 """
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -155,3 +156,37 @@ def graph(ros, tmp_path):
     graph = Graph(tmp_path)
     yield graph
     graph.close()
+
+
+@pytest.fixture
+def board():
+    """Make boards; they are unplugged after the test."""
+    from boards import Board
+
+    made = []
+
+    def make(port: int, answer=None):
+        made.append(Board(port, answer))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.line.end()
+
+
+@pytest.fixture
+def port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def bridge(graph, port):
+    """Start a bridge, active; its link outlasts a loaded machine."""
+    from rbdyn_ros.ros.hil.hil_bridge import HilBridge
+
+    def start(**parameters):
+        return graph._start(HilBridge, {"udp__port": port, "link_timeout": 3.0, **parameters})
+
+    return start

@@ -20,7 +20,7 @@ from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
-from rbdyn_ros.ros.messages.messages import set_stamp, set_xyz, xyz  # noqa: E402
+from rbdyn_ros.ros.messages.messages import nanoseconds, set_stamp, set_xyz, xyz  # noqa: E402
 from rbdyn_ros.ros.simulator.command_subscribers import force_towards  # noqa: E402
 
 HELD = dict(cart__fixed=False, real_time_factor=1.0)
@@ -128,10 +128,10 @@ def test_disturbance_in_world_and_body_frames(graph):
 
 @pytest.mark.parametrize("height", [2.4, -0.1, 7.0])  # of the tip, of the ground, of nothing
 def test_a_click_pushes_the_tip_horizontally_towards_it_and_ends(graph, height):
-    simulator, felt = (
-        graph.simulator(start="immediately"),
-        graph.listen(WrenchStamped, "/wrench/disturbance"),
-    )
+    """The push begins while time stands still, so that the rod stands where it is measured."""
+    simulator = graph.simulator(start="paused")
+    felt = graph.listen(WrenchStamped, "/wrench/disturbance")
+    poses = graph.listen(Odometry, "/ground_truth/odometry")
     click = PointStamped()
     click.header.frame_id = "world"
     set_xyz(click.point, (10.0, 0.0, height))
@@ -140,8 +140,13 @@ def test_a_click_pushes_the_tip_horizontally_towards_it_and_ends(graph, height):
     pushed = next(m for m in felt if m.wrench.force.x > 4.9)
     assert abs(pushed.wrench.force.z) < 0.1  # in the rod's axes, and the rod stands
     assert felt[-1].header.frame_id == "disturbance"
+    assert simulator.runner.play() == ""
     graph.until(lambda: felt[-1].wrench.force.x == 0.0)
-    assert simulator.runner.plant.v[3] > 0.0  # the tip went towards +x
+    ended = next(m for m in felt[felt.index(pushed) :] if m.wrench.force.x == 0.0)
+    end = nanoseconds(ended.header.stamp)
+    graph.until(lambda: nanoseconds(poses[-1].header.stamp) >= end)
+    after = next(m for m in poses if nanoseconds(m.header.stamp) >= end)
+    assert after.twist.twist.angular.y > 0.0  # the tip went towards +x
 
 
 def test_the_force_of_the_readme_is_seen_at_the_cart(graph):

@@ -84,7 +84,7 @@ def test_the_simulators_reset_is_heard(graph):
     assert not before
     assert graph.call(Trigger, "/pendulum_simulator/reset").success
     graph.until(lambda: before)
-    assert controller.leaps == 1 and controller.join.restarts == 1
+    assert controller.leaps == 1 and controller.synchronizer.restarts == 1
     seen = plant.time
     graph.until(lambda: plant.time > seen + 0.5)
     state = controller.newest[1]

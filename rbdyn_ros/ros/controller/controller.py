@@ -10,7 +10,6 @@ import math
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 from geometry_msgs.msg import PointStamped, PoseStamped, WrenchStamped
@@ -27,12 +26,13 @@ from rbdyn_ros.ros.controller.controller_supervisor import (
     ControllerSupervisor,
     ControlOutput,
 )
-from rbdyn_ros.ros.controller.sensor_synchronizer import join
+from rbdyn_ros.ros.controller.sensor_synchronizer import make_synchronizer
+from rbdyn_ros.ros.controller.state_synchronizer import subscribe
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
 from rbdyn_ros.ros.executor import events_executor
 from rbdyn_ros.ros.messages.messages import labeled, xyz
 from rbdyn_ros.ros.messages.template import ForceCommand
-from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode, require
 from rbdyn_ros.ros.parameters import first
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.schema import Parameter
@@ -46,6 +46,7 @@ from rbdyn_ros.simulation.status import (
     STOPPED,
     WAITING,
 )
+from rbdyn_ros.types import State
 
 NAME = "pendulum_controller"
 LABELS = (
@@ -53,8 +54,7 @@ LABELS = (
     *("saturated", "age", "compute_time_us", "observer_time_us", "nis", "leaps"),
 )
 WATCH_PERIOD = 0.02  # [s] how often the age of the state is looked at
-LOOK_PERIOD = 0.05  # [s] between two checks of who subscribes to the reports
-WARN_PERIOD = 1.0  # [s] one warning of a kind per period
+CHECK_PERIOD = 0.05  # [s] between two checks of who subscribes to the reports
 ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
 # Part of about so many last answers that were late or refused: then the status reports it
 OFTEN, MEMORY = 0.5, 50
@@ -64,9 +64,11 @@ class Controller(ManagedNode):
     """A `ControllerSupervisor` behind topics, services and parameters."""
 
     def __init__(self, **node_options):
-        self.law = None  # while configured
+        self.law: ControllerSupervisor | None = None  # while configured
+        self.newest: tuple[int, State] | None = None  # stamp [ns] and state
         self.status = STOPPED
-        self.refused, self.refusals = Counter(), 0.0
+        self.refused: Counter[str] = Counter()
+        self.refusals = 0.0
         super().__init__(NAME, **node_options)
         self._reception = readiness.ReceptionReport(self)
         self.announce(STOPPED)
@@ -78,31 +80,27 @@ class Controller(ManagedNode):
 
     def validate(self, values: dict[str, Any]) -> None:
         """ValueError if no law follows from the values, or none that could go on at once."""
-        _ = self.law.continued(values) if self.law else ControllerSupervisor(values)
+        _ = self.law.redesign(values) if self.law else ControllerSupervisor(values)
 
     def changed(self, values: dict[str, Any]) -> None:
         """Design anew where that changes something: the gains belong to the plant."""
         self.reference = values["reference"]
         if self.law:
-            self.law = self.law.continued(values)
-            self.join.adopt(values)
+            self.law = self.law.redesign(values)
+            self.synchronizer.reconfigure(values)
 
     def configure(self) -> None:
         """Design the law, compile it by one answer, make topics, services and timers."""
         values = self.parameters.values
-        self.law, self.join, self.leaps, self.late_answers = (
-            ControllerSupervisor(values),
-            join(values),
-            0,
-            0,
-        )
-        self.slowness = 0.0
+        self.law = law = ControllerSupervisor(values)
+        self.synchronizer = make_synchronizer(values)
+        self.leaps, self.late_answers, self.slowness = 0, 0, 0.0
         self.reference, self.armed = values["reference"], values["armed"]
-        self.get_logger().info(f"law: {self.law.name}; warming up, and planning if it plans ahead")
-        self.law.warm_up()
+        self.get_logger().info(f"law: {law.name}; warming up, and planning if it plans ahead")
+        law.warm_up()
         self._make_topics(values)
 
-    def _make_topics(self, values: dict) -> None:
+    def _make_topics(self, values: dict[str, Any]) -> None:
         self.command = ForceCommand(self.frames.world)
         self.terms = labeled(LABELS)
         # both keep more than is of use to the plant, for a recorder in lockstep; `reports` comes
@@ -119,101 +117,64 @@ class Controller(ManagedNode):
             qos.keeping(qos.KEPT_COMMANDS, qos.COMMAND),
             **qos.publishing(),
         )
-        topics = (
-            *(
-                (kind, topic, self._hearing(topic, take), qos.NEWEST, raw)
-                for kind, topic, take, raw in self.join.topics
-            ),
-            (PoseStamped, "goal_pose", self._goal_pose, qos.OFFERED, False),
-            (PointStamped, "~/reference", self._reference, qos.OFFERED, False),
+        subscribe(self, self.synchronizer, self._refuse, self._use_state)
+        self.create_subscription(
+            PoseStamped, "goal_pose", self._goal_pose, qos.OFFERED, **qos.subscribing()
         )
-        self.inputs = [
-            self.create_subscription(*topic, raw=raw, **qos.subscribing())
-            for *topic, raw in topics
-        ]
-        self.own_services = [
-            self.create_service(SetBool, "~/arm", self._arm),
-            self.create_service(Trigger, "~/emergency_stop", self._emergency_stop),
-        ]
-        self.watch = [self.create_timer(WATCH_PERIOD, self._watch, clock=self.steady)]
+        self.create_subscription(
+            PointStamped, "~/reference", self._reference, qos.OFFERED, **qos.subscribing()
+        )
+        self.create_service(SetBool, "~/arm", self._arm)
+        self.create_service(Trigger, "~/emergency_stop", self._emergency_stop)
+        self.create_timer(WATCH_PERIOD, self._watch, clock=self.steady)
         if values["trigger"] == "timer":
-            self.watch.append(
-                self.create_timer(values["period"], self._compute, clock=self.steady)
-            )
+            self.create_timer(values["period"], self._compute, clock=self.steady)
 
     def activate(self) -> None:
         """Wait for the first state."""
-        self.law.reset()
-        self.join.reset()
-        self.newest, self.answered, self.arrival, self.look, self.refusals = (
-            None,
-            None,
-            math.inf,
-            0.0,
-            0.0,
-        )
+        require(self.law).reset()
+        self.synchronizer.reset()
+        self.newest, self.answered = None, None
+        self.arrival, self.next_check, self.refusals = math.inf, 0.0, 0.0
         self._report_reception(readiness.WAITING)
         self._become(WAITING)
 
     def deactivate(self) -> None:
-        """Leave the cart without force, and wait until that has arrived: the process may end
-        next.
-        """
+        """Leave the cart without force, and wait for the arrival: the process may end next."""
         self._send(ZERO)
         self.commands.wait_for_all_acked(ACKNOWLEDGED)
         if not self.status.startswith(FAULT):
             self._become(STOPPED)
 
     def cleanup(self) -> None:
-        """Take everything off the graph that `configure` made."""
-        for timer in self.watch:
-            self.destroy_timer(timer)
-        for service in self.own_services:
-            self.destroy_service(service)
-        for subscription in self.inputs:
-            self.destroy_subscription(subscription)
-        for publisher in (self.commands, self.reports):
-            self.destroy_lifecycle_publisher(publisher)
+        """Release the law."""
         self.law = None
 
     # the state
-
-    def _hearing(self, topic: str, take: Callable) -> Callable:
-        def callback(message) -> None:
-            """`take` the message, then see whether there is a state."""
-            try:
-                take(message)
-            except ValueError as error:
-                self._refuse(topic, error)
-            else:
-                self._use_state()
-
-        return callback
 
     def _use_state(self) -> None:
         if not self.active:
             return
         try:
-            joined = self.join.state()
+            newest = self.synchronizer.state()
         except ValueError as error:
             self._refuse("state", error)
             self._send(ZERO)
             return
-        if joined is None:
-            return
-        if not self._detect_jump():
+        if newest is None or not self._reset_after_jump():
             return
         if self.newest is None:
             self._report_reception(readiness.RECEIVED)
-        self.newest, self.arrival = joined, time.monotonic()
+        self.newest, self.arrival = newest, time.monotonic()
         if self.parameters.values["trigger"] == "state":
             self._compute()
 
-    def _detect_jump(self) -> bool:
-        """What the law remembers belongs to a pendulum that was put elsewhere, by ~/reset or by
-        hand. Whether the law can go on.
+    def _reset_after_jump(self) -> bool:
+        """Reset the law when the pendulum was put elsewhere, by ~/reset or by hand.
+
+        Returns whether the law can go on.
         """
-        if self.join.jumped:
+        if self.synchronizer.jumped:
             self.leaps += 1
             self.get_logger().info("the measured state has jumped: the control law is reset")
             return self._reset_law()
@@ -221,7 +182,7 @@ class Controller(ManagedNode):
 
     def _reset_law(self) -> bool:
         try:
-            self.law.reset()
+            require(self.law).reset()
         except Abort as abort:
             self._abort(abort)
             return False
@@ -231,7 +192,7 @@ class Controller(ManagedNode):
         if self.newest is None or not self.active:
             return
         try:
-            answer = self._answer()
+            answer = self._answer(*self.newest)
         except ValueError as error:
             self._refuse("state", error)
             self._count_refusal(error)
@@ -248,14 +209,11 @@ class Controller(ManagedNode):
             self._send(answer.force if self.armed else ZERO)
             self._report(answer)
 
-    def _answer(self) -> ControlOutput:
-        """The law's answer; a state that is repeated, while time stands still, gets the same one
-        again.
-        """
-        stamp, state = self.newest
+    def _answer(self, stamp: int, state: State) -> ControlOutput:
+        """Return the law's answer, once for a state that is repeated while time stands still."""
         question = (stamp, state.q.tobytes(), state.v.tobytes(), self.reference)
         if self.answered is None or self.answered[0] != question:
-            self.answered = (question, self.law.answer(state, self.reference))
+            self.answered = (question, require(self.law).answer(state, self.reference))
         return self.answered[1]
 
     def _time(self, answer: ControlOutput) -> None:
@@ -263,16 +221,12 @@ class Controller(ManagedNode):
         self.slowness += (answer.late - self.slowness) / MEMORY
         if answer.late:
             self.late_answers += 1
-            why = (
-                f"the law {self.law.name} took {1e3 * answer.compute_time:.3g} ms for an answer; "
-                "see budget"
-            )
+            name, duration = require(self.law).name, 1e3 * answer.compute_time
+            why = f"the law {name} took {duration:.3g} ms for an answer; see budget"
             self.get_logger().warning(why, throttle_duration_sec=WARN_PERIOD)
 
     def _count_refusal(self, error: ValueError) -> None:
-        """Report a law that refuses the first state, or most of them, in ~/status: nobody holds
-        the rod.
-        """
+        """Report a law that refuses the first state, or most of them, in ~/status."""
         self.refusals += (1.0 - self.refusals) / MEMORY
         if (self.status == WAITING or self.refusals > OFTEN) and not self.status.startswith(
             REFUSES
@@ -291,7 +245,7 @@ class Controller(ManagedNode):
             self._become(LATE)
             self._send(ZERO, answers=False)
 
-    # what others ask for
+    # references and services
 
     def _goal_pose(self, message: PoseStamped) -> None:
         self._set_reference("goal_pose", message.header.frame_id, xyz(message.pose.position))
@@ -299,7 +253,7 @@ class Controller(ManagedNode):
     def _reference(self, message: PointStamped) -> None:
         self._set_reference("~/reference", message.header.frame_id, xyz(message.point))
 
-    def _set_reference(self, what: str, frame: str, point: tuple) -> None:
+    def _set_reference(self, what: str, frame: str, point: tuple[float, float, float]) -> None:
         travel = self.parameters.values["cart.travel"]
         if frame not in ("", self.frames.world):
             self._refuse(
@@ -332,25 +286,21 @@ class Controller(ManagedNode):
         response.success, response.message = True, "zero force until ~/arm"
         return response
 
-    # what it says
+    # what it publishes
 
-    def _send(self, force: tuple, answers: bool = True) -> None:
-        """A command that answers the newest state; one that does not has a stamp just before
-        it.
-        """
+    def _send(self, force: tuple[float, float], answers: bool = True) -> None:
+        """Publish a command, stamped as the newest state, or just before if it answers none."""
         stamp = self.newest[0] - (not answers) if self.newest else 0
         self.commands.publish(self.command.packed(stamp, force))
 
     def _report(self, answer: ControlOutput) -> None:
-        if self.arrival >= self.look:  # to ask takes as long as half an answer
-            self.look, self.reported = (
-                self.arrival + LOOK_PERIOD,
-                bool(self.reports.get_subscription_count()),
-            )
-        if not self.reported:
+        if self.arrival >= self.next_check:  # the check takes as long as half an answer
+            self.next_check = self.arrival + CHECK_PERIOD
+            self.has_reader = bool(self.reports.get_subscription_count())
+        if not self.has_reader:
             return
         force = answer.force if self.armed else ZERO
-        age, seen = time.monotonic() - self.arrival, self.join
+        age, source = time.monotonic() - self.arrival, self.synchronizer
         terms = (
             *answer.error,
             *answer.tilt,
@@ -359,15 +309,17 @@ class Controller(ManagedNode):
             age,
             1e6 * answer.compute_time,
         )
-        self.terms.data = array.array("d", (*terms, 1e6 * seen.compute_time, seen.nis, self.leaps))
+        self.terms.data = array.array(
+            "d", (*terms, 1e6 * source.compute_time, source.nis, self.leaps)
+        )
         self.reports.publish(self.terms)
 
     def _report_reception(self, state: str) -> None:
         self._reception.publish(
-            {self.resolve_topic_name(topic): state for _, topic, _, _ in self.join.topics}
+            {self.resolve_topic_name(topic): state for _, topic, _, _ in self.synchronizer.topics}
         )
 
-    def _refuse(self, what: str, why) -> None:
+    def _refuse(self, what: str, why: object) -> None:
         self.refused[what] += 1
         self.get_logger().warning(f"rejected: {why}", throttle_duration_sec=WARN_PERIOD)
 
@@ -398,13 +350,13 @@ class Controller(ManagedNode):
             return [("control", [(level, self.status)], values)]
         return [
             ("control", [(level, self.status)], {**values, **self._counts()}),
-            *self.join.findings(),
+            *self.synchronizer.findings(),
         ]
 
-    def _counts(self) -> dict:
-        counts = {"leaps": self.leaps, "late_answers": self.late_answers}
+    def _counts(self) -> dict[str, float | str]:
+        counts: dict[str, float | str] = {"leaps": self.leaps, "late_answers": self.late_answers}
         try:
-            return counts | self.law.diagnostics()
+            return counts | require(self.law).diagnostics()
         except Abort as abort:
             if self.active:
                 self._abort(abort)

@@ -1,6 +1,4 @@
-"""The control law under supervision: what it may be given, what it may return, and when it must
-give up. No ROS in it.
-"""
+"""Call a control law, check what it returns, and abort it beyond its limits. No ROS in it."""
 
 import math
 import time
@@ -24,11 +22,11 @@ class Abort(Exception):
 
 
 class ControlOutput(NamedTuple):
-    """What the law says to a state."""
+    """The answer of the law to a state."""
 
-    force: tuple  # (2,) [N]
-    error: tuple  # (2,) [m] cart - reference
-    tilt: tuple  # (2,) [rad] log-map, towards x and y
+    force: tuple[float, float]  # [N]
+    error: tuple[float, float]  # [m] cart - reference
+    tilt: tuple[float, ...]  # (2,) [rad] log-map, towards x and y
     saturated: bool  # the force is at its limit
     compute_time: float  # [s]
     late: bool  # it took more than the budget
@@ -37,7 +35,7 @@ class ControlOutput(NamedTuple):
 class ControllerSupervisor:
     """A designed law with its limits."""
 
-    def __init__(self, values: dict):
+    def __init__(self, values: dict[str, Any]):
         """Design the law that `values` (parameter name -> value) name.
 
         ValueError if that is impossible.
@@ -54,8 +52,8 @@ class ControllerSupervisor:
             values["budget"] or values["period"],
         )
 
-    def redesigned(self, values: dict[str, Any]) -> "ControllerSupervisor":
-        """The law for other values: with what this one remembers, where its design is the same.
+    def redesign(self, values: dict[str, Any]) -> "ControllerSupervisor":
+        """Return the law for other values; where its design is the same, with the same memory.
 
         ValueError if it is another one, and would have to be prepared.
         """

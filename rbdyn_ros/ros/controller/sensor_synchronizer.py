@@ -1,7 +1,6 @@
-"""joint_states, and with an IMU imu/data, of the same instant, made into a state by the observer.
+"""Estimate a state from joint_states, and with an IMU imu/data, of the same instant.
 
-From joint_states it takes positions alone, and the effort: that is the force that acted, after
-every limit.
+Of joint_states the positions are used, and the effort: the force that acted, after every limit.
 """
 
 import time
@@ -14,34 +13,32 @@ from rbdyn_ros.control.observer.estimator import Estimator, Instant, at_rest
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters import plant_params
 from rbdyn_ros.parameters.controller import ObserverOptions
-from rbdyn_ros.ros.controller.state_synchronizer import CART, StateSynchronizer
+from rbdyn_ros.ros.controller.state_synchronizer import CART, StateSynchronizer, Topics
 from rbdyn_ros.ros.diagnostics import OK, WARN, Line
 from rbdyn_ros.ros.messages.cdr import columns
 from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.schema import record
-from rbdyn_ros.types import State
+from rbdyn_ros.types import State, System
 
-# mean normalized innovation per value, beyond which plant or sensors are not what the observer
-# believes
+# mean normalized innovation per value, beyond which the observer's model does not fit
 DOUBTFUL = 3.0
+_Vector = tuple[float, float, float]
+_Inertial = tuple[_Vector | None, _Vector | None]  # angular velocity, specific force
 
 
 class SensorSynchronizer:
-    """Keeps the newest message of each sensor.
+    """Keeps the newest message of each sensor; a `StateSynchronizer` for measurements."""
 
-    To the controller it is what `StateSynchronizer` is.
-    """
-
-    def __init__(self, values: dict):
+    def __init__(self, values: dict[str, Any]):
         self._with_imu = values["observer.sensors"] == "imu"
         imu = ((Imu, "imu/data", self.imu, False),) if self._with_imu else ()
-        self.topics = ((JointState, "joint_states", self.joints, False), *imu)  # none raw
-        self._plan: tuple | None = None
-        self.adopt(values)
+        self.topics: Topics = ((JointState, "joint_states", self.joints, False), *imu)
+        self._plan: tuple[System, ObserverOptions] | None = None
+        self.reconfigure(values)
         self._warm_up()
 
-    def adopt(self, values: dict[str, Any]) -> None:
+    def reconfigure(self, values: dict[str, Any]) -> None:
         """Begin anew if the parameters' values make another filter."""
         plan = (
             spherical_pendulum.build(plant_params(values)),
@@ -54,16 +51,17 @@ class SensorSynchronizer:
     def reset(self) -> None:
         """Forget what has come."""
         self._estimator.reset()
-        self._seen, self._seen_stamp = None, -1
-        self._felt, self._felt_stamp = (None, None), -2
+        self._joints: tuple[float, ...] | None = None
+        self._imu: _Inertial = (None, None)
+        self._joints_stamp, self._imu_stamp = -1, -2
         self._jump_detector, self.jumped = JumpDetector(), False
         self.restarts, self.compute_time = 0, 0.0
 
     def _warm_up(self) -> None:
         """Let everything that compiles compile."""
-        felt = ((0.0, 0.0, 0.0), (0.0, 0.0, 9.81)) if self._with_imu else (None, None)
+        rest = ((0.0, 0.0, 0.0), (0.0, 0.0, 9.81)) if self._with_imu else (None, None)
         for t in (0.0, 0.001):
-            self._estimator.estimate(Instant(t, (0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0), *felt))
+            self._estimator.estimate(Instant(t, (0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0), *rest))
         self.reset()
 
     def joints(self, message: JointState) -> None:
@@ -71,39 +69,44 @@ class SensorSynchronizer:
 
         ValueError if the message does not have its joints or their effort.
         """
-        self._seen = (
+        self._joints = (
             *columns(message, JOINTS, ("position",)),
             *columns(message, CART, ("effort",)),
         )
-        self._seen_stamp = nanoseconds(message.header.stamp)
+        self._joints_stamp = nanoseconds(message.header.stamp)
 
     def imu(self, message: Imu) -> None:
         """Take gyroscope and accelerometer."""
-        self._felt = (xyz(message.angular_velocity), xyz(message.linear_acceleration))
-        self._felt_stamp = nanoseconds(message.header.stamp)
+        self._imu = (xyz(message.angular_velocity), xyz(message.linear_acceleration))
+        self._imu_stamp = nanoseconds(message.header.stamp)
 
     def state(self) -> tuple[int, State] | None:
         """(stamp [ns], State), the estimate, once everything is of the same instant.
 
         ValueError for a measurement that is not finite.
         """
-        if self._seen is None or self._with_imu and self._felt_stamp != self._seen_stamp:
+        if self._joints is None or self._with_imu and self._imu_stamp != self._joints_stamp:
             return None
         begun = time.perf_counter()
-        seen = Instant(
-            self._seen_stamp * 1e-9, self._seen[:2], self._seen[2:5], self._seen[5:], *self._felt
+        x, y, roll, pitch, spin, *force = self._joints
+        measured = Instant(
+            self._joints_stamp * 1e-9,
+            (x, y),
+            (roll, pitch, spin),
+            (force[0], force[1]),
+            *self._imu,
         )
-        self.jumped = self._jump_detector.update(at_rest(seen))
+        self.jumped = self._jump_detector.update(at_rest(measured))
         if self.jumped:
             self._estimator.reset()
             self.restarts += 1
-        state = self._estimator.estimate(seen)
+        state = self._estimator.estimate(measured)
         self.compute_time = time.perf_counter() - begun
-        return self._seen_stamp, state
+        return self._joints_stamp, state
 
     @property
     def nis(self) -> float:
-        """The last normalized innovation per measured value."""
+        """Return the last normalized innovation per measured value."""
         return self._estimator.nis
 
     def findings(self) -> list[Line]:
@@ -123,8 +126,8 @@ class SensorSynchronizer:
         return [("observer", [level], values)]
 
 
-def join(values: dict[str, Any]) -> StateSynchronizer | SensorSynchronizer:
-    """What makes states of the messages, as the parameter observer.sensors has it."""
+def make_synchronizer(values: dict[str, Any]) -> StateSynchronizer | SensorSynchronizer:
+    """Make what turns messages into states, by the parameter observer.sensors."""
     return (
         StateSynchronizer() if values["observer.sensors"] == "none" else SensorSynchronizer(values)
     )

@@ -1,38 +1,36 @@
-"""joint_states and odometry of the same instant, joined to the state that control laws know.
+"""Combine joint_states and odometry of the same instant to the state of control laws.
 
-What a controller needs of an Odometry message, read from its bytes.
+The rod's part of an Odometry message is read from its bytes.
 """
 
 import math
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 from nav_msgs.msg import Odometry
+from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from rbdyn_ros.control.observer.continuity import JumpDetector
+from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import Line
-from rbdyn_ros.ros.messages.cdr import JointBytes, Layout, Walk, columns
+from rbdyn_ros.ros.messages.cdr import JointBytes, Layout, Places, Walk, columns
 from rbdyn_ros.ros.messages.messages import nanoseconds, wxyz, xyz
 from rbdyn_ros.ros.messages.state_topics import JOINTS
 from rbdyn_ros.types import State
 
 # doubles, in the message's order
-_POSITION, _ORIENTATION, _COVARIANCE, _LINEAR, _ANGULAR = (
-    3,
-    4,
-    36,
-    3,
-    3,
-)
+_POSITION, _ORIENTATION, _COVARIANCE, _LINEAR, _ANGULAR = 3, 4, 36, 3, 3
 
 
 class OdometryBytes:
-    """The rod of serialized messages."""
+    """Reads the rod of serialized messages."""
 
     def __init__(self):
-        self._layout = Layout(_look)
+        self._layout = Layout(_find)
 
     def rod(
         self, data: bytes
@@ -50,10 +48,10 @@ class OdometryBytes:
                 xyz(message.twist.twist.angular),
             )
         stamp, (x, y, z, w, *angular) = found
-        return stamp, (w, x, y, z), tuple(angular)
+        return stamp, (w, x, y, z), (angular[0], angular[1], angular[2])
 
 
-def _look(walk: Walk) -> tuple:
+def _find(walk: Walk) -> Places:
     start = walk.at
     for _ in ("frame_id", "child_frame_id"):
         walk.skip(walk.length())
@@ -67,29 +65,63 @@ def _look(walk: Walk) -> tuple:
 CART = JOINTS[:2]
 
 
+# (message class, name, callback, whether it takes bytes) of each topic
+Topics = tuple[tuple[type, str, Callable[[Any], None], bool], ...]
+
+
+class Synchronizer(Protocol):
+    """What makes states of messages."""
+
+    topics: Topics
+
+
+def subscribe(
+    node: Node,
+    synchronizer: Synchronizer,
+    reject: Callable[[str, ValueError], None],
+    use_state: Callable[[], None],
+) -> None:
+    """Subscribe to the topics of a synchronizer.
+
+    `use_state()` is called after each message; `reject(topic, error)` for one that it refuses.
+    """
+
+    def receive(topic: str, take: Callable[[Any], None], message: Any) -> None:
+        try:
+            take(message)
+        except ValueError as error:
+            reject(topic, error)
+        else:
+            use_state()
+
+    for kind, topic, take, raw in synchronizer.topics:
+        callback = partial(receive, topic, take)
+        node.create_subscription(kind, topic, callback, qos.NEWEST, raw=raw, **qos.subscribing())
+
+
 class StateSynchronizer:
-    """Keeps the newest of both messages; `jumped` says whether the last state was put where it is:
-    its past is of no use.
+    """Keeps the newest of both messages.
+
+    `jumped` says whether the pendulum was put where the last state has it; then the past of that
+    state means nothing.
     """
 
     nis, compute_time = math.nan, 0.0  # nothing is estimated
 
     def __init__(self):
-        # raw?
-        self.topics = (
+        self.topics: Topics = (
             (JointState, "joint_states", self.joints_bytes, True),
             (Odometry, "odometry", self.odometry_bytes, True),
         )
-        self._joint_bytes, self._odometry_bytes = (
-            JointBytes(CART, ("position", "velocity")),
-            OdometryBytes(),
-        )
+        self._joint_bytes = JointBytes(CART, ("position", "velocity"))
+        self._odometry_bytes = OdometryBytes()
         self.reset()
 
     def reset(self) -> None:
-        """Forget what has come."""
-        self._cart, self._cart_stamp = None, -1
-        self._rod, self._rod_stamp = None, -2
+        """Forget the messages."""
+        self._cart: tuple[float, ...] = ()  # position and velocity
+        self._rod: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+        self._cart_stamp, self._rod_stamp = -1, -2
         self._jump_detector, self.jumped = JumpDetector(), False
 
     def joints(self, message: JointState) -> None:
@@ -98,7 +130,7 @@ class StateSynchronizer:
         self._cart_stamp = nanoseconds(message.header.stamp)
 
     def joints_bytes(self, data: bytes) -> None:
-        """Take the cart from a message that was not made.
+        """Take the cart from a serialized message.
 
         ValueError if it does not have its joints, or is cut off.
         """
@@ -110,8 +142,9 @@ class StateSynchronizer:
         self._rod_stamp = nanoseconds(message.header.stamp)
 
     def odometry_bytes(self, data: bytes) -> None:
-        """Take the rod from a message that was not made. ValueError if it is cut off."""
-        self._rod_stamp, *self._rod = self._odometry_bytes.rod(data)
+        """Take the rod from a serialized message. ValueError if it is cut off."""
+        self._rod_stamp, *rod = self._odometry_bytes.rod(data)
+        self._rod = (rod[0], rod[1])
 
     def state(self) -> tuple[int, State] | None:
         """(stamp [ns], State) once both are of the same instant."""
@@ -124,8 +157,8 @@ class StateSynchronizer:
         self.jumped = self._jump_detector.update(state)
         return self._rod_stamp, state
 
-    def adopt(self, values: dict[str, Any]) -> None:
-        """The plant has other numbers, which change nothing here."""
+    def reconfigure(self, values: dict[str, Any]) -> None:
+        """Ignore other numbers of the plant, which change nothing here."""
 
     def findings(self) -> list[Line]:
         """Return no diagnostics."""

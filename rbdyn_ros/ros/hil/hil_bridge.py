@@ -4,19 +4,22 @@ With `board: controller` the board is under test and the simulator is its plant;
 plant` it is the plant. Either end that falls silent makes the force zero.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from std_srvs.srv import Trigger
 
 from rbdyn_ros.parameters.tables import NODES
+from rbdyn_ros.ros import diagnostics
 from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN
 from rbdyn_ros.ros.executor import events_executor
 from rbdyn_ros.ros.hil.hil_controller import ControllerBoard
 from rbdyn_ros.ros.hil.hil_plant import PlantBoard
 from rbdyn_ros.ros.hil.hil_states import board_plant
-from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.ros.node import ManagedNode, require
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.schema import Parameter
+from rbdyn_ros.wire.frame import Frame
 from rbdyn_ros.wire.line import NO_PORT, SILENT, UP, Line
 from rbdyn_ros.wire.link import Link
 from rbdyn_ros.wire.ports import SerialPort, Udp
@@ -32,9 +35,10 @@ class HilBridge(ManagedNode):
     """A `Line` behind topics, parameters and a lifecycle."""
 
     def __init__(self, **options):
-        self.line = self.board = None  # while configured
+        self.line: Line | None = None  # while configured, as the board
+        self.board: ControllerBoard | PlantBoard | None = None
         self._connected = False
-        self._idle_warning = ""  # why a board that is heard is of no use
+        self._idle_warning = ""  # why a connected board is of no use
         super().__init__(NAME, **options)
         self.keep_system_time("a board runs in system time")
         self.announce(STOPPED)
@@ -69,17 +73,17 @@ class HilBridge(ManagedNode):
             self._on_change,
         )
         self.board = BOARDS[values["board"]](self, self.line, values)
-        self._desk = self.create_service(Trigger, "~/reset_statistics", self._reset_statistics)
-        self._watch = self.create_timer(WATCH_PERIOD, self._watch_board, clock=self.steady)
+        self.create_service(Trigger, "~/reset_statistics", self._reset_statistics)
+        self.create_timer(WATCH_PERIOD, self._watch_board, clock=self.steady)
 
     def activate(self) -> None:
         """Open the port."""
-        self.line.begin()
+        require(self.line).begin()
 
     def deactivate(self) -> None:
         """Zero force on either side, then close the port."""
-        self.board.leave()
-        self.line.end()
+        require(self.board).leave()
+        require(self.line).end()
 
     def close(self) -> None:
         """Leave in good order, also where a signal came in the middle of the start."""
@@ -88,21 +92,18 @@ class HilBridge(ManagedNode):
             self.line.end()
 
     def cleanup(self) -> None:
-        """Take everything off the graph that `configure` made."""
-        self.destroy_timer(self._watch)
-        self.destroy_service(self._desk)
-        self.board.destroy()
+        """Release the line and the board."""
         self.line = self.board = None
 
-    def _on_frame(self, frame, now: int) -> None:
-        self.board.take(frame, now)
+    def _on_frame(self, frame: Frame, now: int) -> None:
+        require(self.board).take(frame, now)
 
     def _on_change(self, status: str) -> None:
         """Publish the status, in the line's thread; a board that vanishes leaves the force
         zero.
         """
         if self._connected and status != UP:
-            self.board.lost()
+            require(self.board).lost()
         self._connected = status == UP
         self._idle_warning = ""
         sentence = SAID.get(status, status)
@@ -118,25 +119,27 @@ class HilBridge(ManagedNode):
         """
         if not self.active:
             return
-        self.board.watch()
-        warning = self.board.idle_warning() if self.line.status == UP else ""
+        board, connected = require(self.board), require(self.line).status == UP
+        board.watch()
+        warning = board.idle_warning() if connected else ""
         if warning != self._idle_warning:
             self._idle_warning = warning
             if warning:
                 self.get_logger().warning(warning)
-            if self.line.status == UP:
+            if connected:
                 self.announce(warning or SAID[UP])
 
     def _reset_statistics(self, request, response):
-        self.line.link.reset_statistics()
-        for name in self.board.counts:
-            self.board.counts[name] = 0
+        require(self.line).link.reset_statistics()
+        counts = require(self.board).counts
+        for name in counts:
+            counts[name] = 0
         response.success, response.message = True, "counting from zero"
         return response
 
-    def findings(self) -> list[Line]:
+    def findings(self) -> list[diagnostics.Line]:
         """(part, [(level, sentence)], values) of each line of diagnostics."""
-        if not self.line:
+        if not (self.line and self.board):
             return [("wire", [(OK, "not configured")], {})]
         status = self.line.status
         level = ERROR if status.startswith(NO_PORT) else WARN if status == SILENT else OK
@@ -151,8 +154,8 @@ class HilBridge(ManagedNode):
         ]
 
 
-def opener(values: dict[str, Any]):
-    """What opens the port that the parameters name."""
+def opener(values: dict[str, Any]) -> Callable[[], SerialPort | Udp]:
+    """Return what opens the port that the parameters name."""
     if values["transport"] == "serial":
         return lambda: SerialPort(values["serial.port"], values["serial.baud"])
     peer = (

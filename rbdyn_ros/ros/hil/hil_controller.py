@@ -3,23 +3,22 @@
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.duration import Duration
 
 from rbdyn_ros.numerics.saturation import limit_force
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.controller.state_synchronizer import StateSynchronizer
+from rbdyn_ros.ros.controller.state_synchronizer import StateSynchronizer, subscribe
 from rbdyn_ros.ros.diagnostics import Finding
 from rbdyn_ros.ros.messages.template import ForceCommand
-from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
 from rbdyn_ros.wire.frame import FORCE, STATE, Frame
 from rbdyn_ros.wire.line import Line
 
-ASKED = 256  # states whose answer is still expected
+EXPECTED = 256  # states whose answer is still expected
 ZERO = (0.0, 0.0)
-WARN_PERIOD = 1.0  # [s] one warning of a kind per period
 ANSWER_TIMEOUT = 1.0  # [s] within which a board answers the first state
 NO_ANSWER = (
     "connected, but the board answers no state with a force: does its law run, and does it repeat "
@@ -31,33 +30,24 @@ ACKNOWLEDGED = Duration(seconds=0.2)  # longest wait for it
 class ControllerBoard:
     """joint_states and odometry to state frames, force frames to cart/command."""
 
-    def __init__(self, node: ManagedNode, line: Line, values: dict):
+    def __init__(self, node: ManagedNode, line: Line, values: dict[str, Any]):
         self._node, self._line = node, line
-        # stamps that may be answered; the newest
-        self._join, self._asked, self._newest = (
-            StateSynchronizer(),
-            {},
-            0,
-        )
+        self._synchronizer, self._newest = StateSynchronizer(), 0
+        self._expected: dict[int, None] = {}  # stamps that may be answered
         self._commanding = False  # there was a force, and no zero after it
         # [s, steady] when the first state after the newest force was sent
         self._unanswered = math.inf
-        self.counts = Counter(states=0, forces=0, saturated=0)
+        self.counts: Counter[str] = Counter(states=0, forces=0, saturated=0)
         self._command = ForceCommand(node.frames.world)
         self._commands = node.create_lifecycle_publisher(
             WrenchStamped, "cart/command", qos.COMMAND, **qos.publishing()
         )
-        self._subscriptions = [
-            node.create_subscription(
-                kind, topic, self._hearing(topic, take), qos.NEWEST, raw=raw, **qos.subscribing()
-            )
-            for kind, topic, take, raw in self._join.topics
-        ]
+        subscribe(node, self._synchronizer, self._refuse, self._use_state)
 
     def take(self, frame: Frame, now: int) -> None:
         """A frame of the board; a force must answer a state that was sent to it."""
         if frame.kind == FORCE and self._node.active:
-            if frame.stamp and frame.stamp not in self._asked:
+            if frame.stamp and frame.stamp not in self._expected:
                 self._refuse(
                     "stamp",
                     "a force answers a state that was not sent to it; its stamp must repeat that "
@@ -73,15 +63,13 @@ class ControllerBoard:
                 self._publish(force, frame.stamp)
 
     def lost(self) -> None:
-        """The board is gone: zero force, as an answer to no state, where it has commanded any."""
+        """Publish zero force, as an answer to no state, if the lost board has commanded any."""
         self._unanswered = math.inf
         if self._node.active:
             self._zero()
 
     def leave(self) -> None:
-        """Leave the cart without force, and wait until that has arrived: the process may end
-        next.
-        """
+        """Leave the cart without force, and wait for the arrival: the process may end next."""
         self._zero()
         self._commands.wait_for_all_acked(ACKNOWLEDGED)
 
@@ -90,32 +78,14 @@ class ControllerBoard:
         return []
 
     def idle_warning(self) -> str:
-        """Why a board that is heard controls nothing; empty if it answers."""
+        """Say why a connected board controls nothing; empty if it answers."""
         return NO_ANSWER if time.monotonic() - self._unanswered > ANSWER_TIMEOUT else ""
 
-    def destroy(self) -> None:
-        """Take topics off the graph."""
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-        self._node.destroy_lifecycle_publisher(self._commands)
-
-    def _hearing(self, topic: str, take: Callable):
-        def callback(message) -> None:
-            """`take`, then the state if that completes one."""
-            try:
-                take(message)
-            except ValueError as error:
-                self._refuse(topic, str(error))
-            else:
-                self._use_state()
-
-        return callback
-
     def _use_state(self) -> None:
-        joined = self._join.state()
-        if joined is None or not self._node.active:
+        newest = self._synchronizer.state()
+        if newest is None or not self._node.active:
             return
-        self._newest, state = joined
+        self._newest, state = newest
         numbers = (*state.q.tolist(), *state.v.tolist())
         if not all(map(math.isfinite, numbers)):
             self._refuse("state", "the state is not finite; it is not sent to the board")
@@ -126,9 +96,9 @@ class ControllerBoard:
             self._unanswered = min(self._unanswered, time.monotonic())
 
     def _expect(self, stamp: int) -> None:
-        self._asked[stamp] = None
-        if len(self._asked) > ASKED:
-            del self._asked[next(iter(self._asked))]
+        self._expected[stamp] = None
+        if len(self._expected) > EXPECTED:
+            del self._expected[next(iter(self._expected))]
 
     def _zero(self) -> None:
         """A command before the first force would let a simulation begin that waits for one."""
@@ -136,9 +106,9 @@ class ControllerBoard:
             self._commanding = False
             self._publish(ZERO, max(0, self._newest - 1))
 
-    def _publish(self, force: tuple, stamp: int) -> None:
+    def _publish(self, force: tuple[float, float], stamp: int) -> None:
         self._commands.publish(self._command.packed(stamp, force))
 
-    def _refuse(self, reason: str, why: str) -> None:
+    def _refuse(self, reason: str, why: object) -> None:
         self.counts[f"rejected, {reason}"] += 1
         self._node.get_logger().warning(f"rejected: {why}", throttle_duration_sec=WARN_PERIOD)

@@ -10,6 +10,7 @@ the loop runs sends nothing into the past.
 import math
 import time
 from collections import Counter
+from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
 from std_msgs.msg import Float64MultiArray
@@ -19,17 +20,15 @@ from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import OK, WARN, Finding
 from rbdyn_ros.ros.hil.hil_states import HilStates
 from rbdyn_ros.ros.messages.messages import nanoseconds, xyz
-from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
 from rbdyn_ros.simulation.command import Rejected, check_stamp, force_of
 from rbdyn_ros.wire.frame import FORCE, STATE, Frame
 from rbdyn_ros.wire.line import Line
 
 REMEMBERED = 256  # states that a command may still answer
-STALE = (
-    500_000_000  # [ns] a state that seems so old, or so early, has no stamp of the board's clock
-)
+# [ns] a state that seems so old, or so early, has no stamp of the board's clock
+STALE = 500_000_000
 ZERO = (0.0, 0.0)
-WARN_PERIOD = 1.0  # [s] one warning of a kind per period
 STATE_TIMEOUT = 1.0  # [s] within which a board sends a state
 NO_STATE = "connected, but the board sends no state: does its measurement run?"
 
@@ -37,29 +36,24 @@ NO_STATE = "connected, but the board sends no state: does its measurement run?"
 class PlantBoard:
     """State frames to joint_states and odometry; cart/command to force frames."""
 
-    def __init__(self, node: ManagedNode, line: Line, values: dict):
+    def __init__(self, node: ManagedNode, line: Line, values: dict[str, Any]):
         self._node, self._line = node, line
         self._states = HilStates(node, values)
         # [ns] system time when the steady clock was 0
         self._epoch = node.get_clock().now().nanoseconds - time.monotonic_ns()
-        self._device, self._newest = {}, 0  # ROS stamp -> the board's [ns]; the newest ROS stamp
-        # what was sent last, and when its command came [s]
-        self._force, self._commanded = (
-            ZERO,
-            math.inf,
-        )
+        self._device: dict[int, int] = {}  # ROS stamp -> the board's [ns]
+        self._newest = 0  # ROS stamp
+        self._force, self._commanded = ZERO, math.inf  # sent last; when its command came [s]
         self._measured = math.inf  # [s, steady] when the newest state came, or the board itself
-        self.counts = Counter(states=0, early=0, commands=0, saturated=0, command_timeouts=0)
-        heard = (
+        self.counts: Counter[str] = Counter(
+            states=0, early=0, commands=0, saturated=0, command_timeouts=0
+        )
+        for kind, topic, take in (
             (WrenchStamped, "cart/command", self._cart_command),
             (Float64MultiArray, "effort_controller/commands", self._effort_command),
-        )
-        self._subscriptions = [
-            node.create_subscription(
-                kind, topic, self._guarded(take), qos.COMMAND, **qos.subscribing()
-            )
-            for kind, topic, take in heard
-        ]
+        ):
+            callback = node.guard(take, self._refuse)
+            node.create_subscription(kind, topic, callback, qos.COMMAND, **qos.subscribing())
 
     # from the board
 
@@ -90,15 +84,15 @@ class PlantBoard:
         self._states.publish(self._newest, frame.numbers, self._force)
 
     def lost(self) -> None:
-        """The board is gone: no more states; its own watchdog takes the force away."""
+        """Forget the lost board's force, which its own watchdog takes away."""
         self._force, self._commanded, self._measured = ZERO, math.inf, math.inf
 
     def leave(self) -> None:
-        """Tell the board that this is the end of forces."""
+        """Tell the board that no more forces follow."""
         self._send(ZERO, safe=True)
 
     def watch(self) -> list[Finding]:
-        """Look at the newest command, and send zero force once it is too old. Findings."""
+        """Send zero force once the newest command is too old. Returns findings."""
         timeout = self._node.parameters.values["command_timeout"]
         if time.monotonic() - self._commanded > timeout:
             self._commanded = math.inf
@@ -110,10 +104,10 @@ class PlantBoard:
         return self._findings()
 
     def idle_warning(self) -> str:
-        """Why a board that is heard is no plant; empty if it sends states."""
+        """Say why a connected board is no plant; empty if it sends states."""
         return NO_STATE if time.monotonic() - self._measured > STATE_TIMEOUT else ""
 
-    def _findings(self) -> list:
+    def _findings(self) -> list[Finding]:
         if self._commanded < math.inf:
             return []
         return [
@@ -122,24 +116,7 @@ class PlantBoard:
             else (OK, "waiting for the first command")
         ]
 
-    def destroy(self) -> None:
-        """Take topics off the graph."""
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-        self._states.destroy()
-
     # to the board
-
-    def _guarded(self, take):
-        def callback(message) -> None:
-            """`take`, while the node is active."""
-            if self._node.active:
-                try:
-                    take(message)
-                except Rejected as rejected:
-                    self._refuse(rejected)
-
-        return callback
 
     def _cart_command(self, message: WrenchStamped) -> None:
         what, frames = "cart/command", self._node.frames
@@ -160,14 +137,14 @@ class PlantBoard:
     def _effort_command(self, message: Float64MultiArray) -> None:
         self._command(force_of(message.data, "effort_controller/commands"), 0)
 
-    def _command(self, force: tuple, device: int) -> None:
+    def _command(self, force: tuple[float, float], device: int) -> None:
         self.counts["commands"] += 1
         self._commanded = time.monotonic()
         force, cut = limit_force(force, self._node.parameters.values["cart.force_limit"])
         self.counts["saturated"] += cut
         self._send(force, device)
 
-    def _send(self, force: tuple, device: int = 0, safe: bool = False) -> None:
+    def _send(self, force: tuple[float, float], device: int = 0, safe: bool = False) -> None:
         if self._line.send(FORCE, device, force, safe):
             self._force = force
 

@@ -26,15 +26,12 @@ class HilStates:
     that the parameters say.
     """
 
-    def __init__(self, node: ManagedNode, values: dict):
-        self._node, self._setup, self._gimbal = node, board_plant(values), GimbalJoints()
-        self._drawn = 0  # [ns] stamp of the newest /tf
+    def __init__(self, node: ManagedNode, values: dict[str, Any]):
+        self._setup, self._gimbal = board_plant(values), GimbalJoints()
+        self._newest_tf = 0  # [ns] stamp of the newest /tf
         frames, imu = node.frames, values["imu.position"]
-        self._joints, self._pose, self._moving = (
-            state_topics.Joints(frames),
-            state_topics.Pose(frames),
-            state_topics.Moving(frames),
-        )
+        self._joints, self._pose = state_topics.Joints(frames), state_topics.Pose(frames)
+        self._moving = state_topics.Moving(frames)
         managed = (
             (JointState, "joint_states", qos.OFFERED),
             (Odometry, "odometry", qos.OFFERED),
@@ -47,11 +44,10 @@ class HilStates:
         self._managed = [
             node.create_lifecycle_publisher(*topic, **qos.publishing()) for topic in managed
         ]
-        self._latched = [node.create_publisher(*topic, **qos.publishing()) for topic in latched]
-        self._latched[0].publish(
-            String(data=description.urdf(self._setup, values["cart.force_limit"], imu))
-        )
-        self._latched[1].publish(state_topics.static(frames, self._setup, imu))
+        robot, static = (node.create_publisher(*topic, **qos.publishing()) for topic in latched)
+        urdf = description.urdf(self._setup, values["cart.force_limit"], imu)
+        robot.publish(String(data=urdf))
+        static.publish(state_topics.static(frames, self._setup, imu))
         self._sample(0, (0.0, 0.0, 1.0) + 8 * (0.0,), (0.0, 0.0))  # compiles
 
     def publish(self, stamp: int, numbers: tuple[float, ...], force: tuple[float, float]) -> None:
@@ -61,19 +57,14 @@ class HilStates:
         taken = self._sample(stamp, numbers, force)
         for publisher, source in zip(self._managed, (self._joints, self._pose)):
             publisher.publish(source.fill(taken))
-        if stamp - self._drawn >= TF_PERIOD:
-            self._drawn = stamp
+        if stamp - self._newest_tf >= TF_PERIOD:
+            self._newest_tf = stamp
             self._managed[2].publish(self._moving.fill(taken))
 
-    def destroy(self) -> None:
-        """Take the publishers off the graph."""
-        for publisher in self._managed:
-            self._node.destroy_lifecycle_publisher(publisher)
-        for publisher in self._latched:
-            self._node.destroy_publisher(publisher)
-
-    def _sample(self, stamp: int, numbers: tuple, force: tuple) -> sample.Sample:
-        # not 1: numbers of 32 bits
+    def _sample(
+        self, stamp: int, numbers: tuple[float, ...], force: tuple[float, float]
+    ) -> sample.Sample:
+        # the numbers have 32 bits, so it is not 1
         norm = sum(component * component for component in numbers[2:6]) ** 0.5
         q = [*numbers[:2], *(component / norm for component in numbers[2:6])]
         return sample.of(self._setup, stamp, q, list(numbers[6:]), force, self._gimbal)

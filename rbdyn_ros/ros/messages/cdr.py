@@ -1,9 +1,8 @@
-"""Reading fields of a message from its bytes, without making the message: rclpy takes 10 to 50 us
-for that, this a few.
+"""Read fields of a message from its bytes: rclpy takes 10 to 50 us to make it, this a few.
 
-A serialized message (CDR) is four bytes that tell how it was written, then its fields in their
-order, each aligned to its size; a text or a sequence stands behind its length. Messages of a topic
-mostly differ in their stamp and their numbers only: where those stand is found once.
+A serialized message (CDR) is four bytes of encoding, then its fields in their order, each aligned
+to its size; a text or a sequence follows its length. Messages of a topic mostly differ in their
+stamp and their numbers only, whose places are found once.
 """
 
 import struct
@@ -55,19 +54,24 @@ class Walk:
         return start
 
 
+# (slices by which a layout is known, (place, count) of each block of doubles to be read)
+Places = tuple[list[slice], list[tuple[int, int]]]
+
+
 class Layout:
     """Where numbers stand in the messages of a topic.
 
-    One of another layout is looked at from the beginning.
+    A message of another layout is searched from the beginning.
     """
 
-    def __init__(self, look: Callable):
+    def __init__(self, look: Callable[[Walk], Places]):
         """`look(walk)`, from behind the stamp, -> (same, doubles).
 
         The slices by which the layout is known, and the place and the number of each block of
         doubles to be read. ValueError where it misses something.
         """
-        self._look, self._size, self._same = look, -1, ()
+        self._look, self._size = look, -1
+        self._same: list[tuple[slice, bytes]] = []
 
     def read(self, data: bytes) -> tuple[int, tuple[float, ...]] | None:
         """(stamp [ns], numbers); None if only the middleware knows the encoding.
@@ -77,7 +81,7 @@ class Layout:
         if not self._is_known(data) and not self._learn(data):
             return None
         seconds, fraction = self._stamp.unpack_from(data, HEAD)
-        numbers = ()
+        numbers: tuple[float, ...] = ()
         for block, place in self._doubles:
             numbers += block.unpack_from(data, place)
         return seconds * SECOND + fraction, numbers
@@ -99,10 +103,8 @@ class Layout:
         same, doubles = self._look(walk)
         self._stamp = struct.Struct(f"{order}iI")
         self._doubles = [(struct.Struct(f"{order}{count}d"), place) for place, count in doubles]
-        self._size, self._same = (
-            len(data),
-            [(part, data[part]) for part in (slice(0, HEAD), *same)],
-        )
+        self._size = len(data)
+        self._same = [(part, data[part]) for part in (slice(0, HEAD), *same)]
         return True
 
 
@@ -116,16 +118,17 @@ def columns(
 
     ValueError if the message does not have them.
     """
+    names = list(message.name)
     try:
-        places = [message.name.index(joint) for joint in joints]
+        places = [names.index(joint) for joint in joints]
         return tuple(getattr(message, field)[i] for field in fields for i in places)
     except (ValueError, IndexError):
-        raise _without(joints, fields, message.name) from None
+        raise _without(joints, fields, names) from None
 
 
 def _without(joints: tuple[str, ...], fields: tuple[str, ...], names: list[str]) -> ValueError:
     wanted = f"{' and '.join(fields)} of {' and '.join(joints)}"
-    return ValueError(f"joint_states has {list(names)}; it must have {wanted}")
+    return ValueError(f"joint_states has {names}; it must have {wanted}")
 
 
 class JointBytes:
@@ -145,8 +148,9 @@ class JointBytes:
             return nanoseconds(message.header.stamp), columns(message, self._joints, self._fields)
         return found
 
-    def _look(self, walk: Walk) -> tuple:
-        same, blocks, start = [], {}, walk.at
+    def _look(self, walk: Walk) -> Places:
+        same, start = [], walk.at
+        blocks: dict[str, tuple[int, int]] = {}
         walk.skip(walk.length())
         names = [walk.text() for _ in range(walk.length())]
         for field in _FIELDS:

@@ -13,6 +13,7 @@ Fallback: where librcl.so or the function is not found, or a message has another
 
 import ctypes
 from contextlib import ExitStack
+from typing import Any
 
 import numpy as np
 from rosgraph_msgs.msg import Clock
@@ -22,7 +23,7 @@ from rbdyn_ros.ros.messages.template import Template
 from rbdyn_ros.simulation.native_loop import MessageBuffers, PublishBuffers
 
 _WORD = 8  # bytes
-_UNHEARD = np.zeros(0, np.int64)
+_NOT_SENT = np.zeros(0, np.int64)
 
 
 class _Serialized(ctypes.Structure):
@@ -52,7 +53,7 @@ def publish_address() -> int:
 class Images:
     """Serialized messages, one behind the other, so that their doubles stand in whole words."""
 
-    def __init__(self, images: list):
+    def __init__(self, images: list[tuple[bytes, list[int]]]):
         """`images`: (bytes, where in them each double stands)."""
         starts, size = [], HEAD
         for content, _ in images:
@@ -88,19 +89,22 @@ class NativePublisher:
         self._telemetry, self._publish = telemetry, publish_address()
         sources = (joints, pose, ball_joint, inertial)
         images = [clock_image(), *(source.image for source in sources)]
-        self._images = (
-            (Images(images), Images(images)) if self._publish and None not in images else None
-        )  # of the truth, of what is measured
+        known = [image for image in images if image]
+        # of the truth, of what is measured
+        possible = self._publish and len(known) == len(images)
+        self._images = [Images(known), Images(known)] if possible else []
         self._places = {source.packed: i for i, source in enumerate(sources, 1)}
         self._gimbals = (telemetry.gimbal, telemetry.measured_gimbal)
         self._angles = np.zeros(3), np.zeros(3)
-        self._bound, self._publishers, self._buffers = None, (), None
+        self._bound: tuple[Any, bool] = (None, False)  # topics, and whether they are measured
+        self._publishers: tuple[Any, ...] = ()
+        self._buffers: PublishBuffers | None = None
         self._held = ExitStack()
 
     @property
     def possible(self) -> bool:
         """Whether rcl's function is there, and messages are written as this code knows."""
-        return self._images is not None
+        return bool(self._images)
 
     def begin(self, runner) -> tuple[PublishBuffers, int] | None:
         """See `simulation.runner.NativePublisher`."""
@@ -109,12 +113,13 @@ class NativePublisher:
             return None
         for angles, gimbal in zip(self._angles, self._gimbals):
             angles[:] = gimbal.angles
-        heard, measures = self._telemetry.heard, not runner.signals.faults.sees_truth
-        if self._bound is None or self._bound[0] is not heard or self._bound[1] != measures:
-            self._bind(heard, self._telemetry.time_publishers, measures)
+        topics, measures = self._telemetry.subscribed, not runner.signals.faults.sees_truth
+        buffers = self._buffers
+        if buffers is None or self._bound[0] is not topics or self._bound[1] != measures:
+            buffers = self._bind(topics, self._telemetry.time_publishers, measures)
         for publisher in self._publishers:
-            self._held.enter_context(publisher.handle)  # nobody takes it away meanwhile
-        return self._buffers, n
+            self._held.enter_context(publisher.handle)  # it cannot be destroyed meanwhile
+        return buffers, n
 
     def end(self) -> None:
         """See `simulation.runner.NativePublisher`."""
@@ -122,34 +127,37 @@ class NativePublisher:
         for angles, gimbal in zip(self._angles, self._gimbals):
             gimbal.angles = tuple(angles.tolist())
 
-    def _bind(self, heard: list, time_publishers: tuple, measures: bool) -> None:
-        """Bind who is heard; where the state is not measured, all publish the truth."""
+    def _bind(
+        self, groups: list[Any], time_publishers: tuple[Any, ...], measures: bool
+    ) -> PublishBuffers:
+        """Bind the publishers with subscribers; all publish the truth if nothing is measured."""
         sent = [(publisher, 0, 0) for publisher in time_publishers]
         sent += [
             (p, self._places[fill], int(measures and is_measured))
-            for _, topics in heard
+            for _, topics in groups
             for fill, measured, true in topics
             if fill in self._places
             for is_measured, publishers in ((True, measured), (False, true))
             for p in publishers
         ]
-        self._bound, self._publishers = (heard, measures), tuple(p for p, _, _ in sent)
+        self._bound, self._publishers = (groups, measures), tuple(p for p, _, _ in sent)
         addresses = [self._images[of].addresses[image] for _, image, of in sent]
-        self._buffers = PublishBuffers(
+        self._buffers = buffers = PublishBuffers(
             self._publish,
             np.array([publisher.handle.pointer for publisher, _, _ in sent], np.int64),
             np.array(addresses, np.int64),
             np.array([of for _, _, of in sent], np.int64),
             *(self._messages(of, {i for _, i, o in sent if o == of}) for of in (0, 1)),
         )
+        return buffers
 
     def _messages(self, of: int, filled: set[int]) -> MessageBuffers:
         """The messages of the truth (0) or of what is measured (1), of which some are sent."""
         images = self._images[of]
-        numbers = (
-            numbers if i in filled else _UNHEARD for i, numbers in enumerate(images.numbers[3:], 3)
+        _, joints, pose, *others = images.numbers
+        ball_joint, imu = (
+            numbers if i in filled else _NOT_SENT for i, numbers in enumerate(others, 3)
         )
-        joints, pose = images.numbers[1:3]
         return MessageBuffers(
-            images.words, images.stamps, joints, pose, *numbers, self._angles[of]
+            images.words, images.stamps, joints, pose, ball_joint, imu, self._angles[of]
         )

@@ -9,7 +9,7 @@ Fallback: the executor takes each message, and a callback passes it on.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
@@ -30,21 +30,20 @@ class Unspun(CallbackGroup):
 
 
 class Taken(NamedTuple):
-    """A message, or its bytes, when it arrived, when it left, and how its publisher numbered
-    it.
-    """
+    """A message or its bytes, when it arrived, when it left, and its publisher's number of it."""
 
     received: int  # [ns] system time here
     sent: int  # [ns] system time there
     number: int | None
-    message: object
+    message: Any
 
 
 class Polled:
     """The polled subscriptions of a node."""
 
     def __init__(self, node: Node):
-        self._node, self._group, self._listened = node, Unspun(), []
+        self._node, self._group = node, Unspun()
+        self._listened: list[tuple[Subscription, Callable[[Taken], object]]] = []
 
     def listen(
         self,
@@ -56,8 +55,11 @@ class Polled:
     ) -> None:
         """Pass every message of the topic to `take(Taken)` in `empty`; as bytes if `raw`."""
 
-        def callback(message, info) -> None:
+        def receive(message, info) -> None:
             take(_taken(message, info))
+
+        # rclpy's annotation lacks the callback that takes the message's info, too
+        callback: Any = receive
 
         def subscribe(group: CallbackGroup | None) -> Subscription:
             return self._node.create_subscription(

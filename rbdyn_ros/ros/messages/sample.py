@@ -1,8 +1,8 @@
-"""What the simulator's messages are filled from: one tick, in the quantities that they ask for."""
+"""What the simulator's messages are filled from: one tick, in the quantities of the messages."""
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -10,18 +10,45 @@ from rbdyn_ros.faults.covariance import Covariances, covariances
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.geometry import vec
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
+from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
 from rbdyn_ros.mechanics.pendulum_contact.contact_forces import resultant
-from rbdyn_ros.simulation.plant import Setup, StepDiagnostics
+from rbdyn_ros.simulation.plant import StepDiagnostics
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.simulation.signals import Measurement
-from rbdyn_ros.types import Array
+from rbdyn_ros.types import Array, System
+
+Vector = tuple[float, float, float]
+
+
+class PlantDescription(Protocol):
+    """What messages say about a plant, simulated or not."""
+
+    @property
+    def params(self) -> Params:
+        """The parameters of the pendulum."""
+        ...
+
+    @property
+    def declared(self) -> Params:
+        """The parameters that the URDF states."""
+        ...
+
+    @property
+    def system(self) -> System:
+        """The system that follows from `params`."""
+        ...
+
+    @property
+    def travel(self) -> float:
+        """The travel of the cart [m]."""
+        ...
 
 
 class Sample(NamedTuple):
     """One tick. Vectors are tuples."""
 
     stamp: int  # [ns]
-    setup: Setup
+    setup: PlantDescription
     x: tuple  # (2,) cart [m]
     u: tuple  # (2,) cart velocity [m/s, world]
     Q: tuple  # (4,) wxyz, body to world
@@ -37,10 +64,10 @@ class Sample(NamedTuple):
     elapsed: float = 0.0  # [s] since moving obstacles left their places
     touches: tuple = ()  # of contact_forces.ContactForce: what presses on the pendulum
     specific_force: Callable[[], tuple] = tuple  # the true one at the IMU [m/s^2, body]
-    # (angular velocity, specific force) as the IMU told it; () where it tells the truth
+    # (angular velocity, specific force) as the IMU measured it; () where it is the truth
     inertial: tuple = ()
     covariances: Callable[[], Covariances] = Covariances  # of what is measured; or zeros
-    faults: FaultPipeline | None = None  # which counts what has gone wrong
+    faults: FaultPipeline | None = None  # it counts the faults
 
     def body(self, vector) -> tuple[float, float, float]:
         """A vector (3,) of the world in body axes."""
@@ -50,12 +77,8 @@ class Sample(NamedTuple):
         """Where a point (3,) of the rod is [m, world]."""
         return vec.add((self.x[0], self.x[1], 0.0), vec.matvec(self.R, point))
 
-    def pressure(
-        self,
-    ) -> tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]:
-        """(point, force, torque) [m, N, N m, world] of all contacts together; at the tip, and
-        zero, where nothing presses.
-        """
+    def pressure(self) -> tuple[Vector, Vector, Vector]:
+        """(point, force, torque) [m, N, N m, world] of all contacts; zero at the tip if none."""
         point, force, torque = resultant(self.touches)
         return (
             (point if self.touches else self.world((0.0, 0.0, self.setup.params.rod_length))),
@@ -85,9 +108,7 @@ def take(runner: Runner, gimbal: GimbalJoints) -> Sample:
 
 
 def of_measurement(truth: Sample, measurement: Measurement, gimbal: GimbalJoints) -> Sample:
-    """What the sensors tell, of the instant of the measurement; its forces are the true ones of
-    that instant.
-    """
+    """Sample the sensors at the instant of the measurement, with the true forces then."""
     m = measurement
     more = dict(reaction=m.reaction, inertial=(m.gyroscope, m.felt))
     reading = of(truth.setup, m.stamp, m.q, m.v, m.force, gimbal, **more)
@@ -96,7 +117,7 @@ def of_measurement(truth: Sample, measurement: Measurement, gimbal: GimbalJoints
 
 
 def of(
-    setup: Setup,
+    setup: PlantDescription,
     stamp: int,
     q: list[float],
     v: list[float],
@@ -107,7 +128,7 @@ def of(
     """The sample of a motion, as the history keeps it: q (6), v (5), cart force (2); `more` of its
     fields, where they are known.
     """
-    Q, u, w = tuple(q[2:]), (v[0], v[1]), tuple(v[2:])
+    Q, u, w = (q[2], q[3], q[4], q[5]), (v[0], v[1]), (v[2], v[3], v[4])
     R, angles, rates, V = gimbal.motion(Q, u, w)
     return Sample(
         stamp=stamp,

@@ -10,6 +10,7 @@ or without a robot_state_publisher's help.
 import array
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import Transform, TransformStamped, Twist, Wrench, WrenchStamped
@@ -29,11 +30,8 @@ from rbdyn_ros.ros.messages.messages import (
     set_xyz,
     xyzw,
 )
-from rbdyn_ros.ros.messages.sample import Sample
+from rbdyn_ros.ros.messages.sample import PlantDescription, Sample, Vector
 from rbdyn_ros.ros.messages.template import Template
-from rbdyn_ros.simulation.plant import Setup
-
-Vector = tuple[float, float, float]
 
 # of ~/integrator
 LABELS = (
@@ -122,7 +120,7 @@ class Moving:
         return self.message
 
 
-def static(frames: Frames, setup: Setup, imu_position: float) -> TFMessage:
+def static(frames: Frames, setup: PlantDescription, imu_position: float) -> TFMessage:
     """/tf_static: what sits on the rod, in one message."""
     along = (
         (frames.com, setup.system.center),
@@ -159,11 +157,16 @@ BALL_JOINT = "pendulum_ball_joint"
 
 
 class _Templated:
-    """A message as an object or as bytes; an heir says which `_numbers` of a sample it tells, in
-    blocks, and how they are `_put` in.
+    """A message as an object or as bytes.
+
+    A subclass has the `_numbers` of a sample that the message holds, in blocks, and how to `_put`
+    them in.
     """
 
-    def __init__(self, message, sizes: tuple):
+    _numbers: Callable[[Sample], tuple[tuple[float, ...], ...]]
+    _put: Callable[..., None]
+
+    def __init__(self, message: Any, sizes: tuple[int, ...]):
         self.message, self._template = message, Template(message, self._put, sizes)
 
     def fill(self, sample: Sample):
@@ -243,7 +246,7 @@ class BallJoint(_Templated):
         return xyzw(sample.Q), sample.w, sample.body(sample.reaction) + friction(sample)
 
     @staticmethod
-    def _put(message: MultiDOFJointState, rotation, angular, wrench) -> None:
+    def _put(message: Any, rotation, angular, wrench) -> None:
         turn = message.transforms[0].rotation
         turn.x, turn.y, turn.z, turn.w = rotation
         set_xyz(message.twist[0].angular, angular)

@@ -14,10 +14,8 @@ from rosbags.interfaces import (
 DEPTH = 2000  # messages that may wait for the recorder: four seconds of a topic at 500 Hz
 
 
-def matching(offers: list[Qos]) -> QoSProfile:
-    """What to ask for, so that all of the publishers' profiles match and nothing that they offer
-    is lost.
-    """
+def matching(offers: list[QoSProfile]) -> QoSProfile:
+    """Return the profile that matches all publishers' and loses nothing that they offer."""
     reliable = all(offer.reliability == ReliabilityPolicy.RELIABLE for offer in offers)
     latched = all(offer.durability == DurabilityPolicy.TRANSIENT_LOCAL for offer in offers)
     return QoSProfile(
@@ -28,7 +26,7 @@ def matching(offers: list[Qos]) -> QoSProfile:
 
 
 def bag_profile(offer: QoSProfile) -> Qos:
-    """A publisher's profile as the bag keeps it, so that a replay offers the same."""
+    """Convert a publisher's profile for the bag, so that a replay offers the same."""
     return Qos(
         QosHistory[offer.history.name],
         offer.depth,
@@ -43,8 +41,9 @@ def bag_profile(offer: QoSProfile) -> Qos:
 
 
 def replay_profile(profiles: list[Qos]) -> QoSProfile:
-    """What a replay offers for the profiles (Qos) that a topic's publishers had: latched if one
-    was, else reliable; 10 deep at least.
+    """Return what a replay offers for the profiles of a topic's publishers.
+
+    It is latched if one was, else reliable; 10 deep at least.
     """
     latched = any(profile.durability == QosDurability.TRANSIENT_LOCAL for profile in profiles)
     return QoSProfile(

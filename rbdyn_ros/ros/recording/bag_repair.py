@@ -9,7 +9,6 @@ topics a reader finds; the messages are taken from the chunks here, for readers 
 insist on the order of time. https://mcap.dev/spec
 """
 
-import shutil
 import struct
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -57,7 +56,8 @@ def repair(
         part = Path(folder) / "part.mcap"
         end = sound_end(source)
         with open(source, "rb") as whole, open(part, "wb") as copy:
-            shutil.copyfileobj(_Limited(whole, end), copy, 1 << 20)
+            while chunk := whole.read(min(1 << 20, end - whole.tell())):
+                copy.write(chunk)
             copy.write(_END)
         made = Path(folder) / repaired.name
         messages, topics, seconds = _rewrite(part, made, progress)
@@ -87,19 +87,6 @@ def sound_end(file: Path) -> int:
     return end
 
 
-class _Limited:
-    """The first bytes of a file."""
-
-    def __init__(self, file, limit: int):
-        self._file, self._left = file, limit
-
-    def read(self, size: int) -> bytes:
-        """At most `size` more."""
-        data = self._file.read(min(size, self._left))
-        self._left -= len(data)
-        return data
-
-
 def _file(bag: Path) -> Path:
     if not bag.is_dir():
         raise ValueError(f"{bag} is not the folder of a bag")
@@ -127,6 +114,7 @@ def _rewrite(part: Path, made: Path, progress: Callable) -> tuple:
         ):
             if not reader.message_count:
                 raise ValueError("the bag has no complete message")
+            connections: list[Any] = reader.connections  # of ROS 2, so `ext` has profiles
             channels = {
                 old.id: writer.add_connection(
                     old.topic,
@@ -134,7 +122,7 @@ def _rewrite(part: Path, made: Path, progress: Callable) -> tuple:
                     typestore=store,
                     offered_qos_profiles=old.ext.offered_qos_profiles,
                 )
-                for old in reader.connections
+                for old in connections
             }
             for channel, stamp, data in progress(messages(part)):
                 writer.write(channels[channel], stamp, data)

@@ -48,11 +48,8 @@ class Monitor(Node):
         """Begin to listen."""
         latency_report.prepare()
         values = self.parameters.values
-        self.latency, self._taken, self._heard = (
-            Latency(values["monitor.warm_up"]),
-            [],
-            time.monotonic(),
-        )
+        self.latency = latency = Latency(values["monitor.warm_up"])
+        self._taken, self._newest = [], time.monotonic()
         self._start = datetime.now().astimezone()
         self.topics = {
             "states": self.resolve_topic_name(values["monitor.state"]),
@@ -60,8 +57,8 @@ class Monitor(Node):
         }
         self._polled, everything = Polled(self), matching([qos.OFFERED])
         for kind, topic, take in (
-            (KINDS[values["monitor.state"]], self.topics["states"], self.latency.state),
-            (WrenchStamped, self.topics["commands"], self.latency.command),
+            (KINDS[values["monitor.state"]], self.topics["states"], latency.state),
+            (WrenchStamped, self.topics["commands"], latency.command),
         ):
             self._polled.listen(
                 kind,
@@ -73,10 +70,8 @@ class Monitor(Node):
         self._diagnostics = self.create_publisher(
             DiagnosticArray, "/diagnostics", qos.OFFERED, **qos.publishing()
         )
-        self._reception, self._received = (
-            ReceptionReport(self),
-            dict.fromkeys(self.topics.values(), WAITING),
-        )
+        self._reception = ReceptionReport(self)
+        self._received = dict.fromkeys(self.topics.values(), WAITING)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(EMPTIED_EVERY, self._take_arrived, clock=steady)
         self.create_timer(1.0, self._diagnose, clock=steady)
@@ -110,12 +105,15 @@ class Monitor(Node):
 
     def _take_arrived(self) -> None:
         """Take in what has arrived, in the order of its arrival."""
+        latency = self.latency
+        if latency is None:
+            return
         self._polled.empty()
         for taken, take in sorted(self._taken, key=lambda entry: entry[0].received):
             take(stamp(taken.message), getattr(taken, self.parameters.values["monitor.instants"]))
-            if take == self.latency.state:
-                self._heard = time.monotonic()
-            self._received[self.topics["states" if take == self.latency.state else "commands"]] = (
+            if take == latency.state:
+                self._newest = time.monotonic()
+            self._received[self.topics["states" if take == latency.state else "commands"]] = (
                 RECEIVED
             )
         self._taken.clear()
@@ -124,6 +122,8 @@ class Monitor(Node):
     def _diagnose(self) -> None:
         """The newest second as one line of /diagnostics."""
         values, latency = self.parameters.values, self.latency
+        if latency is None:
+            return
         found = self._double_publishers() + self._silence()
         figures = {
             f"{name}_{key}_ms": 1e3 * figure.window.percentile(percent)
@@ -148,14 +148,14 @@ class Monitor(Node):
         )
         self._diagnostics.publish(diagnostics.array(self.get_clock().now().to_msg(), [line]))
 
-    def _silence(self) -> list:
-        silent = time.monotonic() - self._heard
+    def _silence(self) -> list[tuple[int, str]]:
+        silent = time.monotonic() - self._newest
         if silent < self.parameters.values["monitor.silence"]:
             return []
         return [(latency_limits.WRONG, f"no state on {self.topics['states']} for {silent:.1f} s")]
 
-    def _double_publishers(self) -> list:
-        """Two publishers of one topic: figures of both together mean nothing."""
+    def _double_publishers(self) -> list[tuple[int, str]]:
+        """Find topics with several publishers, of which the figures mean nothing."""
         counts = {topic: self.count_publishers(topic) for topic in self.topics.values()}
         return [
             (latency_limits.WARNING, f"{n} nodes publish {topic}; there should be one")

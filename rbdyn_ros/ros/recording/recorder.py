@@ -12,6 +12,7 @@ from collections import Counter
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -35,8 +36,10 @@ class Losses:
     """
 
     def __init__(self):
-        self.counts = Counter()
-        self._last = {}  # topic -> number of its newest message; None where nothing can be told
+        self.counts: Counter[str] = Counter()
+        self._last: dict[
+            str, int | None
+        ] = {}  # topic -> number of its newest message; None where nothing can be told
 
     def arrived(self, topic: str, number: int | None) -> None:
         """A message arrived; `number` as its publisher counts, from 1, or None or 0 where the
@@ -73,10 +76,13 @@ class Recorder(Node):
         self.parameters = Parameters(
             self, NODES[NAME], validate=lambda values: None, changed=lambda values: None
         )
-        self.counts = Counter()  # messages per topic; a topic that is listened to is in it
+        self.counts: Counter[str] = (
+            Counter()
+        )  # messages per topic; a topic that is listened to is in it
         self.losses = Losses()
-        self._refused = set()
-        self._polled, self._taken, self._writer = Polled(self), [], None
+        self._refused: set[str] = set()
+        self._polled, self._taken = Polled(self), []
+        self._writer: Writer | None = None
         self._failure = ""
         self._reception = ReceptionReport(
             self, IGNORED if self.parameters.values["bag.topics"] else WAITING
@@ -131,23 +137,19 @@ class Recorder(Node):
 
     def _look(self) -> None:
         chosen = self.parameters.values["bag.topics"]
+        known, writer = self.counts.keys() | self._refused, self._writer
         for topic, kinds in self.get_topic_names_and_types():
-            if (
-                self._writer
-                and topic not in self.counts
-                and topic not in self._refused
-                and (not chosen or topic in chosen)
-            ):
-                self._listen(topic, kinds[0])
+            if writer and topic not in known and (not chosen or topic in chosen):
+                self._listen(writer, topic, kinds[0])
         states = {topic: RECEIVED if count else WAITING for topic, count in self.counts.items()}
         self._reception.publish(
             {**dict.fromkeys(chosen, WAITING), **dict.fromkeys(self._refused, IGNORED), **states}
         )
 
-    def _listen(self, topic: str, kind: str) -> None:
+    def _listen(self, writer: Writer, topic: str, kind: str) -> None:
         offers = [info.qos_profile for info in self.get_publishers_info_by_topic(topic)]
         if not offers:
-            return  # it has a reader, but nobody writes it yet
+            return  # it has a subscriber, but no publisher yet
         message = message_class(kind)
         if message is None or kind not in self._types.types:
             self._refused.add(topic)
@@ -155,7 +157,7 @@ class Recorder(Node):
                 f"{topic} is not recorded: its type {kind} is not known here"
             )
             return
-        channel = self._writer.add_connection(
+        channel = writer.add_connection(
             topic,
             kind,
             typestore=self._types,
@@ -168,12 +170,13 @@ class Recorder(Node):
         self.counts[topic] = 0
 
     def _write(self) -> None:
-        if not self._writer:
+        writer = self._writer
+        if not writer:
             return
         self._polled.empty()
         with self._guarded():
             for taken, channel in sorted(self._taken, key=_arrival):
-                self._writer.write(channel, taken.received, taken.message)
+                writer.write(channel, taken.received, taken.message)
                 self.counts[channel.topic] += 1
                 self.losses.arrived(channel.topic, taken.number)
         self._taken.clear()
@@ -181,7 +184,7 @@ class Recorder(Node):
     def _save(self) -> None:
         """Write what was recorded to the file, so that it survives the end of this process."""
         with self._guarded():
-            storage = self._writer and self._writer.storage
+            storage: Any = self._writer and self._writer.storage  # private
             if hasattr(storage, "close_chunk"):
                 if storage.chunk.msgs:
                     storage.close_chunk()
@@ -198,9 +201,8 @@ class Recorder(Node):
             raise CannotRecord(self._failure) from None
 
 
-def _arrival(entry: tuple) -> int:
-    taken: Taken = entry[0]
-    return taken.received
+def _arrival(entry: tuple[Taken, Any]) -> int:
+    return entry[0].received
 
 
 def main(args=None) -> int:

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rosbags.interfaces import Qos
 from rosbags.rosbag2 import Reader, ReaderError
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
@@ -22,7 +24,7 @@ from rbdyn_ros.parameters.tables import NODES
 from rbdyn_ros.ros import qos
 from rbdyn_ros.ros.diagnostics import OK, WARN, Line
 from rbdyn_ros.ros.messages.messages import message_class, set_stamp
-from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.ros.node import ManagedNode, require
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import COMMANDS, StartCondition, answers
 from rbdyn_ros.ros.recording import bag_qos
@@ -64,7 +66,7 @@ class Track(NamedTuple):
 class Recording:
     """An open bag. CannotReplay if it is none, or has nothing of what is asked for."""
 
-    def __init__(self, path: str, what: str, topics: tuple):
+    def __init__(self, path: str, what: str, topics: tuple[str, ...]):
         """`what` is "plant" or "all"; `topics` are the only ones, or none for all of those."""
         self.path = Path(path).expanduser()
         if not path:
@@ -84,7 +86,10 @@ class Recording:
             for c in self._reader.connections
             if (not topics or c.topic in topics) and (what == "all" or is_of_the_plant(c.topic))
         ]
-        self._connections = [connection for connection in chosen if self._is_known(connection)]
+        # of ROS 2, so `ext` has profiles
+        self._connections: list[Any] = [
+            connection for connection in chosen if self._is_known(connection)
+        ]
         if not self._connections:
             has = ", ".join(sorted(there)) or "no topics"
             raise CannotReplay(
@@ -95,14 +100,15 @@ class Recording:
     @property
     def tracks(self) -> list[Track]:
         """The topics, as `Track`."""
-        offers = {}
+        offers: dict[tuple[str, str], list[Qos]] = {}
         for connection in self._connections:  # one for each publisher that there was
             offers.setdefault((connection.topic, connection.msgtype), []).extend(
                 connection.ext.offered_qos_profiles
             )
         return [
-            Track(topic, message_class(kind), bag_qos.replay_profile(profiles))
+            Track(topic, found, bag_qos.replay_profile(profiles))
             for (topic, kind), profiles in offers.items()
+            if (found := message_class(kind))
         ]
 
     def messages(self) -> Iterator[tuple[str, int, bytes]]:
@@ -116,7 +122,7 @@ class Recording:
         Of the plant's topics that have one in the first `duration` [s] and many in all: these are
         its states, and to publish one again while time stands still changes nothing.
         """
-        counts = Counter()
+        counts: Counter[str] = Counter()
         for connection in self._connections:
             counts[connection.topic] += connection.msgcount
         latched = {
@@ -124,14 +130,15 @@ class Recording:
             for track in self.tracks
             if track.profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
         }
-        first, begin = {}, None
+        first: dict[str, bytes] = {}
+        begin: int | None = None
         for topic, stamp, data in self.messages():
             begin = stamp if begin is None else begin
             if stamp > begin + round(1e9 * duration):
                 break
             if counts[topic] >= MANY and topic not in latched and is_of_the_plant(topic):
                 first.setdefault(topic, data)
-        return begin, first
+        return begin or 0, first
 
     def summary(self) -> str:
         """What will be replayed, in a sentence."""
@@ -189,12 +196,13 @@ REPEATED_EVERY = 0.02  # [s]
 
 
 class Replay(ManagedNode):
-    """A `Recording` behind topics, parameters and a lifecycle; `over` is true at its end,
-    `failure` says why it did not begin.
+    """A `Recording` behind topics, parameters and a lifecycle.
+
+    `over` is true at its end, `failure` says why it did not begin.
     """
 
     def __init__(self, **options):
-        self.recording = None  # while configured
+        self.recording: Recording | None = None  # while configured
         self.over, self.failure = False, ""
         super().__init__(NAME, **options)
         self.keep_system_time("this node replays /clock")
@@ -213,37 +221,35 @@ class Replay(ManagedNode):
     def configure(self) -> None:
         """Open the bag; make its topics. CannotReplay."""
         values = self.parameters.values
-        self.recording = Recording(
+        self.recording = recording = Recording(
             values["replay.path"], values["replay.what"], values["replay.topics"]
         )
-        self.get_logger().info(self.recording.summary())
-        for sentence in self.recording.refusals:
+        self.get_logger().info(recording.summary())
+        for sentence in recording.refusals:
             self.get_logger().warning(sentence)
-        self._voices = {
+        self._outputs = {
             track.topic: self.create_lifecycle_publisher(
                 track.kind, track.topic, track.profile, **qos.publishing()
             )
-            for track in self.recording.tracks
+            for track in recording.tracks
         }
         self._own_clock = (
             None
-            if "/clock" in self._voices
+            if "/clock" in self._outputs
             else self.create_lifecycle_publisher(Clock, "/clock", qos.CLOCK, **qos.publishing())
         )
-        self._desk = self.create_service(SetBool, "~/pause", self._pause)
-        self.counts, self._timeline, self._rounds = Counter(), Timeline(), 0
+        self.create_service(SetBool, "~/pause", self._pause)
+        self.counts: Counter[str] = Counter()
+        self._timeline, self._rounds = Timeline(), 0
 
     def activate(self) -> None:
         """Start the thread; time begins when the nodes of `start_after` receive everything."""
         values = self.parameters.values
         self._ending, self.over, self._rounds, self.failure = False, False, 0, ""
-        self._paused, self._may_begin, self._condition = (
-            values["replay.start_paused"],
-            threading.Event(),
-            None,
-        )
+        self._paused, self._may_begin = values["replay.start_paused"], threading.Event()
+        self._condition: StartCondition | None = None
         if values["start_after"]:
-            self._first_stamp, self._first = self.recording.beginning(BEGINNING)
+            self._first_stamp, self._first = require(self.recording).beginning(BEGINNING)
             timeout = values["start_timeout"]
             self._condition = StartCondition(
                 self,
@@ -267,17 +273,14 @@ class Replay(ManagedNode):
         self.announce(STOPPED)
 
     def cleanup(self) -> None:
-        """Take everything off the graph that `configure` made."""
-        self.destroy_service(self._desk)
-        for publisher in (*self._voices.values(), *([self._own_clock] if self._own_clock else [])):
-            self.destroy_lifecycle_publisher(publisher)
-        self.recording.close()
+        """Close the bag."""
+        require(self.recording).close()
         self.recording = None
 
-    def _carrying(self) -> set:
-        """The topics that carry messages before time begins."""
+    def _carrying(self) -> set[str]:
+        """List the topics that carry messages before time begins."""
         publishers = [
-            *(self._voices[topic] for topic in self._first),
+            *(self._outputs[topic] for topic in self._first),
             *([self._own_clock] if self._own_clock else []),
         ]
         return {publisher.topic_name for publisher in publishers} | answers(
@@ -297,9 +300,9 @@ class Replay(ManagedNode):
             self.announce(PAUSED)
         while not self._ending and not self._may_begin.is_set():
             for topic, data in self._first.items():
-                self._voices[topic].publish(data)
+                self._outputs[topic].publish(data)
             if self._own_clock:
-                self._publish_status(self._first_stamp)
+                self._publish_time(self._own_clock, self._first_stamp)
             self._may_begin.wait(REPEATED_EVERY)
 
     def _run(self) -> None:
@@ -312,33 +315,35 @@ class Replay(ManagedNode):
                 self.announce(PAUSED if self._paused else PLAYING)
                 self._play()
         except Exception as error:  # whatever a damaged bag makes of its reader
-            self.get_logger().error(f"{self.recording.path} cannot be read to its end: {error}")
+            self.get_logger().error(
+                f"{require(self.recording).path} cannot be read to its end: {error}"
+            )
         if not self._ending:
             self.over = True
             self.announce(OVER)
 
     def _play(self) -> None:
         """From the first message to the last."""
-        for i, (topic, stamp, data) in enumerate(self.recording.messages()):
+        for i, (topic, stamp, data) in enumerate(require(self.recording).messages()):
             if i == 0:
                 self._timeline.begin(stamp)
             self._timeline.wait(stamp, self._pace, lambda: self._ending)
             if self._ending:
                 return
             if self._own_clock:
-                self._publish_status(stamp)
-            self._voices[topic].publish(data)
+                self._publish_time(self._own_clock, stamp)
+            self._outputs[topic].publish(data)
             self.counts[topic] += 1
 
     def _pace(self) -> float:
         return 0.0 if self._paused else self.parameters.values["replay.rate"]
 
-    def _publish_status(self, stamp: int) -> None:
+    def _publish_time(self, clock: Publisher, stamp: int) -> None:
         time = Clock()
         set_stamp(time.clock, stamp)
-        self._own_clock.publish(time)
+        clock.publish(time)
 
-    # what others ask for, and what it says
+    # services and diagnostics
 
     def _pause(self, request, response):
         self._paused = request.data

@@ -1,22 +1,23 @@
 """The subscribers of the simulator: commands, disturbances, clicked points.
 
-What does not fit is counted and said, never applied.
-
-A WrenchStamped message, read from its bytes.
+What does not fit is counted and reported, never applied. A WrenchStamped is read from its bytes.
 """
 
 import math
 import time
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PointStamped, WrenchStamped
-from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import Float64MultiArray
 
 from rbdyn_ros.ros import qos
-from rbdyn_ros.ros.messages.cdr import Layout, Walk
+from rbdyn_ros.ros.messages.cdr import Layout, Places, Walk
 from rbdyn_ros.ros.messages.messages import Frames, nanoseconds, xyz
+from rbdyn_ros.ros.node import WARN_PERIOD, ManagedNode
 from rbdyn_ros.simulation.command import (
     UNSTAMPED,
     Command,
@@ -26,10 +27,11 @@ from rbdyn_ros.simulation.command import (
     force_of,
 )
 from rbdyn_ros.simulation.runner import Runner
+from rbdyn_ros.types import Array
 
 
 class WrenchBytes:
-    """Serialized messages."""
+    """Reads serialized messages."""
 
     def __init__(self):
         self._layout, self._frame = Layout(self._look), ""
@@ -47,76 +49,45 @@ class WrenchBytes:
                 xyz(message.wrench.force),
                 xyz(message.wrench.torque),
             )
-        stamp, numbers = found
-        return stamp, self._frame, numbers[:3], numbers[3:]
+        stamp, (fx, fy, fz, tx, ty, tz) = found
+        return stamp, self._frame, (fx, fy, fz), (tx, ty, tz)
 
-    def _look(self, walk: Walk) -> tuple:
+    def _look(self, walk: Walk) -> Places:
         start = walk.at
         self._frame = walk.text()
         return [slice(start, walk.at)], [(walk.doubles(6), 6)]
 
 
-WARN_PERIOD = 1.0  # [s] one warning of a kind per period
-
-
 class CommandSubscribers:
     """Subscriptions that hand what is valid to the runner."""
 
-    def __init__(self, node: Node, runner: Runner, frames: Frames):
-        self._node, self._runner, self._frames, self._wrench_bytes = (
-            node,
-            runner,
-            frames,
-            WrenchBytes(),
+    def __init__(self, node: ManagedNode, runner: Runner, frames: Frames):
+        self._node, self._runner, self._frames = node, runner, frames
+        self._wrench_bytes = WrenchBytes()
+        self._unstamped: set[str] = set()  # sentences about commands that lockstep cannot use
+        self.command_topics: set[str] = set()  # those on which a valid command has come
+        effort = "effort_controller/commands"
+        topics: tuple[tuple[type, str, QoSProfile, Callable[[Any], None]], ...] = (
+            (WrenchStamped, "cart/command", qos.COMMAND, self._cart_command),
+            (Float64MultiArray, effort, qos.COMMAND, self._effort_command),
+            (WrenchStamped, "~/disturbance", qos.OFFERED, self._disturbance),
+            (PointStamped, "/clicked_point", qos.OFFERED, self._clicked_point),
         )
-        self._unstamped = set()  # sentences about commands that lockstep cannot use
-        self.command_topics = set()  # those on which a valid command has come
-        topics = (
-            (WrenchStamped, "cart/command", qos.COMMAND, self._cart_command, True),  # as bytes
-            (
-                Float64MultiArray,
-                "effort_controller/commands",
-                qos.COMMAND,
-                self._effort_command,
-                False,
-            ),
-            (WrenchStamped, "~/disturbance", qos.OFFERED, self._disturbance, False),
-            (PointStamped, "/clicked_point", qos.OFFERED, self._clicked_point, False),
-        )
-        self._subscriptions = [
-            node.create_subscription(
-                kind, topic, self._guarded(take), profile, raw=raw, **qos.subscribing()
+        for kind, topic, profile, take in topics:
+            callback, raw = node.guard(take, self._reject), topic == "cart/command"
+            node.create_subscription(kind, topic, callback, profile, raw=raw, **qos.subscribing())
+
+    def _reject(self, rejected: Rejected) -> None:
+        self._runner.command_queue.reject(rejected)
+        if rejected.reason == UNSTAMPED:
+            self._report_unstamped(str(rejected))
+        else:
+            self._node.get_logger().warning(
+                f"rejected: {rejected}", throttle_duration_sec=WARN_PERIOD
             )
-            for kind, topic, profile, take, raw in topics
-        ]
-
-    def destroy(self) -> None:
-        """Take the subscriptions off the graph."""
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-
-    def _guarded(self, take):
-        def callback(message) -> None:
-            """`take`, while the node is active."""
-            if not self._node.active:
-                return
-            try:
-                take(message)
-            except Rejected as rejected:
-                self._runner.command_queue.reject(rejected)
-                if rejected.reason == UNSTAMPED:
-                    self._report_unstamped(str(rejected))
-                else:
-                    self._node.get_logger().warning(
-                        f"rejected: {rejected}", throttle_duration_sec=WARN_PERIOD
-                    )
-
-        return callback
 
     def _report_unstamped(self, sentence: str) -> None:
-        """Write an error to the log and to ~/status, once for each topic: its publisher has to be
-        changed.
-        """
+        """Log an error and publish it in ~/status, once for each topic."""
         if sentence not in self._unstamped:
             self._unstamped.add(sentence)
             self._node.get_logger().error(f"rejected: {sentence}")
@@ -148,9 +119,7 @@ class CommandSubscribers:
         self.command_topics.add(what)
 
     def _disturbance(self, message: WrenchStamped) -> None:
-        """A wrench in the frame's axes at its origin; in the world's axes it acts at the center of
-        mass.
-        """
+        """Apply a wrench at its frame's origin; one of the world acts at the center of mass."""
         heights = self._heights()
         _in_frame(message.header.frame_id, tuple(heights), "~/disturbance")
         wrench = np.zeros(9)
@@ -163,21 +132,21 @@ class CommandSubscribers:
         self._push(wrench, self._node.parameters.values["disturbance.duration"])
 
     def _clicked_point(self, message: PointStamped) -> None:
-        """A horizontal push on the tip towards the point, whatever its height."""
+        """Push the tip horizontally towards the point, whatever its height."""
         _in_frame(message.header.frame_id, ("", self._frames.world), "/clicked_point")
-        target, values = xyz(message.point), self._node.parameters.values
-        _finite(target, "/clicked_point")
+        (x, y, z), values = xyz(message.point), self._node.parameters.values
+        _finite((x, y, z), "/clicked_point")
         wrench, tip = np.zeros(9), (0.0, 0.0, self._runner.plant.setup.params.rod_length)
-        point = self._runner.plant.point(tip)
-        wrench[:3] = force_towards((target[0], target[1], point[2]), point, values["push.force"])
+        point = tuple(map(float, self._runner.plant.point(tip)))
+        wrench[:3] = force_towards((x, y, point[2]), point, values["push.force"])
         wrench[6:] = tip
         self._push(wrench, values["push.duration"])
 
-    def _push(self, wrench, duration: float) -> None:
+    def _push(self, wrench: Array, duration: float) -> None:
         self._runner.push(wrench, self._runner.plant.stamp + round(duration * 1e9))
 
-    def _heights(self) -> dict:
-        """Frame -> where along the rod [m] its origin is."""
+    def _heights(self) -> dict[str, float]:
+        """Return where along the rod [m] the origin of each frame is."""
         setup, frames = self._runner.plant.setup, self._frames
         return {
             "": setup.system.center,
@@ -189,11 +158,11 @@ class CommandSubscribers:
             frames.imu: setup.imu_position,
         }
 
-    def _to_world(self, vector):
+    def _to_world(self, vector: Array) -> tuple[float, float, float]:
         return self._runner.plant.to_world(vector)
 
 
-def _in_frame(frame: str, allowed: tuple, what: str) -> None:
+def _in_frame(frame: str, allowed: tuple[str, ...], what: str) -> None:
     if frame not in allowed:
         known = ", ".join(name for name in allowed if name)
         raise Rejected(
@@ -201,7 +170,7 @@ def _in_frame(frame: str, allowed: tuple, what: str) -> None:
         )
 
 
-def _finite(numbers, what: str) -> None:
+def _finite(numbers: Iterable[float], what: str) -> None:
     if not all(map(math.isfinite, numbers)):
         raise Rejected("not finite", f"{what} is {[float(n) for n in numbers]}; it must be finite")
 
@@ -209,9 +178,7 @@ def _finite(numbers, what: str) -> None:
 def force_towards(
     target: tuple[float, ...], point: tuple[float, ...], force: float
 ) -> tuple[float, ...]:
-    """A force of size `force` [N] from `point` towards `target` (3,), zero if they are the
-    same.
-    """
+    """Return a force of size `force` [N] from `point` towards `target` (3,), zero if equal."""
     d = tuple(a - b for a, b in zip(target, point))
     distance = math.sqrt(sum(c * c for c in d))
     return tuple(force * c / distance for c in d) if distance > 0.0 else (0.0, 0.0, 0.0)

@@ -7,9 +7,14 @@ the state.
 """
 
 import numpy as np
-from rclpy.node import Node
-from simulation_interfaces.msg import Result, SimulationState, SimulatorFeatures
-from simulation_interfaces.srv import (
+
+# The package is optional, and not on PyPI: pyright finds it only in a ROS workspace.
+from simulation_interfaces.msg import (  # pyright: ignore[reportMissingImports]
+    Result,
+    SimulationState,
+    SimulatorFeatures,
+)
+from simulation_interfaces.srv import (  # pyright: ignore[reportMissingImports]
     GetEntities,
     GetEntityState,
     GetSimulationState,
@@ -24,6 +29,7 @@ from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.parameters import check, initial_state
 from rbdyn_ros.parameters.tables import lookup
 from rbdyn_ros.ros.messages.messages import set_quaternion, set_stamp, set_xyz, wxyz, xyz
+from rbdyn_ros.ros.node import ManagedNode
 from rbdyn_ros.ros.simulator.entity_filter import Unsupported, entities
 from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.simulation.status import PAUSED, PLAYING
@@ -48,23 +54,16 @@ class SimulationInterfacesServices:
     get_entities, get/set_entity_state.
     """
 
-    def __init__(self, node: Node, runner: Runner):
+    def __init__(self, node: ManagedNode, runner: Runner):
         self._node, self._runner, self._stopped = node, runner, False
-        self._services = [
-            node.create_service(GetSimulatorFeatures, "~/get_simulator_features", self._features),
-            node.create_service(GetSimulationState, "~/get_simulation_state", self._get_state),
-            node.create_service(SetSimulationState, "~/set_simulation_state", self._set_state),
-            node.create_service(ResetSimulation, "~/reset_simulation", self._reset),
-            node.create_service(StepSimulation, "~/step_simulation", self._step),
-            node.create_service(GetEntities, "~/get_entities", self._entities),
-            node.create_service(GetEntityState, "~/get_entity_state", self._get_entity),
-            node.create_service(SetEntityState, "~/set_entity_state", self._set_entity),
-        ]
-
-    def destroy(self) -> None:
-        """Take the services off the graph."""
-        for service in self._services:
-            self._node.destroy_service(service)
+        node.create_service(GetSimulatorFeatures, "~/get_simulator_features", self._features)
+        node.create_service(GetSimulationState, "~/get_simulation_state", self._get_state)
+        node.create_service(SetSimulationState, "~/set_simulation_state", self._set_state)
+        node.create_service(ResetSimulation, "~/reset_simulation", self._reset)
+        node.create_service(StepSimulation, "~/step_simulation", self._step)
+        node.create_service(GetEntities, "~/get_entities", self._entities)
+        node.create_service(GetEntityState, "~/get_entity_state", self._get_entity)
+        node.create_service(SetEntityState, "~/set_entity_state", self._set_entity)
 
     def _features(self, request, response):
         response.features.features = FEATURES

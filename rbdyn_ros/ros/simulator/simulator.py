@@ -1,12 +1,10 @@
-"""The simulator node: it steps the plant, owns /clock, and publishes everything measured
-and true.
+"""The simulator node: it steps the plant, owns /clock, and publishes what is measured and true.
 
-The last seconds as a bag that `ros2 bag` reads.
-
-The services of the simulator that are always there.
+Also here: the services that are always there, and the last seconds as a bag for `ros2 bag`.
 """
 
 import os
+from collections.abc import Callable
 from datetime import datetime, timezone
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +12,6 @@ from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
-from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
@@ -25,11 +22,11 @@ from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
 from rbdyn_ros.parameters import obstacles
 from rbdyn_ros.parameters.tables import NODES
-from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Line
+from rbdyn_ros.ros.diagnostics import ERROR, OK, WARN, Finding, Line
 from rbdyn_ros.ros.executor import events_executor
 from rbdyn_ros.ros.messages import sample, state_topics
 from rbdyn_ros.ros.messages.messages import Frames
-from rbdyn_ros.ros.node import ManagedNode
+from rbdyn_ros.ros.node import ManagedNode, require
 from rbdyn_ros.ros.parameters import first
 from rbdyn_ros.ros.process import run
 from rbdyn_ros.ros.readiness import StartCondition, answers
@@ -47,21 +44,14 @@ from rbdyn_ros.types import Array
 class SimulatorServices:
     """~/pause, ~/reset, ~/step, ~/reset_statistics, ~/dump."""
 
-    def __init__(self, node: Node, runner: Runner, dump):
+    def __init__(self, node: ManagedNode, runner: Runner, dump: Callable[[str], Path]):
         """`dump(why)` writes the last seconds and returns the path."""
         self._node, self._runner, self._dump = node, runner, dump
-        self._services = [
-            node.create_service(SetBool, "~/pause", self._pause),
-            node.create_service(Trigger, "~/reset", self._reset),
-            node.create_service(Trigger, "~/step", self._step),
-            node.create_service(Trigger, "~/reset_statistics", self._reset_statistics),
-            node.create_service(Trigger, "~/dump", self._write_dump),
-        ]
-
-    def destroy(self) -> None:
-        """Take the services off the graph."""
-        for service in self._services:
-            self._node.destroy_service(service)
+        node.create_service(SetBool, "~/pause", self._pause)
+        node.create_service(Trigger, "~/reset", self._reset)
+        node.create_service(Trigger, "~/step", self._step)
+        node.create_service(Trigger, "~/reset_statistics", self._reset_statistics)
+        node.create_service(Trigger, "~/dump", self._write_dump)
 
     def _pause(self, request, response):
         return self._answer(
@@ -101,7 +91,9 @@ def write(
     setup: Setup,
     past: tuple[Array, Array],
 ) -> Path:
-    """Write what `Runner.past` gives as an MCAP bag named by the time and by `why`; its path.
+    """Write what `Runner.recent_history` gives as an MCAP bag; return its path.
+
+    It is named by the time and by `why`.
 
     OSError if that cannot be done.
     """
@@ -130,7 +122,7 @@ def write(
 
 
 def folder(directory: str) -> Path:
-    """Where dumps go: `directory`, or the default under ROS's own home."""
+    """Return where dumps go: `directory`, or the default under ROS's own home."""
     if directory:
         return Path(directory).expanduser()
     return Path(os.environ.get("ROS_HOME") or Path.home() / ".ros") / "rbdyn_ros"
@@ -145,22 +137,20 @@ NAME = "pendulum_simulator"
 READERS = "readers"  # a condition of the start
 
 
-def simulation_interfaces_services(node: ManagedNode, runner: Runner) -> tuple[Any, ...]:
-    """The services of `simulation_interfaces`, where that package is installed; one element, or
-    none.
-    """
+def add_standard_services(node: ManagedNode, runner: Runner) -> None:
+    """Offer the services of `simulation_interfaces`, where that package is installed."""
     if find_spec("simulation_interfaces") is None:
-        return ()
+        return
     from rbdyn_ros.ros.simulator.simulation_interfaces_services import SimulationInterfacesServices
 
-    return (SimulationInterfacesServices(node, runner),)
+    SimulationInterfacesServices(node, runner)
 
 
 class Simulator(ManagedNode):
     """A `Runner` behind topics, services and parameters."""
 
     def __init__(self, **options):
-        self.runner = None  # while configured
+        self.runner: Runner | None = None  # while configured
         super().__init__(NAME, **options)
         self.keep_system_time("this node publishes /clock")
         self.announce(STOPPED)
@@ -170,9 +160,7 @@ class Simulator(ManagedNode):
         return NODES[NAME] + obstacles.table(first(self, obstacles.OBSTACLES))
 
     def validate(self, values: dict[str, Any]) -> None:
-        """ValueError if the values do not make a plant, or put an obstacle where the
-        pendulum is.
-        """
+        """ValueError if the values make no plant, or put an obstacle where the pendulum is."""
         made = setup.plant_setup(values)
         setup.run_config(values)
         if self.runner:
@@ -182,7 +170,7 @@ class Simulator(ManagedNode):
         """Swap a new snapshot in, between two ticks."""
         if self.runner:
             plant = setup.plant_setup(values)
-            warm_up(plant)  # what compiles does so here, while the old plant goes on
+            warm_up(plant)  # compiles here, while the old plant goes on
             self.runner.reconfigure(plant, setup.run_config(values))
             self.telemetry.describe(self.runner.plant.setup, values)
 
@@ -213,29 +201,23 @@ class Simulator(ManagedNode):
                 "functions of librcl.so"
             )
         self.command_subscribers = CommandSubscribers(self, self.runner, self.frames)
-        self.simulator_services = SimulatorServices(self, self.runner, self._dump)
-        self.standard = simulation_interfaces_services(self, self.runner)
+        SimulatorServices(self, self.runner, self._dump)
+        add_standard_services(self, self.runner)
 
     def activate(self) -> None:
         """Start the simulation's thread; time begins when the nodes of `start_after` receive
         everything.
         """
-        names, timeout = (
-            self.parameters.values["start_after"],
-            self.parameters.values["start_timeout"],
-        )
-        self.runner.begin({READERS} if names else ())
-        self.start_condition = (
-            StartCondition(
-                self, names, timeout, self._carrying, self._begin, self.runner.refuse_start
-            )
-            if names
-            else None
+        values, runner = self.parameters.values, require(self.runner)
+        names, timeout = values["start_after"], values["start_timeout"]
+        runner.begin({READERS} if names else ())
+        self.start_condition = names and StartCondition(
+            self, names, timeout, self._carrying, self._begin, runner.refuse_start
         )
 
     def deactivate(self) -> None:
         """Stop the simulation's thread."""
-        self.runner.end()
+        require(self.runner).end()
         if self.start_condition:
             self.start_condition.destroy()
 
@@ -246,22 +228,17 @@ class Simulator(ManagedNode):
             self.runner.end()
 
     def cleanup(self) -> None:
-        """Take everything off the graph that `configure` made."""
-        subscribers, services = self.command_subscribers, self.simulator_services
-        for part in (*self.standard, services, subscribers, self.telemetry):
-            part.destroy()
+        """Release the plant."""
         self.runner = None
 
-    def _carrying(self) -> set | None:
-        """The topics that carry messages before time begins; None while the first command has not
-        come.
-        """
-        if not self.runner.waits_for(READERS):
+    def _carrying(self) -> set[str] | None:
+        """List the topics with messages before time begins; None before the first command."""
+        if not require(self.runner).waits_for(READERS):
             return None
         return self.telemetry.topics | answers(self, self.command_subscribers.command_topics)
 
     def _begin(self) -> None:
-        self.runner.release(READERS)
+        require(self.runner).release(READERS)
 
     def _on_status(self, status: str) -> None:
         self.announce(status)
@@ -274,12 +251,10 @@ class Simulator(ManagedNode):
         else:
             self.get_logger().info(status)
 
-    def _dump(self, why: str):
-        directory = self.parameters.values["history.directory"]
-        plant = self.runner.plant.setup
-        return write(
-            directory, why, self.get_namespace(), self.frames, plant, self.runner.recent_history()
-        )
+    def _dump(self, why: str) -> Path:
+        directory, runner = self.parameters.values["history.directory"], require(self.runner)
+        plant, past = runner.plant.setup, runner.recent_history()
+        return write(directory, why, self.get_namespace(), self.frames, plant, past)
 
     def findings(self) -> list[Line]:
         """(part, [(level, sentence)], values) of each line of diagnostics."""
@@ -293,8 +268,9 @@ class Simulator(ManagedNode):
         ]
 
 
-def _plant(runner: Runner) -> tuple:
-    findings, plant, counts = [], runner.plant, runner.statistics
+def _plant(runner: Runner) -> Line:
+    findings: list[Finding] = []
+    plant, counts = runner.plant, runner.statistics
     if runner.status.startswith(FAULT):
         findings.append((ERROR, runner.status))
     if plant.off_travel:
@@ -308,8 +284,9 @@ def _plant(runner: Runner) -> tuple:
     return "plant", findings or [(OK, runner.status)], values
 
 
-def _command(runner: Runner) -> tuple:
-    findings, command_queue, counts = [], runner.command_queue, runner.statistics
+def _command(runner: Runner) -> Line:
+    findings: list[Finding] = []
+    command_queue, counts = runner.command_queue, runner.statistics
     if counts.watchdog_expired:
         findings.append((WARN, f"the newest command is too old: {runner.pace.watchdog.reaction}"))
     if command_queue.rejection:
@@ -333,7 +310,7 @@ def _command(runner: Runner) -> tuple:
     return "command", findings, values
 
 
-def _timing(runner: Runner) -> tuple:
+def _timing(runner: Runner) -> Line:
     counts = runner.statistics
     values = {
         "ticks": counts.ticks,
@@ -346,8 +323,8 @@ def _timing(runner: Runner) -> tuple:
     return "timing", [], values
 
 
-def _faults(runner: Runner, values: dict) -> tuple:
-    """Which faults are on, and how often each has struck."""
+def _faults(runner: Runner, values: dict[str, Any]) -> Line:
+    """Report which faults are on, and how often each has occurred."""
     on = [p.name.removeprefix("faults.") for p in FAULTS if values[p.name] != p.default]
     return (
         "faults",

@@ -1,10 +1,7 @@
-"""Everything that the simulator publishes, each topic at its rate of simulation time.
+"""The publishers of the simulator, each topic at its rate of simulation time.
 
-~/faults: how often each fault has struck, labeled.
-
-In lockstep, time runs no further ahead of its readers than the publishers remember.
-
-A lockstep run that is not paced sends ten thousand messages a second. A reader that gets no
+In lockstep, time runs no further ahead of its readers than the publishers keep messages. A
+lockstep run that is not paced sends ten thousand messages a second. A reader that gets no
 processor for some milliseconds lets the queues of the middleware overflow (Fast DDS's shared
 memory holds 512 messages for a process), and what is lost there can be sent again only while the
 publisher keeps it. So a publisher waits, after every `qos.KEPT` messages, until all its reliable
@@ -25,6 +22,7 @@ from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode
 from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray, String
@@ -52,8 +50,9 @@ _AT_ONCE = Duration()
 class FlowControl:
     """Publishes, and counts the messages of each publisher since all of them were acknowledged."""
 
-    def __init__(self, warn: Callable[[str], None]):
-        self._warn, self._counts, self._supported = warn, Counter(), True
+    def __init__(self, warn: Callable[[str], object]):
+        self._warn, self._supported = warn, True
+        self._counts: Counter[Publisher] = Counter()
 
     def publish(self, batch: list[tuple[tuple[Publisher, ...], Any]]) -> None:
         """Publish each message of the batch [(publishers, message)].
@@ -63,9 +62,8 @@ class FlowControl:
         full = []
         for publishers, message in batch:
             for publisher in publishers:
-                if not self._behind(
-                    [publisher]
-                ):  # the middleware may have asked by itself meanwhile: its memory is empty again
+                # the middleware may have asked by itself meanwhile: its memory is empty again
+                if not self._behind([publisher]):
                     self._counts[publisher] = 0
                 publisher.publish(message)
                 self._counts[publisher] += 1
@@ -73,7 +71,7 @@ class FlowControl:
                     full.append(publisher)
         self._wait(full)
 
-    def _wait(self, full: list) -> None:
+    def _wait(self, full: list[Publisher]) -> None:
         behind, end = self._behind(full), time.monotonic() + LIMIT
         while behind and time.monotonic() < end:
             time.sleep(POLL_PERIOD)
@@ -87,7 +85,7 @@ class FlowControl:
         for publisher in full:
             self._counts[publisher] = 0
 
-    def _behind(self, publishers: list) -> list:
+    def _behind(self, publishers: list[Publisher]) -> list[Publisher]:
         """The publishers with messages that a reliable subscription has not acknowledged.
 
         Polled, because rclpy keeps the interpreter's lock while it waits.
@@ -107,34 +105,41 @@ class FlowControl:
             return []
 
 
-LABELS = ("time", *COUNTED)  # [s] simulated, then what the chain counts
+LABELS = ("time", *COUNTED)  # [s] simulated, then what the pipeline counts
 
 
 class FaultCounts:
-    """std_msgs/Float64MultiArray."""
+    """~/faults, std_msgs/Float64MultiArray: how often each fault has occurred, labeled."""
 
     def __init__(self):
         self.message = labeled(LABELS)
 
     def fill(self, sample: Sample) -> Float64MultiArray:
         """The message, refilled from a sample."""
-        self.message.data = array.array(
-            "d", (sample.stamp * 1e-9, *sample.faults.counts().values())
-        )
+        counts = sample.faults.counts() if sample.faults else {}
+        self.message.data = array.array("d", (sample.stamp * 1e-9, *counts.values()))
         return self.message
 
 
-LOOK_PERIOD = 0.05  # [s] between two checks of who subscribes to a topic, while time runs
+CHECK_PERIOD = 0.05  # [s] between two checks of who subscribes to a topic, while time runs
+
+
+# what fills a message, the publishers of what is measured, the publishers of the truth
+Source = tuple[Callable[[Sample], Any], tuple[Publisher, ...], tuple[Publisher, ...]]
+Group = tuple[float, list[Source]]  # rate [Hz]
 
 
 class Telemetry:
     """The publishers of the simulator and the messages that they send, refilled."""
 
-    def __init__(self, node: LifecycleNode, frames: Frames, values: dict):
+    def __init__(self, node: LifecycleNode, frames: Frames, values: dict[str, Any]):
         self._node, self._frames = node, frames
         self._flow = FlowControl(node.get_logger().warning) if values["lockstep.enabled"] else None
         self.gimbal, self.measured_gimbal = GimbalJoints(), GimbalJoints()
         self._clock = self._publisher(Clock, "/clock", qos.CLOCK)
+        self._time = Clock()
+        self._has_clock_subscriber, self._next_check = False, 0.0  # [s, steady]
+        self.subscribed: list[Group] = []  # those of the topics that have subscribers
         self._description = node.create_publisher(
             String, "robot_description", qos.LATCHED, **qos.publishing()
         )
@@ -153,19 +158,13 @@ class Telemetry:
         )
         self._groups = self._make_groups(values)
         self.native_publisher = NativePublisher(self, *self._states)
-        self._time = Clock()
-        self._tells_time, self.heard, self._look = (
-            False,
-            [],
-            0.0,
-        )  # which of it is subscribed to; when to check again [s, steady]
 
     def __call__(self, runner: Runner) -> Callable:
-        """What publishes a tick: what is due while time runs, everything while it stands still;
-        nothing without a subscriber.
+        """Return what publishes a tick to the topics that have subscribers.
 
-        What is measured differs from the truth where `runner.signals.measurement` says so, and is
-        silent where nothing arrived.
+        Published is what is due while time runs, and everything while it stands still. What is
+        measured differs from the truth where `runner.signals.measurement` says so, and is left out
+        where nothing arrived.
         """
         truth, still = sample.take(runner, self.gimbal), runner.status != PLAYING
         reading = (
@@ -173,13 +172,16 @@ class Telemetry:
             if runner.signals.measurement
             else truth
         )
-        ticks, seconds = runner.plant.steps // truth.setup.tick_steps, runner.plant.tick_ns * 1e-9
-        self._look_who_hears(still)
+        ticks, seconds = (
+            runner.plant.steps // runner.plant.setup.tick_steps,
+            runner.plant.tick_ns * 1e-9,
+        )
+        self._check_subscribers(still)
         ready = []
-        if self._tells_time:
+        if self._has_clock_subscriber:
             set_stamp(self._time.clock, truth.stamp)
             ready.append(((self._clock,), self._time))
-        for rate, topics in self.heard:
+        for rate, topics in self.subscribed:
             if still or due(ticks, rate * seconds):
                 for fill, measured, true in topics:
                     if reading is truth:
@@ -204,50 +206,41 @@ class Telemetry:
     @property
     def time_publishers(self) -> tuple[Publisher, ...]:
         """Return the publisher of /clock if it has a subscriber."""
-        return (self._clock,) if self._tells_time else ()
+        return (self._clock,) if self._has_clock_subscriber else ()
 
     @property
     def topics(self) -> set[str]:
-        """The resolved names of the topics that are published while time stands still, each as
-        soon as somebody subscribes.
-        """
+        """List the resolved names of the topics that are published while time stands still."""
         groups = [topics for rate, topics in self._groups if rate > 0.0]
-        publishers = [
-            publisher
-            for topics in groups
-            for _, measured, true in topics
-            for publisher in measured + true
-        ]
+        publishers = [p for topics in groups for _, *both in topics for part in both for p in part]
         return {publisher.topic_name for publisher in (self._clock, *publishers)}
 
     def ticks_of_states(self, runner: Runner, sources: Container[Any]) -> int:
         """For how many ticks, until subscribers are checked again, nothing is due but what these
         `sources` fill, and that at each tick.
         """
-        self._look_who_hears(False)
+        self._check_subscribers(False)
         setup = runner.plant.setup
         seconds, tick = runner.plant.tick_ns * 1e-9, runner.plant.steps // setup.tick_steps
-        n = max(1, int(LOOK_PERIOD / seconds))
-        for rate, topics in self.heard:
+        n = max(1, int(CHECK_PERIOD / seconds))
+        for rate, topics in self.subscribed:
             if any(fill in sources for fill, _, _ in topics):
                 n *= rate * seconds > 1.0 - 1e-9 and all(fill in sources for fill, _, _ in topics)
             else:
                 n = next((k for k in range(n) if due(tick + 1 + k, rate * seconds)), n)
         return n
 
-    def _look_who_hears(self, now: bool) -> None:
-        """At once or, as it takes as long as all that is sent, when it is time."""
+    def _check_subscribers(self, now: bool) -> None:
+        """Look who subscribes, `now` or once per period: it takes as long as publishing."""
         time = monotonic()
-        if now or time > self._look:
-            self._look = time + LOOK_PERIOD
-            self._tells_time = bool(self._clock.get_subscription_count())
-            groups = [(rate, _heard_of(topics)) for rate, topics in self._groups if rate]
-            self.heard = [(rate, topics) for rate, topics in groups if topics]
+        if now or time > self._next_check:
+            self._next_check = time + CHECK_PERIOD
+            self._has_clock_subscriber = bool(self._clock.get_subscription_count())
+            groups = [(rate, _with_subscribers(topics)) for rate, topics in self._groups if rate]
+            self.subscribed = [(rate, topics) for rate, topics in groups if topics]
 
     def warm_up(self, runner: Runner) -> None:
-        """Fill every message once and send none, so that nothing is left to compile when somebody
-        begins to listen.
-        """
+        """Fill every message once and send none, so that a later subscriber compiles nothing."""
         truth = sample.take(runner, GimbalJoints())
         for _, topics in self._groups:
             for fill, _, _ in topics:
@@ -269,41 +262,25 @@ class Telemetry:
         self._groups = [
             (values[f"rates.{name}"], topics) for name, (_, topics) in zip(_GROUPS, self._groups)
         ]
-        self._look = 0.0
+        self._next_check = 0.0
 
-    def destroy(self) -> None:
-        """Take the publishers off the graph."""
-        self._node.destroy_publisher(self._description)
-        self._node.destroy_publisher(self._static)
-        for publisher in self._managed():
-            self._node.destroy_lifecycle_publisher(publisher)
-
-    def _managed(self) -> list:
-        return [self._clock] + [
-            p
-            for _, topics in self._groups
-            for _, measured, true in topics
-            for p in measured + true
-        ]
-
-    def _publisher(self, kind, topic: str, profile=qos.OFFERED):
+    def _publisher(self, kind: type, topic: str, profile: QoSProfile = qos.OFFERED) -> Publisher:
         kept = qos.keeping(qos.KEPT, profile) if self._flow else profile
         return self._node.create_lifecycle_publisher(kind, topic, kept, **qos.publishing())
 
-    def _make_groups(self, values: dict) -> list:
-        """[(rate [Hz], [(what fills a message, who publishes what is measured, who the truth)])],
-        in the order of `_GROUPS`.
+    def _make_groups(self, values: dict[str, Any]) -> list[Group]:
+        """Make the publishers of all groups, in the order of `_GROUPS`.
 
         What publishes both gives bytes: a message that is refilled would be sent twice with the
         second content.
         """
         frames = self._frames
 
-        def make(*topic) -> tuple[Publisher]:
+        def make(*topic) -> tuple[Publisher, ...]:
             return (self._publisher(*topic),)
 
         joints, pose, ball_joint, inertial = (source.packed for source in self._states)
-        state = [
+        state: list[Source] = [
             (
                 joints,
                 make(JointState, "joint_states"),
@@ -313,27 +290,29 @@ class Telemetry:
             (ball_joint, make(MultiDOFJointState, "multi_dof_joint_states"), ()),
             (inertial, make(Imu, "imu/data"), ()),
         ]
-        wrench = [
+        wrench: list[Source] = [
             (topic.fill, (), make(WrenchStamped, f"wrench/{name}"))
             for name, topic in state_topics.wrench_topics(frames).items()
         ]
-        integrator = [
+        integrator: list[Source] = [
             (StepDiagnosticsTopic().fill, (), make(Float64MultiArray, "~/integrator")),
             (FaultCounts().fill, (), make(Float64MultiArray, "~/faults")),
         ]
-        tf = [(state_topics.Moving(frames).fill, (), make(TFMessage, "/tf", qos.TRANSFORMS))]
-        markers = [(Markers(frames).fill, (), make(MarkerArray, "~/markers"))]
+        tf: list[Source] = [
+            (state_topics.Moving(frames).fill, (), make(TFMessage, "/tf", qos.TRANSFORMS))
+        ]
+        markers: list[Source] = [(Markers(frames).fill, (), make(MarkerArray, "~/markers"))]
         topics = (state, wrench, integrator, tf, markers)
         return [(values[f"rates.{name}"], group) for name, group in zip(_GROUPS, topics)]
 
 
-def _heard_of(topics: list) -> list:
-    """The topics with those of their publishers that have subscribers; none without."""
-    found = [(fill, _heard(measured), _heard(true)) for fill, measured, true in topics]
-    return [topic for topic in found if any(topic[1:])]
+def _with_subscribers(topics: list[Source]) -> list[Source]:
+    """Keep those publishers of the topics that have subscribers, and no topic without any."""
+    found = [(fill, _subscribed(measured), _subscribed(true)) for fill, measured, true in topics]
+    return [topic for topic in found if topic[1] or topic[2]]
 
 
-def _heard(publishers: tuple) -> tuple:
+def _subscribed(publishers: tuple[Publisher, ...]) -> tuple[Publisher, ...]:
     return tuple(
         [publisher for publisher in publishers if publisher.get_subscription_count()]
     )  # a generator's is made too large, cut, and kept
@@ -343,8 +322,6 @@ _GROUPS = ("state", "wrench", "integrator", "tf", "markers")
 
 
 def due(tick: int, per_tick: float) -> bool:
-    """Whether something that happens `per_tick` times per tick happens at this one: on average
-    exactly so often.
-    """
+    """Whether what happens `per_tick` times per tick, on average, happens at this one."""
     ratio = min(1.0, per_tick + 1e-9)
     return math.floor(tick * ratio) != math.floor((tick - 1) * ratio)

@@ -1,0 +1,192 @@
+"""The bridge to a board that is the plant; the board at its other end is this test's."""
+
+import json
+import math
+import subprocess
+import time
+
+import pytest
+
+pytest.importorskip(
+    "rclpy", reason="rclpy is not importable: no ROS 2 here (./testbed test brings it)"
+)
+pytest.importorskip("cobs", reason="cobs is not installed (./testbed test brings it)")
+
+from boards import LEANING, Board, command  # noqa: E402
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
+from nav_msgs.msg import Odometry  # noqa: E402
+from rclpy.duration import Duration  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray, String  # noqa: E402
+
+from rbdyn_ros.ros.diagnostics import WARN  # noqa: E402
+from rbdyn_ros.ros.hil.hil_plant import NO_STATE  # noqa: E402
+from rbdyn_ros.ros.messages.messages import (  # noqa: E402
+    nanoseconds,
+    wxyz,
+)
+from rbdyn_ros.wire.frame import FORCE, SAFE, STATE  # noqa: E402
+from rbdyn_ros.wire.line import UP  # noqa: E402
+
+
+def test_a_plant_that_is_heard_and_measures_nothing_is_warned_of(graph, bridge, board, port):
+    node, status = (
+        bridge(board="plant"),
+        graph.listen(String, "/pendulum_hil/status", latched=True),
+    )
+    there = board(port)
+    graph.until(lambda: status and status[-1].data == NO_STATE)
+    assert (WARN, NO_STATE) in node.findings()[0][1]
+    graph.until(lambda: send_states(there, time.monotonic_ns()) or status[-1].data == "connected")
+
+
+def send_states(there: Board, now: int) -> None:
+    there.line.send(STATE, now, LEANING)
+
+
+def test_states_of_the_board_are_the_topics_of_a_plant(graph, bridge, board, port):
+    node, poses, joints = (
+        bridge(board="plant"),
+        graph.listen(Odometry, "/odometry"),
+        graph.listen(JointState, "/joint_states"),
+    )
+    description = graph.listen(String, "/robot_description", latched=True)
+    there = board(port)
+    graph.until(lambda: node.line.link.clock.known)
+    graph.until(
+        lambda: send_states(there, time.monotonic_ns()) or (len(poses) > 5 and len(joints) > 5)
+    )
+    assert wxyz(poses[0].pose.pose.orientation) == pytest.approx(LEANING[2:6], abs=1e-7)
+    assert math.hypot(*wxyz(poses[0].pose.pose.orientation)) == pytest.approx(1.0, abs=1e-15)
+    assert list(joints[0].position)[:2] == pytest.approx(LEANING[:2]) and list(joints[0].velocity)[
+        :2
+    ] == pytest.approx(LEANING[6:8])
+    stamps = [nanoseconds(pose.header.stamp) for pose in poses]
+    assert stamps == sorted(set(stamps)) and abs(stamps[-1] - time.time_ns()) < 5e9
+    graph.until(lambda: description and "pendulum_link" in description[0].data)
+
+
+def test_a_command_goes_to_the_board_with_the_boards_own_instant(graph, bridge, board, port):
+    node, poses = bridge(board="plant", command_timeout=5.0), graph.listen(Odometry, "/odometry")
+    commands, there = graph.publisher(WrenchStamped, "/cart/command"), board(port)
+    graph.until(lambda: node.line.link.clock.known)
+    measured = time.monotonic_ns()
+    there.line.send(STATE, measured, LEANING)
+    graph.until(lambda: poses)
+    commands.publish(command(nanoseconds(poses[0].header.stamp)))
+    graph.until(lambda: there.heard(FORCE))
+    force = there.heard(FORCE)[0]
+    assert (force.stamp, force.numbers, force.flags) == (measured, (1.0, 2.0), 0)
+    graph.publisher(Float64MultiArray, "/effort_controller/commands").publish(
+        Float64MultiArray(data=[30.0, 40.0])
+    )
+    graph.until(lambda: len(there.heard(FORCE)) > 1)
+    assert (
+        there.heard(FORCE)[1].numbers == pytest.approx((12.0, 16.0))
+        and there.heard(FORCE)[1].stamp == 0
+    )
+    assert node.board.counts["saturated"] == 1
+
+
+def test_commands_that_do_not_fit_are_counted_and_not_sent(graph, bridge, board, port):
+    node, poses = bridge(board="plant"), graph.listen(Odometry, "/odometry")
+    commands, there = graph.publisher(WrenchStamped, "/cart/command"), board(port)
+    graph.until(lambda: node.line.link.clock.known)
+    graph.until(lambda: send_states(there, time.monotonic_ns()) or poses)
+    for bad in (command(0, (math.nan, 0.0)), command(0, frame="tool"), command(1_000)):
+        commands.publish(bad)
+        before = sum(node.board.counts.values())
+        graph.until(
+            lambda: (
+                sum(n for what, n in node.board.counts.items() if what.startswith("rejected"))
+                and sum(node.board.counts.values()) > before
+            )
+        )
+    counted = {what for what in node.board.counts if what.startswith("rejected")}
+    assert counted == {
+        "rejected, not finite",
+        "rejected, frame",
+        "rejected, stale",
+    } and not there.heard(FORCE)
+    commands.publish(command(1_000, (0.0, 0.0)))  # to stop is right however late it is
+    graph.until(lambda: there.heard(FORCE))
+
+
+def test_commands_that_cease_are_followed_by_zero_force(graph, bridge, board, port):
+    node = bridge(board="plant", command_timeout=0.1)
+    commands, there = graph.publisher(WrenchStamped, "/cart/command"), board(port)
+    graph.until(lambda: node.line.status == UP)
+    commands.publish(command(0))
+    graph.until(lambda: len(there.heard(FORCE)) == 2)
+    last = there.heard(FORCE)[-1]
+    assert (last.numbers, last.flags) == ((0.0, 0.0), SAFE) and node.board.counts[
+        "command_timeouts"
+    ] == 1
+    assert "too old" in node.board.watch()[0][1]
+
+
+def test_a_system_clock_that_is_set_moves_no_stamp(graph, bridge, board, port, monkeypatch):
+    node, poses, there = (
+        bridge(board="plant", command_timeout=10.0),
+        graph.listen(Odometry, "/odometry"),
+        board(port),
+    )
+    graph.until(lambda: node.line.link.clock.known)
+    graph.until(lambda: send_states(there, time.monotonic_ns()) or poses)
+    an_hour_ago = node.get_clock().now() - Duration(seconds=3600)
+    monkeypatch.setattr(node.get_clock(), "now", lambda: an_hour_ago)
+    before = nanoseconds(poses[-1].header.stamp)
+    graph.until(
+        lambda: (
+            send_states(there, time.monotonic_ns())
+            or nanoseconds(poses[-1].header.stamp) > before + 50_000_000
+        )
+    )
+    graph.publisher(WrenchStamped, "/cart/command").publish(
+        command(nanoseconds(poses[-1].header.stamp))
+    )
+    graph.until(lambda: there.heard(FORCE))
+
+
+def test_a_stamp_of_another_clock_is_refused(graph, bridge, board, port):
+    node, poses = bridge(board="plant"), graph.listen(Odometry, "/odometry")
+    there = board(port)
+    graph.until(lambda: node.line.link.clock.known)
+    for stamp in (0, time.time_ns(), 2**64 - 1):
+        there.line.send(STATE, stamp, LEANING)
+    graph.until(lambda: node.board.counts["rejected, stamp"] == 3)
+    assert not poses
+
+
+# both
+
+
+def lean(pose: Odometry) -> float:
+    """[rad]"""
+    _, x, y, _ = wxyz(pose.pose.pose.orientation)
+    return math.acos(1.0 - 2.0 * (x * x + y * y))
+
+
+def test_the_c_plant_is_balanced_by_the_controller_node(graph, bridge, port, tmp_path):
+    """A board that is the plant, in a process of its own: the controller node catches it from 10
+    degrees.
+
+    It is patient: where the machine starves this process, its time stands still.
+    """
+    from ..wire.clients import program
+
+    poses, command = (
+        graph.listen(Odometry, "/odometry"),
+        [str(program(tmp_path)), "plant", "--udp", "127.0.0.1", str(port), "--patient"],
+    )
+    node = bridge(board="plant", command_timeout=5.0)
+    graph.controller(state_timeout=5.0, cart__damping=0.5, joint__damping=0.005)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as board:
+        graph.until(lambda: poses)
+        assert lean(poses[0]) == pytest.approx(0.1745, abs=1e-3)
+        graph.until(
+            lambda: node.board.counts["commands"] > 1000 and lean(poses[-1]) < 0.01
+        )  # two seconds of its time
+        board.terminate()
+        said = json.loads(board.communicate(timeout=10.0)[0])
+    assert said["accepted"] > 1000 and said["malformed"] == 0 and max(map(lean, poses)) < 0.2
