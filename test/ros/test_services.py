@@ -15,6 +15,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
+from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
@@ -135,3 +136,31 @@ def test_lifecycle_without_autostart(graph):
         )
         change(Transition.TRANSITION_CLEANUP)
         assert simulator.runner is None
+
+
+def on_the_graph(node) -> list:
+    """What a node has on the graph, by kind and name."""
+    publishers = sorted(each.topic_name for each in node.publishers)
+    subscriptions = sorted(each.topic_name for each in node.subscriptions)
+    services = sorted(each.srv_name for each in node.services)
+    return [publishers, subscriptions, services, len([*node.timers])]
+
+
+@pytest.mark.parametrize("kind", ["simulator", "controller"])
+def test_nothing_stays_on_the_graph_after_cleanup_or_a_failed_configuration(
+    graph, monkeypatch, kind
+):
+    node = getattr(graph, kind)(autostart=False)
+    before = on_the_graph(node)
+    node.trigger_configure()
+    configured = on_the_graph(node)
+    assert all(len(configured[i]) > len(before[i]) for i in range(3))
+    node.trigger_cleanup()
+    assert on_the_graph(node) == before
+
+    def fail(*arguments):
+        raise ValueError("no service today")
+
+    monkeypatch.setattr(node, "create_service", fail)
+    assert node.trigger_configure() != TransitionCallbackReturn.SUCCESS
+    assert on_the_graph(node) == before
