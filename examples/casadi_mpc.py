@@ -158,7 +158,7 @@ def main() -> None:
 
     params = model.Params(cart_damping=0.5, joint_damping=0.005)
     law, start = design(model, params, Options()), model.upright(math.radians(10.0), 0.4)
-    patient = closed_loop.Conditions(patience=60.0)
+    patient = closed_loop.Conditions(call_timeout=60.0)
     run = closed_loop.run(params, select("rk4"), law, start, 4.0, 0.01, patient)
     lean = 2.0 * np.degrees(np.hypot(run.q[:, 3], run.q[:, 4]))
     for i in range(0, len(run.t), 50):

@@ -31,6 +31,7 @@ from rbdyn_ros.mechanics.pendulum.spherical_pendulum import Params
 from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.schema import check, record
 from rbdyn_ros.simulation import closed_loop
+from rbdyn_ros.simulation.rollout import Rollout
 from rbdyn_ros.types import Array, State
 
 COMMAND_TIMEOUT = 10.0  # [s] for one command; the first one may compile
@@ -76,7 +77,7 @@ def run_one(
         faults=wrong,
         seed=seed,
         stop=settling,
-        patience=COMMAND_TIMEOUT,
+        call_timeout=COMMAND_TIMEOUT,
     )
     state = State(0.0, start[:6].copy(), start[6:].copy())
     return _scored(
@@ -93,7 +94,7 @@ def run_one(
     )
 
 
-def _scored(run_one: closed_loop.ClosedLoop, settling: SettlingDetector) -> Outcome:
+def _scored(run_one: Rollout, settling: SettlingDetector) -> Outcome:
     settled = run_one.ended == metrics.SETTLED
     ended = LOST if run_one.fault else SETTLED if settled else LEFT if run_one.ended else LATE
     travel = float(metrics.distances(run_one)[1:].max(initial=0.0))

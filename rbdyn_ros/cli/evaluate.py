@@ -139,7 +139,7 @@ def plan(arguments: argparse.Namespace) -> Plan:
     """The evaluation that the arguments ask for; ValueError with one sentence for what does not
     fit.
     """
-    jobs, patience, waiting = (
+    jobs, call_timeout, waiting = (
         number(p, getattr(arguments, p.name[2:])) for p in (JOBS, COMMAND_TIMEOUT, WAITING)
     )
     parameter_files(arguments.params_file)
@@ -153,7 +153,9 @@ def plan(arguments: argparse.Namespace) -> Plan:
     if arguments.external and not arguments.over_ros:
         raise ValueError("--external is for a node of somebody else; add --over-ros")
     make = stranger if arguments.external else subject
-    law = make(arguments.controller, arguments.params_file, arguments.kind, suite.plant, patience)
+    law = make(
+        arguments.controller, arguments.params_file, arguments.kind, suite.plant, call_timeout
+    )
     out = Path(
         arguments.out or f"evaluation_{law.name}_{datetime.now():%Y-%m-%d_%H-%M-%S}"
     ).expanduser()
@@ -207,7 +209,7 @@ def _sitting(planned: Plan) -> dict:
         "quick": planned.quick,
         "rows": list(planned.chosen) or "all",
         "jobs": planned.jobs,
-        "patience": planned.subject.patience,
+        "patience": planned.subject.call_timeout,
     }
     return {
         **sitting(*laws),

@@ -3,7 +3,7 @@
 import argparse
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rbdyn_ros import parameters
 from rbdyn_ros.files import try_file, write_or_rescue
@@ -15,11 +15,10 @@ if TYPE_CHECKING:  # Numba, and what needs it, waits until there is something to
     from rbdyn_ros.evaluation.trial.closed_loop_table import Loop
     from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.mechanics.integrators.select import Integrator
-    from rbdyn_ros.simulation.closed_loop import ClosedLoop
-    from rbdyn_ros.simulation.loop import Record
     from rbdyn_ros.simulation.model_run import Job as ModelJob
+    from rbdyn_ros.simulation.rollout import Rollout
     from rbdyn_ros.simulation.rows import Rows
-    from rbdyn_ros.types import Input, State, System
+    from rbdyn_ros.types import Array, Input, State, System
 
 COMMAND = "python -m rbdyn_ros simulate"
 HELP = "Simulate the pendulum or another mechanism, without ROS."
@@ -171,10 +170,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(str(error), BAD_INPUT)
     from rbdyn_ros.interrupts import Interruption
 
-    with Interruption() as stop:
-        if planned.loop:
-            return _kept_loop(planned, planned.loop, stop)
-        return _kept(planned, stop)
+    with Interruption() as interruption:
+        return _simulate_and_write(planned, interruption)
 
 
 def _list_models() -> int:
@@ -306,130 +303,99 @@ def _note_last_row(job: Job) -> None:
 def _warm_up(job: Job) -> str:
     """Compile what the run needs; what a law did wrong there, or ""."""
     from rbdyn_ros.progress import notice
-    from rbdyn_ros.simulation.loop import run as loop
+    from rbdyn_ros.simulation import rollout
 
     with notice("compiling, once on this machine: less than a minute ..."):
         if job.loop:
             from rbdyn_ros.evaluation.trial.closed_loop_table import warm_up
 
             return warm_up(job.loop)
-        loop(job.integrator, job.system, job.state, job.input, job.step, 1, 1)
+        rollout.run(job.integrator, job.system, job.state, job.input, job.step, 1, 1)
     return ""
 
 
-def _close_loop(job: Job, loop: "Loop", stop: "Interruption") -> "tuple[ClosedLoop, float]":
-    """(the closed loop's run, wall time [s])."""
+def _simulate(job: Job, interruption: "Interruption") -> "tuple[Rollout, float]":
+    """(the run, wall time [s])."""
     from rbdyn_ros.evaluation.trial import closed_loop_table
     from rbdyn_ros.progress import bar
+    from rbdyn_ros.simulation.rollout import Simulation
 
     duration = job.rows.every * job.rows.count
     with bar(duration, "s simulated") as show:
 
-        def go_on(t: float) -> bool:
+        def stop(t: float, q: "Array", v: "Array") -> str:
             show(min(t, duration))
-            return not stop.signal
+            return f"interrupted at t = {t:.6g} s" if interruption.signal else ""
 
         began = time.perf_counter()
-        run = closed_loop_table.run(loop, duration, go_on)
+        if job.loop:
+            run = closed_loop_table.run(job.loop, duration, stop)
+        else:
+            simulation = Simulation(
+                *(job.integrator, job.system, job.state, job.input, job.step, job.rows)
+            )
+            simulation.run(stop=stop)
+            run = simulation.record()
         return run, time.perf_counter() - began
 
 
-def _kept_loop(job: Job, loop: "Loop", stop: "Interruption") -> int:
-    """Run a closed loop, write its rows, say so, and return the exit code."""
-    from rbdyn_ros.evaluation.trial import closed_loop_table
-    from rbdyn_ros.simulation.record import write_table
-
-    run, seconds = _close_loop(job, loop, stop)
-    table = closed_loop_table.columns(loop, run, job.rows.steps)
-    try:
-        out, elsewhere = write_or_rescue(job.out, lambda draft: write_table(table, draft))
-    except OSError as error:
-        return _say(
-            f"cannot write {job.out}: {error.strerror}; make room, or choose another --out",
-            CANNOT_WRITE,
-        )
-    pace = f"{run.t[-1] / seconds:.3g} times real time"
-    work = (
-        f"{len(run.t) - 1} commands of the law {loop.name}, one in {loop.period:g} s, in "
-        f"{seconds:.2g} s, {pace}"
-    )
-    print(f"{out}: {len(table['t'])} rows; {work}; {closed_loop_table.summary(loop, run)}")
-    if elsewhere:
-        _say(elsewhere, CANNOT_WRITE)
-    if run.fault or run.ended:
-        code = SIGNAL + stop.signal if stop.signal else NOT_CONVERGED
-        return _say(f"{run.fault or run.ended}; {out} has the rows until then", code)
-    return CANNOT_WRITE if elsewhere else DONE
-
-
-def _simulate(job: Job, stop: "Interruption") -> "tuple[Record, float, Any]":
-    """(record, wall time [s], the integrator's options as the run left them)."""
-    from rbdyn_ros.progress import bar
-    from rbdyn_ros.simulation.loop import run as loop
-    from rbdyn_ros.simulation.rows import times
-
-    rows, options = job.rows, job.integrator.options(job.system)
-    with bar(rows.every * rows.count, "s simulated") as show:
-
-        def go_on(row: int) -> bool:
-            show(row * rows.every)
-            return not stop.signal
-
-        began = time.perf_counter()
-        record = loop(
-            job.integrator,
-            job.system,
-            job.state,
-            job.input,
-            job.step,
-            rows.count,
-            rows.steps,
-            go_on,
-            options,
-        )
-        seconds = time.perf_counter() - began
-    return record._replace(t=times(rows.every, len(record.t))), seconds, options
-
-
-def _kept(job: Job, stop: "Interruption") -> int:
+def _simulate_and_write(job: Job, interruption: "Interruption") -> int:
     """Simulate, write the rows, say so, and return the exit code."""
-    from rbdyn_ros.simulation.record import write, write_events
+    from rbdyn_ros.evaluation.trial import closed_loop_table
+    from rbdyn_ros.simulation import record
 
-    record, seconds, options = _simulate(job, stop)
+    run, seconds = _simulate(job, interruption)
+    if job.loop:
+        table = closed_loop_table.columns(run, job.rows.steps)
+    else:
+        table = record.columns(run)
     try:
-        out, elsewhere = write_or_rescue(job.out, lambda draft: write(record, draft))
+        out, elsewhere = write_or_rescue(job.out, lambda draft: record.write_table(table, draft))
         if job.events:
-            events, events_elsewhere = write_or_rescue(
-                job.events, lambda draft: write_events(options.contact, draft)
-            )
-            count, kept = int(options.contact.recorded[0]), len(options.contact.events)
-            _say(
-                f"{events}: {min(count, kept)} impacts"
-                + (f", {count - kept} more did not fit" if count > kept else ""),
-                DONE,
-            )
-            elsewhere = "; ".join(filter(None, (elsewhere, events_elsewhere)))
+            elsewhere = "; ".join(filter(None, (elsewhere, _write_events(job.events, run))))
     except OSError as error:
         return _say(
             f"cannot write {error.filename or job.out}: {error.strerror}; make room, or choose "
             "another --out",
             CANNOT_WRITE,
         )
-    print(_summary(job, out, record, seconds))
+    summary = _law_summary(job.loop, run, seconds) if job.loop else _summary(job, run, seconds)
+    print(f"{out}: {len(table['t'])} rows; {summary}")
     if elsewhere:
         _say(elsewhere, CANNOT_WRITE)
-    if record.ok:
+    if run.ok:
         return CANNOT_WRITE if elsewhere else DONE
-    code = SIGNAL + stop.signal if stop.signal else NOT_CONVERGED
-    return _say(f"{record.message}; {out} has the rows until then", code)
+    code = SIGNAL + interruption.signal if interruption.signal else NOT_CONVERGED
+    return _say(f"{run.message}; {out} has the rows until then", code)
 
 
-def _summary(job: Job, out: Path, record: "Record", seconds: float) -> str:
-    steps, energy = (len(record.t) - 1) * job.rows.steps, record.quantities[:, 0]
+def _write_events(path: Path, run: "Rollout") -> str:
+    """Write the impacts, say so, and return where they are if not there. OSError."""
+    from rbdyn_ros.simulation.record import write_events
+
+    contact = run.options.contact
+    events, elsewhere = write_or_rescue(path, lambda draft: write_events(contact, draft))
+    count, kept = int(contact.recorded[0]), len(contact.events)
+    lost = f", {count - kept} more did not fit" if count > kept else ""
+    _say(f"{events}: {min(count, kept)} impacts{lost}", DONE)
+    return elsewhere
+
+
+def _law_summary(loop: "Loop", run: "Rollout", seconds: float) -> str:
+    from rbdyn_ros.evaluation.trial.closed_loop_table import summary
+
+    work = (
+        f"{len(run.force)} commands of the law {loop.name}, one in {loop.period:g} s, in "
+        f"{seconds:.2g} s"
+    )
+    return f"{work}, {run.t[-1] / seconds:.3g} times real time; {summary(loop, run)}"
+
+
+def _summary(job: Job, run: "Rollout", seconds: float) -> str:
+    steps, energy = (len(run.t) - 1) * job.rows.steps, run.quantities[:, 0]
     drift = abs(energy - energy[0]).max()
-    pace = f"{record.t[-1] / seconds:.3g} times real time"
-    work = f"{steps} steps of {job.step:g} s in {seconds:.2g} s, {pace}"
+    pace = f"{run.t[-1] / seconds:.3g} times real time"
     return (
-        f"{out}: {len(energy)} rows; {work}; energy {energy[-1]:.9g} J, at most {drift:.2g} J "
-        "from its start"
+        f"{steps} steps of {job.step:g} s in {seconds:.2g} s, {pace}; energy {energy[-1]:.9g} J, "
+        f"at most {drift:.2g} J from its start"
     )

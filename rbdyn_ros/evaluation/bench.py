@@ -14,7 +14,7 @@ from rbdyn_ros.mechanics.integrators.select import select as integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import plant_params
 from rbdyn_ros.simulation import closed_loop
-from rbdyn_ros.simulation.closed_loop import ClosedLoop
+from rbdyn_ros.simulation.rollout import Rollout
 from rbdyn_ros.types import State
 
 ANYWHERE = 1e6  # [m] travel of a law that need not look at it
@@ -31,7 +31,7 @@ class Subject(NamedTuple):
     values: dict  # parameter -> value, of the plant and of the law
     kinds: tuple
     said: bool = True  # whether somebody said the kinds
-    patience: float = 2.0  # [s] for one command
+    call_timeout: float = 2.0  # [s] for one command
     identity: dict = {}  # of the law, as `control.provenance` has it
     path: str = ""  # of a law that is a file of the user's
 
@@ -106,7 +106,7 @@ class Bench:
         stop=None,
         gain=1.0,
         wrap=None,
-    ) -> ClosedLoop:
+    ) -> Rollout:
         """The law around the plant for `duration` [s]; its force comes `gain` times as strong;
         `wrap(law)` runs in its place. LawFailed.
         """
@@ -118,7 +118,7 @@ class Bench:
             step=c.step, faults=c.faults, seed=c.seed,
             observer=watching, observer_force=c.observer_force, gain=gain, pushes=pushes,
             stop=stop,
-            name=f"the law {self.subject.name}", patience=self.subject.patience,
+            name=f"the law {self.subject.name}", call_timeout=self.subject.call_timeout,
         )  # fmt: skip
         run = closed_loop.run(
             params, method, wrap(law) if wrap else law, start, duration, c.period, conditions

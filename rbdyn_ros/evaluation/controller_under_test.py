@@ -17,7 +17,11 @@ UNSAID = ("balance",)  # kinds of a law that does not say its own
 
 
 def subject(
-    name: str, files: Iterable[str], kinds: str | None, plant: Mapping[str, Any], patience: float
+    name: str,
+    files: Iterable[str],
+    kinds: str | None,
+    plant: Mapping[str, Any],
+    call_timeout: float,
 ) -> Subject:
     """The law `name`, or of the file of that path, with the parameters of the files, over those of
     the suite's `plant`.
@@ -31,15 +35,21 @@ def subject(
     said = kinds is not None or hasattr(module, "KINDS")
     chosen = tuple(getattr(module, "KINDS", UNSAID)) if kinds is None else _kinds(kinds)
     values = _plant(files, plant) | options.from_files(name, module, files)
-    return Subject(name, values, chosen, said, patience, identity(name, module, values), path)
+    return Subject(name, values, chosen, said, call_timeout, identity(name, module, values), path)
 
 
 def stranger(
-    name: str, files: Iterable[str], kinds: str | None, plant: Mapping[str, Any], patience: float
+    name: str,
+    files: Iterable[str],
+    kinds: str | None,
+    plant: Mapping[str, Any],
+    call_timeout: float,
 ) -> Subject:
     """A law in somebody else's node, of which only the plant is known here. ValueError."""
     values, chosen = _plant(tuple(files), plant), UNSAID if kinds is None else _kinds(kinds)
-    return Subject(name, values, chosen, kinds is not None, patience, identity(name, None, values))
+    return Subject(
+        name, values, chosen, kinds is not None, call_timeout, identity(name, None, values)
+    )
 
 
 def _plant(files: tuple[str, ...], plant: Mapping[str, Any]) -> dict[str, Any]:

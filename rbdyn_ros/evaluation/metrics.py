@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdyn_ros.evaluation.trial import trial
-from rbdyn_ros.simulation.closed_loop import ClosedLoop
+from rbdyn_ros.simulation.rollout import Rollout
 from rbdyn_ros.types import Array
 
 SETTLED, FALLEN = "settled", "fallen"  # what a `SettlingDetector` says
@@ -35,17 +35,17 @@ REST = Tolerance(
 )
 
 
-def tilts(run: ClosedLoop) -> Array:
+def tilts(run: Rollout) -> Array:
     """The angle between rod and vertical, (n + 1,) [rad]."""
     return trial.tilt(run.q)
 
 
-def distances(run: ClosedLoop, reference=(0.0, 0.0)) -> Array:
+def distances(run: Rollout, reference=(0.0, 0.0)) -> Array:
     """From the cart to the reference, (n + 1,) [m]."""
     return np.hypot(run.q[:, 0] - reference[0], run.q[:, 1] - reference[1])
 
 
-def settling_time(run: ClosedLoop, reference=(0.0, 0.0), within: Tolerance = BALANCE) -> float:
+def settling_time(run: Rollout, reference=(0.0, 0.0), within: Tolerance = BALANCE) -> float:
     """Since when tilt and cart are within the tolerance [s]; inf if they are not at the end, or
     the run broke off.
     """
@@ -63,12 +63,12 @@ def inside_since(t: Array, outside: Array) -> float:
     return t.item(last[-1] + 1 if len(last) else 0)
 
 
-def has_recovered(run: ClosedLoop, reference=(0.0, 0.0)) -> bool:
+def has_recovered(run: Rollout, reference=(0.0, 0.0)) -> bool:
     """Whether the pendulum has settled by the end of the run."""
     return math.isfinite(settling_time(run, reference))
 
 
-def effort(run: ClosedLoop) -> float:
+def effort(run: Rollout) -> float:
     """The integral of |u|^2 [N^2 s]."""
     return float((run.force**2).sum() * (run.t[1] - run.t[0])) if len(run.force) else 0.0
 
@@ -130,7 +130,7 @@ def until_fall() -> SettlingDetector:
     return SettlingDetector(None, fallen=0.5 * math.pi)
 
 
-def curves(run: ClosedLoop, most: int = 300) -> dict[str, list[float]]:
+def curves(run: Rollout, most: int = 300) -> dict[str, list[float]]:
     """The run for a picture: t [s], tilt [deg], x, y [m], force [N], at most about `most`
     points.
     """
@@ -145,20 +145,20 @@ def curves(run: ClosedLoop, most: int = 300) -> dict[str, list[float]]:
     return {name: np.round(values, 5).tolist() for name, values in rounded.items()}
 
 
-def lean(run: ClosedLoop) -> Array:
+def lean(run: Rollout) -> Array:
     """The log-map tilt towards x and y, (n + 1, 2) [rad]."""
     k = trial.axis(run.q)
     n = np.hypot(k[:, 0], k[:, 1])
     return (np.arctan2(n, k[:, 2]) / np.where(n > 0.0, n, 1.0))[:, None] * k[:, :2]
 
 
-def compute(run: ClosedLoop) -> dict[str, float]:
+def compute(run: Rollout) -> dict[str, float]:
     """Processor time of a command [ms]: median and largest."""
     times = 1e3 * run.compute if len(run.compute) else np.array((math.nan,))
     return {"compute_median": float(np.median(times)), "compute_max": float(times.max())}
 
 
-def decays(run: ClosedLoop) -> bool:
+def decays(run: Rollout) -> bool:
     """Whether tilt and force are smaller in the last tenth than in the first.
 
     A force that chatters hardly moves the rod.

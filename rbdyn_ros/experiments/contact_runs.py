@@ -11,7 +11,7 @@ from rbdyn_ros.experiments.event_driven import Impact
 from rbdyn_ros.experiments.outcome import columns
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.world import NAMES
-from rbdyn_ros.simulation import loop
+from rbdyn_ros.simulation import rollout
 from rbdyn_ros.simulation.record import events
 from rbdyn_ros.types import Array, Input, State, System
 
@@ -41,14 +41,12 @@ def simulate(
     converge.
     """
     integrator = select("quaternion_midpoint", max_iterations=50, split_at_impact=METHODS[method])
-    options = integrator.options(system)
-    record = loop.run(integrator, system, state, input, h, rows, every, options=options)
+    record = rollout.run(integrator, system, state, input, h, rows, every)
     if not record.ok:
         raise ArithmeticError(record.message)
     y = np.hstack([record.q, record.v])
-    return Run(
-        record.t, y, record.quantities[:, 0], events(options.contact), options.contact.force.copy()
-    )
+    contact = record.options.contact
+    return Run(record.t, y, record.quantities[:, 0], events(contact), contact.force.copy())
 
 
 def against(

@@ -11,7 +11,7 @@ from rbdyn_ros.geometry import increments, quaternion
 from rbdyn_ros.mechanics.integrators import se3_free
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
-from rbdyn_ros.simulation import loop
+from rbdyn_ros.simulation import rollout
 from rbdyn_ros.types import Array, Input, State, System
 
 
@@ -37,7 +37,7 @@ def simulate(
     input: Input | None = None,
 ) -> Turning:
     """`rows` times `every` steps of h [s] by a stepper of the package."""
-    record = loop.run(integrator, system, state, input or no_input(), h, rows, every)
+    record = rollout.run(integrator, system, state, input or no_input(), h, rows, every)
     return _turning(
         system,
         record.t,
@@ -53,7 +53,7 @@ def simulate_modified(
 ) -> Turning:
     """The same with Hairer and Vilmart's modified inertia (`experiments.free_body`)."""
     modified, start = free_body.preprocess(system, state, h)
-    record = loop.run(integrator, modified, start, no_input(), h, rows, every)
+    record = rollout.run(integrator, modified, start, no_input(), h, rows, every)
     w = record.v[:, 2:] * np.divide(modified.inertia, system.inertia)
     return _turning(
         system, record.t, record.q[:, 2:], w, _mean(record.iterations, every), record.ok

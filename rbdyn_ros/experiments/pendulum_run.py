@@ -6,7 +6,7 @@ import numpy as np
 
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
-from rbdyn_ros.simulation import loop
+from rbdyn_ros.simulation import rollout
 from rbdyn_ros.types import Array, Input, State, System
 
 
@@ -18,11 +18,11 @@ def simulate(
     duration: float,
     every: float,
     input: Input | None = None,
-) -> loop.Record:
+) -> rollout.Rollout:
     """The pendulum for `duration` [s] in steps of h, a row every `every` [s]; it may end early
     (`ok`).
     """
-    return loop.run(
+    return rollout.run(
         integrator,
         system,
         state,
@@ -44,7 +44,7 @@ class Conservation(NamedTuple):
     iterations: float  # per step
 
 
-def conservation(record: loop.Record, system: System, steps_per_row: int) -> Conservation:
+def conservation(record: rollout.Rollout, system: System, steps_per_row: int) -> Conservation:
     """What the run did to energy and momenta. On a fixed cart the joint is at the origin."""
     error = np.abs(record.quantities - record.quantities[0])
     trend = np.polyfit(record.t, record.quantities[:, 0], 1)[0]

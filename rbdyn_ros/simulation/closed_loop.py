@@ -17,13 +17,11 @@ from rbdyn_ros.faults.mismatch import actual
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.faults.pipeline import FaultPipeline
 from rbdyn_ros.interrupts import CallTimedOut, CallTimeout
-from rbdyn_ros.mechanics.integrators import boundary
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.numerics.saturation import limit_force
-from rbdyn_ros.simulation.history import History
-from rbdyn_ros.simulation.loop import failure
-from rbdyn_ros.simulation.tick import TickConfig, Ticker, TickState
+from rbdyn_ros.simulation.rollout import Rollout, Simulation, Stop
+from rbdyn_ros.simulation.rows import Rows
 from rbdyn_ros.types import Array, State
 
 FIRST = 120.0  # [s] for one of the first commands, which may compile
@@ -73,23 +71,10 @@ class Conditions(NamedTuple):
     )
     stop: Callable | None = None  # (t, q, v) -> a word that ends the run, "" to go on
     name: str = "the law"  # in sentences
-    patience: float = 2.0  # [s] for one command
+    call_timeout: float = 2.0  # [s] for one command
 
 
-class ClosedLoop(NamedTuple):
-    """Row i is the true state at t_i, and the force that acted on the cart from t_i to t_{i+1}."""
-
-    t: Array  # (n + 1,) [s]
-    q: Array  # (n + 1, 6)
-    v: Array  # (n + 1, 5)
-    force: Array  # (n, 2) [N, world]
-    seen: Array  # (n, 11) q and v as the law saw them
-    compute: Array  # (n,) [s] of processor time that the law took
-    ended: str  # why it ended before its time, else ""
-    fault: str  # what the law or the stepper did wrong, else ""
-
-
-class Misbehaved(Exception):
+class ControlError(Exception):
     """A law did what no law may; the message says what."""
 
 
@@ -101,7 +86,7 @@ def run(
     duration: float,
     period: float,
     conditions: Conditions = Conditions(),
-) -> ClosedLoop:
+) -> Rollout:
     """The plant of `params` from `state` on for `duration` [s], under `law.command` every `period`
     [s].
 
@@ -112,18 +97,17 @@ def run(
     does a step that does not converge: `fault` says which, and the rows until then are kept.
     ValueError if the period is not a multiple of the step, or where the integrator does not apply.
     """
-    loop = _Loop(params, integrator, law, state, duration, period, conditions)
-    with CallTimeout(conditions.patience) as calls:
+    loop = _ClosedLoop(params, integrator, law, state, duration, period, conditions)
+    with CallTimeout(conditions.call_timeout) as calls:
         try:
-            while loop.rows < loop.planned and not (loop.ended or loop.fault):
-                loop.advance(calls)
-        except Misbehaved as error:
-            loop.fault = str(error)
+            loop.run(calls)
+        except ControlError as error:
+            loop.simulation.fault = str(error)
         except CallTimedOut:
-            loop.fault = (
+            loop.simulation.fault = (
                 f"{conditions.name} thought longer than "
-                f"{conditions.patience:g} s about the "
-                f"state at t = {loop.time:.3f} s"
+                f"{conditions.call_timeout:g} s about the "
+                f"state at t = {loop.simulation.time:.3f} s"
             )
     return loop.record()
 
@@ -142,7 +126,7 @@ def warm_up(
         step=conditions.step,
         force_limit=conditions.force_limit,
         name=conditions.name,
-        patience=FIRST,
+        call_timeout=FIRST,
     )
     for tilt in WARM_UP:
         if fault := run(
@@ -152,15 +136,15 @@ def warm_up(
     return ""
 
 
-def answer(law, t: float, state: State, reference: Array, name: str = "the law") -> Array:
+def command_force(law, t: float, state: State, reference: Array, name: str = "the law") -> Array:
     """The law's force (2,) [N].
 
-    Misbehaved, with its name, if it raises or returns anything but two finite numbers.
+    ControlError, with its name, if it raises or returns anything but two finite numbers.
     """
     try:
         returned = law.command(t, state, reference)
     except Exception as error:  # whatever a law of somebody else raises
-        raise Misbehaved(
+        raise ControlError(
             f"{name} raised {type(error).__name__} at t = {t:.3f} s: "
             f"{error}{tracebacks.place(error)}"
         ) from error
@@ -169,106 +153,85 @@ def answer(law, t: float, state: State, reference: Array, name: str = "the law")
     except (TypeError, ValueError):
         force = np.empty(0)
     if force.shape != (2,) or not (math.isfinite(force[0]) and math.isfinite(force[1])):
-        raise Misbehaved(
+        raise ControlError(
             f"{name} returned {_written(returned)} at t = {t:.3f} s; it must return two finite "
             "forces [N]"
         )
     return force
 
 
-class _Loop:
-    """The plant, the law, and the rows so far."""
+class _ClosedLoop:
+    """A law with what lies on the way from the state to it, and from it to the cart."""
 
     def __init__(self, params, integrator, law, state, duration, period, conditions):
-        self.integrator, self.law, self.conditions = integrator, law, conditions
-        self.start, self.period, self.steps = state.t, period, steps(period, conditions.step)
-        self.system = spherical_pendulum.build(actual(params, conditions.faults))
-        self.chain = (
-            FaultPipeline(conditions.faults, conditions.seed, period)
-            if conditions.faults != Faults()
-            else None
+        c, n = conditions, round(duration / period)
+        self.law, self.conditions, self.commanded = law, c, (0.0, 0.0)
+        self.pipeline = FaultPipeline(c.faults, c.seed, period) if c.faults != Faults() else None
+        input = spherical_pendulum.no_input()
+        if c.sines is not None:
+            input = input._replace(sines=c.sines)
+        self.simulation = Simulation(
+            integrator,
+            spherical_pendulum.build(actual(params, c.faults)),
+            state,
+            input,
+            c.step,
+            Rows(period, n, steps(period, c.step)),
+            c.force_limit,
+            self.pipeline and self.pipeline.actuator.state,
         )
-        self.input = spherical_pendulum.no_input()
-        if conditions.sines is not None:
-            self.input = boundary.accepted(self.input._replace(sines=conditions.sines))
-        integrator.check(self.system, state, self.input)
-        self.options = integrator.options(self.system)
-        fixed = conditions.reference
-        self.aim = fixed if callable(fixed) else lambda t, at=np.array(fixed, float): at
-        self.rows, self.planned, self.ended, self.fault = 0, round(duration / period), "", ""
-        n = self.planned
-        self.t = state.t + period * np.arange(n + 1)
-        self.seen, self.compute, self.commanded = np.zeros((n, 11)), np.zeros(n), (0.0, 0.0)
-        q, v = boundary.start(state)
-        self.first = np.concatenate((q, v))
-        h = conditions.step
-        config = TickConfig(state.t, h, round(1e9 * h), self.steps, float(conditions.force_limit))
-        self.ticker = Ticker(
-            *(integrator, self.system, self.options, self.input, config),
-            *(TickState.at_rest()._replace(q=q, v=v), History(n + 1)),
-            self.chain and self.chain.actuator.state,
-        )
+        fixed = c.reference
+        self.reference = fixed if callable(fixed) else lambda t, at=np.array(fixed, float): at
+        self.seen, self.compute = np.zeros((n, 11)), np.zeros(n)
 
-    @property
-    def time(self) -> float:
-        """The time of the newest row [s]."""
-        return self.start + self.rows * self.period
+    def run(self, calls: CallTimeout) -> None:
+        """Run to the end. ControlError; CallTimedOut."""
+        self.simulation.run(lambda i, t: self._force(calls, i, t), self._end())
 
-    def advance(self, calls: CallTimeout) -> None:
-        """One control period. Misbehaved; CallTimedOut."""
-        i, t, c = self.rows, self.time, self.conditions
-        shown = self._shown(i, t)
-        self.seen[i, :6], self.seen[i, 6:] = shown.q, shown.v
-        aim, began = self.aim(t), time.thread_time()
+    def _end(self) -> Stop | None:
+        c = self.conditions
+        if c.travel == math.inf:
+            return c.stop
+
+        def end(t: float, q: Array, v: Array) -> str:
+            if math.hypot(q[0], q[1]) > c.travel:
+                return f"the cart left its travel of {c.travel:g} m at t = {t:.3f} s"
+            return c.stop(t, q, v) if c.stop else ""
+
+        return end
+
+    def _force(self, calls: CallTimeout, i: int, t: float) -> tuple[float, float]:
+        """The force that reaches the cart in control period i."""
+        state, c = self._state_for_law(i, t), self.conditions
+        self.seen[i, :6], self.seen[i, 6:] = state.q, state.v
+        reference, began = self.reference(t), time.thread_time()
         calls.edges += 1
-        command = answer(self.law, t, shown, aim, c.name)
+        command = command_force(self.law, t, state, reference, c.name)
         calls.edges += 1
         self.compute[i] = time.thread_time() - began
         self.commanded = tuple(command.tolist())
-        force = tuple((c.gain * command).tolist())
-        self._tick(t, self.chain.command(i, force) if self.chain else force)
-
-    def _shown(self, i: int, t: float) -> State:
-        """What the law is shown at instant i."""
-        truth = State(t, self.ticker.state.q.copy(), self.ticker.state.v.copy())
-        shown = self.chain.measure(i, truth) if self.chain else truth
-        if self.conditions.observer is None:
-            return shown
-        force = self.ticker.force
-        if self.conditions.observer_force == COMMANDED:
-            force, _ = limit_force(self.commanded, self.conditions.force_limit)
-        return self.conditions.observer(shown, truth, force, self.chain and self.chain.sensors)
-
-    def _tick(self, t: float, force: tuple[float, float]) -> None:
-        c, state = self.conditions, self.ticker.state
         if c.pushes:
-            self.input.disturbance[:] = _pushed(c.pushes, t)
-        self.ticker.tick(force)
-        if not self.ticker.is_complete:
-            done, iterations, residual = state.solved.tolist()
-            at = t + done * c.step, c.step, int(iterations), residual, state.q, state.v
-            self.fault = failure(self.integrator, self.options, *at)
-            return
-        self.rows += 1
-        if math.hypot(state.q[0], state.q[1]) > c.travel:
-            self.ended = f"the cart left its travel of {c.travel:g} m at t = {self.time:.3f} s"
-        elif c.stop:
-            self.ended = c.stop(self.time, state.q, state.v)
+            self.simulation.input.disturbance[:] = _wrench(c.pushes, t)
+        force = tuple((c.gain * command).tolist())
+        return self.pipeline.command(i, force) if self.pipeline else force
 
-    def record(self) -> ClosedLoop:
+    def _state_for_law(self, i: int, t: float) -> State:
+        """The state at instant i, measured and estimated."""
+        ticker, c = self.simulation.ticker, self.conditions
+        truth = State(t, ticker.state.q.copy(), ticker.state.v.copy())
+        measured = self.pipeline.measure(i, truth) if self.pipeline else truth
+        if c.observer is None:
+            return measured
+        force = ticker.force
+        if c.observer_force == COMMANDED:
+            force, _ = limit_force(self.commanded, c.force_limit)
+        return c.observer(measured, truth, force, self.pipeline and self.pipeline.sensors)
+
+    def record(self) -> Rollout:
         """The rows so far."""
-        n, rows = self.rows, self.ticker.history.ring.rows
-        states = np.vstack((self.first, rows[: self.rows, 1:12]))
-        return ClosedLoop(
-            self.t[: n + 1],
-            states[:, :6],
-            states[:, 6:],
-            rows[:n, 12:].copy(),
-            self.seen[:n],
-            self.compute[:n],
-            self.ended,
-            self.fault,
-        )
+        record = self.simulation.record()
+        n = len(record.force)
+        return record._replace(seen=self.seen[:n], compute=self.compute[:n])
 
 
 def _written(returned) -> str:
@@ -286,7 +249,7 @@ def steps(period: float, step: float) -> int:
     return n
 
 
-def _pushed(pushes: tuple, t: float) -> Array:
+def _wrench(pushes: tuple, t: float) -> Array:
     """The sum of the wrenches that act from t on."""
     acting = [push.wrench for push in pushes if push.time <= t + 1e-9 < push.time + push.duration]
     return np.sum(acting, axis=0) if acting else np.zeros(9)

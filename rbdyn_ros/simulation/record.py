@@ -12,7 +12,7 @@ import numpy as np
 from rbdyn_ros.files import replacing
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import ContactState, candidate
 from rbdyn_ros.mechanics.solvers.fc3d_one_contact import SLIDE, STICK
-from rbdyn_ros.simulation.loop import Record
+from rbdyn_ros.simulation.rollout import Rollout
 from rbdyn_ros.types import Array
 
 COLUMNS = tuple("t,x,y,qw,qx,qy,qz,vx,vy,wx,wy,wz,E,Lz,Px,Py,p3,iterations,residual".split(","))
@@ -20,7 +20,7 @@ IMPACT_COLUMNS = ("t", "contact", "P_n", "P_t1", "P_t2", "u_n_minus", "u_n_plus"
 _STATUS = {STICK: "stick", SLIDE: "slide"}
 
 
-def columns(record: Record) -> dict[str, Array]:
+def columns(record: Rollout) -> dict[str, Array]:
     """The columns of a run by name, each (n,).
 
     t [s]; x y, vx vy the cart [m, m/s]; qw qx qy qz the rod's quaternion, body to world; wx wy wz
@@ -30,11 +30,6 @@ def columns(record: Record) -> dict[str, Array]:
     """
     floats = (record.t, *record.q.T, *record.v.T, *record.quantities.T)
     return dict(zip(COLUMNS, (*floats, record.iterations, record.residual)))
-
-
-def write(record: Record, path: str | Path) -> None:
-    """Write the run to a .csv or .npz file: `write_table` of its `columns`."""
-    write_table(columns(record), path)
 
 
 def write_table(table: dict[str, Array], path: str | Path) -> None:

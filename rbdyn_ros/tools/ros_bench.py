@@ -29,8 +29,8 @@ from rbdyn_ros.ros.process import SWITCH_INTERVAL
 from rbdyn_ros.ros.simulator.simulator import Simulator
 from rbdyn_ros.ros.topic_observer import CONTROLLER, GIVEN_UP
 from rbdyn_ros.schema import flat
-from rbdyn_ros.simulation.closed_loop import ClosedLoop
 from rbdyn_ros.simulation.pacing import StallDetector
+from rbdyn_ros.simulation.rollout import Rollout
 from rbdyn_ros.simulation.status import FAULT, REFUSES
 from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.types import State
@@ -97,7 +97,7 @@ class RosBench:
         overrides = {name: value for name, value in plant.items() if value != ()} | {
             "start": "paused",
             "lockstep.enabled": not real_time,
-            "lockstep.timeout": subject.patience,
+            "lockstep.timeout": subject.call_timeout,
             "lockstep.reaction": "fault",
             "real_time_factor": float(real_time),
             "history.duration": LONGEST,
@@ -136,7 +136,7 @@ class RosBench:
         reference=(0.0, 0.0),
         pushes=(),
         stop=None,
-    ) -> ClosedLoop:
+    ) -> Rollout:
         """As `Bench.run`. LawFailed; CannotGoOn if nobody answers."""
         self._prepare(conditions)
         self.runner.restart(start)
@@ -247,7 +247,7 @@ class RosBench:
         LawFailed; CannotGoOn: nobody ever answered.
         """
         began = time.monotonic()
-        timeout = max(self.subject.patience, LOOKS_EVERY) if self._heard else self._waiting
+        timeout = max(self.subject.call_timeout, LOOKS_EVERY) if self._heard else self._waiting
 
         def heard() -> bool:
             if time.monotonic() - began > timeout:
@@ -360,18 +360,18 @@ class _Episode:
             self.ended = self._stop(t, row[:6], row[6:11])
         return bool(self.ended)
 
-    def record(self) -> ClosedLoop:
+    def record(self) -> Rollout:
         """The run. What the law saw, and what it cost, is not known here."""
         rows, n = np.array(self._rows), len(self._rows) - 1
-        unknown = np.full((n, 11), math.nan), np.full(n, math.nan)
-        return ClosedLoop(
+        seen, compute = np.full((n, 11), math.nan), np.full(n, math.nan)
+        return Rollout(
             1e-9 * np.array(self._stamps),
             rows[:, :6],
             rows[:, 6:11],
             rows[1:, 11:],
-            *unknown,
-            self.ended,
-            "",
+            ended=self.ended,
+            seen=seen,
+            compute=compute,
         )
 
 

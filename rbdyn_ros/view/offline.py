@@ -19,7 +19,7 @@ import numpy as np
 from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.mechanics.pendulum_contact.contact_state import candidate
 from rbdyn_ros.schema import check, format_value
-from rbdyn_ros.simulation.closed_loop import Misbehaved, answer
+from rbdyn_ros.simulation.closed_loop import ControlError, command_force
 from rbdyn_ros.simulation.command import Command
 from rbdyn_ros.simulation.plant import Plant
 from rbdyn_ros.simulation.record import WRITERS
@@ -270,8 +270,10 @@ class OfflineLoop(scene.Source):
         q, v = (np.array(seen.q), np.array(seen.v)) if seen else (plant.q, plant.v)
         state = State(1e-9 * (stamp - EPOCH_NS), q.copy(), v.copy())
         try:
-            force = answer(loop.law, state.t, state, self._reference, f"the law {loop.name}")
-        except Misbehaved as error:
+            force = command_force(
+                loop.law, state.t, state, self._reference, f"the law {loop.name}"
+            )
+        except ControlError as error:
             runner.fail(str(error))
             return
         self._answered = stamp

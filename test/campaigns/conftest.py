@@ -36,7 +36,7 @@ def long_road():
             travel=course.travel,
             step=course.period / course.steps,
             faults=faults,
-            patience=closed_loop.FIRST,
+            call_timeout=closed_loop.FIRST,
         )
         state = State(0.0, row[:6].copy(), row[6:].copy())
         run = closed_loop.run(

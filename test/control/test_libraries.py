@@ -77,7 +77,7 @@ def test_do_mpc_catches_the_rod():
     law = select.make_law("casadi_mpc", casadi_mpc, model, params, casadi_mpc.Options(replan=0.04))
     start, patient = (
         model.upright(math.radians(10.0), 0.4),
-        closed_loop.Conditions(force_limit=20.0, patience=300.0),
+        closed_loop.Conditions(force_limit=20.0, call_timeout=300.0),
     )
     run = closed_loop.run(params, integrator("rk4"), law, start, 2.5, 0.02, patient)
     assert (

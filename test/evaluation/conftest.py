@@ -16,7 +16,7 @@ def subject():
 
     def subject(name, kinds=("balance",)) -> Subject:
         plant = {parameter.name: parameter.default for parameter in PLANT}
-        return Subject(name, {**plant, **FRICTION}, kinds, patience=5.0)
+        return Subject(name, {**plant, **FRICTION}, kinds, call_timeout=5.0)
 
     return subject
 

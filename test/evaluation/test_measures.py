@@ -17,7 +17,7 @@ from rbdyn_ros.evaluation.conditions import CONDITIONS, conditions
 from rbdyn_ros.evaluation.measures import swing_up
 from rbdyn_ros.evaluation.trial import trial
 from rbdyn_ros.mechanics.pendulum import sphere_state, spherical_pendulum
-from rbdyn_ros.simulation.closed_loop import ClosedLoop
+from rbdyn_ros.simulation.rollout import Rollout
 
 PLANT = spherical_pendulum.Params(cart_damping=0.5, joint_damping=0.005)
 
@@ -332,15 +332,12 @@ def course_of(tilt, x=0.0, ended=""):
         )
     )
     n = len(tilt) - 1
-    return ClosedLoop(
+    return Rollout(
         0.1 * np.arange(n + 1),
         q,
         np.zeros((n + 1, 5)),
         np.zeros((n, 2)),
-        np.zeros((n, 11)),
-        np.zeros(n),
         ended,
-        "",
     )
 
 

@@ -189,7 +189,7 @@ def test_a_law_that_does_not_return_is_ended():
             pass
         return (0.0, 0.0)
 
-    seen = looped(Law(forever), patience=0.05, name="mine")
+    seen = looped(Law(forever), call_timeout=0.05, name="mine")
     assert seen.fault == "mine thought longer than 0.05 s about the state at t = 0.006 s"
 
 
@@ -200,7 +200,9 @@ def test_only_the_laws_own_time_counts():
         time.sleep(0.15)
         return shown
 
-    seen = looped(Law(lambda t, state: (0.0, 0.0)), duration=0.004, observer=slow, patience=0.05)
+    seen = looped(
+        Law(lambda t, state: (0.0, 0.0)), duration=0.004, observer=slow, call_timeout=0.05
+    )
     assert seen.fault == "" and len(seen.force) == 2
 
 

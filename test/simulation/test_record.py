@@ -5,8 +5,8 @@ import csv
 import numpy as np
 import pytest
 
-from rbdyn_ros.simulation.loop import Record
-from rbdyn_ros.simulation.record import COLUMNS, write
+from rbdyn_ros.simulation.record import COLUMNS, columns, write_table
+from rbdyn_ros.simulation.rollout import Rollout
 
 
 @pytest.fixture
@@ -15,7 +15,11 @@ def record():
     n = 50
     floats = [random.standard_normal(shape) for shape in ((n,), (n, 6), (n, 5), (n, 5), (n, 3))]
     floats[1][0] = [5e-324, -0.0, 1e308, 1 / 3, -1e-17, 0.1]
-    return Record(*floats, random.integers(0, 9, n), random.standard_normal(n), True, "")
+    t, q, v, quantities, reaction = floats
+    iterations, residual = random.integers(0, 9, n), random.standard_normal(n)
+    return Rollout(
+        t, q, v, np.empty((n - 1, 2)), "", "", quantities, reaction, iterations, residual
+    )
 
 
 def expected(record):
@@ -31,7 +35,7 @@ def expected(record):
 
 
 def test_csv_gives_every_float_back(record, tmp_path):
-    write(record, tmp_path / "run.csv")
+    write_table(columns(record), tmp_path / "run.csv")
     with open(tmp_path / "run.csv", newline="") as file:
         header, *rows = csv.reader(file)
     assert tuple(header) == COLUMNS
@@ -40,7 +44,7 @@ def test_csv_gives_every_float_back(record, tmp_path):
 
 
 def test_npz_holds_one_array_per_column(record, tmp_path):
-    write(record, tmp_path / "run.npz")
+    write_table(columns(record), tmp_path / "run.npz")
     with np.load(tmp_path / "run.npz") as file:
         assert tuple(file) == COLUMNS
         np.testing.assert_array_equal(
@@ -57,12 +61,12 @@ def test_a_failed_write_leaves_the_earlier_file_and_nothing_else(record, tmp_pat
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        write(record, path)
+        write_table(columns(record), path)
     assert path.read_text() == "precious" and list(tmp_path.iterdir()) == [path]
 
 
 def test_a_link_is_followed(record, tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "run.npz").symlink_to(tmp_path / "there" / "run.npz")
-    write(record, tmp_path / "run.npz")
+    write_table(columns(record), tmp_path / "run.npz")
     assert (tmp_path / "run.npz").is_symlink() and (tmp_path / "there" / "run.npz").is_file()

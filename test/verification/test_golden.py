@@ -14,7 +14,7 @@ from plants import FORCED, PENDULUM, REFERENCE
 
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import build, no_input, upright
-from rbdyn_ros.simulation.loop import run
+from rbdyn_ros.simulation.rollout import run
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 REFERENCE_ERROR = 1e-8

@@ -8,7 +8,7 @@ from plants import FORCED, PLANTS, SLOWED, start
 
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input, upright
-from rbdyn_ros.simulation.loop import run
+from rbdyn_ros.simulation.rollout import run
 from rbdyn_ros.simulation.tick import power
 
 DURATION = 1000.0  # [s]

@@ -11,7 +11,7 @@ from rbdyn_ros.evaluation.measured import Measured, Value
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import Parameter
-from rbdyn_ros.simulation import loop
+from rbdyn_ros.simulation import rollout
 
 QUESTION = "does the plant keep its energy?"
 OVER_ROS = True
@@ -35,7 +35,7 @@ def measure(bench, conditions, settings) -> Measured:
         spherical_pendulum.no_input(),
     )
     h, steps = conditions.step, round(0.1 / conditions.step)
-    run = loop.run(
+    run = rollout.run(
         method, system, start, still, h, round(settings["duration"] / (steps * h)), steps
     )
     energy, scale = run.quantities[:, 0], system.rod_mass * system.gravity * system.center

@@ -6,7 +6,6 @@ The values are those of a run without nodes and, besides, the controller node's 
 """
 
 import math
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -20,12 +19,11 @@ from rbdyn_ros.faults.mismatch import actual
 from rbdyn_ros.faults.options import FAULTS, SEED, faults
 from rbdyn_ros.mechanics.integrators.select import Integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
-from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
 from rbdyn_ros.parameters.controller import CONTROLLER
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation import closed_loop
-from rbdyn_ros.simulation.closed_loop import ClosedLoop
 from rbdyn_ros.simulation.record import COLUMNS
+from rbdyn_ros.simulation.rollout import Rollout, Stop
 from rbdyn_ros.types import Array, Contacts, State
 
 STATE = COLUMNS[
@@ -75,7 +73,7 @@ def closed(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
         seed=values["seed"],
         sines=parameters.plant_input(values).sines,
         name=f"the law {select.short(name)}",
-        patience=COMMAND_TIMEOUT,
+        call_timeout=COMMAND_TIMEOUT,
     )
     closed_loop.steps(values["period"], conditions.step)
     integrator, state = parameters.integrator(values), parameters.initial_state(values)
@@ -96,14 +94,10 @@ def closed(name: str, module: ModuleType, values: dict[str, Any]) -> Loop:
     )
 
 
-def run(loop: Loop, duration: float, go_on: Callable[[float], bool]) -> ClosedLoop:
-    """`duration` [s] of the loop; `go_on(t)` is asked after each period, and where it says no the
-    run ends there.
+def run(loop: Loop, duration: float, stop: Stop) -> Rollout:
+    """Run the loop for `duration` [s], or until `stop` ends it. ValueError if the law's reset
+    raises.
     """
-
-    def stop(t: float, q, v) -> str:
-        return "" if go_on(t) else f"interrupted at t = {t:.6g} s"
-
     try:
         loop.law.reset()
     except Exception as error:  # whatever a law of somebody else raises
@@ -128,25 +122,19 @@ def warm_up(loop: Loop) -> str:
     )
 
 
-def columns(loop: Loop, run: ClosedLoop, every: int) -> dict[str, Array]:
+def columns(run: Rollout, every: int) -> dict[str, Array]:
     """The columns of each `every`-th row by name, each (n,): as `record.columns` has them, then
     the force that acts from then on.
 
     Fx, Fy [N, world]; nan in a last row after which none acted.
     """
-    system, measured = (
-        spherical_pendulum.build(actual(loop.params, loop.conditions.faults)),
-        np.zeros((len(run.t), 5)),
-    )
-    for row, q, v in zip(measured, run.q, run.v):
-        row[:] = quantities(system, np.ascontiguousarray(q), np.ascontiguousarray(v))
     force = np.full((len(run.t), 2), math.nan)
     force[: len(run.force)] = run.force
-    floats = (run.t, *run.q.T, *run.v.T, *measured.T, *force.T)
+    floats = (run.t, *run.q.T, *run.v.T, *run.quantities.T, *force.T)
     return dict(zip((*STATE, "Fx", "Fy"), (column[::every] for column in floats)))
 
 
-def summary(loop: Loop, run: ClosedLoop) -> str:
+def summary(loop: Loop, run: Rollout) -> str:
     """How it stands at the end, and the largest force."""
     lean, (x, y) = math.degrees(tilt(run.q[-1:])[0]), run.q[-1, :2]
     distance = math.hypot(x - loop.reference[0], y - loop.reference[1])

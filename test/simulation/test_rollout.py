@@ -1,4 +1,4 @@
-"""The offline loop: rows at the right times, the sentence of a failure, an interruption."""
+"""The rollout without a law: rows at the right times, what a failure says, an early end."""
 
 import re
 
@@ -10,7 +10,7 @@ from plants import FORCED, PENDULUM, spinning
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum.rod_on_cart import quantities
 from rbdyn_ros.mechanics.pendulum.spherical_pendulum import no_input
-from rbdyn_ros.simulation.loop import run
+from rbdyn_ros.simulation.rollout import run
 
 NAMES = ["rk4", "moser_veselov", "quaternion_midpoint"]
 
@@ -92,7 +92,8 @@ def test_failure_between_two_rows_tells_its_own_time():
 
 def test_interruption_keeps_the_rows_so_far():
     record = run(
-        select("rk4"), PENDULUM, spinning(), no_input(), 0.01, 100, 1, progress=lambda row: row < 7
+        *(select("rk4"), PENDULUM, spinning(), no_input(), 0.01, 100, 1),
+        stop=lambda t, q, v: "enough" if t > 0.065 else "",
     )
     assert not record.ok and len(record.t) == 8
-    assert record.message == "interrupted at t = 0.07 s"
+    assert record.message == "enough"

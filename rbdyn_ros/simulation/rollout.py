@@ -1,0 +1,185 @@
+"""The rollout of every run without nodes: ticks of the plant from row to row, with or without a
+law, and the sentence of a step that does not converge.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbdyn_ros.faults.actuator import DriveState
+from rbdyn_ros.mechanics.integrators import boundary
+from rbdyn_ros.mechanics.integrators.select import Integrator
+from rbdyn_ros.mechanics.pendulum_contact.contact_state import trouble
+from rbdyn_ros.simulation.history import History
+from rbdyn_ros.simulation.rows import Rows, times
+from rbdyn_ros.simulation.tick import TickConfig, Ticker, TickState, write_balance
+from rbdyn_ros.types import Array, Input, State, System
+
+Command = Callable[[int, float], tuple[float, float]]  # (row, t [s]) -> force on the cart [N]
+Stop = Callable[[float, Array, Array], str]  # (t, q, v) -> why the run ends here, "" to go on
+
+
+class Rollout(NamedTuple):
+    """Row i is the state at t_i, what the steps since row i - 1 did, and the force from there on.
+
+    What a source of rows does not know is left empty.
+    """
+
+    t: Array  # (n + 1,) [s]
+    q: Array  # (n + 1, 6)
+    v: Array  # (n + 1, 5)
+    force: Array  # (n, 2) [N, world] that acted on the cart from t_i to t_{i+1}
+    ended: str = ""  # why it ended before its time
+    fault: str = ""  # what the law or the stepper did wrong
+    quantities: Array = np.empty((0, 5))  # (n + 1, 5) E, Lz, Px, Py, p3
+    reaction: Array = np.empty((0, 3))  # (n + 1, 3) mean joint force in the last step [N, world]
+    iterations: Array = np.empty(0, int)  # (n + 1,) Newton iterations since the row before
+    residual: Array = np.empty(0)  # (n + 1,) largest relative residual since the row before
+    options: tuple[Any, ...] = ()  # the integrator's, with what contacts left there
+    seen: Array = np.empty((0, 11))  # (n, 11) q and v as the law saw them
+    compute: Array = np.empty(0)  # (n,) [s] of processor time that the law took
+
+    @property
+    def ok(self) -> bool:
+        """Whether it lasted as long as it was to."""
+        return not self.message
+
+    @property
+    def message(self) -> str:
+        """Why it stopped early, else ""."""
+        return self.fault or self.ended
+
+
+class Simulation:
+    """A plant that steps from row to row under the forces that it is given, and its rows so
+    far.
+    """
+
+    def __init__(
+        self,
+        integrator: Integrator,
+        system: System,
+        state: State,
+        input: Input,
+        h: float,
+        rows: Rows,
+        limit: float = math.inf,
+        drive: DriveState | None = None,
+    ):
+        """Start from `state` in steps of h [s]; `limit` [N] and the drive are those of the force.
+
+        ValueError where the integrator does not apply.
+        """
+        self.input = boundary.accepted(input)
+        q, v = boundary.start(state)
+        integrator.check(system, state, self.input)
+        self.integrator, self.start, self.planned = integrator, state.t, rows
+        self.options = integrator.options(system)
+        self.rows, self.ended, self.fault = 0, "", ""
+        history, now = History(rows.count + 1), TickState.at_rest()._replace(q=q, v=v)
+        config = TickConfig(state.t, h, round(1e9 * h), rows.steps, float(limit))
+        self.ticker = Ticker(
+            *(integrator, system, self.options, self.input, config, now, history, drive)
+        )
+        write_balance(system, now)
+        self._rows, history.ring.count[0] = history.ring.rows, 1
+        self._rows[0, 1:7], self._rows[0, 7:12] = q, v
+        n = rows.count + 1
+        self._quantities, self._reaction = np.zeros((n, 5)), np.zeros((n, 3))
+        self._solved, self._newest = np.zeros((n, 2)), (now.balance[1:6], now.solved[1:])
+        self._quantities[0] = self._newest[0]
+
+    @property
+    def time(self) -> float:
+        """The time of the newest row [s]."""
+        return self.start + self.rows * self.planned.every
+
+    def run(self, command: Command | None = None, stop: Stop | None = None) -> None:
+        """Step to the last row, or to where something ends the run: `ended` or `fault` says what.
+
+        Without a command the force of the input acts all the while.
+        """
+        force = self.ticker.force
+        while self.rows < self.planned.count and not (self.ended or self.fault):
+            self._advance(command(self.rows, self.time) if command else force)
+            if stop and not self.fault:
+                state = self.ticker.state
+                self.ended = stop(self.time, state.q, state.v)
+
+    def _advance(self, force: tuple[float, float]) -> None:
+        ticker, state = self.ticker, self.ticker.state
+        ticker.tick(force)
+        if not ticker.is_complete:
+            done, iterations, residual = state.solved.tolist()
+            h, steps = ticker.config.h, self.rows * self.planned.steps + done
+            at = self.start + steps * h, h, int(iterations), residual, state.q, state.v
+            self.fault = failure(self.integrator, self.options, *at)
+            return
+        self.rows += 1
+        row = self.rows
+        self._quantities[row], self._solved[row] = self._newest
+        self._reaction[row] = state.reaction
+
+    def record(self) -> Rollout:
+        """Return the rows so far."""
+        n = self.rows + 1
+        rows = self._rows[:n]
+        return Rollout(
+            t=self.start + times(self.planned.every, n),
+            q=rows[:, 1:7],
+            v=rows[:, 7:12],
+            force=rows[1:, 12:],
+            ended=self.ended,
+            fault=self.fault,
+            quantities=self._quantities[:n],
+            reaction=self._reaction[:n],
+            iterations=self._solved[:n, 0].astype(int),
+            residual=self._solved[:n, 1],
+            options=self.options,
+        )
+
+
+def run(
+    integrator: Integrator,
+    system: System,
+    state: State,
+    input: Input,
+    h: float,
+    rows: int,
+    steps_per_row: int,
+    stop: Stop | None = None,
+) -> Rollout:
+    """Take `rows` times `steps_per_row` steps of h [s] from `state`; row 0 is the start.
+
+    `stop(t, q, v)` is called after each row; a word from it ends the run there. So does a step
+    that does not converge: `message` says where and what to try.
+    """
+    planned = Rows(steps_per_row * h, rows, steps_per_row)
+    simulation = Simulation(integrator, system, state, input, h, planned)
+    simulation.run(stop=stop)
+    return simulation.record()
+
+
+def failure(
+    integrator: Integrator,
+    options: tuple[Any, ...],
+    t: float,
+    h: float,
+    iterations: int,
+    residual: float,
+    q: Array,
+    v: Array,
+) -> str:
+    """The sentence for a step that did not converge."""
+    why = (
+        trouble(getattr(options, "contact", None))
+        or integrator.explain(q, v)
+        or "the rod may turn at most about 1.8 rad in one"
+    )
+    return (
+        f"{integrator.name} did not converge at t = {t:.9g} s: residual {residual:.3g} after "
+        f"{iterations} iterations "
+        f"with a step of {h:g} s; take a smaller integrator.step ({why})"
+    )
