@@ -23,7 +23,7 @@ from peer import MISSING, mujoco, peer
 from pendulum import PARAMS
 
 from rbdyn_ros.campaigns import batch
-from rbdyn_ros.campaigns.course import Course
+from rbdyn_ros.campaigns.episode import Episode
 from rbdyn_ros.control.laws import lqr, nested_lqr, swing_up
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.types import Array
@@ -94,12 +94,14 @@ def row(
 ) -> dict:
     """The medians over rounds, each of which also asks the other one."""
     designed = law.design(spherical_pendulum, PLANT, law.Options(period=period))
-    course = Course(period=period, steps=round(period / step))
-    batch.run(designed, PLANT, starts[:64], course._replace(duration=0.1))
+    episode = Episode(period=period, steps=round(period / step))
+    batch.run(designed, PLANT, starts[:64], episode._replace(duration=0.1))
     costs, ratios, walls = [], [], []
     for _ in range(rounds):
         reference = other and measured(other)[0] / (ROLLOUTS * ROLLOUT_STEPS)
-        cpu, wall, outcomes = measured(lambda: batch.run(designed, PLANT, starts, course, THREADS))
+        cpu, wall, outcomes = measured(
+            lambda: batch.run(designed, PLANT, starts, episode, THREADS)
+        )
         steps = outcomes.lasted.sum() / step
         costs.append(cpu / steps)
         walls.append(wall)

@@ -1,6 +1,6 @@
 """Thousands of closed loops at once, for the laws that have a compiled form.
 
-    outcomes = run(law, params, starts, course)
+    outcomes = run(law, params, starts, episode)
 
 is what `simulation.closed_loop.run` would do start by start, with Runge and Kutta's step of order
 4, at some 20 ns a step. Laws without a compiled form (`compiled` returns None) are run there.
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.campaigns import nested_lanes, queue, swing_up_lanes
-from rbdyn_ros.campaigns.course import LATE, LEFT, LOST, SETTLED, Course
+from rbdyn_ros.campaigns.episode import DIVERGED, OUT_OF_BOUNDS, SETTLED, TIMEOUT, Episode
 from rbdyn_ros.campaigns.lane_tilt import tilt
 from rbdyn_ros.campaigns.lanes import ASKED_X, ASKED_Y, LANES, state
 from rbdyn_ros.campaigns.queue import OUTCOME
@@ -40,12 +40,12 @@ class Feedback(NamedTuple):
 
 
 @kernel
-def run_feedback(law, course, starts, plants, outcomes):
+def run_feedback(law, episode, starts, plants, outcomes):
     """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
-    line = queue.formed(course, starts, plants, outcomes)
-    while queue.runs(course, line):
+    line = queue.formed(episode, starts, plants, outcomes)
+    while queue.runs(episode, line):
         _command(law, line.lanes)
-        queue.advance(course, line)
+        queue.advance(episode, line)
 
 
 @kernel
@@ -62,9 +62,9 @@ CHUNK = (
 )
 WORDS = {
     SETTLED: "settled",
-    LEFT: "left the travel",
-    LATE: "not settled in time",
-    LOST: "numbers overflowed",
+    OUT_OF_BOUNDS: "left the travel",
+    TIMEOUT: "not settled in time",
+    DIVERGED: "numbers overflowed",
 }
 
 
@@ -77,7 +77,8 @@ MODULES = tuple(
 class Outcomes(NamedTuple):
     """How each of n starts ended."""
 
-    ended: Array  # (n,) one of `course.SETTLED`, LEFT, LATE, LOST; `WORDS` says what they mean
+    # (n,) one of `episode.SETTLED`, OUT_OF_BOUNDS, TIMEOUT, DIVERGED; `WORDS` says what they mean
+    ended: Array
     success: Array  # (n,) bool: settled
     settled: Array  # (n,) [s] the time from which it held still; nan: never
     caught: Array  # (n,) [s] when `swing_up` first caught it; nan: never, or another law
@@ -102,7 +103,7 @@ def run(
     law,
     params,
     starts: Array,
-    course: Course,
+    episode: Episode,
     threads: int | None = None,
     show: Callable[[int], object] | None = None,
 ) -> Outcomes:
@@ -110,7 +111,7 @@ def run(
 
     `params` is the true plant, or one for each start; `show(done)` hears of progress. The outcome
     of a start depends on nothing but that start. ValueError for a law without compiled form, a
-    plant that the equations on the sphere do not describe, a course or starts of no use.
+    plant that the equations on the sphere do not describe, a episode or starts of no use.
     """
     form = compiled(law)
     if form is None:
@@ -118,14 +119,14 @@ def run(
             f"{type(law).__module__} has no compiled form; run it through simulation.closed_loop"
         )
     kernel, numbers = form
-    course, starts = checked(course), _checked(starts)
+    episode, starts = checked(episode), _checked(starts)
     plants, results = _plants(params, len(starts)), np.full((len(starts), OUTCOME), np.nan)
     threads = threads or os.cpu_count() or 1
     parts, done = _parts(len(starts), threads), 0
     with ThreadPoolExecutor(threads) as pool:
         for part, _ in zip(
             parts,
-            pool.map(lambda p: kernel(numbers, course, starts[p], plants[p], results[p]), parts),
+            pool.map(lambda p: kernel(numbers, episode, starts[p], plants[p], results[p]), parts),
         ):
             done += part.stop - part.start
             if show:
@@ -140,26 +141,26 @@ def _parts(n: int, threads: int) -> list:
     return [slice(begin, end) for begin, end in zip(ends, ends[1:]) if end > begin]
 
 
-def checked(course: Course) -> Course:
-    """The course in numbers that a kernel takes without compiling again.
+def checked(episode: Episode) -> Episode:
+    """The episode in numbers that a kernel takes without compiling again.
 
     ValueError names one of no use.
     """
-    course = Course(
+    episode = Episode(
         **{
-            name: type(Course._field_defaults[name])(value)
-            for name, value in course._asdict().items()
+            name: type(Episode._field_defaults[name])(value)
+            for name, value in episode._asdict().items()
         }
     )
     for name in ("duration", "period", "travel", "tilt", "radius", "hold"):
-        if not getattr(course, name) > 0.0:
-            raise ValueError(f"the course's {name} is {getattr(course, name)}; it must be > 0")
-    if course.steps < 1 or course.delay < 0:
+        if not getattr(episode, name) > 0.0:
+            raise ValueError(f"the episode's {name} is {getattr(episode, name)}; it must be > 0")
+    if episode.steps < 1 or episode.delay < 0:
         raise ValueError(
-            f"the course has {course.steps} steps a period and a delay of {course.delay} "
+            f"the episode has {episode.steps} steps a period and a delay of {episode.delay} "
             "periods; at least 1 and 0"
         )
-    return course
+    return episode
 
 
 def plant(system: System) -> tuple[float, ...]:

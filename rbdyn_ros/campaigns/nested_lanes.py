@@ -37,13 +37,13 @@ class Ladder(NamedTuple):
 
 
 @kernel
-def run(ladder, course, starts, plants, outcomes):
+def run(ladder, episode, starts, plants, outcomes):
     """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
-    line = queue.formed(course, starts, plants, outcomes)
-    while queue.runs(course, line):
+    line = queue.formed(episode, starts, plants, outcomes)
+    while queue.runs(episode, line):
         _choose(ladder, line.lanes)
         _command(ladder, line.lanes)
-        queue.advance(course, line)
+        queue.advance(episode, line)
 
 
 @kernel

@@ -2,10 +2,12 @@
 options of its laws.
 """
 
+import math
 from typing import Annotated, NamedTuple
 
 from rbdyn_ros import schema
 from rbdyn_ros.control import options, select
+from rbdyn_ros.evaluation.metrics import SWING_UP
 from rbdyn_ros.faults.options import FAULTS
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.tables import known, nearest
@@ -61,7 +63,7 @@ class Run(NamedTuple):
             above=0.0,
             high=180.0,
         ),
-    ] = 2.0
+    ] = math.degrees(SWING_UP.tilt)
     distance: Annotated[
         float,
         spec(
@@ -70,7 +72,7 @@ class Run(NamedTuple):
             "settled.distance",
             above=0.0,
         ),
-    ] = 0.05
+    ] = SWING_UP.distance
     hold: Annotated[
         float,
         spec(
@@ -79,7 +81,7 @@ class Run(NamedTuple):
             "settled.hold",
             above=0.0,
         ),
-    ] = 1.0
+    ] = SWING_UP.hold
 
 
 class Start(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbdyn_ros.campaigns.course import LATE, RUNNING, go
+from rbdyn_ros.campaigns.episode import RUNNING, TIMEOUT, go
 from rbdyn_ros.campaigns.lanes import (
     ACROSS,
     CART,
@@ -57,42 +57,42 @@ class Queue(NamedTuple):
 
 
 @inlined
-def formed(course, starts, plants, outcomes):
+def formed(episode, starts, plants, outcomes):
     """The queue of all starts, before lanes that have nothing to do."""
-    a, late = np.zeros(SIZE), np.zeros((course.delay + 1) * 2 * LANES)
+    a, late = np.zeros(SIZE), np.zeros((episode.delay + 1) * 2 * LANES)
     for j in range(LANES):
-        a[START + j], a[END + j] = _IDLE, LATE
+        a[START + j], a[END + j] = _IDLE, TIMEOUT
     return Queue(starts, plants, outcomes, a, late, np.zeros(3, np.int64))
 
 
 @inlined
-def runs(course, queue):
+def runs(episode, queue):
     """Whether any lane is busy; now and then it looks at who has ended, and lets the next
     ones in.
     """
     if queue.progress[0] % ROUND == 0:
-        _serve(course, queue)
+        _serve(episode, queue)
     return queue.progress[2] > 0
 
 
 @inlined
-def advance(course, queue):
+def advance(episode, queue):
     """One control period of all lanes under the forces that the law has asked for."""
-    go(course, queue.lanes, queue.late, queue.progress[0])
+    go(episode, queue.lanes, queue.late, queue.progress[0])
     queue.progress[0] += 1
 
 
 @kernel
-def _serve(course, queue):
+def _serve(episode, queue):
     """Write down who has ended and give the lane to who is next."""
     a, following, busy = queue.lanes, queue.progress[1], 0
     for j in range(LANES):
         if a[END + j] != RUNNING:
             if a[START + j] != _IDLE:
-                _write(course, a, j, queue.outcomes[int(a[START + j])])
+                _write(episode, a, j, queue.outcomes[int(a[START + j])])
                 a[START + j] = _IDLE
             if following < len(queue.starts):
-                _begin(course, a, queue.late, j, queue.starts[following], queue.plants[following])
+                _begin(episode, a, queue.late, j, queue.starts[following], queue.plants[following])
                 a[START + j] = following
                 following += 1
         busy += a[END + j] == RUNNING
@@ -100,7 +100,7 @@ def _serve(course, queue):
 
 
 @kernel
-def _begin(course, a, late, j, start, plant):
+def _begin(episode, a, late, j, start, plant):
     """Put `start` into lane j, and forget the one before."""
     for row in range(0, SIZE, LANES):
         a[row + j] = 0.0
@@ -111,14 +111,14 @@ def _begin(course, a, late, j, start, plant):
     a[P3 + j] = along * start[10]
     a[CART + j], a[DAMPING + j], a[ROD + j], a[LEVER + j] = cart, damping, rod, lever
     a[ACROSS + j], a[FRICTION + j], a[GRAVITY + j] = across, friction, gravity
-    fall = friction / along * course.period / course.steps
+    fall = friction / along * episode.period / episode.steps
     a[FADED + j] = math.exp(-fall)
     a[FADING + j] = -math.expm1(-fall) / fall if fall > 0.0 else 1.0
     a[CAUGHT + j], a[LOOKED + j], a[CATCH + j] = 0.0, -math.inf, math.nan
 
 
 @kernel
-def _write(course, a, j, outcome):
+def _write(episode, a, j, outcome):
     """The score of lane j."""
     outcome[0], outcome[1], outcome[2] = a[END + j], a[SINCE + j], a[CATCH + j]
-    outcome[3], outcome[4], outcome[5] = a[FAR + j], a[EFFORT + j], a[PERIODS + j] * course.period
+    outcome[3], outcome[4], outcome[5] = a[FAR + j], a[EFFORT + j], a[PERIODS + j] * episode.period

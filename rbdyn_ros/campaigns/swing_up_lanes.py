@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from rbdyn_ros.campaigns import queue
-from rbdyn_ros.campaigns.course import RUNNING
+from rbdyn_ros.campaigns.episode import RUNNING
 from rbdyn_ros.campaigns.lane_tilt import tilt
 from rbdyn_ros.campaigns.lanes import (
     ASKED_X,
@@ -51,14 +51,14 @@ from rbdyn_ros.numerics.saturation import saturated
 
 
 @kernel
-def run(plan, course, starts, plants, outcomes):
+def run(plan, episode, starts, plants, outcomes):
     """Every start to its end. starts (n, 11), plants (n, 8), outcomes (n, 6) is written."""
-    line = queue.formed(course, starts, plants, outcomes)
+    line = queue.formed(episode, starts, plants, outcomes)
     memory = np.zeros((LANES, swing_up.SIZE))
-    while queue.runs(course, line):
-        _look(plan, course.period, line.lanes, memory)
-        _command(plan, course.period, line.lanes)
-        queue.advance(course, line)
+    while queue.runs(episode, line):
+        _look(plan, episode.period, line.lanes, memory)
+        _command(plan, episode.period, line.lanes)
+        queue.advance(episode, line)
 
 
 @kernel

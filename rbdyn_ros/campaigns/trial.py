@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.campaigns import batch, quantities
-from rbdyn_ros.campaigns.course import LATE, LEFT, LOST, SETTLED, Course
+from rbdyn_ros.campaigns.episode import DIVERGED, OUT_OF_BOUNDS, SETTLED, TIMEOUT, Episode
 from rbdyn_ros.campaigns.plan import NORMAL, Plan
 from rbdyn_ros.campaigns.samples import integers, numbers
 from rbdyn_ros.control import options, select
@@ -40,7 +40,7 @@ COMMAND_TIMEOUT = 10.0  # [s] for one command; the first one may compile
 class Outcome(NamedTuple):
     """As a row of `batch.Outcomes`."""
 
-    ended: float  # course.SETTLED, LEFT, LATE, or LOST where there is a reason
+    ended: float  # episode.SETTLED, OUT_OF_BOUNDS, TIMEOUT, or DIVERGED where there is a reason
     settled: float  # [s]; nan: never
     caught: float  # nan: nobody asked
     travel: float  # [m]
@@ -50,7 +50,13 @@ class Outcome(NamedTuple):
 
 
 def run_one(
-    law, params: Params, wrong: Faults, start: Array, course: Course, force_limit: float, seed: int
+    law,
+    params: Params,
+    wrong: Faults,
+    start: Array,
+    episode: Episode,
+    force_limit: float,
+    seed: int,
 ) -> Outcome:
     """The sample that begins at `start` (11,), q and v, with `params` declared and `wrong` going
     wrong.
@@ -61,7 +67,7 @@ def run_one(
         law.reset()
     except Exception as error:  # whatever a stranger's law raises
         return Outcome(
-            LOST,
+            DIVERGED,
             math.nan,
             math.nan,
             0.0,
@@ -69,44 +75,38 @@ def run_one(
             0.0,
             f"resetting the law raised {type(error).__name__}: {error}",
         )
-    settling = SettlingDetector(Tolerance(course.tilt, course.radius, course.hold))
+    settling = SettlingDetector(Tolerance(episode.tilt, episode.radius, episode.hold))
     conditions = closed_loop.Conditions(
         force_limit=force_limit,
-        travel=course.travel,
-        step=course.period / course.steps,
+        travel=episode.travel,
+        step=episode.period / episode.steps,
         faults=wrong,
         seed=seed,
         stop=settling,
         call_timeout=COMMAND_TIMEOUT,
     )
     state = State(0.0, start[:6].copy(), start[6:].copy())
-    return _scored(
+    return _outcome(
         closed_loop.run(
             params,
             select_integrator("rk4"),
             law,
             state,
-            course.duration,
-            course.period,
+            episode.duration,
+            episode.period,
             conditions,
         ),
         settling,
     )
 
 
-def _scored(run_one: Rollout, settling: SettlingDetector) -> Outcome:
-    settled = run_one.ended == metrics.SETTLED
-    ended = LOST if run_one.fault else SETTLED if settled else LEFT if run_one.ended else LATE
-    travel = float(metrics.distances(run_one)[1:].max(initial=0.0))
-    return Outcome(
-        ended,
-        settling.since if settled else math.nan,
-        math.nan,
-        travel,
-        metrics.effort(run_one),
-        float(run_one.t[-1]),
-        run_one.fault,
-    )
+def _outcome(run: Rollout, settling: SettlingDetector) -> Outcome:
+    settled, travel, effort = settling.score(run)
+    ended = OUT_OF_BOUNDS if run.ended else TIMEOUT
+    ended = SETTLED if run.ended == metrics.SETTLED else ended
+    ended = DIVERGED if run.fault else ended
+    lasted = float(run.t[-1])
+    return Outcome(ended, settled, math.nan, travel, effort, lasted, run.fault)
 
 
 def start_rows(values: dict[str, Any], n: int) -> Array:
@@ -130,7 +130,7 @@ def start_rows(values: dict[str, Any], n: int) -> Array:
     return starts
 
 
-WORDS = {SETTLED: "settled", LEFT: "left", LATE: "late", LOST: "lost"}
+WORDS = {SETTLED: "settled", OUT_OF_BOUNDS: "left", TIMEOUT: "late", DIVERGED: "lost"}
 FAILED = "failed"  # the law or the stepper did; the reason says how
 MEASURED = ("settled", "caught", "travel", "effort", "lasted")  # as in `batch.Outcomes`
 MISMATCH = "faults.mismatch."
@@ -214,10 +214,10 @@ def _law(values: dict):
     )
 
 
-def _course(values: dict) -> Course:
+def _episode(values: dict) -> Episode:
     """The compiled run that the values ask for. ValueError."""
     run = record(quantities.Run, values)
-    return Course(
+    return Episode(
         duration=run.duration,
         period=run.period,
         steps=closed_loop.steps(run.period, run.step),
@@ -232,10 +232,10 @@ def _course(values: dict) -> Course:
 def _together(group: Group, seeds: Array, columns: dict) -> None:
     """A group in lanes; one by one if its law has no compiled form. ValueError."""
     values, n = group.values, len(group.places)
-    law, course = _law(values), _course(values)
+    law, episode = _law(values), _episode(values)
     if batch.compiled(law) is None:
         return _one_by_one(group, seeds, columns)
-    found = batch.run(law, _plants(values, n), start_rows(values, n), course, threads=1)
+    found = batch.run(law, _plants(values, n), start_rows(values, n), episode, threads=1)
     columns["ended"][group.places] = [WORDS[code] for code in found.ended.tolist()]
     for name in MEASURED:
         columns[name][group.places] = getattr(found, name)
@@ -263,7 +263,7 @@ def _one_by_one(group: Group, seeds: Array, columns: dict) -> None:
 
     ValueError.
     """
-    law, course = _law(group.values), _course(group.values)
+    law, episode = _law(group.values), _episode(group.values)
     starts = start_rows(group.values, len(group.places))
     for i, place in enumerate(group.places.tolist()):
         own = {
@@ -275,7 +275,7 @@ def _one_by_one(group: Group, seeds: Array, columns: dict) -> None:
             plant_params(own),
             faults(own),
             starts[i],
-            course,
+            episode,
             own["cart.force_limit"],
             seeds[place].item(),
         )

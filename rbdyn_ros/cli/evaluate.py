@@ -14,7 +14,7 @@ from rbdyn_ros.parameters.command_line import add_options, number, parameter_fil
 from rbdyn_ros.schema import Parameter
 
 if TYPE_CHECKING:
-    from rbdyn_ros.evaluation.bench import Subject
+    from rbdyn_ros.evaluation.bench import ControllerUnderTest
     from rbdyn_ros.evaluation.suite import Suite
 
 COMMAND = "python -m rbdyn_ros evaluate"
@@ -36,7 +36,7 @@ class Plan(NamedTuple):
     """What the options ask for."""
 
     suite: "Suite"
-    subject: "Subject"
+    under_test: "ControllerUnderTest"
     jobs: int
     out: Path
     resume: bool
@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
             return _say(missing, NO_ROS)
         # two evaluations in one network do not meet
         os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    from rbdyn_ros.evaluation.measured import CannotGoOn
+    from rbdyn_ros.evaluation.metric import CannotGoOn
 
     try:
         planned = plan(arguments)
@@ -143,7 +143,7 @@ def plan(arguments: argparse.Namespace) -> Plan:
         number(p, getattr(arguments, p.name[2:])) for p in (JOBS, COMMAND_TIMEOUT, WAITING)
     )
     parameter_files(arguments.params_file)
-    from rbdyn_ros.evaluation.controller_under_test import stranger, subject
+    from rbdyn_ros.evaluation.controller_under_test import external_controller, local_controller
     from rbdyn_ros.evaluation.suite import read
     from rbdyn_ros.parameters.shipped import config
 
@@ -152,7 +152,7 @@ def plan(arguments: argparse.Namespace) -> Plan:
     suite = read(path, rows, arguments.quick)
     if arguments.external and not arguments.over_ros:
         raise ValueError("--external is for a node of somebody else; add --over-ros")
-    make = stranger if arguments.external else subject
+    make = external_controller if arguments.external else local_controller
     law = make(
         arguments.controller, arguments.params_file, arguments.kind, suite.plant, call_timeout
     )
@@ -170,17 +170,17 @@ def plan(arguments: argparse.Namespace) -> Plan:
 
 
 def _measure(planned: Plan) -> int:
-    from rbdyn_ros.evaluation.judged import not_meant
+    from rbdyn_ros.evaluation.criterion import mark_not_applicable
     from rbdyn_ros.evaluation.results import Results
     from rbdyn_ros.evaluation.score import applying
     from rbdyn_ros.interrupts import Interruption
 
-    meant, others = applying(planned.suite, planned.subject.kinds)
+    meant, others = applying(planned.suite, planned.under_test.kinds)
     if planned.ros:
         meant, others = _over_ros(meant, others)
     results = Results(
         planned.out,
-        planned.subject.heading(planned.ros is not None),
+        planned.under_test.heading(planned.ros is not None),
         planned.resume,
         _sitting(planned),
     )
@@ -191,7 +191,7 @@ def _measure(planned: Plan) -> int:
     with Interruption() as stop:  # until the report is written: it is of what there is
         _work(planned, left, results, stop)
         known = {case.name: results.cases[case.key] for case in meant if case.key in results.cases}
-        cases = {**known, **{case.name: not_meant(case, why) for case, why in others}}
+        cases = {**known, **{case.name: mark_not_applicable(case, why) for case, why in others}}
         return _report(planned, cases, results.sittings, len(meant) - len(known), stop.signal)
 
 
@@ -203,13 +203,13 @@ def _sitting(planned: Plan) -> dict:
     laws = (
         ()
         if planned.ros and planned.ros[0] is not None
-        else (select.load(planned.subject.controller),)
+        else (select.load(planned.under_test.controller),)
     )
     how = {
         "quick": planned.quick,
         "rows": list(planned.chosen) or "all",
         "jobs": planned.jobs,
-        "patience": planned.subject.call_timeout,
+        "patience": planned.under_test.call_timeout,
     }
     return {
         **sitting(*laws),
@@ -228,16 +228,16 @@ def _over_ros(meant: list, others: list) -> tuple[list, list]:
 
 
 def _announcement(planned: Plan, meant: list, left: list) -> str:
-    kinds = ", ".join(planned.subject.kinds) or "nothing in particular"
-    said = (
+    kinds = ", ".join(planned.under_test.kinds) or "nothing in particular"
+    note = (
         ""
-        if planned.subject.said
+        if planned.under_test.kinds_given
         else " (the law has no KINDS, nothing else was said: see --kind)"
     )
     done = f", {len(meant) - len(left)} of them measured before" if len(left) < len(meant) else ""
     return (
-        f"{planned.suite.title}: the law {planned.subject.name}, for {kinds}{said}; {len(meant)} "
-        f"cases{done}"
+        f"{planned.suite.title}: the law {planned.under_test.name}, for {kinds}{note}; "
+        f"{len(meant)} cases{done}"
     )
 
 
@@ -265,10 +265,10 @@ def _work(planned: Plan, left: list, results, stop) -> None:
         if planned.ros:
             from rbdyn_ros.tools.ros_bench import ros_bench
 
-            with ros_bench(planned.subject, planned.ros, planned.out, stop) as bench:
+            with ros_bench(planned.under_test, planned.ros, planned.out, stop) as bench:
                 bench.show = _on(bar, pace)
                 return score.alone(bench, stop)
-        with Workers(planned.jobs, planned.subject, serve) as workers:
+        with Workers(planned.jobs, planned.under_test, serve) as workers:
             for task, answer in workers.answers(score.tasks):
                 if stop.signal:
                     return
@@ -292,11 +292,11 @@ def _on(bar, pace: float) -> Callable[[str], None]:
 def _report(planned: Plan, cases: dict, sittings: list, missing: int, signal: int) -> int:
     """The table, the files, the exit code."""
     from rbdyn_ros.evaluation import report, table
-    from rbdyn_ros.evaluation.judged import BROKEN, MISSES
+    from rbdyn_ros.evaluation.criterion import BROKEN, MISSES
 
     print(table.table(planned.suite, cases))
     print(table.summary(planned.suite, cases))
-    for path in report.write(planned.suite, planned.subject, cases, sittings, planned.out):
+    for path in report.write(planned.suite, planned.under_test, cases, sittings, planned.out):
         print(f"wrote {path}")
     if signal:
         return _say(

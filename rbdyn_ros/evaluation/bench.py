@@ -1,4 +1,4 @@
-"""Where a law is measured: it is designed for the conditions of a case and closed around the
+"""Where a law is measured: it is designed for the scenario of a case and closed around the
 plant, offline.
 """
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import observers
-from rbdyn_ros.evaluation.conditions import Conditions
-from rbdyn_ros.evaluation.measured import NotForThisLaw
+from rbdyn_ros.evaluation.metric import NotForThisLaw
+from rbdyn_ros.evaluation.scenario import Scenario
 from rbdyn_ros.mechanics.integrators.select import select as integrator
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.parameters.plant import plant_params
@@ -24,13 +24,13 @@ class LawFailed(Exception):
     """The law could not be designed, raised, or returned nonsense; the message says which."""
 
 
-class Subject(NamedTuple):
+class ControllerUnderTest(NamedTuple):
     """The law under test, as the command line names it; it travels to other processes."""
 
     name: str
     values: dict  # parameter -> value, of the plant and of the law
     kinds: tuple
-    said: bool = True  # whether somebody said the kinds
+    kinds_given: bool = True  # by the law or on the command line
     call_timeout: float = 2.0  # [s] for one command
     identity: dict = {}  # of the law, as `control.provenance` has it
     path: str = ""  # of a law that is a file of the user's
@@ -56,48 +56,48 @@ class Subject(NamedTuple):
 
 
 class Bench:
-    """One law, designed anew where the conditions ask for it."""
+    """One law, designed anew where the scenario asks for it."""
 
     over_ros = False  # whether the law is behind topics
 
-    def __init__(self, subject: Subject):
+    def __init__(self, under_test: ControllerUnderTest):
         """ValueError: no such law."""
-        self.subject, self._designed = subject, {}
-        self.module: ModuleType = select.load(subject.controller)
-        self.params = plant_params(subject.values)
+        self.under_test, self._designed = under_test, {}
+        self.module: ModuleType = select.load(under_test.controller)
+        self.params = plant_params(under_test.values)
 
-    def law(self, conditions: Conditions):
+    def law(self, scenario: Scenario):
         """The law, designed and warmed up, as new.
 
         LawFailed; NotForThisLaw: it lacks an option that the case sets.
         """
-        key = (conditions.force_limit, conditions.travel, conditions.period, conditions.law)
+        key = (scenario.force_limit, scenario.travel, scenario.period, scenario.law)
         if key not in self._designed:
-            self._designed[key] = self._warm(self._design(conditions), conditions)
+            self._designed[key] = self._warm(self._design(scenario), scenario)
         law = self._designed[key]
         self._guarded(law.reset, "resetting it")
         return law
 
-    def options(self, conditions: Conditions) -> tuple[Any, ...]:
-        """The law's `Options` under the conditions."""
-        name = self.subject.name
-        given = {
-            option: value for option, value in conditions.law if option.startswith(f"{name}.")
-        }
+    def options(self, scenario: Scenario) -> tuple[Any, ...]:
+        """The law's `Options` under the scenario."""
+        name = self.under_test.name
+        given = {option: value for option, value in scenario.law if option.startswith(f"{name}.")}
         known = [f"{name}.{field}" for field in options.type_of(self.module)._fields]
         for option in given:
             if option not in known:
                 raise NotForThisLaw(f"{name} has no option {option.partition('.')[2]}")
         limits = {
-            "cart.force_limit": conditions.force_limit,
-            "cart.travel": conditions.travel or ANYWHERE,
-            "period": conditions.period,
+            "cart.force_limit": scenario.force_limit,
+            "cart.travel": scenario.travel or ANYWHERE,
+            "period": scenario.period,
         }
-        return options.from_values(name, self.module, {**self.subject.values, **given, **limits})
+        return options.from_values(
+            name, self.module, {**self.under_test.values, **given, **limits}
+        )
 
     def run(
         self,
-        conditions: Conditions,
+        scenario: Scenario,
         start: State,
         duration: float,
         *,
@@ -110,7 +110,7 @@ class Bench:
         """The law around the plant for `duration` [s]; its force comes `gain` times as strong;
         `wrap(law)` runs in its place. LawFailed.
         """
-        law, c = self.law(conditions), conditions
+        law, c = self.law(scenario), scenario
         params, method = self.params, integrator(c.integrator)
         watching = observers.observer(c, params)
         conditions = closed_loop.Conditions(
@@ -118,7 +118,7 @@ class Bench:
             step=c.step, faults=c.faults, seed=c.seed,
             observer=watching, observer_force=c.observer_force, gain=gain, pushes=pushes,
             stop=stop,
-            name=f"the law {self.subject.name}", call_timeout=self.subject.call_timeout,
+            name=f"the law {self.under_test.name}", call_timeout=self.under_test.call_timeout,
         )  # fmt: skip
         run = closed_loop.run(
             params, method, wrap(law) if wrap else law, start, duration, c.period, conditions
@@ -127,23 +127,23 @@ class Bench:
             raise LawFailed(run.fault)
         return run
 
-    def _design(self, conditions: Conditions):
+    def _design(self, scenario: Scenario):
         try:
             return select.make_law(
-                self.subject.name,
+                self.under_test.name,
                 self.module,
                 spherical_pendulum,
                 self.params,
-                self.options(conditions),
+                self.options(scenario),
             )
         except ValueError as error:
-            who = f"the law {self.subject.name}: "
+            who = f"the law {self.under_test.name}: "
             raise LawFailed(who + str(error).removeprefix(who)) from error
 
-    def _warm(self, law, conditions: Conditions):
-        c = conditions
+    def _warm(self, law, scenario: Scenario):
+        c = scenario
         asked = closed_loop.Conditions(
-            step=c.step, force_limit=c.force_limit, name=f"the law {self.subject.name}"
+            step=c.step, force_limit=c.force_limit, name=f"the law {self.under_test.name}"
         )
         if fault := closed_loop.warm_up(
             self.params, integrator(c.integrator), law, c.period, asked
@@ -158,5 +158,5 @@ class Bench:
             raise
         except Exception as error:  # whatever a law of somebody else raises
             raise LawFailed(
-                f"the law {self.subject.name}: {what} raised {type(error).__name__}: {error}"
+                f"the law {self.under_test.name}: {what} raised {type(error).__name__}: {error}"
             ) from error

@@ -5,7 +5,7 @@ from typing import Any
 
 from rbdyn_ros.control import options, select
 from rbdyn_ros.control.provenance import identity
-from rbdyn_ros.evaluation.bench import Subject
+from rbdyn_ros.evaluation.bench import ControllerUnderTest
 from rbdyn_ros.evaluation.suite import KINDS
 from rbdyn_ros.parameters.plant import PLANT
 from rbdyn_ros.parameters.tables import lookup, nearest
@@ -13,16 +13,16 @@ from rbdyn_ros.parameters.yaml_file import read_files
 from rbdyn_ros.schema import check
 
 NODE = "pendulum_controller"
-UNSAID = ("balance",)  # kinds of a law that does not say its own
+DEFAULT_KINDS = ("balance",)  # kinds of a law that does not say its own
 
 
-def subject(
+def local_controller(
     name: str,
     files: Iterable[str],
     kinds: str | None,
     plant: Mapping[str, Any],
     call_timeout: float,
-) -> Subject:
+) -> ControllerUnderTest:
     """The law `name`, or of the file of that path, with the parameters of the files, over those of
     the suite's `plant`.
 
@@ -32,22 +32,24 @@ def subject(
     """
     module, files = select.load(name), tuple(files)
     name, path = select.short(name), select.absolute(name) if select.is_path(name) else ""
-    said = kinds is not None or hasattr(module, "KINDS")
-    chosen = tuple(getattr(module, "KINDS", UNSAID)) if kinds is None else _kinds(kinds)
+    kinds_given = kinds is not None or hasattr(module, "KINDS")
+    chosen = tuple(getattr(module, "KINDS", DEFAULT_KINDS)) if kinds is None else _kinds(kinds)
     values = _plant(files, plant) | options.from_files(name, module, files)
-    return Subject(name, values, chosen, said, call_timeout, identity(name, module, values), path)
+    return ControllerUnderTest(
+        name, values, chosen, kinds_given, call_timeout, identity(name, module, values), path
+    )
 
 
-def stranger(
+def external_controller(
     name: str,
     files: Iterable[str],
     kinds: str | None,
     plant: Mapping[str, Any],
     call_timeout: float,
-) -> Subject:
+) -> ControllerUnderTest:
     """A law in somebody else's node, of which only the plant is known here. ValueError."""
-    values, chosen = _plant(tuple(files), plant), UNSAID if kinds is None else _kinds(kinds)
-    return Subject(
+    values, chosen = _plant(tuple(files), plant), DEFAULT_KINDS if kinds is None else _kinds(kinds)
+    return ControllerUnderTest(
         name, values, chosen, kinds is not None, call_timeout, identity(name, None, values)
     )
 

@@ -53,19 +53,19 @@ class Margins(NamedTuple):
     gain_high: float
 
 
-def of_conditions(bench, conditions) -> Margins:
-    """The margins of the bench's law under the conditions, on the state or behind encoders.
+def of_scenario(bench, scenario) -> Margins:
+    """The margins of the bench's law under the scenario, on the state or behind encoders.
 
     They are nan behind an IMU, which the theory leaves out.
     """
-    law, h = bench.law(conditions), conditions.period
+    law, h = bench.law(scenario), scenario.period
     system = spherical_pendulum.build(bench.params)
-    if conditions.observer == "none":
+    if scenario.observer == "none":
         return of_law(law, bench.params, h)
-    if conditions.observer == "imu":
+    if scenario.observer == "imu":
         return Margins(math.nan, math.nan, math.nan)
-    told = Filtered(conditions, bench.params).options
-    commanded = conditions.observer_force == COMMANDED
+    told = Filtered(scenario, bench.params).options
+    commanded = scenario.observer_force == COMMANDED
     return behind_encoders(system, gains(law), h, (told.cart, told.angle), commanded)
 
 
@@ -100,13 +100,13 @@ def of_law(law, params, h: float) -> Margins:
     return margins(spherical_pendulum.build(params), gains(law), h)
 
 
-def stands(bench, conditions, settings, gain: float = 1.0) -> bool:
+def is_stable(bench, scenario, settings, gain: float = 1.0) -> bool:
     """Whether the motion decays that begins with a lean of settings["tilt"] [deg], small enough
     for the theory; seen in a run.
     """
     start = spherical_pendulum.upright(math.radians(settings["tilt"]))
     return metrics.decays(
-        bench.run(conditions, start, settings["duration"], gain=gain, stop=metrics.until_fall())
+        bench.run(scenario, start, settings["duration"], gain=gain, stop=metrics.until_fall())
     )
 
 

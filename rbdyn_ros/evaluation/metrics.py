@@ -29,6 +29,9 @@ class Tolerance(NamedTuple):
 
 BALANCE = Tolerance(math.radians(0.5), 0.02)  # of a rod that is balanced
 SWING_UP = Tolerance(math.radians(2.0), 0.05, 1.0)  # of one that came up from anywhere
+# of a rod that nobody saw fall: it stood for the last second of a trial
+STANDING = Tolerance(math.radians(5.0), math.inf, 1.0)
+TRIAL = Tolerance(math.radians(1.0), math.inf)  # of a rod that came to rest in a trial
 # A run that has been within this has nothing more to show about BALANCE.
 REST = Tolerance(
     0.1 * BALANCE.tilt, 0.1 * BALANCE.distance, 0.5, 0.4 * BALANCE.distance, 0.4 * BALANCE.tilt
@@ -78,6 +81,14 @@ def rms(values: Array) -> float:
     return math.sqrt(float(np.mean(np.square(values)))) if len(values) else math.nan
 
 
+class Score(NamedTuple):
+    """What became of a run that was to settle."""
+
+    settled: float  # [s] since when it was within the tolerance; nan: it did not settle
+    travel: float  # [m] the cart's largest distance from the origin, after the start
+    effort: float  # [N^2 s]
+
+
 class SettlingDetector:
     """A `stop` of a run: it ends when the rod has fallen, or pendulum and cart have settled.
 
@@ -114,6 +125,11 @@ class SettlingDetector:
         if not (near and height >= self._upright and self._is_slow(v)):
             self.since = t
         return SETTLED if t - self.since >= self._within.hold - _INSTANT else ""
+
+    def score(self, run: Rollout) -> Score:
+        """Return the score of the run that this detector could end."""
+        travel = float(distances(run)[1:].max(initial=0.0))
+        return Score(self.since if run.ended == SETTLED else math.nan, travel, effort(run))
 
     def _is_slow(self, v: Array) -> bool:
         vx, vy, wx, wy, _ = v.tolist()

@@ -10,7 +10,7 @@ import math
 
 from rbdyn_ros.control.observer import measurements
 from rbdyn_ros.control.observer.estimator import Estimator, Instant
-from rbdyn_ros.evaluation.conditions import Conditions
+from rbdyn_ros.evaluation.scenario import Scenario
 from rbdyn_ros.geometry import unit_quaternion
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.mechanics.pendulum.gimbal_joints import GimbalJoints
@@ -20,11 +20,11 @@ from rbdyn_ros.types import Array, State
 LEAST = 1e-6  # [m], [rad], [rad/s], [m/s^2]: the deviation of a sensor that is declared perfect
 
 
-def observer(conditions: Conditions, params: spherical_pendulum.Params) -> "Filtered | None":
+def observer(scenario: Scenario, params: spherical_pendulum.Params) -> "Filtered | None":
     """What `simulation.closed_loop.Conditions.observer` asks for; None if the law sees the
     state.
     """
-    return None if conditions.observer == "none" else Filtered(conditions, params)
+    return None if scenario.observer == "none" else Filtered(scenario, params)
 
 
 class Filtered:
@@ -32,18 +32,18 @@ class Filtered:
     rod.
     """
 
-    def __init__(self, conditions: Conditions, params: spherical_pendulum.Params):
-        noise, encoder = conditions.faults.noise, conditions.faults.encoder
+    def __init__(self, scenario: Scenario, params: spherical_pendulum.Params):
+        noise, encoder = scenario.faults.noise, scenario.faults.encoder
         self.system, self.joints = spherical_pendulum.build(params), GimbalJoints()
         self.options = ObserverOptions(
-            sensors=conditions.observer,
+            sensors=scenario.observer,
             cart=deviation(noise.cart, encoder.cart),
             angle=deviation(
                 noise.angle, 2.0 * math.pi / encoder.gimbal if encoder.gimbal else 0.0
             ),
             gyroscope=deviation(noise.gyroscope),
             accelerometer=deviation(noise.accelerometer),
-            imu_position=conditions.imu_position,
+            imu_position=scenario.imu_position,
         )
         self.filter = Estimator(self.system, self.options)
 

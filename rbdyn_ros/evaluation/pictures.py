@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from rbdyn_ros.evaluation import measures
-from rbdyn_ros.evaluation.judged import Judged
+from rbdyn_ros.evaluation.criterion import Criterion
 from rbdyn_ros.evaluation.suite import Row, setting, unit_of
 
 PALETTE = (
@@ -25,7 +25,7 @@ PALETTE = (
 GREY, RED = "#8a8a8a", "#c1272d"
 
 
-def picture(row: Row, cases: list[Judged]) -> str:
+def picture(row: Row, cases: list[Criterion]) -> str:
     """An SVG as the address of an <img>; "" where there is nothing to draw."""
     drawn = [case for case in cases if case.curves]
     for key, draw in (("path_x", _paths), ("t", _runs), ("settled", _settled)):

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rbdyn_ros.evaluation import judged, measures, metrics, pictures, table
-from rbdyn_ros.evaluation.bench import Subject
-from rbdyn_ros.evaluation.judged import NOT_MEANT, Judged
+from rbdyn_ros.evaluation import criterion, measures, metrics, pictures, table
+from rbdyn_ros.evaluation.bench import ControllerUnderTest
+from rbdyn_ros.evaluation.criterion import NOT_APPLICABLE, Criterion
 from rbdyn_ros.evaluation.suite import KINDS, Case, Row, Suite
 from rbdyn_ros.schema import flat
 
@@ -31,8 +31,8 @@ TOLERANCES = {
 
 def write(
     suite: Suite,
-    subject: Subject,
-    cases: dict[str, Judged],
+    under_test: ControllerUnderTest,
+    cases: dict[str, Criterion],
     sittings: list[dict[str, Any]],
     folder: Path,
 ) -> Iterator[Path]:
@@ -41,27 +41,30 @@ def write(
     """
     path = folder / JSON
     path.write_text(
-        json.dumps(content(suite, subject, cases, sittings), indent=1) + "\n", encoding="utf-8"
+        json.dumps(content(suite, under_test, cases, sittings), indent=1) + "\n", encoding="utf-8"
     )
     yield path
     path = folder / PAGE
-    path.write_text(page(suite, subject, cases, sittings), encoding="utf-8")
+    path.write_text(page(suite, under_test, cases, sittings), encoding="utf-8")
     yield path
 
 
 def content(
-    suite: Suite, subject: Subject, cases: dict[str, Judged], sittings: list[dict[str, Any]]
+    suite: Suite,
+    under_test: ControllerUnderTest,
+    cases: dict[str, Criterion],
+    sittings: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """What programs read: without curves, which are in cases.jsonl."""
     rows = []
     for row, found in _by_row(suite, cases):
         by_name = {case.name: case for case in row.cases}
         told = [
-            _kept(judged.plain(case))
-            | ({} if case.verdict == NOT_MEANT else asked(by_name[case.name]))
+            _kept(criterion.to_json(case))
+            | ({} if case.verdict == NOT_APPLICABLE else asked(by_name[case.name]))
             for case in found
         ]
-        verdict = judged.of_row(found) if found else "open"
+        verdict = criterion.row_verdict(found) if found else "open"
         rows.append(
             {
                 "row": row.name,
@@ -71,11 +74,11 @@ def content(
                 "cases": told,
             }
         )
-    heading = subject.heading(False)
+    heading = under_test.heading(False)
     heading = {key: heading[key] for key in ("law", "kinds", "parameters")}
     provenance = {
         "sittings": sittings,
-        **subject.identity,
+        **under_test.identity,
         "tolerances": TOLERANCES,
         "seeds": _seeds(suite),
     }
@@ -96,23 +99,26 @@ def asked(case: Case) -> dict[str, Any]:
     """Everything that the case sets, with its seed and its tolerances; of the faults those that
     are not zero.
     """
-    conditions = case.conditions._asdict()
-    wrong, law = conditions.pop("faults"), dict(conditions.pop("law"))
+    scenario = case.scenario._asdict()
+    wrong, law = scenario.pop("faults"), dict(scenario.pop("law"))
     faults = {name: value for name, value in flat(wrong).items() if np.any(value)}
     return {
         "measure": case.measure,
         "settings": case.settings,
-        "conditions": conditions | faults,
+        "conditions": scenario | faults,
         "options": law,
     }
 
 
 def _seeds(suite: Suite) -> list:
-    return sorted({case.conditions.seed for row in suite.rows for case in row.cases})
+    return sorted({case.scenario.seed for row in suite.rows for case in row.cases})
 
 
 def page(
-    suite: Suite, subject: Subject, cases: dict[str, Judged], sittings: list[dict[str, Any]]
+    suite: Suite,
+    under_test: ControllerUnderTest,
+    cases: dict[str, Criterion],
+    sittings: list[dict[str, Any]],
 ) -> str:
     """What people read, in one file."""
     from jinja2 import Environment, PackageLoader
@@ -126,17 +132,17 @@ def page(
     environment.filters["number"] = table.number
     rows = [_section(row, found) for row, found in _by_row(suite, cases)]
     options = {
-        name: _written(option) for name, option in subject.identity.get("options", {}).items()
+        name: _written(option) for name, option in under_test.identity.get("options", {}).items()
     }
     plant = {
         name: value
-        for name, value in subject.values.items()
-        if not name.startswith(f"{subject.name}.") and value != ()
+        for name, value in under_test.values.items()
+        if not name.startswith(f"{under_test.name}.") and value != ()
     }
-    kinds = {kind: KINDS[kind] for kind in subject.kinds}
+    kinds = {kind: KINDS[kind] for kind in under_test.kinds}
     return environment.get_template("report.html").render(
-        suite=suite, subject=subject, kinds=kinds, options=options, plant=plant, rows=rows,
-        summary=table.summary(suite, cases), sittings=sittings, identity=subject.identity,
+        suite=suite, under_test=under_test, kinds=kinds, options=options, plant=plant, rows=rows,
+        summary=table.summary(suite, cases), sittings=sittings, identity=under_test.identity,
         tolerances=TOLERANCES, seeds=_seeds(suite),
     )  # fmt: skip
 
@@ -155,7 +161,7 @@ def _by_row(suite: Suite, cases: dict) -> list:
 
 def _section(row: Row, found: list) -> dict:
     """What the page says about a row."""
-    measured = [case for case in found if case.verdict != NOT_MEANT]
+    measured = [case for case in found if case.verdict != NOT_APPLICABLE]
     by_name = {case.name: case.measure for case in row.cases}
     tables = {}
     for case in measured:
@@ -163,11 +169,13 @@ def _section(row: Row, found: list) -> dict:
     return {
         "row": row,
         "of_plant": row.of_plant,
-        "verdict": judged.of_row(found) if found else "open",
+        "verdict": criterion.row_verdict(found) if found else "open",
         "for": sorted({kind for case in row.cases for kind in case.kinds}),
         "tables": [_cases(name, cases) for name, cases in tables.items()],
         "notes": _notes(measured),
-        "broken": [(case.label, case.note) for case in measured if case.verdict == judged.BROKEN],
+        "broken": [
+            (case.label, case.note) for case in measured if case.verdict == criterion.BROKEN
+        ],
         "picture": pictures.picture(row, measured),
     }
 
@@ -178,7 +186,7 @@ def _notes(cases: list) -> list:
     """
     labels: dict = {}
     for case in cases:
-        if case.note and case.verdict != judged.BROKEN:
+        if case.note and case.verdict != criterion.BROKEN:
             labels.setdefault(case.note, []).append(case.label)
     return [
         note if len(about) == len(cases) else f"{', '.join(about)}: {note}"
@@ -193,7 +201,7 @@ def _cases(measure: str, cases: list) -> dict:
     lines = [
         (case.label, case.verdict, [_cell(case, name) for name in seen])
         for case in cases
-        if case.verdict != judged.BROKEN
+        if case.verdict != criterion.BROKEN
     ]
     return {
         "question": module.QUESTION,
@@ -202,7 +210,7 @@ def _cases(measure: str, cases: list) -> dict:
     }
 
 
-def _cell(case: Judged, name: str) -> dict:
+def _cell(case: Criterion, name: str) -> dict:
     asked = [(text, holds) for text, holds in case.requirements if text.split()[0] == name]
     bound = ", ".join(
         text.partition(" ")[2].replace("<=", "≤").replace(">=", "≥") for text, _ in asked

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from rbdyn_ros.control.provenance import differences
-from rbdyn_ros.evaluation.judged import Judged, from_plain, plain
+from rbdyn_ros.evaluation.criterion import Criterion, from_json, to_json
 from rbdyn_ros.files import make_folder, write_whole
 
 FILE = "cases.jsonl"
@@ -28,7 +28,7 @@ class Results:
         is kept beside. ValueError: something else is in the folder, or nothing to go on with.
         OSError.
         """
-        self.path, self.cases, self.anew = folder / FILE, {}, ""  # the case's key -> Judged
+        self.path, self.cases, self.anew = folder / FILE, {}, ""  # the case's key -> Criterion
         self.sittings = [sitting] if sitting else []
         make_folder(folder)
         if resume:
@@ -44,11 +44,11 @@ class Results:
             )
         self._rewrite({**heading, SITTINGS: self.sittings})
 
-    def add(self, case: Judged) -> None:
+    def add(self, case: Criterion) -> None:
         """Keep a case, safely on disk when this returns. OSError."""
         self.cases[case.key] = case
         with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(plain(case)) + "\n")
+            file.write(json.dumps(to_json(case)) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
@@ -82,7 +82,7 @@ class Results:
         self.sittings = [*before.get(SITTINGS, ()), *self.sittings]
         for line in lines:
             try:
-                case = from_plain(json.loads(line))
+                case = from_json(json.loads(line))
             except (
                 ValueError,
                 KeyError,
@@ -95,7 +95,7 @@ class Results:
     def _rewrite(self, heading: dict) -> None:
         """Whole lines only, in one step: what is appended later begins on a line of its own."""
         text = "".join(
-            json.dumps(line) + "\n" for line in (heading, *map(plain, self.cases.values()))
+            json.dumps(line) + "\n" for line in (heading, *map(to_json, self.cases.values()))
         )
         write_whole(self.path, text)
 

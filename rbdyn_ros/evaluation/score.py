@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbdyn_ros.evaluation import measures
-from rbdyn_ros.evaluation.bench import Bench, LawFailed, Subject
-from rbdyn_ros.evaluation.conditions import CONDITIONS
-from rbdyn_ros.evaluation.judged import Judged, broken, judged, not_meant
-from rbdyn_ros.evaluation.measured import CannotGoOn, Measured, NotForThisLaw
+from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest, LawFailed
+from rbdyn_ros.evaluation.criterion import Criterion, judge, mark_broken, mark_not_applicable
+from rbdyn_ros.evaluation.metric import CannotGoOn, Metric, NotForThisLaw
+from rbdyn_ros.evaluation.scenario import SCENARIO
 from rbdyn_ros.evaluation.suite import ANY, PLANT, Case, Suite
 from rbdyn_ros.evaluation.workers import Ended
 
@@ -34,13 +34,13 @@ class Count(NamedTuple):
 
 
 def server(bench: Bench) -> Callable[[Task], Any]:
-    """The function from a task to its answer: Measured, Count, rows, or a Judged that needs no
+    """The function from a task to its answer: Metric, Count, rows, or a Criterion that needs no
     more judging.
     """
 
     def answer(task: Task):
         measure, (case, part) = measures.load(task.case.measure), task
-        arguments = (bench, case.conditions, case.settings)
+        arguments = (bench, case.scenario, case.settings)
         try:
             if hasattr(measure, "measure"):
                 return measure.measure(*arguments)
@@ -50,14 +50,14 @@ def server(bench: Bench) -> Callable[[Task], Any]:
                 else measure.outcomes(*arguments, part)
             )
         except NotForThisLaw as reason:
-            return not_meant(case, str(reason))
+            return mark_not_applicable(case, str(reason))
         except LawFailed as failure:
-            return broken(case, str(failure))
+            return mark_broken(case, str(failure))
         except CannotGoOn:
             raise
         except Exception as error:  # a row that crashes is reported, the others go on
             where = traceback.extract_tb(error.__traceback__)[-1]
-            return broken(
+            return mark_broken(
                 case,
                 f"{type(error).__name__}: {error} "
                 f"({where.filename.rpartition('/')[2]}:{where.lineno})",
@@ -66,9 +66,9 @@ def server(bench: Bench) -> Callable[[Task], Any]:
     return answer
 
 
-def serve(subject: Subject) -> Callable[[Task], Any]:
+def serve(under_test: ControllerUnderTest) -> Callable[[Task], Any]:
     """What a worker process does with a task."""
-    return server(Bench(subject))
+    return server(Bench(under_test))
 
 
 def applying(suite: Suite, kinds: tuple[str, ...]) -> tuple[list[Case], list[tuple[Case, str]]]:
@@ -82,18 +82,18 @@ def over_ros(case: Case) -> str:
     """Why the case cannot be measured over topics; "" if it can."""
     if not measures.load(case.measure).OVER_ROS:
         return f"{case.measure} needs the law itself"
-    usual = {parameter.name: parameter.default for parameter in CONDITIONS}
+    usual = {parameter.name: parameter.default for parameter in SCENARIO}
     for name in ("period", "observer"):
-        if getattr(case.conditions, name) != usual[name]:
+        if getattr(case.scenario, name) != usual[name]:
             return f"the {name} of a node is its own"
-    return "the options of a node are its own" if case.conditions.law else ""
+    return "the options of a node are its own" if case.scenario.law else ""
 
 
 class Score:
-    """Cases in, `Judged` out; the parts of a case are gathered."""
+    """Cases in, `Criterion` out; the parts of a case are gathered."""
 
     def __init__(
-        self, cases: list, keep: Callable[[Judged], None], show: Callable[[float], object]
+        self, cases: list, keep: Callable[[Criterion], None], show: Callable[[float], object]
     ):
         self.tasks = deque(Task(case) for case in cases)
         self._keep, self._show, self._total, self._done = keep, show, len(cases), 0.0
@@ -151,10 +151,10 @@ class Score:
         for task in [task for task in self.tasks if task.case is case]:
             self.tasks.remove(task)
         self._advance(1.0 - sum(map(len, parts.values())) / starts)
-        if isinstance(answer, Measured):
-            self._keep(judged(case, answer))
+        if isinstance(answer, Metric):
+            self._keep(judge(case, answer))
         else:
-            self._keep(broken(case, answer.sentence) if isinstance(answer, Ended) else answer)
+            self._keep(mark_broken(case, answer.sentence) if isinstance(answer, Ended) else answer)
 
     def _advance(self, part: float) -> None:
         self._done += part

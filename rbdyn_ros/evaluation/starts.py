@@ -11,7 +11,7 @@ import numpy as np
 from rbdyn_ros.types import Array
 
 
-def drawn(kind: str, seed: int, numbers: Iterable[int]) -> Array:
+def draw(kind: str, seed: int, numbers: Iterable[int]) -> Array:
     """The starts (n, 11), q and v, of a kind of `KINDS`, by their numbers."""
     return np.array(
         [KINDS[kind](np.random.default_rng((seed, number))) for number in numbers]

@@ -8,7 +8,7 @@ rows:
     title: release from 10 degrees
     measure: release                # a file of evaluation/measures
     for: balance                    # a kind of law, a list of kinds, any, or plant: no law
-    settings: {tilt: 10}            # of `conditions` and of the measure
+    settings: {tilt: 10}            # of `scenario` and of the measure
     law: {lqr: {force_weight: 0.1}} # options of laws, for this row
     require: [settling_time <= 3.5, travel <= 0.7]
     quick: {duration: 5}            # settings of the quick form; true: as it is; absent: not in it
@@ -23,7 +23,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from rbdyn_ros.evaluation import measures, requirement, yaml_tree
-from rbdyn_ros.evaluation.conditions import CONDITIONS, Conditions, conditions
+from rbdyn_ros.evaluation.scenario import SCENARIO, Scenario, make_scenario
 from rbdyn_ros.parameters.tables import nearest
 from rbdyn_ros.schema import check, flat
 
@@ -47,7 +47,7 @@ class Case(NamedTuple):
     label: str  # "10 N"; "" if the row has one case
     measure: str
     kinds: tuple
-    conditions: Conditions
+    scenario: Scenario
     settings: dict  # the measure's own
     requirements: tuple
 
@@ -167,7 +167,7 @@ def _case(
         label,
         name,
         _kinds({**row, **own}, where),
-        conditions(values, law),
+        make_scenario(values, law),
         mine,
         required,
     )
@@ -187,8 +187,8 @@ def _measure(case: dict, where: str) -> ModuleType:
 
 
 def _checked(settings: dict, measure: ModuleType, name: str, where: str) -> tuple:
-    """(values of the conditions, values of the measure), checked."""
-    common, own = ({p.name: p for p in table} for table in (CONDITIONS, measure.SETTINGS))
+    """(values of the scenario, values of the measure), checked."""
+    common, own = ({p.name: p for p in table} for table in (SCENARIO, measure.SETTINGS))
     for setting in settings:
         if setting not in common and setting not in own:
             advice = f"{nearest(setting, [*own, *common])}its own are {', '.join(own) or 'none'}"
@@ -268,12 +268,12 @@ def setting(case: Case, name: str) -> float:
     """
     if name in case.settings:
         return case.settings[name]
-    return flat(case.conditions)[name]
+    return flat(case.scenario)[name]
 
 
 def unit_of(case: Case, name: str) -> str:
     """The unit of a setting."""
     return next(
-        (p.unit for p in (*measures.load(case.measure).SETTINGS, *CONDITIONS) if p.name == name),
+        (p.unit for p in (*measures.load(case.measure).SETTINGS, *SCENARIO) if p.name == name),
         "",
     )

@@ -3,27 +3,38 @@
 import math
 
 from rbdyn_ros.evaluation import measures
-from rbdyn_ros.evaluation.judged import BROKEN, HOLDS, MISSES, NOT_MEANT, Judged, of_row
+from rbdyn_ros.evaluation.criterion import (
+    BROKEN,
+    HOLDS,
+    MISSES,
+    NOT_APPLICABLE,
+    Criterion,
+    row_verdict,
+)
 from rbdyn_ros.evaluation.suite import Row, Suite
 
-MARKS = {HOLDS: "ok", MISSES: "MISSES", BROKEN: "BROKEN", NOT_MEANT: "-"}
+MARKS = {HOLDS: "ok", MISSES: "MISSES", BROKEN: "BROKEN", NOT_APPLICABLE: "-"}
 
 
-def table(suite: Suite, cases: dict[str, Judged]) -> str:
-    """Every row of the suite with what was measured (case name -> Judged)."""
+def table(suite: Suite, cases: dict[str, Criterion]) -> str:
+    """Every row of the suite with what was measured (case name -> Criterion)."""
     lines = []
     for row in suite.rows:
         found = [cases[case.name] for case in row.cases if case.name in cases]
-        lines.append(f"{row.name:5} {MARKS[of_row(found)] if found else 'open':7} {row.title}")
-        lines += [f"{'':13} {_line(row, case)}" for case in found if case.verdict != NOT_MEANT]
+        lines.append(
+            f"{row.name:5} {MARKS[row_verdict(found)] if found else 'open':7} {row.title}"
+        )
+        lines += [
+            f"{'':13} {_line(row, case)}" for case in found if case.verdict != NOT_APPLICABLE
+        ]
     return "\n".join(lines)
 
 
-def summary(suite: Suite, cases: dict[str, Judged]) -> str:
+def summary(suite: Suite, cases: dict[str, Criterion]) -> str:
     """How many rows hold. The rows of the plant are counted apart: no law takes part in them."""
     law, plant = ([row for row in suite.rows if row.of_plant == plant] for plant in (False, True))
     verdicts = _verdicts(law, cases)
-    others = verdicts.count(NOT_MEANT)
+    others = verdicts.count(NOT_APPLICABLE)
     if law and others == len(law):
         parts = ["no row is for this kind of law"]
     else:
@@ -34,12 +45,12 @@ def summary(suite: Suite, cases: dict[str, Judged]) -> str:
 
 def _verdicts(rows: list, cases: dict) -> list:
     found = ([cases[case.name] for case in row.cases if case.name in cases] for row in rows)
-    return [of_row(known) for known in found if known]
+    return [row_verdict(known) for known in found if known]
 
 
 def _counted(verdicts: list, rows: int) -> str:
     """How many of those that apply hold, miss, are broken, are open."""
-    meant = [verdict for verdict in verdicts if verdict != NOT_MEANT]
+    meant = [verdict for verdict in verdicts if verdict != NOT_APPLICABLE]
     parts = [f"{meant.count(HOLDS)} of {len(meant)} rows hold"]
     parts += [
         f"{meant.count(verdict)} {word}"
@@ -63,7 +74,7 @@ def with_unit(measure: str, name: str, value: float) -> str:
     return f"{number(value)} {unit}".strip()
 
 
-def _line(row: Row, case: Judged) -> str:
+def _line(row: Row, case: Criterion) -> str:
     label = f"{case.label}: " if case.label else ""
     if case.verdict == BROKEN:
         return f"{label}{case.note}"
@@ -76,7 +87,7 @@ def _line(row: Row, case: Judged) -> str:
     )
 
 
-def _required(measure: str, case: Judged, text: str, holds: bool) -> str:
+def _required(measure: str, case: Criterion, text: str, holds: bool) -> str:
     name, sign, bound = text.split()
     value = case.values.get(name, math.nan)
     return f"{name} {with_unit(measure, name, value)}" + (

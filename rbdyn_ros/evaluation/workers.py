@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
-from rbdyn_ros.evaluation.bench import Subject
+from rbdyn_ros.evaluation.bench import ControllerUnderTest
 from rbdyn_ros.interrupts import blocked
 
 
@@ -20,13 +20,13 @@ class Ended(NamedTuple):
 
 
 class Workers:
-    """`with Workers(n, subject, serve) as workers:`; `serve(subject)` -> function from a task to
-    its answer, in each process.
+    """`with Workers(n, under_test, serve) as workers:`, where `serve(under_test)` returns, in each
+    process, the function from a task to its answer.
     """
 
-    def __init__(self, n: int, subject: Subject, serve: Callable):
+    def __init__(self, n: int, under_test: ControllerUnderTest, serve: Callable):
         self._context = multiprocessing.get_context("spawn")
-        self._prepared = (subject, serve)
+        self._prepared = (under_test, serve)
         self._idle, self._busy = [], {}  # workers; connection -> (process, task)
         self._limit = n
 
@@ -75,9 +75,9 @@ class Workers:
         return task, answer
 
 
-def _work(connection: Connection, subject: Subject, serve: Callable) -> None:
+def _work(connection: Connection, under_test: ControllerUnderTest, serve: Callable) -> None:
     """The life of a worker."""
-    answer = serve(subject)
+    answer = serve(under_test)
     while True:
         try:
             task = connection.recv()

@@ -112,6 +112,21 @@ def run(
     return loop.record()
 
 
+def travel_stop(travel: float, stop: Stop | None) -> Stop | None:
+    """Return a `stop` that ends a run where the cart is beyond `travel` [m], or where `stop`
+    does.
+    """
+    if travel == math.inf:
+        return stop
+
+    def end(t: float, q: Array, v: Array) -> str:
+        if math.hypot(q[0], q[1]) > travel:
+            return f"the cart left its travel of {travel:g} m at t = {t:.3f} s"
+        return stop(t, q, v) if stop else ""
+
+    return end
+
+
 def warm_up(
     params: spherical_pendulum.Params,
     integrator: Integrator,
@@ -186,19 +201,8 @@ class _ClosedLoop:
 
     def run(self, calls: CallTimeout) -> None:
         """Run to the end. ControlError; CallTimedOut."""
-        self.simulation.run(lambda i, t: self._force(calls, i, t), self._end())
-
-    def _end(self) -> Stop | None:
         c = self.conditions
-        if c.travel == math.inf:
-            return c.stop
-
-        def end(t: float, q: Array, v: Array) -> str:
-            if math.hypot(q[0], q[1]) > c.travel:
-                return f"the cart left its travel of {c.travel:g} m at t = {t:.3f} s"
-            return c.stop(t, q, v) if c.stop else ""
-
-        return end
+        self.simulation.run(lambda i, t: self._force(calls, i, t), travel_stop(c.travel, c.stop))
 
     def _force(self, calls: CallTimeout, i: int, t: float) -> tuple[float, float]:
         """The force that reaches the cart in control period i."""

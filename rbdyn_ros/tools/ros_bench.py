@@ -16,9 +16,9 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
 
-from rbdyn_ros.evaluation.bench import LawFailed, Subject
-from rbdyn_ros.evaluation.conditions import Conditions
-from rbdyn_ros.evaluation.measured import CannotGoOn
+from rbdyn_ros.evaluation.bench import ControllerUnderTest, LawFailed
+from rbdyn_ros.evaluation.metric import CannotGoOn
+from rbdyn_ros.evaluation.scenario import Scenario
 from rbdyn_ros.interrupts import Interruption
 from rbdyn_ros.parameters.plant import PLANT, plant_params
 from rbdyn_ros.progress import estimate
@@ -29,8 +29,9 @@ from rbdyn_ros.ros.process import SWITCH_INTERVAL
 from rbdyn_ros.ros.simulator.simulator import Simulator
 from rbdyn_ros.ros.topic_observer import CONTROLLER, GIVEN_UP
 from rbdyn_ros.schema import flat
+from rbdyn_ros.simulation.closed_loop import travel_stop
 from rbdyn_ros.simulation.pacing import StallDetector
-from rbdyn_ros.simulation.rollout import Rollout
+from rbdyn_ros.simulation.rollout import Rollout, Stop
 from rbdyn_ros.simulation.status import FAULT, REFUSES
 from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.types import State
@@ -42,7 +43,7 @@ LONGEST = 120.0  # [s] of a run that can be kept
 
 @contextmanager
 def ros_bench(
-    subject: Subject, ros: tuple[float | None, bool], out: Path, stop: Interruption
+    under_test: ControllerUnderTest, ros: tuple[float | None, bool], out: Path, stop: Interruption
 ) -> Iterator["RosBench"]:
     """A bench, ended with everything that it started.
 
@@ -55,7 +56,7 @@ def ros_bench(
     )
     bench = None
     try:
-        bench = RosBench(subject, *ros, out, stop)
+        bench = RosBench(under_test, *ros, out, stop)
         yield bench
     finally:
         if bench:
@@ -73,13 +74,13 @@ class RosBench:
 
     def __init__(
         self,
-        subject: Subject,
+        under_test: ControllerUnderTest,
         waiting: float | None,
         real_time: bool,
         out: Path,
         stop: Interruption,
     ):
-        self.subject, self.params = subject, plant_params(subject.values)
+        self.under_test, self.params = under_test, plant_params(under_test.values)
         self._ours, self._waiting, self._log, self._stop = (
             waiting is None,
             waiting or COMING_UP,
@@ -93,11 +94,11 @@ class RosBench:
             StallDetector(),
             False,
         )
-        plant = {p.name: subject.values[p.name] for p in PLANT}
+        plant = {p.name: under_test.values[p.name] for p in PLANT}
         overrides = {name: value for name, value in plant.items() if value != ()} | {
             "start": "paused",
             "lockstep.enabled": not real_time,
-            "lockstep.timeout": subject.call_timeout,
+            "lockstep.timeout": under_test.call_timeout,
             "lockstep.reaction": "fault",
             "real_time_factor": float(real_time),
             "history.duration": LONGEST,
@@ -129,7 +130,7 @@ class RosBench:
 
     def run(
         self,
-        conditions: Conditions,
+        scenario: Scenario,
         start: State,
         duration: float,
         *,
@@ -138,25 +139,24 @@ class RosBench:
         stop=None,
     ) -> Rollout:
         """As `Bench.run`. LawFailed; CannotGoOn if nobody answers."""
-        self._prepare(conditions)
+        self._prepare(scenario)
         self.runner.restart(start)
         begun = self.runner.plant.stamp
         self._aim(reference)
         self._wait_for_an_answer()
         self._push(pushes, begun)
-        episode = _Episode(
-            self.runner, start, begun, duration, conditions.travel or math.inf, stop
-        )
-        self._turn_until(self._showing(episode.over, begun, duration), play=True)
+        stop = travel_stop(scenario.travel or math.inf, stop)
+        live = _LiveRun(self.runner, start, begun, duration, stop)
+        self._turn_until(self._showing(live.over, begun, duration), play=True)
         self.runner.pause()
         if self.runner.status.startswith(FAULT):
             raise LawFailed(
-                f"the law {self.subject.name}: "
+                f"the law {self.under_test.name}: "
                 f"{self.runner.status.removeprefix(FAULT)}{self._of_controller()}"
             )
         if self._status.startswith(REFUSES):
-            raise LawFailed(f"the law {self.subject.name}: {self._status}")
-        return episode.record()
+            raise LawFailed(f"the law {self.under_test.name}: {self._status}")
+        return live.record()
 
     def _showing(
         self, over: Callable[[], bool], begun: int, duration: float
@@ -176,15 +176,15 @@ class RosBench:
 
         return look
 
-    def _prepare(self, conditions: Conditions) -> None:
-        """A paused simulator with these conditions, and a controller that knows them, if it is
+    def _prepare(self, scenario: Scenario) -> None:
+        """A paused simulator with these scenario, and a controller that knows them, if it is
         ours.
         """
         if self.runner.status.startswith(FAULT):
             self.runner.reset()
         self.runner.pause()
-        values = flat(conditions.faults)
-        values |= {"seed": conditions.seed, "cart.force_limit": conditions.force_limit}
+        values = flat(scenario.faults)
+        values |= {"seed": scenario.seed, "cart.force_limit": scenario.force_limit}
         changed = {
             name: value
             for name, value in values.items()
@@ -195,11 +195,11 @@ class RosBench:
             if not result.successful:
                 raise ValueError(result.reason)
         if self._ours:
-            self._start_controller(conditions)
+            self._start_controller(scenario)
 
-    def _start_controller(self, conditions: Conditions) -> None:
+    def _start_controller(self, scenario: Scenario) -> None:
         """Our controller, anew where the law would be another, or has given up."""
-        wanted = (conditions.force_limit, conditions.travel, conditions.law)
+        wanted = (scenario.force_limit, scenario.travel, scenario.law)
         if (
             self._processes
             and self._controller_settings == wanted
@@ -211,13 +211,13 @@ class RosBench:
             self._processes.end()
         self._subscribe_status()
         values = {
-            **self.subject.values,
-            **dict(conditions.law),
-            "cart.force_limit": conditions.force_limit,
+            **self.under_test.values,
+            **dict(scenario.law),
+            "cart.force_limit": scenario.force_limit,
         }
         values |= {
-            "cart.travel": conditions.travel or 1e6,
-            "controller": self.subject.controller,
+            "cart.travel": scenario.travel or 1e6,
+            "controller": self.under_test.controller,
             "state_timeout": 10.0,
         }
         words = [
@@ -247,7 +247,7 @@ class RosBench:
         LawFailed; CannotGoOn: nobody ever answered.
         """
         began = time.monotonic()
-        timeout = max(self.subject.call_timeout, LOOKS_EVERY) if self._heard else self._waiting
+        timeout = max(self.under_test.call_timeout, LOOKS_EVERY) if self._heard else self._waiting
 
         def heard() -> bool:
             if time.monotonic() - began > timeout:
@@ -297,7 +297,7 @@ class RosBench:
         if not self._status.startswith(REFUSES):
             self._refusing.restart()
         if self._refusing.look(True) > GIVEN_UP:
-            raise LawFailed(f"the law {self.subject.name}: {self._status}")
+            raise LawFailed(f"the law {self.under_test.name}: {self._status}")
 
     def _push(self, pushes: tuple, begun: int) -> None:
         """The push that acts from the start on: the simulator knows one at a time, and none that
@@ -327,11 +327,11 @@ class RosBench:
                     return
 
 
-class _Episode:
+class _LiveRun:
     """The rows of a run as the simulator's history gets them, until something ends it."""
 
-    def __init__(self, runner, start: State, begun: int, duration: float, travel: float, stop):
-        self._runner, self._begun, self._travel, self._stop = runner, begun, travel, stop
+    def __init__(self, runner, start: State, begun: int, duration: float, stop: Stop | None):
+        self._runner, self._begun, self._stop = runner, begun, stop
         self._last = begun + round(duration * 1e9)
         self._stamps, self._rows, self.ended = (
             [begun],
@@ -348,17 +348,11 @@ class _Episode:
         for stamp, row in zip(stamps[new], rows[new]):
             self._stamps.append(int(stamp))
             self._rows.append(row)
-            if self._is_the_end(stamp, row):
+            if self._stop:
+                self.ended = self._stop((stamp - self._begun) * 1e-9, row[:6], row[6:11])
+            if self.ended:
                 return True
         return ended
-
-    def _is_the_end(self, stamp: int, row) -> bool:
-        t = (stamp - self._begun) * 1e-9
-        if math.hypot(row[0], row[1]) > self._travel:
-            self.ended = f"the cart left its travel of {self._travel:g} m at t = {t:.3f} s"
-        elif self._stop:
-            self.ended = self._stop(t, row[:6], row[6:11])
-        return bool(self.ended)
 
     def record(self) -> Rollout:
         """The run. What the law saw, and what it cost, is not known here."""

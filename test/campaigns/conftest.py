@@ -1,4 +1,4 @@
-"""Starts of any kind, and what becomes of one by the long road: the full rod, Runge and Kutta, the
+"""Starts of any kind, and what becomes of one by the rollout: the full rod, Runge and Kutta, the
 law asked in Python.
 """
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rbdyn_ros.campaigns.course import LATE, LEFT, SETTLED
+from rbdyn_ros.campaigns.episode import OUT_OF_BOUNDS, SETTLED, TIMEOUT
 from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
@@ -24,47 +24,47 @@ def start(tilt, azimuth, rate=(0.0, 0.0, 0.0), cart=(0.0, 0.0, 0.0, 0.0)) -> np.
 
 
 @pytest.fixture(scope="session")
-def long_road():
-    """long_road(law, params, start, course) -> (ended, since, farthest, effort, lasted) of one
+def rollout():
+    """rollout(law, params, start, episode) -> (ended, since, farthest, effort, lasted) of one
     start.
     """
 
-    def outcome(law, params, row, course) -> tuple:
+    def outcome(law, params, row, episode) -> tuple:
         law.reset()
-        faults = Faults(command_delay=course.delay * course.period)
+        faults = Faults(command_delay=episode.delay * episode.period)
         conditions = closed_loop.Conditions(
-            travel=course.travel,
-            step=course.period / course.steps,
+            travel=episode.travel,
+            step=episode.period / episode.steps,
             faults=faults,
             call_timeout=closed_loop.FIRST,
         )
         state = State(0.0, row[:6].copy(), row[6:].copy())
         run = closed_loop.run(
-            params, select("rk4"), law, state, course.duration, course.period, conditions
+            params, select("rk4"), law, state, episode.duration, episode.period, conditions
         )
         assert not run.fault
-        return scored(run, course)
+        return scored(run, episode)
 
     return outcome
 
 
-def scored(run, course) -> tuple:
+def scored(run, episode) -> tuple:
     """The score of a run's rows."""
     tilt = 2.0 * np.arcsin(np.minimum(1.0, np.hypot(run.q[:, 3], run.q[:, 4])))
     r = np.hypot(run.q[:, 0], run.q[:, 1])
-    rests = (tilt <= course.tilt) & (r <= course.radius)
-    since, n, ended = 0, 0, LATE
+    rests = (tilt <= episode.tilt) & (r <= episode.radius)
+    since, n, ended = 0, 0, TIMEOUT
     for i in range(1, len(run.t)):
         n = i
         since = since if rests[i] else i
-        if r[i] > course.travel:
-            ended = LEFT
+        if r[i] > episode.travel:
+            ended = OUT_OF_BOUNDS
             break
-        if (i - since) * course.period >= course.hold - 1e-9:
+        if (i - since) * episode.period >= episode.hold - 1e-9:
             ended = SETTLED
             break
-    effort = float((run.force[:n] ** 2).sum()) * course.period
-    return ended, since * course.period, r[1 : n + 1].max(), effort, n * course.period
+    effort = float((run.force[:n] ** 2).sum()) * episode.period
+    return ended, since * episode.period, r[1 : n + 1].max(), effort, n * episode.period
 
 
 @pytest.fixture(scope="session")

@@ -90,7 +90,7 @@ def test_a_swing_up_on_a_shorter_rod_is_that_of_the_law_itself(outcomes):
     np.testing.assert_allclose(alone["settled"], columns["settled"][:3], atol=0.01)
 
 
-def test_faults_that_lanes_do_not_know_take_the_long_road(outcomes):
+def test_faults_that_lanes_do_not_know_agrees_with_the_rollout(outcomes):
     noisy = outcomes(TILTS, "faults.noise.angle=0.001", "start.tilt={values: [5]}")
     assert noisy["ended"][0] == "settled"
     assert noisy["effort"][0] != outcomes(TILTS, "start.tilt={values: [5]}")["effort"][0]

@@ -1,43 +1,43 @@
-"""A bench for a law, and the conditions of a case."""
+"""A bench for a law, and the scenario of a case."""
 
 import pytest
 
 from rbdyn_ros.evaluation import measures
-from rbdyn_ros.evaluation.bench import Bench, Subject
-from rbdyn_ros.evaluation.conditions import CONDITIONS, conditions
+from rbdyn_ros.evaluation.bench import Bench, ControllerUnderTest
+from rbdyn_ros.evaluation.scenario import SCENARIO, make_scenario
 from rbdyn_ros.parameters.plant import PLANT
 
 FRICTION = {"cart.damping": 0.5, "joint.damping": 0.005}
 
 
 @pytest.fixture(scope="session")
-def subject():
+def under_test():
     """subject(law) -> a law of that name, on the plant of the study."""
 
-    def subject(name, kinds=("balance",)) -> Subject:
+    def under_test(name, kinds=("balance",)) -> ControllerUnderTest:
         plant = {parameter.name: parameter.default for parameter in PLANT}
-        return Subject(name, {**plant, **FRICTION}, kinds, call_timeout=5.0)
+        return ControllerUnderTest(name, {**plant, **FRICTION}, kinds, call_timeout=5.0)
 
-    return subject
+    return under_test
 
 
 @pytest.fixture(scope="session")
-def measured(subject):
+def measured(under_test):
     """measured(law, measure, name=value, ...) -> values; `__` stands for the dot of a setting's
     name.
     """
     benches = {}
 
     def measured(law, measure, **settings):
-        bench = benches.setdefault(law, Bench(subject(law)))
+        bench = benches.setdefault(law, Bench(under_test(law)))
         module = measures.load(measure)
         given = {name.replace("__", "."): value for name, value in settings.items()}
         own, common = (
             {p.name: given.pop(p.name, p.default) for p in table}
-            for table in (module.SETTINGS, CONDITIONS)
+            for table in (module.SETTINGS, SCENARIO)
         )
         assert not given
-        arguments = bench, conditions(common, {}), own
+        arguments = bench, make_scenario(common, {}), own
         if hasattr(module, "measure"):
             return module.measure(*arguments)
         return module.summary(own, module.outcomes(*arguments, range(module.starts(*arguments))))

@@ -13,8 +13,8 @@ from rbdyn_ros.control.laws import lqr
 from rbdyn_ros.evaluation import margins, metrics, starts
 from rbdyn_ros.evaluation.bench import Bench
 from rbdyn_ros.evaluation.bisection import edge
-from rbdyn_ros.evaluation.conditions import CONDITIONS, conditions
 from rbdyn_ros.evaluation.measures import swing_up
+from rbdyn_ros.evaluation.scenario import SCENARIO, make_scenario
 from rbdyn_ros.evaluation.trial import trial
 from rbdyn_ros.mechanics.pendulum import sphere_state, spherical_pendulum
 from rbdyn_ros.simulation.rollout import Rollout
@@ -139,23 +139,23 @@ def test_how_still_it_stands_behind_an_observer(measured):
     assert exact["tilt_rms"] < seen["tilt_rms"] < 0.1
 
 
-def test_the_filter_begins_where_the_encoders_say_and_knows_no_velocity(subject):
+def test_the_filter_begins_where_the_encoders_say_and_knows_no_velocity(under_test):
     """As that of a node: it began with the true state. After 0.1 s it has found the velocities."""
-    bench, start = Bench(subject("lqr")), spherical_pendulum.upright(0.1, 0.4)
+    bench, start = Bench(under_test("lqr")), spherical_pendulum.upright(0.1, 0.4)
     start.v[:] = 0.5, -0.3, 0.4, 0.3, 1.0
-    settings = {p.name: p.default for p in CONDITIONS} | {
+    settings = {p.name: p.default for p in SCENARIO} | {
         "observer": "encoders",
         "faults.encoder.gimbal": 4096.0,
         "faults.encoder.cart": 1e-4,
     }
-    run = bench.run(conditions(settings, {}), start, 0.2)
+    run = bench.run(make_scenario(settings, {}), start, 0.2)
     assert not run.seen[0, 6:].any()
     apart = np.linalg.norm(np.cross(trial.axis(run.seen[:1, :6]), trial.axis(run.q[:1])))
     assert 1e-5 < apart <= 2.0 * math.pi / 4096.0
     np.testing.assert_allclose(run.seen[50:, 6:10], run.v[50:-1, :4], atol=0.05)
 
 
-def test_the_margins_behind_the_observer(measured, subject):
+def test_the_margins_behind_the_observer(measured, under_test):
     """Given the force that acted, the filter costs no delay margin (102.7 ms): its error does not
     depend on the force. Given the commanded one it does.
     """
@@ -177,10 +177,10 @@ def test_the_margins_behind_the_observer(measured, subject):
         (0.9 * high, True),
         (1.1 * high, False),
     ):
-        assert stands_behind(subject, gain) is stands, gain
+        assert stands_behind(under_test, gain) is stands, gain
 
 
-def stands_behind(subject, gain: float) -> bool:
+def stands_behind(under_test, gain: float) -> bool:
     """Whether a lean of 2 degrees decays behind the filter that is given the commanded force,
     `gain` times as strong.
     """
@@ -190,8 +190,10 @@ def stands_behind(subject, gain: float) -> bool:
         "faults.encoder.gimbal": 4096.0,
         "faults.encoder.cart": 1e-4,
     }
-    asked = conditions({p.name: p.default for p in CONDITIONS} | given, {})
-    return margins.stands(Bench(subject("lqr")), asked, {"tilt": 2.0, "duration": 20.0}, gain)
+    asked = make_scenario({p.name: p.default for p in SCENARIO} | given, {})
+    return margins.is_stable(
+        Bench(under_test("lqr")), asked, {"tilt": 2.0, "duration": 20.0}, gain
+    )
 
 
 def test_the_filter_costs_no_margin_where_it_is_exact_and_given_the_acting_force():
@@ -251,11 +253,11 @@ def test_a_swing_up_one_by_one_is_that_of_the_compiled_form(measured, wrong):
     assert together.values["success"] == 100.0 and together.values["travel_max"] <= 2.0
 
 
-def test_each_start_has_a_plant_of_its_own(measured, subject):
+def test_each_start_has_a_plant_of_its_own(measured, under_test):
     settings = dict(start="precessing", travel=2.0, starts_one_by_one=2, duration=1.0)
     spread = measured("swing_up", "swing_up", **settings, mismatch_spread=0.2)
     assert spread.note.endswith("of 2 starts")
-    plain = conditions({p.name: p.default for p in CONDITIONS}, {})
+    plain = make_scenario({p.name: p.default for p in SCENARIO}, {})
     plants = [swing_up.with_plant(plain, 0.2, number).faults.mismatch for number in range(200)]
     drawn = np.array([[getattr(plant, name) for name in swing_up.DRAWN] for plant in plants])
     assert (

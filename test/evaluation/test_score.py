@@ -10,15 +10,15 @@ import pytest
 
 from rbdyn_ros.evaluation import suite
 from rbdyn_ros.evaluation.bench import Bench
-from rbdyn_ros.evaluation.judged import (
+from rbdyn_ros.evaluation.criterion import (
     BROKEN,
     HOLDS,
     MISSES,
-    NOT_MEANT,
-    Judged,
-    from_plain,
-    of_row,
+    NOT_APPLICABLE,
+    Criterion,
+    from_json,
     plain,
+    row_verdict,
 )
 from rbdyn_ros.evaluation.results import FILE, Results
 from rbdyn_ros.evaluation.score import Count, Score, Task, serve, server
@@ -76,13 +76,13 @@ def law_of(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def scored(subject):
-    """scored(cases, law): row -> Judged, measured in this process."""
+def scored(under_test):
+    """scored(cases, law): row -> Criterion, measured in this process."""
 
     def scored(cases, law) -> dict:
         kept = []
         score = Score(cases, kept.append, lambda done: None)
-        answer = server(Bench(subject(law)))
+        answer = server(Bench(under_test(law)))
         while score.tasks:
             task = score.tasks.popleft()
             score.take(task, answer(task))
@@ -94,9 +94,13 @@ def scored(subject):
 
 def test_verdicts(scored, cases):
     found = scored(cases(), "lqr")
-    assert [found[row].verdict for row in ("near", "far", "option")] == [HOLDS, MISSES, NOT_MEANT]
+    assert [found[row].verdict for row in ("near", "far", "option")] == [
+        HOLDS,
+        MISSES,
+        NOT_APPLICABLE,
+    ]
     assert found["far"].note == "fallen" and found["option"].note == "lqr has no option no_such"
-    assert of_row(list(found.values())) == MISSES
+    assert row_verdict(list(found.values())) == MISSES
 
 
 @pytest.mark.parametrize(
@@ -150,12 +154,12 @@ def test_a_row_that_crashes_is_reported_and_the_others_go_on(scored, cases, monk
     )
 
 
-def test_a_process_that_dies_is_told_and_the_others_go_on(cases, law_of, subject):
+def test_a_process_that_dies_is_told_and_the_others_go_on(cases, law_of, under_test):
     """A law that ends its process where the rod leans far at the start."""
     law = law_of("import os\nreturn os._exit(7) if t == 0.0 and state.q[4] > 0.4 else (0.0, 0.0)")
     near, far, _ = cases()
     tasks = deque((Task(far), Task(near)))
-    with Workers(1, subject(law), serve) as workers:
+    with Workers(1, under_test(law), serve) as workers:
         answers = {task.case.row: answer for task, answer in workers.answers(tasks) if task}
     assert answers["far"] == Ended("the process that measured it ended with exit code 7")
     assert answers["near"].note == "fallen"
@@ -197,7 +201,7 @@ def test_a_part_that_breaks_ends_its_case_once(many):
     assert len(kept) == 1 and score.complete
 
 
-CASE = Judged(
+CASE = Criterion(
     "S3",
     "10 N",
     HOLDS,
@@ -211,7 +215,7 @@ HEADING = {"law": "lqr", "parameters": {"rod.mass": 1.0}}
 
 
 def test_a_case_survives_json():
-    assert from_plain(json.loads(json.dumps(plain(CASE), allow_nan=False))) == CASE
+    assert from_json(json.loads(json.dumps(plain(CASE), allow_nan=False))) == CASE
 
 
 def test_results_go_on_where_they_were(tmp_path):

@@ -7,10 +7,10 @@ import pytest
 from benchmarks.size import is_sentence
 from rbdyn_ros.control import options, select
 from rbdyn_ros.evaluation import measures, suite
-from rbdyn_ros.evaluation.conditions import CONDITIONS
-from rbdyn_ros.evaluation.judged import judged, not_meant
-from rbdyn_ros.evaluation.measured import Measured
+from rbdyn_ros.evaluation.criterion import judge, mark_not_applicable
+from rbdyn_ros.evaluation.metric import Metric
 from rbdyn_ros.evaluation.requirement import Requirement
+from rbdyn_ros.evaluation.scenario import SCENARIO
 from rbdyn_ros.evaluation.score import applying
 from rbdyn_ros.evaluation.table import summary
 from rbdyn_ros.faults.options import Mismatch
@@ -59,17 +59,17 @@ def test_a_case_has_its_own_words_over_those_of_its_row(read):
         {"cart.damping": 0.3},
         ["A", "B"],
     )
-    assert (weak.name, weak.settings["tilt"], weak.conditions.force_limit) == (
+    assert (weak.name, weak.settings["tilt"], weak.scenario.force_limit) == (
         "A weak",
         10.0,
         10.0,
     )
-    assert (strong.settings["tilt"], strong.conditions.faults.command_delay) == (20.0, 0.004)
+    assert (strong.settings["tilt"], strong.scenario.faults.command_delay) == (20.0, 0.004)
     assert strong.requirements == (
         Requirement("travel", True, 1.5),
         Requirement("peak_force", False, 10.0),
     )
-    assert strong.conditions.law == (("lqr.force_weight", 0.2),) and weak.kinds == (
+    assert strong.scenario.law == (("lqr.force_weight", 0.2),) and weak.kinds == (
         "balance",
         "wide",
     )
@@ -232,7 +232,7 @@ def test_the_largest_tilt_is_looked_for_towards_24_azimuths():
 def test_the_swing_up_is_tested_where_everything_is_wrong_at_once():
     (row,) = suite.read(STANDARD, ("S24",)).rows
     heavier, noisy = row.cases[-2:]
-    assert heavier.conditions.faults.mismatch == Mismatch(
+    assert heavier.scenario.faults.mismatch == Mismatch(
         rod_mass=0.2, rod_length=0.2, cart_mass=0.2
     )
     assert (heavier.settings["starts_one_by_one"], str(heavier.requirements[0])) == (
@@ -244,11 +244,11 @@ def test_the_swing_up_is_tested_where_everything_is_wrong_at_once():
         noisy.settings["starts_one_by_one"],
         str(noisy.requirements[0]),
     ) == (0.2, 200, "success >= 95")
-    assert (noisy.conditions.observer, noisy.conditions.observer_force) == (
+    assert (noisy.scenario.observer, noisy.scenario.observer_force) == (
         "encoders",
         "commanded",
     )
-    assert noisy.conditions.faults.command_delay == 0.02
+    assert noisy.scenario.faults.command_delay == 0.02
 
 
 def test_the_rows_of_the_plant_count_for_no_law():
@@ -256,10 +256,8 @@ def test_the_rows_of_the_plant_count_for_no_law():
     assert [row.name for row in standard.rows if row.of_plant] == ["S1", "S2"]
     meant, others = applying(standard, ())
     assert {case.row for case in meant} == {"S1", "S2"}
-    cases = {
-        case.name: judged(case, Measured({"difference": 0.0, "drift": 1.0})) for case in meant
-    }
-    cases |= {case.name: not_meant(case, why) for case, why in others}
+    cases = {case.name: judge(case, Metric({"difference": 0.0, "drift": 1.0})) for case in meant}
+    cases |= {case.name: mark_not_applicable(case, why) for case, why in others}
     assert (
         summary(standard, cases)
         == "no row is for this kind of law; the plant's own: 1 of 2 rows hold, 1 miss"
@@ -275,7 +273,7 @@ def test_a_law_is_measured_at_what_it_is_meant_for():
 @pytest.mark.parametrize("name", measures.names())
 def test_every_setting_is_described_in_sentences(name):
     """As the parameters of the nodes: "Sets the tilt of the rod at the start."."""
-    described = [setting.description for setting in (*measures.load(name).SETTINGS, *CONDITIONS)]
+    described = [setting.description for setting in (*measures.load(name).SETTINGS, *SCENARIO)]
     assert [text for text in described if not is_sentence(text)] == []
 
 

@@ -180,9 +180,9 @@ def test_a_command_that_is_rejected_is_named_where_none_came(
     graph, tmp_path, topic, command, sentence
 ):
     """What somebody sends is wrong, and it is not silence."""
-    from rbdyn_ros.evaluation.conditions import CONDITIONS, conditions
     from rbdyn_ros.evaluation.controller_under_test import stranger
-    from rbdyn_ros.evaluation.measured import CannotGoOn
+    from rbdyn_ros.evaluation.metric import CannotGoOn
+    from rbdyn_ros.evaluation.scenario import SCENARIO, make_scenario
     from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.mechanics.pendulum.spherical_pendulum import upright
     from rbdyn_ros.tools.ros_bench import RosBench
@@ -204,7 +204,7 @@ def test_a_command_that_is_rejected_is_named_where_none_came(
             CannotGoOn, match="no command came on cart/command within 6 s"
         ) as raised:
             bench.run(
-                conditions({parameter.name: parameter.default for parameter in CONDITIONS}, {}),
+                make_scenario({parameter.name: parameter.default for parameter in SCENARIO}, {}),
                 upright(0.05),
                 1.0,
             )

@@ -1,4 +1,4 @@
-"""Measures by the names of the suite: each file of this folder is one, as `evaluation.measured`
+"""Measures by the names of the suite: each file of this folder is one, as `evaluation.metric`
 describes it.
 """
 

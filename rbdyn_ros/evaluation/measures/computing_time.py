@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import Parameter
 
@@ -44,7 +44,7 @@ VALUES = {
 }
 
 
-def measure(bench, conditions, settings) -> Measured:
+def measure(bench, scenario, settings) -> Metric:
     """One run, whether the rod falls or not."""
     start = spherical_pendulum.upright(
         math.radians(settings["tilt"]), math.radians(settings["azimuth"])
@@ -55,13 +55,13 @@ def measure(bench, conditions, settings) -> Measured:
         watches.append(Stopwatch(law))
         return watches[-1]
 
-    bench.run(conditions, start, settings["duration"], wrap=timed)
+    bench.run(scenario, start, settings["duration"], wrap=timed)
     times, preempted = (
         1e3 * np.array(watches[-1].times),
         100.0 * watches[-1].preempted / len(watches[-1].times),
     )
     median, p99 = np.percentile(times, (50.0, 99.0)).tolist()
-    period, load, processors = 1e3 * conditions.period, os.getloadavg()[0], os.cpu_count() or 1
+    period, load, processors = 1e3 * scenario.period, os.getloadavg()[0], os.cpu_count() or 1
     values = {
         "of_period": 100.0 * p99 / period,
         "p99": p99,
@@ -72,7 +72,7 @@ def measure(bench, conditions, settings) -> Measured:
         f"99 of 100 commands take at most {p99:.3g} ms of a control period of {period:g} ms, at a "
         f"load average of {load:.1f} on {processors} processors"
     )
-    return Measured({**values, "preempted": preempted, "load": load / processors}, note=note)
+    return Metric({**values, "preempted": preempted, "load": load / processors}, note=note)
 
 
 class Stopwatch:

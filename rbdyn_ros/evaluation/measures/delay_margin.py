@@ -6,7 +6,7 @@ import math
 
 from rbdyn_ros.evaluation import margins
 from rbdyn_ros.evaluation.bisection import edge
-from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.schema import Parameter
 
 QUESTION = "how late may the force come?"
@@ -45,21 +45,21 @@ VALUES = {
 }
 
 
-def measure(bench, conditions, settings) -> Measured:
+def measure(bench, scenario, settings) -> Metric:
     """Bisection over whole periods of delay."""
-    h = conditions.period
+    h = scenario.period
 
     def stands(delay: float) -> bool:
-        late = conditions._replace(
-            faults=conditions.faults._replace(command_delay=round(delay / h) * h)
+        late = scenario._replace(
+            faults=scenario.faults._replace(command_delay=round(delay / h) * h)
         )
-        return margins.stands(bench, late, settings)
+        return margins.is_stable(bench, late, settings)
 
     found = edge(stands, h * 2 ** math.ceil(math.log2(settings["largest"] / h)), 1.01 * h)
     measured = 1e3 * h * round(found.holds / h)
-    theory = 1e3 * margins.of_conditions(bench, conditions).delay
+    theory = 1e3 * margins.of_scenario(bench, scenario).delay
     off = max(0.0, abs(measured + 500.0 * h - theory) - 500.0 * h) / theory * 100.0
-    return Measured(
+    return Metric(
         {"delay_margin": measured, "theory": theory, "off_theory": off},
         {"tried": found.tried, "decayed": found.outcomes},
     )

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import Parameter
@@ -23,21 +23,21 @@ SETTINGS = (
 VALUES = {"drift": Value("", "largest change of the energy, relative to that of the rod upright")}
 
 
-def measure(bench, conditions, settings) -> Measured:
+def measure(bench, scenario, settings) -> Metric:
     """The frictionless plant, falling from a tilt, at ten looks per second."""
     params = bench.params._replace(cart_damping=0.0, joint_damping=0.0)
     system, method = (
         spherical_pendulum.build(params),
-        select(conditions.integrator, settings["composition"]),
+        select(scenario.integrator, settings["composition"]),
     )
     start, still = (
         spherical_pendulum.upright(math.radians(settings["tilt"])),
         spherical_pendulum.no_input(),
     )
-    h, steps = conditions.step, round(0.1 / conditions.step)
+    h, steps = scenario.step, round(0.1 / scenario.step)
     run = rollout.run(
         method, system, start, still, h, round(settings["duration"] / (steps * h)), steps
     )
     energy, scale = run.quantities[:, 0], system.rod_mass * system.gravity * system.center
     drift = float(np.abs(energy - energy[0]).max() / scale)
-    return Measured({"drift": drift if run.ok else math.inf}, note=run.message)
+    return Metric({"drift": drift if run.ok else math.inf}, note=run.message)

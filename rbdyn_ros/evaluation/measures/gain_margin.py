@@ -6,7 +6,7 @@ import math
 
 from rbdyn_ros.evaluation import margins
 from rbdyn_ros.evaluation.bisection import edge
-from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.schema import Parameter
 
 QUESTION = "how much weaker or stronger may the force be?"
@@ -43,7 +43,7 @@ VALUES = {
 _SPAN = math.log(200.0)
 
 
-def measure(bench, conditions, settings) -> Measured:
+def measure(bench, scenario, settings) -> Metric:
     """Bisection over the logarithm of the factor, downwards and upwards."""
     fine = math.log1p(0.01 * settings["tolerance"])
 
@@ -51,15 +51,15 @@ def measure(bench, conditions, settings) -> Measured:
         return math.exp(
             way
             * edge(
-                lambda far: margins.stands(bench, conditions, settings, math.exp(way * far)),
+                lambda far: margins.is_stable(bench, scenario, settings, math.exp(way * far)),
                 _SPAN,
                 fine,
             ).holds
         )
 
     low, high = last(-1.0), last(1.0)
-    theory = margins.of_conditions(bench, conditions)
-    return Measured(
+    theory = margins.of_scenario(bench, scenario)
+    return Metric(
         {
             "gain_low": low,
             "gain_high": high,

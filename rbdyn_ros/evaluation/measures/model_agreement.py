@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.integrators.select import select
 from rbdyn_ros.mechanics.pendulum import reduced_pendulum, sphere_state, spherical_pendulum
 from rbdyn_ros.schema import Parameter
@@ -42,16 +42,14 @@ VALUES = {
 }
 
 
-def measure(bench, conditions, settings) -> Measured:
+def measure(bench, scenario, settings) -> Metric:
     """Random starts without spin, forced; the reference is DOP853 with a tolerance of 1e-13."""
-    system, rng = spherical_pendulum.build(bench.params), np.random.default_rng(conditions.seed)
-    method = select(conditions.integrator, settings["composition"])
+    system, rng = spherical_pendulum.build(bench.params), np.random.default_rng(scenario.seed)
+    method = select(scenario.integrator, settings["composition"])
     worst = np.array(
-        [_one(system, method, conditions.step, settings, rng) for _ in range(settings["runs"])]
+        [_one(system, method, scenario.step, settings, rng) for _ in range(settings["runs"])]
     )
-    return Measured(
-        {"difference": float(worst[:, 0].max()), "quaternion": float(worst[:, 1].max())}
-    )
+    return Metric({"difference": float(worst[:, 0].max()), "quaternion": float(worst[:, 1].max())})
 
 
 def _one(system, method, h: float, settings: dict, rng) -> tuple:

@@ -4,7 +4,7 @@ import math
 
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bisection import edge
-from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import Parameter
 from rbdyn_ros.simulation.closed_loop import Push
@@ -46,7 +46,7 @@ VALUES = {
 }
 
 
-def measure(bench, conditions, settings) -> Measured:
+def measure(bench, scenario, settings) -> Metric:
     """A bisection over the impulse."""
     azimuth, lasting = math.radians(settings["azimuth"]), settings["contact_time"]
     length = bench.params.rod_length
@@ -66,7 +66,7 @@ def measure(bench, conditions, settings) -> Measured:
         )
         push = Push(0.0, lasting, wrench)
         run = bench.run(
-            conditions,
+            scenario,
             spherical_pendulum.upright(),
             settings["duration"],
             pushes=(push,),
@@ -76,6 +76,4 @@ def measure(bench, conditions, settings) -> Measured:
 
     found = edge(recovers, settings["largest"], settings["tolerance"])
     note = "by bisection: assumes that all weaker pushes are recovered too"
-    return Measured(
-        {"push": found.holds}, {"tried": found.tried, "recovered": found.outcomes}, note
-    )
+    return Metric({"push": found.holds}, {"tried": found.tried, "recovered": found.outcomes}, note)

@@ -6,7 +6,7 @@ import numpy as np
 
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bisection import Edge, edge
-from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import Parameter
 
@@ -59,14 +59,14 @@ VALUES = {
 }
 
 
-def measure(bench, conditions, settings) -> Measured:
+def measure(bench, scenario, settings) -> Metric:
     """A bisection for each azimuth, each beginning near the one before."""
     found: list[Edge] = []
     for azimuth in np.arange(settings["azimuths"]) * (2.0 * math.pi / settings["azimuths"]):
 
         def recovers(tilt: float, azimuth=azimuth) -> bool:
             start = spherical_pendulum.upright(math.radians(tilt), azimuth)
-            run = bench.run(conditions, start, settings["duration"], stop=metrics.until_rest())
+            run = bench.run(scenario, start, settings["duration"], stop=metrics.until_rest())
             return metrics.has_recovered(run)
 
         near = found[-1].holds if found else None
@@ -78,4 +78,4 @@ def measure(bench, conditions, settings) -> Measured:
         "at_limit": float(all(one.at_limit for one in found)),
     }
     note = "by bisection: assumes that all smaller tilts are recovered too"
-    return Measured(values, {"tried": found[0].tried, "recovered": found[0].outcomes}, note)
+    return Metric(values, {"tried": found[0].tried, "recovered": found[0].outcomes}, note)

@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from rbdyn_ros.evaluation import many
-from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.schema import Parameter
 
 QUESTION = "from which tilts and rates does the rod come to stand?"
@@ -55,15 +55,15 @@ VALUES = {
 }
 
 
-def starts(bench, conditions, settings) -> int:
+def starts(bench, scenario, settings) -> int:
     """The points of the grid."""
-    return settings["grid" if many.compiled(bench, conditions) else "grid_one_by_one"] ** 2
+    return settings["grid" if many.compiled(bench, scenario) else "grid_one_by_one"] ** 2
 
 
-def outcomes(bench, conditions, settings, part: range) -> np.ndarray:
+def outcomes(bench, scenario, settings, part: range) -> np.ndarray:
     """Rows of the settling time [s], and of the processor time that it took [s]."""
     began = time.process_time()
-    n = math.isqrt(starts(bench, conditions, settings))
+    n = math.isqrt(starts(bench, scenario, settings))
     tilts, rates = (
         np.linspace(-end, end, n) for end in (math.radians(settings["tilt"]), settings["rate"])
     )
@@ -71,13 +71,13 @@ def outcomes(bench, conditions, settings, part: range) -> np.ndarray:
     points = np.zeros((len(part), 11))
     points[:, 2], points[:, 4] = np.cos(0.5 * tilts[columns]), np.sin(0.5 * tilts[columns])
     points[:, 9] = rates[rows]
-    settled = many.outcomes(bench, conditions, points, settings["duration"])[:, 0]
+    settled = many.outcomes(bench, scenario, points, settings["duration"])[:, 0]
     return np.column_stack(
         (settled, np.full(len(part), (time.process_time() - began) / len(part)))
     )
 
 
-def summary(settings, rows: np.ndarray) -> Measured:
+def summary(settings, rows: np.ndarray) -> Metric:
     """The fraction, and the picture."""
     settled = rows[:, 0]
     values = {
@@ -87,4 +87,4 @@ def summary(settings, rows: np.ndarray) -> Measured:
     n, every = math.isqrt(len(rows)), max(1, math.isqrt(len(rows)) // 100)
     picture = settled.reshape(n, n)[::every, ::every]
     shown = [[None if math.isnan(t) else round(t, 2) for t in row] for row in picture.tolist()]
-    return Measured(values, {"settled": shown, "tilt": settings["tilt"], "rate": settings["rate"]})
+    return Metric(values, {"settled": shown, "tilt": settings["tilt"], "rate": settings["rate"]})

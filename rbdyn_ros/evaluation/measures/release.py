@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import Parameter
 
@@ -29,11 +29,11 @@ VALUES = {
 }
 
 
-def measure(bench, conditions, settings) -> Measured:
+def measure(bench, scenario, settings) -> Metric:
     """One run."""
     azimuth = math.radians(settings["azimuth"])
     start = spherical_pendulum.upright(math.radians(settings["tilt"]), azimuth)
-    run = bench.run(conditions, start, settings["duration"], stop=metrics.until_rest())
+    run = bench.run(scenario, start, settings["duration"], stop=metrics.until_rest())
     towards = metrics.lean(run) @ (math.cos(azimuth), math.sin(azimuth))
     values = {
         "settling_time": metrics.settling_time(run),
@@ -43,4 +43,4 @@ def measure(bench, conditions, settings) -> Measured:
         "effort": metrics.effort(run),
         **metrics.compute(run),
     }
-    return Measured(values, metrics.curves(run), run.ended if run.ended != metrics.SETTLED else "")
+    return Metric(values, metrics.curves(run), run.ended if run.ended != metrics.SETTLED else "")

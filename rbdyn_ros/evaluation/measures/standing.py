@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.evaluation.trial import trial
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import Parameter
@@ -35,15 +35,15 @@ VALUES = {
 }
 
 
-def measure(bench, conditions, settings) -> Measured:
+def measure(bench, scenario, settings) -> Metric:
     """One run, and its last part."""
     start = spherical_pendulum.upright(
         math.radians(settings["tilt"]), math.radians(settings["azimuth"])
     )
-    run = bench.run(conditions, start, settings["duration"], stop=metrics.until_fall())
+    run = bench.run(scenario, start, settings["duration"], stop=metrics.until_fall())
     late = run.t[:-1] >= run.t[0] + settings["waiting"]
     if not late.any():
-        return Measured(
+        return Metric(
             {}, metrics.curves(run), f"{run.ended} before the {settings['waiting']:g} s were over"
         )
     seen, true = trial.axis(run.seen[late, :6]), trial.axis(run.q[:-1][late])
@@ -54,4 +54,4 @@ def measure(bench, conditions, settings) -> Measured:
         "estimate_rms": math.degrees(metrics.rms(np.linalg.norm(np.cross(seen, true), axis=1))),
         "settling_time": metrics.settling_time(run),
     }
-    return Measured(values, metrics.curves(run))
+    return Metric(values, metrics.curves(run))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import Parameter
 
@@ -34,13 +34,13 @@ VALUES = {
 }
 
 
-def measure(bench, conditions, settings) -> Measured:
+def measure(bench, scenario, settings) -> Metric:
     """One run."""
     azimuth, distance = math.radians(settings["azimuth"]), settings["distance"]
     ahead = np.array((math.cos(azimuth), math.sin(azimuth)))
     goal = tuple((distance * ahead).tolist())
     run = bench.run(
-        conditions,
+        scenario,
         spherical_pendulum.upright(),
         settings["duration"],
         reference=goal,
@@ -54,7 +54,7 @@ def measure(bench, conditions, settings) -> Measured:
         "tilt": math.degrees(float(metrics.tilts(run).max())),
         "effort": metrics.effort(run),
     }
-    return Measured(
+    return Metric(
         values,
         {**metrics.curves(run), "goal": list(goal)},
         run.ended if run.ended != metrics.SETTLED else "",

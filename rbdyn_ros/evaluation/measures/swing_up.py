@@ -6,7 +6,7 @@ import numpy as np
 
 from rbdyn_ros.evaluation import many
 from rbdyn_ros.evaluation import starts as kinds
-from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.faults.options import Mismatch
 from rbdyn_ros.schema import Parameter
 
@@ -85,44 +85,44 @@ VALUES = {
 }
 
 
-def starts(bench, conditions, settings) -> int:
+def starts(bench, scenario, settings) -> int:
     """How many starts there are."""
     if settings["start"] == "exact":
         return 1
     if bench.over_ros:
         return settings["starts_over_ros"]
-    together = not settings["mismatch_spread"] and many.compiled(bench, conditions)
+    together = not settings["mismatch_spread"] and many.compiled(bench, scenario)
     return settings["starts" if together else "starts_one_by_one"]
 
 
-def outcomes(bench, conditions, settings, part: range) -> np.ndarray:
-    """Rows of `many.COLUMNS`."""
+def outcomes(bench, scenario, settings, part: range) -> np.ndarray:
+    """Rows of `metrics.Score`."""
     drawn, spread, duration = (
-        kinds.drawn(settings["start"], conditions.seed, part),
+        kinds.draw(settings["start"], scenario.seed, part),
         settings["mismatch_spread"],
         settings["duration"],
     )
     if not spread:
-        return many.outcomes(bench, conditions, drawn, duration)
-    plants = (with_plant(conditions, spread, number) for number in part)
+        return many.outcomes(bench, scenario, drawn, duration)
+    plants = (with_plant(scenario, spread, number) for number in part)
     return np.vstack(
         [many.outcomes(bench, own, start[None], duration) for own, start in zip(plants, drawn)]
     )
 
 
-def with_plant(conditions, spread: float, number: int):
-    """The conditions of the start of that number, whose plant differs in each of `DRAWN` by at
+def with_plant(scenario, spread: float, number: int):
+    """The scenario of the start of that number, whose plant differs in each of `DRAWN` by at
     most the part `spread`, uniformly.
     """
-    parts = np.random.default_rng((conditions.seed, number, len(DRAWN))).uniform(
+    parts = np.random.default_rng((scenario.seed, number, len(DRAWN))).uniform(
         -spread, spread, len(DRAWN)
     )
-    return conditions._replace(
-        faults=conditions.faults._replace(mismatch=Mismatch(**dict(zip(DRAWN, parts.tolist()))))
+    return scenario._replace(
+        faults=scenario.faults._replace(mismatch=Mismatch(**dict(zip(DRAWN, parts.tolist()))))
     )
 
 
-def summary(settings, rows: np.ndarray) -> Measured:
+def summary(settings, rows: np.ndarray) -> Metric:
     """The numbers of all starts together."""
     good = np.isfinite(rows[:, 0])
     values = {"success": 100.0 * float(good.mean()), "travel_median": float(np.median(rows[:, 1]))}
@@ -139,4 +139,4 @@ def summary(settings, rows: np.ndarray) -> Measured:
             "effort_median": float(np.median(rows[good, 2])),
         }
     curves = {"settled": [None if math.isnan(t) else round(t, 3) for t in rows[:, 0].tolist()]}
-    return Measured(values, curves, f"{int(good.sum())} of {len(rows)} starts")
+    return Metric(values, curves, f"{int(good.sum())} of {len(rows)} starts")

@@ -6,7 +6,7 @@ import numpy as np
 
 from rbdyn_ros.control.planning import periodic
 from rbdyn_ros.evaluation import metrics
-from rbdyn_ros.evaluation.measured import Measured, Value
+from rbdyn_ros.evaluation.metric import Metric, Value
 from rbdyn_ros.mechanics.pendulum import spherical_pendulum
 from rbdyn_ros.schema import Parameter
 
@@ -47,17 +47,17 @@ VALUES = {
 }
 
 
-def measure(bench, conditions, settings) -> Measured:
+def measure(bench, scenario, settings) -> Metric:
     """One run from upright rest at the origin."""
     path = {name: settings[name] for name in ("path", "size", "frequency")}
-    law = {f"{bench.subject.name}.{name}": value for name, value in path.items()}
-    asked = conditions._replace(law=tuple(sorted({**dict(conditions.law), **law}.items())))
+    law = {f"{bench.under_test.name}.{name}": value for name, value in path.items()}
+    asked = scenario._replace(law=tuple(sorted({**dict(scenario.law), **law}.items())))
     run = bench.run(
         asked, spherical_pendulum.upright(), settings["duration"], stop=metrics.until_fall()
     )
     late = run.t >= run.t[0] + settings["waiting"]
     if run.ended or not late.any():
-        return Measured(
+        return Metric(
             {},
             metrics.curves(run),
             f"{run.ended or 'the run was over'} before the {settings['waiting']:g} s were over",
@@ -71,7 +71,7 @@ def measure(bench, conditions, settings) -> Measured:
         "peak_force": float(np.hypot(*run.force[late[:-1]].T).max()),
     }
     round_trip = _path(settings, np.linspace(0.0, 1.0 / settings["frequency"], 200))
-    return Measured(
+    return Metric(
         values,
         {
             **metrics.curves(run, 600),

@@ -6,9 +6,8 @@ from typing import NamedTuple
 from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.trial.trial import Trial, tilt, unseen
 
-STANDING = math.radians(5.0)  # tilt below which the rod stands
-SETTLED = math.radians(1.0)  # tilt below which it has come to rest
-LAST = 1.0  # [s] of the trial, during which it must stand
+STANDING, LAST = metrics.STANDING.tilt, metrics.STANDING.hold  # [rad], [s] before the end
+SETTLED = metrics.TRIAL.tilt  # [rad]
 BLINK = 0.2  # [s] without a state in view, too short to fall out of `STANDING` and to be back
 
 

@@ -4,17 +4,17 @@ A file of measures/ exports
 
     QUESTION                  what it asks, one sentence
     SETTINGS                  its own settings, a table of `schema.Parameter`, besides those of
-                              `conditions`
+                              `scenario`
     VALUES                    name -> Value
     OVER_ROS                  whether it also works with a law behind topics
-    measure(bench, conditions, settings)  -> Measured
+    measure(bench, scenario, settings)  -> Metric
 
 One that is about many independent runs exports, in the place of `measure`, what lets them be
 shared among processes:
 
-    starts(bench, conditions, settings)           how many there are
-    outcomes(bench, conditions, settings, part)   rows (n, m) of those in the range `part`
-    summary(settings, rows)                       -> Measured
+    starts(bench, scenario, settings)           how many there are
+    outcomes(bench, scenario, settings, part)   rows (n, m) of those in the range `part`
+    summary(settings, rows)                       -> Metric
 """
 
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class Value(NamedTuple):
     description: str
 
 
-class Measured(NamedTuple):
+class Metric(NamedTuple):
     """What came out. `curves` are for pictures: name -> list of numbers."""
 
     values: dict  # name -> float

@@ -3,13 +3,13 @@
 import math
 from typing import Any, NamedTuple
 
-from rbdyn_ros.evaluation.measured import Measured
+from rbdyn_ros.evaluation.metric import Metric
 from rbdyn_ros.evaluation.suite import Case
 
-HOLDS, MISSES, BROKEN, NOT_MEANT = "holds", "misses", "broken", "not for this kind of law"
+HOLDS, MISSES, BROKEN, NOT_APPLICABLE = "holds", "misses", "broken", "not for this kind of law"
 
 
-class Judged(NamedTuple):
+class Criterion(NamedTuple):
     """What came out of a case."""
 
     row: str
@@ -27,13 +27,13 @@ class Judged(NamedTuple):
         return f"{self.row} {self.label}".strip()
 
 
-def judged(case: Case, measured: Measured) -> Judged:
+def judge(case: Case, measured: Metric) -> Criterion:
     """Hold what was measured against the requirements."""
     kept = tuple(
         (str(requirement), requirement.holds(measured.values)) for requirement in case.requirements
     )
     verdict = HOLDS if all(holds for _, holds in kept) else MISSES
-    return Judged(
+    return Criterion(
         case.row,
         case.label,
         verdict,
@@ -45,23 +45,25 @@ def judged(case: Case, measured: Measured) -> Judged:
     )
 
 
-def broken(case: Case, sentence: str) -> Judged:
+def mark_broken(case: Case, sentence: str) -> Criterion:
     """A case that could not be measured to its end: it does not hold."""
-    return Judged(case.row, case.label, BROKEN, note=sentence, key=case.key)
+    return Criterion(case.row, case.label, BROKEN, note=sentence, key=case.key)
 
 
-def not_meant(case: Case, why: str) -> Judged:
+def mark_not_applicable(case: Case, why: str) -> Criterion:
     """A case that does not apply."""
-    return Judged(case.row, case.label, NOT_MEANT, note=why, key=case.key)
+    return Criterion(case.row, case.label, NOT_APPLICABLE, note=why, key=case.key)
 
 
-def of_row(cases: list[Judged]) -> str:
+def row_verdict(cases: list[Criterion]) -> str:
     """The verdict of a row: the worst of the cases that apply."""
     verdicts = [case.verdict for case in cases]
-    return next((verdict for verdict in (BROKEN, MISSES, HOLDS) if verdict in verdicts), NOT_MEANT)
+    return next(
+        (verdict for verdict in (BROKEN, MISSES, HOLDS) if verdict in verdicts), NOT_APPLICABLE
+    )
 
 
-def plain(case: Judged) -> dict[str, Any]:
+def to_json(case: Criterion) -> dict[str, Any]:
     """As JSON has it: numbers that are not finite become words."""
     values = {
         name: value if math.isfinite(value) else str(value) for name, value in case.values.items()
@@ -73,10 +75,10 @@ def plain(case: Judged) -> dict[str, Any]:
     }
 
 
-def from_plain(fields: dict[str, Any]) -> Judged:
-    """The converse of `plain`. KeyError, TypeError, ValueError for something else."""
+def from_json(fields: dict[str, Any]) -> Criterion:
+    """The converse of `to_json`. KeyError, TypeError, ValueError for something else."""
     values = {name: float(value) for name, value in fields["values"].items()}
-    return Judged(
+    return Criterion(
         **{
             **fields,
             "values": values,

@@ -1,4 +1,4 @@
-"""The conditions of a case: settings that every measure understands."""
+"""The scenario of a case: settings that every measure understands."""
 
 from typing import Annotated, Any, NamedTuple
 
@@ -9,7 +9,7 @@ from rbdyn_ros.simulation.closed_loop import ACTING, COMMANDED
 OBSERVERS = ("none", "encoders", "imu")
 
 
-class Conditions(NamedTuple):
+class Scenario(NamedTuple):
     """What holds during a case."""
 
     force_limit: Annotated[
@@ -49,9 +49,9 @@ class Conditions(NamedTuple):
     law: tuple[tuple[str, Any], ...] = ()  # options of laws over those of the whole evaluation
 
 
-CONDITIONS = table(Conditions)
+SCENARIO = table(Scenario)
 
 
-def conditions(values: dict[str, Any], law: dict[str, Any]) -> Conditions:
-    """Return the conditions of checked values by name, and of options of laws."""
-    return record(Conditions, values, law=tuple(sorted(law.items())))
+def make_scenario(values: dict[str, Any], law: dict[str, Any]) -> Scenario:
+    """Return the scenario of checked values by name, and of options of laws."""
+    return record(Scenario, values, law=tuple(sorted(law.items())))

@@ -1,4 +1,4 @@
-"""A course: how long pendulums run, when one has settled, and one control period of all lanes
+"""A episode: how long pendulums run, when one has settled, and one control period of all lanes
 together.
 """
 
@@ -21,13 +21,14 @@ from rbdyn_ros.campaigns.lanes import (
     Y,
     step,
 )  # fmt: skip
+from rbdyn_ros.evaluation.metrics import SWING_UP
 from rbdyn_ros.kernel import kernel
 
-RUNNING, SETTLED, LEFT, LATE, LOST = 0.0, 1.0, 2.0, 3.0, 4.0  # END
+RUNNING, SETTLED, OUT_OF_BOUNDS, TIMEOUT, DIVERGED = 0.0, 1.0, 2.0, 3.0, 4.0  # END
 _INSTANT = 1e-9  # [s]
 
 
-class Course(NamedTuple):
+class Episode(NamedTuple):
     """The numbers of a run.
 
     Settled: tilt and distance stay within their bounds for `hold`; the time is that when they
@@ -40,20 +41,20 @@ class Course(NamedTuple):
     delay: int = 0  # periods by which a force comes late
     # [m] of the cart from the origin; beyond, the run has failed. inf: no end of the rails
     travel: float = 2.0
-    tilt: float = math.radians(2.0)  # [rad]
-    radius: float = 0.05  # [m] of the cart from the origin
-    hold: float = 1.0  # [s]
+    tilt: float = SWING_UP.tilt  # [rad]
+    radius: float = SWING_UP.distance  # [m] of the cart from the origin
+    hold: float = SWING_UP.hold  # [s]
 
 
 @kernel
-def go(course, a, late, i):
+def go(episode, a, late, i):
     """Period i: the force that was asked for `delay` periods ago acts for a period; then the
     score.
     """
-    _delay(course.delay + 1, a, late, i)
-    for _ in range(course.steps):
-        step(a, course.period / course.steps)
-    _score(course, math.cos(course.tilt), a)
+    _delay(episode.delay + 1, a, late, i)
+    for _ in range(episode.steps):
+        step(a, episode.period / episode.steps)
+    _score(episode, math.cos(episode.tilt), a)
 
 
 @kernel
@@ -69,7 +70,7 @@ def _delay(slots, a, late, i):
 
 
 @kernel
-def _score(course, upright, a):
+def _score(episode, upright, a):
     """Count a period of those that run; whoever settles, leaves, is late or lost has ended.
 
     `upright` is cos(tilt).
@@ -77,15 +78,15 @@ def _score(course, upright, a):
     for j in range(LANES):
         runs = a[END + j] == RUNNING
         periods = a[PERIODS + j] + (1.0 if runs else 0.0)
-        t = periods * course.period
+        t = periods * episode.period
         r = math.sqrt(a[X + j] * a[X + j] + a[Y + j] * a[Y + j])
-        rests = a[KZ + j] >= upright and r <= course.radius
+        rests = a[KZ + j] >= upright and r <= episode.radius
         since = a[SINCE + j] if rests or not runs else t
-        end = LATE if t >= course.duration - _INSTANT else RUNNING
-        end = SETTLED if t - since >= course.hold - _INSTANT else end
-        end = LEFT if r > course.travel else end
-        end = end if r < math.inf else LOST
-        work = (a[UX + j] * a[UX + j] + a[UY + j] * a[UY + j]) * course.period
+        end = TIMEOUT if t >= episode.duration - _INSTANT else RUNNING
+        end = SETTLED if t - since >= episode.hold - _INSTANT else end
+        end = OUT_OF_BOUNDS if r > episode.travel else end
+        end = end if r < math.inf else DIVERGED
+        work = (a[UX + j] * a[UX + j] + a[UY + j] * a[UY + j]) * episode.period
         a[EFFORT + j] += work if runs else 0.0
         a[FAR + j] = r if runs and r > a[FAR + j] else a[FAR + j]
         a[PERIODS + j], a[SINCE + j] = periods, since
