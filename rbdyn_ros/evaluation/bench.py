@@ -78,7 +78,7 @@ class Bench:
         self._guarded(law.reset, "resetting it")
         return law
 
-    def options(self, scenario: Scenario) -> tuple[Any, ...]:
+    def options(self, scenario: Scenario) -> NamedTuple:
         """The law's `Options` under the scenario."""
         name = self.under_test.name
         given = {option: value for option, value in scenario.law if option.startswith(f"{name}.")}

@@ -10,8 +10,8 @@ import numpy as np
 
 from rbdyn_ros.campaigns import batch
 from rbdyn_ros.campaigns.episode import Episode
-from rbdyn_ros.evaluation import metrics
 from rbdyn_ros.evaluation.bench import Bench
+from rbdyn_ros.evaluation.metrics import SWING_UP, SettlingDetector, SettlingScore
 from rbdyn_ros.evaluation.scenario import Scenario
 from rbdyn_ros.faults.mismatch import actual
 from rbdyn_ros.faults.options import Faults
@@ -37,7 +37,7 @@ def compiled(bench: Bench, scenario: Scenario) -> bool:
 
 
 def outcomes(bench: Bench, scenario: Scenario, starts: Array, duration: float) -> Array:
-    """(n, 3) rows of `metrics.Score` of the starts (n, 11). LawFailed."""
+    """(n, 3) rows of `SettlingScore` of the starts (n, 11). LawFailed."""
     if compiled(bench, scenario):
         return _together(bench, scenario, starts, duration)
     return np.array([_alone(bench, scenario, start, duration) for start in starts])
@@ -51,7 +51,7 @@ def _together(bench: Bench, scenario: Scenario, starts: Array, duration: float) 
     return np.column_stack((found.settled, found.travel, found.effort))
 
 
-def _alone(bench: Bench, scenario: Scenario, start: Array, duration: float) -> metrics.Score:
-    settling = metrics.SettlingDetector(metrics.SWING_UP)
+def _alone(bench: Bench, scenario: Scenario, start: Array, duration: float) -> SettlingScore:
+    settling = SettlingDetector(SWING_UP)
     run = bench.run(scenario, State(0.0, start[:6], start[6:]), duration, stop=settling)
     return settling.score(run)

@@ -81,7 +81,7 @@ def rms(values: Array) -> float:
     return math.sqrt(float(np.mean(np.square(values)))) if len(values) else math.nan
 
 
-class Score(NamedTuple):
+class SettlingScore(NamedTuple):
     """What became of a run that was to settle."""
 
     settled: float  # [s] since when it was within the tolerance; nan: it did not settle
@@ -122,18 +122,19 @@ class SettlingDetector:
         if self._within is None:
             return ""
         near = math.hypot(x - self._x, y - self._y) <= self._within.distance
-        if not (near and height >= self._upright and self._is_slow(v)):
+        if not (near and height >= self._upright and _is_slow(v, self._within)):
             self.since = t
         return SETTLED if t - self.since >= self._within.hold - _INSTANT else ""
 
-    def score(self, run: Rollout) -> Score:
+    def score(self, run: Rollout) -> SettlingScore:
         """Return the score of the run that this detector could end."""
         travel = float(distances(run)[1:].max(initial=0.0))
-        return Score(self.since if run.ended == SETTLED else math.nan, travel, effort(run))
+        return SettlingScore(self.since if run.ended == SETTLED else math.nan, travel, effort(run))
 
-    def _is_slow(self, v: Array) -> bool:
-        vx, vy, wx, wy, _ = v.tolist()
-        return math.hypot(vx, vy) <= self._within.speed and math.hypot(wx, wy) <= self._within.rate
+
+def _is_slow(v: Array, within: Tolerance) -> bool:
+    vx, vy, wx, wy, _ = v.tolist()
+    return math.hypot(vx, vy) <= within.speed and math.hypot(wx, wy) <= within.rate
 
 
 def until_rest(reference=(0.0, 0.0), after: float = 0.0) -> SettlingDetector:

@@ -55,7 +55,7 @@ class Filtered:
         angles = self.joints.follow(unit_quaternion.matrix(tuple(measured.q[2:].tolist())))
         inertial = self._inertial(truth, u, sensors) if self.options.imu else (None, None)
         return self.filter.estimate(
-            Instant(truth.t, tuple(measured.q[:2].tolist()), tuple(angles), u, *inertial)
+            Instant(truth.t, tuple(measured.q[:2].tolist()), angles, u, *inertial)
         )
 
     def _inertial(self, truth: State, u: tuple, sensors) -> tuple:

@@ -88,7 +88,7 @@ def _settled(row: Row, cases: list):
     axes = figure.subplots()
     times = [[t for t in case.curves["settled"] if t is not None] for case in cases]
     last = math.ceil(max((max(t) for t in times if t), default=1.0))
-    bins = np.linspace(0.0, last, 2 * last + 1)
+    bins = np.linspace(0.0, last, 2 * last + 1).tolist()
     for case, t, color in zip(cases, times, PALETTE):
         share = np.full(len(t), 100.0 / len(case.curves["settled"]))
         kind = "stepfilled" if len(cases) == 1 else "step"

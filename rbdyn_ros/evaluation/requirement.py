@@ -29,7 +29,7 @@ def parse(text: object, known: tuple[str, ...], where: str) -> Requirement:
     """
     form = _FORM.fullmatch(text) if isinstance(text, str) else None
     bound = _number(form[3]) if form else None
-    if bound is None:
+    if form is None or bound is None:
         raise ValueError(
             f"{where}: {text!r} is not a requirement; write a value, <= or >=, and a number, "
             f"such as '{known[0]} <= 3.5'"

@@ -111,7 +111,7 @@ class Score:
         if isinstance(answer, Count):
             self._divide(case, answer.starts)
         elif isinstance(answer, np.ndarray):
-            self._gather(task, answer)
+            self._gather(case, task.part or range(0), answer)
         elif task.part is None or case.name in self._gathered:
             self._finish(case, answer)
 
@@ -134,17 +134,15 @@ class Score:
         self._gathered[case.name] = {}, starts
         self.tasks.extendleft(reversed(parts))
 
-    def _gather(self, task: Task, rows: np.ndarray) -> None:
-        if task.case.name not in self._gathered:
+    def _gather(self, case: Case, part: range, rows: np.ndarray) -> None:
+        if case.name not in self._gathered:
             return
-        parts, starts = self._gathered[task.case.name]
-        parts[task.part.start] = rows
+        parts, starts = self._gathered[case.name]
+        parts[part.start] = rows
         self._advance(len(rows) / starts)
         if sum(map(len, parts.values())) == starts:
             together = np.vstack([parts[begin] for begin in sorted(parts)])
-            self._finish(
-                task.case, measures.load(task.case.measure).summary(task.case.settings, together)
-            )
+            self._finish(case, measures.load(case.measure).summary(case.settings, together))
 
     def _finish(self, case: Case, answer) -> None:
         parts, starts = self._gathered.pop(case.name, ({}, 1))

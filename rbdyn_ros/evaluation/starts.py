@@ -25,12 +25,9 @@ def exact(rng) -> tuple[float, ...]:
 
 def hanging(rng) -> tuple[float, ...]:
     """Hanging, a little disturbed: 0.05 rad, 0.02 rad/s, a spin of 3 rad/s."""
-    return _start(
-        math.pi - rng.uniform(0.0, 0.05),
-        _azimuth(rng),
-        *rng.normal(0.0, 0.02, 2),
-        rng.uniform(-3.0, 3.0),
-    )
+    tilt, azimuth = math.pi - rng.uniform(0.0, 0.05), _azimuth(rng)
+    down, across = rng.normal(0.0, 0.02, 2)
+    return _start(tilt, azimuth, down, across, rng.uniform(-3.0, 3.0))
 
 
 def precessing(rng) -> tuple[float, ...]:

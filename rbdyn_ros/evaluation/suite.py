@@ -19,7 +19,7 @@ rows:
 
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from rbdyn_ros.evaluation import measures, requirement, yaml_tree
@@ -124,7 +124,7 @@ def read(path: Path, chosen: tuple[str, ...] = (), quick: bool = False) -> Suite
 
 
 def _row(name: str, row: object, where: str, quick: bool) -> Row:
-    _known(row, _OF_A_ROW, where)
+    row = _known(row, _OF_A_ROW, where)
     given = row.get("cases", {"": {}})
     if not isinstance(given, dict) or not given:
         raise ValueError(
@@ -135,8 +135,7 @@ def _row(name: str, row: object, where: str, quick: bool) -> Row:
         _case(name, str(label), row, case, f"{where}.cases.{label}" if label else where, quick)
         for label, case in given.items()
     ]
-    picture = row.get("picture", {})
-    _known(picture, ("x", "y", "title"), f"{where}.picture")
+    picture = _known(row.get("picture", {}), ("x", "y", "title"), f"{where}.picture")
     return Row(
         name,
         str(row.get("title", name)),
@@ -151,22 +150,22 @@ def _case(
     """The case, its own words over the row's; None if it has no quick form and that is
     asked for.
     """
-    own = {} if own is None else own
-    _known(own, _OF_A_CASE, where)
+    own = _known({} if own is None else own, _OF_A_CASE, where)
     short = own.get("quick", row.get("quick", False))
-    measure = _measure({**row, **own}, where)
+    whole = {**row, **own}
+    measure = _measure(whole, where)
     settings = {**_flat(row, "settings", where), **_flat(own, "settings", where)}
     if quick and isinstance(short, dict):
         settings |= yaml_tree.flat(short)
     law = {**_flat(row, "law", where), **_flat(own, "law", where)}
-    name = own.get("measure", row.get("measure"))
-    required = _required({**row, **own}.get("require"), tuple(measure.VALUES), where)
+    name = whole["measure"]
+    required = _required(whole.get("require"), tuple(measure.VALUES), where)
     values, mine = _checked(settings, measure, name, where)
     case = Case(
         row_name,
         label,
         name,
-        _kinds({**row, **own}, where),
+        _kinds(whole, where),
         make_scenario(values, law),
         mine,
         required,
@@ -250,7 +249,7 @@ def _flat(case: dict, key: str, where: str) -> dict:
     return yaml_tree.flat(value)
 
 
-def _known(given: object, known: tuple, where: str) -> None:
+def _known(given: object, known: tuple[str, ...], where: str) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise ValueError(f"{where} is {given!r}; it must be a mapping of {', '.join(known)}")
     for key in given:
@@ -259,6 +258,7 @@ def _known(given: object, known: tuple, where: str) -> None:
                 f"{where}: {key} is not known here; {nearest(str(key), known)}known are "
                 f"{', '.join(known)}"
             )
+    return given
 
 
 def setting(case: Case, name: str) -> float:

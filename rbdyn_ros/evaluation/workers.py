@@ -47,16 +47,16 @@ class Workers:
                 self._give(tasks.popleft())
             ready = wait(list(self._busy), interval)
             for connection in ready:
-                yield self._taken(connection)
+                yield self._receive(connection)
             if not ready:
                 yield None, None
 
     def _give(self, task) -> None:
-        process, connection = self._idle.pop() if self._idle else self._started()
+        process, connection = self._idle.pop() if self._idle else self._start()
         connection.send(task)
         self._busy[connection] = process, task
 
-    def _started(self) -> tuple:
+    def _start(self) -> tuple[Any, Connection]:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_work, args=(theirs, *self._prepared), daemon=False)
         with blocked():  # Ctrl-C is for the parent, which ends its workers
@@ -64,7 +64,7 @@ class Workers:
         theirs.close()
         return process, ours
 
-    def _taken(self, connection: Connection) -> tuple:
+    def _receive(self, connection: Any) -> tuple[Any, Any]:
         process, task = self._busy.pop(connection)
         try:
             answer = connection.recv()

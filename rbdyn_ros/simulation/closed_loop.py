@@ -45,10 +45,8 @@ class Conditions(NamedTuple):
     By default: the true state at once, its whole force acts, nobody pushes.
     """
 
-    reference: tuple | Callable = (
-        0.0,
-        0.0,
-    )  # where the cart shall be (2,) [m], or a function of t
+    # where the cart shall be (2,) [m], or a function of t
+    reference: tuple[float, float] | Callable[[float], Array] = (0.0, 0.0)
     force_limit: float = math.inf  # [N] at which the norm is cut
     travel: float = math.inf  # [m] from the origin, beyond which the run ends
     step: float = 0.001  # [s] of the integrator; the control period is a multiple
@@ -195,8 +193,7 @@ class _ClosedLoop:
             c.force_limit,
             self.pipeline and self.pipeline.actuator.state,
         )
-        fixed = c.reference
-        self.reference = fixed if callable(fixed) else lambda t, at=np.array(fixed, float): at
+        self.reference = c.reference if callable(c.reference) else _fix(c.reference)
         self.seen, self.compute = np.zeros((n, 11)), np.zeros(n)
 
     def run(self, calls: CallTimeout) -> None:
@@ -236,6 +233,11 @@ class _ClosedLoop:
         record = self.simulation.record()
         n = len(record.force)
         return record._replace(seen=self.seen[:n], compute=self.compute[:n])
+
+
+def _fix(reference: tuple[float, float]) -> Callable[[float], Array]:
+    at = np.array(reference, float)
+    return lambda t: at
 
 
 def _written(returned) -> str:

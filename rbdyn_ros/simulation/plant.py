@@ -4,7 +4,7 @@ its energy.
 
 import math
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class Setup(NamedTuple):
     sines: Array  # (n, 4) of `types.Input`
     initial: State
     integrator: Integrator
-    options: tuple  # of the integrator, for this system
+    options: Any  # of the integrator, for this system
     step_ns: int  # [ns]
     tick_steps: int  # steps from one command, and one published state, to the next
     travel: float  # [m]

@@ -6,6 +6,7 @@ A file appears whole or not at all.
 import csv
 import io
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def write_table(table: dict[str, Array], path: str | Path) -> None:
         writer(table, file)
 
 
-def _write_csv(columns: dict, file: io.BufferedIOBase) -> None:
+def _write_csv(columns: dict[str, Array], file: BinaryIO) -> None:
     text = io.TextIOWrapper(file, encoding="ascii", newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -53,7 +54,7 @@ def _write_csv(columns: dict, file: io.BufferedIOBase) -> None:
     text.detach()
 
 
-def _write_npz(columns: dict, file: io.BufferedIOBase) -> None:
+def _write_npz(columns: dict[str, Array], file: BinaryIO) -> None:
     np.savez(file, **columns)
 
 
@@ -67,7 +68,7 @@ def events(memory: ContactState) -> dict[str, Array]:
     before and after [m/s], and whether it stuck or slid.
     """
     rows = memory.events[: min(int(memory.recorded[0]), len(memory.events))]
-    table = dict(zip(IMPACT_COLUMNS, rows.T))
+    table: dict[str, Array] = dict(zip(IMPACT_COLUMNS, rows.T))
     table["contact"] = rows[:, 1].astype(int)
     table["status"] = rows[:, 7].astype(int)
     return table

@@ -37,7 +37,7 @@ class Rollout(NamedTuple):
     reaction: Array = np.empty((0, 3))  # (n + 1, 3) mean joint force in the last step [N, world]
     iterations: Array = np.empty(0, int)  # (n + 1,) Newton iterations since the row before
     residual: Array = np.empty(0)  # (n + 1,) largest relative residual since the row before
-    options: tuple[Any, ...] = ()  # the integrator's, with what contacts left there
+    options: Any = ()  # the integrator's, with what contacts left there
     seen: Array = np.empty((0, 11))  # (n, 11) q and v as the law saw them
     compute: Array = np.empty(0)  # (n,) [s] of processor time that the law took
 

@@ -267,16 +267,17 @@ class Runner:
     def _compiled_ticks(self, period: float) -> int | None:
         """Run the compiled loop; how it ended, None where it could not begin."""
         with self._between_ticks:
-            if self._native_loop.asked[0] or not self._is_native(period):
+            native = self._native_publisher
+            if native is None or self._native_loop.asked[0] or not self._is_native(period):
                 self._native_loop.asked[0] = 0  # whoever asks gets the lock while Python sleeps
                 return None
-            native_publisher = self._native_publisher.begin(self)
-            if native_publisher is None:
+            buffers = native.begin(self)
+            if buffers is None:
                 return None
             try:
-                how, fault = self._native_loop.run(self, period, *native_publisher)
+                how, fault = self._native_loop.run(self, period, *buffers)
             finally:
-                self._native_publisher.end()
+                native.end()
             if how == UNPUBLISHED:
                 self._count_tick(fault)
                 self._ready = self._prepare(self)
@@ -288,11 +289,7 @@ class Runner:
         """Whether the compiled loop can take the next tick."""
         paced = 0.0 < period <= SLICE and self.pacer.beat(period) is not None
         return (
-            self._native_publisher is not None
-            and self._native_loop.possible
-            and paced
-            and not self.pace.lockstep
-            and not self._resting()
+            self._native_loop.possible and paced and not self.pace.lockstep and not self._resting()
         )
 
     def _stepped(self, period: float) -> bool:

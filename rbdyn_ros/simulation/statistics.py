@@ -1,5 +1,6 @@
 """What the simulation counts: round trips, cut forces, watchdog trips, excursions."""
 
+import math
 import time
 from collections import deque
 from typing import NamedTuple
@@ -77,7 +78,7 @@ class Statistics:
         """Round trip (p50, p99, max) [s], nan before the first."""
         trips = sorted(self.round_trips)
         if not trips:
-            return (float("nan"),) * 3
+            return math.nan, math.nan, math.nan
         return (
             trips[len(trips) // 2],
             trips[min(len(trips) - 1, len(trips) * 99 // 100)],

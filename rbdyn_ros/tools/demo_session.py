@@ -11,6 +11,7 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
 from std_srvs.srv import SetBool, Trigger
 
 from rbdyn_ros.interrupts import Interruption
@@ -65,7 +66,7 @@ class DemoSession:
         self.recorder.close()
         for node in (self.recorder, self.node):
             node.destroy_node()
-        rclpy.try_shutdown()
+        try_shutdown()
 
     @property
     def complete(self) -> bool:

@@ -13,6 +13,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
 
 from rbdyn_ros.ros import qos
 from rbdyn_ros.tools.node_processes import NodeProcesses
@@ -81,7 +82,7 @@ class FuzzedBridge:
         self._processes.end()
         self._socket.close()
         self._node.destroy_node()
-        rclpy.try_shutdown()
+        try_shutdown()
 
     def run(
         self,

@@ -12,6 +12,7 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -69,7 +70,7 @@ class HilTrial:
     def __exit__(self, *_) -> None:
         self._processes.end()
         self._node.destroy_node()
-        rclpy.try_shutdown()
+        try_shutdown()
 
     def play(
         self,

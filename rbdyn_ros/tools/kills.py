@@ -82,7 +82,7 @@ class Kills:
         self._processes.start(victim)
         return Kill(victim, early, *zero, self._wait_for_loop(after=time.time_ns()), NAN, NAN)
 
-    def _zero(self, at: int) -> tuple:
+    def _zero(self, at: int) -> tuple[float, float]:
         """(real, simulated) time [s] until the last force that was not zero: since the kill, since
         the state last answered.
         """

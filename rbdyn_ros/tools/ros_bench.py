@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import rclpy
 from geometry_msgs.msg import PoseStamped
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
 from std_msgs.msg import String
 
 from rbdyn_ros.evaluation.bench import ControllerUnderTest, LawFailed
@@ -32,6 +34,7 @@ from rbdyn_ros.schema import flat
 from rbdyn_ros.simulation.closed_loop import travel_stop
 from rbdyn_ros.simulation.pacing import StallDetector
 from rbdyn_ros.simulation.rollout import Rollout, Stop
+from rbdyn_ros.simulation.runner import Runner
 from rbdyn_ros.simulation.status import FAULT, REFUSES
 from rbdyn_ros.tools.node_processes import NodeProcesses
 from rbdyn_ros.types import State
@@ -61,7 +64,7 @@ def ros_bench(
     finally:
         if bench:
             bench.end()
-        rclpy.try_shutdown()
+        try_shutdown()
 
 
 class RosBench:
@@ -116,9 +119,9 @@ class RosBench:
         self.simulator.autostart()
 
     @property
-    def runner(self):
+    def runner(self) -> Runner:
         """The simulator's thread."""
-        return self.simulator.runner
+        return cast(Runner, self.simulator.runner)  # there is one: it started by itself
 
     def end(self) -> None:
         """End the nodes, and the controller if it is ours."""

@@ -9,6 +9,7 @@ import math
 import struct
 import time
 from collections.abc import Callable
+from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
@@ -17,6 +18,7 @@ from nav_msgs.msg import Odometry
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import deserialize_message
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -93,7 +95,7 @@ class Watch:
     def close(self) -> None:
         """Leave the graph."""
         self.node.destroy_node()
-        rclpy.try_shutdown()
+        try_shutdown()
 
     def turn(self) -> None:
         """Process what has arrived, in its order; KeyboardInterrupt after a signal to
@@ -124,7 +126,7 @@ class Watch:
             self.turn()
             self._show(self.line)
 
-    def call(self, kind, service: str, timeout: float = 30.0, **fields):
+    def call(self, kind, service: str, timeout: float = 30.0, **fields) -> Any:
         """The response of a service. Over if there is none."""
         client = self.node.create_client(kind, service)
         try:

@@ -17,8 +17,8 @@ from rbdyn_ros.evaluation.criterion import (
     NOT_APPLICABLE,
     Criterion,
     from_json,
-    plain,
     row_verdict,
+    to_json,
 )
 from rbdyn_ros.evaluation.results import FILE, Results
 from rbdyn_ros.evaluation.score import Count, Score, Task, serve, server
@@ -215,7 +215,7 @@ HEADING = {"law": "lqr", "parameters": {"rod.mass": 1.0}}
 
 
 def test_a_case_survives_json():
-    assert from_json(json.loads(json.dumps(plain(CASE), allow_nan=False))) == CASE
+    assert from_json(json.loads(json.dumps(to_json(CASE), allow_nan=False))) == CASE
 
 
 def test_results_go_on_where_they_were(tmp_path):

@@ -96,7 +96,7 @@ def starts(bench, scenario, settings) -> int:
 
 
 def outcomes(bench, scenario, settings, part: range) -> np.ndarray:
-    """Rows of `metrics.Score`."""
+    """Rows of `metrics.SettlingScore`."""
     drawn, spread, duration = (
         kinds.draw(settings["start"], scenario.seed, part),
         settings["mismatch_spread"],
