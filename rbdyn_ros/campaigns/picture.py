@@ -31,7 +31,7 @@ def write(results: Results, path: Path) -> None:
     elif numeric:
         _curves(figure, results, facets, numeric[0].name, np.array(numeric[0].values))
     else:
-        _drawn(figure, results, facets)
+        _draw(figure, results, facets)
     figure.savefig(path, dpi=130)
 
 
@@ -69,12 +69,12 @@ def _maps(figure, results: Results, facets: dict, numeric: list) -> None:
         shown = (
             cells.mean(results.settled, where & results.success)
             if single
-            else cells.mean(results.success, where & _done(results))
+            else cells.mean(results.success, where & _is_computed(results))
         )
         image = cells.draw(axes, shown, cmap="viridis", vmin=0.0, vmax=most)
         if single:
             _shade(axes, results, where, cells)
-        part = results.success[where].sum() / max(1, _done(results)[where].sum())
+        part = results.success[where].sum() / max(1, _is_computed(results)[where].sum())
         axes.set(
             xlabel=label(results.plan, x.name),
             ylabel=label(results.plan, y.name),
@@ -132,7 +132,7 @@ def _shade(axes, results: Results, where: Array, cells: _Cells) -> None:
         axes.legend(handles=patches, loc="upper right", fontsize="small", framealpha=0.9)
 
 
-def _done(results: Results) -> Array:
+def _is_computed(results: Results) -> Array:
     return results.ended != ABSENT
 
 
@@ -152,7 +152,7 @@ def _curves(figure, results: Results, facets: dict, name: str, values: Array) ->
 
 
 def _curve(above, below, results: Results, groups: list, at: Array, title: str) -> None:
-    n = [int(_done(results)[group].sum()) for group in groups]
+    n = [int(_is_computed(results)[group].sum()) for group in groups]
     good = [int(results.success[group].sum()) for group in groups]
     ends = np.array([interval(*pair) for pair in zip(good, n)])
     line = above.plot(
@@ -165,7 +165,7 @@ def _curve(above, below, results: Results, groups: list, at: Array, title: str) 
     below.plot(at, times[:, 1], linestyle=":", color=line.get_color())
 
 
-def _drawn(figure, results: Results, facets: dict) -> None:
+def _draw(figure, results: Results, facets: dict) -> None:
     """The part that settles over each number that was drawn, in bins of equally many samples."""
     columns = numbers(results.plan, 0, results.plan.size)
     names = [draw.name for draw in results.plan.drawn if columns[draw.name].dtype.kind == "f"][
@@ -177,16 +177,16 @@ def _drawn(figure, results: Results, facets: dict) -> None:
     for i, name in enumerate(names):
         axes = figure.add_subplot(tall, wide, i + 1)
         for title, where in facets.items():
-            _binned(axes, results, columns[name], where, title)
+            _draw_bins(axes, results, columns[name], where, title)
         axes.set(xlabel=label(results.plan, name), ylabel="part that settles", ylim=(-0.02, 1.02))
     if names:
         figure.axes[0].legend()
 
 
-def _binned(axes, results: Results, column: Array, where: Array, title: str) -> None:
+def _draw_bins(axes, results: Results, column: Array, where: Array, title: str) -> None:
     edges = np.quantile(column[where], np.linspace(0.0, 1.0, BINS + 1))
     bins = np.clip(np.searchsorted(edges, column, side="right") - 1, 0, BINS - 1)
-    groups = [where & (bins == i) & _done(results) for i in range(BINS)]
+    groups = [where & (bins == i) & _is_computed(results) for i in range(BINS)]
     good, n = (
         [int(of[group].sum()) for group in groups]
         for of in (results.success, np.ones(len(column), bool))

@@ -208,7 +208,7 @@ def _plan(lines: list, known: dict, base: dict, draws: int, seed: int) -> Plan:
 
 def _axis(line: _Line, parameter: Parameter) -> tuple:
     if line.way == VALUES:
-        return _apart(_listed(line, parameter), line)
+        return _check_distinct(_list_values(line, parameter), line)
     low, high, count = _these(line, 3, "from, to and how many points")
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST:
         raise ValueError(
@@ -216,10 +216,10 @@ def _axis(line: _Line, parameter: Parameter) -> tuple:
             f"a whole number >= 1 and <= {MOST:.0e}"
         )
     first, last = (check(_a_number(line, parameter), end, line.source) for end in (low, high))
-    return _apart(tuple(np.linspace(first, last, count).tolist()), line)
+    return _check_distinct(tuple(np.linspace(first, last, count).tolist()), line)
 
 
-def _apart(values: tuple, line: _Line) -> tuple:
+def _check_distinct(values: tuple, line: _Line) -> tuple:
     if len(set(values)) < len(values):
         raise ValueError(
             f"{line.source}: {line.way} of {line.name} has a value twice; an axis has each "
@@ -230,7 +230,7 @@ def _apart(values: tuple, line: _Line) -> tuple:
 
 def _numbers(line: _Line, parameter: Parameter) -> tuple:
     if line.way == CHOICE:
-        return _listed(line, parameter)
+        return _list_values(line, parameter)
     first, second = _these(
         line, 2, "from and to" if line.way == UNIFORM else "mean and standard deviation"
     )
@@ -256,7 +256,7 @@ def _these(line: _Line, count: int, what: str) -> list:
     return line.value
 
 
-def _listed(line: _Line, parameter: Parameter) -> tuple:
+def _list_values(line: _Line, parameter: Parameter) -> tuple:
     if not isinstance(line.value, list) or not line.value:
         raise ValueError(
             f"{line.source}: {line.way} of {line.name} is {format_value(line.value)}; it must be "

@@ -24,7 +24,7 @@ def numbers(plan: Plan, begin: int, end: int) -> dict[str, Array]:
         columns[axis.name] = np.array(axis.values)[point % len(axis.values)]
         point //= len(axis.values)
     drawn = {
-        draw.name: _drawn(draw, uniform(plan.seed, draw.name, begin, end)) for draw in plan.drawn
+        draw.name: _draw(draw, uniform(plan.seed, draw.name, begin, end)) for draw in plan.drawn
     }
     return {name: columns[name] for name in reversed(columns)} | drawn
 
@@ -42,7 +42,7 @@ def integers(seed: int, name: str, begin: int, end: int) -> Array:
     return (raw >> np.uint64(1)).astype(np.int64)
 
 
-def _drawn(draw: Draw, U: Array) -> Array:
+def _draw(draw: Draw, U: Array) -> Array:
     if draw.way == CHOICE:
         return np.array(draw.numbers)[(U * len(draw.numbers)).astype(int)]
     a, b = draw.numbers

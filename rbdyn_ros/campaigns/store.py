@@ -97,7 +97,7 @@ class Store:
         """
         heading, anew = self.folder / HEADING, ""
         if heading.is_file():
-            before = self._compared(heading)
+            before = self._compare(heading)
             if not resume and any((self.folder / PARTS).glob("*.parquet")):
                 raise ValueError(
                     f"{self.folder} already holds results of this campaign; add --resume to go "
@@ -163,7 +163,7 @@ class Store:
             else f"{path} is not of this campaign; it is computed again"
         )
 
-    def _compared(self, heading: Path) -> dict:
+    def _compare(self, heading: Path) -> dict:
         """What the folder says of itself. ValueError: it is another campaign."""
         try:
             before = json.loads(heading.read_text())
@@ -180,7 +180,7 @@ class Store:
             ) from None
         if differing:
             changes = "; ".join(
-                f"{name} was {_shown(before.get(name))}, now {_shown(self.heading.get(name))}"
+                f"{name} was {_format(before.get(name))}, now {_format(self.heading.get(name))}"
                 for name in differing[:3]
             )
             raise ValueError(
@@ -242,6 +242,6 @@ def _plain(column) -> list | np.ndarray:
     return column if column.dtype.kind in "if" else [str(value) for value in column]
 
 
-def _shown(value) -> str:
+def _format(value) -> str:
     text = "not there" if value is None else json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

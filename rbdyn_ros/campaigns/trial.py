@@ -135,7 +135,7 @@ FAILED = "failed"  # the law or the stepper did; the reason says how
 MEASURED = ("settled", "caught", "travel", "effort", "lasted")  # as in `batch.Outcomes`
 MISMATCH = "faults.mismatch."
 _APART = ("start.", MISMATCH)  # what may differ within a group
-_EASY = (MISMATCH, "faults.command.delay")  # the faults that the compiled form knows
+_FOR_LANES = (MISMATCH, "faults.command.delay")  # the faults that the compiled form knows
 
 
 class Group(NamedTuple):
@@ -157,7 +157,7 @@ def outcomes(plan: Plan, begin: int, end: int) -> dict[str, Array]:
     seeds = integers(plan.seed, "faults", begin, end)
     for group in _groups(plan, varied, np.flatnonzero(columns["reason"] == "")):
         try:
-            (_together if _is_easy(plan) else _one_by_one)(group, seeds, columns)
+            (_run_lanes if _is_for_lanes(plan) else _run_one_by_one)(group, seeds, columns)
         except ValueError as error:  # no such plant, or no such law for it
             columns["reason"][group.places] = str(error)
     return columns
@@ -165,16 +165,16 @@ def outcomes(plan: Plan, begin: int, end: int) -> dict[str, Array]:
 
 def is_compiled(plan: Plan) -> bool:
     """Whether every sample runs in compiled lanes, so that threads are enough."""
-    return _is_easy(plan) and all(
+    return _is_for_lanes(plan) and all(
         select.load(name).__name__ in batch.MODULES for name in plan.laws
     )
 
 
-def _is_easy(plan: Plan) -> bool:
+def _is_for_lanes(plan: Plan) -> bool:
     """Whether nothing is wrong that the compiled form does not know."""
     wrong = [name for name, value in plan.fixed if name.startswith("faults.") and np.any(value)]
     wrong += [name for name in plan.varied if name.startswith("faults.")]
-    return all(name.startswith(_EASY) for name in wrong)
+    return all(name.startswith(_FOR_LANES) for name in wrong)
 
 
 def _impossible(plan: Plan, varied: dict) -> Iterator[tuple]:
@@ -229,12 +229,12 @@ def _episode(values: dict) -> Episode:
     )
 
 
-def _together(group: Group, seeds: Array, columns: dict) -> None:
+def _run_lanes(group: Group, seeds: Array, columns: dict) -> None:
     """A group in lanes; one by one if its law has no compiled form. ValueError."""
     values, n = group.values, len(group.places)
     law, episode = _law(values), _episode(values)
     if batch.compiled(law) is None:
-        return _one_by_one(group, seeds, columns)
+        return _run_one_by_one(group, seeds, columns)
     found = batch.run(law, _plants(values, n), start_rows(values, n), episode, threads=1)
     columns["ended"][group.places] = [WORDS[code] for code in found.ended.tolist()]
     for name in MEASURED:
@@ -258,7 +258,7 @@ def _plants(values: dict, n: int):
     ]
 
 
-def _one_by_one(group: Group, seeds: Array, columns: dict) -> None:
+def _run_one_by_one(group: Group, seeds: Array, columns: dict) -> None:
     """A group in `simulation.closed_loop`; each sample draws its faults from its own seed.
 
     ValueError.

@@ -106,7 +106,7 @@ def computed(
         while len(under_way) < AHEAD * workers and go_on() and (following := next(waiting, None)):
             part, span = following
             with (
-                _deaths_named(),
+                _name_deaths(),
                 blocked(),
             ):  # a worker may die between two batches too; Ctrl-C is for this process alone
                 under_way[executor.submit(outcomes, plan, *span)] = part
@@ -114,13 +114,13 @@ def computed(
             return
         done, _ = wait(under_way, return_when=FIRST_COMPLETED)
         for future in done:
-            with _deaths_named():
+            with _name_deaths():
                 columns = future.result()
             yield under_way.pop(future), columns
 
 
 @contextmanager
-def _deaths_named() -> Iterator[None]:
+def _name_deaths() -> Iterator[None]:
     """The executors' own words for a dead worker, as WorkersDied."""
     try:
         yield

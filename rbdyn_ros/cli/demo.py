@@ -152,7 +152,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(str(error), BAD_INPUT)
     try:
         make_folder(planned.out)
-        return _shown(planned)
+        return _run_with_display(planned)
     except OSError as error:
         return _say(
             f"cannot write {error.filename or planned.out}: {error.strerror}; make room, or "
@@ -218,7 +218,7 @@ def _words(arguments: argparse.Namespace, files: tuple) -> tuple:
     return tuple(words)
 
 
-def _shown(planned: Plan) -> int:
+def _run_with_display(planned: Plan) -> int:
     from rbdyn_ros.interrupts import Interruption
     from rbdyn_ros.progress import LiveLine
     from rbdyn_ros.tools.demo_plan import demo_plan

@@ -75,7 +75,7 @@ class Bench:
         if key not in self._designed:
             self._designed[key] = self._warm(self._design(scenario), scenario)
         law = self._designed[key]
-        self._guarded(law.reset, "resetting it")
+        self._guard(law.reset, "resetting it")
         return law
 
     def options(self, scenario: Scenario) -> NamedTuple:
@@ -151,7 +151,7 @@ class Bench:
             raise LawFailed(fault)
         return law
 
-    def _guarded(self, work, what: str):
+    def _guard(self, work, what: str):
         try:
             return work()
         except NotForThisLaw:

@@ -39,11 +39,11 @@ def compiled(bench: Bench, scenario: Scenario) -> bool:
 def outcomes(bench: Bench, scenario: Scenario, starts: Array, duration: float) -> Array:
     """(n, 3) rows of `SettlingScore` of the starts (n, 11). LawFailed."""
     if compiled(bench, scenario):
-        return _together(bench, scenario, starts, duration)
-    return np.array([_alone(bench, scenario, start, duration) for start in starts])
+        return _run_lanes(bench, scenario, starts, duration)
+    return np.array([_run_one(bench, scenario, start, duration) for start in starts])
 
 
-def _together(bench: Bench, scenario: Scenario, starts: Array, duration: float) -> Array:
+def _run_lanes(bench: Bench, scenario: Scenario, starts: Array, duration: float) -> Array:
     c = scenario
     steps, delay = round(c.period / c.step), round(c.faults.command_delay / c.period)
     planned = Episode(duration, c.period, steps, delay, c.travel or math.inf)
@@ -51,7 +51,7 @@ def _together(bench: Bench, scenario: Scenario, starts: Array, duration: float) 
     return np.column_stack((found.settled, found.travel, found.effort))
 
 
-def _alone(bench: Bench, scenario: Scenario, start: Array, duration: float) -> SettlingScore:
+def _run_one(bench: Bench, scenario: Scenario, start: Array, duration: float) -> SettlingScore:
     settling = SettlingDetector(SWING_UP)
     run = bench.run(scenario, State(0.0, start[:6], start[6:]), duration, stop=settling)
     return settling.score(run)

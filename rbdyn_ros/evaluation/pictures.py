@@ -28,7 +28,7 @@ GREY, RED = "#8a8a8a", "#c1272d"
 def picture(row: Row, cases: list[Criterion]) -> str:
     """An SVG as the address of an <img>; "" where there is nothing to draw."""
     drawn = [case for case in cases if case.curves]
-    for key, draw in (("path_x", _paths), ("t", _runs), ("settled", _settled)):
+    for key, draw in (("path_x", _paths), ("t", _runs), ("settled", _draw_settling_times)):
         chosen = [
             case for case in drawn if len(case.curves.get(key, ())) > 1
         ]  # one start is no histogram
@@ -80,7 +80,7 @@ def _paths(row: Row, cases: list):
     return figure
 
 
-def _settled(row: Row, cases: list):
+def _draw_settling_times(row: Row, cases: list):
     """When runs settled: a map over tilt and rate, or a histogram."""
     if isinstance(cases[0].curves["settled"][0], list):
         return _maps(cases)
@@ -147,16 +147,14 @@ def _sweep(row: Row, measured: dict):
             *zip(*bounds), "_", color=RED, markersize=16, markeredgewidth=1.6, label="asked for"
         )
     unit = measures.load(cases[0].measure).VALUES[y].unit
-    _quiet(
-        axes, _labeled(row.picture["x"], unit_of(cases[0], row.picture["x"])), _labeled(y, unit)
-    )
+    _quiet(axes, _label(row.picture["x"], unit_of(cases[0], row.picture["x"])), _label(y, unit))
     axes.set_title(row.picture.get("title", row.title), fontsize=10, loc="left")
     axes.set_ylim(bottom=0.0)
     axes.legend(frameon=False, fontsize=8)
     return figure
 
 
-def _labeled(name: str, unit: str) -> str:
+def _label(name: str, unit: str) -> str:
     return name.removeprefix("faults.").replace("_", " ").replace(".", " ") + (
         f" [{unit}]" if unit else ""
     )

@@ -60,7 +60,7 @@ def content(
     for row, found in _by_row(suite, cases):
         by_name = {case.name: case for case in row.cases}
         told = [
-            _kept(criterion.to_json(case))
+            _without_curves(criterion.to_json(case))
             | ({} if case.verdict == NOT_APPLICABLE else asked(by_name[case.name]))
             for case in found
         ]
@@ -91,7 +91,7 @@ def content(
     }
 
 
-def _kept(case: dict) -> dict:
+def _without_curves(case: dict) -> dict:
     return {key: value for key, value in case.items() if key not in ("curves", "key", "row")}
 
 
@@ -132,7 +132,8 @@ def page(
     environment.filters["number"] = table.number
     rows = [_section(row, found) for row, found in _by_row(suite, cases)]
     options = {
-        name: _written(option) for name, option in under_test.identity.get("options", {}).items()
+        name: _format_option(option)
+        for name, option in under_test.identity.get("options", {}).items()
     }
     plant = {
         name: value
@@ -147,7 +148,7 @@ def page(
     )  # fmt: skip
 
 
-def _written(option: dict) -> str:
+def _format_option(option: dict) -> str:
     """An option's value with its unit, and its default where it is another."""
     given = "" if option["value"] == option["default"] else f" (default {option['default']})"
     return f"{option['value']} {option['unit']}".strip() + given

@@ -58,7 +58,7 @@ class Results:
         first, *lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines() or [
             ""
         ]
-        before = _parsed(first)
+        before = _parse(first)
         different = [
             key
             for key in SUBJECT
@@ -119,7 +119,7 @@ def _aside(path: Path) -> Path:
     return path.rename(path.with_suffix(f".{number}{path.suffix}"))
 
 
-def _parsed(line: str) -> object:
+def _parse(line: str) -> object:
     try:
         return json.loads(line)
     except ValueError:

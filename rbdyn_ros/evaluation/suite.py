@@ -95,7 +95,7 @@ def read(path: Path, chosen: tuple[str, ...] = (), quick: bool = False) -> Suite
     ValueError, with file and key, for what is missing, unknown or out of range.
     """
     content = yaml_tree.read(path)
-    _known(content, ("title", "plant", "rows"), str(path))
+    _check_keys(content, ("title", "plant", "rows"), str(path))
     rows = content.get("rows")
     if not isinstance(rows, dict) or not rows:
         raise ValueError(
@@ -124,7 +124,7 @@ def read(path: Path, chosen: tuple[str, ...] = (), quick: bool = False) -> Suite
 
 
 def _row(name: str, row: object, where: str, quick: bool) -> Row:
-    row = _known(row, _OF_A_ROW, where)
+    row = _check_keys(row, _OF_A_ROW, where)
     given = row.get("cases", {"": {}})
     if not isinstance(given, dict) or not given:
         raise ValueError(
@@ -135,12 +135,12 @@ def _row(name: str, row: object, where: str, quick: bool) -> Row:
         _case(name, str(label), row, case, f"{where}.cases.{label}" if label else where, quick)
         for label, case in given.items()
     ]
-    picture = _known(row.get("picture", {}), ("x", "y", "title"), f"{where}.picture")
+    picture = _check_keys(row.get("picture", {}), ("x", "y", "title"), f"{where}.picture")
     return Row(
         name,
         str(row.get("title", name)),
         tuple(case for case in cases if case),
-        _drawn(picture, cases, where),
+        _check_picture(picture, cases, where),
     )
 
 
@@ -150,7 +150,7 @@ def _case(
     """The case, its own words over the row's; None if it has no quick form and that is
     asked for.
     """
-    own = _known({} if own is None else own, _OF_A_CASE, where)
+    own = _check_keys({} if own is None else own, _OF_A_CASE, where)
     short = own.get("quick", row.get("quick", False))
     whole = {**row, **own}
     measure = _measure(whole, where)
@@ -159,8 +159,8 @@ def _case(
         settings |= yaml_tree.flat(short)
     law = {**_flat(row, "law", where), **_flat(own, "law", where)}
     name = whole["measure"]
-    required = _required(whole.get("require"), tuple(measure.VALUES), where)
-    values, mine = _checked(settings, measure, name, where)
+    required = _parse_requirements(whole.get("require"), tuple(measure.VALUES), where)
+    values, mine = _check_settings(settings, measure, name, where)
     case = Case(
         row_name,
         label,
@@ -185,7 +185,7 @@ def _measure(case: dict, where: str) -> ModuleType:
     return measures.load(case["measure"])
 
 
-def _checked(settings: dict, measure: ModuleType, name: str, where: str) -> tuple:
+def _check_settings(settings: dict, measure: ModuleType, name: str, where: str) -> tuple:
     """(values of the scenario, values of the measure), checked."""
     common, own = ({p.name: p for p in table} for table in (SCENARIO, measure.SETTINGS))
     for setting in settings:
@@ -201,7 +201,7 @@ def _checked(settings: dict, measure: ModuleType, name: str, where: str) -> tupl
     return tuple(values)
 
 
-def _required(texts: object, known: tuple, where: str) -> tuple:
+def _parse_requirements(texts: object, known: tuple, where: str) -> tuple:
     texts = [texts] if isinstance(texts, str) else texts
     if not isinstance(texts, list) or not texts:
         raise ValueError(
@@ -225,7 +225,7 @@ def _kinds(case: dict, where: str) -> tuple:
     return kinds
 
 
-def _drawn(picture: dict, cases: list, where: str) -> dict:
+def _check_picture(picture: dict, cases: list, where: str) -> dict:
     if not picture:
         return {}
     if not {"x", "y"} <= set(picture):
@@ -249,7 +249,7 @@ def _flat(case: dict, key: str, where: str) -> dict:
     return yaml_tree.flat(value)
 
 
-def _known(given: object, known: tuple[str, ...], where: str) -> dict[str, Any]:
+def _check_keys(given: object, known: tuple[str, ...], where: str) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise ValueError(f"{where} is {given!r}; it must be a mapping of {', '.join(known)}")
     for key in given:

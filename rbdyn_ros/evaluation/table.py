@@ -38,8 +38,8 @@ def summary(suite: Suite, cases: dict[str, Criterion]) -> str:
     if law and others == len(law):
         parts = ["no row is for this kind of law"]
     else:
-        parts = [_counted(verdicts, len(law)) + f"; {others} are not for this kind of law"]
-    parts += [f"the plant's own: {_counted(_verdicts(plant, cases), len(plant))}"] if plant else []
+        parts = [_count(verdicts, len(law)) + f"; {others} are not for this kind of law"]
+    parts += [f"the plant's own: {_count(_verdicts(plant, cases), len(plant))}"] if plant else []
     return "; ".join(parts)
 
 
@@ -48,7 +48,7 @@ def _verdicts(rows: list, cases: dict) -> list:
     return [row_verdict(known) for known in found if known]
 
 
-def _counted(verdicts: list, rows: int) -> str:
+def _count(verdicts: list, rows: int) -> str:
     """How many of those that apply hold, miss, are broken, are open."""
     meant = [verdict for verdict in verdicts if verdict != NOT_APPLICABLE]
     parts = [f"{meant.count(HOLDS)} of {len(meant)} rows hold"]
@@ -79,7 +79,7 @@ def _line(row: Row, case: Criterion) -> str:
     if case.verdict == BROKEN:
         return f"{label}{case.note}"
     measure = next(c.measure for c in row.cases if c.name == case.name)
-    shown = [_required(measure, case, text, holds) for text, holds in case.requirements]
+    shown = [_format_requirement(measure, case, text, holds) for text, holds in case.requirements]
     return (
         label
         + ", ".join(shown)
@@ -87,7 +87,7 @@ def _line(row: Row, case: Criterion) -> str:
     )
 
 
-def _required(measure: str, case: Criterion, text: str, holds: bool) -> str:
+def _format_requirement(measure: str, case: Criterion, text: str, holds: bool) -> str:
     name, sign, bound = text.split()
     value = case.values.get(name, math.nan)
     return f"{name} {with_unit(measure, name, value)}" + (

@@ -12,7 +12,7 @@ def actual(declared: Params, options: Faults) -> Params:
     to the geometry.
     """
     m = options.mismatch
-    return _scaled(declared, *(1.0 + part for part in m)) if any(m) else declared
+    return _scale(declared, *(1.0 + part for part in m)) if any(m) else declared
 
 
 def nominal(plant: Params, options: Faults) -> Params:
@@ -20,10 +20,10 @@ def nominal(plant: Params, options: Faults) -> Params:
     mismatch).
     """
     m = options.mismatch
-    return _scaled(plant, *(1.0 / (1.0 + part) for part in m)) if any(m) else plant
+    return _scale(plant, *(1.0 / (1.0 + part) for part in m)) if any(m) else plant
 
 
-def _scaled(
+def _scale(
     params,
     gravity,
     cart_mass,

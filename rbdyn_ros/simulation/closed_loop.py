@@ -167,7 +167,7 @@ def command_force(law, t: float, state: State, reference: Array, name: str = "th
         force = np.empty(0)
     if force.shape != (2,) or not (math.isfinite(force[0]) and math.isfinite(force[1])):
         raise ControlError(
-            f"{name} returned {_written(returned)} at t = {t:.3f} s; it must return two finite "
+            f"{name} returned {_format(returned)} at t = {t:.3f} s; it must return two finite "
             "forces [N]"
         )
     return force
@@ -240,7 +240,7 @@ def _fix(reference: tuple[float, float]) -> Callable[[float], Array]:
     return lambda t: at
 
 
-def _written(returned) -> str:
+def _format(returned) -> str:
     text = repr(returned)
     return text if len(text) <= 80 else f"{text[:77]}..."
 

@@ -62,7 +62,7 @@ def _draw_motion(axes, file: ModelFile, model: models.Model, record: Record) -> 
     for geom in file.scene.geoms.values():
         if geom.kind == "plane" and geom.body == scene.GROUND:
             _draw_plane(axes, geom, at, box)
-    _titled(axes, file.title, f"{file.view[0]} [m]", f"{file.view[1]} [m]")
+    _set_titles(axes, file.title, f"{file.view[0]} [m]", f"{file.view[1]} [m]")
 
 
 def _draw_arms(axes, model: models.Model, q: Array, at: tuple, strength: float) -> None:
@@ -136,12 +136,12 @@ def _draw_energy(axes, record: Record) -> None:
         (record.energy - potential[0], "#222222", "their sum"),
     ):
         axes.plot(record.t, values, color=color, label=label, linewidth=1.3)
-    _titled(axes, "Energy", "time [s]", "[J]")
+    _set_titles(axes, "Energy", "time [s]", "[J]")
     below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 3}
     axes.legend(fontsize=9, frameon=False, **below)
 
 
-def _titled(axes, title: str, x: str, y: str) -> None:
+def _set_titles(axes, title: str, x: str, y: str) -> None:
     axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
     axes.set_xlabel(x)
     axes.set_ylabel(y)

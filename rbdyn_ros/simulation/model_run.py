@@ -129,7 +129,7 @@ def run(planned: Job, say) -> int:
             rows, steps = planned.rows.count, planned.rows.steps
             record = runs.run(planned.model, planned.step, rows, steps, go_on, planned.composition)
             seconds = time.perf_counter() - began
-        return _kept(planned, record, seconds, stop.signal, say)
+        return _write_and_report(planned, record, seconds, stop.signal, say)
 
 
 def columns(model: models.Model, record: runs.Record) -> dict[str, Array]:
@@ -226,7 +226,7 @@ def _for_picture(name: str | None) -> Path | None:
     return try_file(name, "--picture")
 
 
-def _kept(planned: Job, record: runs.Record, seconds: float, signal: int, say) -> int:
+def _write_and_report(planned: Job, record: runs.Record, seconds: float, signal: int, say) -> int:
     """Write the files, say so, and return the exit code."""
     model, places, elsewhere = planned.model, [], []
 

@@ -118,9 +118,7 @@ class HilTrial:
             return reason
         if reason := self._topic_observer.failure():
             return reason
-        gone = (
-            self._answering.look(self._topic_observer.commands) > GONE or self._unanswered() > GONE
-        )
+        gone = self._answering.look(self._topic_observer.commands) > GONE or self._silence() > GONE
         if (gone or not self._topic_observer.commands) and (
             frames := self.figures.get(NOT_FINITE)
         ):
@@ -131,11 +129,11 @@ class HilTrial:
         if gone:
             return (
                 f"the board gave no force for {GONE:g} s; the bridge reports: "
-                f"{self.bridge}{self._malformed()}"
+                f"{self.bridge}{self._describe_malformed()}"
             )
         return f"no new state for {STILL:g} s" if still > STILL else ""
 
-    def _unanswered(self) -> float:
+    def _silence(self) -> float:
         """Simulated time [s] since the newest force of the board: it passes also while a busy
         machine keeps this process from looking.
         """
@@ -146,7 +144,7 @@ class HilTrial:
             )
         return (self._topic_observer.stamp - self._commanded) * 1e-9 if self._commands else 0.0
 
-    def _malformed(self) -> str:
+    def _describe_malformed(self) -> str:
         """What the bridge could not use of what the board sent, "" for nothing."""
         found = [
             f"{figure:g} {name}"

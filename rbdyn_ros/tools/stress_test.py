@@ -60,7 +60,7 @@ class StressTest:
         stood = 0
         for _ in range(TIMES):
             self._rest()
-            self._done(SetBool, "pause", data=True)
+            self._call(SetBool, "pause", data=True)
             self._watch.until(
                 lambda: self._watch.status[SIMULATOR] == PAUSED,
                 TIMEOUT,
@@ -70,7 +70,7 @@ class StressTest:
             before = self._watch.simulated
             self._watch.rest(0.1)
             stood += self._watch.simulated == before
-            self._done(SetBool, "pause", data=False)
+            self._call(SetBool, "pause", data=False)
             self._goes_on("after a pause")
         return Check(
             f"pauses, of {TIMES}, in which time stood still and after which it went on",
@@ -86,7 +86,7 @@ class StressTest:
         for _ in range(TIMES):
             self._rest()
             before = self._watch.simulated
-            self._done(Trigger, "reset")
+            self._call(Trigger, "reset")
             self._goes_on("after a reset")
             monotonic += self._watch.simulated > before
         self._check_standing("after the resets")
@@ -163,7 +163,7 @@ class StressTest:
     def _rest(self) -> None:
         self._watch.rest(self._random.uniform(0.0, 0.3))
 
-    def _done(self, kind, service: str, **fields) -> None:
+    def _call(self, kind, service: str, **fields) -> None:
         response = self._watch.call(kind, f"{SIMULATOR}/{service}", TIMEOUT, **fields)
         if not response.success:
             raise Over(f"~/{service}: {response.message}")

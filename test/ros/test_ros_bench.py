@@ -180,7 +180,7 @@ def test_a_command_that_is_rejected_is_named_where_none_came(
     graph, tmp_path, topic, command, sentence
 ):
     """What somebody sends is wrong, and it is not silence."""
-    from rbdyn_ros.evaluation.controller_under_test import stranger
+    from rbdyn_ros.evaluation.controller_under_test import external_controller
     from rbdyn_ros.evaluation.metric import CannotGoOn
     from rbdyn_ros.evaluation.scenario import SCENARIO, make_scenario
     from rbdyn_ros.interrupts import Interruption
@@ -188,7 +188,9 @@ def test_a_command_that_is_rejected_is_named_where_none_came(
     from rbdyn_ros.tools.ros_bench import RosBench
 
     bench, ended = (
-        RosBench(stranger("mine", (), None, {}, 2.0), 6.0, False, tmp_path, Interruption()),
+        RosBench(
+            external_controller("mine", (), None, {}, 2.0), 6.0, False, tmp_path, Interruption()
+        ),
         threading.Event(),
     )
     publisher = graph.publisher(type(command), f"/{topic}")

@@ -23,7 +23,7 @@ def alarming(
         for level, rank in _LEVELS:
             limit = values[f"monitor.{level}.{name}"]
             if value > limit:
-                found.append((rank, f"{said}; the limit is {_shown(name, limit)}"))
+                found.append((rank, f"{said}; the limit is {_format_limit(name, limit)}"))
                 break
     return found
 
@@ -77,7 +77,7 @@ def _measured(latency: Latency, counts: Counter, window: bool) -> list:
     ]
 
 
-def _shown(name: str, limit: float) -> str:
+def _format_limit(name: str, limit: float) -> str:
     if name in ("age", "round_trip"):
         return f"{1e3 * limit:g} ms"
     return f"{100.0 * limit:g} %" if name in ("loss", "unanswered") else f"{limit:g}"

@@ -61,10 +61,13 @@ def verdict(trial: Trial) -> Verdict:
             "second; the plant ran ahead of who watched"
         )
         return Verdict(False, sentence)
-    return Verdict(True, f"the rod stood: at most {worst:.2f}° in the last second{_missed(trial)}")
+    return Verdict(
+        True,
+        f"the rod stood: at most {worst:.2f}° in the last second{_describe_missed_pushes(trial)}",
+    )
 
 
-def _missed(trial: Trial) -> str:
+def _describe_missed_pushes(trial: Trial) -> str:
     """What a rod that stood did not have to stand."""
     late = sum(not push.felt <= trial.duration for push in trial.pushes)
     return (
@@ -84,11 +87,12 @@ def settling(trial: Trial) -> list[Settling]:
         for i in range(1, len(starts) + 1)
     ]
     return [
-        Settling(event, _settled(trial, start, end)) for (event, start), end in zip(starts, ends)
+        Settling(event, _settling_time(trial, start, end))
+        for (event, start), end in zip(starts, ends)
     ]
 
 
-def _settled(trial: Trial, start: float, end: float) -> float:
+def _settling_time(trial: Trial, start: float, end: float) -> float:
     chosen = (trial.t >= start) & (trial.t < end)
     times, outside = trial.t[chosen], tilt(trial.q[chosen]) > SETTLED
     since = metrics.inside_since(times, outside)
