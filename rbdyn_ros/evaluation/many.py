@@ -18,7 +18,7 @@ from rbdyn_ros.faults.options import Faults
 from rbdyn_ros.types import Array, State
 
 
-def compiled(bench: Bench, scenario: Scenario) -> bool:
+def is_compiled(bench: Bench, scenario: Scenario) -> bool:
     """Whether the law has a compiled form, and the scenario is such that it applies: true
     state, at most a delay and a mismatch.
     """
@@ -38,7 +38,7 @@ def compiled(bench: Bench, scenario: Scenario) -> bool:
 
 def outcomes(bench: Bench, scenario: Scenario, starts: Array, duration: float) -> Array:
     """(n, 3) rows of `SettlingScore` of the starts (n, 11). LawFailed."""
-    if compiled(bench, scenario):
+    if is_compiled(bench, scenario):
         return _run_lanes(bench, scenario, starts, duration)
     return np.array([_run_one(bench, scenario, start, duration) for start in starts])
 

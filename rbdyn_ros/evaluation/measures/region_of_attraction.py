@@ -57,7 +57,7 @@ VALUES = {
 
 def starts(bench, scenario, settings) -> int:
     """The points of the grid."""
-    return settings["grid" if many.compiled(bench, scenario) else "grid_one_by_one"] ** 2
+    return settings["grid" if many.is_compiled(bench, scenario) else "grid_one_by_one"] ** 2
 
 
 def outcomes(bench, scenario, settings, part: range) -> np.ndarray:

@@ -91,7 +91,7 @@ def starts(bench, scenario, settings) -> int:
         return 1
     if bench.over_ros:
         return settings["starts_over_ros"]
-    together = not settings["mismatch_spread"] and many.compiled(bench, scenario)
+    together = not settings["mismatch_spread"] and many.is_compiled(bench, scenario)
     return settings["starts" if together else "starts_one_by_one"]
 
 
