@@ -384,10 +384,8 @@ def _write_events(path: Path, run: "Rollout") -> str:
 def _law_summary(loop: "Loop", run: "Rollout", seconds: float) -> str:
     from rbdyn_ros.evaluation.trial.closed_loop_table import summary
 
-    work = (
-        f"{len(run.force)} commands of the law {loop.name}, one in {loop.period:g} s, in "
-        f"{seconds:.2g} s"
-    )
+    n = len(run.force)
+    work = f"{n} commands of the law {loop.name}, one in {loop.period:g} s, in {seconds:.2g} s"
     return f"{work}, {run.t[-1] / seconds:.3g} times real time; {summary(loop, run)}"
 
 

@@ -22,8 +22,17 @@ from rbdyn_ros.mechanics import shapes
 from rbdyn_ros.mechanics.contact import restitution
 from rbdyn_ros.mechanics.description import scene
 from rbdyn_ros.parameters import shipped, urdf, yaml_file
+from rbdyn_ros.parameters.model_schema import (
+    COLLIDERS,
+    GROUPS,
+    LAW,
+    PLACE,
+    SHAPES,
+    STARTS,
+    TOP,
+)
 from rbdyn_ros.parameters.tables import nearest
-from rbdyn_ros.schema import Parameter, check
+from rbdyn_ros.schema import check
 
 SUFFIXES = (".yaml", ".yml", ".urdf")
 
@@ -47,109 +56,6 @@ class Value(NamedTuple):
 
     value: object
     source: str  # "file:line"
-
-
-def _vector(name: str, unit: str, length: int = 3) -> Parameter:
-    return Parameter(name, None, unit, "", kind="float_array", length=(length,))
-
-
-def _length(name: str) -> Parameter:
-    return Parameter(name, None, "m", "", low=0.0, low_open=True)
-
-
-def _words(name: str, count: int = 2) -> Parameter:
-    return Parameter(name, None, "", "", kind="string_array", length=(count,))
-
-
-def _table(*parameters: Parameter) -> dict:
-    return {parameter.name: parameter for parameter in parameters}
-
-
-SHAPES = {  # of bodies: the function, and the sizes that it needs
-    "sphere": (shapes.sphere, ("radius",)),
-    "box": (shapes.box, ("size",)),
-    "cylinder": (shapes.cylinder, ("radius", "length")),
-    "capsule": (shapes.capsule, ("radius", "length")),
-    "rod": (shapes.rod, ("length",)),
-    "none": (shapes.Body, ("mass", "inertia")),
-}
-_TIME = Parameter("", None, "s", "", low=0.0, low_open=True)
-TOP = _table(
-    Parameter("title", None, "", "", kind="string"),
-    _vector("gravity", "m/s^2"),
-    Parameter("close", None, "", "", kind="bool"),
-    Parameter("urdf", None, "", "", kind="string"),
-    Parameter("view", None, "", "", kind="string", choices=("xz", "yz", "xy")),
-    Parameter("impact_law", None, "", "", kind="string", choices=restitution.LAWS),
-    Parameter("whole_steps", None, "", "", kind="bool"),
-    _TIME._replace(name="step"),
-    _TIME._replace(name="duration"),
-    _TIME._replace(name="every"),
-)
-PLACE = (_vector("position", "m"), _vector("orientation", "", 4), _vector("rpy", "rad"))
-SIZES = (
-    _vector("size", "m")._replace(low=0.0, low_open=True),
-    _length("radius"),
-    _length("length"),
-)
-LAW = (  # of a contact, or of a geom among colliders
-    Parameter("friction", None, "", "", low=0.0),
-    Parameter("restitution", None, "", "", low=0.0, high=1.0),
-)
-BODY = _table(
-    Parameter("shape", None, "", "", kind="string", choices=tuple(SHAPES)),
-    Parameter("mass", None, "kg", "", low=0.0, low_open=True),
-    Parameter("density", None, "kg/m^3", "", low=0.0, low_open=True),
-    _vector("inertia", "kg m^2"),
-    *SIZES,
-    *PLACE,
-    _vector("from", "m"),
-    _vector("to", "m"),
-    _vector("velocity", "m/s"),
-    _vector("angular_velocity", "rad/s"),
-    _vector("held", "", 6),
-    *LAW,
-)
-JOINT = _table(
-    Parameter("type", None, "", "", kind="string", choices=tuple(scene.KINDS)),
-    _words("between"),
-    *(_vector(name, "m") for name in ("point", "point_a", "point_b")),
-    *(_vector(name, "") for name in ("axis", "axis_b")),
-)
-GEOM = _table(
-    Parameter("shape", None, "", "", kind="string", choices=tuple(scene.SIZES)),
-    Parameter("body", None, "", "", kind="string"),
-    *SIZES,
-    *PLACE,
-    *(_vector(name, "m") for name in ("normal", "point")),
-    _vector("velocity", "m/s"),
-    *LAW,
-)
-CONTACT = _table(
-    _words("between"),
-    *LAW,
-)
-SPRING = _table(
-    _words("between"),
-    Parameter("hinge", None, "", "", kind="string"),
-    *(_vector(name, "m") for name in ("start", "end")),
-    Parameter("stiffness", None, "", "", low=0.0),
-    Parameter("length", None, "m", "", low=0.0),
-    Parameter("angle", None, "rad", ""),
-    Parameter("damping", None, "", "", low=0.0),
-)
-COLLIDERS = _table(*LAW)  # of all geoms that do not give their own
-GROUPS = {
-    "bodies": BODY,
-    "joints": JOINT,
-    "geoms": GEOM,
-    "contacts": CONTACT,
-    "springs": SPRING,
-}
-STARTS = {  # of a URDF's joints
-    "positions": Parameter("positions", None, "rad", ""),
-    "rates": Parameter("rates", None, "rad/s", ""),
-}
 
 
 def names() -> tuple[str, ...]:

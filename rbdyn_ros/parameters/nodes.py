@@ -360,52 +360,18 @@ class ViewerNode(NamedTuple):
 
 
 _LEVELS = {"warn": "a warning", "error": "an error"}
-
-
-def _limits(
-    level: str, ratio: float, age: float, round_trip: float, loss: float, unanswered: float
-) -> tuple:
-    return (
-        Parameter(
-            f"monitor.{level}.period_ratio",
-            ratio,
-            "",
-            f"Reports {_LEVELS[level]} where the 99th percentile of the period exceeds this "
-            "multiple of its median.",
-            low=1.0,
-        ),
-        Parameter(
-            f"monitor.{level}.age",
-            age,
-            "s",
-            f"Reports {_LEVELS[level]} where the 99th percentile of a command's age exceeds this.",
-            low=0.0,
-        ),
-        Parameter(
-            f"monitor.{level}.round_trip",
-            round_trip,
-            "s",
-            f"Reports {_LEVELS[level]} where the 99th percentile of the time from a state to its "
-            "answer exceeds this.",
-            low=0.0,
-        ),
-        Parameter(
-            f"monitor.{level}.loss",
-            loss,
-            "",
-            f"Reports {_LEVELS[level]} where a larger fraction of the states does not arrive.",
-            low=0.0,
-            high=1.0,
-        ),
-        Parameter(
-            f"monitor.{level}.unanswered",
-            unanswered,
-            "",
-            f"Reports {_LEVELS[level]} where a larger fraction of the states gets no command.",
-            low=0.0,
-            high=1.0,
-        ),
-    )
+_PERIOD = "the 99th percentile of the period exceeds this multiple of its median"
+_AGE = "the 99th percentile of a command's age exceeds this"
+_TRIP = "the 99th percentile of the time from a state to its answer exceeds this"
+_LOST = "a larger fraction of the states does not arrive"
+_UNANSWERED = "a larger fraction of the states gets no command"
+_LIMITS = (  # the default is that of a warning, and of an error
+    Parameter("period_ratio", (2.0, 10.0), "", _PERIOD, low=1.0),
+    Parameter("age", (0.01, 0.1), "s", _AGE, low=0.0),
+    Parameter("round_trip", (0.01, 0.1), "s", _TRIP, low=0.0),
+    Parameter("loss", (0.01, 0.1), "", _LOST, low=0.0, high=1.0),
+    Parameter("unanswered", (0.1, 0.9), "", _UNANSWERED, low=0.0, high=1.0),
+)
 
 
 NODE = table(Node)
@@ -417,6 +383,13 @@ REFEREE = table(Referee)
 VIEWER_NODE = (*table(ViewerNode), *(p for p in NODE if p.name == "frame_prefix"))
 MONITOR = (
     *table(Monitor, "monitor."),
-    *_limits("warn", 2.0, 0.01, 0.01, 0.01, 0.1),
-    *_limits("error", 10.0, 0.1, 0.1, 0.1, 0.9),
+    *(
+        limit._replace(
+            name=f"monitor.{level}.{limit.name}",
+            default=limit.default[i],
+            description=f"Reports {word} where {limit.description}.",
+        )
+        for i, (level, word) in enumerate(_LEVELS.items())
+        for limit in _LIMITS
+    ),
 )
